@@ -1,7 +1,8 @@
 # Needs Python 3.11 or newer (with venv) and make; everything else is installed into .venv from requirements.lock.
 #
 #   make demo    analyze one of the samples and write demo/incident.html
-#   make test    all tests
+#   make test    all tests, and which took longest
+#   make quick   the rules of the house, and the tests whose file holds ROOM=word (a parser, a detector, a page), in a minute or two
 #   make check   format, lint, strict types
 #   make bench   speed and memory beside yardsticks (ripgrep and zstd where they are, DUCKDB=an interpreter that has it,
 #                TORCHFRTRACE=the program that comes with PyTorch), a table with what must be reached: half an hour;
@@ -9,6 +10,10 @@
 #   make bench-accuracy    over 1,000 simulated hangs: who is named, rightly and wrongly (half an hour; N=50 for a short run);
 #                EVIDENCE=logs, stacks, ras, kernel or running: with that evidence alone
 #   make bench-stragglers  simulated slow ranks in the files of five sources, and healthy jobs (ten minutes)
+#   make bench-whatif      who costs what by replay, of simulated jobs in 3D layouts (ten minutes); TRACES=folder of the traces
+#                published with ByteDance's StragglerAnalysis: beside the published figures
+#   make bench-decisions   replayed histories of attempts: how often "stop" where the next went well, "restart" where it failed the same
+#                way, hosts left out in vain (ten minutes; N=30 for a short run)
 #   make bench-probe       what the probe adds to a training step (a few minutes)
 #   make test-probe        the tests that need PyTorch
 #   make test-engine       the tests that need Dask and an S3 server, in an environment of their own
@@ -16,13 +21,20 @@
 #   make launcher-matrix   real trainings under launchers and frameworks, with known faults, judged (half an hour);
 #                CASES=torchrun for some of them
 #                The last four have an environment of their own with PyTorch: TORCH="torch==2.13.0+cpu" for one release
+#   make knowledge         what programs of the field can print, cut out of their SOURCES=folder, and how much of it is read
+#                (docs/knowledge.md); ONLY="nccl ucx" for some of them, UNREAD=50 with as many that mean nothing yet;
+#                DRAW=300 SEED=1 draws diagnostic ones at random, to be judged by a person
+#   make knowledge-healthy each line that a row of knowledge is about, alone in a run that ends well: nobody is accused (ten minutes)
 #   make words   what terminal and Markdown say of every sample and situation, in both languages, in demo/words.txt (minutes)
+#   make notebook   runs docs/notebook.ipynb and keeps what its cells show
+#   make terminal   draws what `forensics analyze` prints of a sample, docs/img/terminal.svg
 #   make fuzz    spoiled lines and documents through every parser, INPUTS=1000000 of each family or what SECONDS=600 of
 #                each allow; FAMILY=comm for one, SEED=1 for the same ones again
 #   make fuzz-guided       the same parsers, inputs led by coverage, SECONDS of each family (atheris, in an environment of
 #                its own: Python 3.11 to 3.13, Linux)
 #   make determinism       the same bytes whatever a bundle is packed in and whoever reads it (half an hour; goes on where it was
 #                stopped, after make clean from the beginning)
+#   make site    the documentation as a site, in .site (in an environment of its own; links are checked)
 #   make audit   known vulnerabilities of what the lock pins (asks PyPI's database, and fails where it cannot be asked)
 #   make sbom    the wheel in dist/, and what it installs as CycloneDX, dist/sbom.cdx.json
 #   make lock    renew requirements.lock (needs the network)
@@ -37,12 +49,14 @@ N ?= 1000
 SECONDS ?= 600
 INPUTS ?= 1000000
 FAMILY ?=
+ROOM ?=
 SEED ?= 1
 PART ?= 1
 LONG ?=
 ONLY ?=
 TORCHFRTRACE ?=
 DUCKDB ?= $(BIN)/python
+TRACES ?=
 TORCH ?= torch
 TORCH_VENV := .venv-torch
 TORCH_READY := $(TORCH_VENV)/.ready
@@ -50,16 +64,22 @@ FRAMEWORKS ?= accelerate transformers lightning deepspeed "ray[train]"
 ENGINE_VENV := .venv-engine
 ENGINE_READY := $(ENGINE_VENV)/.ready
 CASES ?=
+SOURCES ?= .bench/sources
+UNREAD ?= 0
+DRAW ?= 0
 FUZZ_VENV := .venv-fuzz
 FUZZ_READY := $(FUZZ_VENV)/.ready
 ATHERIS ?= atheris==3.0.0
 SUPPLY_VENV := .venv-supply
 SUPPLY_READY := $(SUPPLY_VENV)/.ready
 UNASKED := could not be audited|ConnectionError|ServiceError
+SITE_VENV := .venv-site
+SITE_READY := $(SITE_VENV)/.ready
+SITE ?= mkdocs-material==9.8.1 mkdocs-gen-files==0.6.1
 SUPPLY ?= pip-audit==2.10.1 cyclonedx-bom==7.5.0
 
 .DELETE_ON_ERROR:
-.PHONY: demo test check format bench bench-accuracy bench-stragglers bench-probe test-probe test-engine numerics-matrix launcher-matrix words fuzz fuzz-guided determinism audit sbom lock clean
+.PHONY: demo test quick check format bench bench-accuracy bench-stragglers bench-whatif bench-decisions bench-probe test-probe test-engine numerics-matrix launcher-matrix knowledge knowledge-healthy words notebook terminal fuzz fuzz-guided determinism site audit sbom lock clean
 
 demo: $(READY)
 	@mkdir -p demo
@@ -67,7 +87,11 @@ demo: $(READY)
 	@echo "The incident page: $(CURDIR)/demo/incident.html"
 
 test: $(READY)
-	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
+	@$(BIN)/python -m compileall -q forensics parsers reports samples  # hundreds of tests start the command anew
+	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal --durations 10
+
+quick: $(READY)
+	$(BIN)/python -m pytest -n auto --maxprocesses 8 --durations 5 tests/test_house.py $(if $(ROOM),$(wildcard tests/test_*$(ROOM)*.py))
 
 check: $(READY)
 	$(BIN)/ruff format --check .
@@ -88,6 +112,12 @@ bench-accuracy: $(READY)
 bench-stragglers: $(READY)
 	$(BIN)/python benchmarks/stragglers.py
 
+bench-whatif: $(READY)
+	$(BIN)/python benchmarks/whatif.py $(if $(TRACES),--traces $(TRACES))
+
+bench-decisions: $(READY)
+	$(BIN)/python benchmarks/decisions.py --histories $(if $(filter file,$(origin N)),150,$(N))
+
 bench-probe: $(TORCH_READY)
 	$(TORCH_VENV)/bin/python benchmarks/bench_probe.py .bench/probe
 
@@ -104,9 +134,21 @@ launcher-matrix: $(TORCH_READY)
 	$(TORCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(FRAMEWORKS)
 	$(TORCH_VENV)/bin/python samples/scripts/launcher_matrix.py .bench/launcher_matrix --cases "$(CASES)"
 
+knowledge: $(READY)
+	$(BIN)/python benchmarks/knowledge.py --sources $(SOURCES) --only $(ONLY) --unread $(UNREAD) --draw $(DRAW) --seed $(SEED)
+
+knowledge-healthy: $(READY)
+	KNOWLEDGE_WHOLE=1 $(BIN)/python -m pytest -q -n auto --maxprocesses 8 --dist worksteal tests/test_healthy_with_remarks.py
+
 words: $(READY)
 	@mkdir -p demo
 	$(BIN)/python -m samples.words demo/words.txt
+
+notebook: $(READY)
+	$(BIN)/python -m samples.notebook && $(BIN)/ruff format -q docs/notebook.ipynb
+
+terminal: $(READY)
+	$(BIN)/python -m samples.terminal
 
 fuzz: $(READY)
 	$(BIN)/python benchmarks/fuzz.py $(if $(FAMILY),--family $(FAMILY)) --inputs $(INPUTS) --seconds $(SECONDS) --seed $(SEED)
@@ -116,6 +158,17 @@ fuzz-guided: $(FUZZ_READY)
 
 determinism: $(READY)
 	$(BIN)/python benchmarks/determinism.py --resume
+
+site: $(SITE_READY)
+	NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true $(SITE_VENV)/bin/mkdocs build --strict --quiet
+	@echo 'wrote .site/index.html'
+
+$(SITE_READY): requirements.lock pyproject.toml
+	test -x $(SITE_VENV)/bin/python || $(PYTHON) -m venv $(SITE_VENV)
+	$(SITE_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(SITE_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(SITE_VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(SITE)
+	@touch $@
 
 # Without an answer about a single package the database was not there: that is no clean bill.
 audit: $(SUPPLY_READY)
@@ -179,4 +232,4 @@ lock:
 	rm -rf $(VENV)-lock
 
 clean:
-	rm -rf $(VENV) $(VENV)-lock $(TORCH_VENV) $(ENGINE_VENV) $(FUZZ_VENV) $(SUPPLY_VENV) .bench demo build dist
+	rm -rf $(VENV) $(VENV)-lock $(TORCH_VENV) $(ENGINE_VENV) $(FUZZ_VENV) $(SUPPLY_VENV) $(SITE_VENV) .bench .site demo build dist

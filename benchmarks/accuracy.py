@@ -19,7 +19,7 @@ from tally import Tally, share, slices, together
 
 from forensics.analyze import conclude_evidence
 from forensics.model.incident import Incident, Verdict
-from parsers.evidence import Evidence
+from parsers.schema.evidence import Evidence
 from samples.simulator import Fault, Job, Noise, simulate
 from samples.simulator.alone import EVIDENCE, EvidenceKind
 from samples.simulator.recorder import Settings

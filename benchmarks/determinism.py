@@ -20,7 +20,7 @@ from pathlib import Path
 
 import parsers
 from forensics.analyze import conclude_evidence
-from parsers import ledger, pool
+from parsers.engine import ledger, pool
 from reports import html
 from reports import json as document
 

@@ -28,10 +28,11 @@ import fuzz_inputs
 import polars as pl
 
 import parsers
-from parsers import prefixes, stamps
-from parsers.candidates import Candidates, checked
-from parsers.parser import LineParser, Parser, Source
-from parsers.scan import scan
+from parsers.engine.candidates import Candidates, checked
+from parsers.engine.scan import scan
+from parsers.schema.parser import LineParser, Parser, Source
+from parsers.text import stamps
+from parsers.who import prefixes
 
 SLOW = 1.0  # seconds of processor time a megabyte, over a batch
 MEMORY = 1 << 30  # bytes

@@ -24,7 +24,7 @@ FIGURES = ("number_of_executed_units", "slowest_unit_time_sec", "peak_rss_mb")
 _COVERED = re.compile(r"#\d+\s+(INITED|DONE|RELOAD|NEW|REDUCE|pulse)\s+cov: (\d+) ft: (\d+) corp: (\d+)")
 
 
-def members(family: str) -> list[parsers.parser.Parser]:
+def members(family: str) -> list[parsers.schema.parser.Parser]:
     return [parser for parser in parsers.PARSERS if fuzz_inputs.family(parser) == family]
 
 

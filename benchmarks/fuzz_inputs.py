@@ -23,8 +23,8 @@ from typing import Any
 import polars as pl
 
 import parsers
-from parsers.encodings import is_text
-from parsers.parser import HEAD_BYTES, FileParser, Parser
+from parsers.schema.parser import HEAD_BYTES, FileParser, Parser
+from parsers.text.encodings import is_text
 
 ROOT = Path(__file__).resolve().parent.parent
 LINE_AT_MOST = 2000  # bytes of a seed

@@ -49,7 +49,7 @@ _TIME = re.compile(rb"(?<=\x8a\x08)(.{8})", re.DOTALL)
 def anchors() -> list[str]:
     """The first anchors of each line parser in turn, until there are ANCHORS of them."""
     import parsers
-    from parsers.parser import LineParser
+    from parsers.schema.parser import LineParser
 
     # A hit of the others brings a block of a hundred lines along: then it is not one line in a thousand any more.
     chosen = [one for one in parsers.PARSERS if isinstance(one, LineParser) and one.after <= _BLOCK_LINES]

@@ -15,7 +15,7 @@ from tally import Tally, share, slices, together
 
 from forensics.analyze import conclude_evidence
 from forensics.model.incident import Incident
-from parsers.evidence import Evidence
+from parsers.schema.evidence import Evidence
 from samples.simulator import Job
 from samples.simulator.numerics import NUMERIC_KINDS, Form, Model, NumericFault, NumericNoise, simulate_numerics
 

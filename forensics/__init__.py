@@ -11,22 +11,49 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from forensics.analyze import Difference as Difference
     from forensics.analyze import analyze as analyze
+    from forensics.analyze import diff as diff
+    from forensics.history import NotAReport as NotAReport
+    from forensics.history import load as load
+    from forensics.model.errors import NoSuch as NoSuch
+    from forensics.model.errors import NotALayout as NotALayout
     from forensics.model.incident import Incident as Incident
     from forensics.model.incident import Report as Report
+    from parsers import BundleError as BundleError
     from parsers import read as read
 
 __version__ = "0.1.0"
 TOOL_NAME = "forensics"  # as incident.json calls the program
 
-__all__ = ["Incident", "Report", "__version__", "analyze", "read"]
-
 _HOMES = {
+    "BundleError": "parsers",
+    "Difference": "forensics.analyze",
     "Incident": "forensics.model.incident",
+    "NoSuch": "forensics.model.errors",
+    "NotALayout": "forensics.model.errors",
+    "NotAReport": "forensics.history",
     "Report": "forensics.model.incident",
     "analyze": "forensics.analyze",
+    "diff": "forensics.analyze",
+    "load": "forensics.history",
     "read": "parsers",
 }
+
+__all__ = [
+    "BundleError",
+    "Difference",
+    "Incident",
+    "NoSuch",
+    "NotALayout",
+    "NotAReport",
+    "Report",
+    "__version__",
+    "analyze",
+    "diff",
+    "load",
+    "read",
+]
 
 
 def _check_siblings() -> None:

@@ -2,50 +2,60 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
+from math import prod
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import polars as pl
 from msgspec.structs import replace
 
 from forensics import TOOL_NAME, __version__
 from forensics.assemble.attempts import attempts_of
 from forensics.assemble.identity import short_host
-from forensics.assemble.register import Program, program_of, programs
+from forensics.assemble.register import Program, of_program, program_of, programs
 from forensics.case import Case, Detector, case_of
 from forensics.detectors import DETECTORS
 from forensics.facts.line_templates import files_of_templates
 from forensics.facts.surroundings import surroundings
 from forensics.model.commands import Surroundings
+from forensics.model.errors import NotALayout
 from forensics.model.expected import NOTHING_EXPECTED, Expected
 from forensics.model.finding import Finding
-from forensics.model.incident import Bundle, FindingRow, Incident, Report, Tool
+from forensics.model.incident import Bundle, FindingRow, Incident, Passages, Report, Tool
 from forensics.model.networks import Networks
 from forensics.model.past import Past, origin_of
-from forensics.model.said import Said
+from forensics.model.said import Said, encoded
 from forensics.model.said import joined as listing
-from forensics.model.steps import Step, unwatched
+from forensics.model.steps import Counted, Step, uncounted, unwatched
 from forensics.model.texts import ranks_text
 from forensics.model.tolerances import BUILT_IN, Tolerances
 from forensics.verdict.arbitrate import About
-from forensics.verdict.conclude import choose, conclude, rows
+from forensics.verdict.conclude import Conclusion, choose, conclude, rows
 from forensics.verdict.recurrence import NO_PAST, mark_repeats
+from forensics.views.compare import Compared, compare, compared
 from forensics.views.coverage import coverage, file_rows, files_left_out, years_not_told
-from forensics.views.environment import environment
+from forensics.views.environment import environment, settings_of
 from forensics.views.ledger import Told, ledger, told
 from forensics.views.networks import networks
 from forensics.views.page import views
-from forensics.views.records import Wanted, narrowed, of_parsers, records, stamped, with_times
+from forensics.views.records import Wanted, narrowed, of_parsers, records, timed, with_times
 from forensics.words import views as words
 from parsers import Evidence, joined, read
-from parsers.ledger import Progress
-from parsers.parser import Parser
+from parsers.engine.context import passages
+from parsers.engine.ledger import Progress
+from parsers.schema.parser import Parser
+from parsers.schema.tables import TableName
 
 
-def detect(case: Case, detectors: Sequence[Detector] = DETECTORS) -> tuple[list[Finding], dict[str, Said]]:
+def detect(
+    case: Case, detectors: Sequence[Detector] = DETECTORS, counted: Counted = uncounted
+) -> tuple[list[Finding], dict[str, Said]]:
     """(findings, detectors that did not run → why)."""
     findings: list[Finding] = []
     missing: dict[str, Said] = {}
-    for detector in detectors:
+    for done, detector in enumerate(detectors, 1):
+        counted(done, len(detectors))
         lacking = [name for name in detector.needs if not case.tables[name].height]
         if lacking:
             missing[detector.name] = words.NOT_RUN(tables=listing(lacking, " and no "))
@@ -72,6 +82,7 @@ def conclude_evidence(
     past: Past = NO_PAST,
     detectors: Sequence[Detector] = DETECTORS,
     step: Step = unwatched,
+    counted: Counted = uncounted,
 ) -> Report:
     """Evidence → Report: the incidents of each attempt; primary is the first one of the newest attempt."""
     incidents: list[Incident] = []
@@ -88,36 +99,54 @@ def conclude_evidence(
     steps_before = pl.DataFrame()
     stale: list[str] = []
     hosts: dict[int, frozenset[str]] = {}
+    worlds: list[int] = []
     several: list[Program] = []
     known_bad |= frozenset(past.known_bad)
     with step("attempts"):
         attempts = attempts_of(evidence.tables)
     split = attempts.tables
     for attempt, tables in split.items():
-        with step("facts"):
-            case = case_of(tables, attempt, expected, known_bad, topology, hung, tolerances)
-        case = replace(
-            case, wanted=wanted, has_baseline=bool(incidents), known_lines=known_lines, steps_before=steps_before
-        )
+        before = {"has_baseline": bool(incidents), "known_lines": known_lines, "steps_before": steps_before}
+
+        def judged(
+            rows: Mapping[TableName, pl.DataFrame],
+            ranks: int | None,
+            attempt: int = attempt,
+            before: Mapping[str, Any] = before,
+        ) -> _Judged:
+            with step("facts"):
+                case = case_of(rows, attempt, ranks, known_bad, topology, hung, tolerances)
+            case = replace(case, wanted=wanted, **before)
+            with step("detectors"):
+                findings, missing = detect(case, detectors, counted)
+                return _Judged(case, missing, choose(case, findings, about(detectors)))
+
+        whole = judged(tables, expected)
         steps_before = tables["steps"]
-        with step("detectors"):
-            findings, missing = detect(case, detectors)
+        case = whole.case
+        several = programs(case.tables)
+        own = {one.name: judged(of_program(tables, one, several), None) for one in several}
+        name, one = _decisive(whole, own)
         with step("verdict"):
-            conclusion = choose(case, findings, about(detectors))
-            several = programs(case.tables)
-            found = [_with_program(one, several) for one in conclude(case, conclusion, partial(views, case))]
+            found = conclude(one.case, one.conclusion, partial(views, one.case))
+            found = [_with_program(incident, several, name) for incident in found]
         primary = len(incidents)
         incidents += map(attempts.mark, found)
         paces = case.pace
         spans.append(told(case, incidents[primary]))
         hosts[attempt] = spans[-1].hosts
-        listed += rows(conclusion.choice.candidates, missing)
+        listed += rows(one.conclusion.choice.candidates, one.missing)
         arounds += [surroundings(tables)] * len(found)
         known_lines |= files_of_templates(tables).keys() if len(split) > 1 else frozenset()
         if old := sorted(case.states.stale):
             stale.append(words.STALE_RECORDS(who=ranks_text(old)))
         learnt = case.world_from or learnt
-        job, seen, skew = job | case.expected, seen | case.seen, case.clocks.skew_bound_s
+        worlds += [len(case.expected)] if case.is_world_told else []
+        job, seen = (
+            (job | case.expected, seen | case.seen) if job & case.seen or not case.seen else (case.expected, case.seen)
+        )
+        skew = case.clocks.skew_bound_s
+    _check_layout(topology or {}, worlds)
     files, members = file_rows(evidence.tables), coverage(evidence.tables, job, seen, len(split), skew, learnt, several)
     past = past.without(origin_of(files, members.hosts_seen))
     limits = [*stale, *(row.summary for row in listed if not row.ran)]
@@ -142,10 +171,45 @@ def conclude_evidence(
     )
 
 
-def _with_program(incident: Incident, several: Sequence[Program]) -> Incident:
-    """An incident with the program that its evidence speaks of, where there are several."""
+def _check_layout(topology: Mapping[str, int], worlds: Sequence[int]) -> None:
+    """Raises NotALayout where the sizes divide no attempt whose number of ranks was told."""
+    sizes = {axis: size for axis, size in topology.items() if axis != "ep"}  # experts divide the data axis
+    if sizes and worlds and all(world % prod(sizes.values()) for world in worlds):
+        told = " × ".join(f"{axis}={size}" for axis, size in sizes.items() if size > 1)
+        raise NotALayout(f"{told} does not divide the {worlds[-1]:,} ranks of the job")
+
+
+class _Judged(msgspec.Struct, frozen=True):
+    """A case, the detectors that did not run → why, and what it comes to."""
+
+    case: Case
+    missing: Mapping[str, Said]
+    conclusion: Conclusion
+
+
+def _decisive(whole: _Judged, own: Mapping[str, _Judged]) -> tuple[str | None, _Judged]:
+    """The whole, and each program by itself → whose verdict it is: of the one program that by itself names somebody who did not only
+    wait, while no other does, or suspects somebody of an end; else of the whole. What others waited for may be of no program."""
+    names = [name for name, one in own.items() if _names(one.conclusion)]
+    is_one = len(names) == 1 and not any(_suspects(one.conclusion) for name, one in own.items() if name not in names)
+    return (names[0], own[names[0]]) if is_one else (None, whole)
+
+
+def _names(conclusion: Conclusion) -> bool:
+    best = conclusion.chosen[0].finding
+    return best.is_named and best.cause is not None
+
+
+def _suspects(conclusion: Conclusion) -> bool:
+    """Did somebody of the program end by what may be its own?"""
+    best = conclusion.chosen[0]
+    return best.kind == "crash" and bool(best.finding.suspect_ranks or best.finding.undecided)
+
+
+def _with_program(incident: Incident, several: Sequence[Program], name: str | None) -> Incident:
+    """An incident with the program that it was found in, or that its evidence speaks of, where there are several."""
     files = [ref.file for one in incident.evidence if one.direction == "for" for ref in one.refs] if several else []
-    return replace(incident, verdict=replace(incident.verdict, program=program_of(several, files)))
+    return replace(incident, verdict=replace(incident.verdict, program=name or program_of(several, files)))
 
 
 def _marked_hosts(known_bad: frozenset[str], seen: Sequence[str]) -> list[str]:
@@ -165,9 +229,9 @@ def analyze(
     hung: bool = False,
     tolerances: Mapping[str, str | float] | None = None,
     expect: Mapping[str, str | float] | None = None,
-    past: Past = NO_PAST,
+    past: Past | None = None,
     parsers: Sequence[Parser] | None = None,
-    detectors: Sequence[Detector] = DETECTORS,
+    detectors: Sequence[Detector] | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Read a bundle (folder, archive, file, URL, or "-"), or several of one job as one, and say what happened.
@@ -181,9 +245,9 @@ def analyze(
     {"tp": 8, "dp": 16}, in order of rank numbering. `hung`: you know that the job made no progress when this was taken. `past`: what a history
     holds (forensics.history.recall). `tolerances`: by how much figures may differ by design, as {"loss": "100%",
     "replicas": 0.01} (forensics.model.tolerances). `expect`: what a step should take or reach, as {"step": 2.1}, in seconds
-    (forensics.model.expected).
+    (forensics.model.expected). `parsers`, `detectors`: all, if none are given.
     `progress(bytes_read, bytes_in_all)` is called after each unit of work. Nothing is printed. Raises parsers.BundleError
-    where nothing can be read."""
+    where nothing can be read, NotALayout where the sizes of `topology` do not divide the job."""
     evidence = joined([read(str(one), parsers=parsers, progress=progress) for one in (bundle, *more)])
     report = conclude_evidence(
         evidence,
@@ -193,15 +257,51 @@ def analyze(
         hung=hung,
         tolerances=Tolerances.of(tolerances or {}),
         wanted=Expected.of(expect or {}),
-        past=past,
-        detectors=detectors,
+        past=NO_PAST if past is None else past,
+        detectors=DETECTORS if detectors is None else detectors,
     )
     report.__dict__.update(
         _tables=with_times(evidence.tables),
         _timeline=_timeline(evidence),
         _networks=_networks(evidence, expected_ranks),
+        **again(*map(str, (bundle, *more))),
     )
     return report
+
+
+def again(*bundles: str) -> dict[str, Callable[..., Passages]]:
+    """What `report.passages` asks, by its name there; of several bundles as one job nothing: their files have other names."""
+    return {"_passages": partial(passages, bundles[0])} if len(bundles) == 1 else {}
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """What `diff` found: `same`: the signatures are; `lines`: field by field, "=" where all agree."""
+
+    same: bool
+    lines: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        whole = ("same signature" if self.same else "different signatures", *self.lines)
+        return "\n".join("".join(one if one.isprintable() else repr(one)[1:-1] for one in line) for line in whole)
+
+
+def diff(*sources: str | Path | Report) -> Difference:
+    """Whether incidents have the same signature, and what else differs. `sources`: bundles, incident.json files or reports, two at
+    least (ValueError). Raises what `analyze` and `load` raise."""
+    from forensics.history import load
+
+    if len(sources) < 2:
+        raise ValueError("diff compares at least two")
+    reports = [
+        one if isinstance(one, Report) else load(one) if str(one).endswith(".json") else analyze(one) for one in sources
+    ]
+    lines, same = compare([_compared(report) for report in reports])
+    return Difference(same, tuple(lines))
+
+
+def _compared(report: Report) -> Compared:
+    tables = report.tables
+    return compared(msgspec.to_builtins(report, enc_hook=encoded), settings_of(tables["settings"]) if tables else None)
 
 
 def _networks(evidence: Evidence, expected: int | None) -> Callable[[], Networks]:
@@ -223,4 +323,4 @@ def _timeline(evidence: Evidence) -> Callable[..., pl.DataFrame]:
         split = attempts_of(evidence.tables).tables
         return pl.concat([records(case_of(tables, attempt)) for attempt, tables in split.items()])
 
-    return lambda **wanted: stamped(narrowed(whole(), Wanted(**wanted), of_parsers(evidence.tables["files"])))
+    return lambda **wanted: timed(narrowed(whole(), Wanted(**wanted), of_parsers(evidence.tables["files"])))

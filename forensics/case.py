@@ -10,8 +10,10 @@ import polars as pl
 from forensics.assemble.aborted import with_aborted
 from forensics.assemble.beyond_world import within_world
 from forensics.assemble.by_device import with_device_ranks
+from forensics.assemble.cgroups import with_ranks_of_cgroups
 from forensics.assemble.closings import with_closings
 from forensics.assemble.dump_ranks import with_dump_ranks
+from forensics.assemble.group_counts import without_group_counts
 from forensics.assemble.group_ends import with_group_ends
 from forensics.assemble.identity import (
     HIGHEST_RANK,
@@ -22,18 +24,20 @@ from forensics.assemble.identity import (
     unread_ranks,
     world,
 )
+from forensics.assemble.killed_ranks import with_killed_ranks
 from forensics.assemble.killed_workers import with_killed_workers
-from forensics.assemble.launcher_tasks import with_task_exits
+from forensics.assemble.launcher_counts import with_program_ranks
 from forensics.assemble.logged_errors import with_logged_errors
 from forensics.assemble.named_pids import with_named_pids
-from forensics.assemble.numbered_ends import with_numbered_ends
+from forensics.assemble.named_pods import with_named_pods
+from forensics.assemble.placed_ends import Job, with_placed_ends
 from forensics.assemble.service_words import with_service_words
 from forensics.assemble.told_arguments import with_told_arguments
 from forensics.facts.recovered_errors import with_recovered
 from forensics.model.expected import NOTHING_EXPECTED, Expected
 from forensics.model.names import SymptomKind
 from forensics.model.tolerances import BUILT_IN, Tolerances
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 
 if TYPE_CHECKING:
     from forensics.assemble.clocks import Clocks
@@ -57,6 +61,7 @@ if TYPE_CHECKING:
     from forensics.facts.time_witness import TimeWitness
     from forensics.graph.hang.roots import Roots
     from forensics.graph.hang.waits import Waits
+    from forensics.graph.slow.shares import Replays, Shares
     from forensics.model.finding import Finding
 
 
@@ -135,16 +140,28 @@ class Case(msgspec.Struct, frozen=True, dict=True):
     def ends(self) -> "Mapping[int, ProcessEnd]":
         """Rank → how its process ended (facts/process_ends.py, facts/giving_up.py, facts/failure_roles.py)."""
         from forensics.facts.failure_roles import with_roles
+        from forensics.facts.killed_programs import after_kills
 
-        return with_roles(self._ends_as_told, self.failure_roles)
+        ends = with_roles(self._ends_as_told, self.failure_roles)
+        return after_kills(ends, self.killed_programs, self.tables["files"]) if self.killed_programs else ends
+
+    @cached_property
+    def killed_programs(self) -> "tuple[Record, ...]":
+        """Kernels' words that processes of no rank were killed (facts/killed_programs.py)."""
+        from forensics.facts.killed_programs import killed_programs
+
+        return killed_programs(self.hardware, self.tables["ranks"], self.identity)
 
     @cached_property
     def _ends_as_told(self) -> "Mapping[int, ProcessEnd]":
         from forensics.facts.giving_up import giving_up, in_order
-        from forensics.facts.process_ends import process_ends, standing
+        from forensics.facts.killed_pods import with_killed_pods
+        from forensics.facts.process_ends import process_ends, standing, stopped_rest
 
         order = giving_up(self.events, self.identity, self.clocks)
-        return in_order(standing(process_ends(self.events)), order)
+        rest = stopped_rest(self.events, self.expected if self.is_world_told else frozenset())
+        ends = in_order(standing(process_ends(self.events, rest)), order)
+        return with_killed_pods(ends, self.events, self.waited_ranks, self.anomaly_window)
 
     @cached_property
     def failure_roles(self) -> "Mapping[int, FailureRole]":
@@ -152,18 +169,23 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         from forensics.facts.failure_roles import failure_roles
 
         held = frozenset(self.states.open["rank"].to_list())
-        return failure_roles(self._ends_as_told, self.events, self.stacks, self.expected or self.seen, held)
+        return failure_roles(
+            self._ends_as_told, self.events, self.stacks, self.expected or self.seen, held, self.job_hosts
+        )
 
     @cached_property
     def origins(self) -> "Origins | None":
         """Who failed by itself first (facts/origins.py)."""
         from forensics.facts.hardware import device_records
-        from forensics.facts.origins import Around, origins
+        from forensics.facts.origins import Around, origins, scheduled_stop
 
         singled = frozenset(rank for rank in self.failure_roles if device_records(self.hardware, rank))
         waited = self.waited_ranks | frozenset(self.states.open["rank"].to_list())
         job = self.expected or self.seen
-        return origins(self.ends, Around(self.failure_roles, job, waited, singled, self.host_of_rank, self.clocks))
+        stop = scheduled_stop(self.events, self.job_hosts)
+        return origins(
+            self.ends, Around(self.failure_roles, job, waited, singled, self.host_of_rank, self.clocks, stop)
+        )
 
     @cached_property
     def ended_agents(self) -> "tuple[Row, ...]":
@@ -342,6 +364,20 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         return slow_phases(self.phase_times)
 
     @cached_property
+    def replays(self) -> "Replays | None":
+        """The steps as they can be replayed (graph/slow/shares.py); None where nobody says when an operation began."""
+        if not self.tables["timings"]["start_ms"].is_not_null().any():
+            return None
+        from forensics.graph.slow.shares import Replays, operations_of
+
+        return Replays(operations_of(self.tables["timings"]), self.coordinates, self.host_of_rank)
+
+    @property
+    def shares(self) -> "Shares | None":
+        """What the time of slow steps is lost to, by replay."""
+        return self.replays.shares if self.replays is not None else None
+
+    @cached_property
     def apart(self) -> "tuple[Apart, ...]":
         """Devices and ports that stand apart from their peers in what was measured of them (facts/telemetry.py)."""
         from forensics.facts.telemetry import apart
@@ -405,19 +441,19 @@ def case_of(
     """Evidence tables of one attempt → Case: who is who, and whose rows are whose.
 
     The order: a dump's rank, a launcher's arguments and pids in names of files are claims, so they come before the claims are put to
-    a vote; what a row lacks is filled by that vote, so before anything that counts rows of ranks (the world, who is seen). What
-    srun says of tasks, a list of ends, and a line of a device are about ranks only once the size of the job and the place of each rank
-    are known; what was outlived, or quoted from a group, is told by rows that already have their ranks. Files
+    a vote; what a row lacks is filled by that vote, so before anything that counts rows of ranks (the world, who is seen). Whose an end is, of whatever its line names, and
+    a line of a device, is told only once the size of the job and the place of each rank are known; what was outlived, or quoted from a group, is told by rows that already have their ranks. Files
     without an understood word come last: they are those of ranks that nothing else shows."""
-    tables = with_named_pids(with_dump_ranks(with_told_arguments(tables)))
+    tables = with_program_ranks(with_named_pids(with_dump_ranks(with_told_arguments(without_group_counts(tables)))))
     identity = identify(tables)
-    whole = with_service_words(with_closings(globalise(tables, identity)))
+    whole = with_service_words(with_closings(with_named_pods(globalise(tables, identity), identity)))
     job, learnt = world(whole, identity, expected)
     told = job if learnt != HIGHEST_RANK else frozenset()
     whole = within_world(whole, told)
     seen = seen_ranks(whole)
-    whole = with_task_exits(with_device_ranks(whole, identity), job, seen, identity)
-    whole = with_logged_errors(with_killed_workers(with_aborted(with_numbered_ends(whole, told, identity))))
+    whole = with_ranks_of_cgroups(with_device_ranks(whole, identity))
+    whole = with_placed_ends(whole, Job(job, told, seen), identity)
+    whole = with_logged_errors(with_killed_ranks(with_killed_workers(with_aborted(whole))))
     whole = with_recovered(with_group_ends(whole), told, seen)
     unread = unread_ranks(whole, identity, seen, told)
     return Case(

@@ -7,14 +7,14 @@ from builtins import map as serial
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from parsers.evidence import BundleError, Evidence, joined
-from parsers.limits import Limits
-from parsers.store import is_kept, kept
+from parsers.engine.store import is_kept, kept
+from parsers.schema.evidence import BundleError, Evidence, joined
+from parsers.schema.limits import Limits
 
 if TYPE_CHECKING:
-    from parsers.ledger import Map, Progress
-    from parsers.parser import Parser
+    from parsers.engine.ledger import Map, Progress
     from parsers.registry import PARSERS as PARSERS
+    from parsers.schema.parser import Parser
 
 __all__ = ["PARSERS", "BundleError", "Evidence", "Limits", "is_kept", "joined", "read"]
 
@@ -35,7 +35,7 @@ def read(
     """
     if (evidence := kept(bundle_path)) is not None:
         return evidence
-    from parsers.ledger import read_bundle
+    from parsers.engine.ledger import read_bundle
     from parsers.registry import DENSE, PARSERS
 
     return read_bundle(bundle_path, PARSERS if parsers is None else parsers, DENSE, progress, map, limits, year)

@@ -30,12 +30,19 @@ def rows(name: str) -> dict[str, dict[str, str]]:
     return {row.pop("code", "") or row["eid"].lower(): row for row in csv.DictReader(text.splitlines())}
 
 
+def advice(code: str | None) -> str | None:
+    """What the vendor's catalogue says to do first, in its words; null where it lists no such code."""
+    family, _, number = (code or "").partition(":")
+    row = rows(_CATALOGUES[family]).get(number, {}) if family in _CATALOGUES else {}
+    return row.get("first_action") or row.get("advice")
+
+
 def is_lasting(code: str | None) -> bool:
     """Does the vendor's catalogue ask for a reset, a reboot or a repair? What it does not list is not proven to last."""
     family, _, number = (code or "").partition(":")
     row = rows(_CATALOGUES[family]).get(number, {}) if family in _CATALOGUES else {}
     grave = row.get("severity") not in ("info", "warning", "watch")  # what can wait for the next pause is no reason
-    return grave and (row.get("first_action") or row.get("advice")) in _LASTING
+    return grave and advice(code) in _LASTING
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from parsers.comm import (
     addresses,
+    call_lines,
     cann,
     clog,
     coordination,
@@ -14,8 +15,8 @@ from parsers.comm import (
     oneccl,
     proxy_dump,
     ras,
+    told_members,
 )
-from parsers.dense import Dense
 from parsers.device import (
     dcgmi_dmon,
     ib,
@@ -35,6 +36,7 @@ from parsers.device import (
     telemetry_table,
     top,
 )
+from parsers.engine.dense import Dense
 from parsers.kernel import (
     amdgpu,
     bug_report,
@@ -49,7 +51,7 @@ from parsers.kernel import (
     xid,
 )
 from parsers.location import ib_fabric, node_labels, rack_map, slurm_topology
-from parsers.logs import bad_numbers, failures, field_lines
+from parsers.logs import bad_numbers, failures, field_lines, figure_lines, given_up, panics, stillness
 from parsers.numerics import (
     anomaly_mode,
     hf_underflow,
@@ -57,13 +59,13 @@ from parsers.numerics import (
     msprobe_monitor,
     nan_asserts,
     overflow,
+    replays,
     replica_hashes,
     replica_lines,
     rerun_tracker,
     te_stats,
     tensor_stats,
 )
-from parsers.parser import Parser
 from parsers.pytorch import desync, elastic, error_json, flight_recorder, fr_report, process_group, traceback
 from parsers.scheduling import (
     checkpoint,
@@ -74,15 +76,18 @@ from parsers.scheduling import (
     kubernetes,
     lightning_launcher,
     mpi,
+    never_came,
     pod_description,
     preemption,
     preflight,
+    rank_formula,
     ray,
     sacct,
     serving,
     shell,
     slurm,
 )
+from parsers.schema.parser import Parser
 from parsers.stacks import (
     faulthandler,
     native,
@@ -91,6 +96,7 @@ from parsers.stacks import (
     proc_status,
     ps,
     py_spy,
+    thread_traces,
     torch_cpp,
     xpu_timer_stack,
 )
@@ -101,6 +107,8 @@ from parsers.timing import (
     msprof,
     nccl_tests,
     nvrx,
+    operation_times,
+    own_figures,
     phases,
     step_records,
     step_times,
@@ -114,6 +122,8 @@ from parsers.training import (
     process_line,
     recompute,
     steps,
+    sum_files,
+    tensorboard_events,
     world,
 )
 
@@ -153,15 +163,20 @@ PARSERS: tuple[Parser, ...] = (
     node_labels.PARSER,
     sacct.PARSER,
     msprof.PARSER,
+    operation_times.PARSER,
     phases.PARSER,
+    tensorboard_events.PARSER,
+    sum_files.PARSER,
     step_records.PARSER,
     preflight.PARSER,
     heartbeat.PARSER,
     exit_table.PARSER,
     telemetry_table.PARSER,
     rack_map.PARSER,
+    own_figures.PARSER,
     msprobe.PARSER,
     msprobe_monitor.PARSER,
+    replays.PARSER,
     tensor_stats.PARSER,
     kernel_log.PARSER,
     process_group.PARSER,
@@ -173,6 +188,7 @@ PARSERS: tuple[Parser, ...] = (
     horovod.PARSER,
     coordination.PARSER,
     oneccl.PARSER,
+    told_members.PARSER,
     libfabric.PARSER,
     ras.MONITOR,
     proxy_dump.DUMP,
@@ -182,11 +198,13 @@ PARSERS: tuple[Parser, ...] = (
     error_json.PARSER,
     torch_cpp.PARSER,
     pasted.PARSER,
+    thread_traces.PARSER,
     steps.PARSER,
     deepspeed.PARSER,
     hf_trainer.PARSER,
     lightning.PARSER,
     environment.PARSER,
+    rank_formula.PARSER,
     process_line.PARSER,
     world.PARSER,
     expert_load.PARSER,
@@ -214,6 +232,7 @@ PARSERS: tuple[Parser, ...] = (
     ray.PARSER,
     lightning_launcher.PARSER,
     preemption.PARSER,
+    never_came.PARSER,
     shell.PARSER,
     xid.PARSER,
     host.PARSER,
@@ -226,8 +245,13 @@ PARSERS: tuple[Parser, ...] = (
     metax.PARSER,
     amdgpu.PARSER,
     rocm.PARSER,
+    call_lines.PARSER,
     field_lines.PARSER,
+    panics.PARSER,
+    stillness.PARSER,
+    given_up.PARSER,
     failures.PARSER,
+    figure_lines.PARSER,
     bad_numbers.PARSER,
 )
 

@@ -8,15 +8,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from forensics.model.causes import CAUSES
 from forensics.model.incident import Action, Alternative, Incident, Place, PlaceDevice, Verdict
 from forensics.model.names import Cause
 from forensics.model.said import capital
 from forensics.model.texts import ranks_text
 from reports.words import ACTION, KIND, REASON, STUCK
 
-STOPPED: tuple[Cause, ...] = ("preempted", "stopped_by_hand", "time_limit")  # from outside: nothing crashed
+STOPPED = frozenset(cause for cause, row in CAUSES.items() if row.from_outside)  # nothing crashed
 _SHOWN = 4  # names in a sentence
-_LABELS = ("Undecided: ", "Slow: ", "Collective mismatch: ", "Deadlock: ")  # of summaries; the label says it
+LABELS = ("Undecided: ", "Slow: ", "Collective mismatch: ", "Deadlock: ")  # of summaries; the label says it
 _END = re.compile(r"(?<=[a-z0-9)%…])\. (?=[A-Z])")  # of a sentence, and not of a number or a name
 
 
@@ -51,6 +52,11 @@ def answer(incident: Incident) -> Answer:
         do=_ended(_do_first(first)) if first else "Nothing.",
         command=first.command if first else None,
     )
+
+
+def tells_apart(verdict: Verdict) -> bool:
+    """Does the rule tell a word for who and another for why, so that the weaker of them need not stand before it?"""
+    return None not in (verdict.status_who, verdict.status_why) and verdict.status_who != verdict.status_why
 
 
 def label(verdict: Verdict) -> str:
@@ -249,7 +255,7 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _unlabelled(summary: str) -> str:
-    for name in _LABELS:
+    for name in LABELS:
         summary = summary.removeprefix(name)
     return summary.strip()
 

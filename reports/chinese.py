@@ -7,26 +7,26 @@ import re
 from collections.abc import Mapping, Sequence
 from string import Formatter
 
+from forensics.model.causes import CAUSES
 from forensics.model.incident import Action, Alternative, Evidence, Incident, Place, Report, Verdict
 from forensics.model.said import Said, zh
 from forensics.model.texts import group_text, ranges
 from reports import words_zh as words
-from reports.answer import STOPPED, Answer, actions, code, is_idle, is_named, is_undecided
+from reports.answer import LABELS, STOPPED, Answer, actions, code, is_idle, is_named, is_undecided, tells_apart
+from reports.answer import answer as english
 from reports.layout import count, duration, time_text
-from reports.summary import Row, cause_text, place
+from reports.summary import TENTH, Row, cause_text, operation_label, place
 
 _SHOWN, _VERBATIM = 4, 100
+_HEAD = 8  # characters of a label
 _NAME = re.compile(r"[\w./:<>+@-]+|rank \d+")  # a target that is no English phrase
 _RANKS = re.compile(r"\branks? (\d+(?:-\d+)?(?:(?:, ?| and )\d+(?:-\d+)?)*)")
 _STEPS = re.compile(r"\bsteps? (\d+(?:-\d+)?)")
 _SIGNAL = re.compile(r"\bSIG[A-Z]+\d*\b")
 _BESIDE = re.compile("(?<=[，。；：（）]) | (?=[，。；：（）])")
 _BETWEEN = re.compile(r"(?<=[\u4e00-\u9fff])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9])(?=[\u4e00-\u9fff])")  # the two scripts
+_FIGURE = re.compile(r"\d[\d,]*(?:\.\d+)?(?<!,)")
 _LOOSE = re.compile(r"(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")  # a blank within Chinese
-_OPERATION_LABEL = {
-    "rank_absent": "never entered", "collective_mismatch": "differs in", "kernel_stuck": "stuck in",
-    "deadlock_cycle": "waiting in", "rank_died": "missed in",
-}  # fmt: skip
 
 
 def answer(incident: Incident) -> Answer:
@@ -36,7 +36,7 @@ def answer(incident: Incident) -> Answer:
     do = "" if first is None else (_what(first) if first.command else todo(first))
     return Answer(
         label=label(verdict),
-        sentence=f"{_sentence(incident)}{_who_else(incident)}。",
+        sentence=_headline(incident),
         more="",
         cannot_tell="；".join(words.REASON[reason] for reason in verdict.undecided if not is_idle(verdict, reason)),
         do=f"{do}。" if do else "无需处理。",
@@ -54,6 +54,38 @@ def label(verdict: Verdict) -> str:
     return f"{kind}（{words.PROBABLE}）" if verdict.status == "hypothesis" else kind
 
 
+def _headline(incident: Incident) -> str:
+    """The form of its cause, where that holds the figures of the English sentence; else what was said in both languages."""
+    made = f"{_sentence(incident)}{_who_else(incident)}。"
+    wanted, said = figures(english(incident).sentence), _said(incident.verdict)
+    if figures(made) == wanted or not said:
+        return made
+    return min(made, said, key=lambda text: len(figures(text) ^ wanted))
+
+
+def figures(text: str) -> set[str]:
+    """The numbers in a text, whatever stands between thousands."""
+    return {number.replace(",", "") for number in _FIGURE.findall(text)}
+
+
+def _said(verdict: Verdict) -> str:
+    """The first sentence of the summary, where it was said in Chinese, with host and GPU behind the ranks that are named."""
+    whole = spoken(verdict.summary)
+    if verdict.summary.startswith(LABELS):
+        head, _, rest = whole.partition("：")
+        whole = rest if len(head) <= _HEAD else whole
+    parts = [""]
+    for character in whole:
+        parts[-1] += character
+        if character == "。" and parts[-1].count("“") == parts[-1].count("”"):
+            parts.append("")
+    named = _ranks(verdict.ranks or verdict.cycle) if verdict.ranks or verdict.cycle else ""
+    at = parts[0].find(named) + len(named) if named and named in parts[0] else 0
+    if not at or re.match(r"[\d、，（-]|\s*和", parts[0][at:]):
+        return parts[0]
+    return _tight(f"{parts[0][:at]}{who(verdict).removeprefix(named)}{parts[0][at:]}")
+
+
 def _sentence(incident: Incident) -> str:
     verdict = incident.verdict
     if verdict.kind == "unknown" and "no_hang" in verdict.undecided:
@@ -61,8 +93,8 @@ def _sentence(incident: Incident) -> str:
     if verdict.kind == "healthy" and incident.actions and (said := spoken(verdict.summary)):  # what it lost
         return said.rstrip("。")
     forms: Sequence[str] = words.OPEN[verdict.kind]
-    if is_named(verdict) or (verdict.cause and not any("{R}" in form for form in words.SENTENCE[verdict.cause])):
-        forms = words.SENTENCE[verdict.cause] if verdict.cause else words.ENDED
+    if is_named(verdict) or (verdict.cause and not any("{R}" in form for form in CAUSES[verdict.cause].chinese)):
+        forms = CAUSES[verdict.cause].chinese if verdict.cause else words.ENDED
     return fill(forms, _fields(incident))
 
 
@@ -86,7 +118,7 @@ def _fields(incident: Incident) -> dict[str, str]:
     return {
         "R": who(verdict),
         "O": _operation(verdict),
-        "C": code(verdict),
+        "C": code(verdict).replace(" (", "，").removesuffix(")"),
         "A": words.STUCK[site] if site else "",
         "T": words.SITE[site] if site else "",
         "G": found[0] if (found := _SIGNAL.search(verdict.summary)) else "",
@@ -219,7 +251,8 @@ def _collect(action: Action) -> str:
 
 
 def why(incident: Incident) -> str:
-    return f"{words.STATUS_NAME[incident.verdict.status]}：{rule(incident.verdict)}"
+    told = rule(incident.verdict)
+    return told if tells_apart(incident.verdict) else f"{words.STATUS_NAME[incident.verdict.status]}：{told}"
 
 
 def rule(verdict: Verdict) -> str:
@@ -264,15 +297,17 @@ def facts(incident: Incident) -> list[Row]:
     site = words.SITE[verdict.site] if verdict.site else ""
     rows = [
         Row("may be" if is_undecided(verdict) else "cause", words.CAUSE[verdict.cause] if verdict.cause and cause_text(verdict) else ""),
-        Row(_OPERATION_LABEL.get(verdict.cause or "", "operation"), _operation(verdict)),
+        Row(operation_label(verdict), _operation(verdict)),
         Row("was", "，".join(filter(None, (site, code(verdict))))),
         Row("runs on", "；".join(filter(None, (_runs_on(one) for one in verdict.places[:_SHOWN] if one.rank in verdict.ranks)))),
         Row("bad value", value if verdict.kind == "numerics" and (first.value != "finite" or first.tensor) else ""),
         Row("first anomaly", "，".join(filter(None, began))),
         Row("finite until", spoken(first.after or "")),
         Row("affected", "、".join(incident.blast_radius.groups[:_SHOWN])),
+        Row("without it", spoken(incident.counterfactual.text) if incident.counterfactual else ""),
         Row("progress", "，".join(done)),
         Row("decision", _decision(incident)),
+        Row("unless", spoken(incident.decision.unless) if _decision(incident) else ""),
         Row("suspects", suspects(verdict)),
     ]  # fmt: skip
     return [row for row in rows if row.text]
@@ -283,7 +318,9 @@ def _decision(incident: Incident) -> str:
     if incident.verdict.kind == "healthy" or not words.DECISION[told.do]:
         return ""
     why = "" if any(action.reason == told.reason for action in incident.actions) else spoken(told.reason)
-    return f"{words.DECISION[told.do]}{f'：{why}' if why else ''}"
+    hours = told.lost_gpu_hours or 0
+    price = f"；本次事故损失 {hours:,.1f} GPU 小时" if hours >= TENTH / 2 else ""
+    return f"{words.DECISION[told.do]}{f'：{why}' if why else ''}{price}"
 
 
 def _runs_on(at: Place) -> str:

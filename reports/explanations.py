@@ -1,11 +1,13 @@
 """`forensics explain`: what a word of the verdict means, and why a rank is, or is not, at fault."""
 
-from typing import get_args
+from collections.abc import Mapping
+from typing import Any, get_args
 
+from forensics.model.errors import NoSuch
 from forensics.model.incident import Incident, Report
 from forensics.model.names import Cause, Reason, Status
-from forensics.model.said import Said
-from reports import meanings_zh, summary, words, words_zh
+from forensics.model.said import Said, zh
+from reports import summary, words, words_zh
 from reports.answer import answer, label
 from reports.language import Language
 from reports.layout import spans
@@ -25,33 +27,27 @@ _STATES = {
 }
 
 
-def of_word(word: str, language: Language = "en") -> str | None:
-    """The meaning of a cause, a status or a reason, in a few lines; None where the word is none."""
+def of_word(asked: str, language: Language = "en") -> str:
+    """The meaning of a cause, a status or a reason, in a few lines. Raises NoSuch, with the words that look most alike."""
+    word = asked.strip().replace("-", "_").replace(" ", "_").lower()
+    if word not in WORDS:
+        from difflib import get_close_matches
+
+        meant = get_close_matches(word, WORDS, n=3)
+        hint = f"did you mean {' or '.join(meant)}?" if meant else "`forensics explain words` lists them"
+        raise NoSuch(f"no such word: {clean(asked)}; {hint}")
+    tables: tuple[tuple[Mapping[Any, Meaning], Mapping[Any, Said]], ...] = (
+        (CAUSES, words.CAUSE),
+        (STATUSES, words.STATUS),
+        (REASONS, words.REASON),
+    )
+    [(found, title)] = [(table[word], short[word]) for table, short in tables if word in table][:1]
     if language == "zh":
-        return _in_chinese(word)
-    found: Meaning | None = None
-    for table, short in ((CAUSES, words.CAUSE), (STATUSES, words.STATUS), (REASONS, words.REASON)):
-        if word in table:
-            found, title = table[word], short[word]  # type: ignore[index]
-            break
-    if found is None:
-        return None
+        name = words_zh.STATUS_NAME[word] if word in STATUSES else zh(title)  # type: ignore[index]
+        whole = zh(found.means) if _alike(name, zh(found.means)) else f"{name}\n\n{zh(found.means)}"
+        return f"{word}：{whole}\n\n处理：{zh(found.do)}\n"
     means = f": {found.means}" if _alike(title, found.means) else f": {title}\n\n{found.means}"
     return f"{word}{means}\n\nLooks alike: {found.alike}\nWhat to do: {found.do}\n"
-
-
-def _in_chinese(word: str) -> str | None:
-    tables = (
-        (meanings_zh.CAUSES, words_zh.CAUSE),
-        (meanings_zh.STATUSES, words_zh.STATUS_NAME),
-        (meanings_zh.REASONS, words_zh.REASON),
-    )
-    for table, short in tables:
-        if word in table:
-            title, means = short[word], table[word].means  # type: ignore[index]
-            whole = means if _alike(title, means) else f"{title}\n\n{means}"
-            return f"{word}：{whole}\n\n处理：{table[word].do}\n"  # type: ignore[index]
-    return None
 
 
 def _alike(title: str, means: str) -> bool:
@@ -60,7 +56,8 @@ def _alike(title: str, means: str) -> bool:
 
 
 def of_rank(report: Report, rank: int, language: Language = "en") -> str:
-    """Every incident of the report, and the part of this rank in it; cleaned text."""
+    """Every incident of the report, and the part of this rank in it; cleaned text. Raises NoSuch."""
+    report.known(rank)
     if language == "zh":
         return (
             "\n".join(clean(line, "keep") for incident in report.incidents for line in _part_in_chinese(incident, rank))
@@ -79,7 +76,7 @@ def _part(incident: Incident, rank: int) -> list[str]:
     verdict = incident.verdict
     if rank in (*verdict.ranks, *verdict.cycle):
         facts = [f"  {claim.claim}" for claim in summary.evidence(incident, "for")]
-        return [f"Rank {rank} is named: {verdict.status}, {verdict.status_rule}.", *facts]
+        return [f"Rank {rank} is named: {voice_of('en').why(incident)}.", *facts]
     if rank in verdict.suspects.ranks:
         return [
             f"Rank {rank} is a suspect. Cannot tell: {answer(incident).cannot_tell or 'who of the suspects it is'}."

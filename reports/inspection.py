@@ -8,6 +8,7 @@ from reports.layout import cut, plural, ranks_phrase, size
 from reports.sanitize import clean
 
 _WIDTH = 100
+_CELL = 48  # characters of a cell that its column makes room for
 
 
 def _file(row: FileRow) -> list[str]:
@@ -50,9 +51,9 @@ def render(report: Report) -> str:
 
 
 def columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Rows as aligned text under their names; the last column is not padded."""
+    """Rows as aligned text under their names; the last column is not padded, and a long cell pads no other row."""
     cells = [[clean("" if value is None else str(value)) for value in row] for row in rows]
-    widths = [max([len(name), *(len(row[i]) for row in cells)]) for i, name in enumerate(names)]
+    widths = [max([len(name), *(len(row[i]) for row in cells if len(row[i]) <= _CELL)]) for i, name in enumerate(names)]
     shown = [list(names), *cells]
     return "".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in shown

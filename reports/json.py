@@ -1,7 +1,8 @@
 """The report as incident.json: exactly one JSON document, keys sorted, no NaN, a newline at the end."""
 
 import re
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import msgspec
 
@@ -17,12 +18,21 @@ def render(report: Report) -> bytes:
     return msgspec.json.format(compact(report), indent=2) + b"\n"
 
 
+def line(document: Mapping[str, Any]) -> bytes:
+    """Another document on one line, its keys in their order, with a line end."""
+    return _written(document, None) + b"\n"
+
+
 def compact(report: Report) -> bytes:
     """The same document on one line, for embedding."""
+    return _written(report, "sorted")
+
+
+def _written(document: object, order: Literal["sorted"] | None) -> bytes:
     try:
-        raw = msgspec.json.encode(report, enc_hook=encoded, order="sorted")
+        raw = msgspec.json.encode(document, enc_hook=encoded, order=order)
     except UnicodeEncodeError:  # a file name with bytes that are no text
-        raw = msgspec.json.encode(_encodable(msgspec.to_builtins(report, enc_hook=encoded)), order="sorted")
+        raw = msgspec.json.encode(_encodable(msgspec.to_builtins(document, enc_hook=encoded)), order=order)
     return _ACTING.sub(lambda match: f"\\u{ord(match[0]):04x}", raw.decode()).encode()
 
 

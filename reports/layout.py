@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 from functools import cache, lru_cache
 
 from forensics.model.said import Said, joined
-from forensics.model.texts import RANK, RANKS, RANKS_OF_MANY
+from forensics.model.texts import RANK, RANKS, RANKS_OF_MANY, halves
 
 _WIDE = "\u3000-\u9fff\uff01-\uff60"
 _CLOSING = "、。，；：）》”！？"  # never at the beginning of a line
 _GROUP = re.compile(r"\b([A-Z][A-Z_]*)_GROUP\b")
+_LEFT_OF_QUOTATION = 40  # columns that stay of a quotation, else there is no point in quoting
 RANK_LIMIT = 1 << 20  # a range text that says more than this is not believed
 
 
@@ -45,6 +46,28 @@ def cut_left(text: str, width: int) -> str:
     if cells(text) <= width:
         return text
     return "…" + text[::-1][: _fitting(text[::-1], width - 1)][::-1]
+
+
+_QUOTED = re.compile("“[^“”]*”")
+
+
+def cut_middle(text: str, width: int) -> str:
+    """At most `width` columns, the cut in the middle: of the longest quotation, if that is long enough, else of the whole. A
+    message says first what is wrong and last what cures it."""
+    over = cells(text) - width
+    if over <= 0:
+        return text
+    quoted = max(_QUOTED.finditer(text), key=lambda found: len(found[0]), default=None)
+    if quoted is not None and cells(quoted[0]) > over + _LEFT_OF_QUOTATION:
+        return text[: quoted.start()] + _halves(quoted[0], cells(quoted[0]) - over) + text[quoted.end() :]
+    return _halves(text, width)
+
+
+def _halves(text: str, width: int) -> str:
+    """Its beginning and, a little more, its end."""
+    first = max(width - 3, 0) * 2 // 5
+    begin, rest = text[: _fitting(text, first)], text[::-1]
+    return halves(begin, rest[: _fitting(rest, max(width - 3 - cells(begin), 0))][::-1])
 
 
 def wrap(text: str, width: int | None) -> list[str]:

@@ -1,11 +1,10 @@
 """The ledger in words: where the time went, attempt by attempt what was lost, and how often to save."""
 
 from collections.abc import Mapping, Sequence
-from textwrap import shorten
 
 from forensics.model.incident import Report
 from forensics.model.ledger import AttemptRow, Interval, PhaseTime
-from reports.layout import duration, plural
+from reports.layout import cut_middle, duration, plural
 from reports.summary import Row
 from reports.words import CAUSE, KIND
 
@@ -101,7 +100,7 @@ def chained(one: AttemptRow) -> str:
     """ "attempt 0: failed (out of memory, rank 3) → saved (step 15 saved) → relaunched (worker-8 in place of worker-3)"."""
     ended = ", ".join((ended_by(one), *one.accused))
     told = [(link.stage, ended if link.stage == "failed" else link.text) for link in one.chain]
-    links = " → ".join(f"{stage} ({shorten(text, _LINK, placeholder=' …')})" for stage, text in told)
+    links = " → ".join(f"{stage} ({cut_middle(' '.join(text.split()), _LINK)})" for stage, text in told)
     return f"attempt {one.attempt}: {links}" if links else ""
 
 

@@ -5,10 +5,23 @@ from html import escape
 from forensics.model.incident import Evidence, Report
 from reports import summary
 from reports.answer import answer, is_undecided
+from reports.layout import cut_middle
 from reports.sanitize import clean
-from reports.words import STATUS
+from reports.voice import ENGLISH
 
 _CLAIMS = 6
+_LINE = 300  # characters of the answer in a `repr`
+
+
+def line(report: Report) -> str:
+    """`repr` of a report: "<Report of job-7: HANG. Rank 5 is stuck …; 8 of 8 ranks, 1 host>"."""
+    incident = summary.primary(report)
+    if incident is None:
+        return f"<Report of {clean(report.bundle.name)}: UNKNOWN, the bundle holds no incident>"
+    said = answer(incident)
+    read = ", ".join(summary.coverage(report)[:2])
+    text = cut_middle(clean(f"{said.label}: {said.sentence}", "space"), _LINE)
+    return f"<Report of {clean(report.bundle.name)}: {text} {read}>"
 
 
 def repr_html(report: Report) -> str:
@@ -21,7 +34,7 @@ def repr_html(report: Report) -> str:
     parts = [
         f"<p><strong>{said.label}</strong> <strong>{_text(said.sentence)}</strong></p>",
         f"<p>{'Collect' if is_undecided(verdict) else 'Do now'}: {_text(said.do)}{command}</p>",
-        f"<p>{verdict.status}: {_text(verdict.status_rule or STATUS[verdict.status])}</p>",
+        f"<p>{_text(ENGLISH.why(incident))}</p>",
         "<table><tbody>",
         *(
             f'<tr><th scope="row">{_text(row.label)}</th><td>{_text(row.text)}</td></tr>'

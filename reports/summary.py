@@ -1,34 +1,24 @@
 """The verdict as rows of label and text: what terminal, Markdown, page and notebook all show first."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from forensics.model.causes import CAUSES
 from forensics.model.incident import Evidence, Incident, Place, Report, Verdict
-from forensics.model.names import Cause
 from forensics.model.ref import Ref
 from forensics.model.said import Form
 from forensics.model.texts import SITE, ranks_text
 from reports.answer import STOPPED, code, is_undecided, operation, some
 from reports.layout import count, duration, plural, ranks_phrase, time_text
-from reports.words import CAUSE, DECISION, VALUE
+from reports.words import DECISION, VALUE
 
 _CHECKED = Form("{what} ({scope}): {result}", "{what}（{scope}）：{result}")
-_TENTH = 0.1  # of an hour: less shows as nothing
+TENTH = 0.1  # of an hour: less shows as nothing
 
 
 class Row(NamedTuple):
     label: str
     text: str
-
-
-# How the operation of the first anomaly is introduced, where that says more than "operation".
-_OPERATION_LABEL: Mapping[Cause | None, str] = {
-    "rank_absent": "never entered",
-    "collective_mismatch": "differs in",
-    "kernel_stuck": "stuck in",
-    "deadlock_cycle": "waiting in",
-    "rank_died": "missed in",
-}
 
 
 def primary(report: Report) -> Incident | None:
@@ -43,18 +33,25 @@ def facts(incident: Incident) -> list[Row]:
     verdict = incident.verdict
     rows = [
         Row("may be" if is_undecided(verdict) else "cause", cause_text(verdict)),
-        Row(_OPERATION_LABEL.get(verdict.cause, "operation"), _operation(incident)),
+        Row(operation_label(verdict), _operation(incident)),
         Row("was", _site(verdict)),
         Row("runs on", _runs_on(verdict)),
         Row("bad value", _value(verdict)),
         Row("finite until", verdict.first_anomaly.after or ""),
         Row("first anomaly", _first_anomaly(verdict)),
         Row("affected", _affected(incident)),
+        Row("without it", incident.counterfactual.text if incident.counterfactual else ""),
         Row("progress", _progress(incident)),
         Row("decision", _decision(incident)),
+        Row("unless", incident.decision.unless if _decision(incident) else ""),
         Row("suspects", suspects(verdict)),
     ]
     return [row for row in rows if row.text]
+
+
+def operation_label(verdict: Verdict) -> str:
+    """How the operation of the first anomaly is introduced."""
+    return CAUSES[verdict.cause].operation if verdict.cause is not None else "operation"
 
 
 def _decision(incident: Incident) -> str:
@@ -62,7 +59,7 @@ def _decision(incident: Incident) -> str:
     if told.do == "cannot_tell" or incident.verdict.kind == "healthy":
         return ""
     hours = told.lost_gpu_hours or 0
-    price = f"; the incident cost {hours:,.1f} GPU hours" if hours >= _TENTH / 2 else ""
+    price = f"; the incident cost {hours:,.1f} GPU hours" if hours >= TENTH / 2 else ""
     why = "" if any(action.reason == told.reason for action in incident.actions) else f": {told.reason}"
     return f"{DECISION[told.do]}{why}{price}"
 
@@ -71,7 +68,7 @@ def cause_text(verdict: Verdict) -> str:
     """The cause in words, where it adds to the sentence: whoever stopped the job stands there already, and a training log
     does not show that the inputs were finite."""
     log_alone = verdict.cause in ("nan_birth", "overflow") and verdict.first_anomaly.module is None
-    return CAUSE[verdict.cause] if verdict.cause and verdict.cause not in STOPPED and not log_alone else ""
+    return CAUSES[verdict.cause].title if verdict.cause and verdict.cause not in STOPPED and not log_alone else ""
 
 
 def evidence(incident: Incident, direction: str) -> list[Evidence]:
@@ -131,7 +128,11 @@ def nobody_missing(report: Report) -> str:
     world = report.coverage.world
     if world.size is None:
         return "the number of ranks is not known, so others may have left no record"
-    return "the only rank left a record" if world.size == 1 else f"all {world.size:,} ranks left a record"
+    return (
+        "no rank (the only one has a record)"
+        if world.size == 1
+        else f"no rank ({world.size:,} of {world.size:,} have records)"
+    )
 
 
 def _total(parts: Sequence[str]) -> int:

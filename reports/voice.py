@@ -38,6 +38,7 @@ class Voice(NamedTuple):
     nothing: str
     unsaid: str
     more: str
+    rest: str
     comma: str
     colon: str
 
@@ -47,7 +48,8 @@ def _rule(verdict: Verdict) -> str:
 
 
 def _why(incident: Incident) -> str:
-    return f"{incident.verdict.status}: {_rule(incident.verdict)}"
+    told = _rule(incident.verdict)
+    return told if english.tells_apart(incident.verdict) else f"{incident.verdict.status}: {told}"
 
 
 def _claim(item: Evidence) -> str:
@@ -85,6 +87,7 @@ ENGLISH = Voice(
     nothing="nothing",
     unsaid="",
     more="… {:,} more in the report",
+    rest="{:,} more lines with -v",
     comma=", ",
     colon=": ",
 )

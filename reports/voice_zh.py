@@ -28,6 +28,7 @@ CHINESE = Voice(
     nothing="无",
     unsaid="说明仅有英文，见 incident.json",
     more="… 报告中另有 {:,} 条",
+    rest="另有 {:,} 行：-v",
     comma="，",
     colon="：",
 )

@@ -1,55 +1,23 @@
-"""Plain words for the closed sets of the report. One place, so that terminal, page and Markdown say the same."""
+"""Plain words for the closed sets of the report, in English and Chinese. One place, so that terminal, page and Markdown say the same.
+
+Those of causes stand with their causes (forensics/model/causes/)."""
 
 from collections.abc import Mapping
 
+from forensics.model.causes import CAUSES
 from forensics.model.names import ActionKind, Cause, DecisionKind, Domain, Kind, Reason, Site, Status
+from forensics.model.said import Said
 
-KIND: Mapping[Kind, str] = {
-    "hang": "HANG",
-    "crash": "CRASH",
-    "numerics": "NUMERICS",
-    "slow": "SLOW",
-    "launch": "LAUNCH FAILED",
-    "healthy": "HEALTHY",
-    "unknown": "UNKNOWN",
+KIND: Mapping[Kind, Said] = {
+    "hang": Said("HANG", "卡死"),
+    "crash": Said("CRASH", "崩溃"),
+    "numerics": Said("NUMERICS", "数值异常"),
+    "slow": Said("SLOW", "变慢"),
+    "launch": Said("LAUNCH FAILED", "启动失败"),
+    "healthy": Said("HEALTHY", "正常"),
+    "unknown": Said("UNKNOWN", "未知"),
 }
-CAUSE: Mapping[Cause, str] = {
-    "rank_absent": "alive, never entered the operation",
-    "rank_died": "the process died while others waited",
-    "collective_mismatch": "called another operation, size or type than the other members",
-    "deadlock_cycle": "ranks wait for each other (deadlock)",
-    "network_fault": "the network failed",
-    "gpu_fault": "the GPU failed",
-    "kernel_stuck": "entered the operation, but the GPU never finished it",
-    "store_timeout": "the rendezvous store did not answer",
-    "exception": "an exception was raised",
-    "gpu_oom": "GPU memory ran out",
-    "host_oom": "host memory ran out",
-    "segfault": "segmentation fault",
-    "killed": "killed by a signal",
-    "disk_full": "the disk is full",
-    "preempted": "the scheduler took its nodes away",
-    "stopped_by_hand": "somebody stopped it",
-    "time_limit": "the scheduler ended it at its time limit",
-    "nan_birth": "NaN produced from finite inputs",
-    "overflow": "overflow to Inf",
-    "bad_state": "weights, optimizer or checkpoint already bad",
-    "bad_input": "the input was already bad",
-    "comm_corruption": "finite before the communication, bad after it",
-    "replica_divergence": "replicas differ while all values are finite",
-    "loss_scale_collapse": "the loss scale collapsed",
-    "loss_spike": "the loss jumped",
-    "underflow": "values vanished to zero",
-    "straggler_compute": "computes more slowly than its peers",
-    "straggler_host": "its host is slower than the others",
-    "straggler_network": "its network is slower than the others",
-    "throughput_drop": "throughput fell",
-    "imbalance": "the work is spread unevenly",
-    "wrong_interface": "the wrong network interface was chosen",
-    "version_mismatch": "versions differ",
-    "missing_ranks": "ranks never arrived",
-    "config_drift": "settings differ between ranks",
-}
+CAUSE: Mapping[Cause, Said] = {cause: row.title for cause, row in CAUSES.items()}
 STUCK: Mapping[Site, str] = {  # after "is stuck"
     "data_loading": "in data loading",
     "checkpoint_io": "reading or writing a checkpoint",
@@ -65,69 +33,140 @@ STUCK: Mapping[Site, str] = {  # after "is stuck"
     "communication": "in communication",
     "unknown": "at a place that is not known",
 }
-STATUS: Mapping[Status, str] = {
-    "established": "two or more sources that could have disagreed agree; none contradicts",
-    "supported": "one source; none contradicts it",
-    "hypothesis": "the best explanation; others are not excluded",
-    "unknown": "the evidence does not decide",
+STATUS: Mapping[Status, Said] = {
+    "established": Said(
+        "two or more independent sources agree; none contradicts", "至少两个不同来源相互印证，无相反证据"
+    ),
+    "supported": Said("one source; none contradicts it", "只有一个来源支持，无相反证据"),
+    "hypothesis": Said("the best explanation; others remain", "目前最合理的解释，尚未排除其他解释"),
+    "unknown": Said("the evidence does not decide", "证据不足以判定"),
 }
-REASON: Mapping[Reason, str] = {
-    "all_entered_no_counters": "all members entered, and no counter shows who stopped",
-    "culprit_among_missing": "a rank that said nothing of it may be at fault",
-    "two_member_mismatch": "two members differ, and nothing shows which one is wrong",
-    "ring_buffer_wrapped": "the Flight Recorder had overwritten the entries that decide",
-    "clock_error_exceeds_gap": "the clocks differ by more than the gap between the events",
-    "single_snapshot": "one snapshot does not show whether a rank is slow or stuck",
-    "tied_explanations": "several explanations fit equally well",
-    "membership_unknown": "the members of the group are not recorded",
-    "mixed_attempts": "records of several launches cannot be told apart",
-    "no_baseline": "there are no normal steps to compare with",
-    "collector_is_suspect": "collecting the records may itself have caused this",
-    "conflicting_evidence": "sources contradict each other",
-    "no_hang": "nothing shows that the job hung",
-    "nothing_found": "no rule explains what is in the bundle",
-    "sampled_statistics": "not all tensors were observed, so the first bad value may not be recorded",
-    "replica_tie": "replicas differ, and no majority shows which one is wrong",
-    "no_time_witness": "nothing shows that the job stood still when this was taken",
+REASON: Mapping[Reason, Said] = {
+    "all_entered_no_counters": Said(
+        "all members entered, and no counter shows who stopped", "成员均已进入，没有计数能表明是谁停下"
+    ),
+    "culprit_among_missing": Said(
+        "a rank that said nothing of it may be at fault", "未打印相关信息的 rank 可能是故障 rank"
+    ),
+    "two_member_mismatch": Said(
+        "two members differ, and nothing shows which one is wrong", "两个成员不一致，无法得知哪个有误"
+    ),
+    "ring_buffer_wrapped": Said(
+        "the Flight Recorder had overwritten the entries that decide", "关键记录已被 Flight Recorder 覆盖"
+    ),
+    "clock_error_exceeds_gap": Said(
+        "the clocks differ by more than the gap between the events", "时钟误差大于事件间隔"
+    ),
+    "single_snapshot": Said(
+        "one snapshot does not show whether a rank is slow or stuck", "仅一次快照，无法区分慢与卡死"
+    ),
+    "tied_explanations": Said("several explanations fit equally well", "多种解释同样成立"),
+    "membership_unknown": Said("the members of the group are not recorded", "进程组的成员未记录"),
+    "mixed_attempts": Said("records of several launches cannot be told apart", "多次启动的记录混杂"),
+    "no_baseline": Said("there are no normal steps to compare with", "没有正常的 step 可供比较"),
+    "collector_is_suspect": Said("collecting the records may itself have caused this", "现象可能由采集本身引起"),
+    "conflicting_evidence": Said("sources contradict each other", "各来源互相矛盾"),
+    "no_hang": Said("nothing shows that the job hung", "没有记录表明作业卡死"),
+    "nothing_found": Said("no known failure matches", "没有匹配的已知故障"),
+    "sampled_statistics": Said(
+        "not all tensors were observed, so the first bad value may not be recorded",
+        "张量观测不全，首个异常值可能未被记录",
+    ),
+    "replica_tie": Said("replicas differ, and no majority shows which one is wrong", "副本不一致，且没有多数一方"),
+    "no_time_witness": Said("nothing shows that the job stood still when this was taken", "无法得知采集时作业是否停滞"),
 }
-ACTION: Mapping[ActionKind, tuple[str, str, str]] = {  # what to do, the same about a target, and who normally does it
-    "ignore": ("Nothing has to be repaired", "Nothing has to be repaired in {}", "nobody"),
-    "restart_job": ("Restart the job", "Restart {}", "scheduler"),
-    "rollback": ("Load an older checkpoint", "Load {}", "model team"),
-    "skip_data": ("Skip the data", "Skip {}", "model team"),
-    "drain_node": ("Drain the host", "Drain {}", "scheduler"),
-    "reset_gpu": ("Reset the GPU", "Reset {}", "data-centre operations"),
-    "reboot_node": ("Reboot the host", "Reboot {}", "data-centre operations"),
-    "inspect_hardware": ("Inspect the hardware", "Inspect the hardware of {}", "data-centre operations"),
-    "inspect_network": ("Inspect the network", "Inspect the network of {}", "network operations"),
-    "check_code": ("Check the code", "Check {}", "model team"),
-    "check_data": ("Check the data", "Check {}", "model team"),
-    "check_config": ("Check the settings", "Check the settings of {}", "model team"),
-    "collect_more": ("Collect more evidence", "Collect {}", "whoever runs the job"),
+ACTION: Mapping[
+    ActionKind, tuple[Said, Said, Said]
+] = {  # what to do, the same about a target, and who normally does it
+    "ignore": (
+        Said("Nothing has to be repaired", "无需修复"),
+        Said("Nothing has to be repaired in {}", "{} 无需修复"),
+        Said("nobody", "无"),
+    ),
+    "restart_job": (Said("Restart the job", "重启作业"), Said("Restart {}", "从 {} 重启"), Said("scheduler", "调度")),
+    "rollback": (
+        Said("Load an older checkpoint", "回退到更早的检查点"),
+        Said("Load {}", "回退到 {} 之前的检查点"),
+        Said("model team", "模型团队"),
+    ),
+    "skip_data": (
+        Said("Skip the data", "跳过这批数据"),
+        Said("Skip {}", "跳过 {} 的数据"),
+        Said("model team", "模型团队"),
+    ),
+    "drain_node": (Said("Drain the host", "隔离节点"), Said("Drain {}", "隔离 {}"), Said("scheduler", "调度")),
+    "reset_gpu": (
+        Said("Reset the GPU", "复位 GPU"),
+        Said("Reset {}", "复位 {}"),
+        Said("data-centre operations", "机房运维"),
+    ),
+    "reboot_node": (
+        Said("Reboot the host", "重启节点"),
+        Said("Reboot {}", "重启 {}"),
+        Said("data-centre operations", "机房运维"),
+    ),
+    "inspect_hardware": (
+        Said("Inspect the hardware", "检查硬件"),
+        Said("Inspect the hardware of {}", "检查 {} 的硬件"),
+        Said("data-centre operations", "机房运维"),
+    ),
+    "inspect_network": (
+        Said("Inspect the network", "检查网络"),
+        Said("Inspect the network of {}", "检查 {} 的网络"),
+        Said("network operations", "网络运维"),
+    ),
+    "check_code": (Said("Check the code", "检查代码"), Said("Check {}", "检查 {}"), Said("model team", "模型团队")),
+    "check_data": (
+        Said("Check the data", "检查数据"),
+        Said("Check {}", "检查 {} 的数据"),
+        Said("model team", "模型团队"),
+    ),
+    "check_config": (
+        Said("Check the settings", "检查配置"),
+        Said("Check the settings of {}", "检查 {} 的配置"),
+        Said("model team", "模型团队"),
+    ),
+    "collect_more": (
+        Said("Collect more evidence", "收集更多证据"),
+        Said("Collect {}", "收集更多证据"),
+        Said("whoever runs the job", "作业负责人"),
+    ),
 }
-DOMAIN: Mapping[Domain, str] = {
-    "workload": "workload: model, data or configuration",
-    "infrastructure": "infrastructure: GPU, host or network",
-    "unknown": "not known whether workload or infrastructure",
+DOMAIN: Mapping[Domain, Said] = {
+    "workload": Said("workload: model, data or configuration", "作业自身：模型、数据或配置"),
+    "infrastructure": Said("infrastructure: GPU, host or network", "基础设施：GPU、节点或网络"),
+    "unknown": Said("not known whether workload or infrastructure", "无法区分作业自身与基础设施"),
 }
-DECISION: Mapping[DecisionKind, str] = {
-    "restart": "restart",
-    "stop": "do not restart yet",
-    "evict": "restart without this host",
-    "keep_running": "replace at the next checkpoint",
-    "change_first": "change this first",
-    "wait": "let it run",
-    "cannot_tell": "",
+DECISION: Mapping[DecisionKind, Said] = {
+    "restart": Said("restart", "可以重启"),
+    "stop": Said("do not restart yet", "先修复再重启"),
+    "evict": Said("restart without this host", "换下该节点再重启"),
+    "keep_running": Said("replace at the next checkpoint", "在下一个检查点更换"),
+    "change_first": Said("change this first", "先处理再重启"),
+    "wait": Said("let it run", "让作业继续运行"),
+    "cannot_tell": Said("", ""),
 }
-VALUE: Mapping[str, str] = {"nan": "NaN", "inf": "Inf", "finite": "a finite value"}
-ROLE: Mapping[str, str] = {"root": "first", "echo": "again", "infected": "spread"}
-STATE: Mapping[str, str] = {
-    "ok": "ok",
-    "waiting": "waiting for others",
-    "culprit": "at fault",
-    "suspect": "suspect",
-    "dead": "dead",
-    "ended": "ended afterwards",
-    "no_data": "no record",
+VALUE: Mapping[str, Said] = {
+    "nan": Said("NaN", "NaN"),
+    "inf": Said("Inf", "Inf"),
+    "finite": Said("a finite value", "有限值"),
 }
-LANE: Mapping[str, str] = {"culprit": "named ranks", "peers": "other ranks", "system": "hardware, system"}
+ROLE: Mapping[str, Said] = {
+    "root": Said("first", "首个"),
+    "echo": Said("again", "重现"),
+    "infected": Said("spread", "扩散"),
+}
+STATE: Mapping[str, Said] = {
+    "ok": Said("ok", "正常"),
+    "waiting": Said("waiting for others", "等待其他 rank"),
+    "culprit": Said("at fault", "故障"),
+    "suspect": Said("suspect", "可疑"),
+    "dead": Said("dead", "已退出"),
+    "ended": Said("ended afterwards", "随后结束"),
+    "no_data": Said("no record", "无记录"),
+}
+LANE: Mapping[str, Said] = {
+    "culprit": Said("named ranks", "故障 rank"),
+    "peers": Said("other ranks", "其他 rank"),
+    "system": Said("hardware, system", "硬件与系统"),
+}

@@ -10,9 +10,9 @@ from typing import Any
 
 from forensics.analyze import conclude_evidence
 from forensics.model.incident import Incident, Report, Verdict
-from parsers.evidence import Evidence
-from parsers.quantities import with_quantities
-from parsers.tables import TABLE_NAMES, TableName, stack_text, table
+from parsers.schema.evidence import Evidence
+from parsers.schema.tables import TABLE_NAMES, TableName, stack_text, table
+from parsers.text.quantities import with_quantities
 
 START_NS = 1_763_000_000_000_000_000
 SECOND_NS = 1_000_000_000

@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 
-from parsers.parser import LINES
+from parsers.schema.parser import LINES
 
 
 def lines(text: str, file: str = "a.log", start: int = 1, **columns: Any) -> pl.DataFrame:

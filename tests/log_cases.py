@@ -11,8 +11,8 @@ from forensics.verdict.arbitrate import Candidate
 from forensics.verdict.conclude import choose
 from forensics.verdict.observers import Basis
 from forensics.verdict.status import status_of
-from parsers.quantities import with_quantities
-from parsers.tables import TABLE_NAMES, table
+from parsers.schema.tables import TABLE_NAMES, table
+from parsers.text.quantities import with_quantities
 
 
 def case(events: list[dict[str, Any]] = (), expected: int | None = None, **tables: list[dict[str, Any]]) -> Case:  # type: ignore[assignment]

@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 
 from forensics.graph.numerics.tensor_rules import COMMUNICATIONS
-from parsers.merging import merge
 from parsers.numerics.msprobe import PARSER
-from parsers.rank_list import rank_list
+from parsers.schema.merging import merge
+from parsers.text.rank_list import rank_list
 from tests.sources import source
 from tests.tensor_rows import Job
 

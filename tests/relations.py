@@ -17,7 +17,7 @@ from forensics import analyze
 from forensics.model.incident import Report, Verdict
 from forensics.model.names import Status
 from forensics.model.said import encoded
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 from samples.simulator import Fault, Incident, Job, LogForm, Noise, Settings, simulate
 from tests.relation_additions import Files, Known, stamps
 

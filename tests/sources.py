@@ -3,7 +3,7 @@
 import io
 from typing import Any
 
-from parsers.parser import Source
+from parsers.schema.parser import Source
 
 
 def source(content: bytes | str, path: str = "a.txt", **columns: Any) -> Source:

@@ -6,8 +6,8 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case
-from parsers.rank_list import rank_text
-from parsers.tables import TABLE_NAMES, table
+from parsers.schema.tables import TABLE_NAMES, table
+from parsers.text.rank_list import rank_text
 
 OK: dict[str, Any] = {"nan_count": 0, "inf_count": 0, "absmax": 1.0, "min": -1.0, "max": 1.0}
 NAN: dict[str, Any] = {"nan_count": 3, "inf_count": 0}

@@ -140,3 +140,89 @@ def test_elements_that_go_in_and_come_out_tell_the_size_of_the_group() -> None:
     rows = [waits(rank, group="9") | gathers for rank in range(8) if rank != 5]
     (found,) = silent_member.DETECTOR.detect(case([*rows, SIGNAL | {"rank": 5}], expected=8))
     assert found.ranks == (5,)
+
+
+def left(rank: int, **row: Any) -> dict[str, Any]:
+    """Its launcher's word that it ended with code 0."""
+    return {"kind": "exit", "rank": rank, "code": "0", "severity": "info", "file": "launcher.log", **row}
+
+
+AT = 1_763_000_000_000_000_000
+MINUTE = 60_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("gone", "ends", "ranks", "suspects"),
+    [
+        ((5,), [left(5, time_ns=AT - 9 * MINUTE)], (5,), ()),
+        ((2, 5), [left(5, time_ns=AT - 9 * MINUTE), left(2, time_ns=AT - 8 * MINUTE)], (2, 5), ()),
+        ((5,), [left(5, time_ns=AT - 9 * MINUTE) | {"kind": "job_end", "code": None, "file": "5.log"}], (5,), ()),
+        ((5,), [left(5, file="a.log", line=1)], (5,), ()),
+        ((5,), [left(5, time_ns=AT + MINUTE)], (), (5,)),
+        ((5,), [left(5, file="a.log", line=99)], (), (5,)),
+        ((5,), [left(5)], (), (5,)),
+        ((2, 5), [left(5, time_ns=AT - 9 * MINUTE)], (), (2, 5)),
+        ((5,), [], (), (5,)),
+    ],
+    ids=["exit 0 long before", "two ran out of data", "by its own word", "by the lines of one file", "only afterwards", "below the time-outs",
+         "no order is told", "of the other nothing is told", "nothing is told"],
+)  # fmt: skip
+def test_who_had_ended_well_before_is_whom_the_others_waited_for(
+    gone: tuple[int, ...], ends: list[dict[str, Any]], ranks: tuple[int, ...], suspects: tuple[int, ...]
+) -> None:
+    stamps = {"time_ns": AT, "time_basis": "utc"}
+    rows = [waits(rank) | stamps | {"line": 10 + rank} for rank in range(8) if rank not in gone]
+    ends = [{"time_basis": "utc", **row} for row in ends]
+    counters = [counter(rank, 9) for rank in range(8)]
+    groups = [{"rank": rank, "group": "0", "desc": "default_pg", "size": 8} for rank in range(8)]
+    (found,) = silent_member.DETECTOR.detect(case([*rows, *ends], expected=8, groups=groups, progress=counters[:0]))
+    assert (found.ranks, found.suspect_ranks, found.cause) == (ranks, suspects, "rank_died" if ranks else None)
+
+
+def test_a_line_without_a_number_is_of_the_call_that_its_rank_tells_elsewhere() -> None:
+    rows = [waits(rank, group="4") for rank in (9, 11, 15)] + [{"kind": "collective_timeout", "rank": 9, "group": "4"}]
+    (found,) = silent_member.DETECTOR.detect(case([*rows, SIGNAL], groups=DP))
+    assert found.ranks == (13,)
+
+
+BLOCKED = {
+    "kind": "hung_task",
+    "host": "n1",
+    "pid": 4105,
+    "severity": "error",
+    "file": "n1/dmesg",
+    "time_ns": AT - 5 * MINUTE,
+    "time_basis": "utc",
+}
+STOPPED = {
+    "kind": "closing_signal",
+    "host": "n1",
+    "pid": 4105,
+    "code": "SIGTERM",
+    "severity": "info",
+    "file": "n1/run.log",
+}
+
+
+@pytest.mark.parametrize(
+    ("told", "pids", "ranks"),
+    [
+        ([BLOCKED, STOPPED], range(5), (5,)),
+        ([BLOCKED], range(6), (5,)),
+        ([BLOCKED], range(5), ()),
+        ([BLOCKED, STOPPED], range(1, 5), ()),
+        ([BLOCKED | {"host": "n2"}, STOPPED], range(5), ()),
+        ([BLOCKED | {"pid": 4104}, STOPPED | {"pid": 4104}], range(5), ()),
+        ([BLOCKED | {"pid": 77}, STOPPED], range(5), ()),
+        ([BLOCKED | {"time_ns": AT + 9 * MINUTE}, STOPPED], range(5), ()),
+    ],
+    ids=["the launcher's one process that is nobody else's", "its own pid", "of another program", "another's pid is not told either",
+         "on another host", "of one that gave up", "not of the launcher", "after the others had given up"],
+)  # fmt: skip
+def test_whom_its_kernel_calls_blocked(told: list[dict[str, Any]], pids: range, ranks: tuple[int, ...]) -> None:
+    stamps = {"time_ns": AT, "time_basis": "utc"}
+    rows = [waits(rank) | stamps | {"file": f"{rank}.log"} for rank in range(5)]
+    claims = [{"rank": rank, "pid": 4100 + rank, "host": "n1", "how": "pid", "file": f"{rank}.log"} for rank in pids]
+    groups = [{"rank": rank, "group": "0", "desc": "default_pg", "size": 6} for rank in range(6)]
+    (found,) = silent_member.DETECTOR.detect(case([*rows, *told], expected=6, groups=groups, ranks=claims))
+    assert (found.ranks, found.hosts) == (ranks, ("n1",) if ranks else ())

@@ -14,11 +14,11 @@ import zstandard
 from polars.testing import assert_frame_equal
 
 import parsers
-from parsers import ahead, pool
-from parsers.bundle import open_bundle
-from parsers.limits import Limits
+from parsers.archive.bundle import open_bundle
+from parsers.engine import ahead, pool
 from parsers.registry import DENSE
-from parsers.tables import TABLE_NAMES
+from parsers.schema.limits import Limits
+from parsers.schema.tables import TABLE_NAMES
 
 DATED = b"2026-05-01 10:00:%02d INFO trainer.py:7 step %d took 0.5 s\n"
 COLL = (
@@ -120,7 +120,7 @@ def test_who_is_seen_and_who_is_kept(tmp_path: Path, folder: Path) -> None:
 def test_a_pool_reads_what_was_seen(
     tmp_path: Path, expected: parsers.Evidence, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("parsers.ledger.UNIT_FILES", 3)
+    monkeypatch.setattr("parsers.engine.ledger.UNIT_FILES", 3)
     path = _folded(tmp_path / "x", list(FILES.items()))
     _equal(parsers.read(str(path), map=lambda work, units: pool.in_processes(work, units, 2)), expected)
 
@@ -153,10 +153,10 @@ def test_a_log_that_is_cut_is_read_as_far_as_it_goes(tmp_path: Path, kept: float
 
 
 def test_a_log_has_its_time_and_those_behind_it_theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("parsers.windows.WINDOW", 1 << 17)
+    monkeypatch.setattr("parsers.engine.windows.WINDOW", 1 << 17)
     path = _folded(tmp_path / "x", [("a.log", LOG), ("small.log", FAULT)])
     moments = iter((0.0, 9.0, *[20.0] * 99))
-    monkeypatch.setattr("parsers.ahead.time.monotonic", lambda: next(moments))
+    monkeypatch.setattr("parsers.engine.ahead.time.monotonic", lambda: next(moments))
     tables = parsers.read(str(path), limits=Limits(seconds=5)).tables
     assert tables["files"]["bytes"].to_list() == [len(LOG), len(FAULT)]
     assert "it took longer than the limit for one member" in tables["unread"]["reason"].item()

@@ -8,8 +8,8 @@ import pytest
 from forensics.analyze import conclude_evidence
 from forensics.assemble.attempts import Attempts, attempts_of
 from forensics.assemble.restarts import restarts
-from parsers.evidence import Evidence
-from parsers.tables import TABLE_NAMES, TableName, table
+from parsers.schema.evidence import Evidence
+from parsers.schema.tables import TABLE_NAMES, TableName, table
 from tests.hang_tables import Rows, call, idle, waiting
 
 NOW = 1_763_000_000_000_000_000
@@ -427,3 +427,31 @@ def test_all_ranks_that_begin_at_their_last_step_after_an_end_are_a_launch() -> 
     assert _again(0, 1) == {"a.log": [4]}
     assert _again(0) == {}
     assert _again(0, 1, between="job_end") == {}
+
+
+HOUR = 60  # minutes
+
+
+@pytest.mark.parametrize(
+    ("begun", "ended", "older"),
+    [
+        ([1800, 1800, 1800, 1800, 0, 0, 0, 0], [1830] * 4 + [10] * 4, [4, 5, 6, 7]),
+        ([1800, 1801, 0, 0], [1900, 1900, 500, 600], [2, 3]),
+        ([1800, 0, 0, 5], [1801, None, None, 9], [1, 2, 3]),
+        ([10 * HOUR, 10 * HOUR, 0, 0], [11 * HOUR] * 2 + [9] * 2, []),
+        ([1800, 1800, 0, 0], [1830, 1830, 1820, 10], []),
+        ([0, 0, 1800, 1800], [9, 9, 1830, 1830], []),
+        ([1800, 0, 1800, 0], [1830, 9, 1830, 9], []),
+        ([1800, 0, 1800, 1800], [1830, 9, 1830, 1830], []),
+    ],
+    ids=["half as many ranks a day later", "two of four", "one alone", "hours may be a zone", "one of them ran on", "the higher are the newer",
+         "not from 0 on", "one rank is missing in between"],
+)  # fmt: skip
+def test_files_that_a_smaller_launch_left_lying(begun: list[int], ended: list[int | None], older: list[int]) -> None:
+    job = Bundle()
+    for rank, (first, last) in enumerate(zip(begun, ended, strict=True)):
+        span = {"time_first_ns": NOW + first * MINUTE, "time_last_ns": None if last is None else NOW + last * MINUTE}
+        job.rows["files"].append({"file": f"rank_{rank}.log", "rank": rank, "bytes": 1, **span})
+        job.step(f"rank_{rank}.log", 3, 7, rank, first)
+    ranks = [tables["steps"]["rank"].to_list() for tables in job.split().tables.values()]
+    assert ranks[0] == older if older else len(ranks) == 1

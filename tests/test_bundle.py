@@ -21,12 +21,12 @@ import zstandard
 from polars.testing import assert_frame_equal
 
 import parsers
-from parsers import archives, members
-from parsers.bundle import open_bundle
-from parsers.evidence import BundleError
-from parsers.parser import FileParser, LineParser, Source
-from parsers.path_hints import Hints, hints
-from parsers.tables import TABLE_NAMES, Tables, table
+from parsers.archive import archives, members
+from parsers.archive.bundle import open_bundle
+from parsers.archive.path_hints import Hints, hints
+from parsers.schema.evidence import BundleError
+from parsers.schema.parser import FileParser, LineParser, Source
+from parsers.schema.tables import TABLE_NAMES, Tables, table
 
 FILES = {
     "a/rank_0.log": b"one\nneedle two\n",
@@ -153,7 +153,7 @@ def test_what_a_row_of_files_says(tmp_path: Path) -> None:
 
 
 def test_order_of_members_and_a_pool_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("parsers.ledger.UNIT_FILES", 2)
+    monkeypatch.setattr("parsers.engine.ledger.UNIT_FILES", 2)
     names = list(FILES)
     random.Random(1).shuffle(names)
     packed = tmp_path / "packed.tgz"

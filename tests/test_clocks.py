@@ -8,7 +8,7 @@ import pytest
 
 from forensics.assemble.clocks import Clock, Clocks, clocks_of
 from forensics.assemble.identity import identify
-from parsers.tables import TABLE_NAMES, TableName, table
+from parsers.schema.tables import TABLE_NAMES, TableName, table
 
 _SECOND = 1_000_000_000
 _START = 1_763_000_000 * _SECOND

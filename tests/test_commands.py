@@ -18,7 +18,7 @@ from forensics.model.incident import Action, Device, FirstAnomaly, Place
 from forensics.model.names import ActionKind, Status
 from forensics.model.ref import Ref
 from forensics.verdict.actions import Known, actions_of
-from parsers.tables import TableName, table
+from parsers.schema.tables import TableName, table
 from tests.log_cases import case, judged
 
 MASTER = Surroundings("dlrover", pods={"w-0": None})
@@ -99,14 +99,14 @@ def test_what_hosts_share_that_fail_at_once_is_asked(hosts: tuple[str, ...], ask
         (commands.stacks("w-0", [7], POD), "kubectl exec w-0 -- py-spy dump --pid 7"),
         (commands.stacks("n1", [7, 8]), "ssh n1 \"sh -c 'for p in 7 8; do py-spy dump --pid \\$p; done'\""),
         (commands.kernel_log("n1"), "ssh n1 dmesg -T"),
-        (commands.kernel_log("n1", SLURM), "srun -w n1 dmesg -T"),
+        (commands.kernel_log("n1", SLURM), "ssh n1 dmesg -T"),
         (commands.kernel_log("w-0", POD), "kubectl describe pod w-0"),
-        (commands.device("n1", 3, SLURM), "srun -w n1 mthreads-gmi -q -i 3"),
+        (commands.device("n1", 3, SLURM), "ssh n1 mthreads-gmi -q -i 3"),
         (commands.device("w-0", None, POD), "kubectl exec w-0 -- mx-smi"),
         (commands.device("n1", 3), None),  # whose GPU it is, is not known
         (commands.ports("n1"), None),  # nor over what its links run
         (commands.ports("n1", NOWHERE._replace(link="infiniband")), "ssh n1 ibstat"),
-        (commands.ports("n1", SLURM), "srun -w n1 mthreads-gmi -q"),
+        (commands.ports("n1", SLURM), "ssh n1 mthreads-gmi -q"),
         (commands.ports("n1", NOWHERE._replace(link="ethernet")), "ssh n1 ip -s link"),
         (commands.drain_node("n1", "x"), None),  # no line shows a scheduler
         (commands.drain_node("w-0", "x", POD), "kubectl cordon $(kubectl get pod w-0 -o jsonpath='{.spec.nodeName}')"),
@@ -117,6 +117,7 @@ def test_what_hosts_share_that_fail_at_once_is_asked(hosts: tuple[str, ...], ask
         (commands.stacks("gpu-4", [7], POD), None),  # of which of two
         (commands.kernel_log("gpu-4", POD), "ssh gpu-4 dmesg -T"),
         (commands.ports("gpu-3", POD), "ssh gpu-3 ibstat"),
+        (commands.kernel_log("7635c25c81cd"), None),  # a container's name for itself
         (commands.kernel_log("localhost"), "dmesg -T"),  # a name that leads nowhere
         (commands.stacks("127.0.0.1", [7]), "py-spy dump --pid 7"),
         (commands.restart_job("n1", SLURM), "scontrol requeue 881"),
@@ -230,9 +231,9 @@ def test_a_command_is_for_the_host_that_its_action_names() -> None:
         finding = Finding(detector="x", cause="network_fault", actions=(action,), **about)
         return actions_of(finding, "supported", Known(places, around=around))[0].command
 
-    assert given("inspect_network", "n1", hosts=("n0", "n1")) == "srun -w n1 ibstat"
+    assert given("inspect_network", "n1", hosts=("n0", "n1")) == "ssh n1 ibstat"
     assert given("inspect_network", "n1", hosts=("n0",)) is None
-    assert given("inspect_hardware", "rank 0", ranks=(0,)) == "srun -w n0 nvidia-smi -q"
+    assert given("inspect_hardware", "rank 0", ranks=(0,)) == "ssh n0 nvidia-smi -q"
     assert given("inspect_hardware", "n1", ranks=(0,)) is None
     assert given("drain_node", "n1", hosts=("n0",)) == "scontrol update nodename=n1 state=drain reason=network_fault"
 

@@ -6,7 +6,17 @@ import msgspec
 import pytest
 
 from forensics.model.commands import Surroundings
-from forensics.model.incident import Action, BlastRadius, Candidate, Device, FirstAnomaly, Incident, Lost, Verdict
+from forensics.model.incident import (
+    Action,
+    BlastRadius,
+    Candidate,
+    Counterfactual,
+    Device,
+    FirstAnomaly,
+    Incident,
+    Lost,
+    Verdict,
+)
 from forensics.verdict.decide import carried_out, decide
 from forensics.verdict.recurrence import mark_repeats
 
@@ -83,9 +93,43 @@ def test_a_host_that_was_accused_before_goes(verdict: dict[str, Any], do: str) -
     assert decide(incident(**verdict), 8, {"n1"}).do == do
 
 
+@pytest.mark.parametrize(
+    ("times", "do"), [(1, "restart"), (2, "restart"), (3, "stop")], ids=["once", "twice", "three times in a row"]
+)
+def test_the_same_end_three_times_in_a_row_is_no_reason_for_a_fourth(times: int, do: str) -> None:
+    told = decide(incident(kind="hang", cause="rank_absent"), 8, (), times)
+    assert told.do == do and told.unless
+    assert decide(incident(cause="preempted"), 8, (), times).do == "restart"  # nothing of it failed
+
+
+def test_attempts_in_a_row_count_only_with_the_same_ranks() -> None:
+    ends = [msgspec.structs.replace(incident(kind="hang", cause="rank_absent"), attempt=n) for n in range(3)]
+    other = msgspec.structs.replace(incident(kind="hang", cause="rank_absent", ranks=[5]), attempt=1)
+    assert mark_repeats(ends, 2, 16)[2].decision.do == "stop"
+    assert mark_repeats([ends[0], other, ends[2]], 2, 16)[2].decision.do == "restart"
+
+
 def test_what_the_stall_cost() -> None:
     assert decide(incident(cause="killed", stalled_s=1800.0), 64).lost_gpu_hours == 32.0
     assert decide(incident(cause="killed", stalled_s=1800.0), 0).lost_gpu_hours is None
+
+
+@pytest.mark.parametrize(
+    ("verdict", "hours"),
+    [
+        ({"cause": "straggler_compute", "hosts": ["n1"]}, "12.0"),
+        ({"cause": "imbalance", "ranks": [], "domain": "workload"}, "3.6"),
+        ({"cause": "straggler_compute", "ranks": [4]}, None),  # it is another one that the replay blames
+        ({"cause": "straggler_compute", "status": "hypothesis"}, None),
+    ],
+)
+def test_what_a_slow_job_loses_every_day(verdict: dict[str, Any], hours: str | None) -> None:
+    shares = {"culprits": 0.5, "batches": 0.1, "stages": 0.05}
+    slow = msgspec.structs.replace(
+        incident(kind="slow", **verdict), counterfactual=Counterfactual(ranks=[3], shares=shares)
+    )
+    reason = decide(slow, 16).reason
+    assert (f"costs {hours} hours a day on 16 GPUs" in reason) if hours else ("a day" not in reason)
 
 
 @pytest.mark.parametrize(

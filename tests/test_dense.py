@@ -10,11 +10,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from parsers import dense, read
+from parsers import read
 from parsers.comm.nccl import PARSER
 from parsers.comm.nccl_collectives import DENSE
-from parsers.dense import DenseReader
-from parsers.tables import spelled
+from parsers.engine import dense
+from parsers.engine.dense import DenseReader
+from parsers.schema.tables import spelled
 from tests.lines import lines
 
 COUNT = 1200

@@ -9,8 +9,8 @@ import pytest
 from forensics.analyze import conclude_evidence
 from forensics.detectors.ranks.process_ended import DETECTOR
 from forensics.model.incident import Code, Verdict
-from parsers.evidence import Evidence
-from parsers.tables import TABLE_NAMES, TableName, table
+from parsers.schema.evidence import Evidence
+from parsers.schema.tables import TABLE_NAMES, TableName, table
 from tests.hang_tables import Rows, call
 from tests.log_cases import case
 

@@ -9,12 +9,12 @@ from forensics.analyze import about
 from forensics.case import Case
 from forensics.detectors.numerics import loss_log, loss_scale
 from forensics.verdict.conclude import choose
-from parsers.tables import empty, table
+from parsers.schema.tables import empty, table
 from tests.log_cases import case as rank_cases
 from tests.log_cases import judged
 from tests.tensor_rows import Job, case_of
 
-NAN = float("nan")
+NAN, INF = float("nan"), float("inf")
 
 
 def log(rows: list[dict[str, Any]], events: list[dict[str, Any]] | None = None) -> Case:
@@ -251,11 +251,13 @@ def test_a_loss_that_leaps_over_a_restart(before: int, now: list[float], first: 
     [
         pytest.param(12, None, 20, [NAN, NAN], "bad_state", id="saved while it was bad"),
         pytest.param(12, None, 10, [2.0, NAN], "nan_birth", id="saved before, and it is born again"),
-        pytest.param(12, None, 10, [NAN, NAN], "nan_birth", id="saved before, and bad at once"),
-        pytest.param(12, 15, 20, [NAN, NAN], "nan_birth", id="the attempt before had come back"),
+        pytest.param(
+            12, None, 10, [NAN, NAN], "bad_state", id="saved before, and bad at once, in a step that was well"
+        ),
+        pytest.param(12, 15, 20, [NAN, NAN], "bad_state", id="the attempt before had come back"),
         pytest.param(12, None, 20, [2.0, NAN], "nan_birth", id="the first step went well"),
         pytest.param(12, None, None, [NAN, NAN], "nan_birth", id="nothing says what was loaded"),
-        pytest.param(99, None, 20, [NAN, NAN], "nan_birth", id="the attempt before was well"),
+        pytest.param(99, None, 20, [NAN, NAN], "bad_state", id="the attempt before was well"),
     ],
 )
 def test_a_state_that_was_bad_when_it_was_saved(
@@ -271,6 +273,21 @@ def test_a_state_that_was_bad_when_it_was_saved(
     case = log([{"loss": loss, "step": first + n} for n, loss in enumerate(now)], load)
     (found,) = loss_log.detect(replace(case, steps_before=table("steps", old)))
     assert (found.cause, found.ranks, found.first_anomaly.step) == (cause, (), first + (0 if now[0] != now[0] else 1))
+
+
+@pytest.mark.parametrize(
+    ("norms", "bad"),
+    [
+        pytest.param([INF, INF, 0.5, 0.6, 0.5, 0.4], None, id="while the scale is looked for"),
+        pytest.param([0.5, 0.6, INF, 0.5, 0.4, 0.5], None, id="one step left out without a word"),
+        pytest.param([0.5, 0.6, 0.5, INF, 0.4, 0.5], 4, id="too few lines after it"),
+        pytest.param([0.5, 0.6, INF, INF, INF, INF], 3, id="to the end"),
+        pytest.param([0.5, 0.6, NAN, 0.5, 0.4, 0.5], 3, id="NaN is none of that"),
+    ],
+)
+def test_an_infinite_norm_that_was_left_out(norms: list[float], bad: int | None) -> None:
+    found = loss_log.DETECTOR.detect(log([{"loss": 2.0, "grad_norm": norm} for norm in norms]))
+    assert [one.first_anomaly.step for one in found] == ([] if bad is None else [bad])
 
 
 def test_of_a_spike_and_a_nan_the_earlier_wins() -> None:

@@ -56,3 +56,9 @@ def test_whoever_prints_that_some_node_failed_is_not_that_node() -> None:
     rows = slurm.PARSER.parse(lines(text, path_host="n2"))["events"].rows(named=True)
     assert [row["code"] for row in rows] == ["node_failure"]
     assert DETECTOR.detect(case([*rows, *WAITS], ranks=RANKS)) == ()
+
+
+@pytest.mark.parametrize(("host", "found"), [("n1", 0), ("n2", 1)], ids=["that node", "another one"])
+def test_a_node_that_is_taken_away_failed_in_nothing(host: str, found: int) -> None:
+    taken = {"kind": "scheduler", "code": "preemption", "host": host, "names_hosts": [host], "severity": "info"}
+    assert len(DETECTOR.detect(case([FAILED | {"code": "NodeNotReady"}, taken, *WAITS], ranks=RANKS))) == found

@@ -6,8 +6,8 @@ import pytest
 
 from forensics.detectors.numerics.rerun_verdict import DETECTOR
 from parsers.numerics.rerun_tracker import PARSER
-from parsers.parser import LINES
-from parsers.tables import empty, table
+from parsers.schema.parser import LINES
+from parsers.schema.tables import empty, table
 from tests.log_cases import judged
 from tests.tensor_rows import case_of
 

@@ -78,3 +78,10 @@ def test_whose_pod_was_preempted(pod: str, found: int) -> None:
     placed = scheduler("Scheduled") | {"detail": '{"object": "pod/w0", "node": "gn1"}'}
     taken = scheduler("Preempted") | {"detail": f'{{"object": "pod/{pod}"}}'}
     assert len(DETECTOR.detect(case([placed, taken], ranks=ranks))) == found
+
+
+@pytest.mark.parametrize(("node", "found"), [("gn1", 1), ("gn7", 0)], ids=["of a pod of the job", "of nobody's"])
+def test_whose_node_was_taken_away(node: str, found: int) -> None:
+    placed = scheduler("Scheduled") | {"detail": '{"object": "pod/w0", "node": "gn1"}'}
+    taken = scheduler("preemption") | {"detail": f'{{"object": "node/{node}"}}'}
+    assert len(DETECTOR.detect(case([placed, taken]))) == found

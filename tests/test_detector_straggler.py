@@ -32,7 +32,7 @@ def verdict(whole: Case) -> Judged:
 def test_the_rank_whose_work_takes_longer(phase: str, factor: float, waits: bool) -> None:
     found = verdict(timed(Timed(8).slower(5, phase, factor), waits, settings=KNOWN))
     assert (found.kind, found.cause, found.ranks) == ("slow", "straggler_compute", (5,))
-    assert found.status == ("established" if waits else "supported")
+    assert found.status == "supported"  # times alone, however many tell them
     assert "from the first step on" in found.finding.summary
 
 
@@ -40,19 +40,19 @@ def test_two_readings_of_one_table_are_one_observer() -> None:
     """That it takes longer, and that the others wait for it, somebody wrote into one file for all of them."""
     rows = Timed(8).slower(5, "backward", 1.3).rows()
     one = verdict(case(timings=rows, settings=KNOWN))
-    assert (one.ranks, one.status) == ((5,), "supported")
+    assert (one.ranks, one.status, len(one.observers)) == ((5,), "supported", 1)
     halves = [row | {"file": f"{row['rank'] // 4}.csv"} for row in rows]
-    assert verdict(case(timings=halves, settings=KNOWN)).status == "established"
+    assert len(verdict(case(timings=halves, settings=KNOWN)).observers) == 2
     log = [{"file": "timings.log", "lines": 4 * len(rows)}]  # each line of a log of all ranks has its own printer
-    assert verdict(case(timings=rows, settings=KNOWN, files=log)).status == "established"
+    assert len(verdict(case(timings=rows, settings=KNOWN, files=log)).observers) == 2
 
 
 def test_of_an_unknown_layout_it_may_be_a_stage_of_its_own() -> None:
     """From the start, and few enough for a pipeline of single ranks: named as the best explanation only."""
     found = verdict(timed(Timed(8).slower(5, "backward", 1.3)))
     assert (found.ranks, found.status, found.undecided) == ((5,), "hypothesis", ("membership_unknown",))
-    assert verdict(timed(Timed(32).slower(5, "backward", 1.3))).status == "established"
-    assert verdict(timed(Timed(8).slower(5, "backward", 1.3, lambda step: step >= 20))).status == "established"
+    assert verdict(timed(Timed(32).slower(5, "backward", 1.3))).status == "supported"
+    assert verdict(timed(Timed(8).slower(5, "backward", 1.3, lambda step: step >= 20))).status == "supported"
 
 
 def test_the_host_that_keeps_its_device_waiting() -> None:
@@ -119,6 +119,16 @@ def test_the_last_rank_may_be_a_stage_of_its_own(
 def test_a_last_rank_that_becomes_slow_is_no_stage() -> None:
     found = verdict(timed(Timed(8).slower(7, "backward", 1.3, lambda step: step >= 20)))
     assert found.ranks == (7,)
+
+
+@pytest.mark.parametrize(
+    ("wait", "ranks"),
+    [("allreduce", (7,)), ("reduce_scatter_grads", (7,)), ("recv_forward comm", ()), ("all_gather", ()), ("comm", ())],
+)
+def test_who_reduces_with_the_others_is_no_stage(wait: str, ranks: tuple[int, ...]) -> None:
+    rows = timed(Timed(8).slower(7, "backward", 1.3)).tables["timings"].to_dicts()
+    renamed = [row | {"phase": wait if row["phase"] == "comm" else row["phase"]} for row in rows]
+    assert detect(case(timings=renamed), ALL)[0][0].ranks == ranks
 
 
 def test_uneven_stages_are_legal() -> None:

@@ -117,3 +117,38 @@ def test_a_fall_that_few_of_the_ranks_print_is_none_of_the_job(slower: int, foun
         for i in range(30)
     ]
     assert bool(DETECTOR.detect(case(steps=steps))) is found
+
+
+PARTS = {
+    "data_time": ("data", 40.0),
+    "forward_time": ("forward", 200.0),
+    "backward_time": ("backward", 400.0),
+    "timing_s/gen": ("gen", 600.0),
+}
+GREW: dict[str, tuple[tuple[str, ...], str]] = {
+    "the loader": (("data_time",), "check_data"),
+    "generation alone": (("timing_s/gen",), "check_config"),
+    "the backward pass alone, in which ranks wait for each other": (("backward_time",), "inspect_hardware"),
+    "all work of the devices": (("forward_time", "backward_time", "timing_s/gen"), "inspect_hardware"),
+}
+
+
+@pytest.mark.parametrize("name", GREW)
+def test_what_to_look_at_follows_from_the_part_that_grew(name: str) -> None:
+    """A slow device is slow at all its work; where some of it takes as long as ever, the part has more to do."""
+    grown, action = GREW[name]
+    steps, timings = [], []
+    for step in range(60):
+        own = {
+            part: ms * (25 if part == "data_time" else 3) if part in grown and step >= 30 else ms
+            for part, (_, ms) in PARTS.items()
+        }
+        place = {"step": step, "rank": 0, "file": "train.log", "line": step + 1}
+        steps.append(place | {"phase": "train", "elapsed_ms": sum(own.values()) + step % 3})
+        timings += [
+            place | {"phase": PARTS[part][0], "name": part, "level": 0, "value_ms": ms} for part, ms in own.items()
+        ]
+    found = judged(case(steps=steps, timings=timings), DETECTOR)
+    assert (found.cause, found.ranks) == ("throughput_drop", ())
+    assert [one.kind for one in found.finding.actions] == [action]
+    assert (found.finding.domain == "workload") == (action == "check_config")

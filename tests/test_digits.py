@@ -7,14 +7,15 @@ import sys
 import pytest
 
 import parsers
-from parsers import prefixes, stamps
-from parsers.candidates import Candidates
-from parsers.parser import LineParser, Parser, Source
-from parsers.patterns import ascii_digits, regex
-from parsers.reading import real, whole
-from parsers.rules import integer
-from parsers.scan import scan
-from parsers.tables import Tables
+from parsers.engine.candidates import Candidates
+from parsers.engine.scan import scan
+from parsers.forms.reading import real, whole
+from parsers.schema.parser import LineParser, Parser, Source
+from parsers.schema.rules import integer
+from parsers.schema.tables import Tables
+from parsers.text import stamps
+from parsers.text.patterns import ascii_digits, regex
+from parsers.who import prefixes
 
 SCRIPTS = {"Arabic": "٠", "fullwidth": "\uff10", "Devanagari": "०"}
 COUNTED = ("rank", "local_rank", "step", "world_size", "size", "seq", "peer", "root", "pid", "attempt", "iteration")

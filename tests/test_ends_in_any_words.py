@@ -37,6 +37,9 @@ from tests.log_cases import case
 def test_words(text: str, expected: tuple[Any, ...] | None) -> None:
     found = PARSER.parse(lines(text))["events"].filter(kind="exit").select("code", "rank", "pid").rows()
     assert found == ([expected] if expected else [])
+    assert expected is None or any(anchor in text.encode() for anchor in PARSER.anchors), (
+        "no such line would come to it"
+    )
 
 
 @pytest.mark.parametrize(
@@ -45,7 +48,9 @@ def test_words(text: str, expected: tuple[Any, ...] | None) -> None:
         ("system   | sending SIGKILL to rank3.1 (pid 4713)", [("SIGKILL", 3, 4713)]),
         ("sending SIGTERM to trainer.1 (pid 4713)", [("SIGTERM", None, 4713)]),
         ("WARN killing 'rank3' (4713) with SIGKILL", [("SIGKILL", 3, 4713)]),
-        ("sending SIGTERM to all processes", []),
+        ("sending SIGTERM to all processes", [("SIGTERM", None, None)]),
+        ("train@3.service: Killing process 4713 (python) with signal SIGKILL.", [("SIGKILL", None, 4713)]),
+        ("request to all processes sent", []),
     ],
 )
 def test_a_launcher_ends_what_still_runs(text: str, expected: list[tuple[Any, ...]]) -> None:
@@ -62,6 +67,43 @@ def test_whom_the_launcher_killed_is_no_culprit(tmp_path: Path) -> None:
     said += ["10:01:05 system | sending SIGKILL to rank3.1 (pid 4713)", "10:01:05 system | rank3.1 stopped (rc=-9)"]
     (tmp_path / "honcho.log").write_text("\n".join(said) + "\n")
     assert 3 not in analyze(tmp_path).verdict.ranks
+
+
+@pytest.mark.parametrize(
+    ("asked", "killed", "ended"),
+    [
+        (
+            "system  | sending SIGTERM to all processes",
+            "system  | sending SIGKILL to all processes",
+            "rank{rank}.1 | terminated by SIGKILL",
+        ),
+        (
+            "[launch] Sending SIGINT to all workers",
+            "[launch] Sending SIGKILL to all workers",
+            "rank {rank} (node7) returned -9",
+        ),
+        ("Sending SIGTERM to all ranks", "Sending SIGKILL to all ranks", "[launch] rank {rank} was killed by signal 9"),
+        (
+            "sending SIGTERM to all children",
+            "sending SIGKILL to all children",
+            "[launch] rank {rank} exited with status -9",
+        ),
+        ("sending SIGTERM to all processes", "", "rank{rank}.1 | exited with code 143"),
+    ],
+    ids=["foreman", "of one's own", "another", "children", "by the request alone"],
+)
+def test_who_is_killed_with_all_is_no_culprit_and_who_went_before_is(
+    tmp_path: Path, asked: str, killed: str, ended: str
+) -> None:
+    said = [f"rank{rank}.1 | step 1 loss 2.0 rank={rank} world_size=4" for rank in range(4)]
+    last = ended.format(rank=1)
+    (tmp_path / "after.log").write_text("\n".join([*said, asked, killed, ended.format(rank=3)]) + "\n")
+    assert 3 not in analyze(tmp_path).verdict.ranks
+    (tmp_path / "after.log").unlink()
+    (tmp_path / "before.log").write_text("\n".join([*said, last, asked, killed, ended.format(rank=3)]) + "\n")
+    found = analyze(tmp_path).verdict
+    assert 3 not in {*found.ranks, *found.suspects.ranks}
+    assert not killed or found.ranks == [1]
 
 
 def ends(codes: dict[int, str], of: str = "process", world: int | None = 4) -> dict[int, str]:

@@ -14,11 +14,11 @@ import pytest
 
 import parsers
 from forensics.analyze import conclude_evidence
-from parsers import dask_engine
-from parsers.evidence import BundleError
-from parsers.ledger import Map
-from parsers.parser import Source
-from parsers.tables import Tables
+from parsers.engine import dask_engine
+from parsers.engine.ledger import Map
+from parsers.schema.evidence import BundleError
+from parsers.schema.parser import Source
+from parsers.schema.tables import Tables
 from reports import json as document
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"
@@ -27,7 +27,7 @@ BUNDLES = ("data_loader_stall", "order_inversion", "rank_killed", "numerics_tens
 
 @pytest.fixture(autouse=True)
 def several_units(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("parsers.ledger.UNIT_FILES", 2)
+    monkeypatch.setattr("parsers.engine.ledger.UNIT_FILES", 2)
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def _is_worker() -> bool:
 def test_what_kills_every_worker_is_done_here(cluster: Any, tmp_path: Path) -> None:
     file = tmp_path / "rank_0.log"
     file.write_text("x")
-    source = next(iter(parsers.ledger.open_bundle(str(file)).sources))  # type: ignore[attr-defined]
+    source = next(iter(parsers.engine.ledger.open_bundle(str(file)).sources))  # type: ignore[attr-defined]
     assert list(workers(cluster)(dies_on_workers, [(source,)])) == [{}]
 
 
@@ -98,7 +98,7 @@ def test_what_kills_every_worker_is_done_here(cluster: Any, tmp_path: Path) -> N
 def test_files_that_workers_see_otherwise_are_read_here(cluster: Any, tmp_path: Path) -> None:
     file = tmp_path / "rank_0.log"
     file.write_text("[rank0]: ValueError: boom\n")
-    bundle = parsers.ledger.open_bundle(str(file))  # type: ignore[attr-defined]
+    bundle = parsers.engine.ledger.open_bundle(str(file))  # type: ignore[attr-defined]
     unit = tuple(bundle.sources)
     seen = dask_engine._seen(unit)
     file.write_text("[rank0]: ValueError: another\n")

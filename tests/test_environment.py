@@ -6,7 +6,7 @@ import pytest
 
 from forensics.model.incident import EnvironmentRow
 from forensics.views.environment import environment
-from parsers.tables import TABLE_NAMES, table
+from parsers.schema.tables import TABLE_NAMES, table
 
 
 def _rows(settings: list[dict[str, Any]], **others: list[dict[str, Any]]) -> dict[Any, Any]:

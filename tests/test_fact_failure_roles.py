@@ -41,6 +41,10 @@ def raised(text: str, *frames: list[Any], at: str = "do(it)", **told: Any) -> di
         (raised("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.", ALL_REDUCE, OWN), "own"),
         (raised("RuntimeError: MUSA error: unknown error", ALL_REDUCE, OWN), "own"),
         (raised("OSError: [Errno 28] No space left on device", LIBRARY, quoted=6), "quoted"),
+        (raised("OSError: (External) quorl error(2), frond.", LIBRARY, OWN, at="core.run_backward(x)"), "unclear"),
+        (raised("OSError: (External) CUDA error(999), unknown error.", LIBRARY, OWN, at="core.run_backward(x)"), "own"),
+        (raised("OSError: [Errno 5] Input/output error", LIBRARY, OWN, at="f.read()"), "own"),
+        (raised("OSError: no tokenizer in 'quorl'", LIBRARY, OWN, at="raise OSError(f'{x}')"), "own"),
         (raised("Exception: see below", LIBRARY, original={"frames": [OWN], "at": "raise Exception(path)"}), "own"),
         ({**raised("KeyError: 'eos'"), "detail": '{"frames": []}'}, "own"),
         ({**raised("RuntimeError: quorl 41"), "detail": '{"frames": []}'}, "unclear"),
@@ -48,10 +52,33 @@ def raised(text: str, *frames: list[Any], at: str = "do(it)", **told: Any) -> di
     ids=["class of Python", "raise", "foreign class without it", "RuntimeError of native code", "class of the standard library",
          "class of a module between processes", "an unknown library's raise", "class of Python in a library",
          "class of Python in a waiting call", "RuntimeError in a waiting call", "below a wrapper", "client of a service", "memory",
-         "runtime of a device", "quoted", "a child's own traceback", "class alone", "RuntimeError alone"],
+         "runtime of a device", "OSError of native code", "a device's error as OSError", "OSError of the system", "OSError that a library raises",
+         "quoted", "a child's own traceback", "class alone", "RuntimeError alone"],
 )  # fmt: skip
 def test_whose_it_is(row: dict[str, Any], state: State) -> None:
     assert role_of(row).state == state
+
+
+JSON = ["raw_decode", "/usr/lib/python3.10/json/decoder.py", 355]
+
+
+@pytest.mark.parametrize(
+    ("text", "inner", "outer", "state"),
+    [
+        ("json.decoder.JSONDecodeError: Unterminated string", JSON, OWN, "own"),
+        ("_csv.Error: line contains NUL", ["__next__", "/usr/lib/python3.10/csv.py", 111], OWN, "own"),
+        ("zipfile.BadZipFile: bad magic number", ["_open", "/usr/lib/python3.11/zipfile.py", 1370], OWN, "own"),
+        ("configparser.NoOptionError: no option", ["get", "/usr/lib/python3.10/configparser.py", 800], OWN, "own"),
+        ("sqlite3.OperationalError: no such table", ["run", "/usr/lib/python3.10/sqlite3/dbapi2.py", 8], OWN, "own"),
+        ("_pickle.UnpicklingError: bad load key", ["load", "/usr/lib/python3.10/pickle.py", 1212], ALL_REDUCE, "unclear"),
+        ("asyncio.QueueShutDown: closed", ["get", "/usr/lib/python3.13/asyncio/queues.py", 180], OWN, "unclear"),
+        ("socket.gaierror: unknown name", ["getaddrinfo", "/usr/lib/python3.10/socket.py", 967], OWN, "unclear"),
+    ],
+)  # fmt: skip
+def test_a_module_of_python_that_speaks_with_nobody_fails_for_its_caller(
+    text: str, inner: list[Any], outer: list[Any], state: State
+) -> None:
+    assert role_of(raised(text, inner, outer)).state == state
 
 
 def test_form_is_known_from_words() -> None:
@@ -150,6 +177,15 @@ def test_signals_that_nobody_sent_are_each_named() -> None:
     assert timed_out(job, 2, 5).verdict(hung=False).ranks == [2, 5]
 
 
+@pytest.mark.parametrize("code", ["SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE"])
+@pytest.mark.parametrize("rank", [0, 3, 7])
+def test_whom_a_launcher_kills_with_all_the_rest_is_not_named(code: str, rank: int) -> None:
+    job = Rows(8)
+    for other in range(8):
+        job.event("exit", rank=other, code=code if other == rank else "SIGKILL", file="launcher.log")
+    assert job.verdict(hung=False).ranks == [rank]
+
+
 NVLINK = raised("RuntimeError: CUDA error: uncorrectable NVLink error detected during the execution", OWN)
 
 
@@ -182,3 +218,171 @@ def test_own_code_is_named_though_its_record_shows_an_operation_on_its_way() -> 
         job.dump(rank, call("world", 5, done=True), call("world", 6))
     job.event(rank=1, **raised("KeyError: 'eos'", OWN))
     assert job.verdict().ranks == [1]
+
+
+LAUNCH = raised("RuntimeError: CUDA error: unspecified launch failure")
+OTHER = raised("torch.AcceleratorError: CUDA error: an illegal memory access was encountered")
+HOUR = 1_790_000_000_000_000_000
+
+
+def cancelled(job: Rows, after_s: float, **row: Any) -> Rows:
+    detail = json.dumps({"what": "STEP", "where": "node0"})
+    return job.event("scheduler", code="cancelled", file="slurm.out", detail=detail, time_basis="local",
+                     time_ns=HOUR + round(after_s * 1e9), **row)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("later", "after_s", "ranks", "suspects"),
+    [
+        (LAUNCH, 3.0, [1], []),
+        (OTHER, 3.0, [1], []),
+        (raised("KeyError: 'eos'", LIBRARY, OWN), 3.0, [1], []),
+        (raised("job.BadRecord: 17", OWN, MAIN, at="raise BadRecord(n)"), 90.0, [1], []),
+        (raised("OSError: [Errno 107] Transport endpoint is not connected", OWN), 3.0, [1], []),
+        (LAUNCH, 0.4, [], [1, 4]),
+        (LAUNCH, -5.0, [], [1, 4]),
+    ],
+    ids=[
+        "device",
+        "device, another class",
+        "a library's",
+        "own code",
+        "a file",
+        "within the second of its stamp",
+        "before it",
+    ],
+)
+def test_what_is_stamped_after_a_scheduler_began_to_end_the_processes_followed(
+    later: dict[str, Any], after_s: float, ranks: list[int], suspects: list[int]
+) -> None:
+    """The one whose end made it do so has no stamp: the interpreter prints none."""
+    job = cancelled(Rows(8).placed(), 0.0).event(rank=1, **raised("AssertionError: 9", OWN, at="assert n <= self.ctx"))
+    job.event(rank=4, time_ns=HOUR + round(after_s * 1e9), time_basis="local", **later)
+    assert verdict(timed_out(job, 1, 4))[2:] == (ranks, suspects)
+
+
+def test_a_stop_explains_no_end_where_nobody_failed_otherwise() -> None:
+    job = cancelled(Rows(8).placed(), 0.0)
+    job.event(rank=4, time_ns=HOUR + 3 * 10**9, time_basis="local", **LAUNCH)
+    assert 4 in job.verdict(hung=False).ranks
+
+
+FIRST = raised("ValueError: header needs 4108 bytes, slot has 4096", OWN, at="raise ValueError(n)")
+CAUGHT = raised("OSError: [Errno 116] Stale file handle: 'a.pt'", OWN)
+
+
+@pytest.mark.parametrize(
+    ("signalled", "failed", "world", "ranks", "suspects"),
+    [
+        ((0, 2, 3, 4, 7), (1, 5, 6), 8, [6], []),
+        ((0, 1, 2, 3, 4, 5, 7), (6,), 8, [6], []),
+        ((0, 2, 3, 4, 6, 7), (1, 5, 6), 8, [6], []),
+        ((0, 2, 3, 4), (1, 5, 6), 8, [], [4, 6]),
+        ((0, 2, 3, 4, 7), (1, 5, 6), 16, [], [4, 6]),
+        ((), (1, 5, 6), 8, [], [4, 6]),
+    ],
+    ids=["the rest", "all but one", "one of both", "one is missing", "of a larger job", "none is told of"],
+)
+def test_whom_a_launcher_stopped_is_known_where_all_others_failed(
+    signalled: tuple[int, ...], failed: tuple[int, ...], world: int, ranks: list[int], suspects: list[int]
+) -> None:
+    """It tells pids of those that it stops, and ranks of those that it saw fail; what one of the former raised it had outlived."""
+    job = Rows(world)
+    job.add("ranks", rank=0, world_size=world, how="log", file="logs/rank_0.log")
+    for rank in signalled:
+        job.event("closing_signal", code="SIGTERM", pid=2900 + rank, file="agent.log", line=rank)
+    for rank in failed:
+        job.event(
+            "exit", rank=rank, code="1" if rank == 6 else "SIGABRT", pid=2900 + rank, file="agent.log", line=50 + rank
+        )
+    job.event(rank=6, **FIRST).event(rank=4, **CAUGHT)
+    assert verdict(timed_out(job, 4, 6))[2:] == (ranks, suspects)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["RuntimeError: CUDA error: uncorrectable NVLink error detected during the execution",
+     "torch.AcceleratorError: CUDA error: CUDA_ERROR_NVLINK_UNCORRECTABLE",
+     "RuntimeError: NCCL error: unhandled cuda error, cudaErrorNvlinkUncorrectable",
+     "RuntimeError: ACL stream synchronize failed, HCCS LINK ERROR",
+     "RuntimeError: ACL stream synchronize failed, UB LINK ERROR"],
+    ids=["words", "name of the driver", "name of the runtime", "HCCS", "UB"],
+)  # fmt: skip
+@pytest.mark.parametrize("placed", [False, True], ids=["no record", "a record of its device"])
+def test_a_link_has_two_ends(text: str, placed: bool) -> None:
+    job = Rows(8).placed().event(rank=2, **raised(text, OWN))
+    if placed:
+        job.event("gpu_error", code="xid:74", host="node0", pci="0000:02:00.0", file="kern.log", severity="fatal")
+    found = timed_out(job, 2).verdict(hung=False)
+    assert (found.ranks, found.suspects.ranks) == (([2], []) if placed else ([], [2]))
+
+
+POOL = "requests.exceptions.ConnectionError: HTTPConnectionPool(host='{host}', port=8000): Max retries exceeded with url: /v1/x"
+REFUSED = "httpx.ConnectError: [Errno 111] Connection refused while calling http://{host}:8000/generate"
+READ = "aiohttp.client_exceptions.ServerDisconnectedError: {host}:8000"
+
+
+@pytest.mark.parametrize("text", [POOL, REFUSED, READ], ids=["requests", "httpx", "aiohttp"])
+@pytest.mark.parametrize(
+    ("host", "state"),
+    [("s3.example.com", "own"), ("10.9.0.7", "own"), ("node1", "unclear"), ("node1.cluster.local", "unclear"), ("127.0.0.1", "unclear"),
+     ("localhost", "unclear")],
+    ids=["outside", "an address outside", "a host of the job", "its whole name", "loopback", "its own host"],
+)  # fmt: skip
+def test_a_service_of_the_job_itself_may_have_failed_first(text: str, host: str, state: State) -> None:
+    assert role_of(raised(text.format(host=host), SERVICE, OWN), hosts=frozenset({"node0", "node1"})).state == state
+
+
+BACKWARD = ["_engine_run_backward", "/env/lib/python3.11/site-packages/torch/autograd/graph.py", 979]
+
+
+@pytest.mark.parametrize(
+    ("own", "frames", "named"),
+    [
+        (raised("KeyError: 'eos'", OWN, MAIN), [ALL_REDUCE, LOGGED, OWN], True),
+        (raised("KeyError: 'eos'", OWN, MAIN), [BACKWARD, OWN], True),
+        (raised("job.BadRecord: 17", OWN, MAIN, at="raise BadRecord(n)"), [ALL_REDUCE, OWN], True),
+        (raised("struct.error: quorl 41", OWN, MAIN), [ALL_REDUCE, OWN], True),
+        (raised("AssertionError: quorl 41", OWN, MAIN, at="assert n < m"), [BACKWARD, OWN], True),
+        (raised("KeyError: 'eos'", LIBRARY, OWN), [ALL_REDUCE, OWN], False),
+        (raised("KeyError: 'eos'", OWN, MAIN), [LIBRARY, OWN], True),
+        (raised("job.BadRecord: 17", OWN, MAIN), [ALL_REDUCE, OWN], False),
+    ],
+    ids=["class of Python", "beside backward", "raise", "class of the standard library", "assert", "in a library", "beside a library",
+         "foreign class"],
+)  # fmt: skip
+def test_what_nobody_else_brings_about_explains_why_calls_that_wait_failed(
+    own: dict[str, Any], frames: list[list[Any]], named: bool
+) -> None:
+    """Two of eight leave such calls in words that nobody knows, the rest time out."""
+    job = Rows(8).placed().event(rank=1, **own)
+    for rank in (0, 2):
+        job.event(rank=rank, **raised(f"RuntimeError: quorl {rank} refused its frond", *frames))
+    assert verdict(timed_out(job, 0, 1, 2))[2:] == (([1], []) if named else ([], [0, 1, 2]))
+
+
+@pytest.mark.parametrize(("after_s", "ranks"), [(2.0, [1]), (-2.0, [])], ids=["after", "before"])
+def test_who_left_such_a_call_before_may_have_been_the_first(after_s: float, ranks: list[int]) -> None:
+    job = Rows(8).placed().event(rank=1, time_ns=HOUR, time_basis="local", **raised("KeyError: 'eos'", OWN, MAIN))
+    odd = raised("RuntimeError: quorl 41", ALL_REDUCE, OWN)
+    job.event(rank=2, time_ns=HOUR + round(after_s * 1e9), time_basis="local", **odd)
+    assert verdict(timed_out(job, 1, 2))[2] == ranks
+
+
+@pytest.mark.parametrize(
+    ("text", "how"),
+    [
+        ("AssertionError: activation from rank 4: hidden 5120, mine 4096", "unclear"),
+        ("ValueError: cannot join blocks received from peer 4 (8 columns, wanted 16)", "unclear"),
+        ("KeyError: 'layer.9, sent by rank 4'", "unclear"),
+        ("ValueError: vocabulary of 50257 disagrees with rank=4 (50304)", "unclear"),
+        ("TypeError: header from source rank 4 is bytes", "unclear"),
+        ("IndexError: shard 9 of 8 in the index by Rank 4", "unclear"),
+        ("AssertionError: activation from rank 2: hidden 5120", "died"),
+        ("ValueError: a tensor of rank 4 was expected, not of rank 3", "died"),
+        ("AssertionError: block from rank 400", "died"),
+        ("ValueError: stack expects equal sizes", "died"),
+    ],
+)  # fmt: skip
+def test_an_own_error_about_what_another_rank_sent_names_nobody(text: str, how: str) -> None:
+    assert ended({2: raised(text, OWN, MAIN, at="assert got == mine")}) == {2: how}

@@ -52,3 +52,31 @@ def test_where_more_than_one_failed_no_device_is_anybodys(changed: dict[str, obj
 def test_addresses_are_compared_whatever_their_text() -> None:
     assert is_same_device("0000:17:00.0", "17:00.1")
     assert not is_same_device("[x](javascript:alert(1)) ![x](http", "0000:17:00.0")
+
+
+def _unplaced(file: str = "dmesg.log", pci: str = "0000:45:00", **more: object) -> tuple[str | None, int | None]:
+    """(host, rank) of a kernel's record without a host, where two ranks of node04 say their devices."""
+    ranks: list[dict[str, object]] = [
+        {"rank": rank, "host": "node04", "pci": address, "how": "init"}
+        for rank, address in enumerate(("0000:2d:00.0", "0000:45:00.0"))
+    ]
+    if "host" in more:
+        ranks.append({"rank": 2, "host": more["host"], "pci": "0000:2d:00.0", "how": "init"})
+    row = {"kind": "gpu_lost", "code": "xid:79", "severity": "fatal", "pci": pci, "file": file}
+    rows = [row, {"kind": "other", "host": more.get("beside", "node04"), "file": "beside.log"}]
+    (record,) = [one for one in case(rows, ranks=ranks).hardware if one.kind == "gpu_lost"]
+    return record.host, record.rank
+
+
+@pytest.mark.parametrize("file", ["dmesg.log", "logs/kern", "kernel/dmesg_2026.txt", "attempt_1/dmesg.log"])
+def test_a_kernel_log_without_a_host_is_of_the_only_host_whose_rank_has_the_device(file: str) -> None:
+    assert _unplaced(file) == ("node04", 1)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"file": "login-07.dmesg"}, {"file": "login-07/dmesg.log"}, {"pci": "0000:a1:00"}, {"host": "node05"}, {"beside": "login"}],
+    ids=["a place in its name", "in its folder", "nobody's device", "a job of two hosts", "another host is shown"],
+)  # fmt: skip
+def test_a_kernel_log_that_may_be_of_another_host_is_of_none(changed: dict[str, str]) -> None:
+    assert _unplaced(**changed) == (None, None)

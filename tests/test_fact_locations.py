@@ -7,7 +7,7 @@ import pytest
 from forensics.detectors.hardware import odd_telemetry
 from forensics.facts.locations import Locations
 from forensics.model.incident import Incident
-from parsers.tables import table
+from parsers.schema.tables import table
 from reports import html
 from tests.hang_tables import Rows
 from tests.log_cases import case

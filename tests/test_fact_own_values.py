@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from forensics.facts.own_values import is_data_parallel, mates, own_loss
-from parsers.tables import TableName, Tables, empty, table
+from parsers.schema.tables import TableName, Tables, empty, table
 
 JOB = frozenset(range(8))
 Loss = Callable[[int, int], float | None]
@@ -34,9 +34,10 @@ def _tables(loss: Loss, *, ranks: frozenset[int] = JOB, settings: tuple[tuple[st
         (lambda rank, step: 2 + 0.1 * step, False),
         (lambda rank, step: 2 + 0.01 * rank + 0.1 * step if rank >= 4 else None, False),
         (lambda rank, step: 2 + 0.01 * rank if step < 4 else None, False),
+        (lambda rank, step: 2 + 0.01 * rank if step < 5 else None, True),
         (lambda rank, step: 2 + 0.01 * (0 if (rank, step) == (1, 3) else rank) + 0.1 * step, True),
     ],
-    ids=["all differ", "tensor-parallel pairs", "averaged", "only the last stage prints", "too few steps", "once alike"],
+    ids=["all differ", "tensor-parallel pairs", "averaged", "only the last stage prints", "too few steps", "just enough", "once alike"],
 )  # fmt: skip
 def test_losses_tell_the_layout(loss: Loss, expected: bool) -> None:
     assert is_data_parallel(_tables(loss), JOB) is expected
@@ -114,3 +115,17 @@ def test_the_first_bad_loss_is_of_few(loss: Loss, size: int, ranks: list[int] | 
     own = own_loss(_tables(loss), JOB, parts)
     assert (None if own is None else [row["rank"] for row in own.rows]) == ranks
     assert own is None or (own.step, own.is_finite) == (7, is_finite)
+
+
+@pytest.mark.parametrize("console", ["console_rank0.log", "a_console.log", "logs/train.log", "zz/rank0/out.txt"])
+@pytest.mark.parametrize("bad", [0, 3, 7])
+def test_the_mean_that_a_console_of_one_rank_prints_is_nobodys_own(console: str, bad: int) -> None:
+    """Each rank's file tells its own loss; rank 0's console beside them the mean of all, which is bad with any of them."""
+    tables = _tables(lambda rank, step: float("nan") if rank == bad and step > 5 else 2.0 + 0.01 * rank - 0.001 * step)
+    mean = [
+        {"rank": 0, "step": step, "loss": 2.03 if step < 6 else float("nan"), "file": console, "line": step}
+        for step in range(1, 9)
+    ]
+    tables["steps"] = tables["steps"].vstack(table("steps", mean)) if bad else tables["steps"]
+    found = own_loss(tables, JOB, mates(tables, JOB))
+    assert found is not None and (found.step, [row["rank"] for row in found.rows]) == (6, [bad])

@@ -11,7 +11,7 @@ from forensics.cli import cli
 from forensics.facts.pace import pace
 from forensics.facts.spent import Spent
 from forensics.model.expected import NOTHING_EXPECTED, Expected
-from parsers.tables import TABLE_NAMES, table
+from parsers.schema.tables import TABLE_NAMES, table
 
 # 12 · 64 · 1024 · 24 · 2048² · (1 + 1 + 1024 / 2048 / 2 + 4 + 49152 / (2 · 24 · 2048)) operations
 ARGUMENTS: dict[str, str] = {
@@ -101,7 +101,7 @@ def test_it_is_shown_and_decides_nothing(tmp_path: Path) -> None:
     plain, slower = analyze(tmp_path), analyze(tmp_path, expect={"step": 1.0})
     assert slower.verdict == plain.verdict
     assert slower.ledger.pace == ["a step takes 2 s at the median, 100 % longer than the 1 s that you expect"]
-    answer = CliRunner().invoke(cli, ["analyze", str(tmp_path), "--expect", "step=1"])
+    answer = CliRunner().invoke(cli, ["-v", "analyze", str(tmp_path), "--expect", "step=1"])
     assert "100 % longer than the 1 s that you expect" in " ".join(answer.stdout.split())
     for wrong in ("step", "step=0", "mood=1"):
         assert CliRunner().invoke(cli, ["analyze", str(tmp_path), "--expect", wrong]).exit_code == 2

@@ -1,11 +1,12 @@
 """What a process survived did not end it; what cannot be told apart from its end is left as it is."""
 
+import json
 from typing import Any
 
 import pytest
 
 from forensics.facts.recovered_errors import recovered_errors, unrecovered, with_recovered
-from parsers.tables import TABLE_NAMES, TableName, table
+from parsers.schema.tables import TABLE_NAMES, TableName, table
 
 SECOND = 1_000_000_000
 
@@ -209,3 +210,46 @@ def test_events_of_which_none_was_outlived_are_no_copy() -> None:
     tables = {name: table(name, rows.get(name, [])) for name in TABLE_NAMES}
     events = with_recovered(tables, frozenset({3}), frozenset({3}))["events"]
     assert unrecovered(events) is events
+
+
+FRAMES = [["get", "/w/reader.py", 131], ["fetch", "/w/reader.py", 90]]
+MODULE = ["<module>", "/w/train.py", 9]
+
+
+def printed(frames: list[Any], **more: Any) -> dict[str, Any]:
+    return {"detail": json.dumps({"frames": frames, "from_line": 7, **more})}
+
+
+@pytest.mark.parametrize(
+    ("frames", "more", "events", "expected"),
+    [
+        (FRAMES, {"later": [12]}, [], True),
+        (FRAMES, {}, [], False),
+        (FRAMES, {"later": [12]}, [{"kind": "other", "line": 12}], False),
+        (FRAMES, {"later": [12, 14]}, [{"kind": "other", "line": 12}], True),
+        ([*FRAMES, MODULE], {"later": [12]}, [], False),
+        ([*FRAMES, ["_bootstrap", "/usr/lib/python3.11/multiprocessing/process.py", 314]], {"later": [12]}, [], False),
+        (FRAMES * 32, {"later": [12]}, [], False),
+        ([], {"later": [12]}, [], False),
+        (FRAMES, {"later": [12]}, [raised(30, **printed([*FRAMES, MODULE]))], False),
+        (FRAMES, {"later": [12]}, [raised(30, text="y", **printed([MODULE], from_line=28, continues_line=7))], False),
+        (FRAMES, {"later": [12]}, [raised(30, text="y", **printed([MODULE], from_line=28))], True),
+        (FRAMES, {"later": [12]}, [EXIT], False),
+    ],
+    ids=[
+        "a later line", "nothing later", "later errors alone", "an error, and another line", "the interpreter's", "a process's",
+        "its beginning is cut off", "no frames", "raised again", "what was raised over it", "another failure", "it ended with code 1",
+    ],
+)  # fmt: skip
+def test_an_exception_whose_traceback_begins_inside(
+    frames: list[Any], more: dict[str, Any], events: list[dict[str, Any]], expected: bool
+) -> None:
+    assert outlived([raised(10, **printed(frames, **more)), *events], [])[0] is expected
+
+
+def test_an_end_among_others_that_had_caught_nothing() -> None:
+    last = {"text": "y", **printed([["all_reduce", "/w/c10d.py", 2938], MODULE], from_line=28)}
+    caught, own, other = raised(10, **printed(FRAMES)), raised(30, **last), raised(30, rank=4, file="r4.log", **last)
+    assert outlived([caught, own, other], []) == [True, False, False]
+    assert outlived([caught, own], []) == [False, False]
+    assert outlived([caught, own, other, raised(9, rank=4, file="r4.log", **printed(FRAMES))], [])[:3] == [False] * 3

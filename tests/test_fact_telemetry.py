@@ -6,7 +6,7 @@ import pytest
 
 from forensics.case import Case
 from forensics.facts.telemetry import Apart
-from parsers.quantities import quantity_of
+from parsers.text.quantities import quantity_of
 from tests.log_cases import case
 
 SECOND = 1_000_000_000

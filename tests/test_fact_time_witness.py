@@ -5,7 +5,7 @@ import pytest
 
 from forensics.case import Case
 from forensics.facts.time_witness import time_witness
-from parsers.tables import TABLE_NAMES, table
+from parsers.schema.tables import TABLE_NAMES, table
 from tests.log_cases import case
 
 S = 1_000_000_000

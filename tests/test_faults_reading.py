@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 import parsers
-from parsers.parser import FileParser, LineParser, Source
-from parsers.tables import Tables, table
+from parsers.schema.parser import FileParser, LineParser, Source
+from parsers.schema.tables import Tables, table
 
 LINE = "[rank{}]: RuntimeError: boom {}\n"
 LINES = 3000

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 import parsers
 from forensics.cli import cli
-from parsers import members
+from parsers.archive import members
 from reports import outputs
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -205,9 +205,9 @@ cli.main()
 """
 MOMENTS = {
     "while modules are loaded": "import builtins; builtins.__import__, old = (lambda name, *a, **k: here() if name == 'polars' else old(name, *a, **k)), builtins.__import__",
-    "while files are listed": "import parsers.bundle; parsers.bundle._walk = here",
-    "while a file is read": "import parsers.ledger; parsers.ledger._read_file = here",
-    "while a parser works": "import parsers.candidates; parsers.candidates._parse = here",
+    "while files are listed": "import parsers.archive.bundle; parsers.archive.bundle._walk = here",
+    "while a file is read": "import parsers.engine.ledger; parsers.engine.ledger._read_file = here",
+    "while a parser works": "import parsers.engine.candidates; parsers.engine.candidates._parse = here",
     "while the case is weighed": "import forensics.analyze; sys.modules['forensics.analyze'].choose = here",
     "while the page is made": "import reports.html; reports.html.render = here",
     "while the page is written": "import os; from reports import outputs; os.replace = here",

@@ -115,6 +115,9 @@ def test_an_operator_of_jax_is_its_process_own_where_all_left_records(tmp_path: 
         ("block 7: output contains nan at step 13", "block 7"),
         ("encoder.layers.2.mlp has nan", "encoder.layers.2.mlp"),
         ("[13] non-finite in the layer head.0", "head.0"),
+        ("step 1 expert 3 output absmax 0 nonfinite 8192", "expert 3"),
+        ("blocks.3.attn: absmax=0.2 nans=17", "blocks.3.attn"),
+        ("layer 4 grad num_nan: 3", "layer 4"),
     ],
 )
 def test_a_print_about_a_module_says_which(text: str, module: str) -> None:
@@ -131,6 +134,9 @@ def test_a_print_about_a_module_says_which(text: str, module: str) -> None:
         "found nan in shards.train.csv",
         "if you see nan in layer 3, lower the rate",
         "inference in layer 3",
+        "step 1 expert 3 output absmax 0.81 nonfinite 0",
+        "layer 4 grad num_nan: 0",
+        "read shards.json: nans=12",
     ],
 )
 def test_what_denies_asks_or_speaks_of_files_is_none(text: str) -> None:

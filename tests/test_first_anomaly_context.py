@@ -15,7 +15,7 @@ from forensics.model.incident import FirstAnomaly
 from forensics.model.ref import Ref
 from forensics.verdict.arbitrate import arbitrate
 from forensics.verdict.price import named
-from parsers.tables import table
+from parsers.schema.tables import table
 from tests.log_cases import judged
 from tests.tensor_rows import OK, Job
 

@@ -10,10 +10,10 @@ import pytest
 
 from forensics.detectors.numerics.first_anomaly import DETECTOR
 from forensics.detectors.numerics.replica_divergence import DETECTOR as REPLICAS
-from parsers.merging import merge
 from parsers.numerics.tensor_stats import PARSER
-from parsers.parser import Source
-from parsers.tables import Tables
+from parsers.schema.merging import merge
+from parsers.schema.parser import Source
+from parsers.schema.tables import Tables
 from tests.log_cases import Judged, judged
 from tests.tensor_rows import case_of
 

@@ -7,8 +7,8 @@ import pytest
 from forensics.analyze import conclude_evidence
 from forensics.detectors.numerics.first_anomaly import DETECTOR
 from forensics.model.incident import Device, Incident
-from parsers.evidence import Evidence
-from parsers.tables import TABLE_NAMES, table
+from parsers.schema.evidence import Evidence
+from parsers.schema.tables import TABLE_NAMES, table
 from reports import summary
 from tests.tensor_rows import Job
 

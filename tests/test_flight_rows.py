@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import parsers
-from parsers import flight_columns, flight_rows
-from parsers.flight_columns import OPERATION_KEYS
-from parsers.merging import merge
-from parsers.parser import Source
+from parsers.flight import flight_columns, flight_rows
+from parsers.flight.flight_columns import OPERATION_KEYS
 from parsers.pytorch import flight_recorder
+from parsers.schema.merging import merge
+from parsers.schema.parser import Source
 from tests.flight_dumps import dump, entry, pickled
 
 FRAMES = [{"name": name, "filename": "train.py", "line": 7} for name in ("step", "main")]

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import parsers
-from parsers import framings
-from parsers.tables import TableName
+from parsers.forms import framings
+from parsers.schema.tables import TableName
 
 Records = Sequence[Mapping[str, Any]]
 nan, inf = float("nan"), float("inf")
@@ -165,3 +165,15 @@ def test_a_form_is_told_by_its_first_bytes_however_they_are_cut(form: str) -> No
     data = FORMS[form](LOSSES).encode()
     for end in range(0, len(data), 3):
         framings.names("table", data[:end])
+
+
+@pytest.mark.parametrize("mark", [",", "\t", ";", " | "])
+def test_rows_of_a_table_that_counts_steps(mark: str) -> None:
+    table = [
+        mark.join(cells)
+        for cells in (("rank", "step", "numel", "dtype"), *(("1", str(n), "512", "float32") for n in range(4)))
+    ]
+    assert framings.rows_of_steps(table) == frozenset(range(1, 6))
+    assert framings.rows_of_steps([line.replace("step", "place") for line in table]) == frozenset()
+    assert framings.rows_of_steps([*table, "rank 1 of 2 pid 512"]) == frozenset(range(1, 6))
+    assert framings.rows_of_steps(["rank 1 of 2 pid 512", "rank 0 of 2 pid 511"]) == frozenset()

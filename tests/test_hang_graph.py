@@ -12,8 +12,8 @@ from forensics.analyze import case_of, conclude_evidence
 from forensics.graph.hang.next_call import order_of_next
 from forensics.model.incident import Verdict
 from forensics.model.texts import ranges
-from parsers.evidence import Evidence
-from parsers.tables import TABLE_NAMES, TableName, table
+from parsers.schema.evidence import Evidence
+from parsers.schema.tables import TABLE_NAMES, TableName, table
 from samples.simulator import Fault, Job, Noise, simulate
 from samples.simulator.outcome import Incident
 from tests.hang_tables import SECOND_NS, START_NS, Rows, call, idle, waiting

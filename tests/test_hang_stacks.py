@@ -61,6 +61,16 @@ def test_one_snapshot_cannot_tell_slow_from_stuck() -> None:
     assert (verdict.ranks, verdict.undecided) == ([5], ["single_snapshot"])
 
 
+@pytest.mark.parametrize(("silent", "undecided"), [((), []), ((7,), ["single_snapshot"])])
+def test_one_snapshot_is_enough_where_everybody_else_gave_up(silent: tuple[int, ...], undecided: list[str]) -> None:
+    """A time-out of all the others is the second look; one of them that said nothing may be whom they waited for."""
+    job = stacks(Rows(16), {5: "data_loading"})
+    for rank in set(range(16)) - {5, *silent}:
+        job.event("collective_timeout", rank=rank)
+    verdict = job.verdict(expected=16)
+    assert (verdict.ranks, verdict.undecided) == ([5], undecided)
+
+
 def test_ctrl_c_shows_who_is_elsewhere_but_not_that_the_job_hung() -> None:
     job = stacks(Rows(8), {5: "data_loading"})
     for row in job.rows["stacks"]:

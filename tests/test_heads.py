@@ -5,10 +5,10 @@ from io import BytesIO
 import pytest
 
 from parsers import PARSERS
-from parsers.framings import names as first_names
-from parsers.ledger import read_unit
-from parsers.parser import HEAD_BYTES, Source
-from parsers.stamps import NO_YEAR
+from parsers.engine.ledger import read_unit
+from parsers.forms.framings import names as first_names
+from parsers.schema.parser import HEAD_BYTES, Source
+from parsers.text.stamps import NO_YEAR
 
 
 @pytest.mark.parametrize(("text", "opened"), [("Thread 1 (idle)\n", 1), ("x" * HEAD_BYTES, 2)])

@@ -9,7 +9,7 @@ import pytest
 from forensics import analyze
 from forensics.facts.checkpoints import checkpoints
 from forensics.facts.lost_parts import left_behind, lost_parts
-from parsers.tables import table
+from parsers.schema.tables import table
 from reports import terminal
 from reports.answer import answer
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import parsers
-from parsers.members import HOLE
+from parsers.archive.members import HOLE
 
 MB = 1 << 20
 BEFORE = b"[rank0]: RuntimeError: before\n"
@@ -25,7 +25,7 @@ def came(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             got.append(super().readinto(buffer) or 0)
             return got[-1]
 
-    monkeypatch.setattr("parsers.members.io.FileIO", Counting)
+    monkeypatch.setattr("parsers.archive.members.io.FileIO", Counting)
     return got
 
 

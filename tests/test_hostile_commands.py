@@ -17,8 +17,8 @@ import pytest
 import zstandard
 
 from forensics.cli import main
-from parsers.limits import kept_rows
-from parsers.tables import SCHEMAS, TABLE_NAMES, TableName
+from parsers.schema.limits import kept_rows
+from parsers.schema.tables import SCHEMAS, TABLE_NAMES, TableName
 
 ACTS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # on a terminal
 ESC = "\x1b[2J\x1b]0;x\x07\u202e"

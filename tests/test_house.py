@@ -12,10 +12,11 @@ import pytest
 import parsers
 from forensics.detectors import DETECTORS
 from forensics.facts.process_ends import OWN_CAUSES, SIGNAL_CAUSES
+from forensics.model.causes import CAUSES
 from forensics.model.names import Cause
-from forensics.model.taxonomy import CAUSES, EVENTS
-from parsers.event_kinds import EVENT_KINDS
-from parsers.parser import FileParser, LineParser
+from forensics.model.taxonomy import EVENTS
+from parsers.schema.event_kinds import EVENT_KINDS
+from parsers.schema.parser import FileParser, LineParser
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("parsers", "forensics", "reports")
@@ -23,7 +24,12 @@ MODULES = sorted(
     path for package in PACKAGES for path in (ROOT / package).rglob("*.py") if "node_modules" not in path.parts
 )
 SIMULATOR = sorted((ROOT / "samples" / "simulator").rglob("*.py"))
-FORMATS = [path for path in MODULES if path.parts[-3] == "parsers" and path.name != "__init__.py"]
+READING = ("text", "schema", "forms", "archive", "who", "flight", "engine")  # imports only to the left
+FORMATS = [
+    path
+    for path in MODULES
+    if path.parts[-3] == "parsers" and path.name != "__init__.py" and path.parts[-2] not in READING
+]
 LINES_AT_MOST = 500
 
 
@@ -90,7 +96,23 @@ def test_formats_never_import_each_other(path: Path) -> None:
         imported = ROOT / (name.replace(".", "/") + ".py")
         if any(name.startswith(area + ".") for area in areas):
             assert not _is_registered_form(imported), f"{_name(path)} imports the format {name}"
-    assert not _of(path, "parsers") & {"parsers", "parsers.ledger", "parsers.bundle", "parsers.scan"}
+    assert not _of(path, "parsers") & {
+        "parsers",
+        "parsers.engine.ledger",
+        "parsers.archive.bundle",
+        "parsers.engine.scan",
+    }
+
+
+@pytest.mark.parametrize("room", READING)
+def test_a_room_of_readers_knows_only_rooms_to_its_left(room: str) -> None:
+    """Imports for types alone and inside functions count, too."""
+    paths = sorted((ROOT / "parsers" / room).glob("*.py"))
+    allowed = {"parsers", *(f"parsers.{own}" for own in READING[: READING.index(room) + 1])}
+    assert [
+        name for path in paths for name in _of(path, "parsers") if ".".join(name.split(".")[:2]) not in allowed
+    ] == []
+    TopologicalSorter({_name(path): _of(path, f"parsers.{room}") - {_name(path)} for path in paths}).prepare()
 
 
 def _is_registered_form(path: Path) -> bool:
@@ -118,7 +140,7 @@ def test_parsers_have_names_of_their_own_and_file_parsers_come_first() -> None:
     assert len(set(names)) == len(names)
     kinds = [isinstance(parser, FileParser) for parser in parsers.PARSERS]
     assert kinds == sorted(kinds, reverse=True)
-    assert all(parser.anchors for parser in parsers.PARSERS if isinstance(parser, LineParser))
+    assert all(parser.anchors or parser.ends for parser in parsers.PARSERS if isinstance(parser, LineParser))
 
 
 @pytest.mark.parametrize("path", [*MODULES, *SIMULATOR], ids=_name)

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from forensics.assemble.identity import globalise, identify, short_host, short_hosts
-from parsers.tables import TABLE_NAMES, TableName, table
+from parsers.schema.tables import TABLE_NAMES, TableName, table
 
 GROUP = {"group": "7", "members": [8, 24, 40], "members_space": "global", "size": 3, "file": "fr", "record": 0}
 
@@ -55,6 +55,12 @@ def test_a_stale_number_is_outvoted_by_the_initialisation() -> None:
     stale = {"rank": 2, "rank_space": "global", "text": "[Rank 2] Watchdog caught collective operation timeout"}
     other = {"rank": 2, "rank_space": "global", "text": "[Rank 2] aborted", "file": "b.log"}
     assert _events(stale, other, files=[FILE], ranks=claims) == [(13, "global"), (2, "global")]
+
+
+def test_a_name_that_every_host_has_for_itself_yields_to_another() -> None:
+    told = [{"rank": 2, "host": host} for host in ("vm", "localhost", "localhost")]
+    rows = [row | {"file": "a.log", "line": 1, "how": "said"} for row in told]
+    assert identify({"ranks": table("ranks", rows)})["host"].to_list() == ["vm"]
 
 
 @pytest.mark.parametrize(

@@ -8,26 +8,19 @@ import polars as pl
 import pytest
 
 from parsers import knowledge
-from parsers.knowledge import FrameRow, MessageRow, innermost_waits, meaning, meanings, plain_name, waits
-from tests.ambiguity import is_exponential
+from parsers.ambiguity import is_exponential
+from parsers.knowledge import FrameRow, MessageRow, frame_of, innermost_waits, meaning, meanings, plain_name, waits
 
 FRAMES, MESSAGES = knowledge.rows()
 FOLDER = Path(knowledge.__file__).parent
 C10D = "/env/site-packages/torch/distributed/distributed_c10d.py"
 
 
-def _frame(example: str) -> tuple[str, str]:
-    """(file, function) of a traceback's line or of a native frame `function (library)`."""
-    if found := re.fullmatch(r'File "([^"]+)", line \d+, in (\S+)', example):
-        return found[1], found[2]
-    native = re.fullmatch(r"(.+) \((\S+)\)", example)
-    assert native, example
-    return native[2], native[1]
-
-
 @pytest.mark.parametrize("row", FRAMES, ids=lambda row: f"{row.printer}.{row.name}")
 def test_a_frame_row_understands_its_example(row: FrameRow) -> None:
-    assert waits(*_frame(row.example)) == ("wrapper" if row.waits == "none" else row.waits)
+    place = frame_of(row.example)
+    assert place is not None
+    assert waits(*place) == ("wrapper" if row.waits == "none" else row.waits)
     assert not is_exponential(row.function) and not is_exponential(row.file)
 
 
@@ -172,4 +165,4 @@ def test_a_mistake_in_a_row_names_file_and_row(change: str, said: str) -> None:
 def test_a_pattern_that_cannot_be_compiled_names_file_and_row() -> None:
     _, (row,) = knowledge.read({"toy": _GOOD + 'pattern = "("'})
     with pytest.raises(ValueError, match=re.escape("toy.toml: a: missing )")):
-        knowledge._compiled(row)
+        knowledge.compiled(row)

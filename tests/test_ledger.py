@@ -9,7 +9,7 @@ from forensics.facts.checkpoints import Checkpoint, before_step, checkpoint_befo
 from forensics.model.incident import BlastRadius, Incident, Lost, Report, Verdict
 from forensics.verdict.recurrence import mark_repeats
 from forensics.views.ledger import daly, young
-from parsers.tables import table
+from parsers.schema.tables import table
 from reports import html, terminal
 from reports import ledger as words
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from forensics.case import Case
 from forensics.detectors.numerics import exhausted_range, replica_divergence
 from forensics.model.finding import Finding
-from parsers.tables import table
+from parsers.schema.tables import table
 from tests.hang_tables import Rows, call
 from tests.tensor_rows import OK, Job
 

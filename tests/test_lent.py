@@ -6,9 +6,9 @@ from collections.abc import Callable
 import polars as pl
 import pytest
 
-from parsers import lent
-from parsers.lent import Block
-from parsers.stretch import Stretch
+from parsers.engine.stretch import Stretch
+from parsers.text import lent
+from parsers.text.lent import Block
 
 LINES = [f"line {number} of a text that is no short one {number * 7919}" for number in range(5000)]
 OFFSETS = pl.Series([0, *(len(line) + 1 for line in LINES)], dtype=pl.UInt32).cum_sum()

@@ -17,10 +17,12 @@ from click.testing import CliRunner
 import parsers
 from forensics.cli import cli
 from forensics.views import coverage
-from parsers import archives, limits, scan, windows, zstd_blocks
-from parsers.limits import Limits
-from parsers.parser import LineParser
-from parsers.tables import Tables, table
+from parsers.archive import archives, zstd_blocks
+from parsers.engine import scan, windows
+from parsers.schema import limits
+from parsers.schema.limits import Limits
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Tables, table
 
 LINE = b"a needle\n"
 
@@ -120,7 +122,7 @@ def test_members_have_a_number(tmp_path: Path, pack: Callable[[dict[str, bytes]]
 
 
 def test_tables_have_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("parsers.ledger.UNIT_FILES", 2)
+    monkeypatch.setattr("parsers.engine.ledger.UNIT_FILES", 2)
     monkeypatch.setattr(limits, "FREE", 0)
     for name, data in FILES.items():
         (tmp_path / name).write_bytes(data)

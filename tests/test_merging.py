@@ -8,10 +8,10 @@ from itertools import product
 import polars as pl
 import pytest
 
-from parsers import merging, order
-from parsers.merging import files_of, merge, places, taken
-from parsers.order import sort_if_needed
-from parsers.tables import Tables, table
+from parsers.schema import merging, order
+from parsers.schema.merging import files_of, merge, places, taken
+from parsers.schema.order import sort_if_needed
+from parsers.schema.tables import Tables, table
 
 
 def _events(file: str, *lines: int) -> pl.DataFrame:

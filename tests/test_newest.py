@@ -12,11 +12,11 @@ from forensics.facts.records import groups_of, one_dump_per_rank
 from forensics.graph.hang.roots import walk
 from forensics.model.incident import Verdict
 from forensics.verdict import explain
-from parsers.evidence import Evidence
-from parsers.merging import merge
-from parsers.newest import Newest
 from parsers.pytorch import flight_recorder
-from parsers.tables import Tables
+from parsers.schema.evidence import Evidence
+from parsers.schema.merging import merge
+from parsers.schema.newest import Newest
+from parsers.schema.tables import Tables
 from samples.simulator import KINDS, Fault, Job, Noise, simulate
 from samples.simulator.faults import Kind
 from tests.flight_dumps import dump, entry, pickled

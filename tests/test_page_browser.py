@@ -53,7 +53,7 @@ def test_page_opens_quietly(browser: Any, tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", ["hang", "undecided", "numerics", "hostile"])
 def test_verdict_and_coverage_show_without_scrolling(browser: Any, tmp_path: Path, name: str, scripts: bool) -> None:
     opened = Opened(browser, tmp_path, name, java_script_enabled=scripts)
-    for selector in ("h1", ".kind", ".status", ".facts", ".coverage"):
+    for selector in ("h1", ".kind", ".status", ".figures", ".chips", ".coverage", ".do"):
         box = opened.page.locator(selector).first.bounding_box()
         assert box is not None and box["y"] + box["height"] <= 720, selector
     opened.context.close()
@@ -85,7 +85,8 @@ def test_a_rank_opens_by_address_click_and_key(browser: Any, tmp_path: Path) -> 
     box = opened.page.locator(".rank-grid").bounding_box()
     places = opened.page.locator(".rank-grid").get_attribute("data-places").split(";")
     x, y, first, *_ = map(int, places[0].split(","))
-    opened.page.mouse.click(box["x"] + x + 4, box["y"] + y + 4)
+    scale = box["width"] / int(opened.page.locator(".rank-grid").get_attribute("width"))  # fitted to the width
+    opened.page.mouse.click(box["x"] + (x + 4) * scale, box["y"] + (y + 4) * scale)
     assert drawer.inner_text().startswith(f"Rank {first} on node0000: waiting")
     opened.page.locator("#ranks .scroll").first.press("ArrowRight")
     assert drawer.inner_text().startswith(f"Rank {first + 1} on node0000")

@@ -61,7 +61,8 @@ def test_page_is_short_quick_and_fits(opened: Any, kind: str, ranks: int) -> Non
     printed = opened.pdf(prefer_css_page_size=True)
     assert len(re.findall(rb"/Type /Page\b", printed)) <= 6
     card = [
-        opened.locator(name).first for name in ("h1", ".do", ".command", ".price", ".facts", ".pictures", ".coverage")
+        opened.locator(name).first
+        for name in (".figures", "h1", ".chips", ".coverage", ".do", ".command", "#when-title", "#facts-title")
     ]
     boxes = [one.bounding_box() for one in card if one.count()]
     assert len(boxes) > 3 and all(box["y"] + box["height"] <= 720 for box in boxes)
@@ -121,7 +122,8 @@ def test_links_lead_to_ranks_and_hosts_and_keys_move_on(opened: Any) -> None:
     opened.locator("#rank-drawer", has_text="Rank 2 on node0000: waiting for others").wait_for()
     box = opened.locator(".rank-grid").first.bounding_box()
     x, y, first, *_ = map(int, opened.locator(".rank-grid").first.get_attribute("data-places").split(";")[0].split(","))
-    opened.mouse.move(box["x"] + x + 2, box["y"] + y + 2)
+    scale = box["width"] / int(opened.locator(".rank-grid").first.get_attribute("width"))  # fitted to the width
+    opened.mouse.move(box["x"] + (x + 2) * scale, box["y"] + (y + 2) * scale)
     assert opened.locator("#rank-hover").inner_text() == f"Rank {first} on node0000: waiting for others"
     assert opened.said == []
 

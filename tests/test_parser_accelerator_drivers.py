@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from parsers.event_kinds import EVENT_KINDS
 from parsers.kernel import amdgpu, metax, mthreads
-from parsers.parser import LineParser
+from parsers.schema.event_kinds import EVENT_KINDS
+from parsers.schema.parser import LineParser
 from tests.lines import lines
 
 Rows = list[tuple[str | int | None, ...]]

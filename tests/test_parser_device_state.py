@@ -3,7 +3,7 @@
 import pytest
 
 from parsers.device import dcgmi_dmon, ib, lspci, mthreads_gmi, mx_smi, nvlink_status, prometheus
-from parsers.parser import FileParser
+from parsers.schema.parser import FileParser
 from tests.sources import source
 
 Rows = list[tuple[str | float | None, ...]]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from parsers.lines import event
+from parsers.schema.lines import event
 from tests.lines import lines
 
 

@@ -5,9 +5,9 @@ import json
 import polars as pl
 import pytest
 
-from parsers.host_list import host_list
 from parsers.location import ib_fabric, node_labels, rack_map, slurm_topology
-from parsers.parser import FileParser
+from parsers.schema.parser import FileParser
+from parsers.text.host_list import host_list
 from tests.lines import lines
 from tests.sources import source
 

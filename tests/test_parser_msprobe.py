@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from parsers.numerics.msprobe import PARSER
 from parsers.numerics.msprobe_monitor import PARSER as MONITOR
-from parsers.parser import Source
-from parsers.tables import SCHEMAS, Tables
+from parsers.schema.parser import Source
+from parsers.schema.tables import SCHEMAS, Tables
 from tests.sources import source
 
 CASES = Path(os.environ.get("FORENSICS_CASES", Path(__file__).resolve().parent.parent.parent / "shared" / "cases"))

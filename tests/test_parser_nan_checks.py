@@ -15,8 +15,8 @@ from parsers.numerics.overflow import PARSER as OVERFLOW
 from parsers.numerics.replica_hashes import PARSER as HASHES
 from parsers.numerics.rerun_tracker import PARSER as RERUN
 from parsers.numerics.te_stats import PARSER as TE
-from parsers.parser import LineParser
-from parsers.tables import SCHEMAS
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import SCHEMAS
 from tests.lines import lines
 
 ALL = (ANOMALY, HF, ASSERTS, HASHES, OVERFLOW, RERUN, TE)

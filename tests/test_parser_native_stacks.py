@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import parsers
-from parsers.parser import FileParser
+from parsers.schema.parser import FileParser
+from parsers.schema.tables import SCHEMAS
 from parsers.stacks.native import PARSER as NATIVE
 from parsers.stacks.pasted import PARSER as PASTED
 from parsers.stacks.proc_stack import PARSER as PROC
 from parsers.stacks.py_spy import PARSER as PY_SPY
 from parsers.stacks.torch_cpp import PARSER as CPP
 from parsers.stacks.xpu_timer_stack import PARSER as XPU
-from parsers.tables import SCHEMAS
 from tests.lines import lines
 from tests.sources import source
 

@@ -101,3 +101,16 @@ def test_interface_is_kept() -> None:
     assert event is not None
     assert json.loads(event["detail"][0])["interface"] == "ib6"
     assert event["host"].to_list() == ["n1"]
+
+
+@pytest.mark.parametrize("driver", ["mlx5_core", "bnxt_en", "ice", "ionic", "hns3", "atlantic", "zynic"])
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [("Link down", "link_down"), ("Link up", "link_up"), ("link is down", "link_down"), ("NIC Link is Down", "link_down"),
+     ("NIC Link is Up 100000 Mbps full duplex", "link_up"), ("queue 3 is up", None), ("pciehp: Slot(1): Link Down", None)],
+)  # fmt: skip
+def test_the_link_of_whichever_driver(driver: str, said: str, kind: str | None) -> None:
+    text = f"{driver} 0000:41:00.0 ens3f0np0: {said}"
+    assert any(anchor in text.encode() for anchor in PARSER.anchors) or kind is None
+    found = PARSER.parse(lines(text))["events"].select("kind", "pci").rows()
+    assert found == ([(kind, "0000:41:00.0")] if kind else [])

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from parsers.device import nvidia_smi_csv, nvidia_smi_q, nvidia_smi_table, nvidia_smi_xml
-from parsers.parser import FileParser
+from parsers.schema.parser import FileParser
 from tests.lines import lines
 from tests.sources import source
 

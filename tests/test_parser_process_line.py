@@ -49,3 +49,63 @@ def test_ray_and_pytorch_write_both_before_the_words() -> None:
                   ((1, 6, 88), (2, 7, 99)))  # fmt: skip
     ranks = PARSER.parse(pl.concat([one, other, lines("step 3", rank=5, process=99, host="n1")]))["ranks"]
     assert ranks.select("rank", "pid", "host", "line").rows() == [(6, 88, "n1", 1)]
+
+
+IN_OWN_WORDS = (
+    "setup: rank {r} of 4 pid {pid} ready",
+    "identity: world_rank={r}, world_size=4, pid={pid}",
+    "process {r} of 4 is up on host n2, pid {pid}",
+    "[{r}/4] n2 pid {pid}",
+)
+
+
+def _told(form: str, ranks: range, **columns: object) -> list[tuple[int, int]]:
+    text = "\n".join(form.format(r=rank, pid=4000 + 7 * rank) for rank in ranks)
+    return PARSER.parse(lines(text, **columns))["ranks"].sort("rank").select("rank", "pid").rows()
+
+
+@pytest.mark.parametrize("form", IN_OWN_WORDS)
+def test_beside_the_size_of_the_world_no_word_of_start_up_is_asked_for(form: str) -> None:
+    assert _told(form, range(4)) == [(0, 4000), (1, 4007), (2, 4014), (3, 4021)]
+
+
+@pytest.mark.parametrize("form", IN_OWN_WORDS)
+def test_who_is_the_last_by_number_is_counted_from_one_unless_somebody_is_nobody(form: str) -> None:
+    assert _told(form, range(1, 5)) == [(0, 4007), (1, 4014), (2, 4021), (3, 4028)]
+    assert _told(form, range(5)) == [(0, 4000), (1, 4007), (2, 4014), (3, 4021)]
+
+
+@pytest.mark.parametrize(
+    "form", ["tensor parallel rank {r} of 4 pid {pid}", "rank {r} of 4 exited, pid {pid}", "rank {r} pid {pid}"]
+)
+def test_a_group_an_end_and_a_rank_without_a_world_introduce_nobody(form: str) -> None:
+    assert _told(form, range(4)) == []
+
+
+def test_a_smaller_world_and_numbers_that_two_share_are_believed_of_nobody() -> None:
+    whole, part = "rank {r} of 8 pid {pid} ready", "rank {r} of 2 pid {pid} ready"
+    rows = [whole.format(r=rank, pid=4000 + rank) for rank in range(8)] + [part.format(r=0, pid=4006)]
+    both = PARSER.parse(lines("\n".join(rows)))["ranks"]
+    assert both.select("rank", "pid").rows() == [(rank, 4000 + rank) for rank in range(8)]
+    twice = PARSER.parse(lines("\n".join([*rows, whole.format(r=5, pid=4007), whole.format(r=2, pid=4009)])))["ranks"]
+    assert twice["rank"].to_list() == [0, 1, 3, 4, 6]
+
+
+def test_each_process_is_told_once_and_a_line_of_another_rank_not_at_all() -> None:
+    text = "\n".join(["rank 3 of 8 pid 4006 makes step 7"] * 3)
+    assert PARSER.parse(lines(text, rank=3))["ranks"]["line"].to_list() == [1]
+    assert PARSER.parse(lines(text, rank=5))["ranks"].is_empty()
+
+
+def test_one_of_several_is_believed_only_where_all_are_told() -> None:
+    """Whoever counts to 8 may be a loader, or a group."""
+    form = "rank {r} of 8 pid {pid} ready"
+    assert _told(form, range(7)) == []
+    assert len(_told(form, range(8))) == 8
+
+
+def test_who_prints_the_number_of_another_process_gives_it_no_rank() -> None:
+    """A trainer of Ray that tells where its workers run has learnt a rank from its own prefix."""
+    text = "- (node_id=42, ip=10.0.3.9, pid=2290) started, local_rank=1"
+    assert PARSER.parse(lines(text, rank=0, process=2101))["ranks"]["pid"].to_list() == [2101]
+    assert PARSER.parse(lines(text, rank=0, process=2290))["ranks"].row(0, named=True)["local_rank"] == 1

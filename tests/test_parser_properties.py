@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import parsers
-from parsers import prefixes
-from parsers.parser import LINES, FileParser, LineParser, Source
-from parsers.tables import SCHEMAS, Tables
+from parsers.schema.parser import LINES, FileParser, LineParser, Source
+from parsers.schema.tables import SCHEMAS, Tables
+from parsers.who import prefixes
 
 LINE_PARSERS = [parser for parser in parsers.PARSERS if isinstance(parser, LineParser)]
 FILE_PARSERS = [parser for parser in parsers.PARSERS if isinstance(parser, FileParser)]

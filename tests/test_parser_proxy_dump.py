@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from parsers import read
 from parsers.comm.proxy_dump import COUNTERS, DUMP
-from parsers.tables import SCHEMAS
+from parsers.schema.tables import SCHEMAS
 from tests.lines import lines
 from tests.sources import source
 

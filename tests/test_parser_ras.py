@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsers.comm.ras import MONITOR, REPORT
-from parsers.tables import SCHEMAS
+from parsers.schema.tables import SCHEMAS
 from tests.lines import lines
 from tests.sources import source
 

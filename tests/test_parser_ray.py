@@ -41,3 +41,19 @@ def test_the_monitor_of_memory_tells_whom_it_kills() -> None:
     )
     row = PARSER.parse(lines(text, rank=2))["events"].select("kind", "severity", "host", "pid", "rank").row(0)
     assert row == ("host_oom", "fatal", "10.0.0.9", 4711, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "pid"),
+    [
+        ("node_manager.cc:2865: Killing worker with task 51aa (actor, name=W.run), pid 4711: node running low on memory, used 61.2GB; "
+         "Top 2 memory users: 4711 61.2 ray::W | 4712 9.1 ray::W", 4711),
+        ("node_manager.cc:2790: Killing task because of memory pressure, pid: 4711, name=W.run", 4711),
+        ("node_manager.cc:2790: Killing the worker that ran out of memory first (lease 7, pid=4711)", 4711),
+        ("node_manager.cc:2790: Killing worker 51aa pid 4711: the job finished", None),
+        ("node_manager.cc:2790: Killing idle worker, node has memory left, pid 4711", None),
+    ],
+)  # fmt: skip
+def test_the_raylet_tells_whom_it_kills_for_memory(text: str, pid: int | None) -> None:
+    rows = PARSER.parse(lines(f"[2026-01-31 10:11:12,5 I 7 7] (raylet) {text}", rank=2))["events"]
+    assert rows.select("kind", "pid", "rank").rows() == ([("host_oom", pid, None)] if pid else [])

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from parsers.parser import LineParser
 from parsers.scheduling import checkpoint, dlrover, kubernetes, sacct, shell, slurm
+from parsers.schema.parser import LineParser
 from tests.lines import lines
 from tests.sources import source
 
@@ -239,3 +239,22 @@ def test_kubernetes() -> None:
     found = kubernetes.PARSER.parse(source(text))["events"]
     assert found.select("kind", "host", "time_ns", "record").rows() == [("host_oom", "n1", 1772359872 * 10**9, 0)]
     assert kubernetes.PARSER.parse(source(text[:-4]))["unread"].height == 1
+
+
+@pytest.mark.parametrize(
+    ("reason", "message", "code"),
+    [
+        ("PreemptScheduled", "Instance gpu-017 was preempted by the provider", "preemption"),
+        ("SpotReclaimed", "Node gpu-017 is being preempted", "preemption"),
+        ("TerminationNotice", "Spot instance interruption notice: i-0a1 will be terminated", "preemption"),
+        ("Killing", "Preempted in order to admit critical pod", "preemption"),
+        ("Evict", "Pod is evicted, because of gangreclaim", "preemption"),
+        ("Preempted", "Preempted by pod 7c21 on node gpu-017", "Preempted"),
+        ("NodeNotReady", "Node gpu-017 status is now: NodeNotReady", "NodeNotReady"),
+        ("FailedScheduling", "preemption: 0/4 nodes are available: no victims found", "FailedScheduling"),
+    ],
+)
+def test_what_an_event_says_is_a_preemption_whatever_its_reason(reason: str, message: str, code: str) -> None:
+    head = "LAST SEEN   TYPE      REASON      OBJECT     MESSAGE\n"
+    table = f"{head}52s   Normal   {reason}   node/gpu-017   {message}\n"
+    assert kubernetes.PARSER.parse(source(table))["events"]["code"].to_list() == [code]

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers import read as read_bundle
-from parsers.parser import FileParser, Source
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import SCHEMAS, Tables
 from parsers.stacks import py_spy
 from parsers.stacks.faulthandler import PARSER as FAULTHANDLER
 from parsers.stacks.py_spy import PARSER as PY_SPY
-from parsers.tables import SCHEMAS, Tables
 
 CASES = Path(os.environ.get("FORENSICS_CASES", Path(__file__).resolve().parent.parent.parent / "shared" / "cases"))
 

@@ -41,3 +41,12 @@ def test_steps_and_who_runs_where() -> None:
 def test_foreign(foreign: bytes) -> None:
     assert not PARSER.accepts("x", foreign)
     PARSER.parse(source(b"\xff\xfe" + CSV.encode()[:60] + foreign))
+
+
+def test_records_of_several_lines_between_the_lines_of_a_log() -> None:
+    text = b"torchrun train.py\n{'rank': 1,\n 'load': {0: 0.5},\n 'loss_local': nan,\n 'step': 7}\nsaved [3] {}\n{'rank': 0,\n 'loss_local': 2.5,\n 'step': 7}\n{'rank': 3,\n"
+    assert PARSER.accepts("console.log", text)
+    found = PARSER.parse(source(text, "console.log"))
+    assert found["steps"].select("rank", "step").rows() == [(1, 7), (0, 7)]
+    assert {2, 3, 4, 5, 7, 8, 9} - {*found["claimed"]["line"], *found["steps"]["line"]} == set()
+    assert 6 not in found["claimed"]["line"]

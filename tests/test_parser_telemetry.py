@@ -3,7 +3,7 @@
 import pytest
 
 from parsers.device import ib_counters, nvidia_smi_dmon, prometheus_range, telemetry_table
-from parsers.parser import FileParser
+from parsers.schema.parser import FileParser
 from tests.sources import source
 
 Rows = list[tuple[str | int | float | None, ...]]

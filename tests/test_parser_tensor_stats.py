@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from parsers.numerics import tensor_stats
 from parsers.numerics.tensor_stats import PARSER
-from parsers.parser import Source
-from parsers.tables import SCHEMAS, Tables
+from parsers.schema.parser import Source
+from parsers.schema.tables import SCHEMAS, Tables
 
 ROW = '{"rank": 3, "step": 7, "module": "fc", "op": "Linear", "tensor": "output", "max": 1.5, "nan_count": 0}'
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from parsers import read
-from parsers.parser import FileParser
 from parsers.scheduling import heartbeat, preflight
+from parsers.schema.parser import FileParser
 from parsers.timing import kineto, megatron_timers, msprof, nvrx, phases
 from tests.lines import lines
 from tests.sources import source

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import parsers
-from parsers.parser import LineParser
-from parsers.tables import SCHEMAS
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import SCHEMAS
 from parsers.training.deepspeed import PARSER as DEEPSPEED
 from parsers.training.hf_trainer import PARSER as HF
 from parsers.training.lightning import PARSER as LIGHTNING

@@ -17,7 +17,7 @@ from tests.lines import lines
             "[WARNING] DISTRIBUTED(32018,ffff9a7c,python):2026-01-31-10:11:12 [c.cc:9] F] This node 1 rank id: 1",
             [(1, None)],
         ),
-        ("env {'PWD': '/x', 'PADDLE_TRAINERS_NUM': '4', 'PADDLE_TRAINER_ID': '3'}", [(None, 4)]),
+        ("env {'PWD': '/x', 'PADDLE_TRAINERS_NUM': '4', 'PADDLE_TRAINER_ID': '3'}", [(3, 4)]),
         (
             "Training in distributed mode with multiple processes, 1 device per process.Process 3, total 16, device cuda:3.",
             [(3, 16)],
@@ -45,6 +45,8 @@ from tests.lines import lines
         ("init rank=16 world_size=16", []),
         ("rank=3 world_size=16 died", []),
         ("the world size: unknown", []),
+        ("AssertionError: train_batch_size is not equal to micro_batch * world_size 256 != 4 * 8 * 16", []),
+        ("expected world_size 8 >= 4", []),
         ("", []),
     ],
 )

@@ -10,8 +10,8 @@ import pytest
 
 import forensics
 import parsers
-from parsers.patterns import regex
-from tests.ambiguity import is_exponential
+from parsers.ambiguity import is_exponential
+from parsers.text.patterns import regex
 
 NAMES = [
     module.name

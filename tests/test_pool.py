@@ -18,16 +18,16 @@ import polars as pl
 import pytest
 
 import parsers
-from parsers import ledger, pool, sharing, threads
-from parsers.parser import Source
-from parsers.tables import Tables, table
+from parsers.engine import ledger, pool, sharing, threads
+from parsers.schema.parser import Source
+from parsers.schema.tables import Tables, table
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(autouse=True)
 def several_units(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("parsers.ledger.UNIT_FILES", 100)
+    monkeypatch.setattr("parsers.engine.ledger.UNIT_FILES", 100)
 
 
 def bundle(folder: Path, count: int = 300) -> str:
@@ -164,9 +164,9 @@ def test_nobody_waits_for_the_rest_of_a_result(tmp_path: Path) -> None:
 @pytest.mark.parametrize("workers", ["pool.in_processes", "threads.in_threads"])
 def test_an_interrupt_ends_the_command_and_leaves_no_process(tmp_path: Path, workers: str) -> None:
     program = (
-        "import sys, parsers, parsers.ledger\n"
+        "import sys, parsers, parsers.engine.ledger\n"
         "from parsers import pool, threads\n"
-        "parsers.ledger.UNIT_FILES = 1\n"
+        "parsers.engine.ledger.UNIT_FILES = 1\n"
         f"several = lambda work, units: {workers}(work, units, 2)\n"
         "parsers.read(sys.argv[1], map=several, progress=lambda done, whole: print(done, flush=True))\n"
     )

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsers import prefixes
-from parsers.prefixes import Habits, Line, habits, strip
-from parsers.stamps import EARLIEST_NS, Around, agreed, all_of, around, parse_time
+from parsers.text.stamps import EARLIEST_NS, Around, agreed, all_of, around, parse_time
+from parsers.who import prefixes
+from parsers.who.prefixes import Habits, Line, collector, habits, strip
 
 
 def _ns(text: str) -> int:
@@ -287,3 +287,27 @@ def test_a_clock_that_was_never_set_tells_no_time(stamp: str) -> None:
     assert strip(f"{stamp} [rank8]: text").time_ns is None
     assert strip("[    4.000001] text").time_basis == "boot"
     assert strip("2000-01-01T00:00:00Z [rank8]: text").time_ns == EARLIEST_NS
+
+
+SETTINGS = ("  world_size ........ 16", "  lr ............... 0.1", "  seed ............. 7")
+
+
+@pytest.mark.parametrize("before", ["<gatherer-3 out> ", "[gatherer 3] ", "(gatherer out=1) "])
+def test_lines_that_are_all_indented_keep_that_behind_what_a_collector_puts_before_them(before: str) -> None:
+    assert collector(before + line for line in SETTINGS) == before
+
+
+@pytest.mark.parametrize("before", ["loss: ", "loss:  ", "gatherer-3: "])
+def test_blanks_that_may_align_values_tell_no_collector(before: str) -> None:
+    assert (
+        collector(before + line for line in SETTINGS)
+        == collector(before + line for line in ("  2.1", "  2.0", "  1.9"))
+        == ""
+    )
+
+
+@pytest.mark.parametrize("before", ["<gatherer-3 out> ", "[gatherer 3] "])
+def test_a_comment_stands_behind_all_that_collectors_add(before: str) -> None:
+    page = ("# HELP steps Steps so far", "# TYPE steps counter", 'steps{rank="3"} 7')
+    assert collector(before + line for line in page) == before
+    assert collector(before + line for line in page[2:] * 3) == ""

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
-import click
 import pytest
 from click.testing import CliRunner
 
@@ -30,7 +29,7 @@ def at_the_root(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_a_rank_is_shown_in_order_of_time_and_each_record_once() -> None:
     status, (head, *rows) = ask("show", "rank", "5", STALL)
-    assert status == 0 and head.split() == ["time_utc", "host", "source", "what", "file", "line"]
+    assert status == 0 and head.split() == ["time", "host", "source", "where", "what"]
     times = [row.split()[0] for row in rows if row.startswith("2026")]
     assert times == sorted(times) and len(times) > 20
     assert len(set(rows)) == len(rows)
@@ -128,13 +127,9 @@ def test_why_this_rank_or_why_not(rank: int, said: str) -> None:
     assert status == 0 and said in "\n".join(lines)
 
 
-def test_help_groups_commands_by_task_and_each_has_an_example() -> None:
+def test_help_groups_commands_by_task() -> None:
     status, lines = ask("--help")
     assert status == 0 and [line for line in lines if line in ("What happened:", "Look closer:", "Hand on:")] != []
-    with click.Context(cli) as context:
-        commands = {name: cli.get_command(context, name) for name in cli.list_commands(context)}
-    for name, command in commands.items():
-        assert command is not None and ("Example" in (command.epilog or "") or name == "show")
     assert ask("-V")[1][0].startswith("forensics")
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from parsers.records import record
+from parsers.forms.records import record
 
 AT = "2026-01-31 10:11:12"
 

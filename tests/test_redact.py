@@ -21,7 +21,7 @@ from forensics.redact.bundles import rewrite
 from forensics.redact.names import Found, Renaming, find
 from forensics.redact.renaming import renaming_of, words_of_formats
 from forensics.redact.reports import redacted
-from parsers.secrets import MASK, mask
+from parsers.engine.secrets import MASK, mask
 
 SAMPLES = sorted(path.parent for path in (Path(__file__).parent.parent / "samples").glob("*/bundle"))
 KEEP = words_of_formats()

@@ -14,7 +14,7 @@ import pytest
 
 import parsers
 from parsers.kernel import nvlink5
-from parsers.tables import TABLE_NAMES, TableName
+from parsers.schema.tables import TABLE_NAMES, TableName
 from tests import reference_comm, reference_hosts, reference_inputs, reference_pytorch
 from tests.reference_rows import Ref
 

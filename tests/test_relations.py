@@ -22,14 +22,15 @@ from forensics.assemble.attempts import attempts_of
 from forensics.case import Case
 from forensics.detectors import DETECTORS
 from forensics.facts.event_rows import reference
+from forensics.model.causes import CAUSES
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Code, FirstAnomaly, Verdict
 from forensics.model.names import Cause, SymptomKind
 from forensics.model.ref import Ref
-from forensics.model.taxonomy import CAUSES, EVENTS
+from forensics.model.taxonomy import EVENTS
 from forensics.verdict.conclude import choose
 from parsers import read
-from parsers.evidence import Evidence
+from parsers.schema.evidence import Evidence
 from tests.relation_additions import ADDITIONS, Files
 from tests.relations import (
     INCIDENTS,

@@ -64,6 +64,7 @@ TAGS = frozenset(
         "figcaption",
         "code",
         "strong",
+        "mark",
         "svg",
         "path",
         "text",
@@ -140,7 +141,7 @@ def test_page_asks_for_nothing(name: str) -> None:
     page = _read(page_of(name))
     for attribute in ("href", "xlink:href", "action", "srcset", "data", "poster", "background"):
         assert all(value.startswith("#") for value in _values(page, attribute))
-    for asset in ("style.css", "script.js"):
+    for asset in ("style.css", "script.js", "keys.js"):
         text = resources.files("reports.html").joinpath(asset).read_text("utf-8")
         assert not re.search(r"url\(|@import|fetch\(|XMLHttpRequest|innerHTML|eval\(|import\(", text)
 
@@ -252,7 +253,9 @@ def test_verdict_and_coverage_come_before_all_else(name: str) -> None:
     page = html.render(report)
     assert page.index('class="coverage"') < page.index("<main>")
     if report.incidents:
-        assert page.index("<h1") < page.index('class="facts"') < page.index('class="coverage"')
+        assert (
+            page.index("<h1") < page.index('class="coverage"') < page.index('id="actions"') < page.index('class="rest"')
+        )
 
 
 # --- drawings --------------------------------------------------------------------------------------------------------
@@ -284,11 +287,11 @@ def test_every_state_has_a_shape_of_its_own() -> None:
     assert len({shapes.shape(state) for state in shapes.STATES}) == len(shapes.STATES) == len(words.STATE)
 
 
-def test_graph_puts_the_culprit_at_the_right_end() -> None:
+def test_graph_puts_the_culprit_at_the_left_end() -> None:
     views = EXAMPLES["hang"]().incidents[0].views
     drawn = graph.graph(views.nodes, views.edges)
     assert drawn is not None
-    assert max(drawn.boxes, key=lambda item: item.x).node.state == "culprit"
+    assert min(drawn.boxes, key=lambda item: item.x).node.state == "culprit"
 
 
 def test_graph_of_a_circle_ends() -> None:

@@ -2,7 +2,7 @@
 
 from polars.testing import assert_frame_equal
 
-from parsers.tables import Rows, table
+from parsers.schema.tables import Rows, table
 
 
 def test_many_rows_are_the_table_that_they_are_at_once() -> None:

@@ -13,7 +13,7 @@ import pytest
 from forensics.model.said import Form, Noun, Said, encoded, joined, sentence, zh
 from forensics.model.texts import first_of, group_text, listed, ranks_text
 from forensics.words.views import EVENT
-from parsers.event_kinds import EVENT_KINDS
+from parsers.schema.event_kinds import EVENT_KINDS
 
 ROOT = Path(__file__).resolve().parent.parent
 CATALOGUE = sorted(path for path in (ROOT / "forensics" / "words").glob("*.py") if path.stem != "__init__")

@@ -13,19 +13,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parsers import beyond, gathered, newlines, windows
-from parsers import candidates as gathering
-from parsers import scan as scanning
-from parsers.anchors import ENGINES, TOGETHER, finder
-from parsers.candidates import Candidates
-from parsers.encodings import in_utf8, is_text
-from parsers.gathered import Scanned
-from parsers.newlines import SHORT, Newlines
-from parsers.parser import LineParser, Source
-from parsers.prefixes import Habits
-from parsers.scan import scan
-from parsers.tables import Tables
-from parsers.unknown import templates
+from parsers.engine import beyond, gathered, windows
+from parsers.engine import candidates as gathering
+from parsers.engine import scan as scanning
+from parsers.engine.anchors import ENGINES, TOGETHER, finder
+from parsers.engine.candidates import Candidates
+from parsers.engine.gathered import Scanned
+from parsers.engine.scan import scan
+from parsers.engine.unknown import templates
+from parsers.schema.parser import LineParser, Source
+from parsers.schema.tables import Tables
+from parsers.text import newlines
+from parsers.text.encodings import in_utf8, is_text
+from parsers.text.newlines import SHORT, Newlines
+from parsers.who.prefixes import Habits
 
 
 def _parser(*anchors: bytes, after: int = 0) -> LineParser:

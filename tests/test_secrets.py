@@ -12,9 +12,9 @@ from click.testing import CliRunner
 
 import parsers
 from forensics.cli import cli
-from parsers import store
-from parsers.secrets import MASK, mask, mask_all, mask_paths, mask_tables
-from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, conform, empty
+from parsers.engine import store
+from parsers.engine.secrets import MASK, mask, mask_all, mask_paths, mask_tables
+from parsers.schema.tables import SCHEMAS, TABLE_NAMES, TableName, conform, empty
 
 TOKEN = "ghp_" + "AbCdEfGhIjKlMnOpQrStUvWx"
 OTHER = "ghp_" + "ZyXwVuTsRqPoNmLkJiHgFeDc"

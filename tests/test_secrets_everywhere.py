@@ -16,8 +16,8 @@ import zstandard
 from click.testing import CliRunner
 
 from forensics.cli import cli
-from parsers.secrets import MASK, mask
-from parsers.veils import Unveiled
+from parsers.engine.secrets import MASK, mask
+from parsers.text.veils import Unveiled
 from tests.flight_dumps import dump, entry
 
 TOKEN = "hf_" + "AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from parsers.limits import Limits
-from parsers.rank_list import RANKS
+from parsers.schema.limits import Limits
+from parsers.text.rank_list import RANKS
 
 PAGE = (Path(__file__).resolve().parent.parent / "SECURITY.md").read_text()
 

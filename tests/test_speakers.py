@@ -1,4 +1,4 @@
-"""Who speaks where nobody has taught the form: learnt from introductions, siblings and the told world (parsers/speakers.py)."""
+"""Who speaks where nobody has taught the form: learnt from introductions, siblings and the told world (parsers/who/speakers.py)."""
 
 import shutil
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from forensics import analyze
 from forensics.assemble.identity import identify
 from parsers import read
-from parsers.introductions import introduction
+from parsers.who.introductions import introduction
 
 ERROR = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
 INTRODUCED = "rank {rank} of 4 is up, pid {pid} on node7"
@@ -211,3 +211,23 @@ def test_a_line_introduces_its_process(text: str, rank: int, world: int) -> None
 
 def test_ranks_that_a_line_speaks_of_are_no_world() -> None:
     assert introduction("[Rank 0]: Ranks 3 failed to pass monitoredBarrier in 20000 ms") is None
+
+
+@pytest.mark.parametrize("label", ["[{rank}/4]", "[p{rank}]"])
+def test_two_processes_that_print_into_one_line_each_introduce_themselves(tmp_path: Path, label: str) -> None:
+    """The line end of one comes behind the text of the other."""
+    said = [f"{label.format(rank=rank)} node7 rank {rank} of 4 pid {24600 + rank}" for rank in range(4)]
+    bundle = written(tmp_path, {"job.log": [said[1] + said[2], "", said[0], said[3], ""]})
+    tables = analyze(bundle).tables
+    assert sorted(tables["ranks"].drop_nulls("pid").select("rank", "pid").unique().rows()) == [
+        (rank, 24600 + rank) for rank in range(4)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("place", "host"),
+    [("on cuda:3", None), ("on node gn-7", "gn-7"), ("on gn-7, ready", "gn-7"), ("on gn-7:29500", None)],
+)
+def test_a_device_is_no_host_of_a_process(place: str, host: str | None) -> None:
+    said = introduction(f"rank 3 of 4 pid 15925 {place}")
+    assert said is not None and said.host == host

@@ -12,7 +12,7 @@ import pytest
 from forensics import analyze
 from parsers import read
 from parsers.numerics import stats_window, tensor_stats
-from parsers.parser import Source
+from parsers.schema.parser import Source
 from samples.simulator import Job
 from samples.simulator.numerics import Form, Model, NumericFault, NumericNoise, simulate_numerics
 from samples.simulator.numerics.faults import NumericKind

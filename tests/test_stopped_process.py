@@ -1,7 +1,10 @@
 """A process that a signal has stopped: how the kernel says so, and whom that names."""
 
+from pathlib import Path
+
 import pytest
 
+from forensics import analyze
 from parsers.stacks.proc_status import PARSER
 from tests.hang_tables import Rows, call, waiting
 from tests.sources import source
@@ -76,3 +79,21 @@ def test_a_victim_that_was_stopped_later_is_no_culprit() -> None:
     rows.rows["events"] = [row for row in rows.rows["events"] if row["rank"] != 5]
     rows.dump(5, call("dp", 56, "broadcast", done=True))
     assert rows.verdict(hung=False).ranks == [5]
+
+
+@pytest.mark.parametrize("yields", ["__do_sys_sched_yield", "__x64_sys_sched_yield"])
+def test_who_yields_in_a_loop_waits_and_who_sleeps_in_a_lock_does_not(tmp_path: Path, yields: str) -> None:
+    """Libraries of messages wait so: the stack of Python shows the line of the program and nothing below."""
+    (tmp_path / "job.log").write_text("".join(f"[{rank}/4] node7 pid {4700 + rank} started\n" for rank in range(4)))
+    for rank in range(4):
+        held = "locks_lock_inode_wait" if rank == 1 else yields
+        text = status(4700 + rank, "S (sleeping)" if rank == 1 else "R (running)")
+        stack = f"==> /proc/{4700 + rank}/stack <==\n[<0>] {held}+0xa/0x20\n[<0>] do_syscall_64+0x71/0x280\n"
+        (tmp_path / f"proc_{4700 + rank}.txt").write_text(f"==> /proc/{4700 + rank}/status <==\n{text}\n{stack}")
+        line = (20, 31)[rank != 1]
+        (tmp_path / f"pyspy_{4700 + rank}.txt").write_text(
+            f"Process {4700 + rank}: python heat.py\nPython v3.11.7 (/usr/bin/python3.11)\n\n"
+            f'Thread {4700 + rank} (active): "MainThread"\n    {"table" if rank == 1 else "halo"} (heat.py:{line})\n    <module> (heat.py:40)\n'
+        )
+    verdict = analyze(tmp_path, hung=True).verdict
+    assert (verdict.kind, verdict.cause, verdict.ranks, verdict.site) == ("hang", "rank_absent", [1], "lock")

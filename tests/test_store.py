@@ -13,9 +13,9 @@ from click.testing import CliRunner
 import parsers
 from forensics.analyze import conclude_evidence
 from forensics.cli import cli
-from parsers import store
-from parsers.rank_list import RANKS
-from parsers.tables import TableName, table
+from parsers.engine import store
+from parsers.schema.tables import TableName, table
+from parsers.text.rank_list import RANKS
 from reports import json as document
 
 SAMPLES = sorted((Path(__file__).resolve().parent.parent / "samples").glob("*/bundle"))

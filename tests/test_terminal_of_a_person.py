@@ -48,7 +48,7 @@ def shown(settings: dict[str, str], columns: int = 100) -> str:
 def test_width_colours_and_links() -> None:
     text = shown({"TERM": "xterm-256color", "VTE_VERSION": "7200"})
     plain = re.sub(r"\x1b\[[0-9;]*m", "", LINK.sub(r"\2", text))
-    assert plain == terminal.render(analyze(BUNDLE), color=False, width=100)
+    assert plain == terminal.render(analyze(BUNDLE), color=False, width=100, is_brief=True)
     assert "\x1b[1" in text and max(map(len, plain.splitlines())) > 80
     found = {place: url for url, place in LINK.findall(text)}
     url = found["stacks/pyspy_rank_5.json:1"]

@@ -15,7 +15,7 @@ from forensics.facts.stacks import main_stacks
 from forensics.facts.states import reconcile
 from forensics.facts.telemetry import apart
 from forensics.model.told import has_kind, told_by
-from parsers.tables import TABLE_NAMES, empty, table
+from parsers.schema.tables import TABLE_NAMES, empty, table
 from tests.test_house import MODULES
 
 NOTHING = {name: empty(name) for name in TABLE_NAMES}
@@ -31,6 +31,8 @@ DECLARED: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (restarts._recounted, ()),
     (restarts._told, ()),
     (restarts._new_process, ()),
+    (restarts._introduced_anew, ()),
+    (restarts._ended_again, ()),
     (restarts._taken_over, ()),
     (restarts._fallen, ()),
     (dump_ranks._nameless, ()),

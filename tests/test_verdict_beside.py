@@ -28,7 +28,7 @@ def said(job: Rows, words: str) -> list[str]:
 
 
 def test_one_process_of_a_host_is_told_apart_from_the_host() -> None:
-    assert said(lost(), "one process or device failed, not the host") == ["for"]
+    assert said(lost(), "kept running, so the host was up") == ["for"]
 
 
 def test_a_job_that_is_called_running_though_a_process_ended() -> None:

@@ -7,7 +7,7 @@ from forensics.model.drawn import FirstBad, Series
 from forensics.model.finding import Finding
 from forensics.model.incident import FirstAnomaly
 from forensics.views.numbers import MODULES, POINTS, SERIES, numbers
-from parsers.tables import TABLE_NAMES, table
+from parsers.schema.tables import TABLE_NAMES, table
 from tests.first_anomaly_answers import answer
 from tests.tensor_rows import Job
 

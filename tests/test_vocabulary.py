@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import parsers
-from parsers import lenient, vocabulary
+from parsers.text import lenient, vocabulary
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,8 @@ from parsers import lenient, vocabulary
         ("train/lm_loss", "loss", "of_all"),
         ("rank_loss", "loss", "named"),  # a ranking loss is a loss
         ("local loss", "loss", "own"),
+        ("train/loss_local", "loss", "own"),
+        ("eval_loss_local", None, ""),
         ("train_loss_step", "loss", "plain"),
         ("loss_metrics/global_avg_loss", "loss", "named"),
         ("loss_scale", "loss_scale", "plain"),

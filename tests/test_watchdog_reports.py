@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsers.merging import merge
 from parsers.pytorch import watchdog_reports
 from parsers.pytorch.process_group import PARSER
-from parsers.tables import Tables
+from parsers.schema.merging import merge
+from parsers.schema.tables import Tables
 from tests.lines import lines
 
 WORK = "Watchdog caught collective operation timeout: Work"

@@ -179,7 +179,7 @@ def test_an_exception_below_a_record_is_of_its_rank_if_the_launcher_agrees(
     assert (found.cause == "exception" and found.ranks == [1]) is is_named
 
 
-def called(call: str) -> str:
+def called(call: str, device: str) -> str:
     """A worker runs out of memory, its caller prints that, and Ray's own process tells of another worker that went."""
     workers = "".join(
         f"(Worker pid={pid}, ip=10.0.0.7) n0:{pid}:{pid} [{rank}] NCCL INFO ncclCommInitRank comm 0x55 rank {rank} nranks 2 "
@@ -193,7 +193,8 @@ def called(call: str) -> str:
         f"ray.exceptions.RayTaskError(OutOfMemoryError): ray::Worker.step() ({call}actor_id=77ac02, repr=<main.Worker object at 0x7e>)\n"
         '  File "/job/actor.py", line 412, in step\n'
         "    loss.backward()\n"
-        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.63 GiB. GPU 1 has a total capacity of 79.11 GiB.\n"
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.63 GiB. "
+        f"{device}\n"
         "(raylet) A worker died or was killed while executing a task by an unexpected system error. To troubleshoot the problem, "
         "check the logs for the dead worker. RayTask ID: ff Worker ID: 51 Node ID: 8a Worker IP address: 10.0.0.7 Worker port: 10 "
         "Worker PID: 70 Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection error code 2.\n"
@@ -201,14 +202,17 @@ def called(call: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("call", "ranks"),
+    ("call", "device", "ranks"),
     [
-        ("pid=71, ip=10.0.0.7, ", [1]),  # the process that the call ran in
-        ("", []),  # of an unknown process: then who went without a word may have been its victim
+        ("pid=71, ip=10.0.0.7, ", "", [1]),  # the process that the call ran in
+        ("", "GPU 1 has a total capacity of 79.11 GiB.", [1]),  # the one that uses this device
+        ("", "", []),  # of an unknown process: then who went without a word may have been its victim
     ],
 )
-def test_rays_caller_prints_the_exception_of_the_process_it_called(tmp_path: Path, call: str, ranks: list[int]) -> None:
-    found = verdict(tmp_path, job_log=called(call))
+def test_rays_caller_prints_the_exception_of_the_process_it_called(
+    tmp_path: Path, call: str, device: str, ranks: list[int]
+) -> None:
+    found = verdict(tmp_path, job_log=called(call, device))
     assert (found.kind, found.cause, found.ranks) == ("crash", "gpu_oom", ranks)
 
 

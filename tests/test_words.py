@@ -79,7 +79,9 @@ def test_who_where_what_now_and_why_begin_within_five_lines_of_eighty_columns(na
         r"\s+(?=\S)", lambda gap: gap[0] if gap[0] == "  " else " ", "\n".join(lines[:3])
     )
     for labels in (("do now ", "collect "), ("why ", "known ")):
-        assert any(line.startswith(labels) for line in lines[:5]), lines[:7]
+        assert any(line.startswith(labels) for line in lines[: 5 + bool(said.command)]), lines[
+            :7
+        ]  # a command is a line more
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -95,7 +97,7 @@ def test_what_to_do_follows_the_sentence_and_why_follows_that(name: str) -> None
 
 def test_a_full_stop_inside_a_quotation_ends_no_sentence() -> None:
     report = situation("amd_memory")
-    assert answer(report.incidents[report.primary]).sentence.endswith("Reason: …”.")
+    assert answer(report.incidents[report.primary]).sentence.endswith("on address 0x7f3a5c200000. Reason: Unknown”.")
 
 
 @pytest.mark.parametrize(
@@ -104,7 +106,7 @@ def test_a_full_stop_inside_a_quotation_ends_no_sentence() -> None:
         ("logs_hf_healthy", "ranks not named, hosts not named", "0 ranks"),
         ("logs_accelerate_nan_loss", "the loss is NaN", "from finite inputs"),  # a log does not show the inputs
         ("logs_deepspeed_spike", "The loss rose from about", "a finite value"),
-        ("logs_deepspeed_scale", "no rule explains what is in the bundle", "cannot tell"),  # not twice
+        ("logs_deepspeed_scale", "no known failure matches", "cannot tell"),  # not twice
         ("data_loader_stall", "decision      restart; the incident cost 0.1 GPU hours\n", "rank_absent"),
         ("rank_killed", "on localhost only rank 4 ended", "is lost"),
         ("numerics_all_reduce_comm_nan", "all_reduce #2154 of group 0", " of 0 "),

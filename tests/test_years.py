@@ -9,9 +9,9 @@ import pytest
 
 import parsers
 from forensics import analyze
-from parsers.evidence import Evidence, joined
-from parsers.tables import TABLE_NAMES, table
-from parsers.years import settled
+from parsers.schema.evidence import Evidence, joined
+from parsers.schema.tables import TABLE_NAMES, table
+from parsers.schema.years import settled
 
 DAY_NS = 86_400_000_000_000
 XID = "kernel: NVRM: Xid (PCI:0000:{bus}:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
@@ -97,3 +97,16 @@ def test_days_stay_days_in_leap_years_and_others() -> None:
     }
     days = settled(tables)["events"]["time_ns"].cast(pl.Datetime("ns")).dt.strftime("%Y-%m-%d").to_list()
     assert days == ["2026-03-01", "2026-03-01", "2026-01-01", "2025-12-30", None, "1972-01-01"]
+
+
+@pytest.mark.parametrize("stop", ["DUE TO TIME LIMIT", "DUE TO PREEMPTION"])
+def test_one_line_deep_inside_tells_the_year_of_what_follows_it(tmp_path: Path, stop: str) -> None:
+    """srun's output of a job: the scheduler alone prints the year, and not where the file begins or ends."""
+    lost = (
+        "1: [rank1]:[W218 00:03:43.187551886 ProcessGroupNCCL.cpp:1659] [PG ID 0 PG GUID 0(default_pg) Rank 1] Failed to check the "
+        '"should dump" flag on TCPStore, (maybe TCPStore server has shut down too early), with error: failed to recv, got 0 bytes'
+    )
+    stopped = f"slurmstepd: error: *** STEP 81.0 ON n1 CANCELLED AT 2026-02-18T00:03:41 {stop} ***"
+    steps = [f"{rank}: iteration {at} loss 2.{at}" for at in range(900) for rank in range(2)]
+    report = analyze(bundle(tmp_path, {"slurm-81.out": [*steps, stopped, lost]}))
+    assert (report.verdict.ranks, report.verdict.cause) == ([], "time_limit" if "LIMIT" in stop else "preempted")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 
 _ABORTING = "hsa:"  # codes of what is followed by an abort
 _PLACE = ["file"]

@@ -19,13 +19,15 @@ import polars as pl
 
 from forensics.assemble.bar_counts import without_bar_counts
 from forensics.assemble.foreign_dumps import without_foreign_dumps
+from forensics.assemble.host_names import with_one_name_each
 from forensics.assemble.launches import Launch, launches, spans_of
 from forensics.assemble.path_hosts import with_hosts_of_paths
 from forensics.assemble.restarts import restarts
+from forensics.assemble.unnamed_figures import with_unnamed
 from forensics.model.said import Said, joined
 from forensics.model.told import told_by
 from forensics.words import views as words
-from parsers.tables import TableName, spelled
+from parsers.schema.tables import TableName, spelled
 
 if TYPE_CHECKING:
     from forensics.model.incident import Incident
@@ -64,8 +66,8 @@ def split_attempts(tables: Mapping[TableName, pl.DataFrame]) -> dict[int, Tables
 
 def attempts_of(tables: Mapping[TableName, pl.DataFrame]) -> Attempts:
     """Evidence tables → attempts, after the names of files told whose host they are from and a bar's count is no step
-    (bar_counts.py), each without flight records of another launch (foreign_dumps.py)."""
-    found = _told_apart(without_bar_counts(with_hosts_of_paths(tables)))
+    (bar_counts.py), and figures without a known name are none or stand for the loss (unnamed_figures.py), each without flight records of another launch (foreign_dumps.py)."""
+    found = _told_apart(without_bar_counts(with_unnamed(with_one_name_each(with_hosts_of_paths(tables)))))
     own = {number: without_foreign_dumps(rows) for number, rows in found.tables.items()}
     left_out = tuple(dict.fromkeys(said for _, told in own.values() for said in told))
     return Attempts({number: rows for number, (rows, _) in own.items()}, found.doubts, left_out)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 from parsers.training.progress import BAR
 
 

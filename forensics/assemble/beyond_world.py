@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 
 _RECORDS: tuple[TableName, ...] = ("steps", "timings", "tensors")
 _LINES: tuple[TableName, ...] = ("events", "settings", "devices", "stacks")

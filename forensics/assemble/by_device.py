@@ -11,9 +11,11 @@ import polars as pl
 
 from forensics.assemble.identity import short_hosts
 from forensics.model.told import has_kind
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
+from parsers.who.process_table import HOW
 
 _AT = ["host", "device_index"]
+_OWNED = ["file", "line", "_rank"]
 _BY_LIBRARY = r"^\w+ init\b"  # `how` of claims that a library's own numbering makes
 
 
@@ -26,13 +28,20 @@ def with_device_ranks(
         return dict(tables)
     nameless = pl.col("rank").is_null() & pl.col("pid").is_null() & pl.col("local_rank").is_null()
     told = pl.col("host").is_not_null() & pl.col("device_index").is_not_null() & pl.col("line").is_not_null()
-    errors = events.filter((pl.col("kind") == "gpu_oom") & nameless & told)
-    if not errors.height:
+    ours = (pl.col("kind") == "gpu_oom") & nameless
+    errors, logged = events.filter(ours & told), events.filter(ours & (pl.col("device_index") > 0))
+    if not errors.height and not logged.height:
         return dict(tables)
     waited = events.filter((pl.col("kind") == "collective_timeout") & (pl.col("rank_space") == "global"))["rank"]
     alone = _alone(tables["ranks"], identity).filter(~pl.col("_rank").is_in(waited.drop_nulls().unique().implode()))
     lines = errors.select("file", "line", pl.col("host").cast(pl.String), "device_index")
-    owned = lines.join(alone, on=_AT).select("file", "line", "_rank").unique(["file", "line"], keep="none")
+    by_log = tables["ranks"].filter(
+        (pl.col("how") == HOW) & ~pl.col("rank").is_in(waited.drop_nulls().unique().implode())
+    )
+    by_log = by_log.select("file", pl.col("local_rank").alias("device_index"), pl.col("rank").alias("_rank"))
+    placed = logged.select("file", "line", "device_index").join(by_log, on=["file", "device_index"])
+    owned = pl.concat([lines.join(alone, on=_AT).select(_OWNED), placed.select(_OWNED)]).unique()
+    owned = owned.unique(["file", "line"], keep="none")
     joined = events.join(owned, on=["file", "line"], how="left", maintain_order="left")
     own = nameless & pl.col("kind").is_in(["gpu_oom", "exception"]) & pl.col("_rank").is_not_null()
     filled = joined.with_columns(

@@ -19,7 +19,7 @@ import polars as pl
 
 from forensics.assemble.identity import hosts_of_ranks, short_host
 from forensics.model.told import told_by
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 
 FEWEST = 3
 _no_anchor = partial(pl.DataFrame, schema={"key": pl.String(), "clock": pl.String(), "time": pl.Int64()})

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from parsers.tables import TableName
-from parsers.training.steps import CLOSING, LAST_STEP
+from parsers.schema.tables import TableName
+from parsers.training.progress import CLOSING, LAST_STEP
 
 _PRINTER = ["file", "rank", "local_rank"]
 _GRAVE = ["error", "fatal"]

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 import polars as pl
 
 from forensics.model.told import told_by
-from parsers.patterns import regex
-from parsers.tables import TableName, spelled, table
+from parsers.schema.tables import TableName, spelled, table
+from parsers.text.patterns import regex
 
 _FILLED: tuple[TableName, ...] = ("operations", "groups", "progress", "settings")
 _FROM_DUMP = ("flight recorder pg_config", "flight recorder pg_status")

@@ -10,7 +10,7 @@ import polars as pl
 
 from forensics.model.said import Said, joined
 from forensics.words import views as words
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 
 _FEWEST = 3  # records that agree
 _OF_RECORDS: tuple[TableName, ...] = ("operations", "groups", "progress", "stacks", "ranks", "settings")

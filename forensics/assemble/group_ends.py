@@ -10,7 +10,7 @@ import polars as pl
 
 from forensics.assemble.identity import short_hosts
 from parsers.pytorch.elastic import WORKERS
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 
 
 def with_group_ends(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:

@@ -11,9 +11,15 @@ from functools import lru_cache
 
 import polars as pl
 
+from forensics.assemble.numbered_files import numbered_files
 from forensics.model.taxonomy import EVENTS
-from parsers.rank_list import RANKS
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
+from parsers.text.patterns import regex
+from parsers.text.rank_list import RANKS
+from parsers.training.world import LAUNCHED
+from parsers.who.head_pids import HOW as AT_HEADS
+from parsers.who.process_table import HOW as COMPUTED
+from parsers.who.told_names import HOW as DOCUMENT
 
 COLUMNS = ("host", "pid", "local_rank", "device_index", "pci", "uuid", "world_size", "tp", "pp", "dp", "ep", "cp")
 SCHEMA = {
@@ -45,7 +51,11 @@ _RANKED: tuple[TableName, ...] = (
     "devices",
     "timings",
 )
+_HERE = r"^(?:localhost|127(?:\.\d{1,3}){3}|::1)$"  # whoever prints it: each host's name for itself
 _STREAM = r"/std(?:out|err)\.log$"
+_PLACE, _NO_PLACE = r"^[A-Za-z][A-Za-z-]*-?[0-9]+\b", r"^(?i:rank|attempt)"
+_IS_PLACE, _IS_NO_PLACE = regex(_PLACE), regex(_NO_PLACE)
+_ENDS = ("exit", "first_failure", "closing_signal")
 _OF_KERNELS = [kind for kind, row in EVENTS.items() if row.printer == "kernel"]
 
 
@@ -82,7 +92,8 @@ def identify(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
             claims.filter(pl.col(column).is_not_null())
             .group_by("rank", column)
             .len()
-            .sort("rank", "len", column, descending=[False, True, False])
+            .with_columns(pl.col(column).cast(pl.String).str.contains(_HERE).alias("_is_here"))
+            .sort("rank", "_is_here", "len", column, descending=[False, False, True, False])
             .unique("rank", keep="first", maintain_order=True)
         )
         result = result.drop(column).join(votes.select("rank", column), on="rank", how="left")
@@ -90,8 +101,8 @@ def identify(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
 
 
 def rank_of_file(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
-    """file → rank, for files whose lines all speak for one rank and whose path says that they are one process's. Both
-    streams of a process, that torchrun keeps in one folder, speak for it.
+    """file → rank, for files whose lines all speak for one rank and whose path says that they are one process's, in words or by
+    its number (numbered_files.py). Both streams of a process, that torchrun keeps in one folder, speak for it.
 
     A `[Rank N]` counts only where nothing else speaks: the number may be that of another group."""
     parts = [
@@ -110,7 +121,8 @@ def rank_of_file(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     printed = printed.join(sure, on="_process", how="anti")
     speaking = pl.concat([sure, printed]).group_by("_process").agg(pl.col("rank").unique())
     speaking = speaking.filter(pl.col("rank").list.len() == 1)
-    return own.join(speaking, on="_process").select("file", pl.col("rank").list.first().alias("_file"))
+    told = own.join(speaking, on="_process").select("file", pl.col("rank").list.first().alias("_file"))
+    return pl.concat([told, numbered_files(tables).rename({"rank": "_file"})])
 
 
 def _is_printed() -> pl.Expr:
@@ -157,6 +169,13 @@ def _with_short_hosts(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.col("host").replace(changed)) if changed else frame
 
 
+def _at_addresses(claims: pl.DataFrame) -> pl.DataFrame:
+    """The claims, and those that tell an address and a process once more with the address as the name of their host."""
+    told = claims.filter(pl.col("address").is_not_null() & pl.col("pid").is_not_null())
+    told = told.filter((pl.col("host") != pl.col("address")).fill_null(True))
+    return pl.concat([claims, told.with_columns(pl.col("address").cast(claims.schema["host"]).alias("host"))])
+
+
 def _by_file_local(files: pl.DataFrame, by_host_local: pl.DataFrame) -> pl.DataFrame:
     """file, local_rank → the rank, of files whose path says that they are one host's."""
     placed = _with_short_hosts(files.select("file", "host").drop_nulls().unique("file"))
@@ -179,9 +198,14 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
     """Fill null ranks (and group-local ranks of events) where exactly one global rank fits. Returns new tables."""
     by_file = rank_of_file(tables)
     claims = _with_short_hosts(tables["ranks"])
-    by_host_pid = _unique_map(claims, ["host", "pid"], "_host_pid")
+    by_host_pid = _unique_map(_at_addresses(claims), ["host", "pid"], "_host_pid")
     by_pid = _unique_map(claims, ["pid"], "_pid")
-    of_no_host = _unique_map(claims.filter(pl.col("host").is_null()), ["pid"], "_elsewhere")
+    hostless = claims.filter(pl.col("host").is_null() & (pl.col("how") != AT_HEADS))
+    of_no_host = _unique_map(
+        hostless.join(claims.drop_nulls(["host", "pid"]), on=["rank", "pid"], how="anti"), ["pid"], "_elsewhere"
+    )
+    documents = claims.filter((pl.col("how") == DOCUMENT) & pl.col("local_rank").is_null())
+    by_name = _unique_map(documents, ["host"], "_named")
     by_group = _members(tables)
     hosts = identity["host"].drop_nulls().n_unique()
     by_local = _by_local(tables, claims, identity) if hosts <= 1 else None
@@ -220,9 +244,16 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
             fitting = pl.when(is_other).then("_elsewhere").otherwise("_pid")
             frame = frame.with_columns(fitting.alias("_pid")).drop("_elsewhere")
             fills += ["_host_pid", "_pid"]
+            if by_name.height:  # a kernel speaks of its host, not of who is called as it
+                frame = _beside(frame, by_name, "host")
+                is_kernel = pl.col("kind").is_in(_OF_KERNELS) if name == "events" else pl.lit(False)
+                frame = frame.with_columns(pl.when(~is_kernel).then("_named").alias("_named"))
+                fills.append("_named")
         if name == "events":
             # What the file's own records say outvotes a number printed by a group, which may be stale.
             stale = pl.col("_printed") & pl.col("_file").is_not_null()
+            # A launcher's own number of a process that says its rank itself: it counts all that it began.
+            stale |= pl.col("kind").is_in(_ENDS) & (pl.col("_host_pid") != pl.col("_own")).fill_null(False)
             frame = frame.with_columns(pl.when(~stale).then("_own").alias("_own")).drop("_printed")
             frame = _beside(frame, by_group, "group", "rank")
             frame = frame.with_columns(pl.when(pl.col("rank_space") == "group").then("_member").alias("_member"))
@@ -252,9 +283,12 @@ def _names_a_place(column: str) -> pl.Expr:
     """Does a file's name hold a word with a number at its end, as names of hosts do (`login-07.dmesg`)? No record of the job prints it,
     else the rows would have that host: nothing ties them to the job's."""
     name = pl.col(column).cast(pl.String).str.extract(r"([^/]+)$", 1)
-    return name.str.contains(r"^[A-Za-z][A-Za-z-]*-?[0-9]+\b").fill_null(False) & ~name.str.contains(
-        r"^(?i:rank|attempt)"
-    )
+    return name.str.contains(_PLACE).fill_null(False) & ~name.str.contains(_NO_PLACE)
+
+
+def names_a_place(path: str) -> bool:
+    """The same of a path, its folders included."""
+    return any(_IS_PLACE.match(part) and not _IS_NO_PLACE.match(part) for part in path.split("/"))
 
 
 HIGHEST_RANK = "the highest rank in groups and failure tables"  # the least size that the job can have
@@ -325,5 +359,5 @@ def seen_ranks(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[int]:
         (pl.col("rank_space") == "global") & ~pl.col("kind").is_in(["exit", "first_failure", "closing_signal"])
     )
     seen |= set(own["rank"].drop_nulls().to_list())
-    claims = tables["ranks"].filter(pl.col("how") != "elastic failure table")
+    claims = tables["ranks"].filter(~pl.col("how").is_in(["elastic failure table", LAUNCHED, COMPUTED]))
     return frozenset(seen | set(claims["rank"].drop_nulls().to_list()))

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 
 _NAME = '"pt_data_worker"'  # torch/utils/data/_utils/worker.py
 _SOON_NS = 60 * 10**9

@@ -2,23 +2,31 @@
 
 Every agent of torchrun makes a folder of its own (run id and eight random characters), so that the folders of several
 hosts are one launch: they share the run id and no rank. Folders that share a rank, or differ in the run id, are
-launches of their own. A scheduler's job id (`slurm-4711.out`, `job_4711/`) stands for a run id.
+launches of their own. A scheduler's job id (`slurm-4711.out`, `job_4711/`) stands for a run id, and so does a number in names of
+one shape where it is such an id in one of them (`train-4711_0.log`), or where the other numbers come again beside it and the times of
+its files do not overlap; folders and files that are numbered otherwise are judged by what they hold (numbered_runs.py). Files of ranks that a launch of fewer ranks left lying are of an older one: the lower ranks, complete from
+0, all begin more than `_DAY_NS` after everything in the files of the higher ones, which no zone explains.
 """
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 
 import msgspec
 import polars as pl
 
+from forensics.assemble.numbered_runs import numbered_runs
 from forensics.model.said import Said, joined
 from forensics.words import views as words
-from parsers.patterns import regex
-from parsers.tables import TableName, spelled
+from parsers.schema.tables import TableName, spelled
+from parsers.text.patterns import regex
 
 _RANDOM = regex(r"_[a-z0-9_]{8}$")
 _JOB = regex(r"(?:^|[/._-])(?:slurm|job|jobid)[-_]?(\d{3,12}(?:_\d{1,6})?)(?=$|[/._-])", re.I)
 _NUMBER = regex(r"(\d+)(?:_(\d+))?")
+_DIGITS = regex(r"\d+")
+_DAY_NS = 15 * 3600 * 1_000_000_000  # zones differ by 14 hours at most
+_ID = 3  # digits of a job's id, at least
 _SPOKEN: tuple[TableName, ...] = ("steps", "events", "ranks", "stacks", "operations", "tensors")
 
 
@@ -51,9 +59,15 @@ def launches(tables: Mapping[TableName, pl.DataFrame]) -> tuple[list[Launch], tu
         name = launch or ("" if attempt is not None else job[1] if job else None)
         if name is not None:
             named.setdefault(name, Launch({name}, [])).files.append(file)
+    spans = dict(_spans(spans_of(tables)))
+    if not has_folders:
+        _add_numbered(named, tables["files"]["file"].to_list(), spans)
+        if not named:
+            runs = numbered_runs(tables, spans)
+            named = {run: Launch({run}, files) for run, files in runs.items()} or _left_lying(tables["files"])
     if len(named) < 2:
         return list(named.values()), ()
-    ranks, spans = _ranks(tables), dict(_spans(spans_of(tables)))
+    ranks = _ranks(tables)
     for one in named.values():
         one.ranks = {rank for file in one.files for rank in ranks.get(file, ())}
         one.spans = _joined(spans.get(file, {}) for file in one.files)
@@ -69,6 +83,62 @@ def launches(tables: Mapping[TableName, pl.DataFrame]) -> tuple[list[Launch], tu
             found.append(one)
     order, why = _ordered(found)
     return order, (*dict.fromkeys(doubts), *why)
+
+
+def _add_numbered(
+    named: dict[str, Launch], files: Iterable[str], spans: Mapping[str, Mapping[str, tuple[int, int]]]
+) -> None:
+    """Files whose names hold the number of a job go to its launch."""
+    placed = {file for one in named.values() for file in one.files}
+    shapes: dict[str, list[str]] = {}
+    for file in files:
+        if file not in placed:
+            shapes.setdefault(_DIGITS.sub("#", file), []).append(file)
+    for own in shapes.values():
+        numbers = [_DIGITS.findall(file) for file in own]
+        for place in range(len(numbers[0])):
+            parts: dict[str, list[str]] = {}
+            for file, found in zip(own, numbers, strict=True):
+                parts.setdefault(found[place], []).append(file)
+            if (
+                min(map(len, parts)) >= _ID
+                and 1 < len(parts) < len(own)
+                and (parts.keys() & named.keys() or _apart(parts, place, spans))
+            ):
+                for job, part in parts.items():
+                    named.setdefault(job, Launch({job}, [])).files += part
+                break
+
+
+def _left_lying(files: pl.DataFrame) -> dict[str, Launch]:
+    """Table `files` → the files of ranks as an older and a newer launch, where a smaller one wrote over the lower ranks' files."""
+    told = files.filter(pl.col("rank").is_not_null() & pl.col("time_first_ns").is_not_null())
+    span = told.select("file", "rank", first="time_first_ns", last=pl.coalesce("time_last_ns", "time_first_ns")).sort(
+        "rank"
+    )
+    by_rank = span.group_by("rank", maintain_order=True).agg(pl.col("first").min(), pl.col("last").max())
+    ranks, first, last = (by_rank[name].to_list() for name in ("rank", "first", "last"))
+    for count in range(1, len(ranks)):
+        if ranks[:count] == list(range(count)) and max(last[count:]) + _DAY_NS < min(first[:count]):
+            newer = pl.col("rank") < count
+            older, own = (span.filter(one)["file"].to_list() for one in (~newer, newer))
+            return {"before": Launch({"before"}, older), "newest": Launch({"newest"}, own)}
+    return {}
+
+
+def _apart(parts: Mapping[str, list[str]], place: int, spans: Mapping[str, Mapping[str, tuple[int, int]]]) -> bool:
+    """Do the other numbers of the names come again, and the times not overlap?"""
+    others = [
+        {(*found[:place], *found[place + 1 :]) for found in map(_DIGITS.findall, part)} for part in parts.values()
+    ]
+    if not set.intersection(*map(set, others)):
+        return False
+    for basis in ("utc", "local"):
+        told = [_joined(spans.get(file, {}) for file in part).get(basis) for part in parts.values()]
+        if all(told):
+            ordered = sorted(span for span in told if span is not None)
+            return all(before[1] < after[0] for before, after in pairwise(ordered))
+    return False
 
 
 def _name(launch: Launch) -> str:

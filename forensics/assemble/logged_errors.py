@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 
 _PLACE = ["file", "line"]
 _BY_SIGNAL = r"^(?:SIG|0$|-)"  # codes of what was stopped, or ended well

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 import polars as pl
 
 from forensics.assemble.identity import rank_of_file
-from parsers.patterns import regex
-from parsers.tables import TableName, table
+from parsers.schema.tables import TableName, table
+from parsers.text.patterns import regex
 
 _NUMBER = regex(r"(?<![0-9A-Za-z])\d{4,10}(?![0-9A-Za-z])")
 HOW = "pid in the name of its file"

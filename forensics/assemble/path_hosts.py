@@ -14,15 +14,15 @@ from collections.abc import Iterable, Mapping
 import polars as pl
 
 from forensics.assemble.identity import short_host, short_hosts
-from parsers.patterns import regex
-from parsers.tables import SCHEMAS, TABLE_NAMES, TableName, spelled
+from parsers.schema.tables import SCHEMAS, TABLE_NAMES, TableName, spelled
+from parsers.text.patterns import regex
 
 Tables = dict[TableName, pl.DataFrame]
 # A map of the site names hosts of everybody: no record of any of them.
-_HOSTED: tuple[TableName, ...] = tuple(
+HOSTED: tuple[TableName, ...] = tuple(
     name for name in TABLE_NAMES if {"file", "host"} <= SCHEMAS[name].keys() and name != "locations"
 )
-_SPEAKING: tuple[TableName, ...] = tuple(name for name in _HOSTED if "rank" in SCHEMAS[name] and name != "files")
+_SPEAKING: tuple[TableName, ...] = tuple(name for name in HOSTED if "rank" in SCHEMAS[name] and name != "files")
 _FOLDERS = 3  # side by side
 _IDS = ("port_guid", "node_guid", "uuid", "serial")
 _WORD = regex(r"[A-Za-z0-9]+")
@@ -38,7 +38,7 @@ def with_hosts_of_paths(tables: Mapping[TableName, pl.DataFrame]) -> Tables:
     if not found:
         return result
     places = _agreeing(tables, pl.DataFrame({"file": list(found), "_host": list(found.values())}))
-    for name in _HOSTED:
+    for name in HOSTED:
         frame = tables[name]
         if places.height and frame["host"].null_count():
             told = places.select(pl.col("file").cast(frame.schema["file"]), pl.col("_host").cast(frame.schema["host"]))
@@ -69,7 +69,7 @@ def _hosts_of(part: str, known: frozenset[str]) -> Iterable[str]:
 
 def _known(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[str]:
     """First labels of the hosts that records print. A bare number is no name that a path could be told by."""
-    filled = [tables[name] for name in _HOSTED if tables[name].height]
+    filled = [tables[name] for name in HOSTED if tables[name].height]
     names = {name for frame in filled for name in frame["host"].drop_nulls().unique().to_list()}
     names |= set(tables["events"]["names_hosts"].explode().drop_nulls().to_list())
     return frozenset(short for name in names if (short := short_host(name)) and not short.isdigit())

@@ -1,24 +1,33 @@
 """Who is who: every statement "this is that", with its place, and the programs whose ranks are spaces of their own.
 
 A process is a rank of a program. That it runs on a host, has a pid, a local rank, a device, a file is *said*: by itself
-(introductions, labels and files, parsers/speakers.py), by launchers, libraries, stacks. Statements that disagree stay side by
+(introductions, labels and files, parsers/who/speakers.py), by launchers, libraries, stacks. Statements that disagree stay side by
 side; `identity.identify` takes the one that most agree on.
 
-**Programs** are told apart by a folder: where files of different folders beside each other speak for the same ranks, at
-the same time, as different processes. Two folders that hold one process of each rank, its streams or its dumps and its logs, are
-one program.
+**Programs** are told apart by a folder, or by the words in which names of files beside each other differ (`rank_0.engine.log`,
+`rank_0.trainer.log`): where both speak for the same ranks, at the same time, as different processes. Two that hold one process
+of each rank, its streams or its dumps and its logs, are one program. The launcher of an engine that numbers shards of its own says so
+itself. A server has no ranks: then it is told by the folder in which a process raised something that is none of the ranks beside it.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from itertools import combinations
+from operator import attrgetter, itemgetter
+from pathlib import PurePosixPath
+from typing import NamedTuple
 
 import msgspec
 import polars as pl
 
-from parsers.tables import TableName, spelled
+from parsers.schema.parser import PATH
+from parsers.schema.tables import TableName, spelled
+from parsers.text.patterns import regex
 
 Tables = Mapping[TableName, pl.DataFrame]
+_Spans = Mapping[str, tuple[int | None, int | None]]
+_DIGITS = regex(r"\d+")
+_WORD = regex(r"[A-Za-z]+")
 NAMES = {  # column of `ranks` → what it is called
     "host": "host",
     "pid": "pid",
@@ -27,6 +36,7 @@ NAMES = {  # column of `ranks` → what it is called
     "pci": "PCI address",
     "uuid": "UUID",
     "address": "address",
+    "name": "name",
     "world_size": "world",
 }
 SCHEMA = {
@@ -39,11 +49,20 @@ SCHEMA = {
     "line": pl.Int64(),  # null: the name of the file, or a record in it
 }
 _FEWEST = 2  # ranks that two folders share
+_SHARD, _JOB = "shard of an engine", "job"  # parsers/scheduling/serving.py
 _MOST = 16  # folders beside each other that may be programs; hosts and processes are more
 
 
+class _Place(NamedTuple):
+    """A folder, or, without a name, the files of a folder whose names have one shape (`rank_#.engine.log`)."""
+
+    parent: str
+    name: str | None
+    shape: str = ""
+
+
 class Program(msgspec.Struct, frozen=True):
-    """One of several programs: the folder that it is named after, the size of its world if told, ranks that speak in its files."""
+    """One of several programs: the folder, or the word in names of files, that it is named after, the size of its world if told, ranks that speak in its files."""
 
     name: str
     world: int | None
@@ -61,7 +80,8 @@ def register(tables: Tables) -> pl.DataFrame:
     ]
     rows = pl.concat(said).sort("file", "line", nulls_last=True)
     one = ["rank", "name", "value"]
-    told = rows.group_by(one, maintain_order=True).agg(pl.len().alias("times"), pl.first("how", "file", "line"))
+    times = pl.struct("file", "line").n_unique().alias("times")  # one line may be read twice
+    told = rows.group_by(one, maintain_order=True).agg(times, pl.first("how", "file", "line"))
     own = told.filter(pl.col("rank").is_not_null() & (pl.col("name") == "pid"))["value"]
     named = told.filter(pl.col("rank").is_not_null() | ~pl.col("value").is_in(own.implode()))
     order = {name: at for at, name in enumerate(("file", *NAMES.values()))}
@@ -103,30 +123,82 @@ def programs(tables: Tables) -> list[Program]:
     """Tables of one attempt → its programs by name, none where the bundle shows one."""
     files = tables["files"].select("file", "time_first_ns", "time_last_ns")
     spans = {file: (first, last) for file, first, last in files.iter_rows()}
-    ranks: defaultdict[str, set[int]] = defaultdict(set)
-    pids: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
-    for file, rank, pid in _speaking(tables).iter_rows():
-        for folder in _folders(file):
-            ranks[folder].add(rank)
+    ranks: defaultdict[_Place, set[int]] = defaultdict(set)
+    pids: defaultdict[_Place, set[tuple[int, int]]] = defaultdict(set)
+    speaking = _speaking(tables)
+    for file, rank, pid in speaking.iter_rows():
+        for place in _places(file):
+            ranks[place].add(rank)
             if pid is not None:
-                pids[folder].add((rank, pid))
-    beside: defaultdict[str, list[str]] = defaultdict(list)
-    for folder in sorted(folder for folder, own in pids.items() if len(own) >= _FEWEST):
-        beside[folder.rpartition("/")[0]].append(folder)
-    apart = {
-        folder
-        for folders in beside.values()
-        for one, other in combinations(folders[:_MOST], 2)
-        if _are_two(ranks[one] & ranks[other], pids[one], pids[other]) and _at_once(one, other, spans)
-        for folder in (one, other)
-    }
+                pids[place].add((rank, pid))
+    beside: defaultdict[tuple[str, bool], list[_Place]] = defaultdict(list)
+    of_several = [place for place, own in pids.items() if len(own) >= _FEWEST]
+    for place in sorted(of_several, key=lambda place: (place.parent, place.name or "", place.shape)):
+        beside[place.parent, place.name is None].append(place)
+    own_files: defaultdict[_Place, set[str]] = defaultdict(set)
+    for file in spans:
+        for place in _places(file):
+            own_files[place].add(file)
+    apart: dict[_Place, str] = {}
+    for places in beside.values():
+        for one, other in combinations(places[:_MOST], 2):
+            shared = ranks[one] & ranks[other]
+            if _are_two(shared, pids[one], pids[other]) and _at_once(own_files[one], own_files[other], spans):
+                apart |= {one: _word(one, other), other: _word(other, one)}
     worlds = _worlds(tables["ranks"])
     found = []
-    for folder in sorted(apart):
-        own = frozenset(file for file in spans if file.startswith(f"{folder}/"))
+    for place, name in sorted(apart.items(), key=itemgetter(1)):
+        own = own_files[place]
         told = [worlds[file] for file in sorted(own) if file in worlds]
-        found.append(Program(folder.rpartition("/")[2], max(told, default=None), frozenset(ranks[folder]), own))
-    return found
+        found.append(Program(name, max(told, default=None), frozenset(ranks[place]), frozenset(own)))
+    return found or _engines(speaking, tables["ranks"]) or _without_ranks(tables, speaking)
+
+
+def _engines(speaking: pl.DataFrame, claims: pl.DataFrame) -> list[Program]:
+    """The launchers of engines by their files, and the rest by its folder, where it has ranks that an engine has as well."""
+    shards = claims.filter(pl.col("how") == _SHARD)
+    engines = {file: frozenset(own["rank"]) for (file,), own in shards.group_by("file", maintain_order=True)}
+    rest = speaking.filter(~pl.col("file").is_in(list(engines)))
+    others = frozenset(rest["rank"])
+    if not any(own & others for own in engines.values()):
+        return []
+    folders = {file.rpartition("/")[0].rpartition("/")[2] for file in rest["file"]}
+    found = [Program(PurePosixPath(file).stem, len(own), own, frozenset({file})) for file, own in engines.items()]
+    name = folders.pop() if len(folders) == 1 else ""
+    return sorted([*found, Program(name or _JOB, None, others, frozenset(rest["file"]))], key=attrgetter("name"))
+
+
+def _without_ranks(tables: Tables, speaking: pl.DataFrame) -> list[Program]:
+    """The folder in which all ranks speak, each of which tells its pid, and folders beside it in which a process of another number raised
+    something, and no rank speaks: a server has none."""
+    pids = dict(speaking.select("rank", "pid").drop_nulls().iter_rows())
+    job = frozenset(speaking["rank"])
+    events = spelled(tables["events"].select("file", "kind", "rank", "pid"))
+    raised = events.filter((pl.col("kind") == "exception") & pl.col("rank").is_null() & pl.col("pid").is_not_null())
+    others = {_folder(file) for file, pid in raised.select("file", "pid").iter_rows() if pid not in pids.values()}
+    folders = {_folder(file) for file in speaking["file"]}
+    if len(folders) != 1 or not others or "" in folders | others or folders & others or pids.keys() != job:
+        return []
+    files: defaultdict[str, set[str]] = defaultdict(set)
+    for file in tables["files"]["file"].cast(pl.String):
+        files[_folder(file)].add(file)
+    world = max(_worlds(tables["ranks"]).values(), default=None)
+    own = [Program(name, world, job, frozenset(files[name])) for name in folders]
+    return sorted(
+        [*own, *(Program(name, None, frozenset(), frozenset(files[name])) for name in others)], key=attrgetter("name")
+    )
+
+
+def _folder(file: str) -> str:
+    """The outermost, empty where there is none."""
+    return file.partition("/")[0] if "/" in file else ""
+
+
+def of_program(tables: Tables, one: Program, several: Iterable[Program]) -> dict[TableName, pl.DataFrame]:
+    """Tables of one attempt → without the files of the other programs; what is of none stays."""
+    others = sorted({file for other in several if other is not one for file in other.files} - one.files)
+    left = pl.Series(others, dtype=pl.String).implode()
+    return {name: frame.filter(~pl.col("file").cast(pl.String).is_in(left)) for name, frame in tables.items()}
 
 
 def program_of(found: Iterable[Program], files: Iterable[str]) -> str | None:
@@ -142,30 +214,40 @@ def _are_two(shared: set[int], one: set[tuple[int, int]], other: set[tuple[int, 
     return len(both) >= _FEWEST and all(mine[rank] != theirs[rank] for rank in both)
 
 
-def _at_once(one: str, other: str, spans: Mapping[str, tuple[int | None, int | None]]) -> bool:
+def _at_once(one: Set[str], other: Set[str], spans: _Spans) -> bool:
     """Do files of both show times that overlap? One after the other they are attempts."""
-    mine, theirs = (_span(folder, spans) for folder in (one, other))
+    mine, theirs = (_span(files, spans) for files in (one, other))
     return mine is not None and theirs is not None and mine[0] <= theirs[1] and theirs[0] <= mine[1]
 
 
-def _span(folder: str, spans: Mapping[str, tuple[int | None, int | None]]) -> tuple[int, int] | None:
-    own = [(first, last) for file, (first, last) in spans.items() if file.startswith(f"{folder}/") and first and last]
-    return (min(first for first, _ in own), max(last for _, last in own if last)) if own else None
+def _span(files: Set[str], spans: _Spans) -> tuple[int, int] | None:
+    own = [(first, last) for first, last in (spans[file] for file in files) if first and last]
+    return (min(first for first, _ in own), max(last for _, last in own)) if own else None
 
 
 def _speaking(tables: Tables) -> pl.DataFrame:
-    """file, rank, pid: who claims to be whom in which file."""
+    """file, rank, pid: who claims to be whom in which file. A tracer may number a process otherwise than it does itself, in a container:
+    its number tells no processes apart."""
     claims = tables["ranks"].filter(pl.col("how") != "elastic failure table").select("file", "rank", "pid")
-    stacks = tables["stacks"].select("file", "rank", "pid")
+    stacks = tables["stacks"].select("file", "rank", pl.lit(None, pl.Int64).alias("pid"))
     own = tables["files"].select("file", "rank", pl.lit(None, pl.Int64).alias("pid"))
     parts = [spelled(frame.filter(pl.col("rank").is_not_null()).unique()) for frame in (claims, stacks, own)]
     return pl.concat(parts).unique(maintain_order=True).sort("file", "rank", "pid")
 
 
-def _folders(file: str) -> list[str]:
-    """All folders that hold a file, the outer first."""
-    parts = file.split("/")[:-1]
-    return ["/".join(parts[: at + 1]) for at in range(len(parts))]
+def _places(file: str) -> list[_Place]:
+    """What a program may be told apart by: all folders that hold a file, the outer first, and the shape of its name."""
+    *parts, name = file[-PATH:].split("/")
+    folders = [_Place("/".join(parts[:at]), parts[at]) for at in range(len(parts))]
+    return [*folders, _Place("/".join(parts), None, _DIGITS.sub("#", name))]
+
+
+def _word(one: _Place, other: _Place) -> str:
+    """A folder's name; of shapes of names the words in which they differ."""
+    if one.name is not None:
+        return one.name
+    words = _WORD.findall(one.shape)
+    return "-".join(word for word in words if word not in _WORD.findall(other.shape)) or one.shape
 
 
 def _worlds(ranks: pl.DataFrame) -> dict[str, int]:

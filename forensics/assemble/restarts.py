@@ -2,7 +2,8 @@
 
 Each sign of a restart gives an interval of lines (after, until] in which the launch must have begun; the fewest lines
 that explain all signs of a file are its restarts. Signs: a rendezvous with a higher restart_count or another world size;
-an agent that says it restarts its workers; a rank that starts again under another pid; processes that were stopped or ended
+an agent that says it restarts its workers; a rank that starts again under another pid, introduces itself anew after an end, or
+ends again as another process; processes that were stopped or ended
 and whose devices others take over; a job that its scheduler put back into the queue; step numbers that fall, where a line
 between says why, or where the same numbers are printed again; steps of tensor statistics that fall for every rank.
 
@@ -17,7 +18,7 @@ from functools import partial
 import polars as pl
 
 from forensics.model.told import told_by
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 
 _DISORDER = 3  # steps that ranks may be apart which print into one file
 _REQUEUED = r"(?i)\brequeue"
@@ -27,13 +28,15 @@ _LIFE = ("job_start", "comm_init_start", "comm_init_complete", "checkpoint_load"
 # What explains why step numbers fall: a beginning does; an end may stand before late lines of other ranks.
 _BEGINS = ("job_start", "checkpoint_load", "membership")
 _ENDS = ("exit", "first_failure", "closing_signal", "exception")
+_INTRODUCED = ("introduction", "process line")  # `how` of what processes say of themselves
 _STOPS = ("exit", "first_failure", "closing_signal")  # what launchers say of the end of processes
 
 
 def restarts(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, list[int]]:
     """File → the lines at which another launch begins, ascending; files with one launch are left out."""
     counted = _counted_anew(tables["tensors"])
-    signs = pl.concat([_recounted(tables), _told(tables), _new_process(tables), _taken_over(tables), _fallen(tables)])
+    kinds = (_recounted, _told, _new_process, _introduced_anew, _ended_again, _taken_over, _fallen)
+    signs = pl.concat([sign(tables) for sign in kinds])
     if not signs.height:
         return counted
     last = dict(_life(tables, signs).group_by("file").agg(pl.col("line").max()).iter_rows())
@@ -109,17 +112,21 @@ def _told(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     """An agent or a scheduler announces a restart; it begins with the next line of a running launch."""
     said = _events(tables, "membership").filter(pl.col("code").is_in(["failed", "unhealthy"]))
     queued = _events(tables, "scheduler").filter(pl.col("text").str.contains(_REQUEUED))
-    places = pl.concat([said, queued]).select("file", pl.col("line").alias("after")).sort("after")
+    return _begun_after(tables, pl.concat([said, queued]).select("file", pl.col("line").alias("after")))
+
+
+def _begun_after(tables: Mapping[TableName, pl.DataFrame], places: pl.DataFrame) -> pl.DataFrame:
+    """`places` (file, after, …) with `until`: the next line of a running launch."""
     life = _life(tables, places)
     begun = life.with_columns(pl.col("line").alias("until")).sort("until")
-    joined = places.join_asof(
+    joined = places.sort("after").join_asof(
         begun, left_on="after", right_on="until", by="file", strategy="forward", allow_exact_matches=False,
         check_sortedness=False,
     )  # fmt: skip
     # Before anything ran there was nothing to start again.
     first = life.group_by("file").agg(pl.col("line").min().alias("first"))
     joined = joined.join(first, on="file").filter(pl.col("until").is_not_null() & (pl.col("first") <= pl.col("after")))
-    return joined.select("after", "until", "file")
+    return joined.select("after", "until", "file", *(name for name in places.columns if name not in ("file", "after")))
 
 
 @told_by("events", kinds=("job_start",), nothing=_no_sign)
@@ -137,6 +144,48 @@ def _new_process(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     new = new.sort("line").join_asof(own, left_on="line", right_on="_step", by=who, check_sortedness=False)
     after = pl.max_horizontal("_before", "_step").alias("after")
     return new.select(after, pl.col("line").alias("until"), "file")
+
+
+@told_by("ranks", nothing=_no_sign)
+def _introduced_anew(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+    """After the end of a process, most ranks introduce themselves under pids that they did not have before, and the old ones are not
+    told again. One process that is replaced is none."""
+    again = _other_pids(tables, *_INTRODUCED)
+    if not again.height:
+        return _no_sign()
+    told = (
+        tables["ranks"]
+        .filter(pl.col("how").is_in(_INTRODUCED))
+        .group_by("file")
+        .agg(pl.col("rank").n_unique().alias("_all"))
+    )
+    again = again.join(told, on="file").filter(2 * pl.col("rank").n_unique().over("file") > pl.col("_all"))
+    ended = _first_between(again.rename({"until": "line"}), _events(tables, *_ENDS).select("file", "line"), "_end")
+    return ended.filter(pl.col("_end").is_not_null()).select("after", pl.col("line").alias("until"), "file")
+
+
+@told_by("ranks", nothing=_no_sign)
+def _ended_again(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+    """An agent's table tells of the end of a rank whose end, as another process, it has told before: the later one began in between."""
+    again = _other_pids(tables, "elastic failure table")
+    if not again.height:
+        return _no_sign()
+    return (
+        _begun_after(tables, again.select("file", "after", pl.col("until").alias("_ended")))
+        .filter(pl.col("until") < pl.col("_ended"))
+        .drop("_ended")
+    )
+
+
+def _other_pids(tables: Mapping[TableName, pl.DataFrame], *how: str) -> pl.DataFrame:
+    """file, rank, after, until: where a file tells a pid of a rank in a way that told another one of it before, which never comes again."""
+    who = ["file", "rank"]
+    claims = tables["ranks"].filter(pl.col("how").is_in(how) & pl.col("line").is_not_null())
+    claims = claims.drop_nulls(["rank", "pid"]).group_by([*who, "pid"]).agg(
+        pl.col("line").min().alias("until"), pl.col("line").max().alias("_last")
+    )  # fmt: skip
+    claims = claims.sort(*who, "until").with_columns(pl.col("_last").shift(1).over(who).alias("after"))
+    return claims.filter(pl.col("after") < pl.col("until")).select("file", "rank", "after", "until")
 
 
 @told_by("events", kinds=("comm_init_start",), nothing=_no_sign)

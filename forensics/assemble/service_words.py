@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 
 _NEAR = 4  # lines of one message
 

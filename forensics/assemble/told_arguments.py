@@ -1,4 +1,4 @@
-"""Ranks that the arguments of processes tell (parsers/arguments.py): which of them are ranks at all.
+"""Ranks that the arguments of processes tell (parsers/who/arguments.py): which of them are ranks at all.
 
 Two numbers at least, below the world if one is told, each of one process, and each process of one number: what is alike in several processes of a job (`--rank 16` of
 an adapter) tells none of them apart. Samplers print the same process again and again.
@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from parsers.arguments import HOW
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
+from parsers.who.arguments import HOW
 
 _LEAST = 2
 

@@ -21,6 +21,7 @@ os.environ["_RJEM_MALLOC_CONF"] = (
 )
 
 from forensics import __version__
+from forensics.cli.answering import AskedGroup
 from forensics.cli.reading import BUNDLE_HELP
 from reports import outputs
 
@@ -28,22 +29,25 @@ EXIT_INTERNAL, EXIT_USAGE, EXIT_INTERRUPTED, EXIT_TERMINATED = 1, 2, 130, 143
 
 # The commands, by what a person wants, and the module of each.
 _TASKS: Mapping[str, Mapping[str, str]] = {
+    "Before the incident": {"setup": "setup"},
     "What happened": {"analyze": "analysis", "explain": "questions", "diff": "questions"},
     "Over months": {"history": "history"},
     "Look closer": {
         "show": "questions",
-        "who": "questions",
-        "stacks": "questions",
         "events": "questions",
+        "groups": "standing",
+        "stacks": "standing",
+        "who": "standing",
+        "unread": "standing",
         "inspect": "analysis",
         "parse": "keeping",
     },
-    "Hand on": {"redact": "redaction", "schema": "analysis"},
+    "Hand on": {"redact": "redaction", "schema": "analysis", "mcp": "serving", "knowledge": "teaching"},
 }
 _HOMES = {name: home for homes in _TASKS.values() for name, home in homes.items()}
 
 
-class _Grouped(click.Group):
+class _Grouped(AskedGroup):
     """A command is loaded when it is asked for; help lists them by task."""
 
     def list_commands(self, _: click.Context) -> list[str]:
@@ -61,19 +65,25 @@ class _Grouped(click.Group):
         for task, names in _TASKS.items():
             found = [(name, command) for name in names if (command := self.get_command(context, name))]
             with formatter.section(task):
-                formatter.write_dl([(name, command.get_short_help_str(100)) for name, command in found])
+                formatter.write_dl([(name, command.get_short_help_str(200)) for name, command in found])
 
 
 @click.group(
     cls=_Grouped,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Examples: forensics analyze bundle/ -o incident.html · forensics show rank 5 bundle/ --last 20 · "
-    "forensics explain rank_absent. " + BUNDLE_HELP + " Tasks step by step: docs/tasks.md. Completion of bash: "
+    examples=(
+        "forensics analyze bundle/ -o incident.html",
+        "forensics show rank 5 bundle/ --last 20",
+        "forensics explain rank_absent",
+    ),
+    epilog=BUNDLE_HELP + " Tasks step by step: docs/tasks.md; for agents: docs/agents.md. Completion of bash: "
     'eval "$(_FORENSICS_COMPLETE=bash_source forensics)"; zsh and fish alike.',
 )
 @click.version_option(__version__, "-V", "--version", prog_name="forensics")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no list of files written.")
-@click.option("-v", "--verbose", is_flag=True, help="A traceback with every internal error.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="The whole answer of `analyze`, and a traceback with every internal error."
+)
 def cli(quiet: bool, verbose: bool) -> None:
     """Offline postmortem of hangs and NaNs of large training jobs: which rank, which operation, and the proof."""
 

@@ -11,26 +11,30 @@ from typing import TYPE_CHECKING
 
 import click
 
-from forensics.cli import keeping
+from forensics.cli import batch, keeping
+from forensics.cli.answering import OUTPUT, Asked, put, ready
 from forensics.cli.reading import (
     ENGINE,
     EXPECT,
     HISTORY,
+    KNOWLEDGE,
     LANGUAGE,
     LIMIT,
     TOLERANCE,
+    Told,
     expected_of,
     loading,
     read_bundle,
     report_of,
-    told,
     tolerances_of,
 )
+from forensics.model.errors import NotALayout
 from reports import outputs
 
 if TYPE_CHECKING:
     from forensics.model.incident import Incident, Report, Verdict
     from forensics.model.past import Past
+    from parsers import Evidence
     from reports.language import Language
 
 _DETAILED = {"established": 10, "supported": 10, "hypothesis": 11, "unknown": 12}
@@ -58,7 +62,7 @@ def _parse_topology(context: click.Context, option: click.Parameter, text: str |
 def _of_bearable_size(_: click.Context, __: click.Parameter, ranks: int | None) -> int | None:
     if ranks is None:
         return None
-    from parsers.rank_list import RANKS
+    from parsers.text.rank_list import RANKS
 
     if ranks > RANKS:
         raise click.BadParameter(f"a job has at most {RANKS:,} ranks")
@@ -86,10 +90,25 @@ def _primary(report: "Report") -> "Incident":
 
 
 @click.command(
-    epilog="Examples: forensics analyze bundle/ -o incident.html --open · forensics analyze job.tar.gz --json - · "
-    "forensics analyze bundle/ --hung --known-bad node7"
-)
-@click.argument("bundles", metavar="BUNDLE...", nargs=-1, required=True)
+    cls=Asked,
+    examples=(
+        "forensics analyze bundle/ -o incident.html --open",
+        "forensics analyze bundle/ --hung --known-bad node7",
+        "forensics analyze job.tar.gz --json -",
+        "forensics analyze job.tar.gz --compact",
+        "forensics analyze --each monday/ tuesday.tar.gz",
+        "forensics analyze --each-in incidents/ --compact",
+    ),
+    groups={
+        "What is written": ("html", "json_file", "markdown", "trace", "tables", "compact", "opened", "redact"),
+        "What you know of the job": (
+            "expected_ranks", "topology", "known_bad", "kept", "hung", "tolerances", "expectations",
+        ),
+        "What is read": ("each", "each_in", "taught", "limits", "engine"),
+        "How it is shown": ("verbose", "language", "profile", "detailed_exitcode"),
+    },
+)  # fmt: skip
+@click.argument("bundles", metavar="BUNDLE...", nargs=-1)
 @click.option("-o", "--html", "html", metavar="FILE", help="Write the incident page.")
 @click.option(
     "--json", "json_file", metavar="FILE", help='Write incident.json; "-" = standard output, and nothing else there.'
@@ -100,6 +119,9 @@ def _primary(report: "Report") -> "Incident":
 @click.option(
     "--trace", metavar="FILE", help='Write the timeline for Perfetto or chrome://tracing; "-" = standard output alone.'
 )
+@click.option("--compact", is_flag=True, help="The answer as one line of JSON, 4 kB at most, and nothing else.")
+@click.option("--each", is_flag=True, help="Several BUNDLEs are not one job: judge each by itself, a line each.")
+@click.option("--each-in", metavar="DIR", help="The same for everything that lies in DIR.")
 @click.option(
     "--expected-ranks",
     type=click.IntRange(1),
@@ -121,17 +143,19 @@ def _primary(report: "Report") -> "Incident":
 @EXPECT
 @LIMIT
 @ENGINE
+@KNOWLEDGE
 @click.option("--open", "opened", is_flag=True, help="Show the page in a browser; without -o in a temporary file.")
 @click.option(
     "--redact", is_flag=True, help="Replace host names, addresses, users, folders and projects in all outputs."
 )
 @LANGUAGE
+@click.option("-v", "--verbose", is_flag=True, help="The whole answer, not twelve lines of it.")
 @click.option("--profile", is_flag=True, help="Say on standard error what each step took, in time and memory.")
 @click.option("--tables", metavar="DIR", help="Write every evidence table there as Parquet.")
 @click.option(
     "--detailed-exitcode",
     is_flag=True,
-    help="Exit 0 healthy, 10 established or supported, 11 hypothesis, 12 undecided.",
+    help="Exit 0 healthy, 10 established or supported, 11 hypothesis, 12 undecided; of several the highest.",
 )
 @click.pass_context
 def analyze(
@@ -141,6 +165,9 @@ def analyze(
     json_file: str | None,
     markdown: str | None,
     trace: str | None,
+    compact: bool,
+    each: bool,
+    each_in: str | None,
     expected_ranks: int | None,
     topology: dict[str, int] | None,
     known_bad: tuple[str, ...],
@@ -150,17 +177,22 @@ def analyze(
     expectations: tuple[str, ...],
     limits: tuple[str, ...],
     engine: str | None,
+    taught: tuple[str, ...],
     opened: bool,
     language: "Language",
     redact: bool,
+    verbose: bool,
     profile: bool,
     tables: str | None,
     detailed_exitcode: bool,
 ) -> None:
     """Name the culprit of BUNDLE (folder, tar, tar.gz, tar.zst, zip, one file, URL, or "-") and show why.
 
-    Several are read as one, the files of each below its name: what every node of a job has kept with `parse`.
+    Several are read as one job, the files of each below its name: what every node has kept with `parse`. With --each they
+    are incidents of their own.
     """
+    if not bundles and each_in is None:
+        raise click.MissingParameter(ctx=context, param_type="argument", param_hint="'BUNDLE...'")
     if opened and html == "-":
         raise click.UsageError("--open needs a file: it cannot show standard output")
     if redact and len(bundles) > 1:
@@ -169,13 +201,21 @@ def analyze(
         raise click.UsageError(
             "--redact reads the bundle twice, and standard input can be read once: save it to a file"
         )
+    if redact and taught:
+        raise click.UsageError(
+            "--redact does not ask --knowledge: `forensics redact` first, then analyze what it wrote"
+        )
     if redact and tables:
         raise click.UsageError("--tables are not redacted: `forensics redact` first, then analyze what it wrote")
+    if (each or each_in is not None) and (html or json_file or markdown or trace or tables or opened or redact):
+        raise click.UsageError("--each says a line of each bundle: analyze one alone to write files of it")
     if opened and html is None:
         html = str(Path(tempfile.mkdtemp(prefix="forensics-")) / "incident.html")
-    targets = [target for target in (html, json_file, markdown, trace) if target]
+    targets = [target for target in (html, json_file, markdown, trace, "-" if compact else None) if target]
     if targets.count("-") > 1:
-        raise click.UsageError("only one of --html -, --json -, --markdown - and --trace - can have standard output")
+        raise click.UsageError(
+            "only one of --html -, --json -, --markdown -, --trace - and --compact can have standard output"
+        )
     files = [target for target in targets if target != "-"]
     for bundle in bundles:
         if why := outputs.refusal(bundle, files) or keeping.refused(bundle, tables):
@@ -183,39 +223,69 @@ def analyze(
     allowed, wanted = tolerances_of(tolerances), expected_of(expectations)
     outputs.check(files)
     with loading():
-        from forensics.analyze import conclude_evidence
+        from forensics.analyze import again, conclude_evidence
         from forensics.model.past import Past
         from forensics.model.steps import Steps
 
     past = _past(kept) if kept and not redact else Past()  # names of other bundles are not redacted
     steps = Steps()
-    with steps("read"):
-        evidence = read_bundle(*bundles, limits=limits, engine=engine)
-    report = conclude_evidence(
-        evidence,
-        expected=expected_ranks,
-        known_bad=frozenset(known_bad),
-        topology=topology,
-        hung=hung,
-        tolerances=allowed,
-        wanted=wanted,
-        past=past,
-        step=told(steps),
-    )
+    telling = Told(steps)
+
+    def judged(*read: str) -> "tuple[Evidence, Report]":
+        with steps("read"):
+            evidence = read_bundle(*read, limits=limits, engine=engine, taught=taught)
+        try:
+            return evidence, conclude_evidence(
+                evidence,
+                expected=expected_ranks,
+                known_bad=frozenset(known_bad),
+                topology=topology,
+                hung=hung,
+                tolerances=allowed,
+                wanted=wanted,
+                past=past,
+                step=telling,
+                counted=telling.counted,
+            )
+        except NotALayout as error:
+            raise click.BadParameter(str(error), param_hint="--topology") from error
+
+    if each or each_in is not None:
+        every = [*bundles, *(batch.inside(each_in) if each_in is not None else ())]
+        status = batch.run(
+            every,
+            lambda bundle: judged(bundle)[1],
+            lambda report: detailed_code(_primary(report).verdict) if detailed_exitcode else 0,
+            as_json=compact,
+            say=lambda line: outputs.write(outputs.STANDARD, line),
+        )
+        context.exit(status)
+    evidence, report = judged(*bundles)
     if redact:
         from forensics.cli import redaction
 
         with steps("redact"):
             report = redaction.redacted_report(bundles[0], evidence, report)
-    with told(steps)("outputs"):
+    else:
+        report.__dict__.update(again(*bundles))
+    with telling("outputs"):
         wrote = _outputs(report, html, json_file, markdown, trace, language)
         if tables:
             wrote += keeping.write_tables(evidence, tables)
+    if compact:
+        from reports import compact as short
+
+        outputs.write(outputs.STANDARD, short.render(report, bundles[0]))
     if "-" not in targets:
         from reports import terminal
 
         shown = terminal.render(
-            report, color=_has_color(), width=_width(), language=language, links=_links(report, bundle)
+            report,
+            color=_has_color(),
+            width=_width(),
+            language=language,
+            links=_links(report, bundles[-1]),
+            is_brief=not (verbose or context.find_root().params["verbose"]),
         )
         click.echo(shown, nl=False)
     if opened and html:
@@ -284,23 +354,27 @@ def _outputs(
     return [name for name in wrote if name != "-"]
 
 
-@click.command(epilog="Example: forensics inspect bundle/")
+@click.command(cls=Asked, examples=("forensics inspect bundle/",))
 @click.argument("bundle")
-def inspect(bundle: str) -> None:
+@OUTPUT
+def inspect(bundle: str, output: str) -> None:
     """Say what is in BUNDLE and how it was read; no verdict."""
     from reports import inspection
 
-    click.echo(inspection.render(report_of(bundle)), nl=False)
+    ready(output, bundle)
+    put(inspection.render(report_of(bundle)), output)
 
 
-@click.command(epilog="Example: forensics schema > incident.schema.json")
-def schema() -> None:
+@click.command(cls=Asked, examples=("forensics schema -o incident.schema.json",))
+@OUTPUT
+def schema(output: str) -> None:
     """Print the JSON Schema of incident.json."""
     import json
 
     from forensics.model.incident import schema as incident_schema
 
-    click.echo(json.dumps(incident_schema(), indent=2, sort_keys=True))
+    ready(output)
+    put(json.dumps(incident_schema(), indent=2, sort_keys=True) + "\n", output)
 
 
 def _open_page(place: str) -> None:

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import click
 
+from forensics.cli.answering import OUTPUT, AskedGroup, put, ready
 from forensics.cli.reading import HISTORY, report_of
 
 if TYPE_CHECKING:
@@ -42,12 +43,15 @@ def past_of(file: str) -> "Past":
         raise click.UsageError(f"no history: {error}") from error
 
 
-@click.group(epilog="Example: forensics history add incident.json && forensics history suspects")
+@click.group(
+    cls=AskedGroup,
+    examples=("forensics history add monday.tar.gz tuesday/incident.json", "forensics history suspects"),
+)
 def history() -> None:
     """Incidents over months: keep them, list them, and see which hosts come back in them."""
 
 
-@history.command("add", epilog="Example: forensics history add monday.tar.gz tuesday/incident.json --known-bad node7")
+@history.command("add", examples=("forensics history add monday.tar.gz tuesday/incident.json --known-bad node7",))
 @click.argument("sources", nargs=-1, metavar="SOURCE...")
 @click.option("--known-bad", multiple=True, metavar="HOST", help="Keep that this host is bad; may be repeated.")
 @_file
@@ -79,14 +83,16 @@ def _report(source: str) -> "Report":
         raise click.UsageError(f"{source}: {getattr(error, 'strerror', None) or error}") from error
 
 
-@history.command("list", epilog="Example: forensics history list --host node7")
+@history.command("list", examples=("forensics history list --host node7",))
 @click.option("--host", metavar="HOST", help="Only incidents that accuse or suspect this host.")
 @_file
-def list_(host: str | None, file: str) -> None:
+@OUTPUT
+def list_(host: str | None, file: str, output: str) -> None:
     """The incidents, oldest first; the same number under "signature" is the same fault again."""
+    ready(output)
     incidents = past_of(file).incidents
     about = [one for one in incidents if host is None or ("host", host) in (*one.accused, *one.suspected)]
-    _print(_INCIDENTS, _incidents(about, _TEXT), "no incident")
+    _print(_INCIDENTS, _incidents(about, _TEXT), "no incident", output)
 
 
 def _who(one: "PastIncident") -> str:
@@ -95,26 +101,31 @@ def _who(one: "PastIncident") -> str:
     return " ".join([*accused[:4], *suspected[:4]])
 
 
-@history.command("suspects", epilog="Example: forensics history suspects")
+@history.command("suspects", examples=("forensics history suspects",))
 @_file
-def suspects(file: str) -> None:
+@OUTPUT
+def suspects(file: str, output: str) -> None:
     """Hosts and devices that were accused, and whether chance would accuse them as often. A reason to suspect, no proof."""
-    _print(_SUSPECTS, _suspects(past_of(file)), "nobody was accused")
+    ready(output)
+    _print(_SUSPECTS, _suspects(past_of(file)), "nobody was accused", output)
 
 
-@history.command("faults", epilog="Example: forensics history faults")
+@history.command("faults", examples=("forensics history faults",))
 @_file
-def faults(file: str) -> None:
+@OUTPUT
+def faults(file: str, output: str) -> None:
     """How often which fault came: kind, cause, place in the program or the model, and the hours that it cost."""
-    _print(_FAULTS, _faults(past_of(file).incidents), "no incident")
+    ready(output)
+    _print(_FAULTS, _faults(past_of(file).incidents), "no incident", output)
 
 
-@history.command("render", epilog="Example: forensics history render incidents/ -o index.html")
+@history.command("render", examples=("forensics history render incidents/ -o index.html",))
 @click.argument("folder", metavar="DIR")
-@click.option("-o", "--output", metavar="FILE", default="-", help="Write the page to FILE.")
+@OUTPUT
 def render(folder: str, output: str) -> None:
     """One page of all incident.json files below DIR: by week, by fault, by host, and who comes back. An incident whose page
     lies beside its document, x.html beside x.json, is linked."""
+    ready(output)
     from forensics.history import NotAReport, entries_of, report_from
     from forensics.model.past import Past
     from reports import html, outputs
@@ -235,7 +246,7 @@ def _texts(rows: Cells) -> list[list[str]]:
     return [["" if cell is None else str(cell) for cell in row] for row in rows]
 
 
-def _print(names: Sequence[str], rows: Sequence[Sequence[Any]], nothing: str) -> None:
+def _print(names: Sequence[str], rows: Sequence[Sequence[Any]], nothing: str, output: str) -> None:
     from reports.inspection import columns
 
-    click.echo(columns(names, rows) if rows else f"{nothing}\n", nl=False)
+    put(columns(names, rows) if rows else f"{nothing}\n", output)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from forensics import __version__
-from forensics.cli.reading import ENGINE, LIMIT, Unreadable, limits_of, loading, read_bundle
+from forensics.cli.answering import Asked
+from forensics.cli.reading import ENGINE, KNOWLEDGE, LIMIT, Unreadable, limits_of, loading, read_bundle
 from reports import outputs
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def refused(bundle: str, folder: str | None) -> str | None:
 
 def write_tables(evidence: "Evidence", folder: str) -> list[str]:
     """A Parquet file per table; a folder that was kept evidence before is so no longer."""
-    from parsers.store import MANIFEST, file_of
+    from parsers.engine.store import MANIFEST, file_of
 
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
@@ -35,11 +36,12 @@ def write_tables(evidence: "Evidence", folder: str) -> list[str]:
     return [folder]
 
 
-@click.command(epilog="Example: forensics parse bundle/ --out kept && forensics analyze kept -o incident.html")
+@click.command(cls=Asked, examples=("forensics parse bundle/ -o kept", "forensics analyze kept -o incident.html"))
 @click.argument("bundle")
-@click.option("--out", metavar="DIR", required=True, help="Where the tables and their manifest go.")
+@click.option("-o", "--out", metavar="DIR", required=True, help="Where the tables and their manifest go.")
 @LIMIT
 @ENGINE
+@KNOWLEDGE
 @click.option(
     "--year",
     type=click.IntRange(1970, 2261),
@@ -48,7 +50,13 @@ def write_tables(evidence: "Evidence", folder: str) -> list[str]:
 )
 @click.pass_context
 def parse(
-    context: click.Context, bundle: str, out: str, limits: tuple[str, ...], engine: str | None, year: int | None
+    context: click.Context,
+    bundle: str,
+    out: str,
+    limits: tuple[str, ...],
+    engine: str | None,
+    taught: tuple[str, ...],
+    year: int | None,
 ) -> None:
     """Keep what BUNDLE says as Parquet tables in DIR; every command reads DIR in place of BUNDLE, and at once.
 
@@ -58,9 +66,9 @@ def parse(
         raise click.UsageError(inside)
     with loading():
         from parsers import BundleError
-        from parsers.store import MANIFEST, manifest
+        from parsers.engine.store import MANIFEST, manifest
 
-    evidence = read_bundle(bundle, limits=limits, engine=engine, year=year)
+    evidence = read_bundle(bundle, limits=limits, engine=engine, year=year, taught=taught)
     try:
         kept = manifest(evidence, bundle, __version__, limits_of(limits))
     except BundleError as error:  # gone since it was read

@@ -5,7 +5,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from forensics.model.steps import Step
     from forensics.model.tolerances import Tolerances
     from parsers import Evidence, Limits
-    from parsers.ledger import Map
+    from parsers.engine.ledger import Map
+    from parsers.schema.parser import Parser
+    from parsers.taught import Texts
 
 _Made = TypeVar("_Made")
 EXIT_UNREADABLE = 3
@@ -60,6 +62,15 @@ ENGINE = click.option(
     "--engine",
     metavar="dask://HOST:PORT",
     help="Read on the workers of a Dask cluster that see the bundle at the same path or URL.",
+)
+
+
+KNOWLEDGE = click.option(
+    "--knowledge",
+    "taught",
+    multiple=True,
+    metavar="FILE",
+    help="Rows of your own, asked before those that are shipped (docs/knowledge.md); may be repeated.",
 )
 
 
@@ -144,47 +155,61 @@ class Lines:
         self._say(f"{self._step}: {size(done)} of {size(total)}{share}, {size(int(rate))}/s{left}")
 
 
-def told(step: "Step") -> "Step":
-    """The same steps, and people are told which of them runs."""
+class Told:
+    """A Step of which people are told that it runs, and how far it has come: on a terminal as long as it does, else a line each
+    ten seconds."""
+
+    def __init__(self, step: "Step") -> None:
+        self._step = step
+        self._name = self._far = ""
+        self._shown: Callable[[str], object] = lambda _: None  # what a terminal shows of it
 
     @contextmanager
-    def both(name: str) -> Iterator[None]:
-        with step(name), _telling(_STEPS.get(name, name)):
+    def __call__(self, name: str) -> Iterator[None]:
+        self._name, self._far = _STEPS.get(name, name), ""
+        with self._step(name), self._telling():
             yield
 
-    return both
+    def counted(self, done: int, total: int) -> None:
+        """So much of the step that runs is done."""
+        self._far = f", {done:,} of {total:,}"
+        self._shown(self._name + self._far)
 
-
-@contextmanager
-def _telling(name: str) -> Iterator[None]:
-    """Says that a step still runs, each ten seconds; on a terminal its name as long as it runs."""
-    if _is_quiet():
-        yield
-        return
-    if sys.stderr.isatty():
-        from rich.console import Console
-
-        with Console(stderr=True).status(name):
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        if _is_quiet():
             yield
-        return
-    done = threading.Event()
-    began = time.monotonic()
+            return
+        if sys.stderr.isatty():
+            from rich.console import Console
 
-    def tell() -> None:
-        while not done.wait(_EVERY_S):
-            click.echo(f"{name}: {time.monotonic() - began:.0f} s so far", err=True)
+            with Console(stderr=True).status(self._name) as status:
+                self._shown = status.update
+                yield
+            self._shown = lambda _: None
+            return
+        done = threading.Event()
+        began = time.monotonic()
 
-    teller = threading.Thread(target=tell, daemon=True)
-    teller.start()
-    try:
-        yield
-    finally:
-        done.set()
-        teller.join()
+        def tell() -> None:
+            while not done.wait(_EVERY_S):
+                click.echo(f"{self._name}{self._far}: {time.monotonic() - began:.0f} s so far", err=True)
+
+        teller = threading.Thread(target=tell, daemon=True)
+        teller.start()
+        try:
+            yield
+        finally:
+            done.set()
+            teller.join()
 
 
 def read_bundle(
-    *bundles: str, limits: tuple[str, ...] = (), engine: str | None = None, year: int | None = None
+    *bundles: str,
+    limits: tuple[str, ...] = (),
+    engine: str | None = None,
+    year: int | None = None,
+    taught: tuple[str, ...] = (),
 ) -> "Evidence":
     """Evidence of the bundle, or of several as one; raises Unreadable, or click's error for an option that is none."""
     with loading():
@@ -193,23 +218,48 @@ def read_bundle(
         if not all(map(is_kept, bundles)):
             import parsers.registry  # noqa: F401  (all that `read` imports)
 
-    bounds, workers = limits_of(limits), _workers(engine)
+    bounds, workers, own = limits_of(limits), _workers(engine), _parsers(taught)
     with _progress() as progress:
         try:
             return joined(
-                [read(bundle, progress=progress, limits=bounds, map=workers, year=year) for bundle in bundles]
+                [
+                    read(bundle, parsers=own, progress=progress, limits=bounds, map=workers, year=year)
+                    for bundle in bundles
+                ]
             )
         except BundleError as error:
             raise Unreadable(str(error)) from error
 
 
+def texts_of(files: tuple[str, ...]) -> "Texts":
+    """What was given as knowledge."""
+    from parsers.taught import texts_of
+
+    try:
+        return texts_of(files)
+    except ValueError as error:
+        raise click.UsageError(f"no knowledge: {error}") from error
+
+
+def _parsers(taught: tuple[str, ...]) -> "Sequence[Parser] | None":
+    """All parsers, with a user's rows, which this process asks from now on, too; None: as they are shipped."""
+    if not taught:
+        return None
+    from parsers import knowledge
+    from parsers.taught import parsers_with
+
+    texts = texts_of(taught)
+    knowledge.learn(texts)
+    return parsers_with(texts)
+
+
 def _workers(engine: str | None) -> "Map":
     """Who reads: processes of this machine, or what --engine names."""
     if engine is None:
-        from parsers.sharing import by_size
+        from parsers.engine.sharing import by_size
 
         return by_size
-    from parsers.dask_engine import on_dask
+    from parsers.engine.dask_engine import on_dask
 
     try:
         return on_dask(engine)

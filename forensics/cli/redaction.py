@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from forensics.cli.answering import Asked
 from forensics.cli.reading import Unreadable, read_bundle
 from reports import outputs
 
@@ -12,9 +13,9 @@ if TYPE_CHECKING:
     from parsers import Evidence
 
 
-@click.command(epilog="Example: forensics redact bundle/ --out shareable.tar.zst --names names.json")
+@click.command(cls=Asked, examples=("forensics redact bundle/ -o shareable.tar.zst --names names.json",))
 @click.argument("bundle")
-@click.option("--out", metavar="FILE", required=True, help="The new bundle, a .tar.zst.")
+@click.option("-o", "--out", metavar="FILE", required=True, help="The new bundle, a .tar.zst.")
 @click.option("--names", metavar="FILE", help="Write what each name became, as JSON. For you alone.")
 def redact(bundle: str, out: str, names: str | None) -> None:
     """Write BUNDLE again without host names, addresses, users, folders, projects and secrets; the verdict stays."""

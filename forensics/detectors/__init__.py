@@ -19,11 +19,13 @@ from forensics.detectors.hardware import (
 from forensics.detectors.launch import bad_config, init_never_completed, missing_at_start, wrong_interface
 from forensics.detectors.numerics import (
     bad_scale,
+    cast_copy,
     exhausted_range,
     first_anomaly,
     hash_mismatch,
     loss_log,
     loss_scale,
+    replayed_step,
     replica_divergence,
     replica_figures,
     rerun_verdict,
@@ -31,6 +33,7 @@ from forensics.detectors.numerics import (
 from forensics.detectors.ranks import (
     absent,
     all_entered,
+    all_in_calls,
     deadlock_cycle,
     did_not_give_up,
     lost_heartbeat,
@@ -45,15 +48,18 @@ from forensics.detectors.ranks import (
     received_size,
     silent_member,
     silent_process,
+    stack_cycle,
     stopped_from_outside,
 )
 from forensics.detectors.slow import (
     late_rank,
     reported_straggler,
     slow_kernels,
+    slow_link,
     slow_network,
     straggler,
     throughput_drop,
+    uneven_work,
     unnamed_rank,
 )
 
@@ -64,6 +70,8 @@ DETECTORS: tuple[Detector, ...] = (
     loss_scale.DETECTOR,
     exhausted_range.DETECTOR,
     bad_scale.DETECTOR,
+    cast_copy.DETECTOR,
+    replayed_step.DETECTOR,
     rerun_verdict.DETECTOR,
     hash_mismatch.DETECTOR,
     replica_figures.DETECTOR,
@@ -73,6 +81,8 @@ DETECTORS: tuple[Detector, ...] = (
     stopped_device.DETECTOR,
     never_entered.DETECTOR,
     odd_stack.DETECTOR,
+    all_in_calls.DETECTOR,
+    stack_cycle.DETECTOR,
     silent_process.DETECTOR,
     did_not_give_up.DETECTOR,
     named_as_lost.DETECTOR,
@@ -96,6 +106,8 @@ DETECTORS: tuple[Detector, ...] = (
     stopped_call.DETECTOR,
     silent_member.DETECTOR,
     straggler.DETECTOR,
+    uneven_work.DETECTOR,
+    slow_link.DETECTOR,
     late_rank.DETECTOR,
     slow_kernels.DETECTOR,
     slow_network.DETECTOR,

@@ -25,7 +25,7 @@ import polars as pl
 from forensics.assemble.clocks import SECOND_NS, Clocks, nearest_zone_ns
 from forensics.assemble.identity import hosts_of_ranks, short_host
 from forensics.model.taxonomy import EVENTS
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 
 When = Literal["before", "unknown", "apart"]
 _FAILED = (

@@ -14,7 +14,7 @@ import polars as pl
 
 from forensics.facts.counted_calls import numbered
 from forensics.facts.event_rows import Row, detail, is_missing, rows
-from parsers.tables import TableName, spelled
+from parsers.schema.tables import TableName, spelled
 
 _RECENT = 16  # numbers before the last one that calls are compared in
 Position = dict[str, Any]

@@ -13,9 +13,10 @@ from forensics.assemble.clocks import Clocks
 from forensics.facts.checkpoints import Checkpoints
 from forensics.facts.progress import newest
 from forensics.model.incident import Lost
-from parsers.tables import TableName
+from forensics.model.taxonomy import RAN_OUT
+from parsers.schema.tables import TableName
 
-_TIMED_OUT = ("collective_timeout", "store_timeout", "heartbeat_lost", "dump_signal", "desync", "barrier_missing")
+_TIMED_OUT = (*RAN_OUT, "heartbeat_lost", "dump_signal", "desync")
 _ENDED = ("exit", "first_failure", "closing_signal", "exception", "bad_loss")
 _SECOND_NS = 1_000_000_000
 

@@ -9,7 +9,7 @@ import re
 from functools import cache
 from importlib.resources import files
 
-from parsers.patterns import regex
+from parsers.text.patterns import regex
 
 
 @cache

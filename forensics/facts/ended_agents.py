@@ -12,9 +12,9 @@ import polars as pl
 
 from forensics.facts.event_rows import Row
 from forensics.facts.places import OF_HOSTS
-from parsers.patterns import regex
 from parsers.pytorch.elastic import WORKERS
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
+from parsers.text.patterns import regex
 
 _STEP = regex(r"\d{1,12}(?:[_+]\d{1,9})?\.\d{1,9}")  # 60118.0; neither the job nor its batch script
 

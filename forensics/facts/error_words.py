@@ -12,7 +12,7 @@ from forensics.facts.event_rows import detail
 from forensics.model.incident import Code
 from forensics.model.said import Said
 from forensics.words import facts as words
-from parsers.patterns import regex
+from parsers.text.patterns import regex
 
 # "Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB of which 1.25 GiB is free" (torch 2.1 and later),
 # "(GPU 0; 39.59 GiB total capacity; 36.22 GiB already allocated; 1.19 GiB free; …)" (before): torch, CUDACachingAllocator.

@@ -10,7 +10,7 @@ import polars as pl
 from forensics.assemble.identity import short_host
 from forensics.model.ref import Ref
 from forensics.model.told import FEW, has_kind
-from parsers.order import sort_if_needed
+from parsers.schema.order import sort_if_needed
 
 Row = Mapping[str, Any]
 

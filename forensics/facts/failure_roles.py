@@ -9,13 +9,17 @@ Asked in this order, of each process that ended by an error of which its own lin
 3. An own flight record shows the process in an operation that waits for others: what it raised is how its wait ended, but for
    what its own code raised. Where there are no frames, the stack that it left tells.
 4. The innermost frame (wrappers aside; of a child's error that of the child's traceback): in own code, `raise`, `assert` and the
-   classes that Python itself raises are its *own*. In a library, such a class is, by its form; in a call that waits for ranks, too,
-   in groups above two. Clients of services are own. Everything else is *unclear*: native code raises RuntimeError, and foreign
+   classes that Python itself raises are its *own*. In a library, such a class is, by its form, and one of a module of Python's where no
+   frame asks anybody; in a call that waits for ranks, too,
+   in groups above two. Clients of services are own, if they asked no host of the job. Everything else is *unclear*: native code raises RuntimeError, and foreign
    classes, without a frame.
 5. What is unclear on most ranks alike *lost* others, by its form.
+
+An own error that says what came from another rank of the job ("from rank 4") may be that one's: it is unclear, whoever raised it.
 """
 
 import builtins
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from sys import stdlib_module_names
@@ -25,14 +29,17 @@ import msgspec
 import polars as pl
 from msgspec.structs import replace
 
-from forensics.facts.error_words import is_library, without_numbers
+from forensics.assemble.identity import short_host
+from forensics.facts.error_words import is_library, is_within_a_host, without_numbers
 from forensics.facts.event_rows import detail
 from forensics.facts.process_ends import How, ProcessEnd
 from forensics.model.names import Cause
 from forensics.model.said import Said
 from forensics.words import facts as words
-from parsers.knowledge import innermost_waits, meaning
-from parsers.patterns import regex
+from parsers.forms.reading import integers
+from parsers.knowledge import Message, innermost_waits, meaning
+from parsers.knowledge import waits as frame_waits
+from parsers.text.patterns import regex
 
 State = Literal["own", "lost", "unclear", "quoted", "complaint"]
 _Frame = tuple[str | None, str]  # file, function
@@ -53,10 +60,17 @@ _BETWEEN_PROCESSES = frozenset(
     {"asyncio", "concurrent", "http", "multiprocessing", "queue", "select", "selectors", "signal", "socket", "ssl", "subprocess",
      "threading", "urllib", "xmlrpc"}
 )  # fmt: skip
+_NAMES = regex(r"[A-Za-z0-9_.-]+")
 _RAISES = regex(r"^(?:raise|assert)\b")
+# What came from another process. Without the preposition "rank 4" may count the dimensions of a tensor.
+_FROM_PEER = regex(
+    r"\b(?:from|by|with|against|sent to)\s(?:(?:global|src|source|sender|peer|remote)[ _])?(?:rank|peer)[ :=#_]{0,2}(\d{1,7})\b",
+    re.I,
+)
 _PROVEN = ("gpu_oom", "disk_full", "host_oom", "segfault", "gpu_fault")  # a row said so when the line was read
 _BY_KERNEL = ("host_oom", "segfault", "gpu_fault")
-_OF_DEVICE = ("device_error", "device_fault", "link_fault")  # claims of knowledge
+_OF_LINK = "link_fault"  # claims of knowledge
+_OF_DEVICE = ("device_error", "device_fault", _OF_LINK)
 _HOW: Mapping[State, How] = {"unclear": "unclear", "quoted": "quoted"}
 
 
@@ -70,11 +84,29 @@ class FailureRole(msgspec.Struct, frozen=True):
     by_form: bool = False
     by_row: bool = False
     is_device: bool = False  # the runtime of its device reported it, whichever device that prints
+    in_call: bool = False  # some frame is a call among ranks
+    is_wait: bool = False  # the innermost one is, or waits for a device, which may wait for ranks in turn
+    is_link: bool = False  # of a link between devices, whose end at fault is not said
+    between: frozenset[int] = frozenset()  # processes that it says differ: either may be wrong
+
+
+def _asks_the_job(text: str, hosts: frozenset[str]) -> bool:
+    """Does an error of a client name, as the one that it asked, a host of the job, or its own one? What answers there may be a process
+    of the job."""
+    named = [name.strip(".:") for name in _NAMES.findall(text)]
+    return any(is_within_a_host(name) or short_host(name) in hosts for name in named if name)
 
 
 def is_of_python(code: str | None) -> bool:
     """Is this a class that Python itself raises for what a program did?"""
     return (code or "").removeprefix("builtins.") in _OF_PYTHON
+
+
+def _is_of_native_code(code: str, text: str, at: str, has_frames: bool) -> bool:
+    """Did a binding translate an error of its own into OSError? Python gives one the number of the system's error, a program a line
+    that raises it."""
+    is_bare = code.removeprefix("builtins.") in ("OSError", "IOError", "EnvironmentError")
+    return is_bare and has_frames and bool(at) and "Errno " not in text and _RAISES.match(at) is None
 
 
 def _is_of_library_of_python(code: str) -> bool:
@@ -89,8 +121,9 @@ def failure_roles(
     stacks: pl.DataFrame,
     job: frozenset[int],
     held: frozenset[int],
+    hosts: frozenset[str] = frozenset(),
 ) -> dict[int, FailureRole]:
-    """Ends by rank; `job`: its ranks; `held`: those whose own flight record shows them in an open operation → the role of each
+    """Ends by rank; `job`: its ranks; `held`: those whose own flight record shows them in an open operation; `hosts`: of the job → the role of each
     end that its process's own lines tell."""
     asked = {rank: end for rank, end in ends.items() if end.how == "died" and end.by == "process" and end.refs}
     if not asked:
@@ -103,8 +136,12 @@ def failure_roles(
     found = {
         rank: FailureRole("complaint", words.ENDED_NOTHING)
         if rank in bare
-        else _role(end, raised.get(rank), left.get(rank, ()), rank in held, pair)
+        else _role(end, raised.get(rank), left.get(rank, ()), rank in held, pair, hosts)
         for rank, end in asked.items()
+    }
+    found = {
+        rank: _unless_of_a_peer(role, str((raised.get(rank) or {}).get("text") or ""), job - {rank})
+        for rank, role in found.items()
     }
     unclear = Counter(role.template for role in found.values() if role.state == "unclear")
     most = {template for template, count in unclear.items() if count > 1 and 2 * count > len(job)}
@@ -114,6 +151,12 @@ def failure_roles(
         else role
         for rank, role in found.items()
     }
+
+
+def _unless_of_a_peer(role: FailureRole, text: str, others: frozenset[int]) -> FailureRole:
+    if role.state != "own" or role.by_row or others.isdisjoint(map(int, _FROM_PEER.findall(text))):
+        return role
+    return replace(role, state="unclear", reason=words.SPEAKS_OF_A_PEER)
 
 
 def with_roles(ends: Mapping[int, ProcessEnd], roles: Mapping[int, FailureRole]) -> dict[int, ProcessEnd]:
@@ -167,10 +210,22 @@ def _frames(told: Mapping[str, Any]) -> list[_Frame]:
 
 
 def _role(
-    end: ProcessEnd, row: Mapping[str, Any] | None, left: Sequence[_Frame], is_held: bool, pair: bool
+    end: ProcessEnd,
+    row: Mapping[str, Any] | None,
+    left: Sequence[_Frame],
+    is_held: bool,
+    pair: bool,
+    hosts: frozenset[str],
 ) -> FailureRole:
     words_of_end = {"text": end.refs[0].text, "code": end.code, "detail": None}
-    return role_of(row if row is not None and row["text"] else words_of_end, end.cause, left, is_held, pair)
+    return role_of(row if row is not None and row["text"] else words_of_end, end.cause, left, is_held, pair, hosts)
+
+
+def _between(said: Message | None) -> frozenset[int]:
+    """The two that a row finds named where processes differ."""
+    if said is None or said.claim != "disagreement" or not {"one", "other"} <= said.fields.keys():
+        return frozenset()
+    return frozenset(integers(f"{said.fields['one']} {said.fields['other']}"))
 
 
 def role_of(
@@ -179,20 +234,24 @@ def role_of(
     left: Sequence[_Frame] = (),
     is_held: bool = False,
     pair: bool = False,
+    hosts: frozenset[str] = frozenset(),
 ) -> FailureRole:
     """The role of one failure: `row` of an exception, `cause` that its words proved, `left`: the stack that its process left; `is_held`:
-    its record shows it in an open operation; `pair`: it is one of two."""
+    its record shows it in an open operation; `pair`: it is one of two; `hosts`: those of the job, first labels."""
     told, text, code = detail(row), str(row["text"] or ""), str(row["code"] or "")
     template = f"{code.rsplit('.', 1)[-1]}:{without_numbers(text)}"
 
+    said = meaning(text)
+    between = _between(said)
+
     def role(state: State, reason: Said, **more: bool) -> FailureRole:
-        return FailureRole(state, reason, template, **more)
+        return FailureRole(state, reason, template, between=between, **more)
 
     if told.get("quoted") is not None:
         return role("quoted", words.QUOTES_ANOTHER)
-    said = meaning(text)
     if said is not None and said.claim in _OF_DEVICE:
-        return role("own", words.ITS_DEVICE_REPORTED_IT, by_row=True, is_device=True)
+        is_link = said.claim == _OF_LINK
+        return role("own", words.ITS_DEVICE_REPORTED_IT, by_row=True, is_device=True, is_link=is_link)
     if cause in _PROVEN:
         return role("own", words.ITS_MESSAGE_PROVES_IT, by_row=True)
     if said is not None and said.own is not None:
@@ -201,19 +260,25 @@ def role_of(
     child = told.get("original")
     whole = child if isinstance(child, dict) and child.get("frames") else told
     frames = _frames(whole) or list(left)
+    at = str(whole.get("at") or "")
+    is_pythons = is_of_python(code) and not _is_of_native_code(code, text, at, bool(frames))
     if not frames:  # the class is all there is
-        return role("own", words.PYTHON_RAISES_IT) if is_of_python(code) else role("unclear", words.CLASS_TELLS_NOTHING)
+        return role("own", words.PYTHON_RAISES_IT) if is_pythons else role("unclear", words.CLASS_TELLS_NOTHING)
     waits = innermost_waits(frames)
     if waits == "service":
-        return role("own", words.ITS_SERVICE_FAILED)
+        asked = _asks_the_job(text, hosts)
+        return role("unclear", words.ITS_SERVICE_IS_OF_THE_JOB) if asked else role("own", words.ITS_SERVICE_FAILED)
     file = frames[0][0] or ""
-    at = str(whole.get("at") or "")
     is_own_code = waits is None and not is_library(file)
-    if is_own_code and (_RAISES.match(at) or is_of_python(code) or _is_of_library_of_python(code)):
+    if is_own_code and (_RAISES.match(at) or is_pythons or _is_of_library_of_python(code)):
         return role("own", words.OWN_CODE_RAISED_IT)
     if is_held:
         return role("lost", words.RECORD_SHOWS_IT_WAITED)
-    if is_of_python(code) and waits != "device" and not (waits == "ranks" and pair):
+    if is_pythons and waits != "device" and not (waits == "ranks" and pair):
         return role("own", words.PYTHON_RAISES_IT, by_form=True)
+    if _is_of_library_of_python(code) and waits is None and not any(frame_waits(*frame) for frame in frames):
+        return role("own", words.PYTHON_RAISES_IT, by_form=True)  # what it read; not what a peer sent
     reason = words.RAISED_BY_A_WAIT if waits == "ranks" else words.RAISED_BY_A_LIBRARY
-    return role("unclear", reason)
+    return role(
+        "unclear", reason, is_wait=waits is not None, in_call=any(frame_waits(*frame) == "ranks" for frame in frames)
+    )

@@ -15,9 +15,11 @@ from msgspec.structs import replace
 from forensics.assemble.clocks import Clocks
 from forensics.assemble.identity import hosts_of_ranks, short_host
 from forensics.facts.process_ends import ProcessEnd
+from forensics.model.taxonomy import RAN_OUT
 
 Order = Literal["before", "after"]
-KINDS = ("collective_timeout", "barrier_missing", "desync")
+# A store is waited for before work begins, and what fails then follows from nothing that stood still.
+KINDS = (*(kind for kind in RAN_OUT if kind != "store_timeout"), "desync")
 _MINUTE_NS = 60_000_000_000
 _Clock = tuple[str | None, str]  # host, basis
 

@@ -13,13 +13,13 @@ import msgspec
 import polars as pl
 from msgspec.structs import replace
 
-from forensics.assemble.identity import short_host
+from forensics.assemble.identity import names_a_place, short_host
 from forensics.facts.anomaly_window import AnomalyWindow, When
 from forensics.facts.event_rows import Row, detail, of_kinds, rows_to_keep
 from forensics.facts.pods import pod_of_node
 from forensics.model.taxonomy import EVENTS
 from parsers.catalogues import described
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 
 KINDS = tuple(kind for kind, row in EVENTS.items() if "hardware" in row.roles or "recovery" in row.roles)
 _COMMON = 0.3  # of the hosts that left a log
@@ -106,7 +106,20 @@ def hardware(
     logged = _hosts_with_logs(tables)
     devices = Devices(identity)
     pods = pod_of_node(events, job_hosts)
-    return _with_victims(tuple(_records(rows, hosts, devices, window, job_hosts, logged, _only_failure(events), pods)))
+    rows = _with_only_host(rows, devices, job_hosts if {*logged, *job_hosts} == job_hosts else frozenset())
+    failure = _only_failure(events)
+    return _with_victims(tuple(_records(rows, hosts, devices, window, job_hosts, len(logged), failure, pods)))
+
+
+def _with_only_host(rows: Iterable[Row], devices: "Devices", shown: frozenset[str]) -> Iterator[Row]:
+    """Rows without a host, of a device that a rank of the job's only host says to have: of that host, if the bundle shows no other
+    (`shown`: all hosts, or none), nor does the path name one that nothing else names."""
+    only = next(iter(shown)) if len(shown) == 1 else None
+    for row in rows:
+        is_open = (
+            only is not None and row["host"] is None and row["rank"] is None and not names_a_place(row["file"] or "")
+        )
+        yield {**row, "host": only} if is_open and devices.rank_at(only, row["pci"], None) is not None else row
 
 
 def _with_victims(found: tuple[Record, ...]) -> tuple[Record, ...]:
@@ -171,9 +184,9 @@ def _records(
         yield one
 
 
-def _hosts_with_logs(tables: Mapping[TableName, pl.DataFrame]) -> int:
-    hosts = {short_host(host) for name in ("files", "events") for host in tables[name]["host"].drop_nulls().unique()}
-    return len(hosts)
+def _hosts_with_logs(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[str]:
+    told = (host for name in ("files", "events") for host in tables[name]["host"].drop_nulls().unique())
+    return frozenset(short_host(host) for host in told)
 
 
 class Devices:

@@ -15,7 +15,7 @@ import polars as pl
 
 from forensics.model.told import has_kind
 from parsers.pytorch.elastic import WORKERS
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 
 _EXITS = ("exit", "first_failure")
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from forensics.assemble.identity import short_hosts
 from forensics.facts.error_words import is_within_a_host
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 
 
 def out_of_reach(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:

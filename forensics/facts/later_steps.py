@@ -10,10 +10,11 @@ import polars as pl
 from msgspec.structs import replace
 
 from forensics.facts.states import States
-from parsers.tables import TableName
+from forensics.model.taxonomy import RAN_OUT
+from parsers.schema.tables import TableName
 
 ZONE_NS = 15 * 60 * 1_000_000_000  # the least distance of two time zones
-_GAVE_UP = ("collective_timeout", "store_timeout", "barrier_missing", "heartbeat_lost")
+_GAVE_UP = (*RAN_OUT, "heartbeat_lost")
 
 
 def steps_after_records(tables: Mapping[TableName, pl.DataFrame], opened: pl.DataFrame) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from forensics.facts.series import in_order, series
 from forensics.model.ref import Ref
 from forensics.model.said import Said
 from forensics.words import facts as words
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 
 _APART_NS = 10_000_000_000  # a step may take that long without a call
 Witness = tuple[Said, tuple[Ref, ...]]  # what is said, and where it is seen

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from parsers.patterns import regex
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
+from parsers.text.patterns import regex
 
 _DIGITS = regex(r"0x[0-9a-fA-F]+|\d+")
 _COUNTED = regex(r"^(\d+) × ")

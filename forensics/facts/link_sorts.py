@@ -11,8 +11,8 @@ import polars as pl
 from forensics.facts.event_rows import Row, detail
 from forensics.model.commands import LinkSort
 from forensics.model.ref import Ref
-from parsers.patterns import regex
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
+from parsers.text.patterns import regex
 
 # By what the driver's or the library's own name stands for. A verbs library speaks of adapters that `ibstat` lists, RoCE too.
 _BY_TEXT: tuple[tuple[LinkSort, str], ...] = (

@@ -61,9 +61,13 @@ def finite_lines(rows: Sequence[Row]) -> list[Row]:
 def normal_before(finite: Sequence[Row], losses: Sequence[float], at: int, rise: float) -> float | None:
     """The loss before a line, if a spike begins with that line."""
     before = losses[max(0, at - BACK) : at]
+    if losses[at] < (1 + rise) * min(before):  # nearly every line: the middle need not be known
+        return None
     normal = median(before)
+    if losses[at] < (1 + rise) * normal:
+        return None
     noise = max(median(abs(loss - normal) for loss in before), _FLOOR * rise * normal)
-    if losses[at] < (1 + rise) * normal or 0.6745 * (losses[at] - normal) / noise < _ROBUST_Z:
+    if 0.6745 * (losses[at] - normal) / noise < _ROBUST_Z:
         return None
     if len(before) < FEW and losses[at] <= max(before):
         return None

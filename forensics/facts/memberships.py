@@ -9,7 +9,7 @@ import polars as pl
 
 from forensics.facts.event_rows import Row, own_rank
 from forensics.model.texts import UNNAMED_GROUP
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 
 _NEAR = 40  # lines between a report and the counters that name its group
 _DEFAULT = ("default_pg", "default", "world")

@@ -21,7 +21,7 @@ from forensics.model.ref import Ref
 from forensics.model.said import Said, joined
 from forensics.model.texts import first_of, ranks_text
 from forensics.words import settings as words
-from parsers.patterns import regex
+from parsers.text.patterns import regex
 
 _FEWEST = 2  # others that tell their value
 _LESS = 0.95  # of the least of the others: figures that are measured differ a little

@@ -2,25 +2,32 @@
 
 Ends whose cause is told come before plain exit codes. What several raised alike is theirs, or, on most ranks, nobody's: then
 the job itself is wrong. Several signals that nobody sent are each named. Several different failures: the earliest, by stamps of
-the processes themselves, beyond the error of their clocks; a launcher's stamp says when it looked. Errors that several devices
-report are one failure of which each may be the origin, unless a record of hardware singles one out.
+the processes themselves, beyond the error of their clocks; a launcher's stamp says when it looked. What is stamped after a scheduler
+began to end the processes followed from that, if anybody failed otherwise. Errors that several devices
+report are one failure of which each may be the origin, unless a record of hardware singles one out; so is what one reports of a link,
+which has two ends.
 
 Where an end is judged by its form (facts/failure_roles.py), the origin is named only if all other ranks of the job fit: they failed
-as most did, waited, or were alive until they were stopped. Who does not is a suspect as well. A signal, a kill or a row of knowledge
+as most did, waited, or were alive until they were stopped; where the origin's own error is known by its class and its place, also who
+raised an unknown one out of a call that waits for others, or like others, if not before. Who does not fit is a suspect as well. A signal, a kill or a row of knowledge
 stands, if no unclear end is known to come before it.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
+import polars as pl
 
-from forensics.assemble.clocks import Clocks
+from forensics.assemble.clocks import SECOND_NS, Clocks
+from forensics.assemble.identity import short_host
+from forensics.facts.event_rows import detail
 from forensics.facts.failure_roles import FailureRole
 from forensics.facts.process_ends import ProcessEnd
 from forensics.model.names import Reason
 
 _ALIKE_NS = 1_000_000_000
-_FITS = ("gave_up", "followed", "lost", "stopped", "ended", "quoted")
+_FITS = ("stopped", "ended", "quoted")  # beside those that waited
 _BY_FORM = ("unclear", "lost")
 
 
@@ -36,7 +43,7 @@ class Origins(msgspec.Struct, frozen=True):
 
 class Around(msgspec.Struct, frozen=True):
     """What origins are judged by. `job`: its ranks. `waited`: ranks that are known to have waited for others. `singled`: ranks of whose
-    device a record of hardware tells."""
+    device a record of hardware tells. `stop`: when a scheduler began to end the processes: moment, host, basis."""
 
     roles: Mapping[int, FailureRole]
     job: frozenset[int]
@@ -44,22 +51,46 @@ class Around(msgspec.Struct, frozen=True):
     singled: frozenset[int]
     hosts: Mapping[int, str]
     clocks: Clocks
+    stop: tuple[int, str | None, str] | None = None
 
 
 def origins(ends: Mapping[int, ProcessEnd], around: Around) -> Origins | None:
     """Ends by rank → who failed by itself first; None: nobody."""
     died = [end for end in ends.values() if end.how == "died"]
-    died = [end for end in died if not end.was_stopped] or died  # alive until then: what it printed had not ended it
-    told = [end for end in died if end.cause is not None] or died
+    # Alive until then: what it printed had not ended it.
+    died = [end for end in died if not end.was_stopped and not _is_after_the_stop(end, around)] or died
+    told = _not_killed_with_the_rest([end for end in died if end.cause is not None] or died, around)
     if not told:
         return None
     found = _first(told, around)
     if found.is_most or found.why_not is not None or not _is_by_form(found.ends, ends, around):
         return found
     named = {end.rank for end in found.ends}
-    fitting = {rank for rank, end in ends.items() if end.how in _FITS} | around.waited
+    fitting = {rank for rank, end in ends.items() if end.waited or end.how in _FITS} | around.waited
+    fitting |= _left_a_wait(found.ends, ends, around)
     rest = around.job - named - fitting
     return msgspec.structs.replace(found, why_not="tied_explanations", others=tuple(sorted(rest))) if rest else found
+
+
+def scheduled_stop(events: pl.DataFrame, job_hosts: frozenset[str]) -> tuple[int, str | None, str] | None:
+    """Events of one attempt → when a scheduler first said that it ends the processes, on which host (that of the job, if it has one
+    only), by which clock."""
+    told = events.filter(
+        (pl.col("kind") == "scheduler") & (pl.col("code") == "cancelled") & pl.col("time_ns").is_not_null()
+    )
+    if not told.height:
+        return None
+    row = told.sort("time_ns").row(0, named=True)
+    where = row["host"] or detail(row).get("where") or (min(job_hosts) if len(job_hosts) == 1 else None)
+    host = short_host(str(where)) if where else None
+    return row["time_ns"], host, row["time_basis"] or "utc"
+
+
+def _not_killed_with_the_rest(told: Sequence[ProcessEnd], around: Around) -> Sequence[ProcessEnd]:
+    """Where all of a job ended, most by SIGKILL and the rest by something of its own, whoever started them killed the most for that."""
+    own = [end for end in told if end.code != "SIGKILL"]
+    killed = len(told) - len(own)
+    return own if own and killed > len(own) and {end.rank for end in told} >= around.job else told
 
 
 def few(ranks: Collection[int], job: Collection[int]) -> tuple[int, ...]:
@@ -71,7 +102,8 @@ def _first(told: Sequence[ProcessEnd], around: Around) -> Origins:
     alike = {_template(end, around.roles) for end in told}
     devices = [end for end in told if (role := around.roles.get(end.rank)) is not None and role.is_device]
     is_most = len(alike) == 1 and len(told) > 1 and 2 * len(told) > len(around.job)
-    if len(devices) == len(told) > 1 and not is_most:
+    links = [end for end in devices if around.roles[end.rank].is_link]
+    if len(devices) == len(told) and (len(told) > 1 or links) and not is_most:
         singled = tuple(end for end in told if end.rank in around.singled)
         return Origins(singled) if singled else Origins(tuple(told), why_not="tied_explanations")
     if len(alike) == 1:
@@ -119,6 +151,33 @@ def _earliest(stamped: Sequence[ProcessEnd], around: Around) -> list[ProcessEnd]
         for end in listed
         if any(one in listed and (end.time_ns or 0) - (one.time_ns or 0) < _ALIKE_NS for one in first)
     ]
+
+
+def _left_a_wait(first: Sequence[ProcessEnd], ends: Mapping[int, ProcessEnd], around: Around) -> set[int]:
+    """Ranks that an unknown error took out of a call that waits for others, or that hit several of them alike, where what the first
+    raised is known to be their own: that nobody else brings about, and it explains the rest. Who is known to have failed before is
+    none."""
+    own = [around.roles.get(end.rank) for end in first]
+    if any(role is None or role.by_form or role.is_device for role in own):
+        return set()
+    unclear = {rank: around.roles[rank] for rank, end in ends.items() if end.how == "unclear"}
+    alike = Counter(role.template for role in unclear.values())
+    return {
+        rank
+        for rank, role in unclear.items()
+        if (role.is_wait or alike[role.template] > 1) and not any(_precedes(ends[rank], one, around) for one in first)
+    }
+
+
+def _is_after_the_stop(end: ProcessEnd, around: Around) -> bool:
+    """Does its own stamp say that it failed when a scheduler was ending the processes? Of a stop whole seconds are told."""
+    if around.stop is None or end.time_ns is None or end.by == "launcher":
+        return False
+    at, host, basis = around.stop
+    order = around.clocks.precedes(
+        at + SECOND_NS, host, end.time_ns, around.hosts.get(end.rank), basis_a=basis, basis_b=end.time_basis
+    )
+    return order is True
 
 
 def _precedes(one: ProcessEnd, other: ProcessEnd, around: Around) -> bool:

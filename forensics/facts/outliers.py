@@ -214,10 +214,14 @@ def _densest(votes: Sequence[bool]) -> tuple[int, int]:
 
 
 def _has_beat(votes: Sequence[bool]) -> bool:
-    """At one distance from each other: what a program does every so many steps."""
+    """At one distance from each other, from the first steps to the last: what a program does every so many steps. What begins or leaves
+    off in between is none of its habits."""
     at = [number for number, vote in enumerate(votes) if vote]
     gaps = {later - earlier for earlier, later in pairwise(at)}
-    return len(at) > 2 and len(gaps) == 1 and gaps != {1}
+    if len(at) < 3 or len(gaps) != 1 or gaps == {1}:
+        return False
+    (gap,) = gaps
+    return at[0] <= gap and len(votes) - at[-1] <= gap
 
 
 def _outlier(rows: pl.DataFrame, own: pl.DataFrame) -> Outlier:

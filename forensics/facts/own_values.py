@@ -12,9 +12,10 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 
-_STEPS = 5  # with a finite loss of most ranks
+_STEPS = 5  # with a finite loss of most ranks, for ranks to share it
+_DIFFER = 4  # such steps, for each to have its own: mates would print the same in every one
 _BY_CHANCE = 1 / 3  # of its steps may a rank print another's loss: four digits are few
 _OUTLIER = 1e6  # times the loss of the others, or 1 where that is less
 _ONES = ("tensor_model_parallel_size", "pipeline_model_parallel_size")
@@ -57,7 +58,7 @@ def own_loss(
     told = tables["steps"].filter(
         train & pl.col("rank").is_in(sorted(job)) & pl.col("step").is_not_null() & pl.col("loss").is_not_null()
     )
-    told = told.sort("file", "line").unique(["rank", "step"], keep="first", maintain_order=True)
+    told = _comparable(told)
     size = pl.when(pl.col("loss").is_finite()).then(pl.col("loss").abs())
     usual = pl.max_horizontal(size.median().over("step"), pl.lit(1.0))
     told = told.with_columns(
@@ -104,13 +105,26 @@ def _own(steps: pl.DataFrame, world: int) -> pl.DataFrame:
         & pl.col("rank").is_between(0, world - 1)
         & pl.col("loss").is_finite()
         & pl.col("step").is_not_null()
-    ).unique(["rank", "step"], keep="first", maintain_order=True)
+    )
+    own = _comparable(own)
     return own.filter(2 * pl.len().over("step") > world).sort("step")
+
+
+def _comparable(steps: pl.DataFrame) -> pl.DataFrame:
+    """One loss of each rank and step: of several, what stands where most ranks tell theirs (files of one shape of name). A console of
+    rank 0 beside files of all prints the mean of all."""
+    shape = pl.col("file").cast(pl.String).str.replace_all(r"\d+", "#")
+    alike = pl.col("rank").n_unique().over("_shape")
+    listed = steps.with_columns(shape.alias("_shape")).with_columns(alike.alias("_alike"))
+    listed = listed.sort("_alike", "file", "line", descending=[True, False, False])
+    return (
+        listed.unique(["rank", "step"], keep="first", maintain_order=True).drop("_shape", "_alike").sort("file", "line")
+    )
 
 
 def _losses_differ(steps: pl.DataFrame, world: int) -> bool:
     """Of more than half of the ranks: two of these would be mates, or print nothing, if there were any other layout."""
     most = _own(steps, world).with_columns((pl.len().over("step", "loss") > 1).alias("shared"))
     ranks = most.group_by("rank").agg(pl.len().alias("steps"), pl.col("shared").mean())
-    ranks = ranks.filter(pl.col("steps") >= _STEPS)
+    ranks = ranks.filter(pl.col("steps") >= _DIFFER)
     return 2 * ranks.height > world and bool((ranks["shared"] <= _BY_CHANCE).all())

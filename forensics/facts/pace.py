@@ -21,7 +21,7 @@ from forensics.facts.spent import Spent
 from forensics.model.expected import Expected
 from forensics.model.said import Form, Said
 from forensics.words import facts as words
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 
 _OPS = 12  # of a product of matrices: multiply and add, forward and twice backward, in two of a layer's products each
 _RECOMPUTED = 4 / 3  # the forward pass is done twice

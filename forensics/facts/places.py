@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from forensics.assemble.identity import short_host
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 
 # What kernels, schedulers and tools print of hosts, whoever runs there.
 OF_HOSTS = (
@@ -13,11 +13,16 @@ OF_HOSTS = (
     "port_error", "storage_error", "segfault", "other", "scheduler", "node_check", "membership",
 )  # fmt: skip
 
+_OF_PROCESSES = (
+    "node name",
+    "process of no rank",
+)  # statements of `ranks` that tell no rank, and where a process of the job runs
+
 
 def job_hosts(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) -> frozenset[str]:
     """Hosts that processes of the job spoke from, or say that they run on, first labels."""
     hosts = set(identity["host"].drop_nulls().to_list()) if identity.height else set()
-    nodes = tables["ranks"].filter(pl.col("how") == "node name")["host"].drop_nulls().unique()
+    nodes = tables["ranks"].filter(pl.col("how").is_in(_OF_PROCESSES))["host"].drop_nulls().unique()
     hosts |= {short_host(host) for host in nodes.to_list()}
     for name in ("stacks", "operations", "events"):
         frame = tables[name]

@@ -18,7 +18,7 @@ from forensics.facts.told_positions import beside_timeouts, timed_out, told
 from forensics.model.names import POSITION_SOURCES, POSITION_STATES
 from forensics.model.said import Said
 from forensics.words import facts as words
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 
 SCHEMA: Mapping[str, pl.DataType] = {
     "rank": pl.Int32(),  # global; null: not told which, `count` members of the group

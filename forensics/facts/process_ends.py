@@ -23,7 +23,7 @@ from forensics.model.names import Cause
 from forensics.model.ref import Ref
 from forensics.model.signals import signal_of
 from forensics.model.told import has_kind
-from parsers.order import sort_if_needed
+from parsers.schema.order import sort_if_needed
 
 How = Literal[
     "died", "gave_up", "lost", "unclear", "quoted", "stopped", "ended", "bad_loss", "failed", "followed"
@@ -77,6 +77,11 @@ class ProcessEnd(msgspec.Struct, frozen=True):
     by: Literal["launcher", "process"]
     was_stopped: bool = False
 
+    @property
+    def waited(self) -> bool:
+        """Did it wait for others when it ended, by its own word or because others had given up before?"""
+        return self.how in ("gave_up", "followed", "lost")
+
 
 def is_stop(code: str | None) -> bool:
     """Does an exit code say that a launcher or a person stopped the process?"""
@@ -113,7 +118,7 @@ def own_cause(kind: str, text: str) -> Cause:
     return OWN_CAUSES[kind]
 
 
-def _in_thread(row: Mapping[str, Any]) -> bool:
+def in_thread(row: Mapping[str, Any]) -> bool:
     """Was it raised in another thread than the main one? Python ends no process for it."""
     return row["kind"] == "exception" and '"thread"' in (row["detail"] or "")
 
@@ -167,12 +172,25 @@ def without_echoes(events: pl.DataFrame, wanted: pl.Expr | None = None) -> pl.Da
     return wide[kept.sort("file", "line", "record", "_more", maintain_order=True)["_at"]]
 
 
-def process_ends(events: pl.DataFrame) -> dict[int, tuple[ProcessEnd, ...]]:
+def stopped_rest(events: pl.DataFrame, job: frozenset[int]) -> frozenset[int]:
+    """Ranks that a launcher stopped though no line joins them to a pid: it stops processes by pid, and tells of as many as the job
+    has ranks, with those that it saw fail and whose ranks it knows; the rest were stopped."""
+    signalled = events.filter((pl.col("kind") == "closing_signal") & pl.col("pid").is_not_null())
+    if signalled["rank"].is_null().sum() == 0:
+        return frozenset()
+    is_failed = pl.col("kind").is_in(_EXITS) & pl.col("pid").is_not_null() & (pl.col("rank_space") == "global")
+    failed = events.filter(is_failed & pl.col("file").is_in(signalled["file"].unique().implode()))
+    pids = {*signalled.select("file", "pid").iter_rows(), *failed.select("file", "pid").iter_rows()}
+    ranks = frozenset(failed["rank"].drop_nulls().to_list())
+    return job - ranks if ranks and ranks < job and len(pids) == len(job) else frozenset()
+
+
+def process_ends(events: pl.DataFrame, rest: frozenset[int] = frozenset()) -> dict[int, tuple[ProcessEnd, ...]]:
     """Events of one attempt, ranks global, without recovered errors → rank → every statement about how its process ended:
     launchers' exits first, then what its own lines say, then that it ended well. Ranks of which nothing is said are left
-    out."""
+    out. `rest`: ranks that a launcher stopped by their pids alone (`stopped_rest`)."""
     closing = events.filter(pl.col("kind") == "closing_signal")
-    stopped = set(closing["rank"].drop_nulls().to_list())
+    stopped = {*closing["rank"].drop_nulls().to_list(), *rest}
     is_own = pl.col("rank").is_not_null() & (pl.col("rank_space") == "global")
     own = events.select(*_OF_LINES, "rank_space").filter(is_own)
     vanishings = own.filter(pl.col("kind").is_in(_EXITS) & pl.col("code").is_in(_VANISHED))
@@ -249,7 +267,7 @@ def _is_before(wait: Mapping[str, Any], raised: Mapping[str, Any], any_order: bo
 def _from_lines(rank: int, listed: Sequence[Mapping[str, Any]]) -> ProcessEnd | None:
     """What one rank's own lines say: NaN stop, then its own error, then a wait that ended; None if nothing."""
     own = [
-        row for row in listed if row["kind"] in OWN_CAUSES and not is_consequence(row["detail"]) and not _in_thread(row)
+        row for row in listed if row["kind"] in OWN_CAUSES and not is_consequence(row["detail"]) and not in_thread(row)
     ]
     waits = [row for row in listed if row["kind"] in _VICTIM_KINDS or is_consequence(row["detail"])]
 

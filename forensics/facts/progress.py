@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 
 
 def newest(numbers: pl.Series) -> int | None:

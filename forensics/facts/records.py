@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from forensics.facts.recovered_errors import unrecovered
-from parsers.literals import slim
-from parsers.patterns import regex
-from parsers.tables import TableName, spelled, stack_frames
+from parsers.schema.literals import slim
+from parsers.schema.tables import TableName, spelled, stack_frames
+from parsers.text.patterns import regex
 
 # gloo records no send and recv: a gloo rank with nothing open may still wait in one.
 UNRECORDED_P2P = ("gloo",)

@@ -5,12 +5,13 @@ They stay what they are: a column `recovered` marks them, and no end of a proces
 An error ended a process only if nothing of it comes later. It did not where the same printer (file and rank) afterwards
 - says that the job ended well; or
 - completes a step, by a later time stamp of the same kind, also in another file of that rank; or
-- completes a step and then fails in another way. Later lines alone prove nothing: a program that writes into a file
+- completes a step and then fails in another way; or
+- shows otherwise that a program had caught it (caught_errors.py). Later lines alone prove nothing: a program that writes into a file
   prints its last steps when it ends, after its traceback.
 An end after which the same printer completes a further step was none of the job, and is marked alike.
 What a process prints of broken connections after its end is the leaving of the others; what it prints of the store after
 the end that rank 0 tells of is the leaving of rank 0. Once a scheduler has ended the job, for its time limit or for another
-job, or somebody its launcher, what is raised, breaks and is stopped is the leaving of all: handlers of a signal fail, workers of
+job, or somebody its launcher, or that launcher all its processes, what is raised, breaks and is stopped is the leaving of all: handlers of a signal fail, workers of
 loaders are gone, peers are lost. A wait that ran out began before.
 
 A failure of another day is none of this attempt: the launch began, or the job completed work, more than `_DAY_NS`
@@ -21,12 +22,12 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from forensics.facts.caught_errors import caught_errors
 from forensics.facts.hearsay import hearsay
 from forensics.facts.process_ends import is_stopped_launcher
-from forensics.model.taxonomy import EVENTS
 from forensics.model.told import has_kind
 from parsers.pytorch.elastic import WORKERS
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 
 # Never hardware: a device that reported an error goes on for a while. Never bad values: training goes on with NaN, but where a
 # program caught the exception that told of one.
@@ -51,7 +52,6 @@ _STOPPED = ("SIGTERM", "SIGKILL")
 _EXITS = ("exit", "first_failure")
 _KILLS = ("host_oom", "segfault")  # of a kernel: before a process began it ended another one
 _PRINTER = ["file", "rank"]
-_QUIET = ("lifecycle", "note", "symptom")
 _PLACE = ["file", "line"]
 _DAY_NS = 15 * 3600 * 1_000_000_000  # zones differ by 14 hours at most
 
@@ -61,7 +61,7 @@ def recovered_errors(tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:
     events = tables["events"].with_row_index("_event")
     steps = tables["steps"].filter((pl.col("phase") == "train").fill_null(True) & pl.col("step").is_not_null())
     errors = events.filter(pl.col("kind").is_in(_ERRORS) & pl.col("line").is_not_null())
-    found = [_caught(events, steps), _of_another_day(events, tables)]
+    found = [caught_errors(events, steps, _ERRORS), _of_another_day(events, tables)]
     if has_kind(events, "job_end"):
         ends = _ends(events, steps)
         found += [_before_an_end(errors, ends), _after_an_end(events, ends), _store_gone(events, steps)]
@@ -93,33 +93,6 @@ def unrecovered(events: pl.DataFrame) -> pl.DataFrame:
     return events.filter(~pl.col("recovered")) if has_some else events
 
 
-def _caught(events: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
-    """Exceptions that a program caught and logged: it went on with other records (parsers/pytorch/traceback.py).
-
-    Not those that were raised again without a logger, nor the only failure of a process that then ended with code 1, as
-    Python does after an exception: such a program logged what ended it."""
-    raised = events.filter(
-        (pl.col("kind") == "exception") & pl.col("rank").is_not_null() & pl.col("line").is_not_null()
-    )
-    if not raised.height:
-        return raised["_event"]
-    detail = pl.col("detail").fill_null("")
-    told = raised.with_columns(
-        detail.str.contains('"went_on"').alias("_went_on"), detail.str.contains('"introduced"').alias("_introduced")
-    )
-    life = _last_life(events, steps)
-    told = told.join(life, on=_PRINTER, how="left", nulls_equal=True)
-    logged = pl.col("_went_on") | (pl.col("_introduced") & (pl.col("_alive") > pl.col("line")).fill_null(False))
-    caught, bare = told.filter(logged), told.filter(~logged)
-    caught = caught.join(bare.select("rank", "text").unique(), on=["rank", "text"], how="anti", nulls_equal=True)
-    failed = events.filter(pl.col("kind").is_in(["exit", "first_failure"]) & (pl.col("code") == "1"))
-    others = events.filter(pl.col("kind").is_in(_ERRORS)).join(caught.select(_PLACE), on=_PLACE, how="anti")
-    alone = failed.select("rank").drop_nulls().unique().join(others.select("rank"), on="rank", how="anti")
-    caught = caught.join(alone, on="rank", how="anti")
-    derived = events.filter(pl.col("kind").is_in(_ERRORS)).join(caught.select(_PLACE).unique(), on=_PLACE, how="semi")
-    return derived["_event"]
-
-
 def _of_another_day(events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:
     """Failures of more than a day, in any zone, before the launch began or the job last completed work."""
     spans = tables["files"].select("file", pl.col("time_last_ns").alias("_last"))
@@ -133,14 +106,6 @@ def _of_another_day(events: pl.DataFrame, tables: Mapping[TableName, pl.DataFram
 def _stamp() -> pl.Expr:
     """Time since 1970, in whatever zone."""
     return pl.when(pl.col("time_basis").is_in(["utc", "local"])).then("time_ns")
-
-
-def _last_life(events: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
-    """file, rank, _alive: the last line of each printer that shows work and no failure."""
-    quiet = [kind for kind, row in EVENTS.items() if row.printer == "process" and set(row.roles) <= set(_QUIET)]
-    calm = pl.col("kind").is_in(quiet) & ~pl.col("severity").is_in(["error", "fatal"]).fill_null(False)
-    lines = [events.filter(calm).select(*_PRINTER, "line"), steps.select(*_PRINTER, "line")]
-    return pl.concat(lines).group_by(_PRINTER).agg(pl.col("line").max().alias("_alive"))
 
 
 def _ends(events: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
@@ -192,7 +157,8 @@ def _after_a_stop(events: pl.DataFrame) -> pl.Series:
     """What comes after the first word of a stop in the file that holds it; and, of a process that a stopped launcher then
     stopped, so that it was alive until then, what its own files tell. What is stamped before the stop is not."""
     by_clock = (pl.col("kind") == "scheduler") & pl.col("code").is_in(_BY_CLOCK)
-    told = events.filter((by_clock | is_stopped_launcher()) & pl.col("line").is_not_null()).sort("line")
+    to_all = (pl.col("kind") == "closing_signal") & pl.col("detail").str.contains('"to": "all"').fill_null(False)
+    told = events.filter((by_clock | is_stopped_launcher() | to_all) & pl.col("line").is_not_null()).sort("line")
     stops = told.group_by("file").agg(
         pl.col("line").first().alias("_stop"), pl.col("time_ns").first().alias("_time"), pl.col("time_basis").first().alias("_basis")
     )  # fmt: skip

@@ -12,7 +12,7 @@ from math import prod
 import msgspec
 import polars as pl
 
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 
 _STAGES = ("pipeline_model_parallel_size", "pipeline_parallel_size", "pipeline_parallel_degree")
 _TENSOR = ("tensor_model_parallel_size", "tensor_parallel_size", "tensor_parallel_degree")

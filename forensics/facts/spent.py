@@ -20,7 +20,7 @@ import polars as pl
 
 from forensics.facts.checkpoints import SAVED, STORED
 from forensics.model.middle import median
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 
 Phase = Literal["launch", "training", "checkpoint", "evaluation", "pause", "stalled"]
 SECOND_NS = 1_000_000_000

@@ -2,7 +2,8 @@
 
 Method: STAT (prefix tree with rank sets) and ByteRobust (singular leaf classes). The rules that turn frames into a site
 are data: forensics/data/stack_sites.csv, columns strength (strong rules first; within a strength the innermost frame
-wins), site, op (for communication), function and file (regular expressions; empty = any).
+wins), site, op (for communication), function and file (regular expressions; empty = any). Between the two strengths stands
+what parsers/knowledge knows to wait for ranks.
 """
 
 import csv
@@ -16,13 +17,11 @@ import msgspec
 import polars as pl
 
 from forensics.facts.series import in_order, series
+from forensics.model.frames import LIBRARY
 from forensics.model.told import told_by
-from parsers.patterns import regex
-from parsers.tables import FRAME, TableName
-
-_LIBRARY = regex(
-    r"site-packages|dist-packages|/lib/python3|^<|^torch/|^(threading|queue|selectors|socket|multiprocessing/|concurrent/|asyncio/|runpy|contextlib|functools)"
-)
+from parsers.knowledge import waits
+from parsers.schema.tables import FRAME, TableName
+from parsers.text.patterns import regex
 
 
 class Frame(NamedTuple):
@@ -72,12 +71,22 @@ def _told(strength: str, function: str, file: str) -> _Rule | None:
 
 def classify(frames: Sequence[Frame]) -> Site:
     """Frames, innermost first → Site. Nothing known: site "unknown"."""
-    user = next((frame for frame in frames if not _LIBRARY.search(frame.file)), None)
-    for strength in ("strong", "weak"):
-        for frame in frames:
-            if (rule := _told(strength, frame.function, frame.file)) is not None:
-                return Site(rule.site, rule.op or _call_around(rule, frames), frame, user)
+    user = next((frame for frame in frames if not LIBRARY.search(frame.file)), None)
+    frame, rule = _first("strong", frames)
+    if rule is None:  # a row of knowledge says more than the lock or the poll that every wait ends in
+        frame = next((one for one in frames if waits(one.file, one.function) == "ranks"), None)
+        if frame is not None:
+            return Site("communication", None, frame, user)
+        frame, rule = _first("weak", frames)
+    if rule is not None:
+        return Site(rule.site, rule.op or _call_around(rule, frames), frame, user)
     return Site("unknown", None, frames[0] if frames else None, user)
+
+
+def _first(strength: str, frames: Sequence[Frame]) -> tuple[Frame | None, _Rule | None]:
+    """The innermost frame that fulfils a rule of this strength, and that rule."""
+    told = ((frame, _told(strength, frame.function, frame.file)) for frame in frames)
+    return next(((frame, rule) for frame, rule in told if rule is not None), (None, None))
 
 
 def _call_around(rule: _Rule, frames: Sequence[Frame]) -> str | None:
@@ -90,10 +99,11 @@ def _call_around(rule: _Rule, frames: Sequence[Frame]) -> str | None:
 
 _KEY = ["rank", "host", "pid"]
 _SAMPLERS = ("proc status", "ps", "top")
-_HELD = ("storage_io", "lock")  # where a process sleeps in the kernel for no peer and no device
+# What the kernel says of a process whose own frames tell nothing; who yields in a loop waits.
+_HELD = ("storage_io", "lock", "communication")
 _MAIN = {
     "rank": pl.Int64(), "host": pl.String(), "pid": pl.Int64(), "frames": pl.List(FRAME), "site": pl.String(),
-    "op": pl.String(), "moving": pl.Boolean(), "count": pl.Int64(), "source": pl.String(), "file": pl.String(),
+    "op": pl.String(), "moving": pl.Boolean(), "count": pl.Int64(), "peer": pl.Int64(), "source": pl.String(), "file": pl.String(),
     "line": pl.Int64(), "record": pl.Int64(),
 }  # fmt: skip
 

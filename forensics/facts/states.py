@@ -12,7 +12,7 @@ import polars as pl
 
 from forensics.facts.records import UNRECORDED_P2P, details, entries, groups_of, one_dump_per_rank
 from forensics.model.told import told_by
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 
 SENDS = ("send", "isend")
 # No member completes one of these before every member has called it. A member of an all-to-all may bring nothing.

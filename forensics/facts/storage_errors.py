@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from forensics.model.said import Said
 from forensics.words import facts as words
-from parsers.patterns import regex
+from parsers.text.patterns import regex
 
 _ERRNO = regex(r"\[Errno (?P<number>\d{1,3})\] (?P<words>[^:'\"\n]{1,80})(?:: ['\"](?P<path>[^'\"\n]{1,300})['\"])?")
 _ALONE = frozenset({errno.ESTALE, errno.EROFS, errno.EUCLEAN, errno.EREMOTEIO})

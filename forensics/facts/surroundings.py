@@ -6,8 +6,8 @@ import polars as pl
 
 from forensics.facts.pods import pods_of
 from forensics.model.commands import PODS, Launcher, Surroundings, Vendor
-from parsers.patterns import regex
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
+from parsers.text.patterns import regex
 
 _DIGITS = regex(r"[0-9]+")
 # Parsers whose lines only this launcher, or only this vendor's software, prints.

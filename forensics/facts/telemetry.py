@@ -29,8 +29,8 @@ from forensics.model.ref import Ref
 from forensics.model.said import Said
 from forensics.model.told import told_by
 from forensics.words import facts as words
-from parsers.quantities import QUANTITIES
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
+from parsers.text.quantities import QUANTITIES
 
 Effect = Literal["slows", "idle", "fails", "link", "silent", "crowded", "shows"]
 

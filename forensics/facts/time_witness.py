@@ -16,7 +16,7 @@ from forensics.facts.later_steps import ZONE_NS, steps_after_records
 from forensics.facts.launched import Witness, launched_since
 from forensics.model.ref import Ref
 from forensics.words import facts as words
-from parsers.tables import TableName, spelled
+from parsers.schema.tables import TableName, spelled
 
 GAVE_UP = (
     "collective_timeout", "store_timeout", "barrier_missing", "desync", "dump_signal", "missing_members", "heartbeat_lost",

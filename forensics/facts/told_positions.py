@@ -8,7 +8,7 @@ import polars as pl
 from forensics.facts.event_rows import Row, detail, is_whole_barrier, of_kinds, own_rank, rows
 from forensics.facts.memberships import Memberships, is_default, label
 from forensics.model.texts import UNNAMED_GROUP
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 
 _MS_NS = 1_000_000
 _CLOCKS = ("utc", "local", "boot")

@@ -8,6 +8,8 @@ import polars as pl
 from forensics.assemble.identity import hosts_of_ranks
 from forensics.facts.event_rows import rows
 
+OF_THE_JOB = "stood_still"  # what somebody says of the job, not of the process that prints it
+
 
 def waited_ranks(events: pl.DataFrame) -> frozenset[int]:
     """Ranks whose own watchdog gave up on others."""
@@ -31,5 +33,6 @@ def is_silence_elsewhere(
 
 def stuck_watchdogs(events: pl.DataFrame) -> list[dict[str, Any]]:
     """What monitors say of the watchdog of their own process: it made no progress, and the process will be aborted."""
-    said = rows(events.filter(pl.col("severity").is_in(["error", "fatal"])), "heartbeat_lost")
+    of_watchdogs = ~pl.col("code").eq_missing(pl.lit(OF_THE_JOB))
+    said = rows(events.filter(pl.col("severity").is_in(["error", "fatal"]) & of_watchdogs), "heartbeat_lost")
     return [row for row in said if row["rank"] is not None and not row["names_ranks"]]

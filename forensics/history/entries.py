@@ -1,6 +1,7 @@
 """Reports → what the history keeps of them."""
 
 from hashlib import sha256
+from pathlib import Path
 
 import msgspec
 
@@ -25,6 +26,11 @@ def report_from(document: bytes) -> Report:
         return msgspec.json.decode(document, type=Report, strict=False)
     except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
         raise NotAReport("not an incident.json") from error
+
+
+def load(file: str | Path) -> Report:
+    """The report that an incident.json holds; it has no tables. Raises NotAReport, or OSError where it cannot be read."""
+    return report_from(Path(file).read_bytes())
 
 
 def entries_of(report: Report) -> list[PastIncident]:

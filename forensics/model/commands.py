@@ -3,14 +3,16 @@
 Each function returns null where a name could be read as more than one host, or by a shell: `ALL`, in any case, is every
 node of a cluster; brackets and commas are lists (Slurm, scontrol(1), NodeName). A tool is named only where the bundle shows
 that it is there: a scheduler by its own lines, a pod by Kubernetes' own word that it is one, a link by its sort.
+What the steps of a runbook (runbook.py) are done with stands in COMMANDS, by name.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from parsers.patterns import regex
+from forensics.model.names import EvidenceKind
+from parsers.text.patterns import regex
 
 _NAME = regex(r"(?!all\Z)[A-Za-z0-9][A-Za-z0-9._-]*", re.IGNORECASE)
 
@@ -31,7 +33,24 @@ _LINKS: Mapping[LinkSort, str] = {
     "infiniband": "ibstat", "ethernet": "ip -s link", "efa": "fi_info -p efa", "nvlink": "nvidia-smi nvlink -s",
     "mtlink": "mthreads-gmi -q", "metaxlink": "mx-smi mxlk --show-state",
 }  # fmt: skip
+_CLOCKS: Mapping[Vendor, str] = {
+    "nvidia": "nvidia-smi -q -d CLOCK,TEMPERATURE,POWER,PERFORMANCE", "moore_threads": "mthreads-gmi -q", "metax": "mx-smi",
+    "amd": "amd-smi metric", "huawei": "npu-smi info",
+}  # fmt: skip
+_OF_ONE: Mapping[Vendor, str] = {
+    "nvidia": " -i {}", "moore_threads": " -i {}", "metax": " -i {}", "amd": " -g {}", "huawei": " -t common -i {}",
+}  # fmt: skip
+_USERS: Mapping[Vendor, str] = {
+    "nvidia": "nvidia-smi --query-compute-apps=gpu_bus_id,pid,process_name,used_memory --format=csv",
+    "moore_threads": "mthreads-gmi", "metax": "mx-smi --show-process", "amd": "amd-smi process", "huawei": "npu-smi info",
+}  # fmt: skip
+_VENDOR_OF_SETUP: Mapping[Vendor, str] = {"huawei": "ascend"}  # as its table calls it
+_FILE = regex(r"(?!-)(?:[\w@.+-]*/)+[\w@.+-]+", re.ASCII)
+_PATH = regex(r"(?:/[\w@.+-]+)+/?", re.ASCII)
+_PCI = regex(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}(?:\.[0-7])?", re.IGNORECASE)
+_BEFORE, _AFTER = 10, 5  # lines of a source file that are shown
 _NO_PODS: Mapping[str, str | None] = MappingProxyType({})
+_CONTAINER = regex(r"[0-9a-f]{12}")  # how Docker names a host within: nobody reaches it by that
 _HERE = regex(r"localhost|127(?:\.\d{1,3}){3}|::1", re.IGNORECASE)  # whoever prints it: no name that leads anywhere
 
 
@@ -111,19 +130,103 @@ def ports(host: str | None, around: Surroundings = NOWHERE) -> str | None:
     return None if around.link is None else _on_host(host, _LINKS[around.link], around)
 
 
+class Target(NamedTuple):
+    """What a command is built from; null or empty where the bundle does not show it. `asks`: kinds of evidence for the next run."""
+
+    host: str | None = None
+    pids: tuple[int, ...] = ()
+    gpu: int | None = None
+    pci: str | None = None
+    file: str | None = None
+    line: int | None = None
+    checkpoint: str | None = None
+    asks: tuple[EvidenceKind, ...] = ()
+    around: Surroundings = NOWHERE
+
+
+def _source(at: Target) -> str | None:
+    """The lines around the one in question; a bare name is in no folder that anybody knows."""
+    if at.line is None or _FILE.fullmatch(at.file or "") is None:
+        return None
+    return f"sed -n '{max(1, at.line - _BEFORE)},{at.line + _AFTER}p' {at.file}"
+
+
+def _loaders(at: Target) -> str | None:
+    """The stacks of a process and of those that it started."""
+    in_pods = at.around.launcher in PODS
+    if not at.pids or (in_pods and at.around.pod(at.host) is None):
+        return None
+    return _on(at.host, f"py-spy dump --subprocesses --pid {at.pids[0]}", at.around)
+
+
+def _of_vendor(at: Target, tools: Mapping[Vendor, str], one: Mapping[Vendor, str] | None = None) -> str | None:
+    if at.around.vendor is None:
+        return None
+    of_one = "" if one is None or at.gpu is None else one[at.around.vendor].format(at.gpu)
+    return _on_host(at.host, tools[at.around.vendor] + of_one, at.around)
+
+
+def _memory_errors(at: Target) -> str | None:
+    """The counters of memory errors of an NVIDIA device, and whether it waits for a reset; of others their state."""
+    if at.around.vendor != "nvidia":
+        return device(at.host, at.gpu, at.around)
+    of_one = "" if at.gpu is None else f" -i {at.gpu}"
+    return _on_host(at.host, f"nvidia-smi -q -d ECC,ROW_REMAPPER,PAGE_RETIREMENT{of_one}", at.around)
+
+
+def _pci_state(at: Target) -> str | None:
+    """What the bus sees of a device that its own tool may not see."""
+    if _PCI.fullmatch(at.pci or ""):
+        return _on_host(at.host, f"lspci -vv -s {at.pci}", at.around)
+    return _on_host(at.host, "lspci -d 10de:", at.around) if at.around.vendor == "nvidia" else None
+
+
+def _accounting(at: Target) -> str | None:
+    job = at.around.job
+    fields = "JobID,State,ExitCode,DerivedExitCode,NodeList%40,MaxRSS,ReqMem,Elapsed,Timelimit,End"
+    return f"sacct -j {job} --format={fields}" if at.around.launcher == "slurm" and is_plain(job) else None
+
+
+def _of_pod(at: Target, command: str) -> str | None:
+    pod = at.around.pod(at.host) if at.around.launcher in PODS else None
+    return f"kubectl {command.format(pod)}" if is_plain(pod) else None
+
+
+def _core(at: Target) -> str | None:
+    """What systemd kept of the process."""
+    return _on_host(at.host, f"coredumpctl info {at.pids[0]}", at.around) if len(at.pids) == 1 else None
+
+
+def _diagnosis(at: Target) -> str | None:
+    known = at.around.vendor == "nvidia" and at.gpu is not None
+    return _on_host(at.host, f"dcgmi diag -r 3 -i {at.gpu}", at.around) if known else None
+
+
+def _reset(at: Target) -> str | None:
+    known = at.around.vendor == "nvidia" and at.gpu is not None
+    return _on_host(at.host, f"nvidia-smi --gpu-reset -i {at.gpu}", at.around) if known else None
+
+
+def _next_run(at: Target) -> str | None:
+    vendor = at.around.vendor
+    told = "" if vendor in (None, "nvidia") else f" --vendor {_VENDOR_OF_SETUP.get(vendor, vendor)}"
+    return f"forensics setup {' '.join(at.asks)}{told}" if at.asks else None
+
+
 def recorder() -> str:
     """Settings that make the next run leave Flight Recorder dumps; the older name is that of PyTorch before 2.9."""
     return "export TORCH_FR_BUFFER_SIZE=20000 TORCH_NCCL_TRACE_BUFFER_SIZE=20000 TORCH_NCCL_DUMP_ON_TIMEOUT=1"
 
 
 def _on_host(host: str | None, command: str, around: Surroundings) -> str | None:
-    """On the host itself: the job may have ended, and a node is reached by its own name."""
-    around = around._replace(job=None)
+    """On the host itself, by its own name: the job may have ended, and a step of Slurm would wait for a node that is drained, down
+    or held by the job."""
+    around = around._replace(job=None, launcher=None if around.launcher == "slurm" else around.launcher)
     return _on(host, command, around if host in around.pods else around._replace(pods=_NO_PODS))
 
 
 def _on(host: str | None, command: str, around: Surroundings) -> str | None:
-    if not is_plain(host) or host is None:
+    if not is_plain(host) or host is None or _CONTAINER.fullmatch(host):
         return None
     if around.launcher in PODS and is_plain(pod := around.pod(host)):
         return f"kubectl exec {pod} -- {command}"
@@ -134,3 +237,40 @@ def _on(host: str | None, command: str, around: Surroundings) -> str | None:
         return f"srun {job}-w {host} {command}"
     quoted = '"' + command.replace("$", "\\$") + '"' if "'" in command else command
     return f"ssh {host} {quoted}"
+
+
+CommandName = Literal[
+    "source", "loaders", "kernel_log", "device", "memory_errors", "clocks", "pci_state", "fabric_manager", "users_of_memory",
+    "links", "space", "accounting", "pod", "previous_log", "core", "addresses", "load", "locks", "fingerprints", "recorder",
+    "checkpoint", "diagnosis", "reset", "next_run", "uptime",
+]  # fmt: skip
+
+COMMANDS: Mapping[CommandName, Callable[[Target], str | None]] = {
+    "source": _source,
+    "loaders": _loaders,
+    "kernel_log": lambda at: kernel_log(at.host, at.around),
+    "device": lambda at: device(at.host, at.gpu, at.around),
+    "memory_errors": _memory_errors,
+    "clocks": lambda at: _of_vendor(at, _CLOCKS, _OF_ONE),
+    "pci_state": _pci_state,
+    "fabric_manager": lambda at: _on_host(at.host, "systemctl status nvidia-fabricmanager", at.around),
+    "users_of_memory": lambda at: (
+        _of_vendor(at, _USERS) or _on_host(at.host, "ps -eo pid,user,etime,rss,args --sort=-rss", at.around)
+    ),
+    "uptime": lambda at: _on_host(at.host, "uptime -s", at.around),
+    "links": lambda at: ports(at.host, at.around),
+    "space": lambda at: _on_host(at.host, "sh -c 'timeout 20 df -h; timeout 20 df -i'", at.around),
+    "accounting": _accounting,
+    "pod": lambda at: _of_pod(at, "describe pod {}"),
+    "previous_log": lambda at: _of_pod(at, "logs {} --previous"),
+    "core": _core,
+    "addresses": lambda at: _on_host(at.host, "ip -br addr", at.around),
+    "load": lambda at: _on_host(at.host, "sh -c 'top -b -n 1 | head -n 30; iostat -x 1 3'", at.around),
+    "locks": lambda at: _on_host(at.host, "lslocks --notruncate", at.around),
+    "fingerprints": lambda _: "export TORCH_DISTRIBUTED_DEBUG=DETAIL TORCH_SHOW_CPP_STACKTRACES=1",
+    "recorder": lambda _: recorder(),
+    "checkpoint": lambda at: f"ls -la {at.checkpoint}" if _PATH.fullmatch(at.checkpoint or "") else None,
+    "diagnosis": _diagnosis,
+    "reset": _reset,
+    "next_run": _next_run,
+}

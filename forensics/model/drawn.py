@@ -137,6 +137,33 @@ class Track(msgspec.Struct, frozen=True, kw_only=True):
     stopped_utc: str | None  # of who is named or suspected: the last step or completed operation
 
 
+class StepSpan(msgspec.Struct, frozen=True, kw_only=True):
+    """An operation of a rank within a step, in milliseconds from the step's beginning."""
+
+    start_ms: float
+    end_ms: float
+    kind: str
+    sort: Literal["work", "host", "wait"]
+
+
+class StepTrack(msgspec.Struct, frozen=True, kw_only=True):
+    """What one rank did in the step."""
+
+    rank: int
+    stage: int | None
+    is_culprit: bool
+    spans: list[StepSpan]
+
+
+class OneStep(msgspec.Struct, frozen=True, kw_only=True):
+    """A step of middle length, operation by operation."""
+
+    step: int
+    ms: float
+    tracks: list[StepTrack]  # by stage and rank
+    ranks: int  # whose operations are known, drawn or not
+
+
 class Votes(msgspec.Struct, frozen=True, kw_only=True):
     """A rank that stands out from its peers in one phase of the steps."""
 
@@ -189,6 +216,7 @@ class Views(msgspec.Struct, frozen=True, kw_only=True):
     mesh: list[MeshAxis] = []  # the fastest first; empty where numbering and groups do not tell
     tracks: list[Track] = []
     votes: list[Votes] = []
+    one_step: OneStep | None = None  # where operations tell their starts
     nodes: list[GraphNode] = []
     edges: list[GraphEdge] = []
     stacks: list[StackClass] = []

@@ -4,13 +4,14 @@ Field names follow the public contract to the letter; `views` holds what the pag
 NaN and Inf are written as the strings "NaN", "Inf", "-Inf"; ranges of ranks as "0-4710,4712-10239"; times as ISO 8601 UTC.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from forensics.model.drawn import Views
+from forensics.model.errors import NoSuch
 from forensics.model.ledger import Ledger
 from forensics.model.names import (
     ActionKind,
@@ -18,6 +19,7 @@ from forensics.model.names import (
     DecisionKind,
     Direction,
     Domain,
+    EvidenceKind,
     Kind,
     Reason,
     Severity,
@@ -27,11 +29,15 @@ from forensics.model.names import (
 )
 from forensics.model.networks import Networks
 from forensics.model.ref import Ref
+from forensics.model.texts import ranges
 
 if TYPE_CHECKING:
     import polars as pl
 
     from reports.plot import Plots
+
+
+Passages = Mapping[tuple[str, int], list[tuple[int, str]]]
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
@@ -225,6 +231,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
     do: DecisionKind = "cannot_tell"
     reason: str = ""
+    unless: str = ""  # what would make it another one
     lost_gpu_hours: float | None = None
     without: list[str] = []  # hosts to leave out
 
@@ -252,11 +259,29 @@ class Lost(msgspec.Struct, frozen=True, kw_only=True):
     redo_s: float | None = None  # the time that they took
 
 
+class Counterfactual(msgspec.Struct, frozen=True, kw_only=True):
+    """What had been without the fault of those who are named, by replay of what is recorded; `text` says it."""
+
+    ranks: list[int] = []  # without whose fault
+    links: list[list[int]] = []
+    freed: int | None = None  # hang: how many of `waiters` had gone on
+    waiters: int | None = None
+    shares: dict[str, float] | None = None  # slow: culprits, batches, stages: what each would shorten the steps by
+    is_smallest: bool = False  # no fewer of them do
+    text: str = ""
+
+
 class Action(msgspec.Struct, frozen=True, kw_only=True):
     kind: ActionKind
     target: str
     command: str | None
     reason: str
+    look: str = ""  # for what, in the output of the command
+    then: str = ""  # what to do by what it shows
+    source: str = ""  # who says so
+    setup: tuple[
+        EvidenceKind, ...
+    ] = ()  # what it asks to collect: `forensics setup KIND` says how the next run leaves it
 
 
 class Incident(msgspec.Struct, frozen=True, kw_only=True):
@@ -267,6 +292,7 @@ class Incident(msgspec.Struct, frozen=True, kw_only=True):
     blast_radius: BlastRadius
     severity: Severity | None
     lost: Lost
+    counterfactual: Counterfactual | None = None
     actions: list[Action]
     symptoms: list[SymptomRow] = []
     choice: list[Candidate] = []  # the chosen one first
@@ -274,6 +300,11 @@ class Incident(msgspec.Struct, frozen=True, kw_only=True):
     has_ended: bool = False  # the run had ended when this was taken, by its own word, its launcher's or its scheduler's
     checked: list[Checked] = []  # said where the verdict is healthy or unknown
     views: Views = Views()
+
+    def __repr__(self) -> str:
+        named = ranges(self.verdict.ranks or self.verdict.cycle)
+        who = f", ranks {named}" if named else ""
+        return f"<Incident of attempt {self.attempt}: {self.verdict.kind}, {self.verdict.cause}, {self.verdict.status}{who}>"
 
 
 class FindingRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -330,7 +361,8 @@ class RankOf(msgspec.Struct, frozen=True):
         level: str | None = None,
         last: int | None = None,
     ) -> "pl.DataFrame":
-        """What every source says of this rank, in order of time: time_utc, source, what, file, line and more.
+        """What every source says of this rank, in order of time: time and its basis, source, what, file, line and more.
+        `time` has no zone: "utc" or "local", as its host printed it, says `basis`.
 
         `since`, `until`: "10:05" of any day, or "2026-11-20T10:05" (UTC). `source`: "nccl", "stack", … `level`: at least
         "info", "warning", "error" or "fatal". `last`: so many rows."""
@@ -338,6 +370,9 @@ class RankOf(msgspec.Struct, frozen=True):
         if ask is None:
             raise ValueError("this report holds no evidence: make it with forensics.analyze(bundle)")
         return ask(rank=self.rank, since=since, until=until, source=source, level=level, last=last)  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        return f"<rank {self.rank} of {self.report!r}>"
 
     def explain(self) -> str:
         """Why this rank is at fault, or why not."""
@@ -374,8 +409,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def tables(self) -> "Mapping[str, pl.DataFrame]":
-        """The evidence by table: events, operations, stacks, steps, tensors and more; `time` is UTC where a zone was known.
-        Empty for a report that was read from a file."""
+        """The evidence by table: events, operations, stacks, steps, tensors and more; what zone a `time` is of says `time_basis`
+        beside it. Empty for a report that was read from a file."""
         tables: Mapping[str, pl.DataFrame] = self.__dict__.get("_tables", {})
         return tables
 
@@ -388,18 +423,32 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             raise ValueError("a report that was read from a file has no graph: analyze the bundle")
         return make()
 
+    def passages(self, places: Iterable[tuple[str, int]], context: int = 3) -> Passages:
+        """(file, line) → (number, text) of that line of the bundle and of `context` lines on each side, secrets masked; without
+        what cannot be read again. Empty for a report that was read from a file, or redacted."""
+        read: Callable[..., Passages] | None = self.__dict__.get("_passages")
+        return read(places, context) if read is not None else {}
+
     def rank(self, rank: int) -> RankOf:
-        """One rank: its timeline, its place, and why it is, or is not, at fault."""
+        """One rank: its timeline, its place, and why it is, or is not, at fault. Raises NoSuch, a ValueError."""
+        self.known(rank)
         return RankOf(self, rank)
 
+    def known(self, rank: int) -> None:
+        """Raises NoSuch where the bundle knows no such rank."""
+        from reports.layout import spans
+
+        named = {own for one in self.incidents for own in (*one.verdict.ranks, *one.verdict.suspects.ranks)}
+        seen = [*self.coverage.ranks_seen, *self.coverage.ranks_missing]
+        if rank not in named and not any(first <= rank <= last for first, last in spans(",".join(seen))):
+            raise NoSuch(f"rank {rank} is not in this bundle; it has {_ranks_of(self)}")
+
     def explain(self, what: int | str) -> str:
-        """Why a rank is at fault, or why not; or the meaning of a word of the verdict ("rank_absent", "supported")."""
+        """Why a rank is at fault, or why not; or the meaning of a word of the verdict ("rank_absent", "supported"). Raises
+        NoSuch."""
         from reports import explanations
 
-        text = explanations.of_rank(self, what) if isinstance(what, int) else explanations.of_word(what)
-        if text is None:
-            raise ValueError(f"no such word: {what}; known are {', '.join(explanations.WORDS)}")
-        return text
+        return explanations.of_rank(self, what) if isinstance(what, int) else explanations.of_word(what)
 
     @property
     def plot(self) -> "Plots":
@@ -428,10 +477,22 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             raise ValueError(f"{file}: the name must end in .html, .json or .md")
         outputs.write(str(file), make())
 
+    def __repr__(self) -> str:
+        from reports import notebook
+
+        return notebook.line(self)
+
     def _repr_html_(self) -> str:
         from reports import notebook
 
         return notebook.repr_html(self)
+
+
+def _ranks_of(report: Report) -> str:
+    from reports.layout import ranks_phrase
+
+    seen = report.coverage.ranks_seen
+    return str(ranks_phrase(",".join(seen))) if seen else "ranks of no number"
 
 
 def schema() -> dict[str, Any]:

@@ -95,6 +95,22 @@ Severity = Literal["minor", "severe", "fatal"]
 Direction = Literal["for", "against", "unseen"]
 SymptomKind = Literal["waiting", "ended", "bad_value", "slow", "never_started"]
 DecisionKind = Literal["restart", "stop", "evict", "keep_running", "change_first", "wait", "cannot_tell"]
+# What an incident is decided by; forensics/setup/settings.toml says what each of them is, and how it is got.
+EvidenceKind = Literal[
+    "dump",
+    "stack",
+    "log",
+    "comm",
+    "ras",
+    "kernel",
+    "device",
+    "port",
+    "launcher",
+    "core",
+    "tensors",
+    "times",
+    "settings",
+]
 RankState = Literal["ok", "waiting", "culprit", "suspect", "dead", "ended", "no_data"]
 # What a source says of a rank and a call of its group (facts/positions.py).
 POSITION_STATES = ("unknown", "absent", "entered", "enqueued", "started", "completed", "timed_out")

@@ -10,6 +10,8 @@ from typing import Literal, Self
 
 import msgspec
 
+from forensics.model.names import EvidenceKind
+
 Mark = Literal["", ", ", "; ", ". ", ": ", " and ", " and no ", " or ", ", or ", "/", " "]
 _MARKS: dict[Mark, str] = {
     "": "", ", ": "、", "; ": "；", ". ": "。", ": ": "：", " and ": "和", " and no ": "、", " or ": " 或 ", ", or ": "，或 ", "/": "/", " ": " ",
@@ -17,29 +19,32 @@ _MARKS: dict[Mark, str] = {
 
 
 class Said(str):
-    """The English text; `zh` is the same in Chinese. What is cut out of it or put together without this module is an
-    ordinary text again, and has no Chinese form."""
+    """The English text; `zh` is the same in Chinese, `asks` the kinds of evidence that it asks for. What is cut out of it or
+    put together without this module is an ordinary text again, and has neither."""
 
-    __slots__ = ("zh",)
+    __slots__ = ("asks", "zh")
     zh: str
+    asks: tuple[EvidenceKind, ...]
 
-    def __new__(cls, text: str, zh: str) -> Self:
+    def __new__(cls, text: str, zh: str, *asks: EvidenceKind) -> Self:
         said = super().__new__(cls, text)
         said.zh = zh
+        said.asks = asks
         return said
 
-    def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
-        return type(self), (str(self), self.zh)
+    def __reduce__(self) -> tuple[type[Self], tuple[str, ...]]:
+        return type(self), (str(self), self.zh, *self.asks)
 
 
 UNDECIDED = Said("Undecided: ", "无法判定：")  # how a summary that names nobody begins
 
 
 class Form(msgspec.Struct, frozen=True):
-    """A sentence, or a part of one, with fields in braces: the same ones in both languages."""
+    """A sentence, or a part of one, with fields in braces: the same ones in both languages. `asks`: as in Said."""
 
     en: str
     zh: str
+    asks: tuple[EvidenceKind, ...] = ()
 
     def __call__(self, **fields: object) -> Said:
         """Filled in; a field that was said itself is said in each language."""
@@ -47,7 +52,7 @@ class Form(msgspec.Struct, frozen=True):
         pieces: list[str] = []
         for text, name, form, _ in Formatter().parse(self.zh):
             pieces += (text,) if name is None else (text, format(chinese[name], form or ""))
-        return Said(self.en.format_map(fields), _close(pieces))
+        return Said(self.en.format_map(fields), _close(pieces), *self.asks)
 
 
 def _close(pieces: Iterable[str]) -> str:

@@ -7,12 +7,17 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 Step = Callable[[str], AbstractContextManager[None]]
+Counted = Callable[[int, int], object]  # of the step that runs: done, in all
 _UNIT = 1 if sys.platform == "darwin" else 1024  # bytes in a unit of ru_maxrss
 
 
 def unwatched(_: str) -> AbstractContextManager[None]:
     """A step of which nobody wants to know."""
     return nullcontext()
+
+
+def uncounted(_: int, __: int) -> None:
+    """How far it has come nobody wants to know."""
 
 
 class Steps:

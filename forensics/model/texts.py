@@ -63,6 +63,17 @@ def iso(time_ns: int | None) -> str | None:
     return datetime.fromtimestamp(time_ns / 1e9, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
+def cut_middle(text: str, most: int) -> str:
+    """At most so many characters: what a program printed, without its middle. It says first what is wrong and last what cures it."""
+    return text if len(text) <= most else halves(text[: most * 2 // 5], text[most * 2 // 5 + 3 - most :])
+
+
+def halves(begin: str, end: str) -> str:
+    """What was cut out between them shows as …; the word that a cut goes through is left out, where there are others."""
+    whole_words = begin.rpartition(" ")[0], end.partition(" ")[2]
+    return " … ".join(words.strip() or cut.strip() for words, cut in zip(whole_words, (begin, end), strict=True))
+
+
 _GROUPS = {
     UNNAMED_GROUP: Said(UNNAMED_GROUP, "未命名的进程组"),
     WORLD_COMMUNICATOR: Said(WORLD_COMMUNICATOR, "全部 rank 的通信域"),

@@ -7,7 +7,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import polars as pl
 
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 
 Tables = Mapping[TableName, pl.DataFrame]
 _Rest = ParamSpec("_Rest")

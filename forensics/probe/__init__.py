@@ -4,9 +4,11 @@
 
     probe = watch(model, "tensor_stats", optimizer=optimizer)
 
-See docs/probe.md. PyTorch is imported when `watch` is called, and only then.
+`replay` repeats a suspect step bit by bit, also on neighbours. See docs/probe.md. PyTorch is imported when they are called, and only
+then.
 """
 
+from forensics.probe.replay import replay
 from forensics.probe.watching import Probe, watch
 
-__all__ = ["Probe", "watch"]
+__all__ = ["Probe", "replay", "watch"]

@@ -7,7 +7,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,7 @@ class Options:
     collectives: bool = True
     operators: bool = False
     checksum: bool = False
+    master: Callable[[Any], Any] | None = None
     wait: bool = False
     first_step: int = 0
     rank: int | None = None
@@ -57,7 +58,7 @@ def watch(model: Any, folder: str | Path, **options: Any) -> "Probe":
     of modules must hold; without it all leaf modules are watched. `inputs`, `backward`, `params`: of each watched
     module also its inputs, its gradients, its parameters; `update`: gradients, optimizer state and parameters around
     the optimizer's step. `collectives`: communications; `operators`: every operator of a forward pass. `checksum`: of
-    each tensor's bits. `wait`: figures of other devices at once, too. `first_step`: number of the first step. `rank`:
+    each tensor's bits. `master`: a parameter → the copy that the optimizer updates, if there is one. `wait`: figures of other devices at once, too. `first_step`: number of the first step. `rank`:
     else from torch.distributed or RANK. `name`: put before the modules' names; `chunk`: number of a pipeline's virtual
     chunk. `form`: "jsonl" or "parquet".
     """
@@ -76,6 +77,8 @@ class _Thread(threading.local):
 
 class Probe:
     """An active probe; also a context manager. `close()` takes all hooks away and writes the rest."""
+
+    active: bool
 
     def __init__(self, torch: Any, model: Any, folder: Path, options: Options) -> None:
         self._torch, self._model, self._options = torch, model, options
@@ -108,6 +111,15 @@ class Probe:
     def step(self) -> None:
         """The end of a training step; an optimizer given to `watch` calls this."""
         self._end_step()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """What runs inside is written nowhere and counts as no micro-batch."""
+        active, micro, self.active = self.active, self._micro, False
+        try:
+            yield
+        finally:
+            self.active, self._micro = active, micro
 
     def close(self) -> None:
         self.active = False
@@ -362,6 +374,9 @@ class Probe:
         self._end_step()
 
     def _note_state(self, operation: Operation, leaf: str, parameter: Any) -> None:
+        of_master = self._options.master
+        if of_master is not None and (master := of_master(parameter)) is not None:
+            self.recorder.note(operation, f"optimizer_state.{leaf}.master", master)
         for key, kept in self._options.optimizer.state.get(parameter, {}).items():
             if self._torch.is_tensor(kept) and kept.dim():
                 self.recorder.note(operation, f"optimizer_state.{leaf}.{key}", kept)

@@ -22,12 +22,12 @@ import zstandard
 from msgspec.structs import replace
 
 from forensics.redact.names import Found, Renaming, find
-from parsers.archives import loss_of
-from parsers.bundle import STREAM_ERRORS, open_bundle
-from parsers.limits import Limits
-from parsers.parser import Source
-from parsers.secrets import MASK, has_text, mask, mask_paths, replaced, texts_of
-from parsers.tables import TableName
+from parsers.archive.archives import loss_of
+from parsers.archive.bundle import open_bundle
+from parsers.engine.secrets import MASK, has_text, mask, mask_paths, replaced, texts_of
+from parsers.schema.limits import Limits
+from parsers.schema.parser import STREAM_ERRORS, Source
+from parsers.schema.tables import TableName
 
 PIECE = 1 << 20  # bytes of text looked at together, whole lines
 MEMBER = 256 << 20  # bytes of a member that can be rewritten only whole

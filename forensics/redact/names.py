@@ -13,7 +13,7 @@ from ipaddress import AddressValueError, IPv6Address
 
 import msgspec
 
-from parsers.secrets import mask
+from parsers.engine.secrets import mask
 
 _ROLES = frozenset({"worker", "master", "launcher", "chief", "server", "ps", "head"})
 _HOST_WORDS = frozenset({"node", "host", "compute", "machine", "nodes", "hosts"})  # said of hosts and of nothing else

@@ -8,8 +8,8 @@ from importlib import resources
 from forensics.redact.bundles import hosts_of, names_in
 from forensics.redact.names import Found, Renaming
 from parsers import PARSERS, Evidence
-from parsers.limits import Limits
-from parsers.parser import LineParser
+from parsers.schema.limits import Limits
+from parsers.schema.parser import LineParser
 
 
 @cache

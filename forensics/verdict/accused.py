@@ -1,11 +1,11 @@
 """Hosts and devices that an incident accuses, by themselves or through their ranks."""
 
 from forensics.assemble.identity import short_host
+from forensics.model.causes import CAUSES
 from forensics.model.incident import Incident
 from forensics.model.past import Thing
 
 PROVEN = ("established", "supported")
-_PROGRAM = ("collective_mismatch", "deadlock_cycle")  # causes that lie in the program, wherever it runs
 
 
 def accused(incident: Incident) -> frozenset[Thing]:
@@ -39,7 +39,7 @@ def _named(incident: Incident) -> frozenset[Thing]:
 def _is_of_a_place(incident: Incident) -> bool:
     verdict = incident.verdict
     is_of_kind = verdict.kind in ("hang", "crash", "slow", "launch") and verdict.domain != "workload"
-    return is_of_kind and verdict.cause not in _PROGRAM
+    return is_of_kind and not (verdict.cause is not None and CAUSES[verdict.cause].in_program)
 
 
 def _of_ranks(incident: Incident, ranks: set[int]) -> set[Thing]:

@@ -5,18 +5,21 @@ A command is there where everything in it is known: host, process, GPU, and how 
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import msgspec
 
 from forensics.facts.locations import Shared, listed
 from forensics.model import commands
+from forensics.model.causes import CAUSES
 from forensics.model.commands import NOWHERE, Surroundings
 from forensics.model.finding import Finding
 from forensics.model.incident import Action, Place
 from forensics.model.names import Status
 from forensics.model.said import Said, joined
 from forensics.model.texts import head_of, ranks_text
+from forensics.verdict.runbook import Scene, followed
 from forensics.words import verdict as words
 from parsers.catalogues import is_lasting
 
@@ -24,7 +27,6 @@ _HOSTS = 3  # of which stacks are asked for, one command each
 _AT_ONCE, _LISTED = 3, 6  # hosts that fail together, and those of them that are listed
 _PROCESSES = 16  # in one command
 _NAMED_PIDS = 2  # in a sentence
-_WAITS = ("rank_absent", "kernel_stuck", "deadlock_cycle", "store_timeout", None)
 
 
 class Known(NamedTuple):
@@ -39,6 +41,9 @@ class Known(NamedTuple):
     shared: Shared | None = None  # the place that several hosts in question have in common
     seen_twice: frozenset[int] = frozenset()  # whose stacks were taken at two moments
     gone: frozenset[int] = frozenset()  # whose processes are known to have ended, of whatever
+    has_ended: bool = False  # the whole run
+    checkpoint: str | None = None  # to go on from
+    beside: frozenset[Action] = frozenset()  # actions of the finding that are not of its cause
 
 
 NOTHING = Known()
@@ -46,7 +51,11 @@ NOTHING = Known()
 
 def actions_of(finding: Finding, status: Status, known: Known = NOTHING) -> list[Action]:
     """Finding and its status → actions, in the order in which they are to be done."""
-    actions = [_with_command(action, finding, known) for action in finding.actions]
+    scene = Scene(
+        known.places, known.dead | known.gone, known.has_ended, known.checkpoint, known.around, _gpu(finding, known.places),
+        known.has_records, lambda action: _host_of(action, finding, known),
+    )  # fmt: skip
+    actions = list(finding.actions)
     drains = _drains(finding, known)
     code = (finding.first_anomaly.signature or "").removeprefix("device:")
     # A device that only a reset, reboot or repair brings back is taken out first: its own tool may not even see it.
@@ -55,11 +64,23 @@ def actions_of(finding: Finding, status: Status, known: Known = NOTHING) -> list
     has_nothing = not actions and finding.cause is not None
     if finding.collect or finding.undecided or status == "unknown" or has_nothing:
         actions += _collected(finding, known)
-    return actions
+    # A kernel log answers more than what a setting of the next run would.
+    told = [_with_setup(_kernel_first(action, finding, known)) for action in actions]
+    is_sure = status in ("established", "supported") and finding.is_named
+    done = followed(told, finding, scene, known.beside, is_sure)
+    return [_with_command(action, finding, known) for action in done]
+
+
+def _with_setup(action: Action) -> Action:
+    """The same with the kinds of evidence that its words ask for."""
+    said = (one.asks for one in (action.target, action.reason) if isinstance(one, Said))
+    asks = dict.fromkeys(chain.from_iterable(said)) if action.kind == "collect_more" else ()
+    return msgspec.structs.replace(action, setup=tuple(asks)) if asks else action
 
 
 def _checks(finding: Finding) -> list[Action]:
-    target = f"{finding.code.file}:{finding.code.line}" if finding.code and finding.code.file else None
+    at = finding.code
+    target = f"{at.file}{'' if at.line is None else f':{at.line}'}" if at is not None and at.file else None
     if finding.cause == "rank_absent" and finding.code and target:
         who = ranks_text(finding.ranks or finding.suspect_ranks) if finding.subjects else words.THE_RANK
         return [_check(target, words.STOPPED_IN(who=who, where=finding.code.function or words.THIS_LINE))]
@@ -125,13 +146,22 @@ def _with_command(action: Action, finding: Finding, known: Known) -> Action:
         command = commands.device(host, _gpu(finding, known.places), known.around)
     elif action.kind == "inspect_network":
         command = commands.ports(host, known.around)
-    elif action.kind == "collect_more" and finding.subjects & known.dead:
-        command = commands.kernel_log(host, known.around)
     return msgspec.structs.replace(action, command=command)
 
 
-def _host_of(action: Action, finding: Finding, known: Known) -> str | None:
+def _kernel_first(action: Action, finding: Finding, known: Known) -> Action:
+    """To collect what tells of a process that died: the kernel log of its host, whatever else."""
+    host = _host_of(action, finding, known) if action.kind == "collect_more" and action.command is None else None
+    if host is None or not finding.subjects & known.dead:
+        return action
+    return msgspec.structs.replace(action, command=commands.kernel_log(host, known.around))
+
+
+def _host_of(action: Action | None, finding: Finding, known: Known) -> str | None:
+    """The host that an action names, else the only one that its subjects run on; of no action, that one."""
     hosts = _hosts(finding, known.places)
+    if action is None:
+        return hosts[0] if len(hosts) == 1 else None
     if action.target in hosts:
         return str(action.target)
     others = {place.host for place in known.places} | finding.places | {*finding.suspect_hosts}
@@ -157,14 +187,18 @@ def _collected(finding: Finding, known: Known) -> list[Action]:
     """Stacks by host and process first, for they are gone when the job is; then what the detector asks for."""
     actions = _stacks(finding, known) + _kernel_logs(finding, known)
     actions += [Action(kind="collect_more", target=what, command=None, reason="") for what in finding.collect]
-    if finding.cause in _WAITS and not known.has_records and set(finding.undecided) - {"no_hang"}:
+    if _is_by_stack(finding) and not known.has_records and set(finding.undecided) - {"no_hang"}:
         command = commands.recorder()
         actions.append(Action(kind="collect_more", target=words.RECORDER_NEXT_RUN, command=command, reason=""))
     return actions
 
 
+def _is_by_stack(finding: Finding) -> bool:
+    return finding.cause is None or CAUSES[finding.cause].by_stack
+
+
 def _stacks(finding: Finding, known: Known) -> list[Action]:
-    if finding.cause not in _WAITS or finding.code is not None or finding.detector == "health":
+    if not _is_by_stack(finding) or finding.code is not None or finding.detector == "health":
         return []
     asked = finding.subjects or {place.rank for place in known.places}
     if asked and known.gone >= asked:  # no process is left to look at

@@ -15,11 +15,11 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from forensics.case import Case
+from forensics.model.causes import CAUSES
 from forensics.model.finding import Finding
 from forensics.model.incident import FirstAnomaly
-from forensics.model.names import Kind, Reason, SymptomKind
+from forensics.model.names import Kind, Reason, Severity, SymptomKind
 from forensics.model.said import joined
-from forensics.model.taxonomy import CAUSES
 from forensics.verdict.explain import Explainer
 from forensics.verdict.observers import BASES, Basis, Observers
 from forensics.verdict.refute import refuted_by
@@ -27,6 +27,7 @@ from forensics.verdict.symptoms import Symptom, counted, symptoms
 from forensics.words import verdict as words
 
 _COUNTED: Sequence[SymptomKind] = ("waiting", "ended", "bad_value", "never_started", "slow")
+_SEVERITIES: Sequence[Severity | None] = ("fatal", "severe", None, "minor")
 _NAMELESS: Sequence[Basis] = ("coincidence", "hint")
 Key = tuple[bool, int, int, int, int]
 About = Callable[[Finding], SymptomKind | None]
@@ -67,6 +68,7 @@ class Choice(msgspec.Struct, frozen=True):
 def arbitrate(case: Case, findings: Sequence[Finding], about: About) -> Choice:
     """Findings of all detectors → the candidates, weighed. `about`: the question that a finding's detector asks."""
     observers = Observers(case, findings)
+    findings = sorted(findings, key=lambda one: _precedence(one, observers))
     shown = symptoms(case, findings, observers, about)
     explainer = Explainer(case, observers)
 
@@ -115,6 +117,22 @@ def kind_of(case: Case, finding: Finding, explained: frozenset[Symptom], about: 
     if about == "bad_value" and "numerics" in possible:
         return "numerics"
     return "crash" if "crash" in possible else possible[0]
+
+
+def _precedence(finding: Finding, observers: Observers) -> tuple[object, ...]:
+    """In which order findings are put together, whatever the order in which detectors were asked: those that say more, on better grounds,
+    lead those that agree with them."""
+    place = finding.first_anomaly
+    says = (
+        finding.cause is None,
+        not finding.is_named,
+        BASES.index(observers.basis(finding)),
+        [place.module, place.op, place.tensor].count(None),
+        _SEVERITIES.index(finding.severity),
+        finding.code is None,
+        place.step is None,
+    )
+    return (*says, -len(finding.claims), finding.detector, str(finding.summary))
 
 
 # --- merge -----------------------------------------------------------------------------------------------------------
@@ -183,6 +201,10 @@ def _joined(merged: list[Merged]) -> list[Merged]:
         for other, (effect, more) in enumerate(result):
             if other in dropped or at in dropped or not _leads(cause, effect):
                 continue
+            if set(cause.ranks) != set(effect.ranks):  # it is behind some of them
+                result[at] = (_beside(cause, effect), tuple(dict.fromkeys((*more, *detectors))))
+                dropped.add(other)
+                break
             whole = replace(
                 effect,
                 detector=cause.detector, cause=cause.cause, claims=tuple(dict.fromkeys((*cause.claims, *effect.claims))),
@@ -206,7 +228,18 @@ def _signed(first: FirstAnomaly, signature: str | None) -> FirstAnomaly:
 def _leads(cause: Finding, effect: Finding) -> bool:
     if cause.cause is None or effect.cause is None or effect.cause not in CAUSES[cause.cause].leads_to:
         return False
-    return bool(cause.ranks) and bool(effect.ranks) and set(cause.ranks) == set(effect.ranks)
+    return bool(cause.ranks) and set(cause.ranks) <= set(effect.ranks)
+
+
+def _beside(cause: Finding, effect: Finding) -> Finding:
+    """What is behind some of those whom the effect names, told beside it."""
+    return replace(
+        effect,
+        claims=tuple(dict.fromkeys((*effect.claims, *cause.claims))),
+        devices=tuple(dict.fromkeys((*effect.devices, *cause.devices))),
+        actions=tuple(dict.fromkeys((*effect.actions, *cause.actions))),
+        summary=joined((effect.summary, cause.summary), " "),
+    )
 
 
 def _complementary(

@@ -16,7 +16,7 @@ from forensics.facts.unrecorded import unrecorded
 from forensics.model.finding import Claim, Finding
 from forensics.model.names import Kind
 from forensics.model.said import joined
-from forensics.model.texts import ranks_text
+from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import verdict as words
 
 _SHOWN, _PLACES = 8, 4
@@ -144,6 +144,8 @@ def _without_a_time(case: Case, kind: Kind) -> list[Claim]:
     ]
     first = {(row["rank"], row["text"]): row for row in reversed(rows)}
     return [
-        Claim(words.RAISED_AT_NO_TIME(who=ranks_text([rank]), line=(text or "")[:_LINE]), "unseen", refs([row]))
+        Claim(
+            words.RAISED_AT_NO_TIME(who=ranks_text([rank]), line=cut_middle(text or "", _LINE)), "unseen", refs([row])
+        )
         for (rank, text), row in sorted(first.items(), key=lambda one: (one[0][0], one[1]["file"], one[1]["line"]))
     ][:_SHOWN]

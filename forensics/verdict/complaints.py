@@ -1,7 +1,5 @@
 """Failure lines that no rule explains: what an `unknown` shows, the gravest first, verbatim. They never enter the choice."""
 
-from textwrap import shorten
-
 import polars as pl
 
 from forensics.assemble.identity import short_host
@@ -9,6 +7,7 @@ from forensics.case import Case
 from forensics.facts.event_rows import Row, reference
 from forensics.model.finding import Claim
 from forensics.model.taxonomy import EVENTS
+from forensics.model.texts import cut_middle
 
 _SHOWN, _WORDS = 12, 200
 _HINTS = ("stalled", "timed_out", "bad_number")
@@ -25,7 +24,7 @@ def hints(case: Case) -> list[Claim]:
 
 
 def _short(row: Row) -> str:
-    return shorten(" ".join(str(row["text"] or row["code"] or row["kind"]).split()), _WORDS, placeholder=" …")
+    return cut_middle(" ".join(str(row["text"] or row["code"] or row["kind"]).split()), _WORDS)
 
 
 def complaints(case: Case) -> list[Claim]:

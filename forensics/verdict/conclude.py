@@ -1,7 +1,6 @@
 """Choice → the incidents of an attempt: verdict, proof, what was weighed, what to do."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from textwrap import shorten
 
 import msgspec
 import polars as pl
@@ -33,12 +32,13 @@ from forensics.model.incident import (
 )
 from forensics.model.names import Kind, Reason
 from forensics.model.said import Said, clause, unlabelled
-from forensics.model.texts import UNNAMED_GROUP, head_of, ranges
+from forensics.model.texts import UNNAMED_GROUP, cut_middle, head_of, ranges
 from forensics.verdict.actions import Known, actions_of
 from forensics.verdict.arbitrate import About, Candidate, Choice, arbitrate
 from forensics.verdict.beside import beside
 from forensics.verdict.checked import checked
 from forensics.verdict.complaints import complaints, hints
+from forensics.verdict.counterfactual import counterfactual
 from forensics.verdict.gone import gone, has_ended
 from forensics.verdict.health import healthy
 from forensics.verdict.observers import Observers
@@ -67,10 +67,13 @@ def choose(case: Case, findings: Sequence[Finding], about: About) -> Conclusion:
     best = choice.best
     serious = [one for one in choice.symptoms if one.kind != "slow" or best is None or one in best.explained]
     if best is not None and (best.explained or (serious and best.kind != "unknown")):
-        chosen = [timed(case, one) for one in (best, *_further(best, choice))]
+        chosen = [timed(case, one) for one in (best, *_further(case, best, choice))]
         return Conclusion(tuple(chosen), choice)
     if (well := healthy(case)) is not None and not serious:
         return Conclusion((_bare(well, "healthy"),), replace(choice, observers=Observers(case, [well])))
+    # Where no rank is known, who killed a process tells of its end alone.
+    if best is not None and best.finding.cause == "host_oom" and not (choice.symptoms or case.seen):
+        return Conclusion((timed(case, best),), choice)
     if best is not None and not serious and best.kind == "numerics":  # a minor event is all there is
         return Conclusion((best,), choice)
     if (
@@ -115,9 +118,7 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
 def _shown(symptoms: Sequence[Symptom]) -> list[Claim]:
     """The lines behind the symptoms, each once."""
     refs = {(ref.file, ref.line): ref for one in symptoms for ref in one.refs if ref.text}
-    return [
-        Claim(shorten(" ".join(ref.text.split()), _WORDS, placeholder=" …"), "for", (ref,)) for ref in refs.values()
-    ]
+    return [Claim(cut_middle(" ".join(ref.text.split()), _WORDS), "for", (ref,)) for ref in refs.values()]
 
 
 def _to_collect(case: Case) -> Said:
@@ -141,18 +142,36 @@ def _devices(finding: Finding) -> list[Device]:
     return list(found.values())
 
 
-def _further(best: Candidate, choice: Choice) -> tuple[Candidate, ...]:
-    """Other incidents of the attempt: another cause, symptoms of its own that the first leaves over, and a record."""
+def _further(case: Case, best: Candidate, choice: Choice) -> tuple[Candidate, ...]:
+    """Other incidents of the attempt, each of another cause and on a record: with a symptom that those before leave over, or of others
+    whom they do not explain, as they did not wait for anybody and had not ended."""
     found: list[Candidate] = []
-    left = set(best.left_over)
+    left, causes, subjects = set(best.left_over), {None, best.finding.cause}, set(best.finding.subjects)
+    undecided = frozenset(best.finding.suspect_ranks) - frozenset(best.finding.ranks)
     for one in choice.candidates[1:]:
         own = {symptom for symptom in one.explained & left if symptom.kind in ("waiting", "ended", "bad_value", "slow")}
         sure = one.refuted_by is None and one.basis in ("own_record", "graph", "others_record")
-        told = one.finding.is_named or one.finding.over_step is not None
-        if own and sure and told and one.finding.cause not in (None, best.finding.cause):
+        told = one.finding.is_named or one.finding.over_step is not None or one.kind == "numerics"
+        apart = bool(subjects) and not subjects & one.finding.subjects and _is_of_its_own(case, one)
+        told &= not undecided & frozenset(one.finding.ranks)  # it was weighed against the best, and neither stands
+        if ((own and told) or apart) and sure and one.finding.cause not in causes:
             found.append(one)
             left -= own
+            subjects |= one.finding.subjects
+            causes.add(one.finding.cause)
     return tuple(found)
+
+
+def _is_of_its_own(case: Case, one: Candidate) -> bool:
+    """Do a record of its device, or a stack, show these ranks held up while others waited for them, whatever else went wrong?"""
+    finding = one.finding
+    is_shown = bool(finding.ranks) and not finding.undecided and bool(finding.site or finding.devices)
+    return (
+        is_shown
+        and one.basis in ("own_record", "graph")
+        and bool(one.explained)
+        and not finding.subjects & case.ends.keys()
+    )
 
 
 def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callable[[Finding], Views]) -> Incident:
@@ -184,7 +203,9 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
         summary=finding.summary,
         places=list(_places(case, (*finding.ranks, *finding.cycle, *finding.suspect_ranks))),
     )
-    known = _known(case, verdict, finding)
+    lost = price(case, finding, one.kind)
+    foreign = frozenset(finding.actions) - frozenset(one.finding.actions)
+    known = _known(case, verdict, finding)._replace(checkpoint=lost.checkpoint, beside=foreign)
     return Incident(
         attempt=case.attempt,
         verdict=verdict,
@@ -192,14 +213,15 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
         alternatives=[_alternative(one, other) for other in rivals],
         blast_radius=_affected(finding.blast_radius),
         severity=finding.severity,
-        lost=price(case, finding, one.kind),
+        lost=lost,
+        counterfactual=counterfactual(case, finding, one.kind),
         actions=[
             *(named(case, finding, one.kind, act) for act in actions_of(finding, told.status, known)),
             *_drained(case, finding, known),
         ],
         symptoms=_symptom_rows(choice.symptoms, one.explained),
         choice=[_weighed(each) for each in (one, *rivals)[:_WEIGHED]],
-        has_ended=has_ended(case, known.gone),
+        has_ended=known.has_ended,
         checked=checked(case, {each.kind for each in choice.candidates}) if one.kind in _QUIET else [],
         views=views(finding),
     )
@@ -212,10 +234,11 @@ def _known(case: Case, verdict: Verdict, finding: Finding) -> Known:
     has_records = case.tables["operations"].height > 0
     places = verdict.places or list(_places(case, sorted(case.seen - case.ends.keys())))
     hosts = {*verdict.hosts, *verdict.suspects.hosts} or {place.host for place in verdict.places if place.host}
+    ended = gone(case)
     twice = case.stacks.filter(pl.col("moving").is_not_null())["rank"].drop_nulls()
     return Known(
         places, dead, surroundings(case.tables)._replace(link=link), has_records, len(case.job_hosts), case.locations.shared(hosts),
-        frozenset(twice.to_list()), gone(case),
+        frozenset(twice.to_list()), ended, has_ended(case, ended),
     )  # fmt: skip
 
 

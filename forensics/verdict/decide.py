@@ -3,7 +3,8 @@
 *evict* needs a host by name and a record that its fault lasts: a driver's code for which the vendor's catalogue asks to reset,
 reboot or repair, or the same host accused in an earlier attempt with other ranks on it. *keep_running* is for a slow device
 or link: the job goes on, and goes faster without it. *stop* needs a fault that the next start meets again: the program calls
-differently on different ranks, versions or settings do not fit, the code raises what no machine can cause. *change_first* is
+differently on different ranks, versions or settings do not fit, the code raises what no machine can cause, or it ended in the same way
+three times in a row. *change_first* is
 for a run that was slow and has ended, and for what was too small: memory, a disk. *restart* is for what neither shows; that no
 fault lasts is said only of what cannot last, a stop from outside, and never beside a record of hardware. *wait* is for a job
 that runs. Where the verdict is a hypothesis, nothing of this is told.
@@ -14,39 +15,46 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from forensics.model import commands
+from forensics.model.causes import CAUSES
 from forensics.model.commands import Surroundings
 from forensics.model.incident import Action, Decision, Incident, Verdict
 from forensics.model.names import ActionKind, Cause, DecisionKind
 from forensics.model.said import Said, joined
-from forensics.model.taxonomy import CAUSES
 from forensics.model.texts import ranks_text
 from forensics.words import verdict as words
 from parsers.catalogues import is_lasting
 
 _PROVEN = ("established", "supported")
-_COMES_BACK: frozenset[Cause] = frozenset(
-    {"collective_mismatch", "deadlock_cycle", "version_mismatch", "wrong_interface", "config_drift"}
-)
 # Exceptions of the interpreter that follow from the code alone; those of files, memory and connections do not.
 _OF_THE_CODE = ("NameError", "TypeError", "AttributeError", "ImportError", "ModuleNotFoundError", "SyntaxError",
                 "UnboundLocalError", "ZeroDivisionError", "NotImplementedError")  # fmt: skip
-_TOO_SMALL: frozenset[Cause] = frozenset({"gpu_oom", "host_oom", "disk_full"})
-_CANNOT_LAST: frozenset[Cause] = frozenset({"preempted", "time_limit"})  # whoever stopped it is done with it
 _MAY_LAST: frozenset[Cause] = frozenset(cause for cause, row in CAUSES.items() if row.holds in ("device", "link"))
-_ONCE: frozenset[Cause] = frozenset({"rank_absent", "rank_died", "killed", "store_timeout"})
-_AGAIN = _ONCE | _MAY_LAST
-_REPLACED: frozenset[Cause] = frozenset({"straggler_compute", "straggler_network"})
 _SECONDS = 3600.0
+_TIMES = 3  # the same end in a row, after which starting it again is no answer
+_TOLD = 0.01  # of the time: less is no reason for anything
 
 
-def decide(incident: Incident, ranks: int, again: Collection[str] = ()) -> Decision:
-    """`ranks`: size of the job, 0 where unknown; `again`: hosts that earlier attempts accused, too, with other ranks on them."""
+def decide(incident: Incident, ranks: int, again: Collection[str] = (), times: int = 1) -> Decision:
+    """`ranks`: size of the job, 0 where unknown; `again`: hosts that earlier attempts accused, too, with other ranks on them; `times`: how
+    often in a row it ended in the same way, this one among them."""
     do, reason, without = _decided(incident, again)
+    if (
+        do == "restart"
+        and not without
+        and times >= _TIMES
+        and CAUSES[incident.verdict.cause or "killed"].returns != "over"
+    ):
+        do, reason = "stop", words.CAME_BACK(times=times)
     known = [seconds for seconds in (incident.lost.stalled_s, incident.lost.redo_s) if seconds is not None]
     hours = round(sum(known) * ranks / _SECONDS, 2) if known and ranks and incident.verdict.kind != "healthy" else None
     if do == "restart" and incident.lost.checkpoint:
         reason = words.GO_ON_FROM(reason=reason, checkpoint=incident.lost.checkpoint)
-    return Decision(do=do, reason=reason, lost_gpu_hours=hours, without=list(without))
+    if (share := _share(incident)) >= _TOLD:
+        form = words.COSTS_A_DAY_OF if ranks else words.COSTS_A_DAY
+        reason = form(reason=reason, hours=f"{24 * share:.1f}", ranks=ranks)
+    is_open = do in words.UNLESS and incident.verdict.kind != "healthy"
+    unless = words.UNLESS[do] if is_open else ""
+    return Decision(do=do, reason=reason, unless=unless, lost_gpu_hours=hours, without=list(without))
 
 
 def _decided(incident: Incident, again: Collection[str]) -> tuple[DecisionKind, Said, Sequence[str]]:
@@ -66,26 +74,37 @@ def _decided(incident: Incident, again: Collection[str]) -> tuple[DecisionKind, 
     of_devices = sorted({device.host for device in verdict.devices if device.host})
     if _is_lasting(verdict):
         return "evict", words.LASTING_ERROR(host=joined(of_devices, ", ")), of_devices
-    if verdict.cause in _COMES_BACK or _is_of_the_code(verdict):
+    returns = CAUSES[verdict.cause].returns if verdict.cause is not None else None
+    if returns == "again" or _is_of_the_code(verdict):
         return "stop", words.WOULD_FAIL_AGAIN, ()
-    if verdict.cause in _TOO_SMALL:
+    if verdict.cause is not None and returns == "changed":
         return "change_first", words.TOO_SMALL[verdict.cause], ()
     if verdict.kind == "numerics":
         return "cannot_tell", words.ORIGIN_DECIDES, ()
-    if verdict.cause in _CANNOT_LAST:
+    if returns == "over":
         return "restart", words.LOOK_AT_RECORDS if _has_fault_on_record(incident) else words.NO_LASTING_FAULT, ()
-    if verdict.cause not in _AGAIN or verdict.kind == "launch":
+    if verdict.cause is None or returns != "may" or verdict.kind == "launch":
         return "cannot_tell", words.RETURN_NOT_SHOWN, ()
-    if verdict.cause in ("gpu_fault", "network_fault"):
+    if CAUSES[verdict.cause].is_of_hardware:
         return _left_out(verdict.cause, of_devices or sorted(verdict.hosts))
     return "restart", words.MAY_COME_BACK, ()
+
+
+def _share(incident: Incident) -> float:
+    """Of the time of slow steps, what would be won without the fault that is told; 0 where no replay tells."""
+    told = incident.counterfactual
+    if told is None or told.shares is None or incident.verdict.status not in _PROVEN:
+        return 0.0
+    if incident.verdict.cause == "imbalance":
+        return told.shares["batches"] + told.shares["stages"]
+    return told.shares["culprits"] if set(incident.verdict.ranks) & set(told.ranks) else 0.0
 
 
 def _left_out(cause: Cause, hosts: Sequence[str]) -> tuple[DecisionKind, Said, Sequence[str]]:
     """A device or link that failed, and of which nothing shows that it works again."""
     if not hosts:
         return "cannot_tell", words.FIND_IT_FIRST, ()
-    form = words.UNTIL_GPU_TESTED if cause == "gpu_fault" else words.UNTIL_LINK_TESTED
+    form = words.UNTIL_GPU_TESTED if CAUSES[cause].holds == "device" else words.UNTIL_LINK_TESTED
     return "restart", form(hosts=joined(hosts, ", ")), hosts
 
 
@@ -100,7 +119,12 @@ def _faster(verdict: Verdict, has_ended: bool) -> tuple[DecisionKind, Said]:
     who = joined(sorted(verdict.hosts), ", ") or (
         words.DEVICE_OF(ranks=ranks_text(verdict.ranks)) if verdict.ranks else ""
     )
-    is_hardware = bool(who) and verdict.cause in _REPLACED and verdict.domain != "workload"
+    is_hardware = (
+        bool(who)
+        and verdict.cause is not None
+        and CAUSES[verdict.cause].returns == "lasts"
+        and verdict.domain != "workload"
+    )
     if has_ended:
         return "change_first", words.REPLACE_BEFORE_NEXT(who=who) if is_hardware else words.FIND_BEFORE_NEXT
     return ("keep_running", words.REPLACE_LATER(who=who)) if is_hardware else ("wait", words.RESTART_CHANGES_NOTHING)
@@ -117,7 +141,8 @@ def carried_out(incident: Incident, around: Surroundings) -> Incident:
     elif told.do == "restart":
         places = sorted({place.host for place in verdict.places if place.host})
         # Nothing is taken down before anything was looked at, and nothing started again where what failed may still be used.
-        may = incident.actions and not (told.without and verdict.cause == "network_fault")
+        is_of_link = verdict.cause is not None and CAUSES[verdict.cause].holds == "link"
+        may = incident.actions and not (told.without and is_of_link)
         command = commands.restart_job(places[0] if len(places) == 1 else None, around) if may else None
         wanted = [("restart_job", "", command)]
     else:

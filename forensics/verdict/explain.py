@@ -11,13 +11,13 @@ import polars as pl
 
 from forensics.case import Case
 from forensics.graph.hang.roots import Node, walk
+from forensics.model.causes import CAUSES
 from forensics.model.finding import Finding
 from forensics.model.ref import Ref
-from forensics.model.taxonomy import CAUSES
 from forensics.verdict.observers import Observers
 from forensics.verdict.symptoms import STOPPED, Symptom
 
-STOPS = ("preempted", "stopped_by_hand", "time_limit")
+STOPS = frozenset(cause for cause, row in CAUSES.items() if row.from_outside)
 _AS_LATE = 1  # a log counts a step one further than the tensors in it
 
 

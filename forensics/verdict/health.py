@@ -6,7 +6,6 @@ ended well, a part of a checkpoint or ranks that it went on without, is said fir
 """
 
 from collections.abc import Iterator
-from textwrap import shorten
 
 import polars as pl
 
@@ -20,7 +19,7 @@ from forensics.model.incident import Action
 from forensics.model.ref import Ref
 from forensics.model.said import Said, capital, joined
 from forensics.model.taxonomy import EVENTS
-from forensics.model.texts import ranks_text
+from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import verdict as words
 
 _QUOTED = 120
@@ -57,7 +56,7 @@ def _parts(case: Case) -> Iterator[tuple[Claim, Action]]:
     rows = [part.row for part in parts if part.step == step]
     who = ranks_text(ranks) if ranks else words.A_WRITER
     form = words.PART_LOST_OF if step is not None else words.PART_LOST
-    text = form(step=step, who=who, line=shorten(" ".join(str(rows[0]["text"]).split()), _QUOTED, placeholder=" …"))
+    text = form(step=step, who=who, line=cut_middle(" ".join(str(rows[0]["text"]).split()), _QUOTED))
     target = words.CHECKPOINT_OF(step=step) if step is not None else words.NEWEST_CHECKPOINT
     action = Action(kind="check_data", target=target, command=None, reason=words.NOT_WHOLE)
     yield Claim(text, "for", refs(rows)), action

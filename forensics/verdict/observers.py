@@ -15,14 +15,15 @@ from msgspec.structs import replace
 
 from forensics.assemble.identity import short_host
 from forensics.case import Case
-from forensics.facts.process_ends import is_consequence, without_echoes
+from forensics.facts.process_ends import is_consequence, is_stop, without_echoes
+from forensics.model.causes import CAUSES
 from forensics.model.finding import Finding
 from forensics.model.ref import Ref
 from forensics.model.signals import signal_of
-from forensics.model.taxonomy import CAUSES, EVENTS
+from forensics.model.taxonomy import EVENTS, RAN_OUT
 from forensics.model.told import has_kind
 from forensics.words import verdict as words
-from parsers.tables import TableName, spelled
+from parsers.schema.tables import TableName, spelled
 
 Role = Literal["process", "kernel", "launcher", "sampler", "monitor", "tool"]
 Basis = Literal["own_record", "graph", "others_record", "coincidence", "hint"]
@@ -32,7 +33,7 @@ _TABLES: tuple[TableName, ...] = (
     "operations", "progress", "transfers", "stacks", "tensors", "steps", "timings", "events", "settings", "devices",
 )  # fmt: skip
 _OPERATIONS = ("operations", "progress", "transfers", "stacks")
-_WAITED = ("collective_timeout", "store_timeout", "barrier_missing", "desync")
+_WAITED = (*RAN_OUT, "desync")
 _OF_THE_CALL = ("collective_mismatch", "kernel_stuck")
 _OF_THE_WAY = ("config_drift", "network_fault", "store_timeout")
 _NUMERIC = ("nan_assert", "bad_loss", "loss_scale", "replica_mismatch")
@@ -185,7 +186,11 @@ class Observers:
             role = "process"  # its own traceback of Ctrl-C
         if role == "launcher":
             whom = names | frozenset(() if rank is None else (rank,))
-            return Observer(role, None, name, kind, whom, host, tells_cause=not str(row.get("code") or "").isdigit())
+            code = str(row.get("code") or "")
+            says_no_more = code.isdigit() or (
+                rank is not None and is_stop(code)
+            )  # whom it stopped had not ended by itself
+            return Observer(role, None, name, kind, whom, host, tells_cause=not says_no_more)
         waited = EVENTS[kind].roles == ("victim",) or is_consequence(row.get("detail"))
         waited |= kind == "exception" and (row["file"], row["line"]) in self._echoes
         return Observer(role, rank, name, kind, names, host, is_of_victim=waited)
@@ -201,10 +206,16 @@ class Observers:
         shown = {one.step for one in self.backing(finding) if one.step is not None}
         return told if not shown or (told is not None and shown & {told - 1, told, told + 1}) else min(shown)
 
+    def measures(self, finding: Finding) -> bool:
+        """Does it point to a monitor, a kernel or a tool, and not only to what processes of the job timed?"""
+        return any(one.role != "process" for one in self.backing(finding))
+
     def shows_times(self, finding: Finding) -> bool:
-        """Does it point to timings, steps, stacks that moved, or a tool's word on slow ranks?"""
+        """Does it point to timings, steps, timed calls, stacks that moved, or a tool's word on slow ranks?"""
         backing = self.backing(finding)
-        return any(one.table in ("timings", "steps", "stacks") or one.kind == "straggler" for one in backing)
+        return any(
+            one.table in ("timings", "steps", "operations", "stacks") or one.kind == "straggler" for one in backing
+        )
 
 
 def _collected(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[str]:

@@ -10,10 +10,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from forensics.model.causes import CAUSES
 from forensics.model.past import PastIncident, Thing
 
 LIKELY = 0.05  # chance below which repetition is none; usual
-OF_THINGS = ("gpu_fault", "network_fault")  # causes that lie in a device or link, whoever runs there
+OF_THINGS = frozenset(cause for cause, row in CAUSES.items() if row.is_of_hardware)
 _FEWEST = 2  # accusations without which nothing is a repetition
 
 

@@ -47,12 +47,29 @@ def mark_repeats(
     now, is_device = tuple(one.verdict.ranks), one.verdict.cause in OF_THINGS
     repeated = {name for kind, name in again if kind == "host" and (is_device or ranks_then[kind, name] - {now})}
     marked = [msgspec.structs.replace(each, decision=decide(each, ranks)) for each in incidents]
-    decided = msgspec.structs.replace(one, decision=decide(one, ranks, repeated | likely))
+    decided = msgspec.structs.replace(
+        one, decision=decide(one, ranks, repeated | likely, _in_a_row(incidents, primary))
+    )
     decided = _marked(decided, again, before, around)
     decided = _with_new_hosts(decided, hosts or {})
     marked[primary] = _with_past(decided, known, past)
     places = arounds or [NOWHERE] * len(incidents)
     return [carried_out(each, where) for each, where in zip(marked, places, strict=True)]
+
+
+def _in_a_row(incidents: Sequence[Incident], primary: int) -> int:
+    """How often the attempts before ended in the same way, one after the other: the same cause at the same ranks."""
+    one, times = incidents[primary], 1
+    by_attempt = {each.attempt: each for each in incidents if each.attempt < one.attempt}
+    while (before := by_attempt.get(one.attempt - times)) is not None and _is_same(before, one):
+        times += 1
+    return times
+
+
+def _is_same(one: Incident, other: Incident) -> bool:
+    """Whichever operation it met: it stood at the same place for the same cause."""
+    ends = [(each.kind, each.cause, each.site, each.ranks, each.hosts) for each in (one.verdict, other.verdict)]
+    return ends[0] == ends[1] and one.verdict.cause is not None
 
 
 def _earlier(

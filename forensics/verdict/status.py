@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from forensics.model.causes import CAUSES
 from forensics.model.names import Reason, Status
 from forensics.model.said import Said, joined
 from forensics.verdict.arbitrate import Candidate
@@ -44,7 +45,14 @@ def status_of(one: Candidate, observers: Observers) -> Statuses:
         rule = words.SPEAK_FOR(sources=sources, speak=_speak(backing))
         return Statuses("supported", rule, "supported", "supported" if finding.cause else None)
     who = _by_number(backing)
-    why = _by_number(observers.categories(finding, of="why")) if finding.cause is not None else who
+    knowing = observers.categories(finding, of="why") if finding.cause is not None else backing
+    why = _by_number(knowing)
+    if not is_about:  # what is claimed is the cause alone
+        backing, sources = knowing, joined(knowing, ", ")
+    if (one.kind == "slow" if finding.cause is None else CAUSES[finding.cause].by_times) and not observers.measures(
+        finding
+    ):
+        why = "supported"  # times tell who is slow; of what, only a measure of the device or the host
     several = words.SOURCES_AGREE(number=len(backing), sources=sources)
     rule = several if len(backing) > 1 else words.ONE_SOURCE(sources=sources or words.THE_RECORDS)
     if who != why and is_about:

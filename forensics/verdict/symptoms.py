@@ -13,16 +13,19 @@ from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.counted_calls import numbered
 from forensics.facts.event_rows import reference
-from forensics.facts.process_ends import is_consequence, is_stop, stopped_launchers, without_echoes
+from forensics.facts.process_ends import in_thread, is_consequence, is_stop, stopped_launchers, without_echoes
+from forensics.facts.rank_stacks import stack_ref
 from forensics.facts.storage_waits import live_stacks, storage_waits
+from forensics.facts.waiting import OF_THE_JOB
 from forensics.graph.hang.outside import places
 from forensics.graph.hang.waits import OpNode
+from forensics.model.causes import CAUSES
 from forensics.model.finding import Finding
 from forensics.model.names import SymptomKind
 from forensics.model.ref import Ref
-from forensics.model.taxonomy import CAUSES, CONSEQUENCES, EVENTS
+from forensics.model.taxonomy import CONSEQUENCES, EVENTS
 from forensics.verdict.observers import Observers
-from parsers.order import sort_if_needed
+from parsers.schema.order import sort_if_needed
 
 _REFS = 3  # lines that a symptom cites
 SHOWN = 20  # rows of symptoms in the document
@@ -152,6 +155,8 @@ def _victims(case: Case) -> Iterator[Symptom]:
     begun = case.has_begun
     kinds = [kind for kind in _WAITS if begun or kind not in _BEFORE_IT_RAN]
     rows = case.events.filter(pl.col("kind").is_in(kinds) & pl.col("severity").is_in(["warning", "error", "fatal"]))
+    if not begun and case.events["kind"].is_in(_BEFORE_IT_RAN).any():  # that nothing moved is that it did not begin
+        rows = rows.filter(~pl.col("code").eq_missing(pl.lit(OF_THE_JOB)))
     for (kind,), part in rows.sort("kind", "file", "line").group_by(["kind"], maintain_order=True):
         own = part.filter(pl.col("rank_space") == "global")["rank"].drop_nulls().to_list()
         yield Symptom(
@@ -167,7 +172,8 @@ def _in_stacks(case: Case) -> Iterator[Symptom]:
     waiting = live.filter(pl.col("site") == "communication")
     seen = places(case.stacks, case.waited_ranks, case.expected)
     if int(waiting["count"].sum() or 0) > 1:
-        yield Symptom("waiting", "stacks in communication", frozenset(waiting["rank"].drop_nulls().to_list()))
+        refs = tuple(stack_ref(row) for row in waiting.sort("rank", "file", "line").head(1).iter_rows(named=True))
+        yield Symptom("waiting", "stacks in communication", frozenset(waiting["rank"].drop_nulls().to_list()), refs)
     elif seen.waiters > 1 and (seen.outside.height or seen.waiting.height == seen.live.height):
         yield Symptom("waiting", "stacks that wait", frozenset(seen.waiting["rank"].drop_nulls().to_list()))
     storage = storage_waits(case.stacks, case.blocked)
@@ -244,9 +250,8 @@ def _unplaced(case: Case) -> Iterator[Symptom]:
     seen = set()
     alike = ["file", "pid", "local_rank", "host", "kind", "code", "detail"]
     for row in rows.sort("file", "line").unique(alike, keep="first", maintain_order=True).iter_rows(named=True):
-        if is_consequence(row["detail"]) or (
-            row["kind"] == "exit" and (row["code"] in (None, "0") or is_stop(row["code"]))
-        ):
+        is_no_failure = row["kind"] == "exit" and (row["code"] in (None, "0") or is_stop(row["code"]))
+        if is_no_failure or in_thread(row) or is_consequence(row["detail"]):
             continue
         if EVENTS[row["kind"]].printer == "kernel" and row["host"] and short_host(row["host"]) not in case.job_hosts:
             continue

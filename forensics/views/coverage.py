@@ -11,8 +11,8 @@ from forensics.model.incident import Clock, Coverage, FileRow, Lines, SourceCove
 from forensics.model.incident import Program as ProgramRow
 from forensics.model.texts import iso, range_list, ranges
 from forensics.words import views as words
-from parsers.tables import TableName, spelled
-from parsers.years import is_told
+from parsers.schema.tables import TableName, spelled
+from parsers.schema.years import is_told
 
 _EVIDENCE: tuple[TableName, ...] = (
     "ranks",

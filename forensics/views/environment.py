@@ -21,8 +21,8 @@ from forensics.model.incident import EnvironmentRow
 from forensics.model.said import Said, joined
 from forensics.model.texts import RANK, RANKS, ranges
 from forensics.words import views as words
-from parsers.patterns import regex
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
+from parsers.text.patterns import regex
 
 _ROWS, _VALUES, _HOLDERS, _TEXT = 200, 12, 8, 160
 _ALONE = 4  # as many holders with a value each is by design

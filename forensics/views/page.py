@@ -11,6 +11,7 @@ from forensics.views.links import links
 from forensics.views.locations import locations
 from forensics.views.mesh import mesh
 from forensics.views.numbers import numbers
+from forensics.views.one_step import one_step
 from forensics.views.stacks import stacks
 from forensics.views.timeline import timeline
 from forensics.views.tracks import tracks
@@ -29,6 +30,7 @@ def views(case: Case, finding: Finding) -> Views:
         mesh=mesh(case),
         tracks=tracks(case, finding),
         votes=votes(case, finding),
+        one_step=one_step(case, finding),
         nodes=nodes,
         edges=edges,
         stacks=stacks(case),

@@ -1,17 +1,17 @@
 """Everything that the bundle says, record by record and in order of time; of one rank, group or host, or of a stretch of time."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 from typing import NamedTuple
 
 import polars as pl
 
 from forensics.case import Case
 from forensics.facts.stacks import main_stacks
-from forensics.model.texts import iso
-from parsers.event_kinds import EVENT_KINDS
-from parsers.patterns import regex
-from parsers.tables import TableName
+from forensics.model.errors import NoSuch
+from parsers.schema.event_kinds import EVENT_KINDS
+from parsers.schema.tables import TableName
+from parsers.text.patterns import regex
 
 _TOLD: tuple[TableName, ...] = ("events", "steps", "operations", "stacks")
 LEVELS = ("info", "warning", "error", "fatal")
@@ -20,7 +20,7 @@ _SCHEMA = {
     "source": pl.String(), "level": pl.String(), "group": pl.String(), "what": pl.String(), "file": pl.String(),
     "line": pl.Int64(),
 }  # fmt: skip
-SHOWN = ("time_utc", "rank", "host", "source", "level", "what", "file", "line")
+SHOWN = ("time", "rank", "host", "source", "level", "where", "what")
 _CLOSED: Mapping[str, tuple[str, ...]] = {  # of the table `events`
     "severity": LEVELS, "kind": tuple(EVENT_KINDS), "time_basis": ("utc", "local", "boot"), "rank_space": ("global", "group", "node"),
 }  # fmt: skip
@@ -43,10 +43,6 @@ class Wanted(NamedTuple):
     last: int | None = None
 
 
-class NoSuch(ValueError):
-    """What was asked for is no time, or no source of this bundle."""
-
-
 def records(case: Case, rank: int | None = None) -> pl.DataFrame:
     """Columns of _SCHEMA: events, training steps, operations and stacks, each once; those with a time first and in order,
     then the others by file and line. `rank`: of it alone, which spares the words of millions of calls."""
@@ -63,24 +59,36 @@ def records(case: Case, rank: int | None = None) -> pl.DataFrame:
     return whole.sort("time_ns", "file", "line", nulls_last=True)
 
 
+def timed(frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows with `time` and `basis` before them. `time`: Datetime without a zone, as `basis` has it: "utc", or "local", as printed,
+    of an unknown zone; null where seconds since the host's start are all that is told ("boot"), or no time at all."""
+    moment = pl.when(pl.col("basis") != "boot").then(pl.from_epoch("time_ns", time_unit="ns"))
+    return frame.select(moment.alias("time"), "basis", pl.all().exclude("basis"))
+
+
 def stamped(frame: pl.DataFrame) -> pl.DataFrame:
-    """Rows of `records` with `time_utc` before them, as text. A basis of "local" has no zone: its time is shown as printed."""
-    stamps = [iso(value) for value in frame["time_ns"].to_list()]
-    return frame.select(pl.Series("time_utc", stamps, dtype=pl.String), pl.all())
+    """Rows of `records` as texts to be shown: `time`, with a "Z" where it is UTC, seconds since the host's start as "+12.5 s";
+    and `where`, file:line."""
+    seconds = pl.format("+{} s", (pl.col("time_ns") / 1e9).round(3))
+    moment = pl.from_epoch("time_ns", time_unit="ns").dt.strftime("%Y-%m-%dT%H:%M:%S%.6f")
+    zone = pl.when(pl.col("basis") == "utc").then(pl.lit("Z")).otherwise(pl.lit(""))
+    shown = pl.when(pl.col("basis") == "boot").then(seconds).otherwise(pl.concat_str(moment, zone))
+    where = pl.concat_str("file", pl.format(":{}", "line").fill_null(""))
+    return frame.with_columns(shown.alias("time"), where.alias("where"))
 
 
 def with_times(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, pl.DataFrame]:
-    """The tables with a column `time` before the others (UTC, null where the source has no zone), and closed sets of words
+    """The tables with `time` and its `time_basis` before the others, as `timed` has them, and closed sets of words
     as pl.Enum: severities are in order, so that `pl.col("severity") >= "error"` holds."""
-    moment = pl.from_epoch("time_ns", time_unit="ns").dt.replace_time_zone("UTC")
-    has_zone = pl.when(pl.col("time_basis") == "utc").then(moment).alias("time")
-    timed: dict[str, pl.DataFrame] = {
-        str(name): frame.select(has_zone, pl.all()) if {"time_ns", "time_basis"} <= set(frame.columns) else frame
+    stamps: dict[str, pl.DataFrame] = {
+        str(name): timed(frame.rename({"time_basis": "basis"})).rename({"basis": "time_basis"})
+        if {"time_ns", "time_basis"} <= set(frame.columns)
+        else frame
         for name, frame in tables.items()
     }
-    events = timed["events"]  # a column that holds another word stays a text: nothing that was read is lost
+    events = stamps["events"]  # a column that holds another word stays a text: nothing that was read is lost
     known = {name: words for name, words in _CLOSED.items() if events[name].drop_nulls().is_in(list(words)).all()}
-    return timed | {"events": events.with_columns(pl.col(name).cast(pl.Enum(words)) for name, words in known.items())}
+    return stamps | {"events": events.with_columns(pl.col(name).cast(pl.Enum(words)) for name, words in known.items())}
 
 
 def of_parsers(files: pl.DataFrame) -> Mapping[str, frozenset[str]]:
@@ -105,27 +113,29 @@ def narrowed(frame: pl.DataFrame, wanted: Wanted, parsers: Mapping[str, frozense
         column = "level" if "level" in frame.columns else "severity"
         frame = frame.filter(pl.col(column).fill_null("info").is_in(LEVELS[LEVELS.index(wanted.level) :]))
     if wanted.since is not None:
-        frame = frame.filter(_moment(wanted.since) <= _clock(wanted.since))
+        frame = frame.filter(nanoseconds(wanted.since) <= _clock(wanted.since))
     if wanted.until is not None:
-        frame = frame.filter(_moment(wanted.until) >= _clock(wanted.until))
+        frame = frame.filter(nanoseconds(wanted.until) >= _clock(wanted.until))
     return frame if wanted.last is None else frame.filter(pl.col("time_ns").is_not_null()).tail(wanted.last)
 
 
 def _clock(text: str) -> pl.Expr:
     """The times of the rows as `text` counts them: since 1970, or since midnight."""
-    time = pl.col("time_ns")
-    return time % _DAY_NS if _CLOCK.fullmatch(text) else time
+    at = pl.col("time_ns")
+    return at % _DAY_NS if _CLOCK.fullmatch(text) else at
 
 
-def _moment(text: str) -> pl.Expr:
-    if found := _CLOCK.fullmatch(text):
-        hours, minutes, seconds = (int(part or 0) for part in found.groups())
-        return pl.lit((hours * 3600 + minutes * 60 + seconds) * 1_000_000_000)
+def nanoseconds(text: str) -> int:
+    """Of a time that a person writes: since midnight of "10:05[:30]", else since 1970. Raises NoSuch."""
     try:
+        if found := _CLOCK.fullmatch(text):
+            hours, minutes, seconds = (int(part or 0) for part in found.groups())
+            clock = time(hours, minutes, seconds)
+            return (clock.hour * 3600 + clock.minute * 60 + clock.second) * 1_000_000_000
         moment = datetime.fromisoformat(text)
-    except ValueError as error:
+        return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1e9)
+    except (ValueError, OverflowError) as error:
         raise NoSuch(f"{text!r} is no time: HH:MM, HH:MM:SS, or as 2026-11-20T10:05:00") from error
-    return pl.lit(round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1e9))
 
 
 def _events(events: pl.DataFrame) -> pl.DataFrame:

@@ -4,9 +4,9 @@ from typing import Literal
 
 from forensics.case import Case
 from forensics.facts.outliers import Outlier
+from forensics.model.causes import CAUSES
 from forensics.model.drawn import Votes
 from forensics.model.finding import Finding
-from forensics.model.taxonomy import CAUSES
 from forensics.model.texts import ranges
 
 _ROWS = 60

@@ -11,7 +11,7 @@ from forensics.words.several import UNDECIDED as UNDECIDED
 
 # --- ranks that died of a cause of their own -------------------------------------------------------------------------
 DID: Mapping[str, Said] = {  # cause → what the rank did
-    "killed": Said("was killed by SIGKILL, whose sender is not recorded", "被 SIGKILL 终止，发送者无记录"),
+    "killed": Said("was killed (SIGKILL; who sent it is not recorded)", "被 SIGKILL 终止（发送者无记录）"),
     "segfault": Said("crashed", "崩溃"),
     "gpu_oom": Said("ran out of GPU memory", "显存不足"),
     "host_oom": Said("was killed because the host ran out of memory", "因主机内存不足被终止"),
@@ -20,6 +20,7 @@ DID: Mapping[str, Said] = {  # cause → what the rank did
     "exception": Said("raised an exception", "抛出异常"),
     "None": Said("ended with an error before the others gave up", "在其他 rank 超时之前异常退出"),
 }
+KILLED_BY_WORD = Said("was killed", "被终止")  # of whom somebody says that he killed it, and why
 NO_STORAGE = Said("could not use its storage", "无法访问存储")
 WHY: Mapping[str, Said] = {  # cause → why that is to be done first
     "exception": Said("the exception was raised there", "异常在该处抛出"),
@@ -45,18 +46,31 @@ AT = Form("{text} at {file}:{line}", "{text}，位于 {file}:{line}")
 EXIT_CODE = Form("exit code {code}", "退出码 {code}")
 NO_MORE = Said("no more is recorded", "无更多记录")
 GAVE_UP_OR_STOPPED = (  # several ranks, one
-    Form("{who} gave up waiting, or the launcher stopped them", "{who} 等待超时，或被启动器停止"),
-    Form("{who} gave up waiting, or the launcher stopped it", "{who} 等待超时，或被启动器停止"),
+    Form(
+        "{who} ended afterwards: they gave up waiting, or the launcher stopped them",
+        "{who} 随后结束：等待超时，或被启动器停止",
+    ),
+    Form(
+        "{who} ended afterwards: it gave up waiting, or the launcher stopped it",
+        "{who} 随后结束：等待超时，或被启动器停止",
+    ),
 )
 ALL_ALIKE = Said("most ranks ended alike, so no single one is the cause", "多数 rank 以同样方式退出，原因不在单个 rank")
 CLOCKS_TIE = Said("the clocks do not show which of them was first", "时钟无法表明谁先退出")
+LINK_HAS_TWO_ENDS = Said(
+    "a link has two ends, and no record tells at which the fault was", "链路有两端，没有记录表明故障在哪一端"
+)
 ANY_OF_THEM = Said("nothing shows which of them was first", "无法看出谁先失败")
 OR_OTHERS = Form(
     "{who} neither waited nor failed like most, so it may have been the first",
     "{who} 既未等待，也未像多数 rank 那样失败，可能更早出错",
 )
 ENDED_AFTER = Noun("other rank ended after it", "other ranks ended after it", "个其他 rank 随后退出")
-LOGS_OF = Form("the logs of {who}, of the kernel and of the scheduler", "{who} 的日志、内核日志、调度器日志")
+LOGS_OF = Form(
+    "the logs of {who}, of the kernel and of the scheduler",
+    "{who} 的日志、内核日志、调度器日志",
+    ("log", "kernel", "launcher"),
+)
 
 # --- failures without a rank -----------------------------------------------------------------------------------------
 DID_SOMEWHERE: Mapping[str, Said] = {  # the same of a process whose rank is not known
@@ -68,6 +82,10 @@ DID_SOMEWHERE: Mapping[str, Said] = {  # the same of a process whose rank is not
     "exception": Said("raised an exception", "抛出异常"),
 }
 SOMEBODY_DID = Form("a process {did}: {line}", "某进程 {did}：“{line}”")
+ALL_RANKS_WAITED = Said(
+    "all ranks of the job waited until a time-out, and it is none of them",
+    "作业的所有 rank 均等待至超时，且该进程不是其中之一",
+)
 KILLED_THERE = Form("{who} ended with SIGKILL on that host", "{who} 在该节点上因 SIGKILL 退出")
 KILLED_FOR_MEMORY = Form(
     "{number} processes ended with SIGKILL, which is how it kills for memory",
@@ -86,10 +104,14 @@ MAY_HAVE_FOLLOWED = Said(
 # --- failures that nothing explains ----------------------------------------------------------------------------------
 ENDED_WITH_ERROR = Form("{who} ended with an error ({codes})", "{who} 异常退出（{codes}）")
 LAUNCHER_STOPPED = Form("the launcher stopped {who}", "启动器停止了 {who}")
-WHAT_PRINTED_LAST = Form("what {who} printed last, on standard error as well", "{who} 最后打印的内容（含标准错误）")
+WHAT_PRINTED_LAST = Form(
+    "what {who} printed last, on standard error as well", "{who} 最后打印的内容（含标准错误）", ("log",)
+)
 WHAT_PROCESSES_PRINTED = Said(
     "what the processes printed last, on standard error as well, and the launcher's table of failures",
     "各进程最后打印的内容（含标准错误），以及启动器的失败列表",
+    "log",
+    "launcher",
 )
 RANK_NOT_RECORDED = Said("which rank it was is not recorded", "无法得知是哪个 rank")
 RANK_AND_WHY_NOT_RECORDED = Said(
@@ -107,7 +129,7 @@ FAILED_ALIKE = Form("{who} failed alike, as ranks do that lost others", "{who} �
 WHOSE_IS_UNCLEAR = Form("{text}, so whose failure it is cannot be told", "{text}，因此无法判断是谁的故障")
 ONE_OF = Form("it is one of {who}", "责任方在 {who} 之中")
 ANYBODY = Said("most ranks are not shown to have waited", "多数 rank 没有处于等待的证据")
-LAST_WORDS = Form("the whole logs and stacks of {who}", "{who} 的完整日志和调用栈")
+LAST_WORDS = Form("the whole logs and stacks of {who}", "{who} 的完整日志和调用栈", ("log", "stack"))
 QUOTE = Form(
     "{who} quote the failure of number {number} of their group: {line}",
     "{who} 引用了其通信组第 {number} 号的失败：“{line}”",
@@ -115,4 +137,4 @@ QUOTE = Form(
 PLACE_IN_A_GROUP = Said(
     "which rank that is cannot be told without the members of the group", "不知道组成员，无法判断是哪个 rank"
 )
-MEMBERS_OF_ITS_GROUP = Said("the members of their process group", "其进程组的成员列表")
+MEMBERS_OF_ITS_GROUP = Said("the members of their process group", "其进程组的成员列表", "dump", "comm")

@@ -215,9 +215,14 @@ ITS_MESSAGE_TELLS_OF_OTHERS = Said("the message tells of another process", "该�
 ITS_DEVICE_REPORTED_IT = Said("the runtime of its device reported it", "由其设备的运行时报告")
 PYTHON_RAISES_IT = Said("Python raises this class for what the program did", "Python 因程序自身的操作抛出此类异常")
 OWN_CODE_RAISED_IT = Said("the job's own code raised it", "由作业自身代码抛出")
+ITS_SERVICE_IS_OF_THE_JOB = Said(
+    "the call asked a host of the job, where another process may have failed first",
+    "该调用访问的是作业自身的主机，可能是那里的另一进程先失败",
+)
 ITS_SERVICE_FAILED = Said("the call asked a service outside the job", "该调用访问作业之外的服务")
 RECORD_SHOWS_IT_WAITED = Said("its own record shows it in an operation with others", "其自身记录表明它正处于集合操作中")
 CLASS_TELLS_NOTHING = Said("neither the class nor a traceback tells", "异常类和调用栈都无法说明")
 RAISED_BY_A_WAIT = Said("it came out of a call that waits for other ranks", "它由等待其他 rank 的调用抛出")
 RAISED_BY_A_LIBRARY = Said("it came out of a library whose errors are not known", "它由含义未知的库抛出")
+SPEAKS_OF_A_PEER = Said("it speaks of what came from another rank", "它涉及来自另一个 rank 的内容")
 MOST_RAISED_IT = Said("most ranks raised it alike", "多数 rank 抛出相同异常")

@@ -10,7 +10,10 @@ from forensics.words.several import UNDECIDED as UNDECIDED
 from forensics.words.several import UNNAMED_HOST as UNNAMED_HOST
 
 BOTH_ENDS = Said(
-    "port counters and kernel logs of both ends, and the switch's log", "两端的端口计数与内核日志，以及交换机日志"
+    "port counters and kernel logs of both ends, and the switch's log",
+    "两端的端口计数与内核日志，以及交换机日志",
+    "port",
+    "kernel",
 )
 DEVICE_REPORTED = Form("the device of rank {rank} reported an error", "rank {rank} 的 GPU 报告了错误")
 A_HOST = Said("a host", "某节点")
@@ -58,7 +61,7 @@ LINK_FAILED_BEFORE = Form(
 )
 OF_ADAPTERS = Form("{text} ({adapters})", "{text}（{adapters}）")
 ITS_LINK = Said("its link or adapter failed", "其链路或网卡故障")
-PORTS_AND_SWITCH = Said("port counters of the host and the switch's log", "该节点的端口计数与交换机日志")
+PORTS_AND_SWITCH = Said("port counters of the host and the switch's log", "该节点的端口计数与交换机日志", "port")
 NETWORK_OF_HOST = Form("The network of {host} failed: {what}.", "{host} 的网络故障：{what}。")
 ABORTED = Form(
     "{who}, all that left a line, aborted as watchdogs end a wait",
@@ -100,7 +103,9 @@ CLOSED = Said(
     "连接被对端关闭；无法得知是对端进程退出还是网络中断",
 )
 LINK_WENT_DOWN = Said("a link of a host of the job went down", "作业某节点的链路断开")
-LOGS_AND_KERNELS = Form("logs of {who}, kernel logs of their hosts", "{who} 的日志，及其节点的内核日志")
+LOGS_AND_KERNELS = Form(
+    "logs of {who}, kernel logs of their hosts", "{who} 的日志，及其节点的内核日志", ("log", "kernel")
+)
 ALL_OTHER_RANKS = Said("all other ranks", "其他所有 rank")
 OTHER_END_CLOSED = Said("the other end closed the connection", "对端关闭连接")
 OTHER_ENDS_CLOSED = Form("the other end closed the connection ({ends})", "对端关闭连接（{ends}）")
@@ -112,13 +117,14 @@ DEAD_OR_BROKEN = Said(
 SCHEDULER_SAYS = Form("the scheduler says that {hosts} failed", "调度器报告 {hosts} 故障")
 CONNECTIONS_LOST = Form("processes of the job lost their connections to {hosts}", "任务的进程与 {hosts} 的连接中断")
 NODE_SILENT = Said("its node stopped answering", "其节点停止应答")
-CONSOLE_LOGS = Form("kernel and console logs of {hosts}", "{hosts} 的内核日志与控制台日志")
+CONSOLE_LOGS = Form("kernel and console logs of {hosts}", "{hosts} 的内核日志与控制台日志", ("kernel",))
 RANKS_ENDED_WITH = Said("the ranks there ended with it", "其上的 rank 随之退出")
 
 # --- odd_telemetry ---------------------------------------------------------------------------------------------------
 PHASE_TIMES = Said(
     "times of forward, backward and communication of every rank over some steps",
     "若干 step 中每个 rank 的前向、反向与通信耗时",
+    "times",
 )
 MEASURED_APART = Form(
     "Measured apart from its peers, which accuses nobody by itself: {what}.",
@@ -160,6 +166,7 @@ MANY_HOSTS_WAIT = Said("many hosts wait for it", "多个节点在等待它")
 FILE_SERVERS = Said(
     "logs of the file servers, and mounts and kernel logs of all hosts",
     "文件服务器日志，以及所有节点的挂载信息与内核日志",
+    "kernel",
 )
 UNDER_SUSPICION = Form(
     "{text}: what they share is under suspicion, no rank is.", "{text}：可疑的是它们共用的存储，而非某个 rank。"
@@ -173,6 +180,7 @@ ITS_TRAFFIC = Said("its traffic ended first", "其流量最先停止")
 COUNTERS_AND_STACKS = Form(
     "port counters, link state and kernel log of {host}, and stacks of its ranks",
     "{host} 的端口计数、链路状态与内核日志，以及其上 rank 的调用栈",
+    ("port", "stack"),
 )
 NETWORK_OR_PROCESSES = Said(
     "Its network failed, or its processes stopped to send", "可能是其网络故障，也可能是其进程停止发送"
@@ -190,6 +198,7 @@ PASSED = Form(
 INSIDE_OF_RANK = Form(
     "py-spy and cuda-gdb or pstack of {who}, kernel log of its host",
     "{who} 的 py-spy 与 cuda-gdb 或 pstack 输出，及其节点的内核日志",
+    ("stack", "kernel"),
 )
 ONLY_ONE_DID_NOT = Form("{others} completed {call}; only {who} did not", "{others} 已完成 {call}；只有 {who} 未完成")
 DEVICE_DID_NOT_START = Form(

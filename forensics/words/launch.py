@@ -10,9 +10,10 @@ from forensics.words.several import UNNAMED_HOST as UNNAMED_HOST
 NEVER_STARTED = Form("The job never started: {what}.", "作业未能启动：{what}。")
 
 # --- bad_config ------------------------------------------------------------------------------------------------------
+OTHER_VERSION = Form("{hosts} runs another version of it than most hosts", "{hosts} 上的版本与多数主机不同")
 REFUSED = Said("a library refused the set-up of the job", "某个库拒绝了作业的配置")
 CANNOT_WORK = Form("The job is set up in a way that cannot work: {line}", "作业的配置无法工作：“{line}”")
-NCCL_LOGS = Said("NCCL_DEBUG=INFO logs of all ranks", "所有 rank 的 NCCL_DEBUG=INFO 日志")
+NCCL_LOGS = Said("NCCL_DEBUG=INFO logs of all ranks", "所有 rank 的 NCCL_DEBUG=INFO 日志", "comm")
 
 # --- init_never_completed --------------------------------------------------------------------------------------------
 PROCESS_ON = Form("{host}, process {pid}", "{host} 进程 {pid}")
@@ -28,7 +29,7 @@ ALL_BEGAN = Form(
     "通信域 {name} 的 {size} 个成员均已开始初始化，无一完成",
 )
 STACKS_AND_NETWORK = Said(
-    "py-spy dumps of all ranks; a test of the network", "所有 rank 的 py-spy 调用栈；网络连通性测试的结果"
+    "py-spy dumps of all ranks; a test of the network", "所有 rank 的 py-spy 调用栈；网络连通性测试的结果", "stack"
 )
 
 # --- missing_at_start ------------------------------------------------------------------------------------------------
@@ -47,7 +48,7 @@ THE_STORE = Said("the key-value store", "rendezvous store")
 STORE_ADDRESS = Said("MASTER_ADDR and MASTER_PORT", "MASTER_ADDR 与 MASTER_PORT")
 STORE_ADDRESS_OF = Form("MASTER_ADDR and MASTER_PORT of {who}", "{who} 的 MASTER_ADDR 与 MASTER_PORT")
 WRONG_INTERFACE = Form("{unreachable}: the wrong network interface was chosen", "{unreachable}：选错了网络接口")
-LOGS_OF_HOSTS = Form("the log and the kernel log of {hosts}", "{hosts} 的日志与内核日志")
+LOGS_OF_HOSTS = Form("the log and the kernel log of {hosts}", "{hosts} 的日志与内核日志", ("log", "kernel"))
 ID_NOT_PUBLISHED = Said(
     "rank 0 of the group had not published the communicator's id", "组内 rank 0 尚未发布 communicator id"
 )
@@ -59,7 +60,18 @@ NOT_AMONG_JOINED = (  # several ranks, one
     Form("{who} is not among those that reported that they joined", "{who} 未上报加入"),
 )
 NOT_SAID_WHO = Said("the lines do not say who was missing", "日志行未说明缺少谁")
-LOGS_OF_MISSING = Said("logs of the ranks that never joined", "未加入的 rank 的日志")
+NOT_REACHED = (  # several hosts, one
+    Form(
+        "the launcher could not reach {hosts}, and they left no word of the job",
+        "启动器无法连接 {hosts}，它们也没有留下该作业的任何记录",
+    ),
+    Form(
+        "the launcher could not reach {hosts}, and it left no word of the job",
+        "启动器无法连接 {hosts}，它也没有留下该作业的任何记录",
+    ),
+)
+NOT_PLACED = Form("a part of it was put nowhere: {line}", "其中一部分未被调度：“{line}”")
+LOGS_OF_MISSING = Said("logs of the ranks that never joined", "未加入的 rank 的日志", "log")
 WAITED_FOR_STORE = Form("{who} waited for the key-value store until a timeout", "{who} 等待 rendezvous store 直至超时")
 LOST_STORE = Form(
     "{who} lost the connection to the key-value store; the process that holds it ended or its host failed",
@@ -75,6 +87,8 @@ STORE_GONE = Said(
 STORE_RECORDS = Said(
     "log and stack of the rank that the store waits for (often rank 0), and of the store's host",
     "store 所等待的 rank（通常为 rank 0）的日志与调用栈，以及 store 所在节点的日志",
+    "log",
+    "stack",
 )
 NOT_IN_RECORDS = Said("whoever it waited for is not in these records", "所等待的 rank 不在这些记录中")
 LOST_BEFORE = Said(

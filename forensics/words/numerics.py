@@ -72,14 +72,18 @@ INPUT_WAS_BAD = Said("the input was bad already", "输入已含异常值")
 INPUT_OF_RANKS_WAS_BAD = Form("the input of {who} was bad already", "{who} 的输入已含异常值")
 BAD_BEFORE_STEP = Said("parameters were bad before this step", "该 step 之前参数已异常")
 ONE_OUTPUT_WAS_NOT = Said("all inputs of the call were finite, an output was not", "该调用的输入均正常，输出异常")
-FIRST_NOT_OBSERVED = Said("the first bad value was not observed", "未观测到首个异常值")
+FIRST_NOT_OBSERVED = Said("the first bad value was not observed", "未观测到首个异常值", "tensors")
 PRODUCED_THERE = Form("{value} was produced there from finite inputs", "该处输入正常却产生 {value}")
-STATISTICS_OF = Form("tensor statistics of {who}", "{who} 的张量统计")
+STATISTICS_OF = Form("tensor statistics of {who}", "{who} 的张量统计", ("tensors",))
 THOSE_THAT_LEFT_NONE = Said("the ranks that left none", "无记录的 rank")
 STATISTICS_AROUND = Said(
-    "statistics of every step and module around the first bad row", "首个异常值前后每个 step、每个模块的张量统计"
+    "statistics of every step and module around the first bad row",
+    "首个异常值前后每个 step、每个模块的张量统计",
+    "tensors",
 )
-GROUP_COLUMNS = Said("the columns group and group_ranks of communications", "通信记录的 group 和 group_ranks 列")
+GROUP_COLUMNS = Said(
+    "the columns group and group_ranks of communications", "通信记录的 group 和 group_ranks 列", "tensors"
+)
 
 # --- its surroundings: growth, repetition, hardware, formats, the device ---------------------------------------------
 AT_STEP = Form("step {step}: {value}", "step {step}：{value}")
@@ -128,7 +132,7 @@ GPU_OF, DEVICE_OF = (
 DEVICE_IS_SUSPECT = Form(
     "{device} is a suspect: {others} computed the same well, on values up to {most}, its own were up to {own}; no error record "
     "is needed for that, and none would clear it",
-    "{device} 可疑：{others} 的同样计算正常，其输入最大 {most}，而该设备的输入最大 {own}；判定可疑不需要错误记录，没有错误记录也不能排除",
+    "{device} 可疑：{others} 的同样计算正常，其输入最大 {most}，而该设备的输入最大 {own}；无错误记录不代表设备正常",
 )
 DEVICE_SUSPECT_IN_SHORT = Form(
     "Its device is a suspect: {number} peers computed it well.", "其设备可疑：{number} 个其他 rank 的同一计算正常。"
@@ -136,7 +140,7 @@ DEVICE_SUSPECT_IN_SHORT = Form(
 TEST_DEVICE = Form(
     "{number} other ranks computed it well: test its device with {what} in the same sizes and format, for hours; other "
     "operations use other parts of it, and no error record clears it",
-    "{number} 个其他 rank 的计算正常：用 {what}，以相同的大小和格式，对该设备连续测试数小时；其他操作用到的部件不同，没有错误记录也不能排除",
+    "{number} 个其他 rank 的计算正常：在该设备上用同样的 shape 和精度反复运行 {what} 数小时；其他操作用到的部件不同，没有错误记录也不能排除",
 )
 SAME_OPERATION = Said("the same operation", "同一操作")
 LEAPT_ALONE = Form(
@@ -171,7 +175,7 @@ CLIPPED = Form(
 TOO_SMALL = Form(
     "{share} % of its values are too small for the format and became zero", "{share}% 的值低于该格式的下限，变为 0"
 )
-BEFORE_IT_WAS_CALM = Form("{at}: {share}; before it was calm", "{at}：{share}；此前正常")
+BEFORE_IT_WAS_CALM = Form("{at}: {share}; none before", "{at}：{share}；此前没有")
 FROM_STEP_ON = Form("From step {step} on, {share} in {where}.", "从 step {step} 起，{where} 中 {share}。")
 FROM_STEP_ON_RANKS = Form(
     "From step {step} on, {share} in {where} (ranks {ranks}).",
@@ -200,7 +204,7 @@ SKIPPED_OR_NOT_RUN = Said(
     "容错训练可能有意跳过该更新；否则是优化器未在该处运行",
 )
 LOG_OF_THAT_STEP = Said(
-    "the log of that step: whether the update was skipped on purpose", "该 step 的日志（更新是否被有意跳过）"
+    "the log of that step: whether the update was skipped on purpose", "该 step 的日志（更新是否被有意跳过）", "log"
 )
 UPDATE_LEFT_OUT = Form(
     "In {where}, {what}: that update was left out, by right or by mistake.",
@@ -257,6 +261,34 @@ REPRODUCIBLE = Form(
     "step {step} 的异常结果在两个设备上均复现：原因在数据、模型或配置。",
 )
 
+# --- cast_copy: a parameter and its master ---------------------------------------------------------------------------
+LEFT_ITS_MASTER = Form(
+    "the parameter of {who} is not what its master copy casts to, from step {step} on: {where}",
+    "{who} 的参数自 step {step} 起不再是其 master 副本转换后的值：{where}",
+)
+MASTER_IS = Form("its master copy is {tensor}, which it agreed with before", "其 master 副本是 {tensor}，此前两者一致")
+MASTER_NOT_COPIED = Said(
+    "the optimizer updates the master; what was not copied from it, or changed after that, is used all the same",
+    "优化器更新的是 master；未从中复制或其后又改变的参数仍在被使用",
+)
+
+# --- replayed_step: the same step on several devices -----------------------------------------------------------------
+DEVICE_DIFFERS = Form(
+    "the device of {who} comes to other bits than the others with the same step {step}",
+    "{who} 的设备对同一 step {step} 的计算结果与其他设备逐位不同",
+)
+DEVICES_DIFFER = Form(
+    "the devices of {who} come to different bits with the same step {step}",
+    "{who} 的设备对同一 step {step} 的计算结果逐位不同",
+)
+REPEATS_EVERYWHERE = Form(
+    "step {step} of {who} is not finite on every device that repeats it",
+    "{who} 的 step {step} 在每个重放它的设备上都不是有限值",
+)
+OTHER_PARAMETERS = Said("its parameters are not those of the other replicas", "其参数与其他副本不同")
+BATCH_HOLDS_BAD = Said("its batch holds NaN or Inf", "其批数据含有 NaN 或 Inf")
+BATCH_MAKES_BAD = Said("it is the data, the model or the settings", "原因在数据、模型或配置")
+
 # --- loss_log, loss_scale: what the training log alone tells ---------------------------------------------------------
 LOSS_IS = Form("the loss is {value}", "loss 为 {value}")
 LOSS_VANISHED = Said(
@@ -304,7 +336,9 @@ FAR_FROM_OTHERS = Form(
 FAR = Said("no training comes to such a value", "正常训练不会出现这样的数值")
 LOG_ALONE = Said("a log alone does not show where it began", "仅凭日志无法得知从何处开始")
 NOT_FINITE = Said("the loss or the gradient is not finite", "loss 或梯度不是有限值")
-STATISTICS_AROUND_STEP = Said("tensor statistics of all ranks around that step", "该 step 前后所有 rank 的张量统计")
+STATISTICS_AROUND_STEP = Said(
+    "tensor statistics of all ranks around that step", "该 step 前后所有 rank 的张量统计", "tensors"
+)
 LOSS_ROSE = Form(
     "the loss rose from about {normal} to {loss} at step {step}", "loss 在 step {step} 从约 {normal} 升至 {loss}"
 )
@@ -316,6 +350,10 @@ SAVED_WHILE_BAD = Form(
     "step {step}, the first after a checkpoint was loaded, is not finite, and the attempt before was so from step {before} on, "
     "when that checkpoint was saved",
     "加载检查点后的首个 step {step} 即为非有限值；上一次运行自 step {before} 起已如此，该检查点是在那之后保存的",
+)
+BAD_AT_ONCE = Form(
+    "step {step}, the first after the job went on from a checkpoint, is not finite at once: no step was taken with what was loaded",
+    "从检查点续跑后的首个 step {step} 即为非有限值：所加载的状态尚未经过任何一步更新",
 )
 CHECKPOINT_LOADED = Said("a checkpoint was loaded", "加载了检查点")
 GOES_ON_WITH_OTHERS = Said(

@@ -60,7 +60,7 @@ ABSENT_DOUBT: Mapping[Reason, Said] = {
     ),
     "conflicting_evidence": Said("it timed out itself", "它自身也超时了"),
 }
-WHOLE_LOG = Form("the whole log of {who}", "{who} 的完整日志")
+WHOLE_LOG = Form("the whole log of {who}", "{who} 的完整日志", ("log",))
 
 # --- all_entered: everybody is in, nobody done -----------------------------------------------------------------------
 BY_STACK_ALONE = Form("{who} by the stack alone", "其中 {who} 仅据调用栈")
@@ -75,6 +75,10 @@ GROUPS_PASS = Said("the stalled groups pass through it", "停滞的进程组都�
 INSIDE_OF_MEMBERS = Said(
     "NCCL_DEBUG=INFO logs, RAS status, adapter counters and pstack or cuda-gdb of the members",
     "各成员的 NCCL_DEBUG=INFO 日志、NCCL RAS 状态、网卡计数，以及 pstack 或 cuda-gdb 输出",
+    "comm",
+    "ras",
+    "port",
+    "stack",
 )
 
 # --- deadlock_cycle --------------------------------------------------------------------------------------------------
@@ -90,19 +94,26 @@ DEADLOCK = Form(
     "Deadlock: {who} wait for each other over {what}; the records do not show which side changed the order.",
     "死锁：{who} 互相等待（{what}）；记录未表明哪一方改变了顺序。",
 )
+WAITS_FOR_PEER = Form("{who} stands in {call} with {peer}", "{who} 停在与 {peer} 的 {call} 中")
+A_MESSAGE = Said("a message", "点对点通信")
+STACK_CYCLE = Form(
+    "Deadlock: {who} wait for each other in a circle, by their calls; nothing shows which side changed the order.",
+    "死锁：按各自的调用，{who} 互相循环等待；没有记录表明哪一方改变了顺序。",
+)
 UNDELIVERED = Form(
     "{who} have issued the messages that they exchange over {groups}, and none arrives; "
     "a fault of the network and a fault of their GPUs look alike here",
     "{who} 均已发起 {groups} 中的点对点通信，但无一到达；仅凭这些无法区分网络故障与 GPU 故障",
 )
 LOGS_OF_BOTH_ENDS = Said(
-    "NCCL_DEBUG=INFO logs, adapter counters and stacks of both ends", "两端的 NCCL_DEBUG=INFO 日志、网卡计数与调用栈"
-)
+    "NCCL_DEBUG=INFO logs, adapter counters and stacks of both ends", "两端的 NCCL_DEBUG=INFO 日志、网卡计数与调用栈",
+    "comm", "port", "stack",
+)  # fmt: skip
 
 # --- did_not_give_up -------------------------------------------------------------------------------------------------
 REPORTED_NEITHER = Form(
-    "{waited} waited until a timeout or a broken connection; {rest} reported neither",
-    "{waited} 等待至超时或连接断开；{rest} 两者均未上报",
+    "{waited} timed out or lost their connections; {rest} reported neither",
+    "{waited} 超时或连接断开；{rest} 两者均未上报",
 )
 NOT_IN_BUNDLE = Form("{text} (the bundle has no record of {who})", "{text}（证据包中无 {who} 的记录）")
 STOPPED_OR = Form("Either {who} stopped, or {other}", "可能是 {who} 已停止，也可能是 {other}")
@@ -113,7 +124,9 @@ GAVE_UP_ELSEWHERE = Form(
 )
 RANK_AT = Form("rank {rank} at {file}:{line}", "rank {rank} 在 {file}:{line}")
 LOG_STACK_RECORD = Form(
-    "the log, the stack and the flight record of {who}", "{who} 的日志、调用栈与 Flight Recorder 转储"
+    "the log, the stack and the flight record of {who}",
+    "{who} 的日志、调用栈与 Flight Recorder 转储",
+    ("log", "stack", "dump"),
 )
 
 # --- lost_heartbeat, no_heartbeat ------------------------------------------------------------------------------------
@@ -158,6 +171,8 @@ NO_MAJORITY = Said("No majority of the group decides which side is wrong", "组�
 DETAIL_AND_STACKS = Said(
     "TORCH_DISTRIBUTED_DEBUG=DETAIL, Flight Recorder dumps and the stack of every member",
     "TORCH_DISTRIBUTED_DEBUG=DETAIL 日志、Flight Recorder 转储，以及每个成员的调用栈",
+    "comm",
+    "stack",
 )
 
 # --- never_entered ---------------------------------------------------------------------------------------------------
@@ -192,7 +207,9 @@ EITHER_WAY = Form(
     "{who} left no usable record: waiting and being at fault are both possible",
     "{who} 无可用记录：可能在等待，也可能是故障 rank",
 )
-DUMP_AND_STACK = Form("Flight Recorder dump and stack of {who}", "{who} 的 Flight Recorder 转储与调用栈")
+DUMP_AND_STACK = Form(
+    "Flight Recorder dump and stack of {who}", "{who} 的 Flight Recorder 转储与调用栈", ("dump", "stack")
+)
 P2P_NOT_RECORDED = Said(
     "this backend records no send and recv, and there is no stack of them: one may wait for another",
     "该后端不记录 send 和 recv，也没有它们的调用栈：其中一个可能在等待另一个",
@@ -243,9 +260,12 @@ PRINTS_ALONE = Form(
 NOT_BEFORE = Said("and no earlier attempt did", "此前的启动中未出现")
 NO_ATTEMPT_BEFORE = Said("but no earlier attempt is there to compare with", "但没有更早的启动可供比较")
 A_HINT = Form("A hint, not a cause: {text}.", "仅为线索，不是原因：{text}。")
-LOGS_OF_GOOD_RUN = Said("logs of a good run of the same job", "同一作业正常运行时的日志")
+LOGS_OF_GOOD_RUN = Said("logs of a good run of the same job", "同一作业正常运行时的日志", "log")
 RECORDS_AND_STACKS = Said(
-    "flight-recorder and py-spy dumps of all ranks", "所有 rank 的 Flight Recorder 转储与 py-spy 调用栈"
+    "flight-recorder and py-spy dumps of all ranks",
+    "所有 rank 的 Flight Recorder 转储与 py-spy 调用栈",
+    "dump",
+    "stack",
 )
 
 # --- odd_stack -------------------------------------------------------------------------------------------------------
@@ -265,10 +285,18 @@ MOVED_ON = (  # several, one
     Said("between two snapshots it moved on, which is slow, not stuck", "两次快照之间有推进，是慢而非卡死"),
 )
 AT_CTRL_C = Form("when somebody pressed Ctrl-C, {text}", "有人按下 Ctrl-C 时，{text}")
-DUMPS = Said("Flight Recorder dumps", "Flight Recorder 转储")
+DUMPS = Said("Flight Recorder dumps", "Flight Recorder 转储", "dump")
 SECOND_STACKS = Said(
     "a second stack dump a minute later, and Flight Recorder dumps",
     "一分钟后再次采集的调用栈，以及 Flight Recorder 转储",
+    "stack",
+)
+
+# --- all_in_calls ----------------------------------------------------------------------------------------------------
+STAND_IN = Form("the stack of {who} stands in {op}", "{who} 的调用栈停在 {op}")
+ALL_IN_CALLS = Form(
+    "all {number} processes wait in calls of communication ({ops}); stacks do not tell which member of which group has not come",
+    "全部 {number} 个进程都停在通信调用中（{ops}）；仅凭调用栈无法判断哪个进程组的哪个成员没有到达",
 )
 
 # --- received_size ---------------------------------------------------------------------------------------------------
@@ -281,6 +309,8 @@ OTHER_CALLS = Form(
 DUMPS_OR_DETAIL = Said(
     "Flight Recorder dumps of all ranks, or TORCH_DISTRIBUTED_DEBUG=DETAIL",
     "所有 rank 的 Flight Recorder 转储，或 TORCH_DISTRIBUTED_DEBUG=DETAIL 日志",
+    "dump",
+    "comm",
 )
 
 # --- silent_member ---------------------------------------------------------------------------------------------------
@@ -292,10 +322,24 @@ NOT_SAID_FOR_WHOM = Said("the lines do not say whom for", "日志行未说明在
 LOGS_OF_ALL = Said(
     "logs and py-spy dumps of all processes, those that the line waits for above all",
     "所有进程的日志与 py-spy 调用栈，首先是该行所等待的进程",
+    "log",
+    "stack",
 )
 ALL_OTHERS_TIMED_OUT = Form(
-    "all other members of {group} timed out in {kind} {number}; rank {rank} did not, and was alive",
-    "{group} 的其他成员均在 {kind} {number} 中超时；rank {rank} 未超时，且进程存活",
+    "all other members of {group} timed out in {call}; {rank} did not, and was alive",
+    "{group} 的其他成员均在 {call} 中超时；{rank} 未超时，且进程存活",
+)
+ALL_OTHERS_TIMED_OUT_LEFT = Form(
+    "all other members of {group} timed out in {call}; {rank} had ended well before, without that call",
+    "{group} 的其他成员均在 {call} 中超时；{rank} 此前已正常结束，未进入该调用",
+)
+ALL_OTHERS_TIMED_OUT_BLOCKED = Form(
+    "all other members of {group} timed out in {call}; {rank} did not, and its kernel says that it was blocked",
+    "{group} 的其他成员均在 {call} 中超时；{rank} 未超时，内核记录其进程被阻塞",
+)
+ALL_OTHERS_TIMED_OUT_ELSEWHERE = Form(
+    "all other members of {group} timed out in {call}; {rank} did not, and its stack shows it {site}",
+    "{group} 的其他成员均在 {call} 中超时；{rank} 未超时，其调用栈显示正在{site}",
 )
 TIMED_OUT_IN = Form("{who} timed out waiting in {call}", "{who} 在 {call} 中等待超时")
 TIMED_OUT_IN_GROUP = Form("{who} timed out in {call} of {group}", "{who} 在 {group} 的 {call} 中超时")
@@ -308,6 +352,8 @@ WATCHDOG_HELD = Form(
 ALL_DUMPS_AND_RAS = Said(
     "Flight Recorder dumps and py-spy dumps of all ranks; NCCL RAS status",
     "所有 rank 的 Flight Recorder 转储与 py-spy 调用栈；NCCL RAS 状态",
+    "dump",
+    "ras",
 )
 SAME_OPERATION = Said("all members wait in the same operation", "所有成员等待于同一操作")
 SAME_OPERATION_RAS = Said("all members wait in the same operation, says RAS", "据 RAS，所有成员等待于同一操作")
@@ -341,6 +387,7 @@ NO_SAMPLER = Said("several of its processes answer no sampler", "该节点上多
 STATES_AND_DUMPS = Form(
     "process states and kernel stacks of {who}; Flight Recorder dumps of all ranks",
     "{who} 的进程状态与内核栈；所有 rank 的 Flight Recorder 转储",
+    ("stack", "dump"),
 )
 
 # --- stopped_from_outside --------------------------------------------------------------------------------------------
@@ -366,6 +413,8 @@ FROM_OUTSIDE = Said("the job was stopped from outside", "作业是被外部停�
 BEFORE_STOPPING = Said(
     "stacks and Flight Recorder dumps of all ranks before you stop the job, if it hangs",
     "停止作业前所有 rank 的调用栈与 Flight Recorder 转储（若作业卡死）",
+    "stack",
+    "dump",
 )
 
 # --- named_as_lost ---------------------------------------------------------------------------------------------------

@@ -22,14 +22,23 @@ LOOK_ALIKE = Said(
 
 
 # --- what to collect -------------------------------------------------------------------------------------------------
-ALL_DUMPS = Said("Flight Recorder dumps of all ranks", "所有 rank 的 Flight Recorder 转储")
-ALL_STACKS = Said("a py-spy dump of every rank", "所有 rank 的 py-spy 调用栈")
+ALL_DUMPS = Said("Flight Recorder dumps of all ranks", "所有 rank 的 Flight Recorder 转储", "dump")
+ALL_STACKS = Said("a py-spy dump of every rank", "所有 rank 的 py-spy 调用栈", "stack")
 DUMPS_AND_STACKS = Said(
-    "Flight Recorder dumps and py-spy dumps of all ranks", "所有 rank 的 Flight Recorder 转储与 py-spy 调用栈"
+    "Flight Recorder dumps and py-spy dumps of all ranks",
+    "所有 rank 的 Flight Recorder 转储与 py-spy 调用栈",
+    "dump",
+    "stack",
 )
-LOG_AND_STACK = Form("log and py-spy dump of {who}", "{who} 的日志与 py-spy 调用栈")
-LOG_STACK_KERNEL = Form("log, stack and kernel log of {who}", "{who} 的日志、调用栈与内核日志")
+LOG_AND_STACK = Form("log and py-spy dump of {who}", "{who} 的日志与 py-spy 调用栈", ("log", "stack"))
+LOG_STACK_KERNEL = Form(
+    "log, stack and kernel log of {who}", "{who} 的日志、调用栈与内核日志", ("log", "stack", "kernel")
+)
 LOG_STACK_HOST = Form(
-    "the log, the stack and the kernel log of the host of {who}", "{who} 的日志、调用栈，及其节点的内核日志"
+    "the log, the stack and the kernel log of the host of {who}",
+    "{who} 的日志、调用栈，及其节点的内核日志",
+    ("log", "stack", "kernel"),
 )
-STACK_LOG_KERNEL = Form("stack, log and kernel log of {who}", "{who} 的调用栈、日志与内核日志")
+STACK_LOG_KERNEL = Form(
+    "stack, log and kernel log of {who}", "{who} 的调用栈、日志与内核日志", ("stack", "log", "kernel")
+)

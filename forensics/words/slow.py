@@ -50,6 +50,9 @@ COSTS_ALL = Form(
     "Waiting for it costs all ranks about {percent}% of the time of all steps.",
     "等待它使所有 rank 损失约 {percent}% 的 step 时间。",
 )
+COSTS_BY_REPLAY = Form(
+    "Replayed without it, the steps are {percent}% shorter.", "回放表明：去掉其多耗的时间，step 缩短 {percent}%。"
+)
 ON_HOSTS = Form("{ranks} ({hosts})", "{ranks}（{hosts}）")
 
 # --- late_rank -------------------------------------------------------------------------------------------------------
@@ -73,6 +76,8 @@ LOST_UNKNOWN = Said("What it loses the time with is not recorded.", "没有记�
 TIMES_AND_STACKS = Said(
     "times of forward, backward, data loading and communication of every rank, stacks of the slow one",
     "各 rank 的前向、反向、数据加载和通信耗时，以及慢 rank 的调用栈",
+    "times",
+    "stack",
 )
 
 # --- reported_straggler ----------------------------------------------------------------------------------------------
@@ -85,7 +90,7 @@ CHECK_CALLS_SLOW = Form(
 )
 CHECK_TOOK_LONGER = Said("its check took longer", "其检查耗时更长")
 TIMES_OF_CHECKS = Said(
-    "times of matmul and all-gather of every node and round", "各节点每轮的 matmul 和 all-gather 耗时"
+    "times of matmul and all-gather of every node and round", "各节点每轮的 matmul 和 all-gather 耗时", "times"
 )
 SLOWEST_OF_INTERVALS = Form(
     "rank {rank} is the slowest of {votes} of {intervals} intervals of {timer}, {percent}% above the fastest",
@@ -99,6 +104,7 @@ AND_LOWEST_CLOCK = Form("{throughput}, and the lowest clock", "{throughput}，�
 TIMES_OVER_STEPS = Said(
     "times of forward, backward and communication of every rank, over some steps",
     "若干 step 内各 rank 的前向、反向和通信耗时",
+    "times",
 )
 
 # --- slow_kernels ----------------------------------------------------------------------------------------------------
@@ -119,6 +125,7 @@ KERNEL_TAKES = Form(
 TIMES_OVER_SOME_STEPS = Said(
     "times of forward, backward and communication of every rank over some steps",
     "若干 step 内各 rank 的前向、反向和通信耗时",
+    "times",
 )
 
 # --- slow_network ----------------------------------------------------------------------------------------------------
@@ -132,6 +139,7 @@ LINKS_ARE_SLOWER = Form("{what}: its links are slower", "{what}：其链路较�
 LINK_STATE = Form(
     "nvidia-smi nvlink -s, topology and PCIe state of {host}, and of another host",
     "{host} 与另一节点的 nvidia-smi nvlink -s、拓扑和 PCIe 状态",
+    ("device", "port"),
 )
 HOST_COMMUNICATES_LONGER = Form(
     "{phase} takes the ranks of {host} {own} ms, all others {level} ms ({percent}% longer), {course}; they do not come to it "
@@ -143,6 +151,7 @@ COMMUNICATION_LONGER = Said("its communication alone takes longer", "仅其通�
 PORT_COUNTERS = Said(
     "port counters and link speed of that host's adapters, and of its switch ports",
     "该节点网卡及其交换机端口的端口计数和链路速率",
+    "port",
 )
 
 # --- straggler -------------------------------------------------------------------------------------------------------
@@ -172,14 +181,15 @@ ALL_SLOWER_AT = Form(
 CLOCKS_LOAD_STAGES = Said(
     "clocks, temperatures and throttle reasons of the GPUs, the load of the hosts, and the pipeline stage of each rank",
     "GPU 频率、温度与降频原因，主机负载，以及各 rank 的流水线 stage",
+    "device",
 )
 SAME_WORK_LONGER = Said(
-    "the same work takes its device longer than its peers (look at clocks, power, temperature, other processes)",
+    "the same work takes its GPU longer than the others' (look at clocks, power, temperature, other processes)",
     "同样的计算，其设备耗时更长（检查频率、功耗、温度、其他进程）",
 )
 HOST_KEEPS_WAITING = Said(
-    "its host keeps the device waiting (look at loader, storage, interpreter, other processes)",
-    "设备在等待主机（检查数据加载、存储、解释器、其他进程）",
+    "its GPU waits for its host (look at the loader, storage, other processes)",
+    "其 GPU 在等待主机（检查数据加载、存储、其他进程）",
 )
 MORE_TOKENS, MORE_TO_WRITE = (
     Said("more tokens were routed there", "路由到此的 token 更多"),
@@ -208,10 +218,25 @@ SANK = Form(
 )
 GREW_MOST = Form("{name} grew most, from {before} to {after} ms", "{name} 增长最多，由 {before} 增至 {after} ms")
 PART_OF_STEP = Form("Of the parts of a step, {grew}.", "各阶段中，{grew}。")
+OTHER_WORK_AS_BEFORE = Said(
+    "Other work of the devices takes as long as before, so that this part seems to have more to do.",
+    "设备上的其他计算耗时未变，应是这一阶段的工作量增大。",
+)
+WORK_OF_ONE_PART = Said(
+    "only this part takes longer: look at what it works on (lengths of sequences or responses, batch, retries)",
+    "仅这一阶段变慢：检查其处理的内容（序列或回复长度、batch、重试）",
+)
+HOSTS_KEEP_WAITING = Said(
+    "the devices wait longer for their hosts (loader, storage, checkpoint, logging, other processes)",
+    "设备等待主机的时间变长（数据加载、存储、检查点、日志、其他进程）",
+)
 MEASURED_APART = Form("Measured apart from its peers: {what}.", "测量值异于其他：{what}。")
 ONE_SLOWS_ALL = Said("one slow device or host slows all", "一个慢设备或慢节点会拖慢全部")
 TIMERS_AND_CLOCKS = Said(
-    "timers per rank, clocks and temperatures of all devices", "各 rank 的各阶段计时，所有设备的频率和温度"
+    "timers per rank, clocks and temperatures of all devices",
+    "各 rank 的各阶段计时，所有设备的频率和温度",
+    "times",
+    "device",
 )
 WHICH_RANK_UNKNOWN = Said(
     "One log does not tell which rank holds the others up.", "仅凭一份日志无法得知哪个 rank 拖慢其他。"
@@ -219,6 +244,58 @@ WHICH_RANK_UNKNOWN = Said(
 SLOWER_AS_THE_JOB = Said("it became slower as the job did, in the same measure", "它与作业同时变慢，幅度相同")
 ALL_WAIT_FOR_LINK = Said("all wait for its link", "全部 rank 在等待其链路")
 ALL_WAIT_FOR_IT = Form("{what}: all ranks wait for it.", "{what}：所有 rank 都在等待它。")
+
+# --- slow_link -------------------------------------------------------------------------------------------------------
+LINK_TAKES_LONGER = Form(
+    "transfers between {who} take longer than those between others that do the same",
+    "{who} 之间的传输比其他同类 rank 之间耗时更长",
+)
+TRANSFER_TAKES = Form(
+    "{kind} between {ranks} takes {own} ms after both have come, between others {level} ms at the median",
+    "{ranks} 之间的 {kind} 在双方到达后耗时 {own} ms，其他同类的中位数为 {level} ms",
+)
+
+# --- uneven_work -----------------------------------------------------------------------------------------------------
+STAGE_HAS_MORE = Form(
+    "pipeline stage {stage} has {times} times the work of the others at the mean, on each of its ranks ({ranks}): with all stages "
+    "alike the steps are {percent}% shorter",
+    "流水线 stage {stage} 的每个 rank（{ranks}）的计算量均为其他 stage 平均的 {times} 倍：若各 stage 相同，step 缩短 {percent}%",
+)
+LAST_STAGE, FIRST_STAGE = (
+    Said("the last stage also has the output layer and the loss", "最后一个 stage 还承担输出层和 loss"),
+    Said("the first stage also has the embedding", "第一个 stage 还承担 embedding"),
+)
+SPLIT_UNEVENLY = Form(
+    "give stage {stage} fewer layers: the stages take as long as the longest of them",
+    "减少 stage {stage} 的层数：流水线的速度取决于最慢的 stage",
+)
+BATCHES_DIFFER = Form(
+    "micro-batches take unequally long, by {spread}% of their mean on every rank, forward and backward of the same one together, as "
+    "sequence lengths make them: with all alike the steps are {percent}% shorter",
+    "micro-batch 耗时不均，各 rank 上波动为均值的 {spread}%，同一 micro-batch 的前向与反向同时变长，符合序列长度不均："
+    "若全部相同，step 缩短 {percent}%",
+)
+PACK_EVENLY = Said(
+    "pack or sort sequences so that all micro-batches of a step cost alike (the sum of squared lengths, not only of lengths)",
+    "按代价（长度平方之和，而不仅是长度之和）打包或排序序列，使同一 step 的 micro-batch 耗时相同",
+)
+NO_RANK_HEALS = Said(
+    "No single rank is to blame: without any of them the steps are as long.",
+    "并非某个 rank 的问题：去掉任一 rank，step 时间不变。",
+)
+RANKS_BESIDES = Form(
+    "Besides, {who} may take longer than others that do the same: without that the steps are {percent}% shorter.",
+    "此外，{who} 可能比同类 rank 耗时更长：去掉这部分，step 缩短 {percent}%。",
+)
+STAGE_OF_ONE = Said(
+    "the stage is held by one rank or one host, which may be slow itself",
+    "该 stage 仅由一个 rank 或一个节点承担，也可能是其本身较慢",
+)
+STAGES_CLOCKS = Said(
+    "clocks and temperatures of the devices of that stage, and how many layers each stage has",
+    "该 stage 各设备的频率和温度，以及每个 stage 的层数",
+    "device",
+)
 
 # --- unnamed_rank ----------------------------------------------------------------------------------------------------
 ONE_LINE_APART = Form(
@@ -230,4 +307,6 @@ LINES_NAME_NO_RANK = Form("{what}; the lines do not say which rank that is", "{w
 LINES_THAT_NAME_RANKS = Said(
     "step lines that say which rank they are of: a rank in the logger's format, or a log per rank",
     "能区分 rank 的 step 日志（在日志格式中打印 rank，或每个 rank 单独写日志）",
+    "log",
+    "times",
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from forensics.model.names import Cause
+from forensics.model.names import Cause, DecisionKind
 from forensics.model.said import Form, Noun, Said
 from forensics.words.facts import NAMED as NAMED
 from forensics.words.facts import PLACE as PLACE
@@ -34,18 +34,23 @@ BY_HALVES = Form(
 ROUNDS = Form("at most {rounds} rounds for {hosts} hosts", "最多 {rounds} 轮，共 {hosts} 个节点")
 ABOUT_LOG_ROUNDS = Said("about log2(number of hosts) rounds", "约 log2(节点数) 轮")
 RECORDER_NEXT_RUN = Said(
-    "Flight Recorder dumps in the next run, with these settings", "下次运行的 Flight Recorder 转储（启用以下设置）"
+    "Flight Recorder dumps in the next run, with these settings",
+    "下次运行的 Flight Recorder 转储（启用以下设置）",
+    "dump",
 )
-STACK = Form("the stack of {who}, if the job still runs", "若作业仍在运行：{who} 的调用栈")
+STACK = Form("the stack of {who}, if the job still runs", "若作业仍在运行：{who} 的调用栈", ("stack",))
 STACK_NEXT_TIME = Form(
     "the stack of {who} when it hangs the next time, before the watchdog ends the job",
     "下次停滞时、watchdog 终止作业之前 {who} 的调用栈",
+    ("stack",),
 )
 STACK_THERE = Form(
-    "the stack of {who} on {host} ({pids}), if the job still runs", "若作业仍在运行：{host} 上 {who} 的调用栈（{pids}）"
+    "the stack of {who} on {host} ({pids}), if the job still runs",
+    "若作业仍在运行：{host} 上 {who} 的调用栈（{pids}）",
+    ("stack",),
 )
 PID, PIDS = Form("pid {pid}", "pid {pid}"), Form("pids {pids}", "pid {pids}")
-KERNEL_LOG = Form("the kernel log of {host}", "{host} 的内核日志")
+KERNEL_LOG = Form("the kernel log of {host}", "{host} 的内核日志", ("kernel",))
 SHOWS_WHETHER_KERNEL_ENDED_IT = Said("it shows whether the kernel ended the process", "可确认进程是否被内核终止")
 NO_FAULT = Said("no fault was found", "未发现故障")
 WAS_RUNNING = Said("the job was running when this was taken", "采集时作业在运行")
@@ -95,6 +100,26 @@ TOO_SMALL: Mapping[Cause, Said] = {
     ),
     "disk_full": Said("there is no room before somebody makes some", "须先腾出空间再重启"),
 }
+CAME_BACK = Form(
+    "it failed in the same way {times} times in a row, each time after a restart: what it stands at must change first",
+    "连续 {times} 次以同样方式失败，且每次都是重启之后：须先处理其停住之处",
+)
+UNLESS: Mapping[DecisionKind, Said] = {
+    "restart": Said(
+        "the same comes back: then leave out its host, or mend what it stood at",
+        "再次发生：则换下该节点，或处理其停住之处",
+    ),
+    "stop": Said("code or settings have changed since", "此后代码或配置已修改"),
+    "evict": Said(
+        "its device or link was reset or replaced since, and has passed a test",
+        "该设备或链路此后已复位或更换，并通过检测",
+    ),
+    "keep_running": Said(
+        "it gets slower still, or reports an error: then replace it at once", "继续变慢或上报错误：则立即更换"
+    ),
+    "change_first": Said("what it lacked has been freed or raised since", "所缺的资源此后已释放或调大"),
+    "wait": Said("two stacks a minute apart show the same place", "相隔一分钟的两次调用栈停在同一处"),
+}
 GO_ON_FROM = Form("{reason}; go on from {checkpoint}", "{reason}；从 {checkpoint} 继续")
 NO_CHECKPOINT_WELL_BEFORE = Form(
     "{reason}; none is known that lies {steps} steps before it", "{reason}；没有早于它 {steps} 个 step 的检查点"
@@ -119,6 +144,7 @@ NOTHING_SHOWN = Said(
 ALL_RECORDS = Form(
     "Flight Recorder dumps, py-spy dumps and logs of all ranks, and kernel logs of {hosts}",
     "所有 rank 的 Flight Recorder 转储、py-spy 调用栈和日志，以及 {hosts} 的内核日志",
+    ("dump", "stack", "log", "kernel"),
 )
 ALL_HOSTS = Said("all hosts", "所有节点")
 KNOWN_BAD = Form("{host} was given as known to be bad", "{host} 已被标记为问题节点")
@@ -146,17 +172,17 @@ STACK_SHOWS_ALIVE = Form("a stack shows the process of rank {rank} alive", "调�
 SOURCE: Mapping[str, Said] = {  # role of an observer → who that is
     "kernel": Said("the kernel", "内核"),
     "launcher": Said("the launcher", "启动器"),
-    "sampler": Said("a stack sampler", "调用栈采样工具"),
+    "sampler": Said("stacks", "调用栈"),
     "monitor": Said("a monitor", "监控"),
 }
 A_TOOL, THE_RECORDS = Said("a tool", "工具"), Said("the records", "记录")
 ITSELF, ITS_PEERS, SOME_PROCESSES = (
-    Said("the process itself", "进程自身"),
-    Said("its peers", "其他 rank"),
+    Said("its own records", "自身的记录"),
+    Said("other ranks", "其他 rank"),
     Said("processes", "各进程"),
 )
-NO_RULE = Said("no rule explains what is in the bundle", "没有规则能解释证据包中的内容")
-BEST_EXPLANATION = Said("the best explanation; others are not excluded", "目前最合理的解释，尚未排除其他解释")
+NO_RULE = Said("no known failure matches", "没有匹配的已知故障")
+BEST_EXPLANATION = Said("the best explanation; others remain", "目前最合理的解释，尚未排除其他解释")
 SPEAKS, SPEAK = Said("speaks", "提供"), Said("speak", "提供")  # one source; several
 SPEAK_AGAINST = Form("{sources} {speak} against it", "{sources} {speak}了反证")
 SPEAK_FOR = Form(
@@ -166,14 +192,14 @@ TIME_AND_PLACE = Said(
     "time and place fit, and no record of its own proves it", "时间和位置吻合，但没有自身的记录可以证明"
 )
 SOURCES_AGREE = Form(
-    "{number} sources that could have disagreed agree ({sources}); none contradicts",
+    "{number} independent sources agree ({sources}); none contradicts",
     "{number} 个来源相互印证（{sources}），无相反证据",
 )
 WHO_AND_WHY = Form("who: {who}; why: {why}; {rule}", "责任方：{who}；原因：{why}；{rule}")
 STATUS_NAME: Mapping[str, Said] = {
     "established": Said("established", "已证实"), "supported": Said("supported", "单一来源"),
 }  # fmt: skip
-ONE_SOURCE = Form("one source ({sources}); nothing contradicts it", "只有一个来源（{sources}），无相反证据")
+ONE_SOURCE = Form("one source ({sources}); nothing contradicts it", "来自{sources}，无相反证据")
 
 # --- rule of time ----------------------------------------------------------------------------------------------------
 RAN_ON = Form("the job was running: {how}", "作业当时在运行：{how}")
@@ -181,13 +207,14 @@ LATER_STEP = Said(
     "A later step was completed, so the job was running when this was taken.", "之后仍有 step 完成，采集时作业在运行。"
 )
 IF_IT_STANDS_STILL = Form(
-    "If the job stands still, {summary} Nothing in the bundle shows that it does; a second dump a minute later would, or "
+    "If the job stands still, {summary} One snapshot cannot tell whether it does: take a second dump a minute later, or say "
     "--hung if you know.",
-    "若作业确已停滞：{summary}证据包无法表明作业是否停滞；可在一分钟后再采集一次，或用 --hung 说明。",
+    "若作业确已停滞：{summary}单次快照无法表明作业是否停滞：一分钟后再采集一次，若已知停滞则加 --hung。",
 )
 SECOND_DUMP = Said(
     "a second Flight Recorder or stack dump of all ranks, a minute later",
     "一分钟后所有 rank 的第二次 Flight Recorder 转储或调用栈",
+    "dump",
 )
 
 # --- health ----------------------------------------------------------------------------------------------------------
@@ -212,7 +239,9 @@ WENT_ON_WITHOUT = Form(
     "nothing of {who} is recorded after step {step}, and the others went on to step {last}",
     "{who} 在 step {step} 之后无记录，其余 rank 继续到 step {last}",
 )
-WHY_LOST = Form("the log of {who} and the kernel logs of its hosts", "{who} 的日志及其节点的内核日志")
+WHY_LOST = Form(
+    "the log of {who} and the kernel logs of its hosts", "{who} 的日志及其节点的内核日志", ("log", "kernel")
+)
 ENDED_BUT_LOST = Said("the run ended; what it lost is listed", "作业已结束；损失见列表")
 PACE_UNKNOWN = Said(
     "whether a rank is slower than its peers: all ranks wait for the slowest one, so their steps are equally long, and the "
@@ -268,8 +297,8 @@ STANDS_AT = Form(
 )
 NO_OTHER_HOST = Said("no other host", "无")
 ONLY_THESE_ENDED = Form(
-    "on {host} only {ended} ended; {others} there ran on and waited: one process or device failed, not the host",
-    "{host} 上仅 {ended} 退出；同节点的 {others} 仍在运行并等待：故障在单个进程或设备，而非整个节点",
+    "on {host} only {ended} ended first; {others} there kept running, so the host was up",
+    "{host} 上先只有 {ended} 退出；同节点的 {others} 仍在运行，说明节点未宕机",
 )
 STATED = Form("{text}.", "{text}。")
 SETTING_OF = Form("{name} of {holders}", "{holders} 的 {name}")
@@ -283,7 +312,9 @@ BESIDE_THE_RANKS = Form(
     "process {pid} of {host}, which is no rank, is {doing}", "{host} 的进程 {pid}（不是 rank）：{doing}"
 )
 STACKS_OF_NO_RANKS = Form(
-    "stacks and logs of all processes of {host} that are no ranks", "{host} 上所有非 rank 进程的调用栈和日志"
+    "stacks and logs of all processes of {host} that are no ranks",
+    "{host} 上所有非 rank 进程的调用栈和日志",
+    ("stack",),
 )
 WOULD_SHOW_THERE = Said(
     "a loader or a store that its ranks share would show there", "可看到各 rank 共用的数据加载进程或存储"
@@ -317,4 +348,27 @@ MAY_BE_CHANCE = Form("{expected}; this may be chance", "{expected}；可能是�
 IN_HISTORY = Form(
     "{thing} {name} was {what} in {times} of {earlier} of the history ({chance}): {incidents}",
     "{thing} {name} 在历史 {earlier}中{what} {times} 次（{chance}）：{incidents}",
+)
+
+# --- counterfactual --------------------------------------------------------------------------------------------------
+HAD_COME = Form("Had {who} come, {waiters} had gone on.", "若 {who} 到达，{waiters} 均可继续。")
+HAD_COME_ALL = Form(
+    "Had {who} come, {waiters} had gone on; without any one of them, not all of these.",
+    "若 {who} 均到达，{waiters} 均可继续；缺其中任何一个都不行。",
+)
+HAD_COME_SOME = Form(
+    "Had {who} come, {waiters} had gone on; fewer of them may do.",
+    "若 {who} 到达，{waiters} 均可继续；其中部分到达或许已足够。",
+)
+HAD_ANY_COME = Form(
+    "Had any one of {who} come to what the others wait for, {waiters} had gone on.",
+    "{who} 中任何一个若先到达其他 rank 所等之处，{waiters} 均可继续。",
+)
+STEPS_WITHOUT = Form(
+    "Of the time of the steps, by replay: culprits {culprits}%, unequal micro-batches {batches}%, unequal stages {stages}%, all else {rest}%.",
+    "按回放拆分 step 时间：故障方 {culprits}%，micro-batch 不均 {batches}%，stage 不均 {stages}%，其余 {rest}%。",
+)
+COSTS_A_DAY = Form("{reason}; this costs {hours} hours a day", "{reason}；每天损失 {hours} 小时")
+COSTS_A_DAY_OF = Form(
+    "{reason}; this costs {hours} hours a day on {ranks} GPUs", "{reason}；在 {ranks} 个 GPU 上每天损失 {hours} 小时"
 )

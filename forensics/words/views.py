@@ -134,7 +134,7 @@ FAILED, PASSED, LAME = (
 )
 
 # --- timeline, tracks and graph: what happened, and in which operation -------------------------------------------------
-EVENT: Mapping[str, Said] = {  # of parsers.event_kinds
+EVENT: Mapping[str, Said] = {  # of parsers.schema.event_kinds
     "exit": Said("exit", "进程退出"),
     "closing_signal": Said("closing signal", "终止信号"),
     "first_failure": Said("first failure", "首个失败"),
@@ -177,6 +177,7 @@ EVENT: Mapping[str, Said] = {  # of parsers.event_kinds
     "replica_mismatch": Said("replica mismatch", "副本不一致"),
     "loss_scale": Said("loss scale", "loss scale 变化"),
     "recompute": Said("recompute", "重计算"),
+    "replay": Said("replay", "重放"),
     "bad_loss": Said("bad loss", "异常 loss"),
     "checkpoint_save": Said("checkpoint save", "写检查点"),
     "checkpoint_persist": Said("checkpoint persist", "检查点落盘"),

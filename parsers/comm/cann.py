@@ -29,11 +29,11 @@ from typing import Any
 import polars as pl
 
 from parsers.comm.hccl_faults import fault
-from parsers.lines import Row, claimed, event, reporter
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.stamps import parse_time
-from parsers.tables import Tables, table
+from parsers.schema.lines import Row, claimed, event, reporter
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
+from parsers.text.stamps import parse_time
 
 _CODE = r"E[A-Z0-9]\d{4}"
 _STAMP = r"(?P<stamp>\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d(?:\.\d{3}){0,2})"

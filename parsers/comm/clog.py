@@ -25,10 +25,10 @@ from typing import Any
 
 import msgspec
 
-from parsers.parser import FileParser, Source
-from parsers.patterns import regex
-from parsers.reading import integers, text_lines, whole
-from parsers.tables import Tables, table
+from parsers.forms.reading import integers, text_lines, whole
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _ROWS = 2_000_000
 _HEAD = regex(rb"\AV\|\d+\|base_timestamp=\d")

@@ -25,11 +25,11 @@ from typing import Any
 
 import polars as pl
 
-from parsers.lines import Row, claimed, event
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.rules import Rule, columns, matches
-from parsers.tables import Tables, table
+from parsers.schema.lines import Row, claimed, event
+from parsers.schema.parser import LineParser
+from parsers.schema.rules import Rule, columns, matches
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _TASK = r"/job:[\w-]{1,60}/replica:\d{1,6}/task:"
 _NAMED = regex(rf"{_TASK}(\d{{1,7}})\b")

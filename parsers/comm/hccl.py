@@ -27,11 +27,11 @@ from typing import Any
 import polars as pl
 
 from parsers.comm.hccl_faults import KINDS, fault, pairs_of
-from parsers.lines import Row, claimed, event, reporter
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.stamps import Stamp, parse_time
-from parsers.tables import Tables, table
+from parsers.schema.lines import Row, claimed, event, reporter
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
+from parsers.text.stamps import Stamp, parse_time
 
 _LINE = regex(
     r"\[(?P<level>ERROR|WARNING|WARN|INFO|EVENT|DEBUG)\] ?HCCL\((?P<pid>\d{1,9}),(?P<process>[^)]{0,100})\):"

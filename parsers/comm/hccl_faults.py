@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from parsers.patterns import regex
+from parsers.text.patterns import regex
 
 _FAMILIES: tuple[tuple[re.Pattern[str], str, str | None], ...] = (
     (regex(r"EI0005|inconsistent|not consistent|[Cc]heck.*\bmismatch"), "comm_warning", "collective_mismatch"),
@@ -39,6 +39,9 @@ KINDS = {"AllReduce": "all_reduce", "AllGather": "all_gather", "ReduceScatter": 
           "AlltoAllV": "all_to_all", "Scatter": "scatter", "Barrier": "barrier",
           "BatchSendRecv": "coalesced"}  # fmt: skip
 _TAG = regex(r"(?:Hcom|Hccl)?([A-Z][A-Za-z]{2,30}?)(?=[^a-zA-Z]|$)")
+_OF_GROUP = regex(
+    r"(?:Hcom|Hccl)?[A-Z][A-Za-z]{2,30}?_(?P<group>(?=\d*\D).{2,200})"
+)  # `AllReduce_` and the communicator's name
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -63,9 +66,10 @@ def fault(body: str) -> Fault:
     rank, address = _REMOTE_RANK.search(body), _REMOTE_ADDRESS.search(body)
     pairs = pairs_of(body)
     op = _TAG.match(pairs.get("tag", ""))
+    of_group = _OF_GROUP.fullmatch(pairs.get("tag", ""))
     columns = {
         "op": KINDS.get(op[1]) if op else None,
-        "group": pairs.get("group"),
+        "group": pairs.get("group") or (of_group["group"] if of_group else None),
         "code": family or (catalogue[0] if catalogue else None),
         "names_ranks": [int(rank[1])] if rank else None,
         "names_rank_space": "group",

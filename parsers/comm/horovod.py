@@ -24,11 +24,11 @@ from typing import Any
 
 import polars as pl
 
-from parsers.lines import Row, claimed, event
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.reading import integers
-from parsers.tables import Tables, table
+from parsers.forms.reading import integers
+from parsers.schema.lines import Row, claimed, event
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _RANKS = regex(r" \[(?P<what>missing|ready) ranks:(?P<ranks>[\d, ]{0,20000})\]")
 _NAME_ENDS = regex(r"[\s\[\]:,]")

@@ -22,11 +22,11 @@ from typing import Any
 
 import polars as pl
 
-from parsers.lines import Row
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.rules import Rule, read_rules
-from parsers.tables import Tables
+from parsers.schema.lines import Row
+from parsers.schema.parser import LineParser
+from parsers.schema.rules import Rule, read_rules
+from parsers.schema.tables import Tables
+from parsers.text.patterns import regex
 
 _HEAD = (
     r"libfabric:(?P<pid>\d{1,10}):(?:(?P<at>[0-3]?\d{9}):)?:?(?:\w{0,20}:)?(?P<provider>[\w;-]{1,60}):(?P<subsystem>\w{1,20}):"

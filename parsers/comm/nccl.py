@@ -26,9 +26,9 @@ from parsers.comm.nccl_complaints import complaints
 from parsers.comm.nccl_links import is_link, links, names_communicator
 from parsers.comm.nccl_records import records
 from parsers.comm.nccl_setup import SetupReader, is_likely
-from parsers.order import sort_if_needed
-from parsers.parser import LineParser
-from parsers.tables import Tables, table
+from parsers.schema.order import sort_if_needed
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Tables, table
 
 _MOST_CHARACTERS = 8192  # of one record that is searched: those of a few families are far shorter
 
@@ -71,8 +71,7 @@ def _without_setup(records: pl.DataFrame, reader: SetupReader) -> pl.DataFrame:
 
 PARSER = LineParser(
     name="nccl",
-    anchors=(b"NCCL INFO", b"NCCL WARN", b"MCCL INFO", b"MCCL WARN", b"RCCL INFO", b"RCCL WARN", b"NCCL version",
-             b"NCCL CALL", b"NCCL TRACE", b"CCL ERROR", b"MCCL version", b"RCCL version", b" set by environment to ",
+    anchors=(b"CL INFO ", b"CL WARN ", b"NCCL version", b"NCCL CALL", b"CL TRACE", b"CCL ERROR", b"MCCL version", b"RCCL version", b" set by environment to ",
              b": opCount ", b"] INFO NET/", b"] INFO comm 0x", b"] INFO Ring ", b"] INFO Using network", b" WARN NET/",
              b" WARN Call to ", b" WARN Cuda failure", b" WARN Connect", b" WARN Net : "),
     parse=parse,

@@ -13,10 +13,10 @@ from collections.abc import Callable
 import polars as pl
 
 from parsers.comm.nccl_records import name_at_begin, records
-from parsers.dense import Decorate, Dense
-from parsers.lent import places
-from parsers.stretch import Cuts
-from parsers.tables import conform
+from parsers.engine.dense import Decorate, Dense
+from parsers.engine.stretch import Cuts
+from parsers.schema.tables import conform
+from parsers.text.lent import places
 
 COLLECTIVE = (
     r"^(?P<op>[A-Za-z0-9_]+): opCount (?P<count>[0-9a-f]{1,15}) sendbuff \S+ recvbuff \S+ (?:acc \S+ )?"

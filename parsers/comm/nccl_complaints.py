@@ -18,9 +18,9 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from parsers.lines import TEXT_CHARACTERS, Row
-from parsers.patterns import regex
-from parsers.tables import SCHEMAS, conform
+from parsers.schema.lines import TEXT_CHARACTERS, Row
+from parsers.schema.tables import SCHEMAS, conform
+from parsers.text.patterns import regex
 
 _PEER = regex(
     r"(?:[Pp]eer|[Cc]onnect to|send to|recv to|recv from|from|connection to) \[?([^\s<>\[\]]{1,255})\]?<(\d{1,6})>"

@@ -17,9 +17,9 @@ Source: ext-profiler/inspector/inspector.cc and its README.
 from typing import Any
 
 from parsers.comm.hccl_faults import KINDS
-from parsers.parser import FileParser, Source
-from parsers.reading import json_lines, real, whole
-from parsers.tables import Tables, table
+from parsers.forms.reading import json_lines, real, whole
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables, table
 
 _ROWS = 5_000_000
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import polars as pl
 
-from parsers.lines import Row
-from parsers.patterns import regex
-from parsers.tables import conform, table
+from parsers.schema.lines import Row
+from parsers.schema.tables import conform, table
+from parsers.text.patterns import regex
 
 _CHANNEL = (
     r"^Channel (?P<channel>[0-9]{1,3})(?:/[0-9]{1,3})? : (?P<from>[0-9]{1,7})\[[0-9a-f]+\] -> (?P<to>[0-9]{1,7})\[[0-9a-f]+\]"

@@ -12,8 +12,9 @@ from itertools import islice
 
 import polars as pl
 
-from parsers.patterns import regex
+from parsers.text.patterns import regex
 
+LIBRARY = "[A-Z]{2,6}CL"  # NCCL, RCCL, MCCL, and of whoever else keeps these records: a name of its own stands there
 _STAMP = r"(?P<stamp>\[[0-9]{4}-[0-9][0-9]-[0-9][0-9] [0-9][0-9]:[0-9][0-9]:[0-9][0-9](?:\.[0-9]{1,9})?\] )?"
 _HEAD = _STAMP + r"(?P<host>[^\s:\[\]<>|]+):[0-9]{1,9}:[0-9]{1,9} (?:\[-?[0-9]{1,4}\] |NCCL CALL )"
 _OWN_HOST = r"(?:\[[0-9]{4}-[0-9][0-9]-[0-9][0-9] [0-9:.]+\] )?([^\s:\[\]<>|]+):[0-9]{1,9}:[0-9]{1,9} (?:\[-?[0-9]{1,4}\] |NCCL CALL )"
@@ -21,9 +22,9 @@ _PREFIX = (
     r"(?:\[(?P<stamp>[0-9]{4}-[0-9][0-9]-[0-9][0-9] [0-9][0-9]:[0-9][0-9]:[0-9][0-9](?:\.[0-9]{1,9})?)\] )?"
     r"(?P<nccl_host>[^\s:\[\]<>|]+):(?P<nccl_pid>[0-9]{1,9}):(?P<thread>[0-9]{1,9}) (?:\[(?P<device>-?[0-9]{1,4})\] )?"
     r"(?:[0-9]+\.[0-9]+ )?(?:(?P<place>[A-Za-z0-9_./-]+:[0-9]{1,6}) (?:\((?P<function>[^)]*)\) )?)?"
-    r"(?:(?P<library>[NMR]CCL) )?(?P<level>WARN|INFO|TRACE|CALL|ERROR) ?"
+    rf"(?:(?P<library>{LIBRARY}) )?(?P<level>WARN|INFO|TRACE|CALL|ERROR) ?"
 )
-_BARE = r"\b(?P<library>[NMR]CCL) (?P<level>WARN|INFO) "  # some collectors drop the prefix
+_BARE = rf"\b(?P<library>{LIBRARY}) (?P<level>WARN|INFO) "  # some collectors drop the prefix
 _SPLIT = regex(_HEAD.replace("(?P<host>", r"(?<![^\s:\[\]<>|])(?P<host>"))  # a name begins where it can begin
 AT_ONCE = 16_384  # rows: their parts take as much as they
 _MOST_RECORDS = 200  # of one line

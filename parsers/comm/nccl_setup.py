@@ -23,8 +23,8 @@ from typing import Any
 
 import polars as pl
 
-from parsers.lines import Row, event
-from parsers.patterns import regex
+from parsers.schema.lines import Row, event
+from parsers.text.patterns import regex
 
 _N = r"\d{1,9}"
 _INIT = regex(

@@ -14,10 +14,10 @@ Source: src/atl/util/pm/pmi_resizable_rt/pmi_resizable/pmi_resizable_simple_inte
 
 import polars as pl
 
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.rules import Rule, read_rules
-from parsers.tables import Tables
+from parsers.schema.parser import LineParser
+from parsers.schema.rules import Rule, read_rules
+from parsers.schema.tables import Tables
+from parsers.text.patterns import regex
 
 RULES = (
     Rule(

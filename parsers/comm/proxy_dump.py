@@ -34,11 +34,11 @@ from typing import Any
 
 import polars as pl
 
-from parsers.lines import claimed, reporter, streams
-from parsers.parser import FileParser, LineParser, Source
-from parsers.patterns import regex
-from parsers.reading import csv_cells, first_line, json_object, text_lines, whole
-from parsers.tables import Tables, table
+from parsers.forms.reading import csv_cells, first_line, json_object, text_lines, whole
+from parsers.schema.lines import claimed, reporter, streams
+from parsers.schema.parser import FileParser, LineParser, Source
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _ENTRY = regex(
     r"(?:\| `-> )?\[(?P<id>\d{1,6}-\d{1,6})\|(?P<count>\d{1,18})\| (?P<way>Send|Recv|Coll)(?P<subs>(?: -?\d{1,7}[ A-Z]?/-?\d{1,4})*)\]\s*$"

@@ -20,12 +20,12 @@ import polars as pl
 
 from parsers.comm.ras_json import JsonReport
 from parsers.comm.ras_text import TextReport
-from parsers.lines import Row, claimed, event
-from parsers.parser import FileParser, LineParser, Source
-from parsers.patterns import regex
-from parsers.reading import all_bytes, json_object, text_lines, whole
-from parsers.stamps import parse_time
-from parsers.tables import Tables, table
+from parsers.forms.reading import all_bytes, json_object, text_lines, whole
+from parsers.schema.lines import Row, claimed, event
+from parsers.schema.parser import FileParser, LineParser, Source
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
+from parsers.text.stamps import parse_time
 
 _JSON_BYTES = 512 << 20
 _MONITOR = regex(

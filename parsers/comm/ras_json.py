@@ -20,9 +20,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from parsers.reading import whole
-from parsers.stamps import parse_time
-from parsers.tables import Tables, table
+from parsers.forms.reading import whole
+from parsers.schema.tables import Tables, table
+from parsers.text.stamps import parse_time
 
 _KINDS = {"Broadcast": "broadcast", "Reduce": "reduce", "AllGather": "all_gather", "ReduceScatter": "reduce_scatter",
           "AllReduce": "all_reduce", "AlltoAll": "all_to_all", "Gather": "gather", "Scatter": "scatter"}  # fmt: skip

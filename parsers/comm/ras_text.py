@@ -35,8 +35,8 @@ from typing import Any
 
 import msgspec
 
-from parsers.patterns import regex
-from parsers.tables import Tables, table
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _BLOCK = regex(r"^(?:#(?P<group>\d+-\d+) \((?P<hash>[0-9a-f]{1,32})\) )?(?P<code>[A-Z][A-Z_]{2,24})\s*$")
 _ROW = regex(r"^\s*(\d+)((?:\s+\d[\d-]*){5})\s+([A-Z]+)\s+([A-Z]+)\s*$")

@@ -16,10 +16,10 @@ Source: DCGM's user guide and its list of field identifiers.
 import re
 from typing import Any
 
-from parsers.parser import FileParser, Source
-from parsers.patterns import regex
-from parsers.reading import real, text_lines
-from parsers.tables import Tables, table
+from parsers.forms.reading import real, text_lines
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _HEADER = regex(r"^# ?Entity\s+\S")
 _UNITS = regex(r"^\s*I[Dd](?:\s|$)|^[-\s]+$")

@@ -22,10 +22,10 @@ Source: the man pages of these tools and the kernel's names of port states.
 
 from typing import Any
 
-from parsers.parser import FileParser, Source
-from parsers.patterns import regex
-from parsers.reading import real, text_lines
-from parsers.tables import Tables, table
+from parsers.forms.reading import real, text_lines
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _ADAPTER = regex(r"^CA '(?P<adapter>[\w.-]{1,64})'")
 _PORT = regex(r"^\s+Port (?P<port>\d{1,3}):\s*$")

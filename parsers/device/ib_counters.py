@@ -17,10 +17,10 @@ Source: the kernel's Documentation/ABI/stable/sysfs-class-infiniband; perfquery(
 import re
 from typing import Any
 
-from parsers.parser import FileParser, Source
-from parsers.patterns import regex
-from parsers.reading import real, text_lines
-from parsers.tables import Tables, table
+from parsers.forms.reading import real, text_lines
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _FILE = regex(
     r"^\S*/infiniband/(?P<adapter>[\w.-]{1,64})/ports/(?P<port>\d{1,3})/(?:hw_)?counters/(?P<name>\w{1,64}):\s?(?P<value>\d{1,20})\s*$"

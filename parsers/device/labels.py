@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from parsers.parser import Source
-from parsers.patterns import regex
-from parsers.reading import real, whole
-from parsers.rules import pci
+from parsers.forms.reading import real, whole
+from parsers.schema.parser import Source
+from parsers.schema.rules import pci
+from parsers.text.patterns import regex
 
 _WHO = {
     "host": ("Hostname", "hostname", "host", "node", "nodename", "ip", "instance"),
@@ -23,6 +23,9 @@ def sample(name: str, labels: dict[str, str], value: str, source: Source) -> dic
     said = {column: _taken(labels, names) for column, names in _WHO.items()}
     others = ",".join(f'{label}="{text}"' for label, text in sorted(labels.items()))
     rank, host = whole(said["rank"]), said["host"]
+    if rank is None:
+        names, place = source.labels.names, labels.get("pod", host)
+        rank = names.of_record(place, whole(labels.get("node_rank")), whole(labels.get("local_rank")))
     if host and (found := _WITH_PORT.match(host)):
         host = found["host"]
     return {

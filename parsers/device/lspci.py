@@ -18,11 +18,11 @@ Source: lspci(8) and the PCI Express capability registers that it spells out.
 import re
 from typing import Any
 
-from parsers.parser import FileParser, Source
-from parsers.patterns import regex
-from parsers.reading import real, text_lines
-from parsers.rules import pci
-from parsers.tables import Tables, table
+from parsers.forms.reading import real, text_lines
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.rules import pci
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _DEVICE = regex(
     r"^(?P<pci>(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (?P<kind>[A-Za-z0-9][^:]{1,60}): (?P<name>.{1,200})"

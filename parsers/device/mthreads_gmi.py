@@ -21,11 +21,11 @@ Source: Moore Threads' public documents, and the form of the table itself.
 
 from typing import Any
 
-from parsers.parser import FileParser, Source
-from parsers.patterns import regex
-from parsers.reading import real, text_lines
-from parsers.rules import pci
-from parsers.tables import Tables, table
+from parsers.forms.reading import real, text_lines
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.rules import pci
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _VERSION = regex(r"mthreads-gmi:(?P<tool>\S{1,40})\s+Driver Version:(?P<driver>\S{1,60})")
 _FIRST = regex(

@@ -21,11 +21,11 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-from parsers.parser import FileParser, Source
-from parsers.patterns import regex
-from parsers.reading import real, text_lines
-from parsers.rules import integer, pci
-from parsers.tables import Tables, table
+from parsers.forms.reading import real, text_lines
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.rules import integer, pci
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _BDF = r"(?P<pci>[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])"
 _VERSION = regex(r"(?P<name>MX-SMI|Kernel Mode Driver Version:|MACA Version:|BIOS Version:) *(?P<value>\d[\w.]{0,40})")

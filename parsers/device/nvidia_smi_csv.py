@@ -14,11 +14,11 @@ Source: nvidia-smi --help-query-gpu.
 from datetime import UTC, datetime
 from typing import Any
 
-from parsers.parser import FileParser, Source
-from parsers.patterns import regex
-from parsers.reading import csv_cells, real, text_lines
-from parsers.rules import integer, pci
-from parsers.tables import Tables, table
+from parsers.forms.reading import csv_cells, real, text_lines
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.rules import integer, pci
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _KEYS = {"index", "pci.bus_id", "gpu_bus_id", "uuid", "gpu_uuid", "timestamp"}
 _TELLTALES = {

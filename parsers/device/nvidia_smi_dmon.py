@@ -18,10 +18,10 @@ Source: nvidia-smi dmon --help.
 from datetime import UTC, datetime
 from typing import Any
 
-from parsers.parser import FileParser, Source
-from parsers.patterns import regex
-from parsers.reading import real, text_lines, whole
-from parsers.tables import Tables, table
+from parsers.forms.reading import real, text_lines, whole
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _HEADER = regex(r"^#\s?(?:Date\s+)?(?:Time\s+)?gpu\s+(?:pwr|sm|pclk|mclk|fb|gtemp|temp|pviol|sbecc|rxpci)\b")
 _UNITS = regex(r"^#\s?(?:YYYYMMDD\s+)?(?:HH:MM:SS\s+)?Idx\b")

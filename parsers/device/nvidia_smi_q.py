@@ -25,11 +25,11 @@ Source: nvidia-smi's manual; the indentation of the report itself.
 from datetime import UTC, datetime
 from typing import Any
 
-from parsers.parser import FileParser, Source
-from parsers.patterns import regex
-from parsers.reading import real, text_lines
-from parsers.rules import integer, pci
-from parsers.tables import Tables, table
+from parsers.forms.reading import real, text_lines
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.rules import integer, pci
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _GPU = regex(r"^GPU (?P<pci>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])\s*$")
 _VERSION = regex(rb"(?m)^Driver Version +: \d")  # mx-smi has a "Driver Version:" in a box

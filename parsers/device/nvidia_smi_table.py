@@ -17,12 +17,12 @@ from typing import Any
 
 import polars as pl
 
-from parsers.lines import Row
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.reading import real
-from parsers.rules import integer, pci
-from parsers.tables import Tables, table
+from parsers.forms.reading import real
+from parsers.schema.lines import Row
+from parsers.schema.parser import LineParser
+from parsers.schema.rules import integer, pci
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _VERSIONS = regex(r"\| NVIDIA-SMI \S+\s+Driver Version: (?P<driver>[\d.]+)\s+CUDA Version: (?P<cuda>[\w./]+)")
 _DEVICE = regex(

@@ -21,10 +21,10 @@ Source: nvidia-smi's manual and its document type.
 from typing import Any
 from xml.parsers import expat
 
-from parsers.parser import FileParser, Source
-from parsers.reading import opened, real
-from parsers.rules import integer, pci
-from parsers.tables import Tables, table
+from parsers.forms.reading import opened, real
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.rules import integer, pci
+from parsers.schema.tables import Tables, table
 
 _WORDS = {"yes": 1.0, "no": 0.0, "active": 1.0, "not active": 0.0, "enabled": 1.0, "disabled": 0.0}
 _SETTINGS = {

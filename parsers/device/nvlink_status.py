@@ -14,10 +14,10 @@ Source: nvidia-smi nvlink --help, and the form of the report itself.
 
 from typing import Any
 
-from parsers.parser import FileParser, Source
-from parsers.patterns import regex
-from parsers.reading import real, text_lines
-from parsers.tables import Tables, table
+from parsers.forms.reading import real, text_lines
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _GPU = regex(r"^GPU (?P<index>\d{1,4}): .{1,200}\(UUID: (?P<uuid>[\w-]{4,80})\)")
 _LINK = regex(r"^\s+Link (?P<link>\d{1,3}): (?:(?P<speed>[\d.]+) GB/s|(?P<state><\w+>|\S.{0,60}))")

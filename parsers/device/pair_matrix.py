@@ -25,11 +25,11 @@ from typing import Any
 
 import polars as pl
 
-from parsers.lines import claimed, reporter
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.reading import real
-from parsers.tables import Tables, table
+from parsers.forms.reading import real
+from parsers.schema.lines import claimed, reporter
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _DEVICE = r"(?:GPU|NIC|mlx\d?_|DCU|NPU)\d{1,3}"
 _TOPOLOGY = regex(rf"^\s*(?P<names>GPU0(?:\s+{_DEVICE})+)(?:\s+\S.*)?$")

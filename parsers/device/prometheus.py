@@ -7,7 +7,7 @@
 A metric is the name, with the labels that do not say who (sorted) in braces. Labels that say who fill host, rank,
 device_index, uuid and pci. `XPU_TIMER_COMMON_HANG` above 0 is also an event heartbeat_lost of that rank: the timer of
 DLRover saw a kernel that did not end. Latencies of xpu_timer are microseconds; the means of its products and collectives, and the
-rates of its products, are rows of timings instead. The stamp, where there is one, is in milliseconds; a scrape every 15 to 60 s cannot show what is
+rates of its products, are rows of timings instead; the loss and the norm of a training are rows of steps (parsers/training/gauges.py). The stamp, where there is one, is in milliseconds; a scrape every 15 to 60 s cannot show what is
 shorter.
 
 Printed by: dcgm-exporter, node-exporter, xpu_timer, or curl of any such end point.
@@ -20,10 +20,11 @@ from typing import Any
 
 from parsers.device.kernel_gauges import timing
 from parsers.device.labels import sample
-from parsers.parser import FileParser, Source
-from parsers.patterns import regex
-from parsers.reading import real, text_lines
-from parsers.tables import Tables, table
+from parsers.forms.reading import real, text_lines
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
+from parsers.training.gauges import Gauges
 
 _SAMPLE = regex(
     r"^(?P<name>[A-Za-z_:][\w:]{0,200})(?:\{(?P<labels>.{0,8000})\})?\s+(?P<value>[-+\w.]{1,40})"
@@ -41,12 +42,13 @@ def accepts(_path: str, head: bytes) -> bool:
 
 
 def parse(source: Source) -> Tables:
-    """devices (a sample per row), timings (mean latencies of kernels), events heartbeat_lost (code xpu_timer_hang); lines that are no sample are unread."""
+    """devices (a sample per row), timings (mean latencies of kernels), steps, events heartbeat_lost (code xpu_timer_hang); lines that are no sample are unread."""
     devices: list[dict[str, Any]] = []
     events: list[dict[str, Any]] = []
     timings: list[dict[str, Any]] = []
     claimed: list[dict[str, Any]] = []
     unread: list[dict[str, Any]] = []
+    gauges = Gauges()
     for number, text in text_lines(source):
         place = {"file": source.path, "line": number}
         found = _SAMPLE.match(text)
@@ -60,6 +62,8 @@ def parse(source: Source) -> Tables:
             unread.append(place | {"reason": f"more than {_ROWS} samples"})
             break
         row = place | _sample(found, source)
+        if gauges.takes(row):
+            continue
         if (mean := timing(found["name"], dict(_LABEL.findall(found["labels"] or "")), row)) is not None:
             timings.append(place | mean)
             continue
@@ -70,6 +74,7 @@ def parse(source: Source) -> Tables:
         "devices": table("devices", devices),
         "events": table("events", events),
         "timings": table("timings", timings),
+        **gauges.tables(),
         "claimed": table("claimed", claimed),
         "unread": table("unread", unread),
     }

@@ -15,9 +15,10 @@ Source: Prometheus' documentation of its HTTP interface.
 from typing import Any
 
 from parsers.device.labels import sample
-from parsers.parser import FileParser, Source
-from parsers.reading import all_bytes, json_object, real
-from parsers.tables import Tables, table
+from parsers.forms.reading import all_bytes, json_object, real
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables, table
+from parsers.training.gauges import Gauges
 
 _BYTES = 256 << 20
 _ROWS = 5_000_000
@@ -30,7 +31,7 @@ def accepts(_path: str, head: bytes) -> bool:
 
 
 def parse(source: Source) -> Tables:
-    """devices, a row per series and moment; `unread` where the document is cut or of another form."""
+    """devices, or steps of a training, a row per series and moment; `unread` where the document is cut or of another form."""
     text = all_bytes(source, _BYTES)
     answer = json_object(text) if text is not None else None
     data = (answer or {}).get("data")
@@ -42,7 +43,9 @@ def parse(source: Source) -> Tables:
     for number, series in enumerate(result):
         if isinstance(series, dict) and isinstance(series.get("metric"), dict) and len(rows) < _ROWS:
             rows += _series(series, source, number)
-    return {"devices": table("devices", rows)}
+    gauges = Gauges()
+    rest = [row for row in rows if not gauges.takes(row)]
+    return {"devices": table("devices", rest), **gauges.tables()}
 
 
 def _series(series: dict[str, Any], source: Source, number: int) -> list[dict[str, Any]]:

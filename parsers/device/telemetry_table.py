@@ -1,8 +1,8 @@
-"""Telemetry that a site's own collector writes, in any form of parsers/framings.py: of devices, adapters and ports, over time.
+"""Telemetry that a site's own collector writes, in any form of parsers/forms/framings.py: of devices, adapters and ports, over time.
 
 A row names somebody by one of `rank`, `host` or `node`, and optionally `gpu` (also `index`, `device_index`), `pci`, `uuid`,
 and `port` or `nic` for a part of the host; `time` (also `timestamp`) is seconds since 1970 or ISO 8601. What was measured
-stands either in columns, each named as one of parsers/quantities.py or as a tool that is known there prints it, or in the two
+stands either in columns, each named as one of parsers/text/quantities.py or as a tool that is known there prints it, or in the two
 columns `metric` and `value`.
 
     time,host,gpu,temperature_c,sm_clock_mhz,power_w
@@ -17,12 +17,12 @@ Source: this project's own definition of the format.
 from collections.abc import Set
 from typing import Any
 
-from parsers import framings
-from parsers.parser import FileParser, Source
-from parsers.quantities import QUANTITIES, quantity_of
-from parsers.reading import first_told, real, utc_ns, whole
-from parsers.rules import pci
-from parsers.tables import Tables
+from parsers.forms import framings
+from parsers.forms.reading import first_told, real, utc_ns, whole
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.rules import pci
+from parsers.schema.tables import Tables
+from parsers.text.quantities import QUANTITIES, quantity_of
 
 _TIME = ("time", "timestamp", "ts")
 _HOST = ("host", "node", "hostname")

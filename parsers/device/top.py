@@ -17,11 +17,11 @@ Source: top(1) and top.c of procps-ng.
 
 from typing import Any
 
-from parsers.parser import FileParser, Source
-from parsers.patterns import regex
-from parsers.reading import text_lines
+from parsers.forms.reading import text_lines
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Rows, Tables, table
 from parsers.stacks.process_table import Form, form, process
-from parsers.tables import Rows, Tables, table
+from parsers.text.patterns import regex
 
 _HEAD = regex(rb"(?m)^top - \d\d:\d\d:\d\d up [^\n]{1,80}load average: ")
 _LOAD = regex(r"top - \d\d:\d\d:\d\d up ")

@@ -21,10 +21,10 @@ from typing import Any
 
 import polars as pl
 
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.rules import Rule, read_kernel
-from parsers.tables import Tables
+from parsers.schema.parser import LineParser
+from parsers.schema.rules import Rule, read_kernel
+from parsers.schema.tables import Tables
+from parsers.text.patterns import regex
 
 _BDF = r"amdgpu (?P<pci>[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]): (?:amdgpu: )?(?:\{\d+\} ?)?"
 _PLACE = r"(?:socket: ?(?P<socket>\d+),? ?)?(?:die: ?(?P<die>\d+),? ?)?"

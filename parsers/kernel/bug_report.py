@@ -21,10 +21,10 @@ Source: the script itself, which the driver installs.
 
 from typing import Any
 
-from parsers.parser import FileParser, Source
-from parsers.patterns import regex
-from parsers.reading import text_lines
-from parsers.tables import Tables, table
+from parsers.forms.reading import text_lines
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _RULE = "_" * 44
 _TITLE = regex(r"^\*\*\* (?!ls: )(?P<title>.{1,500})$")

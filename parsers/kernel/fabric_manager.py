@@ -19,11 +19,11 @@ from typing import Any
 
 import polars as pl
 
-from parsers.lines import claimed, event
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.rules import Rule, bodies, columns
-from parsers.tables import Tables, table
+from parsers.schema.lines import claimed, event
+from parsers.schema.parser import LineParser
+from parsers.schema.rules import Rule, bodies, columns
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _HEAD = regex(
     r"\[(?P<stamp>[A-Z][a-z]{2} [ \d]\d \d{4} \d\d:\d\d:\d\d)\] \[(?P<level>[A-Z]{3,9})\] \[tid (?P<tid>\d+)\] "

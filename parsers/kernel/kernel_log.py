@@ -22,12 +22,12 @@ Source: printk and rtc of Linux, util-linux, rsyslog, systemd.
 from itertools import islice
 from typing import Any
 
-from parsers import stamps
-from parsers.parser import FileParser, Source
-from parsers.patterns import regex
-from parsers.reading import text_lines
-from parsers.stamps import CTIME, ISO, SYSLOG, Around, parse_time
-from parsers.tables import Tables, table
+from parsers.forms.reading import text_lines
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables, table
+from parsers.text import stamps
+from parsers.text.patterns import regex
+from parsers.text.stamps import CTIME, ISO, SYSLOG, Around, parse_time
 
 LOOKED_AT = 60  # lines that decide what the file is
 READ = 20_000  # lines that are searched for the time of boot

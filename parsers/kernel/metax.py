@@ -24,11 +24,11 @@ from typing import Any
 
 import polars as pl
 
-from parsers.lines import event
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.rules import bodies, pci
-from parsers.tables import Tables, table
+from parsers.schema.lines import event
+from parsers.schema.parser import LineParser
+from parsers.schema.rules import bodies, pci
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _LEVEL = r"(?P<level>EMERG|ALERT|CRIT|ERROR|WARN|NOTICE|INFO|DEBUG)"
 _HEAD = regex(

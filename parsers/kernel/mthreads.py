@@ -29,11 +29,11 @@ from typing import Any
 
 import polars as pl
 
-from parsers.lines import event
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.rules import bodies, integer, pci
-from parsers.tables import Tables, table
+from parsers.schema.lines import event
+from parsers.schema.parser import LineParser
+from parsers.schema.rules import bodies, integer, pci
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _HEAD = regex(
     r"(?:MTGPU:\((?P<level>Fatal|Error|Warn|Mesg)\)|MTGPU|MUSA):(?: +(?P<pid>\d{1,10})(?:- *(?P<tid>\d{1,10}))?:)?\s*"

@@ -28,10 +28,10 @@ from typing import Any
 
 import polars as pl
 
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.rules import Rule, read_kernel
-from parsers.tables import Tables
+from parsers.schema.parser import LineParser
+from parsers.schema.rules import Rule, read_kernel
+from parsers.schema.tables import Tables
+from parsers.text.patterns import regex
 
 _BDF = r"(?P<pci>[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])"
 _MLX = rf"mlx5_core {_BDF}(?: (?P<interface>[\w.-]{{1,32}}))?: (?:\w+:\d+:\(pid \d+\): )?"
@@ -89,7 +89,8 @@ RULES = (
     Rule(regex(rf"{_MLX}(?P<command>ACCESS_REG\(0x805\))[^\n]{{0,60}}failed"), "other", "info", "nic:access_reg"),
     Rule(
         regex(
-            rf"(?:mlx5_core|bnxt_en|ice|i40e|ixgbe|ena) {_BDF}(?: (?P<interface>[\w.-]{{1,32}}))?: "
+            # Whatever the driver: the kernel's netdev_printk puts its name, the device and the interface before what it says.
+            rf"\b[a-z]\w{{1,31}} {_BDF}(?: (?P<interface>[\w.-]{{1,32}}))?: "
             r"(?:NIC )?(?P<change>[Ll]ink (?:is )?(?:down|up|Down|Up))"
         ),
         "link_down", refine=_carrier,
@@ -141,8 +142,8 @@ def parse(lines: pl.DataFrame) -> Tables:
 PARSER = LineParser(
     name="nic",
     anchors=(
-        b"mlx5_core ", b"ost carrier", b"ained carrier", b"NETDEV WATCHDOG", b"efa 0", b"bnxt_en 0", b"ice 0",
-        b"i40e 0", b"ixgbe 0", b"ena 0", b"link status definitely ", b"without any active ",
+        b"mlx5_core ", b"ost carrier", b"ained carrier", b"NETDEV WATCHDOG", b"efa 0", b": Link ", b": link ", b": NIC Link ",
+        b"link status definitely ", b"without any active ",
     ),
     parse=parse,
 )  # fmt: skip

@@ -17,7 +17,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from parsers.patterns import regex
+from parsers.text.patterns import regex
 
 CODES = range(144, 151)
 _MESSAGE = regex(

@@ -29,10 +29,10 @@ from typing import Any
 
 import polars as pl
 
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.rules import Rule, pci, read_kernel
-from parsers.tables import Tables
+from parsers.schema.parser import LineParser
+from parsers.schema.rules import Rule, pci, read_kernel
+from parsers.schema.tables import Tables
+from parsers.text.patterns import regex
 
 _BDF = r"[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]"
 

@@ -15,10 +15,10 @@ Source: the messages of ROCR-Runtime's VMFaultHandler and HwExceptionHandler and
 
 import polars as pl
 
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.rules import Rule, read_rules
-from parsers.tables import Tables
+from parsers.schema.parser import LineParser
+from parsers.schema.rules import Rule, read_rules
+from parsers.schema.tables import Tables
+from parsers.text.patterns import regex
 
 _NODE = r"by GPU \**(?:node-(?P<node>\d{1,4})|\S{1,40}?)\**(?: \(Agent handle: (?P<agent>0x[0-9a-f]{1,16})\))?"
 _BY = {"refine": lambda _: {"detail": {"library": "ROCr"}}}  # printed into the process, not by the kernel

@@ -37,10 +37,10 @@ import polars as pl
 
 from parsers.catalogues import rows
 from parsers.kernel.nvlink5 import decoded
-from parsers.lines import Row, claimed, event
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.tables import Rows, Tables, table
+from parsers.schema.lines import Row, claimed, event
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Rows, Tables, table
+from parsers.text.patterns import regex
 
 _PCI = r"(?:PCI:)?(?P<pci>[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-9a-fA-F])?)"
 _XID = regex(rf"NVRM: Xid \({_PCI}(?P<instance>[^)]*)\): (?P<code>\d{{1,6}})(?:, ?(?P<rest>(?:(?!NVRM: ).)*))?")

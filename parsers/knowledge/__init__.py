@@ -1,12 +1,13 @@
 """What libraries, drivers and schedulers print and where their calls wait: rows of data, a file for each printer.
 
-A file `PRINTER.toml` beside this one holds two kinds of rows; `docs/architecture.md` tells their fields. Everything is read and
+A file `PRINTER.toml` beside this one holds two kinds of rows; `docs/knowledge.md` tells their fields. Everything is read and
 compiled at the first question. Rows are asked in the order of files by name and of rows in a file: the first that fits answers.
+Rows of a user (`learn`) come before all others.
 """
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Literal, TypeVar
@@ -14,16 +15,21 @@ from typing import Any, Literal, TypeVar
 import msgspec
 import polars as pl
 
-from parsers.patterns import ascii_digits, regex
+from parsers.schema.event_kinds import EVENT_KINDS
+from parsers.text.patterns import ascii_digits, regex
 
 _LONG = 8192  # characters of a text, a name or a path that are looked at
 _NESTED = 8  # template arguments within each other
+_START = 6  # characters by which anchors are looked up
+_KEPT = 4096  # texts whose meaning is remembered
 _ARGUMENTS = regex(r"<[^<>]*>")
 _SPELT = regex(r"\w+")
 _CLONE = regex(r"(?:\.(?:part|isra|constprop|lto_priv)\.\d+|\.cold)+$")
 
 Waits = Literal["ranks", "service", "device", "wrapper"]
 About = Literal["printer", "peer", "process", "pod", "host", "device", "nobody"]
+Severity = Literal["info", "warning", "error", "fatal"]
+NOTHING = "nothing"  # the event of a line that is understood and tells of none
 
 
 class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -44,13 +50,17 @@ class FrameRow(_Row, frozen=True):
 
 
 class MessageRow(_Row, frozen=True):
-    """A message. `anchor`: words that stand in it, with their case, or some of which one does; only there `pattern` is asked."""
+    """A message. `anchor`: words that stand in it, with their case, or some of which one does; only there `pattern` is asked.
+    `event`: what a line makes that holds it: a kind of event, "nothing" where it is understood and nothing happened; none: the row
+    is only asked what an error means that somebody else has read."""
 
     anchor: str | tuple[str, ...]
     claim: str
     about: About
     pattern: str = ""  # the anchor itself
     own: bool | None = None
+    event: str = ""
+    severity: Severity = "warning"  # of a line that has no level
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -61,6 +71,8 @@ class Message(msgspec.Struct, frozen=True):
     about: About
     own: bool | None
     fields: dict[str, str]  # named groups of the pattern that matched
+    event: str = ""
+    severity: Severity = "warning"
 
 
 _Any = TypeVar("_Any", FrameRow, MessageRow)
@@ -79,16 +91,30 @@ def claims() -> Mapping[str, str]:
     return dict(tomllib.loads((files("parsers.knowledge") / "claims.toml").read_text(encoding="utf-8"))["claims"])
 
 
+_learnt: tuple[tuple[str, str], ...] = ()  # printer, text of its file
+
+
+def learn(texts: Sequence[tuple[str, str]]) -> None:
+    """Ask rows of (printer, text of its file) before all others, in this process. ValueError as `read`; then nothing is learnt."""
+    global _learnt
+    if tuple(texts) == _learnt:
+        return
+    read(dict(texts))
+    _learnt = tuple(texts)
+    for kept in (rows, _frames, _messages, _starts, waits, _meaning):
+        kept.cache_clear()
+
+
 @cache
 def rows() -> tuple[tuple[FrameRow, ...], tuple[MessageRow, ...]]:
     """All rows, in the order in which they are asked."""
-    return read(
-        {
-            path.name.removesuffix(".toml"): path.read_text(encoding="utf-8")
-            for path in files("parsers.knowledge").iterdir()
-            if path.name.endswith(".toml") and path.name != "claims.toml"
-        }
-    )
+    shipped = {
+        path.name.removesuffix(".toml"): path.read_text(encoding="utf-8")
+        for path in files("parsers.knowledge").iterdir()
+        if path.name.endswith(".toml") and path.name != "claims.toml"
+    }
+    (frames, messages), (own_frames, own_messages) = read(shipped), read(dict(_learnt))
+    return own_frames + frames, own_messages + messages
 
 
 def read(texts: Mapping[str, str]) -> tuple[tuple[FrameRow, ...], tuple[MessageRow, ...]]:
@@ -119,20 +145,23 @@ def _checked(row: dict[str, Any], number: int, kind: type[_Any]) -> _Any:
     if isinstance(made, MessageRow):
         if made.claim not in claims():
             raise ValueError(f"{where}: no such claim: {made.claim}")
-        if not any(anchor and anchor in made.example for anchor in _anchors(made)):
+        if not any(anchor and anchor in made.example for anchor in anchors_of(made)):
             raise ValueError(f"{where}: the anchor does not stand in the example")
+        if made.event not in ("", NOTHING, *EVENT_KINDS):
+            raise ValueError(f"{where}: no such kind of event: {made.event}")
     return made
 
 
-def _anchors(row: MessageRow) -> tuple[str, ...]:
+def anchors_of(row: MessageRow) -> tuple[str, ...]:
+    """Words of which one stands in the message."""
     return (row.anchor,) if isinstance(row.anchor, str) else row.anchor
 
 
 @cache
-def _compiled(row: FrameRow | MessageRow) -> tuple[re.Pattern[str], ...]:
+def compiled(row: FrameRow | MessageRow) -> tuple[re.Pattern[str], ...]:
     """The pattern of a message; those of a frame's function and file. Compiled when a row is first asked: few ever are."""
     if isinstance(row, MessageRow):
-        patterns = [row.pattern or "|".join(map(re.escape, _anchors(row)))]
+        patterns = [row.pattern or "|".join(map(re.escape, anchors_of(row)))]
     else:
         patterns = [row.function, rf"(?:^|/)(?:{row.file})$" if row.file else ""]
     try:
@@ -158,7 +187,33 @@ def _frames() -> tuple[dict[str, list[FrameRow]], list[FrameRow]]:
 
 @cache
 def _messages() -> list[tuple[str, MessageRow]]:
-    return [(anchor, row) for row in rows()[1] for anchor in _anchors(row)]
+    return [(anchor, row) for row in rows()[1] for anchor in anchors_of(row)]
+
+
+@cache
+def _starts() -> dict[str, list[int]]:
+    """Numbers of anchors by how they begin: of the thousands few have to be looked for in a text."""
+    found: dict[str, list[int]] = {}
+    for number, (anchor, _) in enumerate(_messages()):
+        found.setdefault(anchor[:_START], []).append(number)
+    return found
+
+
+def _candidates(text: str) -> Iterator[MessageRow]:
+    """Rows of which an anchor stands in the text, in their order."""
+    starts, messages = _starts(), _messages()
+    short = [start for start in starts if len(start) < _START and start in text]
+    begun = starts.keys() & {text[at : at + _START] for at in range(len(text) - _START + 1)}
+    for number in sorted({number for start in (*begun, *short) for number in starts[start]}):
+        anchor, row = messages[number]
+        if anchor in text:
+            yield row
+
+
+def heard_anchors(texts: Sequence[tuple[str, str]] = ()) -> tuple[str, ...]:
+    """Anchors of the rows that make something of a line: those of `texts`, (printer, text of its file), or of all."""
+    messages = read(dict(texts))[1] if texts else rows()[1]
+    return tuple(sorted({anchor for row in messages if row.event for anchor in anchors_of(row)}))
 
 
 def plain_name(function: str) -> str:
@@ -170,6 +225,18 @@ def plain_name(function: str) -> str:
     for _ in range(_NESTED):
         name = _ARGUMENTS.sub("", name)
     return name.rsplit(" ", 1)[-1]  # what stands before is the type that it returns
+
+
+_LINE = regex(r'File "([^"]+)", line \d+, in (\S+)')  # of a traceback
+_NATIVE = regex(r"(.+) \((\S+)\)")  # function and library
+
+
+def frame_of(example: str) -> tuple[str, str] | None:
+    """(file, function) of a traceback's line, or of a native frame `function (library)`."""
+    if found := _LINE.fullmatch(example):
+        return found[1], found[2]
+    native = _NATIVE.fullmatch(example)
+    return (native[2], native[1]) if native else None
 
 
 @lru_cache(maxsize=1 << 14)  # ranks of a job stand in the same code
@@ -186,7 +253,7 @@ def waits(file: str | None, function: str) -> Waits | None:
 
 
 def _fits(row: FrameRow, name: str, path: str) -> bool:
-    is_name, is_file = _compiled(row)
+    is_name, is_file = compiled(row)
     return is_file.search(path) is not None and is_name.fullmatch(name) is not None
 
 
@@ -198,11 +265,20 @@ def innermost_waits(frames: Iterable[tuple[str | None, str]]) -> Waits | None:
 
 def meaning(text: str) -> Message | None:
     """What a message claims, by the first row that fits; None: no row knows it."""
-    text = text[:_LONG]
-    for anchor, row in _messages():
-        if anchor in text and (match := _compiled(row)[0].search(text)) is not None:
+    return _meaning(text[:_LONG], False)
+
+
+def heard(line: str) -> Message | None:
+    """What a line of a log claims, by the first row that is about lines and fits."""
+    return _meaning(line[:_LONG], True)
+
+
+@lru_cache(maxsize=_KEPT)
+def _meaning(text: str, is_line: bool) -> Message | None:
+    for row in _candidates(text):
+        if (row.event or not is_line) and (match := compiled(row)[0].search(text)) is not None:
             fields = {name: value for name, value in match.groupdict().items() if value is not None}
-            return Message(f"{row.printer}.{row.name}", row.claim, row.about, row.own, fields)
+            return Message(f"{row.printer}.{row.name}", row.claim, row.about, row.own, fields, row.event, row.severity)
     return None
 
 

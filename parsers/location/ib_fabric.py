@@ -18,10 +18,10 @@ Source: ibnetdiscover(8), section on the topology file format.
 from collections import Counter
 from typing import Any
 
-from parsers.parser import FileParser, Source
-from parsers.patterns import regex
-from parsers.reading import text_lines
-from parsers.tables import Tables, table
+from parsers.forms.reading import text_lines
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _NODE = regex(r'^(?P<sort>Switch|Ca|Rt)\s+\d{1,4}\s+"(?P<id>[SHR]-[0-9a-f]{1,16})"\s*#\s*"(?P<name>[^"]{0,200})"')
 _LINK = regex(

@@ -17,11 +17,11 @@ Source: the well-known labels of Kubernetes; Topograph's, AWS' and Google's refe
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from parsers.forms.reading import text_lines, whole_json
 from parsers.location.places import PLACES
-from parsers.parser import FileParser, Source
-from parsers.patterns import regex
-from parsers.reading import text_lines, whole_json
-from parsers.tables import Tables, table
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _HEADER = regex(r"^NAME\s+STATUS\s+ROLES\s+AGE\s+VERSION\b(?P<more>.*)$")
 _NODE = regex(rb'"kind":\s*"Node"')

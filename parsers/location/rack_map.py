@@ -14,11 +14,11 @@ Source: this project's own definition of the format.
 
 from typing import Any
 
-from parsers import framings
+from parsers.forms import framings
+from parsers.forms.reading import first_told
 from parsers.location.places import PLACES
-from parsers.parser import FileParser, Source
-from parsers.reading import first_told
-from parsers.tables import Tables
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables
 
 _HOST = ("host", "node", "hostname")
 _PART = ("port", "nic", "hca", "adapter")

@@ -20,10 +20,10 @@ from typing import Any
 
 import polars as pl
 
-from parsers.host_list import named
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.tables import SCHEMAS, Tables, conform, empty, table
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import SCHEMAS, Tables, conform, empty, table
+from parsers.text.host_list import named
+from parsers.text.patterns import regex
 
 _ROW = regex(r"^\s*(?P<sort>Switch|Block)Name=(?P<name>\S{1,200})(?P<rest>(?:\s+\w+=\S*)*)\s*(?:#.*)?$")
 _FIELD = regex(r"(\w+)=(\S*)")

@@ -16,12 +16,12 @@ from typing import Any
 
 import polars as pl
 
-from parsers.lines import event
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.reading import json_object, real
-from parsers.rules import LINE_CHARACTERS
-from parsers.tables import Tables, table
+from parsers.forms.reading import json_object, real
+from parsers.schema.lines import event
+from parsers.schema.parser import LineParser
+from parsers.schema.rules import LINE_CHARACTERS
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _CELLS = regex(r"[,;\t]")
 

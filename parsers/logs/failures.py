@@ -7,9 +7,10 @@ for how a process ended, for a wait that was given up, and for a loss that is no
     2026-01-31 10:11:12 host rendezvous timed out after 600 s  |  heartbeat of worker 3 lost for 60 s
     loss is nan  |  grad_norm=nan  |  detected NaN in gradients
 
-The level field decides, not the word ERROR in a sentence (parsers/records.py). An error whose message begins with a class
-(`OSError: …`) is an event `exception`; what it says of a device or a disk makes another event. Everything else of level
-ERROR or FATAL is `other`. Only lines come here that no other parser has read.
+What a row of knowledge has in words (parsers/knowledge) is what the row says: an event of its kind; a remark (code = claim); or
+nothing, and the line is claimed. Else the level field decides, not the word ERROR in a sentence (parsers/forms/records.py). An error
+whose message begins with a class (`OSError: …`) is an event `exception`; what it says of a device or a disk makes another
+event. Everything else of level ERROR or FATAL is `other`. Only lines come here that no other parser has read.
 
 Events by words: `exit` (code = exit code or signal) where a process, a rank or the like is its subject; `collective_timeout`
 and `store_timeout` where the record that says "timed out" speaks of a collective or a store, else `other` with code
@@ -21,20 +22,26 @@ Versions: none.
 Source: the formats of Python's logging, loguru, glog, absl, log4j, slf4j, logfmt, Hydra and GNU programs.
 """
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import polars as pl
+from msgspec.structs import replace
 
-from parsers.lines import Row, event, is_of_kernel, reporter
-from parsers.logs.ends import end
+from parsers import knowledge
+from parsers.forms.records import Record, record
+from parsers.logs.ends import CUT, each_end, end, joined
+from parsers.logs.known import columns_of
 from parsers.numerics import bad_values
-from parsers.parser import LineParser
-from parsers.patterns import regex
 from parsers.pytorch.raised import derived, raised
-from parsers.records import Record, record
-from parsers.tables import Tables, table
+from parsers.schema.lines import Row, claimed, event, is_of_kernel, reporter
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _CLASS = regex(r"(?:[\w.-]{1,60}: )?(?P<code>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)): (?P<message>.*)")
+_FIELDS = regex(r"(?:ts|time|level|host)=\S")  # a record whose fields tell of whom its message speaks
 _LABEL = regex(r"\[?(?i:rank)[ =_]?(\d{1,7})\]?: ")  # who speaks
 _TIMED_OUT = regex(r"(?i)\btimed[ -]?out\b|\btime-?out (?:exceeded|expired|reached|occurred|elapsed|while|waiting)\b")
 _COLLECTIVE = regex(
@@ -42,10 +49,15 @@ _COLLECTIVE = regex(
     r"|\b[A-Z]?CCL(?:\b|_)|\bgloo\b|process ?group|\bbatch_isend_irecv"
 )
 _STORE = regex(r"(?i)\b(?:tcp|kv|key[- ]value|c10d|file)[- ]?store\b|\bstore\b|\betcd\b")
+# What no program can bring about, whoever made the device.
+_UNCORRECTABLE = regex(
+    r"(?i)\b(?:uncorrect(?:able|ed)|double[- ]bit|multi(?:ple)?[- ]bit)(?: \w{2,12}){0,2}? (?:error|fault)\b(?!s? (?:count|counter|rate|threshold))"
+)
+_DEVICE = regex(r"(?i)\b(?:device|gpu|npu|dcu|mlu|hpu|xpu|chip|card|accelerator|die)[ #:=]{0,2}(\d{1,4})\b")
 _STALLED = regex(r"(?i)\bstalled\b|\bhang (?:was |has been |is )?detected\b|\bdetected (?:a |the )?(?:job )?hang\b")
 _HEARTBEAT = regex(
-    r"(?i)\bheart-?beats?\b.{0,60}?\b(?:lost|missed|missing|timed? ?-?out|expired|not received|failed|stopped|stale|dead)\b"
-    r"|\b(?:lost|missed|missing|no|without)\b.{0,30}?\bheart-?beats?\b"
+    r"(?i)\bheart-?beats?\b(?! (?:open|report)).{0,60}?\b(?:lost|missed|missing|timed? ?-?out|expired|not received|failed|stopped|stale|dead)\b"
+    r"|\b(?:lost|missed|missing|no|without)\b.{0,30}?\bheart-?beats?\b(?! report)"
 )
 
 
@@ -53,20 +65,26 @@ _HEARTBEAT = regex(
 _LIKELY = (
     r"(?:^|[\s\[|<(_])(?:ERR(?:OR)?|CRIT(?:ICAL)?|FATAL|SEVERE|EMERG\w*|PANIC|ALERT)(?:[\s\]|:>),]|$)|\[?[EF][0-9]{3,4} [0-9]{2}:|\[[EF] |: [EF] "
     r"|^[EF] +\S+:[0-9]+\]|[\[<|=\" ](?i:error|fatal|critical)[\]>|\":, ]|^(?i:(?:\S{1,90}: )?(?:\w+ )?(?:error|fatal|critical)(?: error)?: )"
-    r"|(?i)exit|return ?code|\(rc=|\breturned -|signal|\bSIG[A-Z]|timed?[ -]?out|stalled|hang (?:\w{1,5} ){0,2}detected|detected (?:a |the )?(?:job )?hang|heart-?beat|\b(?:nan|inf)(?:s?\b|inity)|finite"
+    r"|(?i)exit|oom[- ]?kill|: (?:killed|aborted|bus error|segmentation fault|terminated)|core dumped|retcode|退出码|信号|\brc=|return ?code|\(rc=|\breturned -|signal|\bSIG[A-Z]|timed?[ -]?out|stalled|hang (?:\w{1,5} ){0,2}detected|detected (?:a |the )?(?:job )?hang|heart-?beat|\b(?:nan|inf)(?:s?\b|inity)|finite"
 )
 
 
-def parse(lines: pl.DataFrame) -> Tables:
-    """events other, exception and what it derives, exit, collective_timeout, store_timeout, heartbeat_lost, nan_assert; ranks: of
-    the local rank before a line, which rank the line says it is."""
+def parse(lines: pl.DataFrame, learnt: Sequence[tuple[str, str]] = ()) -> Tables:
+    """events other, exception and what it derives, exit, collective_timeout, store_timeout, heartbeat_lost, nan_assert, and what rows of
+    knowledge make; ranks: of the local rank before a line, which rank the line says it is. `learnt`: a user's rows."""
+    knowledge.learn(learnt)
     rows: list[dict[str, Any]] = []
+    understood: list[tuple[str, int]] = []
     claims: dict[tuple[Any, ...], dict[str, Any]] = {}
     is_likely = pl.col("text").str.contains(_LIKELY) | pl.col("raw").str.starts_with("{")
-    for row in lines.filter(is_likely).iter_rows(named=True):
+    is_known = pl.col("text").str.contains_any(list(knowledge.heard_anchors()))
+    for row in joined(lines).filter(is_likely | is_known).iter_rows(named=True):
         is_stamped = row["time_ns"] is not None or row["rank"] is not None
         found = record(row["text"], is_stamped, row["raw"])
-        if made := _events(row, found or Record("", row["text"][:2000])):
+        known = knowledge.heard(row["text"])
+        if known is not None and known.event == knowledge.NOTHING:
+            understood.append((row["file"], row["line"]))
+        elif made := _events(row, found or Record("", row["text"][:2000]), known):
             rows += [_by(one, found) for one in made]
             claims |= {
                 (row["file"], one["rank"], one["local_rank"]): reporter(row)
@@ -77,19 +95,42 @@ def parse(lines: pl.DataFrame) -> Tables:
                 and row["rank"] is None
                 and row["local_rank"] is not None
             }
-    return {"events": table("events", rows), "ranks": table("ranks", list(claims.values()))}
+    return {
+        "events": table("events", rows),
+        "ranks": table("ranks", list(claims.values())),
+        "claimed": claimed(understood),
+    }
 
 
-def _events(row: Row, found: Record) -> list[dict[str, Any]]:
+def _events(row: Row, found: Record, known: knowledge.Message | None) -> list[dict[str, Any]]:
     is_error = found.severity in ("error", "fatal")
-    if said := _words(row, found, is_error):
+    said = columns_of(known, found.severity) if known else None
+    if said and said["kind"] != "other":
         return [event(row, said.pop("kind"), **said)]
-    if not is_error:
-        return []
-    if (named := _CLASS.match(found.message)) and not is_of_kernel(row):
+    if listed := each_end(row, found.message):
+        return [event(row, told.pop("kind"), **told) for told in listed]
+    if told := _words(row, found, is_error):
+        return [event(row, told.pop("kind"), **told)]
+    if is_error and (named := _CLASS.match(found.message)) and not is_of_kernel(row):
         return raised(row, named["code"], named["message"], {"frames": []}, row["text"], found.severity)
-    said = derived(found.message) or {"kind": "other"}
+    told = (is_error and (derived(found.message) or _uncorrectable(found.message))) or said
+    if not (told or is_error):
+        return []
+    said = told or {"kind": "other"}
     return [event(row, said.pop("kind"), **{"severity": found.severity} | said)]
+
+
+def _uncorrectable(text: str) -> dict[str, Any] | None:
+    fault = _UNCORRECTABLE.search(text)
+    if fault is None:
+        return None
+    device = _DEVICE.search(text, fault.end()) or _DEVICE.search(text)
+    return {
+        "kind": "gpu_error",
+        "code": "uncorrectable",
+        "text": text,
+        "device_index": int(device[1]) if device else None,
+    }
 
 
 def _by(made: dict[str, Any], found: Record | None) -> dict[str, Any]:
@@ -100,12 +141,14 @@ def _by(made: dict[str, Any], found: Record | None) -> dict[str, Any]:
         made["time_ns"], made["time_basis"] = found.stamp
     if made["rank"] is None and found.rank is not None:
         made |= {"rank": found.rank, "rank_space": "global"}
+    if made.get("pid") is None and made["rank"] is None:
+        made["pid"] = found.pid
     return made
 
 
 def _words(row: Row, found: Record, is_error: bool) -> dict[str, Any] | None:
     text = found.message
-    if ended := end(row, text):
+    if ended := end(row, text) or (_FIELDS.match(row["text"]) and end(row, f"{text} {row['text']}")):
         return ended
     if bad := bad_values.printed(text):
         return bad if reporter(row)["rank"] is None else bad_values.by_its_printer(bad)
@@ -139,6 +182,12 @@ _BARE = tuple(
     for before in ("loss ", "loss: ", "loss=", "loss = ", "loss:", "norm ", "norm: ", "norm=", "norm = ", "norm:", " is ", "(",
                    "ound ", "etected ", "ncountered ", "ot ")
 )  # fmt: skip
+_COUNTED = tuple(
+    f"{value}{between}{digit}".encode()
+    for value in ("finite", "nans", "infs", "nan", "nan_count")
+    for between in (" ", "=", ": ", ":")
+    for digit in range(1, 10)
+)
 _OF_MODULE = tuple(
     f"{value} {word}".encode()
     for value in (
@@ -183,11 +232,20 @@ PARSER = LineParser(
         *(f"[E{digit}".encode() for digit in range(10)), *(f"E{month:02d}".encode() for month in range(1, 13)),
         b"rror: ", b"atal: ", b"error:", b"[error", b"[Error", b"<error", b"=error", b'"error"', b"error |",
         b"[fatal", b"=fatal", b'"fatal"', b"fatal error", b"critical: ", b"[critical", b"=critical", b'"critical"',
-        b"exit code", b"exitcode", b"exit status", b"return code", b"returncode", b"error code", b"illed by", b"(rc=", b"returned -", b"code=killed", b"code=exited", b"code=dumped", b"SIG", b"ignal ",
+        b"exit code", b" with code ", b" with status ", b"exitcode", b"exit status", b"xited", b"status code", b"OOMKilled", b"OOM-killed", b"OOM killer", b"core dumped", b": Killed", b": Aborted", b": Bus error", b"retcode", b"return code", b"returncode", b"error code", b"illed by", b"(rc=", b" rc=", "退出码".encode(), "信号".encode(), b"xit codes", b"eturncodes", b"eturn codes", b"returned -", b"code=killed", b"code=exited", b"code=dumped", b"SIG", b"ignal ",
         b"imed out", b"imed-out", b"imeout exceeded", b"imeout expired", b"imeout reached", b"imeout occurred",
         b"imeout waiting", b"talled", b"ang detected", b"ang was detected", b"ang is detected", b"ang has been detected", b"etected hang", b"etected a hang",
-        b"etected the hang", b"etected a job hang", b"eartbeat", b"eart beat", b"eart-beat", *_BARE, *_OF_MODULE,
+        b"etected the hang", b"etected a job hang", b"eartbeat", b"eart beat", b"eart-beat", *_BARE, *_OF_MODULE, *_COUNTED,
+        *map(str.encode, knowledge.heard_anchors()),
     ),
     parse=parse,
+    after=1,  # of a line that is broken before it says which end it was
+    leads=regex(CUT.encode()),
     leftover=True,
 )  # fmt: skip
+
+
+def taught(texts: Sequence[tuple[str, str]]) -> LineParser:
+    """The same parser, which asks a user's rows first: (printer, text of its file). ValueError where one is not as it must be."""
+    own = map(str.encode, knowledge.heard_anchors(texts))
+    return replace(PARSER, anchors=(*PARSER.anchors, *own), parse=partial(parse, learnt=tuple(texts)))

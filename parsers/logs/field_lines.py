@@ -10,7 +10,7 @@
     trainer: lm loss 2.1, grad norm 0.9, iteration 5
     worker rank=3 pid=4711 exitcode=-9
 
-What a name means is told by parsers/vocabulary.py and parsers/timing/words.py. The rank is the record's own, else that of the line or path. Only
+What a name means is told by parsers/text/vocabulary.py and parsers/timing/words.py. The rank is the record's own, else that of the line or path. Only
 lines come here that no other parser has read; a sentence that mentions figures is no record.
 
 Printed by: timers that training programs bring along; trackers that log to a file; wrappers of processes.
@@ -18,17 +18,20 @@ Versions: any; the number of the step and a time, a loss or a norm, or a process
 Source: this project's own samples.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
-from parsers import framings
-from parsers.lines import claimed, event, reporter
-from parsers.parser import LineParser
-from parsers.rules import LINE_CHARACTERS
 from parsers.scheduling.exit_rows import exit_row
-from parsers.tables import Tables, table
-from parsers.training.step_figures import figures
+from parsers.schema.lines import claimed, event, reporter
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Tables, table
+from parsers.text import vocabulary
+from parsers.text.patterns import regex
+from parsers.training.counted_lines import counted
+from parsers.training.progress import LAST_STEP
+from parsers.training.step_figures import figures, is_unnamed
 
 
 def parse(lines: pl.DataFrame) -> Tables:
@@ -37,14 +40,16 @@ def parse(lines: pl.DataFrame) -> Tables:
     timings: list[dict[str, Any]] = []
     events: list[dict[str, Any]] = []
     hosts: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for row in lines.iter_rows(named=True):
-        said = framings.record(row["text"]) if len(row["text"]) <= LINE_CHARACTERS else None
-        if said is None:
-            continue
+    for row, said in counted(lines):
         who = reporter(row) | {"time_ns": row["time_ns"], "time_basis": row["time_basis"]}
-        if (found := figures(said, who)) is not None:
+        if (found := figures(said, who)) is not None and not is_unnamed(found):
             steps += found.steps
             timings += found.timings
+            events += [
+                event(row, "job_end", severity="info", code=LAST_STEP)
+                for one in found.steps
+                if _is_last(row["text"], one, said)
+            ]
             for one in found.ranks:
                 hosts.setdefault((one["file"], one["rank"], one["host"]), one)
         elif (ended := exit_row(said, row["text"])) is not None:
@@ -62,12 +67,23 @@ def parse(lines: pl.DataFrame) -> Tables:
     }
 
 
+def _is_last(text: str, step: Mapping[str, Any], said: Mapping[str, Any]) -> bool:
+    """`it 1000/1000`: the count of the record, and no other of it, is the last that was announced; counts of an epoch announce none."""
+    return "epoch" not in vocabulary.meanings(said) and any(int(at[1]) == step["step"] for at in _LAST.finditer(text))
+
+
+_LAST = regex(r"(?<![\d./:-])(\d{1,15}) ?/ ?\1(?![\d./:-])")
 _TIMES = ("ms", "s", "us", "sec", "secs", "seconds", "time", "dt")
+_AFTER = ("=", ":", " ", "'", '"', '\\"')
 PARSER = LineParser(
     name="field_lines",
     anchors=(
-        *(f'_{unit}"'.encode() for unit in _TIMES), b'"dt"', b'"time', b'"timing', b"/time", b'Ms"', b'Time"', b'oss"', b'norm"',
-        b"oss=", b"oss:", b"norm=", b"norm:", b"oss'", b"norm'", b'oss\\"', b'norm\\"', b"oss nan", b"oss NaN", b"norm nan", b"norm NaN",
+        *(f'_{unit}"'.encode() for unit in _TIMES), b'"dt"', b'"time', b'"timing', b"/time", b'Ms"', b'Time"',
+        *(f"{word}{after}".encode() for word in sorted(vocabulary.figure_words()) for after in _AFTER),
+        *(f"{figure}{after}".encode() for figure in ("oss", "norm") for after in _AFTER),
+        *(f"{figure}_{word}".encode() for figure in ("oss", "norm") for word in sorted(vocabulary.whose())),
+        b"ples/s", b"kens/s", b"ages/s", b"mgs/s", b"uences/s", b"ords/s", b"rames/s",
+        *(f"{word}{after}".encode() for word in ("crc", "crc32", "sha256", "sha1", "md5", "hash", "hecksum", "igest") for after in _AFTER),
         b'xit_code', b'xitcode', b'eturncode', b'eturn_code', b'xit_status',
     ),
     parse=parse,

@@ -22,10 +22,10 @@ from typing import Any
 
 import polars as pl
 
-from parsers.lines import Row, claimed, event, streams
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.tables import Tables, table
+from parsers.schema.lines import Row, claimed, event, streams
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 MAX_FRAMES = 64
 _WARNING = regex(r"Error detected in (?P<op>\w{1,200})\.")

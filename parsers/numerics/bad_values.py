@@ -2,6 +2,7 @@
 
     loss is nan  |  grad_norm=nan  |  detected NaN in gradients  |  non-finite local loss nan at step 21
     nan in layer 1! step=13 rank=2 in_absmax=4.1  |  NaN detected in moe.experts.6 output  |  block 3: output contains inf
+    expert 3 output absmax 0 nonfinite 8192                                                     (a count of them, of a module)
     FloatingPointError: invalid value (nan) encountered in mul                                  (JAX with jax_debug_nans)
 
 Columns of an event `nan_assert`: rank where the text tells one that is of no group; code = loss, grad_norm, module or operator; step where told; in `detail` the module as it is
@@ -20,12 +21,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from parsers.patterns import regex
+from parsers.text.patterns import regex
 
 _STEP = regex(r"(?i)(?<![a-z])(?:step|iter(?:ation)?)[ =:#]{1,2}(\d{1,15})\b")
 _BAD = r"(?P<{name}>[+-]?(?:nan|inf(?:inity)?))(?![\w.?-])"
 _NAMED = r"(?:loss|grad\w{0,30}|norm)"
-_THEN = r"(?:es|s)?['\"]?(?:\s*(?:[=:]|is|was|became|are)\s*|\s)['\"(\[]*(?:tensor\()?"
+_THEN = r"(?:es|s)?['\"]?(?:\s*(?:[=:]|is|was|became|are|now)\s*|\s)['\"(\[]*(?:tensor\()?"
 _SEEN = (
     rf"|\b(?:found|detected|encountered|got|hit|returned)\b.{{0,20}}?\b{_BAD.format(name='found')}.{{0,40}}?\b(?P<where>loss|grad\w{{0,30}}|norm)"
     rf"|\b{_BAD.format(name='seen')}.{{0,30}}?\b(?P<there>loss|grad\w{{0,30}}|norm)\w{{0,30}}\b.{{0,30}}?\b(?:found|detected|encountered)\b"
@@ -41,10 +42,14 @@ _QUOTATION = regex(
 _MODULE = r"(?P<{name}>(?:(?:layer|block|expert|stage|module|head)s?[ .:#_]{{0,2}}\d{{1,6}}|[a-z_]\w{{0,60}}(?:\.\w{{1,60}}){{1,12}})(?![\w/])(?!\.\w))"
 _PART = r"(?:outputs?|inputs?|activations?|weights?|param(?:eter)?s?|grad(?:ient)?s?|forward|backward)"
 _WORD = r"(?:nan|inf(?:inity)?|non-?finite)s?(?: values?)?"
+_COUNT_WORD = r"(?:non-?_?finite|nans?|infs?)(?:_count|_elements| values| elements)?"
 _IN_MODULE = regex(
     rf"(?i)\b{_WORD}(?: (?:was|were|is|found|detected|seen|appeared|produced)){{0,3}} (?:in|at|from|after|inside|by)(?: the)?"
     rf"(?: {_PART})?(?: of)?(?: layer| module)? {_MODULE.format(name='inside')}(?P<part> {_PART})?"
     rf"|\b{_MODULE.format(name='of')}:? (?:{_PART} )?(?:has|contains|produced|returned|became|is|gave) (?:an? )?{_WORD}\b"
+)
+_COUNTED = regex(
+    rf"(?i)(?<![\w.]){_MODULE.format(name='of')}:? (?:{_PART} )?.{{0,80}}?(?<![a-z])(?:n_|num_|has_)?{_COUNT_WORD} ?[=:]? ?(?P<count>\d{{1,15}})(?![\w.])"
 )
 _FILE = regex(r"(?i)\.(?:py|csv|json|jsonl|txt|log|parquet|pt|pth|npy|yaml|yml|toml|sh|cu|cpp|tar|gz|bin|safetensors)$")
 _INPUT_BAD = regex(r"(?i)(?<![a-z])in(?:put)?(?:_\w{1,20})?[ =:]{1,2}[+-]?(?:nan|inf)\b")
@@ -63,7 +68,7 @@ _PROGRAMS = ("jit", "pjit", "pmap", "xla_call", "xla_pmap")  # what JAX calls a 
 _OF_ALL = regex(
     r"(?i)(?<![a-z])(?:global|reduced|averaged?|avg|mean|total|synced|all-?reduced)[ _](?:\w{1,20}[ _]){0,2}(?:loss|grad|norm)"
 )
-_SCALE = regex(r"(?i)\bloss scale\b")
+_SCALE = regex(r"(?i)\bloss[ _]scale\b")
 _RANK = regex(r"(?i)(?<![\w-])(?P<of>[\w-]{1,20} )?rank[ :=_#]{0,2}(?P<rank>\d{1,7})\b")
 _SPACES = (
     "tp",
@@ -143,6 +148,10 @@ def _figure(text: str) -> dict[str, Any] | None:
 
 
 def _module(text: str, known: Mapping[str, Any] = {}) -> dict[str, Any] | None:
+    if (counted := _COUNTED.search(text)) is not None:
+        is_bad = bool(counted["count"].strip("0")) and _NOT_SO.search(text[: counted.start()]) is None
+        detail = {**known, "where": "module", "module": counted["of"]}
+        return _assert("module", text, detail) if is_bad and not _FILE.search(counted["of"]) else None
     match = _IN_MODULE.search(text)
     if match is None or _NOT_SO.search(text[: match.start()]) or _NONE.search(text[match.end() :]):
         return None

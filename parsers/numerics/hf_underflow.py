@@ -27,10 +27,10 @@ from typing import Any
 
 import polars as pl
 
-from parsers.lines import Row, claimed, event, reporter, streams
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.tables import Tables, table
+from parsers.schema.lines import Row, claimed, event, reporter, streams
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _NUMBER = r"(?:nan|inf|\d\.\d\de[+-]\d{2,3})"
 _HEAD = regex(r"(?P<found>Detected inf/nan during batch_number=|\*\*\* Starting batch number=)(?P<batch>\d{1,15})")

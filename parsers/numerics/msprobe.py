@@ -24,12 +24,12 @@ from typing import Any
 
 import msgspec
 
-from parsers.cut_json import MAX_BYTES, MAX_CONTAINERS
+from parsers.forms.reading import all_bytes
 from parsers.numerics import msprobe_entries
-from parsers.parser import FileParser, Source
-from parsers.patterns import regex
-from parsers.reading import all_bytes
-from parsers.tables import Tables, empty, table
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables, empty, table
+from parsers.text.cut_json import MAX_BYTES, MAX_CONTAINERS
+from parsers.text.patterns import regex
 
 MAX_PROBLEMS = 100
 _STEP = regex(r"(?:^|[/_.-])step_?(\d{1,12})(?=[/_.-])")

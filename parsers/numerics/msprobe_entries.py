@@ -19,8 +19,8 @@ from typing import Any
 
 import msgspec
 
-from parsers.patterns import regex
-from parsers.rank_list import rank_text
+from parsers.text.patterns import regex
+from parsers.text.rank_list import rank_text
 
 MAX_DEPTH = 32  # of nested lists and dicts
 _PHASES = "forward|backward|parameters_grad"

@@ -20,11 +20,11 @@ from typing import Any
 
 import polars as pl
 
+from parsers.forms.reading import all_bytes
 from parsers.numerics.stats_values import shape_text
-from parsers.parser import FileParser, Source
-from parsers.patterns import regex
-from parsers.reading import all_bytes
-from parsers.tables import Tables, conform, empty, table
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables, conform, empty, table
+from parsers.text.patterns import regex
 
 MAX_BYTES = 256 << 20
 _NAMES = ["vpp_stage", "name", "step"]

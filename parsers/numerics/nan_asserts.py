@@ -27,11 +27,11 @@ from typing import Any
 
 import polars as pl
 
-from parsers.lines import claimed, reporter
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.rules import Rule, integer, read_rules
-from parsers.tables import Tables
+from parsers.schema.lines import claimed, reporter
+from parsers.schema.parser import LineParser
+from parsers.schema.rules import Rule, integer, read_rules
+from parsers.schema.tables import Tables
+from parsers.text.patterns import regex
 
 _RANK = r"Rank (?P<named>\d{1,9})"
 _HOOK = r"NaN detected in (?P<tensor>input|output) tensor for '(?P<op>\w{1,40})' on comm '(?P<group>[^']{1,200})'"

@@ -19,10 +19,10 @@ Source: DeepSpeed's loss_scaler.py and ZeRO optimizers, apex amp's scaler, fairs
 
 import polars as pl
 
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.rules import Rule, read_rules
-from parsers.tables import Tables
+from parsers.schema.parser import LineParser
+from parsers.schema.rules import Rule, read_rules
+from parsers.schema.tables import Tables
+from parsers.text.patterns import regex
 
 _NUMBER = r"\d{1,30}\.?\d{0,30}(?:e[+-]?\d{1,3})?"
 _ATTEMPT = rf"OVERFLOW!\s+(?:Rank (?P<rank>\d{{1,9}}) )?Skipping step\. Attempted loss scale: (?P<attempted>{_NUMBER}),"

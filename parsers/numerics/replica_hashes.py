@@ -15,10 +15,10 @@ Source: check_param_hashes_across_dp_replicas in megatron/core/utils.py, megatro
 
 import polars as pl
 
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.rules import Rule, read_rules
-from parsers.tables import Tables
+from parsers.schema.parser import LineParser
+from parsers.schema.rules import Rule, read_rules
+from parsers.schema.tables import Tables
+from parsers.text.patterns import regex
 
 RULES = (
     Rule(

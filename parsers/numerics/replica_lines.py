@@ -13,8 +13,8 @@ Source: this project's own samples.
 
 import polars as pl
 
-from parsers.parser import LineParser
-from parsers.tables import Tables, conform
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Tables, conform
 from parsers.training.progress import rows, whole, with_reporter
 
 _STEP = r"(?i)(?:^|[\s\]:,|])(?:global_|train_)?(?:step|iter(?:ation)?)[ =:]{1,2}([0-9]{1,15})\b"

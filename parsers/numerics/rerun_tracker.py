@@ -30,10 +30,10 @@ from typing import Any
 
 import polars as pl
 
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.rules import Rule, integer, read_rules
-from parsers.tables import Tables
+from parsers.schema.parser import LineParser
+from parsers.schema.rules import Rule, integer, read_rules
+from parsers.schema.tables import Tables
+from parsers.text.patterns import regex
 
 _NOT_FINITE = regex(r"(?i)\b(?:nan|[+-]?inf(?:inity)?)\b")
 _MESSAGE = r"(?:\(?message='(?P<message>[^']{0,1000})|$)"

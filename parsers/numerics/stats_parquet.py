@@ -14,8 +14,9 @@ import polars as pl
 
 from parsers.numerics import stats_window
 from parsers.numerics.stats_values import FIELDS, cast_text
-from parsers.parser import Source
-from parsers.tables import SCHEMAS, empty
+from parsers.schema.parser import Source
+from parsers.schema.tables import SCHEMAS, Tables, empty
+from parsers.timing import operation_rows
 
 MAX_ROWS = 200_000_000  # a few bytes of Parquet can declare billions of equal rows
 _AT_ONCE = 1 << 30
@@ -30,6 +31,7 @@ class Read(msgspec.Struct):
     frame: pl.DataFrame
     nth: pl.Series
     unread: list[_Unread]
+    others: Tables | None = None  # of a file that holds times of operations instead
 
 
 class _File(msgspec.Struct):
@@ -39,6 +41,7 @@ class _File(msgspec.Struct):
     schema: pl.Schema  # of the known columns; the rank may be the path's
     unknown: list[str]
     has_rank: bool
+    is_timed: bool  # no statistics: times of operations
 
     def scan(self) -> pl.LazyFrame:
         lazy = pl.scan_parquet(io.BytesIO(self.data))
@@ -57,6 +60,8 @@ def read(sources: Sequence[Source], telling: Callable[[set[str]], bool]) -> list
         file = _open(source, data, telling)
         if isinstance(file, str):
             found.append(_unreadable([source], [len(data)], file))
+        elif file.is_timed:
+            found.append(_timed(file))
         elif file.rows > stats_window.ROWS and stats_window.can_reduce(file.schema):
             large.setdefault((file.has_rank, *file.schema.items()), []).append(file)
         else:
@@ -71,7 +76,7 @@ def _open(source: Source, data: bytes, telling: Callable[[set[str]], bool]) -> _
     try:
         lazy = pl.scan_parquet(io.BytesIO(data))
         schema = lazy.collect_schema()
-        if not telling(set(schema)):
+        if not telling(set(schema)) and not operation_rows.tells(schema):
             return "Parquet without step, tensor and statistics"
         rows = int(lazy.select(pl.len()).collect().item())
     except _ERRORS as error:
@@ -81,7 +86,15 @@ def _open(source: Source, data: bytes, telling: Callable[[set[str]], bool]) -> _
     known = pl.Schema({name: schema[name] for name in FIELDS if name in schema})
     if "rank" not in known and source.rank is not None:
         known["rank"] = pl.Int64()
-    return _File(source, data, rows, known, sorted(set(schema) - SCHEMAS["tensors"].keys()), "rank" in schema)
+    return _File(
+        source,
+        data,
+        rows,
+        known,
+        sorted(set(schema) - SCHEMAS["tensors"].keys()),
+        "rank" in schema,
+        operation_rows.tells(schema),
+    )
 
 
 def _reason(error: BaseException) -> str:
@@ -91,6 +104,16 @@ def _reason(error: BaseException) -> str:
 def _unreadable(sources: Sequence[Source], sizes: Sequence[int], reason: str) -> Read:
     unread = [{"file": one.path, "bytes": size, "reason": reason} for one, size in zip(sources, sizes, strict=True)]
     return Read(sources, empty("tensors"), pl.Series([], dtype=pl.UInt32), unread)
+
+
+def _timed(file: _File) -> Read:
+    try:
+        frame = pl.read_parquet(io.BytesIO(file.data))
+        rows = pl.int_range(frame.height, eager=True).alias("record")
+        told = operation_rows.of_frame(file.source, frame, rows)
+    except _ERRORS as error:
+        return _unreadable([file.source], [len(file.data)], _reason(error))
+    return Read([file.source], empty("tensors"), pl.Series([], dtype=pl.UInt32), told["unread"].to_dicts(), told)
 
 
 def _whole(file: _File) -> Read:

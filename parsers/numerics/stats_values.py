@@ -11,9 +11,9 @@ from typing import Annotated, Any
 import msgspec
 import polars as pl
 
-from parsers.patterns import regex
-from parsers.rank_list import normal, rank_text
-from parsers.tables import SCHEMAS, conform
+from parsers.schema.tables import SCHEMAS, conform
+from parsers.text.patterns import regex
+from parsers.text.rank_list import normal, rank_text
 
 FIELDS = tuple(name for name in SCHEMAS["tensors"] if name not in ("file", "line", "record"))
 _BIGGEST = 2**63 - 1

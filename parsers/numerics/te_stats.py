@@ -17,8 +17,8 @@ Source: TransformerEngine, debug/features.
 
 import polars as pl
 
-from parsers.parser import LineParser
-from parsers.tables import Tables, conform
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Tables, conform
 
 _NUMBER = r"([+-]?(?i:nan|inf(?:inity)?|[0-9]+\.?[0-9]*(?:e[+-]?[0-9]+)?))"
 _RECIPES = r"fp8_delayed_scaling|delayed_scaling|fp8_current_scaling|current_scaling|fp8_block_scaling|mxfp8|nvfp4"

@@ -10,7 +10,7 @@ the same as CSV (an empty cell was not observed)::
     step,phase,module,op,tensor,absmax,nan_count
     7,forward,layers.1.mlp,Linear,output,nan,4
 
-and so in every other form of parsers/framings.py. NaN and Inf may be numbers too large for a float, the tokens NaN and Infinity, or strings in any case. `rank` may come
+and so in every other form of parsers/forms/framings.py. NaN and Inf may be numbers too large for a float, the tokens NaN and Infinity, or strings in any case. `rank` may come
 from the file's name. Columns that the format does not have are left out and named in one `unread` row; a line that
 cannot be read, such as a cut last one, costs only itself. Places: JSON and CSV rows have `line`; all have `record`.
 Of files of more than 10,000 rows those are kept that an analysis needs: see stats_window.py.
@@ -29,13 +29,13 @@ from typing import Any, BinaryIO
 import msgspec
 import polars as pl
 
-from parsers import framings
+from parsers.forms import framings
+from parsers.forms.reading import csv_cells
 from parsers.numerics import stats_parquet, stats_window
 from parsers.numerics.stats_values import FIELDS, ROW, Row, cast_text, row_decoder, shape_text, to_row
-from parsers.parser import HEAD_BYTES, FileParser, Source
-from parsers.rank_list import normal
-from parsers.reading import csv_cells
-from parsers.tables import SCHEMAS, Tables, conform, empty, table
+from parsers.schema.parser import HEAD_BYTES, FileParser, Source
+from parsers.schema.tables import SCHEMAS, TableName, Tables, conform, empty, table
+from parsers.text.rank_list import normal
 
 _PARQUET = b"PAR1"
 BLOCK_BYTES = 2 << 20  # rows and values of a block stay in the cache of a core
@@ -66,7 +66,7 @@ def parse(source: Source) -> Tables:
 
 
 def together(sources: Sequence[Source]) -> Tables:
-    """Tables `tensors` and `unread` of several files: Parquet is read in one go."""
+    """Tables `tensors` and `unread` of several files, Parquet in one go; of one that holds times of operations, its tables."""
     columns: list[Source] = []
     text: list[Source] = []
     for source in sources:
@@ -74,6 +74,7 @@ def together(sources: Sequence[Source]) -> Tables:
             (columns if stream.read(len(_PARQUET)) == _PARQUET else text).append(source)
     frames: list[pl.DataFrame] = []
     unread: list[_UNREAD] = []
+    others: list[Tables] = []
     known: set[str] = set()
     for source in text:
         with source.open() as stream:
@@ -89,9 +90,13 @@ def together(sources: Sequence[Source]) -> Tables:
         frame, without = _complete(read.sources, read.frame, read.nth)
         frames.append(frame)
         unread += read.unread + without
+        others += [read.others] if read.others is not None else []
     unread += [{"file": source.path, "reason": source.read_error} for source in sources if source.read_error]
     whole = pl.concat(frames) if frames else empty("tensors")
-    return {"tensors": whole, "unread": table("unread", ({"bytes": 0} | row for row in unread))}
+    more: dict[TableName, pl.DataFrame] = {
+        name: pl.concat([one[name] for one in others]) for name in (others[0] if others else ()) if name != "unread"
+    }
+    return {"tensors": whole, "unread": table("unread", ({"bytes": 0} | row for row in unread)), **more}
 
 
 def _needed(frames: Sequence[pl.DataFrame], unread: list[_UNREAD]) -> list[pl.DataFrame]:

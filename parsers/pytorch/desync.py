@@ -20,12 +20,12 @@ from typing import Any
 
 import polars as pl
 
-from parsers.lines import Row, claimed, event, reporter, streams
-from parsers.parser import LineParser
-from parsers.patterns import regex
+from parsers.forms.reading import integers
 from parsers.pytorch.op_types import operation
-from parsers.reading import integers
-from parsers.tables import Tables, table
+from parsers.schema.lines import Row, claimed, event, reporter, streams
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _N = r"\d{1,18}"
 _TIMEOUT = regex(rf"\[({_N})\] Timeout at collective: (\w+), #({_N})")

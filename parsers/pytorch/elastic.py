@@ -37,10 +37,10 @@ from typing import Any
 
 import polars as pl
 
-from parsers.lines import Row, claimed, event, streams
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.tables import Tables, table
+from parsers.schema.lines import Row, claimed, event, streams
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _FAILED = regex(
     r"failed \(exitcode: (?P<code>-?\d{1,18})\)(?: local_rank: (?P<local_rank>\d{1,18}) \(pid: (?P<pid>\d{1,18})\))?"

@@ -20,11 +20,11 @@ from typing import Any
 
 import polars as pl
 
-from parsers.lines import Row, claimed, streams
-from parsers.parser import LineParser
-from parsers.patterns import regex
 from parsers.pytorch.raised import raised
-from parsers.tables import Tables, table
+from parsers.schema.lines import Row, claimed, streams
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _TEXT = r'"((?:[^"\\]|\\.){0,16000})'  # may be cut
 _MESSAGE = regex(rf'"message": {_TEXT}')

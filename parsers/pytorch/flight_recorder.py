@@ -34,8 +34,8 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from parsers import cut_json, flight_rows, safe_pickle
-from parsers.flight_columns import (
+from parsers.flight import flight_rows, safe_pickle
+from parsers.flight.flight_columns import (
     OPERATION_KEYS,
     group_of,
     int_or_none,
@@ -44,9 +44,10 @@ from parsers.flight_columns import (
     picked_columns,
     split_name,
 )
-from parsers.parser import FileParser, Source
-from parsers.patterns import regex
-from parsers.tables import TableName, Tables, conform, table
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import TableName, Tables, conform, table
+from parsers.text import cut_json, lenient
+from parsers.text.patterns import regex
 
 MAX_ENTRIES = 250_000  # the buffer holds 2,000 unless the job asks for more
 MAX_GROUPS = 100_000
@@ -57,6 +58,7 @@ MAX_TEXT = 1_000
 SMALL = 64 << 10  # bytes of a dump in which few entries repeat a form
 
 _NAME = regex(r"(?:(?:nccl|mccl|comm_lib|xccl)_trace_rank_|_dump_)(\d{1,7})(?:\.\w{1,8})?$")
+_PRINTED, _PRINTED_BYTES = regex(rb"\s*\{\s*'"), 16 << 20  # what Python prints of an unpickled dump
 _KEYS = (b"pg_config", b"pg_status", b"comm_lib_version", b"nccl_version", b"profiling_name", b"entries")
 _DEPTH = 3  # root dict, its values, the members of those
 _WORDS = ("enqueued", "started", "completed")
@@ -164,6 +166,10 @@ def _decode(data: bytes) -> tuple[dict[Any, Any] | None, str | None]:
         if data[:1] == b"\x80":
             document = safe_pickle.loads(data)
             return (document, None) if isinstance(document, dict) else (None, "pickle holds no dict")
+        if _PRINTED.match(data) and isinstance(
+            printed := lenient.value(data[:_PRINTED_BYTES].decode("utf-8", "replace")), dict
+        ):
+            return printed, None
         found, problem = cut_json.load_object(data, "entries")
         return (found, f"cut: {problem}" if problem else None) if found else (None, problem)
     except safe_pickle.Cut as cut:

@@ -27,13 +27,13 @@ from typing import Any
 
 import polars as pl
 
-from parsers.lines import Row, claimed, event, streams
-from parsers.parser import LineParser
-from parsers.patterns import regex
+from parsers.forms.reading import integers
 from parsers.pytorch.op_types import operation
-from parsers.reading import integers
-from parsers.rules import integer
-from parsers.tables import Tables, table
+from parsers.schema.lines import Row, claimed, event, streams
+from parsers.schema.parser import LineParser
+from parsers.schema.rules import integer
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _HEAD = regex(
     r"Not all ranks joining collective(?:, sequence number:)? (?P<seq>\d{1,15})|Collective (?:sequence number: )?(?P<seq2>\d{1,15}) "

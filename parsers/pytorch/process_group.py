@@ -28,14 +28,14 @@ from typing import Any
 
 import polars as pl
 
-from parsers.group_prefix import member
-from parsers.lines import PRINTER, Row, claimed, event, reporter, streams
-from parsers.parser import LineParser
-from parsers.patterns import regex
+from parsers.forms.reading import integers
 from parsers.pytorch.op_types import operation
 from parsers.pytorch.watchdog_reports import Reports, Said, reports
-from parsers.reading import integers
-from parsers.tables import Tables, conform, table
+from parsers.schema.lines import PRINTER, Row, claimed, event, reporter, streams
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Tables, conform, table
+from parsers.text.group_prefix import member
+from parsers.text.patterns import regex
 
 _N = r"\d{1,18}"
 Build = Callable[[Row, re.Match[str]], dict[str, Any]]

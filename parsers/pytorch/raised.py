@@ -15,9 +15,9 @@ import re
 import signal
 from typing import Any
 
-from parsers.lines import Row, event, reporter
 from parsers.numerics import bad_values
-from parsers.patterns import regex
+from parsers.schema.lines import Row, event, reporter
+from parsers.text.patterns import regex
 
 _CONSEQUENCE = regex(
     r"Timed out waiting|onnection closed by (?:remote )?peer|onnection reset by peer|collective operation timeout|"
@@ -46,10 +46,28 @@ _READ_ELSEWHERE = regex(
 _TIMED_OUT = regex(
     r"(?i)\btimed? ?-?out\b|(?<!With)Timeout(?:Error)?\b|DEADLINE_EXCEEDED"
 )  # …WithTimeout: the name of a call
+_RAN_OUT = regex(
+    r"(?i)\btimed[ -]?out\b|\btime-?out (?:after|exceeded|expired|reached|occurred|elapsed)\b|DEADLINE_EXCEEDED"
+)
+# Of a time-out as an argument, which no wait has reached: what it must be, or what is wrong with it.
+_ARGUMENT = regex(
+    r"(?i)\btime-?outs?(?:_\w+)?\b[^\n.]{0,60}?\b(?:must|should|needs?|has to|have to|cannot be|is not|isn't|not supported|argument|keyword|of type|to be|type|value)\b"
+    r"|\b(?:invalid|negative|unsupported|unexpected|unknown|missing|bad|illegal|expected|requires?)\b[^\n.]{0,40}?\btime-?outs?\b"
+)
+_OF_ARGUMENTS = (
+    "ValueError",
+    "TypeError",
+    "AssertionError",
+    "AttributeError",
+    "KeyError",
+    "NameError",
+    "NotImplementedError",
+)
 _COLLECTIVE = regex(
     r"(?i)all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|all[-_ ]?to[-_ ]?all|broadcast|barrier|\bcollective|\b[NMRHEX]CCL\b|\bgloo\b"
 )
-_STORE = regex(r"(?i)\b\w*store\b|rendezvous|\bkeys?: ")
+_KEYS = regex(r"(?i)\bkey(?:s|\(s\))?: ")  # what only a store has, whichever library waits for it
+_STORE = regex(r"(?i)\b\w*store\b|rendezvous")
 _PEER = regex(r"(?i)\b(?:closed|reset|aborted|lost|dropped)\b[^\n\d]{0,40}?\bpeer rank[ =:#]{0,2}(?P<rank>\d{1,7})\b")
 _LAUNCHED = regex(r"\b(?:python[\d.]*|torchrun|deepspeed|accelerate|srun|mpirun|mpiexec|colossalai|bash|sh)\b")
 _DIED = regex(
@@ -137,14 +155,24 @@ def _waited(whole: str, detail: dict[str, Any]) -> str | None:
     """The kind of wait that an exception gave up: by its words, else by where it was raised; None: another exception."""
     if _READ_ELSEWHERE.search(whole):
         return "collective_timeout"
-    if not _TIMED_OUT.search(whole):
+    if not _TIMED_OUT.search(whole) or _DEVICE.search(whole) or _is_of_an_argument(whole):
         return None
+    if _KEYS.search(whole):
+        return "store_timeout"
     if _COLLECTIVE.search(whole):
         return "collective_timeout"
     if _STORE.search(whole):
         return "store_timeout"
     innermost = next(iter(detail.get("frames") or []), (None, "", None))
     return "collective_timeout" if "distributed_c10d" in (innermost[1] or "") else None
+
+
+def _is_of_an_argument(whole: str) -> bool:
+    """Is a time-out what was given to a call, not what a wait has reached?"""
+    if _RAN_OUT.search(whole):
+        return False
+    code = whole.partition(":")[0].rsplit(".", 1)[-1]
+    return code in _OF_ARGUMENTS or _ARGUMENT.search(whole) is not None
 
 
 def derived(message: str) -> dict[str, Any] | None:

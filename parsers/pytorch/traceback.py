@@ -26,7 +26,8 @@ A C++ exception whose `what()` is lost says no more than that std::terminate abo
 
 An uncaught exception is printed by the interpreter and is the last that the main thread prints. One that a program catches
 and logs has a record of that logger before it, or records of the same printer after it: `detail` says so (`introduced`: the
-level of the record right before; `went_on`: the line of the first record after it). Besides, `at`: the source text of the innermost
+level of the record right before; `went_on`: the line of the first record after it; `later`: the first lines of the printer that
+have a later stamp than it has, up to such a record). Besides, `at`: the source text of the innermost
 frame; `source`: of the innermost one outside libraries; `original`: frames and `at` of the traceback of a child (a loader's
 worker), which its parent's exception quotes and which shows where it was raised; `quoted`: whose traceback the printer quotes,
 counted in its group, which may be any: `names_ranks` has it, too.
@@ -44,11 +45,12 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from parsers.lines import Row, claimed, event, is_of_kernel, reporter, streams
-from parsers.parser import LineParser
-from parsers.patterns import regex
+from parsers.pytorch.embedded import unfolded
 from parsers.pytorch.raised import derived, is_interrupt, raised
-from parsers.tables import Tables, table
+from parsers.schema.lines import Row, claimed, event, is_of_kernel, reporter, streams
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 MAX_FRAMES = 64
 _MAX_FOREIGN = 6  # lines of other writers that may lie within a traceback
@@ -56,7 +58,7 @@ _MAX_FOREIGN = 6  # lines of other writers that may lie within a traceback
 _HEAD = regex(
     r"^(?P<before>.*?)(?P<original>Original )?Traceback \(most recent call last\):\s*(?:\(RANK (?P<quoted>\d{1,7})\)\s*)?$"
 )
-_FRAME = regex(r'^\s*File "(?P<file>.*)", line (?P<line>\d{1,9})(?:, in (?P<function>.*?))?\s*$')
+_FRAME = regex(r'^[>\s]*File "(?P<file>.*)", line (?P<line>\d{1,9})(?:, in (?P<function>.*?))?\s*$')
 _CARETS = regex(r"^\s+[~^]+\s*$|^\s*\[Previous line repeated \d+ more times?\]")
 _LAST = regex(r"^\s*(?P<code>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::(?:\s(?P<message>.*))?)?\s*$")
 _SURE_CLASS = regex(r"Error|Exception|Interrupt|Exit|Timeout|Failure|Warning|\.")
@@ -70,6 +72,7 @@ _QUOTED = regex(
     r"|RayTaskError\([\w.]{1,80}\): ray::\S{1,200} \(pid=(?P<pid>\d{1,10}), ip=(?P<host>[\w.:-]{1,60})[,)]"
 )
 _QUOTED_LINES = 200
+_HEARD, _HEARD_OF = 4, 16  # later lines of a printer that are kept, of its last exceptions
 _DIGIT = regex(r"\d")
 _LINK = regex(r"During handling of the above exception|direct cause of the following exception")
 _THREAD = regex(r"Exception in thread (?P<name>[^\s:]+)|Exception ignored in")
@@ -84,6 +87,7 @@ _FOLLOWS = regex(
     rb"|(?:\A|[\]>):|F]|:\d\d(?:[.,]\d{1,9})?Z?)[ \t]*[A-Za-z_\x80-\xff][\w.\x80-\xff]*\s*\Z"
     rb"|\A[a-z0-9][a-z0-9.-]*-[a-z0-9-]+ [a-z][a-z0-9-]* (?:[A-Za-z_][\w.]*)?\s*\Z"
     rb"|\A.{0,100}\b[DIWEF]\d{4} \d\d:\d\d:\d\d\.\d{6} "
+    rb"|\A.{0,100}\b\d{1,2}:\d\d:\d\d\b"
     rb"|\A.{0,100}\b(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b"
 )
 # torch_npu ends the message of an exception so: no record of a logger that went on.
@@ -95,6 +99,7 @@ _ABSL = regex(r"(?:^|[\s\]])(?P<level>[DIWEF])\d{4} \d\d:\d\d:\d\d\.\d{6}\s{1,8}
 _ABSL_LEVELS = {"D": "DEBUG", "I": "INFO", "W": "WARNING", "E": "ERROR", "F": "FATAL"}
 _RECORD_WITHIN = 120  # characters
 _QUIET = ("DEBUG", "INFO", "WARNING", "WARN")
+_LOUD = ("ERROR", "CRITICAL", "FATAL")
 # Loggers of launchers speak of a process from outside, whatever file they share with it.
 _LAUNCHER = regex(r"(?i)elastic|launch|torchrun|\brunner\b|srun|closing signal")
 # Printed without a class of exception before it, by a worker's signal handler or where ranks garble each other.
@@ -118,17 +123,26 @@ def parse(lines: pl.DataFrame) -> Tables:
 
 def _stamps_before(lines: pl.DataFrame) -> _Stamps:
     """File and line of each head without a stamp → that of the line right before, of the same process: the interpreter prints none,
-    and what says `uncaught` says it then. A rank that stands before one of them only is the same local rank's."""
-    heads = lines.filter(
-        pl.col("text").str.contains("Traceback (most recent call last)", literal=True) & pl.col("time_ns").is_null()
-    )
+    and what says `uncaught` says it then. A rank that stands before one of them only is the same local rank's. Where neither tells
+    who speaks, it is a record of an error, of which the head is the rest."""
+    is_head = pl.col("text").str.contains_any(["Traceback (most recent call last)", "terminate called after throwing"])
+    heads = lines.filter(is_head & pl.col("time_ns").is_null())
+    if not heads.height:
+        return {}
     who = ("file", "line", "rank", "local_rank")
-    before = lines.filter(pl.col("time_ns").is_not_null()).select(*who, "time_ns", "time_basis")
+    before = lines.filter(pl.col("time_ns").is_not_null()).select(*who, "text", "time_ns", "time_basis")
     before = before.with_columns(pl.col("line") + 1)
     found = heads.select(who).join(before, on=["file", "line", "local_rank"], nulls_equal=True)
     is_same = pl.col("local_rank").is_not_null() & pl.any_horizontal(pl.col("rank", "rank_right").is_null())
-    rows = found.filter(is_same).select("file", "line", "time_ns", "time_basis").iter_rows()
-    return {(file, line): {"time_ns": time_ns, "time_basis": basis} for file, line, time_ns, basis in rows}
+    is_record = pl.col("rank").eq_missing(pl.col("rank_right"))
+    found = found.filter(is_same | is_record).select(
+        "file", "line", is_same.alias("is_same"), "text", "time_ns", "time_basis"
+    )
+    return {
+        (file, line): {"time_ns": time_ns, "time_basis": basis}
+        for file, line, same, text, time_ns, basis in found.iter_rows()
+        if same or _level(text) in _LOUD
+    }
 
 
 class _Block(msgspec.Struct):
@@ -173,11 +187,13 @@ class _Reader:
     def read(self, stream: list[dict[str, Any]]) -> None:
         self._thread, self._linked, self._last_head, self._interrupted, self._quoted = None, False, None, None, None
         self._record, self._raised = None, []
-        for row in map(self._of_quoted, stream):
+        for row in map(self._of_quoted, unfolded(stream)):
             if self._line(row):
                 self.claimed.append((row["file"], row["line"]))
             elif (level := _level(row["text"])) is not None:
-                self._logged(row["line"], level)
+                self._logged(row, level)
+            else:
+                self._heard(row)
         self._end_block(None, None, None)
         self._end_terminate(None, None)
 
@@ -218,20 +234,30 @@ class _Reader:
             return False
         return True
 
-    def _logged(self, line: int, level: str) -> None:
+    def _logged(self, row: Row, level: str) -> None:
         """A record of a logger: the program goes on, unless it is the record of the next failure."""
-        self._record = (line, level)
+        self._record = (row["line"], level)
         if level in _QUIET and self._block is None:
             for made in self._raised:
-                made["detail"] = json.dumps(json.loads(made["detail"]) | {"went_on": line}, sort_keys=True)
+                made["detail"] = _with(made["detail"], went_on=row["line"])
             self._raised = []
+
+    def _heard(self, row: Row) -> None:
+        """A line that nobody here understands: it is later than what was raised before it where its stamp says so."""
+        if row["time_ns"] is None or self._block is not None or _LAUNCHER.search(row["text"]):
+            return
+        for made in self._raised[-_HEARD_OF:]:
+            later = json.loads(made["detail"]).get("later", [])
+            is_later = made["time_basis"] == row["time_basis"] and (made["time_ns"] or row["time_ns"]) < row["time_ns"]
+            if is_later and len(later) < _HEARD:
+                made["detail"] = _with(made["detail"], later=[*later, row["line"]])
 
     def _begin(self, row: Row, head: re.Match[str]) -> None:
         self._end_block(None, None, None)
         thread = _THREAD.search(head["before"])
         name = (thread["name"] or _IGNORED) if thread else self._thread
         continues = self._last_head if self._linked else None
-        prefix = _DIGIT.sub("#", head["before"]) if head["before"].endswith((" ", "] ", ": ")) else ""
+        prefix = _DIGIT.sub("#", head["before"])
         is_own = name is None and not head["original"] and not head["quoted"]
         self._block = _Block(row, is_own, name, continues, prefix=prefix, is_original=bool(head["original"]))
         self._block.quoted = int(head["quoted"]) if head["quoted"] else None
@@ -280,7 +306,8 @@ class _Reader:
         listed = [[frame["function"], frame["file"], frame["line"]] for frame in frames[:MAX_FRAMES]]
         at = block.sources[-1] if block.sources else None
         if block.is_original and self._raised:
-            self._raised[-1]["detail"] = _with_original(self._raised[-1]["detail"], {"frames": listed, "at": at})
+            child = {"frames": listed, "at": at}
+            self._raised[-1]["detail"] = _with(self._raised[-1]["detail"], original=child)
         detail: dict[str, Any] = {"frames": listed, "source": _user_source(block), "at": at}
         if block.row["task"] is not None and reporter(block.row)["rank"] is None:
             detail["task"] = block.row["task"]
@@ -293,9 +320,7 @@ class _Reader:
         detail["from_line"] = block.row["line"]
         if block.introduced is not None:
             detail["introduced"] = block.introduced
-        said = last or block.row
-        if said["time_ns"] is None:
-            said = {**said, **self._stamps.get((block.row["file"], block.row["line"]), {})}
+        said = self._stamped(last or block.row, block.row)
         stopped = is_interrupt(code)
         if stopped and any(frame["function"] == "_worker_loop" for frame in frames):  # of a data loader
             block.is_main, detail["thread"] = False, "worker"
@@ -316,21 +341,26 @@ class _Reader:
             seen = {"is_main": True, "source": source, "time_ns": block.row["time_ns"], "frames": frames[:256]}
             self.stacks.append(who | seen)
 
+    def _stamped(self, said: Row, head: Row) -> Row:
+        """What is said without a stamp, with that of its head."""
+        return said if said["time_ns"] is not None else {**said, **self._stamps.get((head["file"], head["line"]), {})}
+
     def _end_terminate(self, what: Row | None, message: str | None) -> None:
         terminated, self._terminated = self._terminated, None
         if terminated is not None:
             row, code = terminated
+            row = self._stamped(row, row)
             detail = {"frames": [], "language": "c++", "from_line": row["line"]}
             if message is None:
                 aborted = {"code": "SIGABRT", "severity": "error", "detail": json.dumps(detail | {"class": code})}
                 self.events.append(event(row, "exit", **aborted))
                 return
-            said = what or row
+            said = self._stamped(what or row, row)
             self.events += raised(said, code, message, detail, said["text"], severity="fatal")
 
 
-def _with_original(detail: str, child: dict[str, Any]) -> str:
-    return json.dumps(json.loads(detail) | {"original": child}, sort_keys=True)
+def _with(detail: str, **more: Any) -> str:
+    return json.dumps(json.loads(detail) | more, sort_keys=True)
 
 
 def _level(text: str) -> str | None:
@@ -364,6 +394,8 @@ PARSER = LineParser(
     name="traceback",
     anchors=(
         b"Traceback (most recent call last)",
+        "❱ ".encode(),  # rich's mark of the line, once in each frame
+        b'"exc_type"',  # structlog
         b'File "',
         b'File \\"',  # in JSON
         b"Error: ",

@@ -14,11 +14,11 @@ from typing import Any
 
 import polars as pl
 
-from parsers.group_prefix import member
-from parsers.lines import PRINTER, TEXT_CHARACTERS
-from parsers.patterns import regex
 from parsers.pytorch.op_types import operation
-from parsers.tables import conform, table
+from parsers.schema.lines import PRINTER, TEXT_CHARACTERS
+from parsers.schema.tables import conform, table
+from parsers.text.group_prefix import member
+from parsers.text.patterns import regex
 
 FEWEST = 100  # lines: fewer cost less one by one
 AT_ONCE = 16_384  # lines: their parts take thrice as much as they

@@ -12,6 +12,7 @@ Megatron-LM, DeepSpeed, NeMo / Lightning, torchtitan, DLRover's flash checkpoint
     Scheduled async checkpoint save for /ckpt/step=500.ckpt   |   Async checkpoint save for step 500 (…) finalized
     Save checkpoint of step 500 to memory …  |  Persist state_dict of step 500 …  |  The number of ready shards is 8 …
     Saving model checkpoint to /out/checkpoint-500
+    Loaded checkpoint /ckpt/last.pt, resuming at iteration 500          |  => loaded checkpoint 'last.pth' (step 500)
 
 Where the checkpoint lies is `detail.path`. A save that a line only announces has `detail.phase` "begin"; only "end" counts as saved. Megatron's asynchronous save
 prints "scheduled" at first and "successfully saved" when the files are complete: the latter is a persist.
@@ -27,10 +28,10 @@ from typing import Any
 
 import polars as pl
 
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.rules import Rule, read_rules
-from parsers.tables import Tables
+from parsers.schema.parser import LineParser
+from parsers.schema.rules import Rule, read_rules
+from parsers.schema.tables import Tables
+from parsers.text.patterns import regex
 
 _STEP = r"(?P<step>\d{1,12})"
 _TO = r"(?: to (?P<path>[^\s\[]{1,300}))?"  # where it lies
@@ -148,6 +149,8 @@ RULES = (
     Rule(regex(rf"[Pp]ersist .{{0,80}}?step {_STEP}\b{_TO}"), "checkpoint_persist", "info", refine=_BEGIN),
     Rule(
         regex(
+            # What was wrong with an argument or an option failed before anything was written.
+            r"^(?![^\n]*(?:\b(?:argument|option|parameter|keyword|attribute)s?\b|(?:^|\s)--\w|\bmust\b|\bshould\b|\bsupport|\binvalid\b|\b(?:Type|Value)Error\b))[^\n]*?"
             rf"(?:[Ff]ail(?:ed)?|[Cc]annot|[Ee]rror).{{0,60}}?(?:save|saving|persist).{{0,60}}?checkpoint"
             rf"(?:.{{0,80}}?step[ =:]{_STEP})?"
         ),
@@ -166,6 +169,16 @@ RULES = (
         "checkpoint_load",
         "info",
         refine=_BEGIN,
+    ),
+    # Scripts of people say in words of their own that something was loaded, and of which step it is.
+    Rule(
+        regex(
+            rf"(?i)\b(?:resum(?:ed|ing)|(?:(?:re)?load|restor)(?:ed|ing)\b(?=.{{0,300}}(?:checkpoint|ckpt|snapshot|resum)))\b"
+            rf".{{0,300}}?(?:iteration|iter|step|update|checkpoint)[ =:_#-]{{0,2}}{_STEP}\b"
+        ),
+        "checkpoint_load",
+        "info",
+        refine=_END,
     ),
 )
 
@@ -199,6 +212,13 @@ PARSER = LineParser(
         b"checkpoint-",
         b"Save checkpoint",
         b"Successfully saved",
+        b"esumed",
+        b"esuming",
+        b"oaded checkpoint",
+        b"oading checkpoint",
+        b"estored checkpoint",
+        b"napshot",
+        b"ckpt",
     ),
     parse=parse,
 )

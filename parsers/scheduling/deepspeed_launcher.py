@@ -27,11 +27,11 @@ from typing import Any
 
 import polars as pl
 
-from parsers.lines import PRINTER, Row, reporter
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.rules import Rule, integer, read_rules
-from parsers.tables import Tables, table
+from parsers.schema.lines import PRINTER, Row, reporter
+from parsers.schema.parser import LineParser
+from parsers.schema.rules import Rule, integer, read_rules
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _PLACE = r"\[launch\.py:\d{1,6}:\w{1,40}\] "
 _NODE = regex(rf"{_PLACE}nnodes=\d{{1,6}}, num_local_procs=\d{{1,5}}, node_rank=(\d{{1,6}})")

@@ -26,12 +26,12 @@ from typing import Any
 
 import polars as pl
 
-from parsers.lines import event
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.reading import json_object, whole
-from parsers.rules import LINE_CHARACTERS, Rule, columns, integer, matches
-from parsers.tables import Tables, table
+from parsers.forms.reading import json_object, whole
+from parsers.schema.lines import event
+from parsers.schema.parser import LineParser
+from parsers.schema.rules import LINE_CHARACTERS, Rule, columns, integer, matches
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _EVENT = regex(
     r"\[(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?)\] \[(?P<pid>\d{1,10})\] \[(?P<id>\w{1,64})\] "

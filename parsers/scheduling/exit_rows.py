@@ -5,11 +5,12 @@ import signal
 from collections.abc import Mapping
 from typing import Any
 
-from parsers import vocabulary
-from parsers.reading import whole
+from parsers.forms.reading import whole
+from parsers.text import vocabulary
 from parsers.training.step_figures import time_of
+from parsers.who import arguments
 
-_WHO = ("rank", "pid", "host", "pod", "local_rank")
+_WHO = ("rank", "pid", "host", "pod", "local_rank", "process_name", "command", "name")
 _OTHERS = ("loss", "phase", "tensor", "module", "metric", "heartbeat")
 
 
@@ -20,8 +21,11 @@ def tells_exits(names: frozenset[str]) -> bool:
 
 
 def exit_row(said: Mapping[str, Any], text: str) -> dict[str, Any] | None:
-    """A record → columns of an event `exit`: code, its number or the signal's name; rank, local_rank, host, pid, time; in `detail`
-    the name of the pod or of whatever the record is of. None where it names nobody, or no end."""
+    """A record → columns of an event `exit`: code, its number or the signal's name; rank, local_rank, device_index, host, pid, time; in `detail`
+    the name of the pod or of whatever the record is of (`name`, `names`). A command tells the rank by the variables before it. None where it names nobody, or no end."""
+    said = {name: cell for name, cell in said.items() if not isinstance(cell, dict)} | {
+        name: cell for inner in said.values() if isinstance(inner, dict) for name, cell in inner.items()
+    }
     if not tells_exits(frozenset(said)):
         return None
     told = vocabulary.told(said)
@@ -29,14 +33,22 @@ def exit_row(said: Mapping[str, Any], text: str) -> dict[str, Any] | None:
     if code is None or not any(told.get(name) is not None for name in _WHO):
         return None
     rank = whole(told.get("rank"))
+    if rank is None and told.get("command"):
+        rank = arguments.of_variables(str(told["command"])).get("rank")
     time_ns, basis = time_of(told.get("time"))
     name = told.get("pod") or next((cell for key, cell in said.items() if key.lower() == "name"), None)
+    detail: dict[str, Any] = {"name": str(name)[:200]} if name else {}
+    if (called := told.get("process_name")) is not None:
+        number = whole(called)
+        detail |= {"names": [str(called)[:200]]} if number is None else {"number": number, "of": "column"}
+    if rank is None and not any(told.get(one) is not None for one in ("pid", "host", "pod", "local_rank")):
+        detail |= {"only": "names"} if "number" not in detail else {}
     return {
         "kind": "exit", "code": code, "severity": "info" if code == "0" else "error", "rank": rank,
-        "rank_space": None if rank is None else "global", "local_rank": whole(told.get("local_rank")),
-        "host": str(told["host"]) if told.get("host") else None, "pid": whole(told.get("pid")),
+        "rank_space": None if rank is None else "global", "local_rank": whole(told.get("local_rank")), "device_index": whole(told.get("device")),
+        "host": str(told["host"]) if any(map(str.isalnum, str(told.get("host") or ""))) else None, "pid": whole(told.get("pid")),
         "time_ns": time_ns, "time_basis": basis, "text": text[:2000],
-        "detail": json.dumps({"name": str(name)[:200]}) if name else None,
+        "detail": json.dumps(detail) if detail else None,
     }  # fmt: skip
 
 

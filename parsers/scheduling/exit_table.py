@@ -1,4 +1,4 @@
-"""A table of how processes ended, in any form of parsers/framings.py: what a launcher's wrapper, a supervisor or a person wrote.
+"""A table of how processes ended, in any form of parsers/forms/framings.py: what a launcher's wrapper, a supervisor or a person wrote.
 
 Columns: an exit code (`exit_code`, `returncode`, …) or a signal, and who it was: `rank`, `host`, `pid`, `local_rank`, `pod`.
 
@@ -6,6 +6,7 @@ Columns: an exit code (`exit_code`, `returncode`, …) or a signal, and who it w
     3,n1,4711,-9
     | rank | host | returncode |
     rank=3 host=n1 exit_code=137
+    Seq⇥Host⇥…⇥Exitval⇥Signal⇥Command⏎1⇥:⇥…⇥0⇥9⇥RANK=3 python a.py          (GNU parallel's --joblog)
 
 Printed by: scripts around a job.
 Versions: 1 of this table.
@@ -14,10 +15,10 @@ Source: this project's own definition of the format; the names are those of subp
 
 from typing import Any
 
-from parsers import framings
-from parsers.parser import FileParser, Source
+from parsers.forms import framings
 from parsers.scheduling.exit_rows import exit_row, tells_exits
-from parsers.tables import Tables
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables
 
 
 def accepts(path: str, head: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""A table of heartbeats, in any form of parsers/framings.py: when which host or rank was last heard, and what it had reached.
+"""A table of heartbeats, in any form of parsers/forms/framings.py: when which host or rank was last heard, and what it had reached.
 
 Columns: `time` (seconds since 1970, or ISO 8601) and one of `rank`, `host`, `ip`; optional `step`, `pod`, `state`,
 `local_rank`, `pid`. One row per beat, or one per member with its last beat.
@@ -18,10 +18,11 @@ Source: this project's own definition of the format.
 import json
 from typing import Any
 
-from parsers import framings, vocabulary
-from parsers.parser import FileParser, Source
-from parsers.reading import utc_ns, whole
-from parsers.tables import Tables, table
+from parsers.forms import framings
+from parsers.forms.reading import utc_ns, whole
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables, table
+from parsers.text import vocabulary
 
 _WHO = {"rank", "host", "address"}
 _OTHERS = {"time", "step", "pod", "state", "local_rank", "pid", "progress"}

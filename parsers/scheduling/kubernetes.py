@@ -5,9 +5,10 @@
     {"kind": "List", "items": [{"kind": "Event", "type": "Warning", "reason": "OOMKilling", "message": "…",
       "involvedObject": {"kind": "Node", "name": "gpu-017"}, "lastTimestamp": "2026-03-01T10:11:12Z"}]}
 
-`code` is the reason; of `Scheduled` the node that a pod was given is in `detail`. Ages ("5m") are relative to a moment that the
-table does not tell, so such rows have no time; one that was asked for moments (`-o custom-columns`) has them. With
-`--no-headers` the table begins with its rows.
+`code` is the reason, or `preemption` where the message of a node or a pod says so in words of a cloud or a scheduler, whatever reason
+stands before it; the node that a pod was given (`Scheduled`) and the container that is spoken of are in `detail`. Ages ("5m") are
+relative to a moment that the table does not tell, so such rows have no time; one that was asked for moments (`-o custom-columns`) has
+them. With `--no-headers` the table begins with its rows.
 
 Printed by: kubectl get events, with -o wide or -o json.
 Versions: events of core/v1 and of events.k8s.io/v1.
@@ -18,10 +19,11 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from parsers.parser import FileParser, Source
-from parsers.patterns import regex
-from parsers.reading import text_lines, whole_json
-from parsers.tables import Tables, table
+from parsers.forms.reading import text_lines, whole_json
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
+from parsers.text.taken_away import is_taken_away
 
 _HEADER = regex(r"^(?:NAMESPACE\s+)?LAST SEEN\s+TYPE\s+REASON\s+OBJECT\s")
 _ROW = regex(
@@ -29,6 +31,7 @@ _ROW = regex(
     r"(?P<kind>[\w.]+)/(?P<name>\S+)\s+(?P<message>.*)$"
 )
 _ASSIGNED = regex(r"^Successfully assigned \S+ to (?P<node>\S+)$")
+_CONTAINER = regex(r'\b[Cc]ontainer:? "?(?P<name>[a-z0-9][a-z0-9-]{0,62})\b')
 _KINDS = {
     "OOMKilling": "host_oom", "OOMKilled": "host_oom", "SystemOOM": "host_oom", "FailedMount": "storage_error",
     "FailedAttachVolume": "storage_error", "EvictionThresholdMet": "scheduler", "TaskHung": "hung_task",
@@ -104,11 +107,17 @@ def _event(level: str, reason: str, message: str, said: dict[str, Any]) -> dict[
     kind, _, name = str(said["object"]).partition("/")
     node = name if kind == "node" else said["source"]
     severity = "info" if level != "Warning" else "fatal" if reason in _FATAL else "warning"
+    code = "preemption" if reason not in _FATAL and is_taken_away(message) else reason
     assigned = _ASSIGNED.match(message) if reason == "Scheduled" else None
-    said = {**said, "node": assigned["node"] if assigned else None}
+    container = _CONTAINER.search(message[:2000]) if kind == "pod" else None
+    said = {
+        **said,
+        "node": assigned["node"] if assigned else None,
+        "container": container["name"] if container else None,
+    }
     detail = {key: value for key, value in said.items() if value is not None}
     return {
-        "kind": _KINDS.get(reason, "scheduler"), "code": reason or None, "severity": severity, "text": message[:2000],
+        "kind": _KINDS.get(reason, "scheduler"), "code": code or None, "severity": severity, "text": message[:2000],
         "host": node, "names_hosts": [node] if node else None, "detail": json.dumps(detail, sort_keys=True),
     }  # fmt: skip
 

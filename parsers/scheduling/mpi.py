@@ -8,10 +8,15 @@
     =   RANK 3 PID 4711 RUNNING AT n07            MPICH:   =   PID 4711 RUNNING AT n07
     =   KILLED BY SIGNAL: 9 (Killed)              or    =   EXIT CODE: 9
 
+    Abort(1) on node 3 (rank 3 in comm 0): application called MPI_Abort(MPI_COMM_WORLD, 1) - process 3      MPICH; then Hydra kills the others
+
+      Process name: [[29973,1],5]               Open MPI, of the first that ended other than well: the last number is the rank
+      Exit code:    1
+
 The rank is one of MPI_COMM_WORLD: where a launcher per node is started it is the node's number, so it is a global rank only of
 a job whose processes mpirun itself starts. MPICH tells no rank, and its exit code is what wait() gave for a process that a signal
 ended: the signal, and 128 more with a core; 1 and 2 are left as they are, for older ones may print
-exit's. `exit`: code = signal or exit code, pid, host, rank_space global.
+exit's. What is said to be killed by signal 9 or 15 behind the words of an abort, was told to stop: `closing_signal` beside `exit`. `exit`: code = signal or exit code, pid, host, rank_space global.
 
 Printed by: Open MPI 1.x to 5.x, MPICH, Intel MPI, MVAPICH.
 Versions: Open MPI 1.8 to 5.0, Hydra 3.x and 4.x.
@@ -25,11 +30,11 @@ from typing import Any
 
 import polars as pl
 
-from parsers.lines import Row, claimed, event, streams
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.rules import Rule, columns, matches
-from parsers.tables import Tables, table
+from parsers.schema.lines import Row, claimed, event, streams
+from parsers.schema.parser import LineParser
+from parsers.schema.rules import Rule, columns, matches
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 
 def _named(number: int) -> str:
@@ -55,11 +60,15 @@ RULES = (
     ),
     Rule(regex(r"MPI_ABORT was invoked on rank (?P<rank>\d{1,7}) in communicator MPI_COMM_WORLD\b(?:.{0,200}?errorcode (?P<status>-?\d{1,9}))?"),
          "exit", refine=_ended),
+    Rule(regex(r"application called MPI_Abort\(MPI_COMM_WORLD, (?P<status>-?\d{1,9})\) - process (?P<rank>\d{1,7})"), "exit", refine=_ended),
     Rule(regex(rf"\[{_HOST}:0*(?P<pid>\d{{1,9}})\] Signal: .{{1,60}}? \((?P<signal>\d{{1,3}})\)"), "exit", refine=_ended),
     Rule(regex(r"\[[\w.-]+:\d+\] (?:\*\*\* (?:Process received signal|End of error message)|Signal code: |Failing at address: )"), None),
 )  # fmt: skip
 _WHO = regex(rf"^=\s+(?:RANK (?P<rank>\d{{1,7}}) )?PID (?P<pid>\d{{1,9}}) RUNNING AT {_HOST}")
 _HOW = regex(r"^=\s+(?:KILLED BY SIGNAL: (?P<signal>\d{1,3})|EXIT CODE: (?P<status>-?\d{1,9}))")
+_FIRST = regex(r"^\s*Process name:\s+\[(?:\[\d{1,9},\d{1,9}\]|[\w.@-]{1,255}),(?P<rank>\d{1,7})\]\s*$")
+_CODE = regex(r"^\s*Exit (?:code|status):\s+(?P<status>-?\d{1,9})\s*$")
+_TO_STOP = ("9", "15")  # signals
 _FRAME = regex(r"^=\s+(?:BAD TERMINATION|CLEANING UP|YOU CAN IGNORE)")
 
 
@@ -67,19 +76,36 @@ def parse(lines: pl.DataFrame) -> Tables:
     """events exit."""
     rows: list[dict[str, Any]] = []
     known: list[tuple[str, int]] = []
+    aborts = lines.filter(
+        pl.col("text").str.contains_any(["application called MPI_Abort(", "MPI_ABORT was invoked on rank"])
+    )
+    aborted = dict(aborts.group_by("file").agg(pl.col("line").min()).iter_rows())
     for stream in streams(lines):
-        for row, made in _read(stream):
+        for row, made in _read(stream, aborted):
             rows += made
             known += [] if made else [(row["file"], row["line"])]
     return {"events": table("events", rows), "claimed": claimed(known)}
 
 
-def _read(stream: list[dict[str, Any]]) -> Iterator[tuple[Row, list[dict[str, Any]]]]:
-    """Each line that is understood, with its events."""
+def _read(stream: list[dict[str, Any]], aborted: Mapping[str, int]) -> Iterator[tuple[Row, list[dict[str, Any]]]]:
+    """Each line that is understood, with its events. `aborted`: file → the line in which a rank aborts the job."""
+
+    def kinds(row: Row, groups: Mapping[str, str]) -> tuple[str, ...]:
+        is_told = groups.get("signal") in _TO_STOP and aborted.get(row["file"], row["line"]) < row["line"]
+        return ("exit", "closing_signal") if is_told else ("exit",)
+
     who: dict[str, str] | None = None
+    first: str | None = None
     for row in stream:
         text = row["text"]
-        if found := _WHO.match(text):
+        if found := _FIRST.match(text):
+            first = found["rank"]
+            yield row, []
+        elif found := _CODE.match(text) if first is not None else None:
+            told = columns(Rule(_CODE, "exit", refine=_ended), {"rank": first or "", "status": found["status"]})
+            first = None
+            yield row, [event(row, "exit", **told)]
+        elif found := _WHO.match(text):
             who = found.groupdict()
             yield row, []
         elif found := _HOW.match(text):
@@ -91,21 +117,25 @@ def _read(stream: list[dict[str, Any]]) -> Iterator[tuple[Row, list[dict[str, An
                 and status < 256
             ):
                 groups["signal"] = str(status % 128)
-            yield row, [event(row, "exit", **columns(Rule(_HOW, "exit", refine=_ended), groups))]
+            yield (
+                row,
+                [event(row, kind, **columns(Rule(_HOW, kind, refine=_ended), groups)) for kind in kinds(row, groups)],
+            )
             who = None
         elif _FRAME.match(text):
             yield row, []
         else:
             for rule, match in matches(text, RULES):
                 groups = {name: value for name, value in match.groupdict().items() if value is not None}
-                yield row, [] if rule.kind is None else [event(row, rule.kind, **columns(rule, groups))]
+                own = kinds(row, groups) if rule.kind is not None else ()
+                yield row, [event(row, kind, **columns(rule, groups)) for kind in own]
 
 
 PARSER = LineParser(
     name="mpi",
     anchors=(
         b"noticed that process rank", b"MPI_ABORT was invoked", b"] Signal: ", b"*** Process received signal", b"*** End of error message",
-        b"] Signal code: ", b"] Failing at address", b" RUNNING AT ", b"BAD TERMINATION", b"KILLED BY SIGNAL: ", b"=   EXIT CODE: ",
+        b"] Signal code: ", b"] Failing at address", b" RUNNING AT ", b"BAD TERMINATION", b"KILLED BY SIGNAL: ", b"=   EXIT CODE: ", b"Process name: [", b"Exit code: ", b"Exit status: ", b"application called MPI_Abort(",
         b"=   CLEANING UP", b"=   YOU CAN IGNORE",
     ),
     parse=parse,

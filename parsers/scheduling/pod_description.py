@@ -28,10 +28,10 @@ import re
 from datetime import datetime
 from typing import Any
 
-from parsers.parser import FileParser, Source
-from parsers.patterns import regex
-from parsers.reading import text_lines
-from parsers.tables import Tables, table
+from parsers.forms.reading import text_lines
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _TOP = regex(r"^(?P<name>[A-Z][\w /-]{1,40}):(?:\s+(?P<value>\S.*?))?\s*$")
 _CONTAINER = regex(r"^ {2}(?P<container>[a-z0-9][\w.-]{0,80}):\s*$")

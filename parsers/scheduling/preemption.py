@@ -31,10 +31,11 @@ from typing import Any
 
 import polars as pl
 
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.rules import Rule, integer, read_rules
-from parsers.tables import Tables
+from parsers.schema.parser import LineParser
+from parsers.schema.rules import Rule, integer, read_rules
+from parsers.schema.tables import Tables
+from parsers.text.patterns import regex
+from parsers.text.taken_away import TAKEN_AWAY
 
 
 def _coded(groups: Mapping[str, str]) -> dict[str, Any]:
@@ -57,15 +58,7 @@ def _silent(groups: Mapping[str, str]) -> dict[str, Any]:
 
 
 RULES = (
-    Rule(regex(r'"EventType": ?"Preempt"'), "scheduler", "fatal", "preemption"),
-    Rule(regex(r"(?i)\bspot (?:instance )?interruption (?:notice|warning)\b[^\n]{0,200}"), "scheduler", "fatal", "preemption"),
-    Rule(regex(r"compute\.instances\.preempted|(?i:(?<!the )\b(?:instance|node|vm|pod|job)\b[^,;.()]{0,60}?\b(?:was|is being|has been|got) preempted\b(?!,? or ))"),
-         "scheduler", "fatal", "preemption"),
-    # Kueue, in the conditions and events of a workload; Volcano, in the events of a pod
-    Rule(regex(r"\b(?:Preempted|Evicted) to accommodate a workload \(UID: [\w-]{1,60}|\bPod is evicted, because of (?:gang)?(?:preempt|reclaim)\b"),
-         "scheduler", "fatal", "preemption"),
-    Rule(regex(r"\bPreempted in order to admit|(?i:\bpreemption notice\b)|\bPreempted by (?:pod|job)\b"), "scheduler", "fatal",
-         "preemption"),
+    *(Rule(pattern, "scheduler", "fatal", "preemption") for pattern in TAKEN_AWAY),
     Rule(regex(r"Caught signal SIG\w{2,8} on \S{1,255}: this job is (?P<how>preempted|timed-out)\b"), "scheduler", "fatal",
          refine=lambda groups: {"code": "preemption" if groups["how"] == "preempted" else "time_limit", "detail": {"how": None}}),
     Rule(

@@ -1,5 +1,5 @@
 """Results of a node check before or during a job ("take-off check"): in any form of
-parsers/framings.py, as a site's own tool writes them.
+parsers/forms/framings.py, as a site's own tool writes them.
 
 One row per node and round; columns, all but `host` or `node` and `ok` optional:
 
@@ -29,10 +29,10 @@ import json
 from collections.abc import Set
 from typing import Any
 
-from parsers import framings
-from parsers.parser import FileParser, Source
-from parsers.reading import real, utc_ns, whole
-from parsers.tables import Tables
+from parsers.forms import framings
+from parsers.forms.reading import real, utc_ns, whole
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables
 
 _COLUMNS = {
     "host", "node", "round", "peers", "test", "ok", "seconds", "gb_per_s", "tflops", "device", "time", "message",

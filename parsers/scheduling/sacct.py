@@ -20,10 +20,10 @@ import signal
 from datetime import UTC, datetime
 from typing import Any
 
-from parsers.parser import FileParser, Source
-from parsers.patterns import regex
-from parsers.reading import text_lines
-from parsers.tables import Tables, table
+from parsers.forms.reading import text_lines
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _HEADER = regex(r"^\s*(?:JobID|JobIDRaw)\b.*\bState\b")
 _JOB = regex(r"\d{1,10}(?:[_+][\d\[\]%,-]+)?(?:\.\S{1,40})?\+?$")

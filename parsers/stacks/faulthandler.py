@@ -28,8 +28,8 @@ from typing import Any
 
 import msgspec
 
-from parsers.parser import FileParser, Source
-from parsers.patterns import regex
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables, table
 from parsers.stacks.thread_lines import (
     FATAL,
     FAULTHANDLER_FRAME,
@@ -41,7 +41,7 @@ from parsers.stacks.thread_lines import (
     fatal_columns,
     faulthandler_frame,
 )
-from parsers.tables import Tables, table
+from parsers.text.patterns import regex
 
 MAX_BYTES = 64 << 20
 MAX_PROBLEMS = 100

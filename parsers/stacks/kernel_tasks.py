@@ -13,8 +13,8 @@ the headings, which are those of loops that people write, and of `head`.
 from collections import Counter
 from typing import Any
 
-from parsers.parser import Source
-from parsers.patterns import regex
+from parsers.schema.parser import Source
+from parsers.text.patterns import regex
 
 MAX_FRAMES = 200
 MAX_ROWS = 200_000

@@ -29,11 +29,11 @@ from typing import Any
 
 import msgspec
 
-from parsers.parser import FileParser, Source
-from parsers.patterns import regex
-from parsers.reading import all_bytes
-from parsers.stacks.thread_lines import GDB_FRAME, GDB_THREAD, LINE_CHARACTERS, Frame, gdb_frame
-from parsers.tables import Tables, table
+from parsers.forms.reading import all_bytes
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables, table
+from parsers.stacks.thread_lines import GDB_FRAME, GDB_THREAD, LINE_CHARACTERS, Frame, gdb_frame, peer_of
+from parsers.text.patterns import regex
 
 MAX_BYTES = 64 << 20
 MAX_FRAMES = 1000  # a runaway recursion has a hundred thousand
@@ -76,10 +76,13 @@ class _Thread(msgspec.Struct):
     pid: int | None
     frames: list[Frame] = msgspec.field(default_factory=list)
     open: str | None = None  # the frame at hand, as printed: its place may follow on the next line
+    peer: int | None = None
 
     def close(self) -> None:
         if self.open is not None and len(self.frames) < MAX_FRAMES:
             self.frames.append(gdb_frame(self.open))
+            if self.peer is None:
+                self.peer = peer_of(self.frames[-1]["function"], self.open)
         self.open = None
 
     @property
@@ -148,6 +151,7 @@ def _rows(threads: list[_Thread]) -> list[dict[str, Any]]:
             "is_main": _is_main(thread, (thread.pid, at) in starting),
             "snapshot": at,
             "frames": thread.frames,
+            "peer": thread.peer,
             "source": "gdb",
             "line": thread.line,
         }

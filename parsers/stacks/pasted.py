@@ -4,6 +4,7 @@
     [rank3]:
     [rank3]: Current thread 0x00007f00bb (most recent call first):
     [rank3]:   File "/opt/app/train.py", line 12 in step
+    [2026-01-31 10:11:12 TP0] Pyspy dump for PID 4242:                         (SGLang: whose dump comes next)
     Process 4242: python train.py
     Thread 4242 (active+gil): "MainThread"
         all_reduce (torch/distributed/distributed_c10d.py:2501)
@@ -27,9 +28,9 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from parsers.lines import Row, claimed, event, reporter, streams
-from parsers.parser import LineParser
-from parsers.patterns import regex
+from parsers.schema.lines import Row, claimed, event, reporter, streams
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Tables, table
 from parsers.stacks.thread_lines import (
     FATAL,
     FAULTHANDLER_FRAME,
@@ -46,11 +47,12 @@ from parsers.stacks.thread_lines import (
     gdb_frame,
     py_spy_frame,
 )
-from parsers.tables import Tables, table
+from parsers.text.patterns import regex
 
 AFTER = 200
 MAX_FRAMES = 500
 _PROCESS = regex(r"Process (?P<pid>\d{1,10}): |.*\bAttaching to (?:.*, )?process (?P<attached>\d{1,10})")
+_ANNOUNCED = regex(r"(?i)\bdump (?:for|of) (?:PID|process) (?P<pid>\d{1,10})\b")
 _BETWEEN = regex(r"\s*$|Python v\d|  \.\.\.$| {8,}\S")
 _HEADS = (("faulthandler", FAULTHANDLER_THREAD), ("py-spy", PY_SPY_THREAD), ("gdb", GDB_THREAD))
 
@@ -76,7 +78,7 @@ class _Thread(msgspec.Struct):
 
 
 def parse(lines: pl.DataFrame) -> Tables:
-    """stacks, events, claimed."""
+    """stacks, events, claimed; ranks: whose dump a line announces."""
     stacks: list[dict[str, Any]] = []
     events: list[dict[str, Any]] = []
     places: list[tuple[str, int]] = []
@@ -87,7 +89,18 @@ def parse(lines: pl.DataFrame) -> Tables:
         "stacks": table("stacks", stacks),
         "events": table("events", events),
         "claimed": claimed(dict.fromkeys(places)),
+        "ranks": table("ranks", _announced(lines)),
     }
+
+
+def _announced(lines: pl.DataFrame) -> list[dict[str, Any]]:
+    """Rows of `ranks`: a process prints that the dump of the one of this number follows, which is its own."""
+    rows = []
+    for row in lines.filter(pl.col("text").str.contains("ump (?:for|of) ")).iter_rows(named=True):
+        who = reporter(row)
+        if who["rank"] is not None and (found := _ANNOUNCED.search(row["text"][:LINE_CHARACTERS])):
+            rows.append(who | {"pid": int(found["pid"]), "how": "its own dump"})
+    return rows
 
 
 def _threads(
@@ -179,7 +192,7 @@ PARSER = LineParser(
     anchors=(
         b"hread 0x", b"urrent thread (most", b"Thread (most recent call first)", b"Stack (most recent call first)",
         b' (active): "', b' (idle): "', b" (active+gil)", b" (idle+gil)", b"(LWP ", b"ttaching to process",
-        b"Fatal Python error: ",
+        b"Fatal Python error: ", b"ump for PID ", b"ump for pid ",
     ),
     parse=parse,
     after=AFTER,

@@ -18,10 +18,10 @@ Source: Linux's fs/proc/base.c.
 
 from typing import Any
 
-from parsers.parser import FileParser, Source
-from parsers.reading import text_lines
+from parsers.forms.reading import text_lines
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables, table
 from parsers.stacks.kernel_tasks import FRAME, FUNCTION, WCHAN, Tasks
-from parsers.tables import Tables, table
 
 
 def accepts(path: str, head: bytes) -> bool:

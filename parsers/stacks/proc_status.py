@@ -19,11 +19,11 @@ Source: Linux's fs/proc/array.c.
 
 from typing import Any
 
-from parsers.parser import FileParser, Source
-from parsers.patterns import regex
-from parsers.reading import text_lines
+from parsers.forms.reading import text_lines
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables, table
 from parsers.stacks.kernel_tasks import Tasks
-from parsers.tables import Tables, table
+from parsers.text.patterns import regex
 
 MAX_ROWS = 100_000
 _FIELD = regex(r"(?P<name>Name|State|Tgid|Pid):\s+(?P<value>\S.{0,80})$")

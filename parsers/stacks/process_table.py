@@ -14,9 +14,9 @@ from typing import Any
 
 import msgspec
 
-from parsers.arguments import told
-from parsers.patterns import regex
 from parsers.stacks.kernel_tasks import FUNCTION
+from parsers.text.patterns import regex
+from parsers.who.arguments import told
 
 STATES = {
     "R": "running", "S": "sleeping", "D": "disk sleep", "T": "stopped", "t": "tracing stop", "Z": "zombie", "X": "dead",

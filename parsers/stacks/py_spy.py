@@ -36,10 +36,8 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from parsers import cut_json
-from parsers.arguments import HOW, told
-from parsers.parser import FileParser, Source
-from parsers.patterns import regex
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables, table
 from parsers.stacks.thread_lines import (
     LINE_CHARACTERS,
     NO_ANSWER,
@@ -47,9 +45,12 @@ from parsers.stacks.thread_lines import (
     PY_SPY_THREAD,
     SECTION,
     claim_of,
+    peer_of,
     py_spy_frame,
 )
-from parsers.tables import Tables, table
+from parsers.text import cut_json
+from parsers.text.patterns import regex
+from parsers.who.arguments import HOW, told
 
 MAX_BYTES = 64 << 20
 MAX_PROBLEMS = 100
@@ -162,6 +163,7 @@ class _Stream(msgspec.Struct):
     is_listing: bool = False
     headers: list[tuple[int, re.Match[str]]] = msgspec.field(default_factory=list)
     frames: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    peer: int | None = None
 
     def flush(self) -> Iterator[dict[str, Any]]:
         """A row per header: notes stack several headers over the frames that their threads share."""
@@ -181,9 +183,10 @@ class _Stream(msgspec.Struct):
                 "is_main": is_main,
                 "status": header["status"],
                 "frames": list(self.frames),
+                "peer": self.peer,
                 "line": line,
             }
-        self.headers, self.frames = [], []
+        self.headers, self.frames, self.peer = [], [], None
 
     def headless(self, line: int) -> Iterator[dict[str, Any]]:
         """The frames before the first header of a dump whose begin is lost; of the main thread if a module's code is there."""
@@ -223,7 +226,10 @@ def _text_rows(data: bytes, problems: list[dict[str, Any]], claims: list[dict[st
             stream.frames.append(py_spy_frame(frame))
         elif stream.is_listing and (bare := _BARE.match(line)):
             rows.append(_listed_row(stream, number, bare["function"]))
-        elif not (stream.headers and _LOCALS.match(line)):
+        elif stream.headers and _LOCALS.match(line):
+            if stream.peer is None and stream.frames:
+                stream.peer = peer_of(stream.frames[-1]["function"], line)
+        else:
             rows.extend(stream.headless(number - 1))
             rows.extend(stream.flush())
             _heading(stream, line, number, problems, claims)

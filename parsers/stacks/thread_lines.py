@@ -15,7 +15,7 @@ Source of the last: torch 2.10's `torch/distributed/debug/_debug_handlers.py` (`
 import re
 from typing import Any
 
-from parsers.patterns import regex
+from parsers.text.patterns import regex
 
 Frame = dict[str, Any]
 LINE_CHARACTERS = 8192  # of a longer line the rest is dropped: patterns that look back would take too long
@@ -44,6 +44,19 @@ SECTION = regex(
     r"=== Rank (?P<rank>\d{1,7}): https?://(?:(?P<host>[A-Za-z][\w.-]*)|[\d.]+|\[[\da-fA-F:.]+\])(?::\d{1,5})? ===$"
 )
 NO_ANSWER = regex(r"Error: \d{3}$")
+
+
+_MESSAGE = regex(r"(?i)(?:^|[\W_])(?:i|b|r|s|ss|mpi_|mpi_i)?(?:send|recv|receive)")
+_PEER = regex(
+    r"(?:^|[\s(,{])[\"']?(?:src|source|from_rank|src_rank|source_rank|dst|dest|to_rank|dst_rank|dest_rank|peer|peer_rank)[\"']?(?:=|: )(?P<peer>\d{1,7})(?=[\s,)}]|$)"
+)
+
+
+def peer_of(function: str | None, arguments: str) -> int | None:
+    """Whom a send or a receive is for, as its arguments name the other end; null of any other call. A number within a group has
+    another name (`group_src`)."""
+    found = _PEER.search(arguments) if function and _MESSAGE.search(function.rsplit(".", 1)[-1]) else None
+    return int(found["peer"]) if found else None
 
 
 def claim_of(section: re.Match[str], pid: int | None = None) -> dict[str, Any]:

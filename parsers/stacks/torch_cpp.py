@@ -23,11 +23,11 @@ from typing import Any
 
 import polars as pl
 
-from parsers.lines import Row, claimed, reporter
-from parsers.parser import LineParser
-from parsers.patterns import regex
+from parsers.schema.lines import Row, claimed, reporter
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Tables, table
 from parsers.stacks.thread_lines import LINE_CHARACTERS
-from parsers.tables import Tables, table
+from parsers.text.patterns import regex
 
 MAX_FRAMES = 200
 _RAISED = regex(

@@ -21,10 +21,10 @@ Source: DLRover, xpu_timer/protos/hosting_service.proto.
 from collections.abc import Iterator
 from typing import Any
 
-from parsers.parser import FileParser, Source
-from parsers.patterns import regex
-from parsers.reading import all_bytes
-from parsers.tables import Tables, table
+from parsers.forms.reading import all_bytes
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 MAX_BYTES = 64 << 20
 MAX_FIELDS = 2_000_000

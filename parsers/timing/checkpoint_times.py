@@ -14,8 +14,8 @@ Source: this project's own samples of such logs.
 
 import polars as pl
 
-from parsers.parser import LineParser
-from parsers.tables import Tables, conform
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Tables, conform
 from parsers.timing.words import UNIT, UNITS
 from parsers.training.progress import with_reporter
 

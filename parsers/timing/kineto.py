@@ -23,11 +23,11 @@ from typing import Any
 
 import polars as pl
 
-from parsers.parser import FileParser, Source
-from parsers.patterns import regex
-from parsers.reading import opened, real
-from parsers.rules import integer
-from parsers.tables import Tables, conform, table
+from parsers.forms.reading import opened, real
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.rules import integer
+from parsers.schema.tables import Tables, conform, table
+from parsers.text.patterns import regex
 
 _START = regex(r'"traceEvents"\s*:\s*\[')
 _RANK = regex(r'"distributedInfo"\s*:\s*\{[^{}]*?"rank"\s*:\s*(\d{1,9})')

@@ -25,11 +25,11 @@ from typing import Any
 
 import polars as pl
 
-from parsers.lines import Row, claimed, event, reporter
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.rules import LINE_CHARACTERS, integer
-from parsers.tables import Tables, table
+from parsers.schema.lines import Row, claimed, event, reporter
+from parsers.schema.parser import LineParser
+from parsers.schema.rules import LINE_CHARACTERS, integer
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _HEAD = regex(r"(?:\(min, max\) time|max time|times) across ranks \(ms\):")
 _TIMER = regex(

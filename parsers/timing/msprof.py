@@ -17,10 +17,10 @@ Source: MindStudio's documentation of cluster analysis.
 from collections.abc import Iterator
 from typing import Any
 
-from parsers.parser import FileParser, Source
-from parsers.patterns import regex
-from parsers.reading import csv_cells, real, text_lines, whole, whole_json
-from parsers.tables import Tables, table
+from parsers.forms.reading import csv_cells, real, text_lines, whole, whole_json
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _PHASES = {
     "Computing": "compute", "Communication(Not Overlapped)": "comm_exposed", "Overlapped": "comm_overlapped",

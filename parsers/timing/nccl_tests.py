@@ -19,10 +19,10 @@ from typing import Any
 
 import polars as pl
 
-from parsers.lines import claimed, event, reporter
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.tables import Tables, table
+from parsers.schema.lines import claimed, event, reporter
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _T = r"(?P<{0}time>\d+(?:\.\d+)?)\s+\d+(?:\.\d+)?\s+\d+(?:\.\d+)?\s+(?P<{0}wrong>N/A|-?\d+(?:\.\d+)?(?:e[+-]\d+)?)"
 _ROW = regex(

@@ -24,10 +24,10 @@ from typing import Any
 
 import polars as pl
 
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.rules import Rule, integer, read_rules
-from parsers.tables import Tables
+from parsers.schema.parser import LineParser
+from parsers.schema.rules import Rule, integer, read_rules
+from parsers.schema.tables import Tables
+from parsers.text.patterns import regex
 
 
 def _affected(groups: Mapping[str, str]) -> Mapping[str, Any]:

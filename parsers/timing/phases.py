@@ -1,4 +1,4 @@
-"""Times per phase or operation, in any form of parsers/framings.py: MCTX exports (MetaX) and tables that a site writes by itself.
+"""Times per phase or operation, in any form of parsers/forms/framings.py: MCTX exports (MetaX) and tables that a site writes by itself.
 
 | column | meaning |
 |---|---|
@@ -25,10 +25,11 @@ from functools import lru_cache
 from math import isfinite
 from typing import Any
 
-from parsers import framings, vocabulary
-from parsers.parser import FileParser, Source
-from parsers.reading import real, whole
-from parsers.tables import Rows, Tables, table
+from parsers.forms import framings
+from parsers.forms.reading import real, whole
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Rows, Tables, table
+from parsers.text import vocabulary
 from parsers.timing.words import UNITS
 from parsers.training.step_figures import time_of
 
@@ -70,7 +71,10 @@ def parse(source: Source) -> Tables:
 def _timing(said: dict[str, Any], source: Source) -> dict[str, Any] | None:
     told = vocabulary.told(said)
     measured, rank, phase = real(told.get("duration")), whole(told.get("rank")), told.get("phase")
-    rank = source.rank if rank is None else rank
+    if rank is None:
+        host, local = str(told.get("host") or told.get("pod") or ""), whole(told.get("local_rank"))
+        named = source.labels.names.of_record(host, whole(told.get("node_rank")), local)
+        rank = source.rank if named is None else named
     if measured is None or not isfinite(measured) or not phase or rank is None:
         return None
     name = str(told["name"]).strip() if "name" in told else None

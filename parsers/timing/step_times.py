@@ -4,27 +4,29 @@
     [rank 3] step 5/900 loss 2.1 step_time 0.691s data 0.003s fwd 0.21s bwd 0.43s grad_sync 0.05s
     [n1][rank3] iter 5 | loss 2.1 | total 691.2 ms | data 3.1 ms | forward 210 ms | backward 430 ms | allreduce 48 ms
     step 5 loss 2.1 step_time 0.691 data 0.003 compute 0.64 sync 0.05
+    step 5 data 0.003 fwd 0.21 bwd 0.43 allreduce 0.05 loss 2.1
     01/31 10:11:12 - mmengine - INFO - Epoch(train)  [1][ 50/625]  lr: 1.0e-02  time: 0.2389  data_time: 0.0045  loss: 2.3
     eta: 0:10:00  iter: 19  total_loss: 1.2  time: 0.31  last_time: 0.3012  data_time: 0.0112  last_data_time: 0.0031
     Epoch: [3]  [  20/5004]  eta: 0:38:51  lr: 0.000950  loss: 6.0636 (6.0960)  time: 0.4678  data: 0.0122  max mem: 41231
     Epoch: [0][ 20/5005]  Time  0.412 ( 0.480)  Data  0.012 ( 0.031)  Loss 6.9e+00 (6.9e+00)
     step=7 forward_ms=101.5 backward_ms=203.9 comm_ms=20.4
+    step:7 - actor/grad_norm:0.12 - timing_s/gen:58.8 - timing_s/update_actor:89.2 - timing_s/step:167.0
 
 What a name says of unit and phase is told by parsers/timing/words.py. A figure is a time where its name says so, a unit stands
 behind it, or it names a phase in a line whose step was timed (a bare `time` beside the count is the step's), and is no longer
-than that. Lines of a test or a validation time no step of the training. It has the unit that it or its name
+than that, or in a line of parts alone: three at least, of two sorts, each with a fraction. Lines of a test or a validation time no step of the training. It has the unit that it or its name
 shows, else that of the other figures of the line, else it is in seconds. Of a line that prints the last step beside a mean,
 `last_` counts; a `total` counts where the parts in its line add up to about as much.
 
-Printed by: plain scripts, mmengine, detectron2, torchvision's reference scripts, PyTorch's ImageNet example and their kin.
+Printed by: plain scripts, verl, mmengine, detectron2, torchvision's reference scripts, PyTorch's ImageNet example and their kin.
 Versions: mmengine 0.x, detectron2 0.1 to 0.6, torchvision 0.3 to 0.20.
 Source: LoggerHook of mmengine, CommonMetricPrinter of detectron2, MetricLogger of torchvision, ProgressMeter of the example.
 """
 
 import polars as pl
 
-from parsers.parser import LineParser
-from parsers.tables import Tables, conform, empty
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Tables, conform, empty
 from parsers.timing import words
 from parsers.training.progress import with_reporter
 
@@ -35,6 +37,7 @@ _VALUE = r"[0-9][0-9.]{0,20}(?:e[+-]?[0-9]{1,3})?"
 _PAIR = rf"\b{_NAME}[ :=]{{1,3}}{_VALUE}(?: ?(?:{words.UNIT})\b)?"
 _WORDS = ("fwd", "forward", "bwd", "backward", "compute", "data", "Data", "dataloader", "loader")
 _NO_TRAINING = r"(?i)^\W{0,8}(?:test|val|valid|validation|eval|evaluation)\b"
+_PARTS, _SORTS = 3, 2  # of a step that a line of nothing but parts must name, at least
 _OF_TOTAL = 3.0  # times the sum of the parts, at most
 _LINE = ["file", "line"]
 _STEPS_OWN = words.Figure("step", None, True)  # what a bare `time` says: of the step, whose line has it already
@@ -94,7 +97,17 @@ def _timed(rows: pl.DataFrame) -> pl.DataFrame:
     rows = rows.with_columns(is_said=is_said, value_ms=pl.col("value") * unit)
     is_whole = pl.col("sort") == "whole"
     step = pl.when(is_whole & pl.col("is_said")).then(pl.col("value_ms")).max().over(_LINE)
-    bare = ~pl.col("is_said") & ~is_whole & (pl.col("value_ms") <= step)
+    # Or the line says of nothing else what it took: the parts of a step, each with its fraction.
+    is_part = (
+        ~pl.col("is_said") & pl.col("sort").is_in(["work", "host", "wait"]) & pl.col("pair").str.contains(r"\d\.\d")
+    )
+    parted = pl.when(is_part).then(pl.col("phase")).drop_nulls().n_unique().over(_LINE) >= _PARTS
+    parted &= pl.when(is_part).then(pl.col("sort")).drop_nulls().n_unique().over(_LINE) >= _SORTS
+    bare = (
+        ~pl.col("is_said")
+        & ~is_whole
+        & ((pl.col("value_ms") <= step) | (step.is_null() & is_part & parted)).fill_null(False)
+    )
     rows = rows.filter(pl.col("sort").is_not_null() & (pl.col("is_said") | bare))
     parts = pl.when(pl.col("sort") != "whole").then(pl.col("value_ms")).sum().over(_LINE)
     is_total = pl.col("phase").str.contains("total")
@@ -104,6 +117,6 @@ def _timed(rows: pl.DataFrame) -> pl.DataFrame:
 
 PARSER = LineParser(
     name="step_times",
-    anchors=(b"_time", b"_ms", *(f"{word}{end}".encode() for word in _WORDS for end in " :=")),
+    anchors=(b"_time", b"_ms", b"timing_s/", *(f"{word}{end}".encode() for word in _WORDS for end in " :=")),
     parse=parse,
 )

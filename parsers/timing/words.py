@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
-from parsers.patterns import regex
-from parsers.vocabulary import phase_words
+from parsers.text.patterns import regex
+from parsers.text.vocabulary import phase_words, way_words
 
 Sort = Literal["work", "host", "wait", "whole"]
 _SORTS: tuple[tuple[Sort, str], ...] = (
@@ -74,6 +74,24 @@ def sort_of(phase: str) -> Sort | None:
         return "whole"
     text = f"_{'_'.join(words)}_"
     return next((sort for sort, known in _SORTS if any(f"_{word}_" in text for word in phase_words(known))), None)
+
+
+class Way(NamedTuple):
+    """`towards`: along the pipeline (1), against it (-1), neither; `transfer`: what is done with what is computed."""
+
+    towards: int
+    transfer: Literal["send", "receive"] | None
+
+
+@lru_cache(maxsize=4096)
+def way_of(phase: str) -> Way:
+    """`forward-recv` → (1, receive)."""
+    words = {word for word in _WORD.split(_HUMP.sub("_", phase).lower()) if word}
+    along, against, send, receive = (
+        not words.isdisjoint(way_words(use)) for use in ("along", "against", "send", "receive")
+    )
+    transfer: Literal["send", "receive"] | None = "send" if send and not receive else "receive" if receive else None
+    return Way(0 if along == against else 1 if along else -1, transfer)
 
 
 @cache

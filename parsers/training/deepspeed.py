@@ -17,8 +17,8 @@ Source: DeepSpeed, runtime/engine.py, runtime/pipe/engine.py, utils/timer.py.
 
 import polars as pl
 
-from parsers.parser import LineParser
-from parsers.tables import Tables, conform, empty
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Tables, conform, empty
 from parsers.training.progress import COUNT, NUMBER, number, rows, whole, with_reporter
 
 _PIPELINE = rf"\bsteps: {COUNT} loss: "

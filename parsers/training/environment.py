@@ -26,11 +26,11 @@ from typing import Any
 
 import polars as pl
 
-from parsers.group_prefix import GROUP
-from parsers.lines import Row, reporter
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.tables import Tables, table
+from parsers.schema.lines import Row, reporter
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Tables, table
+from parsers.text.group_prefix import GROUP
+from parsers.text.patterns import regex
 
 _CHARACTERS = 8192
 _VALUE_CHARACTERS = 500

@@ -17,11 +17,11 @@ from typing import Any
 
 import polars as pl
 
-from parsers.lines import event
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.rules import LINE_CHARACTERS, integer
-from parsers.tables import Tables, table
+from parsers.schema.lines import event
+from parsers.schema.parser import LineParser
+from parsers.schema.rules import LINE_CHARACTERS, integer
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _SUBJECT = regex(r"(?i)\btokens[ _]per[ _]expert\b")
 _MOST = regex(r"(?i)\bmax(?:imum)?[ :=]{1,3}(\d{1,15})\b")

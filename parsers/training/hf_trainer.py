@@ -21,8 +21,8 @@ Source: trainer_callback.py of transformers; tqdm; Swift; LLaMA-Factory.
 
 import polars as pl
 
-from parsers.parser import LineParser
-from parsers.tables import Tables, conform
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Tables, conform
 from parsers.training.progress import NUMBER, with_reporter
 
 _BAR = r"^\s*[0-9]{1,3}%\|[^|]*\|\s*([0-9]{1,15})/([0-9]{1,15}) \[[^\]]*\]"

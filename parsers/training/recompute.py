@@ -13,11 +13,11 @@ Source: this project's own samples of such logs.
 
 import polars as pl
 
-from parsers.lines import event
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.rules import LINE_CHARACTERS
-from parsers.tables import Tables, table
+from parsers.schema.lines import event
+from parsers.schema.parser import LineParser
+from parsers.schema.rules import LINE_CHARACTERS
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 
 _ON = regex(
     r"(?i)(?<!not )(?<!no )\b(?:recomputing activations\b"

@@ -4,7 +4,7 @@
     step 40 | weight sha256: 9f86d081884c7d65 | param_norm 1234.56789012
 
 Column `checksum` of `steps`: pairs name=value apart by a space, as printed; of a figure only where it has eight decimals or more, as
-fewer may be equal by chance. What names data, files or versions is none.
+fewer may be equal by chance. A record's figure of an unknown name is one as well: where it is no replica's, it is not equal. What names data, files or versions is none.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,9 @@ from typing import Any
 
 import polars as pl
 
-from parsers.patterns import regex
+from parsers.text.patterns import regex
+from parsers.text.vocabulary import meaning_of
+from parsers.timing.words import figure
 
 _HEX = r"[0-9A-Za-z_.]{0,30}(?:hash|crc(?:32c?)?|checksum|sha(?:1|256|512)?|md5|digest|fingerprint)[0-9A-Za-z_]{0,12}"
 _FIGURE = r"[0-9A-Za-z_.]{0,30}(?:norm|checksum|absmax|sum)[0-9A-Za-z_]{0,12}"
@@ -36,6 +38,7 @@ def checksum() -> pl.Expr:
     return pl.when(pairs.list.len() > 0).then(pairs.list.join(" "))
 
 
+_LONG = regex(r"[+-]?[0-9]{1,20}\.[0-9]{8,30}(?:e[+-]?[0-9]{1,3})?")
 _ONE, _NO_REPLICA = regex(_PAIR), regex(_ELSE)
 
 
@@ -46,5 +49,13 @@ def of_record(said: Mapping[str, Any]) -> str | None:
         for name, value in said.items()
         if isinstance(value, str | int | float)
     ]
-    found = [pair for pair in pairs if len(pair) < 200 and _ONE.fullmatch(pair) and not _NO_REPLICA.search(pair)]
-    return " ".join(found) or None
+    known = [pair for pair in pairs if len(pair) < 200 and _ONE.fullmatch(pair) and not _NO_REPLICA.search(pair)]
+    long = [pair for pair in pairs if pair not in known and len(pair) < 200 and _is_unknown(pair)]
+    return " ".join(pair.replace(" ", "_") for pair in (*known, *long)) or None
+
+
+def _is_unknown(pair: str) -> bool:
+    """Is it a figure of many digits under a name of which nothing is known? Where ranks print the same they hold the same."""
+    name, _, value = pair.partition("=")
+    is_free = meaning_of(name) is None and not ((said := figure(name)) and said.is_time)
+    return is_free and _LONG.fullmatch(value) is not None

@@ -1,27 +1,44 @@
 """What a record of a step says: its loss, its norms, how fast it was, and how long each part of it took.
 
-A name is read by parsers/vocabulary.py, that of a time by parsers/timing/words.py; a name inside another continues it. A figure is a
+A name is read by parsers/text/vocabulary.py, that of a time by parsers/timing/words.py; a name inside another continues it. A figure is a
 time where its name says so, in seconds where it shows no unit; a phase without a unit counts beside a timed step, and is no
 longer than that.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from parsers import vocabulary
-from parsers.reading import real, utc_ns, whole
-from parsers.stamps import parse_time
+from parsers.forms.curves import name_of
+from parsers.forms.reading import real, utc_ns, whole
+from parsers.schema.names import NO_NAMES, Names
+from parsers.text import vocabulary
+from parsers.text.patterns import regex
+from parsers.text.stamps import parse_time
 from parsers.timing import words
 from parsers.training.replica_values import of_record
+from parsers.training.spread import spread
 
+_PACES = frozenset(("per_s", "tflops"))
 _WITHIN = frozenset(("phase", "tensor", "module"))  # of something within a step
 _FIGURES: tuple[tuple[str, Callable[[Any], Any]], ...] = (
     *((name, whole) for name in ("skipped", "nan_iterations", "samples", "tokens")),
     *((name, real) for name in ("loss_scale", "learning_rate", "tflops", "per_s")),
 )
+_PLACES: Mapping[str, Collection[str]] = {
+    "step": (),
+    "time": (),
+    "rank": ("host", "pid", "local_rank", "node_rank", "pod", "device"),
+}  # of a record → what stands beside it where it is told inside another part
+_CELLS, _DEPTH = 4096, 8  # of a record
+_MOST_UNKNOWN = 16
+_NAN = regex(r"(?i)=[+-]?nan(?: |$)")
+_FRACTION = regex(r"[+-]?(?:\d{1,30}\.\d{0,30}(?:[eE][+-]?\d{1,3})?|\d{1,30}[eE][+-]?\d{1,3}|(?i:nan|inf(?:inity)?))")
 _RUNS = ("rank", "local_rank", "file", "line")
 _MOST = 1e12
+_NAMES = ("name", "metric", "tag", "key")  # of a figure, beside its `value`
+_NAME_CHARACTERS = 200
 
 
 class Figures(NamedTuple):
@@ -32,29 +49,38 @@ class Figures(NamedTuple):
     ranks: list[dict[str, Any]]
 
 
-def figures(said: Mapping[str, Any], who: Mapping[str, Any]) -> Figures | None:
+def figures(said: Mapping[str, Any], who: Mapping[str, Any], names: Names = NO_NAMES) -> Figures | None:
     """A record, and who says it when (rank, local_rank, host, time_ns, time_basis, file, line) → its rows; None where it is
     of no step, or of something within one."""
-    flat = _flat(said)
+    flat = one_figure(_flat(said))
+    parts = spread(flat, name_of(who["file"] or ""))
+    found = [one for part in parts or [flat] if (one := _figures(part, said, who, names)) is not None]
+    return Figures(*(list(chain.from_iterable(rows)) for rows in zip(*found, strict=True))) if found else None
+
+
+def _figures(flat: Mapping[str, Any], said: Mapping[str, Any], who: Mapping[str, Any], names: Names) -> Figures | None:
     told = vocabulary.told(flat)
     step = whole(told.get("step"))
     if step is None or not _WITHIN.isdisjoint(told):
         return None
     is_evaluation = "split" in told and vocabulary.is_of_evaluation(str(told["split"])[:64])
     times = [] if is_evaluation else _times(flat, said)
-    loss, norm = (None if is_evaluation or name not in told else real(told[name]) for name in ("loss", "grad_norm"))
+    loss, norm = (None if is_evaluation or name not in told else _mean(told[name]) for name in ("loss", "grad_norm"))
     sums = of_record(flat)
-    if not times and loss is None and norm is None and sums is None:
+    others = None if is_evaluation or loss is not None else unknown_figures(flat)
+    is_bare = not times and loss is None and norm is None and sums is None and _PACES.isdisjoint(told)
+    if is_bare and others is None:
         return None
-    own = {**who, **who_of(told, who), "step": step}
+    own = {**who, **who_of(told, who, names), "step": step}
     host = own.pop("host")
     row = {
         **own,
-        "phase": "train",
+        "phase": "figures" if is_bare else "train",
         "loss": loss,
         "loss_seen": None if loss is None else True,
         "grad_norm": norm,
         "checksum": sums,
+        "figures": others,
     }
     for name, read in _FIGURES:
         if name in told:
@@ -69,11 +95,40 @@ def figures(said: Mapping[str, Any], who: Mapping[str, Any]) -> Figures | None:
     return Figures([row], [place | one for one in times], runs)
 
 
-def who_of(told: Mapping[str, Any], who: Mapping[str, Any]) -> dict[str, Any]:
+def _mean(cell: Any) -> float | None:
+    """A figure; of a list of them, of micro-batches or ranks, the mean."""
+    if not isinstance(cell, list):
+        return real(cell)
+    parts = [number for one in cell if (number := real(one)) is not None]
+    return sum(parts) / len(parts) if parts and len(parts) == len(cell) else None
+
+
+def one_figure(said: Mapping[str, Any]) -> dict[str, Any]:
+    """A record that holds the name of a figure and its value in two cells (`{"tag": "train/loss", "step": 5, "value": 2.1}`) → the
+    same under that name; any other as it is."""
+    flat = dict(said)
+    name = next((cell for key in _NAMES if isinstance(cell := flat.get(key), str)), None)
+    if name is None or "value" not in flat or vocabulary.meaning_of(name[:_NAME_CHARACTERS]) is None:
+        return flat
+    return {key: cell for key, cell in flat.items() if key not in (*_NAMES, "value")} | {
+        name[:_NAME_CHARACTERS]: flat["value"]
+    }
+
+
+def who_of(told: Mapping[str, Any], who: Mapping[str, Any], names: Names = NO_NAMES) -> dict[str, Any]:
     """What the fields of a record say of who says it, and when, where `who` says nothing of that or less: rank, host, time_ns, time_basis."""
-    rank, host = whole(told.get("rank")), told.get("host")
+    rank, host = whole(told.get("rank")), told.get("host", told.get("pod", told.get("address")))
     made: dict[str, Any] = {"rank": rank if rank is not None else who.get("rank")}
     made["host"] = str(host) if host not in (None, "") else who.get("host")
+    local = whole(told.get("local_rank"))
+    if local is None and names.is_by_device:
+        local = whole(told.get("device"))
+    if local is not None:
+        made["local_rank"] = local
+        if made["rank"] is None:
+            made["rank"] = names.of_record(made["host"], whole(told.get("node_rank")), local)
+    elif made["rank"] is None:
+        made["rank"] = names.rank(made["host"])
     if who.get("time_ns") is None:
         made["time_ns"], made["time_basis"] = time_of(told.get("time"))
     return made
@@ -94,12 +149,81 @@ def time_of(cell: Any) -> tuple[int | None, str | None]:
 
 
 def _flat(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Names inside others continue them; who and when it is, an inner part says of the whole where nothing else does."""
     if not any(isinstance(cell, dict) for cell in said.values()):
         return dict(said)
+    said = {name: _listed(cell) for name, cell in said.items()}
     flat = {name: cell for name, cell in said.items() if not isinstance(cell, dict)}
-    for name, inner in said.items():
-        flat |= {f"{name}/{key}": cell for key, cell in inner.items()} if isinstance(inner, dict) else {}
-    return flat
+    inner = dict(islice(_inner("", said), _CELLS))
+    told = vocabulary.meanings(tuple(flat))
+    for meaning, beside in _PLACES.items():
+        parts = [
+            path
+            for path in inner
+            if (last := vocabulary.meaning_of(path.rpartition("/")[2])) and last.meaning == meaning
+        ]
+        if meaning not in told and len(parts) == 1 and _tells(said, parts[0], beside):
+            flat[parts[0].rpartition("/")[2]] = inner.pop(parts[0])
+    return flat | inner
+
+
+def _listed(cell: Any) -> Any:
+    """A mapping from 0, 1, 2, … is a list."""
+    is_list = isinstance(cell, dict) and len(cell) > 1 and [*map(str, cell)] == [*map(str, range(len(cell)))]
+    return [*cell.values()] if is_list and not any(isinstance(one, dict) for one in cell.values()) else cell
+
+
+def _inner(before: str, said: Mapping[str, Any], depth: int = 0) -> Iterator[tuple[str, Any]]:
+    for name, cell in said.items():
+        if isinstance(cell, dict) and depth < _DEPTH:
+            yield from _inner(f"{before}{name}/", cell, depth + 1)
+        elif before:
+            yield before + str(name), cell
+
+
+def _tells(said: Mapping[str, Any], path: str, beside: Collection[str]) -> bool:
+    """Whether what holds that cell is of the record: no evaluation, and, for a rank, who it is in other names as well (`rank` alone may be
+    that of an adapter)."""
+    *holders, _ = path.split("/")
+    part: Any = said
+    for name in holders:
+        part = part.get(name) if isinstance(part, dict) else None
+    others = vocabulary.meanings(tuple(part)) if isinstance(part, dict) else frozenset()
+    return not vocabulary.is_of_evaluation(path) and (not beside or bool(others & set(beside)))
+
+
+def is_unnamed(found: Figures) -> bool:
+    """Are these figures of which nothing is known, and nothing else?"""
+    return not found.timings and all(row["phase"] == "figures" for row in found.steps)
+
+
+def holds_nan(row: Mapping[str, Any]) -> bool:
+    """Is a figure of that row of steps, whose names are unknown, NaN?"""
+    return _NAN.search(row["figures"] or "") is not None
+
+
+def unknown_figures(flat: Mapping[str, Any]) -> str | None:
+    """The numbers with a fraction, NaN and Inf of a record under names of which nothing is known, as pairs; None where there are none, or
+    another name tells of an evaluation."""
+    if any(map(vocabulary.is_of_evaluation, islice(flat, _CELLS))):
+        return None
+    pairs = (
+        f"{'_'.join(name.split())}={cell}"
+        for name, cell in islice(flat.items(), _CELLS)
+        if _is_fraction(cell) and "=" not in name and len(name) < _NAME_CHARACTERS and _is_unknown(name)
+    )
+    return " ".join(islice(pairs, _MOST_UNKNOWN)) or None
+
+
+def _is_fraction(cell: Any) -> bool:
+    return isinstance(cell, float) or (isinstance(cell, str) and _FRACTION.fullmatch(cell) is not None)
+
+
+@lru_cache(maxsize=4096)
+def _is_unknown(name: str) -> bool:
+    said = words.figure(name)
+    is_time = said is not None and (said.is_time or words.sort_of(said.phase) is not None)
+    return not is_time and vocabulary.is_unknown(name)
 
 
 def has_figures(names: frozenset[str]) -> bool:

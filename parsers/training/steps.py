@@ -25,7 +25,7 @@
 
 Megatron and Megatron-DeepSpeed leave the field `lm loss` out when the loss of every micro-batch was NaN, and count no
 nan iteration for it: `loss_seen` is false then. Steps are as printed, counts within an epoch too. Only lines in which the count and its loss (or
-`done`) stand together are read, because sentences mention steps, too.
+`done`, `ok`) stand together are read, because sentences mention steps, too.
 
 The losses of reinforcement learning cross zero and measure no progress: verl's are kept only where they are not finite.
 
@@ -40,11 +40,11 @@ from typing import Any
 
 import polars as pl
 
-from parsers.lines import event
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.tables import Tables, conform, empty, table
-from parsers.training.progress import COUNT, NUMBER, number, rows, whole, with_reporter
+from parsers.schema.lines import event
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Tables, conform, empty, table
+from parsers.text.patterns import regex
+from parsers.training.progress import CLOSING, COUNT, LAST_STEP, NUMBER, number, rows, whole, with_reporter
 
 _MEGATRON = rf"(?:^|[\s\]:])iteration\s+{COUNT}/\s*[0-9]+\s*\|"
 _NANOTRON = rf"iteration: {COUNT} / [0-9]+ \|"
@@ -67,7 +67,7 @@ _PAIRS = (
 )
 _LOSS = rf"(?i:(?:(?:train|local)[_ ])?loss(?: train)?)[\s=:]+{NUMBER}"
 _PLAIN_HEAD = rf"(?:^|[\s\]])(?i:(?:global_|train_)?step|iter(?:ation)?|batch|update)(?:\s+|[=:]\s*)(?:\[\s*)?{COUNT}(?:/[0-9]+)?\]?"
-_PLAIN = rf"{_PLAIN_HEAD}(?:\s+done\b|\s*[,:;|-]?\s*{_LOSS})"
+_PLAIN = rf"{_PLAIN_HEAD}(?:\s+(?i:done|ok|completed?|finished)\b|\s*[,:;|-]?\s*{_LOSS})"
 _APART = rf"{_PLAIN_HEAD}{_PAIRS}\s*[,:;|-]?\s*{_LOSS}"  # other values stand between the count and its loss
 _IS_COUNTED = pl.col("text").str.contains(_PLAIN) | pl.col("text").str.contains(_APART)
 _NOT_TRAINING = (
@@ -79,7 +79,7 @@ _BAD_LOSS = (
     r"(?i)\bloss is ([+-]?(?:nan|inf)[A-Za-z0-9_]*)|\b(nan|inf(?:inite)?) loss\b.{0,80}\b(?:stop|abort|exit|terminat|halt)"
     r"|\bloss returned in `[A-Za-z0-9_]+` is (nan|[+-]?inf)|\bMonitored metric \S+ = (nan|[+-]?inf) is not finite"
 )
-_SENTENCE = r"\btraining (?:is )?(?:finished|completed?|done)\b|\b(?:finished|completed) training\b|\b(?:training|job|run) completed successfully\b"
+_SENTENCE = r"\btraining (?:is )?(?:finished|completed?|done)\b|\btrain(?:ing)? end(?:[.,!;]|\s*$)|\b(?:finished|completed) training\b|\b(?:training|job|run) completed successfully\b"
 _END = (
     rf"(?i){_SENTENCE}|\| done training in [0-9.]+ seconds|\[after training is done\]|\[exiting program at iteration"
     r"|`Trainer\.fit` stopped: `max_\w{1,12}=\S{1,24}` reached|['\"]train_runtime['\"]: "  # Lightning; HF's Trainer
@@ -96,29 +96,32 @@ _NO_END = (
     rf"|(?:{_SENTENCE})(?:\s*\?|[\s,]+(?:if|when|once|unless|until|only)\b"
     rf"|[\s:=,(-]*[0-9.]{{1,9}}\s*(?:%|/|of\b)|[\s:,(-]*(?:for |of |the |on )*{_PART}\s*[#:=]?\s*[0-9])"
 )
+# The whole is no share (`training finished: 3 of 3 epochs`).
+_WHOLE = rf"(?i)(?:{_SENTENCE})[\s:=,(-]*([0-9]{{1,9}})\s*(?:/|of\b)\s*([0-9]{{1,9}})\b"
 _SAYS_END = pl.col("text").str.contains(_END) & (
     ~pl.col("text").str.contains(_NO_END)
+    | (pl.col("text").str.extract(_WHOLE, 1) == pl.col("text").str.extract(_WHOLE, 2)).fill_null(False)
     | pl.col("text").str.contains(r"(?i)\[after training is done\]|['\"]train_runtime['\"]: ")
 )
 # What alone says nothing but that something is done: the end only where all that print steps say it (assemble/closings.py).
 _CLOSING = (
     r"(?i)\b(?:finished|completed|done(?: with)?)(?: all)? ([0-9]{1,9}) (?:training )?(?:steps|iterations)[.!]?\s*$"
 )
+_BEFORE = r"(?:\[[^\]]{0,80}\]|[^\s:]{1,80}:|[\d:.,-]{4,30}|INFO|\s|-){0,16}"  # what stands before the words of a line
 _LAST_OF = (
     r"(?:^|[\s\]:])iteration\s+([0-9]{1,15})/\s*([0-9]{1,15})\s*\|",
     r"iteration: ([0-9]{1,15}) / ([0-9]{1,15}) \|",
-    r"(?i)^(?:\[[^\]]{0,80}\]|[^\s:]{1,80}:|[\d:.,-]{4,30}|INFO|\s|-){0,16}(?:done|finished|completed?)\W{1,3}([0-9]{1,15}) of ([0-9]{1,15}) (?:training )?(?:steps|batches|iterations)\b",
+    rf"(?i)^{_BEFORE}(?:done|finished|completed?)\W{{1,3}}([0-9]{{1,15}}) of ([0-9]{{1,15}}) (?:training )?(?:steps|batches|iterations)\b",
+    rf"(?i)^{_BEFORE}(?:step|iter(?:ation)?|it|update|batch)\W{{1,3}}([0-9]{{1,15}}) {{0,4}}(?:/|of) {{0,4}}([0-9]{{1,15}})\b",
 )
 _IS_LAST = pl.any_horizontal(
     pl.col("text").str.extract(one, 1) == pl.col("text").str.extract(one, 2) for one in _LAST_OF
-).fill_null(False)
+).fill_null(False) & ~pl.col("text").str.contains(r"(?i)\bep(?:och)?\b")  # the last of an epoch is not that of the job
 
 _PER_S = rf"(?i)(?:\b(?:tok(?:en)?s?|samples?|sequences?|seqs?|ima?ge?s?) ?(?:/|per[_ ]) ?s(?:ec(?:ond)?)?|\btps|\btgs(?: \([^)]{{1,40}}\))?)[\s=:]+{NUMBER}(?:[\s,;|)\]]|$)"
+_PER_S_BEHIND = rf"(?i){NUMBER} ?(?:tok(?:en)?s?|samples?|sequences?|seqs?|ima?ge?s?|words|examples) ?(?:/|per) ?s(?:ec(?:ond)?)?(?:\s*$|\s*[,;|)\]]|\s+[^\s=:])"
 _AXES = ("tp", "pp", "dp", "ep", "cp")
 _SCALES = {"K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
-
-
-CLOSING, LAST_STEP = "closing", "last_step"  # codes of a job_end that is one only if all ranks close alike
 
 
 def parse(lines: pl.DataFrame) -> Tables:
@@ -327,9 +330,10 @@ def _plain(lines: pl.DataFrame) -> pl.DataFrame:
         .str.extract(rf"\btflops[\s=:]+{NUMBER}", 1)
         .cast(pl.Float64, strict=False),
         elapsed_ms=pl.coalesce(milliseconds, number(rf"\btime[\s=:]+{NUMBER} ?s\b") * 1000),
-        per_s=text.str.replace_all(r"([0-9]),([0-9]{3})\b", "$1$2")
-        .str.extract(_PER_S, 1)
-        .cast(pl.Float64, strict=False),
+        per_s=pl.coalesce(
+            text.str.replace_all(r"([0-9]),([0-9]{3})\b", "$1$2").str.extract(one, 1).cast(pl.Float64, strict=False)
+            for one in (_PER_S, _PER_S_BEHIND)
+        ),
     )
 
 
@@ -396,7 +400,7 @@ PARSER = LineParser(
         b"Train: ", b"train_inner", b"batch ", b"Batch ", b"update ",
         b"oss is nan", b"oss is inf", b"oss is NaN", b"nan loss", b"NaN loss", b"inf loss", b"Inf loss", b"infinite loss",
         b"oss returned in `", b"Monitored metric ", b"raining finished", b"inished training", b"ompleted training",
-        b"raining complete", b"raining is finished", b"raining done", b"done training in", b"training is done", b"completed successfully",
+        b"raining complete", b"raining is finished", b"raining done", b"rain end", b"raining end", b"done training in", b"training is done", b"completed successfully",
         b"` stopped: `max_", b"train_runtime", b"inished ", b"ompleted ", b" steps", b" batches", b" iterations",
     ),
     parse=parse,

@@ -17,24 +17,29 @@
     WORLD_SIZE=16 · --nnodes 2 --nproc_per_node=8 · srun --ntasks=16 · mpirun -np 16        environment and arguments
 
 A size is the job's only where the line speaks of the world, not of a group. Of `--nnodes` and `--nproc-per-node` both must
-stand in one command, as numbers.
+stand in one command, as numbers; with `--node-rank`, and no rendezvous that numbers nodes anew, they tell the rank of each process
+that torchrun starts there.
 
 Printed by: Megatron-LM, Lightning, accelerate, timm, PyTorch, Ray Train, vLLM, MindSpore, Paddle, training scripts; shells that echo a command.
 Versions: those of 2020 to 2026.
 Source: the start-up code of these projects.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
 
-from parsers.lines import reporter
-from parsers.parser import LineParser
-from parsers.patterns import regex
-from parsers.rules import integer
-from parsers.tables import Tables, table
+from parsers.schema.lines import Row, reporter
+from parsers.schema.parser import LineParser
+from parsers.schema.rules import integer
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
+from parsers.text.rank_list import RANKS
+from parsers.who import arguments
 
 _CHARACTERS = 8192
+_A_NODE = 256  # processes
 _N = r"(?P<{}>\d{{1,7}})\b"
 _RANK, _WORLD, _LOCAL = (_N.format(name) for name in ("rank", "world", "local"))
 _FORMS = tuple(
@@ -69,7 +74,11 @@ _FORMS = tuple(
             rf"(?<![\w-])(?:world_size|world)[ =:]{{1,2}}{_WORLD}.{{0,80}}?(?<![\w-])(?:global_)?rank ?[=:] ?{_RANK}",
             "start line",
         ),
-        (rf"(?i)(?:^|[\s\]|(,;])world[ _]size ?[=:]? ?{_WORLD}(?=[\s,;)\]]|$)", "world size"),
+        # no term of a sum or comparison: `train_batch_size is not equal to micro_batch * world_size 256 != 4 * 8`
+        (
+            rf"(?i)(?:^|[\s\]|(,;])(?<![*/+<>=-]\s)world[ _]size ?[=:]? ?{_WORLD}(?=[\s,;)\]]|$)(?!\s?(?:[!=<>]=|[*/+<>-]))",
+            "world size",
+        ),
         (rf"^\s*(?:\++ )?(?:export |declare -x )?WORLD_SIZE=\"?{_WORLD}", "environment"),
         (
             r"^\s*(?:\++ )?(?:export |declare -x )?NODE_NAME=\"?(?P<node>[A-Za-z0-9][A-Za-z0-9.-]{0,252})\"?\s*$",
@@ -86,12 +95,20 @@ _FORMS = tuple(
         (rf"(?:^|\s)(?:mpirun|mpiexec)\s(?:.*?\s)?-(?:np|n) {_WORLD}", "argument"),
     )
 )
+_LOCAL_RANK = regex(r"(?i)(?<![\w-])local[_ ]?rank ?[=:] ?(\d{1,4})\b")
+_HOST = regex(r"(?i)(?<![\w-])(?:host|hostname|node) ?[=:] ?([A-Za-z][\w.-]{0,252})")
+_NODE_RANK = regex(r"\s--?node[-_]rank[= ](\d{1,6})(?=\s|$)")
+_ELASTIC = regex(r"\s--?rdzv[-_]")  # its rendezvous, not the argument, numbers the nodes
+LAUNCHED = "launch arguments"  # `how` of who is who as a launcher's arguments tell it, before any rank has spoken
 _COLUMNS = ("dp", "pp", "tp", "pid")
 _LOOSE = ("start line", "world size")  # forms that a line about a group, or about another process, may have
 _PID = regex(r"(?i)\bpid ?[=:]")  # then parsers/training/process_line.py reads it
 _STARTS = regex(r"(?i)\b(?:init\w*|start\w*|launch\w*|spawn\w*|distributed|set ?up|setting up|joining|environment)\b")
 _OTHERS = regex(
     r"(?i)\b(?:kill|wait|exit|fail|died|dead|lost|tim(?:ed )?-?out|error|group|pg|tp|pp|dp|ep|cp|parallel|tensor|pipeline|expert|shard)\w*\b"
+    # What a complaint says of a size: what it ought to be, or that it is none that can be.
+    r"|\b(?:must|should|ought|divisib\w+|multiple|expect\w*|invalid|\w*support\w*|mismatch\w*|ignor\w+|exceed\w*|requir\w+|cannot|can't|differ\w*"
+    r"|larger|smaller|greater|less|fewer|than|instead|unless|inconsistent|incompatible|illegal|wrong)\b"
 )
 
 
@@ -109,20 +126,38 @@ def parse(lines: pl.DataFrame) -> Tables:
         world = integer(said["world"]) if "world" in said else None
         if "nodes" in said:
             world = int(said["nodes"]) * int(said["each"])
+            rows += _launched(row, text, int(said["nodes"]), int(said["each"]))
         rank = integer(said.get("rank"))
         if rank is not None and ((world is not None and rank >= world) or who["rank"] not in (None, rank)):
             continue
         own = {"rank": rank, "world_size": world, "how": found[1]}
+        if found[1] == "Paddle":  # the environment of a process that its launcher speaks of
+            own |= arguments.of_variables(text)
         if "node" in said:
             own |= {"host": said["node"]}
         if "address" in said:  # another process speaks of it
             own |= {"address": said["address"], "pid": integer(said["pid"]), "local_rank": integer(said["local"])}
         elif rank is not None:
-            own |= {"host": who["host"], "local_rank": who["local_rank"]}
+            own |= {"host": who["host"], "local_rank": own.get("local_rank", who["local_rank"])}
+            if found[1] == "start line":
+                local, host = _LOCAL_RANK.search(text), _HOST.search(text)
+                own |= {"local_rank": int(local[1])} if local else {}
+                own |= {"host": host[1]} if host else {}
             own |= {"pid": row["process"]} if found[1] == "vLLM" else {}
             own |= {name: integer(said[name]) for name in _COLUMNS if name in said}
         rows.append(own | {"file": row["file"], "line": row["line"]})
     return {"ranks": table("ranks", rows)}
+
+
+def _launched(row: Row, text: str, nodes: int, each: int) -> Iterator[dict[str, Any]]:
+    """The processes that torchrun starts on the node whose number its arguments tell."""
+    node, host = _NODE_RANK.search(text), reporter(row)["host"]
+    if node is None or int(node[1]) >= nodes or nodes * each > RANKS or each > _A_NODE or _ELASTIC.search(text):
+        return
+    for local in range(each):
+        rank = int(node[1]) * each + local
+        made = {"rank": rank, "local_rank": local, "world_size": nodes * each, "how": LAUNCHED, "host": host}
+        yield made | {"file": row["file"], "line": row["line"]}
 
 
 PARSER = LineParser(

@@ -20,9 +20,9 @@ from forensics.model.incident import Incident, Report
 from forensics.model.said import Said, encoded, zh
 from forensics.model.texts import SITE
 from reports import answer, json, ledger, markdown, summary, terminal, words
-from reports.html import folding, links
+from reports.html import excerpts, first_screen, folding, links
 from reports.html.byte_code import ByteCode
-from reports.html.drawings import graph, labels, numbers, phases, place, ranks, stacks, timeline
+from reports.html.drawings import graph, labels, numbers, phases, place, ranks, stacks, steps, timeline, when
 from reports.html.drawings.shapes import STATES, shape
 from reports.language import Language
 from reports.layout import count, cut_left, duration, size
@@ -30,6 +30,7 @@ from reports.sanitize import clean
 from reports.voice import Voice, voice_of
 
 _ROWS, _CLAIMS, _FACTS, _ACTIONS, _FRAMES, _FILES = 200, 3, 20, 8, 40, 60  # of each list on the page
+_SHOWN_ACTIONS = 2  # on the first screen; the others are a click away
 _EMBEDDED_BYTES = 300_000
 
 
@@ -37,14 +38,17 @@ def render(report: Report, *, generated: str | None = None, language: Language =
     """The page. `generated` is printed in the footer as it is; without it the page tells no time of its own."""
     incident, voice = summary.primary(report), voice_of(language)
     anchors = _Anchors(incident)
-    style, script = _asset("style.css"), _asset("script.js")
+    style, script = _asset("style.css"), _script()
     embedded, left_out = _embedded(report)
     return _environment(language).get_template("page.html.j2").render(
         report=report,
         incident=incident,
         voice=voice,
         said=voice.answer(incident) if incident else None,
-        facts=voice.facts(incident) if incident else [],
+        facts=first_screen.rows(incident, voice.facts(incident)) if incident else [],
+        bar=first_screen.status_bar(report, incident),
+        chips=first_screen.chips(incident) if incident else [],
+        passages=excerpts.passages(report, incident),
         coverage=voice.coverage(report),
         actions=answer.actions(incident) if incident else [],
         others=[other for other in report.incidents if other is not incident],
@@ -81,7 +85,7 @@ class Table(NamedTuple):
 
 def render_tables(title: str, tables: Sequence[Table]) -> str:
     """A page of tables alone, which sort and filter; nothing else is asked for."""
-    style, script = _asset("style.css"), _asset("script.js")
+    style, script = _asset("style.css"), _script()
     page = _environment().get_template("history.html.j2")
     return page.render(
         title=title, tables=tables, policy=_policy(style, script), style=Markup(style), script=Markup(script)
@@ -93,7 +97,7 @@ def _pictures(incident: Incident, voice: Voice) -> dict[str, Any]:
     views = incident.views
     return {
         "place": place.place(incident),
-        "stop": place.stop(incident),
+        "when": when.when(incident),
         "has_stopped": place.has_stopped(incident),
         "timeline": timeline.timeline(
             views.timeline,
@@ -107,6 +111,8 @@ def _pictures(incident: Incident, voice: Voice) -> dict[str, Any]:
         "tree": stacks.tree(views.stacks),
         "curves": numbers.curves(views.series),
         "phases": phases.phases(views.votes),
+        "step": steps.step(views.one_step),
+        "shares": steps.shares(incident),
         "first_bad": numbers.first_bad(views.first_bad),
         "collectives": folding.collectives(views.collectives, incident.verdict.first_anomaly.group),
         "hardware": folding.hardware(views.hardware),
@@ -169,9 +175,9 @@ def _environment(language: Language = "en") -> Environment:
     environment.globals |= {
         "ledger": ledger, "words": words, "votes": labels.VOTES, "files_by_kind": labels.FILES, "whole_model": labels.WHOLE_MODEL, "no_evidence": labels.NO_EVIDENCE,
         "all_ranks": labels.ALL_RANKS, "all_ranks_by": labels.ALL_RANKS_BY, "sites": SITE, "states": STATES, "shape": shape, "short": stacks.short, "box_width": graph.BOX_WIDTH, "state_word": graph.word,
-        "curve_size": numbers.SIZE, "ROWS": _ROWS, "CLAIMS": _CLAIMS, "FACTS": _FACTS, "ACTIONS": _ACTIONS, "FRAMES": _FRAMES,
+        "curve_size": numbers.SIZE, "ROWS": _ROWS, "CLAIMS": _CLAIMS, "FACTS": _FACTS, "ACTIONS": _ACTIONS, "SHOWN_ACTIONS": _SHOWN_ACTIONS, "FRAMES": _FRAMES,
         "FILES": _FILES, "STACKS": links.STACKS, "evidence": summary.evidence, "checked": summary.checked, "is_undecided": answer.is_undecided, "todo": answer.todo,
-        "numbers": _numbers,
+        "numbers": _numbers, "excerpt": excerpts.excerpt, "runs": stacks.runs, "own_first": stacks.own_first,
     }  # fmt: skip
     if language == "zh":
         from reports import chinese, ledger_zh, words_zh
@@ -191,6 +197,11 @@ def _in_chinese(name: str) -> str:
 
 def _asset(name: str) -> str:
     return resources.files("reports.html").joinpath(name).read_text("utf-8")
+
+
+def _script() -> str:
+    """Two files, one script: what a picture does, and what keys do."""
+    return _asset("script.js") + _asset("keys.js")
 
 
 def _finalize(value: Any) -> Any:

@@ -21,6 +21,7 @@ _RANKS = re.compile(
 _PIECE = re.compile(_RUN)
 _PLACE = re.compile(r"[^\s()\[\],;]+:\d+")
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+_WORD = 32  # characters of a path in a sentence
 STACKS = 40  # classes that the page lists
 _SAYS_HOST = ("(", "host ", "hosts ", "on ", "of ")  # before a name that might be a word of the sentence
 
@@ -49,6 +50,19 @@ class Links:
             out += escape(text[end:begin]) + _link(address, text[begin:stop])
             end = stop
         return out + escape(text[end:])
+
+    def headline(self, text: str) -> Markup:
+        """A sentence in large type: of a long path its end, the whole as title."""
+        out, end = Markup(), 0
+        text = clean(self._spoken(text))
+        for found in _PLACE.finditer(text):
+            if (short := path_end(found[0])) != found[0]:
+                inner = Markup('<span class="path" title="{}">{}</span>').format(found[0], short)
+                address = self._places.get(found[0])
+                out += self.text(text[end : found.start()])
+                out += Markup('<a href="#{}">{}</a>').format(address, inner) if address else inner
+                end = found.end()
+        return out + self.text(text[end:])
 
     def ranks(self, ranges: str, runs: int = 4) -> Markup:
         """ "0-2,4" → "ranks 0-2, 4", each run a link."""
@@ -81,6 +95,11 @@ class Links:
 
     def _host_in(self, word: str) -> str:
         return next((name for name in (word, word.rstrip(".-")) if name in self._hosts), "")
+
+
+def path_end(place: str) -> str:
+    """ "filelock/_api.py:333" as it is; of what is longer than a word may be the last part."""
+    return place if len(place) <= _WORD else place.rsplit("/", 1)[-1]
 
 
 def _runs(text: str) -> Iterator[tuple[int, int, str]]:

@@ -16,8 +16,9 @@ TEXTS: Mapping[str, str] = {
     "; the rest is in incident.json.": "；其余见 incident.json。", ": too long for a page, and in incident.json": "：页面放不下，见 incident.json",
     "A rank votes in each step in which it differs from its peers by more than they do from each other. Who waits least is late: the others wait for it.":
         "若某个 rank 在一个 step 中与同类 rank 的差异超过它们彼此间的差异，则计一票。等待最少者到得最晚：其他 rank 都在等它。",
-    "All stacks merged, outermost frame first; a box ends where ranks part. Marked: where few are.":
-        "合并后的全部调用栈，最外层帧在前；方框止于各 rank 分开之处。已标记：少数 rank 所在之处。",
+    "All stacks merged, outermost frame first; a box ends where ranks part. Bold: the job's own code. Marked: where few are.":
+        "合并后的全部调用栈，最外层帧在前；方框止于各 rank 分开之处。粗体：作业自身的代码。已标记：少数 rank 所在之处。",
+    "All evidence, with its lines": "全部依据及原始行", "frames of libraries": "个库的帧", "read as:": "解析为：",
     "Copy summary": "复制概要", "Coverage: what this verdict rests on": "判定所依据的证据", "GPU hours": "GPU 时", "Link to this fact": "本条依据的链接",
     "In the order of the report. A tensor without a row was not observed, which is not the same as fine.":
         "按报告中的顺序。没有行的张量是未观测，不等于正常。",
@@ -31,9 +32,13 @@ TEXTS: Mapping[str, str] = {
     "Showing": "显示", "Skip to the evidence": "跳到依据", "Summary as text": "概要（文本）", "The bundle holds no incident.": "证据包中没有事故。",
     "This page holds its data as JSON in the element": "本页数据以 JSON 形式存于元素", "Time from the": "时间起点：",
     "Upright line: the onset. Crosses: NaN or Inf. Dashed: the largest number of the format.": "竖线：异常起点。叉：NaN 或 Inf。虚线：该格式的最大值。",
+    "A step of middle length. Blue: work, red of who is at fault; orange: the host; pale: waiting and transfers.":
+        "长度居中的一个 step。蓝：计算，故障方为红；橙：主机；浅色：等待与传输。",
+    "What the steps would be shorter by, replayed without each in turn.": "依次去掉各项后回放，step 可缩短的比例。",
+    "Shares of the time of all steps": "全部 step 时间的构成", "Operations of ranks in one step": "一个 step 内各 rank 的操作",
     "Votes by phase, group and rank": "得票（按阶段、分组与 rank）",
-    "Who waits stands left of what it waits for. Round: operations. Dashed, with a question mark: not certain.":
-        "等待者在左，所等待者在右。圆角：操作。虚线加问号：不确定。",
+    "Who waits stands right of what it waits for. Round: operations. Dashed, with a question mark: not certain.":
+        "等待者在右，所等待者在左。圆角：操作。虚线加问号：不确定。",
     "among": "比较范围", "and": "及另外", "at step": "，step", "attempt": "第几次启动：", "beyond it": "偏离", "chosen": "采用", "command": "命令",
     "detector": "检测器", "errors": "错误", "event": "事件", "event, and whether it counts": "事件，是否计入", "explanation": "解释",
     "file (# for a number)": "文件（# 代表数字）", "files": "文件", "files,": "个文件，", "from": "相对", "from, to": "起止", "group": "进程组", "here": "个在此",
@@ -52,7 +57,7 @@ TEXTS: Mapping[str, str] = {
 MACROS: Mapping[str, str] = {  # what lists are of, and the names of what is folded or drawn
     "actions": "项处理", "explanations": "种解释", "rows": "行", "settings": "项配置", "kinds of files": "类文件", "events": "个事件", "attempts": "次启动",
     "incidents": "个事故", "findings": "条结论", "limits": "条局限", "modules": "个模块", "frames": "帧", "classes of stacks": "类调用栈", "classes": "类",
-    "places": "处", "facts": "条依据", "files": "个文件", "more tensors": "更多张量", "more facts": "更多依据", "more places like this": "更多同类位置",
+    "places": "处", "facts": "条依据", "files": "个文件", "lines before and after": "前后各行", "more tensors": "更多张量", "more facts": "更多依据", "more places like this": "更多同类位置",
     "more to do": "更多处理", "more events": "更多事件", "more votes": "更多得票", "more explanations": "更多解释", "more attempts": "更多启动",
     "more curves": "更多曲线", "Sources": "来源", "Files by kind of name": "文件（按名称归类）", "Files by kind of name: ": "文件（按名称归类）：",
     "By parallel group": "按并行组", "Classes of equal stacks": "相同调用栈归类", "The same as a list": "列表形式", "As a table": "表格形式",
@@ -60,6 +65,8 @@ MACROS: Mapping[str, str] = {  # what lists are of, and the names of what is fol
     "Drawing of who waits for whom; the same as a list below": "等待关系图；下方有列表",
     "Map of first bad values; the same as a table below": "首个异常值分布图；下方有表格", "Drawing of the timeline; events as a table below": "时间线图；下方有事件表",
     "Map of votes by phase, group and rank; the same as a table below": "得票分布图（按阶段、分组与 rank）；下方有表格",
+    "Bar of shares of the time of all steps; the same as text below": "全部 step 时间的构成；下方有文字",
+    "Drawing of one step; a track per rank, by stage": "一个 step 的图示；每个 rank 一条轨道，按 stage 排列",
     "Table: more events": "表：更多事件", "Table: more tensors": "表：更多张量", "Table: more votes": "表：更多得票", "Table: environment": "表：环境差异",
     "Table: attempts": "表：历次启动", "Table: racks and switches": "表：机架与交换机", "Table: votes": "表：得票", "Table: more attempts": "表：更多启动",
     "Table: other hardware": "表：其他硬件事件", "Table: other collectives": "表：其他集合通信", "Table: links of ": "表：链路，", "Table: hardware": "表：硬件事件",

@@ -10,11 +10,11 @@
     return made;
   };
   const CHINESE = {
-    "Copied": "已复制", "Filter": "筛选", "Find a frame": "查找帧", "Find ranks or a host": "查找 rank 或节点", "Whole picture": "全图", "Zoom out": "缩小", "Zoom in": "放大",
+    "Copied": "已复制", "Filter": "筛选", "Find a frame": "查找帧", "Find ranks or a host": "查找 rank 或节点", "Whole picture": "全图", "Fit": "适应", "Zoom out": "缩小", "Zoom in": "放大",
     "Rank {0} on {1}": "rank {0}（{1}）", "Rank {0}": "rank {0}", "Ranks {0}": "rank {0}", ": {0}": "：{0}", ", ": "，",
     "Waits in {0}": "等待于 {0}", "Stack: {0} (class of {1})": "调用栈：{0}（同类 {1} 个）",
     "{0}: enqueued {1}, completed {2}": "{0}：已入队 {1}，已完成 {2}", ", in {0}": "，位于 {0}", " ({0})": "（{0}）",
-    "not seen": "未观测", "{0} {1}": "{0} 个{1}", "There is no rank {0}.": "没有 rank {0}。",
+    "{0} to {1}: {2}": "{0} 至 {1}：{2}", "events {0}": "事件 {0}", "not seen": "未观测", "{0} {1}": "{0} 个{1}", "There is no rank {0}.": "没有 rank {0}。",
   };
   // A sentence of this script in the language of the page; `{0}` and so on are filled in.
   const isChinese = document.documentElement.lang.startsWith("zh");
@@ -118,7 +118,7 @@
       scroller.scrollLeft = (scroller.scrollLeft + at) * zoom / before - at;
     };
     const bar = make("p", { class: "zoom" });
-    for (const [text, name, factor] of [["1:1", "Whole picture", 0], ["−", "Zoom out", 0.5], ["+", "Zoom in", 2]]) {
+    for (const [text, name, factor] of [[say("Fit"), "Whole picture", 0], ["−", "Zoom out", 0.5], ["+", "Zoom in", 2]]) {
       const button = make("button", { type: "button", "aria-label": `${text} ${say(name)}: ${scroller.getAttribute("aria-label")}` }, text);
       button.addEventListener("click", () => change(factor));
       bar.append(button);
@@ -138,7 +138,7 @@
       change(factor);
     });
     addEventListener("beforeprint", () => change(0));
-    return told;
+    return [told, () => change(0)];
   }
 
   // --- timeline ----------------------------------------------------------------------------------------------------------
@@ -172,6 +172,8 @@
     const placed = all("[data-at]", svg).map((node) => [node, Number(node.dataset.at), number(node, "width")]);
     const scroller = svg.parentElement;
     let zoom = 1;
+    let picked = null; // where a span of time begins and ends, as if not zoomed
+    const fit = () => Math.max(1, (scroller.clientWidth - left) / (width - left));
     const x = (at) => left + (at - left) * zoom;
 
     function moments() {
@@ -193,8 +195,8 @@
       return made;
     };
 
-    const told = zoomable(scroller, 1, 64, (wanted) => {
-      zoom = wanted;
+    const [told, redraw] = zoomable(scroller, 1, 64, (wanted) => {
+      zoom = wanted * fit();
       const whole = x(width);
       svg.setAttribute("viewBox", `0 0 ${whole} ${height}`);
       svg.setAttribute("width", whole);
@@ -207,18 +209,66 @@
         draw("text", { class: "tick", x: x(at), y: 13 }, clock(elapsed, step)),
       ])));
       for (const text of all(".inside", svg)) text.remove();
-      for (const bar of zoom > 1 ? all(".bar, .open", svg) : []) {
+      for (const bar of wanted > 1 ? all(".bar, .open", svg) : []) {
         const [what] = bar.textContent.split(/ of |：/);
         const room = number(bar, "width");
         if (room < what.length * 7 + 8) continue;
         const text = draw("text", { class: "inside", x: x(Number(bar.dataset.at)) + 4, y: number(bar, "y") + 14 }, what);
         bar.after(text);
       }
+      drawPicked();
     });
     scroller.addEventListener("scroll", () => names.setAttribute("transform", `translate(${scroller.scrollLeft} 0)`));
-    svg.addEventListener("pointermove", (event) => {
+
+    // A span of time, chosen by dragging: how long it is, which operations begin and which events stand in it.
+    const placeAt = (event) => {
       const box = svg.getBoundingClientRect();
-      const at = left + ((event.clientX - box.left) * x(width) / box.width - left) / zoom;
+      return inside(left + ((event.clientX - box.left) * x(width) / box.width - left) / zoom, left, width);
+    };
+    const timeAt = (at) => {
+      const [from, to, begin, end] = parts.find(([, right]) => at <= right) ?? parts[parts.length - 1];
+      return at <= from ? begin : begin + Math.min(1, (at - from) / (to - from)) * (end - begin);
+    };
+    const chosen = draw("rect", { class: "selected", y: 18, height: height - 18 });
+    const sums = make("p", { class: "note picked", role: "status" });
+    scroller.after(sums);
+    function drawPicked() {
+      if (!picked) { chosen.remove(); sums.textContent = ""; return; }
+      const [from, to] = [Math.min(...picked), Math.max(...picked)];
+      chosen.setAttribute("x", x(from));
+      chosen.setAttribute("width", x(to) - x(from));
+      svg.append(chosen);
+      const [begin, end] = [timeAt(from), timeAt(to)];
+      const isIn = (node) => Number(node.dataset.at) >= from && Number(node.dataset.at) <= to;
+      const counts = new Map();
+      for (const bar of all(".bar, .open", svg).filter(isIn)) {
+        const what = bar.textContent.split(/[#:：]| of /)[0].trim();
+        counts.set(what, (counts.get(what) ?? 0) + 1);
+      }
+      const step = (end - begin) / 100;
+      const lines = [say("{0} to {1}: {2}", clock(begin, step), clock(end, step), clock(end - begin, step).replace("+", ""))];
+      const most = [...counts].sort((one, two) => two[1] - one[1]).slice(0, 4);
+      if (most.length) lines.push(most.map(([what, many]) => `${many} × ${what}`).join(say(", ")));
+      const events = all(".moment", svg).filter(isIn).map((node) => node.querySelector("text").textContent);
+      if (events.length) lines.push(say("events {0}", events.join(say(", "))));
+      sums.textContent = lines.join(" · ");
+    }
+    svg.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0 || event.pointerType === "touch" || event.target.closest("a")) return;
+      const start = [event.clientX, placeAt(event)];
+      event.preventDefault();
+      scroller.focus({ preventScroll: true });
+      const follow = (moved) => { picked = Math.abs(moved.clientX - start[0]) > 3 ? [start[1], placeAt(moved)] : null; drawPicked(); };
+      const stop = () => { removeEventListener("pointermove", follow); removeEventListener("pointerup", stop); };
+      picked = null;
+      drawPicked();
+      addEventListener("pointermove", follow);
+      addEventListener("pointerup", stop);
+    });
+    scroller.addEventListener("keydown", (event) => { if (event.key === "Escape") { picked = null; drawPicked(); } });
+    if (fit() > 1) redraw();
+    svg.addEventListener("pointermove", (event) => {
+      const at = placeAt(event);
       const part = parts.find(([from, to]) => at >= from && at <= to);
       const [from, to, begin, end] = part ?? [0, 1, 0, 0];
       const time = part && end > begin ? clock(begin + (at - from) / (to - from) * (end - begin), (end - begin) / (to - from) / zoom) : "";
@@ -232,9 +282,15 @@
 
   for (const svg of all("svg.graph")) {
     const [wide, high] = [number(svg, "width"), number(svg, "height")];
-    zoomable(svg.parentElement, 0.25, 4, (zoom) => {
-      svg.setAttribute("width", wide * zoom);
-      svg.setAttribute("height", high * zoom);
+    zoomable(svg.parentElement, 0.25, 8, (zoom) => {
+      svg.classList.remove("zoomed"); // as wide as the page has room for
+      svg.setAttribute("width", wide);
+      svg.setAttribute("height", high);
+      if (zoom === 1) return;
+      const fitted = svg.getBoundingClientRect().width;
+      svg.classList.add("zoomed");
+      svg.setAttribute("width", fitted * zoom);
+      svg.setAttribute("height", high * fitted * zoom / wide);
     });
     const boxes = all(".node", svg);
     for (const box of boxes) {

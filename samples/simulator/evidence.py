@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from parsers.merging import merge
-from parsers.tables import TableName, conform, stack_text, table
+from parsers.schema.merging import merge
+from parsers.schema.tables import TableName, conform, stack_text, table
 from samples.simulator import logs, recorder, stacks
 from samples.simulator.job import DESCRIPTIONS
 from samples.simulator.lines import KINDS, pid

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 from samples.simulator.job import Job
 
 RUN = "pretrain_4711"

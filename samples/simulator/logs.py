@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from parsers.tables import TableName, table
+from parsers.schema.tables import TableName, table
 from samples.simulator.engine import NEVER, Op
 from samples.simulator.job import Job
 from samples.simulator.lines import MERGED, RUN, SECOND, Line, path, pid

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 from samples.simulator import evidence, logs
 from samples.simulator.bundle import write_bundle
 from samples.simulator.engine import Engine

@@ -379,7 +379,7 @@ def a36_reaped_first(n: str) -> Job:
 
 
 @case(
-    "two different own exceptions on two hosts, no common clock shown (events in UTC, logs in local time): both, or both suspects",
+    "two different own exceptions on two hosts, no common clock shown (steps on one, events in UTC): both, or both suspects",
     kinds=CRASH,
     ranks_any=[[], [1, 6]],
     suspects_any=[[], [1, 6]],
@@ -388,7 +388,7 @@ def a36_reaped_first(n: str) -> Job:
 def a35_two_clocks(_: str) -> Job:
     j = Job("llm-7b", [f"llm-7b-worker-{i}" for i in range(2)], 4, "2026-10-14T09:00:00", "flat", "2.6")
     j.start()
-    e = j.steps(70, 76, j.t0 + s(15))
+    e = j.steps(70, 76, j.t0 + s(15), ranks=range(4))
     for r, error, after in ((1, "KeyError: 'shard_00417'", 20), (6, "IndexError: list index out of range", 2)):
         j.log(r, e + s(after), "leaving on an error", "ERROR")
         j.trace(r, e + s(after + 0.01), DATASET, error)

@@ -107,12 +107,14 @@ def a37_watchdog_of_the_engine(n: str) -> Job:
     ranks=[3],
 )
 def a44_one_process_of_both(n: str) -> Job:
-    j = Job(n, ["rl4"], 4, "2026-10-04T09:00:00")
+    j = Job(n, ["10.0.0.3"], 4, "2026-10-04T09:00:00")
     pids = [15901, 15909, 15917, 15925]
 
     def said(r: int, t, text: str) -> None:
         j.put(
-            "driver.log", t, "\n".join(f"(WorkerDict pid={pids[r]}, ip=10.0.0.3) {line}" for line in text.split("\n"))
+            "driver.log",
+            t,
+            "\n".join(f"(WorkerDict pid={pids[r]}, ip={j.hosts[0]}) {line}" for line in text.split("\n")),
         )
 
     for r in j.ranks:
@@ -127,7 +129,7 @@ def a44_one_process_of_both(n: str) -> Job:
         j.put(
             "driver.log",
             t,
-            f"(TaskRunner pid=15700, ip=10.0.0.3) {t:%Y-%m-%d %H:%M:%S} step {k} done actor loss {0.2 - 0.01 * k:.4f}",
+            f"(TaskRunner pid=15700, ip={j.hosts[0]}) {t:%Y-%m-%d %H:%M:%S} step {k} done actor loss {0.2 - 0.01 * k:.4f}",
         )
     frames = [*MAIN, ("/workspace/rl/actor.py", 120, "update_policy", "weight = self.by_uid[uid]")]
     said(

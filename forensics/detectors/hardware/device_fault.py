@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from forensics.case import Case, Detector
 from forensics.facts.error_words import driver_words
-from forensics.facts.event_rows import own_rank, refs, rows
+from forensics.facts.event_rows import detail, own_rank, refs, rows
 from forensics.facts.hardware import Record
 from forensics.facts.progress import step_in_progress
 from forensics.facts.waiting import is_silence_elsewhere
@@ -21,7 +21,7 @@ from forensics.graph.hang.roots import all_entered
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Device, FirstAnomaly
 from forensics.model.said import joined
-from forensics.model.texts import ranks_text
+from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import hardware as words
 
 _WORDS = 100
@@ -61,12 +61,25 @@ def _countable(case: Case, alone: bool) -> list[Record]:
     faults = [one for one in case.hardware if one.is_device_error]
     if alone:
         return faults
-    found = [one for one in faults if one.counts and not one.common and one.on_job is not False and one.host]
+    counting = [one for one in faults if one.counts and not one.common and one.on_job is not False]
+    found = [one for one in counting if one.host]
     if case.job_hosts:
         return found
+    if not found and (own := _of_the_one_host(counting)):
+        return own
     # A log of a host that nothing says to be of the job counts by its time, and only if no other host says the same.
     timed = [one for one in found if one.when == "before"]
     return timed if len({one.host for one in timed}) == 1 else []
+
+
+def _of_the_one_host(counting: list[Record]) -> list[Record]:
+    """Where no host has a name, all is of one: what one process alone says of its device, if the kernel says that before of one
+    device alone. The driver's own word comes first."""
+    by_kernel = [one for one in counting if "library" not in detail(one.row) and one.when == "before"]
+    own = [one for one in counting if "library" in detail(one.row) and own_rank(one.row) is not None]
+    if len({one.row["pci"] for one in by_kernel}) != 1 or len({one.rank for one in own}) != 1:
+        return []
+    return [replace(one, rank=own[0].rank) for one in by_kernel] + own
 
 
 def _told_apart(found: list[Record]) -> list[Record]:
@@ -108,8 +121,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 def _line(record: Record) -> str:
     """What the driver calls it: its line without what stands before the words, at most _WORDS characters."""
-    text = driver_words(record.row["text"] or "")
-    return text if len(text) <= _WORDS else text[:_WORDS].rsplit(" ", 1)[0] + " …"
+    return cut_middle(driver_words(record.row["text"] or ""), _WORDS)
 
 
 def _printed(code: str | None) -> str:

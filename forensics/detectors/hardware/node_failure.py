@@ -1,11 +1,14 @@
 """Which hosts does the scheduler call failed?
 
-Slurm says "Node failure on HOST" when a node stops answering, sacct NODE_FAIL, Kubernetes NodeNotReady: they name hosts, never
-ranks, and explain that the ranks there are silent. They say nothing of why.
+Slurm says "Node failure on HOST" when a node stops answering, sacct NODE_FAIL, Kubernetes NodeNotReady, Ray that it marked a node
+dead: they name hosts or their addresses, never ranks, and explain that the ranks there are silent. They say nothing of why.
 
 A scheduler speaks of hosts of other jobs, too. Of the job is a host that its processes spoke from, or that they name as the
-other end of a connection that broke: whoever held the key-value store may have left no line of its own.
+other end of a connection that broke: whoever held the key-value store may have left no line of its own. A node that is taken away
+(a preemption) failed in nothing.
 """
+
+from collections.abc import Iterable
 
 import polars as pl
 
@@ -20,6 +23,7 @@ from forensics.model.said import joined, sentence
 from forensics.words import hardware as words
 
 _FAILED = ("node_failure", "node_fail", "NodeNotReady")
+_TAKEN = "preemption"  # such a node stops answering because somebody takes it away
 _BROKEN = ("peer_closed", "remote_error", "completion_error")
 _SHOWN = 3
 
@@ -27,15 +31,17 @@ _SHOWN = 3
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding over all such hosts of the job."""
     said = [row for row in rows(case.events, "scheduler") if row["code"] in _FAILED]
-    named = frozenset(short_host(host) for row in said for host in (*(row["names_hosts"] or ()), row["host"]) if host)
+    taken = _hosts(row for row in rows(case.events, "scheduler") if row["code"] == _TAKEN)
+    names = _names(case)
+    named = frozenset(host if host in case.job_hosts else names.get(host, host) for host in _hosts(said) - taken)
     if not named:
         return ()
     lost, broken = _lost(case, named)
     hosts = tuple(sorted(named & (case.job_hosts | lost) if case.job_hosts else named))
     if not hosts:
         return ()
-    names = joined(hosts, ", ")
-    text = words.SCHEDULER_SAYS(hosts=names)
+    listed = joined(hosts, ", ")
+    text = words.SCHEDULER_SAYS(hosts=listed)
     ends = joined(sorted(lost), ", ")
     followed = [Claim(words.CONNECTIONS_LOST(hosts=ends), "for", refs(broken))] if broken else []
     return (
@@ -53,10 +59,24 @@ def detect(case: Case) -> tuple[Finding, ...]:
             actions=tuple(
                 Action(kind="inspect_hardware", target=host, command=None, reason=words.NODE_SILENT) for host in hosts
             ),
-            collect=(words.CONSOLE_LOGS(hosts=names),),
+            collect=(words.CONSOLE_LOGS(hosts=listed),),
             summary=sentence(text, words.RANKS_ENDED_WITH),
         ),
     )
+
+
+def _names(case: Case) -> dict[str, str]:
+    """What else ranks call a host, an address → the name that most of them give it."""
+    claims = case.tables["ranks"]
+    said = pl.concat([claims.select("rank", name=column).drop_nulls() for column in ("host", "address")]).unique(
+        maintain_order=True
+    )
+    place = case.host_of_rank
+    return {short_host(name): place[rank] for rank, name in said.iter_rows() if rank in place}
+
+
+def _hosts(said: Iterable[Row]) -> frozenset[str]:
+    return frozenset(short_host(host) for row in said for host in (*(row["names_hosts"] or ()), row["host"]) if host)
 
 
 def _lost(case: Case, named: frozenset[str]) -> tuple[frozenset[str], list[Row]]:

@@ -1,17 +1,28 @@
 """Is the job set up in a way that cannot work?
 
 Two ranks on one device, libraries of different versions, no interface of the wanted name, an invalid call. The library that refuses says what is wrong;
-without its last words ("invalid usage" alone) it stays a hypothesis. Nobody is named: what differs is a setting.
+without its last words ("invalid usage" alone) it stays a hypothesis. No rank is named: what differs is a setting. Where the processes of
+three hosts and more say which version of that library they run, and more than half of the hosts run another one than the rest, the
+rest is named: there it has to be changed.
 """
 
+from collections import Counter
+
+import polars as pl
+
+from forensics.assemble.identity import short_host
 from forensics.case import Case, Detector
 from forensics.facts.error_words import tells_setting, tells_versions
-from forensics.facts.event_rows import Row, detail, refs, rows
+from forensics.facts.event_rows import Row, detail, reference, refs, rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause
+from forensics.model.ref import Ref
+from forensics.model.said import joined, sentence
+from forensics.model.texts import cut_middle
 from forensics.words import launch as words
 
+_FEWEST = 3  # hosts that say their version
 _NO_INTERFACE = "no_interface"  # the library found none under the name that it was given, or none at all
 
 
@@ -27,6 +38,29 @@ def _cause(case: Case, first: Row) -> Cause:
     return "version_mismatch" if tells_versions(_said(first)) else "config_drift"
 
 
+def _minority(case: Case, first: Row) -> tuple[tuple[str, ...], tuple[Ref, ...]]:
+    """Hosts whose processes run another version of the library that refused than those of most hosts, and where two of both say so."""
+    library = str(detail(first).get("library") or "").lower()
+    said = case.tables["settings"].filter(
+        (pl.col("name") == library)
+        & (pl.col("scope") == "version")
+        & pl.col("host").is_not_null()
+        & pl.col("value").is_not_null()
+    )
+    held: dict[str, set[str]] = {}
+    for host, value in said.select("host", "value").unique().iter_rows():
+        held.setdefault(short_host(host), set()).add(value)
+    counts = Counter(value for values in held.values() for value in values)
+    if len(held) < _FEWEST or any(len(values) > 1 for values in held.values()) or not case.job_hosts <= held.keys():
+        return (), ()
+    usual, most = counts.most_common(1)[0]
+    if 2 * most <= len(held) or most == len(held):
+        return (), ()
+    rows_of = said.sort("file", "line").unique("value", keep="first", maintain_order=True)
+    shown = tuple(reference(row | {"text": f"{row['name']}={row['value']}"}) for row in rows_of.iter_rows(named=True))
+    return tuple(sorted(host for host, values in held.items() if usual not in values)), shown[:2]
+
+
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding."""
     found = rows(case.events, "config_error")
@@ -34,20 +68,26 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     first = next((row for row in found if tells_setting(_said(row))), found[0])
     precise = tells_setting(_said(first))
-    line = (detail(first).get("last_error") or (first["text"] or "").splitlines()[0])[:200]
+    cause = _cause(case, first)
+    hosts, shown = _minority(case, first) if cause == "version_mismatch" else ((), ())
+    line = cut_middle(detail(first).get("last_error") or (first["text"] or "").splitlines()[0], 200)
     return (
         Finding(
             detector=DETECTOR.name,
-            cause=_cause(case, first),
+            cause=cause,
+            hosts=hosts,
             domain="infrastructure" if first["code"] == _NO_INTERFACE else "workload",
             undecided=() if precise else ("tied_explanations",),
-            claims=(Claim(words.REFUSED, "for", refs([first])),),
+            claims=(
+                Claim(words.REFUSED, "for", refs([first])),
+                *((Claim(words.OTHER_VERSION(hosts=joined(hosts, ", ")), "for", shown),) if hosts else ()),
+            ),
             first_anomaly=FirstAnomaly(signature=f"config:{first['code'] or ''}"),
             actions=(
                 Action(kind="check_config", target=words.THE_JOB, command=None, reason=words.AS_PRINTED(line=line)),
             ),
             collect=() if precise else (words.NCCL_LOGS,),
-            summary=words.CANNOT_WORK(line=line),
+            summary=sentence(words.CANNOT_WORK(line=line)),
         ),
     )
 

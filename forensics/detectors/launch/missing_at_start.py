@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from forensics.assemble.identity import short_host
 from forensics.case import Case, Detector
 from forensics.facts.error_words import is_within_a_host, names_bridge
 from forensics.facts.event_rows import detail, host_of, is_missing, is_whole_barrier, of_kinds, own_rank, refs, rows
@@ -20,10 +21,11 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause
 from forensics.model.said import joined, sentence
-from forensics.model.texts import ranks_text
+from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import launch as words
 
 _MOST_RANKS = 1_000_000
+_QUOTED = 160
 _TOLD = ("rank", "rank_space", "host", "names_hosts", "code", "text")
 _DEAD_AFTER = 2  # suspects are listed where at most one in so many is missing
 
@@ -38,7 +40,10 @@ def detect(case: Case) -> tuple[Finding, ...]:
         odd = odd_clients(case.events, case.identity)
         return (_connection(case, refused) if odd is None else _odd(odd),)
     later = case.tables["steps"].height > 0 and any(map(is_whole_barrier, rows(case.events, "missing_members")))
-    if missing := [row for row in rows(case.events, "missing_members") if not is_missing(row) and not later]:
+    told = [row for row in rows(case.events, "missing_members") if not is_missing(row) and not later]
+    # Who cannot be reached after some steps, by whoever collects or restarts, was not missing at the start.
+    has_steps = case.tables["steps"].height > 0
+    if missing := [row for row in told if not (has_steps and row["code"] == "unreachable")]:
         return (_members(case, missing, begun),)
     if silent := [row for row in rows(case.events, "store_timeout") if row["severity"] != "info"]:
         return (_store(case, silent, begun),)
@@ -155,24 +160,50 @@ def _eliminated(missing: list[dict[str, Any]]) -> tuple[int, ...]:
 
 
 def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
-    last = max(missing, key=lambda row: _joined(row) or 0)
+    last = max(missing, key=lambda row: (_joined(row) or 0, "joined" in detail(row)))
     said = detail(last)
     unseen = _eliminated(missing) or _unseen(case)
     leader = last["names_ranks"] == [0]
     is_counted = "joined" in said and "expected" in said
+    hosts = () if begun else _unreachable(case, missing)
+    placeless = [row for row in missing if row["code"] == "not_placed"]
     count = words.COUNT(joined=said["joined"], expected=said["expected"]) if is_counted else words.TOO_FEW
     text = words.ID_NOT_PUBLISHED if leader else words.JOINED(count=count)
     absent = words.NOT_AMONG_JOINED[len(unseen) == 1](who=ranks_text(unseen)) if unseen else words.NOT_SAID_WHO
+    if hosts:
+        absent = words.NOT_REACHED[len(hosts) == 1](hosts=joined(hosts, ", "))
+    elif placeless:
+        absent = words.NOT_PLACED(line=cut_middle(" ".join(str(placeless[0]["text"]).split()), _QUOTED))
     return Finding(
         detector=DETECTOR.name,
         cause="store_timeout" if begun or leader else "missing_ranks",
-        suspect_ranks=unseen,
-        undecided=("culprit_among_missing",) if unseen else ("membership_unknown",),
-        claims=(Claim(text, "for", refs(missing)),),
-        first_anomaly=FirstAnomaly(op="init", signature="missing_members"),
+        hosts=hosts,
+        suspect_ranks=() if hosts else unseen,
+        undecided=() if hosts else ("culprit_among_missing",) if unseen else ("membership_unknown",),
+        claims=(
+            Claim(
+                joined((text, absent), "; "),
+                "for",
+                refs([*(row for row in missing if row["names_hosts"]), *placeless, *missing]),
+            ),
+        ),
+        first_anomaly=FirstAnomaly(op="init", host=hosts[0] if len(hosts) == 1 else None, signature="missing_members"),
         collect=(words.LOGS_OF_MISSING,),
         summary=words.NEVER_STARTED(what=joined((text, absent), "; ")),
     )
+
+
+def _unreachable(case: Case, missing: list[dict[str, Any]]) -> tuple[str, ...]:
+    """Hosts that a launcher could not reach, and of which no process of the job left a word."""
+    named = {short_host(host) for row in missing if row["code"] == "unreachable" for host in row["names_hosts"] or ()}
+    of_launchers = ((pl.col("kind") == "missing_members") & (pl.col("code") == "unreachable")).fill_null(False) | (
+        pl.col("kind") == "exit"
+    )
+    spoke = [
+        *case.events.filter(~of_launchers)["host"].drop_nulls().unique(),
+        *case.tables["ranks"].filter(pl.col("pid").is_not_null())["host"].drop_nulls().unique(),
+    ]
+    return tuple(sorted(named - set(map(short_host, spoke))))
 
 
 def _store(case: Case, silent: list[dict[str, Any]], begun: bool) -> Finding:

@@ -9,7 +9,7 @@ from forensics.model.ref import Ref
 from forensics.model.said import Said, joined
 from forensics.model.texts import PHASE, ranges
 from forensics.words import numerics as words
-from parsers.rank_list import rank_list
+from parsers.text.rank_list import rank_list
 
 Row = Mapping[str, Any]
 _FIGURES = ("nan_count", "inf_count", "min", "max", "absmax", "mean", "l2norm", "checksum")

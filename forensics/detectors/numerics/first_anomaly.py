@@ -48,7 +48,7 @@ from forensics.model.names import Severity
 from forensics.model.said import Said, joined, sentence
 from forensics.model.texts import ranks_text
 from forensics.words import numerics as words
-from parsers.rank_list import rank_list
+from parsers.text.rank_list import rank_list
 
 _SHOWN = 200
 

@@ -17,8 +17,6 @@ from forensics.model.said import joined
 from forensics.model.texts import ranks_text
 from forensics.words import ranks as words
 
-_GAVE_UP = ("gave_up", "followed", "lost")
-
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, only where no record of operations tells more."""
@@ -28,7 +26,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if any(end.how == "died" for end in case.ends.values()):
         return ()
     job = case.job_told_of
-    gave_up = (case.waited_ranks | {rank for rank, end in case.ends.items() if end.how in _GAVE_UP}) & job
+    gave_up = (case.waited_ranks | {rank for rank, end in case.ends.items() if end.waited}) & job
     rest = tuple(sorted(job - gave_up))
     if not rest or len(rest) >= len(gave_up):
         return ()

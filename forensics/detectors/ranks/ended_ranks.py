@@ -16,7 +16,7 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, Code, FirstAnomaly
 from forensics.model.names import ActionKind, Cause, Domain
 from forensics.model.said import Said, sentence
-from forensics.model.texts import ranks_text
+from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import ended as words
 
 # What to do first: a restart repeats what memory, disks or the code do not allow.
@@ -30,7 +30,7 @@ _TO_DO: dict[str, ActionKind] = {
     "killed": "collect_more",
     "None": "collect_more",
 }
-_WORDS_OF_LINE = 100  # characters of a message that stand for an error without a code
+_WORDS_OF_LINE = 160  # characters of a message that stand for an error without a code
 
 
 def _of_what(outcome: ProcessEnd) -> str:
@@ -38,7 +38,7 @@ def _of_what(outcome: ProcessEnd) -> str:
     text = outcome.refs[0].text if outcome.refs else ""
     if outcome.cause == "gpu_oom" and (sizes := memory_sizes(text)):
         return sizes
-    line = text if len(text) <= _WORDS_OF_LINE else text[:_WORDS_OF_LINE].rsplit(" ", 1)[0] + " …"
+    line = cut_middle(text, _WORDS_OF_LINE)
     whole = not outcome.code or text.startswith(outcome.code)
     said = (line if whole else outcome.code) or ""
     if said.isdigit():
@@ -48,7 +48,10 @@ def _of_what(outcome: ProcessEnd) -> str:
 
 def _did(outcome: ProcessEnd) -> Said:
     """ "raised an exception (KeyError: 'x')"; a signal that the words name already is not repeated."""
-    did = words.NO_STORAGE if _storage(outcome) else words.DID[str(outcome.cause)]
+    is_told_by = outcome.cause == "killed" and not outcome.code
+    did = (
+        words.KILLED_BY_WORD if is_told_by else words.NO_STORAGE if _storage(outcome) else words.DID[str(outcome.cause)]
+    )
     what = _of_what(outcome)
     return did if what in did.replace(",", "").split() else words.OF_WHAT(did=did, what=what)
 
@@ -120,14 +123,16 @@ def _finding(case: Case, found: Origins) -> tuple[Finding, ...]:
             blast_radius=BlastRadius(ranks_waiting=len(victims)),
             summary=sentence(
                 _rank_did(ranks_text(ranks), first, code),
-                words.ALL_ALIKE if everybody else _doubt(found) if tie else after,
+                words.ALL_ALIKE if everybody else _doubt(case, found) if tie else after,
             ),
         ),
     )
 
 
-def _doubt(found: Origins) -> Said:
+def _doubt(case: Case, found: Origins) -> Said:
     """Why none of them is named."""
+    if all((role := case.failure_roles.get(end.rank)) is not None and role.is_link for end in found.ends):
+        return words.LINK_HAS_TWO_ENDS
     if found.others:
         return words.OR_OTHERS(who=ranks_text(found.others))
     return words.CLOCKS_TIE if found.why_not == "clock_error_exceeds_gap" else words.ANY_OF_THEM

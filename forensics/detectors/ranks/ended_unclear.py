@@ -3,13 +3,15 @@
 Method: facts/failure_roles.py. Whoever raised an unknown error is a suspect, beside all ranks not shown to wait for others or to
 have lost them: a stop shows a rank alive, not waiting. Where the last words quote another process's failure, its cause stands; the
 number that they quote is a place in the printers' group, and names a rank only if the printers are all of the job, or if that rank's
-own record shows the failure (then facts/origins.py names it).
+own record shows the failure (then facts/origins.py names it). Who raised it in a call of a group of two suspects the other as well.
+Where the message says which two processes differ, either may be the wrong one.
 """
 
 from forensics.case import Case
 from forensics.facts.origins import few
 from forensics.facts.process_ends import ProcessEnd
 from forensics.facts.progress import step_in_progress
+from forensics.facts.told_pairs import partner
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.ref import Ref
@@ -17,7 +19,6 @@ from forensics.model.said import joined
 from forensics.model.texts import ranks_text
 from forensics.words import ended as words
 
-_WAITED = ("gave_up", "followed", "lost")
 _SHOWN = 3
 
 
@@ -37,9 +38,14 @@ def ended_unclear(case: Case) -> tuple[Finding, ...]:
 
 def _unclear(case: Case, unclear: dict[int, ProcessEnd], lost: dict[int, ProcessEnd]) -> Finding:
     job = case.expected or case.seen
-    waited = {rank for rank, end in case.ends.items() if end.how in _WAITED} | case.waited_ranks
+    waited = {rank for rank, end in case.ends.items() if end.waited} | case.waited_ranks
     held = set(case.states.open["rank"].to_list())
-    rest = few(set(unclear) | (job - waited - held), job)
+    pairs = {
+        other
+        for rank, end in unclear.items()
+        if case.failure_roles[rank].in_call and (other := partner(case.tables["groups"], end)) is not None
+    }
+    rest = _differing(case, unclear | lost) or few(set(unclear) | pairs | (job - waited - held), job)
     shown = sorted(unclear) or sorted(lost)
     reason = case.failure_roles[shown[0]].reason
     who, line = ranks_text(shown), (unclear or lost)[shown[0]].refs[0].text
@@ -58,6 +64,16 @@ def _unclear(case: Case, unclear: dict[int, ProcessEnd], lost: dict[int, Process
         collect=(words.LAST_WORDS(who=ranks_text(rest or shown)),),
         summary=words.UNDECIDED(what=joined((text, one_of), "; ")),
     )
+
+
+def _differing(case: Case, raised: dict[int, ProcessEnd]) -> tuple[int, ...]:
+    """Who differs from whom, as the processes that ended say: those of whom all of them speak, else all that any speaks of. Only where each
+    counts itself by its rank, as a place in a group need not be one."""
+    told = {rank: case.failure_roles[rank].between for rank in raised}
+    if not told or not all(rank in between for rank, between in told.items()):
+        return ()
+    of_all = frozenset.intersection(*told.values()) or frozenset.union(*told.values())
+    return few(of_all & (case.expected or case.seen), case.expected or case.seen)
 
 
 def _quoted(case: Case, printers: dict[int, ProcessEnd]) -> Finding:

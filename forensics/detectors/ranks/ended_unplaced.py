@@ -3,10 +3,10 @@
 Memory, full disks, device errors and exceptions in lines without a rank: the cause is known, the culprit only as far as
 host, device or local rank. Nobody is named by a local rank. A kernel that killed a process for memory names the rank if
 that rank alone was killed on its host. What a kernel says of another program, of another time, or of a host all of whose
-ranks waited afterwards, ended none of them.
+ranks waited afterwards, ended none of them. What all ranks of a job waited for in vain is in none of them: then a process of another number
+that failed before explains it.
 """
 
-from textwrap import shorten
 from typing import Any
 
 import polars as pl
@@ -16,7 +16,7 @@ from forensics.facts.error_words import may_be_rank
 from forensics.facts.event_rows import Row, detail, host_of, own_rank, refs, rows
 from forensics.facts.failure_roles import State, role_of
 from forensics.facts.hardware import Record
-from forensics.facts.process_ends import OWN_CAUSES, is_consequence, own_cause, without_echoes
+from forensics.facts.process_ends import OWN_CAUSES, in_thread, is_consequence, own_cause, without_echoes
 from forensics.facts.progress import step_in_progress
 from forensics.facts.storage_errors import StorageError, storage_error
 from forensics.model.finding import Claim, Finding
@@ -24,7 +24,7 @@ from forensics.model.incident import Action, Device, FirstAnomaly
 from forensics.model.names import Cause
 from forensics.model.said import Said, joined, sentence
 from forensics.model.signals import signal_of
-from forensics.model.texts import ranks_text
+from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import ended as words
 
 _BY_KERNEL = ("host_oom", "segfault")
@@ -40,14 +40,14 @@ def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
     """(cause, row) of every failure without a rank, by place; the kernel's only of hosts of the job."""
     result: list[tuple[Cause, dict[str, Any]]] = []
     for row in without_echoes(case.events, _OWN_WORDS).iter_rows(named=True):
-        if own_rank(row) is not None:
+        if own_rank(row) is not None or in_thread(row):
             continue
         if row["kind"] == "gpu_error":
             if detail(row).get("library"):
                 result.append(("gpu_fault", row))  # its own runtime says so, and ends it
         elif not is_consequence(row["detail"]) and row["severity"] not in ("info", "warning"):
             cause = own_cause(row["kind"], f"{row['code'] or ''} {row['text'] or ''}")
-            if cause != "exception" or _role(row) != "lost":
+            if cause != "exception" or _role(case, row) != "lost":
                 result.append((cause, row))
     killed = [one for one in case.hardware if one.kind in _BY_KERNEL and one.rank is None and one.counts]
     result += [
@@ -58,8 +58,8 @@ def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
     return result
 
 
-def _role(row: Row) -> State:
-    return "own" if row["kind"] == "cuda_error" else role_of(row).state
+def _role(case: Case, row: Row) -> State:
+    return "own" if row["kind"] == "cuda_error" else role_of(row, hosts=case.job_hosts).state
 
 
 def _is_foreign(case: Case, one: Record) -> bool:
@@ -88,17 +88,21 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
     killed = _killed(case, same) if cause == "host_oom" else ()
     if not killed and any(end.how == "died" for end in case.ends.values()):
         return ()
-    unclear = cause == "exception" and not any(_role(row) == "own" for row in same)
-    after = cause == "exception" and (unclear or _may_follow(case, same))
-    hosts = () if after else tuple(sorted({host for row in same if (host := host_of(case.identity, row))}))
+    unclear = cause == "exception" and not any(_role(case, row) == "own" for row in same)
+    places = tuple(sorted({host for row in same if (host := host_of(case.identity, row))}))
+    after = cause == "exception" and (unclear or len(places) > 1 or _may_follow(case, same))  # not all were the first
+    hosts = () if after else places
     line = " ".join(str(same[0]["text"] or same[0]["code"] or "").split())
     storage = storage_error(str(same[0]["text"] or "")) if cause == "exception" else None
     did = words.NO_STORAGE if storage is not None else words.DID_SOMEWHERE[cause]
-    claims = [Claim(words.SOMEBODY_DID(did=did, line=shorten(line, 120, placeholder=" …")), "for", refs(same))]
+    claims = [Claim(words.SOMEBODY_DID(did=did, line=cut_middle(" ".join(line.split()), 120)), "for", refs(same))]
     if killed:
         claims.append(Claim(words.KILLED_THERE(who=ranks_text(killed)), "for"))
     if cause == "host_oom" and (ended := _with_it(case, same)):
         claims.append(Claim(words.KILLED_FOR_MEMORY(number=len(ended)), "for", refs(ended)))
+    if not after and not killed and _is_of_no_rank(case, same):
+        waits = rows(case.events, "collective_timeout")
+        claims.append(Claim(words.ALL_RANKS_WAITED, "for", refs(waits, most=1)))
     text = words.RANK_DID(who=ranks_text(killed) if killed else _who(same, hosts), did=did)
     return (
         Finding(
@@ -126,6 +130,15 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
             summary=sentence(text, words.NOT_ITS_OWN if unclear else words.MAY_HAVE_FOLLOWED if after else ""),
         ),
     )
+
+
+def _is_of_no_rank(case: Case, same: list[dict[str, Any]]) -> bool:
+    """Did all ranks of the job wait until a time-out, while these processes are none of them, by their numbers?"""
+    job = case.expected if case.is_world_told else frozenset()
+    if not job or not job <= case.waited_ranks or not case.identity.height:
+        return False
+    pids = case.identity.filter(pl.col("rank").is_in(sorted(job)))["pid"].drop_nulls()
+    return len(pids) == len(job) and all(row["pid"] is not None and row["pid"] not in set(pids) for row in same)
 
 
 def _in_time(found: list[tuple[Cause, dict[str, Any]]]) -> list[tuple[Cause, dict[str, Any]]]:

@@ -16,6 +16,7 @@ from forensics.facts.progress import step_in_progress
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import FirstAnomaly
 from forensics.model.ref import Ref
+from forensics.model.texts import cut_middle
 from forensics.words import ranks as words
 
 _LEAST = 8  # hosts (or ranks, where hosts are not known) that print lines
@@ -59,7 +60,9 @@ def _finding(case: Case, who: str, lines: list[tuple[str, str]]) -> Finding:
     is_rank = who.startswith("rank ")
     refs = tuple(Ref(file=file, line=None, text=template) for template, file in lines[:3])
     compared = words.NOT_BEFORE if case.has_baseline else words.NO_ATTEMPT_BEFORE
-    text = words.PRINTS_ALONE(who=who, kinds=words.KINDS(len(lines)), line=lines[0][0][:120], compared=compared)
+    text = words.PRINTS_ALONE(
+        who=who, kinds=words.KINDS(len(lines)), line=cut_middle(lines[0][0], 120), compared=compared
+    )
     return Finding(
         detector=DETECTOR.name,
         suspect_ranks=(int(who.removeprefix("rank ")),) if is_rank else (),

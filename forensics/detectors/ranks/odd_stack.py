@@ -2,7 +2,8 @@
 
 Method: STAT classes and FLARE's rule (a hung rank shows a non-communication frame). A majority proves nothing by itself:
 the odd ones must be few, and in a place of the host that is no wait for a device or for peers (graph/hang/outside.py). Of two
-snapshots, one that computes and moved on while all the others stood still is slow; one that stood still, too, is absent.
+snapshots, one that computes and moved on while all the others stood still is slow; one that stood still, too, is absent. One look
+is enough where every other rank of the job gave up its wait: a time-out is the second look.
 """
 
 from typing import Any
@@ -50,6 +51,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     by_chance = whole and (odd["source"] == "interrupt").all() and not case.has_waited
     moving = bool(odd["moving"].fill_null(False).any())
     repeated = odd["moving"].null_count() < odd.height
+    decided = repeated or (whole and case.is_world_told and case.waited_ranks >= case.expected - set(ranks))
     named = ranks if whole and not by_chance else ()
     while_others = words.WHILE_OTHERS_WAIT(doing=doing, number=others)
     slow = joined((while_others, words.MOVED_ON[alone] if moving else ""), ": ")
@@ -68,7 +70,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             site=site,
             code=_code(rows[0]),
             claims=(claim,),
-            undecided=() if repeated else ("single_snapshot",),
+            undecided=() if decided else ("single_snapshot",),
             first_anomaly=FirstAnomaly(
                 rank=named[0] if named else None,
                 host=hosts[0] if len(hosts) == 1 else None,
@@ -77,7 +79,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
                 signature=f"odd_stack:{site}",
             ),
             blast_radius=BlastRadius(ranks_waiting=seen.waiters),
-            collect=(words.DUMPS if repeated else words.SECOND_STACKS,),
+            collect=(words.DUMPS if decided else words.SECOND_STACKS,),
             summary=words.UNDECIDED(what=words.AT_CTRL_C(text=while_others)) if by_chance else sentence(slow),
         ),
     )

@@ -3,8 +3,10 @@
 Whoever times out waited, and is a victim. Members that printed nothing of it are unknown, never absent: they are suspects
 where they are few; where the members of a group are not known, so are the few ranks of the job, or, where its size is not
 told, the few that left a line: the highest rank seen is only the least size. One is named only where it alone of a group of
-three and more gave up in nothing, all the others gave up in one and the same call, and its own watchdog saw the signal that
-somebody had: it was alive, and did not wait. If every member waits in the same operation, link, adapter, switch and kernel
+three and more gave up in nothing, all the others gave up in one and the same call, and something shows that it did not wait there: its
+own watchdog saw the signal that somebody had given up; or its kernel says that it was blocked; or its stack shows it in a place of the
+host that is no wait for others. Whoever ended well before the first of them
+gave up (several may) did not wait either, and nobody could wait for it but in vain. If every member waits in the same operation, link, adapter, switch and kernel
 look alike.
 """
 
@@ -13,15 +15,19 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from forensics.assemble.identity import short_host
 from forensics.case import Case, Detector
 from forensics.facts.event_rows import of_kinds, own_rank, refs, rows
 from forensics.facts.progress import step_in_progress
+from forensics.facts.rank_stacks import codes, stack_ref
 from forensics.graph.hang.standings import free, standings
+from forensics.graph.hang.waits import HOST_SITES
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.names import Reason
-from forensics.model.said import Said, joined, sentence
-from forensics.model.texts import group_text, ranges, ranks_text
+from forensics.model.ref import Ref
+from forensics.model.said import Form, Said, joined, sentence
+from forensics.model.texts import SITE, group_text, ranges, ranks_text
 from forensics.words import ranks as words
 
 _Row = dict[str, Any]
@@ -81,40 +87,111 @@ def _groups(said: pl.DataFrame) -> list[_Group]:
 
 
 def _calls(waits: pl.DataFrame) -> int:
-    """How many calls were given up, by number and kind."""
-    return waits.select("number", "kind").n_unique()
+    """How many calls were given up, by number and kind. A line without a number, or with neither, is of the call that its rank tells
+    elsewhere."""
+    kinds = waits.filter(pl.col("kind").is_not_null() & pl.col("rank").is_not_null()).select("rank")
+    says_nothing = pl.col("number").is_null() & pl.col("kind").is_null()
+    waits = waits.filter(~(says_nothing & pl.col("rank").is_in(kinds["rank"].unique().implode())).fill_null(False))
+    numbered = waits.filter(pl.col("number").is_not_null() & pl.col("rank").is_not_null()).select("rank")
+    is_told = pl.col("number").is_null() & pl.col("rank").is_in(numbered["rank"].unique().implode())
+    return waits.filter(~is_told.fill_null(False)).select("number", "kind").n_unique()
 
 
 def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Finding | None:
-    """The one rank that all who wait in a group of its own wait for, and that lived while they gave up."""
+    """Those that all who wait in a group of theirs wait for, and that are shown not to have waited there."""
     signals = {rank: row for row in rows(case.events, "dump_signal") if (rank := own_rank(row)) is not None}
-    found: dict[int, _Group] = {}
+    found: dict[frozenset[int], tuple[_Group, Form, tuple[Ref, ...], str | None]] = {}
     for group in groups:
         missing = group.members - timed_out
-        if len(group.members) < 3 or len(missing) != 1 or not missing <= signals.keys():
+        if len(group.members) < 3 or not missing or _calls(group.waits.drop_nulls("rank")) != 1:
             continue
-        if _calls(group.waits.drop_nulls("rank")) == 1:
-            found.setdefault(next(iter(missing)), group)
+        if left := _ended_before(case, missing, group.waits):
+            found.setdefault(missing, (group, words.ALL_OTHERS_TIMED_OUT_LEFT, left, None))
+        elif len(missing) > 1:
+            continue
+        elif (row := signals.get(min(missing))) is not None:
+            found.setdefault(missing, (group, words.ALL_OTHERS_TIMED_OUT, refs([row]), None))
+        elif (row := _blocked(case, min(missing))) is not None:
+            found.setdefault(missing, (group, words.ALL_OTHERS_TIMED_OUT_BLOCKED, refs([row]), row["host"]))
+        elif (row := _elsewhere(case, min(missing))) is not None:
+            found.setdefault(missing, (group, words.ALL_OTHERS_TIMED_OUT_ELSEWHERE, (stack_ref(row),), None))
     if len(found) != 1:
         return None
-    (rank, group), *_ = found.items()
-    wait = group.waits.row(0, named=True)
-    text = words.ALL_OTHERS_TIMED_OUT(
-        group=group_text(group.label), kind=wait["kind"], number=wait["number"], rank=rank
-    )
+    ((ranks, (group, form, shown, host)),) = found.items()
+    wait = group.waits.sort(pl.col("kind").is_null(), maintain_order=True).row(0, named=True)
+    call = wait["kind"] if wait["number"] is None else f"{wait['kind']} {wait['number']}"
+    row = _elsewhere(case, min(ranks)) if form is words.ALL_OTHERS_TIMED_OUT_ELSEWHERE else None
+    site = row["site"] if row is not None else None
+    who = {"group": group_text(group.label), "call": call, "rank": ranks_text(ranks)}
+    text = form(**who, site=SITE[site]) if site is not None else form(**who)
     return Finding(
         detector=DETECTOR.name,
-        cause="rank_absent",
-        ranks=(rank,),
-        claims=(Claim(text, "for", (*refs([signals[rank]]), *refs(group.waits.iter_rows(named=True)))),),
+        cause="rank_died" if form is words.ALL_OTHERS_TIMED_OUT_LEFT else "rank_absent",
+        ranks=tuple(sorted(ranks)),
+        hosts=(short_host(host),) if host else (),
+        site=site,
+        code=codes(case.stacks, ranks).get(min(ranks)) if site is not None else None,
+        claims=(Claim(text, "for", (*shown, *refs(group.waits.iter_rows(named=True)))),),
         first_anomaly=FirstAnomaly(
-            rank=rank, step=step_in_progress(case.tables["steps"], rank), op=wait["kind"], group=group.label,
+            rank=min(ranks), step=step_in_progress(case.tables["steps"], min(ranks)), op=wait["kind"], group=group.label,
             group_ranks=ranges(group.members), seq=wait["number"], signature=f"watchdog:{wait['kind']}:{group.label}",
         ),
         blast_radius=BlastRadius(ranks_waiting=len(timed_out), groups=[group.label]),
-        collect=(words.WHOLE_LOG(who=ranks_text([rank])),),
+        collect=(words.WHOLE_LOG(who=ranks_text(ranks)),),
         summary=sentence(text),
     )  # fmt: skip
+
+
+def _ended_before(case: Case, missing: frozenset[int], waits: pl.DataFrame) -> tuple[Ref, ...]:
+    """Where it is said that all of these ended well, before the first time-out of this call; else nothing. A stamp decides, and
+    without one the line in the same file."""
+    ends = [case.ends.get(rank) for rank in sorted(missing)]
+    told = case.events.filter(pl.col("kind") == "collective_timeout").select("file", "line", "time_ns", "time_basis")
+    first = told.join(waits.select("file", "line").unique(), on=["file", "line"], how="semi")
+    for end in ends:
+        if end is None or end.how != "ended" or not end.refs:
+            return ()
+        stamps = first.filter(pl.col("time_basis") == end.time_basis)["time_ns"].drop_nulls()
+        lines = first.filter(pl.col("file") == end.refs[0].file)["line"].drop_nulls()
+        is_before = end.time_ns is not None and stamps.len() > 0 and end.time_ns < stamps.min()  # type: ignore[operator]
+        is_above = end.time_ns is None and lines.len() > 0 and (end.refs[0].line or 0) < lines.min()  # type: ignore[operator]
+        if not (is_before or is_above):
+            return ()
+    return tuple(end.refs[0] for end in ends if end is not None)
+
+
+def _blocked(case: Case, rank: int) -> _Row | None:
+    """What a kernel says of a blocked task that is this rank's process: by its own pid, or as the one process of the launcher there
+    that is nobody else's, where the pids of all others are known."""
+    pids = dict(case.identity.select("rank", "pid").drop_nulls().iter_rows())
+    others = {pid for other, pid in pids.items() if other != rank}
+    is_rest = not (case.job_told_of - pids.keys() - {rank})
+    stopped = case.events.filter((pl.col("kind") == "closing_signal") & pl.col("pid").is_not_null())
+    launched = {(short_host(host), pid) for host, pid in stopped.select("host", "pid").drop_nulls().iter_rows()}
+    own = case.host_of_rank.get(rank)
+    for one in case.hardware:
+        row = one.row
+        if row["kind"] != "hung_task" or not (one.counts or case.anomaly_window.is_during(row)):
+            continue
+        if row["pid"] is None or not row["host"] or row["pid"] in others:
+            continue
+        host = short_host(row["host"])
+        if own not in (None, host):
+            continue
+        if (pids.get(rank) == row["pid"] and own is not None) or (
+            rank not in pids and is_rest and (host, row["pid"]) in launched
+        ):
+            return dict(row)
+    return None
+
+
+def _elsewhere(case: Case, rank: int) -> _Row | None:
+    """The stack of a rank that shows it in a place of the host that is no wait for others, and was not seen to move from there."""
+    if not case.stacks.height:
+        return None
+    own = case.stacks.filter((pl.col("rank") == rank) & (pl.col("source") != "traceback"))
+    stands = own.filter(pl.col("site").is_in(sorted(HOST_SITES)) & ~pl.col("moving").fill_null(False))
+    return dict(own.row(0, named=True)) if own.height and stands.height == own.height else None
 
 
 def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Finding:

@@ -44,8 +44,11 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 
 def _is_of_another(case: Case, row: Row) -> bool:
-    """Is it said of a pod that is none of the job's, whose own pods are told by name?"""
+    """Is it said of a pod that is none of the job's, whose own pods are told by name, or of a node that none of its pods was given?"""
     kind, _, name = str(detail(row).get("object") or "").partition("/")
+    if kind == "node":
+        given = {short_host(str(node)) for one in rows(case.events, "scheduler") if (node := detail(one).get("node"))}
+        return bool(given) and short_host(name) not in given | case.job_hosts
     return (
         kind == "pod" and short_host(name) not in case.job_hosts and not case.job_hosts.isdisjoint(pods_of(case.events))
     )

@@ -30,7 +30,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     held = {one.rank for one in found.waits}
     before = {one: _before(case, one) for one in found.late if one.rank not in held}
     late = [one for one, longer in before.items() if longer is not False]
-    slow = late or list(found.whole)
+    slow = late or [one for one in found.whole if peers.is_waited_for(case, one)]
     if not slow:
         return ()
     return (_finding(case, slow, bool(late), all(before[one] for one in late)),)
@@ -38,6 +38,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 def _before(case: Case, one: Outlier) -> bool | None:
     """Does it take the rank longer than its peers, by what it waits less there, to come to the wait? Null: not told."""
+    if case.shares is not None:
+        return one.rank in case.shares.ranks
     steps = case.phase_times.filter((pl.col("stage") == one.stage) & pl.col("step").is_between(one.begin, one.end))
     waits = steps.filter(pl.col("phase") == one.phase)
     if one.sort == "call":
@@ -75,7 +77,14 @@ def _finding(case: Case, slow: Sequence[Outlier], is_late: bool, is_seen: bool) 
         claims=(*claims, *measured[:4]),
         collect=(words.TIMES_AND_STACKS,),
         summary=joined(
-            (text, words.LOST_ON_ITS_HOST if cause else words.LOST_UNKNOWN, peers.why(measured), peers.nobody(why)), " "
+            (
+                text,
+                words.LOST_ON_ITS_HOST if cause else words.LOST_UNKNOWN,
+                peers.price(case, slow) if case.shares is not None else "",
+                peers.why(measured),
+                peers.nobody(why),
+            ),
+            " ",
         ),
     )
 

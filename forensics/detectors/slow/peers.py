@@ -15,6 +15,7 @@ from forensics.model.ref import Ref
 from forensics.model.said import Said, first_clause, joined
 from forensics.model.texts import ranks_text
 from forensics.words import slow as words
+from parsers.text.vocabulary import reducing_words
 
 _DEEPEST = 16  # stages of one rank each: no pipeline is deeper
 _HEAT = ("temperature_c", "memory_temperature_c")
@@ -36,7 +37,7 @@ def doubt(case: Case, slow: Sequence[Outlier]) -> tuple[Reason | None, Said | No
         return "membership_unknown", words.RANK_0_LOADS
     if any(one.sort == "work" for one in slow) and case.roles.has_experts and not _has_load(case):
         return "no_baseline", words.EXPERT_LOAD_UNKNOWN
-    if case.roles.is_known(peers):
+    if _have_the_same_layers(case, peers, ranks):
         return None, None
     if case.roles.is_piped:
         return "membership_unknown", words.STAGES_UNKNOWN
@@ -51,6 +52,22 @@ def doubt(case: Case, slow: Sequence[Outlier]) -> tuple[Reason | None, Said | No
     return None, None
 
 
+def _have_the_same_layers(case: Case, peers: Iterable[int], ranks: Iterable[int]) -> bool:
+    """Is the layout told, or is there but one way that the figures fit?"""
+    return case.roles.is_known(peers) or case.is_data_parallel or _reduce_together(case, ranks)
+
+
+def _reduce_together(case: Case, ranks: Iterable[int]) -> bool:
+    """Do the others wait for each of these in a reduction, as their own figures show? Who reduces together has the same layers: no
+    stages of a pipeline, which wait for each other in what they send and receive."""
+    waits = {
+        one.rank
+        for one in case.slow_phases.late
+        if any(f"_{word}_" in f"_{one.phase.lower()}_" for word in reducing_words())
+    }
+    return not case.roles.is_piped and waits >= set(ranks)
+
+
 def nobody(why: Said | None) -> str:
     """That and why nobody is named, where there is a doubt."""
     return words.NOBODY_NAMED(why=why) if why else ""
@@ -60,7 +77,8 @@ def caveat(case: Case, slow: Sequence[Outlier]) -> tuple[tuple[Reason, ...], str
     """A single rank that is slow from the start, of few whose layout is not known, may be a pipeline stage of its own that
     has more to do, and so may a whole host be: it is named, as the best explanation only."""
     peers = {rank for one in slow for rank in one.peers}
-    is_sure = not all(one.is_always for one in slow) or case.roles.is_known(peers) or len(peers) > _DEEPEST
+    is_known = _have_the_same_layers(case, peers, {one.rank for one in slow})
+    is_sure = not all(one.is_always for one in slow) or is_known or len(peers) > _DEEPEST
     if is_sure or (any(one.sort == "host" for one in slow) and len({one.rank for one in slow}) == 1):
         return (), ""
     return ("membership_unknown",), words.LAYOUT_UNKNOWN
@@ -149,9 +167,18 @@ def why(claims: Sequence[Claim]) -> str:
     return words.MEASURED_FITS(what=first_clause(claims[0].text)) if claims else ""
 
 
-def price(slow: Sequence[Outlier]) -> str:
-    """What the costliest of the ranks costs every rank, in words; empty where the length of a step is not known. Of phases
-    that lie within each other, the longest: nobody costs more than the whole time."""
+def is_waited_for(case: Case, one: Outlier) -> bool:
+    """Would the steps be shorter without what it takes longer? Yes, where they cannot be replayed."""
+    return case.shares is None or one.rank in case.shares.ranks
+
+
+def price(case: Case, slow: Sequence[Outlier]) -> str:
+    """What the ranks cost every rank, in words: by replay; else what the costliest of them takes longer, empty where the length
+    of a step is not known. Of phases that lie within each other, the longest: nobody costs more than the whole time."""
+    if case.shares is not None:
+        if not case.shares.ranks or {one.rank for one in slow}.isdisjoint(case.shares.ranks):
+            return ""
+        return words.COSTS_BY_REPLAY(percent=f"{100 * case.shares.by_culprits:.1f}")
     shares: dict[int, list[float]] = defaultdict(list)
     for one in slow:
         if one.share is not None:

@@ -22,7 +22,7 @@ from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.ref import Ref
 from forensics.model.said import joined
 from forensics.words import slow as words
-from parsers.tables import spelled
+from parsers.schema.tables import spelled
 
 _EARLY = 0.5  # of the longer wait: so much less work before it explains it
 _RANKS = 2  # of the host
@@ -148,7 +148,7 @@ def _finding(case: Case, slow: Sequence[Outlier], place: Mapping[int, str]) -> F
         claims=(*(peers.longer(one) for one in slow[:8]), *measured[:4]),
         actions=(Action(kind="inspect_network", target=host, command=None, reason=words.COMMUNICATION_LONGER),),
         collect=(words.PORT_COUNTERS,),
-        summary=joined((words.SLOW(what=whose), peers.price(slow), peers.why(measured)), " "),
+        summary=joined((words.SLOW(what=whose), peers.price(case, slow), peers.why(measured)), " "),
     )
 
 

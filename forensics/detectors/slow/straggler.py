@@ -5,7 +5,7 @@ which it takes longer is not slow: its load is; nor is one that says that it com
 its peers do not, by no more than that takes. Who is longer in one phase and shorter in another has divided its time
 otherwise. All ranks of a host whose processors, alone among its peers', have no time left are slow by their host, whatever
 phase shows it. Where ranks may differ by design, they are suspects. That the others wait, by their own figures, is a second
-witness.
+witness. Where the steps can be replayed, only those are named whose removal heals them.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -34,7 +34,7 @@ _SITES: tuple[tuple[str, Site], ...] = (
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding: the ranks that lose most, by one cause."""
-    slow = [one for one in case.slow_phases.slower if _is_net(case, one)]
+    slow = [one for one in case.slow_phases.slower if _is_net(case, one) and peers.is_waited_for(case, one)]
     if not slow:
         return ()
     again = _again(case)
@@ -122,7 +122,7 @@ def _straggler(case: Case, slow: Sequence[Outlier]) -> Finding:
     doubts, besides = peers.caveat(case, chosen) if not reason else ((reason,), "")
     form = words.SLOWER_AT if len(ranks) == 1 else words.ALL_SLOWER_AT
     text = form(who=peers.named(ranks, case), phases=_phases(chosen), course=peers.course(first))
-    cost_text = peers.price([one for one in slow if one.rank in ranks])
+    cost_text = peers.price(case, [one for one in slow if one.rank in ranks])
     return Finding(
         detector=DETECTOR.name,
         cause=cause,
@@ -191,7 +191,7 @@ def _imbalance(case: Case, slow: Sequence[Outlier], again: Mapping[int, Row]) ->
                 reason=words.SETTING_UNEVEN if is_again else words.ROUTING_UNEVEN if is_work else words.SHARDING_UNEVEN,
             ),
         ),
-        summary=joined((words.SLOW(what=text), peers.price(slow)), " "),
+        summary=joined((words.SLOW(what=text), peers.price(case, slow)), " "),
     )
 
 

@@ -9,7 +9,7 @@ need more points. Where the same log times the parts of a step, it tells which o
 
 from collections.abc import Sequence
 from itertools import combinations, islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -24,6 +24,7 @@ from forensics.model.middle import median
 from forensics.model.ref import Ref
 from forensics.model.said import Said, first_clause, joined
 from forensics.words import slow as words
+from parsers.timing.words import way_of
 
 _PRINTERS = 64  # that are looked at: all ranks of a job keep the same pace
 _LEAST = 5  # points of a printed throughput; of plain step times
@@ -31,6 +32,7 @@ _LEAST_TIMES = 24
 _FALL = 0.03  # of the level before
 _SIGMAS = 5
 _FLOOR = 0.005  # of the level: no series is believed to be quieter
+_AS_BEFORE = 0.2  # of the parts' time before: so much work that takes as long as ever
 _GROWN, _ALIKE = 1.2, 0.8  # times the time before; of the part that grew most
 _AGREE = 0.8  # of the points stand on their side of the middle
 _SIDE = 2  # points on either side, at least
@@ -50,7 +52,7 @@ def _series(case: Case) -> list[tuple[Said, pl.DataFrame]]:
     measured = measured.filter(pl.len().over(printer) >= _LEAST)  # most ranks print too little to be looked at
     result = []
     for _, one in islice(measured.group_by(printer, maintain_order=True), _PRINTERS):
-        one = one.sort("line", "record").unique("step", keep="last", maintain_order=True).sort("step")
+        one = _in_order(one.sort("line", "record"))
         batch = (pl.col("samples").diff() / pl.col("step").diff()).backward_fill(1)
         for name, rate, least in (
             (words.TFLOPS, pl.col("tflops"), _LEAST),
@@ -64,6 +66,16 @@ def _series(case: Case) -> list[tuple[Said, pl.DataFrame]]:
                 result.append((name, points))
                 break
     return result
+
+
+def _in_order(printed: pl.DataFrame) -> pl.DataFrame:
+    """The lines of one printer, a row per step. Counts that begin anew again and again are those of an epoch: they stay as printed."""
+    first = printed["step"][0]
+    if (printed["step"] <= first).sum() > 1 and (printed["step"].diff() < 0).sum() == (
+        printed["step"] <= first
+    ).sum() - 1:
+        return printed
+    return printed.unique("step", keep="last", maintain_order=True).sort("step")
 
 
 def _with_lengths(steps: pl.DataFrame, timings: pl.DataFrame) -> pl.DataFrame:
@@ -143,28 +155,39 @@ def _levels(high: float, low: float) -> dict[str, str]:
     return {"high": f"{high:.4g}", "low": f"{low:.4g}", "less": less}
 
 
-def _grown(case: Case, points: pl.DataFrame, onset: int) -> Claim | None:
-    """The part of a step that grew most at the onset, by the times in the same file; the innermost of those that grew alike."""
+class _Grown(NamedTuple):
+    """The part of a step that grew most: what says so, what is done in it, and whether other work of the device, a share of the step
+    that matters, takes as long as before: then the device is as fast as it was."""
+
+    claim: Claim
+    sort: str
+    is_alone: bool
+
+
+def _grown(case: Case, points: pl.DataFrame, onset: int) -> _Grown | None:
+    """By the times in the same file; of those that grew alike the innermost."""
     timed = with_sort(case.tables["timings"]).filter(
         (pl.col("file") == points["file"][0])
         & pl.col("sort").is_in(["work", "host", "wait"])
         & pl.col("line").is_not_null()
     )
     late, value = pl.col("step") >= onset, pl.col("value_ms")
-    parts = timed.group_by("name", "level").agg(
+    parts = timed.group_by("name", "level", "sort").agg(
         before=value.filter(~late).median(),
         after=value.filter(late).median(),
         line=pl.col("line").filter(late & (value > value.filter(~late).median() * _GROWN)).min(),
     )
-    parts = parts.filter(pl.col("after") > _GROWN * pl.col("before")).with_columns(
-        more=pl.col("after") - pl.col("before")
-    )
+    is_grown = pl.col("after") > _GROWN * pl.col("before")
+    same = parts.filter(~is_grown & (pl.col("sort") == "work"))["before"].sum()
+    is_alone = float(same) >= _AS_BEFORE * float(parts["before"].sum())
+    parts = parts.filter(is_grown).with_columns(more=pl.col("after") - pl.col("before"))
     parts = parts.filter(pl.col("more") >= _ALIKE * pl.col("more").max()).sort("level", "more", descending=True)
     if parts.is_empty():
         return None
-    name, before, after, line = parts.select("name", "before", "after", "line").row(0)
+    name, before, after, line, sort = parts.select("name", "before", "after", "line", "sort").row(0)
     text = words.GREW_MOST(name=name, before=f"{before:.4g}", after=f"{after:.4g}")
-    return Claim(text, "for", (Ref(file=points["file"][0], line=line, text=name),))
+    is_alone &= not way_of(name).towards  # within a pass the ranks wait for each other
+    return _Grown(Claim(text, "for", (Ref(file=points["file"][0], line=line, text=name),)), sort, is_alone)
 
 
 def _finding(
@@ -174,7 +197,7 @@ def _finding(
     shown: pl.DataFrame,
     name: str,
     explained: Sequence[Apart] | None,
-    grown: Claim | None = None,
+    grown: _Grown | None = None,
 ) -> Finding:
     """`explained`: what was measured of the one device or host that accounts for the fall. Else whose device is held back is
     a suspect: nothing shows that the others waited for it."""
@@ -183,18 +206,36 @@ def _finding(
         return _explained(text, onset, claim, explained, shown["time_ns"][-1])
     slowed = [one for one in case.apart if one.effect == "slows"]
     beside = words.MEASURED_APART(what=first_clause(slowed[0].text)) if slowed else ""
-    parts = words.PART_OF_STEP(grew=grown.text) if grown else ""
+    parts = words.PART_OF_STEP(grew=grown.claim.text) if grown else ""
+    is_of_work = grown is not None and grown.sort == "work" and grown.is_alone and not slowed
     return Finding(
         detector=DETECTOR.name,
         cause="throughput_drop",
         suspect_ranks=tuple(sorted({one.rank for one in slowed if one.rank is not None})),
         suspect_hosts=tuple(sorted({one.host for one in slowed if one.rank is None and one.host})),
-        claims=(claim, *((grown,) if grown else ()), *(Claim(one.text, "for", one.refs) for one in slowed[:4])),
+        domain="workload" if is_of_work else "unknown",
+        claims=(claim, *((grown.claim,) if grown else ()), *(Claim(one.text, "for", one.refs) for one in slowed[:4])),
         first_anomaly=FirstAnomaly(step=onset, signature="throughput_drop"),
-        actions=(Action(kind="inspect_hardware", target="job", command=None, reason=words.ONE_SLOWS_ALL),),
+        actions=(_action(grown, is_of_work),),
         collect=(words.TIMERS_AND_CLOCKS,),
-        summary=joined((words.SLOW(what=text), parts, words.WHICH_RANK_UNKNOWN, beside), " "),
+        summary=joined(
+            (
+                words.SLOW(what=text),
+                parts,
+                words.OTHER_WORK_AS_BEFORE if is_of_work else words.WHICH_RANK_UNKNOWN,
+                beside,
+            ),
+            " ",
+        ),
     )
+
+
+def _action(grown: _Grown | None, is_of_work: bool) -> Action:
+    if is_of_work:
+        return Action(kind="check_config", target="job", command=None, reason=words.WORK_OF_ONE_PART)
+    if grown is not None and grown.sort == "host":
+        return Action(kind="check_data", target="job", command=None, reason=words.HOSTS_KEEP_WAITING)
+    return Action(kind="inspect_hardware", target="job", command=None, reason=words.ONE_SLOWS_ALL)
 
 
 def _explained(text: Said, onset: int, claim: Claim, reason: Sequence[Apart], when_ns: int | None) -> Finding:

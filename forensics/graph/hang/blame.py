@@ -15,7 +15,7 @@ from forensics.assemble.identity import short_host
 from forensics.facts.error_words import is_within_a_host
 from forensics.facts.event_rows import detail, host_of
 from forensics.graph.hang.digraph import Digraph
-from parsers.tables import TableName
+from parsers.schema.tables import TableName
 
 Where = Literal["host", "reporter", "link", "rail", "network"]
 UNKNOWN_HOST = "(unknown)"

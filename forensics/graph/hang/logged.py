@@ -15,7 +15,7 @@ import polars as pl
 from forensics.facts.event_rows import reference
 from forensics.facts.states import States
 from forensics.model.ref import Ref
-from parsers.patterns import regex
+from parsers.text.patterns import regex
 
 _SIZES = regex(r"NumelIn=(\d+), NumelOut=(\d+)")
 _TRANSFERS = ("recv", "coalesced")

@@ -2,7 +2,7 @@
 
 A host that waits stands in communication, in a wait for its device, or at the one line where most processes of the job stand:
 what calls into a library without Python frames, such as `.item()`, shows only the line that called it (STAT: the large class
-of equal stacks). Whoever is in a place of the host that is no wait is outside; so is one that waits for a service outside the job,
+of equal stacks). Whose own watchdog gave up on others had waited, and its traceback shows where. Whoever is in a place of the host that is no wait is outside; so is one that waits for a service outside the job,
 or as a worker for its next task, and one that computes while all others wait.
 """
 
@@ -18,8 +18,8 @@ _FEW = 3  # at most one in three processes may be outside
 
 
 class Places(msgspec.Struct, frozen=True):
-    """Rows of `facts.stacks.main_stacks` of live processes: all, those that wait, those outside (empty where they are too
-    many, or where not enough wait)."""
+    """Rows of `facts.stacks.main_stacks`: all of live processes, those that wait or gave up waiting, those outside (empty where
+    they are too many, or where not enough wait)."""
 
     live: pl.DataFrame
     waiting: pl.DataFrame
@@ -40,9 +40,12 @@ def places(stacks: pl.DataFrame, timed_out: frozenset[int], job: frozenset[int])
     if not live.height:
         return Places(live, live, live)
     waits = live["site"].is_in(_WAITS) | _at_one_line(live)
-    waiting = live.filter(waits)
+    gave_up = stacks.filter(
+        (pl.col("source") == "traceback") & pl.col("rank").is_in(pl.Series(sorted(timed_out), dtype=pl.Int64).implode())
+    )
+    waiting = pl.concat([live.filter(waits), gave_up])
     outside = _outside(live, waiting, waits, timed_out)
-    total, few = int(live["count"].sum() or 0), int(outside["count"].sum() or 0)
+    total, few = int(live["count"].sum() or 0) + int(gave_up["count"].sum() or 0), int(outside["count"].sum() or 0)
     if int(waiting["count"].sum() or 0) < 2 or _FEW * few > total:
         outside = outside.clear()
     return Places(live, waiting, outside)

@@ -16,7 +16,7 @@ import polars as pl
 from forensics.graph.numerics.births import Births
 from forensics.graph.numerics.hidden import replicas_of
 from forensics.graph.numerics.taint import Root
-from parsers.rank_list import rank_list
+from parsers.text.rank_list import rank_list
 
 _SITE = ("step", "phase", "module", "op")
 _FORWARD = pl.col("phase").fill_null("forward") == "forward"

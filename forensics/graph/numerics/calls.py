@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from parsers.rank_list import rank_list
+from parsers.text.rank_list import rank_list
 
 _ROOTED = ("broadcast", "scatter", "reduce", "gather")
 

@@ -28,9 +28,9 @@ from forensics.graph.numerics.tensor_rules import (
 from forensics.graph.numerics.unnamed import with_unnamed_calls
 from forensics.model.said import Said
 from forensics.words import numerics as words
-from parsers.order import sort_if_needed
-from parsers.patterns import regex
-from parsers.rank_list import rank_list
+from parsers.schema.order import sort_if_needed
+from parsers.text.patterns import regex
+from parsers.text.rank_list import rank_list
 
 _RUN = ("launch", "step", "microbatch", "chunk", "phase", "module", "op", "call", "peer", "tag", "group")
 _BRINGING = ("recv", "broadcast", "scatter", "all_to_all", "other")  # their output may be a stage's input
@@ -202,10 +202,11 @@ def _with_roles(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _communicates() -> pl.Expr:
-    """By its phase, or by what only communications state, where no operator is named."""
-    stated = pl.any_horizontal(pl.col(name).is_not_null() for name in ("group", "group_ranks", "call", "peer"))
+    """By its phase, or by what only communications state, whatever the operator is called; a group alone, where none is named."""
+    told = pl.any_horizontal(pl.col(name).is_not_null() for name in ("call", "peer"))
+    grouped = pl.any_horizontal(pl.col(name).is_not_null() for name in ("group", "group_ranks"))
     exchanges = pl.col("base").is_in(["grad_in", "grad_out"]) & (pl.col("phase") == "grad_sync")
-    return (pl.col("phase") == "comm") | (pl.col("op").is_null() & (stated | exchanges.fill_null(False)))
+    return (pl.col("phase") == "comm") | told | exchanges.fill_null(False) | (pl.col("op").is_null() & grouped)
 
 
 def _with_operations(frame: pl.DataFrame) -> pl.DataFrame:

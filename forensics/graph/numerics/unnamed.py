@@ -7,7 +7,7 @@ and is none of these; a result that is the same in every call (a mask, a constan
 
 import polars as pl
 
-from parsers.rank_list import rank_text
+from parsers.text.rank_list import rank_text
 
 _CALL = ["step", "microbatch", "chunk", "phase", "module", "op", "nth"]
 _SITE = ["phase", "module", "op"]

@@ -1,4 +1,5 @@
-"""Who waits for whom, in layers from left to right: nothing overlaps, however many ranks the classes stand for.
+"""Who waits for whom, in layers: who is waited for stands at the left, where every width of a page shows it. Nothing overlaps,
+however many ranks the classes stand for.
 
 The way of Sugiyama, Tagawa and Toda (1981): edges that would close a circle turn around, longest paths give the layers,
 an edge over several layers goes through a place of its own in each, and sweeps by the mean of the neighbours' places take
@@ -59,7 +60,7 @@ def word(state: str) -> str:
 
 
 def graph(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge], spoken: Callable[[str], str] = str) -> Graph | None:
-    """Who waits stands left of what it waits for. `spoken`: a label in the language of the page."""
+    """Who waits stands right of what it waits for. `spoken`: a label in the language of the page."""
     shown = nodes[:NODES]
     if not shown:
         return None
@@ -77,15 +78,20 @@ def graph(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge], spoken: Callab
     lines = {node.id: _lines(node, held.get(node.id), spoken) for node in drawn}
     heights = {name: max(len(text) * _LINE + 2 * _PADDING, _ports(name, forward)) for name, text in lines.items()}
     tops, height = _stacked(rows, heights)
+    last = max(layers.values())
     boxes = {
-        node.id: Box(node, held.get(node.id), 6 + layers[node.id] * (BOX_WIDTH + _GAP_X), tops[node.id], heights[node.id],
-                     lines[node.id])
+        node.id: Box(node, held.get(node.id), _left(layers[node.id], last), tops[node.id], heights[node.id], lines[node.id])
         for node in drawn
     }  # fmt: skip
     arrows = _arrows(kept, boxes, dict(zip(forward, chains, strict=True)), tops)
     low = max((arrow.y + 12 for arrow in arrows), default=0)
-    width = 6 + max(layers.values()) * (BOX_WIDTH + _GAP_X) + BOX_WIDTH + 8
+    width = _left(0, last) + BOX_WIDTH + 8
     return Graph(width, max(height, low), list(boxes.values()), arrows, len(nodes) - len(shown))
+
+
+def _left(layer: int, last: int) -> int:
+    """The left edge of a box: the last layer, that of who is waited for, comes first."""
+    return 6 + (last - layer) * (BOX_WIDTH + _GAP_X)
 
 
 def _held(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]) -> dict[str, GraphNode]:
@@ -228,11 +234,11 @@ def _arrows(
             lowest += 16
             arrows.append(_back(edge, text, source, target, lowest))
             continue
-        points = [(source.x + BOX_WIDTH, _port(source, leaving[edge.source], edge))]
+        points = [(source.x, _port(source, leaving[edge.source], edge))]
         for layer, name in enumerate(through[edge.source, edge.target][1:-1], 1):
-            left, y = source.x + layer * (BOX_WIDTH + _GAP_X), tops[name] + _THIN // 2
-            points += [(left, y), (left + BOX_WIDTH, y)]
-        points.append((target.x - 3, _port(target, coming[edge.target], edge)))
+            left, y = source.x - layer * (BOX_WIDTH + _GAP_X), tops[name] + _THIN // 2
+            points += [(left + BOX_WIDTH, y), (left, y)]
+        points.append((target.x + BOX_WIDTH + 3, _port(target, coming[edge.target], edge)))
         arrows.append(_forward(edge, text, source, target, points))
     return _apart(arrows)
 
@@ -267,10 +273,10 @@ def _forward(edge: GraphEdge, text: str, source: Box, target: Box, points: Seque
         bend = (x2 - x1) // 2
         path += f"C{x1 + bend} {y1} {x2 - bend} {y2} {x2} {y2}"
     (_, y), (end_x, end_y) = points[-2:]
-    return Arrow(edge, source, target, text, path, end_x - _GAP_X // 2 + 3, end_y + (y - end_y) // 8 - 4)
+    return Arrow(edge, source, target, text, path, end_x + _GAP_X // 2 - 3, end_y + (y - end_y) // 8 - 4)
 
 
 def _back(edge: GraphEdge, text: str, source: Box, target: Box, low: int) -> Arrow:
-    x1, x2 = source.x + BOX_WIDTH - 20, target.x + 20
-    path = f"M{x1} {source.y + source.height}C{x1} {low} {x1} {low} {x1 - 20} {low}H{x2 + 20}C{x2} {low} {x2} {low} {x2} {target.y + target.height + 3}"
+    x1, x2 = source.x + 20, target.x + BOX_WIDTH - 20
+    path = f"M{x1} {source.y + source.height}C{x1} {low} {x1} {low} {x1 + 20} {low}H{x2 - 20}C{x2} {low} {x2} {low} {x2} {target.y + target.height + 3}"
     return Arrow(edge, source, target, text, path, (x1 + x2) // 2, low - 3)

@@ -94,8 +94,17 @@ FIRST_ANOMALY, STOP, FIRST_EVENT = (
     Said("first event", "首个事件"),
 )
 OTHER_RANKS, SYSTEM = Said("other ranks", "其他 rank"), Said("hardware, system", "硬件与系统")
+EVENTS = Said("events", "事件")
 HELD = Form("in {operation}", "位于 {operation}")
 NO_OPERATION = Said("no operation recorded", "无操作记录")
 NEVER_COMPLETED = Form("{label}: from {start}, never completed", "{label}：自 {start}，未完成")
 TOOK = Form("{label}: from {start}, took {took}", "{label}：自 {start}，历时 {took}")
 BEGAN = Form("{label}: from {start}", "{label}：自 {start}")
+
+SHARE: Mapping[str, Said] = {  # of the time of slow steps
+    "culprits": Said("who is at fault", "故障方"),
+    "batches": Said("unequal micro-batches", "micro-batch 不均"),
+    "stages": Said("unequal stages", "stage 不均"),
+    "rest": Said("all else", "其余"),
+}
+SHARE_OF = Form("{what} {percent}%", "{what} {percent}%")

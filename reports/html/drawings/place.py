@@ -36,9 +36,13 @@ class Picture(NamedTuple):
 
 
 class Step(NamedTuple):
+    """`at`: seconds since 1970; `item`: the event, None of the stop itself."""
+
     relative: str
     text: str
     is_stop: bool
+    at: float
+    item: TimelineItem | None
 
 
 def place(incident: Incident) -> Picture | None:
@@ -146,7 +150,7 @@ def stop(incident: Incident) -> list[Step]:
     others = [(at, item) for at, item in items if (at, _told(item)) != (at_zero.at, at_zero.text)]
     before = [_step(at, item, at_zero.at) for at, item in others if at < at_zero.at][-2:]
     after = [_step(at, item, at_zero.at) for at, item in others if at >= at_zero.at][:2]
-    return [*before, Step("0", at_zero.text, True), *after]
+    return [*before, Step("0", at_zero.text, True, at_zero.at, None), *after]
 
 
 def _timed(incident: Incident) -> list[tuple[float, TimelineItem]]:
@@ -165,7 +169,7 @@ def _last_sign(incident: Incident) -> tuple[float, str] | None:
 
 
 def _step(at: float, item: TimelineItem, zero: float) -> Step:
-    return Step(relative(at - zero, is_coarse=is_coarse(item.time_utc)), _told(item), False)
+    return Step(relative(at - zero, is_coarse=is_coarse(item.time_utc)), _told(item), False, at, item)
 
 
 def _telling(incident: Incident) -> list[TimelineItem]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from forensics.model.drawn import StackClass
+from forensics.model.frames import is_own
 from reports.layout import spans
 
 CLASSES = 24  # the rarest ones; more would not be read
@@ -53,6 +54,35 @@ def short(frame: str) -> str:
     if below == found["path"]:
         below = "/".join(re.split(r"[/\\]", below)[-2:])
     return f"{frame[: found.start()]}({below}{found['end']})"
+
+
+class Run(msgspec.Struct):
+    """Frames that follow each other, of the job's own code or of libraries; `is_folded`: shown only if asked for."""
+
+    frames: list[str]
+    is_own: bool
+    is_folded: bool
+
+
+def runs(frames: Sequence[str]) -> list[Run]:
+    """The job's own frames stand open, libraries' are folded where there are more than one; where no frame is of the job's own
+    code, none is folded. In the order of the frames, nothing left out."""
+    found: list[Run] = []
+    for frame in frames:
+        own = is_own(frame)
+        if not found or found[-1].is_own != own:
+            found.append(Run([], own, False))
+        found[-1].frames.append(frame)
+    if any(run.is_own for run in found):
+        for run in found:
+            run.is_folded = not run.is_own and len(run.frames) > 1
+    return found
+
+
+def own_first(stack: StackClass) -> str:
+    """The innermost frame of the job's own code; empty where there is none, or where it is the telling one."""
+    own = next((frame for frame in stack.frames if is_own(frame)), "")
+    return "" if own == stack.top else own
 
 
 def _branches(rows: list[tuple[list[str], StackClass]], depth: int, whole: int) -> list[Branch]:

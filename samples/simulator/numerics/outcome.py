@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import polars as pl
 
-from parsers.merging import merge
-from parsers.tables import TableName, table
+from parsers.schema.merging import merge
+from parsers.schema.tables import TableName, table
 from samples.simulator.bundle import write_bundle
 from samples.simulator.job import Job
 from samples.simulator.numerics import logs

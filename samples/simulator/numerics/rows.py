@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from parsers.rank_list import rank_text
-from parsers.tables import conform
+from parsers.schema.tables import conform
+from parsers.text.rank_list import rank_text
 from samples.simulator.job import Job
 from samples.simulator.numerics.model import Form, Model, Tensor
 from samples.simulator.numerics.shapes import Row

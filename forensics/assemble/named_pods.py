@@ -1,0 +1,37 @@
+"""Whom Kubernetes speaks of: the ranks that run in the pod of an event, as processes know themselves by their pod's name."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+import polars as pl
+
+from forensics.assemble.identity import hosts_of_ranks, short_host
+from forensics.model.told import has_kind
+from parsers.schema.tables import TableName
+
+_POD = r'"object": "pod/([^"]{1,253})"'
+
+
+def with_named_pods(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) -> dict[TableName, pl.DataFrame]:
+    """Tables of one attempt → the same; `names_ranks` of what is said of a pod of the job."""
+    events = tables["events"]
+    if not has_kind(events, "scheduler"):
+        return dict(tables)
+    pod = pl.when(pl.col("kind") == "scheduler").then(pl.col("detail").str.extract(_POD, 1))
+    named = events.select(pod.alias("pod"))["pod"]
+    if named.null_count() == len(named):
+        return dict(tables)
+    ranks: defaultdict[str, list[int]] = defaultdict(list)
+    for rank, host in sorted(hosts_of_ranks(identity).items()):
+        ranks[host].append(rank)
+    of_pod = {name: ranks[short] for name in named.drop_nulls().unique() if (short := short_host(name)) in ranks}
+    if not of_pod:
+        return dict(tables)
+    told = pl.DataFrame({"_pod": list(of_pod), "_ranks": list(of_pod.values())}).cast({"_ranks": pl.List(pl.Int64)})
+    joined = events.with_columns(named.alias("_pod")).join(told, on="_pod", how="left", maintain_order="left")
+    is_new = pl.col("_ranks").is_not_null() & pl.col("names_ranks").is_null()
+    filled = joined.with_columns(
+        pl.when(is_new).then("_ranks").otherwise("names_ranks").alias("names_ranks"),
+        pl.when(is_new).then(pl.lit("global")).otherwise("names_rank_space").alias("names_rank_space"),
+    )
+    return {**tables, "events": filled.select(events.columns).cast(events.schema)}

@@ -1,0 +1,110 @@
+"""Which folders or files of one name but for a number are runs of the job one after the other: run1/, run2/; train_1.log, train_2.log.
+
+A number tells nothing by itself: it may be a rank's, a host's, a seed's. Runs hold the same, under the same names (of the same ranks,
+where ranks are told), and the later one follows the earlier in every file that both have: by stamps that do not overlap; where there are
+none, it goes on from within the steps of the earlier one and not from its first, and either says that it loaded a checkpoint or is
+of several ranks that are the same. Files beside each other must say so, whatever their stamps.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+import msgspec
+import polars as pl
+
+from parsers.schema.tables import TableName, spelled
+from parsers.text.patterns import regex
+
+_NUMBER = regex(r"\d{1,6}")
+_RUNS = 200  # of a job in one bundle
+_Spans = Mapping[str, Mapping[str, tuple[int, int]]]
+
+
+class _Own(msgspec.Struct, frozen=True):
+    """What one file shows: its steps, its ranks, by a name or a line, and whether it loaded a checkpoint."""
+
+    first: int
+    last: int
+    every: int
+    ranks: frozenset[int]
+    loads: bool
+
+
+def numbered_runs(tables: Mapping[TableName, pl.DataFrame], spans: _Spans) -> dict[str, list[str]]:
+    """Tables and the stamps of each file (basis → first, last) → number → the files of that run, oldest first; none where nothing
+    shows runs."""
+    own = _shown(tables)
+    named = dict(tables["files"].select("file", "rank").iter_rows())
+    for is_folder, runs in _groups(sorted(named)):
+        order = sorted(runs, key=int)
+        is_rank = all(named[file] == int(run) for run in order for file in runs[run].values())
+        shown = [own[file] for run in order for file in runs[run].values() if file in own]
+        is_step = all(one.first == one.last for one in shown)  # dumps of a step each
+        if not 1 < len(order) <= _RUNS or is_rank or is_step:
+            continue
+        if all(_follows(runs[one], runs[two], own, spans, is_folder) for one, two in pairwise(order)):
+            return {run: sorted(runs[run].values()) for run in order}
+    return {}
+
+
+def _groups(files: Sequence[str]) -> Iterator[tuple[bool, dict[str, dict[str, str]]]]:
+    """(is it a folder's, number → name below or beside it → file) for each place of a number in a path, outer ones first."""
+    found: defaultdict[tuple[int, str], dict[str, dict[str, str]]] = defaultdict(dict)
+    for file in files:
+        parts = file.split("/")
+        for depth, part in enumerate(parts):
+            for number in _NUMBER.finditer(part):
+                shape = "/".join((*parts[:depth], f"{part[: number.start()]}#{part[number.end() :]}"))
+                rest = "/".join(parts[depth + 1 :])
+                found[depth, shape].setdefault(number[0], {})[rest] = file
+    for (_, shape), runs in sorted(found.items()):
+        is_folder = not any("" in names for names in runs.values())
+        if len(runs) > 1 and len({*map(int, runs)}) == len(runs) and shape:
+            yield is_folder, runs
+
+
+def _shown(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, _Own]:
+    """File → what it shows, of files with steps of a training."""
+    steps = tables["steps"].filter((pl.col("phase") == "train").fill_null(True)).select("file", "rank", "step")
+    counted = tables["tensors"].filter(pl.col("phase").ne_missing("eval")).select("file", "rank", "step")
+    told = pl.concat([spelled(steps), spelled(counted)]).filter(pl.col("step").is_not_null())
+    loads = {*tables["events"].filter(pl.col("kind") == "checkpoint_load")["file"].to_list()}
+    step = pl.col("step")
+    each = told.group_by("file").agg(
+        step.min().alias("first"),
+        step.max().alias("last"),
+        step.unique().sort().diff().max().fill_null(1).alias("every"),
+        pl.col("rank").drop_nulls().unique().alias("ranks"),
+    )
+    return {
+        file: _Own(first, last, every, frozenset(ranks), file in loads)
+        for file, first, last, every, ranks in each.iter_rows()
+    }
+
+
+def _follows(
+    one: Mapping[str, str], two: Mapping[str, str], own: Mapping[str, _Own], spans: _Spans, is_folder: bool
+) -> bool:
+    """Does the second run follow the first? Both: name below the folder → file."""
+    both = [(one[name], two[name]) for name in one.keys() & two.keys()]
+    pairs = [(before, after) for before, after in both if before in own and after in own]
+    if not pairs or any(own[before].ranks.isdisjoint(own[after].ranks) for before, after in pairs if own[before].ranks):
+        return False
+    apart = [_is_after(spans.get(before, {}), spans.get(after, {})) for before, after in pairs]
+    if False in apart:
+        return False
+    goes_on = all(
+        own[before].first < own[after].first <= own[before].last + own[before].every for before, after in pairs
+    )
+    loads = any(own[after].loads for _, after in pairs)
+    if not is_folder:
+        return loads and goes_on
+    is_of_same_ranks = len(pairs) > 1 and all(own[before].ranks for before, _ in pairs)
+    return (None not in apart and (is_of_same_ranks or goes_on)) or (goes_on and (loads or is_of_same_ranks))
+
+
+def _is_after(before: Mapping[str, tuple[int, int]], after: Mapping[str, tuple[int, int]]) -> bool | None:
+    """By stamps of one basis; null where there are none."""
+    shared = before.keys() & after.keys()
+    return all(before[basis][1] < after[basis][0] for basis in shared) if shared else None

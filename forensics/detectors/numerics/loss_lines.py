@@ -1,0 +1,84 @@
+"""Lines of a training log, one training after another, and the first of them that is not finite."""
+
+from collections.abc import Mapping, Sequence
+from math import isfinite, isnan
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from forensics.model.ref import Ref
+from forensics.model.said import Said
+from forensics.words import numerics as words
+
+Row = Mapping[str, Any]
+_WELL = 3  # lines with a finite loss and norm after an infinite norm
+
+
+class Bad(msgspec.Struct, frozen=True):
+    row: Row
+    value: str
+    why: Said
+
+
+def streams_of(steps: pl.DataFrame) -> list[list[Row]]:
+    """Training lines of one file and rank, cut where the steps begin anew."""
+    train = steps.filter(pl.col("phase").fill_null("train") == "train").sort("file", "line", nulls_last=True)
+    found: list[list[Row]] = []
+    for part in train.partition_by("file", "rank", "local_rank", maintain_order=True):
+        rows: list[Row] = []
+        for row in part.iter_rows(named=True):
+            if rows and None not in (row["step"], rows[-1]["step"]) and row["step"] < rows[-1]["step"]:
+                found.append(rows)
+                rows = []
+            rows.append(row)
+        found.append(rows)
+    return found
+
+
+def when(row: Row) -> tuple[int, str, int]:
+    return (row["step"] if row["step"] is not None else 1 << 62, row["file"] or "", row["line"] or 0)
+
+
+def printed(value: float) -> str:
+    """NaN, Inf and -Inf as people write them."""
+    return f"{value:g}".replace("nan", "NaN").replace("inf", "Inf")
+
+
+def first_nan(rows: Sequence[Row]) -> Bad | None:
+    """The first line that shows a bad value. An infinite norm beside a finite loss is none where lines with both finite follow: had that update
+    been done, no loss would be finite after it."""
+    had_loss = False
+    finite = [at for at, row in enumerate(rows) if _is_fine(row)]
+    well = (
+        finite[-_WELL] if len(finite) >= _WELL else -1
+    )  # what a line before it shows was not taken over into the parameters
+    for at, row in enumerate(rows):
+        loss, norm, skipped = row["loss"], row["grad_norm"], row["skipped"]
+        if loss is not None and not isfinite(loss):
+            return Bad(row, "nan" if isnan(loss) else "inf", words.LOSS_IS(value=printed(loss)))
+        bad_norm = norm is not None and not isfinite(norm)
+        # An infinite norm and a skip are how a loss scale finds its height; a NaN is none of that.
+        is_skip = bool(skipped) and not (norm is not None and isnan(norm))
+        if row["loss_seen"] is False and not is_skip and (bad_norm or had_loss):
+            return Bad(row, "nan", words.LOSS_AND_NORM_VANISHED if bad_norm else words.LOSS_VANISHED)
+        left_out = norm is not None and not isnan(norm) and loss is not None and at < well
+        if bad_norm and not skipped and not left_out:
+            form = words.NORM_IS_BESIDE_ZERO if loss == 0 else words.NORM_IS
+            return Bad(row, "nan" if isnan(norm) else "inf", form(value=printed(norm)))
+        had_loss |= loss is not None
+    return None
+
+
+def _is_fine(row: Row) -> bool:
+    loss, norm = row["loss"], row["grad_norm"]
+    return loss is not None and isfinite(loss) and norm is not None and isfinite(norm)
+
+
+def line_ref(row: Row) -> Ref:
+    names = ("step", "loss", "grad_norm", "loss_scale", "skipped")
+    return ref_to(row, " ".join(f"{name}={row[name]}" for name in names if row[name] is not None))
+
+
+def ref_to(row: Row, text: str | None) -> Ref:
+    return Ref(file=row["file"] or "", line=row["line"], text=text or "")

@@ -1,0 +1,144 @@
+"""What a run goes on with after a restart: a state that was bad when it was saved or is bad as it was loaded, a loss that leaps."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import isfinite
+
+import msgspec
+import polars as pl
+
+from forensics.case import Case
+from forensics.detectors.numerics.loss_lines import Row, first_nan, line_ref, streams_of, when
+from forensics.facts.checkpoints import before_step
+from forensics.facts.event_rows import refs
+from forensics.facts.loss_spikes import BACK, FEW, Spike, finite_lines, normal_before
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.said import sentence
+from forensics.words import numerics as words
+
+
+def loaded_state(case: Case, found: Finding, streams: Sequence[Sequence[Row]], row: Row) -> Finding | None:
+    """A finding that the first loss of a run was bad, and that line → the same of what was loaded; None where that is not shown."""
+    if (saved := _bad_before(case, row)) is not None:
+        return _inherited(case, found, row, saved)
+    return _loaded_bad(case, found, row) if not found.ranks and _is_loaded_bad(case, streams, row) else None
+
+
+def _bad_before(case: Case, row: Row) -> Row | None:
+    """The line of the attempt before from which on all were bad until after the step that this one loaded: what was saved
+    there was bad already."""
+    loads = case.events.filter((pl.col("kind") == "checkpoint_load") & pl.col("step").is_not_null())
+    loaded = loads["step"].unique().to_list()
+    if not case.steps_before.height or len(loaded) != 1 or row["step"] is None or loaded[0] >= row["step"]:
+        return None
+    for part in streams_of(case.steps_before):
+        told = [one for one in part if one["step"] is not None]
+        bad = [first_nan([one]) is not None for one in told]
+        saved = [at for at, one in enumerate(told) if one["step"] <= loaded[0]]
+        if not saved or not all(bad[saved[-1] :]):
+            continue
+        at = saved[-1]
+        while at and bad[at - 1]:
+            at -= 1
+        return told[at]
+    return None
+
+
+def _is_loaded_bad(case: Case, streams: Sequence[Sequence[Row]], row: Row) -> bool:
+    """Whether the first loss of a run that went on from a checkpoint was bad, of all who print one: it was computed from what was loaded
+    alone. That it went on, a line says, or the attempt before, whose loss in that step was fine."""
+    heads = [rows[0] for rows in streams if rows[0]["step"] == row["step"]]
+    if row["step"] is None or any(one["loss"] is None or isfinite(one["loss"]) for one in heads):
+        return False
+    loads = case.events.filter((pl.col("kind") == "checkpoint_load") & (pl.col("step") <= row["step"]))
+    was_fine = case.steps_before.height and any(
+        one["step"] == row["step"] and rows[0]["step"] < row["step"]
+        for rows in streams_of(case.steps_before)
+        if rows and rows[0]["step"] is not None
+        for one in finite_lines(rows)
+    )
+    return bool(was_fine or loads.height)
+
+
+def _loaded_bad(case: Case, found: Finding, row: Row) -> Finding:
+    """The same finding, of a state that was bad as it was loaded; that the data of all were, is not ruled out."""
+    loaded = case.events.filter(pl.col("kind") == "checkpoint_load").sort("file", "line")
+    text = words.BAD_AT_ONCE(step=row["step"])
+    claims = [Claim(text, "for", (line_ref(row),))]
+    claims += [Claim(words.CHECKPOINT_LOADED, "for", refs(loaded.iter_rows(named=True), 2))] if loaded.height else []
+    rollback = Action(kind="rollback", target=before_step(row["step"]), command=None, reason=words.NOT_FINITE)
+    return msgspec.structs.replace(
+        found,
+        cause="bad_state",
+        suspect_ranks=(),
+        undecided=("tied_explanations",),
+        claims=(*found.claims, *claims),
+        actions=(
+            Action(kind="check_config", target=words.WHAT_WAS_LOADED, command=None, reason=words.GOES_ON_WITH_OTHERS),
+            rollback,
+        ),
+        collect=(words.PARAMETERS_NOT_LOADED,),
+        summary=sentence(text),
+    )
+
+
+def _inherited(case: Case, found: Finding, row: Row, before: Row) -> Finding:
+    """The same finding, of a state that was bad when it was saved."""
+    loaded = case.events.filter(pl.col("kind") == "checkpoint_load").sort("file", "line")
+    text = words.SAVED_WHILE_BAD(step=row["step"], before=before["step"])
+    claims = (
+        Claim(text, "for", (line_ref(before),)),
+        Claim(words.CHECKPOINT_LOADED, "for", refs(loaded.iter_rows(named=True), 2)),
+    )
+    rollback = Action(kind="rollback", target=before_step(before["step"]), command=None, reason=words.NOT_FINITE)
+    return msgspec.structs.replace(
+        found,
+        cause="bad_state",
+        ranks=(),
+        suspect_ranks=(),
+        undecided=("tied_explanations",),
+        claims=(*found.claims, *claims),
+        actions=(rollback,),
+        summary=sentence(text),
+    )
+
+
+def leap_of(case: Case, rows: Sequence[Row]) -> Spike | None:
+    """A loss that leaps over a restart: the attempt before printed the steps before this one's first, and what this one goes on
+    with is not what that had come to."""
+    now = finite_lines(rows)
+    if not now or not case.steps_before.height or now[0]["step"] is None:
+        return None
+    told = [row for part in streams_of(case.steps_before) for row in finite_lines(part) if row["step"] is not None]
+    before = sorted((row for row in told if row["step"] < now[0]["step"]), key=when)[-BACK:]
+    whole = [*before, *now]
+    every = max((two["step"] - one["step"] for one, two in pairwise(before)), default=0)
+    if len(before) < FEW or now[0]["step"] - before[-1]["step"] > every + 1:
+        return None
+    normal = normal_before(whole, [row["loss"] for row in whole], len(before), case.tolerances.loss)
+    return None if normal is None else Spike(now[0], now[0], normal, None)
+
+
+def resumed_finding(case: Case, leap: Spike) -> Finding:
+    first, loaded = leap.onset, case.events.filter(pl.col("kind") == "checkpoint_load").sort("file", "line")
+    text = words.LOSS_ROSE_OVER_RESTART(normal=f"{leap.normal:.4g}", loss=f"{first['loss']:.4g}", step=first["step"])
+    claims = [Claim(text, "for", (line_ref(first),))]
+    claims += [Claim(words.CHECKPOINT_LOADED, "for", refs(loaded.iter_rows(named=True), 2))] if loaded.height else []
+    why = words.GOES_ON_WITH_OTHERS
+    return Finding(
+        detector="loss_log",
+        cause="bad_state",
+        domain="workload",
+        first_anomaly=FirstAnomaly(step=first["step"], value="finite", signature="loss_after_restart"),
+        undecided=("tied_explanations",),
+        claims=tuple(claims),
+        severity="severe",
+        actions=(
+            Action(kind="check_config", target=words.WHAT_WAS_LOADED, command=None, reason=why),
+            Action(kind="rollback", target=before_step(first["step"]), command=None, reason=words.BUILDS_ON_IT),
+        ),
+        collect=(words.PARAMETERS_NOT_LOADED,),
+        time_ns=first["time_ns"],
+        summary=sentence(words.AND_WHY(what=text, why=why)),
+    )

@@ -1,0 +1,50 @@
+"""host_oom: host memory ran out."""
+
+from forensics.model.causes.row import CauseRow
+from forensics.model.causes.shared import ACCOUNTING, KERNEL, NEXT_RUN, POD
+from forensics.model.runbook import Step
+from forensics.model.said import Said
+
+ROW = CauseRow(
+    title=Said("host memory ran out", "主机内存不足"),
+    means=Said(
+        "The kernel, or the limit of a container, ended a process because memory of the host ran out.",
+        "主机内存耗尽，内核或容器的限制终止了进程。",
+    ),
+    alike="SIGKILL without such a record is killed: nobody knows who sent it.",
+    do=Said(
+        "Fewer data workers and batches kept ahead; a higher limit.", "减少数据加载进程与预取的 batch，或提高上限。"
+    ),
+    chinese=("{R} 因主机内存不足被终止",),
+    example="Out of memory: Killed process 4107 (python3) total-vm:187410044kB",
+    kinds=("crash",),
+    holds="process",
+    domain="unknown",
+    leads_to=(
+        "killed",
+        "rank_died",
+        "rank_absent",
+    ),
+    returns="changed",
+    runbook=(
+        POD,
+        Step(
+            do="check_config",
+            needs=("host",),
+            command="kernel_log",
+            gives=("kernel",),
+            look=Said(
+                "the table of processes that the kernel prints: rss of the one that was killed and of its workers",
+                "内核打印的进程表：被终止进程及其子进程的 rss",
+            ),
+            then=Said(
+                "many workers: fewer of them, fewer batches ahead; one that grows: a leak; a cgroup line: raise its limit",
+                "子进程多：减少数量与预取；单个持续增长：泄漏；有 cgroup 行：提高限额",
+            ),
+            source="Linux: mm/oom_kill.c, dump_tasks; admin-guide/cgroup-v2, memory.max",
+        ),
+        KERNEL,
+        ACCOUNTING,
+        NEXT_RUN,
+    ),
+)

@@ -1,0 +1,174 @@
+"""Steps of the runbook that several causes share."""
+
+from forensics.model.runbook import Step
+from forensics.model.said import Said
+
+_SLURM = "Slurm: sacct(1), job state codes"
+_PODS = "Kubernetes: Debug Pods; Determine the Reason for Pod Failure"
+
+SOURCE = Step(
+    do="check_code",
+    needs=("code",),
+    command="source",
+    look=Said("what the line calls, and with which values it fails", "该行调用了什么、哪些取值会失败"),
+    then=Said("mend it, run that input on one process, then restart", "修改后用单进程跑同一输入，再重启"),
+    source="sed(1)",
+)
+KERNEL = Step(
+    do="collect_more",
+    needs=("host",),
+    command="kernel_log",
+    gives=("kernel",),
+    look=Said(
+        "“Out of memory: Killed process”, “Xid”, “segfault at” or a link that went down, at the time of the incident",
+        "事故时刻附近的 “Out of memory: Killed process”、“Xid”、“segfault at” 或链路断开",
+    ),
+    then=Said(
+        "out of memory: lower its use or raise the limit; an error of a device: leave the host out; nothing: ask who sends signals there",
+        "内存不足：减少用量或提高上限；设备错误：隔离该节点；都没有：查是谁发的信号",
+    ),
+    source="dmesg(1); Linux: admin-guide/sysctl/vm, oom_kill",
+)
+ACCOUNTING = Step(
+    do="collect_more",
+    needs=("job",),
+    command="accounting",
+    gives=("launcher",),
+    what=Said("the scheduler's record of the job", "调度器对该作业的记录"),
+    look=Said(
+        "State and ExitCode (status:signal) of each step, MaxRSS beside ReqMem",
+        "各作业步的 State、ExitCode（状态码:信号），MaxRSS 与 ReqMem",
+    ),
+    then=Said(
+        "OUT_OF_MEMORY: ask for more memory; NODE_FAIL: leave that node out; TIMEOUT or PREEMPTED: start again",
+        "OUT_OF_MEMORY：申请更多内存；NODE_FAIL：换下该节点；TIMEOUT 或 PREEMPTED：重新启动",
+    ),
+    source=_SLURM,
+)
+POD = Step(
+    do="collect_more",
+    needs=("pod",),
+    command="pod",
+    gives=("launcher", "kernel"),
+    what=Said("what Kubernetes keeps of the pod", "Kubernetes 对该 pod 的记录"),
+    look=Said("Last State with its Reason and Exit Code; Events", "Last State 的 Reason 与 Exit Code；Events"),
+    then=Said(
+        "OOMKilled: raise the limit or lower the use; Evicted: see the node's pressure; Error: read its log",
+        "OOMKilled：提高限额或减少用量；Evicted：查看节点资源压力；Error：查看其日志",
+    ),
+    source=_PODS,
+)
+PREVIOUS_LOG = Step(
+    do="collect_more",
+    needs=("pod", "gone"),
+    command="previous_log",
+    gives=("log",),
+    what=Said("the log of the pod's last run", "该 pod 上一次运行的日志"),
+    look=Said("the last lines, above all a traceback", "最后几行，尤其是 traceback"),
+    then=Said("go by the first error of them that is no time-out", "以其中第一个并非超时的错误为准"),
+    source=_PODS,
+)
+STACK = Step(
+    do="collect_more",
+    gives=("stack",),
+    look=Said(
+        "the innermost frame of your own code in the main thread, twice, a minute apart",
+        "主线程中最内层的自有代码帧；相隔一分钟采两次",
+    ),
+    then=Said(
+        "the same frame: it stands there; another one: it is slow, not stuck", "同一帧：停在该处；不同：是慢而非卡死"
+    ),
+    source="py-spy README",
+)
+NEXT_RUN = Step(
+    do="collect_more",
+    command="next_run",
+    look=Said("the settings and hooks of each kind of evidence, and what they cost", "每类证据的设置、钩子及其开销"),
+    then=Said("put them into the job before it is started again", "重新启动前加入作业"),
+    source="forensics/setup/settings.toml, where each row names its own",
+)
+RECORDER = Step(
+    do="check_code",
+    needs=("no_code", "no_records"),
+    command="recorder",
+    look=Said(
+        "after the next hang: the stack of each entry that is not completed", "下次卡死后：每条未完成记录的调用栈"
+    ),
+    then=Said("compare the order of groups rank by rank", "逐个 rank 比较各进程组的先后顺序"),
+    source="PyTorch tutorial: Flight Recorder for Debugging Stuck Jobs",
+)
+FINGERPRINTS = Step(
+    do="check_code",
+    needs=("no_code",),
+    command="fingerprints",
+    look=Said(
+        "“Detected mismatch between collectives on ranks”, with operation, shape and type of each",
+        "“Detected mismatch between collectives on ranks” 及各 rank 的操作、形状和类型",
+    ),
+    then=Said(
+        "mend the branch that only some ranks take; take the setting out again, it slows every call",
+        "修改只有部分 rank 进入的分支；之后去掉该设置（会拖慢每次通信）",
+    ),
+    source="PyTorch: torch.distributed, Debugging; TORCH_DISTRIBUTED_DEBUG",
+)
+LINKS = Step(
+    do="inspect_network",
+    needs=("host",),
+    command="links",
+    look=Said(
+        "State and Physical state of each port, or errors and drops that grow",
+        "各端口的 State 与 Physical state，以及增长的错误与丢包计数",
+    ),
+    then=Said(
+        "not Active or LinkUp: leave the host out and have cable and optics changed; all well: read the switch's log at the other end",
+        "不是 Active/LinkUp：隔离该节点并更换线缆或光模块；正常：查看对端交换机日志",
+    ),
+    source="ibstat(8); ip-link(8); vendors' manuals of their link tools",
+)
+CLOCKS = Step(
+    do="inspect_hardware",
+    needs=("host",),
+    command="clocks",
+    look=Said(
+        "clocks below those of its peers, a temperature near its limit, an active reason to slow down",
+        "频率低于其他卡、温度接近上限、降频原因为 Active",
+    ),
+    then=Said(
+        "thermal: cooling; power: cap or supply; another process: end it; else replace it at the next checkpoint",
+        "过热：检查散热；功耗：检查功耗上限或供电；有其他进程：清理；否则在下一个检查点更换",
+    ),
+    source="nvidia-smi manual: clocks event reasons; vendors' manuals",
+)
+DIAGNOSIS = Step(
+    do="inspect_hardware",
+    needs=("host", "gpu", "nvidia", "gone", "visible"),
+    command="diagnosis",
+    what=Said("its GPU once no job runs there, for half an hour", "其 GPU（无作业时运行约半小时）"),
+    look=Said(
+        "a test that says Fail, above all memory and targeted stress", "结果为 Fail 的测试项，尤其是显存与压力测试"
+    ),
+    then=Said(
+        "Fail: leave the host out and have the GPU replaced; Pass clears nobody: repeat the step on another GPU",
+        "Fail：隔离节点并更换 GPU；Pass 不能排除故障：换一块 GPU 重跑该 step",
+    ),
+    source="NVIDIA DCGM user guide: dcgmi diag, level 3 (half an hour, on an idle GPU)",
+)
+CHECKPOINT = Step(
+    do="rollback",
+    needs=("checkpoint",),
+    command="checkpoint",
+    look=Said(
+        "a part for every writer, of like size, none newer than the failure", "每个写入方都有一份，大小相近，且早于故障"
+    ),
+    then=Said("parts are missing: take the one before", "有缺失：改用更早的一个"),
+    source="PyTorch: torch.distributed.checkpoint",
+)
+REPEATED = Step(
+    do="check_data",
+    look=Said(
+        "samples that are empty, very long or all masked, and values out of range",
+        "空样本、超长样本、全部被掩码的样本及超出范围的值",
+    ),
+    then=Said("repeat the step without them; if it is fine, filter them", "去掉后重跑该 step；若正常则过滤这类数据"),
+    source="Chowdhery et al. 2022 (PaLM), 5.1; Zhang et al. 2022 (OPT), logbook",
+)

@@ -1,0 +1,140 @@
+"""Actions by the runbook of their cause: each gets its command, what to look for and what to do then; steps that no detector asks for
+follow, where their command can be built.
+
+A step is a row of data (model/causes/); here is only which facts the bundle shows, and what commands are built from.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from forensics.model.causes import CAUSES
+from forensics.model.causes.shared import NEXT_RUN, STACK
+from forensics.model.commands import COMMANDS, PODS, Surroundings, Target
+from forensics.model.finding import Finding
+from forensics.model.incident import Action, Place
+from forensics.model.names import Site
+from forensics.model.runbook import Fact, Step
+from parsers.catalogues import advice
+
+_AT = re.compile(r"(.+):(\d+)")
+_SITES: dict[Site, Fact] = {
+    "data_loading": "loading",
+    "lock": "lock",
+    "storage_io": "storage",
+    "checkpoint_io": "storage",
+}
+_ADVICE: dict[str | None, Fact] = {
+    "reset_gpu": "reset", "reboot_node": "reboot", "drain_and_rma": "repair", "repair": "repair",
+}  # fmt: skip
+
+
+class Scene(NamedTuple):
+    """What is known of the subjects: their places, which of them have ended (the whole run, if `has_ended`), the checkpoint to go
+    on from, what reaches their hosts, the GPU that it is about. `host_of`: the host that an action is about; of none, the only one
+    that the finding is about."""
+
+    places: Sequence[Place]
+    ended: frozenset[int]
+    has_ended: bool
+    checkpoint: str | None
+    around: Surroundings
+    gpu: int | None
+    has_records: bool  # flight records are there
+    host_of: Callable[[Action | None], str | None]
+
+
+def followed(
+    actions: Iterable[Action], finding: Finding, scene: Scene, beside: Collection[Action], is_sure: bool
+) -> list[Action]:
+    """The actions, each with its step, and the steps of the runbook that nobody asks for. `beside`: actions that are of no cause.
+    Where it is not sure who or why, only what collects follows."""
+    book = CAUSES[finding.cause].runbook if finding.cause is not None else (STACK, NEXT_RUN)
+    done: list[Action] = []
+    used: list[Step] = []
+    for action in actions:
+        step = None if action in beside else _step_of(action, book, finding, scene)
+        if step is not None and step is not NEXT_RUN:
+            used.append(step)
+        one = action if step is None else _by(action, step, finding, scene)
+        if one.command is None or (one.kind, one.command) not in {(other.kind, other.command) for other in done}:
+            done.append(one)  # once is enough
+    known = {action.command for action in done}
+    for step in book:
+        may = step.what is not None and step not in used and (is_sure or step.do == "collect_more")
+        if not may or (command := _command(step, finding, scene, None)) in (None, *known):
+            continue
+        one = Action(
+            kind=step.do,
+            target=step.what or "",
+            command=command,
+            reason="",
+            look=step.look,
+            then=step.then,
+            source=step.source,
+        )
+        done.append(one)
+        known.add(command)
+    return done
+
+
+def _step_of(action: Action, book: Iterable[Step], finding: Finding, scene: Scene) -> Step | None:
+    """The first step of its kind that can be done; of what collects, the first that gives what is asked for."""
+    for step in book:
+        if step.do != action.kind:
+            continue
+        command = _command(step, finding, scene, action)
+        if action.command is not None and step.command is not None and command != action.command:
+            continue
+        if step.command is None and step.gives and not (action.command and {*step.gives} & {*action.setup}):
+            continue
+        if step.do == "collect_more" and action.command is None:
+            wanted = step is NEXT_RUN or bool({*step.gives} & {*action.setup} and "alive" not in step.needs)
+            if not (wanted and command):
+                continue
+        if step.command is None or command is not None:
+            return step
+    return None
+
+
+def _by(action: Action, step: Step, finding: Finding, scene: Scene) -> Action:
+    command = action.command or _command(step, finding, scene, action)
+    return msgspec.structs.replace(action, command=command, look=step.look, then=step.then, source=step.source)
+
+
+def _command(step: Step, finding: Finding, scene: Scene, action: Action | None) -> str | None:
+    """Built from what is known, or not at all."""
+    at = _target(step, finding, scene, action)
+    if step.command is None or not {*step.needs} <= _facts(at, finding, scene):
+        return None
+    return COMMANDS[step.command](at)
+
+
+def _target(step: Step, finding: Finding, scene: Scene, action: Action | None) -> Target:
+    of_alive, host = "alive" in step.needs, scene.host_of(action)
+    pids = [place.pid for place in scene.places if place.rank in finding.subjects and place.pid and place.host == host
+            and (place.rank in scene.ended) != of_alive]  # fmt: skip
+    named = _AT.fullmatch(action.target) if action is not None else None
+    code = finding.code
+    file, line = (named[1], int(named[2])) if named else (code.file, code.line) if code else (None, None)
+    pci = {device.pci for device in finding.devices if device.pci}
+    asks = action.setup if action is not None else ()
+    return Target(
+        host, tuple(pids), scene.gpu, pci.pop() if len(pci) == 1 else None, file, line, scene.checkpoint, asks, scene.around
+    )  # fmt: skip
+
+
+def _facts(at: Target, finding: Finding, scene: Scene) -> set[Fact]:
+    """Which facts the bundle shows."""
+    code = (finding.first_anomaly.signature or "").removeprefix("device:")
+    is_gone = scene.has_ended or bool(finding.subjects and finding.subjects <= scene.ended)
+    shown: dict[Fact, object] = {
+        "host": at.host, "pid": at.pids, "gpu": at.gpu is not None, "pci": at.pci, "code": at.file, "no_code": not at.file, "no_records": not scene.has_records,
+        "checkpoint": at.checkpoint, "job": at.around.job, "pod": at.around.launcher in PODS and at.around.pod(at.host),
+        "gone": is_gone, "alive": not is_gone, "nvidia": at.around.vendor == "nvidia", "fabric": code.startswith("sxid:"),
+        "visible": _ADVICE.get(advice(code)) != "reboot",
+    }  # fmt: skip
+    facts = {name for name, value in shown.items() if value}
+    return facts | {fact for fact in (_ADVICE.get(advice(code)), _SITES.get(finding.site or "unknown")) if fact}

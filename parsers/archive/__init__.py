@@ -1,0 +1,1 @@
+"""From folders, archives and exports to files."""

@@ -1,0 +1,1 @@
+"""One pass over the bytes: who reads what, and what nobody has read."""

@@ -1,0 +1,1 @@
+"""The flight recorder's pickles as columns."""

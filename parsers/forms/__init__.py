@@ -1,0 +1,1 @@
+"""Forms of records: tables, pairs, documents, whatever they are about."""

@@ -1,0 +1,393 @@
+"""The forms in which programs write records, each read once: a file → rows of name and value.
+
+    {"rank": 3, "step": 5, "loss": NaN}                  a line each; also an object in a text of an object, as collectors wrap it
+    [{"rank": 3, "step": 5}, …]  {"rank": [3, 3], "step": [5, 6]}  {'rank': 3,⏎ 'step': 5}   documents, literals of Python
+    rank,step,loss   rank⇥step⇥loss   rank;step;loss     tables with a line of names
+    | rank | step | loss |   +------+------+             of Markdown, psql and drawn ones
+    rank  step  loss                                     in columns
+    rank=3 step=5 loss=nan msg="two words"               logfmt
+    rank: 3 | step 5 | loss: 2.1                         pairs in prose
+    - rank: 3⏎  step: 5                                  reports in blocks
+    1790000000 2.31 5                                    without names: a stamp or a count, and the name of the path (MLflow)
+
+`FRAMINGS` holds a row for each. What is no row of its file's form is None, never an error. What the names mean is for
+parsers/text/vocabulary.py to say.
+"""
+
+import csv
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache, partial
+from io import BytesIO
+from itertools import chain, islice
+from typing import Any, NamedTuple
+
+from parsers.forms.curves import NUMBER, column_kinds, curve_rows
+from parsers.forms.documents import document_rows, first_names
+from parsers.forms.reading import HEADER as HEADER
+from parsers.forms.reading import Row, Said, csv_cells, json_object, text_lines
+from parsers.schema.parser import Source
+from parsers.schema.tables import TableName, Tables, table
+from parsers.text import lenient, vocabulary
+from parsers.text.patterns import regex
+
+_HEAD_CHARACTERS = 16384
+_HEAD_LINES = 6
+_TITLE_LINES = 40
+_BLOCK_LINES = 64
+_CELL = 65536
+_LINE = 4096
+_BEFORE_OBJECT = 64
+_RULE = regex(r"[\s|:+=-]{3,}")
+_NAME = r"[A-Za-z_@#][\w./@()%-]{0,79}"
+_ONE_NAME = regex(_NAME)
+_PAIR = regex(
+    rf"(?:^|(?<=[\s,;|(\[{{]))(?P<name>{_NAME})=(?P<value>\"(?:[^\"\\]|\\.)*\"|'[^']*'|[\[(][^\])]{{0,4096}}[\])]|[^\s,;|]*)"
+)
+_MARK = regex(r"\S[\s,;|=:]|[{\[|]|\+-")  # without one a line holds no two cells
+_APART = regex(r"\s*\|\s*|[,;]\s+|\t|\s{2,}")
+_SAYS = regex(
+    rf"(?:- )?(?P<name>{_NAME}(?: [A-Za-z_()/][\w./()-]{{0,40}}){{0,4}}?)(?:\s*[:=]\s*| +(?=[-+.\d]|nan|inf|NaN|Inf))(?P<value>\S.{{0,4096}})"
+)
+_MENTION = regex(
+    r"(?<![\w./-])(?P<name>[A-Za-z_][\w./@-]{0,60}(?: (?!(?i:nan|inf)\b)[A-Za-z_][\w./@-]{0,30}){0,3}(?: \([a-z ]{1,30}\))?)"
+    r"(?: ?\[ {0,8}(?:\d{1,15}-)?(?P<place>\d{1,15}) {0,8}(?:/ {0,8}\d{1,15} {0,8})?\]|(?: ?[:=] {0,8}| {1,8})"
+    r"(?:(?P<sum>(?:0x[0-9a-f]{6,128}|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{8,128})(?![\w./-]))"
+    r"|(?P<value>[+-]?(?:\d[\d.]{0,30}(?:[eE][+-]?\d{1,3})?|(?i:nan|inf(?:inity)?)))(?:/\d{1,15})?(?![\w./-]|:\S)|(?P<said>\"[^\"]{0,200}\"|[\[{(] {0,4}[-+.\dn'\"][^\[{(\])}]{0,2000}[\])}])(?!\w))"
+    r"(?: ?(?P<each>[a-z]{2,12})/s(?:ec(?:ond)?)?\b(?! ?[:=]? {0,8}[-+.\d]))?)"
+)
+_COUNT = regex(
+    r"(?:^|(?<=[\])>:] ))[\[(<#]{0,2} {0,8}(?P<count>\d{1,15})(?: ?/ ?\d{1,15})?[\])>:,;|]{0,2}\s+(?=[A-Za-z])"
+)
+_AT_COUNT = regex(
+    r"(?P<name>[A-Za-z_][\w./-]{0,60}) (?:at|in|for|of|after|@) (?P<count>[A-Za-z_]{1,30}) (?P<at>\d{1,15}) ?(?:[:=,]|is|was) ?(?=[-+.\d]|(?i:nan|inf))"
+)
+_RATE = regex(r"(?P<value>\d[\d.]{0,30}) ?(?P<each>[a-z]{2,12})/s(?:ec(?:ond)?)?")
+_WORD = regex(r"[A-Za-z]{2,}")
+_BLOCK_ENDS = regex(r"\s*(?:-{3,}|={3,}|\*{3,}).*|\s*")
+TABLES = ("drawn", "tabs", "semicolons", "commas", "aligned")  # framings with a line of names
+COUNT = "#"  # the name of a number without one at the head of a line
+_TEXTS = ("log", "message", "msg", "line", "text", "body", "event", "data", "MESSAGE")
+
+
+class Head(NamedTuple):
+    """How a file begins. `lines`: its first ones that are not empty."""
+
+    path: str
+    text: str
+    lines: Sequence[str]
+
+
+class Framing(NamedTuple):
+    """`names`: of the first record, none where the file has another form; `rows`: of a file of this form."""
+
+    name: str
+    names: Callable[[Head], Sequence[str]]
+    rows: Callable[[Source], Iterator[Row]]
+
+
+def names(path: str, head: bytes) -> frozenset[str]:
+    """The names in the first record of a file; none where it has no form that is known."""
+    found = _found(path, head)
+    return frozenset(found[1]) if found else frozenset()
+
+
+def framing(path: str, head: bytes) -> str | None:
+    """The name of a file's form."""
+    found = _found(path, head)
+    return found[0].name if found else None
+
+
+def first(path: str, head: bytes) -> Said:
+    """The first record of a file, as far as its first bytes hold it; empty where it cannot be read."""
+    told = rows(Source(path, len(head), partial(BytesIO, head)))
+    return next((said or {} for _, _, said in told if said is not HEADER), {})
+
+
+def rows(source: Source) -> Iterator[Row]:
+    """(1-based line, text, row) of each record of a file whose first one tells its form. The row of a line of names is
+    HEADER itself, of what does not fit it is None."""
+    with source.open() as stream:
+        found = _found(source.path, stream.read(_HEAD_CHARACTERS))
+    return found[0].rows(source) if found else ((number, text, None) for number, text in text_lines(source))
+
+
+def rows_of_steps(lines: Sequence[str]) -> frozenset[int]:
+    """The 1-based numbers of the lines that are rows of a table which begins with its names and counts steps; none where they are no such
+    table."""
+    text = "\n".join(lines).encode()
+    head = text[:_HEAD_CHARACTERS]
+    found = _found("", head)
+    if found is None or found[0].name not in TABLES or "step" not in vocabulary.meanings(sorted(found[1])):
+        return frozenset()
+    told = found[0].rows(Source("", len(text), partial(BytesIO, text)))
+    return frozenset(number for number, _, said in told if said is not None)
+
+
+def record(text: str) -> Said | None:
+    """One line as a record, whatever its form; None where it is none. An object may stand behind a few words."""
+    start = text.strip()
+    if (at := start.find("{", 0, _BEFORE_OBJECT)) >= 0 and (not at or start.endswith("}")):
+        inner = _object(start[at:])
+        if not at or (inner and "step" in vocabulary.meanings(inner)):
+            return inner
+        return mentions(text) or inner
+    said = logfmt(text) or prose(text)
+    return said if said and "step" in vocabulary.meanings(said) else mentions(text) or said
+
+
+def read_table(source: Source, name: TableName, made: Callable[[Said, str], Iterable[Said]], otherwise: str) -> Tables:
+    """The rows of a file → what is made of each (row, text) in the table `name`, lines of names `claimed`, and `unread`, with
+    `otherwise` as reason, where nothing is made."""
+    found: list[Said] = []
+    claimed: list[Said] = []
+    unread: list[Said] = []
+    for number, text, said in rows(source):
+        place = {"file": source.path, "line": number}
+        if said is HEADER:
+            claimed.append(place)
+        elif said is not None and (own := [place | one for one in made(said, text)]):
+            found += own
+        else:
+            unread.append(place | {"reason": otherwise})
+    return {name: table(name, found), "claimed": table("claimed", claimed), "unread": table("unread", unread)}
+
+
+@lru_cache(maxsize=2)  # of one head, which a dozen parsers ask for
+def _found(path: str, head: bytes) -> tuple[Framing, Sequence[str]] | None:
+    text = head[:_HEAD_CHARACTERS].decode("utf-8", "replace").lstrip("\ufeff \t\r\n\u3000")
+    lines = [line.rstrip("\r") for line in islice(filter(str.strip, text.split("\n")), _HEAD_LINES)]
+    if not lines or "\x00" in text[:64] or _MARK.search(lines[0]) is None:
+        return None
+    told = Head(path, text, lines)
+    return next(((one, found) for one in FRAMINGS if (found := one.names(told))), None)
+
+
+# --- an object a line ------------------------------------------------------------------------------------------------
+
+
+def _object(text: str) -> Said | None:
+    """The object on a line; one inside a text of it, as collectors wrap lines, says more."""
+    said = json_object(text)
+    if said is None and text.startswith("{") and (found := lenient.value(text[:_CELL])):
+        said = found if isinstance(found, dict) else None
+    if said is None:
+        return None
+    for name in _TEXTS:
+        inner = said.get(name)
+        if (
+            isinstance(inner, str)
+            and inner.lstrip()[:1] == "{"
+            and isinstance(own := lenient.value(inner.strip()), dict)
+        ):
+            return {key: cell for key, cell in said.items() if vocabulary.meaning_of(key) and key != name} | own
+    return said
+
+
+def _object_names(head: Head) -> Sequence[str]:
+    said = _object(head.lines[0].strip()) if head.text.startswith("{") else None
+    return list(said) if said else []
+
+
+def _document_names(head: Head) -> Sequence[str]:
+    return first_names(head.text, _object(head.lines[0].strip()) if head.text.startswith("{") else None)
+
+
+def _object_rows(source: Source) -> Iterator[Row]:
+    for number, text in text_lines(source):
+        if text.strip():
+            yield number, text, _object(text.strip())
+
+
+# --- tables with a line of names -------------------------------------------------------------------------------------
+
+
+def _cells(text: str, mark: str) -> list[str]:
+    if mark == "|":
+        return [cell.strip() for cell in text.strip().strip("|").split("|")]
+    if mark == " ":
+        return text.split()
+    if '"' not in text:
+        return text.split(mark)
+    try:
+        return [cell.strip() for cell in next(csv.reader([text[:_CELL]], delimiter=mark), [])]
+    except csv.Error:
+        return csv_cells(text[:_CELL]) if mark == "," else text.split(mark)
+
+
+def _table_names(mark: str) -> Callable[[Head], Sequence[str]]:
+    def found(head: Head) -> Sequence[str]:
+        told = [line for line in _below_title(head, mark) if not _is_rule(line, mark)]
+        if not told or mark not in told[0] or told[0].startswith("{"):
+            return []
+        named = _header(told[0], mark)
+        if mark == ",":
+            return [] if NUMBER.fullmatch(named[0]) else named
+        if len(named) < 2 or not all(map(_ONE_NAME.match, named)) or len(told) < 2:
+            return []
+        count = len(_cells(told[1], mark))
+        return named if count == len(named) or (mark == " " and count == len(named) + 1) else []
+
+    return found
+
+
+def _below_title(head: Head, mark: str) -> Sequence[str]:
+    """The lines of a drawn table from that of its names on: a page has a title above it, and a rule below that line."""
+    if mark != "|" or mark in head.lines[0] or "|" not in head.text:
+        return head.lines
+    lines = [line for line in head.text.split("\n", _TITLE_LINES)[:_TITLE_LINES] if line.strip()]
+    first = next((at for at, line in enumerate(lines) if mark in line), 0)
+    is_below = len(lines) > first + 1 and _is_rule(lines[first + 1], mark)
+    return lines[first : first + _HEAD_LINES] if is_below else head.lines
+
+
+def _header(line: str, mark: str) -> list[str]:
+    cells = _cells(line.strip().removeprefix("#").strip() if mark != "|" else line, mark)
+    return [cell.strip() for cell in cells]
+
+
+def _is_rule(line: str, mark: str) -> bool:
+    return mark in "| " and _RULE.fullmatch(line) is not None
+
+
+def _table_rows(mark: str) -> Callable[[Source], Iterator[Row]]:
+    def read(source: Source) -> Iterator[Row]:
+        named: list[str] = []
+        has_rules = mark in "| "
+        for number, text in text_lines(source):
+            start = text.lstrip()
+            if not start:
+                continue
+            if start[0] == "{":
+                yield number, text, json_object(text)
+            elif not named and mark == "|" and mark not in text and not _is_rule(text, mark):
+                yield number, text, HEADER  # a title
+            elif not named or (has_rules and _is_rule(text, mark)):
+                if not _is_rule(text, mark):
+                    named = _header(text.lstrip("\ufeff"), mark)
+                yield number, text, HEADER
+            else:
+                cells = _cells(text, mark)
+                if len(cells) == len(named):
+                    is_header = cells[0] == named[0] and cells == named  # who began again wrote the names again
+                    yield number, text, HEADER if is_header else dict(zip(named, cells, strict=True))
+                elif (
+                    mark == " " and len(cells) == len(named) + 1 and cells[0].isdigit()
+                ):  # pandas counts the rows before them
+                    yield number, text, dict(zip(named, cells[1:], strict=True))
+                else:
+                    yield number, text, None
+
+    return read
+
+
+# --- pairs in a line -------------------------------------------------------------------------------------------------
+
+
+def logfmt(text: str) -> Said | None:
+    """`rank=3 step=5 msg="two words"`; None where the line holds anything else."""
+    text = text[:_CELL]
+    found = {match["name"]: _cell(match["value"]) for match in _PAIR.finditer(text)}
+    return found if len(found) > 1 and not _PAIR.sub("", text).strip(" \t,;|(){}[]") else None
+
+
+def prose(text: str) -> Said | None:
+    """`rank: 3 | step 5 | loss: 2.1`; None where a part of the line is no pair."""
+    parts = [part for part in _APART.split(text.strip()[:_CELL].strip("|")) if part.strip()]
+    said: Said = {}
+    for part in parts:
+        match = _SAYS.fullmatch(part.strip())
+        if match is None:
+            return None
+        said[match["name"].removeprefix("- ")] = _cell(match["value"])
+        if rate := _RATE.fullmatch(match["value"].strip()):
+            said[f"{rate['each']}_per_s"] = rate["value"]
+    return said if len(said) > 1 else None
+
+
+def mentions(text: str) -> Said | None:
+    """The pairs of a line that says little else: names with numbers behind them, a name the last words before its number of which
+    something is known; `loss at step 5: 2.1` is two of them. A number without a name at the head of the line, or behind a label, is COUNT. None where
+    more words stand beside them than pairs: a sentence mentions figures, and is no record."""
+    text = _AT_COUNT.sub(r"\g<count> \g<at> \g<name> ", text[:_LINE])
+    head = _COUNT.search(text.lstrip())
+    said: Said = {COUNT: head["count"]} if head else {}
+    for match in _MENTION.finditer(text):
+        name = f"{match['each']}_per_s" if match["each"] else " ".join(match["name"].split())
+        said |= {name: _cell(match["place"] or match["value"] or match["sum"] or match["said"])}
+    others = len(_WORD.findall(_MENTION.sub(" ", text)))
+    return said if len(said) > 1 and others <= len(said) else None
+
+
+def _cell(text: str) -> Any:
+    text = text.strip()
+    if text[:1] in ('"', "'") and text[-1:] == text[:1] and len(text) > 1:
+        inner = lenient.value(text)
+        return inner if isinstance(inner, str) else text[1:-1]
+    if text[:1] in ("[", "{", "(") and isinstance(many := lenient.value(text), dict | list):
+        return many
+    return text
+
+
+def _line_names(read: Callable[[str], Said | None]) -> Callable[[Head], Sequence[str]]:
+    def found(head: Head) -> Sequence[str]:
+        said = [read(line) for line in head.lines[:3]]
+        return list(said[0]) if said[0] and all(one is not None and said[0].keys() & one.keys() for one in said) else []
+
+    return found
+
+
+def _line_rows(read: Callable[[str], Said | None]) -> Callable[[Source], Iterator[Row]]:
+    def rows_of(source: Source) -> Iterator[Row]:
+        for number, text in text_lines(source):
+            if text.strip():
+                yield number, text, read(text)
+
+    return rows_of
+
+
+# --- reports in blocks -----------------------------------------------------------------------------------------------
+
+
+def _block_names(head: Head) -> Sequence[str]:
+    said: Said = {}
+    for line in islice(filter(str.strip, head.text.splitlines()), _BLOCK_LINES):
+        match = _SAYS.fullmatch(line.strip())
+        if match is None or match["name"] in said or (said and line.startswith("- ")):
+            break
+        said[match["name"]] = match["value"]
+    return list(said) if len(said) > 1 else []
+
+
+def _block_rows(source: Source) -> Iterator[Row]:
+    """A record ends at an empty line, a rule, a dash of a list, or where a name comes again."""
+    said: Said = {}
+    begin, first = 0, ""
+    for number, text in chain(text_lines(source), [(0, "")]):
+        match = _SAYS.fullmatch(text.strip())
+        if said and (match is None or match["name"] in said or text.startswith("- ")):
+            yield begin, first, said
+            said = {}
+        if match is not None:
+            if said:
+                yield number, text, HEADER  # of a record that has its row
+            else:
+                begin, first = number, text
+            said[match["name"]] = _cell(match["value"])
+        elif text.strip() and not _BLOCK_ENDS.fullmatch(text):
+            yield number, text, None
+
+
+# The first whose names are found has the file.
+FRAMINGS: tuple[Framing, ...] = (
+    Framing("document", _document_names, document_rows),
+    Framing("objects", _object_names, _object_rows),
+    Framing("curve", lambda head: column_kinds(head.path, head.lines), curve_rows),
+    Framing("logfmt", _line_names(logfmt), _line_rows(logfmt)),
+    Framing("prose", _line_names(prose), _line_rows(prose)),
+    Framing("drawn", _table_names("|"), _table_rows("|")),
+    Framing("blocks", _block_names, _block_rows),
+    Framing("tabs", _table_names("\t"), _table_rows("\t")),
+    Framing("semicolons", _table_names(";"), _table_rows(";")),
+    Framing("commas", _table_names(","), _table_rows(",")),
+    Framing("aligned", _table_names(" "), _table_rows(" ")),
+)

@@ -1,0 +1,45 @@
+"""Lines of a log with a step and figures under names of which nothing is known; forensics/assemble/unnamed_figures.py says what of it counts.
+
+    (step 16) L=1.2e+09 own, mean over all 2.4e+08
+    epoch 0 | batch 12 | local objective = nan | |g| = nan
+
+Asked last of all: it takes no line from anybody who knows what one means.
+
+Printed by: training scripts.
+Versions: any.
+Source: this project's own samples.
+"""
+
+from typing import Any
+
+import polars as pl
+
+from parsers.schema.lines import event, reporter
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Tables, table
+from parsers.training.counted_lines import counted
+from parsers.training.step_figures import figures, holds_nan, is_unnamed
+
+_COUNTS = ("tep", "ter", "teration", "atch", "pdate")
+_AFTER = ("=", ":", " ", '"')
+
+
+def parse(lines: pl.DataFrame) -> Tables:
+    """steps: a row of phase `figures` for each; events other, code bad_number, the first row of a file with NaN."""
+    rows: list[dict[str, Any]] = []
+    first: dict[str, dict[str, Any]] = {}
+    for row, said in counted(lines):
+        found = figures(said, reporter(row) | {"time_ns": row["time_ns"], "time_basis": row["time_basis"]})
+        if found is not None and is_unnamed(found):
+            rows += found.steps
+            if row["file"] not in first and any(map(holds_nan, found.steps)):
+                first[row["file"]] = event(row, "other", severity="warning", code="bad_number")
+    return {"steps": table("steps", rows), "events": table("events", first.values())}
+
+
+PARSER = LineParser(
+    name="figure_lines",
+    anchors=tuple(f"{word}{after}".encode() for word in _COUNTS for after in _AFTER),
+    parse=parse,
+    leftover=True,
+)

@@ -1,0 +1,1 @@
+"""What tables hold, what a parser is, what files carry with them."""

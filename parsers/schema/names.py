@@ -1,0 +1,163 @@
+"""Who is called what: names of hosts, pods, services, folders → ranks."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+import msgspec
+
+from parsers.schema.node_ranks import Layout, layout
+from parsers.text.patterns import regex
+
+_Key = TypeVar("_Key")
+_WORDS = regex(r"[._ ]+")
+_PLACE = regex(r"(?<![A-Za-z])(node|local)_?rank\\?[\"']?\s{0,2}[=:]\s{0,2}[\"']?(\d{1,7})(?![\d.])", re.I)
+_PROCESS = regex(r"(?:(?P<host>[A-Za-z0-9][\w.-]{0,252})[:/@ .-])?(?P<pid>\d{1,10})")
+_CONTAINER = regex(r"[0-9a-f]{12,64}(?=-)")  # before what is of it
+_REPLICA = regex(r"[-_]1\Z")
+
+
+class Told(msgspec.Struct, frozen=True):
+    """What was said of a name. `kind`: what sort of name it is: host, pod, pid, file, folder, key (of a mapping), or the last word of
+    the field that holds it (name, id, container, …). `rank`: of the whole job; where it is null, `local_rank` with `rank` of a place on
+    that host, or the node's rank and how many processes it has."""
+
+    name: str
+    kind: str
+    file: str
+    line: int | None = None
+    rank: int | None = None
+    local_rank: int | None = None
+    node_rank: int | None = None
+    processes: int | None = None
+    world: int | None = None
+    nodes: int | None = None
+
+
+class Names(msgspec.Struct, frozen=True):
+    """What all that was told amounts to. `ranks`: name → its one rank; `places`: (name of a host or pod, local rank) → rank;
+    `by_local`: local rank → rank, where all processes of the job are on one host. `processes`: (name of a place, pid) → rank. `is_by_device`:
+    nothing hides devices from processes, so that the first uses the first. `here`: the place that a file is from."""
+
+    ranks: Mapping[str, int] = msgspec.field(default_factory=dict)
+    places: Mapping[tuple[str, int], int] = msgspec.field(default_factory=dict)
+    folders: Mapping[str, int] = msgspec.field(default_factory=dict)
+    layout: Layout | None = None
+    by_local: Mapping[int, int] = msgspec.field(default_factory=dict)
+    processes: Mapping[tuple[str, int], int] = msgspec.field(default_factory=dict)
+    is_by_device: bool = False
+    here: str | None = None
+
+    def rank(self, name: str | None, local_rank: int | None = None) -> int | None:
+        """The rank of who is called so, on that place if the name is a host's."""
+        if not name:
+            return None
+        if local_rank is not None and (name, local_rank) in self.places:
+            return self.places[name, local_rank]
+        if name in self.ranks:
+            return self.ranks[name]
+        replica = _REPLICA.sub("", name)  # docker compose counts the containers of a service
+        return self.ranks.get(replica)
+
+    def process(self, name: str) -> int | None:
+        """The rank of `gn14:31877`, `gn14/31877`, or of the process `31877` of the place that the file is from."""
+        found = _PROCESS.fullmatch(name)
+        host = (found["host"] or self.here) if found else None
+        return self.processes.get((host, int(found["pid"]))) if found and host else None
+
+    def of_record(self, host: str | None, node_rank: int | None, local_rank: int | None) -> int | None:
+        """The rank of who says which node it is on, or what that is called, and its place there."""
+        if local_rank is None:
+            return None
+        host = host or self.here
+        named = self.places.get((host, local_rank)) if host else None
+        numbered = (
+            self.layout.rank(node_rank, local_rank) if self.layout is not None and node_rank is not None else None
+        )
+        return named if numbered in (None, named) else numbered if named is None else None
+
+    def of_line(self, text: str, host: str | None) -> int | None:
+        """The rank of a line that tells its place so: by the number of its node, or as a record of its host. A launcher's sentence speaks of
+        another process's place."""
+        if not self or "ocal" not in text:
+            return None
+        found = {match[1].lower(): int(match[2]) for match in _PLACE.finditer(text)}
+        if "{" not in text and "node" not in found:
+            return None
+        return self.of_record(host if "{" in text else None, found.get("node"), found.get("local"))
+
+    def __bool__(self) -> bool:
+        return bool(self.ranks or self.places or self.folders or self.layout or self.processes)
+
+    def of_path(self, path: str, local_rank: int | None = None) -> int | None:
+        """The rank of a file: by a folder that is one process's, else by a name that its path is made of."""
+        parts = path.split("/")
+        for count in range(len(parts) - 1, 0, -1):
+            if (rank := self.folders.get("/".join(parts[:count]))) is not None:
+                return rank
+        for part in reversed(parts):
+            found = {rank for name in parts_of(part) if (rank := self.rank(name, local_rank)) is not None}
+            if found:
+                return found.pop() if len(found) == 1 else None
+        return None if local_rank is None else self.by_local.get(local_rank)
+
+
+NO_NAMES = Names()
+
+
+def names_of(told: Iterable[Told], world: int | None = None) -> Names:
+    """Statements → the names that have one rank. `world`: of the job, if introductions tell it."""
+    told = list(told)
+    ranks: defaultdict[str, set[int]] = defaultdict(set)
+    folders: defaultdict[str, set[int]] = defaultdict(set)
+    places: defaultdict[tuple[str, int], set[int]] = defaultdict(set)
+    nodes: defaultdict[str, set[int]] = defaultdict(set)
+    pids: defaultdict[str, set[int]] = defaultdict(set)  # counted by each host on its own: no names
+    worlds = {one.world for one in told if one.world is not None} | ({world} if world is not None else set())
+    size = worlds.pop() if len(worlds) == 1 else world
+    for one in told:
+        if one.node_rank is not None:
+            nodes[one.name].add(one.node_rank)
+        elif one.rank is not None and one.local_rank is not None:
+            places[one.name, one.local_rank].add(one.rank)
+        elif one.rank is not None:
+            {"folder": folders, "pid": pids}.get(one.kind, ranks)[one.name].add(one.rank)
+    of_nodes = [one for one in told if one.node_rank is not None]
+    counts = ((one.node_rank, one.processes) for one in of_nodes if one.node_rank is not None)
+    sizes = {one.nodes for one in of_nodes if one.nodes is not None}
+    made = layout(counts, size, min(sizes) if len(sizes) == 1 else None) if len(sizes) < 2 and of_nodes else None
+    for name, own in nodes.items():
+        for local, rank in enumerate(made.ranks(min(own)) if made is not None and len(own) == 1 else ()):
+            places[name, local].add(rank)
+    single = {name for name, _ in places if (name, 1) not in places and nodes.get(name)}
+    for name in single:
+        ranks[name] |= places[name, 0]
+
+    def one_each(said: Mapping[_Key, set[int]]) -> dict[_Key, int]:
+        found = {key: min(own) for key, own in said.items() if len(own) == 1}
+        return {key: rank for key, rank in found.items() if size is None or rank < size}
+
+    placed = one_each(places)
+    of_one = {local: rank for (_, local), rank in placed.items()}
+    is_whole = (
+        len(of_one) == len(set(placed.values())) == size
+        if size
+        else sorted(of_one.values()) == [*range(len(set(placed.values())))]
+    )
+    return Names(one_each(ranks), placed, one_each(folders), made, of_one if is_whole else {})
+
+
+def parts_of(part: str) -> list[str]:
+    """A part of a path: as it is, without its suffixes one by one, and its words; no bare number."""
+    found = [part]
+    while "." in found[-1]:
+        found.append(found[-1].rpartition(".")[0])
+    found += _WORDS.split(part)
+    found += [container[0]] if (container := _CONTAINER.match(part)) else []
+    return [name for name in dict.fromkeys(found) if len(name) > 1 and not name.isdigit()]
+
+
+def folders(path: str) -> list[str]:
+    """Those that a file is in."""
+    return [path[:at] for at, mark in enumerate(path) if mark == "/"]

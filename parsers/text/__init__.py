@@ -1,0 +1,1 @@
+"""Words, numbers, stamps and bytes of text: nothing here knows a bundle."""

@@ -1,0 +1,193 @@
+"""One name for what tools call differently: the printed metrics of devices and ports → quantities, units stated.
+
+A metric keeps the name that its tool prints (`temperature.gpu`, `DCGM_FI_DEV_GPU_TEMP`, `Temperature/GPU Current Temp`);
+`quantity` says what it is, `part` which port or link of the device. What is not listed has none.
+
+Sources: nvidia-smi's manual and `--help-query-gpu`; DCGM's list of field identifiers; NVML's bits of clock event reasons;
+node-exporter's infiniband collector; the kernel's sysfs-class-infiniband (a data counter counts four bytes at a time).
+"""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from parsers.text.patterns import regex
+
+_PORT = regex(r"^ib/(?P<part>[^/]+(?:/\d+)?)/(?P<name>\w+)$")
+_NVLINK = regex(r"^nvlink/(?P<part>\d+)/(?P<name>\w+)$")
+_LABELS = regex(r"^(?P<name>[\w:]+)\{(?P<labels>.*)\}$")
+_LABEL = regex(r'(device|hca|port|link|interface|ifname)="([^"]*)"')
+_NOT_WORD = regex(r"[\s.\-]+")
+
+# quantity → unit: a gauge, a flag (0 or 1), or a count since the driver or the counter began.
+QUANTITIES: Mapping[str, str] = {
+    "temperature_c": "°C", "memory_temperature_c": "°C", "power_w": "W", "power_limit_w": "W", "sm_clock_mhz": "MHz",
+    "memory_clock_mhz": "MHz", "utilization_pct": "%", "memory_used_mib": "MiB", "memory_total_mib": "MiB",
+    "throttle_reasons": "bits", "throttle_thermal": "flag", "throttle_hardware": "flag", "power_capped": "flag",
+    "ecc_correctable": "count", "ecc_uncorrectable": "count", "remapped_rows": "count", "remap_pending": "flag",
+    "remap_failed": "flag", "retired_pages": "count", "pcie_replays": "count", "pcie_width": "lanes",
+    "nvlink_errors": "count", "nvlinks_active": "links", "last_xid": "code", "port_active": "flag", "port_gbps": "Gb/s",
+    "port_bytes_received": "bytes", "port_bytes_sent": "bytes", "port_words_received": "count",
+    "port_words_sent": "count", "port_bytes_received_per_s": "bytes/s", "port_bytes_sent_per_s": "bytes/s",
+    "port_errors": "count", "port_downs": "count", "cpu_idle_pct": "%",
+}  # fmt: skip
+
+_PRINTED: Mapping[str, tuple[str, ...]] = {
+    "temperature_c": (
+        "temperature", "temperature_gpu", "temperature/gpu_current_temp", "temperature/gpu_temp", "dcgm_fi_dev_gpu_temp",
+        "dcgm/tmptr", "dcgm/gptmp", "dmon/gtemp", "dmon/temp", "gpu_temp", "gpu_temperature", "temp", "temperature_c",
+        "mx_chip_hotspot_temp", "hotspot", "gpu_temperature_celsius", "gpu_temp_c",
+    ),
+    "memory_temperature_c": (
+        "temperature_memory", "temperature/memory_current_temp", "temperature/memory_temp", "dcgm_fi_dev_memory_temp",
+        "dcgm/mmtmp", "dcgm/mmtmptr", "dmon/mtemp", "memory_temperature",
+    ),
+    "power_w": (
+        "power", "power_draw", "power_draw_instant", "power_draw_average", "power_readings/power_draw", "power_readings/instant_power_draw",
+        "gpu_power_readings/power_draw", "gpu_power_readings/instant_power_draw", "gpu_power_readings/average_power_draw", "power_readings/average_power_draw",
+        "dcgm_fi_dev_power_usage", "dcgm/power", "dmon/pwr", "gpu_power", "power_w", "power_usage", "gpu_power_watts",
+    ),
+    "power_limit_w": (
+        "limit", "power_limit", "enforced_power_limit", "power_readings/current_power_limit", "power_readings/power_limit",
+        "gpu_power_readings/current_power_limit", "dcgm_fi_dev_power_mgmt_limit",
+    ),
+    "sm_clock_mhz": (
+        "clocks_sm", "clocks_current_sm", "clocks/sm", "clocks/sm_clock", "dcgm_fi_dev_sm_clock", "dcgm/smclk", "dcgm/smclkt",
+        "dmon/pclk", "sm_clock", "clock_sm", "gpu_clock", "sm_clock_mhz", "gpu_sm_clock_mhz",
+    ),
+    "memory_clock_mhz": (
+        "clocks_mem", "clocks_current_memory", "clocks/memory", "clocks/mem_clock", "dcgm_fi_dev_mem_clock", "dcgm/mmclk",
+        "dmon/mclk",
+    ),
+    "utilization_pct": (
+        "utilization", "utilization_gpu", "utilization/gpu", "utilization/gpu_util", "dcgm_fi_dev_gpu_util", "dcgm/gputl",
+        "dmon/sm", "gpu_util", "gpu_utilization", "gpu_util_pct", "utilization_pct",
+    ),
+    "memory_used_mib": (
+        "used", "memory_used", "fb_memory_usage/used", "dcgm_fi_dev_fb_used", "dmon/fb", "dcgm/fbusd",
+    ),
+    "memory_total_mib": ("total", "memory_total", "fb_memory_usage/total"),
+    "throttle_reasons": (
+        "clocks_throttle_reasons_active", "clocks_event_reasons_active", "dcgm_fi_dev_clock_throttle_reasons",
+        "dcgm_fi_dev_clocks_event_reasons", "dcgm/dvccte", "throttle_reasons", "clocks_throttle_reasons", "clocks_event_reasons",
+    ),
+    "throttle_thermal": (
+        "clocks_throttle_reasons_hw_thermal_slowdown", "clocks_throttle_reasons_sw_thermal_slowdown",
+        "clocks_event_reasons_hw_thermal_slowdown", "clocks_event_reasons_sw_thermal_slowdown",
+        "clocks_event_reasons/hw_thermal_slowdown", "clocks_event_reasons/hw_slowdown/hw_thermal_slowdown", "clocks_event_reasons/sw_thermal_slowdown",
+        "clocks_event_reasons/clocks_event_reason_hw_thermal_slowdown", "clocks_event_reasons/clocks_event_reason_sw_thermal_slowdown",
+        "clocks_throttle_reasons/clocks_throttle_reason_hw_thermal_slowdown",
+        "clocks_throttle_reasons/clocks_throttle_reason_sw_thermal_slowdown", "throttle_thermal", "thermal_throttle",
+    ),
+    "throttle_hardware": (
+        "clocks_throttle_reasons_hw_slowdown", "clocks_throttle_reasons_hw_power_brake_slowdown", "clocks_event_reasons_hw_slowdown",
+        "clocks_event_reasons_hw_power_brake_slowdown", "clocks_event_reasons/hw_slowdown", "clocks_event_reasons/hw_power_brake_slowdown",
+        "clocks_event_reasons/hw_slowdown/hw_power_brake_slowdown", "clocks_event_reasons/clocks_event_reason_hw_slowdown",
+        "clocks_event_reasons/clocks_event_reason_hw_power_brake_slowdown", "clocks_throttle_reasons/clocks_throttle_reason_hw_slowdown",
+        "clocks_throttle_reasons/clocks_throttle_reason_hw_power_brake_slowdown",
+    ),
+    "power_capped": (
+        "clocks_throttle_reasons_sw_power_cap", "clocks_event_reasons_sw_power_cap", "clocks_event_reasons/sw_power_cap",
+    ),
+    "ecc_correctable": (
+        "ecc_errors_corrected_volatile_total", "ecc_errors/volatile/dram_correctable", "ecc_errors/volatile/sram_correctable",
+        "ecc_errors_corrected_volatile_dram", "ecc_errors_corrected_volatile_device_memory", "dcgm_fi_dev_ecc_sbe_vol_total", "dcgm/esvtl",
+        "dmon/sbecc", "ecc_correctable",
+    ),
+    "ecc_uncorrectable": (
+        "ecc_uncorrected_volatile", "ecc_errors_uncorrected_volatile_total", "ecc_errors/volatile/dram_uncorrectable",
+        "ecc_errors/volatile/sram_uncorrectable", "ecc_errors/volatile/sram_uncorrectable_parity", "ecc_errors/volatile/sram_uncorrectable_secded",
+        "ecc_errors/volatile/sram_uncorrectable_sec_ded", "ecc_errors_uncorrected_volatile_dram", "dcgm_fi_dev_ecc_dbe_vol_total", "dcgm/edvtl",
+        "dmon/dbecc", "ecc_uncorrectable",
+    ),
+    "remapped_rows": (
+        "remapped_rows_uncorrectable", "remapped_rows/uncorrectable_error", "remapped_rows/remapped_row_unc",
+        "dcgm_fi_dev_uncorrectable_remapped_rows",
+    ),
+    "remap_pending": (
+        "remapped_rows_pending", "remapped_rows/pending", "remapped_rows/remapped_row_pending", "retired_pages_pending",
+        "retired_pages/pending_page_blacklist", "dcgm_fi_dev_retired_pending", "remap_pending",
+    ),
+    "remap_failed": (
+        "remapped_rows_failure", "remapped_rows/remapping_failure_occurred", "remapped_rows/remapped_row_failure",
+        "dcgm_fi_dev_row_remap_failure", "remap_failed",
+    ),
+    "retired_pages": ("retired_pages/double_bit_ecc", "retired_pages_dbe", "retired_pages_double_bit_count", "dcgm_fi_dev_retired_dbe"),
+    "pcie_replays": (
+        "pci/replays_since_reset", "pci/replay_counter", "pcie_replay_counter", "dcgm_fi_dev_pcie_replay_counter", "dmon/pviol_replay",
+        "pcie_replays",
+    ),
+    "pcie_width": ("pcie_link_width_current", "pci/gpu_link_info/link_width/current", "pci/pci_gpu_link_info/link_widths/current_link_width", "pcie_width"),
+    "nvlink_errors": (
+        "dcgm_fi_dev_nvlink_crc_flit_error_count_total", "dcgm_fi_dev_nvlink_crc_data_error_count_total",
+        "dcgm_fi_dev_nvlink_replay_error_count_total", "dcgm_fi_dev_nvlink_recovery_error_count_total", "nvlink_errors",
+    ),
+    "nvlinks_active": ("nvlink/active",),
+    "last_xid": ("dcgm_fi_dev_xid_errors", "dcgm/xid", "dcgm/xids", "last_xid"),
+    "port_active": ("ib/state",),
+    "port_gbps": ("ib/rate", "port_gbps", "link_gbps"),
+    "port_bytes_received": (
+        "node_infiniband_port_data_received_bytes_total", "rx_bytes", "port_bytes_received", "rdma_rx_bytes", "rdma_bytes_received",
+        "node_network_receive_bytes_total", "rx_bytes_phy", "rx_vport_rdma_unicast_bytes", "rdma_receive_bytes_total", "ib_rx_bytes",
+    ),
+    "port_bytes_sent": (
+        "node_infiniband_port_data_transmitted_bytes_total", "tx_bytes", "port_bytes_sent", "rdma_tx_bytes", "rdma_bytes_sent",
+        "node_network_transmit_bytes_total", "tx_bytes_phy", "tx_vport_rdma_unicast_bytes", "rdma_transmit_bytes_total", "ib_tx_bytes",
+    ),
+    "port_words_received": ("port_rcv_data", "portrcvdata"),
+    "port_words_sent": ("port_xmit_data", "portxmitdata"),
+    "port_bytes_received_per_s": ("rx_bytes_per_s", "rdma_rx_bytes_per_s", "port_bytes_received_per_s", "ib_rx_bytes_per_s"),
+    "port_bytes_sent_per_s": ("tx_bytes_per_s", "rdma_tx_bytes_per_s", "port_bytes_sent_per_s", "ib_tx_bytes_per_s"),
+    "port_errors": (
+        "symbol_error", "symbolerrorcounter", "port_rcv_errors", "portrcverrors", "local_link_integrity_errors",
+        "localintegrityerrors", "link_error_recovery", "linkerrorrecoverycounter", "port_xmit_discards", "portxmitdiscards",
+        "node_infiniband_symbol_error_total", "node_infiniband_port_errors_received_total", "node_infiniband_link_error_recovery_total",
+        "node_infiniband_local_link_integrity_errors_total", "packet_seq_err", "local_ack_timeout_err", "out_of_sequence",
+        "rx_crc_errors_phy", "rx_symbol_err_phy", "port_errors",
+    ),
+    "cpu_idle_pct": ("top/cpu_idle", "cpu_idle_pct"),
+    "port_downs": ("link_downed", "linkdownedcounter", "node_infiniband_link_downed_total", "port_downs"),
+}  # fmt: skip
+_BY_NAME: Mapping[str, str] = {printed: quantity for quantity, names in _PRINTED.items() for printed in names}
+
+
+def quantity_of(metric: str) -> tuple[str | None, str | None]:
+    """A printed metric → (quantity, part); null where it is none of ours, or of the device as a whole."""
+    part: str | None = None
+    name = metric
+    if found := _PORT.match(metric):
+        part, name = found["part"], f"ib/{found['name']}"
+        if found["name"] not in ("state", "rate"):
+            name = found["name"]
+    elif found := _NVLINK.match(metric):
+        part, name = f"link {found['part']}", found["name"]
+    elif found := _LABELS.match(metric):
+        labels = dict(_LABEL.findall(found["labels"]))
+        name = found["name"]
+        part = "/".join(
+            labels[key] for key in ("device", "hca", "interface", "ifname", "port", "link") if key in labels
+        )
+    return _BY_NAME.get(_NOT_WORD.sub("_", name.split(" [")[0].strip().lower())), part or None
+
+
+def with_quantities(devices: pl.DataFrame) -> pl.DataFrame:
+    """Rows of `devices` with `quantity` and `part` filled; bits printed in hexadecimal and numbers with a unit get their
+    value, and what counts four bytes at a time counts bytes."""
+    names = devices["metric"].drop_nulls().unique(maintain_order=True).to_list()
+    told = {name: quantity_of(name) for name in names}
+    known = pl.DataFrame(
+        {"metric": names, "_quantity": [one for one, _ in told.values()], "_part": [part for _, part in told.values()]},
+        schema={"metric": pl.String, "_quantity": pl.String, "_part": pl.String},
+    )
+    rows = devices.join(known, on="metric", how="left", maintain_order="left")
+    bits = pl.col("text").str.strip_prefix("0x").str.to_integer(base=16, strict=False).cast(pl.Float64)
+    is_hex = (pl.col("_quantity") == "throttle_reasons") & pl.col("text").str.starts_with("0x")
+    is_word = pl.col("_quantity").str.starts_with("port_words_")
+    number = pl.coalesce("value", pl.col("text").str.extract(r"^(\d+(?:\.\d+)?) ?[A-Za-z]").cast(pl.Float64))
+    plain = pl.when(pl.col("_quantity").is_not_null()).then(number).otherwise("value")
+    value = pl.when(is_hex).then(bits).when(is_word).then(4 * pl.col("value")).otherwise(plain)
+    return rows.with_columns(
+        value=value,
+        quantity=pl.coalesce("quantity", pl.col("_quantity").str.replace("port_words_", "port_bytes_")),
+        part=pl.coalesce("part", "_part"),
+    ).drop("_quantity", "_part")

@@ -1,0 +1,16 @@
+"""What is told alike by all who tell it: the one answer to "two numbers for one name are none"."""
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable
+from typing import TypeVar
+
+Name = TypeVar("Name", bound=Hashable)
+Value = TypeVar("Value", bound=Hashable)
+
+
+def unanimous(pairs: Iterable[tuple[Name, Value]]) -> dict[Name, Value]:
+    """Name → number, or whatever is told of it, of names that have one alone, in the order in which they were first told."""
+    found: defaultdict[Name, set[Value]] = defaultdict(set)
+    for name, value in pairs:
+        found[name].add(value)
+    return {name: own.pop() for name, own in found.items() if len(own) == 1}

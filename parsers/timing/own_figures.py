@@ -1,0 +1,78 @@
+"""Tables of steps whose figures have names of which nothing is known: objective, obj, L. What they mean, their course tells
+(forensics/assemble/unnamed_figures.py).
+
+    step,obj,gn_mine                     (step 16) L=1.2e+09 own
+    40,nan,0.71
+    | step | worker 0 | worker 1 |
+
+Asked last of all that read tables.
+
+Printed by: training scripts.
+Versions: any.
+Source: this project's own samples.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from io import BytesIO
+from itertools import islice, pairwise
+from typing import Any
+
+from parsers.forms import framings
+from parsers.forms.reading import text_lines, whole
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables, table
+from parsers.text import vocabulary
+from parsers.training.step_figures import holds_nan, unknown_figures
+from parsers.training.step_tables import step_tables
+
+_WITHIN = frozenset(("phase", "tensor", "module", "metric", "name", "operation", "time"))
+_HEAD = 16384
+_ROWS = 5  # that a column without a known name must count in
+
+
+def accepts(path: str, head: bytes) -> bool:
+    """By its first records: a count of steps, and a number with a fraction whose name is unknown."""
+    if framings.framing(path, head) not in framings.TABLES:
+        return False
+    meant = vocabulary.meanings(sorted(framings.names(path, head)))
+    first = framings.first(path, head)
+    if not _WITHIN.isdisjoint(meant) or unknown_figures(first) is None:
+        return False
+    return "step" in meant or _counter(path, head) is not None
+
+
+def parse(source: Source) -> Tables:
+    """As parsers/training/step_tables.py has it; events other, code bad_number, the first row with NaN."""
+    with source.open() as stream:
+        head = stream.read(_HEAD)
+    known = "step" in vocabulary.meanings(sorted(framings.names(source.path, head)))
+    made = step_tables(source, None if known else _counter(source.path, head))
+    bad = next((row for row in made["steps"].iter_rows(named=True) if holds_nan(row)), None)
+    return {**made, "events": table("events", [] if bad is None else [_event(bad, source)])}
+
+
+def _event(row: Mapping[str, Any], source: Source) -> dict[str, Any]:
+    text = next((text for number, text in text_lines(source) if number == row["line"]), "")
+    place = {"file": row["file"], "line": row["line"], "rank": row["rank"], "text": text[:2000]}
+    space = None if row["rank"] is None else "global"
+    return place | {"kind": "other", "severity": "warning", "code": "bad_number", "rank_space": space}
+
+
+def _counter(path: str, head: bytes) -> str | None:
+    """The first column, where it is unknown and counts one by one from 0 or 1 on."""
+    whole_lines = head[: head.rfind(b"\n") + 1]
+    told = framings.rows(Source(path, len(whole_lines), partial(BytesIO, whole_lines)))
+    rows = list(islice((said for _, _, said in told if said is not framings.HEADER and said), _ROWS))
+    if len(rows) < _ROWS or not rows[0]:
+        return None
+    name = next(iter(rows[0]))
+    return name if vocabulary.is_unknown(name) and _counts([whole(row.get(name)) for row in rows]) else None
+
+
+def _counts(cells: Sequence[int | None]) -> bool:
+    told = [cell for cell in cells if cell is not None]
+    return len(told) == len(cells) and told[0] in (0, 1) and all(two - one == 1 for one, two in pairwise(told))
+
+
+PARSER = FileParser(name="own_figures", accepts=accepts, parse=parse)

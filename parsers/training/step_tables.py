@@ -1,0 +1,67 @@
+"""A table with a row per step, or per rank and step, in any form → steps, timings, and who runs where."""
+
+from collections.abc import Collection
+from typing import Any
+
+import polars as pl
+
+from parsers.forms import framings
+from parsers.schema.parser import Source
+from parsers.schema.tables import Rows, Tables, table
+from parsers.training.spread import labelled
+from parsers.training.step_figures import figures
+
+_RANGE = ("__MIN", "__MAX")  # of the points that one of a chart stands for
+
+
+def names_in(raw: Collection[str]) -> dict[str, str]:
+    """Name → without the run's name that a chart puts before it; nothing of a chart of several, unless these are called after ranks."""
+    points = [name for name in raw if not name.endswith(_RANGE)]
+    runs = {name.rpartition(" - ")[0] for name in points} - {""}
+    if len(runs) > 1:
+        ranks = {found[0] for run in runs if (found := labelled(run)) is not None}
+        return {name: name for name in points} if len(ranks) == len(runs) else {}
+    return {name: name.rpartition(" - ")[2] for name in points}
+
+
+def step_tables(source: Source, counter: str | None = None) -> Tables:
+    """`counter`: the column that counts the steps, where its name says nothing. timings, a row per part of a step, level 0; steps; ranks: who runs where; `unread` for rows that log neither."""
+    steps, timings = Rows("steps"), Rows("timings")
+    hosts: dict[tuple[Any, ...], dict[str, Any]] = {}
+    claimed: list[dict[str, Any]] = []
+    unread: list[dict[str, Any]] = []
+    shown: dict[tuple[str, ...], dict[str, str]] = {}
+    common = {"rank": source.rank, "local_rank": source.local_rank, "host": source.host, "file": source.path}
+    for number, _text, said in framings.rows(source):
+        place = {"file": source.path, "line": number}
+        if said is framings.HEADER:
+            claimed.append(place)
+            continue
+        if said is not None and tuple(said) not in shown:
+            own_names = {raw: "step" if raw == counter else name for raw, name in names_in(said).items()}
+            shown = {tuple(said): own_names}  # rows of a table are alike
+        own = {} if said is None else {name: said[raw] for raw, name in shown[tuple(said)].items()}
+        found = figures(own, common | {"line": number}, source.labels.names)
+        if found is None:
+            unread.append(place | {"reason": "logs neither loss, gradient norm nor times"})
+            continue
+        for row in found.steps:
+            steps.append(row)
+        for row in found.timings:
+            timings.append(row)
+        for row in found.ranks:
+            hosts.setdefault((row["rank"], row["host"]), row)
+    times = timings.table()
+    return {
+        "timings": times,
+        "steps": _logged(steps.table()) if times.is_empty() else steps.table(),
+        "ranks": table("ranks", hosts.values()),
+        "claimed": table("claimed", claimed),
+        "unread": table("unread", unread),
+    }
+
+
+def _logged(steps: pl.DataFrame) -> pl.DataFrame:
+    """Without NaN that stands where nothing was logged: some exports write it, and a loss that is NaN stays so."""
+    last = pl.col("line").filter(pl.col("loss").is_finite()).max().over("rank")
+    return steps.filter(~(pl.col("loss").is_nan() & (pl.col("line") < last)).fill_null(False))

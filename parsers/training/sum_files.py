@@ -1,0 +1,58 @@
+"""Sums of the parts of a state, a file for each step and rank, as sha256sum and its kin write them: only names and paths say of what.
+
+    9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08  enc.weight                sums/rank_3/step_000040.sha256
+    crc32 5d41402a layers.1.bias                                                               crc/step40_rank3.txt
+
+The step stands in the path, the rank in the path or in what the file's names were learnt to mean. A file without a step is no row.
+
+Printed by: sha256sum, md5sum, cksum with `--tag` left away; training scripts.
+Versions: coreutils 8 and 9.
+Source: the manual of coreutils, "md5sum invocation".
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from parsers.forms.reading import text_lines
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
+
+_LINE = regex(
+    r"(?:[a-z][a-z0-9]{2,9} )?(?:0x)?(?P<sum>(?=[0-9a-f]*\d)(?=\S{8})[0-9a-f]{8,128}) [ *]?(?P<name>[^\s=]{1,200})"
+)
+_STEP = regex(r"(?:^|[/._-])(?:global_)?(?:step|iter|iteration|it)[._-]?(?P<step>\d{1,12})(?=$|[/._-])")
+_FIRST = 8
+
+
+def accepts(path: str, head: bytes) -> bool:
+    """By its first lines, each a sum and a name, and a step in its path."""
+    if _STEP.search(path) is None:
+        return False
+    text = head[:8192].decode("utf-8", "replace")
+    lines = [line for line in islice(text.split("\n"), _FIRST) if line.strip()][: _FIRST - 1]
+    return bool(lines) and all(_LINE.fullmatch(line.rstrip()) for line in lines)
+
+
+def parse(source: Source) -> Tables:
+    """steps: a row for each line, `checksum` = name=sum."""
+    found = _STEP.search(source.path)
+    rows = list(_rows(source, int(found["step"]))) if found else []
+    return {"steps": table("steps", rows)}
+
+
+def _rows(source: Source, step: int) -> Iterator[dict[str, Any]]:
+    common: dict[str, Any] = {
+        "rank": source.rank,
+        "local_rank": source.local_rank,
+        "step": step,
+        "phase": "train",
+        "file": source.path,
+    }
+    for number, text in text_lines(source):
+        if (said := _LINE.fullmatch(text.rstrip())) is not None:
+            yield common | {"line": number, "checksum": f"{said['name']}={said['sum']}"}
+
+
+PARSER = FileParser(name="sum_files", accepts=accepts, parse=parse)

@@ -1,0 +1,1 @@
+"""Who speaks: what stands before lines, and which process is which rank."""

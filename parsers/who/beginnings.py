@@ -1,0 +1,105 @@
+"""The first lines of logs, taken apart as far as is known before anybody has learnt who speaks in them (speakers.py)."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from parsers.schema.labels import Form, labels_of
+from parsers.schema.parser import STREAM_ERRORS, Source
+from parsers.text import stamps
+from parsers.text.encodings import in_utf8, is_page, is_text
+from parsers.text.patterns import regex
+from parsers.who import prefixes
+from parsers.who.heads import Head, heads_of
+from parsers.who.introductions import Introduction, introduction
+from parsers.who.launch_words import Launch, launch
+
+_USUAL = 4  # every fourth line
+LINE = 2000  # characters of a line
+HEAD_LINES = 24  # so many tell a file's habits
+_LABELLED = regex(r"\[[^\]\[\s]{0,40}\d[^\]\[\s]{0,40}\] ?")
+_DIGITS = regex(r"\\?\d+")
+_STRUCTURED = regex(rb"\s*(?:\{\s*[\"'}\n]|\[\s*\{|<[?!])")
+
+
+class Said(msgspec.Struct, frozen=True):
+    """A line and its place."""
+
+    file: str
+    number: int
+    raw: str
+    line: prefixes.Line
+    introduces: Introduction | None
+    labels: list[tuple[Form, int, str]]
+    heads: list[Head]
+    launch: Launch | None
+
+
+class Beginning(msgspec.Struct, frozen=True):
+    """The first lines of a file, and what tells the year of their stamps."""
+
+    lines: list[str]
+    around: stamps.Around | None
+
+
+def beginning(source: Source, size: int, most: int) -> Beginning | None:
+    """Of a log; None for what is another kind of file."""
+    try:
+        with source.open() as stream:
+            _, data = in_utf8(source.open, stream.read(size))
+    except STREAM_ERRORS:
+        return None
+    if not is_text(data) or is_page(data):
+        return None
+    lines = [raw[:LINE].decode("utf-8", "replace") for raw in data.split(b"\n", most)[:most]]
+    if _STRUCTURED.match(data) and prefixes.strip(lines[0]).text == lines[0]:
+        return None  # else each line is a line of a log, as a collector keeps it
+    return Beginning(lines, stamps.around(data[: stamps.YEAR_BYTES]))
+
+
+def collectors_of(read: Mapping[str, Beginning]) -> dict[str, str]:
+    """Path → what a collector nobody knows has put before all lines; a file too short to tell has that of another."""
+    own = {path: prefixes.collector(found.lines) for path, found in read.items()}
+    known = sorted({before for before in own.values() if before})
+    for path, found in read.items() if known else ():
+        filled = [line for line in found.lines if line and not line.isspace()]
+        fitting = (before for before in known if all(line.startswith(before) for line in filled))
+        own[path] = own[path] or next(fitting, "")
+    return {path: before for path, before in own.items() if before}
+
+
+def said_in(path: str, found: Beginning, collector: str, headed: int) -> list[Said]:
+    """The lines of a file, of the first `headed` what may be a name at their heads."""
+    lines = [line.removeprefix(collector) for line in found.lines]
+    habits = prefixes.habits(lines[:HEAD_LINES], found.around)
+    said = []
+    for number, raw in enumerate(lines, 1):
+        if raw and not raw.isspace():
+            line = prefixes.strip(raw, habits)
+            for text in _apart(line.text):
+                own = (
+                    introduction(text),
+                    list(labels_of(text)),
+                    list(heads_of(text)) if number <= headed else [],
+                    launch(text),
+                )
+                said.append(Said(path, number, raw, line, *own))
+    return said
+
+
+def _apart(text: str) -> list[str]:
+    """Prints of several processes that share a line, each behind a label in brackets of one form: `[1/4] host a[2/4] host b`."""
+    head = _LABELLED.match(text) if text[:1] == "[" else None
+    if head is None or text.count("[") < 2:
+        return [text]
+    form = re.compile(r"(?<=[^\s\[\](,:=])(?=" + _DIGITS.sub(lambda _: r"\d+", re.escape(head[0])) + ")")
+    return form.split(text)
+
+
+def with_speakers(own: Sequence[Said]) -> list[tuple[str, frozenset[str]]]:
+    """Lines of a file, each with the names at its head that stand in a usual place."""
+    counts = Counter(head.form for one in own for head in one.heads)
+    usual = {form for form, count in counts.items() if count * _USUAL >= len(own)}
+    return [(one.line.text, frozenset(head.value for head in one.heads if head.form in usual)) for one in own]

@@ -1,0 +1,251 @@
+"""Where a line speaks from: hosts, pods, containers, addresses, and that two of these names are of one place.
+
+    10.12.0.31  r3i2n7.ib0.example.org r3i2n7        a line of /etc/hosts: an address and its names
+    >>> trx5      ### gpu-b11 23:20 dump      == 10.20.3.9 ==        a heading: the lines below it are from there
+    metrics_dgx02.jsonl   lynx/journal.json   fault/gpu-a3.example.net.2214.txt         a file of that place
+    ip-10-3-1-7                                                       a name made of its address
+
+A **name of a place** is what lines say behind a word for one (`host=`, `"_HOSTNAME":`), what stands before lines as a host's does, what a file of names
+lists, a folder beside others that hold files called alike, and a word with a number in it that the bundle uses in two files, or in a file's name
+and inside. Not what counts devices, ranks or steps (`gpu0`, `epoch3`).
+
+A name and the same name with a domain are one place, unless two places have that name (`n1.rack2`, `n1.rack7`). So are names that begin a longer
+one of hexadecimal digits (containers). Names of two columns of lines that are alike (families.py) are one where each of one has one of the other.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from parsers.schema.labels import OF_GROUP
+from parsers.text.host_list import host_list
+from parsers.text.patterns import regex
+from parsers.text.vocabulary import meaning_of, of_process
+from parsers.who.beginnings import Said
+
+ADDRESS = regex(r"\d{1,3}(?:\.\d{1,3}){3}")
+_LABELLED = regex(
+    r"(?i)(?<![A-Za-z-])(?:[A-Z]*_)*(?:host(?:_?name)?|node_?name|node|computer(?:name)?|machine|server|ip|addr(?:ess)?|pod(?:_name)?|节点|主机)[\"']?\s{0,2}[=:]\s{0,2}[\"']?"
+    r"(?P<name>[A-Za-z0-9][\w.-]{1,250})"
+)
+OF_RECORD = regex(r"(?:\A|\s)(?P<name>[A-Za-z][\w.-]{0,250}):\d{1,10}:\d{1,10} ")
+_SAID = regex(r"(?i)(?<![\w-])(?:host|on node|on)\s+(?P<name>[A-Za-z][\w.-]{0,240}\d[\w.-]{0,12})(?=[\s:,;]|$)")
+_WORD = regex(r"[A-Za-z0-9][\w.-]{1,250}")
+_PART = regex(r"[A-Za-z0-9]+")
+_HEX = regex(r"[0-9a-f]{12,64}")
+_COUNTED = regex(r"([A-Za-z_]*?)[_.-]?\d{1,4}")
+_OF_DEVICE = regex(r"(?i)(?:gpu|cuda|npu|card|core|cpu|default|thread|layer|slot|worker|trace|python|py|v)_?")
+_HEADING = regex(r"[^\w]{0,8}(?P<name>[A-Za-z0-9][\w.-]{1,250})[^\w]{0,8}(?P<rest>.{0,60})")
+_SUFFIXED = regex(r"([a-z0-9.-]*-\d{1,5})-[a-z0-9]{5}")
+_STAMPED = regex(r"[\d:.,/TZ +-]{0,40}|.{0,40}\d{1,2}:\d\d.{0,20}")
+_HOSTS_LINE = regex(rf"({ADDRESS.pattern})[ \t]+([A-Za-z][\w.-]*(?:[ \t]+[A-Za-z][\w.-]*)*)\s*(?:#.*)?")
+_HERE = ("localhost", "127.0.0.1", "0.0.0.0", "none", "null", "true", "false", "unknown")
+_LISTED = regex(r"(?=[^,\s]*\[\d)[A-Za-z][\w.-]*\[[\d,-]+\][\w.-]*")
+
+
+class Places:
+    """Names of places in a bundle, put together."""
+
+    def __init__(self, said: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> None:
+        self._same: dict[str, str] = {}
+        self.names = self._known(said, paths)
+        self._of_file: dict[str, str | None] = {}
+        for one in sorted(self.names):
+            self._same.setdefault(one, one)
+        self._with_domains()
+        self._by_address(said)
+        self._by_hex()
+        self._by_suffix()
+
+    def join(self, one: str, other: str) -> None:
+        """Both are names of one place."""
+        first, second = self._root(one), self._root(other)
+        if first != second:
+            kept, other = sorted((first, second), key=_by_use)
+            self._same[other] = kept
+
+    def of(self, name: str) -> str:
+        """The place that is called so, by one of its names: one that is no address, the shortest."""
+        return self._root(name)
+
+    def aliases(self) -> dict[str, list[str]]:
+        """Place → all its names, that by which a person would call it first."""
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for name in self._same:
+            found[self._root(name)].append(name)
+        return {root: sorted(own, key=_by_use) for root, own in found.items()}
+
+    def _root(self, name: str) -> str:
+        while (other := self._same.get(name, name)) != name:
+            name = other
+        return name
+
+    def is_place(self, word: str) -> bool:
+        return word in self._same
+
+    def of_file(self, path: str) -> str | None:
+        """The place that a path names, its last part before the folders; none where one part names two."""
+        if path not in self._of_file:
+            self._of_file[path] = None
+            for part in reversed(path.split("/")):
+                if found := {self.of(name) for name in self._in_part(part)}:
+                    self._of_file[path] = found.pop() if len(found) == 1 else None
+                    break
+        return self._of_file[path]
+
+    def named(self, path: str) -> list[str]:
+        """The names of places in a path."""
+        return [name for part in path.split("/") for name in self._in_part(part)]
+
+    def _in_part(self, part: str) -> Iterator[str]:
+        """Names between marks, the longest first, each character once."""
+        words = [match.span() for match in _PART.finditer(part)][:24]
+        taken: list[tuple[int, int]] = []
+        for count in range(len(words), 0, -1):
+            for (begin, _), (_, end) in zip(words, words[count - 1 :], strict=False):
+                name = part[begin:end]
+                if name in self._same and all(end <= first or last <= begin for first, last in taken):
+                    taken.append((begin, end))
+                    yield name
+
+    def heading(self, text: str) -> str | None:
+        """The place that a line is the heading of: it names it and nothing else but a time and a few words, set off."""
+        found = _HEADING.fullmatch(text.strip()) if len(text) < 120 else None
+        if found is None or not self.is_place(found["name"].rstrip(".-")):
+            return None
+        is_set_off = not text[:1].isalnum()
+        is_alone = not found["rest"] or (is_set_off and _STAMPED.fullmatch(found["rest"]))
+        return self.of(found["name"].rstrip(".-")) if is_alone and (is_set_off or text.rstrip().endswith(":")) else None
+
+    # --- which words are names
+
+    def _known(self, said: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> set[str]:
+        names: set[str] = set()
+        used: defaultdict[str, set[str]] = defaultdict(set)
+        dotted: set[str] = set()
+        in_paths = {word for path in paths for word in _names_of_path(path)}
+        names |= {address for path in paths for address in ADDRESS.findall(path)}
+        for path, own in said.items():
+            for one in own[:400]:
+                line = one.line
+                if line.host:
+                    names.add(line.host)
+                text = one.raw[:400]
+                names |= {
+                    found["name"].rstrip(".-")
+                    for pattern in (_LABELLED, _SAID, OF_RECORD)
+                    for found in pattern.finditer(text)
+                }
+                for listed in _LISTED.findall(text) if "[" in text else ():
+                    names |= {*host_list(listed, 4096)}
+                for word in _WORD.findall(text):
+                    word = word.rstrip(".-")
+                    if "." in word:
+                        dotted.add(word)
+                    if (any(map(str.isdigit, word)) and not word[0].isdigit()) or ADDRESS.fullmatch(word):
+                        used[word].add(path)
+                        if word in in_paths:
+                            names.add(word)
+            if listed_names := _file_of_names(own):
+                names |= listed_names
+        names |= {word for word, where in used.items() if len(where) > 1 and _may_be(word)}
+        folders = _folders_alike(paths)
+        names |= {name for name in dotted if name.partition(".")[0] in names | folders}
+        files = {path.rpartition("/")[2] for path in paths}
+        return {name for name in names | folders if name.lower() not in _HERE and _is_name(name) and name not in files}
+
+    # --- which are one
+
+    def _with_domains(self) -> None:
+        short: defaultdict[str, set[str]] = defaultdict(set)
+        for name in self.names:
+            if "." in name and not ADDRESS.fullmatch(name):
+                short[name.partition(".")[0]].add(name)
+        for first, own in short.items():
+            longest = max(own, key=len)
+            if all(longest.startswith(f"{one}.") or one == longest for one in own) and (
+                first in self.names or len(own) == 1
+            ):
+                self._same.setdefault(first, first)
+                for one in own:
+                    self.join(first, one)
+
+    def _by_address(self, said: Mapping[str, Sequence[Said]]) -> None:
+        addresses = [name for name in self.names if ADDRESS.fullmatch(name)]
+        for own in said.values():
+            for one in own[:400]:
+                if (found := _HOSTS_LINE.fullmatch(one.raw.strip())) and found[1] not in _HERE:
+                    for name in found[2].split():
+                        self._same.setdefault(name, name)
+                        self._same.setdefault(found[1], found[1])
+                        self.join(found[1], name)
+        for name in self.names:
+            for address in addresses if "-" in name else ():
+                if name.endswith("-" + address.replace(".", "-")) or name == address.replace(".", "-"):
+                    self.join(name, address)
+
+    def _by_suffix(self) -> None:
+        """A pod and what its controller puts behind its name."""
+        for name in [*self._same]:
+            if (found := _SUFFIXED.fullmatch(name)) and found[1] in self._same:
+                self.join(name, found[1])
+
+    def _by_hex(self) -> None:
+        hexes = sorted(name for name in self.names if _HEX.fullmatch(name))
+        for one, other in pairwise(hexes):
+            if other.startswith(one):
+                self.join(one, other)
+
+
+def _by_use(name: str) -> tuple[bool, int, str]:
+    return ADDRESS.fullmatch(name) is not None or name.isdigit(), len(name), name
+
+
+def _is_name(name: str) -> bool:
+    return (
+        not name.isdigit()
+        and (ADDRESS.fullmatch(name) is not None or not name.replace(".", "").isdigit())
+        and _may_be(name)
+    )
+
+
+def _may_be(word: str) -> bool:
+    """May it be a place's: no device, rank or step with its number, no figure, no file?"""
+    if ADDRESS.fullmatch(word):
+        return True
+    counted = _COUNTED.fullmatch(word)
+    if counted and counted[1]:
+        before = counted[1]
+        meaning = meaning_of(before)
+        if _OF_DEVICE.fullmatch(before) or of_process(before) or OF_GROUP.search(before) or meaning is not None:
+            return False
+    return not word[0].isdigit() or _HEX.fullmatch(word) is not None
+
+
+def _names_of_path(path: str) -> Iterator[str]:
+    for part in path.split("/"):
+        words = [match.span() for match in _PART.finditer(part)][:12]
+        for at, (begin, _) in enumerate(words):
+            for _, end in words[at:]:
+                yield part[begin:end]
+
+
+def _file_of_names(own: Sequence[Said]) -> set[str]:
+    """What a file lists whose lines are names and nothing else."""
+    lines = [one.raw.strip() for one in own]
+    if len(lines) < 2 or not all(_WORD.fullmatch(line) and any(map(str.isalpha, line)) for line in lines):
+        return set()
+    return set(lines)
+
+
+def _folders_alike(paths: Iterable[str]) -> set[str]:
+    """Folders beside each other that hold a file of one name, each its own."""
+    holders: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for path in paths:
+        parts = path.split("/")
+        for at in range(len(parts) - 1):
+            holders["/".join(parts[:at]), "/".join(parts[at + 1 :])].add(parts[at])
+    counts = Counter(name for own in holders.values() if len(own) > 1 for name in own)
+    return {name for name in counts if any(map(str.isalpha, name))} | {
+        name for name in counts if ADDRESS.fullmatch(name)
+    }

@@ -1,0 +1,196 @@
+"""How processes are counted: what numbers of files and introductions amount to, before they are believed as ranks."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence, Set
+from itertools import chain, pairwise
+from typing import Any
+
+from msgspec.structs import replace
+
+from parsers.schema.parser import Source
+from parsers.text.patterns import regex
+from parsers.text.unanimous import unanimous
+from parsers.who.beginnings import Said
+from parsers.who.introductions import Introduction
+
+_NUMBER = regex(r"\d{1,10}")
+_FEWEST = 2
+
+
+def from_zero(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
+    """Lines by path → the same, where introductions count ranks from 0: a form of line in which somebody is the last by number, `16 of 16`, and nobody
+    is 0, counts from 1. Who is N of N beside a 0 tells no rank."""
+    forms: defaultdict[tuple[int, str], set[int]] = defaultdict(set)
+    for one in chain.from_iterable(said.values()):
+        if (own := one.introduces) is not None and own.world is not None:
+            forms[own.world, _until_rank(one, own)].add(own.rank)
+    return {path: [_from_zero(one, forms) for one in own] for path, own in said.items()}
+
+
+def _from_zero(one: Said, forms: "defaultdict[tuple[int, str], set[int]]") -> Said:
+    if (own := one.introduces) is None or own.world is None:
+        return one
+    ranks = forms[own.world, _until_rank(one, own)]
+    if own.world not in ranks:
+        return one
+    if 0 not in ranks:
+        return replace(one, introduces=replace(own, rank=own.rank - 1))
+    return one if own.rank < own.world else replace(one, introduces=None)
+
+
+def _until_rank(one: Said, own: Introduction) -> str:
+    """The words up to the rank, without their numbers."""
+    before, _, _ = one.line.text.partition(str(own.rank))
+    return _NUMBER.sub("#", before)
+
+
+def world_of(told: Sequence[Introduction]) -> int | None:
+    """The size of the job. A world that is told by other processes than those of a smaller one, of which each rank is told by one process, is
+    that of all that a launcher began: then the smaller is the program's."""
+    pids: defaultdict[int, defaultdict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
+    for one in told:
+        if one.world is not None:
+            pids[one.world][one.rank] |= set() if one.pid is None else {one.pid}
+    worlds = sorted(pids)
+    largest = worlds[-1] if worlds else None
+    for size in worlds[:-1] if largest else ():
+        own = [pid for found in pids[size].values() for pid in found]
+        is_whole = size >= _FEWEST and len(pids[size]) == len(own) == len(set(own)) == size
+        others = {pid for world in worlds if world > size for found in pids[world].values() for pid in found}
+        beside = {rank for world in worlds if world > size for rank in pids[world]}
+        if is_whole and others and not others & set(own) and len(beside) + size <= worlds[-1]:
+            return size
+    return largest
+
+
+def launchers_of(told: Iterable[Said]) -> frozenset[int]:
+    """Pids before lines that tell the ranks of other pids, or of several processes: their text gives themselves none."""
+    ranks: defaultdict[int, set[int]] = defaultdict(set)
+    others: set[int] = set()
+    for one in told:
+        if one.line.process is not None and one.introduces is not None:
+            ranks[one.line.process].add(one.introduces.rank)
+            if one.introduces.pid not in (None, one.line.process):
+                others.add(one.line.process)
+    return frozenset(others | {pid for pid, own in ranks.items() if len(own) > 1})
+
+
+def rank_of_pid(pairs: Iterable[tuple[int | None, int]]) -> Mapping[int | None, int]:
+    """Pid → rank; a pid with two ranks is nobody's."""
+    return unanimous((pid, rank) for pid, rank in pairs if pid is not None)
+
+
+def shared_ranks(told: Iterable[tuple[Said, int | None]], said: Mapping[str, Sequence[Said]]) -> tuple[int, int]:
+    """Introductions, each with its pid → how many ranks several processes of one launch say they are, and how many ranks there are."""
+    by_file: defaultdict[str, list[tuple[Said, int]]] = defaultdict(list)
+    for one, pid in told:
+        if pid is not None and one.introduces is not None:
+            by_file[one.file].append((one, pid))
+    processes: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
+    for file, own in by_file.items():
+        for launch, pids in enumerate(_launches(own, said[file])):
+            for rank, found in pids.items():
+                processes[launch, rank] |= found
+    shared = {rank for (_, rank), found in processes.items() if len(found) > 1}
+    return len(shared), len({rank for _, rank in processes})
+
+
+def _launches(told: Sequence[tuple[Said, int]], said: Sequence[Said]) -> list[dict[int, set[int]]]:
+    """Rank → pids, of each launch that a file tells of one after another: all ranks introduce themselves again as other processes, when
+    at least as many other lines have come as there are ranks. Else of all together."""
+    rolls: list[list[tuple[int, int, int]]] = [[]]  # line, rank, pid
+    for one, pid in told:
+        rank = one.introduces.rank if one.introduces is not None else -1
+        if any(other == rank and was != pid for _, other, was in rolls[-1]):
+            rolls.append([])
+        rolls[-1].append((one.number, rank, pid))
+    found: list[dict[int, set[int]]] = []
+    for roll in rolls:
+        found.append(defaultdict(set))
+        for _, rank, pid in roll:
+            found[-1][rank].add(pid)
+    apart = all(
+        before.keys() == after.keys() and sum(rolls[at][-1][0] < one.number < rolls[at + 1][0][0] for one in said) >= len(before)
+        for at, (before, after) in enumerate(pairwise(found))
+    )  # fmt: skip
+    pids = [pid for own in found for pid in set().union(*own.values())]
+    if apart and len(pids) == len(set(pids)):
+        return found
+    whole: defaultdict[int, set[int]] = defaultdict(set)
+    for _, rank, pid in chain.from_iterable(rolls):
+        whole[rank].add(pid)
+    return [whole]
+
+
+def is_of_nodes(ranks: Sequence[int], files: int, world: int | None) -> bool:
+    """Every k-th rank, in as many files as make the world: of each node the first process speaks."""
+    steps = {second - first for first, second in pairwise(ranks)}
+    return len(steps) == 1 and (step := steps.pop()) > 1 and files * step == world
+
+
+def places(own: Sequence[Source]) -> int:
+    return min((len(_NUMBER.findall(one.path)) for one in own), default=0)
+
+
+def until(path: str, place: int) -> str:
+    """The path up to the end of its number at this place."""
+    return path[: [found.end() for found in _NUMBER.finditer(path)][place]]
+
+
+def numbers(own: Sequence[Source], place: int) -> dict[str, int]:
+    """Path → the number at this place in it, where no two files have the same."""
+    found = {one.path: int(_NUMBER.findall(one.path)[place]) for one in own}
+    return found if len(set(found.values())) == len(found) else {}
+
+
+def of_node(found: Mapping[str, int], ranks: Mapping[str, int], others: Set[int]) -> dict[str, int]:
+    """Files of one shape of name, with their numbers and the ranks of those that are known → the ranks of all, where the numbers are the
+    local ones of a later node: 0 … n-1, two known at least, all by one offset. `others`: who speaks elsewhere."""
+    offsets = {rank - found[path] for path, rank in ranks.items()}
+    if len(ranks) < _FEWEST or len(offsets) != 1 or sorted(found.values()) != list(range(len(found))):
+        return {}
+    offset = offsets.pop()
+    made = {path: number + offset for path, number in found.items()}
+    return made if offset > 0 and not others & {made[path] for path in found.keys() - ranks.keys()} else {}
+
+
+def alone(shapes: Iterable[Sequence[Source]]) -> "Iterable[list[Source]]":
+    """Files that no other is named like (pods by letters, hosts by words), put together by depth and suffix."""
+    groups: defaultdict[tuple[int, str], list[Source]] = defaultdict(list)
+    for own in shapes:
+        if len(own) == 1 and own[0].size and own[0].rank is None:
+            groups[own[0].path.count("/"), own[0].path.rpartition(".")[2]].append(own[0])
+    return groups.values()
+
+
+def marks(rows: Iterable[tuple[int, str, Said]], kind: str) -> dict[Any, Set[int]]:
+    """What tells processes apart → the numbers of its lines."""
+    found: defaultdict[Any, set[int]] = defaultdict(set)
+    for number, _, one in rows:
+        mark = one.file if kind == "file" else getattr(one.line, kind)
+        if mark is not None:
+            found[mark if kind != "local_rank" else (one.file, mark)].add(number)
+    return dict(found)
+
+
+def is_one_to_one(found: Mapping[Any, Set[int]]) -> bool:
+    """Has each mark a number of its own?"""
+    numbers = [number for own in found.values() for number in own]
+    return len(numbers) == len(set(numbers)) == len(found)
+
+
+def whole_beginnings(beside: Mapping[str, int], world: int | None) -> dict[str, int]:
+    """Beginnings of paths that end in a number, and their ranks → those of which as many alike as there are processes tell a rank each."""
+    shapes: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    for begins, rank in beside.items():
+        shapes[_NUMBER.sub("#", begins)][begins] = rank
+    whole = [own for own in shapes.values() if len(own) == len(set(own.values())) == world]
+    return {begins: rank for own in whole for begins, rank in own.items()}
+
+
+def introduce(said: Mapping[str, list[Said]], told: Mapping[tuple[str, int], Introduction]) -> None:
+    """Lines that tell more than their words do."""
+    for path in {path for path, _ in told}:
+        for at, one in enumerate(said[path]):
+            if one.introduces is None and (who := told.get((path, one.number))) is not None:
+                said[path][at] = replace(one, introduces=who)

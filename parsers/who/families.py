@@ -1,0 +1,417 @@
+"""Lines that differ only in numbers and in names of places: what each column of them counts, whatever the words are.
+
+    进程 140 绑定到 GPU 2，全局编号 6，共 12 个进程                 h41n07 77209  NS_SIZE=12 NS_RANK=9 NS_LOCAL_RANK=3
+    joined gang node=2 nodes=4 slots=4                            spawned worker pid=4124 slot=3
+    |    3   N/A  N/A       7002      C   /opt/bin/python  |       WINGPU01 12060   2
+
+A **family** is such lines, of all files together. Of a number in it is asked, over its rows:
+- is it another one in each row, and just 0 … N-1, where N is as many as the rows are and is told (by another column, or elsewhere), and are the rows
+  different processes (by pid, by file, by place on a host): the **rank**. Rows that lack some are believed only where the word says rank;
+- does it come again at each place, 0 … p-1: the **local rank**;
+- is it one at each place, and 0 … n-1 over all places, and the word says so, or n is told: the **number of the node**;
+- is it large, another one in each row of a place, and used elsewhere as well (before lines, in names of files, as the number of a stack), or
+  called pid: the **pid**.
+
+Rows of a table that counts steps are none: each tells of a moment, and what is large in them is a size.
+The word before a number only excludes (part, step, layer, expert), or breaks ties: two columns that may be ranks and differ are none unless one alone is
+called so.
+
+Fooled by: processes that are each given a part, as many as they are, in words that are not known to give, and say their number nowhere.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from parsers.forms.framings import rows_of_steps
+from parsers.schema.labels import OF_GROUP
+from parsers.text.patterns import regex
+from parsers.text.rank_list import RANKS
+from parsers.text.vocabulary import meaning_of, of_process
+from parsers.who.beginnings import Said
+from parsers.who.contexts import Places
+from parsers.who.introductions import PROCESS
+from parsers.who.joins import counts_others
+
+LINES = 160  # of each file, the first
+CHARACTERS = 400
+PID = 100  # a container counts its processes from 1; below this they are not told from other counts
+_FEWEST = 2
+_TOKEN = regex(
+    r"(?P<clock>\d{1,4}[-/]\d{1,2}[-/]\d{1,4}(?:[T ]\d{1,2}:\d\d[\d:.,Z+-]*)?|\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?)"
+    r"|(?P<address>\d{1,3}(?:\.\d{1,3}){3})"
+    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*(?:[.-][A-Za-z0-9_]+)*)"
+    r"|(?P<figure>0x[0-9a-fA-F]+|\d+\.\d+\w*|\d+[A-Za-z_%][\w.]*|\d{10,})"
+    r"|(?P<number>\d+)"
+)
+_NUMBERED = regex(r"([A-Za-z_][A-Za-z_.-]*?)[_.-]?(\d{1,7})")
+_SPACES, _DIGITS = regex(r"\s+"), regex(r"\d+")
+_LABEL = regex(
+    r"(?P<word>[A-Za-z_][\w-]*(?: (?:id|index|rank|number|size))?)(?:\(\))?[\"']?\s{0,3}(?P<is>[=:#(]|is)?[\s\"'\[(]{0,4}\Z"
+)
+_GIVEN = regex(
+    r"(?i)(?:part(?:ition)?|split|fold|chunk|slice|bucket|file|segment|block|tile|batch|port)[ _#:=-]{0,3}\Z"
+)
+_OF_PROCESS = regex(r"(?i)(?:rank|process|proc|id|index|number)[\"']?[ _#:=-]{0,3}\Z")
+_OF_TOTAL = regex(
+    rf"(?<![A-Za-z])(?:{'|'.join(PROCESS)})[-_.]?(?P<number>\d{{1,7}})[-_.]?of[-_.]?(?P<total>\d{{1,7}})(?!\d)"
+)
+_RANGE = regex(r"(?<=[\[({])0 ?(?:-|\.\.) ?(\d{1,7})(?=[\])}])")  # of all processes
+_IS_PID = regex(r"(?i)(?:^|[^a-z])(?:os)?p(?:rocess[ _]?)?id\W*\Z|进程(?:号)?\W*\Z")
+_IS_LOCAL = regex(r"(?i)(?:local(?:[_ -]?(?:rank|id|index))?|gpu|cuda|device|npu|card|slot|place)[\"']?[\s:=#_-]*\Z")
+_IS_NODE = regex(r"(?i)(?:node|host|machine|group)(?:[_ -]?(?:rank|id|index|number|nr))?[\"']?[\s:=#_-]*\Z")
+_IS_RANK = regex(r"(?i)rank[\"']?[\s:=#_(-]*\Z|process[_ ]index(?:\(\))?[\s:=]*\Z")
+_OF_STACK = regex(r"(?:Process|Thread) (\d{1,10})\b")
+_IN_PATH = regex(r"(?<![A-Za-z0-9])\d{3,10}(?![A-Za-z0-9])")
+
+
+class Row(NamedTuple):
+    """A line of a family: the numbers and the names that differ from line to line, in their order."""
+
+    said: Said
+    numbers: tuple[int, ...]
+    names: tuple[str, ...]
+    heading: str | None
+    ends: tuple[int, ...]  # of the numbers, in the text
+    speaker: str | None = None  # the name before it, which comes again after others
+
+
+class Process(NamedTuple):
+    """What a row tells of one process, or of one place where `pid`, `local` and `rank` are null."""
+
+    place: str | None
+    pid: int | None = None
+    local: int | None = None
+    rank: int | None = None
+    node: int | None = None
+    each: int | None = None
+    nodes: int | None = None
+    world: int | None = None
+    file: str = ""
+    line: int | None = None
+    is_word: bool = False  # a word says rank
+    how: str = "rows alike"
+
+
+def processes(said: Mapping[str, Sequence[Said]], places: Places, worlds: frozenset[int]) -> list[list[Process]]:
+    """The lines of files → what each family of them tells. `worlds`: the sizes that launches tell."""
+    families = _families(said, places, _speakers(said))
+    used = _used(families, said)
+    found = [
+        [*_Family(rows, labels, places, used, worlds).processes()]
+        for (_, labels), rows in families.items()
+        if _FEWEST <= len(rows) <= RANKS
+    ]
+    return _agreeing(found)
+
+
+def _agreeing(families: Sequence[list[Process]]) -> list[list[Process]]:
+    """Without families whose numbers only count like ranks, and contradict what a word calls the rank of the same process."""
+    words = [one for own in families for one in own if one.is_word and one.pid is not None]
+    said: defaultdict[int | None, set[tuple[str | None, int | None]]] = defaultdict(set)
+    for one in words:
+        said[one.pid].add((one.place, one.rank))
+
+    def contradicts(one: Process) -> bool:
+        told = {rank for place, rank in said[one.pid] if None in (place, one.place) or place == one.place}
+        return one.rank is not None and not one.is_word and bool(told) and one.rank not in told
+
+    return [own for own in families if own and not any(map(contradicts, own))]
+
+
+def _speakers(said: Mapping[str, Sequence[Said]]) -> set[tuple[str, str, str]]:
+    """(file, form, name) of what stands at the heads of lines and comes again after others, without a number in it."""
+    again: set[tuple[str, str, str]] = set()
+    for path, own in said.items():
+        last: dict[str, str] = {}
+        once: set[tuple[str, str]] = set()
+        for head in (head for one in own for head in one.heads if not any(map(str.isdigit, head.value))):
+            if last.get(head.form) != head.value:
+                if (head.form, head.value) in once:
+                    again.add((path, head.form, head.value))
+                once.add((head.form, head.value))
+                last[head.form] = head.value
+    return again
+
+
+def _families(
+    said: Mapping[str, Sequence[Said]], places: Places, speakers: set[tuple[str, str, str]]
+) -> dict[tuple[str, tuple[str, ...]], list[Row]]:
+    found: defaultdict[tuple[str, tuple[str, ...]], list[Row]] = defaultdict(list)
+    for own in said.values():
+        heading: str | None = None
+        of_steps = rows_of_steps([one.raw for one in own[:LINES]])
+        for at, one in enumerate(own[:LINES], 1):
+            if at in of_steps:
+                continue
+            text = one.line.text[:CHARACTERS]
+            if (named := places.heading(text)) is not None:
+                heading = named
+            elif any(map(str.isdigit, text)):
+                template, labels, numbers, names, ends = _apart(text, places)
+                if numbers:
+                    found[template, labels].append(Row(one, numbers, names, heading, ends))
+                for head in one.heads:
+                    if (one.file, head.form, head.value) in speakers and any(map(str.isdigit, head.behind)):
+                        template, labels, numbers, names, ends = _apart(head.behind[:CHARACTERS], places)
+                        row = Row(one, numbers, names, heading, ends, head.value)
+                        found[f"{head.form} {template}", labels].append(row)
+    return found
+
+
+def _apart(text: str, places: Places) -> tuple[str, tuple[str, ...], tuple[int, ...], tuple[str, ...], tuple[int, ...]]:
+    """A line → its template, what stands before each of its numbers, the numbers, the names of places, where the numbers end."""
+    parts: list[str] = []
+    labels: list[str] = []
+    numbers: list[int] = []
+    names: list[str] = []
+    ends: list[int] = []
+    at = 0
+    for found in _TOKEN.finditer(text):
+        kind, word = found.lastgroup, found[0]
+        mark = word
+        if kind == "number" and len(word) < 10:
+            mark = "#"
+            numbers.append(int(word))
+            labels.append(_SPACES.sub(" ", _DIGITS.sub("#", text[max(0, found.start() - 60) : found.start()]))[-24:])
+        elif kind in ("name", "address") and places.is_place(word) and text[found.end() : found.end() + 1] != "=":
+            mark = "@"
+            names.append(word)
+        elif kind == "name":
+            if any(map(str.isdigit, word)):
+                counted = _NUMBERED.fullmatch(word)
+                mark = "~" if counted is None else f"{counted[1]}#"
+                if counted is not None:
+                    numbers.append(int(counted[2]))
+                    labels.append(counted[1])
+        else:
+            mark = "~"
+        if len(ends) < len(numbers):
+            ends.append(found.end())
+        parts += [text[at : found.start()], mark]
+        at = found.end()
+    template = _SPACES.sub(" ", "".join(parts) + text[at:])
+    return template, tuple(labels), tuple(numbers), tuple(names), tuple(ends)
+
+
+def _used(
+    families: Mapping[tuple[str, tuple[str, ...]], Sequence[Row]], said: Mapping[str, Sequence[Said]]
+) -> Counter[int]:
+    """How many families, other than this one, use a number; names of files and stacks, and what stands before lines, count as some."""
+    used: Counter[int] = Counter()
+    for rows in families.values():
+        used.update({number for row in rows for number in row.numbers if number >= PID})
+    elsewhere: set[int] = set()
+    for path, own in said.items():
+        elsewhere |= {int(number) for number in _IN_PATH.findall(path.rpartition("/")[2])}
+        for one in own:
+            if one.line.process is not None:
+                elsewhere.add(one.line.process)
+            if (stack := _OF_STACK.match(one.line.text)) is not None:
+                elsewhere.add(int(stack[1]))
+    used.update(elsewhere)
+    return used
+
+
+def _is_figure(label: str) -> bool:
+    """Does the word before a number say a step, tokens or another figure?"""
+    found = _LABEL.search(label)
+    said = meaning_of(found["word"]) if found else None
+    return said is not None and said.meaning not in ("pid", "process_name")
+
+
+class _Family:
+    def __init__(
+        self, rows: Sequence[Row], labels: Sequence[str], places: Places, used: Counter[int], worlds: frozenset[int]
+    ) -> None:
+        self._labels, self._places, self._used = labels, places, used
+        ranges = {int(one[1]) + 1 for row in rows for one in _RANGE.finditer(row.said.line.text)}
+        self._worlds = worlds | ranges if len(ranges) == 1 else worlds
+        self._names = [*zip(*(row.names for row in rows), strict=True)]
+        where = self._where(rows)
+        unique: dict[tuple[str | None, tuple[int, ...], int | None], int] = {}
+        for at, row in enumerate(rows):
+            unique.setdefault((where[at], row.numbers, row.said.line.process), at)
+        kept = [*unique.values()]
+        self._rows = [rows[at] for at in kept]
+        self._where_ = [where[at] for at in kept]
+        self._columns = [*zip(*(row.numbers for row in self._rows), strict=True)]
+        self._ends = self._rows[0].ends
+
+    def processes(self) -> Iterator[Process]:
+        """Each row's, where its numbers mean anything."""
+        speakers = {row.speaker for row in self._rows}
+        if len(self._rows) < _FEWEST or (None not in speakers and len(speakers) < len(self._rows)):
+            return
+        columns = range(len(self._columns))
+        pid = next((at for at in columns if self._is_pid(at)), None)
+        pids: Sequence[int | None] = self._columns[pid] if pid is not None else self._printed()
+        free = [at for at in columns if at != pid and (pid is None or self._columns[at] != self._columns[pid])]
+        local = self._local(free, pids)
+        ranks = self._ranks(free, pids, local)
+        nodes = self._node([at for at in free if at not in (local, ranks)])
+        sizes = {at: self._sizes(at) for at in free}
+        if local is None and ranks is None and nodes is None:
+            return
+        each = next((at for at, what in sizes.items() if what == "processes_per_node"), None)
+        count = next((at for at, what in sizes.items() if what == "nodes"), None)
+        world = next((at for at, what in sizes.items() if what == "world_size"), None)
+        for at, row in enumerate(self._rows):
+
+            def cell(column: int | None, at: int = at) -> int | None:
+                return None if column is None else self._columns[column][at]
+
+            if any(number is not None for number in (cell(ranks), cell(nodes))) or (
+                pids[at] is not None and self._where_[at]
+            ):
+                yield Process(
+                    self._where_[at], pids[at], cell(local), cell(ranks), cell(nodes), cell(each), cell(count),
+                    cell(world) if world is not None else (len(self._rows) if ranks is not None and not self._says(ranks) else None),
+                    row.said.file, row.said.number, ranks is not None and self._says(ranks),
+                )  # fmt: skip
+
+    def _where(self, rows: Sequence[Row]) -> list[str | None]:
+        """The place of each row: a name in it, what stands before it, its heading, its file."""
+        for column in self._names:
+            if len(set(column)) > 1 or len(rows) == 1:
+                return [self._places.of(name) for name in column]
+        found = [row.said.line.host or row.heading or self._places.of_file(row.said.file) for row in rows]
+        tasks = [row.said.line.task for row in rows]
+        if None in found and None not in tasks and len(set(tasks)) > 1:
+            return [str(task) for task in tasks]
+        named = next((self._places.of(column[0]) for column in self._names), None)
+        files = [row.said.file for row in rows]
+        if named is None and None in found and len(set(files)) > 1:  # then each file is a place
+            return [*files]
+        return [named if own is None else self._places.of(own) for own in found]
+
+    def _printed(self) -> list[int | None]:
+        """The pid before each line, where it is another one each."""
+        pids = [row.said.line.process for row in self._rows]
+        return [*pids] if len({*zip(self._where_, pids, strict=True)}) == len(pids) else [None] * len(pids)
+
+    def _by_place(self, column: Sequence[int]) -> dict[str | None, list[int]]:
+        found: defaultdict[str | None, list[int]] = defaultdict(list)
+        for place, number in zip(self._where_, column, strict=True):
+            found[place].append(number)
+        return found
+
+    def _is_pid(self, at: int) -> bool:
+        column = self._columns[at]
+        if any(len(set(own)) < len(own) for own in self._by_place(column).values()):
+            return False
+        if _IS_PID.search(self._labels[at]):
+            return True
+        label, values = self._labels[at], {*column}
+        is_used = sum(self._used[number] > 1 for number in values) >= _FEWEST
+        return (
+            min(column) >= PID
+            and 2 * len(values) > len(column)
+            and is_used
+            and not _GIVEN.search(label)
+            and not _is_figure(label)
+        )
+
+    def _local(self, free: Sequence[int], pids: Sequence[int | None]) -> int | None:
+        """By a word, or as the only column that counts the processes of each place."""
+        called = [
+            at
+            for at in free
+            if _IS_LOCAL.search(self._labels[at]) and not self._is_constant(at) and self._counts_places(at)
+        ]
+        if called:
+            return called[0] if len({self._columns[at] for at in called}) == 1 else None
+        by_form = [
+            at for at in free if self._counts_places(at) and not self._is_constant(at) and not self._excluded(at)
+        ]
+        by_form = [at for at in by_form if len(self._by_place(self._columns[at])) > 1 and None not in pids]
+        return by_form[0] if len({self._columns[at] for at in by_form}) == 1 else None
+
+    def _counts_places(self, at: int) -> bool:
+        found = self._by_place(self._columns[at])
+        return None not in found and all(sorted(own) == [*range(len(own))] for own in found.values())
+
+    def _ranks(self, free: Sequence[int], pids: Sequence[int | None], local: int | None) -> int | None:
+        size = len(self._rows)
+        apart = [at for at in free if at != local and len(set(self._columns[at])) == size]
+        said = [at for at in apart if self._says(at) and max(self._columns[at]) < max(self._worlds, default=RANKS)]
+        told = self._worlds | {self._columns[at][0] for at in free if self._is_constant(at)}
+        is_theirs = local is not None or None not in pids or size in told  # else it may be that of nodes
+        if len({self._columns[at] for at in said}) == 1 and is_theirs and self._are_processes(pids, local):
+            return said[0]
+        if said or size not in told or not self._are_processes(pids, local):
+            return None
+        whole = [at for at in apart if sorted(self._columns[at]) == [*range(size)] and not self._excluded(at)]
+        headed = [
+            at for at in whole if self._is_at_head(at)
+        ]  # what stands before the words is whose they are; others, what it was given
+        whole = headed or whole
+        return whole[0] if len({self._columns[at] for at in whole}) == 1 else None
+
+    def _is_at_head(self, at: int) -> bool:
+        row = self._rows[0]
+        behind = [len(row.said.line.text) - len(head.behind) for head in row.said.heads] if row.speaker is None else []
+        return self._ends[at] <= max(behind, default=0)
+
+    def _are_processes(self, pids: Sequence[int | None], local: int | None) -> bool:
+        """Is each row another process?"""
+        size = len(self._rows)
+        speakers = {row.speaker for row in self._rows}
+        if None not in speakers and len(speakers) == size:
+            return True
+        if None not in pids and len({*zip(self._where_, pids, strict=True)}) == size:
+            return True
+        if local is not None and None not in self._where_ and len(self._by_place(self._columns[local])) > 1:
+            return True
+        return None not in self._where_ and len(set(self._where_)) == size
+
+    def _node(self, free: Sequence[int]) -> int | None:
+        """One at each place, and all of them from 0 on, by a word or a count of nodes that is told."""
+        found = []
+        for at in free:
+            by_place = self._by_place(self._columns[at])
+            numbers = [own[0] for own in by_place.values() if len(set(own)) == 1]
+            is_whole = (
+                len(numbers) == len(by_place) > 1 and sorted(numbers) == [*range(len(numbers))] and None not in by_place
+            )
+            if is_whole and _IS_NODE.search(self._labels[at]):
+                found.append(at)
+        return found[0] if len({self._columns[at] for at in found}) == 1 else None
+
+    def _is_constant(self, at: int) -> bool:
+        return len(set(self._columns[at])) == 1
+
+    def _sizes(self, at: int) -> str | None:
+        """What the word before a number says that is counted."""
+        found = _LABEL.search(self._labels[at])
+        return of_process(found["word"]) if found else None
+
+    def _says(self, at: int) -> bool:
+        """Is it called a rank, of no group?"""
+        label = self._labels[at]
+        if not (found := _IS_RANK.search(label)):
+            return False
+        before = label[: found.start()]
+        return OF_GROUP.search(before) is None
+
+    def _excluded(self, at: int) -> bool:
+        return _counts_others(self._labels[at])
+
+
+def _counts_others(before: str) -> bool:
+    """Does the word before a number count parts of data, steps, or places in a group?"""
+    word = _OF_PROCESS.sub("", before)
+    of_group = word != before and OF_GROUP.search(word) is not None
+    return of_group or _GIVEN.search(before) is not None or counts_others(before)
+
+
+def called_roll(paths: Sequence[str], world: int | None) -> dict[str, int]:
+    """Files whose names tell a number of a process and how many they are, `proc-3-of-8.log`, each once → their numbers; nothing where it is one of
+    a group, or another world is told: files of layers or parts of data are called so, too."""
+    found = {path: [*_OF_TOTAL.finditer(path)] for path in paths}
+    if any(len(own) != 1 or OF_GROUP.search(path[: own[0].start()]) for path, own in found.items()):
+        return {}
+    numbers = {path: int(own[0]["number"]) for path, own in found.items()}
+    totals = {int(own[0]["total"]) for own in found.values()}
+    is_whole = totals == {len(paths)} and sorted(numbers.values()) == [*range(len(paths))]
+    return numbers if is_whole and world in (None, len(paths)) else {}

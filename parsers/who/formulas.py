@@ -1,0 +1,215 @@
+"""What scripts and settings compute ranks from: sums and products of named numbers.
+
+    RANK=$((NODE_RANK*4+g))        $r = $n*4 + $g        rank_formula = "node*slots+slot"        RANK=$((SGE_TASK_ID - 1))
+    environment=RANK="%(process_num)d"        NODE=$((VC_TASK_INDEX+1))        env RANK=$r … -J tr.$r
+
+An expression is read as a sum of products of names and numbers, with + - * and parentheses; nothing is evaluated by anybody's language, and what has
+another form is none. Names are those of shells (`$x`, `${x}`, `$$x`, `$env:x`), systemd (`%i`), supervisord (`%(x)02d`), or bare.
+
+What a name means is told by its own words (vocabulary.py), by what it is given to (`LOCAL_RANK=$g`), or by its place: in `k·x + y` with
+k above 1, x counts nodes, each with k processes, and y the processes of a node.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from parsers.text.patterns import regex
+from parsers.text.vocabulary import of_process
+from parsers.who.beginnings import Said
+
+_LINES = 400
+_CHARACTERS = 1000
+_DEPTH = 8
+_NAME = r"\$?\$?\{?\$?(?:env:)?[A-Za-z_]\w{0,60}\}?|%\(\w{1,60}\)\d{0,2}[ds]|%[iI]"
+_ASSIGNED = regex(  # within each other, too: environment=RANK="%(process_num)d"
+    r"(?:(?<=[\s\"',;{(@:=])|\A)(?=(?:\$(?:env:)?)?(?P<dash>--?)?(?P<name>[A-Za-z_][\w-]{0,60})(?P<is>\s{0,2}[=:]\s{0,2}| )[\"']?"
+    r"(?P<value>\$?\$?\(\([^()]{1,120}(?:\([^()]{1,60}\)[^()]{0,60})?\)\)"
+    rf"|(?:{_NAME}|\d{{1,7}}(?![\w.]))(?:\s{{0,2}}[-+*]\s{{0,2}}(?:{_NAME}|\d{{1,7}}(?![\w.])))*))"
+)
+_FIELD = regex(
+    r"name:\s*(?P<name>\w{1,60})\s+valueFrom:\s+fieldRef:\s+fieldPath:\s*(?P<field>[^\n]{0,120}(?:index|ordinal)[^\n]{0,20})"
+)
+_COMPUTED = regex(r"(?<![A-Za-z_])(?:GLOBAL_|WORLD_)?RANK=\"?\$\(\((?P<sum>[^\n]{1,160}?)\)\)")
+_TOKEN = regex(rf"\s*(?:(?P<name>{_NAME})|(?P<number>\d{{1,7}})|(?P<mark>[-+*()]))")
+_BARE = regex(r"[A-Za-z_]\w*|[iI]\Z")
+_INDEX = regex(r"(?i)(?:_|^)(?:id|index|idx|num|number|nr|procid|ordinal)\Z|^%?i\Z|[a-z](?:Index|Id)\Z|process_num")
+
+Sum = Mapping[tuple[str, ...], int]  # names of a product, sorted → how many of it; () is the number alone
+
+
+class Formula(NamedTuple):
+    """`what`: rank or node_rank. With `node`, its number is that of the node × `each` + the place there (`each` null: as many as each node
+    tells); else it is `counter` + `offset`."""
+
+    file: str
+    line: int
+    what: str
+    node: str | None
+    each: int | None
+    counter: str | None
+    offset: int
+
+
+class Given(NamedTuple):
+    """A number that a file gives to a name."""
+
+    file: str
+    line: int
+    name: str
+    number: int
+
+
+def formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[Given]]:
+    """The lines of files → what they compute ranks and nodes from, and the numbers that they give to names."""
+    found: list[Formula] = []
+    given: list[Given] = []
+    for path, own in said.items():
+        sums = [
+            (one.number, name, read)
+            for one in own[:_LINES]
+            if _may(one.raw)
+            for name, read in _sums(one.raw[:_CHARACTERS])
+        ]
+        text = (
+            "\n".join(one.raw[:200] for one in own[:_LINES])
+            if any("fieldPath" in one.raw for one in own[:_LINES])
+            else ""
+        )
+        sums += [
+            (1 + text.count("\n", 0, f.start()), f["name"], {("completion_index",): 1}) for f in _FIELD.finditer(text)
+        ]
+        alias = {
+            key[0]: name
+            for _, name, read in sums
+            if (key := next(iter(read), ())) and read == {key: 1} and len(key) == 1
+        }
+        for line, name, read in sums:
+            if not read.keys() - {()}:
+                given.append(Given(path, line, name, read.get((), 0)))
+            elif (what := _what(name) or _what(alias.get(name, ""))) and (
+                one := _formula(path, line, what, read)
+            ) is not None:
+                found.append(one)
+    return list(dict.fromkeys(found)), given
+
+
+def computed(text: str) -> str | None:
+    """The expression that a line computes a rank by; None where it has none, or one that is another name of a number."""
+    found = _COMPUTED.search(text)
+    if found is None:
+        return None
+    read = parsed(found["sum"])
+    is_name = read is not None and len(read) == 1 and all(len(key) == 1 and many == 1 for key, many in read.items())
+    return None if is_name else found["sum"].strip()
+
+
+def _may(text: str) -> bool:
+    return "=" in text or ":" in text or "--" in text
+
+
+def _what(name: str) -> str | None:
+    """Is a name that of a rank, or of a node's number?"""
+    meaning = of_process(name.removesuffix("_formula"))
+    if meaning in ("rank", "node_rank"):
+        return meaning
+    return "node_rank" if name.upper() in ("NODE", "NODE_INDEX", "NODE_ID", "NR") else None
+
+
+def _sums(text: str) -> Iterator[tuple[str, Sum]]:
+    for found in _ASSIGNED.finditer(text):
+        if found["is"] == " " and not found["dash"]:
+            continue
+        value = found["value"]
+        value = value[value.index("((") + 2 : -2] if "((" in value else value
+        if (read := parsed(value)) is not None:
+            yield found["name"], read
+
+
+def parsed(text: str) -> Sum | None:
+    """An expression as a sum of products; None where it is none."""
+    tokens: list[tuple[str, str]] = []
+    at = 0
+    while at < len(text.rstrip()):
+        found = _TOKEN.match(text, at)
+        if found is None or len(tokens) > 64:
+            return None
+        tokens.append((found.lastgroup or "", found[found.lastgroup or 0]))
+        at = found.end()
+    reader = _Reader(tokens)
+    read = reader.sum(0)
+    return read if read is not None and reader.at == len(tokens) else None
+
+
+class _Reader:
+    def __init__(self, tokens: Sequence[tuple[str, str]]) -> None:
+        self._tokens, self.at = tokens, 0
+
+    def _next(self, *marks: str) -> str | None:
+        if self.at < len(self._tokens) and self._tokens[self.at] in [("mark", mark) for mark in marks]:
+            self.at += 1
+            return self._tokens[self.at - 1][1]
+        return None
+
+    def sum(self, depth: int) -> Sum | None:
+        total = self._product(depth)
+        while total is not None and (mark := self._next("+", "-")):
+            more = self._product(depth)
+            total = None if more is None else _added(total, more, 1 if mark == "+" else -1)
+        return total
+
+    def _product(self, depth: int) -> Sum | None:
+        whole = self._one(depth)
+        while whole is not None and self._next("*"):
+            more = self._one(depth)
+            whole = None if more is None else _times(whole, more)
+        return whole
+
+    def _one(self, depth: int) -> Sum | None:
+        if depth > _DEPTH or self.at >= len(self._tokens):
+            return None
+        kind, word = self._tokens[self.at]
+        if kind == "mark":
+            if not self._next("("):
+                return None
+            inner = self.sum(depth + 1)
+            return inner if self._next(")") else None
+        self.at += 1
+        if kind == "number":
+            return {(): int(word)}
+        name = _BARE.search(word.replace("env:", ""))
+        return None if name is None else {(name[0],): 1}
+
+
+def _added(one: Sum, other: Sum, sign: int) -> Sum:
+    names = {*one, *other}
+    return {name: total for name in names if (total := one.get(name, 0) + sign * other.get(name, 0))} or {(): 0}
+
+
+def _times(one: Sum, other: Sum) -> Sum:
+    total: dict[tuple[str, ...], int] = {}
+    for name, number in one.items():
+        for own, more in other.items():
+            key = tuple(sorted((*name, *own)))
+            total[key] = total.get(key, 0) + number * more
+    return total
+
+
+def _formula(path: str, line: int, what: str, read: Sum) -> Formula | None:
+    names = {key: number for key, number in read.items() if key}
+    offset = read.get((), 0)
+    if len(names) == 1:
+        [(key, number)] = names.items()
+        is_index = len(key) == 1 and number == 1
+        return Formula(path, line, what, None, None, key[0], offset) if is_index and _INDEX.search(key[0]) else None
+    if len(names) != 2 or what != "rank" or offset:
+        return None
+    (one, many), (other, few) = sorted(names.items(), key=lambda item: (-len(item[0]), -item[1]))
+    if few != 1 or len(other) != 1:
+        return None
+    if len(one) == 1 and many > 1:
+        return Formula(path, line, what, one[0], many, None, 0)
+    sizes = [name for name in one if of_process(name) == "processes_per_node"]
+    if len(one) == 2 and len(sizes) == 1 and many == 1:
+        node = next(name for name in one if name != sizes[0])
+        return Formula(path, line, what, node, None, None, 0)
+    return None

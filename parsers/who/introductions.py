@@ -1,0 +1,94 @@
+"""Lines in which a process says who it is: a rank beside the size of the world, or beside its pid.
+
+In prose only these join a rank to anything: `[Gloo] Rank 11 is connected to 15 peer ranks`, `process 2 of 4 starting, pid 15495
+on node7`, `world_rank=2, pid=15925`, `[2/4] node7 pid 20326`, `rank:0, world_size:4`, `GLOBAL_RANK: 0, MEMBER: 1/2`,
+`PADDLE_GLOBAL_RANK: '3'`, Orbax's `[process=3][thread=MainThread]`. A rank of another space (`local_rank`, `TP rank 1 of 2`) introduces nobody.
+
+Fooled by: a communicator that calls itself by no word (`rank 1 of 2`) in a log where no larger world is told.
+"""
+
+import re
+
+import msgspec
+
+from parsers.schema.labels import OF_GROUP
+from parsers.text.patterns import regex
+from parsers.text.rank_list import RANKS
+
+PROCESS = ("rank", "process", "proc")  # words before the number of a process of the job
+_WHO = regex(
+    r"(?<![A-Za-z0-9])([A-Za-z_]{0,40}_)?(rank|process|proc)(?:[ _]?(?:index|id|idx))?[\"']?(?: {0,2}[=:] {0,2}| {1,3})[\"'(]{0,2}(\d{1,7})(?![\d.]*[A-Za-z%]|[.]\d)",
+    re.I,
+)
+_BRACKET = regex(r"\[(\d{1,7})/(\d{1,7})\] (?=(?:[\w.-]{1,255} )?pid \d)")
+_WORLD = regex(
+    r"\b(?:world(?:[ _]?size)?|nranks|process_count|num_processes|(?:mpi|comm) size|\w*trainers_num)[\"']?(?: {0,2}[=:] {0,2}| {1,3})[\"'(]{0,2}(\d{1,7})\b"
+    r"|\branks[\"']?(?: {0,2}[=:] {0,2})[\"'(]{0,2}(\d{1,7})\b"  # after a blank they are some of them: `Ranks 3 failed`
+    r"|\bmember: ?\d{1,7}/(\d{1,7})\b",
+    re.I,
+)
+_TOTAL = regex(r"(?<![\w./-])(\d{1,7})(?: of |/)(\d{1,7})(?![\w./])")
+_PEERS = regex(r"connected to (\d{1,7}) peer ranks")
+_OF = regex(r"[\"')]{0,2}(?: of | ?/ ?)(\d{1,7})\b")
+PID = regex(r"(?<![A-Za-z])pid[\"']?(?: {0,2}[=:#] {0,2}| {1,2})(\d{1,10})\b", re.I)
+_HOST = regex(
+    r"\b(?:host(?:name)?(?: ?[=:] ?| )|ip=)[\"']?([A-Za-z0-9][\w.-]{0,254})|\bpid \d{1,10} on (?:node |host )?([A-Za-z0-9][\w.-]{0,254})(?![\w.-]|:\d)"  # `cuda:0` is a device
+    r"|^\[\d{1,7}/\d{1,7}\] ([A-Za-z0-9][\w.-]{0,254}) pid ",
+    re.I,
+)
+_ORBAX = regex(
+    r"\[process=\d{1,7}\](?:\[thread=|\s)"
+)  # orbax/checkpoint/_src: multihost.process_index(), before its own words
+_DEVICE = regex(r"(?i)(?<![A-Za-z])(?:gpu|device|npu|card|cuda)[ _:=#]{0,2}(\d{1,3})(?![\w.])")
+_MAY = regex(r"(?:rank|proc|pid)", re.I)
+
+
+class Introduction(msgspec.Struct, frozen=True):
+    """What a line says of one process; `rank` is one of the whole program, `world` its size. A rank that equals it is counted from 1
+    (counts.py)."""
+
+    rank: int
+    world: int | None = None
+    pid: int | None = None
+    host: str | None = None
+    device: int | None = None  # of its host
+
+
+def device_in(text: str) -> int | None:
+    """The one device that a line names."""
+    found = {int(number) for number in _DEVICE.findall(text)}
+    return found.pop() if len(found) == 1 else None
+
+
+def introduction(text: str) -> Introduction | None:
+    """The rank that a line joins to a world or a pid, without what stands before the line; None where it joins none, or two."""
+    if not _MAY.search(text):
+        return None
+    pids = {int(found) for found in PID.findall(text)}
+    host = next((name for names in _HOST.findall(text) for name in names if name), None)
+    if bracket := _BRACKET.match(text):
+        ranks, worlds, is_named, is_rank = {int(bracket[1])}, {int(bracket[2])}, False, True
+    else:
+        ranks, worlds, is_named, is_rank = set(), set(), _ORBAX.search(text) is not None, False
+        for found in _WHO.finditer(text):
+            before = found[1] or text[: found.start()]
+            if OF_GROUP.search(before):
+                continue
+            ranks.add(int(found[3]))
+            is_rank = is_rank or found[2].lower() == "rank"
+            is_named = is_named or (found[1] or "").lower().endswith("global_")
+            worlds |= {int(size[1])} if (size := _OF.match(text, found.end())) else set()
+        worlds |= {int(size) for sizes in _WORLD.findall(text) for size in sizes if size}
+        worlds |= {int(peers) + 1 for peers in _PEERS.findall(text)}
+    if (
+        len(ranks) > 1 and pids
+    ):  # in two counts at once: of a program, which tells its size, and of all that a launcher began
+        totals = {(int(of[1]), int(of[2])) for of in _TOTAL.finditer(text)}
+        own = {(rank, size) for rank, size in totals if rank in ranks}
+        ranks, worlds = ({rank for rank, _ in own}, {size for _, size in own}) if len(own) == 1 else (ranks, worlds)
+    if len(ranks) != 1 or len(worlds) > 1 or len(pids) > 1 or not (worlds or is_named or (pids and is_rank)):
+        return None
+    [rank], world = ranks, next(iter(worlds), None)
+    if rank >= RANKS or (world is not None and not rank <= world <= RANKS):
+        return None
+    return Introduction(rank, world, next(iter(pids), None), host, device_in(text))

@@ -1,0 +1,48 @@
+"""What a launch tells of the size of a job and of the place of a node in it, wherever a line quotes it.
+
+    mpirun -np 8 …  ·  srun --ntasks=16 …  ·  #SBATCH --ntasks=16  ·  horovodrun -np 4  ·  WORLD_SIZE=8
+    torchrun --nnodes=3 --nproc-per-node=4 --node-rank=1 …  ·  {"node_rank": 2, "nproc_per_node": 2, "nnodes": 4}
+    accelerate launch --machine_rank 1 --num_machines 2 --num_processes 8 …
+
+Source: the manuals of mpirun, srun, torchrun, accelerate.
+"""
+
+import msgspec
+
+from parsers.text.patterns import regex
+from parsers.text.rank_list import RANKS
+
+_MAY = regex(r"(?:-np?|ntasks|nodes|machines|per[-_]node|node[-_]rank|machine_rank|NODE_RANK|WORLD_SIZE)")
+_SET = r"[\"']?(?: {0,2}[=:] {0,2}| {1,3})[\"']{0,1}(\d{1,7})(?![\w.])"
+_WORLD = regex(
+    rf"(?:\b(?:mpirun|mpiexec(?:\.hydra)?|prterun|orterun|horovodrun|prun)\s(?:[^|;&]{{0,300}}?\s)?--?(?:np|n|ntasks)"
+    rf"|\bsrun\s(?:[^|;&]{{0,300}}?\s)?(?:--ntasks|-n)|#SBATCH\s{{1,4}}(?:--ntasks|-n)|\bWORLD_SIZE|\bSLURM_NTASKS){_SET}"
+)
+_NODES = regex(rf"(?:\bnnodes|\bnum_machines|\bNNODES){_SET}")
+_EACH = regex(rf"(?:\bnproc[-_]per[-_]node|\bNPROC_PER_NODE|\bprocs?_per_node|\bntasks[-_]per[-_]node){_SET}")
+_ALL = regex(rf"\bnum_processes{_SET}")
+_NODE = regex(rf"(?:\bnode[-_]rank|\bmachine_rank|\bNODE_RANK|\bGROUP_RANK){_SET}")
+
+
+class Launch(msgspec.Struct, frozen=True):
+    """What one line tells: ranks of the job, nodes, processes on each node, which node the line is about."""
+
+    world: int | None = None
+    nodes: int | None = None
+    each: int | None = None
+    node: int | None = None
+
+
+def launch(text: str) -> Launch | None:
+    """What a line tells; None where it tells nothing, or one thing twice differently."""
+    if not _MAY.search(text):
+        return None
+    found = [{int(number) for number in pattern.findall(text)} for pattern in (_WORLD, _NODES, _EACH, _NODE, _ALL)]
+    if any(len(own) > 1 for own in found) or not any(found[:4]):
+        return None
+    world, nodes, each, node, all_ = (next(iter(own), None) for own in found)
+    if each is None and all_ is not None and nodes and all_ % nodes == 0:
+        each = all_ // nodes
+    if world is None and nodes and each:
+        world = nodes * each
+    return Launch(world if world is None or 0 < world <= RANKS else None, nodes, each, node)

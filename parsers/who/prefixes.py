@@ -1,0 +1,422 @@
+"""What launchers and collectors put before a line, taken off again and again from the left.
+
+Known: ANSI colours, carriage returns, srun -l ``12: ``, mpirun ``[1,12]<stdout>:``, pdsh ``host: ``, torchrun
+``[default3]:``, PyTorch ``[rank3]:``, torchx ``role/0 ``, Ray ``(Worker pid=40, ip=10.0.0.1) ``, Kubernetes CRI
+``2024-…Z stdout F ``, ``[pod/NAME/CONTAINER] ``, stern ``pod container ``, fluentd, docker compose ``worker-1  | ``, docker, Loki and ELK JSON lines,
+syslog and journald (the tag of a job's process, too: ``python[4011]: ``), dmesg in its forms, kmsg, and leading stamps. glog's ``[E1120 21:56:07.458194651 file:line]`` stays in the text, only its time is read; so does Horovod's ``[2026-…: W file:line]``.
+
+What is content stays: indentation, ``[Rank 0]`` (a rank in its group), ``SomeError: ``.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from itertools import takewhile
+from typing import Any
+
+import msgspec
+
+from parsers.schema.labels import NO_LABELS, Labels, rank_of, spoken
+from parsers.text import stamps, vocabulary
+from parsers.text.patterns import regex
+from parsers.who.heads import finder
+
+_ANSI = regex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERR(?:OR)?|CRIT(?:ICAL)?|SEVERE|FATAL)"  # a logger's, never a host
+_HOST = r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?"
+_ADDRESS = r"\d{1,3}(?:\.\d{1,3}){3}"
+# Names with a digit that are no hosts: `step10: `, `eth0: `, `nvme1: ` …
+_NOT_HOST = regex(
+    r"(?:rank|step|epoch|iter|iteration|layer|stage|gpu|cuda|cpu|eth|ib|bond|en[ops]\w*|nvme|nvidia|mlx|usb|pci|ata|md"
+    r"|dm|lo|batch|worker|thread|task|pid|loss|line|test|fp|bf|int|v)[.-]?[\d.]*\Z",
+    re.I,
+)
+_HOST_COLON = regex(rf"({_ADDRESS}|(?=[^:\s]{{0,255}}[A-Za-z])(?=[^:\s]{{0,255}}\d){_HOST}): ")
+_BETTER = {None: 0, "boot": 1, "local": 2, "utc": 3}
+_DEPTH = 12  # decorations per line; more is not decoration
+_TORCH = regex(
+    rf"(?:\[default(\d{{1,4}})\]:)?(?:\[rank(\d{{1,7}})\]:)?\[{stamps.GLOG_PARTS} "
+)  # torchrun's local rank, PyTorch's rank, glog's stamp
+# Which stream it was, behind the name of who wrote to it.
+_STREAM = regex(
+    r"(?i)(?:<std(?:out|err|diag)>|\[std(?:out|err)\]|\(std(?:out|err)\)|std(?:out|err)(?= ?[|:])):?(?: {0,8}\|)? ?"
+)
+_RANK_ANYWHERE = regex(r"\[rank(\d{1,7})\]:")
+
+
+class Line(msgspec.Struct):
+    """A line without its decoration, and what the decoration said. Columns as in parser.LINES."""
+
+    text: str
+    rank: int | None = None
+    local_rank: int | None = None
+    task: int | None = None
+    host: str | None = None
+    process: int | None = None
+    time_ns: int | None = None
+    time_basis: str | None = None
+    partial: bool = False  # a CRI line whose rest stands in the next line
+    is_mpi: bool = False  # the task is a rank of MPI
+    rest: str | None = None  # of the text, behind a label that was learnt
+    heads: dict[str, str] | None = None  # names that were taken off, by their form
+
+    def stamp(self, stamp: stamps.Stamp) -> None:
+        """Take a time if it says more than the one already there: with zone, without, since boot."""
+        time_ns, basis = stamp
+        if time_ns is not None and _BETTER[basis] > _BETTER[self.time_basis] and stamps.is_believed(time_ns, basis):
+            self.time_ns, self.time_basis = time_ns, basis
+
+
+class Habits(msgspec.Struct, frozen=True):
+    """What holds for a whole file: when it was written, about, and what nearly all of its lines begin with."""
+
+    around: stamps.Around | None = None  # what tells the year of stamps that print none
+    hosts: bool = False  # a host name and a colon (pdsh, pod names)
+    bars: bool = False  # docker compose's `worker-1  | `
+    container: str | None = None  # stern's pod and container, the latter's name
+    labels: Labels = NO_LABELS  # what was learnt of who speaks (speakers.py)
+
+
+_NO_HABITS = Habits()
+
+Take = Callable[[Line, "re.Match[str]", int, Habits], None]  # int: the rule's first group
+
+
+def strip(raw: str, habits: Habits = _NO_HABITS) -> Line:
+    """One line → its text and what stood before it. Never raises."""
+    text = raw
+    if "\x1b" in text:
+        text = _ANSI.sub("", text)
+    line = Line(text.strip("\r") if "\r" in text else text)
+    if habits.bars or habits.container is not None:
+        _contained(line, habits)
+    text = line.text
+    if text[:1] == "[" and (whole := _TORCH.match(text)):
+        _of_torch(line, whole, habits)
+        text = ""  # nothing more is taken off
+    for _ in range(_DEPTH):
+        rules = _BY_FIRST.get(text[:1])
+        match = rules and rules.which.match(text)
+        if rules and match:
+            line.text = text[match.end() :]
+            rules.by_name[match.lastgroup or ""](line, match, (match.lastindex or 0) + 1, habits)
+        if len(line.text) >= len(text) and not (habits.labels.heads and _named_off(line, habits.labels)):
+            break
+        text = line.text
+    if line.rank is None and "[rank" in line.text:
+        found = set(_RANK_ANYWHERE.findall(line.text))
+        if len(found) == 1:  # a progress bar without line end stands before it
+            line.rank = int(found.pop())
+    if habits.labels is not NO_LABELS:
+        _labelled(line, habits.labels)
+        if line.rank is None and habits.labels.names and line.time_basis != "boot" and " kernel: " not in raw:
+            line.rank = _named_so(line, raw, habits.labels)  # a kernel speaks of its host
+    return line
+
+
+def _named_off(line: Line, learnt: Labels) -> bool:
+    """Take the names off that were learnt of the file, once."""
+    if line.heads is not None:
+        return False
+    line.heads, end = {}, 0
+    for form, names in learnt.heads.items():
+        found = finder(form).match(line.text)
+        if found and found["value"] in names:
+            line.heads[form] = found["value"]
+            end = max(end, found.end())
+            tag = found.groupdict().get("pid")
+            line.process = int(tag) if tag and line.process is None else line.process
+    stream = _STREAM.match(line.text, end) if end else None
+    line.text = line.text[stream.end() if stream else end :]
+    return end > 0
+
+
+def _labelled(line: Line, learnt: Labels) -> None:
+    """What a label tells that was learnt of the file; the text stays, for parsers may know it."""
+    if learnt.joins and line.rank is None:
+        held = {"task": line.task, "host": line.host, "local_rank": line.local_rank, **(line.heads or {})}
+        line.rank = rank_of(held, learnt.joins)
+    if learnt.ranks:
+        number, line.rest = spoken(line.text, learnt.ranks)
+        line.rank = number if line.rank is None else line.rank
+    if line.rank is None and learnt.tasks:
+        line.rank = line.task
+    if learnt.pids and line.process is None:
+        line.process, rest = spoken(line.text, learnt.pids)
+        line.rest = rest if line.rest is None else line.rest
+
+
+def _named_so(line: Line, raw: str, learnt: Labels) -> int | None:
+    """The rank of who is called what stands before a line, or says in it which place on which node it has."""
+    names, host = learnt.names, line.host or learnt.names.here
+    if (
+        line.process is not None
+        and host is not None
+        and (rank := names.processes.get((host, line.process))) is not None
+    ):
+        return rank
+    named = line.host if line.local_rank is None else host
+    return names.rank(named, line.local_rank) if (said := names.of_line(raw, line.host)) is None else said
+
+
+def _of_torch(line: Line, match: "re.Match[str]", habits: Habits) -> None:
+    """What the rules would take one by one, of the lines that PyTorch prints most: ranks, and a stamp that stays."""
+    local_rank, rank, month, day, clock, fraction = match.groups()
+    line.local_rank = None if local_rank is None else int(local_rank)
+    line.rank = None if rank is None else int(rank)
+    line.stamp(stamps.of_glog(habits.around, month, day, clock, fraction))
+    line.text = line.text[match.start(3) - 2 :]
+
+
+def _contained(line: Line, habits: Habits) -> None:
+    """A container's name at the very left, in files where that is the habit."""
+    match = _BARRED.match(line.text) if habits.bars else _POD.match(line.text)
+    if match and (habits.bars or match[2] == habits.container):
+        line.host, line.text = match[1], line.text[match.end() :]
+
+
+def habits(head: Iterable[str], around: stamps.Around | None, labels: Labels = NO_LABELS) -> Habits:
+    """Habits of a file from its first lines: names count as prefix only where nearly all lines have one. `labels`: what was learnt
+    of it."""
+    lines = with_host = with_bar = 0
+    containers: Counter[str] = Counter()
+    for raw in head:
+        text = strip(raw).text
+        if text.strip() and not _OPENED.match(text):
+            lines += 1
+            match = _HOST_COLON.match(text)
+            with_host += match is not None and _NOT_HOST.match(match[1]) is None
+            with_bar += _BARRED.match(text) is not None
+            if (pod := _POD.match(text)) and _NOT_HOST.match(pod[1]) is None:
+                containers[pod[2]] += 1
+    [(container, with_pod)] = containers.most_common(1) or [("", 0)]
+    enough = max(2, lines * 0.8)
+    return Habits(around, with_host >= enough, with_bar >= enough, container if with_pod >= enough else None, labels)
+
+
+def collector(lines: Iterable[str]) -> str:
+    """What stands before every line, to the letter, and is nobody's known form, where known decoration, indentation or a comment
+    stands behind it on some: that is behind all that collectors add. Where all lines are indented alike, a bracket closed before that
+    ends it: after a colon the blanks may align values. Else nothing."""
+    filled = [line for line in lines if line and not line.isspace()]
+    alike = takewhile(
+        lambda pair: pair[0] == pair[1], zip(min(filled, default=""), max(filled, default=""), strict=False)
+    )
+    ends = [found.end() for found in _COLLECTED.finditer("".join(one for one, _ in alike))]
+    before = filled[0][: ends[-1]] if ends and len(filled) >= _COLLECTED_LINES else ""
+    is_word = any(map(str.isalnum, before))  # a bar alone is a table's
+    if not is_word or strip(filled[0], habits(filled, None)).text != filled[0]:
+        return ""
+    if before.endswith(_INDENTED) and not before.rstrip().endswith(":"):
+        return before.rstrip() + " "
+    behind = [line[len(before) :] for line in filled]
+    return before if any(rest[:1].isspace() or rest[:2] == "# " or strip(rest).text != rest for rest in behind) else ""
+
+
+def _task(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
+    if line.task is None:
+        line.task = int(match[group])
+
+
+def _mpi(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
+    line.is_mpi = line.is_mpi or line.task is None
+    _task(line, match, group, _)
+
+
+def _rank(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
+    if line.rank is None:
+        line.rank = int(match[group])
+
+
+def _local_rank(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
+    if line.local_rank is None:
+        line.local_rank = int(match[group])
+
+
+def _host(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
+    line.host = line.host or match[group]
+
+
+def _ray(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
+    line.host = line.host or match[group + 1]
+    line.process = int(match[group]) if line.process is None else line.process
+
+
+def _nothing(_line: Line, _match: "re.Match[str]", _group: int, _habits: Habits) -> None:
+    return
+
+
+def _time(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> None:
+    line.stamp(stamps.parse_time(match[0], habits.around))
+
+
+def _stamped(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> None:
+    """A stamp alone, of Kubernetes (whole or partial), or with a host and a daemon behind it."""
+    _time(line, match, group, habits)
+    line.partial = match[group] == "P"
+    line.host = line.host or match[group + 1]
+    line.process = int(match[group + 2]) if match[group + 2] else line.process
+
+
+def _seen_time(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> None:
+    """glog: the time is read, the text stays."""
+    _time(line, match, group, habits)
+    line.text = match.string
+
+
+def _boot(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
+    seconds, _dot, fraction = match[group].partition(".")
+    line.stamp((int(seconds) * 1_000_000_000 + int(fraction.ljust(9, "0")), "boot"))
+
+
+def _kmsg(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
+    line.stamp((int(match[group]) * 1000, "boot"))
+
+
+def _stamp_and_host(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> None:
+    _time(line, match, group, habits)
+    line.host = line.host or match[group]
+    line.process = int(match[group + 1]) if match[group + 1] else line.process
+
+
+def _named(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> None:
+    address = re.fullmatch(_ADDRESS, match[group]) is not None
+    if address or (habits.hosts and _NOT_HOST.match(match[group]) is None):
+        line.host = line.host or match[group]
+    else:
+        line.text = match.string
+
+
+def _json(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> None:
+    """A line of a collector: a text, and a time beside or before it. Anything else stays as it is."""
+    line.text = match.string
+    try:
+        record = msgspec.json.decode(match.string)
+    except (msgspec.DecodeError, RecursionError):
+        return
+    record = _of_stream(record)
+    text = next((record[key] for key in ("log", "message", "MESSAGE", "line", "msg") if key in record), None)
+    if isinstance(text, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in text):
+        text = _ANSI.sub("", bytes(text).decode("utf-8", "replace"))  # journald's, of what is no plain text
+    keys = ("time", "ts", "timestamp", "@timestamp", "__REALTIME_TIMESTAMP")
+    time = next((record[key] for key in keys if key in record), None)
+    if not isinstance(text, str) or (time is None and line.time_ns is None):
+        return
+    if not any(map(_counts_steps, record)):  # a record of its own, whatever its message
+        line.text = text.rstrip("\r\n")
+    if line.rank is None and re.fullmatch(r"[0-9]{1,7}", label := str(_label(record, "rank"))) and "[rank" not in text:
+        line.rank = int(label)
+    if isinstance(time, str):
+        line.stamp(_epoch(time) if time.isascii() and time.isdigit() else stamps.parse_time(time, habits.around))
+    if line.process is None and str(pid := record.get("_PID")).isdecimal():
+        line.process = int(str(pid))
+    where = {**next((own for own in record.values() if isinstance(own, dict) and "pod_name" in own), {}), **record}
+    host = next(
+        (where[key] for key in ("host", "hostname", "_HOSTNAME", "node", "pod", "pod_name") if key in where), None
+    )
+    if isinstance(host, str):
+        line.host = line.host or host
+
+
+def _counts_steps(name: object) -> bool:
+    return isinstance(name, str) and (said := vocabulary.meaning_of(name)) is not None and said.meaning == "step"
+
+
+def _of_stream(record: dict[str, Any]) -> dict[str, Any]:
+    """Loki's document of one line of one stream → labels, `line` and `ts`; anything else as it is."""
+    match record:
+        case {"streams": [{"stream": dict(labels), "values": [[time, line]]}]}:
+            return {**labels, "line": line, "ts": time}
+    return record
+
+
+def _label(record: dict[str, Any], name: str) -> object:
+    """A label of a record, which some collectors keep in a record of its own."""
+    labels = next((found for key in ("fields", "labels") if isinstance(found := record.get(key), dict)), {})
+    return record.get(name, labels.get(name))
+
+
+def _epoch(digits: str) -> stamps.Stamp:
+    """Seconds, milli-, micro- or nanoseconds since 1970, told apart by their length."""
+    unit = {10: 1_000_000_000, 13: 1_000_000, 16: 1_000, 19: 1}.get(len(digits))
+    return (int(digits) * unit, "utc") if unit else stamps.NONE
+
+
+# The tag of another daemon stays in the text, that of a process of the job is none of its words.
+_JOB = (
+    r"(?:python[\d.]*|pt_main_thread|torchrun|deepspeed|accelerate|mpirun|mpiexec|orted|bash|sh|docker|[0-9a-f]{12}"
+    r"|[\w./@-]+(?=\[\d+\]: \[(?:rank|default)\d+\]:))"
+)
+_UNIT = rf"(?=(?:kernel|[\w./@-]+(?:\[\d+\])?):(?: |$))(?:kernel: |{_JOB}\[(\d{{1,10}})\]:(?: |$))?"
+# Severities of RFC 5424 and syslog.h, levels of Python's logging and log4j: no names of hosts.
+_LEVELS = "emerg(?:ency)?|panic|alert|crit(?:ical)?|fatal|err(?:or)?|warn(?:ing)?|notice|info|debug|trace"
+_LOG_HOST = rf"(?!(?i:{_LEVELS}) )({_HOST}) "
+# Who logs as a host prints a zone, as rsyslog and journalctl do, or the number of a process; a program prints its level there.
+_ISO_HOST = (
+    r"(?:(?<=Z )|(?<=UTC )|(?<=[+-]\d{4} )|(?<=[+-]\d\d:\d\d )|(?=\S+ (?:kernel|[\w./@-]+\[\d+\]):))" + _LOG_HOST
+)
+_COLLECTED = regex(r"[\])|>:}] {1,4}")  # what a collector's words end with
+_COLLECTED_LINES = 3  # at least
+_INDENTED = " " * 3  # a blank, and what indents a line by two at least
+_BARRED = regex(r"([A-Za-z][\w.-]*[-_]\d{1,6}) *\|(?: |$)")  # docker compose
+_POD = regex(r"([a-z0-9][a-z0-9.-]*-[a-z0-9-]*[a-z0-9]) ([a-z][a-z0-9-]*)(?: |$)")  # stern
+_OPENED = regex(r"[+-] [^›]{1,300} › ")  # stern says which pods it follows
+_END = r":?(?: |$|(?=[\[\t(]))"
+_DIGIT: tuple[tuple[str, Take], ...] = (
+    (r"(\d{1,6}):(?: (?! *\d+:)|$)", _task),
+    (rf"{stamps.ISO}(?: std(?:out|err) ([FP])(?: |$)| {_ISO_HOST}{_UNIT}|{_END})", _stamped),
+    (rf"{stamps.SLASHED}{_END}", _time),
+    (rf"({_ADDRESS}): ", _named),
+    (r"\d{1,3},\d+,(\d{1,19}),[-c+](?:,[^;]*)?;", _kmsg),
+    (_HOST_COLON.pattern, _named),
+)
+_LETTER: tuple[tuple[str, Take], ...] = (
+    (rf"{stamps.GLOG}\b", _seen_time),
+    (rf"(?:{stamps.CTIME}|{stamps.MONTH_YEAR}):?(?: |(?=\[))", _time),
+    (rf"{stamps.SYSLOG} {_LOG_HOST}{_UNIT}", _stamp_and_host),
+    (r"(?:kern|user|daemon|auth|syslog|local\d) *:(?:emerg|alert|crit|err|warn|notice|info|debug) *: ", _nothing),
+    (r"[\w.-]+/\d+ (?=\[)", _nothing),
+    (_HOST_COLON.pattern, _named),
+)
+_OTHER: dict[str, tuple[tuple[str, Take], ...]] = {
+    "[": (
+        (r"\[default(\d{1,4})\]:", _local_rank),
+        (r"\[rank(?:: ?)?(\d{1,7})\](?:: ?| (?=\S))", _rank),  # Lightning has a colon
+        (r"\[\d+,(\d{1,7})\]<std(?:out|err|diag)>:", _mpi),
+        (r"\[[\w.-]+@\d+,(\d{1,7})\]<std(?:out|err|diag)>: ?", _mpi),
+        (r"\[(\d{1,5})\] (?=\S+:\d+:\d+ \[)", _task),
+        (r"\[pod/([\w.-]+)/[\w.-]+\] ", _host),
+        (rf"\[{stamps.GLOG} ", _seen_time),
+        (rf"\[{stamps.ISO}: (?=[A-Z] )", _seen_time),  # Horovod, MXNet
+        (rf"\[(?:{stamps.ISO}|{stamps.CTIME}|{stamps.MONTH_YEAR})\](?: |$)", _time),
+        (r"\[ *(\d{1,9}\.\d{6})\](?:\[ *[TC]\d+\])?(?: |$)", _boot),
+    ),
+    "(": (
+        (r"\((?:[\w.:-]+ ){0,3}pid=(\d{1,10})(?:, ip=([\w.:]+))?\) ", _ray),
+        (r"\([\w.:-]+, ip=([\w.:]+)\) ", _host),
+    ),
+    "{": ((r'\{(?=\s*")', _json),),
+    "<": ((r"<\d{1,3}>(?=\[)", _nothing), (rf"<\d{{1,3}}>1 (?={stamps.ISO})", _nothing)),
+    "\t": ((r"\t[\w.-]{1,200}\t(?=\{)", _nothing),),  # fluentd: the stamp, a tag, a record
+    " ": ((r" {1,5}(\d{1,6}):(?: (?! *\d+:)|$)", _task),),
+}
+
+
+class _Rules(msgspec.Struct, frozen=True):
+    """Rules in order: one match of `which` says which of them comes first, for most lines that none does."""
+
+    which: "re.Pattern[str]"
+    by_name: dict[str, Take]  # of the rule's group in `which`
+
+
+def _rules(rules: Iterable[tuple[str, Take]]) -> _Rules:
+    named = {f"rule{number}": rule for number, rule in enumerate(rules)}
+    which = regex("|".join(f"(?P<{name}>{text})" for name, (text, _) in named.items()))
+    return _Rules(which, {name: take for name, (_, take) in named.items()})
+
+
+_BY_FIRST: dict[str, _Rules] = {
+    **dict.fromkeys("0123456789", _rules(_DIGIT)),
+    **dict.fromkeys("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", _rules(_LETTER)),
+    **{first: _rules(rules) for first, rules in _OTHER.items()},
+}

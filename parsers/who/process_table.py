@@ -1,0 +1,340 @@
+"""The processes of a job, put together from all that the bundle says of places, numbers and orders: place, pid, place there, rank.
+
+What is known comes from
+- families of lines (families.py), introductions, what torchrun prints before lines (`[default2]:[rank6]:`), lists of a node's ranks;
+- numbers of nodes (by a word, or as a file of a place gives them to the name that a formula uses), with as many processes each as are told;
+- lists of places in order (orders.py), where the counts beside them add up to the world, or a formula counts along them;
+- the rest: where all places but one are known, and all have as many processes, what is left is that one's.
+
+The rank of a process is that of the first of its place + its place there. Each of these is asked against what processes say of themselves: one that
+contradicts it is dropped, and two of one kind that contradict each other are both. A rank that two places would have, is nobody's.
+
+Fooled by: a list of places in another order than their ranks whose counts add up to the world, and nobody who says his rank.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from parsers.schema.names import Told
+from parsers.text.patterns import regex
+from parsers.text.unanimous import unanimous
+from parsers.who.beginnings import Said
+from parsers.who.contexts import OF_RECORD, Places
+from parsers.who.families import Process, processes
+from parsers.who.introductions import Introduction
+from parsers.who.orders import blocks
+from parsers.who.starts import Starts
+from parsers.who.told_lines import Statement
+
+HOW = "process table"
+_FEWEST = 2
+_LIST = regex(r"\b(?P<kind>local|global)_?ranks?[\"']? {0,2}[=:] {0,2}\[(?P<numbers>\d{1,7}(?:, ?\d{1,7}){0,63})\]")
+_NUMBER = regex(r"\d{1,10}")
+
+
+class Table(msgspec.Struct, frozen=True):
+    """`rows`: one of each process or place on a host, with its rank. `starts`: place → its ranks. `files`: path → rank, by what a formula
+    computes from the number in its name. `aliases`: place → all its names."""
+
+    rows: Sequence[Process] = ()
+    starts: Mapping[str, range] = msgspec.field(default_factory=dict)
+    files: Mapping[str, int] = msgspec.field(default_factory=dict)
+    hosts: Mapping[str, str] = msgspec.field(default_factory=dict)
+    aliases: Mapping[str, Sequence[str]] = msgspec.field(default_factory=dict)
+    world: int | None = None
+    is_by_device: bool = False  # nothing hides devices from processes: the first of a place uses the first
+    introductions: Mapping[tuple[str, int], Introduction] = msgspec.field(default_factory=dict)  # by file and line
+    is_computed: bool = False  # a script computes the ranks: what a launcher counts is none
+
+    def told(self) -> Iterator[Told]:
+        """Places by all their names, with the ranks of their processes."""
+        for row in self.rows:
+            if row.local is not None and row.place is not None:
+                for name in self.aliases.get(row.place, (row.place,)):
+                    yield Told(name, "place", row.file, row.line, rank=row.rank, local_rank=row.local, world=self.world)
+
+    def processes(self) -> dict[tuple[str, int], int]:
+        """(name of a place, pid) → rank."""
+        return {
+            (name, row.pid): row.rank
+            for row in self.rows
+            if row.pid is not None and row.place is not None and row.rank is not None
+            for name in self.aliases.get(row.place, (row.place,))
+        }
+
+    def claims(self) -> Iterator[dict[str, Any]]:
+        """Rows of `ranks`: the process, at the name that a person would call its place by; another name of it in a row of its own."""
+        is_placed = any(row.place is not None for row in self.rows)
+        for row in self.rows:
+            if row.place is None and is_placed and not self.files:  # the same number may be another process's elsewhere
+                continue
+            names = self.aliases.get(row.place, (row.place,)) if row.place is not None else (None,)
+            said = {"rank": row.rank, "pid": row.pid, "local_rank": row.local, "world_size": self.world}
+            host = None if names[0] is None or names[0].isdigit() or row.place == row.file else names[0]
+            yield said | {"host": host, "how": row.how, "file": row.file, "line": row.line}
+        for path, rank in self.files.items():
+            name = path.rpartition("/")[2].partition(".")[0]
+            yield {"rank": rank, "name": name, "world_size": self.world, "how": HOW, "file": path}
+        for place in self.starts:
+            first, *others = self.aliases.get(place, (place,))
+            yield from ({"host": other, "name": first, "how": ALIAS, "file": ""} for other in others)
+
+    def here(self, path: str) -> dict[int, int]:
+        """Local rank → rank, of the place that a file is from."""
+        place = self.hosts.get(path)
+        return {
+            row.local: row.rank
+            for row in self.rows
+            if row.place == place is not None and row.local is not None and row.rank is not None
+        }
+
+
+ALIAS = "another name of a host"
+_SIZE = regex(r"\bworld[ _]?size[\"']?(?: {0,2}[=:] {0,2}| {1,3})[\"'(]{0,2}(\d{1,7})\b")
+
+
+def process_table(
+    said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: int | None, stated: Iterable[Statement] = ()
+) -> Table:
+    """The lines of files, the paths of all files, the world that introductions tell, what lines and blocks of settings state → the
+    processes."""
+    places = Places(said, paths)
+    launched = frozenset(own for lines in said.values() for one in lines if one.launch and (own := one.launch.world))
+    families = processes(said, places, launched | ({world} if world else frozenset()))
+    found = [one for own in families for one in own]
+    stated = [*stated]
+    told = launched | {one.facts["world_size"] for one in stated if "world_size" in one.facts} | _worlds(said)
+    called = {
+        (one.file, one.line or 0): who
+        for own in families
+        for one, who in _introductions(own)
+        if world is None and (not told or who.world in told)  # fewer are the survivors, who speak of the rest
+    }
+    return replace(_Resolved(said, places, paths, found, world, launched, stated).table(), introductions=called)
+
+
+def _worlds(said: Mapping[str, Sequence[Said]]) -> frozenset[int]:
+    """The sizes of the world that lines tell by that name."""
+    named = (_SIZE.search(one.line.text) for lines in said.values() for one in lines)
+    return frozenset(int(found[1]) for found in named if found is not None)
+
+
+def _introductions(family: Sequence[Process]) -> Iterator[tuple[Process, Introduction]]:
+    """Lines of all processes of a world, each of which says its rank, in whatever words."""
+    size = len(family)
+    if sorted(one.rank if one.rank is not None else -1 for one in family) == [*range(size)]:
+        yield from ((one, Introduction(one.rank or 0, size, one.pid, one.place)) for one in family)
+
+
+def _placed(found: Sequence[Process]) -> list[Process]:
+    """Without what is told once more of a process whose place another line tells."""
+    where: defaultdict[tuple[int | None, int | None], set[str]] = defaultdict(set)
+    for one in found:
+        if one.place is not None:
+            where[one.pid, one.rank].add(one.place)
+    return [one for one in found if one.place is not None or not where[one.pid, one.rank]]
+
+
+class _Resolved:
+    def __init__(
+        self,
+        said: Mapping[str, Sequence[Said]],
+        places: Places,
+        paths: Sequence[str],
+        found: list[Process],
+        world: int | None,
+        launched: frozenset[int],
+        stated: Iterable[Statement],
+    ) -> None:
+        self._stated = [one for one in stated if {"rank", "local_rank"} <= one.facts.keys()]
+        self._said, self._places, self._paths = said, places, paths
+        self._found = _placed([*found, *self._spoken()])
+        worlds = {one.world for one in self._found if one.world is not None and one.rank is not None}
+        sizes = worlds or launched
+        self.world = world if world is not None else next(iter(sizes)) if len(sizes) == 1 else None
+        self._locals = self._unanimous("local")
+        self._ranks = self._unanimous("rank")
+        self._begin = Starts(said, places, paths, self._found, self.world, self._ranks, self._locals)
+
+    def table(self) -> Table:
+        starts = self._begin.starts()
+        rows: dict[tuple[str, str, int], Process] = {}
+        for one in self._found:
+            if one.place is None and one.rank is None:
+                continue
+            place, key = one.place, (one.place or "", one.pid or -1)
+            local = self._locals.get(key) if one.pid is not None else one.local
+            rank = self._ranks.get(key) if one.pid is not None else one.rank
+            if rank is None and local is not None and place in starts and local < len(starts[place]):
+                rank = starts[place][local]
+            if rank is not None and (one.pid is not None or local is not None):
+                mark = ("pid", place or "", one.pid) if one.pid is not None else ("local", place or "", local or 0)
+                rows.setdefault(mark, one._replace(local=local, rank=rank, how=HOW))
+        of_locals = {(row.place, row.local) for row in rows.values()}
+        spoken: defaultdict[str, set[int | None]] = defaultdict(set)
+        for one in self._found:
+            spoken[one.file].add(one.rank)
+        for place, ranks in starts.items():  # of a file that is one process's, nobody else is told
+            own_rows = (
+                one
+                for one in self._found
+                if one.place == place and (None in spoken[one.file] or len(spoken[one.file]) > 1)
+            )
+            where = next(own_rows, Process(place))
+            for local, rank in enumerate(ranks):
+                if (place, local) not in of_locals:
+                    own = Process(place, None, local, rank, file=where.file, line=where.line, how=HOW)
+                    rows["local", place, local] = own
+        kept = self._one_each([*rows.values()])
+        files = self._files()
+        for path in self._paths:
+            place = self._places.of_file(path)
+            pids = {int(number) for number in _NUMBER.findall(path.rpartition("/")[2])}
+            of_pid = {
+                row.rank for row in kept if row.place == place is not None and row.pid in pids and row.rank is not None
+            }
+            if len(of_pid) == 1:
+                files[path] = of_pid.pop()
+        files |= {path: rank for path, rank in self._of_places(starts).items() if path not in files}
+        kept += self._of_names(files)
+        placed = {row.place for row in kept} | starts.keys()
+        hosts = {path: place for path in self._paths if (place := self._places.of_file(path) or path) in placed}
+        by_device, computed = self._is_by_device(), self._begin.is_computed
+        return Table(kept, starts, files, hosts, self._places.aliases(), self.world, by_device, is_computed=computed)
+
+    def _is_by_device(self) -> bool:
+        return not any("VISIBLE_DEVICES" in one.raw for own in self._said.values() for one in own)
+
+    def _one_each(self, rows: Sequence[Process]) -> list[Process]:
+        """Without ranks that two places have, and those beyond the world."""
+        where: defaultdict[int, set[str | None]] = defaultdict(set)
+        pids: defaultdict[tuple[str | None, int], set[int]] = defaultdict(set)
+        for row in rows:
+            if row.rank is not None:
+                where[row.rank].add(row.place)
+                if row.pid is not None:
+                    pids[row.place, row.rank].add(row.pid)
+        return [
+            row for row in rows
+            if row.rank is not None and len(where[row.rank]) == 1 and len(pids[row.place, row.rank]) < _FEWEST
+            and (self.world is None or row.rank < self.world)
+        ]  # fmt: skip
+
+    def _unanimous(self, what: str) -> dict[tuple[str, int], int]:
+        """(place, pid) → number; what a word calls a rank counts before what only counts like one."""
+        said = [one for one in self._found if one.pid is not None and getattr(one, what) is not None]
+        words = {(one.place, one.pid) for one in said if one.is_word} if what == "rank" else set()
+        said = [one for one in said if one.is_word or (one.place, one.pid) not in words]
+        return unanimous(((one.place or "", one.pid or -1), getattr(one, what)) for one in said)
+
+    def _spoken(self) -> Iterator[Process]:
+        """What lines say of their own processes in known words."""
+        for path, own in self._said.items():
+            here = self._places.of_file(path) or (path if len(self._said) > 1 else None)
+            listed: dict[str, list[int]] = {}
+            for one in own:
+                host = one.line.host
+                place = (self._places.of(host) if self._places.is_place(host) else None) if host else here
+                if (who := one.introduces) is not None:
+                    if (
+                        place is None
+                        and (record := OF_RECORD.match(one.line.text))
+                        and self._places.is_place(record["name"])
+                    ):
+                        place = self._places.of(record["name"])
+                    at = (
+                        self._places.of(who.host)
+                        if who.host and self._places.is_place(who.host)
+                        else place
+                        if place != path
+                        else None
+                    )
+                    pid = who.pid if who.pid is not None else one.line.process
+                    yield Process(at, pid, None, who.rank, world=who.world, file=path, line=one.number, is_word=True)
+                if place not in (None, path) and one.line.local_rank is not None and one.line.rank is not None:
+                    yield Process(
+                        place, None, one.line.local_rank, one.line.rank, file=path, line=one.number, is_word=True
+                    )
+                for found in _LIST.finditer(one.line.text) if place is not None and "anks" in one.line.text else ():
+                    listed[found["kind"]] = [int(number) for number in found["numbers"].split(",")]
+                    if len(listed) == _FEWEST and len(listed["local"]) == len(listed["global"]):
+                        for local, rank in zip(listed["local"], listed["global"], strict=True):
+                            yield Process(place, None, local, rank, file=path, line=one.number, is_word=True)
+                        listed = {}
+        for told in self._stated:
+            named = self._places.of(told.host) if told.host and self._places.is_place(told.host) else None
+            at = named or self._places.of_file(told.file) or (told.file if len(self._said) > 1 else None)
+            if at is not None:
+                yield Process(
+                    at, None, told.facts["local_rank"], told.facts["rank"], file=told.file, line=told.line, is_word=True
+                )
+        for block in blocks(self._said, self._places):
+            for local, rank in enumerate(block.ranks):
+                yield Process(
+                    block.place, None, local, rank, world=None, file=block.file, line=block.line, is_word=True
+                )
+
+    def _of_names(self, files: Mapping[str, int]) -> Iterator[Process]:
+        """Processes that are told with a name that is their file's (`spawned: 'tts_06' with pid 7720`)."""
+        named = unanimous((path.rpartition("/")[2].partition(".")[0], rank) for path, rank in files.items())
+        for one in self._found:
+            if one.pid is not None and one.rank is None and one.place in named:
+                yield Process(None, one.pid, None, named[one.place], file=one.file, line=one.line, how=HOW)
+
+    def _of_places(self, starts: Mapping[str, range]) -> dict[str, int]:
+        """Files of one shape of name, as many at each place as it has processes, by what is left of their numbers: 0 … p-1."""
+        shapes: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+        for path in self._paths:
+            place = self._places.of_file(path)
+            if place in starts and place is not None:
+                bare = path
+                for name in self._places.named(path):
+                    bare = bare.replace(name, "@")
+                shapes[_NUMBER.sub("#", bare)].append((path, bare))
+        found: dict[str, int] = {}
+        for own in shapes.values():
+            numbers = [[int(number) for number in _NUMBER.findall(bare)] for _, bare in own]
+            for column in zip(*numbers, strict=True):
+                by_place: defaultdict[str, dict[int, str]] = defaultdict(dict)
+                for (path, _), number in zip(own, column, strict=True):
+                    by_place[self._places.of_file(path) or ""][number] = path
+                if sum(map(len, by_place.values())) == len(own) and all(
+                    len(files) > 1 and sorted(files) == [*range(len(starts[place]))]
+                    for place, files in by_place.items()
+                ):
+                    found |= {
+                        path: starts[place][number]
+                        for place, files in by_place.items()
+                        for number, path in files.items()
+                    }
+                    break
+        return found
+
+    # --- files by the number in their names
+
+    def _files(self) -> dict[str, int]:
+        """By formulas that count by an index: files of one shape of name, with a number each that it makes ranks of."""
+        offsets = {one.offset for one in self._begin.formulas if one.what == "rank" and one.counter is not None}
+        if len(offsets) != 1:
+            return {}
+        offset = offsets.pop()
+        shapes: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
+        for path in self._paths:
+            name = path.rpartition("/")[2]
+            shapes[_NUMBER.sub("#", name), len(_NUMBER.findall(name))].append(path)
+        best: dict[str, int] = {}
+        for (_, count), own in shapes.items():
+            for at in range(count):
+                made = {path: int(_NUMBER.findall(path.rpartition("/")[2])[at]) + offset for path in own}
+                is_each = (
+                    len({*made.values()}) == len(made) >= _FEWEST
+                    and min(made.values()) == 0
+                    and max(made.values()) < (self.world or 2 * len(made))
+                )
+                if is_each and len(made) > len(best):
+                    best = made
+        return best

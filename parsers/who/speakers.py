@@ -1,0 +1,486 @@
+"""Who speaks in a file, where nobody has taught its form: learnt from the beginnings of files, once per shape of name.
+
+A **form** of labels (labels.py) is admitted whole or not at all:
+- nothing that tells the processes of its lines apart otherwise (an introduction, a printed rank, a launcher's task or local
+  rank, a pid) disagrees: one number each;
+- two numbers at least, each on two lines with words behind it;
+- introductions or printed ranks say the same numbers; or such processes, or files, have one each, and the numbers are just
+  0 … N-1 of a told world of N; or its word is "rank", in no group, and the numbers are such, or count from 0 where no world is told.
+So levels, layers, experts, steps and workers are none. A bare number is one, without introductions, only before nearly all lines,
+where nothing else tells processes apart, and where the numbers share half of what the poorest of them prints.
+
+**Files**: what a file introduces itself as is its rank where files of one shape of name (digits aside) tell different ones, unless
+they are every k-th (logs of nodes, of which the first process speaks). The number in such a name is the rank where it equals
+that of all that introduce themselves, or where these numbers are just 0 … N-1 of a told world of N and the files of one process
+each; where files beside them introduce themselves otherwise, it counts something else, and they are of whom these are. A pid in a name is that of whoever introduced itself with it.
+
+Fooled by: processes that introduce themselves by the ranks of a group, and nobody by that of the whole job.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+from msgspec.structs import replace
+
+from parsers.schema.labels import NO_LABELS, Form, Join, Labels, number_of, rank_of
+from parsers.schema.names import Names, folders, names_of
+from parsers.schema.parser import PATH, Source
+from parsers.text.patterns import regex
+from parsers.text.rank_list import RANKS
+from parsers.text.unanimous import unanimous
+from parsers.who.beginnings import HEAD_LINES, Said, beginning, collectors_of, said_in, with_speakers
+from parsers.who.counts import (
+    alone,
+    from_zero,
+    introduce,
+    is_of_nodes,
+    is_one_to_one,
+    launchers_of,
+    marks,
+    numbers,
+    of_node,
+    places,
+    rank_of_pid,
+    shared_ranks,
+    until,
+    whole_beginnings,
+    world_of,
+)
+from parsers.who.families import called_roll
+from parsers.who.head_pids import pids_at_heads
+from parsers.who.introductions import PROCESS, Introduction
+from parsers.who.joins import Told, heads_in, joins, names_in, share_half, spoken
+from parsers.who.known import Known
+from parsers.who.process_table import Table, process_table
+from parsers.who.told_lines import Line, Statement, introduced, statements, told_in_lines
+from parsers.who.told_names import claims_of, told_names
+from parsers.who.told_pairs import merged, pids_of_names, ranks_of_names
+
+SIBLINGS = 8  # files of one shape of name in which forms are learnt, by as much of their beginnings
+WINDOW, LINES, LEAST = 256 << 10, 8_000, 160  # bytes at most, lines of all together, lines of each if they are many
+HEADED = 4_000  # lines of all together in which names at heads are learnt
+FILES = 512  # so many at most, and as many others, by as much of their beginnings
+BEGINNING = 4096  # bytes
+DEVICES = 16  # of a host, hardly more
+PID = 1000  # from where on a number in a name may be a pid
+_NUMBER = regex(r"\d{1,10}")
+_SHAPE = regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[0-9a-f]{0,7}\d)[0-9a-f]{8,}|\d+")
+_LAUNCHER = regex(r"torch\.distributed\.(?:elastic|run|launcher)|\btorchrun\b|torchelastic")
+_RANK, _GROUP_OF_WORLD, _ROUNDS = ("rank", "global_rank", "world_rank", "mpi_rank"), "tp", 2
+
+
+def speakers(sources: Sequence[Source]) -> Known:
+    """The files of a bundle → who speaks in them."""
+    sources = [source for source in sources if len(source.path) <= PATH]
+    shapes: defaultdict[str, list[Source]] = defaultdict(list)
+    for source in sources:
+        shapes[_SHAPE.sub("#", source.path)].append(source)
+    listed = [[one for one in own if one.seen is None and one.size] for own in shapes.values()]
+    sampled = [source for own in listed for source in own[:: len(own) // SIBLINGS + 1]][:FILES]
+    paths = {source.path for source in sampled}
+    others = [source for own in listed for source in own if source.rank is None and source.path not in paths][:FILES]
+    share = max(LEAST, LINES // max(1, len(sampled)))
+    few = max(HEAD_LINES, min(LEAST, LINES // max(1, len(sampled) + len(others))))  # hardly more than their habits
+    asked = [*((one, WINDOW, share) for one in sampled), *((one, BEGINNING, few) for one in others)]
+    read = {one.path: found for one, size, most in asked if (found := beginning(one, size, most))}
+    collectors = collectors_of(read)
+    headed = {one.path: 0 if one.rank is not None else max(LEAST, HEADED // len(sampled)) for one in sampled}
+    before = {path: collectors.get(path, "") for path in read}
+    said = {path: said_in(path, found, before[path], headed.get(path, HEAD_LINES)) for path, found in read.items()}
+    said = from_zero(said)
+    lines = [Line(path, one.number, one.line.host, one.raw, one.line.text) for path, own in said.items() for one in own]
+    stated = [*statements(lines)]  # read once: every line of all beginnings is asked for names and numbers
+    introduce(said, {place: Introduction(*who) for place, who in introduced(stated).items()})
+    size = world_of([one.introduces for own in said.values() for one in own if one.introduces])
+    table = process_table(said, [source.path for source in sources], size, stated)
+    introduce(said, table.introductions)
+    whole = _Bundle(shapes, said, stated, table)
+    told = [*told_names(sources), *told_in_lines(lines, stated), *table.told()]
+    names = replace(names_of(told, whole.world), processes=table.processes(), is_by_device=table.is_by_device)
+    learnt = [one.known(names) for one in _spaces(whole)]
+    ranks = {path: rank for one in learnt for path, rank in one.ranks.items()}
+    labels = {path: own for one in learnt for path, own in one.labels.items()}
+    claims = [*(row for one in learnt for row in one.claims), *table.claims(), *claims_of(told, names)]
+    documented = {**table.files, **whole.documented(names)}
+    return Known(ranks, labels, claims, collectors, names, documented, table.hosts)
+
+
+def _spaces(whole: "_Bundle") -> "list[_Bundle]":
+    """Folders, or shapes of names, whose processes have the same ranks are programs, each with a world of its own."""
+    if whole.shared < 2:
+        return [whole]
+    ways = (whole.by(lambda path: path.partition("/")[0]), whole.by(lambda path: _SHAPE.sub("#", path)))
+    return next((parts for parts in ways if sum(bool(part.introduced) for part in parts) > 1), [whole])
+
+
+class _Bundle:
+    """What the beginnings of files say, put together."""
+
+    def __init__(
+        self,
+        shapes: Mapping[str, list[Source]],
+        said: Mapping[str, list[Said]],
+        stated: Sequence[Statement],
+        table: Table,
+    ) -> None:
+        self._table = table
+        self._shapes, self._said, self._stated = shapes, said, stated
+        told = [one for own in said.values() for one in own if one.introduces]
+        self._launchers = launchers_of(told)
+        self.world = world_of([replace(one.introduces, pid=self._pid(one)) for one in told if one.introduces])
+        fits = [one for one in told if one.introduces and one.introduces.world in (None, self.world)]
+        own = rank_of_pid(
+            (self._pid(one), one.introduces.rank) for one in fits if one.introduces and one.introduces.world
+        )
+        fits = [one for one in fits if not self._is_counted_otherwise(one, own)]
+        pids = [(self._pid(one), one.introduces.rank) for one in fits if one.introduces]
+        shared, ranks = shared_ranks(((one, self._pid(one)) for one in fits), said)
+        self.introduced = fits if 2 * shared <= ranks else []  # else they count within groups
+        self.shared, _ = shared_ranks(((one, self._pid(one)) for one in told), said)
+        self._pids = rank_of_pid(pids if self.introduced else ())
+
+    def _is_counted_otherwise(self, one: Said, own: Mapping[int | None, int]) -> bool:
+        """Does somebody else tell another number, without a world, of a process that has told its rank in one?"""
+        said = one.introduces
+        return said is not None and said.world is None and own.get(self._pid(one), said.rank) != said.rank
+
+    def by(self, part: Callable[[str], str]) -> "list[_Bundle]":
+        """Its parts by what is told of each path."""
+        shapes: defaultdict[str, dict[str, list[Source]]] = defaultdict(dict)
+        for shape, own in self._shapes.items():
+            for source in own:
+                shapes[part(source.path)].setdefault(shape, []).append(source)
+        parts = []
+        for own_shapes in shapes.values():
+            paths = [source.path for own in own_shapes.values() for source in own]
+            said = {path: self._said[path] for path in paths if path in self._said}
+            parts.append(_Bundle(own_shapes, said, [one for one in self._stated if one.file in said], self._table))
+        return parts
+
+    @cached_property
+    def _beside(self) -> dict[str, int]:
+        """Each beginning of a path that ends in a number → the one rank that introduces itself in the files that begin so: what the
+        number counts (executors, runs of a logger) may be no rank."""
+        told: defaultdict[str, set[int]] = defaultdict(set)
+        for path in {one.file for one in self.introduced}:
+            spoken = self._processes(path)
+            for place in range(len(_NUMBER.findall(path)) if len(spoken) == 1 else 0):
+                told[until(path, place)] |= {rank for rank in spoken if rank is not None}
+        return {begins: own.pop() for begins, own in told.items() if len(own) == 1}
+
+    def _by_beginning(self) -> dict[str, int]:
+        """Path → rank of files in which nobody introduces himself (what a process prints as errors), by how their paths begin: where
+        as many beginnings alike as there are processes tell a rank each."""
+        told = whole_beginnings(self._beside, self.world)
+        found: dict[str, int] = {}
+        for one in chain.from_iterable(self._shapes.values()) if told else ():
+            begun = [until(one.path, place) for place in range(len(_NUMBER.findall(one.path)))]
+            known = [told[begin] for begin in begun if begin in told][-1:]
+            if known and one.rank is None and one.size and self._processes(one.path) <= {*known}:
+                found[one.path] = known[0]
+        return found
+
+    def documented(self, names: Names) -> dict[str, int]:
+        """Path → the rank that documents tell of it, of files in which nobody else speaks."""
+        if not names:
+            return {}
+        sources = [*chain.from_iterable(self._shapes.values())]
+        spoken = {source.path: self._processes(source.path) for source in sources}
+        inside: defaultdict[str, set[tuple[int | None, int | None]]] = defaultdict(set)
+        for source in sources:
+            for folder in folders(source.path):
+                if folder in names.folders:
+                    inside[folder] |= {
+                        (source.rank, source.local_rank),
+                        *((rank, None) for rank in spoken[source.path]),
+                    }
+        shared = {
+            folder
+            for folder, found in inside.items()
+            if {rank for rank, _ in found} - {None, names.folders[folder]}
+            or len({local for _, local in found} - {None}) > 1
+        }
+        found: dict[str, int] = {}
+        for source in sources:
+            rank = names.of_path(source.path, source.local_rank)
+            hosts = {one.line.host for one in self._said.get(source.path, ())} - {None}
+            is_alone = (
+                spoken[source.path] <= {rank} and len(hosts) < 2 and not shared.intersection(folders(source.path))
+            )
+            if rank is not None and is_alone:
+                found[source.path] = rank
+        return found
+
+    def known(self, documents: Names) -> Known:
+        ranks: dict[str, int] = {}
+        for own in self._shapes.values():
+            ranks |= self._of_files(own)
+        for own in alone(self._shapes.values()):
+            ranks |= self._of_job([one for one in own if self._processes(one.path)])
+        for own in self._shapes.values():
+            ranks |= {
+                one.path: rank for one in own if one.path not in ranks and (rank := self._by_pid(one)) is not None
+            }
+        ranks |= {path: rank for path, rank in self._by_beginning().items() if path not in ranks}
+        of_files = ranks | {one.path: one.rank for own in self._shapes.values() for one in own if one.rank is not None}
+        labels: dict[str, Labels] = {}
+        told = replace(self._told, documents=documents)
+        for _ in range(_ROUNDS):  # what one file tells of a name, holds in the others
+            for own in self._shapes.values():
+                learnt = self._learn([one.path for one in own], of_files, told)
+                if learnt != NO_LABELS:
+                    labels |= {one.path: learnt for one in own}
+                else:
+                    labels |= self._of_each(own, of_files, told)
+            names = unanimous(pair for own in labels.values() for pair in names_in(own.joins))
+            if names.items() <= told.names.items():
+                break
+            told = replace(told, names={**names, **told.names})
+        paths = [one.path for own in self._shapes.values() for one in own]
+        pids = pids_at_heads(self._said, lambda one: self._spoken_by(one, ranks | of_files, labels), paths)
+        return Known(ranks, labels, [*self._introductions(), *self._labelled(labels), *pids])
+
+    def _introductions(self) -> Iterator[dict[str, Any]]:
+        for one in self.introduced:
+            if (said := one.introduces) is not None:
+                own = None if one.line.process in self._launchers else one.line.host  # it tells of other processes
+                told = {
+                    "rank": said.rank,
+                    "host": said.host or own,
+                    "address": own if said.host else None,  # what a launcher calls the host that says its name
+                    "pid": self._pid(one),
+                    "world_size": said.world,
+                    "device_index": said.device,
+                }
+                yield told | {"how": "introduction", "file": one.file, "line": one.number}
+
+    def _spoken_by(self, one: Said, ranks: Mapping[str, int], labels: Mapping[str, Labels]) -> int | None:
+        """Whose a line is, by what was learnt."""
+        learnt = labels.get(one.file, NO_LABELS)
+        label = number_of(one.labels, learnt.ranks)
+        held = {slot: value for slot, (value, _) in spoken(one.line, one.heads, None, None).slots.items()}
+        named = rank_of(held, learnt.joins) if label is None else label
+        return self._known(one, ranks) if named is None else named
+
+    def _labelled(self, labels: Mapping[str, Labels]) -> Iterator[dict[str, Any]]:
+        """The first line of each rank in each file whose labels tell it."""
+        told: set[tuple[str, int]] = set()
+        for file, own in labels.items():
+            for one in self._said.get(file, ()):
+                label = number_of(one.labels, own.ranks)
+                rank = one.line.task if label is None and own.tasks else label
+                who = spoken(one.line, one.heads, None, None)
+                held = {slot: value for slot, (value, _) in who.slots.items()}
+                rank = rank_of(held, own.joins) if rank is None else rank
+                if rank is not None and (file, rank) not in told:
+                    told.add((file, rank))
+                    place = {"file": file, "line": one.number, "how": "label", "local_rank": one.line.local_rank}
+                    alone = (held.get(form) for (form,) in (join.key for join in own.joins if len(join.key) == 1))
+                    name = next((name for name in alone if name and not name.isdigit()), None)
+                    yield {"rank": rank, "host": one.line.host, "pid": who.pid, "name": name} | place
+
+    def _pid(self, one: Said) -> int | None:
+        """The pid that an introduction tells, else that before the line."""
+        said, printed = one.introduces, one.line.process
+        own = None if printed in self._launchers else printed
+        return said.pid if said is not None and said.pid is not None else own
+
+    def _rank(self, one: Said) -> int | None:
+        """The rank that a line prints, or that its process has introduced itself with."""
+        if one.line.rank is not None:
+            return one.line.rank
+        is_own = one.line.process is None or one.line.process not in self._launchers
+        if is_own and one.introduces is not None and one.introduces.world in (None, self.world):
+            return one.introduces.rank
+        return self._pids.get(one.line.process) if one.line.process is not None else None
+
+    def _of_files(self, siblings: Sequence[Source]) -> dict[str, int]:
+        """Path → rank, of files of one shape of name; where their numbers come again beside another (a job's), for each of these."""
+        own = [one for one in siblings if one.size]
+        found = self._of_job(own)
+        for place in range(places(own) if len(found) < len(own) else 0):
+            parts: defaultdict[str, list[Source]] = defaultdict(list)
+            for one in own:
+                parts[_NUMBER.findall(one.path)[place]].append(one)
+            if 1 < len(parts) < len(own):
+                more = {path: rank for part in parts.values() for path, rank in self._of_job(part).items()}
+                if found.items() <= more.items():
+                    found = more
+        return found
+
+    def _of_job(self, own: Sequence[Source]) -> dict[str, int]:
+        processes = {one.path: self._processes(one.path) for one in own}
+        if len(own) < 2 or any(len(found) > 1 for found in processes.values()):
+            return {}
+        told = {path: next(iter(found)) for path, found in processes.items() if found}
+        ranks = {path: rank for path, rank in told.items() if rank is not None}
+        if len(set(ranks.values())) < len(ranks) or is_of_nodes(sorted(ranks.values()), len(own), self.world):
+            return {}
+        if not ranks and (rolled := called_roll([*processes], self.world)):
+            return rolled
+        for place in range(places(own)):
+            if not (found := numbers(own, place)):
+                continue
+            beside = {one.path: rank for one in own if (rank := self._beside.get(until(one.path, place))) is not None}
+            if not ranks and any(found[path] != rank for path, rank in beside.items()):
+                return beside if len(set(beside.values())) == len(beside) else {}
+            equal = [path for path, rank in ranks.items() if found[path] == rank]
+            if node := of_node(found, ranks, {rank for path, rank in self._speaking if path not in found}):
+                return node
+            is_world = self.world is not None and sorted(found.values()) == list(range(self.world)) and not ranks
+            if (len(equal) > 1 and len(equal) == len(ranks)) or (is_world and self.introduced):
+                top = self.world if self.world is not None else 1 + max(ranks.values())
+                return {path: number for path, number in found.items() if number < top}
+        return ranks if len(ranks) > 1 else {}
+
+    def _processes(self, path: str) -> set[int | None]:
+        """The ranks that speak in a file; None beside them where something else shows several processes."""
+        said = self._said.get(path, [])
+        ranks: set[int | None] = {rank for one in said if (rank := self._rank(one)) is not None}
+        for several in ("task", "local_rank", "process"):
+            if len({getattr(one.line, several) for one in said} - {None}) > 1:
+                return ranks | {None, -1}
+        if any(_LAUNCHER.search(one.line.text) for one in said):
+            return {None, -1}
+        pids = {one.introduces.pid for one in said if one.introduces} - {None}
+        return ranks | {None, -1} if len(pids) > 1 else ranks
+
+    def _by_pid(self, source: Source) -> int | None:
+        name = source.path.rsplit("/", 1)[-1]
+        found = {self._pids.get(int(number)) for number in _NUMBER.findall(name) if int(number) >= PID} - {None}
+        return found.pop() if len(found) == 1 else None
+
+    @cached_property
+    def _speaking(self) -> set[tuple[str, int]]:
+        """Who speaks in which file."""
+        return {(path, rank) for path in self._said for rank in self._processes(path) if rank not in (None, -1)}
+
+    @cached_property
+    def _told(self) -> Told:
+        """What lines tell of names and of the launch."""
+        said = {path: with_speakers(own) for path, own in self._said.items()}
+        names = merged(map(ranks_of_names, said.values()))
+        pids = merged(map(pids_of_names, said.values()))
+        names = {name: rank for name, pid in pids.items() if (rank := self._pids.get(pid)) is not None} | names
+        told = [(one, one.launch) for own in self._said.values() for one in own if one.launch]
+        worlds, each = ({number for _, own in told if (number := getattr(own, what))} for what in ("world", "each"))
+        numbered = (
+            (name, own.node)
+            for one, own in told
+            if own.node is not None
+            for name in {one.line.host or "", *(head.value for head in one.heads)} - {""}
+        )
+        nodes = {name: node for name, node in unanimous(numbered).items() if node < RANKS}
+        lines = (one.line.text for own in self._said.values() for one in own)
+        world = self.world if self.world is not None else worlds.pop() if len(worlds) == 1 else None
+        every = each.pop() if len(each) == 1 else None
+        are_others = self._table.is_computed or any(map(_LAUNCHER.search, lines))
+        return Told(world, names, self._pids, nodes, every, are_others=are_others)
+
+    def _learn(self, paths: Sequence[str], ranks: Mapping[str, int], told: Told) -> Labels:
+        """The forms of labels in files of one shape of name."""
+        said = [one for path in paths for one in self._said.get(path, ())]
+        found: defaultdict[Form, list[tuple[int, str, Said]]] = defaultdict(list)
+        for one in said:
+            for form, number, behind in one.labels:
+                found[form].append((number, behind, one))
+        forms = {form for form, rows in found.items() if self._are_ranks(form, rows, ranks, len(said))}
+        pids = {form for form, rows in found.items() if self._are_pids(rows, ranks)}
+        labelled = [(one, rank) for form in forms for rank, _, one in found[form]]
+        tasks = self._tasks_are_ranks(said, labelled)
+        told_forms = {
+            form
+            for form in forms
+            if any(self._known(one, ranks) is not None for *_, one in found[form])
+            and any(one.line.rank is None for *_, one in found[form])
+        }
+        learnt: tuple[Join, ...] = ()
+        labelled_lines = sum(len(found[form]) for form in told_forms)
+        if not tasks and 2 * labelled_lines < len(said):  # what a library labels is a part of it
+            learnt = joins([spoken(one.line, one.heads, one.launch, self._known(one, ranks)) for one in said], told)
+        if learnt:  # where names are told, a number that nobody tells, nor the word before it, counts something else
+            forms = {form for form in forms if form in told_forms or form.word.lower() in _RANK}
+        return Labels(frozenset(forms), frozenset(pids), tasks, learnt, heads_in(learnt))
+
+    def _of_each(self, own: Sequence[Source], ranks: Mapping[str, int], told: Told) -> dict[str, Labels]:
+        """Path → what is learnt of a file alone, where others of its shape have the same names for others (logs of nodes)."""
+        found: dict[str, Labels] = {}
+        for path in (one.path for one in own if one.path not in ranks):
+            here = self._table.here(path)
+            if len(own) < 2 and not here:
+                continue
+            lines = [spoken(one.line, one.heads, one.launch, self._rank(one)) for one in self._said.get(path, ())]
+            if learnt := joins(
+                lines,
+                replace(told, here=here, documents=replace(told.documents, here=self._table.hosts.get(path))),
+                of_file=True,
+            ):
+                found[path] = Labels(joins=learnt, heads=heads_in(learnt))
+        return found
+
+    def _tasks_are_ranks(self, said: Sequence[Said], spoken: Sequence[tuple[Said, int]]) -> bool:
+        """Are the tasks of a launcher ranks: as introductions and labels say?"""
+        pairs = {(one.line.task, self._rank(one)) for one in said if one.line.task is not None}
+        pairs |= {(one.line.task, rank) for one, rank in spoken if one.line.task is not None}
+        tasks = {task for task, _ in pairs}
+        known = {(task, rank) for task, rank in pairs if rank is not None}
+        if (
+            not tasks
+            or any(task != rank for task, rank in known)
+            or any(_LAUNCHER.search(one.line.text) for one in said)
+        ):
+            return False
+        return len(known) > 1 or (bool(known) and tasks == set(range(self.world or 0)))
+
+    def _are_ranks(
+        self, form: Form, rows: Sequence[tuple[int, str, Said]], ranks: Mapping[str, int], lines: int
+    ) -> bool:
+        counts = Counter(number for number, *_ in rows)
+        numbers = set(counts)
+        if self._is_table(form, rows, lines):
+            return True
+        if sum(count > 1 for count in counts.values()) < 2 or max(numbers) >= (self.world or RANKS):
+            return False
+        pairs = {(number, rank) for number, _, one in rows if (rank := self._known(one, ranks)) is not None}
+        if any(number != rank for number, rank in pairs):
+            return False
+        told_by = {kind: marks(rows, kind) for kind in ("task", "local_rank", "process")}
+        told_apart = {kind: found for kind, found in told_by.items() if len(found) > 1}
+        if any(len(own) > 1 for found in told_apart.values() for own in found.values()):
+            return False
+        is_whole = numbers == set(range(self.world)) if self.world is not None else False
+        word = form.word.lower()
+        # Of the first ranks of a larger world it may be a device or a local rank: on the first host these are the same.
+        is_theirs = is_whole or word in _RANK or form.total or self.world is None or max(numbers) >= DEVICES
+        if len({number for number, _ in pairs}) > 1:
+            return bool(is_theirs)
+        files = marks(rows, "file")
+        is_file = len(files) > 1 and all(len(own) == 1 for own in files.values())
+        if is_whole and any(is_one_to_one(found) for found in (*told_apart.values(), files if is_file else {})):
+            return True
+        counted = is_whole or (self.world is None and numbers == set(range(len(numbers))))
+        if form.total or not share_half([(number, behind) for number, behind, _ in rows]):
+            return False
+        if word in _RANK or (word == _GROUP_OF_WORLD and self.world is None):
+            return counted
+        return not word and is_whole and not told_apart and len(files) < 2 and len(rows) > 0.8 * lines
+
+    def _is_table(self, form: Form, rows: Sequence[tuple[int, str, Said]], lines: int) -> bool:
+        """Are these the lines of one file, a line of each process of the told world and nothing else (`process 3: exit status -9`)?"""
+        numbers = sorted(number for number, *_ in rows)
+        is_whole = self.world is not None and numbers == list(range(self.world)) and len(rows) == lines
+        return is_whole and form.word.lower() in PROCESS and form.opened == ""
+
+    def _are_pids(self, rows: Sequence[tuple[int, str, Said]], ranks: Mapping[str, int]) -> bool:
+        """Are the numbers pids that were introduced, each on two lines, and of nobody else than who speaks there?"""
+        counts = Counter(number for number, *_ in rows)
+        if counts.keys() - self._pids.keys() or min(counts.values()) < 2 or any(one.line.process for *_, one in rows):
+            return False
+        return all(self._known(one, ranks) in (None, self._pids[number]) for number, _, one in rows)
+
+    def _known(self, one: Said, ranks: Mapping[str, int]) -> int | None:
+        rank = self._rank(one)
+        return ranks.get(one.file) if rank is None else rank

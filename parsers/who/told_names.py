@@ -1,0 +1,432 @@
+"""Documents that tell who is who: which rank a service, a pod, a container, a unit, a host or a folder is.
+
+    services: {trainer-a: {environment: {RANK: "2"}}}          a variable below the name of whom it belongs to
+    {"metric": {"pod": "llm-1", "local_rank": "2", "rank": "6"}}          a record with a name and a rank
+    run-20261116-x7/files/config.yaml: global_rank: 3                     a document of a folder's own
+    params/rank: 1                                                        a file called as what it holds
+    mlruns/0/9f31c/meta.yaml: run_name: rank-1                            a run called after its rank
+    accelerate_gn02.yaml: machine_rank: 1, num_machines: 2, num_processes: 8      a node, and how many processes it has
+    dgx3 slots=4                                                          a hostfile: nodes in the order of their ranks
+
+parsers/text/outlines.py reads them, parsers/text/vocabulary.py knows what a variable says of its process. An **item** is the smallest part of a
+document, or the whole of one among its like, that tells one rank (or node, or place on it) only. Its names are what tells it from the other items: names of
+mappings, of folders and files, and fields that say a name (`name`, `host`, `pod`, `…Id`) with another value in each.
+
+Admitted are items of one kind together, or none: two ranks at least that differ, all below the told world, and a plain `rank`, which may be that
+of an adapter, only where they are just 0 … N-1 or the world is told. One name, one rank: a name with two is nobody's, and so are
+two names with one rank. Folders whose ranks are every k-th are nodes, of which the first process wrote the document.
+
+Fooled by: documents of another job that has the same names.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from io import BytesIO
+from itertools import islice, pairwise
+from typing import Any
+
+import msgspec
+
+from parsers.archive.path_hints import hints
+from parsers.forms import framings
+from parsers.schema.labels import OF_GROUP
+from parsers.schema.names import Names, Told, parts_of
+from parsers.schema.parser import STREAM_ERRORS, Source
+from parsers.text import vocabulary
+from parsers.text.encodings import in_utf8, is_text
+from parsers.text.outlines import Leaf, Path, leaves
+from parsers.text.patterns import regex
+from parsers.text.rank_list import RANKS
+
+BYTES, ALL_BYTES, DOCUMENTS = 1 << 20, 16 << 20, 4096  # of one document, of all, and how many
+HEAD = 8192
+_ROWS = 20_000
+_MAY = regex(  # a name of those that vocabulary.of_process knows, and a number behind it, or columns called so
+    rb"(?:rank|procid|trainer_id|process_?(?:id|index)|proc_id|local_?id|node_?id|pmi_id|slots|index)(?:[\"']?\s{0,3}[=:, ]\s{0,40}(?:desc:[^\n]{0,200}\n\s{0,40})?(?:[\"']?value[\"']?\s{0,3}:\s{0,3})?[\"']?\d|[\t,;| ]|[_-]?\d)",
+)
+_VARIABLES = regex(rb"\w{1,80}=[^\0]{0,4096}\0")  # as the kernel keeps those of a process
+_WHO = ("rank", "node_rank", "local_rank")
+HOW = "document"
+HOSTS = ("pod", "name", "service", "key", "host")  # sorts of names that stand before lines as a host's does
+_TOLD = regex(
+    r"(?<![\w.-])(?P<dash>--?)?(?P<name>[A-Za-z][\w-]{1,60}(?: (?:id|index))?)[\"']?(?P<is>\s{0,2}[=:]\s{0,2}| )[\"'(\[]{0,2}(?P<number>\d{1,7})(?![\w.]|:\d)"
+)
+_COLUMN = regex(r"[A-Za-z_#][\w ./#%()-]{0,60}")
+_NUMBER = regex(r"\d{1,7}")
+_NAMING = regex(
+    r"(?:^|_)(?:name|host|pod|container|service|unit|id|uid|uuid|ip|address|addr|node|instance|machine|actor|job|task)$"
+)
+_NAME = regex(r"/?(?=[^/\s]{0,253}[A-Za-z.])[A-Za-z0-9][\w.@:-]{0,252}")
+_SLOTS = regex(r"([A-Za-z0-9][\w.-]{0,252})\s+(?:.{0,80}\s)?slots\s{0,2}=\s{0,2}(\d{1,4})(?:\s.{0,80})?")
+
+
+class Fact(msgspec.Struct, frozen=True):
+    """One number that was said: `meaning` as vocabulary.of_process has it. `is_plain`: called `rank` and no more."""
+
+    meaning: str
+    number: int
+    path: Path
+    line: int
+    is_plain: bool
+
+
+class Item(msgspec.Struct, frozen=True):
+    """Who is told of: its facts, unanimous, and what it is called: (field, name)."""
+
+    file: str
+    line: int
+    facts: Mapping[str, int]
+    is_plain: bool
+    names: Mapping[tuple[str | int, ...], tuple[str, str]]  # place of the name in the item → (kind, name)
+
+
+def facts_in(text: str, path: Path = (), line: int = 0) -> Iterator[Fact]:
+    """Variables and options with a number in a command, a list of variables, a record in a line."""
+    for found in _TOLD.finditer(text):
+        if found["is"] == " " and not found["dash"]:
+            continue
+        meaning = vocabulary.of_process(found["name"])
+        if meaning == "rank" and (group := OF_GROUP.search(text[: found.start()])):
+            meaning = vocabulary.of_process(f"{group[0]}_{found['name']}")  # local rank: 3
+        if meaning is not None:
+            yield Fact(meaning, int(found["number"]), path, line, found["name"] == "rank")
+
+
+def told_names(sources: Sequence[Source]) -> list[Told]:
+    """The files of a bundle → what their documents say of whom, in the order of the files; only what is admitted."""
+    alone: list[Item] = []
+    told: list[Told] = []
+    for file, own in _documents(sources):
+        items = _items(file, own)
+        if len(items) > 1:
+            told += admitted(items)
+        else:
+            alone += items
+    for group in alike(alone):
+        told += admitted(group)
+    return list(dict.fromkeys(told))
+
+
+def claims_of(told: Iterable[Told], names: Names) -> Iterator[dict[str, Any]]:
+    """What stands of it, as rows of `ranks`: who is called so as a host is, and processes by pid."""
+    told = list(told)
+    done: set[tuple[int | None, int | None]] = set()
+    for one in sorted(told, key=lambda one: HOSTS.index(one.kind) if one.kind in HOSTS else len(HOSTS)):
+        place = {"world_size": one.world, "how": HOW, "file": one.file, "line": one.line}
+        if one.node_rank is not None and one.kind in (*HOSTS, "file"):
+            rows: list[tuple[int | None, str | None, int | None]] = [
+                (rank, one.name, local) for (name, local), rank in names.places.items() if name == one.name
+            ]
+        elif one.kind == "folder" and names.folders.get(one.name) == one.rank:
+            rows = [(one.rank, None, None)]
+        elif one.kind in HOSTS and names.rank(one.name, one.local_rank) == one.rank:
+            rows = [(one.rank, one.name, one.local_rank)]
+        elif one.kind == "pid" and one.rank is not None:
+            yield place | {"rank": one.rank, "pid": int(one.name)}
+            continue
+        else:
+            continue
+        for rank, host, local in rows:
+            if (rank, local) not in done:  # of several names of one, one is a host's
+                done.add((rank, local))
+                yield place | {"rank": rank, "host": host, "local_rank": local}
+
+
+# --- documents -------------------------------------------------------------------------------------------------------
+
+
+def _documents(sources: Sequence[Source]) -> Iterator[tuple[str, list[Leaf]]]:
+    """(path, leaves) of each document that may tell a rank; files called as what they hold are one document of their folder."""
+    read = taken = 0
+    values: defaultdict[str, list[Leaf]] = defaultdict(list)
+    for source in sources:
+        if source.seen is not None or not 0 < source.size <= BYTES or read > ALL_BYTES or taken >= DOCUMENTS:
+            continue
+        folder, _, name = source.path.rpartition("/")
+        data = _document(source)
+        read, taken = read + len(data), taken + bool(data)
+        text = data.decode("utf-8", "replace")
+        if len(text) < 16 and vocabulary.of_process(name) is not None:
+            values[folder].append(Leaf((0, name), text.strip(), 1))
+        elif own := (not _is_json(text) and (_hostfile(text) or _table(source.path, data))) or leaves(text):
+            yield source.path, own
+    for folder, found in values.items():
+        yield f"{folder}/", found
+
+
+def _document(source: Source) -> bytes:
+    """What a file holds if it may be a document that tells a rank; else nothing. Most files are none, and their beginnings show it."""
+    try:
+        with source.open() as stream:
+            head = stream.read(HEAD)
+            is_environment = _VARIABLES.match(head) is not None
+            head = head.replace(b"\0", b"\n") if is_environment else head
+            if not is_text(head):
+                return b""
+            last = head.rfind(b"\n") + 1 if len(head) == HEAD else 0  # without the line that is cut
+            begins = (head[:last] if last else head).decode("utf-8", "replace")
+            if len(head) > 15 and not (
+                _is_json(begins) or _hostfile(begins) or _table(source.path, head) or leaves(begins)
+            ):
+                return b""
+            _, data = in_utf8(source.open, head + stream.read(BYTES))
+    except STREAM_ERRORS:
+        return b""
+    data = data.replace(b"\0", b"\n") if is_environment else data
+    return data if len(data) < 16 or _MAY.search(data.lower()) else b""
+
+
+def _is_json(text: str) -> bool:
+    """Or literals of Python; a section of INI begins like a list."""
+    start = text[:64].lstrip("\ufeff \t\r\n")
+    return start[:1] == "{" or (start[:1] == "[" and start[1:].lstrip()[:1] in ("{", "["))
+
+
+def _table(path: str, data: bytes) -> list[Leaf]:
+    """The rows of a short table whose columns tell ranks; none where it is none. Steps are no table of processes."""
+    if framings.framing(path, data[:HEAD]) not in framings.TABLES:
+        return []
+    names = framings.names(path, data[:HEAD])
+    if "step" in vocabulary.meanings(names) or not all(map(_COLUMN.fullmatch, names)):
+        return []
+    rows = islice(framings.rows(Source(path, len(data), partial(BytesIO, data))), _ROWS)
+    return [
+        Leaf((0, at, name), str(cell), number)
+        for at, (number, _, said) in enumerate(rows)
+        for name, cell in (said or {}).items()
+        if cell not in (None, "")
+    ]
+
+
+def _hostfile(text: str) -> list[Leaf]:
+    """Nodes in the order of a hostfile; none where it is none."""
+    lines = [(number, line.partition("#")[0].strip()) for number, line in enumerate(text.split("\n", 4097), 1)]
+    filled = [(number, line) for number, line in lines if line]
+    found = [(number, _SLOTS.fullmatch(line)) for number, line in filled]
+    if not found or not all(match for _, match in found):
+        return []
+    return [
+        Leaf((0, at, name), value, number)
+        for at, (number, match) in enumerate(found)
+        if match is not None
+        for name, value in (("host", match[1]), ("slots", match[2]), ("node_rank", str(at)))
+    ]
+
+
+def _facts(own: Sequence[Leaf]) -> Iterator[Fact]:
+    called = {leaf.path[:-1]: leaf.value for leaf in own if leaf.path[-1] == "name"}
+    for leaf in own:
+        name = leaf.path[-1]
+        if name == "value":  # {name: RANK, value: "3"}, or RANK: {value: 3}
+            name = called.get(leaf.path[:-1], leaf.path[-2] if len(leaf.path) > 1 else name)
+        meaning = _meaning(name, leaf.path) if isinstance(name, str) else None
+        if (
+            meaning is None
+            and isinstance(name, str)
+            and _kind(name) == "name"
+            and (rank := hints(leaf.value).rank) is not None
+        ):
+            yield Fact("rank", rank, leaf.path, leaf.line, is_plain=True)
+        elif meaning is None:
+            yield from facts_in(leaf.value, leaf.path, leaf.line)
+        elif _NUMBER.fullmatch(leaf.value):
+            yield Fact(meaning, int(leaf.value), leaf.path, leaf.line, name == "rank")
+
+
+def _meaning(name: str, path: Path) -> str | None:
+    """What a field says of its process. A plain `rank` below a group's word is a place in the group, and below another's it is that's."""
+    last = name.replace("/", ".").rpartition(".")[2]
+    meaning = vocabulary.of_process(last)
+    if last == "rank" and (last != name or (len(path) > 1 and OF_GROUP.search(f"{path[-2]}_"))):
+        return None
+    return meaning
+
+
+def _items(file: str, own: Sequence[Leaf]) -> list[Item]:
+    """The items of a document: its smallest number of parts, each with one rank, node and local rank at most."""
+    facts = list(_facts(own))
+    who = [fact for fact in facts if fact.meaning in _WHO]
+    depth = max((len(fact.path) for fact in who), default=0)
+    for count in range(depth + 1):
+        parts: defaultdict[Path, list[Fact]] = defaultdict(list)
+        for fact in who:
+            parts[fact.path[:count]].append(fact)
+        if all(_unanimous(part) for part in parts.values()):
+            return [_item(file, prefix, part, facts, own) for prefix, part in parts.items()]
+    return []
+
+
+def _unanimous(part: Sequence[Fact]) -> bool:
+    return all(len({fact.number for fact in part if fact.meaning == meaning}) < 2 for meaning in _WHO)
+
+
+def _item(file: str, prefix: Path, part: Sequence[Fact], facts: Sequence[Fact], own: Sequence[Leaf]) -> Item:
+    def belongs(path: Path) -> bool:  # to the item, or to what it stands in
+        return path[: len(prefix)] == prefix or path[:-1] == prefix[: len(path) - 1]
+
+    told: defaultdict[str, set[int]] = defaultdict(set)
+    for fact in facts:
+        if belongs(fact.path):
+            told[fact.meaning].add(fact.number)
+    names: dict[tuple[str | int, ...], tuple[str, str]] = {}
+    for at, key in enumerate(prefix):
+        if isinstance(key, str) and _NAME.fullmatch(key):
+            names["", at] = ("key", key)
+    for leaf in own:
+        kind = _kind(leaf.path[-1])
+        value = leaf.value.split("/")[0] if kind == "host" else leaf.value
+        if kind and belongs(leaf.path) and (kind == "pid" or _NAME.fullmatch(value)):
+            place = leaf.path[len(prefix) :] if leaf.path[: len(prefix)] == prefix else (len(leaf.path), leaf.path[-1])
+            names[place] = (kind, value.lstrip("/"))
+    is_plain = all(fact.is_plain for fact in part if fact.meaning == "rank")
+    sizes = {meaning: min(numbers) for meaning, numbers in told.items() if len(numbers) == 1}
+    return Item(file, part[0].line, sizes, is_plain, names)
+
+
+def _kind(name: str | int) -> str | None:
+    """What a field names, null where it is no name."""
+    if isinstance(name, int):
+        return None
+    if (said := vocabulary.meaning_of(name)) is not None and said.meaning in ("host", "pod", "pid"):
+        return said.meaning
+    found = _NAMING.search("_".join(vocabulary.words_of(name)))
+    return found[0].lstrip("_") if found else None
+
+
+# --- documents beside each other -------------------------------------------------------------------------------------
+
+
+def alike(items: Sequence[Item]) -> Iterator[list[Item]]:
+    """Items that are documents of their own → those of one name in several folders, those of one folder; each with names out of
+    its path."""
+    by_name: defaultdict[tuple[str, int], list[Item]] = defaultdict(list)
+    by_folder: defaultdict[tuple[str, str], list[Item]] = defaultdict(list)
+    for item in items:
+        folder, _, name = item.file.rpartition("/")
+        by_name[name, item.file.count("/")].append(item)
+        by_folder[folder, name.rpartition(".")[2]].append(item)
+    grouped: set[str] = set()
+    for own in by_name.values():
+        if len(own) > 1:
+            grouped |= {item.file for item in own}
+            yield _with_folders(own)
+    for own in by_folder.values():
+        rest = [item for item in own if item.file not in grouped]
+        if rest:
+            yield _with_stems(rest)
+
+
+def _with_folders(own: Sequence[Item]) -> list[Item]:
+    """Files of one name in folders: a folder is what differs, up to its last part that does."""
+    paths = [item.file.split("/")[:-1] for item in own]
+    differing = [at for at, parts in enumerate(zip(*paths, strict=True)) if len(set(parts)) > 1]
+    made = []
+    for item, path in zip(own, paths, strict=True):
+        parts = {("/", at): ("file", path[at]) for at in differing}
+        folder = {("/",): ("folder", "/".join(path[: differing[-1] + 1]))} if differing else {}
+        made.append(msgspec.structs.replace(item, names={**item.names, **parts, **folder}))
+    return made
+
+
+def _with_stems(own: Sequence[Item]) -> list[Item]:
+    """Files of one folder: what differs in their names."""
+    stems = [item.file.rpartition("/")[2].rpartition(".")[0] or item.file.rpartition("/")[2] for item in own]
+    words = [parts_of(stem) for stem in stems]
+    common = set.intersection(*map(set, words))
+    return [
+        msgspec.structs.replace(item, names={**item.names, **{("/", at): ("file", word) for at, word in enumerate(own_words) if word not in common}})
+        for item, own_words in zip(own, words, strict=True)
+    ]  # fmt: skip
+
+
+# --- admission -------------------------------------------------------------------------------------------------------
+
+
+def admitted(items: Sequence[Item]) -> list[Told]:
+    """Items of one kind → what is said of each of their names; nothing where their numbers cannot be ranks."""
+    items = [msgspec.structs.replace(item, facts=with_node(item.facts)) for item in items]
+    told: list[Told] = []
+    for meaning in ("rank", "node_rank"):
+        own = [item for item in items if meaning in item.facts and (meaning == "rank" or "rank" not in item.facts)]
+        own = _of_the_job(own)
+        if own and _are_ranks(own, meaning):
+            told += _named(own, meaning)
+    return told
+
+
+def with_node(told: Mapping[str, int]) -> dict[str, int]:
+    """A rank beside several processes of each of several nodes, and no larger world, is the node's."""
+    facts = dict(told)
+    world, nodes = facts.get("world_size"), facts.get("nodes")
+    is_of_nodes = nodes is not None and facts.get("processes_per_node", 1) > 1 and world in (None, nodes)
+    if is_of_nodes and "rank" in facts and not facts.keys() & {"node_rank", "local_rank"}:
+        facts["node_rank"] = facts.pop("rank")
+        facts.pop("world_size", None)
+    if "node_rank" in facts and "processes_per_node" not in facts and world and nodes and world % nodes == 0:
+        facts["processes_per_node"] = world // nodes
+    return facts
+
+
+def _of_the_job(items: Sequence[Item]) -> list[Item]:
+    """Those of the largest world that is told: others are other programs."""
+    worlds = {item.facts.get("world_size") for item in items}
+    largest = max((world for world in worlds if world is not None), default=None)
+    return [item for item in items if item.facts.get("world_size") in (None, largest)]
+
+
+def _are_ranks(own: Sequence[Item], meaning: str) -> bool:
+    numbers = {item.facts[meaning] for item in own}
+    world = max((item.facts.get("world_size", 0) for item in own), default=0)
+    top = world if meaning == "rank" else max((item.facts.get("nodes", 0) for item in own), default=0)
+    if max(numbers) >= (top or RANKS):
+        return False
+    if len(numbers) < 2:
+        return bool(top) and not any(item.is_plain for item in own)
+    is_sure = bool(top) or not any(item.is_plain for item in own)
+    return is_sure or numbers == set(range(len(numbers)))
+
+
+def _named(own: Sequence[Item], meaning: str) -> Iterator[Told]:
+    numbers = [item.facts[meaning] for item in own]
+    counts = Counter(numbers)
+    is_one_each = len(counts) == len(numbers)
+    is_again = len(set(counts.values())) == 1 and not own[0].is_plain  # attempts write a folder each
+    steps = {second - first for first, second in pairwise(sorted(numbers))}
+    world = max((item.facts.get("world_size", 0) for item in own), default=0) or None
+    is_of_nodes = len(steps) == 1 and (step := min(steps)) > 1 and len(own) * step == world
+    places = {place for item in own for place in item.names}
+    for place in places:
+        said = [(item, *item.names[place]) for item in own if place in item.names]
+        by_name: defaultdict[str, list[Item]] = defaultdict(list)
+        for item, _, name in said:
+            by_name[name].append(item)
+        kind = said[0][1]
+        if kind in ("folder", "file") and is_of_nodes:
+            continue
+        is_distinct = all(len({item.facts[meaning] for item in items}) == 1 for items in by_name.values())
+        if is_distinct and len(by_name) == len(said) and (is_one_each or (kind == "folder" and is_again)):
+            for item, _, name in said:
+                yield _told(item, meaning, kind, name, local=None)
+        elif kind in ("host", "pod", "key", "file") and meaning == "rank":
+            for name, items in by_name.items():
+                locals_ = [item.facts.get("local_rank") for item in items]
+                if None not in locals_ and len(set(locals_)) == len(items) and is_one_each:
+                    for item, local in zip(items, locals_, strict=True):
+                        yield _told(item, meaning, kind, name, local=local)
+
+
+def _told(item: Item, meaning: str, kind: str, name: str, local: int | None) -> Told:
+    is_node = meaning == "node_rank"
+    return Told(
+        name,
+        kind,
+        item.file,
+        item.line,
+        rank=None if is_node else item.facts["rank"],
+        local_rank=local,
+        node_rank=item.facts["node_rank"] if is_node else None,
+        processes=item.facts.get("processes_per_node") if is_node else None,
+        world=item.facts.get("world_size"),
+        nodes=item.facts.get("nodes"),
+    )

@@ -1,0 +1,48 @@
+"""What a process says of its device, and a kernel of one, in a bundle that names no host: then all is of one host."""
+
+from pathlib import Path
+
+import pytest
+
+from forensics import analyze
+
+LOST = "[rank{rank}] torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:2356, remote process exited or there was a network error"
+OWN = "[rank{rank}] HW Exception by GPU node-{node} (Agent handle: 0x5601c3b0) reason :GPU Hang"
+FAULT = "[Sat Jan 31 10:{minute:02d}:{second:02d} 2026] amdgpu 0000:{bus}:00.0: amdgpu: {{4}}uncorrectable hardware error(ERREVENT_ATHUB_INTERRUPT) detected!"
+
+
+def write(folder: Path, own: tuple[int, ...], faults: tuple[tuple[int, str], ...], world: int = 4) -> Path:
+    """Ranks `own` that their runtime aborts at 10:20:05, what the kernel said at which minute of which device."""
+    lines = [
+        f"2026-01-31 10:00:00 rank {rank} pid {7100 + rank} cuda:{rank} of world_size={world}" for rank in range(world)
+    ]
+    lines += [f"2026-01-31 10:{minute:02d}:00 step {minute} loss 2.{minute}" for minute in range(5, 20)]
+    lines += [OWN.format(rank=rank, node=rank + 2) for rank in own]
+    lines += [f"2026-01-31 10:20:05 rank {rank} (pid {7100 + rank}): Aborted (core dumped)" for rank in own]
+    lines += [LOST.format(rank=rank) for rank in range(world) if rank not in own]
+    (folder / "job.log").write_text("\n".join(lines) + "\n")
+    (folder / "dmesg.txt").write_text(
+        "".join(FAULT.format(minute=minute, second=1, bus=bus) + "\n" for minute, bus in faults)
+    )
+    return folder
+
+
+@pytest.mark.parametrize("rank", [0, 3])
+def test_the_one_process_and_the_one_device_belong_together(tmp_path: Path, rank: int) -> None:
+    verdict = analyze(write(tmp_path, (rank,), ((20, "c6"),))).verdict
+    assert (verdict.kind, verdict.cause, verdict.ranks) == ("crash", "gpu_fault", [rank])
+
+
+@pytest.mark.parametrize(
+    ("own", "faults"),
+    [
+        ((), ((20, "c6"),)),  # no process says anything of its device
+        ((1, 3), ((20, "c6"),)),  # two do
+        ((3,), ((20, "c6"), (20, "26"))),  # the kernel speaks of two
+        ((3,), ((58, "c6"),)),  # long after
+    ],
+)
+def test_else_no_device_is_blamed(tmp_path: Path, own: tuple[int, ...], faults: tuple[tuple[int, str], ...]) -> None:
+    verdict = analyze(write(tmp_path, own, faults)).verdict
+    assert verdict.cause != "gpu_fault" or verdict.ranks == []
+    assert set(verdict.ranks) <= set(own)

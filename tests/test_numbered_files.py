@@ -1,0 +1,47 @@
+"""A file whose number is the rank that its process tells is that rank's, where all files of its name are so."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from forensics.assemble.numbered_files import numbered_files
+from parsers.schema.tables import TABLE_NAMES, TableName, table
+
+Claim = tuple[str, int, int | None]  # file, rank, pid
+WORKERS: list[Claim] = [("node0/worker_0.log", 0, 70), ("node0/worker_1.log", 1, 71), ("node1/worker_2.log", 2, 70)]
+
+
+def told(claims: Sequence[Claim], how: str = "MindSpore", **files: Any) -> dict[str, int]:
+    """File → rank, of files that hold these claims."""
+    rows: dict[TableName, list[dict[str, Any]]] = {
+        "ranks": [{"file": file, "rank": rank, "pid": pid, "how": how} for file, rank, pid in claims if rank >= 0],
+        "files": [{"file": file, "bytes": 9, **files} for file in dict.fromkeys(file for file, *_ in claims)],
+    }
+    found = numbered_files({name: table(name, rows.get(name, [])) for name in TABLE_NAMES})
+    return dict(found.iter_rows())
+
+
+def test_each_is_the_rank_that_its_number_and_its_process_say() -> None:
+    assert told(WORKERS) == {file: rank for file, rank, _ in WORKERS}
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        pytest.param(WORKERS[:1], id="one alone"),
+        pytest.param([*WORKERS, ("node1/worker_3.log", 9, 72)], id="another number"),
+        pytest.param([*WORKERS, ("node1/worker_3.log", -1, None)], id="one says nothing"),
+        pytest.param([*WORKERS, ("node0/worker_1.log", 5, 71)], id="two ranks in one"),
+        pytest.param([*WORKERS, ("node0/worker_1.log", 1, 88)], id="two processes in one"),
+        pytest.param([("node_0.log", 0, 70), ("node_1.log", 8, 71)], id="logs of nodes"),
+        pytest.param([("rack1/a_0.log", 0, 70), ("rack0/a_0.log", 0, 71)], id="one rank twice"),
+    ],
+)
+def test_where_one_is_not_none_is(claims: list[Claim]) -> None:
+    assert told(claims) == {}
+
+
+def test_what_a_launcher_says_of_its_processes_and_what_a_path_says_already_count_for_nothing() -> None:
+    assert told(WORKERS, how="elastic failure table") == {}
+    assert told(WORKERS, local_rank=0) == {}

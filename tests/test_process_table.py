@@ -1,0 +1,264 @@
+"""One job told in many forms has one table of processes; numbers that count something else give nobody a rank (parsers/who/process_table.py)."""
+
+import json
+import random
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from parsers import read
+from parsers.who.formulas import parsed
+
+EACH = 3
+
+
+class Job(NamedTuple):
+    """`hosts` in the order of their ranks; `pids` by rank, of which some come again on other hosts."""
+
+    hosts: Sequence[str]
+    addresses: Sequence[str]
+    pids: Sequence[int]
+    shuffled: Callable[[Sequence[str]], list[str]]
+
+    def rows(self, say: Callable[[int, str, int, int, int], str]) -> list[str]:
+        """A line of each process, in any order: rank, host, pid, node, place."""
+        count = range(len(self.pids))
+        return self.shuffled([say(r, self.hosts[r // EACH], self.pids[r], r // EACH, r % EACH) for r in count])
+
+    def of_host(self, node: int, say: Callable[[int, str, int, int, int], str]) -> list[str]:
+        ranks = range(node * EACH, (node + 1) * EACH)
+        return self.shuffled([say(r, self.hosts[node], self.pids[r], node, r % EACH) for r in ranks])
+
+
+Files = Mapping[str, Sequence[str]]
+STEPS = ["12:00:01 it 10 loss 2.31", "12:00:02 it 20 loss 2.25"]
+
+
+def job(seed: int) -> Job:
+    chance = random.Random(seed)
+    numbers = chance.sample(range(10, 90), 3)
+    hosts = [f"trx{number}" for number in numbers]
+    first = [chance.sample(range(4000, 4040), EACH) for _ in hosts]
+    first[1][0] = first[0][1]  # the same number on another host
+    pids = [pid for own in first for pid in dict.fromkeys(own)]
+    while len(pids) < EACH * len(hosts) or len({*first[1]}) < EACH:
+        first[1] = [first[0][1], *chance.sample(range(5000, 5040), EACH - 1)]
+        pids = [pid for own in first for pid in own]
+
+    def shuffled(lines: Sequence[str]) -> list[str]:
+        return chance.sample(list(lines), len(lines))
+
+    return Job(hosts, [f"10.7.0.{number}" for number in numbers], pids, shuffled)
+
+
+def stacks(of: Job) -> list[str]:
+    """What uses the numbers of processes elsewhere."""
+    return [f"Process {pid}: python train.py" for pid in of.pids]
+
+
+def smi(of: Job) -> list[str]:
+    found = []
+    for node in of.shuffled([str(node) for node in range(len(of.hosts))]):
+        found += [f">>> {of.hosts[int(node)]}", "|  GPU   GI   CI        PID   Type   Process name  |"]
+        found += of.of_host(
+            int(node), lambda r, h, p, n, g: f"|    {g}   N/A  N/A  {p:>9}      C   /opt/bin/python   {20000 + r}MiB |"
+        )
+    return found
+
+
+def local_rows(of: Job) -> list[str]:
+    return of.rows(lambda r, h, p, n, g: f"{h}.lab.example.org  {p}  LOCAL_RANK={g}")
+
+
+FORMS: dict[str, Callable[[Job], Files]] = {
+    "words that nobody has taught": lambda of: {
+        f"{host}/train.log": of.of_host(n, lambda r, h, p, _, g: f"process {p} bound to card {g}, number {r}, 9 in all") + STEPS
+        for n, host in enumerate(of.hosts)
+    } | {"stacks.txt": stacks(of)},
+    "another language": lambda of: {
+        f"{host}/train.log": of.of_host(n, lambda r, h, p, _, g: f"进程 {p} 绑定到 GPU {g}，全局编号 {r}，共 9 个进程") + STEPS
+        for n, host in enumerate(of.hosts)
+    },
+    "variables of each process": lambda of: {
+        "environ.txt": of.rows(lambda r, h, p, n, g: f"{h} {p}  NS_JOB=88 NS_SIZE=9 NS_RANK={r} NS_LOCAL_RANK={g}"),
+        "out.log": [f"[{of.hosts[r // EACH]}:{of.pids[r]}] it {step} loss 2.1" for step in (1, 2) for r in range(9)],
+    },
+    "a driver and addresses": lambda of: {
+        "driver.log": of.rows(lambda r, h, p, n, g: f"- (node_id=c3a{n}e9, ip={of.addresses[n]}, pid={p}) world_rank={r}, local_rank={g}, node_rank={n}"),
+        "etc_hosts": [f"{address} {host}.lab.example.org {host}" for address, host in zip(of.addresses, of.hosts, strict=True)],
+        f"stack_{of.hosts[0]}.txt": stacks(of),
+    },
+    "agents and a formula": lambda of: {
+        "agents.log": [
+            *of.shuffled([f'ts=1 host={h}.lab.example.org msg="joined" node={n} nodes=3 slots=3 gang=a' for n, h in enumerate(of.hosts)]),
+            *of.rows(lambda r, h, p, n, g: f'ts=2 host={h}.lab.example.org msg="spawned" pid={p} slot={g} cmd="python3"'),
+        ],
+        "gang.toml": ["[gang]", 'rank_formula = "node*slots+slot"'],
+    },
+    "a number of the node in a file of each host": lambda of: {
+        **{f"{host}/defaults": [f"NODE_RANK={n}", "MASTER_PORT=29400"] for n, host in enumerate(of.hosts)},
+        "train@.service": ["[Service]", "Environment=LOCAL_RANK=%i", "ExecStart=/bin/sh -c 'exec env RANK=$$((NODE_RANK*3+%i)) WORLD_SIZE=9 python t.py'"],
+        "places.txt": local_rows(of),
+        "stacks.txt": stacks(of),
+    },
+    "a file of nodes and a script": lambda of: {
+        "NODEFILE": [f"{host}.ib0.example.org" for host in of.hosts for _ in range(EACH)],
+        "node.sh": ["for g in 0 1 2; do", "  RANK=$((NODE_RANK*3+g)) LOCAL_RANK=$g WORLD_SIZE=$((NNODES*3)) python -u t.py &", "done"],
+        "smi.txt": smi(of),
+        "stacks.txt": stacks(of),
+    },
+    "counts in a launch line": lambda of: {
+        "run.log": [f"$ horovodrun -np 9 -H {','.join(f'{host}:3' for host in of.hosts)} python t.py"],
+        "smi.txt": smi(of),
+        "stacks.txt": stacks(of),
+    },
+    "an array and a loop": lambda of: {
+        "start.ps1": [
+            "$nodes = @(" + ",".join(f'"{host}"' for host in of.hosts) + ")",
+            "    $r = $n*3 + $g",
+            "      $env:RANK=$r; $env:LOCAL_RANK=$g; $env:WORLD_SIZE=9",
+        ],
+        "start.out": ["Computer    Id Gpu", *of.rows(lambda r, h, p, n, g: f"{h:8} {p:>6}   {g}")],
+        "stacks.txt": stacks(of),
+    },
+    "endpoints": lambda of: {
+        f"{host}/worker.{g}.log": [
+            f"this node {address}:617{g}, all nodes " + ",".join(f"{own}:617{place}" for own in of.addresses for place in range(EACH)),
+            *STEPS,
+        ]
+        for address, host in zip(of.addresses, of.hosts, strict=True)
+        for g in range(EACH)
+    } | {"hosts": [f"{address} {host}" for address, host in zip(of.addresses, of.hosts, strict=True)]},
+    "ranks of each host in a mapping": lambda of: {
+        "run.log": [
+            "mapping=dict(" + str({host: [EACH * n + g for g in range(EACH)] for n, host in enumerate(of.hosts)}) + ")",
+            *of.rows(lambda r, h, p, n, g: f"{h}: process {p} spawned with command: ['python', 't.py', '--local_rank={g}', '--x']"),
+            *of.rows(lambda r, h, p, n, g: f"{h}: Killing subprocess {p}"),
+        ],
+    },
+    "lists of ranks by an agent": lambda of: {
+        **{
+            f"{host}/agent.log": [f"api.py:525] group_rank={n}", "api.py:525] local_ranks=[0, 1, 2]", f"api.py:525] global_ranks=[{3 * n}, {3 * n + 1}, {3 * n + 2}]"]
+            for n, host in enumerate(of.hosts)
+        },
+        "places.txt": local_rows(of),
+        "stacks.txt": stacks(of),
+    },
+    "pods of an indexed job": lambda of: {
+        "job.yaml": ["    - name: NODE_RANK", "      valueFrom:", "        fieldRef:", "          fieldPath: metadata.annotations['job-completion-index']", "  torchrun --nnodes=3 --node_rank=${NODE_RANK} --nproc_per_node=3 t.py"],
+        "log.jsonl": [
+            json.dumps({"time": f"2026-08-03T07:40:0{step}Z", "log": f"local_rank={g} it {step} loss 2.{r}", "kubernetes": {"pod_name": f"lm-{n}-x{'abc'[n]}4tt"}})
+            for step in (1, 2)
+            for n in range(3)
+            for g in range(EACH)
+            for r in [EACH * n + g]
+        ],
+    },
+}  # fmt: skip
+
+
+def written(folder: Path, files: Files) -> Path:
+    for name, lines in files.items():
+        path = folder / "bundle" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(lines) + "\n")
+    return folder / "bundle"
+
+
+def told(
+    bundle: Path, addresses: Mapping[str, str] | None = None
+) -> tuple[dict[tuple[str, int], set[int]], dict[tuple[str, int], set[int]]]:
+    """(host, pid) → ranks, (host, place) → ranks, by first labels; a host that only its address names by its name."""
+    claims = read(str(bundle)).tables["ranks"].drop_nulls(["rank", "host"])
+    by_pid: dict[tuple[str, int], set[int]] = {}
+    by_place: dict[tuple[str, int], set[int]] = {}
+    for host, pid, local, rank in claims.select("host", "pid", "local_rank", "rank").iter_rows():
+        name = (addresses or {}).get(host, host if host[0].isdigit() else host.split(".")[0])
+        if pid is not None:
+            by_pid.setdefault((name, pid), set()).add(rank)
+        if local is not None:
+            by_place.setdefault((name, local), set()).add(rank)
+    return by_pid, by_place
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("form", FORMS)
+def test_one_job_has_one_table_whatever_tells_of_it(tmp_path: Path, form: str, seed: int) -> None:
+    of = job(seed)
+    by_pid, by_place = told(written(tmp_path, FORMS[form](of)), dict(zip(of.addresses, of.hosts, strict=True)))
+    hosts = [f"lm-{n}-x{'abc'[n]}4tt" for n in range(3)] if "pods" in form else of.hosts
+    places = {(hosts[r // EACH], r % EACH): {r} for r in range(9)}
+    if form in ("endpoints", "pods of an indexed job"):
+        assert by_place == places
+        return
+    assert by_pid == {(of.hosts[r // EACH], of.pids[r]): {r} for r in range(9)}
+    assert all(places[key] == ranks for key, ranks in by_place.items())
+
+
+COUNTED = ("layer", "expert", "step", "shard", "port", "epoch", "micro-batch", "chunk", "stage", "tp rank")
+
+
+@pytest.mark.parametrize("word", COUNTED)
+def test_what_counts_something_else_gives_nobody_a_rank(tmp_path: Path, word: str) -> None:
+    of = job(1)
+    files = {
+        f"{host}/train.log": of.of_host(n, lambda r, h, p, _, g: f"process {p}: {word} {r} of 9") + STEPS
+        for n, host in enumerate(of.hosts)
+    }
+    assert told(written(tmp_path, files)) == ({}, {})
+
+
+def test_a_list_that_contradicts_what_processes_say_is_dropped(tmp_path: Path) -> None:
+    of = job(2)
+    own = of.rows(lambda r, h, p, n, g: f"{h} {p}  NS_SIZE=9 NS_RANK={r} NS_LOCAL_RANK={g}")
+    turned = ",".join(f"{host}:3" for host in reversed(of.hosts))
+    files = {"environ.txt": own, "stacks.txt": stacks(of), "run.log": [f"$ mpirun -np 9 -H {turned} python t.py"]}
+    by_pid, _ = told(written(tmp_path, files))
+    assert by_pid == {(of.hosts[r // EACH], of.pids[r]): {r} for r in range(9)}
+
+
+def test_two_lists_in_two_orders_tell_nothing(tmp_path: Path) -> None:
+    of = job(2)
+    orders = (of.hosts, [*reversed(of.hosts)])
+    lines = [f"$ mpirun -np 9 -H {','.join(f'{host}:3' for host in order)} python t.py" for order in orders]
+    _, by_place = told(
+        written(tmp_path, {"a.log": lines[:1], "b.log": lines[1:], "smi.txt": smi(of), "stacks.txt": stacks(of)})
+    )
+    middle = of.hosts[1]
+    assert {host for host, _ in by_place} <= {middle}
+
+
+def test_two_jobs_with_the_same_ranks_tell_nothing_of_each_other(tmp_path: Path) -> None:
+    one, other = job(3), job(4)
+    files = {
+        f"{name}/environ.txt": of.rows(
+            lambda r, h, p, n, g, name=name: f"{name}{h} {p}  NS_SIZE=9 NS_RANK={r} NS_LOCAL_RANK={g}"
+        )
+        for name, of in (("a", one), ("b", other))
+    }
+    by_pid, by_place = told(written(tmp_path, files | {"stacks.txt": [*stacks(one), *stacks(other)]}))
+    where = {}
+    for (host, _), ranks in [*by_pid.items(), *by_place.items()]:
+        for rank in ranks:
+            where.setdefault(rank, set()).add(host)
+    assert all(len(hosts) == 1 for hosts in where.values())
+
+
+def test_a_word_for_ranks_counts_before_numbers_that_only_look_so(tmp_path: Path) -> None:
+    """A label of the launcher's, and another number that each process calls its own."""
+    own = (4, 0, 3, 1, 2)
+    lines = [f"[w-{at}] {7000 + at} up: process_index() = {rank} of 5" for at, rank in enumerate(own)]
+    lines += [f"[w-{at}] it {step} loss 2.{at}" for step in (1, 2) for at in range(5)]
+    steps = read(str(written(tmp_path, {"all.log": lines}))).tables["steps"]
+    said = {loss: rank for loss, rank in steps.select("loss", "rank").iter_rows() if rank is not None}
+    assert said.items() <= {2 + at / 10: rank for at, rank in enumerate(own)}.items()
+
+
+def test_formulas_are_sums_of_products_and_nothing_else() -> None:
+    assert parsed("NODE*4+g") == {("NODE",): 4, ("g",): 1}
+    assert parsed("(n + 1)*k - 2") == {("k", "n"): 1, ("k",): 1, (): -2}
+    assert parsed("%(process_num)02d") == {("process_num",): 1}
+    for text in ("a/b", "f(1)", "a**2", "__import__('os')", "a;b", "1 + ", "(" * 40 + "a"):
+        assert parsed(text) is None

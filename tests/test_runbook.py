@@ -1,0 +1,65 @@
+"""The runbooks of the causes: rows of data, and what the steps of a finding become."""
+
+from typing import get_args
+
+import pytest
+
+from forensics.model.causes import CAUSES
+from forensics.model.commands import COMMANDS, CommandName, Surroundings, Target
+from forensics.model.finding import Finding
+from forensics.model.incident import Code, Device, FirstAnomaly, Place
+from forensics.model.said import zh
+from forensics.verdict.actions import Known, actions_of
+from tests.advice import _TAKES_DOWN
+
+SLURM = Surroundings("slurm", "nvidia", "881")
+LOST = Finding(
+    detector="x", cause="gpu_fault", ranks=(3,), devices=(Device(host="n1", pci="0000:3b:00.0", index=3),),
+    first_anomaly=FirstAnomaly(signature="device:xid:79"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_every_cause_has_steps_with_a_source_in_both_languages(cause: str) -> None:
+    book = CAUSES[cause].runbook  # type: ignore[index]
+    assert book
+    for step in book:
+        assert step.source and step.look and step.then
+        assert zh(step.look) != step.look and zh(step.then) != step.then
+
+
+def test_every_command_of_a_step_can_be_built() -> None:
+    assert set(COMMANDS) == set(get_args(CommandName))
+    used = {step.command for row in CAUSES.values() for step in row.runbook} - {None}
+    assert used <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", get_args(CommandName))
+@pytest.mark.parametrize("host", ["n1;id", "ALL", "a,b", None, "7635c25c81cd"])
+def test_no_command_reaches_a_host_that_a_shell_would_read_otherwise(name: CommandName, host: str | None) -> None:
+    at = Target(host, (7,), 3, "0000:3b:00.0; id", "/a b/c.py", 5, "/ckpt/$(id)", (), SLURM)
+    built = COMMANDS[name](at)
+    assert built is None or not any(word in built for word in ("n1", "ALL", "a,b", "id;", "$(", "; id"))
+
+
+def test_a_device_off_the_bus_is_drained_first_and_looked_for_on_the_bus() -> None:
+    places = [Place(rank=3, host="n1", pid=7)]
+    told = actions_of(LOST, "supported", Known(places, dead=frozenset({3}), around=SLURM, has_ended=True))
+    assert told[0].kind == "drain_node"
+    commands = [action.command or "" for action in told]
+    assert not any("dcgmi" in command or "--gpu-reset" in command for command in commands)  # nothing sees it there
+    assert not any(_TAKES_DOWN.search(command) for command in commands)
+
+
+def test_what_to_look_for_stands_with_the_command() -> None:
+    code = Code(file="/srv/train/a.py", line=83, function="f")
+    stuck = Finding(detector="x", cause="rank_absent", ranks=(3,), code=code, site="lock", hosts=("n1",))
+    first, second, *_ = actions_of(stuck, "supported", Known([Place(rank=3, host="n1", pid=7)]))
+    assert first.command == "sed -n '73,88p' /srv/train/a.py" and "waits for" in first.look
+    assert second.command == "ssh n1 lslocks --notruncate" and second.source == "lslocks(8)"
+
+
+def test_nothing_but_collecting_follows_where_it_is_not_sure() -> None:
+    unsure = Finding(detector="x", cause="rank_absent", suspect_ranks=(3,), site="lock", hosts=("n1",))
+    assert {action.kind for action in actions_of(unsure, "hypothesis", Known())} <= {"collect_more", "check_code"}
+    assert not any("lslocks" in (action.command or "") for action in actions_of(unsure, "hypothesis", Known()))
