@@ -108,7 +108,7 @@ def test_the_silent_rank_runs_on_another_host() -> None:
 
 def test_the_silence_of_its_rank_is_a_second_observer_of_who_and_none_of_why() -> None:
     found = judged(timed_case([xid(time_ns=at(999), time_basis="local")]), DETECTOR)
-    assert (found.ranks, found.status, found.observers) == ((3,), "supported", ("its peers", "the kernel"))
+    assert (found.ranks, found.status, found.observers) == ((3,), "supported", ("other ranks", "the kernel"))
 
 
 def test_a_job_that_goes_on_is_not_accused() -> None:

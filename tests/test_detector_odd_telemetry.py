@@ -35,7 +35,7 @@ def test_a_throttled_device_is_a_second_observer_of_a_slow_rank() -> None:
     found = judged(
         case(timings=rows, ranks=RANKS, settings=KNOWN, devices=gpus("clocks.sm", 1980, 1185)), straggler.DETECTOR
     )
-    assert (found.ranks, found.status, found.observers) == ((5,), "established", ("a monitor", "the process itself"))
+    assert (found.ranks, found.status, found.observers) == ((5,), "established", ("a monitor", "its own records"))
     assert "SM clock 1185 MHz" in found.finding.summary
     clean = judged(case(timings=rows, ranks=RANKS, settings=KNOWN, devices=gpus("clocks.sm", 1980)), straggler.DETECTOR)
     assert (clean.ranks, clean.status) == ((5,), "supported")

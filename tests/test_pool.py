@@ -165,7 +165,7 @@ def test_nobody_waits_for_the_rest_of_a_result(tmp_path: Path) -> None:
 def test_an_interrupt_ends_the_command_and_leaves_no_process(tmp_path: Path, workers: str) -> None:
     program = (
         "import sys, parsers, parsers.engine.ledger\n"
-        "from parsers import pool, threads\n"
+        "from parsers.engine import pool, threads\n"
         "parsers.engine.ledger.UNIT_FILES = 1\n"
         f"several = lambda work, units: {workers}(work, units, 2)\n"
         "parsers.read(sys.argv[1], map=several, progress=lambda done, whole: print(done, flush=True))\n"

@@ -51,8 +51,8 @@ def test_width_colours_and_links() -> None:
     assert plain == terminal.render(analyze(BUNDLE), color=False, width=100, is_brief=True)
     assert "\x1b[1" in text and max(map(len, plain.splitlines())) > 80
     found = {place: url for url, place in LINK.findall(text)}
-    url = found["stacks/pyspy_rank_5.json:1"]
-    assert url.endswith("/samples/data_loader_stall/bundle/stacks/pyspy_rank_5.json#1")
+    url = found["fr/comm_lib_trace_rank_5:0"]
+    assert url.endswith("/samples/data_loader_stall/bundle/fr/comm_lib_trace_rank_5#0")
 
 
 @pytest.mark.parametrize(

@@ -316,7 +316,7 @@ room=$((megabytes * 64)) # megabytes that are left for files which are no logs
 # take FILE…: a text in its ends and masked, anything else whole, each once. Files lie below `files` as on the node.
 take() {
   for file in "$@"; do
-    [ -f "$file" ] && [ -r "$file" ] || continue
+    if [ ! -f "$file" ] || [ ! -r "$file" ]; then continue; fi
     grep -qxF "$file" "$work/taken" && continue
     echo "$file" >>"$work/taken"
     if [ ! -s "$file" ]; then continue; fi

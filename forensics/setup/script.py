@@ -109,7 +109,7 @@ def _launch(rows: Sequence[Row], launcher: str) -> list[str]:
             "job=$!",
             'wait "$job"; status=$?',
             'while kill -0 "$job" 2>/dev/null; do wait "$job"; status=$?; done',
-            'exit "$status"',
+            '(exit "$status")',
         ]
     if launcher == "mpirun":
         forwarded = " ".join(f"-x {name}" for name in names)

@@ -73,7 +73,8 @@ class Unread(msgspec.Struct, frozen=True):
 class _Pass:
     """One way through the lines of a bundle. `ended`: why it ended early."""
 
-    def __init__(self, most: int = BYTES, seconds: float = SECONDS) -> None:
+    def __init__(self, most: int | None = None, seconds: float | None = None) -> None:
+        most, seconds = most or BYTES, seconds or SECONDS
         self._until, self._bytes, self._most, self._seconds = time.monotonic() + seconds, 0, most, seconds
         self.ended: str | None = None
 

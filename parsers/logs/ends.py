@@ -66,7 +66,7 @@ _NAMED = (
 _ENDED = regex(
     r"(?i)\bexit(?:ed|s|ing)? (?:normally |abnormally )?(?:with )?(?:an? )?(?:non-?zero )?(?:exit |return |error |status )?(?:code|status)[ =:]{1,3}[\[(]?(?P<exit>-?\d{1,5})\b"
     r"|\bexit[ _-]?(?:code|status|value)[ =:]{1,3}[\[(]?(?P<code>-?\d{1,5})\b|\bret(?:urn)? ?code[ =:]{1,3}(?P<back>-?\d{1,5})\b"
-    r"|\bnon-zero exit status (?P<status>-?\d{1,5})\b|(?:\(|\b(?:exit|stop|end|finish|return|terminat|crash|quit|died)\w{0,6}\b.{0,30}?\b)rc[ =:]{1,3}(?P<rc>-?\d{1,5})\b|\bcode=exited, status=(?P<unit>\d{1,5})\b"
+    r"|\bnon-zero exit status (?P<status>-?\d{1,5})\b|(?:\(|\b(?:pid|process|rank|task|worker)[ =:#]{1,2}\d{1,10}[,:;]? (?=rc[ =:])|\b(?:exit|stop|end|finish|return|terminat|crash|quit|died)\w{0,6}\b.{0,30}?\b)rc[ =:]{1,3}(?P<rc>-?\d{1,5})\b|\bcode=exited, status=(?P<unit>\d{1,5})\b"
     r"|\b(?:exited|died|terminated|crashed|stopped|quit)(?: with| on)?(?: an?)?(?: error)? (?:code|status)[ =:]{0,3}(?P<died>-?\d{1,5})\b"
     r"|\b(?:failed|finished|ended|returned|completed)(?: with)?(?: an?)?(?: error)? code[ =:]{1,3}(?P<failed>-?\d{1,5})\b"
     r"|\bexited\b[^=]{0,40} pid=\d{1,10}\b.{0,40}? (?:exit_)?(?:code|status)=(?P<field>-?\d{1,5})\b"

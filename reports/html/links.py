@@ -19,7 +19,7 @@ _RANKS = re.compile(
     re.I,
 )
 _PIECE = re.compile(_RUN)
-_PLACE = re.compile(r"[^\s()\[\],;]+:\d+")
+_PLACE = re.compile(r"[^\s()\[\],;（），；。：“”]+:\d+")
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 _WORD = 32  # characters of a path in a sentence
 STACKS = 40  # classes that the page lists
