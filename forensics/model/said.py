@@ -94,6 +94,11 @@ def joined(parts: Iterable[str], mark: Mark) -> Said:
     return Said(mark.join(whole), _close(chinese[1:]))
 
 
+def did_all(said: str, number: int) -> Said:
+    """What somebody did ("was killed …"), of so many; Chinese verbs have no number."""
+    return Said(f"were{said[3:]}", zh(said)) if number > 1 and said.startswith("was ") else Said(said, zh(said))
+
+
 def capital(said: str) -> Said:
     """With a capital, where the language has any."""
     return Said(f"{said[:1].upper()}{said[1:]}", zh(said))

@@ -4,6 +4,8 @@ Method: facts/failure_roles.py tells whose failure each end is, facts/origins.py
 observed failure" is never taken for the origin.
 """
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from forensics.case import Case
@@ -15,7 +17,7 @@ from forensics.facts.storage_errors import StorageError, storage_error
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, Code, FirstAnomaly
 from forensics.model.names import ActionKind, Cause, Domain
-from forensics.model.said import Said, sentence
+from forensics.model.said import Said, did_all, sentence
 from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import ended as words
 
@@ -53,12 +55,12 @@ def _did(outcome: ProcessEnd) -> Said:
         words.KILLED_BY_WORD if is_told_by else words.NO_STORAGE if _storage(outcome) else words.DID[str(outcome.cause)]
     )
     what = _of_what(outcome)
-    return did if what in did.replace(",", "").split() else words.OF_WHAT(did=did, what=what)
+    return did if what in did else words.OF_WHAT(did=did, what=what)
 
 
-def _rank_did(who: str, outcome: ProcessEnd, code: Code | None) -> Said:
-    """The same with the rank, and where in the code."""
-    text = words.RANK_DID(who=who, did=_did(outcome))
+def _rank_did(ranks: Sequence[int], outcome: ProcessEnd, code: Code | None) -> Said:
+    """The same with the ranks, and where in the code."""
+    text = words.RANK_DID(who=ranks_text(ranks), did=did_all(_did(outcome), len(ranks)))
     return words.AT(text=text, file=code.file, line=code.line) if code else text
 
 
@@ -93,7 +95,7 @@ def _finding(case: Case, found: Origins) -> tuple[Finding, ...]:
     victims = sorted(r for r, outcome in case.ends.items() if outcome.how in ("gave_up", "lost", "stopped"))
     code = _code(case, first)
     claims = [
-        Claim(_rank_did(ranks_text([outcome.rank]), outcome, code if outcome is first else None), "for", outcome.refs)
+        Claim(_rank_did([outcome.rank], outcome, code if outcome is first else None), "for", outcome.refs)
         for outcome in origins[:4]
     ]
     if victims:
@@ -122,7 +124,7 @@ def _finding(case: Case, found: Origins) -> tuple[Finding, ...]:
             code=None if tie else code,
             blast_radius=BlastRadius(ranks_waiting=len(victims)),
             summary=sentence(
-                _rank_did(ranks_text(ranks), first, code),
+                _rank_did(ranks, first, code),
                 words.ALL_ALIKE if everybody else _doubt(case, found) if tie else after,
             ),
         ),

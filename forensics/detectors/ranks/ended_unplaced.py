@@ -22,7 +22,7 @@ from forensics.facts.storage_errors import StorageError, storage_error
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Device, FirstAnomaly
 from forensics.model.names import Cause
-from forensics.model.said import Said, joined, sentence
+from forensics.model.said import Said, did_all, joined, sentence
 from forensics.model.signals import signal_of
 from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import ended as words
@@ -103,7 +103,7 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
     if not after and not killed and _is_of_no_rank(case, same):
         waits = rows(case.events, "collective_timeout")
         claims.append(Claim(words.ALL_RANKS_WAITED, "for", refs(waits, most=1)))
-    text = words.RANK_DID(who=ranks_text(killed) if killed else _who(same, hosts), did=did)
+    text = words.RANK_DID(who=ranks_text(killed) if killed else _who(same, hosts), did=did_all(did, len(killed)))
     return (
         Finding(
             detector="process_ended",
