@@ -45,6 +45,7 @@ _BLANK = b" \t\r\n\xef\xbb\xbf"
 _DOCUMENT = (b"{", b"<")
 _BOOT = (pl.col("time_basis") == "boot").fill_null(False)
 _NEVER = pl.lit(False)
+_LAST_CHARACTERS = 300  # of a last line
 _TIMES: tuple[tuple[TableName, str, pl.Expr], ...] = (
     ("operations", "time_created_ns", _NEVER),
     ("progress", "time_ns", _NEVER),
@@ -422,7 +423,13 @@ def _row(report: _Report, known: int, sampled: set[int], lost: list[int | None])
         "lines": scanned.lines,
         "recognised": min(known, scanned.lines),
         "templates": [] if report.is_alone else templates(scanned.sample, sampled),
+        "last_lines": [] if report.is_alone else _last_lines(scanned.last),
     }
+
+
+def _last_lines(last: Sequence[str]) -> list[str]:
+    """As they are kept: what stands behind the last line end, if nothing does, is no line."""
+    return [text[:_LAST_CHARACTERS] for text in (last[:-1] if last and not last[-1] else last)]
 
 
 def _with_times(files: pl.DataFrame, tables: Tables) -> pl.DataFrame:

@@ -100,10 +100,11 @@ _OTHER_CASES = "\u0130\u0131\u212a\u017f"
 _PLAIN_CASES = str.maketrans(_OTHER_CASES, "iiks")
 # Nor with the `value` of an entry behind it: no tokenizer, no tokens a second
 _TOKEN_ALONE = regex(r"token(?![a-uw-z0-9])")
+_OF_LINES = ("templates", "last_lines")  # columns of lines of which nobody knows what they hold
 _FEW = 100  # rows whose texts are asked at less cost in one piece than by polars, which first compiles its question
 _AT_ONCE = 1 << 16  # rows of a table that are asked at a time: their different texts take memory
 _SECRET_NAME = regex(rf"{_START}(?:{_NAMES}|TOKEN)\Z", re.I)
-_KEY_LINE = regex(r"^(\d+ × )[A-Za-z0-9+/#]{40,}={0,2}$")  # a line of a private key, among the commonest unknown ones
+_KEY_LINE = regex(r"^(\d+ × )?[A-Za-z0-9+/#]{40,}={0,2}$")  # a line of a private key, as a template or as it stands
 
 
 def mask(text: str, hints: Sequence[str] = _HINTS) -> str:
@@ -199,7 +200,7 @@ def _suspects(tables: Mapping[TableName, pl.DataFrame]) -> _Suspects:
     }
     is_hinted = _is_hinted(text for texts in few.values() for text in texts)
     for (name, column), told in few.items():
-        if is_hinted or column == "templates":
+        if is_hinted or column in _OF_LINES:
             found[name, column] = [text for text in told if _may_hold(text, column)]
     several = [(name, frame) for name, frame in tables.items() if _FEW < frame.height <= _AT_ONCE]
     _ask(found, [(name, *one) for name, frame in several for one in _distinct(frame)])
@@ -216,7 +217,7 @@ def _ask(found: _Suspects, many: Sequence[tuple[TableName, str, pl.Series]]) -> 
     may, begin = _hinted(pl.concat([texts for *_, texts in many])), 0
     for name, column, texts in many:
         own, begin = may.slice(begin, len(texts)), begin + len(texts)
-        if column == "templates":
+        if column in _OF_LINES:
             own |= texts.str.contains(_KEY_LINE.pattern)
         found.setdefault((name, column), []).extend(texts.filter(own) if own.any() else ())
 
@@ -252,7 +253,7 @@ def _flat(cell: Any) -> Iterator[str]:
 
 
 def _may_hold(text: str, column: str) -> bool:
-    is_key = column == "templates" and _KEY_LINE.search(text) is not None
+    is_key = column in _OF_LINES and _KEY_LINE.search(text) is not None
     return is_key or is_veiled(text) or bool(_likely(text))
 
 
@@ -293,7 +294,7 @@ def texts_of(column: pl.Series) -> Iterator[pl.Series]:
 
 def _changed(column: str, suspects: Iterable[str]) -> dict[str, str]:
     """Text → masked text, of those that hold a secret."""
-    hide: Callable[[str], str] = _template if column == "templates" else mask
+    hide: Callable[[str], str] = _template if column in _OF_LINES else mask
     return {text: now for text in suspects if (now := hide(text)) != text}
 
 

@@ -65,6 +65,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "time_first_ns": _INT,
         "time_last_ns": _INT,
         "templates": _TEXTS,  # commonest lines nobody recognised, digits replaced by #, as "count × template"
+        "last_lines": _TEXTS,  # of a log, as they stand, blank ones too: the last of them is line `lines`
     },
     # Claims who is who; several may contradict. `how` says which record made the claim.
     "ranks": {

@@ -1,0 +1,110 @@
+"""Who is behind in what all ranks print again and again, whatever the lines say.
+
+    rank 0: … batch 11 in hand, batch 11 upstream pass over, batch 11 downstream pass over
+    rank 3: … batch 11 in hand, batch 11 upstream pass over                                   and goes no further
+
+Method: a line is its template (numbers as #) and the whole numbers in it. A template that most ranks print is a mark where one of its
+numbers counts: it grows by the same step in each file, and most files end at the same count. Whoever is one step short of a mark, and
+ahead of the others at none, is behind them. Whoever is further back had its log cut or copied earlier, and tells nothing. What a rank
+prints alone (the loss of a last stage, evaluations of the first) is no mark, nor is what stages count each for itself.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, pairwise
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from forensics.model.ref import Ref
+from parsers.who.prefixes import strip
+
+_LEAST_LINES, _LEAST_RANKS = 4, 3
+_MOST = 0.6  # of the ranks print a mark, and end at the same count
+_NOT_WHOLE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?|\d+\.\d+(?:[eE][-+]?\d+)?|0x[0-9a-fA-F]+")
+_WHOLE = re.compile(r"\d{1,15}")
+
+_Course = Mapping[str, Sequence[tuple[tuple[int, ...], int]]]  # template → its numbers and its place, in order
+
+
+class Behind(msgspec.Struct, frozen=True):
+    """`ranks` are short of what `others` printed. `last`: rank → its last words; `further`: of one of the others, the line that
+    those behind did not come to."""
+
+    ranks: tuple[int, ...]
+    others: tuple[int, ...]
+    last: Mapping[int, Ref]
+    further: Ref
+
+
+class _Mark(msgspec.Struct, frozen=True):
+    """`counts`: rank → its last count and the place of that line; `most`: where most end, `step` after the count before."""
+
+    counts: Mapping[int, tuple[int, int]]
+    most: int
+    step: int
+
+    def off(self, rank: int) -> int | None:
+        """How many steps ahead of most; None where its last lines do not hold this one."""
+        return (self.counts[rank][0] - self.most) // self.step if rank in self.counts else None
+
+
+def behind(files: pl.DataFrame) -> Behind | None:
+    """Table `files` of one attempt → who is behind; None where nobody is, or half of the ranks and more.
+
+    A rank of several files speaks by the longest; files of no rank tell nothing."""
+    told = files.filter(pl.col("rank").is_not_null() & (pl.col("last_lines").list.len() >= _LEAST_LINES))
+    own = told.sort("lines", "file", descending=[True, False]).unique("rank", keep="first", maintain_order=True)
+    rows = {row["rank"]: row for row in own.sort("rank").iter_rows(named=True)}
+    if len(rows) < _LEAST_RANKS:
+        return None
+    marks = list(_marks({rank: _course(row["last_lines"]) for rank, row in rows.items()}))
+    stands = {rank: {off for mark in marks if (off := mark.off(rank)) is not None} for rank in rows}
+    late = tuple(rank for rank, offs in stands.items() if -1 in offs and offs <= {-1, 0})
+    level = tuple(rank for rank, offs in stands.items() if offs == {0})
+    if not late or 2 * len(late) >= len(rows) or len(level) < _MOST * (len(rows) - len(late)):
+        return None
+    passed = [mark for mark in marks if mark.off(late[0]) == -1 and mark.off(level[0]) == 0]
+    if not passed:
+        return None
+    place = min(mark.counts[level[0]][1] for mark in passed)
+    last = {rank: _ref(rows[rank], len(rows[rank]["last_lines"]) - 1) for rank in late}
+    return Behind(late, level, last, _ref(rows[level[0]], place))
+
+
+def _course(lines: Sequence[str]) -> _Course:
+    found: dict[str, list[tuple[tuple[int, ...], int]]] = defaultdict(list)
+    for place, line in enumerate(lines):
+        text = _NOT_WHOLE.sub("~", strip(line).text)
+        found[_WHOLE.sub("#", text)].append((tuple(map(int, _WHOLE.findall(text))), place))
+    return found
+
+
+def _marks(courses: Mapping[int, _Course]) -> Iterator[_Mark]:
+    by_template: dict[str, list[int]] = defaultdict(list)
+    for rank, course in courses.items():
+        for template in course:
+            by_template[template].append(rank)
+    for template, ranks in by_template.items():
+        if len(ranks) >= _MOST * len(courses):
+            said = {rank: courses[rank][template] for rank in ranks}
+            numbers = range(len(said[ranks[0]][0][0]))
+            yield from islice(filter(None, (_mark(said, at) for at in numbers)), 1)
+
+
+def _mark(said: Mapping[int, Sequence[tuple[tuple[int, ...], int]]], at: int) -> _Mark | None:
+    """The number at that place of a template as a mark, if it counts."""
+    counts = {rank: (occurrences[-1][0][at], occurrences[-1][1]) for rank, occurrences in said.items()}
+    most, share = Counter(last for last, _ in counts.values()).most_common(1)[0]
+    runs = [[numbers[at] for numbers, _ in occurrences] for occurrences in said.values()]
+    steps = {after - before for run in runs for before, after in pairwise(run)}
+    if share < _MOST * len(said) or len(steps) != 1 or (step := steps.pop()) <= 0:
+        return None
+    return _Mark(counts, most, step)
+
+
+def _ref(row: Mapping[str, Any], place: int) -> Ref:
+    lines = row["last_lines"]
+    return Ref(file=row["file"], line=row["lines"] - len(lines) + 1 + place, text=lines[place])

@@ -1,0 +1,16 @@
+"""What is said of ranks whose logs stop before those of all others do, whatever their lines say."""
+
+from forensics.model.said import Form
+from forensics.words.several import UNDECIDED as UNDECIDED
+
+STOPPED_AT = Form("the last words of {who}: “{line}”", "{who} 的最后一行：“{line}”")
+WENT_ON_TO = Form("{who} went on to “{line}”", "{who} 继续到“{line}”")
+IS_BEHIND = Form(
+    "the log of {who} stops before a line that {number} other ranks still printed; the lines do not say what it does there",
+    "{who} 的日志停在其他 {number} 个 rank 仍打印的一行之前；日志没有说明它当时在做什么",
+)
+STACKS_OF = Form(
+    "stacks of {who} (py-spy dump), twice a minute apart",
+    "{who} 的调用栈（py-spy dump，间隔一分钟采集两次）",
+    ("stack",),
+)
