@@ -153,6 +153,23 @@ def _by_local(tables: Mapping[TableName, pl.DataFrame], claims: pl.DataFrame, id
     return pl.DataFrame({"local_rank": known, "_local": known}, schema={"local_rank": pl.Int64, "_local": pl.Int64})
 
 
+def _logs_of_others(tables: Mapping[TableName, pl.DataFrame], stated: pl.DataFrame) -> list[str]:
+    """Files in which several local ranks speak as they do in the files that state which ranks these are, where the world is larger
+    than what is stated: logs of other nodes, whose names nothing tells."""
+    claims = tables["ranks"].drop_nulls(["rank", "local_rank"])
+    if not stated.height or (claims["world_size"].max() or 0) <= claims["rank"].n_unique():
+        return []
+    spoken = [
+        tables[name].select(pl.col("file").cast(pl.String), "local_rank").drop_nulls()
+        for name in _RANKED
+        if {"file", "local_rank"} <= set(tables[name].columns) and tables[name].height
+    ]
+    counts = pl.concat(spoken).unique().group_by("file").len() if spoken else pl.DataFrame({"file": [], "len": []})
+    several = set(counts.filter(pl.col("len") > 1)["file"])
+    stating = set(claims["file"].cast(pl.String))
+    return sorted(several - stating) if several & stating else []
+
+
 def _members(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     """group, its number for a member → the global rank, for groups whose name stands for one membership only."""
     stated = tables["groups"].filter((pl.col("members_space") == "global") & pl.col("group").is_not_null())
@@ -209,6 +226,7 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
     by_group = _members(tables)
     hosts = identity["host"].drop_nulls().n_unique()
     by_local = _by_local(tables, claims, identity) if hosts <= 1 else None
+    others = _logs_of_others(tables, by_local) if by_local is not None else []
     by_host_local = _unique_map(claims, ["host", "local_rank"], "_host_local")
     result = dict(tables)
     for name in _RANKED:
@@ -266,6 +284,10 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
             fills.append("_file_local")
         if by_local is not None and "local_rank" in frame.columns:
             frame = _beside(frame, by_local, "local_rank")
+            if others:
+                frame = frame.with_columns(
+                    pl.when(~pl.col("file").cast(pl.String).is_in(others)).then("_local").alias("_local")
+                )
             fills.append("_local")
         rank = pl.coalesce("_own", *fills)
         if name == "events":

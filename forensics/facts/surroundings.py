@@ -13,7 +13,7 @@ _DIGITS = regex(r"[0-9]+")
 # Parsers whose lines only this launcher, or only this vendor's software, prints.
 _LAUNCHERS: Mapping[Launcher, frozenset[str]] = {
     "slurm": frozenset(["slurm", "sacct"]),
-    "kubernetes": frozenset(["kubernetes", "pod_description"]),
+    "kubernetes": frozenset(["kubernetes", "pod_description", "pod_status"]),
     "dlrover": frozenset(["dlrover"]),
 }
 _VENDORS: Mapping[Vendor, frozenset[str]] = {

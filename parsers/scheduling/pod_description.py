@@ -26,7 +26,7 @@ Source: kubectl's describer of pods, and ContainerStateTerminated in the API ref
 import json
 import re
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from parsers.forms.reading import text_lines
 from parsers.schema.parser import FileParser, Source
@@ -63,6 +63,44 @@ def parse(source: Source) -> Tables:
         "events": table("events", reader.events),
         "claimed": table("claimed", [{"file": source.path, "line": line} for line in reader.claimed]),
     }
+
+
+class Ended(NamedTuple):
+    """How a container of a pod ended, and whether it was begun again after that."""
+
+    pod: str
+    host: str
+    node: str
+    container: str | None
+    reason: str | None
+    code: str
+    time_ns: int | None
+    is_earlier: bool
+
+
+def ended(one: Ended, path: str, line: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A row of `events`, and its detail."""
+    killed = one.reason == "OOMKilled"
+    detail = {
+        "container": one.container,
+        "object": f"pod/{one.pod}",
+        "reason": one.reason,
+        "exit_code": one.code,
+        "is_earlier": one.is_earlier,
+    }
+    row = {
+        "kind": "host_oom" if killed else "exit",
+        "code": one.reason if killed else one.code,
+        "severity": "fatal" if killed else "error",
+        "host": one.host,
+        "names_hosts": [one.node] if one.node and one.node != "<none>" else None,
+        "time_ns": one.time_ns,
+        "time_basis": None if one.time_ns is None else "utc",
+        "text": f"container {one.container or '?'} of pod {one.pod}: {one.reason or 'ended'}, exit code {one.code}",
+        "file": path,
+        "line": line,
+    }
+    return row, detail
 
 
 class _Reader:
@@ -110,33 +148,16 @@ class _Reader:
         code = state.get("Exit Code", "")
         if state.get("State") != "Terminated" or code in ("", "0") or "Name" not in self._pod:
             return
-        reason, node = state.get("Reason"), self._pod.get("Node", "").partition("/")[0]
-        killed = reason == "OOMKilled"
-        time_ns = _time(state.get("Finished", ""))
-        detail = {
-            "container": self._container,
-            "object": f"pod/{self._pod['Name']}",
-            "reason": reason,
-            "exit_code": code,
-            "is_earlier": "Last" in state["Of"],
-        }
         self._of_pod.append(
-            (
-                {
-                    "kind": "host_oom" if killed else "exit",
-                    "code": reason if killed else code,
-                    "severity": "fatal" if killed else "error",
-                    "host": self._pod["Name"],
-                    "names_hosts": [node] if node and node != "<none>" else None,
-                    "time_ns": time_ns,
-                    "time_basis": None if time_ns is None else "utc",
-                    "text": f"container {self._container or '?'} of pod {self._pod['Name']}: {reason or 'ended'}, exit code {code}",
-                    "file": self.path,
-                    "line": self._line,
-                },
-                detail,
+            ended(
+                Ended(
+                    self._pod["Name"], self._pod["Name"], self._pod.get("Node", "").partition("/")[0], self._container,
+                    state.get("Reason"), code, _time(state.get("Finished", "")), "Last" in state["Of"],
+                ),
+                self.path,
+                self._line,
             )
-        )
+        )  # fmt: skip
 
     def end_pod(self) -> None:
         """The end of a pod's description: its events, with the number of its containers."""

@@ -21,7 +21,7 @@ _REPLICA = regex(r"[-_]1\Z")
 class Told(msgspec.Struct, frozen=True):
     """What was said of a name. `kind`: what sort of name it is: host, pod, pid, file, folder, key (of a mapping), or the last word of
     the field that holds it (name, id, container, …). `rank`: of the whole job; where it is null, `local_rank` with `rank` of a place on
-    that host, or the node's rank and how many processes it has."""
+    that host, or the node's rank and how many processes it has. `attempt`: how often its document says that the job had begun before."""
 
     name: str
     kind: str
@@ -33,6 +33,7 @@ class Told(msgspec.Struct, frozen=True):
     processes: int | None = None
     world: int | None = None
     nodes: int | None = None
+    attempt: int | None = None
 
 
 class Names(msgspec.Struct, frozen=True):

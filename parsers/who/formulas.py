@@ -1,19 +1,20 @@
 """What scripts and settings compute ranks from: sums and products of named numbers.
 
-    RANK=$((NODE_RANK*4+g))        $r = $n*4 + $g        rank_formula = "node*slots+slot"        RANK=$((SGE_TASK_ID - 1))
+    RANK=$((NODE_RANK*4+g))        RANK=str(node * G + g)        $r = $n*4 + $g        rank_formula = "node*slots+slot"        RANK=$((SGE_TASK_ID - 1))
     environment=RANK="%(process_num)d"        NODE=$((VC_TASK_INDEX+1))        env RANK=$r … -J tr.$r
 
-An expression is read as a sum of products of names and numbers, with + - * and parentheses; nothing is evaluated by anybody's language, and what has
-another form is none. Names are those of shells (`$x`, `${x}`, `$$x`, `$env:x`), systemd (`%i`), supervisord (`%(x)02d`), or bare.
+An expression is read as a sum of products of names and numbers, with + - * and parentheses, or the rest of such a sum (`(INDEX+5)%8`); a name in a
+product, or behind %, to which the file gives one number is that number. Nothing is evaluated by anybody's language, and what has another form is none. Names are those of shells (`$x`, `${x}`, `$$x`, `$env:x`), systemd (`%i`), supervisord (`%(x)02d`), or bare.
 
 What a name means is told by its own words (vocabulary.py), by what it is given to (`LOCAL_RANK=$g`), or by its place: in `k·x + y` with
 k above 1, x counts nodes, each with k processes, and y the processes of a node.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from parsers.text.patterns import regex
+from parsers.text.unanimous import unanimous
 from parsers.text.vocabulary import of_process
 from parsers.who.beginnings import Said
 
@@ -22,24 +23,30 @@ _CHARACTERS = 1000
 _DEPTH = 8
 _NAME = r"\$?\$?\{?\$?(?:env:)?[A-Za-z_]\w{0,60}\}?|%\(\w{1,60}\)\d{0,2}[ds]|%[iI]"
 _ASSIGNED = regex(  # within each other, too: environment=RANK="%(process_num)d"
-    r"(?:(?<=[\s\"',;{(@:=])|\A)(?=(?:\$(?:env:)?)?(?P<dash>--?)?(?P<name>[A-Za-z_][\w-]{0,60})(?P<is>\s{0,2}[=:]\s{0,2}| )[\"']?"
-    r"(?P<value>\$?\$?\(\([^()]{1,120}(?:\([^()]{1,60}\)[^()]{0,60})?\)\)"
+    r"(?:(?<=[\s\"',;{(@:=\[])|\A)(?=(?:\$(?:env:)?)?(?P<dash>--?)?(?P<name>[A-Za-z_][\w-]{0,60})(?P<is>(?:[\"']\]?)?\s{0,2}[=:]\s{0,2}| )[\"']?"
+    r"(?P<value>\$?\$?\(\([^()]{0,120}(?:\([^()]{1,60}\)[^()]{0,60})?\)\)"
+    r"|(?:str|int)\([^()]{1,120}(?:\([^()]{0,60}\)[^()]{0,60})?\)"
     rf"|(?:{_NAME}|\d{{1,7}}(?![\w.]))(?:\s{{0,2}}[-+*]\s{{0,2}}(?:{_NAME}|\d{{1,7}}(?![\w.])))*))"
 )
 _FIELD = regex(
     r"name:\s*(?P<name>\w{1,60})\s+valueFrom:\s+fieldRef:\s+fieldPath:\s*(?P<field>[^\n]{0,120}(?:index|ordinal)[^\n]{0,20})"
 )
 _COMPUTED = regex(r"(?<![A-Za-z_])(?:GLOBAL_|WORLD_)?RANK=\"?\$\(\((?P<sum>[^\n]{1,160}?)\)\)")
-_TOKEN = regex(rf"\s*(?:(?P<name>{_NAME})|(?P<number>\d{{1,7}})|(?P<mark>[-+*()]))")
+_TOKEN = regex(rf"\s*(?:(?P<name>{_NAME})|(?P<number>\d{{1,7}})|(?P<mark>[-+*()%]))")
+_REST = regex(rf"\s*(?:\((?P<sum>[^()]*)\)|(?P<name>{_NAME}))\s*%\s*\$?\{{?(?P<by>\w{{1,40}})\}}?\s*")
+_PASSED = regex(r"(?:^|[\s;])(?P<name>[A-Za-z_]\w{0,40})=[\"']?\$\{?[1-9]\b")  # what a script is called with
 _BARE = regex(r"[A-Za-z_]\w*|[iI]\Z")
 _INDEX = regex(r"(?i)(?:_|^)(?:id|index|idx|num|number|nr|procid|ordinal)\Z|^%?i\Z|[a-z](?:Index|Id)\Z|process_num")
+
+_OF_NODES = regex(r"(?i)(?:^|_)(?:node|machine|host)(?:_?(?:rank|id|index|nr))?\Z")
+_ON_NODE = regex(r"(?i)local|gpu|cuda|npu|device|card|slot")
 
 Sum = Mapping[tuple[str, ...], int]  # names of a product, sorted → how many of it; () is the number alone
 
 
 class Formula(NamedTuple):
     """`what`: rank or node_rank. With `node`, its number is that of the node × `each` + the place there (`each` null: as many as each node
-    tells); else it is `counter` + `offset`."""
+    tells), `local`; else it is `counter` + `offset`, the rest of it by `modulus`."""
 
     file: str
     line: int
@@ -48,6 +55,13 @@ class Formula(NamedTuple):
     each: int | None
     counter: str | None
     offset: int
+    modulus: int | None = None
+    local: str | None = None
+
+    def of(self, number: int) -> int:
+        """What it makes of the number of its counter."""
+        made = number + self.offset
+        return made if self.modulus is None else made % self.modulus
 
 
 class Given(NamedTuple):
@@ -65,10 +79,7 @@ def formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[Gi
     given: list[Given] = []
     for path, own in said.items():
         sums = [
-            (one.number, name, read)
-            for one in own[:_LINES]
-            if _may(one.raw)
-            for name, read in _sums(one.raw[:_CHARACTERS])
+            (one.number, *own_sum) for one in own[:_LINES] if _may(one.raw) for own_sum in _sums(one.raw[:_CHARACTERS])
         ]
         text = (
             "\n".join(one.raw[:200] for one in own[:_LINES])
@@ -76,20 +87,26 @@ def formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[Gi
             else ""
         )
         sums += [
-            (1 + text.count("\n", 0, f.start()), f["name"], {("completion_index",): 1}) for f in _FIELD.finditer(text)
+            (1 + text.count("\n", 0, f.start()), f["name"], {("completion_index",): 1}, None)
+            for f in _FIELD.finditer(text)
         ]
         alias = {
             key[0]: name
-            for _, name, read in sums
-            if (key := next(iter(read), ())) and read == {key: 1} and len(key) == 1
+            for _, name, read, modulus in sums
+            if (key := next(iter(read), ())) and read == {key: 1} and len(key) == 1 and modulus is None
         }
-        for line, name, read in sums:
+        numbers = unanimous((name, None if read.keys() - {()} else read.get((), 0)) for _, name, read, _ in sums)
+        constants = {name: number for name, number in numbers.items() if number}
+        passed = {found["name"] for one in own[:_LINES] for found in _PASSED.finditer(one.raw[:_CHARACTERS])}
+        for line, name, read, modulus in sums:
             if not read.keys() - {()}:
                 given.append(Given(path, line, name, read.get((), 0)))
             elif (what := _what(name) or _what(alias.get(name, ""))) and (
-                one := _formula(path, line, what, read)
+                one := _formula(Formula(path, line, what, None, None, None, 0), read, constants, passed)
             ) is not None:
-                found.append(one)
+                rest = constants.get(modulus, 0) if modulus and not modulus.isdigit() else int(modulus or 0)
+                if modulus is None or (rest > 1 and one.counter is not None):
+                    found.append(one._replace(modulus=rest or None))
     return list(dict.fromkeys(found)), given
 
 
@@ -115,14 +132,19 @@ def _what(name: str) -> str | None:
     return "node_rank" if name.upper() in ("NODE", "NODE_INDEX", "NODE_ID", "NR") else None
 
 
-def _sums(text: str) -> Iterator[tuple[str, Sum]]:
+def _sums(text: str) -> Iterator[tuple[str, Sum, str | None]]:
+    """(name, sum, what it is the rest by) of all that is given to names."""
     for found in _ASSIGNED.finditer(text):
         if found["is"] == " " and not found["dash"]:
             continue
         value = found["value"]
-        value = value[value.index("((") + 2 : -2] if "((" in value else value
-        if (read := parsed(value)) is not None:
-            yield found["name"], read
+        if value.startswith(("str(", "int(")):
+            value = value[4:-1]
+        elif "((" in value:
+            value = value[value.index("((") + 2 : -2]
+        rest = _REST.fullmatch(value)
+        if (read := parsed(rest["sum"] or rest["name"] if rest else value)) is not None:
+            yield found["name"], read, rest["by"] if rest else None
 
 
 def parsed(text: str) -> Sum | None:
@@ -194,22 +216,25 @@ def _times(one: Sum, other: Sum) -> Sum:
     return total
 
 
-def _formula(path: str, line: int, what: str, read: Sum) -> Formula | None:
+def _formula(empty: Formula, read: Sum, constants: Mapping[str, int], passed: Collection[str]) -> Formula | None:
     names = {key: number for key, number in read.items() if key}
     offset = read.get((), 0)
     if len(names) == 1:
         [(key, number)] = names.items()
-        is_index = len(key) == 1 and number == 1
-        return Formula(path, line, what, None, None, key[0], offset) if is_index and _INDEX.search(key[0]) else None
-    if len(names) != 2 or what != "rank" or offset:
+        is_index = len(key) == 1 and number == 1 and (_INDEX.search(key[0]) or key[0] in passed)
+        return empty._replace(counter=key[0], offset=offset) if is_index else None
+    if len(names) != 2 or empty.what != "rank" or offset:
         return None
     (one, many), (other, few) = sorted(names.items(), key=lambda item: (-len(item[0]), -item[1]))
-    if few != 1 or len(other) != 1:
-        return None
+    if few != 1 or len(other) != 1 or _OF_NODES.search(other[0]) or any(map(_ON_NODE.search, one)):
+        return None  # place × nodes + node, in another order than that of launchers
     if len(one) == 1 and many > 1:
-        return Formula(path, line, what, one[0], many, None, 0)
+        return empty._replace(node=one[0], each=many, local=other[0])
+    if len(one) != 2 or many != 1:
+        return None
     sizes = [name for name in one if of_process(name) == "processes_per_node"]
-    if len(one) == 2 and len(sizes) == 1 and many == 1:
+    sizes = sizes or [name for name in one if constants.get(name, 0) > 1 and of_process(name) != "nodes"]
+    if len(sizes) == 1:
         node = next(name for name in one if name != sizes[0])
-        return Formula(path, line, what, node, None, None, 0)
+        return empty._replace(node=node, each=constants.get(sizes[0]), local=other[0])
     return None

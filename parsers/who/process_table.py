@@ -318,23 +318,24 @@ class _Resolved:
 
     def _files(self) -> dict[str, int]:
         """By formulas that count by an index: files of one shape of name, with a number each that it makes ranks of."""
-        offsets = {one.offset for one in self._begin.formulas if one.what == "rank" and one.counter is not None}
-        if len(offsets) != 1:
+        counted = [one for one in self._begin.formulas if one.what == "rank" and one.counter is not None]
+        if len({(one.offset, one.modulus) for one in counted}) != 1:
             return {}
-        offset = offsets.pop()
-        shapes: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
+        shapes: defaultdict[str, list[str]] = defaultdict(list)
         for path in self._paths:
-            name = path.rpartition("/")[2]
-            shapes[_NUMBER.sub("#", name), len(_NUMBER.findall(name))].append(path)
-        best: dict[str, int] = {}
-        for (_, count), own in shapes.items():
-            for at in range(count):
-                made = {path: int(_NUMBER.findall(path.rpartition("/")[2])[at]) + offset for path in own}
-                is_each = (
-                    len({*made.values()}) == len(made) >= _FEWEST
-                    and min(made.values()) == 0
-                    and max(made.values()) < (self.world or 2 * len(made))
-                )
-                if is_each and len(made) > len(best):
-                    best = made
-        return best
+            shapes[_NUMBER.sub("#", path)].append(path)
+        found: list[dict[str, int]] = []
+        for shape, own in shapes.items():
+            numbers = [_NUMBER.findall(path) for path in own]
+            inside = shape.rpartition("/")[0].count(
+                "#"
+            )  # of folders, which may count anything: they must count all of the world
+            for at, column in enumerate(zip(*numbers, strict=True)):
+                made = {path: counted[0].of(int(number)) for path, number in zip(own, column, strict=True)}
+                size = self.world or (len(made) if at < inside else 2 * len(made))
+                is_each = len({*made.values()}) == len(made) >= _FEWEST and min(made.values()) == 0
+                if is_each and max(made.values()) < size and (at >= inside or len(made) == size):
+                    found.append(made)
+        most = max(map(len, found), default=0)
+        alike = [pair for made in found if len(made) == most for pair in made.items()]
+        return unanimous(alike)

@@ -55,9 +55,11 @@ from parsers.who.introductions import PROCESS, Introduction
 from parsers.who.joins import Told, heads_in, joins, names_in, share_half, spoken
 from parsers.who.known import Known
 from parsers.who.process_table import Table, process_table
+from parsers.who.regrouped import standing
 from parsers.who.told_lines import Line, Statement, introduced, statements, told_in_lines
 from parsers.who.told_names import claims_of, told_names
 from parsers.who.told_pairs import merged, pids_of_names, ranks_of_names
+from parsers.who.told_stems import counted_on
 
 SIBLINGS = 8  # files of one shape of name in which forms are learnt, by as much of their beginnings
 WINDOW, LINES, LEAST = 256 << 10, 8_000, 160  # bytes at most, lines of all together, lines of each if they are many
@@ -99,6 +101,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     introduce(said, table.introductions)
     whole = _Bundle(shapes, said, stated, table)
     told = [*told_names(sources), *told_in_lines(lines, stated), *table.told()]
+    told = standing([*told, *counted_on(told, chain.from_iterable(table.aliases.values()), whole.world)], said)
     names = replace(names_of(told, whole.world), processes=table.processes(), is_by_device=table.is_by_device)
     learnt = [one.known(names) for one in _spaces(whole)]
     ranks = {path: rank for one in learnt for path, rank in one.ranks.items()}

@@ -4,6 +4,7 @@ By what processes say of their rank and their place there; by the numbers of nod
 that contradict what processes say are dropped, and so is a place of which two others say different things.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -20,7 +21,15 @@ from parsers.who.orders import by_file, orders, starts_of
 _FEWEST = 2
 _MOST = 4096  # processes of one place
 _ORDINAL = regex(r"(?P<stem>.*?)-(?P<number>\d{1,5})(?:-[a-z0-9]{4,10})?")
+_NUMBERS = regex(r"\d{1,5}")
+_OF_PLACE = regex(r"(?i)index|ordinal|replica|completion|\bpod")  # what is counted so is a pod, a container
+_OF_HOST = regex(r"(?i)host_?name|uname -n|\bnode_?name|pod_?name")
 _Starts = Mapping[str, tuple[int, int | None]]  # place → its first rank, its processes
+
+
+def regex_of(name: str) -> "re.Pattern[str]":
+    """What gives a value to a name."""
+    return re.compile(rf"(?<![\w-]){re.escape(name)}=")
 
 
 class Starts:
@@ -50,7 +59,8 @@ class Starts:
         direct = self._direct()
         known = {place: start for place, start in direct.items() if start is not None}
         wrong = {place for place, start in direct.items() if start is None}
-        sources = [source for source in (self._by_nodes(), *self._by_orders()) if source]
+        sources = (self._by_nodes(), *self._by_orders(), self._by_counters(), self._by_parts())
+        sources = [source for source in sources if source]
         fitting = [
             source
             for source in sources
@@ -193,22 +203,66 @@ class Starts:
     def _by_ordinals(self, used: set[str]) -> dict[str, int]:
         """By the number in the names of pods, where a formula counts nodes by it."""
         counted = [one for one in self.formulas if one.what == "node_rank" and one.counter is not None]
-        if len({one.offset for one in counted}) != 1:
+        if len({(one.offset, one.modulus) for one in counted}) != 1:
             return {}
-        offset = counted[0].offset
+        stems = self._stems()
+        stem = max(stems, key=lambda name: len(stems[name]), default="")
+        own = stems.get(stem, {})
+        fixed = {one.number for one in self._given if one.name in used}
+        made = {place: counted[0].of(number) for place, number in own.items()}
+        others = [name for name in stems if name != stem]
+        beside = [name for name in others if name.rpartition("-")[0] == stem.rpartition("-")[0] != ""]
+        beside = beside or [name for name in others if name.partition("-")[0] == stem.partition("-")[0]]
+        rest = [stems[name] for name in beside]
+        if len(rest) == len(fixed) == 1 and len(rest[0]) == 1:  # a master, whose number is told beside
+            made |= dict.fromkeys(rest[0], min(fixed))
+        return made if min(made.values(), default=1) == 0 and len({*made.values()}) == len(made) > 1 else {}
+
+    def _stems(self) -> dict[str, dict[str, int]]:
+        """What is before the number in names of pods → place → its number."""
         stems: defaultdict[str, dict[str, int]] = defaultdict(dict)
         for place, names in self._places.aliases().items():
             for name in names:
                 if (found := _ORDINAL.fullmatch(name)) is not None:
                     stems[found["stem"]][place] = int(found["number"])
-        own = max(stems.values(), key=len, default={})
-        fixed = {one.number for one in self._given if one.name in used}
-        made = {place: number + offset for place, number in own.items()}
-        job = next((name.partition("-")[0] for name, places in stems.items() if places is own), "")
-        rest = [places for name, places in stems.items() if places is not own and name.partition("-")[0] == job]
-        if len(rest) == len(fixed) == 1 and len(rest[0]) == 1:  # a master, whose number is told beside
-            made |= dict.fromkeys(rest[0], min(fixed))
-        return made if min(made.values(), default=1) == 0 and len({*made.values()}) == len(made) > 1 else {}
+        return stems
+
+    def _is_whole(self, made: Mapping[str, int]) -> bool:
+        """Are these all ranks of the job, each of one place?"""
+        return len(made) > 1 and sorted(made.values()) == [*range(self.world or len(made))]
+
+    def _by_counters(self) -> dict[str, tuple[int, int | None]]:
+        """By the number in the names of pods, where a formula counts ranks by it: a process each."""
+        counted = [one for one in self.formulas if one.what == "rank" and one.counter is not None]
+        if len({(one.offset, one.modulus) for one in counted}) != 1 or not _OF_PLACE.search(counted[0].counter or ""):
+            return {}
+        found = [{place: counted[0].of(number) for place, number in own.items()} for own in self._stems().values()]
+        whole = [made for made in found if self._is_whole(made)]
+        return {place: (rank, 1) for place, rank in whole[0].items()} if len(whole) == 1 else {}
+
+    def _by_parts(self) -> dict[str, tuple[int, int | None]]:
+        """By two numbers in the name of each host, where a formula counts ranks by what a script cuts out of that name."""
+        for one in self.formulas:
+            if one.what != "rank" or one.node is None or one.local is None or one.each is None:
+                continue
+            texts = [said.raw for said in self._said.get(one.file, ()) if _OF_HOST.search(said.raw)]
+            if not all(any(regex_of(name).search(text) for text in texts) for name in (one.node, one.local)):
+                continue
+            shapes: defaultdict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
+            for place, names in self._places.aliases().items():
+                for name in names:
+                    if len(numbers := _NUMBERS.findall(name)) == _FEWEST:
+                        shapes[_NUMBERS.sub("#", name)][place] = (int(numbers[0]), int(numbers[1]))
+            for own in shapes.values():
+                made = {place: node * one.each + local for place, (node, local) in own.items() if local < one.each}
+                other = {place: node * one.each + local for place, (local, node) in own.items() if local < one.each}
+                if (
+                    len(made) == len(own)
+                    and self._is_whole(made)
+                    and not (len(other) == len(own) and self._is_whole(other))
+                ):
+                    return {place: (rank, 1) for place, rank in made.items()}
+        return {}
 
     def _by_orders(self) -> Iterator[dict[str, tuple[int, int | None]]]:
         """By lists of places with their counts, or along which a formula counts."""

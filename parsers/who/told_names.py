@@ -20,7 +20,7 @@ Fooled by: documents of another job that has the same names.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from io import BytesIO
 from itertools import islice, pairwise
@@ -57,6 +57,7 @@ _NUMBER = regex(r"\d{1,7}")
 _NAMING = regex(
     r"(?:^|_)(?:name|host|pod|container|service|unit|id|uid|uuid|ip|address|addr|node|instance|machine|actor|job|task)$"
 )
+_OF_OTHERS = frozenset(("master", "head", "leader", "chief", "coordinator", "coord", "rdzv", "rendezvous", "driver", "scheduler", "peer"))  # fmt: skip
 _NAME = regex(r"/?(?=[^/\s]{0,253}[A-Za-z.])[A-Za-z0-9][\w.@:-]{0,252}")
 _SLOTS = regex(r"([A-Za-z0-9][\w.-]{0,252})\s+(?:.{0,80}\s)?slots\s{0,2}=\s{0,2}(\d{1,4})(?:\s.{0,80})?")
 
@@ -253,7 +254,7 @@ def _items(file: str, own: Sequence[Leaf]) -> list[Item]:
         for fact in who:
             parts[fact.path[:count]].append(fact)
         if all(_unanimous(part) for part in parts.values()):
-            return [_item(file, prefix, part, facts, own) for prefix, part in parts.items()]
+            return [_item(file, prefix, part, facts, own, parts.keys()) for prefix, part in parts.items()]
     return []
 
 
@@ -261,9 +262,12 @@ def _unanimous(part: Sequence[Fact]) -> bool:
     return all(len({fact.number for fact in part if fact.meaning == meaning}) < 2 for meaning in _WHO)
 
 
-def _item(file: str, prefix: Path, part: Sequence[Fact], facts: Sequence[Fact], own: Sequence[Leaf]) -> Item:
+def _item(
+    file: str, prefix: Path, part: Sequence[Fact], facts: Sequence[Fact], own: Sequence[Leaf], all_: Collection[Path]
+) -> Item:
     def belongs(path: Path) -> bool:  # to the item, or to what it stands in
-        return path[: len(prefix)] == prefix or path[:-1] == prefix[: len(path) - 1]
+        is_beside = path[:-1] == prefix[: len(path) - 1] and path[: len(prefix)] not in all_
+        return path[: len(prefix)] == prefix or is_beside
 
     told: defaultdict[str, set[int]] = defaultdict(set)
     for fact in facts:
@@ -280,6 +284,10 @@ def _item(file: str, prefix: Path, part: Sequence[Fact], facts: Sequence[Fact], 
             place = leaf.path[len(prefix) :] if leaf.path[: len(prefix)] == prefix else (len(leaf.path), leaf.path[-1])
             names[place] = (kind, value.lstrip("/"))
     is_plain = all(fact.is_plain for fact in part if fact.meaning == "rank")
+    for leaf in own:
+        said = vocabulary.meaning_of(name) if isinstance(name := leaf.path[-1], str) else None
+        if said is not None and said.meaning == "attempt" and _NUMBER.fullmatch(leaf.value) and belongs(leaf.path):
+            told["attempt"].add(int(leaf.value))
     sizes = {meaning: min(numbers) for meaning, numbers in told.items() if len(numbers) == 1}
     return Item(file, part[0].line, sizes, is_plain, names)
 
@@ -290,7 +298,10 @@ def _kind(name: str | int) -> str | None:
         return None
     if (said := vocabulary.meaning_of(name)) is not None and said.meaning in ("host", "pod", "pid"):
         return said.meaning
-    found = _NAMING.search("_".join(vocabulary.words_of(name)))
+    words = vocabulary.words_of(name)
+    if not _OF_OTHERS.isdisjoint(words):
+        return None
+    found = _NAMING.search("_".join(words))
     return found[0].lstrip("_") if found else None
 
 
@@ -429,4 +440,5 @@ def _told(item: Item, meaning: str, kind: str, name: str, local: int | None) -> 
         processes=item.facts.get("processes_per_node") if is_node else None,
         world=item.facts.get("world_size"),
         nodes=item.facts.get("nodes"),
+        attempt=item.facts.get("attempt"),
     )
