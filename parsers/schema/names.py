@@ -39,7 +39,8 @@ class Told(msgspec.Struct, frozen=True):
 class Names(msgspec.Struct, frozen=True):
     """What all that was told amounts to. `ranks`: name → its one rank; `places`: (name of a host or pod, local rank) → rank;
     `by_local`: local rank → rank, where all processes of the job are on one host. `processes`: (name of a place, pid) → rank. `is_by_device`:
-    nothing hides devices from processes, so that the first uses the first. `here`: the place that a file is from."""
+    nothing hides devices from processes, so that the first uses the first. `here`: the place that a file is from. `hosts`: what documents call
+    hosts."""
 
     ranks: Mapping[str, int] = msgspec.field(default_factory=dict)
     places: Mapping[tuple[str, int], int] = msgspec.field(default_factory=dict)
@@ -49,6 +50,7 @@ class Names(msgspec.Struct, frozen=True):
     processes: Mapping[tuple[str, int], int] = msgspec.field(default_factory=dict)
     is_by_device: bool = False
     here: str | None = None
+    hosts: frozenset[str] = frozenset()
 
     def rank(self, name: str | None, local_rank: int | None = None) -> int | None:
         """The rank of who is called so, on that place if the name is a host's."""
@@ -146,7 +148,9 @@ def names_of(told: Iterable[Told], world: int | None = None) -> Names:
         if size
         else sorted(of_one.values()) == [*range(len(set(placed.values())))]
     )
-    return Names(one_each(ranks), placed, one_each(folders), made, of_one if is_whole else {})
+    by_local = of_one if is_whole else {}
+    hosts = frozenset(one.name for one in told if one.kind == "host")
+    return Names(one_each(ranks), placed, one_each(folders), made, by_local, hosts=hosts)
 
 
 def parts_of(part: str) -> list[str]:

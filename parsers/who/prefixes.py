@@ -281,7 +281,8 @@ def _stamp_and_host(line: Line, match: "re.Match[str]", group: int, habits: Habi
 
 def _named(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> None:
     address = re.fullmatch(_ADDRESS, match[group]) is not None
-    if address or (habits.hosts and _NOT_HOST.match(match[group]) is None):
+    is_told = match[group] in habits.labels.names.hosts  # by a hostfile, or by another document
+    if address or is_told or (habits.hosts and _NOT_HOST.match(match[group]) is None):
         line.host = line.host or match[group]
     else:
         line.text = match.string
