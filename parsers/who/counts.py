@@ -1,7 +1,7 @@
 """How processes are counted: what numbers of files and introductions amount to, before they are believed as ranks."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from itertools import chain, pairwise
 from typing import Any
 
@@ -44,8 +44,8 @@ def _until_rank(one: Said, own: Introduction) -> str:
     return _NUMBER.sub("#", before)
 
 
-def world_of(told: Sequence[Introduction]) -> int | None:
-    """The size of the job. A world that is told by other processes than those of a smaller one, of which each rank is told by one process, is
+def world_of(told: Sequence[Introduction], launched: Collection[int] = ()) -> int | None:
+    """The size of the job. A world of one is of another program where larger ones are `launched`. A world that is told by other processes than those of a smaller one, of which each rank is told by one process, is
     that of all that a launcher began: then the smaller is the program's."""
     pids: defaultdict[int, defaultdict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
     for one in told:
@@ -60,7 +60,7 @@ def world_of(told: Sequence[Introduction]) -> int | None:
         beside = {rank for world in worlds if world > size for rank in pids[world]}
         if is_whole and others and not others & set(own) and len(beside) + size <= worlds[-1]:
             return size
-    return largest
+    return None if largest == 1 and max(launched, default=0) > 1 else largest
 
 
 def launchers_of(told: Iterable[Said]) -> frozenset[int]:

@@ -106,7 +106,7 @@ def formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[Gi
             ) is not None:
                 rest = constants.get(modulus, 0) if modulus and not modulus.isdigit() else int(modulus or 0)
                 if modulus is None or (rest > 1 and one.counter is not None):
-                    found.append(one._replace(modulus=rest or None))
+                    found.append(one._replace(modulus=rest or None, node=alias.get(one.node or "", one.node)))
     return list(dict.fromkeys(found)), given
 
 

@@ -83,6 +83,7 @@ class Told(msgspec.Struct, frozen=True):
         False  # what a launcher counts: tasks that begin processes, or processes whose ranks a script computes
     )
     here: Mapping[int, int] = msgspec.field(default_factory=dict)  # of one log of a node: local rank → rank
+    each_task: int | None = None  # processes of each of a launcher's tasks, by which a script counts the ranks
 
 
 By = Mapping[Value, Sequence[Spoken]]
@@ -111,7 +112,7 @@ def joins(lines: Sequence[Spoken], told: Told, *, of_file: bool = False) -> tupl
         return tuple(proven[:JOINS])
     singles = [(slot,) for slot in several if slot != "local_rank" or of_file]
     found = [join for key in singles if (join := _join(key, lines, told, of_file=of_file))]
-    is_told = bool(told.nodes or told.documents.places) or any(one.rank is not None for one in lines)
+    is_told = bool(told.nodes or told.documents.places or told.each_task) or any(one.rank is not None for one in lines)
     if not found and is_told and not of_file:
         outer = sorted(several, key=lambda slot: _OUTER.get(slot, 2))  # a node stands before what is on it
         keys = combinations(outer, 2)
@@ -253,16 +254,18 @@ def _placed(key: Key, grouped: By, told: Told) -> dict[Value, int]:
         return {}
     places = told.documents.places
     ranks: dict[Value, int] = {}
+    is_task = key[0] == "task" and told.each_task is not None
+    each = told.each_task if is_task else told.each
     for value in grouped:
-        node, numbers = told.nodes.get(value[0]), _NUMBER.findall(value[1])
+        node, numbers = int(value[0]) if is_task else told.nodes.get(value[0]), _NUMBER.findall(value[1])
         if len(numbers) != 1:
             continue
         if (rank := places.get((value[0], int(numbers[0])))) is not None:
             ranks[value] = rank
-        elif node is not None and told.each is not None and int(numbers[0]) < told.each:
-            ranks[value] = node * told.each + int(numbers[0])
+        elif node is not None and each is not None and int(numbers[0]) < each:
+            ranks[value] = node * each + int(numbers[0])
     locals_ = {int(_NUMBER.findall(value[1])[0]) for value in ranks}
-    is_whole = bool(ranks) and locals_ == set(range(told.each or len(locals_)))
+    is_whole = bool(ranks) and locals_ == set(range(each or len(locals_)))
     return ranks if is_whole and (told.world is None or max(ranks.values()) < told.world) else {}
 
 

@@ -48,6 +48,7 @@ class Table(msgspec.Struct, frozen=True):
     world: int | None = None
     is_by_device: bool = False  # nothing hides devices from processes: the first of a place uses the first
     introductions: Mapping[tuple[str, int], Introduction] = msgspec.field(default_factory=dict)  # by file and line
+    each_task: int | None = None  # processes of each task of a launcher, whose number a script counts ranks by
     is_computed: bool = False  # a script computes the ranks: what a launcher counts is none
 
     def told(self) -> Iterator[Told]:
@@ -152,7 +153,9 @@ class _Resolved:
     ) -> None:
         self._stated = [one for one in stated if {"rank", "local_rank"} <= one.facts.keys()]
         self._said, self._places, self._paths = said, places, paths
-        self._found = _placed([*found, *self._spoken()])
+        found = _placed([*found, *self._spoken()])
+        is_larger = max(launched, default=0) > 1  # a world of one is of another program
+        self._found = [one for one in found if one.world != 1 or not is_larger]
         worlds = {one.world for one in self._found if one.world is not None and one.rank is not None}
         sizes = worlds or launched
         self.world = world if world is not None else next(iter(sizes)) if len(sizes) == 1 else None
@@ -204,7 +207,7 @@ class _Resolved:
         placed = {row.place for row in kept} | starts.keys()
         hosts = {path: place for path in self._paths if (place := self._places.of_file(path) or path) in placed}
         by_device, computed = self._is_by_device(), self._begin.is_computed
-        return Table(kept, starts, files, hosts, self._places.aliases(), self.world, by_device, is_computed=computed)
+        return Table(kept, starts, files, hosts, self._places.aliases(), self.world, by_device, each_task=self._begin.each_task(), is_computed=computed)
 
     def _is_by_device(self) -> bool:
         return not any("VISIBLE_DEVICES" in one.raw for own in self._said.values() for one in own)

@@ -96,7 +96,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     lines = [Line(path, one.number, one.line.host, one.raw, one.line.text) for path, own in said.items() for one in own]
     stated = [*statements(lines)]  # read once: every line of all beginnings is asked for names and numbers
     introduce(said, {place: Introduction(*who) for place, who in introduced(stated).items()})
-    size = world_of([one.introduces for own in said.values() for one in own if one.introduces])
+    size = world_of([one.introduces for own in said.values() for one in own if one.introduces], launched_in(said))
     table = process_table(said, [source.path for source in sources], size, stated)
     introduce(said, table.introductions)
     whole = _Bundle(shapes, said, stated, table)
@@ -109,6 +109,11 @@ def speakers(sources: Sequence[Source]) -> Known:
     claims = [*(row for one in learnt for row in one.claims), *table.claims(), *claims_of(told, names)]
     documented = {**table.files, **whole.documented(names)}
     return Known(ranks, labels, claims, collectors, names, documented, table.hosts)
+
+
+def launched_in(said: Mapping[str, Sequence[Said]]) -> set[int]:
+    """The sizes that launches tell."""
+    return {one.launch.world for own in said.values() for one in own if one.launch and one.launch.world}
 
 
 def _spaces(whole: "_Bundle") -> "list[_Bundle]":
@@ -133,7 +138,8 @@ class _Bundle:
         self._shapes, self._said, self._stated = shapes, said, stated
         told = [one for own in said.values() for one in own if one.introduces]
         self._launchers = launchers_of(told)
-        self.world = world_of([replace(one.introduces, pid=self._pid(one)) for one in told if one.introduces])
+        known = [replace(one.introduces, pid=self._pid(one)) for one in told if one.introduces]
+        self.world = world_of(known, launched_in(said))
         fits = [one for one in told if one.introduces and one.introduces.world in (None, self.world)]
         own = rank_of_pid(
             (self._pid(one), one.introduces.rank) for one in fits if one.introduces and one.introduces.world
@@ -381,7 +387,8 @@ class _Bundle:
         world = self.world if self.world is not None else worlds.pop() if len(worlds) == 1 else None
         every = each.pop() if len(each) == 1 else None
         are_others = self._table.is_computed or any(map(_LAUNCHER.search, lines))
-        return Told(world, names, self._pids, nodes, every, are_others=are_others)
+        tasks = self._table.each_task
+        return Told(world, names, self._pids, nodes, every, are_others=are_others, each_task=tasks)
 
     def _learn(self, paths: Sequence[str], ranks: Mapping[str, int], told: Told) -> Labels:
         """The forms of labels in files of one shape of name."""

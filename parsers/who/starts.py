@@ -12,6 +12,7 @@ from itertools import chain
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.unanimous import unanimous
+from parsers.text.vocabulary import of_process
 from parsers.who.beginnings import Said
 from parsers.who.contexts import Places
 from parsers.who.families import Process
@@ -145,6 +146,20 @@ class Starts:
         }
         said = said if len(said) < _FEWEST else said - {1}  # a scheduler's task of each node begins the processes
         return said.pop() if len(said) == 1 else None
+
+    def each_task(self) -> int | None:
+        """Processes of each of a launcher's tasks, where a formula counts ranks by the number of the task."""
+        said = {
+            one.each
+            for one in self.formulas
+            if one.what == "rank" and one.node is not None and of_process(one.node) == "rank"
+        }
+        return said.pop() if len(said) == 1 and not self._by_given() else None
+
+    def _by_given(self) -> bool:
+        """Does a file give a node's number to the name that a formula counts by?"""
+        used = {one.node for one in self.formulas if one.node is not None}
+        return any(one.name in used for one in self._given)
 
     def _left_over(
         self, known: Mapping[str, int], counts: Mapping[str, int], wrong: set[str]
