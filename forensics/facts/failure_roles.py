@@ -13,7 +13,8 @@ Asked in this order, of each process that ended by an error of which its own lin
    frame asks anybody; in a call that waits for ranks, too,
    in groups above two. Clients of services are own, if they asked no host of the job. Everything else is *unclear*: native code raises RuntimeError, and foreign
    classes, without a frame.
-5. What is unclear on most ranks alike *lost* others, by its form.
+5. What is unclear on most ranks alike *lost* others, by its form. So did what several raise alike, in a class of the program, of which one launcher
+   saw that all ended after another had been killed.
 
 An own error that says what came from another rank of the job ("from rank 4") may be that one's: it is unclear, whoever raised it.
 """
@@ -145,12 +146,43 @@ def failure_roles(
     }
     unclear = Counter(role.template for role in found.values() if role.state == "unclear")
     most = {template for template, count in unclear.items() if count > 1 and 2 * count > len(job)}
-    return {
+    found = {
         rank: replace(role, state="lost", by_form=True, reason=words.MOST_RAISED_IT)
         if role.state == "unclear" and role.template in most
         else role
         for rank, role in found.items()
     }
+    if not _was_killed_before(ends, found, events, job):
+        return found
+    alike = Counter(role.template for rank, role in found.items() if _is_of_program(role, asked[rank]))
+    return {
+        rank: replace(role, state="lost", by_form=True, reason=words.ONE_WAS_KILLED_BEFORE)
+        if alike[role.template] > 1 and _is_of_program(role, asked[rank])
+        else role
+        for rank, role in found.items()
+    }
+
+
+def _is_of_program(role: FailureRole, end: ProcessEnd) -> bool:
+    return role.state == "own" and not role.by_row and not role.is_device and not is_of_python(end.code)
+
+
+def _was_killed_before(
+    ends: Mapping[int, ProcessEnd], roles: Mapping[int, FailureRole], events: pl.DataFrame, job: frozenset[int]
+) -> bool:
+    """Did one launcher see all ranks end, and those that were killed, of which no line of their own tells, before every other?"""
+    killed = {rank for rank, end in ends.items() if end.how == "died" and end.cause == "killed" and rank not in roles}
+    seen = events.filter(
+        (pl.col("kind") == "exit") & (pl.col("rank_space") == "global") & pl.col("time_ns").is_not_null()
+    )
+    if not killed or not seen.height:
+        return False
+    for _, own in seen.group_by("file", "time_basis"):
+        times = dict(own.group_by("rank").agg(pl.col("time_ns").min()).iter_rows())
+        if killed < times.keys() and times.keys() >= job and len(times) > len(killed) + 1:
+            others = min(time for rank, time in times.items() if rank not in killed)
+            return bool(max(times[rank] for rank in killed) < others)
+    return False
 
 
 def _unless_of_a_peer(role: FailureRole, text: str, others: frozenset[int]) -> FailureRole:

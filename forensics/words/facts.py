@@ -225,4 +225,7 @@ CLASS_TELLS_NOTHING = Said("neither the class nor a traceback tells", "异常类
 RAISED_BY_A_WAIT = Said("it came out of a call that waits for other ranks", "它由等待其他 rank 的调用抛出")
 RAISED_BY_A_LIBRARY = Said("it came out of a library whose errors are not known", "它由含义未知的库抛出")
 SPEAKS_OF_A_PEER = Said("it speaks of what came from another rank", "它涉及来自另一个 rank 的内容")
+ONE_WAS_KILLED_BEFORE = Said(
+    "several raised it alike after another process had been killed", "另一进程被杀死之后，多个进程抛出了相同异常"
+)
 MOST_RAISED_IT = Said("most ranks raised it alike", "多数 rank 抛出相同异常")

@@ -25,7 +25,7 @@ from parsers.text.unanimous import unanimous
 from parsers.who.beginnings import Said
 from parsers.who.contexts import OF_RECORD, Places
 from parsers.who.families import Process, processes
-from parsers.who.introductions import Introduction
+from parsers.who.introductions import PID, Introduction
 from parsers.who.orders import blocks
 from parsers.who.starts import Starts
 from parsers.who.told_lines import Statement
@@ -34,6 +34,7 @@ HOW = "process table"
 _FEWEST = 2
 _LIST = regex(r"\b(?P<kind>local|global)_?ranks?[\"']? {0,2}[=:] {0,2}\[(?P<numbers>\d{1,7}(?:, ?\d{1,7}){0,63})\]")
 _NUMBER = regex(r"\d{1,10}")
+_DAEMON = regex(r" (?:[a-z][\w./@-]{1,40}\[\d+\]|kernel): ")
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -204,6 +205,7 @@ class _Resolved:
                 files[path] = of_pid.pop()
         files |= {path: rank for path, rank in self._of_places(starts).items() if path not in files}
         kept += self._of_names(files)
+        kept += self._alone(starts, kept)
         placed = {row.place for row in kept} | starts.keys()
         hosts = {path: place for path in self._paths if (place := self._places.of_file(path) or path) in placed}
         by_device, computed = self._is_by_device(), self._begin.is_computed
@@ -288,6 +290,25 @@ class _Resolved:
             if one.pid is not None and one.rank is None and one.place in named:
                 yield Process(None, one.pid, None, named[one.place], file=one.file, line=one.line, how=HOW)
 
+    def _alone(self, starts: Mapping[str, range], kept: Iterable[Process]) -> list[Process]:
+        """The pids of places that have one process each: the one pid before the lines of a file, or that they tell, in files of one form of all of
+        them."""
+        known = {row.place for row in kept if row.pid is not None}
+        found: defaultdict[str, list[Process]] = defaultdict(list)
+        for path, own in self._said.items():
+            place = self._places.of_file(path)
+            if place is None or place in known or len(starts.get(place, ())) != 1:
+                continue
+            said = [(one.number, pid) for one in own if (pid := one.line.process) is not None]
+            said = said or [(one.number, int(pid)) for one in own for pid in PID.findall(one.line.text)]
+            if len({pid for _, pid in said}) == 1:
+                line, pid = said[0]
+                one = Process(place, pid, None, starts[place].start, file=path, line=line, how=HOW)
+                found[_NUMBER.sub("#", path)].append(one)
+        whole = starts.keys() - known
+        many = [own for own in found.values() if {one.place for one in own} == whole and len(own) == len(whole)]
+        return many[0] if len(many) == 1 else []
+
     def _of_places(self, starts: Mapping[str, range]) -> dict[str, int]:
         """Files of one shape of name, as many at each place as it has processes, by what is left of their numbers: 0 … p-1."""
         shapes: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
@@ -299,7 +320,12 @@ class _Resolved:
                     bare = bare.replace(name, "@")
                 shapes[_NUMBER.sub("#", bare)].append((path, bare))
         found: dict[str, int] = {}
+        is_one_each = all(len(ranks) == 1 for ranks in starts.values())
         for own in shapes.values():
+            of_places = {self._places.of_file(path) or "": path for path, _ in own}
+            if is_one_each and of_places.keys() == starts.keys() and len(own) == len(starts):
+                found |= {path: starts[place].start for place, path in of_places.items() if self._is_of_process(path)}
+                continue
             numbers = [[int(number) for number in _NUMBER.findall(bare)] for _, bare in own]
             for column in zip(*numbers, strict=True):
                 by_place: defaultdict[str, dict[int, str]] = defaultdict(dict)
@@ -316,6 +342,11 @@ class _Resolved:
                     }
                     break
         return found
+
+    def _is_of_process(self, path: str) -> bool:
+        """Is it no log of a kernel or a system, in which others speak as well?"""
+        own = self._said.get(path, ())
+        return bool(own) and not any(one.line.time_basis == "boot" or _DAEMON.search(one.raw[:120]) for one in own)
 
     # --- files by the number in their names
 
