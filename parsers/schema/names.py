@@ -14,6 +14,7 @@ _Key = TypeVar("_Key")
 _WORDS = regex(r"[._ ]+")
 _PLACE = regex(r"(?<![A-Za-z])(node|local)_?rank\\?[\"']?\s{0,2}[=:]\s{0,2}[\"']?(\d{1,7})(?![\d.])", re.I)
 _PROCESS = regex(r"(?:(?P<host>[A-Za-z0-9][\w.-]{0,252})[:/@ .-])?(?P<pid>\d{1,10})")
+_DEVICE = regex(r"(?i)(?<![a-z])(?:device|npu|gpu|card|dcu|cuda|davinci)[_-]?(\d{1,3})(?![\w])")
 _CONTAINER = regex(r"[0-9a-f]{12,64}(?=-)")  # before what is of it
 _REPLICA = regex(r"[-_]1\Z")
 
@@ -21,7 +22,7 @@ _REPLICA = regex(r"[-_]1\Z")
 class Told(msgspec.Struct, frozen=True):
     """What was said of a name. `kind`: what sort of name it is: host, pod, pid, file, folder, key (of a mapping), or the last word of
     the field that holds it (name, id, container, …). `rank`: of the whole job; where it is null, `local_rank` with `rank` of a place on
-    that host, or the node's rank and how many processes it has. `attempt`: how often its document says that the job had begun before."""
+    that host, or with `device`, or the node's rank and how many processes it has. `attempt`: how often its document says that the job had begun before."""
 
     name: str
     kind: str
@@ -34,13 +35,14 @@ class Told(msgspec.Struct, frozen=True):
     world: int | None = None
     nodes: int | None = None
     attempt: int | None = None
+    device: int | None = None
 
 
 class Names(msgspec.Struct, frozen=True):
     """What all that was told amounts to. `ranks`: name → its one rank; `places`: (name of a host or pod, local rank) → rank;
     `by_local`: local rank → rank, where all processes of the job are on one host. `processes`: (name of a place, pid) → rank. `is_by_device`:
     nothing hides devices from processes, so that the first uses the first. `here`: the place that a file is from. `hosts`: what documents call
-    hosts."""
+    hosts. `devices`: (name of a host, its device) → rank."""
 
     ranks: Mapping[str, int] = msgspec.field(default_factory=dict)
     places: Mapping[tuple[str, int], int] = msgspec.field(default_factory=dict)
@@ -51,6 +53,7 @@ class Names(msgspec.Struct, frozen=True):
     is_by_device: bool = False
     here: str | None = None
     hosts: frozenset[str] = frozenset()
+    devices: Mapping[tuple[str, int], int] = msgspec.field(default_factory=dict)
 
     def rank(self, name: str | None, local_rank: int | None = None) -> int | None:
         """The rank of who is called so, on that place if the name is a host's."""
@@ -91,7 +94,15 @@ class Names(msgspec.Struct, frozen=True):
         return self.of_record(host if "{" in text else None, found.get("node"), found.get("local"))
 
     def __bool__(self) -> bool:
-        return bool(self.ranks or self.places or self.folders or self.layout or self.processes)
+        return bool(self.ranks or self.places or self.folders or self.layout or self.processes or self.devices)
+
+    def _of_device(self, path: str) -> int | None:
+        """By a device and the host that a path names, or the only one."""
+        devices = {int(number) for number in _DEVICE.findall(path)}
+        hosts = {host for host, _ in self.devices}
+        named = hosts & {name for part in path.split("/") for name in parts_of(part)} if len(hosts) > 1 else hosts
+        found = {self.devices.get((host, device)) for host in named for device in devices}
+        return found.pop() if len(found) == len(named) == len(devices) == 1 else None
 
     def of_path(self, path: str, local_rank: int | None = None) -> int | None:
         """The rank of a file: by a folder that is one process's, else by a name that its path is made of."""
@@ -99,6 +110,8 @@ class Names(msgspec.Struct, frozen=True):
         for count in range(len(parts) - 1, 0, -1):
             if (rank := self.folders.get("/".join(parts[:count]))) is not None:
                 return rank
+        if self.devices and (rank := self._of_device(path)) is not None:
+            return rank
         for part in reversed(parts):
             found = {rank for name in parts_of(part) if (rank := self.rank(name, local_rank)) is not None}
             if found:
@@ -115,12 +128,15 @@ def names_of(told: Iterable[Told], world: int | None = None) -> Names:
     ranks: defaultdict[str, set[int]] = defaultdict(set)
     folders: defaultdict[str, set[int]] = defaultdict(set)
     places: defaultdict[tuple[str, int], set[int]] = defaultdict(set)
+    devices: defaultdict[tuple[str, int], set[int]] = defaultdict(set)
     nodes: defaultdict[str, set[int]] = defaultdict(set)
     pids: defaultdict[str, set[int]] = defaultdict(set)  # counted by each host on its own: no names
     worlds = {one.world for one in told if one.world is not None} | ({world} if world is not None else set())
     size = worlds.pop() if len(worlds) == 1 else world
     for one in told:
-        if one.node_rank is not None:
+        if one.device is not None and one.rank is not None:
+            devices[one.name, one.device].add(one.rank)
+        elif one.node_rank is not None:
             nodes[one.name].add(one.node_rank)
         elif one.rank is not None and one.local_rank is not None:
             places[one.name, one.local_rank].add(one.rank)
@@ -150,7 +166,7 @@ def names_of(told: Iterable[Told], world: int | None = None) -> Names:
     )
     by_local = of_one if is_whole else {}
     hosts = frozenset(one.name for one in told if one.kind == "host")
-    return Names(one_each(ranks), placed, one_each(folders), made, by_local, hosts=hosts)
+    return Names(one_each(ranks), placed, one_each(folders), made, by_local, hosts=hosts, devices=one_each(devices))
 
 
 def parts_of(part: str) -> list[str]:

@@ -27,6 +27,7 @@ from itertools import islice, pairwise
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from parsers.archive.path_hints import hints
 from parsers.forms import framings
@@ -43,7 +44,7 @@ BYTES, ALL_BYTES, DOCUMENTS = 1 << 20, 16 << 20, 4096  # of one document, of all
 HEAD = 8192
 _ROWS = 20_000
 _MAY = regex(  # a name of those that vocabulary.of_process knows, and a number behind it, or columns called so
-    rb"(?:rank|procid|trainer_id|process_?(?:id|index)|proc_id|local_?id|node_?id|pmi_id|slots|index)(?:[\"']?\s{0,3}[=:, ]\s{0,40}(?:desc:[^\n]{0,200}\n\s{0,40})?(?:[\"']?value[\"']?\s{0,3}:\s{0,3})?[\"']?\d|[\t,;| ]|[_-]?\d)",
+    rb"(?:rank(?:_?id)?|procid|trainer_id|process_?(?:id|index)|proc_id|local_?id|node_?id|pmi_id|slots|index)(?:[\"']?\s{0,3}[=:, ]\s{0,40}(?:desc:[^\n]{0,200}\n\s{0,40})?(?:[\"']?value[\"']?\s{0,3}:\s{0,3})?[\"']?\d|[\t,;| ]|[_-]?\d)",
 )
 _VARIABLES = regex(rb"\w{1,80}=[^\0]{0,4096}\0")  # as the kernel keeps those of a process
 _WHO = ("rank", "node_rank", "local_rank")
@@ -57,6 +58,7 @@ _NUMBER = regex(r"\d{1,7}")
 _NAMING = regex(
     r"(?:^|_)(?:name|host|pod|container|service|unit|id|uid|uuid|ip|address|addr|node|instance|machine|actor|job|task)$"
 )
+_DEVICE = regex(r"(?i)(?:phy(?:sical)?_?)?(?:device|npu|gpu|card|dcu|die)_?(?:id|index|no|num)?")
 _OF_OTHERS = frozenset(("master", "head", "leader", "chief", "coordinator", "coord", "rdzv", "rendezvous", "driver", "scheduler", "peer"))  # fmt: skip
 _NAME = regex(r"/?(?=[^/\s]{0,253}[A-Za-z.])[A-Za-z0-9][\w.@:-]{0,252}")
 _SLOTS = regex(r"([A-Za-z0-9][\w.-]{0,252})\s+(?:.{0,80}\s)?slots\s{0,2}=\s{0,2}(\d{1,4})(?:\s.{0,80})?")
@@ -115,6 +117,10 @@ def claims_of(told: Iterable[Told], names: Names) -> Iterator[dict[str, Any]]:
     done: set[tuple[int | None, int | None]] = set()
     for one in sorted(told, key=lambda one: HOSTS.index(one.kind) if one.kind in HOSTS else len(HOSTS)):
         place = {"world_size": one.world, "how": HOW, "file": one.file, "line": one.line}
+        if one.device is not None:
+            if one.kind in HOSTS:
+                yield place | {"rank": one.rank, "host": one.name, "device_index": one.device}
+            continue
         if one.node_rank is not None and one.kind in (*HOSTS, "file"):
             rows: list[tuple[int | None, str | None, int | None]] = [
                 (rank, one.name, local) for (name, local), rank in names.places.items() if name == one.name
@@ -286,8 +292,9 @@ def _item(
     is_plain = all(fact.is_plain for fact in part if fact.meaning == "rank")
     for leaf in own:
         said = vocabulary.meaning_of(name) if isinstance(name := leaf.path[-1], str) else None
-        if said is not None and said.meaning == "attempt" and _NUMBER.fullmatch(leaf.value) and belongs(leaf.path):
-            told["attempt"].add(int(leaf.value))
+        what = said.meaning if said is not None else "device" if _DEVICE.fullmatch(str(leaf.path[-1])) else None
+        if what in ("attempt", "device") and _NUMBER.fullmatch(leaf.value) and belongs(leaf.path):
+            told[what].add(int(leaf.value))
     sizes = {meaning: min(numbers) for meaning, numbers in told.items() if len(numbers) == 1}
     return Item(file, part[0].line, sizes, is_plain, names)
 
@@ -336,7 +343,7 @@ def _with_folders(own: Sequence[Item]) -> list[Item]:
     for item, path in zip(own, paths, strict=True):
         parts = {("/", at): ("file", path[at]) for at in differing}
         folder = {("/",): ("folder", "/".join(path[: differing[-1] + 1]))} if differing else {}
-        made.append(msgspec.structs.replace(item, names={**item.names, **parts, **folder}))
+        made.append(replace(item, names={**item.names, **parts, **folder}))
     return made
 
 
@@ -346,7 +353,7 @@ def _with_stems(own: Sequence[Item]) -> list[Item]:
     words = [parts_of(stem) for stem in stems]
     common = set.intersection(*map(set, words))
     return [
-        msgspec.structs.replace(item, names={**item.names, **{("/", at): ("file", word) for at, word in enumerate(own_words) if word not in common}})
+        replace(item, names={**item.names, **{("/", at): ("file", word) for at, word in enumerate(own_words) if word not in common}})
         for item, own_words in zip(own, words, strict=True)
     ]  # fmt: skip
 
@@ -356,7 +363,7 @@ def _with_stems(own: Sequence[Item]) -> list[Item]:
 
 def admitted(items: Sequence[Item]) -> list[Told]:
     """Items of one kind → what is said of each of their names; nothing where their numbers cannot be ranks."""
-    items = [msgspec.structs.replace(item, facts=with_node(item.facts)) for item in items]
+    items = [replace(item, facts=with_node(item.facts)) for item in items]
     told: list[Told] = []
     for meaning in ("rank", "node_rank"):
         own = [item for item in items if meaning in item.facts and (meaning == "rank" or "rank" not in item.facts)]
@@ -419,12 +426,16 @@ def _named(own: Sequence[Item], meaning: str) -> Iterator[Told]:
         if is_distinct and len(by_name) == len(said) and (is_one_each or (kind == "folder" and is_again)):
             for item, _, name in said:
                 yield _told(item, meaning, kind, name, local=None)
-        elif kind in ("host", "pod", "key", "file") and meaning == "rank":
+        elif kind in ("host", "pod", "key", "file") and meaning == "rank" and is_one_each:
             for name, items in by_name.items():
-                locals_ = [item.facts.get("local_rank") for item in items]
-                if None not in locals_ and len(set(locals_)) == len(items) and is_one_each:
-                    for item, local in zip(items, locals_, strict=True):
-                        yield _told(item, meaning, kind, name, local=local)
+                for what in ("local_rank", "device") if kind in ("host", "pod") else ("local_rank",):
+                    numbers = [item.facts.get(what) for item in items]
+                    if None not in numbers and len(set(numbers)) == len(items):
+                        for item, number in zip(items, numbers, strict=True):
+                            told = _told(item, meaning, kind, name, local=number)
+                            is_device = what == "device"
+                            yield replace(told, local_rank=None, device=number) if is_device else told
+                        break
 
 
 def _told(item: Item, meaning: str, kind: str, name: str, local: int | None) -> Told:
