@@ -3,6 +3,7 @@
     {"status": "success", "data": {"resultType": "streams", "result": [{"stream": {"pod": "w-3"}, "values": [["17…", "a line"]]}]}}
     {"took": 3, "hits": {"hits": [{"_index": "logs", "_source": {"@timestamp": "2026-…", "message": "a line", "kubernetes": {…}}}]}}
     {"_index": "logs", "_source": {"@timestamp": "2026-…", "message": "a line"}}                  a record in each line
+    {"events": [{"logStreamName": "job/w-3-1774000694", "timestamp": 1774000000038, "message": "a line"}, …]}
     [{"line": "a line", "timestamp": "17…", "fields": {"pod": "w-3"}}, …]
     "@timestamp","kubernetes.pod.name","message"⏎"Nov 24, 2026 @ 09:00:00.010","w-3","a line"
     2026-11-24T09:00:02Z {pod="w-3"} a line⏎2026-11-24T09:00:01Z {pod="w-3"} the line before it
@@ -12,9 +13,9 @@ lines reads these, and tracebacks stand upright; a line's number is that of the 
 most of their records stay as they are. Nothing is executed; what cannot be decoded stays as it is.
 
 Printed by: Loki (query_range, logcli), Grafana's download of Explore, Elasticsearch and OpenSearch (_search, elasticdump),
-Kibana's and Grafana's CSV.
+Kibana's and Grafana's CSV, CloudWatch (aws logs filter-log-events, get-log-events), Google Cloud (gcloud logging read).
 Source: Loki's documentation (reference/loki-http-api, query/logcli), Elasticsearch's (search-your-data, ECS: @timestamp, message,
-kubernetes.pod.name in Filebeat's fields), elasticdump's README, Kibana's documentation of CSV reports.
+kubernetes.pod.name in Filebeat's fields), FilteredLogEvent in the API reference of CloudWatch Logs, LogEntry in that of Cloud Logging, elasticdump's README, Kibana's documentation of CSV reports.
 """
 
 import csv
@@ -30,7 +31,7 @@ from parsers.text.patterns import regex
 
 MOST_BYTES = 64 << 20
 HEAD = 1 << 16
-TEXTS = ("log", "message", "MESSAGE", "line", "msg", "_raw", "Line")
+TEXTS = ("log", "message", "MESSAGE", "line", "msg", "_raw", "Line", "textPayload")
 TIMES = ("time", "ts", "timestamp", "@timestamp", "_time", "Time", "__REALTIME_TIMESTAMP")
 _MARKS = (b'"_source"', b'"stream"', *(f'"{text}"'.encode() for text in TEXTS))
 _DEPTH = 4  # records within each other: kubernetes.pod.name
@@ -38,6 +39,7 @@ _FEW, _MOSTLY = 2, 0.9  # records, and the share of them with a line of a log
 _MOMENTS = 4  # so many that differ, of lines that are no records: a late line after others of one moment is none
 _KIBANA = regex(r"([A-Z][a-z]{2}) (\d{1,2}), (\d{4}) @ (\d\d:\d\d:\d\d(?:\.\d{1,9})?)$")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_CREATED = regex(r"-\d{10,13}\Z")  # when a stream was begun
 _UNITS = {10: 1_000_000_000, 13: 1_000_000, 16: 1_000, 19: 1}  # of digits since 1970, by how many they are
 
 
@@ -85,6 +87,10 @@ def _of_json(data: bytes) -> bytes | None:
             return _written(_logged(hits))
         case [dict(), *_]:
             return _written(_logged(found))
+        case dict():
+            lists = [own for own in found.values() if isinstance(own, list) and own and isinstance(own[0], dict)]
+            if len(lists) == 1 and _time_of(lists[0][0]) is not None:
+                return _written(_logged(lists[0]))
     return None
 
 
@@ -178,7 +184,9 @@ def _place(record: dict[str, Any]) -> dict[str, str]:
                 and any(plain == word or plain.endswith(("." + word, "_" + word)) for word in words)
             ):
                 return {"host": value}
-    return {}
+    stream = record.get("logStreamName")
+    named = _CREATED.sub("", stream.rpartition("/")[2]) if isinstance(stream, str) else ""
+    return {"host": named} if named else {}
 
 
 def _columns(line: str) -> list[str] | None:

@@ -26,6 +26,7 @@ from parsers.who.beginnings import Said
 from parsers.who.contexts import OF_RECORD, Places
 from parsers.who.families import Process, processes
 from parsers.who.introductions import PID, Introduction
+from parsers.who.listed import Listed
 from parsers.who.orders import blocks
 from parsers.who.starts import Starts
 from parsers.who.told_lines import Statement
@@ -100,7 +101,11 @@ _SIZE = regex(r"\bworld[ _]?size[\"']?(?: {0,2}[=:] {0,2}| {1,3})[\"'(]{0,2}(\d{
 
 
 def process_table(
-    said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: int | None, stated: Iterable[Statement] = ()
+    said: Mapping[str, Sequence[Said]],
+    paths: Sequence[str],
+    world: int | None,
+    stated: Iterable[Statement] = (),
+    lists: Sequence[Listed] = (),
 ) -> Table:
     """The lines of files, the paths of all files, the world that introductions tell, what lines and blocks of settings state → the
     processes."""
@@ -116,7 +121,7 @@ def process_table(
         for one, who in _introductions(own)
         if world is None and (not told or who.world in told)  # fewer are the survivors, who speak of the rest
     }
-    return replace(_Resolved(said, places, paths, found, world, launched, stated).table(), introductions=called)
+    return replace(_Resolved(said, places, paths, found, world, launched, stated, lists).table(), introductions=called)
 
 
 def _worlds(said: Mapping[str, Sequence[Said]]) -> frozenset[int]:
@@ -151,6 +156,7 @@ class _Resolved:
         world: int | None,
         launched: frozenset[int],
         stated: Iterable[Statement],
+        lists: Sequence[Listed],
     ) -> None:
         self._stated = [one for one in stated if {"rank", "local_rank"} <= one.facts.keys()]
         self._said, self._places, self._paths = said, places, paths
@@ -162,7 +168,7 @@ class _Resolved:
         self.world = world if world is not None else next(iter(sizes)) if len(sizes) == 1 else None
         self._locals = self._unanimous("local")
         self._ranks = self._unanimous("rank")
-        self._begin = Starts(said, places, paths, self._found, self.world, self._ranks, self._locals)
+        self._begin = Starts(said, places, paths, self._found, self.world, self._ranks, self._locals, lists)
 
     def table(self) -> Table:
         starts = self._begin.starts()
@@ -209,7 +215,17 @@ class _Resolved:
         placed = {row.place for row in kept} | starts.keys()
         hosts = {path: place for path in self._paths if (place := self._places.of_file(path) or path) in placed}
         by_device, computed = self._is_by_device(), self._begin.is_computed
-        return Table(kept, starts, files, hosts, self._places.aliases(), self.world, by_device, each_task=self._begin.each_task(), is_computed=computed)
+        return Table(
+            kept,
+            starts,
+            files,
+            hosts,
+            self._places.aliases(),
+            self.world,
+            by_device,
+            each_task=self._begin.each_task(),
+            is_computed=computed,
+        )
 
     def _is_by_device(self) -> bool:
         return not any("VISIBLE_DEVICES" in one.raw for own in self._said.values() for one in own)

@@ -54,6 +54,7 @@ from parsers.who.head_pids import pids_at_heads
 from parsers.who.introductions import PROCESS, Introduction
 from parsers.who.joins import Told, heads_in, joins, names_in, share_half, spoken
 from parsers.who.known import Known
+from parsers.who.listed import lists_of
 from parsers.who.process_table import Table, process_table
 from parsers.who.regrouped import standing
 from parsers.who.told_lines import Line, Statement, introduced, statements, told_in_lines
@@ -97,7 +98,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     stated = [*statements(lines)]  # read once: every line of all beginnings is asked for names and numbers
     introduce(said, {place: Introduction(*who) for place, who in introduced(stated).items()})
     size = world_of([one.introduces for own in said.values() for one in own if one.introduces], launched_in(said))
-    table = process_table(said, [source.path for source in sources], size, stated)
+    table = process_table(said, [source.path for source in sources], size, stated, lists_of(sources, said))
     introduce(said, table.introductions)
     whole = _Bundle(shapes, said, stated, table)
     told = [*told_names(sources), *told_in_lines(lines, stated), *table.told()]

@@ -9,6 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
+from msgspec.structs import replace
+
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.unanimous import unanimous
@@ -16,7 +18,8 @@ from parsers.text.vocabulary import of_process
 from parsers.who.beginnings import Said
 from parsers.who.contexts import Places
 from parsers.who.families import Process
-from parsers.who.formulas import computed, formulas
+from parsers.who.formulas import Formula, computed, formulas
+from parsers.who.listed import Listed
 from parsers.who.orders import by_file, orders, starts_of
 
 _FEWEST = 2
@@ -25,6 +28,7 @@ _ORDINAL = regex(r"(?P<stem>.*?)-(?P<number>\d{1,5})(?:-[a-z0-9]{4,10})?")
 _NUMBERS = regex(r"\d{1,5}")
 _OF_PLACE = regex(r"(?i)index|ordinal|replica|completion|\bpod")  # what is counted so is a pod, a container
 _OF_HOST = regex(r"(?i)host_?name|uname -n|\bnode_?name|pod_?name")
+_LOOKED_UP = regex(r"(?P<name>\w{1,60})\s{0,2}=\s{0,2}[^\n=]{0,80}?(?P<list>[A-Za-z_]\w{0,60})(?:[\"']?\])?\.index\(")
 _Starts = Mapping[str, tuple[int, int | None]]  # place → its first rank, its processes
 
 
@@ -45,10 +49,13 @@ class Starts:
         world: int | None,
         ranks: Mapping[tuple[str, int], int],
         locals_: Mapping[tuple[str, int], int],
+        lists: Sequence[Listed] = (),
     ) -> None:
         self._said, self._places, self._paths, self._found = said, places, paths, found
         self._ranks, self._locals, self.world = ranks, locals_, world
         self.formulas, self._given = formulas(said)
+        named = [one for one in lists if all(map(places.is_place, one.places))]
+        self._listed = [replace(one, places=tuple(map(places.of, one.places))) for one in named]
         self.is_computed = any(computed(one.raw) is not None for own in said.values() for one in own)
         is_open = self.is_computed and not any(
             one.what == "rank" for one in self.formulas
@@ -279,6 +286,12 @@ class Starts:
                     return {place: (rank, 1) for place, rank in made.items()}
         return {}
 
+    def _indexed(self, one: Formula) -> set[str]:
+        """The names of the lists in which a script looks for its node, to count ranks by where it stands."""
+        lines = (said.raw for said in self._said.get(one.file, ()) if ".index(" in said.raw)
+        found = (_LOOKED_UP.search(line) for line in lines)
+        return {own["list"] for own in found if own is not None and own["name"] == one.node}
+
     def _by_orders(self) -> Iterator[dict[str, tuple[int, int | None]]]:
         """By lists of places with their counts, or along which a formula counts."""
         each = self._each()
@@ -296,6 +309,11 @@ class Starts:
                     found.append(starts_of(one.places, one.counts))
                 elif one.counts is None and each is not None and file in along:
                     found.append(starts_of(one.places, [each] * len(one.places)))
+        for one in self.formulas if not found else ():
+            if one.what == "rank" and one.node is not None and (many := one.each or each) is not None:
+                listed = [own for own in self._listed if own.key in self._indexed(one)]
+                if len({own.places for own in listed}) == 1:
+                    found.append(starts_of(listed[0].places, [many] * len(listed[0].places)))
         if not found and along and each is not None:  # a file of nodes beside the script
             found += [starts_of(one.places, [each] * len(one.places)) for one in self._orders if one.is_file]
         for starts in found:
