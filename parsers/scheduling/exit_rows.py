@@ -2,7 +2,7 @@
 
 import json
 import signal
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from parsers.forms.reading import whole
@@ -20,9 +20,12 @@ def tells_exits(names: frozenset[str]) -> bool:
     return bool(meant & {"exit_code", "signal"}) and not meant.isdisjoint(_WHO) and meant.isdisjoint(_OTHERS)
 
 
-def exit_row(said: Mapping[str, Any], text: str) -> dict[str, Any] | None:
+def exit_row(
+    said: Mapping[str, Any], text: str, of_command: Callable[[str], int | None] = lambda _: None
+) -> dict[str, Any] | None:
     """A record → columns of an event `exit`: code, its number or the signal's name; rank, local_rank, device_index, host, pid, time; in `detail`
-    the name of the pod or of whatever the record is of (`name`, `names`). A command tells the rank by the variables before it. None where it names nobody, or no end."""
+    the name of the pod or of whatever the record is of (`name`, `names`). A command tells the rank by the variables before it, or by the number that
+    a script gets (`of_command`). None where it names nobody, or no end."""
     said = {name: cell for name, cell in said.items() if not isinstance(cell, dict)} | {
         name: cell for inner in said.values() if isinstance(inner, dict) for name, cell in inner.items()
     }
@@ -34,7 +37,9 @@ def exit_row(said: Mapping[str, Any], text: str) -> dict[str, Any] | None:
         return None
     rank = whole(told.get("rank"))
     if rank is None and told.get("command"):
-        rank = arguments.of_variables(str(told["command"])).get("rank")
+        command = str(told["command"])
+        rank = arguments.of_variables(command).get("rank")
+        rank = of_command(command) if rank is None else rank
     time_ns, basis = time_of(told.get("time"))
     name = told.get("pod") or next((cell for key, cell in said.items() if key.lower() == "name"), None)
     detail: dict[str, Any] = {"name": str(name)[:200]} if name else {}

@@ -30,7 +30,7 @@ def parse(source: Source) -> Tables:
     """events exit, a row per process; `unread` for rows that name nobody, or no end."""
 
     def made(said: dict[str, Any], text: str) -> list[dict[str, Any]]:
-        row = exit_row(said, text)
+        row = exit_row(said, text, source.labels.names.of_command)
         if row is None:
             return []
         return [

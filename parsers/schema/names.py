@@ -15,6 +15,7 @@ _WORDS = regex(r"[._ ]+")
 _PLACE = regex(r"(?<![A-Za-z])(node|local)_?rank\\?[\"']?\s{0,2}[=:]\s{0,2}[\"']?(\d{1,7})(?![\d.])", re.I)
 _PROCESS = regex(r"(?:(?P<host>[A-Za-z0-9][\w.-]{0,252})[:/@ .-])?(?P<pid>\d{1,10})")
 _DEVICE = regex(r"(?i)(?<![a-z])(?:device|npu|gpu|card|dcu|cuda|davinci)[_-]?(\d{1,3})(?![\w])")
+_CALL = regex(r"(?:(?<=[\s/;&'\"])|\A)(?P<name>[\w.-]{1,80})[ \t]+[\"']?(?P<number>\d{1,7})(?![\w.])")
 _CONTAINER = regex(r"[0-9a-f]{12,64}(?=-)")  # before what is of it
 _REPLICA = regex(r"[-_]1\Z")
 
@@ -41,7 +42,8 @@ class Told(msgspec.Struct, frozen=True):
 class Names(msgspec.Struct, frozen=True):
     """What all that was told amounts to. `ranks`: name → its one rank; `places`: (name of a host or pod, local rank) → rank;
     `by_local`: local rank → rank, where all processes of the job are on one host. `processes`: (name of a place, pid) → rank. `is_by_device`:
-    nothing hides devices from processes, so that the first uses the first. `here`: the place that a file is from. `hosts`: what documents call
+    nothing hides devices from processes, so that the first uses the first. `here`: the place that a file is from. `scripts`: name of one that is called with a number
+    → what is added to it, and what the rank is the rest by. `hosts`: what documents call
     hosts. `devices`: (name of a host, its device) → rank."""
 
     ranks: Mapping[str, int] = msgspec.field(default_factory=dict)
@@ -54,6 +56,7 @@ class Names(msgspec.Struct, frozen=True):
     here: str | None = None
     hosts: frozenset[str] = frozenset()
     devices: Mapping[tuple[str, int], int] = msgspec.field(default_factory=dict)
+    scripts: Mapping[str, tuple[int, int | None]] = msgspec.field(default_factory=dict)
 
     def rank(self, name: str | None, local_rank: int | None = None) -> int | None:
         """The rank of who is called so, on that place if the name is a host's."""
@@ -93,8 +96,19 @@ class Names(msgspec.Struct, frozen=True):
             return None
         return self.of_record(host if "{" in text else None, found.get("node"), found.get("local"))
 
+    def of_command(self, command: str) -> int | None:
+        """The rank of whom a command begins that calls a script with its number."""
+        called = [own for own in _CALL.finditer(command) if own["name"] in self.scripts]
+        if len(called) != 1:
+            return None
+        offset, modulus = self.scripts[called[0]["name"]]
+        made = int(called[0]["number"]) + offset
+        return made if modulus is None else made % modulus
+
     def __bool__(self) -> bool:
-        return bool(self.ranks or self.places or self.folders or self.layout or self.processes or self.devices)
+        return bool(
+            self.ranks or self.places or self.folders or self.layout or self.processes or self.devices or self.scripts
+        )
 
     def _of_device(self, path: str) -> int | None:
         """By a device and the host that a path names, or the only one."""

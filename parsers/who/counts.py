@@ -63,6 +63,11 @@ def world_of(told: Sequence[Introduction], launched: Collection[int] = ()) -> in
     return None if largest == 1 and max(launched, default=0) > 1 else largest
 
 
+def launched_in(said: Mapping[str, Sequence[Said]]) -> set[int]:
+    """The sizes that launches tell."""
+    return {one.launch.world for own in said.values() for one in own if one.launch and one.launch.world}
+
+
 def launchers_of(told: Iterable[Said]) -> frozenset[int]:
     """Pids before lines that tell the ranks of other pids, or of several processes: their text gives themselves none."""
     ranks: defaultdict[int, set[int]] = defaultdict(set)

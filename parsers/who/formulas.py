@@ -10,7 +10,7 @@ What a name means is told by its own words (vocabulary.py), by what it is given 
 k above 1, x counts nodes, each with k processes, and y the processes of a node.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from parsers.text.patterns import regex
@@ -21,7 +21,7 @@ from parsers.who.beginnings import Said
 _LINES = 400
 _CHARACTERS = 1000
 _DEPTH = 8
-_NAME = r"\$?\$?\{?\$?(?:env:)?[A-Za-z_]\w{0,60}\}?|%\(\w{1,60}\)\d{0,2}[ds]|%[iI]"
+_NAME = r"\$\{\w{1,40}##?\*[-_.]\}|\$?\$?\{?\$?(?:env:)?[A-Za-z_]\w{0,60}\}?|%\(\w{1,60}\)\d{0,2}[ds]|%[iI]"
 _ASSIGNED = regex(  # within each other, too: environment=RANK="%(process_num)d"
     r"(?:(?<=[\s\"',;{(@:=\[])|\A)(?=(?:\$(?:env:)?)?(?P<dash>--?)?(?P<name>[A-Za-z_][\w-]{0,60})(?P<is>(?:[\"']\]?)?\s{0,2}[=:]\s{0,2}| )[\"']?"
     r"(?P<value>\$?\$?\(\([^()]{0,120}(?:\([^()]{1,60}\)[^()]{0,60})?\)\)"
@@ -34,10 +34,13 @@ _FIELD = regex(
 _COMPUTED = regex(r"(?<![A-Za-z_])(?:GLOBAL_|WORLD_)?RANK=\"?\$\(\((?P<sum>[^\n]{1,160}?)\)\)")
 _TOKEN = regex(rf"\s*(?:(?P<name>{_NAME})|(?P<number>\d{{1,7}})|(?P<mark>[-+*()%]))")
 _REST = regex(rf"\s*(?:\((?P<sum>[^()]*)\)|(?P<name>{_NAME}))\s*%\s*\$?\{{?(?P<by>\w{{1,40}})\}}?\s*")
-_PASSED = regex(r"(?:^|[\s;])(?P<name>[A-Za-z_]\w{0,40})=[\"']?\$\{?[1-9]\b")  # what a script is called with
+_PASSED = regex(
+    r"(?:^|[\s;])(?P<name>[A-Za-z_]\w{0,40})=[\"']?\$\{?(?P<argument>[1-9])\b"
+)  # what a script is called with
 _BARE = regex(r"[A-Za-z_]\w*|[iI]\Z")
 _INDEX = regex(r"(?i)(?:_|^)(?:id|index|idx|num|number|nr|procid|ordinal)\Z|^%?i\Z|[a-z](?:Index|Id)\Z|process_num")
 
+ORDINAL = "host_ordinal"
 _OF_NODES = regex(r"(?i)(?:^|_)(?:node|machine|host)(?:_?(?:rank|id|index|nr))?\Z")
 _ON_NODE = regex(r"(?i)local|gpu|cuda|npu|device|card|slot")
 
@@ -57,6 +60,7 @@ class Formula(NamedTuple):
     offset: int
     modulus: int | None = None
     local: str | None = None
+    argument: int | None = None  # of its script, which is the counter
 
     def of(self, number: int) -> int:
         """What it makes of the number of its counter."""
@@ -95,19 +99,36 @@ def formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[Gi
             for _, name, read, modulus in sums
             if (key := next(iter(read), ())) and read == {key: 1} and len(key) == 1 and modulus is None
         }
+        sources = unanimous((name, key) for key, name in alias.items() if _counts(key))
         numbers = unanimous((name, None if read.keys() - {()} else read.get((), 0)) for _, name, read, _ in sums)
         constants = {name: number for name, number in numbers.items() if number}
-        passed = {found["name"] for one in own[:_LINES] for found in _PASSED.finditer(one.raw[:_CHARACTERS])}
+        passed = unanimous(
+            (found["name"], int(found["argument"]))
+            for one in own[:_LINES]
+            for found in _PASSED.finditer(one.raw[:_CHARACTERS])
+        )
         for line, name, read, modulus in sums:
             if not read.keys() - {()}:
                 given.append(Given(path, line, name, read.get((), 0)))
             elif (what := _what(name) or _what(alias.get(name, ""))) and (
-                one := _formula(Formula(path, line, what, None, None, None, 0), read, constants, passed)
+                one := _formula(
+                    Formula(path, line, what, None, None, None, 0), _named(read, sources), constants, passed
+                )
             ) is not None:
                 rest = constants.get(modulus, 0) if modulus and not modulus.isdigit() else int(modulus or 0)
                 if modulus is None or (rest > 1 and one.counter is not None):
-                    found.append(one._replace(modulus=rest or None, node=alias.get(one.node or "", one.node)))
+                    found.append(one._replace(modulus=rest or None))
     return list(dict.fromkeys(found)), given
+
+
+def _counts(name: str) -> bool:
+    """Is a name known to count processes, nodes or pods, so that what it is given to counts them, too?"""
+    return name == ORDINAL or of_process(name) is not None
+
+
+def _named(read: Sum, sources: Mapping[str, str]) -> Sum:
+    """A sum with the names that others were given from."""
+    return {tuple(sorted(sources.get(name, name) for name in key)): many for key, many in read.items()}
 
 
 def computed(text: str) -> str | None:
@@ -198,6 +219,8 @@ class _Reader:
         self.at += 1
         if kind == "number":
             return {(): int(word)}
+        if "##" in word or "#*" in word:  # what is behind the last dash of a name
+            return {(ORDINAL,): 1}
         name = _BARE.search(word.replace("env:", ""))
         return None if name is None else {(name[0],): 1}
 
@@ -216,17 +239,22 @@ def _times(one: Sum, other: Sum) -> Sum:
     return total
 
 
-def _formula(empty: Formula, read: Sum, constants: Mapping[str, int], passed: Collection[str]) -> Formula | None:
+def _formula(empty: Formula, read: Sum, constants: Mapping[str, int], passed: Mapping[str, int]) -> Formula | None:
     names = {key: number for key, number in read.items() if key}
     offset = read.get((), 0)
     if len(names) == 1:
         [(key, number)] = names.items()
         is_index = len(key) == 1 and number == 1 and (_INDEX.search(key[0]) or key[0] in passed)
-        return empty._replace(counter=key[0], offset=offset) if is_index else None
+        return empty._replace(counter=key[0], offset=offset, argument=passed.get(key[0])) if is_index else None
     if len(names) != 2 or empty.what != "rank" or offset:
         return None
     (one, many), (other, few) = sorted(names.items(), key=lambda item: (-len(item[0]), -item[1]))
-    if few != 1 or len(other) != 1 or _OF_NODES.search(other[0]) or any(map(_ON_NODE.search, one)):
+    if (
+        few != 1
+        or len(other) != 1
+        or _OF_NODES.search(other[0])
+        or any(_ON_NODE.search(name) and name not in constants for name in one)
+    ):
         return None  # place × nodes + node, in another order than that of launchers
     if len(one) == 1 and many > 1:
         return empty._replace(node=one[0], each=many, local=other[0])

@@ -50,6 +50,7 @@ class Table(msgspec.Struct, frozen=True):
     world: int | None = None
     is_by_device: bool = False  # nothing hides devices from processes: the first of a place uses the first
     introductions: Mapping[tuple[str, int], Introduction] = msgspec.field(default_factory=dict)  # by file and line
+    scripts: Mapping[str, tuple[int, int | None]] = msgspec.field(default_factory=dict)  # called with a number
     each_task: int | None = None  # processes of each task of a launcher, whose number a script counts ranks by
     is_computed: bool = False  # a script computes the ranks: what a launcher counts is none
 
@@ -223,9 +224,15 @@ class _Resolved:
             self._places.aliases(),
             self.world,
             by_device,
+            scripts=self._scripts(),
             each_task=self._begin.each_task(),
             is_computed=computed,
         )
+
+    def _scripts(self) -> dict[str, tuple[int, int | None]]:
+        """Name of a script that computes its rank from its first argument → how."""
+        own = [one for one in self._begin.formulas if one.what == "rank" and one.argument == 1]
+        return unanimous((one.file.rpartition("/")[2], (one.offset, one.modulus)) for one in own)
 
     def _is_by_device(self) -> bool:
         return not any("VISIBLE_DEVICES" in one.raw for own in self._said.values() for one in own)

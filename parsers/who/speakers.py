@@ -38,6 +38,7 @@ from parsers.who.counts import (
     introduce,
     is_of_nodes,
     is_one_to_one,
+    launched_in,
     launchers_of,
     marks,
     numbers,
@@ -103,18 +104,15 @@ def speakers(sources: Sequence[Source]) -> Known:
     whole = _Bundle(shapes, said, stated, table)
     told = [*told_names(sources), *told_in_lines(lines, stated), *table.told()]
     told = standing([*told, *counted_on(told, chain.from_iterable(table.aliases.values()), whole.world)], said)
-    names = replace(names_of(told, whole.world), processes=table.processes(), is_by_device=table.is_by_device)
+    names = replace(
+        names_of(told, whole.world), processes=table.processes(), is_by_device=table.is_by_device, scripts=table.scripts
+    )
     learnt = [one.known(names) for one in _spaces(whole)]
     ranks = {path: rank for one in learnt for path, rank in one.ranks.items()}
     labels = {path: own for one in learnt for path, own in one.labels.items()}
     claims = [*(row for one in learnt for row in one.claims), *table.claims(), *claims_of(told, names)]
     documented = {**table.files, **whole.documented(names)}
     return Known(ranks, labels, claims, collectors, names, documented, table.hosts)
-
-
-def launched_in(said: Mapping[str, Sequence[Said]]) -> set[int]:
-    """The sizes that launches tell."""
-    return {one.launch.world for own in said.values() for one in own if one.launch and one.launch.world}
 
 
 def _spaces(whole: "_Bundle") -> "list[_Bundle]":
