@@ -29,7 +29,7 @@ _ASSIGNED = regex(  # within each other, too: environment=RANK="%(process_num)d"
     rf"|(?:{_NAME}|\d{{1,7}}(?![\w.]))(?:\s{{0,2}}[-+*]\s{{0,2}}(?:{_NAME}|\d{{1,7}}(?![\w.])))*))"
 )
 _FIELD = regex(
-    r"name:\s*(?P<name>\w{1,60})\s+valueFrom:\s+fieldRef:\s+fieldPath:\s*(?P<field>[^\n]{0,120}(?:index|ordinal)[^\n]{0,20})"
+    r"(?:(?P<of>\w{1,60}):\s+\(v\d\w*:metadata\.\w{1,20}\[[^\n\]]{0,100}(?:index|ordinal)[^\n\]]{0,20}\]\))|name:\s*(?P<name>\w{1,60})\s+valueFrom:\s+fieldRef:\s+fieldPath:\s*(?P<field>[^\n]{0,120}(?:index|ordinal)[^\n]{0,20})"
 )
 _COMPUTED = regex(r"(?<![A-Za-z_])(?:GLOBAL_|WORLD_)?RANK=\"?\$\(\((?P<sum>[^\n]{1,160}?)\)\)")
 _TOKEN = regex(rf"\s*(?:(?P<name>{_NAME})|(?P<number>\d{{1,7}})|(?P<mark>[-+*()%]))")
@@ -38,7 +38,9 @@ _PASSED = regex(
     r"(?:^|[\s;])(?P<name>[A-Za-z_]\w{0,40})=[\"']?\$\{?(?P<argument>[1-9])\b"
 )  # what a script is called with
 _BARE = regex(r"[A-Za-z_]\w*|[iI]\Z")
-_INDEX = regex(r"(?i)(?:_|^)(?:id|index|idx|num|number|nr|procid|ordinal)\Z|^%?i\Z|[a-z](?:Index|Id)\Z|process_num")
+_INDEX = regex(
+    r"(?i)(?:_|^)(?:id|index|idx|num|number|nr|procid|ordinal|slot)\Z|^%?i\Z|[a-z](?:Index|Id)\Z|process_num"
+)
 
 ORDINAL = "host_ordinal"
 _OF_NODES = regex(r"(?i)(?:^|_)(?:node|machine|host)(?:_?(?:rank|id|index|nr))?\Z")
@@ -87,11 +89,11 @@ def formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[Gi
         ]
         text = (
             "\n".join(one.raw[:200] for one in own[:_LINES])
-            if any("fieldPath" in one.raw for one in own[:_LINES])
+            if any("fieldPath" in one.raw or "(v1:metadata" in one.raw for one in own[:_LINES])
             else ""
         )
         sums += [
-            (1 + text.count("\n", 0, f.start()), f["name"], {("completion_index",): 1}, None)
+            (1 + text.count("\n", 0, f.start()), f["name"] or f["of"], {("completion_index",): 1}, None)
             for f in _FIELD.finditer(text)
         ]
         alias = {

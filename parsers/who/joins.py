@@ -83,6 +83,9 @@ class Told(msgspec.Struct, frozen=True):
         False  # what a launcher counts: tasks that begin processes, or processes whose ranks a script computes
     )
     here: Mapping[int, int] = msgspec.field(default_factory=dict)  # of one log of a node: local rank → rank
+    counter: tuple[int, int | None, bool] | None = (
+        None  # of a script: what is added to a number, the modulus, whether a launcher counts it
+    )
     each_task: int | None = None  # processes of each of a launcher's tasks, by which a script counts the ranks
 
 
@@ -297,6 +300,12 @@ def _counted(key: Key, grouped: By, lines: Sequence[Spoken], told: Told) -> dict
         for place in range(_PLACES):
             if (numbered := _numbered(value, place)) is not None:
                 shapes[numbered[0]][value] = numbered[1]
+    if told.counter is not None and told.world is not None and (told.counter[2] or key != ("task",)):
+        offset, modulus, _ = told.counter
+        for numbers in shapes.values():
+            made = {value: (n + offset) % modulus if modulus else n + offset for value, n in numbers.items()}
+            if sorted(made.values()) == [*range(told.world)]:
+                return made
     is_mpi = key == ("task",) and all(one.is_mpi for own in grouped.values() for one in own)
     for shape, numbers in shapes.items():
         world = told.world or (len(numbers) if is_mpi else None)

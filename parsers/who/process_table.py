@@ -35,6 +35,7 @@ HOW = "process table"
 _FEWEST = 2
 _LIST = regex(r"\b(?P<kind>local|global)_?ranks?[\"']? {0,2}[=:] {0,2}\[(?P<numbers>\d{1,7}(?:, ?\d{1,7}){0,63})\]")
 _NUMBER = regex(r"\d{1,10}")
+_SUFFIX = regex(r"(?<=-\d)-[a-z0-9]{5}(?![a-z0-9-])|(?<=-\d\d)-[a-z0-9]{5}(?![a-z0-9-])")  # of a pod that a job began
 _DAEMON = regex(r" (?:[a-z][\w./@-]{1,40}\[\d+\]|kernel): ")
 
 
@@ -51,6 +52,9 @@ class Table(msgspec.Struct, frozen=True):
     is_by_device: bool = False  # nothing hides devices from processes: the first of a place uses the first
     introductions: Mapping[tuple[str, int], Introduction] = msgspec.field(default_factory=dict)  # by file and line
     scripts: Mapping[str, tuple[int, int | None]] = msgspec.field(default_factory=dict)  # called with a number
+    counter: tuple[int, int | None, bool] | None = (
+        None  # what a script adds to a number, the modulus, whether a launcher counts it
+    )
     each_task: int | None = None  # processes of each task of a launcher, whose number a script counts ranks by
     is_computed: bool = False  # a script computes the ranks: what a launcher counts is none
 
@@ -225,6 +229,7 @@ class _Resolved:
             self.world,
             by_device,
             scripts=self._scripts(),
+            counter=self._begin.counter(),
             each_task=self._begin.each_task(),
             is_computed=computed,
         )
@@ -380,16 +385,16 @@ class _Resolved:
             return {}
         shapes: defaultdict[str, list[str]] = defaultdict(list)
         for path in self._paths:
-            shapes[_NUMBER.sub("#", path)].append(path)
+            shapes[_NUMBER.sub("#", _SUFFIX.sub("-@", path))].append(path)
         found: list[dict[str, int]] = []
         for shape, own in shapes.items():
-            numbers = [_NUMBER.findall(path) for path in own]
+            numbers = [_NUMBER.findall(_SUFFIX.sub("-@", path)) for path in own]
             inside = shape.rpartition("/")[0].count(
                 "#"
             )  # of folders, which may count anything: they must count all of the world
             for at, column in enumerate(zip(*numbers, strict=True)):
                 made = {path: counted[0].of(int(number)) for path, number in zip(own, column, strict=True)}
-                size = self.world or (len(made) if at < inside else 2 * len(made))
+                size = self.world or (0 if at < inside else 2 * len(made))
                 is_each = len({*made.values()}) == len(made) >= _FEWEST and min(made.values()) == 0
                 if is_each and max(made.values()) < size and (at >= inside or len(made) == size):
                     found.append(made)

@@ -387,7 +387,9 @@ class _Bundle:
         every = each.pop() if len(each) == 1 else None
         are_others = self._table.is_computed or any(map(_LAUNCHER.search, lines))
         tasks = self._table.each_task
-        return Told(world, names, self._pids, nodes, every, are_others=are_others, each_task=tasks)
+        return Told(
+            world, names, self._pids, nodes, every, are_others=are_others, each_task=tasks, counter=self._table.counter
+        )
 
     def _learn(self, paths: Sequence[str], ranks: Mapping[str, int], told: Told) -> Labels:
         """The forms of labels in files of one shape of name."""

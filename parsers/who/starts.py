@@ -26,7 +26,7 @@ _FEWEST = 2
 _MOST = 4096  # processes of one place
 _ORDINAL = regex(r"(?P<stem>.*?)-(?P<number>\d{1,5})(?:-[a-z0-9]{4,10})?")
 _NUMBERS = regex(r"\d{1,5}")
-_OF_PLACE = regex(r"(?i)index|ordinal|replica|completion|\bpod")  # what is counted so is a pod, a container
+_OF_PLACE = regex(r"(?i)index|ordinal|replica|completion|slot|\bpod")  # what is counted so is a pod, a container
 _OF_HOST = regex(r"(?i)host_?name|uname -n|\bnode_?name|pod_?name")
 _LOOKED_UP = regex(r"(?P<name>\w{1,60})\s{0,2}=\s{0,2}[^\n=]{0,80}?(?P<list>[A-Za-z_]\w{0,60})(?:[\"']?\])?\.index\(")
 _Starts = Mapping[str, tuple[int, int | None]]  # place → its first rank, its processes
@@ -162,6 +162,12 @@ class Starts:
             if one.what == "rank" and one.node is not None and of_process(one.node) == "rank"
         }
         return said.pop() if len(said) == 1 and not self._by_given() else None
+
+    def counter(self) -> tuple[int, int | None, bool] | None:
+        """How a script makes ranks of one number of each process, and whether that is a launcher's."""
+        counted = [one for one in self.formulas if one.what == "rank" and one.counter is not None]
+        made = {(one.offset, one.modulus, of_process(one.counter or "") == "rank") for one in counted}
+        return made.pop() if len(made) == 1 else None
 
     def _by_given(self) -> bool:
         """Does a file give a node's number to the name that a formula counts by?"""
