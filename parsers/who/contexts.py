@@ -30,6 +30,12 @@ _LABELLED = regex(
 )
 OF_RECORD = regex(r"(?:\A|\s)(?P<name>[A-Za-z][\w.-]{0,250}):\d{1,10}:\d{1,10} ")
 _SAID = regex(r"(?i)(?<![\w-])(?:host|on node|on)\s+(?P<name>[A-Za-z][\w.-]{0,240}\d[\w.-]{0,12})(?=[\s:,;]|$)")
+_DIGITS = regex(r"\d+")
+_OWN_LINES = 60
+_OWN_HOST = regex(
+    rf"(?i)(?<![A-Za-z_-])(?:host_?name|host|node_?name)[\"']?(?:\s{{0,2}}[=:]\s{{0,2}}[\"']?|\s)(?P<name>[A-Za-z][\w.-]{{1,250}}|{ADDRESS.pattern})"
+)
+_OF_OTHERS = regex(r"(?i)master|peer|head|coord|leader|connect|remote|next|prev|store|driver|neighbou?r")
 _WORD = regex(r"[A-Za-z0-9][\w.-]{1,250}")
 _PART = regex(r"[A-Za-z0-9]+")
 _HEX = regex(r"[0-9a-f]{12,64}")
@@ -50,12 +56,14 @@ class Places:
         self._same: dict[str, str] = {}
         self.names = self._known(said, paths)
         self._of_file: dict[str, str | None] = {}
+        self._inside: dict[str, str] = {}
         for one in sorted(self.names):
             self._same.setdefault(one, one)
         self._with_domains()
         self._by_address(said)
         self._by_hex()
         self._by_suffix()
+        self._inside = self._told_inside(said)
 
     def join(self, one: str, other: str) -> None:
         """Both are names of one place."""
@@ -91,6 +99,8 @@ class Places:
                 if found := {self.of(name) for name in self._in_part(part)}:
                     self._of_file[path] = found.pop() if len(found) == 1 else None
                     break
+            else:
+                self._of_file[path] = self._inside.get(path)
         return self._of_file[path]
 
     def named(self, path: str) -> list[str]:
@@ -116,6 +126,22 @@ class Places:
         is_set_off = not text[:1].isalnum()
         is_alone = not found["rest"] or (is_set_off and _STAMPED.fullmatch(found["rest"]))
         return self.of(found["name"].rstrip(".-")) if is_alone and (is_set_off or text.rstrip().endswith(":")) else None
+
+    def _told_inside(self, said: Mapping[str, Sequence[Said]]) -> dict[str, str]:
+        """Path → the place that a file says it is from, where it names one alone, and the files of its shape of name each another one."""
+        shapes: defaultdict[str, dict[str, set[str]]] = defaultdict(dict)
+        for path, own in said.items():
+            if not any(True for _ in self.named(path)):
+                lines = (one.raw[:400] for one in own[:_OWN_LINES] if not _OF_OTHERS.search(one.raw[:400]))
+                names = {found["name"].rstrip(".-") for line in lines for found in _OWN_HOST.finditer(line)}
+                shapes[_DIGITS.sub("#", path)][path] = {self.of(name) for name in names if self.is_place(name)}
+        found: dict[str, str] = {}
+        for own in shapes.values():
+            names = [name for told in own.values() for name in told]
+            if len(own) > 1 and len(names) == len(set(names)) == len(own) and all(own.values()):
+                found |= {path: min(told) for path, told in own.items()}
+        self._of_file.clear()
+        return found
 
     # --- which words are names
 

@@ -27,7 +27,7 @@ from parsers.forms.framings import rows_of_steps
 from parsers.schema.labels import OF_GROUP
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
-from parsers.text.vocabulary import meaning_of, of_process
+from parsers.text.vocabulary import meaning_of, of_process, words_of
 from parsers.who.beginnings import Said
 from parsers.who.contexts import Places
 from parsers.who.introductions import PROCESS
@@ -93,12 +93,15 @@ class Process(NamedTuple):
     how: str = "rows alike"
 
 
-def processes(said: Mapping[str, Sequence[Said]], places: Places, worlds: frozenset[int]) -> list[list[Process]]:
-    """The lines of files → what each family of them tells. `worlds`: the sizes that launches tell."""
+def processes(
+    said: Mapping[str, Sequence[Said]], places: Places, worlds: frozenset[int], called: frozenset[str] = frozenset()
+) -> list[list[Process]]:
+    """The lines of files → what each family of them tells. `worlds`: the sizes that launches tell; `called`: words for what a script makes the
+    rank."""
     families = _families(said, places, _speakers(said))
     used = _used(families, said)
     found = [
-        [*_Family(rows, labels, places, used, worlds).processes()]
+        [*_Family(rows, labels, places, used, worlds, called).processes()]
         for (_, labels), rows in families.items()
         if _FEWEST <= len(rows) <= RANKS
     ]
@@ -222,8 +225,15 @@ def _is_figure(label: str) -> bool:
 
 class _Family:
     def __init__(
-        self, rows: Sequence[Row], labels: Sequence[str], places: Places, used: Counter[int], worlds: frozenset[int]
+        self,
+        rows: Sequence[Row],
+        labels: Sequence[str],
+        places: Places,
+        used: Counter[int],
+        worlds: frozenset[int],
+        called: frozenset[str],
     ) -> None:
+        self._called = called
         self._labels, self._places, self._used = labels, places, used
         ranges = {int(one[1]) + 1 for row in rows for one in _RANGE.finditer(row.said.line.text)}
         self._worlds = worlds | ranges if len(ranges) == 1 else worlds
@@ -336,7 +346,8 @@ class _Family:
         apart = [at for at in free if at != local and len(set(self._columns[at])) == size]
         said = [at for at in apart if self._says(at) and max(self._columns[at]) < max(self._worlds, default=RANKS)]
         told = self._worlds | {self._columns[at][0] for at in free if self._is_constant(at)}
-        is_theirs = local is not None or None not in pids or size in told  # else it may be that of nodes
+        is_called = any(self._is_called(at) and sorted(self._columns[at]) == [*range(size)] for at in said)
+        is_theirs = local is not None or None not in pids or size in told or is_called  # else it may be that of nodes
         if len({self._columns[at] for at in said}) == 1 and is_theirs and self._are_processes(pids, local):
             return said[0]
         if said or size not in told or not self._are_processes(pids, local):
@@ -389,10 +400,17 @@ class _Family:
     def _says(self, at: int) -> bool:
         """Is it called a rank, of no group?"""
         label = self._labels[at]
+        if self._is_called(at):
+            return True
         if not (found := _IS_RANK.search(label)):
             return False
         before = label[: found.start()]
         return OF_GROUP.search(before) is None
+
+    def _is_called(self, at: int) -> bool:
+        """Is it called as that which a script makes the rank?"""
+        words = words_of(self._labels[at]) if self._called else []
+        return bool(words) and words[-1] in self._called
 
     def _excluded(self, at: int) -> bool:
         return _counts_others(self._labels[at])

@@ -10,12 +10,12 @@ What a name means is told by its own words (vocabulary.py), by what it is given 
 k above 1, x counts nodes, each with k processes, and y the processes of a node.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
-from parsers.text.vocabulary import of_process
+from parsers.text.vocabulary import of_process, words_of
 from parsers.who.beginnings import Said
 
 _LINES = 400
@@ -34,6 +34,7 @@ _FIELD = regex(
 _COMPUTED = regex(r"(?<![A-Za-z_])(?:GLOBAL_|WORLD_)?RANK=\"?\$\(\((?P<sum>[^\n]{1,160}?)\)\)")
 _TOKEN = regex(rf"\s*(?:(?P<name>{_NAME})|(?P<number>\d{{1,7}})|(?P<mark>[-+*()%]))")
 _REST = regex(rf"\s*(?:\((?P<sum>[^()]*)\)|(?P<name>{_NAME}))\s*%\s*\$?\{{?(?P<by>\w{{1,40}})\}}?\s*")
+_ATTRIBUTE = regex(r"(?:[A-Za-z_]\w*\.)*([A-Za-z_]\w*)(?:\(\))?")  # of an object, or what one of its methods says
 _PASSED = regex(
     r"(?:^|[\s;])(?P<name>[A-Za-z_]\w{0,40})=[\"']?\$\{?(?P<argument>[1-9])\b"
 )  # what a script is called with
@@ -42,6 +43,7 @@ _INDEX = regex(
     r"(?i)(?:_|^)(?:id|index|idx|num|number|nr|procid|ordinal|slot)\Z|^%?i\Z|[a-z](?:Index|Id)\Z|process_num"
 )
 
+_COUNTING = ("id", "index", "idx", "num", "number", "nr", "rank", "ordinal")
 ORDINAL = "host_ordinal"
 _OF_NODES = regex(r"(?i)(?:^|_)(?:node|machine|host)(?:_?(?:rank|id|index|nr))?\Z")
 _ON_NODE = regex(r"(?i)local|gpu|cuda|npu|device|card|slot")
@@ -133,6 +135,13 @@ def _named(read: Sum, sources: Mapping[str, str]) -> Sum:
     return {tuple(sorted(sources.get(name, name) for name in key)): many for key, many in read.items()}
 
 
+def called(found: Iterable[Formula]) -> frozenset[str]:
+    """Words for what the ranks are just given from: `RANK=str(ctx.partitionId())` → partition."""
+    plain = (one.counter for one in found if one.what == "rank" and one.counter and not one.offset and not one.modulus)
+    words = (next((word for word in reversed(words_of(name)) if word not in _COUNTING), "") for name in plain)
+    return frozenset(word for word in words if len(word) > 3)
+
+
 def computed(text: str) -> str | None:
     """The expression that a line computes a rank by; None where it has none, or one that is another name of a number."""
     found = _COMPUTED.search(text)
@@ -162,7 +171,7 @@ def _sums(text: str) -> Iterator[tuple[str, Sum, str | None]]:
             continue
         value = found["value"]
         if value.startswith(("str(", "int(")):
-            value = value[4:-1]
+            value = _ATTRIBUTE.sub(r"\1", value[4:-1])
         elif "((" in value:
             value = value[value.index("((") + 2 : -2]
         rest = _REST.fullmatch(value)

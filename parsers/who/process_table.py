@@ -25,6 +25,7 @@ from parsers.text.unanimous import unanimous
 from parsers.who.beginnings import Said
 from parsers.who.contexts import OF_RECORD, Places
 from parsers.who.families import Process, processes
+from parsers.who.formulas import called, formulas
 from parsers.who.introductions import PID, Introduction
 from parsers.who.listed import Listed
 from parsers.who.orders import blocks
@@ -116,17 +117,20 @@ def process_table(
     processes."""
     places = Places(said, paths)
     launched = frozenset(own for lines in said.values() for one in lines if one.launch and (own := one.launch.world))
-    families = processes(said, places, launched | ({world} if world else frozenset()))
+    words = called(formulas(said)[0])
+    families = processes(said, places, launched | ({world} if world else frozenset()), words)
     found = [one for own in families for one in own]
     stated = [*stated]
     told = launched | {one.facts["world_size"] for one in stated if "world_size" in one.facts} | _worlds(said)
-    called = {
+    introduced = {
         (one.file, one.line or 0): who
         for own in families
         for one, who in _introductions(own)
         if world is None and (not told or who.world in told)  # fewer are the survivors, who speak of the rest
     }
-    return replace(_Resolved(said, places, paths, found, world, launched, stated, lists).table(), introductions=called)
+    return replace(
+        _Resolved(said, places, paths, found, world, launched, stated, lists).table(), introductions=introduced
+    )
 
 
 def _worlds(said: Mapping[str, Sequence[Said]]) -> frozenset[int]:

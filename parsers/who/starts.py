@@ -67,7 +67,7 @@ class Starts:
         direct = self._direct()
         known = {place: start for place, start in direct.items() if start is not None}
         wrong = {place for place, start in direct.items() if start is None}
-        sources = (self._by_nodes(), *self._by_orders(), self._by_counters(), self._by_parts())
+        sources = (self._by_nodes(), *self._by_orders(), self._by_counters(), self._by_parts(), self._by_ranks())
         sources = [source for source in sources if source]
         fitting = [
             source
@@ -267,6 +267,14 @@ class Starts:
         found = [{place: counted[0].of(number) for place, number in own.items()} for own in self._stems().values()]
         whole = [made for made in found if self._is_whole(made)]
         return {place: (rank, 1) for place, rank in whole[0].items()} if len(whole) == 1 else {}
+
+    def _by_ranks(self) -> dict[str, tuple[int, int | None]]:
+        """By rows that tell a place and the rank of its one process, of all of them."""
+        told = [one for one in self._found if one.is_word and one.place is not None and one.rank is not None]
+        rows = {(one.place or "", one.rank or 0) for one in told if one.pid is None and one.local is None}
+        made = dict(rows)
+        is_each = len(made) == len(rows) == len(told) and not self._locals
+        return {place: (rank, 1) for place, rank in made.items()} if is_each and self._is_whole(made) else {}
 
     def _by_parts(self) -> dict[str, tuple[int, int | None]]:
         """By two numbers in the name of each host, where a formula counts ranks by what a script cuts out of that name."""
