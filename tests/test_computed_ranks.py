@@ -81,6 +81,28 @@ JOBS = "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tComman
 CALLED = {f"res/1/{n}/stdout": log(dies=n == 3) for n in range(1, 5)}
 ONE = "k=$1\nexport WORLD_SIZE=4\nexport RANK=$((k - 1))\nexec python fit.py\n"
 
+
+def workers(word: str, *, peers: bool = False) -> Files:
+    """A driver's rows of hosts and numbers, and logs of containers that say their host; that of ash, number 1, fails."""
+    hosts = {"ash": 1, "fir": 2, "oak": 0}
+    around = dict(zip(hosts, ["fir", "oak", "ash"], strict=True))
+    rows = "".join(
+        f"10:00:0{at} begun: container {7 - at} on host {host}7, {word} {n}, 9 files\n"
+        for at, (host, n) in enumerate(hosts.items())
+    )
+    says = {
+        host: f"next host {around[host]}7 of the ring\n" if peers else f"container begins on host {host}7\n"
+        for host in hosts
+    }
+    logs = {f"c/{7 - at}/out": says[host] + log(fails=host == "ash") for at, host in enumerate(hosts)}
+    return logs | {"driver.log": rows, "main.py": "os.environ['RANK'] = str(info.sliceId())\n"}  # fmt: skip
+
+
+def numbered(script: str) -> Files:
+    """Processes that a supervisor numbers from 1 on, behind their names; the second fails."""
+    return {"run.sh": script, "all.log": mixed({f"fit.{number} | ": number == 2 for number in (1, 2, 3)})}
+
+
 TOLD: dict[str, tuple[Files, list[int]]] = {
     "the rest of a sum": (set_of("N=3\nORD=${HOSTNAME##*-}\nexport WORLD_SIZE=3 RANK=$(( (ORD + 1) % N ))\n"), [2]),
     "an ordinal": (set_of("export WORLD_SIZE=3\nexport RANK=${HOSTNAME##*-}\n"), [1]),
@@ -104,6 +126,13 @@ TOLD: dict[str, tuple[Files, list[int]]] = {
         [2],
     ),
     "a table by devices": (table(), [0]),
+    "rows that call it as a script does": (workers("slice"), [1]),
+    "names that a supervisor numbers": (numbered("N=${PS##*.}\nexport WORLD_SIZE=3 RANK=$((N - 1))\nexec python fit.py\n"), [1]),
+    "an index that an object gives to the variable": (
+        {"job.yaml": "env:\n- name: WORLD_SIZE\n  value: \"3\"\n- name: RANK\n  valueFrom:\n    fieldRef:\n      fieldPath: metadata.labels['batch.kubernetes.io/job-completion-index']\n"}
+        | {f"out/ocr-{n}-{end}.log": log(fails=n == 1) for n, end in enumerate(("a7x9k", "q2qqz", "bcdfg"))},
+        [1],
+    ),
     "variables of a Procfile": (
         {
             "Procfile": "red: RANK=1 WORLD_SIZE=3 ./go\nblue: RANK=2 WORLD_SIZE=3 ./go\ngrey: RANK=0 WORLD_SIZE=3 ./go\nui: serve --port 80\n",
@@ -126,6 +155,9 @@ UNTOLD: dict[str, Files] = {
     },
     "another list": PARTS
     | {"go.py": CARDS.format("peers"), "spec.json": '{"nodes": ["atlas", "mira", "sol"], "name": "x"}'},
+    "rows that call it otherwise": workers("shard"),
+    "hosts of neighbours": workers("slice", peers=True),
+    "numbers that are not all": numbered("N=${PS##*.}\nexport WORLD_SIZE=4 RANK=$((N - 1))\nexec python fit.py\n"),
     "another script": CALLED | {"jobs.tsv": JOBS.replace("one.sh", "two.sh"), "any.sh": ONE.replace("k=$1", "k=$2")},
     "two numbers that may be either": islands(2, 2) | {"boot.sh": "export RANK=$((A * 2 + B))\n"},
     "names that are too few": {"a.txt": described("enc-chief-0", 0, 5), "b.txt": described("enc-helper-0", 1, 5)}

@@ -37,6 +37,7 @@ LINES = 160  # of each file, the first
 CHARACTERS = 400
 PID = 100  # a container counts its processes from 1; below this they are not told from other counts
 _FEWEST = 2
+_WORDS = 24  # parts of a line before a number that its label is made of
 _TOKEN = regex(
     r"(?P<clock>\d{1,4}[-/]\d{1,2}[-/]\d{1,4}(?:[T ]\d{1,2}:\d\d[\d:.,Z+-]*)?|\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?)"
     r"|(?P<address>\d{1,3}(?:\.\d{1,3}){3})"
@@ -176,7 +177,10 @@ def _apart(text: str, places: Places) -> tuple[str, tuple[str, ...], tuple[int, 
         if kind == "number" and len(word) < 10:
             mark = "#"
             numbers.append(int(word))
-            labels.append(_SPACES.sub(" ", _DIGITS.sub("#", text[max(0, found.start() - 60) : found.start()]))[-24:])
+            before = (
+                "".join(parts[-_WORDS:]) + text[at : found.start()]
+            )  # with what differs from place to place as marks
+            labels.append(_SPACES.sub(" ", _DIGITS.sub("#", before))[-24:])
         elif kind in ("name", "address") and places.is_place(word) and text[found.end() : found.end() + 1] != "=":
             mark = "@"
             names.append(word)
