@@ -157,7 +157,8 @@ def _logs_of_others(tables: Mapping[TableName, pl.DataFrame], stated: pl.DataFra
     """Files in which several local ranks speak as they do in the files that state which ranks these are, where the world is larger
     than what is stated: logs of other nodes, whose names nothing tells."""
     claims = tables["ranks"].drop_nulls(["rank", "local_rank"])
-    if not stated.height or (claims["world_size"].max() or 0) <= claims["rank"].n_unique():
+    worlds = claims["world_size"].drop_nulls().to_list()
+    if not stated.height or max(worlds, default=0) <= claims["rank"].n_unique():
         return []
     spoken = [
         tables[name].select(pl.col("file").cast(pl.String), "local_rank").drop_nulls()

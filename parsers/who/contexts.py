@@ -136,10 +136,10 @@ class Places:
                 names = {found["name"].rstrip(".-") for line in lines for found in _OWN_HOST.finditer(line)}
                 shapes[_DIGITS.sub("#", path)][path] = {self.of(name) for name in names if self.is_place(name)}
         found: dict[str, str] = {}
-        for own in shapes.values():
-            names = [name for told in own.values() for name in told]
-            if len(own) > 1 and len(names) == len(set(names)) == len(own) and all(own.values()):
-                found |= {path: min(told) for path, told in own.items()}
+        for of_shape in shapes.values():
+            each = [name for told in of_shape.values() for name in told]
+            if len(of_shape) > 1 and len(each) == len(set(each)) == len(of_shape) and all(of_shape.values()):
+                found |= {path: min(told) for path, told in of_shape.items()}
         self._of_file.clear()
         return found
 

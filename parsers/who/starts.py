@@ -67,8 +67,8 @@ class Starts:
         direct = self._direct()
         known = {place: start for place, start in direct.items() if start is not None}
         wrong = {place for place, start in direct.items() if start is None}
-        sources = (self._by_nodes(), *self._by_orders(), self._by_counters(), self._by_parts(), self._by_ranks())
-        sources = [source for source in sources if source]
+        every = (self._by_nodes(), *self._by_orders(), self._by_counters(), self._by_parts(), self._by_ranks())
+        sources = [source for source in every if source]
         fitting = [
             source
             for source in sources
@@ -323,11 +323,11 @@ class Starts:
                     found.append(starts_of(one.places, one.counts))
                 elif one.counts is None and each is not None and file in along:
                     found.append(starts_of(one.places, [each] * len(one.places)))
-        for one in self.formulas if not found else ():
-            if one.what == "rank" and one.node is not None and (many := one.each or each) is not None:
-                listed = [own for own in self._listed if own.key in self._indexed(one)]
-                if len({own.places for own in listed}) == 1:
-                    found.append(starts_of(listed[0].places, [many] * len(listed[0].places)))
+        for counted in self.formulas if not found else ():
+            if counted.what == "rank" and counted.node is not None and (many := counted.each or each) is not None:
+                listed = [own.places for own in self._listed if own.key in self._indexed(counted)]
+                if len({*listed}) == 1:
+                    found.append(starts_of(listed[0], [many] * len(listed[0])))
         if not found and along and each is not None:  # a file of nodes beside the script
             found += [starts_of(one.places, [each] * len(one.places)) for one in self._orders if one.is_file]
         for starts in found:

@@ -429,9 +429,9 @@ def _named(own: Sequence[Item], meaning: str) -> Iterator[Told]:
         elif kind in ("host", "pod", "key", "file") and meaning == "rank" and is_one_each:
             for name, items in by_name.items():
                 for what in ("local_rank", "device") if kind in ("host", "pod") else ("local_rank",):
-                    numbers = [item.facts.get(what) for item in items]
-                    if None not in numbers and len(set(numbers)) == len(items):
-                        for item, number in zip(items, numbers, strict=True):
+                    places_ = [item.facts[what] for item in items if what in item.facts]
+                    if len(set(places_)) == len(places_) == len(items):
+                        for item, number in zip(items, places_, strict=True):
                             told = _told(item, meaning, kind, name, local=number)
                             is_device = what == "device"
                             yield replace(told, local_rank=None, device=number) if is_device else told
