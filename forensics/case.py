@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from forensics.facts.locations import Locations
     from forensics.facts.lost_parts import LostPart
     from forensics.facts.memberships import Memberships
+    from forensics.facts.odd_values import OddValue
     from forensics.facts.origins import Origins
     from forensics.facts.outliers import SlowPhases
     from forensics.facts.pair_links import PairLinks
@@ -109,10 +110,12 @@ class Case(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def events(self) -> pl.DataFrame:
-        """Events without the errors that their printers outlived (facts/recovered_errors.py)."""
+        """Events without the errors that their printers outlived (facts/recovered_errors.py), and of bad figures of evaluations what all
+        ranks tell (facts/evaluations.py)."""
+        from forensics.facts.evaluations import without_evaluations
         from forensics.facts.recovered_errors import unrecovered
 
-        return unrecovered(self.tables["events"])
+        return without_evaluations(unrecovered(self.tables["events"]), self.job_told_of)
 
     @cached_property
     def clocks(self) -> "Clocks":
@@ -348,6 +351,13 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         from forensics.facts.own_values import mates
 
         return mates(self.tables, self.job_told_of)
+
+    @cached_property
+    def odd_value(self) -> "OddValue | None":
+        """Whose figure went bad alone (facts/odd_values.py)."""
+        from forensics.facts.odd_values import odd_value
+
+        return odd_value(self.tables, self.job_told_of)
 
     @cached_property
     def phase_times(self) -> pl.DataFrame:

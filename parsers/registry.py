@@ -65,6 +65,7 @@ from parsers.numerics import (
     rerun_tracker,
     te_stats,
     tensor_stats,
+    value_lines,
 )
 from parsers.pytorch import desync, elastic, error_json, flight_recorder, fr_report, process_group, traceback
 from parsers.scheduling import (
@@ -119,6 +120,7 @@ from parsers.training import (
     environment,
     expert_load,
     hf_trainer,
+    layout_words,
     lightning,
     process_line,
     recompute,
@@ -209,6 +211,7 @@ PARSERS: tuple[Parser, ...] = (
     rank_formula.PARSER,
     process_line.PARSER,
     world.PARSER,
+    layout_words.PARSER,
     expert_load.PARSER,
     recompute.PARSER,
     overflow.PARSER,
@@ -254,6 +257,7 @@ PARSERS: tuple[Parser, ...] = (
     given_up.PARSER,
     failures.PARSER,
     figure_lines.PARSER,
+    value_lines.PARSER,
     bad_numbers.PARSER,
 )
 

@@ -7,7 +7,7 @@
 
 Columns of an event `nan_assert`: rank where the text tells one that is of no group; code = loss, grad_norm, module or operator; step where told; in `detail` the module as it is
 printed, the operator, `input` where the line shows that the value was bad before it came there, and `scope` where it says that it
-is of all ranks. A gradient norm that is Inf is
+is of all ranks, or of an evaluation. A gradient norm that is Inf is
 an event `other`: a loss scaler skips such a step. A line that asks, denies, advises or quotes says nothing.
 
 Printed by: training scripts, JAX, numpy.
@@ -21,6 +21,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from parsers.text import vocabulary
 from parsers.text.patterns import regex
 
 _STEP = regex(r"(?i)(?<![a-z])(?:step|iter(?:ation)?)[ =:#]{1,2}(\d{1,15})\b")
@@ -33,6 +34,7 @@ _SEEN = (
 )
 _VALUE = regex(rf"(?i)(?<![a-z])(?P<what>[\w./ -]{{0,24}}?{_NAMED}){_THEN}{_BAD.format(name='value')}{_SEEN}")
 _VALUE_AT_ALL = regex(rf"(?i){_NAMED}{_THEN}{_BAD.format(name='value')}{_SEEN}")  # without what a search is slow by
+_OF_IT = 4  # words, the value among them, that say what a figure is of
 _NO_VALUE = regex(r"(?i)\b(?:best|min|max|init|initial|clip|threshold|limit|from|previous|check)(?=[\W_])")
 _QUOTATION = regex(
     r"""(?:^|[\s:=(\[])['"]\w{1,40}(?: [^\s'"]{1,60}){3,400}$"""
@@ -128,7 +130,7 @@ def _assert(code: str, text: str, detail: dict[str, Any]) -> dict[str, Any]:
     made = {"kind": "nan_assert", "severity": "error", "code": code, "step": int(step[1]) if step else None}
     if whose is not None and (whose["of"] or "").strip().lower() not in _SPACES:
         made |= {"rank": int(whose["rank"]), "rank_space": "global"}
-    detail |= {"scope": "global"} if _OF_ALL.search(text) else {}
+    detail = ({"scope": "global"} if _OF_ALL.search(text) else {}) | detail
     return made | ({"detail": json.dumps(detail)} if detail else {})
 
 
@@ -140,8 +142,10 @@ def _figure(text: str) -> dict[str, Any] | None:
     match = _VALUE.search(text) if _VALUE_AT_ALL.search(text) else None
     if match is None or _NO_VALUE.search(text[: match.end()]) or _QUOTATION.search(text[: match.end()]):
         return None
+    is_evaluation = vocabulary.is_of_evaluation(" ".join(match[0].split()[-_OF_IT:]))
     value = (match["value"] or match["found"] or match["seen"]).lower()
-    made = _assert(_code(match["what"] or match["where"] or match["there"]), text, {})
+    scope = {"scope": "evaluation"} if is_evaluation else {}
+    made = _assert(_code(match["what"] or match["where"] or match["there"]), text, scope)
     if "inf" in value and made["code"] == "grad_norm":
         return made | {"kind": "other", "severity": "warning"}
     return made

@@ -18,24 +18,9 @@ import polars as pl
 from parsers.schema.literals import only_values
 
 TableName = Literal[
-    "files",
-    "ranks",
-    "groups",
-    "links",
-    "operations",
-    "progress",
-    "transfers",
-    "stacks",
-    "tensors",
-    "steps",
-    "timings",
-    "events",
-    "settings",
-    "devices",
-    "locations",
-    "unread",
-    "claimed",
-]
+    "files", "ranks", "groups", "links", "operations", "progress", "transfers", "stacks", "tensors",
+    "steps", "values", "timings", "events", "settings", "devices", "locations", "unread", "claimed",
+]  # fmt: skip
 _FEW = 64  # rows of a table whose empty columns are shared
 _AS_DICTS = 20_000  # rows at most that wait for their table as they are
 _AT_ONCE = 1000  # rows of a table that is made of them as they are
@@ -262,6 +247,18 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "samples": _INT,
         "tokens": _INT,
         "framework": _TEXT,
+        "time_ns": _INT,
+        "time_basis": _TEXT,
+        **_PLACE,
+    },
+    # Which of the figures of a record or a line were numbers, whatever they are called: to be compared with the same of other ranks.
+    "values": {
+        "rank": _INT,
+        "local_rank": _INT,
+        "step": _INT,  # null: none was told
+        "of": _WORD,  # what the record or the line is of, by its other words
+        "fine": _WORD,  # the names of those that were, apart by spaces; in a line their places
+        "bad": _TEXT,  # name=value of the others: nan, inf, or a count of such
         "time_ns": _INT,
         "time_basis": _TEXT,
         **_PLACE,
