@@ -87,7 +87,7 @@ def formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[Gi
     given: list[Given] = []
     for path, own in said.items():
         sums = [
-            (one.number, *own_sum) for one in own[:_LINES] if _may(one.raw) for own_sum in _sums(one.raw[:_CHARACTERS])
+            (one.number, *own_sum) for one in own[:_LINES] if _may(one.raw) for own_sum in assigned(one.raw[:_CHARACTERS])
         ]
         text = (
             "\n".join(one.raw[:200] for one in own[:_LINES])
@@ -164,7 +164,7 @@ def _what(name: str) -> str | None:
     return "node_rank" if name.upper() in ("NODE", "NODE_INDEX", "NODE_ID", "NR") else None
 
 
-def _sums(text: str) -> Iterator[tuple[str, Sum, str | None]]:
+def assigned(text: str) -> Iterator[tuple[str, Sum, str | None]]:
     """(name, sum, what it is the rest by) of all that is given to names."""
     for found in _ASSIGNED.finditer(text):
         if found["is"] == " " and not found["dash"]:

@@ -13,7 +13,7 @@ Fooled by: a list of places in another order than their ranks whose counts add u
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import msgspec
@@ -24,8 +24,9 @@ from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.who.beginnings import Said
 from parsers.who.contexts import OF_RECORD, Places
+from parsers.who.devices import Devices, used_devices
 from parsers.who.families import Process, processes
-from parsers.who.formulas import called, formulas
+from parsers.who.formulas import called, computed, formulas
 from parsers.who.introductions import PID, Introduction
 from parsers.who.listed import Listed
 from parsers.who.orders import blocks
@@ -117,14 +118,17 @@ def process_table(
     processes."""
     places = Places(said, paths)
     launched = frozenset(own for lines in said.values() for one in lines if one.launch and (own := one.launch.world))
-    words = called(formulas(said)[0])
-    families = processes(said, places, launched | ({world} if world else frozenset()), words)
-    found = [one for own in families for one in own]
     stated = [*stated]
     told = launched | {one.facts["world_size"] for one in stated if "world_size" in one.facts} | _worlds(said)
+    devices = used_devices(said)
+    is_computed = any(computed(one.raw) is not None for own in said.values() for one in own)
+    sizes, words = launched | ({world} if world else frozenset()), called(formulas(said)[0])
+    families = processes(said, places, sizes, words, counts_tasks=not is_computed)
+    families = [_with_users(own, devices, told | {world}) for own in families]
+    found = [one for own in families for one in own]
     introduced = {
         (one.file, one.line or 0): who
-        for own in families
+        for own in _whole(families)
         for one, who in _introductions(own)
         if world is None and (not told or who.world in told)  # fewer are the survivors, who speak of the rest
     }
@@ -133,10 +137,35 @@ def process_table(
     )
 
 
+def _with_users(family: Sequence[Process], devices: Devices, worlds: Set[int | None]) -> list[Process]:
+    """A family whose processes are told by their devices, with who that is; of a world on one host, the first uses the first."""
+    if all(one.device is None for one in family):
+        return [*family]
+    users = [None if one.device is None else devices.user(one.device) for one in family]
+    is_whole = sorted(-1 if user is None else user for user in users) == [*range(len(family))]
+    is_job = is_whole and len({one.place for one in family}) == 1 and len(family) in worlds
+    if is_job and all(one.rank is None for one in family):
+        return [one._replace(rank=user) for one, user in zip(family, users, strict=True)]
+    if devices.what == "rank":  # of which host it is, the device does not say
+        return [*family]
+    return [one._replace(local=user) for one, user in zip(family, users, strict=True)]
+
+
 def _worlds(said: Mapping[str, Sequence[Said]]) -> frozenset[int]:
     """The sizes of the world that lines tell by that name."""
     named = (_SIZE.search(one.line.text) for lines in said.values() for one in lines)
     return frozenset(int(found[1]) for found in named if found is not None)
+
+
+def _whole(families: Sequence[list[Process]]) -> list[list[Process]]:
+    """Families that may be all processes of the job: not what lines alike say of the ranks of one place, where others speak of more. Those
+    that call their numbers ranks, each of other processes, are one."""
+    said = [one for own in families if all(one.is_word and one.pid is not None for one in own) for one in own]
+    top = max((one.rank for one in said if one.rank is not None), default=-1)
+    found = [own for own in families if own and max(one.rank if one.rank is not None else -1 for one in own) >= top]
+    by_who = {(one.rank, one.pid): one for one in reversed(said)}
+    is_each = len({rank for rank, _ in by_who}) == len(by_who) > 1
+    return [*found, [*by_who.values()]] if is_each else found
 
 
 def _introductions(family: Sequence[Process]) -> Iterator[tuple[Process, Introduction]]:
@@ -155,6 +184,16 @@ def _placed(found: Sequence[Process]) -> list[Process]:
     return [one for one in found if one.place is not None or not where[one.pid, one.rank]]
 
 
+def _of_pids(stated: Sequence[Statement]) -> Iterator[Statement]:
+    """Blocks below the pids of several processes of one file, each of another rank."""
+    files: defaultdict[str, dict[int | None, Statement]] = defaultdict(dict)
+    for one in stated:
+        files[one.file][one.pid] = one
+    for own in files.values():
+        if len(own) >= _FEWEST and len({one.facts["rank"] for one in own.values()}) == len(own):
+            yield from own.values()
+
+
 class _Resolved:
     def __init__(
         self,
@@ -167,7 +206,9 @@ class _Resolved:
         stated: Iterable[Statement],
         lists: Sequence[Listed],
     ) -> None:
-        self._stated = [one for one in stated if {"rank", "local_rank"} <= one.facts.keys()]
+        said_ranks = [one for one in stated if "rank" in one.facts]
+        self._stated = [one for one in said_ranks if one.pid is None and "local_rank" in one.facts]
+        self._stated += _of_pids([one for one in said_ranks if one.pid is not None])
         self._said, self._places, self._paths = said, places, paths
         found = _placed([*found, *self._spoken()])
         is_larger = max(launched, default=0) > 1  # a world of one is of another program
@@ -305,10 +346,13 @@ class _Resolved:
         for told in self._stated:
             named = self._places.of(told.host) if told.host and self._places.is_place(told.host) else None
             at = named or self._places.of_file(told.file) or (told.file if len(self._said) > 1 else None)
-            if at is not None:
+            at = at if told.pid is None or at != told.file else None  # a file that tells of pids is no process's
+            if at is not None or told.pid is not None:
+                world = told.facts.get("world_size") if told.pid is not None else None
                 yield Process(
-                    at, None, told.facts["local_rank"], told.facts["rank"], file=told.file, line=told.line, is_word=True
-                )
+                    at, told.pid, told.facts.get("local_rank"), told.facts["rank"], world=world,
+                    file=told.file, line=told.line, is_word=True,
+                )  # fmt: skip
         for block in blocks(self._said, self._places):
             for local, rank in enumerate(block.ranks):
                 yield Process(
