@@ -77,6 +77,7 @@ from parsers.scheduling import (
     dlrover,
     exit_table,
     heartbeat,
+    kubelet,
     kubernetes,
     lightning_launcher,
     mpi,
@@ -107,6 +108,7 @@ from parsers.stacks import (
 )
 from parsers.timing import (
     checkpoint_times,
+    hop_rates,
     kineto,
     megatron_timers,
     msprof,
@@ -231,6 +233,7 @@ PARSERS: tuple[Parser, ...] = (
     nvrx.PARSER,
     step_times.PARSER,
     checkpoint_times.PARSER,
+    hop_rates.PARSER,
     nccl_tests.PARSER,
     checkpoint.PARSER,
     dlrover.PARSER,
@@ -242,6 +245,7 @@ PARSERS: tuple[Parser, ...] = (
     ray.PARSER,
     lightning_launcher.PARSER,
     preemption.PARSER,
+    kubelet.PARSER,
     never_came.PARSER,
     shell.PARSER,
     xid.PARSER,

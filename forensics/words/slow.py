@@ -20,6 +20,15 @@ EXPERT_LOAD_UNKNOWN = Said(
 STAGES_UNKNOWN = Said(
     "the job is a pipeline, and which stage each rank holds is not known", "作业为流水线并行，各 rank 所属的 stage 未知"
 )
+HOPS_BEAR_LESS = Form(
+    "all {number} hops into and out of {host} bear {own} GB/s, the {others} between other hosts {level} GB/s at the median",
+    "进出 {host} 的 {number} 个跳均为 {own} GB/s，其他主机之间的 {others} 个跳中位数为 {level} GB/s",
+)
+HOST_IS_SLOW = Form(
+    "{host} is named, none of its ranks: the update of their parameters takes them as long as the others, so that they have no more layers; "
+    "whether the host holds them up, or each of their devices, is not told.",
+    "已指认 {host}，但不指认其中的 rank：其参数更新耗时与其他 rank 相同，说明层数并不更多；是主机拖慢还是各设备本身慢，无法判断。",
+)
 MAY_BE_A_STAGE = Said(
     "they may be a pipeline stage of their own; the layout is not known", "可能自成一个流水线 stage；并行布局未知"
 )
@@ -211,6 +220,10 @@ LESS = Form("{percent} % less", "下降 {percent}%")
 FELL = Form(
     "from step {step} on {metric} fell from {high} to {low} ({less}) and stayed there",
     "从 step {step} 起 {metric} 由 {high} 降至 {low}（{less}），未恢复",
+)
+FELL_IN_MEANS = Form(
+    "from the printed mean number {step} on, {metric} fell from {high} to {low} ({less}) and stayed there",
+    "从第 {step} 行均值起 {metric} 由 {high} 降至 {low}（{less}），未恢复",
 )
 SANK = Form(
     "from step {first} to {last} {metric} sank little by little from {high} to {low} ({less})",

@@ -3,10 +3,10 @@
 A stop explains that processes ended, and never a wait or slowness before it. It names nobody.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from forensics.case import Case, Detector
-from forensics.facts.event_rows import Row, own_rank, refs, rows
+from forensics.facts.event_rows import Row, detail, own_rank, refs, rows
 from forensics.facts.process_ends import stopped_launchers
 from forensics.facts.taken_places import is_of_another
 from forensics.model.finding import Claim, Finding
@@ -18,6 +18,11 @@ from forensics.model.texts import ranks_text
 from forensics.words import ranks as words
 
 _PODS = {"Preempted": "preemption", "Preempting": "preemption"}  # reasons of Kubernetes' events
+_STATES = {
+    "timeout": "time_limit",
+    "deadline": "time_limit",
+    "preempted": "preemption",
+}  # of sacct, whose rows are all of one job
 _BY_SCHEDULER: dict[str, Cause] = {
     "time_limit": "time_limit",
     "preemption": "preempted",
@@ -28,8 +33,10 @@ _BY_SCHEDULER: dict[str, Cause] = {
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → one finding: the scheduler's word, else that of a launcher which was told to stop, else Ctrl-C."""
     said = [row for row in rows(case.events, "scheduler") if not is_of_another(row, case.events, case.job_hosts)]
+    jobs = {str(detail(row)["JobID"]).partition(".")[0] for row in said if "JobID" in detail(row)}
+    codes = _PODS | (_STATES if len(jobs) == 1 else {})
     for code, cause in _BY_SCHEDULER.items():
-        if told := [row for row in said if _PODS.get(row["code"] or "", row["code"]) == code]:
+        if told := [row for row in said if _code(row, codes) == code]:
             text = words.STOPPED_BY[code]
             return (_finding(cause, text, Claim(text, "for", refs(told))),)
     if told := stopped_launchers(case.events):
@@ -40,6 +47,13 @@ def detect(case: Case) -> tuple[Finding, ...]:
     ranks = {rank for row in interrupted if (rank := own_rank(row)) is not None}
     text = words.CTRL_C(who=ranks_text(ranks) if ranks else words.ITS_PROCESSES)
     return (_finding("stopped_by_hand", text, Claim(text, "for", refs(interrupted))),)
+
+
+def _code(row: Row, codes: Mapping[str, str]) -> str | None:
+    code = row["code"] or ""
+    if code in _STATES and ("JobID" not in detail(row) or row["severity"] == "info"):
+        return code
+    return codes.get(code, code)
 
 
 def _launcher(told: Sequence[Row]) -> Finding:
