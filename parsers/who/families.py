@@ -58,9 +58,16 @@ _OF_TOTAL = regex(
 )
 _RANGE = regex(r"(?<=[\[({])0 ?(?:-|\.\.) ?(\d{1,7})(?=[\])}])")  # of all processes
 _IS_PID = regex(r"(?i)(?:^|[^a-z])(?:os)?p(?:rocess[ _]?)?id\W*\Z|进程(?:号)?\W*\Z")
-_IS_LOCAL = regex(r"(?i)(?:local(?:[_ -]?(?:rank|id|index))?|gpu|cuda|device|npu|card|slot|place)[\"']?[\s:=#_-]*\Z")
+_IS_DEVICE = regex(r"(?i)(?:gpu|cuda|dev(?:ice)?|npu|card)(?:[_ -]?(?:id|index|no))?[\"']?[\s:=#_-]*\Z")
+_IS_LOCAL = regex(r"(?i)(?:local(?:[_ -]?(?:rank|id|index))?|slot|place)[\"']?[\s:=#_-]*\Z")
 _IS_NODE = regex(r"(?i)(?:node|host|machine|group)(?:[_ -]?(?:rank|id|index|number|nr))?[\"']?[\s:=#_-]*\Z")
+_IS_ID = regex(r"(?i)(?:id|index|proc(?:ess)?|task|worker)\Z")  # of a process, above a column that counts them
 _IS_RANK = regex(r"(?i)rank[\"']?[\s:=#_(-]*\Z|process[_ ]index(?:\(\))?[\s:=]*\Z")
+_COLUMN = regex(r"[^\W\d][^\s|│┃]*")  # a word of a line of names above columns
+_CELL_BEFORE = regex(r"(?:.*(?:  |[|│┃\t]))?\s*")
+_CELLS = regex(r"[^\s|│┃]+(?: [^\s|│┃]+)*")
+_HEADINGS = 3
+_BESIDE = 2  # characters between a name and its column at most
 _OF_STACK = regex(r"(?:Process|Thread) (\d{1,10})\b")
 _IN_PATH = regex(r"(?<![A-Za-z0-9])\d{3,10}(?![A-Za-z0-9])")
 
@@ -73,6 +80,7 @@ class Row(NamedTuple):
     names: tuple[str, ...]
     heading: str | None
     ends: tuple[int, ...]  # of the numbers, in the text
+    columns: tuple[str, ...]  # the lines of words above it, nearest first
     speaker: str | None = None  # the name before it, which comes again after others
 
 
@@ -91,6 +99,7 @@ class Process(NamedTuple):
     line: int | None = None
     is_word: bool = False  # a word says rank
     how: str = "rows alike"
+    device: int | None = None  # of its place, by whatever it is called
 
 
 def processes(said: Mapping[str, Sequence[Said]], places: Places, worlds: frozenset[int]) -> list[list[Process]]:
@@ -140,21 +149,27 @@ def _families(
     found: defaultdict[tuple[str, tuple[str, ...]], list[Row]] = defaultdict(list)
     for own in said.values():
         heading: str | None = None
+        above: tuple[str, ...] = ()
+        last = 0
         of_steps = rows_of_steps([one.raw for one in own[:LINES]])
         for at, one in enumerate(own[:LINES], 1):
             if at in of_steps:
                 continue
             text = one.line.text[:CHARACTERS]
+            is_table = one.number == last + 1 and (len(_CELLS.findall(text)) >= _FEWEST or not any(map(str.isdigit, text)))
+            above, last = above if is_table else (), one.number
             if (named := places.heading(text)) is not None:
                 heading = named
-            elif any(map(str.isdigit, text)):
+            elif not any(map(str.isdigit, text)):
+                above = (text, *above[: _HEADINGS - 1]) if len(_CELLS.findall(text)) >= _FEWEST else above
+            else:
                 template, labels, numbers, names, ends = _apart(text, places)
                 if numbers:
-                    found[template, labels].append(Row(one, numbers, names, heading, ends))
+                    found[template, labels].append(Row(one, numbers, names, heading, ends, above))
                 for head in one.heads:
                     if (one.file, head.form, head.value) in speakers and any(map(str.isdigit, head.behind)):
                         template, labels, numbers, names, ends = _apart(head.behind[:CHARACTERS], places)
-                        row = Row(one, numbers, names, heading, ends, head.value)
+                        row = Row(one, numbers, names, heading, ends, (), head.value)
                         found[f"{head.form} {template}", labels].append(row)
     return found
 
@@ -220,11 +235,30 @@ def _is_figure(label: str) -> bool:
     return said is not None and said.meaning not in ("pid", "process_name")
 
 
+def _headed(row: Row, labels: Sequence[str]) -> list[str]:
+    """What stands before each number of a row; where that is no word, what stands above it, as above the columns of a table."""
+    found = [*labels]
+    text = row.said.line.text
+    for at, (end, number) in enumerate(zip(row.ends, row.numbers, strict=True)):
+        start = end - len(str(number))
+        if not _CELL_BEFORE.fullmatch(text[:start]):
+            continue
+        found[at] = next((name for line in row.columns if (name := _above(line, start, end))), found[at])
+    return found
+
+
+def _above(line: str, start: int, end: int) -> str | None:
+    """The word of a line that stands above a number, or nearest to it."""
+    words = [(max(word.start() - end, start - word.end()), word[0]) for word in _COLUMN.finditer(line)]
+    distance, name = min(words, default=(_BESIDE, None))
+    return name if distance < _BESIDE else None
+
+
 class _Family:
     def __init__(
         self, rows: Sequence[Row], labels: Sequence[str], places: Places, used: Counter[int], worlds: frozenset[int]
     ) -> None:
-        self._labels, self._places, self._used = labels, places, used
+        self._labels, self._places, self._used = _headed(rows[0], labels), places, used
         ranges = {int(one[1]) + 1 for row in rows for one in _RANGE.finditer(row.said.line.text)}
         self._worlds = worlds | ranges if len(ranges) == 1 else worlds
         self._names = [*zip(*(row.names for row in rows), strict=True)]
@@ -262,12 +296,13 @@ class _Family:
                 return None if column is None else self._columns[column][at]
 
             if any(number is not None for number in (cell(ranks), cell(nodes))) or (
-                pids[at] is not None and self._where_[at]
+                pids[at] is not None and (self._where_[at] or self._is_device(local))
             ):
                 yield Process(
-                    self._where_[at], pids[at], cell(local), cell(ranks), cell(nodes), cell(each), cell(count),
+                    self._where_[at], pids[at], None if self._is_device(local) else cell(local), cell(ranks), cell(nodes), cell(each), cell(count),
                     cell(world) if world is not None else (len(self._rows) if ranks is not None and not self._says(ranks) else None),
                     row.said.file, row.said.number, ranks is not None and self._says(ranks),
+                    device=cell(local) if self._is_device(local) else None,
                 )  # fmt: skip
 
     def _where(self, rows: Sequence[Row]) -> list[str | None]:
@@ -317,7 +352,7 @@ class _Family:
         called = [
             at
             for at in free
-            if _IS_LOCAL.search(self._labels[at]) and not self._is_constant(at) and self._counts_places(at)
+            if (_IS_LOCAL.search(self._labels[at]) or self._is_device(at)) and not self._is_constant(at) and self._counts_places(at)
         ]
         if called:
             return called[0] if len({self._columns[at] for at in called}) == 1 else None
@@ -327,9 +362,13 @@ class _Family:
         by_form = [at for at in by_form if len(self._by_place(self._columns[at])) > 1 and None not in pids]
         return by_form[0] if len({self._columns[at] for at in by_form}) == 1 else None
 
+    def _is_device(self, at: int | None) -> bool:
+        return at is not None and _IS_DEVICE.search(self._labels[at]) is not None
+
     def _counts_places(self, at: int) -> bool:
         found = self._by_place(self._columns[at])
-        return None not in found and all(sorted(own) == [*range(len(own))] for own in found.values())
+        is_placed = None not in found or (len(found) == 1 and self._is_device(at))  # all that there are on one host
+        return is_placed and all(sorted(own) == [*range(len(own))] for own in found.values())
 
     def _ranks(self, free: Sequence[int], pids: Sequence[int | None], local: int | None) -> int | None:
         size = len(self._rows)
@@ -339,14 +378,23 @@ class _Family:
         is_theirs = local is not None or None not in pids or size in told  # else it may be that of nodes
         if len({self._columns[at] for at in said}) == 1 and is_theirs and self._are_processes(pids, local):
             return said[0]
-        if said or size not in told or not self._are_processes(pids, local):
+        if said or not self._are_processes(pids, local):
             return None
+        if size not in told:
+            apart = [at for at in apart if _IS_ID.fullmatch(self._labels[at])] if self._is_roster(pids, local) else []
         whole = [at for at in apart if sorted(self._columns[at]) == [*range(size)] and not self._excluded(at)]
         headed = [
             at for at in whole if self._is_at_head(at)
         ]  # what stands before the words is whose they are; others, what it was given
         whole = headed or whole
         return whole[0] if len({self._columns[at] for at in whole}) == 1 else None
+
+    def _is_roster(self, pids: Sequence[int | None], local: int | None) -> bool:
+        """Are these all processes of several places: on each as many, one for each place there?"""
+        if local is None or None in pids:
+            return False
+        sizes = [len(own) for own in self._by_place(self._columns[local]).values()]
+        return len(sizes) > 1 and len({*sizes}) == 1
 
     def _is_at_head(self, at: int) -> bool:
         row = self._rows[0]

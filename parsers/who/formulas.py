@@ -68,7 +68,7 @@ def formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[Gi
             (one.number, name, read)
             for one in own[:_LINES]
             if _may(one.raw)
-            for name, read in _sums(one.raw[:_CHARACTERS])
+            for name, read in assigned(one.raw[:_CHARACTERS])
         ]
         text = (
             "\n".join(one.raw[:200] for one in own[:_LINES])
@@ -115,7 +115,8 @@ def _what(name: str) -> str | None:
     return "node_rank" if name.upper() in ("NODE", "NODE_INDEX", "NODE_ID", "NR") else None
 
 
-def _sums(text: str) -> Iterator[tuple[str, Sum]]:
+def assigned(text: str) -> Iterator[tuple[str, Sum]]:
+    """The names that a line gives a sum to."""
     for found in _ASSIGNED.finditer(text):
         if found["is"] == " " and not found["dash"]:
             continue

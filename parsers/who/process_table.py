@@ -13,7 +13,7 @@ Fooled by: a list of places in another order than their ranks whose counts add u
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import msgspec
@@ -24,6 +24,7 @@ from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.who.beginnings import Said
 from parsers.who.contexts import OF_RECORD, Places
+from parsers.who.devices import Devices, used_devices
 from parsers.who.families import Process, processes
 from parsers.who.introductions import Introduction
 from parsers.who.orders import blocks
@@ -104,10 +105,12 @@ def process_table(
     processes."""
     places = Places(said, paths)
     launched = frozenset(own for lines in said.values() for one in lines if one.launch and (own := one.launch.world))
-    families = processes(said, places, launched | ({world} if world else frozenset()))
-    found = [one for own in families for one in own]
     stated = [*stated]
     told = launched | {one.facts["world_size"] for one in stated if "world_size" in one.facts} | _worlds(said)
+    devices = used_devices(said)
+    families = processes(said, places, launched | ({world} if world else frozenset()))
+    families = [_with_users(own, devices, told | {world}) for own in families]
+    found = [one for own in families for one in own]
     called = {
         (one.file, one.line or 0): who
         for own in families
@@ -115,6 +118,22 @@ def process_table(
         if world is None and (not told or who.world in told)  # fewer are the survivors, who speak of the rest
     }
     return replace(_Resolved(said, places, paths, found, world, launched, stated).table(), introductions=called)
+
+
+def _with_users(family: Sequence[Process], devices: Devices, worlds: Set[int | None]) -> list[Process]:
+    """A family whose processes are told by their devices, with who that is; of a world on one host, the first uses the first."""
+    if all(one.device is None for one in family):
+        return [*family]
+    user = [None if one.device is None else devices.user(one.device) for one in family]
+    is_all = len({one.place for one in family}) == 1 and sorted(-1 if one is None else one for one in user) == [*range(len(family))]
+    is_rank = is_all and len(family) in worlds
+    what = "rank" if devices.what == "rank" or is_rank else "local"
+    if what == "rank" and not is_rank:
+        user = [None] * len(family)
+    told = [one for one in family if one.rank is not None]
+    if what == "rank" and told:
+        what = "local"
+    return [one._replace(**{what: number}) for one, number in zip(family, user, strict=True)]
 
 
 def _worlds(said: Mapping[str, Sequence[Said]]) -> frozenset[int]:

@@ -1,0 +1,99 @@
+"""Which process uses which device of its host, by what scripts let processes see.
+
+    MACA_VISIBLE_DEVICES=$((7-r)) RANK=$r python …          CUDA_VISIBLE_DEVICES=$LOCAL_RANK          torch.cuda.set_device(3 - local_rank)
+    CUDA_VISIBLE_DEVICES=3,2,1,0 torchrun …                 RANK=0 HIP_VISIBLE_DEVICES=5 python …
+
+Tools of vendors (`nvidia-smi`, `mx-smi`) know a process by its device and its pid. Where nothing hides devices, the first process of a host uses the
+first; where something does, the device says who it is only by what hides it: a sum of one name that is a place or a rank, or is given to one in
+the same script, a list in the order of the places, or a line for each rank. Where that is not read, or is told in two ways, a device is nobody's.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from parsers.text.patterns import regex
+from parsers.text.vocabulary import of_process
+from parsers.who.beginnings import Said
+from parsers.who.formulas import Sum, assigned, parsed
+
+_CHARACTERS = 1000
+_HIDES = "VISIBLE_DEVICES"
+_GIVEN = regex(rf"{_HIDES}[\"']?\s{{0,2}}[=:]\s{{0,2}}(?P<value>[\"'\[(]{{0,2}}(?P<list>\d{{1,3}}(?: ?, ?\d{{1,3}})*)(?![\w.$(])|\S)")
+_TAKES = regex(r"\bset_device\((?:\w{1,40}\.){0,3}(?P<sum>[\w +*()-]{1,60}?)\)")
+_PLACES = ("rank", "local_rank")
+
+
+class Devices(msgspec.Struct, frozen=True):
+    """Device → `what` (rank, or local_rank) of its process: `sign` × device + `offset`, or as `listed`. `what` is null where the bundle
+    hides devices in a way that does not tell."""
+
+    what: str | None = "local_rank"
+    sign: int = 1
+    offset: int = 0
+    listed: Mapping[int, int] = msgspec.field(default_factory=dict)
+
+    def user(self, device: int) -> int | None:
+        """The number of the process that uses it."""
+        if self.what is None:
+            return None
+        number = self.listed.get(device) if self.listed else self.sign * device + self.offset
+        return number if number is not None and number >= 0 else None
+
+
+def used_devices(said: Mapping[str, Sequence[Said]]) -> Devices:
+    """The lines of files → whose each device is."""
+    told: list[Devices] = []
+    for own in said.values():
+        if lines := [one.raw[:_CHARACTERS] for one in own if _HIDES in one.raw or "set_device(" in one.raw]:
+            given = [(name, read) for one in own if "=" in one.raw for name, read in assigned(one.raw[:_CHARACTERS])]
+            told += _of_file(lines, given)
+    if len({(one.what, one.sign, one.offset, tuple(sorted(one.listed.items()))) for one in told}) > 1:
+        return Devices(None)
+    return told[0] if told else Devices()
+
+
+def _of_file(lines: Sequence[str], given: Sequence[tuple[str, Sum]]) -> Iterator[Devices]:
+    single: defaultdict[str, dict[int, int]] = defaultdict(dict)
+    is_open = False
+    for text in lines:
+        read = dict(assigned(text))
+        hides = [one for name, one in read.items() if name.endswith(_HIDES)]
+        lists = [found["list"] for found in _GIVEN.finditer(text)]
+        if not hides and not lists:
+            if found := _TAKES.search(text):
+                yield from (one for one in [_by_sum(parsed(found["sum"]), given)] if one is not None)
+            continue
+        numbers = [int(one) for one in lists[0].split(",")] if lists and lists[0] else []
+        if len(numbers) > 1 and len({*numbers}) == len(numbers):
+            yield Devices(listed={device: place for place, device in enumerate(numbers)})
+        elif len(numbers) == 1:
+            who = {what: one[()] for name, one in read.items() if (what := of_process(name)) in _PLACES and {*one} == {()}}
+            what = next((what for what in _PLACES if what in who), None)
+            is_open = is_open or what is None or numbers[0] in single[what]
+            single[what or ""][numbers[0]] = who.get(what or "", 0)
+        else:
+            by_sum = _by_sum(hides[0], given) if hides else None
+            is_open = is_open or by_sum is None
+            yield from [by_sum] if by_sum is not None else []
+    if is_open or len(single) > 1:
+        yield Devices(None)
+    else:
+        yield from (Devices(what, listed=own) if len({*own.values()}) == len(own) else Devices(None) for what, own in single.items())
+
+
+def _by_sum(read: Sum | None, given: Sequence[tuple[str, Sum]]) -> Devices | None:
+    """Of a sum of one name, once, with its sign."""
+    names = [key for key in read or () if key]
+    if read is None or len(names) != 1 or len(names[0]) != 1 or (sign := read[names[0]]) not in (1, -1):
+        return None
+    [name] = names[0]
+    offset = -sign * read.get((), 0)
+    if (what := of_process(name)) in _PLACES:
+        return Devices(what, sign, offset)
+    for what in _PLACES:
+        more = {one.get((), 0) for other, one in given if of_process(other) == what and one.get((name,)) == 1 and {*one} <= {(name,), ()}}
+        if len(more) == 1:
+            return Devices(what, sign, offset + more.pop())
+    return None
