@@ -4,9 +4,12 @@ the same printer began what both lines speak of.
     10:00:24.6 #88 post ALLREDUCE grp=dp0 n=8388608            10:00:05 step 9 mb 0: recv <- 3 tag 7 waiting
     10:15:24.7 #88 on dp0 outstanding 900s, leaving            10:10:05 recv <- 3 tag 7: 600 s, limit reached
 
+    11:06:04 cycle 18 rmse 0.52⏎ 11:21:04 none for 900 s⏎ 11:36:04 none for 1800 s          22:07:34 第32歩 損失 2.06⏎ 22:37:36 all_reduce 1800 秒
+
 No word says that it is a wait. What does: the time is a round one of a minute and more, as limits and reports of watchdogs are; the line so
 long before does not tell it; the two share a word or a number that the printer had never used before; and it does not go back to what it
-did before. A line that says what was completed is none, whatever it measured.
+did before. A line that says what was completed is none, whatever it measured. Instead, the line so long before may be the last of records that came
+again and again and come no more, where the time is told twice and grew as the clock did, or beside an operation of communication.
 
 Event `collective_timeout`, value = the time in milliseconds, where the lines name an operation of communication or a rank that is waited
 for (`names_ranks`): `op`, `seq`, `group` as they tell them. Else `heartbeat_lost`, code stood_still, from five minutes on, of nobody.
@@ -17,6 +20,7 @@ Source: as users print them.
 """
 
 import json
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -32,10 +36,14 @@ from parsers.text import vocabulary
 from parsers.text.patterns import regex
 
 _TIME = (
-    r"(?<![\w.:/-])(?P<number>\d{1,8})(?:\.0{1,6})? ?(?P<unit>ms|s|secs?|seconds?|m|mins?|minutes?|h|hours?)(?![\w/])"
+    r"(?<![\w.:/-])(?P<number>\d{1,8})(?:\.0{1,6})? ?(?P<unit>(?:ms|s|secs?|seconds?|Sek(?:unden)?|m|mins?|minutes?|Minuten|h|hours?|Stunden?)(?![\w/])"
+    r"|秒|分|小时|小時|時間|초|분|시간)"
 )
 _TOLD, _BYTES = regex(_TIME), regex(_TIME.encode())
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_UNITS = {
+    "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "秒": 1.0, "초": 1.0, "分": 60.0, "분": 60.0, "小": 3600.0, "時": 3600.0, "시": 3600.0,
+}  # fmt: skip
+_RECURS = 3
 _LEAST_S, _LEAST_OF_NOBODY_S, _DAY_S = 60.0, 300.0, 86_400.0
 _ROUND_S = (60.0, 100.0)
 _LATE_S, _LATE = 2.0, 0.02  # by which whoever looks at the clock may be late: in seconds, of the time
@@ -90,10 +98,13 @@ def _seconds(row: Row) -> float | None:
 
 def _times(text: str) -> list[float]:
     """Round times of a minute and more that a text tells, in seconds."""
-    told = (
-        int(found["number"]) * _UNITS.get(found["unit"][:2], _UNITS[found["unit"][0]]) for found in _TOLD.finditer(text)
-    )
+    told = (int(found["number"]) * _unit(found["unit"]) for found in _TOLD.finditer(text))
     return [seconds for seconds in dict.fromkeys(told) if _is_round(seconds)]
+
+
+def _unit(name: str) -> float:
+    name = name.lower()
+    return _UNITS["ms"] if name == "ms" else _UNITS[name[0]]
 
 
 def _is_round(seconds: float) -> bool:
@@ -102,11 +113,7 @@ def _is_round(seconds: float) -> bool:
 
 def _ends(last: bytes) -> bool:
     """Does anything in these lines tell such a time?"""
-    return any(
-        _is_round(int(found["number"]) * _UNITS.get(unit[:2], _UNITS[unit[0]]))
-        for found in _BYTES.finditer(last)
-        if (unit := found["unit"].decode())
-    )
+    return any(_is_round(int(found["number"]) * _unit(found["unit"].decode())) for found in _BYTES.finditer(last))
 
 
 def _waits(said: Sequence[_Line]) -> Iterator[tuple[_Line, _Line, float]]:
@@ -121,9 +128,35 @@ def _waits(said: Sequence[_Line]) -> Iterator[tuple[_Line, _Line, float]]:
         for seconds in times:
             if (begin := _beginning(said, at, seconds)) is not None:
                 found[begin] = (at, seconds)
-    for begin, (end, seconds) in found.items():
+    for begin, (end, seconds) in (found or dict(_of_records(said))).items():
         if not _went_back(said, begin, end):
             yield said[begin], said[end], seconds
+
+
+def _of_records(said: Sequence[_Line]) -> Iterator[tuple[int, tuple[int, float]]]:
+    """The last of records that came again and again → the last line that counts from there."""
+    told = [(at, times) for at, one in enumerate(said) if one.row["hit"] and (times := _times(one.text))][-_MOST:]
+    if not told:
+        return
+    first = told[0][0]
+    kinds = Counter(_template(one) for one in said[:first])
+    last = {_template(one): at for at, one in enumerate(said) if kinds[_template(one)] >= _RECURS}
+    grown: defaultdict[tuple[int, str], dict[float, int]] = defaultdict(dict)
+    for at, times in told:
+        now = said[at].time
+        for place in sorted(last.values()):
+            begun = said[place].time if place < first else None
+            for seconds in times if begun is not None and now is not None else ():
+                if abs(((now or 0.0) - (begun or 0.0)) % _DAY_S - seconds) <= max(_LATE_S, _LATE * seconds):
+                    grown[place, _template(said[at])][seconds] = at
+    for (place, _), ends in grown.items():
+        seconds, at = max(ends.items())
+        if len(ends) > 1 or (spoken(said[at].text) is not None and not _COMPLETED.search(said[at].text)):
+            yield place, (at, seconds)
+
+
+def _template(one: _Line) -> str:
+    return _DIGITS.sub("#", _STAMP.sub(" ", one.text))
 
 
 def _beginning(said: Sequence[_Line], at: int, seconds: float) -> int | None:

@@ -14,7 +14,8 @@
 
 Table: `stacks`, a row per thread and snapshot, `line` = its header, frames innermost first, `status` = "current" for
 the thread that ran the handler. Of dumps appended to one file, a thread seen again begins the next snapshot. The main
-thread is the one whose outermost frame is a module's code; where none is seen so, the current thread is taken.
+thread is the one whose outermost frame is a module's code; where none is seen so, the current thread is taken, else the last of
+several: CPython walks its threads from the newest to the first.
 Events: `segfault` or `other` for the fatal error. `unread`: damaged frames, a cut file. `claimed`: what stands between. Below a heading of torch's
 debug server (`=== Rank 3: http://trn01:40123 ===`) stand the threads of that rank; `ranks`: who that is.
 
@@ -24,6 +25,7 @@ Source: CPython's `Python/traceback.c` and the documentation of `faulthandler`; 
 """
 
 import re
+from collections import Counter
 from typing import Any
 
 import msgspec
@@ -45,6 +47,7 @@ from parsers.text.patterns import regex
 
 MAX_BYTES = 64 << 20
 MAX_PROBLEMS = 100
+_MOST_THREADS = 100  # that CPython prints; of more, the first are left out
 
 _OTHER = regex(r"  \.\.\.$|  <|Fatal Python error: |Timeout \(|Extension modules: |Python runtime state: |$")
 
@@ -97,13 +100,17 @@ def parse(source: Source) -> Tables:
     between: list[int] = []
     threads = _threads(text, problems, claims, between)
     with_module = {thread.dump for thread in threads if thread.is_outermost_module}
+    last = {thread.dump: at for at, thread in enumerate(threads)}
+    counts = Counter(thread.dump for thread in threads)
+    with_main = with_module | {thread.dump for thread in threads if thread.header["current"] is not None}
     rows = [
         {
             **_who(source, thread.section),
             "thread": thread.header["id"],
             "thread_name": thread.header["name"] or None,
             "is_main": thread.is_outermost_module
-            or (thread.dump not in with_module and thread.header["current"] is not None),
+            or (thread.dump not in with_module and thread.header["current"] is not None)
+            or (thread.dump not in with_main and at == last[thread.dump] and 1 < counts[thread.dump] < _MOST_THREADS),
             "status": "current" if thread.header["current"] else None,
             "snapshot": thread.snapshot,
             "frames": thread.frames,
@@ -111,7 +118,7 @@ def parse(source: Source) -> Tables:
             "file": source.path,
             "line": thread.line,
         }
-        for thread in threads
+        for at, thread in enumerate(threads)
     ]
     for row in (*problems, *claims):
         row["file"] = source.path

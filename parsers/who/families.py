@@ -102,12 +102,15 @@ class Process(NamedTuple):
     device: int | None = None  # of its place, by whatever it is called
 
 
-def processes(said: Mapping[str, Sequence[Said]], places: Places, worlds: frozenset[int]) -> list[list[Process]]:
-    """The lines of files → what each family of them tells. `worlds`: the sizes that launches tell."""
+def processes(
+    said: Mapping[str, Sequence[Said]], places: Places, worlds: frozenset[int], *, counts_tasks: bool = True
+) -> list[list[Process]]:
+    """The lines of files → what each family of them tells. `worlds`: the sizes that launches tell; `counts_tasks`: no script computes the
+    ranks from what launchers count."""
     families = _families(said, places, _speakers(said))
     used = _used(families, said)
     found = [
-        [*_Family(rows, labels, places, used, worlds).processes()]
+        [*_Family(rows, labels, places, used, worlds, counts_tasks=counts_tasks).processes()]
         for (_, labels), rows in families.items()
         if _FEWEST <= len(rows) <= RANKS
     ]
@@ -256,8 +259,16 @@ def _above(line: str, start: int, end: int) -> str | None:
 
 class _Family:
     def __init__(
-        self, rows: Sequence[Row], labels: Sequence[str], places: Places, used: Counter[int], worlds: frozenset[int]
+        self,
+        rows: Sequence[Row],
+        labels: Sequence[str],
+        places: Places,
+        used: Counter[int],
+        worlds: frozenset[int],
+        *,
+        counts_tasks: bool,
     ) -> None:
+        self._counts_tasks = counts_tasks
         self._labels, self._places, self._used = _headed(rows[0], labels), places, used
         ranges = {int(one[1]) + 1 for row in rows for one in _RANGE.finditer(row.said.line.text)}
         self._worlds = worlds | ranges if len(ranges) == 1 else worlds
@@ -283,9 +294,10 @@ class _Family:
         free = [at for at in columns if at != pid and (pid is None or self._columns[at] != self._columns[pid])]
         local = self._local(free, pids)
         ranks = self._ranks(free, pids, local)
+        tasks = self._tasks(pids) if ranks is None and self._counts_tasks else None
         nodes = self._node([at for at in free if at not in (local, ranks)])
         sizes = {at: self._sizes(at) for at in free}
-        if local is None and ranks is None and nodes is None:
+        if local is None and ranks is None and nodes is None and tasks is None:
             return
         each = next((at for at, what in sizes.items() if what == "processes_per_node"), None)
         count = next((at for at, what in sizes.items() if what == "nodes"), None)
@@ -295,11 +307,11 @@ class _Family:
             def cell(column: int | None, at: int = at) -> int | None:
                 return None if column is None else self._columns[column][at]
 
-            if any(number is not None for number in (cell(ranks), cell(nodes))) or (
+            if tasks is not None or any(number is not None for number in (cell(ranks), cell(nodes))) or (
                 pids[at] is not None and (self._where_[at] or self._is_device(local))
             ):
                 yield Process(
-                    self._where_[at], pids[at], None if self._is_device(local) else cell(local), cell(ranks), cell(nodes), cell(each), cell(count),
+                    self._where_[at], pids[at], None if self._is_device(local) else cell(local), cell(ranks) if tasks is None else tasks[at], cell(nodes), cell(each), cell(count),
                     cell(world) if world is not None else (len(self._rows) if ranks is not None and not self._says(ranks) else None),
                     row.said.file, row.said.number, ranks is not None and self._says(ranks),
                     device=cell(local) if self._is_device(local) else None,
@@ -388,6 +400,15 @@ class _Family:
         ]  # what stands before the words is whose they are; others, what it was given
         whole = headed or whole
         return whole[0] if len({self._columns[at] for at in whole}) == 1 else None
+
+    def _tasks(self, pids: Sequence[int | None]) -> list[int] | None:
+        """The launcher's number before each row, where it began several processes on each host, as many on all: it counts no nodes."""
+        tasks = [row.said.line.task for row in self._rows]
+        found = [task for task in tasks if task is not None]
+        sizes = Counter(self._where_)
+        is_whole = sorted(found) == [*range(len(tasks))] and None not in pids and None not in sizes
+        is_each = len({*sizes.values()}) == 1 and max(sizes.values()) >= _FEWEST
+        return found if is_whole and is_each and len({*zip(self._where_, pids, strict=True)}) == len(tasks) else None
 
     def _is_roster(self, pids: Sequence[int | None], local: int | None) -> bool:
         """Are these all processes of several places: on each as many, one for each place there?"""

@@ -26,6 +26,7 @@ from parsers.who.beginnings import Said
 from parsers.who.contexts import OF_RECORD, Places
 from parsers.who.devices import Devices, used_devices
 from parsers.who.families import Process, processes
+from parsers.who.formulas import computed
 from parsers.who.introductions import Introduction
 from parsers.who.orders import blocks
 from parsers.who.starts import Starts
@@ -108,7 +109,9 @@ def process_table(
     stated = [*stated]
     told = launched | {one.facts["world_size"] for one in stated if "world_size" in one.facts} | _worlds(said)
     devices = used_devices(said)
-    families = processes(said, places, launched | ({world} if world else frozenset()))
+    is_computed = any(computed(one.raw) is not None for own in said.values() for one in own)
+    sizes = launched | ({world} if world else frozenset())
+    families = processes(said, places, sizes, counts_tasks=not is_computed)
     families = [_with_users(own, devices, told | {world}) for own in families]
     found = [one for own in families for one in own]
     called = {
@@ -169,7 +172,9 @@ class _Resolved:
         launched: frozenset[int],
         stated: Iterable[Statement],
     ) -> None:
-        self._stated = [one for one in stated if {"rank", "local_rank"} <= one.facts.keys()]
+        self._stated = [
+            one for one in stated if "rank" in one.facts and ("local_rank" in one.facts or one.pid is not None)
+        ]
         self._said, self._places, self._paths = said, places, paths
         self._found = _placed([*found, *self._spoken()])
         worlds = {one.world for one in self._found if one.world is not None and one.rank is not None}
@@ -287,10 +292,11 @@ class _Resolved:
         for told in self._stated:
             named = self._places.of(told.host) if told.host and self._places.is_place(told.host) else None
             at = named or self._places.of_file(told.file) or (told.file if len(self._said) > 1 else None)
-            if at is not None:
-                yield Process(
-                    at, None, told.facts["local_rank"], told.facts["rank"], file=told.file, line=told.line, is_word=True
-                )
+            at = at if told.pid is None or at != told.file else None  # a file that tells of pids is no process's
+            if at is not None or told.pid is not None:
+                local, rank = told.facts.get("local_rank"), told.facts["rank"]
+                world = told.facts.get("world_size") if told.pid is not None else None
+                yield Process(at, told.pid, local, rank, world=world, file=told.file, line=told.line, is_word=True)
         for block in blocks(self._said, self._places):
             for local, rank in enumerate(block.ranks):
                 yield Process(

@@ -32,6 +32,7 @@ _HOST = regex(r"\bhost(?:[ _]?name)?(?: ?[=:] ?| )[\"']?([A-Za-z0-9][\w.-]{0,252
 _DEVICE = regex(r"\b(?:device|gpu|npu)[ _]?(?:id|index)?[\"']? ?[=:] ?[\"']?(\d{1,3})\b", re.I)
 _DIGITS = regex(r"\d+")
 _SSH = regex(r"\bssh (?:-\S{1,40} (?:\w{1,40}=\S{1,80} )?){0,8}(?:[\w.-]{1,64}@)?(?P<host>[A-Za-z0-9][\w.-]{0,252}) ")
+_PID = regex(r"[^\w/]{0,8}(?:/proc/)?(?:pid|process)?[ =:#]{0,3}(?P<pid>\d{3,10})(?:/environ)?[^\w/]{0,8}", re.I)
 _SIZES = frozenset(("world_size", "processes_per_node", "nodes"))
 _WHO = frozenset(("rank", "node_rank", "local_rank"))
 
@@ -47,13 +48,14 @@ class Line(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """`facts`: what vocabulary.of_process calls them → number. `is_block`: of several lines."""
+    """`facts`: what vocabulary.of_process calls them → number. `is_block`: of several lines. `pid`: that the block stands below."""
 
     file: str
     line: int
     host: str | None
     facts: Mapping[str, int]
     is_block: bool = False
+    pid: int | None = None
 
 
 def told_in_lines(said: Iterable[Line], stated: Iterable[Statement]) -> list[Told]:
@@ -130,6 +132,7 @@ def _own(told: Iterable[Statement]) -> Iterator[Statement]:
 def statements(said: Iterable[Line]) -> Iterator[Statement]:
     """Every statement that is one line, or a block of settings."""
     blocks: dict[tuple[str, str | None], list[tuple[int, str, dict[str, set[int]]]]] = {}
+    pids: dict[tuple[str, str | None], int] = {}
     for one in said:
         if one.host is None and (found := _SSH.search(one.raw)):
             one = one._replace(host=found["host"])
@@ -142,15 +145,17 @@ def statements(said: Iterable[Line]) -> Iterator[Statement]:
         if is_whole := _is_whole(facts):
             yield Statement(one.file, one.line, one.host, _unanimous(facts))
         if setting is None or is_whole:
-            yield from _of_block(speaker, blocks.pop(speaker, []))
+            yield from _of_block(speaker, blocks.pop(speaker, []), pids.pop(speaker, None))
+            if setting is None and (heading := _PID.fullmatch(one.text)):
+                pids[speaker] = int(heading["pid"])
         else:
             if any(
                 name == setting["name"] for _, name, _ in blocks.get(speaker, ())
             ):  # what is told again begins another
-                yield from _of_block(speaker, blocks.pop(speaker))
+                yield from _of_block(speaker, blocks.pop(speaker), pids.pop(speaker, None))
             blocks.setdefault(speaker, []).append((one.line, setting["name"], facts))
     for speaker, block in blocks.items():
-        yield from _of_block(speaker, block)
+        yield from _of_block(speaker, block, pids.get(speaker))
 
 
 def _facts(text: str, setting: "re.Match[str] | None") -> Iterator[tuple[str, int]]:
@@ -178,7 +183,7 @@ def _is_whole(facts: Mapping[str, set[int]]) -> bool:
 
 
 def _of_block(
-    speaker: tuple[str, str | None], block: Iterable[tuple[int, str, Mapping[str, set[int]]]]
+    speaker: tuple[str, str | None], block: Iterable[tuple[int, str, Mapping[str, set[int]]]], pid: int | None
 ) -> Iterator[Statement]:
     facts: defaultdict[str, set[int]] = defaultdict(set)
     line = 0
@@ -186,5 +191,5 @@ def _of_block(
         for meaning, found in own.items():
             facts[meaning] |= found
             line = number if meaning in _WHO else line
-    if _is_whole(facts):
-        yield Statement(speaker[0], line, speaker[1], _unanimous(facts), is_block=True)
+    if _is_whole(facts) or (pid is not None and len(facts["rank"]) == 1):
+        yield Statement(speaker[0], line, speaker[1], _unanimous(facts), is_block=True, pid=pid)
