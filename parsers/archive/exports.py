@@ -160,7 +160,7 @@ def _written(logged: Iterable[_Logged | None]) -> bytes | None:
     for one in told:
         where = _place(one.record)
         time = next((one.record[key] for key in TIMES if key in one.record), None)
-        rest = {name: one.record[name] for name in ("rank", "stream") if name in one.record}
+        rest = {name: one.record[name] for name in ("rank", "stream", "container") if name in one.record}
         for text in one.text.splitlines() or [""]:
             stamp = {} if time is None else {"time": _plain(time) if isinstance(time, str) else time}
             lines.append(msgspec.json.encode({**stamp, **where, **rest, "log": text}))

@@ -37,6 +37,7 @@ _NAN = regex(r"(?i)=[+-]?nan(?: |$)")
 _FRACTION = regex(r"[+-]?(?:\d{1,30}\.\d{0,30}(?:[eE][+-]?\d{1,3})?|\d{1,30}[eE][+-]?\d{1,3}|(?i:nan|inf(?:inity)?))")
 _RUNS = ("rank", "local_rank", "file", "line")
 _MOST = 1e12
+_LEVELS = ("trace", "debug", "info", "notice", "warn", "warning", "error", "err", "critical", "fatal")
 _NAMES = ("name", "metric", "tag", "key")  # of a figure, beside its `value`
 _NAME_CHARACTERS = 200
 
@@ -61,7 +62,8 @@ def figures(said: Mapping[str, Any], who: Mapping[str, Any], names: Names = NO_N
 def _figures(flat: Mapping[str, Any], said: Mapping[str, Any], who: Mapping[str, Any], names: Names) -> Figures | None:
     told = vocabulary.told(flat)
     step = whole(told.get("step"))
-    if step is None or not _WITHIN.isdisjoint(told):
+    within = {*told} & _WITHIN
+    if step is None or (within - {"module"}) or (within and not _is_logged(flat)):
         return None
     is_evaluation = "split" in told and vocabulary.is_of_evaluation(str(told["split"])[:64])
     times = [] if is_evaluation else _times(flat, said)
@@ -93,6 +95,11 @@ def _figures(flat: Mapping[str, Any], said: Mapping[str, Any], who: Mapping[str,
     is_placed = own["rank"] is not None and host is not None
     runs = [{name: own.get(name) for name in _RUNS} | {"host": host, "how": "step record"}] if is_placed else []
     return Figures([row], [place | one for one in times], runs)
+
+
+def _is_logged(said: Mapping[str, Any]) -> bool:
+    """Does a record tell how severe it is? Then its module is the logger's, and none of the model."""
+    return any(str(said.get(name, "")).lower() in _LEVELS for name in ("level", "lvl", "severity", "levelname"))
 
 
 def _mean(cell: Any) -> float | None:

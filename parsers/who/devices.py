@@ -20,7 +20,9 @@ from parsers.who.formulas import Sum, assigned, parsed
 
 _CHARACTERS = 1000
 _HIDES = "VISIBLE_DEVICES"
-_GIVEN = regex(rf"{_HIDES}[\"']?\s{{0,2}}[=:]\s{{0,2}}(?P<value>[\"'\[(]{{0,2}}(?P<list>\d{{1,3}}(?: ?, ?\d{{1,3}})*)(?![\w.$(])|\S)")
+_GIVEN = regex(
+    rf"{_HIDES}[\"']?\s{{0,2}}[=:]\s{{0,2}}(?P<value>[\"'\[(]{{0,2}}(?P<list>\d{{1,3}}(?: ?, ?\d{{1,3}})*)(?![\w.$(])|\S)"
+)
 _TAKES = regex(r"\bset_device\((?:\w{1,40}\.){0,3}(?P<sum>[\w +*()-]{1,60}?)\)")
 _PLACES = ("rank", "local_rank")
 
@@ -69,7 +71,9 @@ def _of_file(lines: Sequence[str], given: Sequence[tuple[str, Sum]]) -> Iterator
         if len(numbers) > 1 and len({*numbers}) == len(numbers):
             yield Devices(listed={device: place for place, device in enumerate(numbers)})
         elif len(numbers) == 1:
-            who = {what: one[()] for name, one in read.items() if (what := of_process(name)) in _PLACES and {*one} == {()}}
+            who = {
+                what: one[()] for name, one in read.items() if (what := of_process(name)) in _PLACES and {*one} == {()}
+            }
             what = next((what for what in _PLACES if what in who), None)
             is_open = is_open or what is None or numbers[0] in single[what]
             single[what or ""][numbers[0]] = who.get(what or "", 0)
@@ -80,7 +84,10 @@ def _of_file(lines: Sequence[str], given: Sequence[tuple[str, Sum]]) -> Iterator
     if is_open or len(single) > 1:
         yield Devices(None)
     else:
-        yield from (Devices(what, listed=own) if len({*own.values()}) == len(own) else Devices(None) for what, own in single.items())
+        yield from (
+            Devices(what, listed=own) if len({*own.values()}) == len(own) else Devices(None)
+            for what, own in single.items()
+        )
 
 
 def _by_sum(read: Sum | None, given: Sequence[tuple[str, Sum]]) -> Devices | None:
@@ -93,7 +100,11 @@ def _by_sum(read: Sum | None, given: Sequence[tuple[str, Sum]]) -> Devices | Non
     if (what := of_process(name)) in _PLACES:
         return Devices(what, sign, offset)
     for what in _PLACES:
-        more = {one.get((), 0) for other, one in given if of_process(other) == what and one.get((name,)) == 1 and {*one} <= {(name,), ()}}
+        more = {
+            one.get((), 0)
+            for other, one in given
+            if of_process(other) == what and one.get((name,)) == 1 and {*one} <= {(name,), ()}
+        }
         if len(more) == 1:
             return Devices(what, sign, offset + more.pop())
     return None

@@ -159,7 +159,9 @@ def _families(
             if at in of_steps:
                 continue
             text = one.line.text[:CHARACTERS]
-            is_table = one.number == last + 1 and (len(_CELLS.findall(text)) >= _FEWEST or not any(map(str.isdigit, text)))
+            is_table = one.number == last + 1 and (
+                len(_CELLS.findall(text)) >= _FEWEST or not any(map(str.isdigit, text))
+            )
             above, last = above if is_table else (), one.number
             if (named := places.heading(text)) is not None:
                 heading = named
@@ -307,8 +309,10 @@ class _Family:
             def cell(column: int | None, at: int = at) -> int | None:
                 return None if column is None else self._columns[column][at]
 
-            if tasks is not None or any(number is not None for number in (cell(ranks), cell(nodes))) or (
-                pids[at] is not None and (self._where_[at] or self._is_device(local))
+            if (
+                tasks is not None
+                or any(number is not None for number in (cell(ranks), cell(nodes)))
+                or (pids[at] is not None and (self._where_[at] or self._is_device(local)))
             ):
                 yield Process(
                     self._where_[at], pids[at], None if self._is_device(local) else cell(local), cell(ranks) if tasks is None else tasks[at], cell(nodes), cell(each), cell(count),
@@ -364,7 +368,9 @@ class _Family:
         called = [
             at
             for at in free
-            if (_IS_LOCAL.search(self._labels[at]) or self._is_device(at)) and not self._is_constant(at) and self._counts_places(at)
+            if (_IS_LOCAL.search(self._labels[at]) or self._is_device(at))
+            and not self._is_constant(at)
+            and self._counts_places(at)
         ]
         if called:
             return called[0] if len({self._columns[at] for at in called}) == 1 else None

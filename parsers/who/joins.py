@@ -30,10 +30,10 @@ from parsers.text.patterns import regex
 from parsers.text.vocabulary import meaning_of
 from parsers.who.heads import Head
 from parsers.who.launch_words import Launch
-from parsers.who.prefixes import Line
+from parsers.who.prefixes import SLOTS, Line
 
-SLOTS = ("task", "host", "local_rank")  # that prefixes.py knows
 _OUTER = {"host": 0, "task": 1, "local_rank": 3}
+_MARKS = "/:."  # between them
 FORMS = 6  # of heads in files of one shape of name, the most frequent
 _FEWEST = 2
 _PLACES = 4  # of numbers in a name, at most
@@ -111,7 +111,9 @@ def joins(lines: Sequence[Spoken], told: Told, *, of_file: bool = False) -> tupl
         return tuple(proven[:JOINS])
     singles = [(slot,) for slot in several if slot != "local_rank" or of_file]
     found = [join for key in singles if (join := _join(key, lines, told, of_file=of_file))]
-    is_told = bool(told.nodes or told.documents.places) or any(one.rank is not None for one in lines)
+    is_told = bool(told.nodes or told.documents.places or told.documents.ranks) or any(
+        one.rank is not None for one in lines
+    )
     if not found and is_told and not of_file:
         outer = sorted(several, key=lambda slot: _OUTER.get(slot, 2))  # a node stands before what is on it
         keys = combinations(outer, 2)
@@ -183,7 +185,7 @@ def _evidence(key: Key, grouped: By, told: Told) -> dict[Value, int] | None:
     for value, own in grouped.items():
         said[value] |= {one.rank for one in own if one.rank is not None}
         said[value] |= {rank for one in own if (rank := told.pids.get(one.pid)) is not None and one.pid is not None}
-        if len(key) == 1 and (rank := _of_name(value[0], told)) is not None:
+        if (rank := _of_name(value[0], told) if len(key) == 1 else _of_names(value, told)) is not None:
             said[value].add(rank)
     found = {value: next(iter(own)) for value, own in said.items() if len(own) == 1}
     if any(len(own) > 1 and not own <= set(found.values()) for own in said.values()):
@@ -212,6 +214,12 @@ def _of_name(name: str, told: Told) -> int | None:
             return names[own]
     bare = _REPLICA.sub("", name)
     found = {rank for known, rank in names.items() if bare.endswith((f"-{known}", f"_{known}"))}
+    return found.pop() if len(found) == 1 else None
+
+
+def _of_names(value: Value, told: Told) -> int | None:
+    """The rank of two names that are told as one (`mixer-0/b`)."""
+    found = {rank for mark in _MARKS if (rank := told.documents.ranks.get(mark.join(value))) is not None}
     return found.pop() if len(found) == 1 else None
 
 

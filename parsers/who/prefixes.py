@@ -59,6 +59,7 @@ class Line(msgspec.Struct):
     is_mpi: bool = False  # the task is a rank of MPI
     rest: str | None = None  # of the text, behind a label that was learnt
     heads: dict[str, str] | None = None  # names that were taken off, by their form
+    container: str | None = None  # of a pod, which may hold several
 
     def stamp(self, stamp: stamps.Stamp) -> None:
         """Take a time if it says more than the one already there: with zone, without, since boot."""
@@ -78,6 +79,7 @@ class Habits(msgspec.Struct, frozen=True):
 
 
 _NO_HABITS = Habits()
+SLOTS = ("task", "host", "container", "local_rank")  # what may tell processes apart
 
 Take = Callable[[Line, "re.Match[str]", int, Habits], None]  # int: the rule's first group
 
@@ -134,7 +136,7 @@ def _named_off(line: Line, learnt: Labels) -> bool:
 def _labelled(line: Line, learnt: Labels) -> None:
     """What a label tells that was learnt of the file; the text stays, for parsers may know it."""
     if learnt.joins and line.rank is None:
-        held = {"task": line.task, "host": line.host, "local_rank": line.local_rank, **(line.heads or {})}
+        held = {slot: getattr(line, slot) for slot in SLOTS} | (line.heads or {})
         line.rank = rank_of(held, learnt.joins)
     if learnt.ranks:
         number, line.rest = spoken(line.text, learnt.ranks)
@@ -310,12 +312,15 @@ def _json(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> No
         line.stamp(_epoch(time) if time.isascii() and time.isdigit() else stamps.parse_time(time, habits.around))
     if line.process is None and str(pid := record.get("_PID")).isdecimal():
         line.process = int(str(pid))
-    where = {**next((own for own in record.values() if isinstance(own, dict) and "pod_name" in own), {}), **record}
+    inner = (own for own in record.values() if isinstance(own, dict) and ("pod_name" in own or "pod" in own))
+    where = {**next(inner, {}), **record}
     host = next(
         (where[key] for key in ("host", "hostname", "_HOSTNAME", "node", "pod", "pod_name") if key in where), None
     )
     if isinstance(host, str):
         line.host = line.host or host
+    container = where.get("container", where.get("container_name"))
+    line.container = container if isinstance(container, str) else line.container
 
 
 def _counts_steps(name: object) -> bool:

@@ -128,7 +128,9 @@ def _with_users(family: Sequence[Process], devices: Devices, worlds: Set[int | N
     if all(one.device is None for one in family):
         return [*family]
     user = [None if one.device is None else devices.user(one.device) for one in family]
-    is_all = len({one.place for one in family}) == 1 and sorted(-1 if one is None else one for one in user) == [*range(len(family))]
+    is_all = len({one.place for one in family}) == 1 and sorted(-1 if one is None else one for one in user) == [
+        *range(len(family))
+    ]
     is_rank = is_all and len(family) in worlds
     what = "rank" if devices.what == "rank" or is_rank else "local"
     if what == "rank" and not is_rank:

@@ -55,6 +55,7 @@ from parsers.who.introductions import PROCESS, Introduction
 from parsers.who.joins import Told, heads_in, joins, names_in, share_half, spoken
 from parsers.who.known import Known
 from parsers.who.process_table import Table, process_table
+from parsers.who.rosters import files_of, rosters
 from parsers.who.told_lines import Line, Statement, introduced, statements, told_in_lines
 from parsers.who.told_names import claims_of, told_names
 from parsers.who.told_pairs import merged, pids_of_names, ranks_of_names
@@ -98,13 +99,14 @@ def speakers(sources: Sequence[Source]) -> Known:
     table = process_table(said, [source.path for source in sources], size, stated)
     introduce(said, table.introductions)
     whole = _Bundle(shapes, said, stated, table)
-    told = [*told_names(sources), *told_in_lines(lines, stated), *table.told()]
+    listed_names = rosters(said, sources, whole.world)
+    told = [*told_names(sources), *told_in_lines(lines, stated), *table.told(), *listed_names]
     names = replace(names_of(told, whole.world), processes=table.processes(), is_by_device=table.is_by_device)
     learnt = [one.known(names) for one in _spaces(whole)]
     ranks = {path: rank for one in learnt for path, rank in one.ranks.items()}
     labels = {path: own for one in learnt for path, own in one.labels.items()}
     claims = [*(row for one in learnt for row in one.claims), *table.claims(), *claims_of(told, names)]
-    documented = {**table.files, **whole.documented(names)}
+    documented = {**table.files, **files_of(listed_names, said), **whole.documented(names)}
     return Known(ranks, labels, claims, collectors, names, documented, table.hosts)
 
 

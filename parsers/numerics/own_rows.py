@@ -1,0 +1,142 @@
+"""Statistics of tensors as recorders of one's own write them, under names that nobody has taught: what a column is follows from its cells.
+
+    {"it": 58, "node": "h2", "slot": 1, "where": "blocks.11.mlp.fc2", "what": "out", "absmax": "nan", "nonfinite": 64}
+    iteration=58 gpu=1 host=h2 layer_path=blocks.11.mlp.fc2 kind=activation max_abs=nan
+
+Table `tensors`, a row per record with a statistic. Known by name are the step, the host, the rank and statistics (absmax, mean, nan and inf
+counts). The **module** is the column of texts with the most values, most of which have a dot, a slash or a number in them; what else is text and says in
+or out, a gradient or a parameter, is the **tensor**, else it is an output. The **place** on the host is a column of numbers that is, with the host, a
+process that the bundle tells the rank of. A record whose rank is not told makes no row. Rows are in the order of their file.
+
+Printed by: recorders of training programs.
+Versions: none.
+Source: as users write them.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from parsers.forms import framings
+from parsers.forms.reading import real, whole
+from parsers.numerics.tensor_stats import accepts as is_version_1
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables, table
+from parsers.text import vocabulary
+from parsers.text.patterns import regex
+
+_STATISTICS: Mapping[str, str] = {
+    **dict.fromkeys(("absmax", "abs_max", "max_abs", "maxabs", "amax"), "absmax"),
+    **{name: name for name in ("min", "max", "mean", "l2norm", "nan_count", "inf_count")},
+    **dict.fromkeys(
+        ("nonfinite", "non_finite", "num_nonfinite", "n_nonfinite", "nan", "nans", "num_nan", "n_nan"), "nan_count"
+    ),
+    **dict.fromkeys(("inf", "infs", "num_inf", "n_inf"), "inf_count"),
+}
+_DECISIVE = frozenset(("absmax", "min", "max", "nan_count", "inf_count"))
+_PATH = regex(r"[A-Za-z_][\w/-]*(?:[./][\w/-]+)+|[A-Za-z_]+\d+")
+_TENSORS = (
+    ("grad_output", regex(r"(?i)grad_?out(?:put)?s?|dy|dout|gy")),
+    ("grad_input", regex(r"(?i)grad_?in(?:put)?s?|dx|din|gx")),
+    ("param_grad", regex(r"(?i)(?:param|weight|w)?_?grad(?:ient)?s?|dw|wgrad")),
+    ("param", regex(r"(?i)params?|parameters?|weights?|w")),
+    ("input", regex(r"(?i)in(?:put)?s?|x|args?")),
+    ("output", regex(r"(?i)out(?:put)?s?|y|act(?:ivation)?s?")),
+)
+_BACKWARD = ("grad_output", "grad_input", "param_grad")
+_FEWEST, _SAMPLE = 3, 400
+_Said = Mapping[str, Any]
+
+
+def accepts(path: str, head: bytes) -> bool:
+    """Records with a step, a statistic that decides, and a column of modules, that are no tensor statistics, version 1."""
+    names = framings.names(path, head)
+    known = {_STATISTICS[name.lower()] for name in names if name.lower() in _STATISTICS}
+    if not known & _DECISIVE or "step" not in vocabulary.meanings(sorted(names)) or is_version_1(path, head):
+        return False
+    records = (framings.record(line) for line in head.decode("utf-8", "replace").splitlines()[:_SAMPLE])
+    return _module([one for one in records if one]) is not None
+
+
+def _module(records: Iterable[_Said]) -> str | None:
+    """The column of the modules."""
+    values: defaultdict[str, set[str]] = defaultdict(set)
+    for one in records:
+        for name, cell in one.items():
+            if isinstance(cell, str) and name.lower() not in _STATISTICS and real(cell) is None:
+                values[name].add(cell)
+    most = max(values, key=lambda name: len(values[name]), default=None)
+    if most is None or len(values[most]) < _FEWEST or vocabulary.told({most: "x"}).keys() & {"host", "time", "rank"}:
+        return None
+    return most if 2 * sum(_PATH.fullmatch(cell) is not None for cell in values[most]) > len(values[most]) else None
+
+
+def parse(source: Source) -> Tables:
+    """tensors, ranks for who runs where, and unread for records without a rank."""
+    records = [
+        (number, said) for number, _, said in framings.rows(source) if said is not None and said is not framings.HEADER
+    ]
+    module = _module(said for _, said in islice(records, _SAMPLE))
+    place = _place(source, (said for _, said in records))
+    rows = [row for number, said in records if (row := _row(source, number, said, module, place)) is not None]
+    told = [row | {"record": at} for at, row in enumerate(row for row in rows if row["rank"] is not None)]
+    lost = [row["line"] for row in rows if row["rank"] is None]
+    unread = [{"file": source.path, "line": lost[0], "reason": f"{len(lost)} rows without rank"}] if lost else []
+    who = dict.fromkeys((row["rank"], row["host"]) for row in told if row["host"] is not None)
+    ranks = [{"rank": rank, "host": host, "how": "statistics", "file": source.path} for rank, host in who]
+    return {"tensors": table("tensors", told), "ranks": table("ranks", ranks), "unread": table("unread", unread)}
+
+
+def _place(source: Source, records: Iterable[_Said]) -> str | None:
+    """The column of numbers that are, with the host, known processes, in all records."""
+    fitting: set[str] | None = None
+    places = source.labels.names.places
+    for said in records:
+        host = _host(source, said)
+        own = {name for name, cell in said.items() if (number := whole(cell)) is not None and (host, number) in places}
+        fitting = own if fitting is None else fitting & own
+        if not fitting:
+            return None
+    return next(iter(fitting)) if fitting and len(fitting) == 1 else None
+
+
+def _host(source: Source, said: _Said) -> str:
+    told = vocabulary.told(said)
+    return str(told.get("host", source.host or source.labels.names.here or ""))
+
+
+def _row(source: Source, number: int, said: _Said, module: str | None, place: str | None) -> dict[str, Any] | None:
+    figures = dict(_figures(said))
+    told = vocabulary.told(said)
+    step = whole(told.get("step"))
+    if not figures or step is None or module is None or not isinstance(said.get(module), str):
+        return None
+    host, rank = _host(source, said), whole(told.get("rank"))
+    if rank is None and place is not None:
+        rank = source.labels.names.places.get((host, whole(said[place]) or 0))
+    words = [cell for name, cell in said.items() if isinstance(cell, str) and name != module]
+    tensor = next((slot for slot, form in _TENSORS if any(map(form.fullmatch, words))), "output")
+    return {
+        "rank": rank if rank is not None else source.rank,
+        "step": step,
+        "phase": "backward" if tensor in _BACKWARD else "forward",
+        "module": said[module],
+        "tensor": tensor,
+        "host": host or None,
+        "attempt": source.attempt,
+        "file": source.path,
+        "line": number,
+        **figures,
+    }
+
+
+def _figures(said: _Said) -> Iterator[tuple[str, float | int]]:
+    for name, cell in said.items():
+        column = _STATISTICS.get(name.lower())
+        figure = None if column is None else whole(cell) if column.endswith("_count") else real(cell)
+        if column is not None and figure is not None:
+            yield column, figure
+
+
+PARSER = FileParser(name="own_rows", accepts=accepts, parse=parse)

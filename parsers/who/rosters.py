@@ -1,0 +1,155 @@
+"""Rosters: which rank each process has by a name that tells no rank: an address, a container of a pod, a slot of a host.
+
+    {'tcp://10.1.0.5:38911': 0, 'tcp://10.1.0.7:36541': 1}          {"0": "mixer-1/c", "1": "mixer-0/a"}
+    # position in the list = rank⏎places:⏎  - hal3:0⏎  - hal1:1
+
+A mapping between names and numbers is one where the numbers are just 0 … N-1, each once, each name once, of two processes at least; a list,
+where a line above it says rank, and the world that is told is as large. A mapping to devices or places on a host says so before it, and is none.
+A roster of another size than the told world, or two that contradict each other, are none.
+
+Who is called so is asked elsewhere (joins.py). **Files** of one shape of name are processes' where all have a line alike, with another name of
+the roster each, on a host that the path of the file names as well; not where the line tells of a peer.
+
+Fooled by: a numbering of all processes that is not the ranks.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from parsers.schema.names import Told
+from parsers.schema.parser import STREAM_ERRORS, Source
+from parsers.text.patterns import regex
+from parsers.text.rank_list import RANKS
+from parsers.who.beginnings import Said
+
+KIND = "roster"
+_LINES, _CHARACTERS, _BYTES = 400, 2000, 1 << 16
+_FEWEST = 2
+_MAPPING = regex(r"\{(?P<pairs>[^{}]{8,2000})\}")
+_PAIR = regex(
+    r"\s*(?:(?P<quote>[\"'])(?P<name>[^\"'\s]{2,120})(?P=quote)\s{0,2}:\s{0,2}[\"']?(?P<number>\d{1,7})[\"']?"
+    r"|[\"']?(?P<first>\d{1,7})[\"']?\s{0,2}:\s{0,2}(?P<mark>[\"'])(?P<called>[^\"'\s]{2,120})(?P=mark))\s*(?:,|\Z)"
+)
+_OTHERS = regex(r"(?i)local|gpu|device|card|node|host|stage|expert|class|label|token|port|layer")
+_SAYS = regex(r"(?i)(?<![a-z])rank")
+_NO_RANK = regex(r"(?i)(?<![a-z])(?:local|node|lora)[_ ]?rank")
+_WORLD = regex(r"(?i)\b(?:world(?:[_ ]?size)?|nranks|num_processes)[\"']?(?: {0,2}[=:] {0,2}| {1,3})(\d{1,7})\b")
+_ITEM = regex(r"\s*-\s+[\"']?(?P<name>[A-Za-z][\w.-]{0,120}[:/][\w.-]{1,60})[\"']?\s*(?:#.*)?")
+_SLOT = regex(r"(?P<host>[A-Za-z0-9][\w.-]{0,120})[:/](?P<slot>\d{1,3})")
+_HOST = regex(r"(?:\w+://)?(?P<host>[A-Za-z0-9][\w.-]{0,120})[:/]\S+")
+_PEER = regex(r"(?i)\b(?:to|from|peer\w*|remote|next|prev\w*|neighbou?r\w*|connect\w*|left|right|with|lost)\b")
+_DIGITS = regex(r"\d+")
+
+
+def rosters(said: Mapping[str, Sequence[Said]], sources: Iterable[Source], world: int | None) -> list[Told]:
+    """The lines of logs, small documents of JSON, and the size of the world, if introductions tell it → who has which rank."""
+    sizes = {
+        int(found) for own in said.values() for one in own[:_LINES] for found in _WORLD.findall(one.raw[:_CHARACTERS])
+    }
+    sizes |= {world} if world is not None else set()
+    found: list[list[Told]] = []
+    for path, own in said.items():
+        lines = own[:_LINES]
+        for one in lines:
+            found += _mappings(path, one.number, one.raw[:_CHARACTERS]) if "{" in one.raw else []
+        found += _lists(path, lines)
+    for source in sources:
+        if source.path not in said and 0 < source.size <= _BYTES and source.seen is None:
+            found += _mappings(source.path, 1, _small(source))
+    fitting = [own for own in found if not sizes or len(own) in sizes]
+    names: defaultdict[tuple[str, int | None], set[int]] = defaultdict(set)
+    for one in (one for own in fitting for one in own):
+        names[one.name, one.local_rank].add(one.rank or 0)
+    return [one for own in fitting for one in own] if all(len(own) == 1 for own in names.values()) else []
+
+
+def _small(source: Source) -> str:
+    try:
+        with source.open() as stream:
+            data = stream.read(_BYTES)
+    except STREAM_ERRORS:
+        return ""
+    return data.decode("utf-8", "replace") if data.lstrip()[:1] == b"{" else ""
+
+
+def _mappings(path: str, line: int, text: str) -> list[list[Told]]:
+    found = []
+    for mapping in _MAPPING.finditer(text):
+        pairs = _pairs(mapping["pairs"])
+        numbers = sorted(number for _, number in pairs)
+        is_whole = (
+            len(pairs) >= _FEWEST and numbers == [*range(len(pairs))] and len({name for name, _ in pairs}) == len(pairs)
+        )
+        if is_whole and not _OTHERS.search(text[max(0, mapping.start() - 24) : mapping.start()]):
+            found.append([_told(path, line, name, number, len(pairs)) for name, number in pairs])
+    return found
+
+
+def _pairs(text: str) -> list[tuple[str, int]]:
+    """Names and numbers, where a text is nothing else."""
+    found: list[tuple[str, int]] = []
+    at = 0
+    while at < len(text) and len(found) < RANKS:
+        pair = _PAIR.match(text, at)
+        if pair is None:
+            return []
+        name, number = (pair["name"], pair["number"]) if pair["name"] else (pair["called"], pair["first"])
+        found.append((name, int(number)))
+        at = pair.end()
+    return found
+
+
+def _lists(path: str, lines: Sequence[Said]) -> Iterator[list[Told]]:
+    """Lists of slots of hosts below a line that says rank."""
+    above, own = "", list[tuple[int, str]]()
+    is_of_ranks = False
+    for one in [*lines, None]:
+        item = _ITEM.fullmatch(one.raw) if one is not None else None
+        if item is not None and one is not None:
+            own.append((one.number, item["name"]))
+            continue
+        if len(own) >= _FEWEST and is_of_ranks and len({name for _, name in own}) == len(own):
+            yield [_told(path, line, name, place, len(own)) for place, (line, name) in enumerate(own)]
+        own = []
+        above = one.raw[:_CHARACTERS] if one is not None else ""
+        is_of_ranks = is_of_ranks or (_SAYS.search(above) is not None and not _NO_RANK.search(above))
+
+
+def _told(path: str, line: int, name: str, rank: int, world: int) -> Told:
+    slot = _SLOT.fullmatch(name)
+    if slot is None:
+        return Told(name, KIND, path, line, rank=rank, world=world)
+    return Told(slot["host"], KIND, path, line, rank=rank, local_rank=int(slot["slot"]), world=world)
+
+
+def _is_on(name: str, path: str) -> bool:
+    """Does a path name the host of an address?"""
+    host = _HOST.fullmatch(name)
+    return host is not None and re.search(rf"(?<![\w.]){re.escape(host['host'])}(?![\w]|\.\d)", path) is not None
+
+
+def files_of(told: Sequence[Told], said: Mapping[str, Sequence[Said]]) -> dict[str, int]:
+    """Path → rank, of files that tell which name of a roster they are."""
+    ranks = {one.name: one.rank for one in told if one.kind == KIND and one.rank is not None and one.local_rank is None}
+    if not ranks:
+        return {}
+    names = re.compile("|".join(rf"{re.escape(name)}(?![\w.:-])" for name in sorted(ranks, key=len, reverse=True)))
+    shapes: defaultdict[str, list[str]] = defaultdict(list)
+    for path in said:
+        shapes[_DIGITS.sub("#", path)].append(path)
+    found: dict[str, int] = {}
+    for paths in (own for own in shapes.values() if len(own) >= _FEWEST):
+        lines: defaultdict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+        for path in paths:
+            for one in said[path][:_LINES]:
+                for name in {match[0] for match in names.finditer(one.line.text[:_CHARACTERS])}:
+                    words = one.line.text[:_CHARACTERS].replace(name, "@")
+                    if not _PEER.search(words) and _is_on(name, path):
+                        lines[_DIGITS.sub("#", words)][path].add(name)
+        for own in lines.values():
+            single = {path: next(iter(called)) for path, called in own.items() if len(called) == 1}
+            if len(single) == len(paths) == len({*single.values()}):
+                found |= {path: ranks[name] for path, name in single.items()}
+                break
+    return found
