@@ -281,6 +281,13 @@ def _stamp_and_host(line: Line, match: "re.Match[str]", group: int, habits: Habi
     line.process = int(match[group + 1]) if match[group + 1] else line.process
 
 
+def _weekday(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> None:
+    """journalctl's full stamp: the day of the week before the date says nothing more."""
+    line.stamp(stamps.parse_time(match[0].partition(" ")[2], habits.around))
+    line.host = line.host or match[group]
+    line.process = int(match[group + 1]) if match[group + 1] else line.process
+
+
 def _named(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> None:
     address = re.fullmatch(_ADDRESS, match[group]) is not None
     if address or (habits.hosts and _NOT_HOST.match(match[group]) is None):
@@ -379,6 +386,7 @@ _LETTER: tuple[tuple[str, Take], ...] = (
     (rf"{stamps.GLOG}\b", _seen_time),
     (rf"(?:{stamps.CTIME}|{stamps.MONTH_YEAR}):?(?: |(?=\[))", _time),
     (rf"{stamps.SYSLOG} {_LOG_HOST}{_UNIT}", _stamp_and_host),
+    (rf"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) {stamps.ISO} {_LOG_HOST}{_UNIT}", _weekday),
     (r"(?:kern|user|daemon|auth|syslog|local\d) *:(?:emerg|alert|crit|err|warn|notice|info|debug) *: ", _nothing),
     (r"[\w.-]+/\d+ (?=\[)", _nothing),
     (_HOST_COLON.pattern, _named),

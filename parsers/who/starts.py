@@ -11,6 +11,7 @@ from itertools import chain
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.unanimous import unanimous
+from parsers.text.vocabulary import of_process
 from parsers.who.beginnings import Said
 from parsers.who.contexts import Places
 from parsers.who.families import Process
@@ -130,6 +131,8 @@ class Starts:
     def _each(self) -> int | None:
         """Processes of every place, where one number is told."""
         said = {one.each for one in self.formulas if one.each is not None}
+        if any(one.node is not None and one.each is None for one in self.formulas):  # by a name, which gets its number elsewhere
+            said |= {one.number for one in self._given if of_process(one.name) == "processes_per_node"}
         said |= {
             one.launch.each for own in self._said.values() for one in own if one.launch and one.launch.each is not None
         }
