@@ -21,11 +21,15 @@ def with_aborted(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl
     fault = (pl.col("kind") == "gpu_error") & pl.col("code").str.starts_with(_ABORTING).fill_null(False) & nameless
     if not events.filter(fault).height:
         return dict(tables)
-    ended = events.filter((pl.col("kind") == "exit") & (pl.col("code") == "SIGABRT") & pl.col("pid").is_not_null())
     named = pl.when(pl.col("rank_space") == "global").then("rank")
+    ended = events.filter((pl.col("kind") == "exit") & (pl.col("code") == "SIGABRT")).with_columns(named.alias("_named"))
+    ended = ended.filter(pl.col("pid").is_not_null() | pl.col("_named").is_not_null())
+    by_pid = pl.when(pl.col("pid").is_not_null()).then(pl.col("_named").max().over(*_PLACE, "pid"))
+    ended = ended.with_columns(pl.coalesce("_named", by_pid).alias("_named"))
+    process = pl.coalesce("_named", -1 - pl.col("pid"))  # who is told without a pid is told by its rank
     alone = ended.group_by(_PLACE).agg(
-        pl.col("pid").n_unique().alias("_many"), pl.col("pid").first().alias("_pid"), pl.col("line").max().alias("_end"),
-        named.drop_nulls().unique().alias("_ranks"),
+        process.n_unique().alias("_many"), pl.col("pid").drop_nulls().first().alias("_pid"), pl.col("line").max().alias("_end"),
+        pl.col("_named").drop_nulls().unique().alias("_ranks"),
     )  # fmt: skip
     alone = alone.filter((pl.col("_many") == 1) & (pl.col("_ranks").list.len() == 1))
     joined = events.join(alone, on=_PLACE, how="left", maintain_order="left")
