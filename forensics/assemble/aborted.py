@@ -22,7 +22,9 @@ def with_aborted(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl
     if not events.filter(fault).height:
         return dict(tables)
     named = pl.when(pl.col("rank_space") == "global").then("rank")
-    ended = events.filter((pl.col("kind") == "exit") & (pl.col("code") == "SIGABRT")).with_columns(named.alias("_named"))
+    ended = events.filter((pl.col("kind") == "exit") & (pl.col("code") == "SIGABRT")).with_columns(
+        named.alias("_named")
+    )
     ended = ended.filter(pl.col("pid").is_not_null() | pl.col("_named").is_not_null())
     by_pid = pl.when(pl.col("pid").is_not_null()).then(pl.col("_named").max().over(*_PLACE, "pid"))
     ended = ended.with_columns(pl.coalesce("_named", by_pid).alias("_named"))

@@ -1,7 +1,7 @@
 """Processes by the number in the name of their files: `worker-1f2c-20552.err` tells the rank, `stacks/20552.txt` what it does.
 
 A number in a file's name is a pid where another record knows a process by it whose rank nobody tells. It is joined to the rank
-that the file's own lines tell, if no other file disagrees.
+that the file's own lines tell, if no other file disagrees. So is a number before the words of such a file that a parser tells without a rank.
 """
 
 from collections import defaultdict
@@ -12,6 +12,7 @@ import polars as pl
 from forensics.assemble.identity import rank_of_file
 from parsers.schema.tables import TableName, table
 from parsers.text.patterns import regex
+from parsers.who.head_pids import HOW as AT_HEADS
 
 _NUMBER = regex(r"(?<![0-9A-Za-z])\d{4,10}(?![0-9A-Za-z])")
 HOW = "pid in the name of its file"
@@ -24,7 +25,12 @@ def with_named_pids(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName,
     if not wanted:
         return dict(tables)
     named: defaultdict[int, set[tuple[int, str]]] = defaultdict(set)
-    for file, rank in rank_of_file(tables).iter_rows():
+    ranks = dict(rank_of_file(tables).iter_rows())
+    printed = tables["ranks"].filter(pl.col("rank").is_null() & (pl.col("how") == AT_HEADS)).select("pid", "file")
+    for pid, file in printed.drop_nulls().iter_rows():
+        if pid in wanted and file in ranks:
+            named[pid].add((ranks[file], file))
+    for file, rank in ranks.items():
         for number in map(int, _NUMBER.findall(file.rpartition("/")[2])):
             if number in wanted:
                 named[number].add((rank, file))

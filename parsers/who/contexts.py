@@ -36,6 +36,7 @@ _HEX = regex(r"[0-9a-f]{12,64}")
 _COUNTED = regex(r"([A-Za-z_]*?)[_.-]?\d{1,4}")
 _OF_DEVICE = regex(r"(?i)(?:gpu|cuda|npu|card|core|cpu|default|thread|layer|slot|worker|trace|python|py|v)_?")
 _HEADING = regex(r"[^\w]{0,8}(?P<name>[A-Za-z0-9][\w.-]{1,250})[^\w]{0,8}(?P<rest>.{0,60})")
+_GLOG = regex(r"[IWEF]\d{4}")  # a level and a day
 _SUFFIXED = regex(r"([a-z0-9.-]*-\d{1,5})-[a-z0-9]{5}")
 _STAMPED = regex(r"[\d:.,/TZ +-]{0,40}|.{0,40}\d{1,2}:\d\d.{0,20}")
 _HOSTS_LINE = regex(rf"({ADDRESS.pattern})[ \t]+([A-Za-z][\w.-]*(?:[ \t]+[A-Za-z][\w.-]*)*)\s*(?:#.*)?")
@@ -214,6 +215,8 @@ def _may_be(word: str) -> bool:
     if ADDRESS.fullmatch(word):
         return True
     counted = _COUNTED.fullmatch(word)
+    if _GLOG.fullmatch(word):
+        return False
     if counted and counted[1]:
         before = counted[1]
         meaning = meaning_of(before)

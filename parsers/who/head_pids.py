@@ -4,6 +4,9 @@ Whose line it is, is known already (a file, a label). A number at its head that 
 least, is that of its process; a word beside it that is alike on all lines of a rank, and that another file of the bundle is called
 by, is its host. So counters are none, nor what all have in common. A kernel's line about that process then is that rank's.
 
+glog and its kin print the thread there: of a file of one rank, each is a thread of that rank's process, and where a stack calls a
+process or its thread by that number, it is this rank's.
+
 Fooled by: another number that each process keeps (a port). It is only ever compared with numbers of processes, and with a kernel's only
 where the host is known.
 """
@@ -21,6 +24,8 @@ LINES = 6  # of a file without names at heads
 _FEWEST = 2
 _PIDS = range(1000, 1 << 22)
 _MAY = regex(r"(?<![\d.])\d{4,7}(?![\d.:/]\d)")
+_GLOG = regex(r"[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +(\d{3,10}) \S+:\d+\]")
+_OF_STACK = regex(r"(?:Process|Thread) (\d{3,10})\b")
 _PARTS = regex(r"[/:@]")
 _HEAD = 120  # characters
 HOW = "number before the words"
@@ -30,6 +35,29 @@ def pids_at_heads(
     said: Mapping[str, Sequence[Said]], rank_of: Callable[[Said], int | None], paths: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
     """Lines by path, whose each is, and the names of all files → rows of `ranks`: rank, pid, host."""
+    yield from _at_heads(said, rank_of, paths)
+    yield from _threads(said, rank_of)
+
+
+def _threads(said: Mapping[str, Sequence[Said]], rank_of: Callable[[Said], int | None]) -> Iterator[dict[str, Any]]:
+    """Threads of glog that stacks are of."""
+    wanted = {int(stack[1]) for own in said.values() for one in own if (stack := _OF_STACK.match(one.line.text))}
+    found: dict[int, list[tuple[int | None, Said]]] = {}
+    for one in (one for own in said.values() for one in own) if wanted else ():
+        thread = _GLOG.match(one.raw)
+        if thread and int(thread[1]) in wanted:
+            found.setdefault(int(thread[1]), []).append((rank_of(one), one))
+    for pid, own in found.items():
+        rank, first = own[0]
+        if all(other == rank and one.file == first.file for other, one in own):
+            place = {"host": first.line.host, "how": HOW, "file": first.file, "line": first.number}
+            yield {"rank": rank, "pid": pid} | place
+
+
+def _at_heads(
+    said: Mapping[str, Sequence[Said]], rank_of: Callable[[Said], int | None], paths: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """Numbers that are alike on all lines of each rank."""
     numbers: defaultdict[tuple[str, int], defaultdict[int, list[Said]]] = defaultdict(lambda: defaultdict(list))
     values: defaultdict[tuple[str, int], defaultdict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
     for own in said.values():

@@ -116,7 +116,7 @@ def process_table(
     found = [one for own in families for one in own]
     called = {
         (one.file, one.line or 0): who
-        for own in families
+        for own in _whole(families)
         for one, who in _introductions(own)
         if world is None and (not told or who.world in told)  # fewer are the survivors, who speak of the rest
     }
@@ -145,6 +145,17 @@ def _worlds(said: Mapping[str, Sequence[Said]]) -> frozenset[int]:
     """The sizes of the world that lines tell by that name."""
     named = (_SIZE.search(one.line.text) for lines in said.values() for one in lines)
     return frozenset(int(found[1]) for found in named if found is not None)
+
+
+def _whole(families: Sequence[list[Process]]) -> list[list[Process]]:
+    """Families that may be all processes of the job: not what lines alike say of the ranks of one place, where others speak of more. Those
+    that call their numbers ranks, each of other processes, are one."""
+    said = [one for own in families if all(one.is_word and one.pid is not None for one in own) for one in own]
+    top = max((one.rank for one in said if one.rank is not None), default=-1)
+    found = [own for own in families if own and max(one.rank if one.rank is not None else -1 for one in own) >= top]
+    by_who = {(one.rank, one.pid): one for one in reversed(said)}
+    is_each = len({rank for rank, _ in by_who}) == len(by_who) > 1
+    return [*found, [*by_who.values()]] if is_each else found
 
 
 def _introductions(family: Sequence[Process]) -> Iterator[tuple[Process, Introduction]]:

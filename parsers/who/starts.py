@@ -131,7 +131,9 @@ class Starts:
     def _each(self) -> int | None:
         """Processes of every place, where one number is told."""
         said = {one.each for one in self.formulas if one.each is not None}
-        if any(one.node is not None and one.each is None for one in self.formulas):  # by a name, which gets its number elsewhere
+        if any(
+            one.node is not None and one.each is None for one in self.formulas
+        ):  # by a name, which gets its number elsewhere
             said |= {one.number for one in self._given if of_process(one.name) == "processes_per_node"}
         said |= {
             one.launch.each for own in self._said.values() for one in own if one.launch and one.launch.each is not None

@@ -5,7 +5,8 @@ where they are few; where the members of a group are not known, so are the few r
 told, the few that left a line: the highest rank seen is only the least size. One is named only where it alone of a group of
 three and more gave up in nothing, all the others gave up in one and the same call, and something shows that it did not wait there: its
 own watchdog saw the signal that somebody had given up; or its kernel says that it was blocked; or its stack shows it in a place of the
-host that is no wait for others. Whoever ended well before the first of them
+host that is no wait for others. Of a group whose members are not told, and that has no name of its own, these are the whole job, if its size is told, and
+only a kernel or a stack names whom all others wait for. Whoever ended well before the first of them
 gave up (several may) did not wait either, and nobody could wait for it but in vain. If every member waits in the same operation, link, adapter, switch and kernel
 look alike.
 """
@@ -20,6 +21,7 @@ from forensics.case import Case, Detector
 from forensics.facts.event_rows import of_kinds, own_rank, refs, rows
 from forensics.facts.progress import step_in_progress
 from forensics.facts.rank_stacks import codes, stack_ref
+from forensics.facts.stacks import to_frames
 from forensics.graph.hang.standings import free, standings
 from forensics.graph.hang.waits import HOST_SITES
 from forensics.model.finding import Claim, Finding
@@ -29,6 +31,7 @@ from forensics.model.ref import Ref
 from forensics.model.said import Form, Said, joined, sentence
 from forensics.model.texts import SITE, group_text, ranges, ranks_text
 from forensics.words import ranks as words
+from parsers.knowledge import waits
 
 _Row = dict[str, Any]
 _FEW = 3  # at most one in three ranks may be silent
@@ -102,16 +105,24 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
     signals = {rank: row for row in rows(case.events, "dump_signal") if (rank := own_rank(row)) is not None}
     found: dict[frozenset[int], tuple[_Group, Form, tuple[Ref, ...], str | None]] = {}
     for group in groups:
-        missing = group.members - timed_out
-        if len(group.members) < 3 or not missing or _calls(group.waits.drop_nulls("rank")) != 1:
+        is_job = not group.members and group.is_default and case.is_world_told
+        members = case.job_told_of if is_job else group.members
+        missing = members - timed_out
+        if len(members) < 3 or not missing or _calls(group.waits.drop_nulls("rank")) != 1:
             continue
-        if left := _ended_before(case, missing, group.waits):
+        if is_job:
+            here = {*group.waits["rank"].drop_nulls().to_list()}
+            if len(missing) > 1 or here != members - missing:
+                continue
+        elif left := _ended_before(case, missing, group.waits):
             found.setdefault(missing, (group, words.ALL_OTHERS_TIMED_OUT_LEFT, left, None))
+            continue
         elif len(missing) > 1:
             continue
         elif (row := signals.get(min(missing))) is not None:
             found.setdefault(missing, (group, words.ALL_OTHERS_TIMED_OUT, refs([row]), None))
-        elif (row := _blocked(case, min(missing))) is not None:
+            continue
+        if (row := _blocked(case, min(missing))) is not None:
             found.setdefault(missing, (group, words.ALL_OTHERS_TIMED_OUT_BLOCKED, refs([row]), row["host"]))
         elif (row := _elsewhere(case, min(missing))) is not None:
             found.setdefault(missing, (group, words.ALL_OTHERS_TIMED_OUT_ELSEWHERE, (stack_ref(row),), None))
@@ -121,9 +132,10 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
     wait = group.waits.sort(pl.col("kind").is_null(), maintain_order=True).row(0, named=True)
     call = wait["kind"] if wait["number"] is None else f"{wait['kind']} {wait['number']}"
     row = _elsewhere(case, min(ranks)) if form is words.ALL_OTHERS_TIMED_OUT_ELSEWHERE else None
-    site = row["site"] if row is not None else None
+    site = row["site"] if row is not None and row["site"] in HOST_SITES else None
+    shows = SITE[site] if site is not None else words.CALLING_A_SERVICE
     who = {"group": group_text(group.label), "call": call, "rank": ranks_text(ranks)}
-    text = form(**who, site=SITE[site]) if site is not None else form(**who)
+    text = form(**who, site=shows) if row is not None else form(**who)
     return Finding(
         detector=DETECTOR.name,
         cause="rank_died" if form is words.ALL_OTHERS_TIMED_OUT_LEFT else "rank_absent",
@@ -134,7 +146,8 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
         claims=(Claim(text, "for", (*shown, *refs(group.waits.iter_rows(named=True)))),),
         first_anomaly=FirstAnomaly(
             rank=min(ranks), step=step_in_progress(case.tables["steps"], min(ranks)), op=wait["kind"], group=group.label,
-            group_ranks=ranges(group.members), seq=wait["number"], signature=f"watchdog:{wait['kind']}:{group.label}",
+            group_ranks=ranges(group.members or case.job_told_of), seq=wait["number"],
+            signature=f"watchdog:{wait['kind']}:{group.label}",
         ),
         blast_radius=BlastRadius(ranks_waiting=len(timed_out), groups=[group.label]),
         collect=(words.WHOLE_LOG(who=ranks_text(ranks)),),
@@ -190,8 +203,18 @@ def _elsewhere(case: Case, rank: int) -> _Row | None:
     if not case.stacks.height:
         return None
     own = case.stacks.filter((pl.col("rank") == rank) & (pl.col("source") != "traceback"))
-    stands = own.filter(pl.col("site").is_in(sorted(HOST_SITES)) & ~pl.col("moving").fill_null(False))
-    return dict(own.row(0, named=True)) if own.height and stands.height == own.height else None
+    stands = [
+        row
+        for row in own.iter_rows(named=True)
+        if not row["moving"] and (row["site"] in HOST_SITES or _waits_for_service(row))
+    ]
+    return stands[0] if own.height and len(stands) == own.height else None
+
+
+def _waits_for_service(row: _Row) -> bool:
+    """Does a stack of no known place show a call of a service outside the job, and none that waits for ranks?"""
+    kinds = {waits(frame.file, frame.function) for frame in to_frames(row["frames"])}
+    return row["site"] == "unknown" and "service" in kinds and "ranks" not in kinds
 
 
 def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Finding:
