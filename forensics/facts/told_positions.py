@@ -27,7 +27,7 @@ def told(
     no longer that of the start."""
     yield from _of_desync(events, memberships)
     yield from _of_barriers(events, memberships, expected)
-    yield from _of_service(events, has_begun)
+    yield from _of_service(events, has_begun, max(len(expected), len(memberships.seen)))
     yield from _of_fingerprints(events, memberships, expected)
 
 
@@ -221,10 +221,13 @@ def _of_barriers(events: pl.DataFrame, memberships: Memberships, expected: froze
         yield _place(row, "barrier", rank=leader, number=1, state="entered", **same)
 
 
-def _of_service(events: pl.DataFrame, has_begun: bool) -> Iterator[Position]:
-    """Who did not come to a barrier of XLA's coordination service: it counts all tasks, and tells every one of them."""
+def _of_service(events: pl.DataFrame, has_begun: bool, known: int) -> Iterator[Position]:
+    """Who did not come to a barrier of XLA's coordination service, or another's: it counts all tasks, and tells every one of them. Where
+    more ranks are known, it counts something else (hosts)."""
     for row in filter(is_whole_barrier, rows(events, "missing_members") if has_begun else ()):
         size = int(detail(row)["expected"])
+        if known > size:
+            continue
         absent = row["names_ranks"]
         key = str(detail(row).get("barrier") or "barrier")
         same = {"group": "service", "label": f"barrier {key}", "size": size, "kind": "barrier"}
