@@ -95,6 +95,7 @@ def _place(source: Source, records: Iterable[_Said]) -> str | None:
     for said in records:
         host = _host(source, said)
         own = {name for name, cell in said.items() if (number := whole(cell)) is not None and (host, number) in places}
+        own = {name for name in own if name.lower() not in _STATISTICS}
         fitting = own if fitting is None else fitting & own
         if not fitting:
             return None

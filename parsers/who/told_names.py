@@ -122,7 +122,7 @@ def claims_of(told: Iterable[Told], names: Names) -> Iterator[dict[str, Any]]:
             rows = [(one.rank, None, None)]
         elif one.kind in HOSTS and names.rank(one.name, one.local_rank) == one.rank:
             rows = [(one.rank, one.name, one.local_rank)]
-        elif one.kind == "pid" and one.rank is not None:
+        elif one.kind == "pid" and one.rank is not None and one.name.isascii() and one.name.isdecimal():
             yield place | {"rank": one.rank, "pid": int(one.name)}
             continue
         else:
