@@ -19,7 +19,12 @@ def aborted(rank: int, **columns: Any) -> dict[str, Any]:
     [
         pytest.param([FAULT, aborted(5)], 5, id="one aborted"),
         pytest.param([FAULT, aborted(5), aborted(5) | {"rank": None}], 5, id="told twice, once without its rank"),
+        pytest.param([FAULT, aborted(5, pid=None)], 5, id="told by its rank alone"),
         pytest.param([FAULT, aborted(5), aborted(6)], None, id="two aborted"),
+        pytest.param([FAULT, aborted(5, pid=None), aborted(6, pid=None)], None, id="two aborted, told by their ranks"),
+        pytest.param(
+            [FAULT, aborted(5, pid=None), aborted(6) | {"rank": None}], None, id="one told by its rank, one by its pid"
+        ),
         pytest.param([FAULT, aborted(5, code="SIGKILL")], None, id="another signal"),
         pytest.param([FAULT, aborted(5, line=3)], None, id="it had aborted before"),
         pytest.param([FAULT, aborted(5, file="other.log")], None, id="in another log"),

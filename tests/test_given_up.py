@@ -207,3 +207,42 @@ def test_a_start_that_stood_still_is_a_failed_launch(tmp_path: Path) -> None:
     lost = "torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 3/4 clients joined.\n"
     (tmp_path / "rank0.log").write_text("".join(HEAD.format(*line) for line in lines) + lost)
     assert analyze(tmp_path).verdict.kind == "launch"
+
+
+def still(tmp_path: Path, lines: list[tuple[int, str]]) -> list[float]:
+    text = "\n".join(clock(START + at, "{time} ") + said for at, said in lines) + "\n"
+    events = read(str(write(tmp_path, {0: text}))).tables["events"]
+    kinds = ["collective_timeout", "heartbeat_lost"]
+    return sorted(float(value) for kind, value in events.select("kind", "value").iter_rows() if kind in kinds)
+
+
+CYCLES = [(at, f"cycle {at // 20} skill 0.{at}") for at in range(0, 100, 20)]
+
+
+@pytest.mark.parametrize(
+    ("last", "value"),
+    [
+        ([(380, "nothing came for 300 s"), (680, "nothing came for 600 s")], 600.0),
+        ([(380, "kein Schritt seit 300 Sek"), (680, "kein Schritt seit 600 Sek")], 600.0),
+        ([(684, "all_reduce #9 が 600 秒")], 600_000.0),
+        ([(684, "reduce_scatter #9 10 分")], 600_000.0),
+    ],
+)
+def test_a_wait_counts_from_the_last_of_records_that_come_no_more(
+    tmp_path: Path, last: list[tuple[int, str]], value: float
+) -> None:
+    assert still(tmp_path, [*CYCLES, *last]) == [value]
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        [(300, "awake 300 s"), (600, "awake 600 s")],
+        [(380, "rows taken in 300 s")],
+        [(380, "nothing came for 300 s"), (400, "cycle 20 skill 0.4"), (680, "nothing came for 600 s")],
+        [(684, "all_reduce done in 600 s")],
+    ],
+    ids=["since the start", "once, of no operation", "they came again", "it was done"],
+)
+def test_what_counts_otherwise_is_no_wait(tmp_path: Path, last: list[tuple[int, str]]) -> None:
+    assert still(tmp_path, [*CYCLES, *last]) == []

@@ -31,7 +31,8 @@ def test_each_is_the_rank_that_its_number_and_its_process_say() -> None:
     [
         pytest.param(WORKERS[:1], id="one alone"),
         pytest.param([*WORKERS, ("node1/worker_3.log", 9, 72)], id="another number"),
-        pytest.param([*WORKERS, ("node1/worker_3.log", -1, None)], id="one says nothing"),
+        pytest.param([*WORKERS, ("node1/worker_7.log", -1, None)], id="one says nothing, and is not next"),
+        pytest.param([WORKERS[0], *((f"node1/worker_{at}.log", -1, None) for at in (1, 2))], id="most say nothing"),
         pytest.param([*WORKERS, ("node0/worker_1.log", 5, 71)], id="two ranks in one"),
         pytest.param([*WORKERS, ("node0/worker_1.log", 1, 88)], id="two processes in one"),
         pytest.param([("node_0.log", 0, 70), ("node_1.log", 8, 71)], id="logs of nodes"),
@@ -40,6 +41,13 @@ def test_each_is_the_rank_that_its_number_and_its_process_say() -> None:
 )
 def test_where_one_is_not_none_is(claims: list[Claim]) -> None:
     assert told(claims) == {}
+
+
+@pytest.mark.parametrize("local", [None, 0])
+def test_one_that_says_nothing_is_the_number_that_is_left(local: int | None) -> None:
+    """Where the numbers are just 0 … N-1, whatever the path calls them."""
+    found = told([*WORKERS, ("node1/worker_3.log", -1, None)], local_rank=local)
+    assert found == {**{file: rank for file, rank, _ in WORKERS}, "node1/worker_3.log": 3}
 
 
 def test_what_a_launcher_says_of_its_processes_and_what_a_path_says_already_count_for_nothing() -> None:

@@ -311,3 +311,10 @@ def test_a_comment_stands_behind_all_that_collectors_add(before: str) -> None:
     page = ("# HELP steps Steps so far", "# TYPE steps counter", 'steps{rank="3"} 7')
     assert collector(before + line for line in page) == before
     assert collector(before + line for line in page[2:] * 3) == ""
+
+
+def test_journalctl_prints_the_day_of_the_week_before_a_full_stamp() -> None:
+    line = strip("Tue 2026-01-27 10:11:12 UTC gn07 trainer@1.service[2193]: step=4")
+    assert (line.host, line.text) == ("gn07", "trainer@1.service[2193]: step=4")
+    assert line.time_ns == 1_769_508_672_000_000_000
+    assert strip("Tue is not a stamp").text == "Tue is not a stamp"

@@ -29,17 +29,27 @@ def ranks_of_pids(tmp_path: Path, files: Files) -> dict[tuple[str | None, int], 
 
 
 def stacks(pids: Sequence[int] = PIDS) -> dict[str, list[str]]:
-    frames = ["Thread {pid} (idle): \"MainThread\"", "    step (train.py:5)", "    <module> (train.py:9)"]
-    return {f"stacks/{pid}.txt": [f"Process {pid}: python train.py", *(one.format(pid=pid) for one in frames)] for pid in pids}
+    frames = ['Thread {pid} (idle): "MainThread"', "    step (train.py:5)", "    <module> (train.py:9)"]
+    return {
+        f"stacks/{pid}.txt": [f"Process {pid}: python train.py", *(one.format(pid=pid) for one in frames)]
+        for pid in pids
+    }
 
 
-SMI = ["| Process:                            |", "|  GPU            PID      Process Name   |", "|=====================|"]
+SMI = [
+    "| Process:                            |",
+    "|  GPU            PID      Process Name   |",
+    "|=====================|",
+]
 SMI += [f"|  {device}              {pid}     python         |" for device, pid in enumerate(PIDS)]
 TABLE = ["device    pid  memory", *(f"{device:>6}   {pid}    1{device}05" for device, pid in enumerate(PIDS))]
 WORLD = ["launch, world_size=4"]
 BACKWARDS = {pid: 3 - device for device, pid in enumerate(PIDS)}
 HIDING = {
-    "a formula of the rank": ["for r in 0 1 2 3; do", "  MACA_VISIBLE_DEVICES=$((3-r)) RANK=$r WORLD_SIZE=4 python t.py &"],
+    "a formula of the rank": [
+        "for r in 0 1 2 3; do",
+        "  MACA_VISIBLE_DEVICES=$((3-r)) RANK=$r WORLD_SIZE=4 python t.py &",
+    ],
     "a list in the order of the places": ["CUDA_VISIBLE_DEVICES=3,2,1,0 torchrun --nproc-per-node 4 t.py"],
     "a line of each rank": [f"RANK={rank} HIP_VISIBLE_DEVICES={3 - rank} python t.py &" for rank in range(4)],
     "the program takes it": ["    torch.cuda.set_device(3 - local_rank)"],
@@ -99,7 +109,9 @@ def roster(head: str, number: str = "{rank}") -> list[str]:
 
 
 def dumps() -> dict[str, list[str]]:
-    return {f"gdb/{host}.{pid}.txt": [f"Thread {pid} (LWP {pid}):", "#0 main"] for host, pid in zip(HOSTS, OWN, strict=True)}
+    return {
+        f"gdb/{host}.{pid}.txt": [f"Thread {pid} (LWP {pid}):", "#0 main"] for host, pid in zip(HOSTS, OWN, strict=True)
+    }
 
 
 @pytest.mark.parametrize("head", ["  id  host      pid  dev", "rank  node      PID  gpu", "task  host      pid slot"])
@@ -113,7 +125,9 @@ def test_a_number_of_rows_is_no_rank(head: str, tmp_path: Path) -> None:
     assert ranks_of_pids(tmp_path, {"out.log": roster(head), **dumps()}) == {}
 
 
-@pytest.mark.parametrize("row", ["{task}: host={host} pid={pid} up", "{task}: {host} runs as {pid}", "{task}: 进程 {pid} 在 host={host}"])
+@pytest.mark.parametrize(
+    "row", ["{task}: host={host} pid={pid} up", "{task}: {host} runs as {pid}", "{task}: 进程 {pid} 在 host={host}"]
+)
 def test_a_launchers_number_of_processes(row: str, tmp_path: Path) -> None:
     lines = [row.format(task=rank, host=host, pid=pid) for rank, (host, pid) in enumerate(zip(HOSTS, OWN, strict=True))]
     assert len(ranks_of_pids(tmp_path, {"job.out": lines, **dumps()})) == len(OWN)
@@ -131,7 +145,9 @@ def test_a_launchers_number_of_nodes_or_of_what_a_script_counts_on(tmp_path: Pat
 @pytest.mark.parametrize("head", ["== {pid}", "/proc/{pid}/environ:", "--- pid={pid} ---", "PID {pid}"])
 def test_variables_below_a_pid(head: str, tmp_path: Path) -> None:
     lines = [
-        line for rank, pid in enumerate(PIDS) for line in (head.format(pid=pid), "PWD=/w", f"RANK={rank}", "WORLD_SIZE=4")
+        line
+        for rank, pid in enumerate(PIDS)
+        for line in (head.format(pid=pid), "PWD=/w", f"RANK={rank}", "WORLD_SIZE=4")
     ]
     found = ranks_of_pids(tmp_path, {"procs.txt": lines, **stacks()})
     assert {pid: rank for (_, pid), rank in found.items()} == {pid: rank for rank, pid in enumerate(PIDS)}
@@ -146,7 +162,11 @@ def workers(line: str) -> dict[str, list[str]]:
     own = {}
     for number, address in enumerate(ADDRESSES):
         host = address.split("/")[2].split(":")[0]
-        own[f"logs/{host}-{7000 + number}.log"] = ["up", line.format(address=address, peer=ADDRESSES[number - 2]), "work"]
+        own[f"logs/{host}-{7000 + number}.log"] = [
+            "up",
+            line.format(address=address, peer=ADDRESSES[number - 2]),
+            "work",
+        ]
     return own
 
 
@@ -158,7 +178,9 @@ ROSTERS = {
 
 @pytest.mark.parametrize("told", ROSTERS)
 def test_files_that_say_their_address(told: str, tmp_path: Path) -> None:
-    files = read(written(tmp_path, {"client.log": ["go", ROSTERS[told]], **workers("Start worker at: {address}")})).tables["files"]
+    files = read(
+        written(tmp_path, {"client.log": ["go", ROSTERS[told]], **workers("Start worker at: {address}")})
+    ).tables["files"]
     found = dict(files.drop_nulls("rank").select("file", "rank").iter_rows())
     assert sorted(found.values()) == [0, 1, 2, 3]
     assert found["logs/10.4.0.9-7001.log"] == 1
@@ -221,7 +243,9 @@ def test_statistics_under_names_of_ones_own(form: str, tmp_path: Path) -> None:
     assert sorted(tensors["rank"].unique()) == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("topology", [TOPOLOGY[1:], [*TOPOLOGY[:1], "world: 8", *TOPOLOGY[2:]], []], ids=["no word", "another size", "none"])
+@pytest.mark.parametrize(
+    "topology", [TOPOLOGY[1:], [*TOPOLOGY[:1], "world: 8", *TOPOLOGY[2:]], []], ids=["no word", "another size", "none"]
+)
 def test_statistics_of_nobody_make_no_rows(topology: list[str], tmp_path: Path) -> None:
     tables = read(written(tmp_path, {"topology.yaml": topology, **recorder("json")})).tables
     assert not tables["tensors"].height
@@ -229,14 +253,48 @@ def test_statistics_of_nobody_make_no_rows(topology: list[str], tmp_path: Path) 
 
 
 def test_threads_of_glog_are_those_of_the_file_that_prints_them(tmp_path: Path) -> None:
-    files = {f"log/rank_{rank}.log": [f"rank={rank} world_size=2", f"I0131 10:11:12.689 {pid} net.cc:10] up"] for rank, pid in enumerate(PIDS[:2])}
+    files = {
+        f"log/rank_{rank}.log": [f"rank={rank} world_size=2", f"I0131 10:11:12.689 {pid} net.cc:10] up"]
+        for rank, pid in enumerate(PIDS[:2])
+    }
     found = ranks_of_pids(tmp_path, {**files, **stacks(PIDS[:2])})
     assert {pid: rank for (_, pid), rank in found.items()} == {PIDS[0]: 0, PIDS[1]: 1}
 
 
 def test_ranks_of_one_place_are_no_world(tmp_path: Path) -> None:
     """Lines alike of one host's processes, beside others of more."""
-    lines = [f"node{rank // 2} [{rank % 2}] process rank {rank} pid {pid} on cuda:{rank % 2}" for rank, pid in enumerate(PIDS)]
+    lines = [
+        f"node{rank // 2} [{rank % 2}] process rank {rank} pid {pid} on cuda:{rank % 2}"
+        for rank, pid in enumerate(PIDS)
+    ]
     lines = [line if rank < 2 else line.replace("[", "<").replace("]", ">") for rank, line in enumerate(lines)]
     worlds = read(written(tmp_path, {"all.log": lines})).tables["ranks"]["world_size"].drop_nulls()
     assert {*worlds} <= {4}
+
+
+UNITS = [f"Tue 2026-01-27 10:11:{20 + step} UTC g{host} tr@{slot}.service[{90 + 2 * host + slot}]: step={step} data=0.{host}{slot}" for step in range(3) for host in (1, 2) for slot in (0, 1)]  # fmt: skip
+SCRIPT = ["export RANK=$(( NODE_RANK * NPROC + LOCAL_RANK ))"]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "ranks"),
+    [
+        (["g1 node_rank=1", "g2 node_rank=0", "[all:vars]", "nproc=2"], {"g1": [2, 3], "g2": [0, 1]}),
+        (["g1 node_rank=1", "g2 node_rank=0"], {}),
+        (["g1 node_rank=1", "g2 node_rank=1", "[all:vars]", "nproc=2"], {}),
+    ],
+    ids=["told", "no size", "one number twice"],
+)
+def test_units_of_nodes(nodes: list[str], ranks: dict[str, list[int]], tmp_path: Path) -> None:
+    claims = read(written(tmp_path, {"journal.txt": UNITS, "hosts.ini": nodes, "run.sh": SCRIPT})).tables["ranks"]
+    found: dict[str, set[int]] = {}
+    for host, rank in claims.filter(claims["how"] == "label").select("host", "rank").iter_rows():
+        found.setdefault(host, set()).add(rank)
+    assert {host: sorted(own) for host, own in found.items()} == ranks
+
+
+def test_a_module_beside_a_level_is_the_loggers(tmp_path: Path) -> None:
+    lines = [f"level=info module=train it={step} fwd_ms=21 loss=2.{step}" for step in range(3)]
+    inner = [f"module=layers.{step} it={step} fwd_ms=21" for step in range(3)]
+    steps = read(written(tmp_path, {"rank_0.log": lines, "rank_1.log": inner})).tables["steps"]
+    assert steps["rank"].to_list() == [0, 0, 0]

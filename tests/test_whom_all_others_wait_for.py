@@ -31,7 +31,9 @@ def stack(rank: int, of: list[dict[str, Any]]) -> dict[str, Any]:
     return {"rank": rank, "pid": 100 + rank, "is_main": True, "frames": of, "source": "py-spy", "snapshot": 0}
 
 
-def verdict(events: list[dict[str, Any]], stacks: list[dict[str, Any]], expected: int | None = WORLD) -> tuple[Any, ...]:
+def verdict(
+    events: list[dict[str, Any]], stacks: list[dict[str, Any]], expected: int | None = WORLD
+) -> tuple[Any, ...]:
     from forensics.detectors.ranks import silent_member
 
     found = silent_member.detect(case(events, expected, stacks=stacks))
@@ -75,7 +77,11 @@ def told(tmp_path: Path, line: str) -> list[Any]:
 
 @pytest.mark.parametrize(
     "line",
-    ["WARN barrier step=9 arrived=7/8 waiting_on=[3] elapsed=120s", "sync 4: 7 of 8 in, missing (3), 5 min", "同期 9: 7/8 到着、待機中 [3]、900 秒"],
+    [
+        "WARN barrier step=9 arrived=7/8 waiting_on=[3] elapsed=120s",
+        "sync 4: 7 of 8 in, missing (3), 5 min",
+        "同期 9: 7/8 到着、待機中 [3]、900 秒",
+    ],
 )
 def test_who_has_not_come(line: str, tmp_path: Path) -> None:
     assert told(tmp_path, line) == [[3]]
