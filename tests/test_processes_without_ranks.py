@@ -209,9 +209,9 @@ def test_containers_of_pods(form: str, tmp_path: Path) -> None:
         for rank, name in enumerate(names):
             pod, container = name.split("/")
             place = {"pod": pod, "container": container}
-            place = {"labels": place} if form == "labels" else place
+            where: dict[str, object] = {"labels": place} if form == "labels" else {**place}
             text = f"level=info module=train it={step} fwd_ms={20 + rank} loss=1.{rank}"
-            lines.append(json.dumps({**place, "line": text, "timestamp": f"2026-01-31T10:00:0{step}Z"}))
+            lines.append(json.dumps({**where, "line": text, "timestamp": f"2026-01-31T10:00:0{step}Z"}))
     roster_ = ["data:", "  ranks.json: |", "    " + json.dumps({str(rank): name for rank, name in enumerate(names)})]
     steps = read(written(tmp_path, {"x.jsonl": lines, "cm.yaml": roster_})).tables["steps"]
     assert dict(steps.select("loss", "rank").iter_rows()) == {1 + rank / 10: rank for rank in range(4)}
@@ -228,7 +228,7 @@ def recorder(form: str) -> dict[str, list[str]]:
         for step in (7, 8):
             for module in ("embed", "blocks.0.fc", "blocks.1.fc"):
                 bad = place == "h1:0" and step == 8 and module == "blocks.1.fc"
-                row = {"it": step, "node": host, "slot": int(slot), "where": module, "what": "out"}
+                row: dict[str, object] = {"it": step, "node": host, "slot": int(slot), "where": module, "what": "out"}
                 row |= {"absmax": "nan" if bad else 2.5, "nonfinite": 3 if bad else 0}
                 text = json.dumps(row) if form == "json" else " ".join(f"{name}={cell}" for name, cell in row.items())
                 files.setdefault(f"rec/{host}.{form}", []).append(text)

@@ -127,18 +127,14 @@ def _with_users(family: Sequence[Process], devices: Devices, worlds: Set[int | N
     """A family whose processes are told by their devices, with who that is; of a world on one host, the first uses the first."""
     if all(one.device is None for one in family):
         return [*family]
-    user = [None if one.device is None else devices.user(one.device) for one in family]
-    is_all = len({one.place for one in family}) == 1 and sorted(-1 if one is None else one for one in user) == [
-        *range(len(family))
-    ]
-    is_rank = is_all and len(family) in worlds
-    what = "rank" if devices.what == "rank" or is_rank else "local"
-    if what == "rank" and not is_rank:
-        user = [None] * len(family)
-    told = [one for one in family if one.rank is not None]
-    if what == "rank" and told:
-        what = "local"
-    return [one._replace(**{what: number}) for one, number in zip(family, user, strict=True)]
+    users = [None if one.device is None else devices.user(one.device) for one in family]
+    is_whole = sorted(-1 if user is None else user for user in users) == [*range(len(family))]
+    is_job = is_whole and len({one.place for one in family}) == 1 and len(family) in worlds
+    if is_job and all(one.rank is None for one in family):
+        return [one._replace(rank=user) for one, user in zip(family, users, strict=True)]
+    if devices.what == "rank":  # of which host it is, the device does not say
+        return [*family]
+    return [one._replace(local=user) for one, user in zip(family, users, strict=True)]
 
 
 def _worlds(said: Mapping[str, Sequence[Said]]) -> frozenset[int]:
@@ -174,6 +170,16 @@ def _placed(found: Sequence[Process]) -> list[Process]:
     return [one for one in found if one.place is not None or not where[one.pid, one.rank]]
 
 
+def _of_pids(stated: Sequence[Statement]) -> Iterator[Statement]:
+    """Blocks below the pids of several processes of one file, each of another rank."""
+    files: defaultdict[str, dict[int | None, Statement]] = defaultdict(dict)
+    for one in stated:
+        files[one.file][one.pid] = one
+    for own in files.values():
+        if len(own) >= _FEWEST and len({one.facts["rank"] for one in own.values()}) == len(own):
+            yield from own.values()
+
+
 class _Resolved:
     def __init__(
         self,
@@ -185,9 +191,9 @@ class _Resolved:
         launched: frozenset[int],
         stated: Iterable[Statement],
     ) -> None:
-        self._stated = [
-            one for one in stated if "rank" in one.facts and ("local_rank" in one.facts or one.pid is not None)
-        ]
+        said_ranks = [one for one in stated if "rank" in one.facts]
+        self._stated = [one for one in said_ranks if one.pid is None and "local_rank" in one.facts]
+        self._stated += _of_pids([one for one in said_ranks if one.pid is not None])
         self._said, self._places, self._paths = said, places, paths
         self._found = _placed([*found, *self._spoken()])
         worlds = {one.world for one in self._found if one.world is not None and one.rank is not None}
@@ -307,9 +313,11 @@ class _Resolved:
             at = named or self._places.of_file(told.file) or (told.file if len(self._said) > 1 else None)
             at = at if told.pid is None or at != told.file else None  # a file that tells of pids is no process's
             if at is not None or told.pid is not None:
-                local, rank = told.facts.get("local_rank"), told.facts["rank"]
                 world = told.facts.get("world_size") if told.pid is not None else None
-                yield Process(at, told.pid, local, rank, world=world, file=told.file, line=told.line, is_word=True)
+                yield Process(
+                    at, told.pid, told.facts.get("local_rank"), told.facts["rank"], world=world,
+                    file=told.file, line=told.line, is_word=True,
+                )  # fmt: skip
         for block in blocks(self._said, self._places):
             for local, rank in enumerate(block.ranks):
                 yield Process(

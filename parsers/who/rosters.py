@@ -57,11 +57,11 @@ def rosters(said: Mapping[str, Sequence[Said]], sources: Iterable[Source], world
     for source in sources:
         if source.path not in said and 0 < source.size <= _BYTES and source.seen is None:
             found += _mappings(source.path, 1, _small(source))
-    fitting = [own for own in found if not sizes or len(own) in sizes]
+    fitting = [group for group in found if not sizes or len(group) in sizes]
     names: defaultdict[tuple[str, int | None], set[int]] = defaultdict(set)
-    for one in (one for own in fitting for one in own):
-        names[one.name, one.local_rank].add(one.rank or 0)
-    return [one for own in fitting for one in own] if all(len(own) == 1 for own in names.values()) else []
+    for told in (told for group in fitting for told in group):
+        names[told.name, told.local_rank].add(told.rank or 0)
+    return [told for group in fitting for told in group] if all(len(own) == 1 for own in names.values()) else []
 
 
 def _small(source: Source) -> str:
