@@ -20,7 +20,6 @@ from typing import Any
 
 from parsers.forms import framings
 from parsers.forms.reading import real, whole
-from parsers.numerics.tensor_stats import accepts as is_version_1
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, table
 from parsers.text import vocabulary
@@ -53,7 +52,8 @@ def accepts(path: str, head: bytes) -> bool:
     """Records with a step, a statistic that decides, and a column of modules, that are no tensor statistics, version 1."""
     names = framings.names(path, head)
     known = {_STATISTICS[name.lower()] for name in names if name.lower() in _STATISTICS}
-    if not known & _DECISIVE or "step" not in vocabulary.meanings(sorted(names)) or is_version_1(path, head):
+    is_version_1 = "step" in names and not names.isdisjoint(("tensor", "module"))  # read by its names (tensor_stats.py)
+    if not known & _DECISIVE or is_version_1 or "step" not in vocabulary.meanings(sorted(names)):
         return False
     records = (framings.record(line) for line in head.decode("utf-8", "replace").splitlines()[:_SAMPLE])
     return _module([one for one in records if one]) is not None
