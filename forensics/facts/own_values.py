@@ -32,9 +32,11 @@ class OwnLoss(msgspec.Struct, frozen=True):
 
 def is_data_parallel(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> bool:
     """Tables of an attempt, and its ranks → whether the values of each rank are its own. False where nothing tells."""
-    if len(job) <= 2 or _has_experts(tables):
+    if len(job) < 2 or _has_experts(tables):
         return False
-    return _is_told(tables["settings"]) or _losses_differ(tables["steps"], max(job) + 1)
+    # What two ranks print may differ for other reasons.
+    is_shown = len(job) > 2 and _losses_differ(tables["steps"], max(job) + 1)
+    return is_shown or _is_told(tables, job)
 
 
 def mates(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> tuple[frozenset[int], ...]:
@@ -69,7 +71,10 @@ def own_loss(
     if not isinstance(step, int):
         return None
     rows = told.filter(pl.col("step") == step)
-    if 2 * rows.filter(~bad).height <= len(job):
+    fine = rows.filter(~bad).height
+    # Of two, one that is no number beside one that is; how large a loss may be is told by more.
+    is_of_two = len(job) == 2 and fine == 1 and bool(rows.filter("_lost").height)
+    if 2 * fine <= len(job) and not is_of_two:
         return None
     found = rows.filter(bad).sort("rank")
     ranks = frozenset(found["rank"].to_list())
@@ -79,13 +84,20 @@ def own_loss(
     return OwnLoss(step, found.drop("_lost", "_far").to_dicts(), not found["_lost"].any())
 
 
-def _is_told(settings: pl.DataFrame) -> bool:
+def _is_told(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> bool:
+    """By arguments and in words: nothing but replicas, or as many as the job has ranks where what these print does not deny it."""
+    settings = tables["settings"]
     said = {
         name: set(settings.filter(pl.col("name") == name)["value"].to_list())
         for name in (*_ONES, "data_parallel_size", "world_size")
     }
+    if any(said[name] - {"1"} for name in _ONES):
+        return False
     alone = said["data_parallel_size"]
-    return all(said[name] == {"1"} for name in _ONES) or (len(alone) == 1 and alone == said["world_size"])
+    if all(said[name] for name in _ONES) or (len(alone) == 1 and alone == said["world_size"]):
+        return True
+    is_whole = alone == {str(len(job))} and job == frozenset(range(len(job))) and not said["world_size"]
+    return is_whole and not _losses_shared(tables["steps"], len(job))
 
 
 def _has_experts(tables: Mapping[TableName, pl.DataFrame]) -> bool:
@@ -120,6 +132,12 @@ def _comparable(steps: pl.DataFrame) -> pl.DataFrame:
     return (
         listed.unique(["rank", "step"], keep="first", maintain_order=True).drop("_shape", "_alike").sort("file", "line")
     )
+
+
+def _losses_shared(steps: pl.DataFrame, world: int) -> bool:
+    """Do ranks print the loss of another in most of several steps?"""
+    most = _own(steps, world).with_columns((pl.len().over("step", "loss") > 1).alias("shared"))
+    return most["step"].n_unique() >= _DIFFER and bool((most["shared"].mean() or 0) > _BY_CHANCE)
 
 
 def _losses_differ(steps: pl.DataFrame, world: int) -> bool:

@@ -21,6 +21,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from parsers.text import vocabulary
 from parsers.text.patterns import regex
 
 _STEP = regex(r"(?i)(?<![a-z])(?:step|iter(?:ation)?)[ =:#]{1,2}(\d{1,15})\b")
@@ -33,6 +34,7 @@ _SEEN = (
 )
 _VALUE = regex(rf"(?i)(?<![a-z])(?P<what>[\w./ -]{{0,24}}?{_NAMED}){_THEN}{_BAD.format(name='value')}{_SEEN}")
 _VALUE_AT_ALL = regex(rf"(?i){_NAMED}{_THEN}{_BAD.format(name='value')}{_SEEN}")  # without what a search is slow by
+_OF_IT = 4  # words, the value among them, that say what a figure is of
 _NO_VALUE = regex(r"(?i)\b(?:best|min|max|init|initial|clip|threshold|limit|from|previous|check)(?=[\W_])")
 _QUOTATION = regex(
     r"""(?:^|[\s:=(\[])['"]\w{1,40}(?: [^\s'"]{1,60}){3,400}$"""
@@ -139,6 +141,8 @@ def _code(what: str) -> str:
 def _figure(text: str) -> dict[str, Any] | None:
     match = _VALUE.search(text) if _VALUE_AT_ALL.search(text) else None
     if match is None or _NO_VALUE.search(text[: match.end()]) or _QUOTATION.search(text[: match.end()]):
+        return None
+    if vocabulary.is_of_evaluation(" ".join(match[0].split()[-_OF_IT:])):
         return None
     value = (match["value"] or match["found"] or match["seen"]).lower()
     made = _assert(_code(match["what"] or match["where"] or match["there"]), text, {})
