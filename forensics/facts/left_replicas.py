@@ -3,7 +3,8 @@ learning rate.
 
 Who printed the same in every step before holds the same: such ranks are replicas of each other, whatever the layout. Where one of
 them prints something else, the few left the many. Where half left half, or all left all, it may as well be how the job is laid out:
-equal seeds make equal weights that then learn apart.
+equal seeds make equal weights that then learn apart. Where the job is known to train nothing but replicas, few that never printed what
+the many do were never the same.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,20 +12,24 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import polars as pl
 
+from parsers.training.replica_values import says_what
+
 _SURE = 2  # steps in which they agreed, for one to be named
 _LAYOUT = 3  # and for parts of one size to be told at all
+_LEARNS = 2  # values in several steps
 _FEWEST = 3  # replicas among which some are few
 
 
 class Left(msgspec.Struct, frozen=True):
     """In `step`, of `name`: ranks by what they print, most first. `agreed`: how many steps they had printed the same. `place`: rank →
-    (file, line, what it printed)."""
+    (file, line, what it printed). `is_first`: they never agreed, though all are replicas; then `agreed` is of the many."""
 
     name: str
     step: int
     sides: tuple[tuple[int, ...], ...]
     agreed: int
     place: Mapping[int, tuple[str, int | None, str]]
+    is_first: bool = False
 
     @property
     def few(self) -> tuple[int, ...]:
@@ -42,8 +47,11 @@ class Left(msgspec.Struct, frozen=True):
         return tuple(sorted(rank for side in self.sides for rank in side))
 
 
-def left_replicas(steps: pl.DataFrame, before: pl.DataFrame) -> Left | None:
-    """Table of steps of an attempt and of the one before → the first step in which replicas part; None where none do."""
+def left_replicas(
+    steps: pl.DataFrame, before: pl.DataFrame, replicas: frozenset[int] = frozenset()
+) -> Left | None:
+    """Table of steps of an attempt and of the one before → the first step in which replicas part; None where none do. `replicas`: the
+    ranks of a job that trains nothing but replicas."""
     now = _printed(steps)
     if now.is_empty():
         return None
@@ -53,6 +61,9 @@ def left_replicas(steps: pl.DataFrame, before: pl.DataFrame) -> Left | None:
         for (name,), rows in now.group_by("name", maintain_order=True)
         if (left := _first(str(name), _steps(rows), _steps(then.filter(pl.col("name") == name)))) is not None
     ]
+    if not found and replicas:
+        apart = ((str(name), _steps(rows)) for (name,), rows in now.group_by("name", maintain_order=True))
+        found = [left for name, said in apart if (left := _never_alike(name, said, replicas)) is not None]
     return min(found, key=lambda left: (left.step, not left.few, left.name), default=None)
 
 
@@ -81,9 +92,13 @@ def _printed(steps: pl.DataFrame) -> pl.DataFrame:
     rows = _train(steps).filter(pl.col("checksum").is_not_null())
     pairs = rows.select(*_COLUMNS, pl.col("checksum").str.split(" ")).explode("checksum")
     apart = pl.col("checksum").str.splitn("=", 2)
-    return pairs.select(
+    told = pairs.select(
         *_COLUMNS, apart.struct.field("field_0").alias("name"), apart.struct.field("field_1").alias("value")
     )
+    unclear = [name for name in told["name"].drop_nulls().unique().to_list() if not says_what(name)]
+    # What changes on every rank is learnt: an identity of a run or a request that all share stays as it is.
+    stays = pl.col("value").n_unique().over("name", "rank").min().over("name") < _LEARNS
+    return told.filter(~(pl.col("name").is_in(unclear) & stays))
 
 
 def _rates(steps: pl.DataFrame) -> pl.DataFrame:
@@ -118,6 +133,18 @@ def _first(name: str, now: Mapping[int, _Said], then: Mapping[int, _Said]) -> Le
             classes = [(members, 0) for members in _alike(said)]
         classes = [one for members, agreed in classes for one in _after(members, agreed, said)]
     return None
+
+
+def _never_alike(name: str, now: Mapping[int, _Said], replicas: frozenset[int]) -> Left | None:
+    """Where all replicas print it in every step, most always print the same and few, no more than a third, never do."""
+    if len(now) < _SURE or any(frozenset(said) != replicas for said in now.values()):
+        return None
+    first = min(now)
+    sides = [_alike(now[step]) for step in sorted(now)]
+    few = replicas - sides[0][0]
+    is_lasting = all(one[0] == sides[0][0] for one in sides) and 0 < _FEWEST * len(few) <= len(replicas)
+    left = _parted(name, first, replicas, now[first], len(now)) if is_lasting else None
+    return None if left is None else msgspec.structs.replace(left, is_first=True)
 
 
 def _after(members: frozenset[int], agreed: int, said: _Said) -> list[tuple[frozenset[int], int]]:

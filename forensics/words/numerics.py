@@ -236,6 +236,10 @@ LOG_LEFT = Form(
     "from step {step} on the {name} of {who} is not that of {others}, which had been equal",
     "自 step {step} 起，{who} 的 {name} 与 {others} 不同，此前一致",
 )
+LOG_NEVER_ALIKE = Form(
+    "from the first step that is printed, {step}, to the last the {name} of {who} is not that of {others}, which print the same in each, though all are replicas",
+    "自首次打印的 step {step} 起直到最后，{who} 的 {name} 始终与 {others} 不同；后者每步一致，且所有 rank 互为副本",
+)
 LOG_PARTED = Form(
     "at step {step} the {name} of {who}, which had been equal, are not, and no majority tells which are right",
     "在 step {step}，{who} 的 {name} 不再一致，没有多数可判断谁正确",

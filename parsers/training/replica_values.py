@@ -1,7 +1,8 @@
 """What a line of a step prints that replicas must agree on: hashes of parameters, norms of many digits, the learning rate.
 
     step=15 loss=2.9134 lr=3.000e-03 grad_norm=0.6673 param_hash=dc5818dc         step 11 loss 2.88 weights_crc32 20ae0f81
-    step 40 | weight sha256: 9f86d081884c7d65 | param_norm 1234.56789012
+    step 40 | weight sha256: 9f86d081884c7d65 | param_norm 1234.56789012        it=7 weights-digest ae399504 crc32(opt)=0x7e0605d3
+    step=9 fp32=5f4d3326 bf16=811cc4bb                              a text of hexadecimal digits under any name
 
 Column `checksum` of `steps`: pairs name=value apart by a space, as printed; of a figure only where it has eight decimals or more, as
 fewer may be equal by chance. A record's figure of an unknown name is one as well: where it is no replica's, it is not equal. What names data, files or versions is none.
@@ -16,11 +17,21 @@ from parsers.text.patterns import regex
 from parsers.text.vocabulary import meaning_of
 from parsers.timing.words import figure
 
-_HEX = r"[0-9A-Za-z_.]{0,30}(?:hash|crc(?:32c?)?|checksum|sha(?:1|256|512)?|md5|digest|fingerprint)[0-9A-Za-z_]{0,12}"
+_HEX = r"[0-9A-Za-z_.-]{0,30}(?:hash|crc(?:32c?)?|checksum|sha(?:1|256|512)?|md5|digest|fingerprint)[0-9A-Za-z_]{0,12}"
 _FIGURE = r"[0-9A-Za-z_.]{0,30}(?:norm|checksum|absmax|sum)[0-9A-Za-z_]{0,12}"
-_PAIR = rf"(?i)\b(?:[a-z]{{1,20}} )?(?:{_HEX}(?: *[=:] *| )(?:0x|-)?(?:[0-9a-f]{{6,128}})|{_FIGURE}(?: *[=:] *| )[+-]?[0-9]{{1,20}}\.[0-9]{{8,30}}(?:e[+-]?[0-9]{{1,3}})?)\b"
+_OF = r"(?:\([0-9A-Za-z_. ]{1,24}\))?"  # crc32(params)
+_MIXED = r"(?:0x)?[0-9a-f]{8,128}"  # digits and letters, see _IS_MIXED
+_PAIR = (
+    rf"(?i)\b(?:[a-z_][a-z_.0-9]{{0,60}} {{1,40}})?(?:{_HEX}{_OF}(?: *[=:] *| )(?:0x|-)?(?:[0-9a-f]{{6,128}})"
+    rf"|{_FIGURE}(?: *[=:] *| )[+-]?[0-9]{{1,20}}\.[0-9]{{8,30}}(?:e[+-]?[0-9]{{1,3}})?|[a-z_][0-9a-z_.-]{{0,60}}{_OF} ?[=:] ?{_MIXED})\b"
+)
+_IS_PLAIN = rf"(?i)^(?:(?:[^=]* )?{_HEX}{_OF}(?: *[=:] *| )|(?:[^=]* )?{_FIGURE}(?: *[=:] *| ))"
+_IS_MIXED = r"(?i)(?:[=:] ?(?:0x)?)(?:[a-f]+[0-9]|[0-9]+[a-f])[0-9a-f]*$"
 _APART = r"^(.*?)(?: *[=:] *| )(?:0[xX])?([0-9A-Fa-f.+-]+)$"
-_OTHER = "data|batch|input|sample|token|config|git|commit|file|shard|image|code|version|seed"
+_OTHER = (
+    "data|batch|input|sample|token|config|git|commit|file|shard|image|code|version|seed|uuid|request|trace|span|session"
+    "|comm|ptr|addr|(?:^|[_.-])id=|(?:^|[_.-])run"
+)
 _ELSE = rf"(?i)^[^=]*(?:{_OTHER})"  # not of the replica
 _LR = r"(?i)(?:^|[\s,;|(\[{'\"])(?:lr|learning[_ ]rate)['\"]?[\s=:]+\[?([0-9]+\.?[0-9]*(?:e[+-]?[0-9]+)?)"
 
@@ -33,13 +44,15 @@ def learning_rate() -> pl.Expr:
 def checksum() -> pl.Expr:
     """The same: the pairs; null where there are none."""
     pairs = pl.col("text").str.extract_all(_PAIR)
-    one = pl.element().str.replace(_APART, "$1=$2").str.replace(" ", "_")
-    pairs = pairs.list.eval(one.filter(~pl.element().str.contains(_ELSE)))
+    one = pl.element().str.replace(_APART, "$1=$2").str.replace_all(" +", "_")
+    is_value = pl.element().str.contains(_IS_PLAIN) | pl.element().str.contains(_IS_MIXED)
+    pairs = pairs.list.eval(one.filter(~pl.element().str.contains(_ELSE) & is_value))
     return pl.when(pairs.list.len() > 0).then(pairs.list.join(" "))
 
 
 _LONG = regex(r"[+-]?[0-9]{1,20}\.[0-9]{8,30}(?:e[+-]?[0-9]{1,3})?")
 _ONE, _NO_REPLICA = regex(_PAIR), regex(_ELSE)
+_PLAIN, _MIX = regex(_IS_PLAIN), regex(_IS_MIXED)
 
 
 def of_record(said: Mapping[str, Any]) -> str | None:
@@ -49,9 +62,18 @@ def of_record(said: Mapping[str, Any]) -> str | None:
         for name, value in said.items()
         if isinstance(value, str | int | float)
     ]
-    known = [pair for pair in pairs if len(pair) < 200 and _ONE.fullmatch(pair) and not _NO_REPLICA.search(pair)]
+    known = [pair for pair in pairs if len(pair) < 200 and _is_held(pair)]
     long = [pair for pair in pairs if pair not in known and len(pair) < 200 and _is_unknown(pair)]
     return " ".join(pair.replace(" ", "_") for pair in (*known, *long)) or None
+
+
+def says_what(name: str) -> bool:
+    """Does a name say that its value is a hash or a figure of what a rank holds? A text of hexadecimal digits may be anything else."""
+    return _PLAIN.search(f"{name}=") is not None
+
+
+def _is_held(pair: str) -> bool:
+    return bool(_ONE.fullmatch(pair) and (_PLAIN.search(pair) or _MIX.search(pair)) and not _NO_REPLICA.search(pair))
 
 
 def _is_unknown(pair: str) -> bool:

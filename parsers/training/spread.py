@@ -31,6 +31,7 @@ _LINKING = ("by", "per", "of", "on", "at", "for", "each", "all", "over", "from",
 _OPEN = ("[", "(")
 _PLACE = ("step", "epoch", "time", "attempt", "split")  # of a record, whichever rank it is of
 _CELL = 65_536
+_HELD = ("0" * 8, f"0.{0:08}")  # what replicas hold in common: a hash, a figure of many digits
 
 
 def spread(said: Mapping[str, Any], base: str | None = None) -> list[dict[str, Any]]:
@@ -64,7 +65,7 @@ def _meaning(name: str) -> str | None:
 
 def _is_figure(name: str) -> bool:
     is_time = (said := words.figure(name)) is not None and (said.is_time or words.sort_of(said.phase) is not None)
-    return is_time or _meaning(name) is not None or of_record({name: "0" * 8}) is not None
+    return is_time or _meaning(name) is not None or any(of_record({name: one}) for one in _HELD)
 
 
 def bare_names(names: Sequence[str], base: str | None = None) -> list[str]:

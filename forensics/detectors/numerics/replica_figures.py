@@ -19,7 +19,7 @@ from forensics.words import numerics as words
 def detect(case: Case) -> tuple[Finding, ...]:
     """At most one finding: replicas that part, with the rates that differ then; else the rates alone."""
     steps = case.tables["steps"]
-    left = left_replicas(steps, case.steps_before)
+    left = left_replicas(steps, case.steps_before, case.job_told_of if case.is_data_parallel else frozenset())
     rate = odd_rate(steps, case.steps_before)
     if left is not None:
         return (_parted(left, rate),)
@@ -29,7 +29,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
 def _parted(left: Left, rate: Left | None) -> Finding:
     who = left.few or left.members
     named = who if left.is_sure else ()
-    form = words.LOG_LEFT if left.few else words.LOG_PARTED
+    form = words.LOG_NEVER_ALIKE if left.is_first else words.LOG_LEFT if left.few else words.LOG_PARTED
     text = form(who=ranks_text(who), name=left.name, step=left.step, others=ranks_text(left.sides[0]))
     return Finding(
         detector=DETECTOR.name,
