@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from forensics.facts.locations import Locations
     from forensics.facts.lost_parts import LostPart
     from forensics.facts.memberships import Memberships
+    from forensics.facts.odd_values import OddValue
     from forensics.facts.origins import Origins
     from forensics.facts.outliers import SlowPhases
     from forensics.facts.pair_links import PairLinks
@@ -348,6 +349,13 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         from forensics.facts.own_values import mates
 
         return mates(self.tables, self.job_told_of)
+
+    @cached_property
+    def odd_value(self) -> "OddValue | None":
+        """Whose figure went bad alone (facts/odd_values.py)."""
+        from forensics.facts.odd_values import odd_value
+
+        return odd_value(self.tables, self.job_told_of)
 
     @cached_property
     def phase_times(self) -> pl.DataFrame:

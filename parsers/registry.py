@@ -65,6 +65,7 @@ from parsers.numerics import (
     rerun_tracker,
     te_stats,
     tensor_stats,
+    value_lines,
 )
 from parsers.pytorch import desync, elastic, error_json, flight_recorder, fr_report, process_group, traceback
 from parsers.scheduling import (
@@ -254,6 +255,7 @@ PARSERS: tuple[Parser, ...] = (
     given_up.PARSER,
     failures.PARSER,
     figure_lines.PARSER,
+    value_lines.PARSER,
     bad_numbers.PARSER,
 )
 

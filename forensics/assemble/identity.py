@@ -46,6 +46,7 @@ _RANKED: tuple[TableName, ...] = (
     "stacks",
     "tensors",
     "steps",
+    "values",
     "events",
     "settings",
     "devices",

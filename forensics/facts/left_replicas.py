@@ -47,9 +47,7 @@ class Left(msgspec.Struct, frozen=True):
         return tuple(sorted(rank for side in self.sides for rank in side))
 
 
-def left_replicas(
-    steps: pl.DataFrame, before: pl.DataFrame, replicas: frozenset[int] = frozenset()
-) -> Left | None:
+def left_replicas(steps: pl.DataFrame, before: pl.DataFrame, replicas: frozenset[int] = frozenset()) -> Left | None:
     """Table of steps of an attempt and of the one before → the first step in which replicas part; None where none do. `replicas`: the
     ranks of a job that trains nothing but replicas."""
     now = _printed(steps)

@@ -32,7 +32,7 @@ class OwnLoss(msgspec.Struct, frozen=True):
 
 def is_data_parallel(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> bool:
     """Tables of an attempt, and its ranks → whether the values of each rank are its own. False where nothing tells."""
-    if len(job) < 2 or _has_experts(tables):
+    if len(job) < 2 or has_experts(tables):
         return False
     # What two ranks print may differ for other reasons.
     is_shown = len(job) > 2 and _losses_differ(tables["steps"], max(job) + 1)
@@ -48,7 +48,7 @@ def mates(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> tupl
     parts = told.group_by("step", "loss").agg("rank")["rank"].to_list()
     sizes = {len(part) for part in parts}
     is_whole = len(sizes) == 1 and sum(len(part) for part in parts) == len(job)
-    return tuple(frozenset(part) for part in parts) if is_whole and len(parts) > 2 and not _has_experts(tables) else ()
+    return tuple(frozenset(part) for part in parts) if is_whole and len(parts) > 2 and not has_experts(tables) else ()
 
 
 def own_loss(
@@ -100,7 +100,7 @@ def _is_told(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> b
     return is_whole and not _losses_shared(tables["steps"], len(job))
 
 
-def _has_experts(tables: Mapping[TableName, pl.DataFrame]) -> bool:
+def has_experts(tables: Mapping[TableName, pl.DataFrame]) -> bool:
     """Whether arguments, or the names of modules that were checked, tell of experts that may be on other ranks."""
     told = tables["settings"].filter(pl.col("name").is_in(_EXPERTS) & ~pl.col("value").is_in(["1", "0", "None"]))
     events = tables["events"]
@@ -137,7 +137,7 @@ def _comparable(steps: pl.DataFrame) -> pl.DataFrame:
 def _losses_shared(steps: pl.DataFrame, world: int) -> bool:
     """Do ranks print the loss of another in most of several steps?"""
     most = _own(steps, world).with_columns((pl.len().over("step", "loss") > 1).alias("shared"))
-    return most["step"].n_unique() >= _DIFFER and bool((most["shared"].mean() or 0) > _BY_CHANCE)
+    return most["step"].n_unique() >= _DIFFER and most["shared"].sum() > _BY_CHANCE * most.height
 
 
 def _losses_differ(steps: pl.DataFrame, world: int) -> bool:

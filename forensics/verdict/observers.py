@@ -30,7 +30,7 @@ Basis = Literal["own_record", "graph", "others_record", "coincidence", "hint"]
 BASES: Sequence[Basis] = ("own_record", "graph", "others_record", "coincidence", "hint")
 _SAMPLERS = ("traceback", "faulthandler", "interrupt")  # these print their own stack
 _TABLES: tuple[TableName, ...] = (
-    "operations", "progress", "transfers", "stacks", "tensors", "steps", "timings", "events", "settings", "devices",
+    "operations", "progress", "transfers", "stacks", "tensors", "steps", "values", "timings", "events", "settings", "devices",
 )  # fmt: skip
 _OPERATIONS = ("operations", "progress", "transfers", "stacks")
 _WAITED = (*RAN_OUT, "desync")
@@ -198,7 +198,9 @@ class Observers:
     def shows_values(self, finding: Finding) -> bool:
         """Does it point to figures of tensors, losses or scales, or to a check of them?"""
         backing = self.backing(finding)
-        return any(one.table in ("tensors", "steps") or one.kind in _NUMERIC or one.kind == "nan" for one in backing)
+        return any(
+            one.table in ("tensors", "steps", "values") or one.kind in _NUMERIC or one.kind == "nan" for one in backing
+        )
 
     def step(self, finding: Finding) -> int | None:
         """The step of its first anomaly, if the rows that it points to are of that step; else the first step of these."""

@@ -329,6 +329,17 @@ PRINTED_FOR_AND_MATES = Form(
     "it was printed for {who}, and other ranks of its tensor-parallel group may have it too",
     "打印自 {who}，其张量并行组的其他 rank 也可能有",
 )
+ODD_VALUE, ODD_VALUE_AT_FIRST = (
+    Form(
+        "at step {step} {name} of {who} was {value}, where every other rank showed a number, and most were bad soon after",
+        "在 step {step}，{who} 的 {name} 为 {value}，其他 rank 均为正常数值，之后多数 rank 也变坏",
+    ),
+    Form(
+        "before the first step {name} of {who} was {value}, where every other rank showed a number, and most were bad soon after",
+        "在第一个 step 之前，{who} 的 {name} 为 {value}，其他 rank 均为正常数值，之后多数 rank 也变坏",
+    ),
+)
+NOT_BESIDE = Form("the same of rank {rank}, a number", "rank {rank} 的同一项为正常数值")
 OWN_LOSS = Form(
     "{who} printed {value} as its own loss at step {step}, where the loss of the others was finite",
     "{who} 在 step {step} 打印的自身 loss 为 {value}，而其他 rank 的 loss 有限",

@@ -39,6 +39,7 @@ from parsers.schema.lines import Row, claimed, event, is_of_kernel, reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, table
 from parsers.text.patterns import regex
+from parsers.training.told_values import rows_of_lines
 
 _CLASS = regex(r"(?:[\w.-]{1,60}: )?(?P<code>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)): (?P<message>.*)")
 _FIELDS = regex(r"(?:ts|time|level|host)=\S")  # a record whose fields tell of whom its message speaks
@@ -76,6 +77,7 @@ def parse(lines: pl.DataFrame, learnt: Sequence[tuple[str, str]] = ()) -> Tables
     rows: list[dict[str, Any]] = []
     understood: list[tuple[str, int]] = []
     claims: dict[tuple[Any, ...], dict[str, Any]] = {}
+    values: list[dict[str, Any]] = []
     is_likely = pl.col("text").str.contains(_LIKELY) | pl.col("raw").str.starts_with("{")
     is_known = pl.col("text").str.contains_any(list(knowledge.heard_anchors()))
     for row in joined(lines).filter(is_likely | is_known).iter_rows(named=True):
@@ -86,6 +88,8 @@ def parse(lines: pl.DataFrame, learnt: Sequence[tuple[str, str]] = ()) -> Tables
             understood.append((row["file"], row["line"]))
         elif made := _events(row, found or Record("", row["text"][:2000]), known):
             rows += [_by(one, found) for one in made]
+            if any(one["kind"] == "nan_assert" and one["code"] == "module" for one in made):
+                values += rows_of_lines([row])  # beside those of other ranks, of which it says the same
             claims |= {
                 (row["file"], one["rank"], one["local_rank"]): reporter(row)
                 | {"rank": one["rank"], "how": "bad value line"}
@@ -97,6 +101,7 @@ def parse(lines: pl.DataFrame, learnt: Sequence[tuple[str, str]] = ()) -> Tables
             }
     return {
         "events": table("events", rows),
+        "values": table("values", values),
         "ranks": table("ranks", list(claims.values())),
         "claimed": claimed(understood),
     }

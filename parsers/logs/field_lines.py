@@ -38,6 +38,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     """timings: a row per time, level 0, `name` as printed; steps: a row per record; ranks: who runs where, once; events exit."""
     steps: list[dict[str, Any]] = []
     timings: list[dict[str, Any]] = []
+    values: list[dict[str, Any]] = []
     events: list[dict[str, Any]] = []
     hosts: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row, said in counted(lines):
@@ -45,6 +46,7 @@ def parse(lines: pl.DataFrame) -> Tables:
         if (found := figures(said, who)) is not None and not is_unnamed(found):
             steps += found.steps
             timings += found.timings
+            values += found.values
             events += [
                 event(row, "job_end", severity="info", code=LAST_STEP)
                 for one in found.steps
@@ -61,6 +63,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     return {
         "timings": table("timings", timings),
         "steps": table("steps", steps),
+        "values": table("values", values),
         "events": table("events", events),
         "ranks": table("ranks", list(hosts.values())),
         "claimed": claimed((row["file"], row["line"]) for row in steps),

@@ -19,22 +19,26 @@ from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, table
 from parsers.training.counted_lines import counted
 from parsers.training.step_figures import figures, holds_nan, is_unnamed
+from parsers.training.told_values import rows_of_lines as value_rows
 
 _COUNTS = ("tep", "ter", "teration", "atch", "pdate")
 _AFTER = ("=", ":", " ", '"')
 
 
 def parse(lines: pl.DataFrame) -> Tables:
-    """steps: a row of phase `figures` for each; events other, code bad_number, the first row of a file with NaN."""
+    """steps: a row of phase `figures` for each; values, by their words; events other, code bad_number, the first row of a file with NaN."""
     rows: list[dict[str, Any]] = []
+    values: list[dict[str, Any]] = []
     first: dict[str, dict[str, Any]] = {}
     for row, said in counted(lines):
         found = figures(said, reporter(row) | {"time_ns": row["time_ns"], "time_basis": row["time_basis"]})
         if found is not None and is_unnamed(found):
             rows += found.steps
+            is_prose = not row["text"].lstrip().startswith("{")
+            values += value_rows([row]) if is_prose else found.values
             if row["file"] not in first and any(map(holds_nan, found.steps)):
                 first[row["file"]] = event(row, "other", severity="warning", code="bad_number")
-    return {"steps": table("steps", rows), "events": table("events", first.values())}
+    return {"steps": table("steps", rows), "values": table("values", values), "events": table("events", first.values())}
 
 
 PARSER = LineParser(

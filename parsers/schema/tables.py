@@ -28,6 +28,7 @@ TableName = Literal[
     "stacks",
     "tensors",
     "steps",
+    "values",
     "timings",
     "events",
     "settings",
@@ -261,6 +262,18 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "samples": _INT,
         "tokens": _INT,
         "framework": _TEXT,
+        "time_ns": _INT,
+        "time_basis": _TEXT,
+        **_PLACE,
+    },
+    # Which of the figures of a record or a line were numbers, whatever they are called: to be compared with the same of other ranks.
+    "values": {
+        "rank": _INT,
+        "local_rank": _INT,
+        "step": _INT,  # null: none was told
+        "of": _WORD,  # what the record or the line is of, by its other words
+        "fine": _WORD,  # the names of those that were, apart by spaces; in a line their places
+        "bad": _TEXT,  # name=value of the others: nan, inf, or a count of such
         "time_ns": _INT,
         "time_basis": _TEXT,
         **_PLACE,

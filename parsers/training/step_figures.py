@@ -19,6 +19,7 @@ from parsers.text.stamps import parse_time
 from parsers.timing import words
 from parsers.training.replica_values import of_record
 from parsers.training.spread import spread
+from parsers.training.told_values import of_record as values_of
 
 _PACES = frozenset(("per_s", "tflops"))
 _WITHIN = frozenset(("phase", "tensor", "module"))  # of something within a step
@@ -42,11 +43,12 @@ _NAME_CHARACTERS = 200
 
 
 class Figures(NamedTuple):
-    """Rows of `steps` and `timings`, without a place; both may be empty."""
+    """Rows of `steps`, `timings`, `ranks` and `values`; each may be empty."""
 
     steps: list[dict[str, Any]]
     timings: list[dict[str, Any]]
     ranks: list[dict[str, Any]]
+    values: list[dict[str, Any]]
 
 
 def figures(said: Mapping[str, Any], who: Mapping[str, Any], names: Names = NO_NAMES) -> Figures | None:
@@ -92,7 +94,10 @@ def _figures(flat: Mapping[str, Any], said: Mapping[str, Any], who: Mapping[str,
             row.setdefault("elapsed_ms", one["value_ms"])
     is_placed = own["rank"] is not None and host is not None
     runs = [{name: own.get(name) for name in _RUNS} | {"host": host, "how": "step record"}] if is_placed else []
-    return Figures([row], [place | one for one in times], runs)
+    told_values = None if is_evaluation else values_of(flat)
+    by_values = ("rank", "local_rank", "step", "time_ns", "time_basis", "file", "line")
+    compared = [{name: own.get(name) for name in by_values} | told_values] if told_values else []
+    return Figures([row], [place | one for one in times], runs, compared)
 
 
 def _mean(cell: Any) -> float | None:

@@ -26,7 +26,7 @@ def names_in(raw: Collection[str]) -> dict[str, str]:
 
 def step_tables(source: Source, counter: str | None = None) -> Tables:
     """`counter`: the column that counts the steps, where its name says nothing. timings, a row per part of a step, level 0; steps; ranks: who runs where; `unread` for rows that log neither."""
-    steps, timings = Rows("steps"), Rows("timings")
+    steps, timings, values = Rows("steps"), Rows("timings"), Rows("values")
     hosts: dict[tuple[Any, ...], dict[str, Any]] = {}
     claimed: list[dict[str, Any]] = []
     unread: list[dict[str, Any]] = []
@@ -49,12 +49,15 @@ def step_tables(source: Source, counter: str | None = None) -> Tables:
             steps.append(row)
         for row in found.timings:
             timings.append(row)
+        for row in found.values:
+            values.append(row)
         for row in found.ranks:
             hosts.setdefault((row["rank"], row["host"]), row)
     times = timings.table()
     return {
         "timings": times,
         "steps": _logged(steps.table()) if times.is_empty() else steps.table(),
+        "values": values.table(),
         "ranks": table("ranks", hosts.values()),
         "claimed": table("claimed", claimed),
         "unread": table("unread", unread),

@@ -47,6 +47,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return (resumed_finding(case, min(leaps, key=lambda leap: when(leap.onset))),)
     first = min(nans, key=lambda bad: when(bad.row), default=None)
     asserts = _asserts(case.events)
+    odd = case.odd_value  # then forensics/detectors/numerics/odd_value.py says more
     own = own_loss(case.tables, case.job_told_of, case.loss_mates) if case.is_data_parallel or case.loss_mates else None
     ahead = min((when(row)[0] for row in (*(bad.row for bad in nans), *(one[0].onset for one in found))), default=None)
     if own is not None and own.is_finite and (ahead is None or own.step <= ahead):
@@ -65,6 +66,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     if first is not None and first.row["step"] in _told_by_statistics(case):
         return earlier  # these say more
+    if odd is not None and (first is None or odd.step is None or odd.step <= when(first.row)[0]):
+        return earlier
     owners = _owners(case, nans, own)
     finding = _nan_finding(case, owners[0] if owners else first, asserts, owners)
     if not finding.ranks and _fell_before(case, finding):

@@ -1,0 +1,129 @@
+"""Did one rank alone lose a figure, in what all ranks record under the same name, before the others did?
+
+Where it stands tells the cause: in parameters or the optimizer's state, in what the step was given, in what a reduction gave to it
+while all that went in were numbers; else the value itself, Inf or NaN.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from forensics.case import Case, Detector
+from forensics.facts.checkpoints import before_step
+from forensics.facts.odd_values import OddValue, called
+from forensics.facts.own_values import has_experts
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.names import Cause
+from forensics.model.ref import Ref
+from forensics.model.said import sentence
+from forensics.model.texts import ranks_text
+from forensics.words import numerics as words
+from parsers.text.vocabulary import words_of
+
+_STATE = frozenset(
+    [
+        "param",
+        "params",
+        "parameter",
+        "parameters",
+        "weight",
+        "weights",
+        "exp",
+        "moment",
+        "moments",
+        "adam",
+        "adamw",
+        "optim",
+        "optimizer",
+        "master",
+        "momentum",
+        "variance",
+        "state",
+        "ckpt",
+    ]
+)
+_GRADIENT = frozenset(["grad", "grads", "gradient", "gradients", "gnorm"])
+_GIVEN = frozenset(
+    [
+        "batch",
+        "batches",
+        "input",
+        "inputs",
+        "sample",
+        "samples",
+        "pixel",
+        "pixels",
+        "image",
+        "images",
+        "reward",
+        "rewards",
+        "data",
+    ]
+)
+_OWN = frozenset(["pre", "local", "own", "before", "unreduced", "self"])
+_REDUCED = frozenset(["post", "reduced", "avg", "averaged", "allreduced", "global", "synced", "synchronized"])
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """At most one finding."""
+    found = case.odd_value
+    if found is None or case.tables["tensors"].height:
+        return ()
+    alone = case.is_data_parallel or has_experts(case.tables)
+    cause = _cause(found)
+    form = words.ODD_VALUE_AT_FIRST if found.step is None else words.ODD_VALUE
+    who = ranks_text([found.rank])
+    text = form(who=who, name=called(found), value=found.value, step=found.step)
+    claims = [
+        Claim(text, "for", (_ref(found.row, found.value),)),
+        Claim(words.NOT_BESIDE(rank=found.beside["rank"]), "for", (_ref(found.beside, ""),)),
+    ]
+    if case.is_data_parallel:
+        claims.append(Claim(words.PLAIN_DATA_PARALLEL, "for"))
+    return (
+        Finding(
+            detector=DETECTOR.name,
+            cause=cause,
+            ranks=(found.rank,) if alone else (),
+            suspect_ranks=() if alone else (found.rank,),
+            undecided=() if alone else ("tied_explanations",),
+            first_anomaly=FirstAnomaly(
+                rank=found.rank if alone else None,
+                step=found.step,
+                module=called(found),
+                value="inf" if cause == "overflow" else "nan",
+            ),
+            claims=tuple(claims),
+            severity="fatal",
+            actions=(
+                Action(
+                    kind="rollback",
+                    target="job" if found.step is None else before_step(found.step),
+                    command=None,
+                    reason=words.NOT_FINITE,
+                ),
+            ),
+            collect=(words.STATISTICS_AROUND_STEP,),
+            time_ns=found.row["time_ns"],
+            summary=sentence(text),
+        ),
+    )
+
+
+def _cause(found: OddValue) -> Cause:
+    said = frozenset(words_of(called(found)))
+    kept = frozenset(word for name in found.kept for word in words_of(name))
+    if said & _REDUCED and not said & _STATE and kept & _OWN:
+        return "comm_corruption"
+    if said & _STATE and not said & _GRADIENT:
+        return "bad_state"
+    if found.opens and said & _GIVEN and not said & _GRADIENT:
+        return "bad_input"
+    return "overflow" if "inf" in found.value or said & {"inf", "infs"} else "nan_birth"
+
+
+def _ref(row: Mapping[str, Any], value: str) -> Ref:
+    return Ref(file=str(row["file"]), line=row["line"], text=f"{row['of']} {row['name']} {value}".strip())
+
+
+DETECTOR = Detector(name="odd_value", needs=("values",), detect=detect, about="bad_value")

@@ -1,0 +1,154 @@
+"""Whose figure went bad alone: of what all ranks record of a step under the same name, one rank's was no number, and all others' were.
+
+What anybody calls its figures does not matter; that the others went on to be bad does. So a name counts whose figures most ranks had as
+numbers at first (a mask is -Inf from its beginning on everybody), and a step after which, within a few, most ranks lose a figure or their
+loss, to the end. In the step itself every other rank of the job must have shown that very figure as a number, and no rank one that the
+odd one has not lost as well: what all lose together came after. Of the odd rank's own, the first in its record is where it began.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from parsers.schema.tables import TableName
+
+_SPREAD = 3  # steps within which most others follow
+_BEFORE = -1  # of what is told before any step
+_EDGE = " =:([,|+])/"
+_Key = tuple[str, str]  # of, name
+
+
+class OddValue(msgspec.Struct, frozen=True):
+    """`step`: null before any; `of`, `name`, `value`: its first bad figure; `others`: all that it lost alone in that step, as `of name`;
+    `kept`: what every rank had as a number then; `row`: where it stands, `beside`: a line of another rank that shows the same figure."""
+
+    rank: int
+    step: int | None
+    of: str
+    name: str
+    value: str
+    others: tuple[str, ...]
+    kept: tuple[str, ...]
+    row: Mapping[str, Any]
+    beside: Mapping[str, Any]
+    opens: bool = False  # is that record the first of the step on its rank?
+
+
+def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> OddValue | None:
+    """Tables of an attempt, and its ranks → the first step in which one rank alone lost a figure, where it was so."""
+    values = tables["values"]
+    if len(job) < 2 or not values["bad"].is_not_null().any():
+        return None
+    told = _told(values.filter(pl.col("rank").is_in(sorted(job))))
+    lost = _lost_losses(tables["steps"], job)
+    bad = told.filter("bad")
+    steps = sorted(bad["step"].unique().to_list())
+    for step in steps:
+        if any(before < step for before in lost):
+            return None
+        rows = told.filter(pl.col("step") == step)
+        ranks = {key: _ranks(own) for key, own in _by_key(rows.filter("bad"))}
+        alone = {key: min(who) for key, who in ranks.items() if len(who) == 1}
+        some = [who for who in ranks.values() if len(who) > 1 and len(who) < len(job)]
+        if not alone or not _is_followed(told, lost, step, job):
+            continue
+        (first, *more) = sorted(set(alone.values()))
+        if more or some or not (lost.get(step, frozenset()) <= {first} or lost[step] == job):
+            return None
+        found = _found(first, step, rows, alone, job)
+        return found and msgspec.structs.replace(found, opens=_opens(values, found))
+    return None
+
+
+def _opens(values: pl.DataFrame, found: OddValue) -> bool:
+    own = values.filter((pl.col("rank") == found.rank) & pl.col("step").eq_missing(pl.lit(found.step)))
+    return str(own.sort("file", "line")["of"][0]) == found.of
+
+
+def _found(rank: int, step: int, rows: pl.DataFrame, alone: Mapping[_Key, int], job: frozenset[int]) -> OddValue | None:
+    fine = {key: _ranks(own) for key, own in _by_key(rows.filter(~pl.col("bad")))}
+    compared = [key for key in alone if fine.get(key, set()) == job - {rank}]
+    own = rows.filter(pl.col("bad") & (pl.col("rank") == rank)).sort("file", "line", "place")
+    lines = [row for row in own.iter_rows(named=True) if (row["of"], row["name"]) in compared]
+    # Where what it lost first is not to be compared, it may have been so on others as well.
+    if not lines or (lines[0]["of"], lines[0]["name"]) != next(
+        ((row["of"], row["name"]) for row in own.iter_rows(named=True) if (row["of"], row["name"]) in alone), None
+    ):
+        return None
+    first = lines[0]
+    same = pl.col("of").eq(first["of"]) & pl.col("name").eq(first["name"]) & ~pl.col("bad")
+    beside = rows.filter(same).sort("rank").row(0, named=True)
+    kept = tuple(f"{of} {name}" for (of, name), who in fine.items() if who == job)
+    told = tuple(f"{row['of']} {row['name']}" for row in lines)
+    at = None if step == _BEFORE else step
+    return OddValue(rank, at, first["of"], first["name"], first["value"], told, kept, first, beside)
+
+
+def _told(values: pl.DataFrame) -> pl.DataFrame:
+    """rank, step, of, name, value, bad, place, file, line: a row for each figure of a name that is bad anywhere, but not on most from its
+    beginning; of one that a rank tells twice in a step, the bad one."""
+    values = values.with_columns(pl.col("step").fill_null(_BEFORE), pl.col("of", "fine").cast(pl.String))
+    columns = ["rank", "step", "of", "file", "line", "time_ns"]
+    apart = pl.col("pair").str.splitn("=", 2)
+    bad = values.filter(pl.col("bad").is_not_null()).select(*columns, pl.col("bad").str.split(" ").alias("pair"))
+    bad = bad.with_columns(pl.int_ranges(pl.col("pair").list.len()).alias("place")).explode("pair", "place")
+    bad = bad.select(
+        *columns, "place", apart.struct.field("field_0").alias("name"), apart.struct.field("field_1").alias("value")
+    ).with_columns(pl.lit(True).alias("bad"))
+    named = bad.select("of", "name").unique()
+    fine = values.filter(pl.col("fine").is_not_null() & pl.col("of").is_in(named["of"].unique().implode()))
+    fine = fine.select(*columns, pl.col("fine").str.split(" ").alias("name")).explode("name")
+    fine = fine.join(named, on=["of", "name"], how="semi").with_columns(pl.lit(False).alias("bad"))
+    told = pl.concat([bad, fine], how="diagonal").sort("bad", descending=True, maintain_order=True)
+    told = told.unique(["rank", "step", "of", "name"], keep="first", maintain_order=True)
+    is_first = pl.col("step") == pl.col("step").min().over("of", "name")
+    usual = pl.col("bad").filter(is_first).mean().over("of", "name")
+    return told.filter(usual < 0.5)
+
+
+def _lost_losses(steps: pl.DataFrame, job: frozenset[int]) -> dict[int, frozenset[int]]:
+    """Step → the ranks whose loss of the training was no number in it."""
+    train = pl.col("phase").fill_null("train") == "train"
+    rows = steps.filter(
+        train & pl.col("rank").is_in(sorted(job)) & pl.col("step").is_not_null() & pl.col("loss").is_not_null()
+    )
+    rows = rows.filter(~pl.col("loss").is_finite()).group_by("step").agg("rank")
+    return {step: frozenset(ranks) for step, ranks in rows.iter_rows()}
+
+
+def _is_followed(told: pl.DataFrame, lost: Mapping[int, frozenset[int]], step: int, job: frozenset[int]) -> bool:
+    """Did most ranks lose a figure, or their loss, soon after, and most still at the end?"""
+    after = told.filter(pl.col("bad") & (pl.col("step") > step))
+    seen: defaultdict[int, set[int]] = defaultdict(set)
+    for at, rank in after.select("step", "rank").iter_rows():
+        seen[at].add(rank)
+    for at, ranks in lost.items():
+        if at > step:
+            seen[at] |= ranks
+    later = sorted({one for one in (*told["step"].unique().to_list(), *lost) if one > step})
+    most = [2 * len(seen[at]) > len(job) for at in later]
+    return any(most[:_SPREAD]) and any(most[-_SPREAD:])
+
+
+def _by_key(rows: pl.DataFrame) -> Iterator[tuple[_Key, pl.DataFrame]]:
+    for (of, name), own in rows.group_by("of", "name", maintain_order=True):
+        yield (str(of), str(name)), own
+
+
+def _ranks(rows: pl.DataFrame) -> set[int]:
+    return set(rows["rank"].to_list())
+
+
+def called(found: OddValue) -> str:
+    """What its first figure is called: by the record and its name; in a line by the words before the first figure and before this one."""
+    if not found.name.isdigit():
+        return f"{found.of} {found.name}".strip()
+    place = int(found.name)
+    parts = [part.strip(_EDGE) for part in found.of.rpartition(" - ")[2].split("#")]
+    if not place or not parts[0]:
+        return parts[min(place, len(parts) - 1)]
+    own = parts[place] if place < len(parts) else ""
+    return f"{parts[0]} … {own}" if own else f"{parts[0]} [{place}]"

@@ -1,0 +1,35 @@
+"""Lines in which a program says how large something is that it holds or makes, under its own names, with a step or before any.
+
+    step 9 absmax [ 2722. 10720. 29280. inf nan -inf]
+    layers.2.weight    (32, 32)   sum=+nan absmax=nan               a checkpoint as it was loaded
+    rank 3 it 12 enc.4 mean 0.01 std 1.2 non-finite 0/4096
+
+Rows of `values`, a row for each line; parsers/training/told_values.py says what counts. Only lines come here that no other parser has
+read; who alone is bad where all others are not is for forensics/facts/odd_values.py to say.
+
+Printed by: training scripts.
+Versions: any.
+Source: this project's own samples.
+"""
+
+import polars as pl
+
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Tables, table
+from parsers.training.told_values import rows_of_lines
+
+_NAMES = r"(?i)(?:^|[^a-z])(?:abs_?max|amax|max|min|mean|std|sum|l2|rms|norm|gnorm|g_?norm|non[_ -]?finite|nans?|infs?)(?:\s*[=:(\[]|\s+[\[(+-]?\s*[\d.ni])"
+
+
+def parse(lines: pl.DataFrame) -> Tables:
+    """values."""
+    said = lines.filter(pl.col("text").str.contains(_NAMES))
+    return {"values": table("values", rows_of_lines(said.iter_rows(named=True)))}
+
+
+PARSER = LineParser(
+    name="value_lines",
+    anchors=(b"max", b"finite", b"norm", b"sum=", b"sum ", b"sum:", b"mean=", b"mean ", b"mean:", b"std=", b"std ", b"l2=", b"rms"),
+    parse=parse,
+    leftover=True,
+)  # fmt: skip

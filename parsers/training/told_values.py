@@ -1,0 +1,147 @@
+"""Which figures of a record or of a line are numbers and which are none, under whatever names: rows of `values`.
+
+    {"step": 5, "where": "conv2", "lo": -1.2, "hi": NaN, "bad": 3}      of = conv2, fine = lo, bad = hi=nan bad=3
+    step 17 | conv2 in: amax 3.2 bad 0  out: amax nan bad 7             of = conv2 in: amax, fine = 0 1, bad = 2=nan 3=7
+
+A figure is bad that is NaN or Inf, and so is a count of such, by its name or the word beside it, that is not 0. What it is called
+matters to no comparison: the same record of another rank has the same names, the same line the same words. What is of an evaluation
+or a time is left out.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+from parsers.forms.reading import real
+from parsers.schema.lines import reporter
+from parsers.schema.rules import LINE_CHARACTERS
+from parsers.text import vocabulary
+from parsers.text.patterns import regex
+from parsers.timing import words
+
+_MOST = 64  # figures of a record
+_TEXT = 120
+_STEP = regex(
+    r"(?i)(?<![a-z])(?:global_|train_)?(?:step|iter(?:ation)?|it|update|batch)[ =:#]{1,6}(?P<step>\d{1,15})(?:/\d{1,15})?\b"
+)
+_NUMBER = regex(
+    r"(?i)(?<![\w.])(?P<value>[+-]?(?:\d[\d.]{0,30}(?:e[+-]?\d{1,3})?|nan|inf(?:inity)?|\.\d{1,30}))(?P<of>/\d{1,15})?(?![\w])"
+)
+_COUNTS = r"(?:non[ _-]?finite|nans?|infs?|bad|not[ _-]finite|overflow(?:ed|s)?)"
+_COUNT_NAME = regex(
+    rf"(?i)(?:(?:^|.*[^a-z]){_COUNTS}(?:_?(?:count|values|elements|num|total|n))?|(?:.*[^a-z])?(?:n|num|has|any)_?{_COUNTS})"
+)
+_COUNT_BEFORE = regex(rf"(?i)(?:^|[^a-z]){_COUNTS}(?:[ _](?:count|values|elements))?[ =:(]{{0,3}}$")
+_COUNT_BEHIND = regex(rf"(?i)\s{{1,2}}{_COUNTS}\b(?! {{0,2}}[=:]?[ (\[]{{0,2}}[+-]?[\d.ni])")
+_IS_FINE = regex(r"(?i)(?:.*[^a-z])?(?:is_?|all_?)?fin(?:ite)?")
+_FRACTION = regex(r"(?i)\.\d|e[+-]?\d|nan|inf")
+_WORDS = regex(
+    r"(?!(?i:[0-9a-f]{6,128}|true|false|none|n/a)$)[A-Za-z_][\w./ :\[\]-]{0,119}"
+)  # and no hash, which is each rank's own
+_BLANKS = regex(r"\s+")
+_OF_WHOM = frozenset(
+    ("step", "time", "rank", "local_rank", "node_rank", "host", "pid", "device", "pod", "address", "epoch", "attempt", "split", "tokens",
+     "samples", "world_size", "loss_scale", "skipped", "nan_iterations", "per_s", "tflops")
+)  # fmt: skip
+_NAMING = frozenset(("tensor", "module", "phase", "name", "metric", "operation"))
+Values = dict[str, Any]
+
+
+def of_record(flat: Mapping[str, Any]) -> Values | None:
+    """of, fine, bad of a flat record; None where it holds no figure, or is of an evaluation."""
+    of: list[str] = []
+    fine: list[str] = []
+    bad: list[str] = []
+    for name, cell in islice(flat.items(), _MOST):
+        sort = _sort(name)
+        if sort == "left out":
+            continue
+        if (value := _value(cell)) is None:
+            if isinstance(cell, str) and sort in ("", "naming") and _WORDS.fullmatch(cell):
+                if vocabulary.is_of_evaluation(cell):
+                    return None
+                of.append(cell)
+        elif (found := _judged(sort, value)) is not None:
+            bad.append(f"{'_'.join(name.split())}={found}")
+        elif sort != "naming":
+            fine.append("_".join(name.split()))
+    return _made("/".join(of), fine, bad)
+
+
+def of_line(text: str) -> tuple[int | None, Values | None]:
+    """(the step that the line tells, of, fine, bad) of a line in which words stand between figures; None where it holds none."""
+    step = _STEP.search(text)
+    rest = text[step.end() :] if step else text
+    fine: list[str] = []
+    bad: list[str] = []
+    first = None
+    has_fraction = False
+    for place, one in enumerate(islice(_NUMBER.finditer(rest), _MOST)):
+        first = one.start() if first is None else first
+        value = one["value"].lower()
+        has_fraction |= _FRACTION.search(value) is not None
+        is_count = one["value"].isdigit() and (
+            _COUNT_BEFORE.search(rest[max(0, one.start() - 24) : one.start()]) is not None
+            or _COUNT_BEHIND.match(rest, one.end()) is not None
+        )
+        has_fraction |= is_count
+        if "n" in value or (is_count and value.strip("0")):
+            bad.append(f"{place}={value}")
+        else:
+            fine.append(str(place))
+    if first is None or not has_fraction or vocabulary.is_of_evaluation(rest[:_TEXT]):
+        return None, None
+    words_of_it = _BLANKS.sub(" ", _NUMBER.sub("#", rest)).strip(" |,;:-")
+    return int(step["step"]) if step else None, _made(words_of_it[: 2 * _TEXT], fine, bad)
+
+
+def _made(of: str, fine: list[str], bad: list[str]) -> Values | None:
+    if not fine and not bad:
+        return None
+    return {"of": of[: 2 * _TEXT], "fine": " ".join(fine) or None, "bad": " ".join(bad) or None}
+
+
+def _value(cell: Any) -> float | bool | None:
+    if isinstance(cell, bool):
+        return cell
+    if isinstance(cell, str):
+        if cell.lower() in ("true", "false"):
+            return cell.lower() == "true"
+        return real(cell) if len(cell) < 40 and len(cell.split()) == 1 else None
+    return real(cell)
+
+
+def _judged(sort: str, value: float | bool) -> str | None:
+    """How a bad figure is written down; null for one that is none."""
+    if isinstance(value, bool):
+        return ("nan" if value != (sort == "is fine") else None) if sort in ("is fine", "count") else None
+    if value != value or value in (float("inf"), float("-inf")):
+        return f"{value:g}"
+    return f"{value:g}" if (sort == "count" and value > 0) or (sort == "is fine" and value == 0) else None
+
+
+@lru_cache(maxsize=8192)
+def _sort(name: str) -> str:
+    said = vocabulary.meaning_of(name)
+    if vocabulary.is_of_evaluation(name):
+        return "left out"
+    if said is not None and said.meaning in _NAMING:
+        return "naming"
+    timed = words.figure(name)
+    if said is not None and said.meaning in _OF_WHOM:
+        return "left out"
+    if timed is not None and (timed.is_time or words.sort_of(timed.phase) is not None):
+        return "left out"
+    if _COUNT_NAME.fullmatch(name):
+        return "count"
+    return "is fine" if _IS_FINE.fullmatch(name) else ""
+
+
+def rows_of_lines(lines: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Lines of schema LINES → rows of `values`."""
+    for row in lines:
+        step, found = of_line(row["text"][:LINE_CHARACTERS])
+        if found is not None:
+            place = {name: reporter(row)[name] for name in ("rank", "local_rank", "file", "line")}
+            yield place | found | {"step": step, "time_ns": row["time_ns"], "time_basis": row["time_basis"]}
