@@ -8,6 +8,7 @@
     rank=3 step=5 loss=nan msg="two words"               logfmt
     rank: 3 | step 5 | loss: 2.1                         pairs in prose
     - rank: 3⏎  step: 5                                  reports in blocks
+    step 12⏎  rank  loss⏎                                tables of a step each, under headings
     1790000000 2.31 5                                    without names: a stamp or a count, and the name of the path (MLflow)
 
 `FRAMINGS` holds a row for each. What is no row of its file's form is None, never an error. What the names mean is for
@@ -25,6 +26,7 @@ from parsers.forms.curves import NUMBER, column_kinds, curve_rows
 from parsers.forms.documents import document_rows, first_names
 from parsers.forms.reading import HEADER as HEADER
 from parsers.forms.reading import Row, Said, csv_cells, json_object, text_lines
+from parsers.forms.sections import section_names, section_rows
 from parsers.schema.parser import Source
 from parsers.schema.tables import TableName, Tables, table
 from parsers.text import lenient, vocabulary
@@ -382,6 +384,7 @@ FRAMINGS: tuple[Framing, ...] = (
     Framing("document", _document_names, document_rows),
     Framing("objects", _object_names, _object_rows),
     Framing("curve", lambda head: column_kinds(head.path, head.lines), curve_rows),
+    Framing("sections", lambda head: section_names(head.text.splitlines()[:_TITLE_LINES]), section_rows),
     Framing("logfmt", _line_names(logfmt), _line_rows(logfmt)),
     Framing("prose", _line_names(prose), _line_rows(prose)),
     Framing("drawn", _table_names("|"), _table_rows("|")),

@@ -18,25 +18,9 @@ import polars as pl
 from parsers.schema.literals import only_values
 
 TableName = Literal[
-    "files",
-    "ranks",
-    "groups",
-    "links",
-    "operations",
-    "progress",
-    "transfers",
-    "stacks",
-    "tensors",
-    "steps",
-    "values",
-    "timings",
-    "events",
-    "settings",
-    "devices",
-    "locations",
-    "unread",
-    "claimed",
-]
+    "files", "ranks", "groups", "links", "operations", "progress", "transfers", "stacks", "tensors",
+    "steps", "values", "timings", "events", "settings", "devices", "locations", "unread", "claimed",
+]  # fmt: skip
 _FEW = 64  # rows of a table whose empty columns are shared
 _AS_DICTS = 20_000  # rows at most that wait for their table as they are
 _AT_ONCE = 1000  # rows of a table that is made of them as they are
