@@ -8,7 +8,7 @@ from forensics.case import Case, Detector
 from forensics.detectors.numerics.anomaly_rows import describe, first_anomaly, ref, speaker, where
 from forensics.facts.checkpoints import before_step
 from forensics.graph.numerics.alike import FIGURES, differ
-from forensics.graph.numerics.replicas import Divergence, first_divergence, that_kept
+from forensics.graph.numerics.replicas import Divergence, first_divergence, that_kept, without_own_ways
 from forensics.graph.numerics.tensor_ops import read_rows
 from forensics.model.drawn import TensorRow
 from forensics.model.finding import Claim, Finding
@@ -30,7 +30,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     bad = frame.filter(pl.col("bad") & pl.col("role").is_not_null())
     first_bad = bad["step"].min()
     if isinstance(first_bad, int):
-        frame = frame.filter(pl.col("step") < first_bad)
+        # What is each rank's own in every step does not come before it, either.
+        frame = without_own_ways(frame.filter(pl.col("step") < first_bad))
     share = case.tolerances.replicas
     divergence, kept = _by_no_right(case, frame, share)
     recompute = _recompute(frame, share)

@@ -19,6 +19,7 @@ from forensics.graph.numerics.tensor_rules import EQUAL_OUTPUTS
 
 Row = Mapping[str, Any]
 _UPDATED = (pl.col("phase") == "optimizer") & (pl.col("base") == "param")
+_FEWEST, _SEVERAL = 3, 2
 
 
 class Divergence(msgspec.Struct, frozen=True):
@@ -64,6 +65,23 @@ def first_divergence(
         found += [_dated(side) for same in outputs.values() if (side := _sides(same, call.members, share)) is not None]
     found += _parameters(_finite(params), groups, _shards(frame), share, idle)
     return min(found, key=lambda item: item[0])[1] if found else None
+
+
+def without_own_ways(frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows of `frame` without outputs and parameters that are another on each of three or more ranks in every one of several steps:
+    whatever was recorded of them, it is not what all hold in common."""
+    names = ["microbatch", "phase", "module", "op", "tensor"]
+    figures = [name for name in (*FIGURES, "checksum") if frame[name].is_not_null().any()]
+    shown = _finite(frame.filter(pl.col("kind").is_in(list(EQUAL_OUTPUTS)) | _UPDATED))
+    if not figures or not shown.height:
+        return frame
+    each = shown.group_by("step", *names).agg(
+        pl.struct(figures).n_unique().alias("apart"), pl.len().alias("rows"), pl.col("rank").n_unique().alias("ranks")
+    )
+    is_apart = (pl.col("apart") == pl.col("rows")) & (pl.col("ranks") >= _FEWEST)
+    own = each.group_by(names).agg(is_apart.all().alias("own"), pl.len().alias("steps"))
+    own = own.filter(pl.col("own") & (pl.col("steps") >= _SEVERAL))
+    return frame.join(own.select(names), on=names, how="anti", nulls_equal=True, maintain_order="left")
 
 
 def that_kept(frame: pl.DataFrame, divergence: Divergence) -> frozenset[int]:
