@@ -4,20 +4,25 @@ Of files of one name but for its numbers, each holds claims of one rank and no t
 the name is that rank: `worker_3.log`, in which a process says that it is rank 3. Logs of nodes are none: the rank of their first
 process is no number of theirs, but on nodes of one process each, or several speak in them.
 
-Fooled by: nothing known.
+Where no process says who it is: files of one name, numbered from 0 to as many as the world that is told less one, each of which trains
+in the same steps. There is one for each rank then, and nothing else counts them.
+
+Fooled by: workers of a program that numbers them otherwise than their ranks, and tells these nowhere.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import polars as pl
 
-from parsers.schema.tables import TableName
+from parsers.schema.tables import TableName, spelled
 from parsers.text.patterns import regex
 
 _NUMBER = regex(r"\d{1,10}")
 _OF_OTHERS = ("elastic failure table",)  # of processes that the printer started
 _FEWEST = 2
+_FEW = 3  # files of which nobody says who they are
+_WORLDS = ("world_size", "data_parallel_size")
 
 
 def numbered_files(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
@@ -31,6 +36,8 @@ def numbered_files(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     for file in untold["file"]:
         shapes[_NUMBER.sub("#", file)].append(file)
     found = {file: ranks[file] for own in shapes.values() if _are_numbered(own, ranks) for file in own}
+    if not ranks and not tables["steps"]["rank"].is_not_null().any():
+        found |= _one_a_rank(tables, shapes.values())
     return pl.DataFrame(
         {"file": list(found), "rank": list(found.values())}, schema={"file": pl.String, "rank": pl.Int64}
     )
@@ -42,3 +49,31 @@ def _are_numbered(own: list[str], ranks: Mapping[str, int]) -> bool:
         return False
     columns = zip(*(map(int, _NUMBER.findall(file)) for file in own), strict=True)
     return any(list(column) == told for column in columns)
+
+
+def _one_a_rank(tables: Mapping[TableName, pl.DataFrame], shapes: Iterable[list[str]]) -> dict[str, int]:
+    """File → its number, of the one set of files that are as many as the world."""
+    told = [tables["steps"].select("file", "step"), tables["values"].select("file", "step")]
+    steps: dict[str, set[int]] = dict(
+        pl.concat([spelled(one) for one in told]).drop_nulls().group_by("file").agg(pl.col("step").unique()).iter_rows()
+    )
+    sets = []
+    for own in shapes:
+        if len(own) < _FEW or not all(file in steps for file in own) or not set.intersection(*(set(steps[file]) for file in own)):
+            continue
+        columns = zip(*(map(int, _NUMBER.findall(file)) for file in own), strict=True)
+        numbered = [column for column in columns if sorted(column) == [*range(len(own))]]
+        if len(numbered) == 1 and _is_world(tables, own):
+            sets.append(dict(zip(own, numbered[0], strict=True)))
+    return sets[0] if len(sets) == 1 else {}
+
+
+def _is_world(tables: Mapping[TableName, pl.DataFrame], own: list[str]) -> bool:
+    """Is the world told to be as large, or does each of these files say that there is nothing but replicas?"""
+    settings = tables["settings"]
+    sizes = {str(size) for size in tables["ranks"]["world_size"].drop_nulls().unique().to_list()}
+    sizes |= {*settings.filter(pl.col("name").is_in(_WORLDS))["value"].drop_nulls().to_list()}
+    if sizes:
+        return sizes == {str(len(own))}
+    alone = settings.filter((pl.col("name") == "tensor_model_parallel_size") & (pl.col("value") == "1"))
+    return set(own) <= {str(file) for file in alone["file"].to_list()}

@@ -3,7 +3,7 @@
 
     step,obj,gn_mine                     (step 16) L=1.2e+09 own
     40,nan,0.71
-    | step | worker 0 | worker 1 |
+    | step | worker 0 | worker 1 |       {"it": 16, "where": "conv2", "lo": -1.2, "hi": 3.1, "bad": 0}
 
 Asked last of all that read tables.
 
@@ -25,6 +25,7 @@ from parsers.schema.tables import Tables, table
 from parsers.text import vocabulary
 from parsers.training.step_figures import holds_nan, unknown_figures
 from parsers.training.step_tables import step_tables
+from parsers.training.told_values import of_record
 
 _WITHIN = frozenset(("phase", "tensor", "module", "metric", "name", "operation", "time"))
 _HEAD = 16384
@@ -32,14 +33,26 @@ _ROWS = 5  # that a column without a known name must count in
 
 
 def accepts(path: str, head: bytes) -> bool:
-    """By its first records: a count of steps, and a number with a fraction whose name is unknown."""
-    if framings.framing(path, head) not in framings.TABLES:
+    """By its first records: a count of steps, and a number with a fraction whose name is unknown; of objects, beside a word that says
+    what they are of."""
+    form = framings.framing(path, head)
+    if form == "objects":
+        return _is_of_parts(path, head)
+    if form not in framings.TABLES:
         return False
     meant = vocabulary.meanings(sorted(framings.names(path, head)))
     first = framings.first(path, head)
     if not _WITHIN.isdisjoint(meant) or unknown_figures(first) is None:
         return False
     return "step" in meant or _counter(path, head) is not None
+
+
+def _is_of_parts(path: str, head: bytes) -> bool:
+    first = framings.first(path, head)
+    meant = vocabulary.meanings(first)
+    is_known = not meant.isdisjoint((*_WITHIN - {"time"}, "loss", "grad_norm", "metric"))
+    told = None if is_known or "step" not in meant or unknown_figures(first) is None else of_record(first)
+    return told is not None and bool(told["of"])
 
 
 def parse(source: Source) -> Tables:
