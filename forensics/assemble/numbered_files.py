@@ -59,7 +59,11 @@ def _one_a_rank(tables: Mapping[TableName, pl.DataFrame], shapes: Iterable[list[
     )
     sets = []
     for own in shapes:
-        if len(own) < _FEW or not all(file in steps for file in own) or not set.intersection(*(set(steps[file]) for file in own)):
+        if (
+            len(own) < _FEW
+            or not all(file in steps for file in own)
+            or not set.intersection(*(set(steps[file]) for file in own))
+        ):
             continue
         columns = zip(*(map(int, _NUMBER.findall(file)) for file in own), strict=True)
         numbered = [column for column in columns if sorted(column) == [*range(len(own))]]

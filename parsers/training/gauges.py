@@ -5,7 +5,8 @@
 
 What a gauge means, its name says (parsers/text/vocabulary.py). Gauges of one rank belong together by their moment: the stamp, else how
 often each was seen in the file before. Where no gauge of the rank, nor one without a rank, tells the step of that moment, none is told.
-A label that tells of an evaluation, or a second series of one meaning and rank, leaves nothing.
+Of several series of one meaning and rank it is the rank's own, else a plain one, else that of all ranks; two of a sort leave nothing, and so
+does a label that tells of an evaluation. A label may tell the layout: parallel="dp5".
 """
 
 from collections import Counter, defaultdict
@@ -15,7 +16,9 @@ from typing import Any
 from parsers.forms.reading import whole
 from parsers.schema.tables import Tables, table
 from parsers.text import vocabulary
+from parsers.training.layouts import sizes
 
+_SORTS = ("own", "plain", "of_all", "named")
 _FIGURES = ("loss", "grad_norm", "learning_rate", "loss_scale")
 _Moment = tuple[int | None, int | None, int]  # rank, time_ns, how often before
 
@@ -27,6 +30,8 @@ class Gauges:
         self._seen: Counter[tuple[Any, ...]] = Counter()
         self._series: defaultdict[tuple[int | None, str], set[str]] = defaultdict(set)
         self._told: dict[_Moment, dict[str, dict[str, Any]]] = {}
+        self._sorts: dict[str, str] = {}
+        self._layouts: dict[tuple[str, str], dict[str, Any]] = {}
 
     def takes(self, row: Mapping[str, Any]) -> bool:
         """A row of `devices` (rank, metric with labels, value, time_ns, file, line or record): whether it is a figure of a training, and kept."""
@@ -38,22 +43,36 @@ class Gauges:
         moment = (row["rank"], row["time_ns"], self._seen[key])
         self._seen[key] += 1
         self._series[row["rank"], said.meaning].add(row["metric"])
-        self._told.setdefault(moment, {})[said.meaning] = dict(row)
+        self._sorts[row["metric"]] = said.sort
+        self._told.setdefault(moment, {})[row["metric"]] = dict(row) | {"meaning": said.meaning}
+        for size in sizes(labels[:400]).items():
+            place = {key: row.get(key) for key in ("rank", "host", "file", "line")}
+            self._layouts.setdefault(size, place | {"name": size[0], "value": size[1], "scope": "layout"})
         return True
 
     def tables(self) -> Tables:
-        """steps: a row for each rank and moment with a loss or a norm."""
+        """steps: a row for each rank and moment with a loss or a norm; settings: the layout."""
         rows = [row for moment, own in self._told.items() if (row := self._row(moment, own)) is not None]
-        return {"steps": table("steps", rows)}
+        return {"steps": table("steps", rows), "settings": table("settings", self._layouts.values())}
+
+    def _chosen(self, rank: int | None, meaning: str) -> str | None:
+        """The one series of that meaning which is of the rank itself, as far as names tell."""
+        series = self._series.get((rank, meaning), set())
+        by_sort = ([one for one in series if self._sorts[one] == sort] for sort in _SORTS)
+        alone = next((one for one in by_sort if one), [])
+        return alone[0] if len(alone) == 1 else None
 
     def _row(self, moment: _Moment, own: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
         rank, time_ns, count = moment
-        figures = {name: own[name] for name in _FIGURES if name in own and len(self._series[rank, name]) == 1}
+        figures = {
+            name: own[metric] for name in _FIGURES if (metric := self._chosen(rank, name)) is not None and metric in own
+        }
         first = figures.get("loss") or figures.get("grad_norm")
         if first is None:
             return None
         of_all = self._told.get((None, time_ns, count), {})
-        step = own.get("step", of_all.get("step"))
+        told = (row for moment in (own, of_all) for row in moment.values() if row["meaning"] == "step")
+        step = next(told, None)
         values = {name: row["value"] for name, row in figures.items()}
         return {
             "rank": rank,

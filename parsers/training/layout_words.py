@@ -20,22 +20,8 @@ import polars as pl
 from parsers.schema.lines import reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, table
-from parsers.text.patterns import regex
+from parsers.training.layouts import sizes
 
-_SIZE = r"(?:[ _-]?(?:model[ _-])?(?:parallel(?:ism)?)?[ _-]?(?:size|degree|ranks|world)?)[ =:\"']{{0,3}}x?[ ]?"
-_AXES = {
-    "data_parallel_size": r"(?:\bdata|\bdp|\(dp|=dp)",
-    "tensor_model_parallel_size": r"(?:\btensor|\btp|\bmodel|\bmp)",
-    "pipeline_model_parallel_size": r"(?:\bpipeline|\bpp)",
-}
-_TOLD = {
-    name: regex(rf"(?i){word}{_SIZE.format()}(\d{{1,6}})\b(?![./:-]?\d| ?/)(?! ?(?:MB|GB|ms|s)\b)")
-    for name, word in _AXES.items()
-}
-_ALONE = regex(
-    r"(?i)\b(?:pure(?:ly)?|only|plain) data[ -]parallel|\bdata[ -]parallel(?:ism)? only\b|\bno (?:tensor/pipeline|model) parallel"
-    r"|\bstrategy[\"']?[ =:]{1,3}[\"']?ddp\b"
-)
 _SAYS = r"(?i)data[ _-]parallel|\bdp|=dp|\bdata[=:]|\bddp\b|model parallel|tensor/pipeline"
 _OF_A_STEP = r"(?i)\b(?:step|iter(?:ation)?|it|loss)\b[ =:]{1,3}[+-]?[0-9n]"  # a record of somebody else's
 
@@ -46,21 +32,12 @@ def parse(lines: pl.DataFrame) -> Tables:
     seen: set[tuple[str, str, str]] = set()
     said = pl.col("text").str.contains(_SAYS) & ~pl.col("text").str.contains(_OF_A_STEP)
     for row in lines.filter(said).iter_rows(named=True):
-        for name, value in _sizes(row["text"][:4096]).items():
+        for name, value in sizes(row["text"][:4096]).items():
             if (row["file"], name, value) not in seen:
                 seen.add((row["file"], name, value))
                 place = {key: reporter(row)[key] for key in ("rank", "host", "file", "line")}
                 rows.append(place | {"name": name, "value": value, "scope": "layout"})
     return {"settings": table("settings", rows)}
-
-
-def _sizes(text: str) -> dict[str, str]:
-    found = {name: one[1] for name, said in _TOLD.items() if (one := said.search(text)) and one[1] != "0"}
-    if "data_parallel_size" not in found:
-        found = {}
-    if _ALONE.search(text):
-        found = {"tensor_model_parallel_size": "1", "pipeline_model_parallel_size": "1"} | found
-    return found
 
 
 PARSER = LineParser(

@@ -1,0 +1,28 @@
+"""How large each axis of the parallel layout is, as a line or a label tells it in words: dp=4, data-parallel size: 4, pure data parallel."""
+
+from parsers.text.patterns import regex
+
+_SIZE = r"(?:[ _-]?(?:model[ _-])?(?:parallel(?:ism)?)?[ _-]?(?:size|degree|ranks|world)?)[ =:\"']{{0,3}}x?[ ]?"
+_AXES = {
+    "data_parallel_size": r"(?:\bdata|\bdp|\(dp|=dp)",
+    "tensor_model_parallel_size": r"(?:\btensor|\btp|\bmodel|\bmp)",
+    "pipeline_model_parallel_size": r"(?:\bpipeline|\bpp)",
+}
+_TOLD = {
+    name: regex(rf"(?i){word}{_SIZE.format()}(\d{{1,6}})\b(?![./:-]?\d| ?/)(?! ?(?:MB|GB|ms|s)\b)")
+    for name, word in _AXES.items()
+}
+_ALONE = regex(
+    r"(?i)\b(?:pure(?:ly)?|only|plain) data[ -]parallel|\bdata[ -]parallel(?:ism)? only\b|\bno (?:tensor/pipeline|model) parallel"
+    r"|\bstrategy[\"']?[ =:]{1,3}[\"']?ddp\b"
+)
+
+
+def sizes(text: str) -> dict[str, str]:
+    """Name of the argument → size; of no axis where that of the replicas is not told."""
+    found = {name: one[1] for name, said in _TOLD.items() if (one := said.search(text)) and one[1] != "0"}
+    if "data_parallel_size" not in found:
+        found = {}
+    if _ALONE.search(text):
+        found = {"tensor_model_parallel_size": "1", "pipeline_model_parallel_size": "1"} | found
+    return found
