@@ -20,7 +20,7 @@ from parsers.text import lenient, vocabulary
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.timing import words
-from parsers.training.replica_values import of_record
+from parsers.training.replica_values import says_what
 
 _LABEL = regex(
     r"(?i)(?P<before>(?<![a-z])[a-z]{1,16}[_-])?(?<![a-z])(?P<word>[a-z]{1,16}?)s?[ _.#:/\[-]{0,2}(?P<rank>\d{1,7})(?!\.?\d|[a-z])"
@@ -31,7 +31,6 @@ _LINKING = ("by", "per", "of", "on", "at", "for", "each", "all", "over", "from",
 _OPEN = ("[", "(")
 _PLACE = ("step", "epoch", "time", "attempt", "split")  # of a record, whichever rank it is of
 _CELL = 65_536
-_HELD = ("0" * 8, f"0.{0:08}")  # what replicas hold in common: a hash, a figure of many digits
 
 
 def spread(said: Mapping[str, Any], base: str | None = None) -> list[dict[str, Any]]:
@@ -65,7 +64,7 @@ def _meaning(name: str) -> str | None:
 
 def _is_figure(name: str) -> bool:
     is_time = (said := words.figure(name)) is not None and (said.is_time or words.sort_of(said.phase) is not None)
-    return is_time or _meaning(name) is not None or any(of_record({name: one}) for one in _HELD)
+    return is_time or _meaning(name) is not None or says_what(name.rpartition("/")[2])
 
 
 def bare_names(names: Sequence[str], base: str | None = None) -> list[str]:
