@@ -159,7 +159,10 @@ def _owners(case: Case, nans: Sequence[Bad], own: OwnLoss | None) -> list[Bad]:
 
 
 def _outlier(case: Case, own: OwnLoss) -> Finding:
-    """A loss that is finite and beyond all others: what made it is a value no training comes to."""
+    """A loss that is finite and beyond all others: what made it is a value no training comes to. Where the loss scale fell to the end
+    from then on, that is what it led to."""
+    fall = collapse(case.tables["steps"], case.events)
+    led = fall is not None and (fall.start["step"] is None or fall.start["step"] >= own.step)
     ranks = tuple(row["rank"] for row in own.rows)
     alone = ranks if case.is_data_parallel else ()
     text = words.FAR_FROM_OTHERS(who=ranks_text(ranks), loss=f"{own.rows[0]['loss']:.4g}", step=own.step)
@@ -167,7 +170,7 @@ def _outlier(case: Case, own: OwnLoss) -> Finding:
     claims += [Claim(words.PLAIN_DATA_PARALLEL, "for")] if alone else []
     return Finding(
         detector=DETECTOR.name,
-        cause="bad_state",
+        cause="loss_scale_collapse" if led else "bad_state",
         ranks=alone,
         suspect_ranks=() if alone else ranks,
         first_anomaly=FirstAnomaly(rank=alone[0] if alone else None, step=own.step, value="finite"),
