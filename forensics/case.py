@@ -110,10 +110,12 @@ class Case(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def events(self) -> pl.DataFrame:
-        """Events without the errors that their printers outlived (facts/recovered_errors.py)."""
+        """Events without the errors that their printers outlived (facts/recovered_errors.py), and of bad figures of evaluations what all
+        ranks tell (facts/evaluations.py)."""
+        from forensics.facts.evaluations import without_evaluations
         from forensics.facts.recovered_errors import unrecovered
 
-        return unrecovered(self.tables["events"])
+        return without_evaluations(unrecovered(self.tables["events"]), self.job_told_of)
 
     @cached_property
     def clocks(self) -> "Clocks":

@@ -36,7 +36,7 @@ def is_data_parallel(tables: Mapping[TableName, pl.DataFrame], job: frozenset[in
         return False
     # What two ranks print may differ for other reasons.
     is_shown = len(job) > 2 and _losses_differ(tables["steps"], max(job) + 1)
-    return is_shown or _is_told(tables, job)
+    return is_shown or is_told(tables, job)
 
 
 def mates(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> tuple[frozenset[int], ...]:
@@ -84,7 +84,7 @@ def own_loss(
     return OwnLoss(step, found.drop("_lost", "_far").to_dicts(), not found["_lost"].any())
 
 
-def _is_told(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> bool:
+def is_told(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> bool:
     """By arguments and in words: nothing but replicas, or as many as the job has ranks where what these print does not deny it."""
     settings = tables["settings"]
     said = {

@@ -7,7 +7,7 @@
 
 Columns of an event `nan_assert`: rank where the text tells one that is of no group; code = loss, grad_norm, module or operator; step where told; in `detail` the module as it is
 printed, the operator, `input` where the line shows that the value was bad before it came there, and `scope` where it says that it
-is of all ranks. A gradient norm that is Inf is
+is of all ranks, or of an evaluation. A gradient norm that is Inf is
 an event `other`: a loss scaler skips such a step. A line that asks, denies, advises or quotes says nothing.
 
 Printed by: training scripts, JAX, numpy.
@@ -130,7 +130,7 @@ def _assert(code: str, text: str, detail: dict[str, Any]) -> dict[str, Any]:
     made = {"kind": "nan_assert", "severity": "error", "code": code, "step": int(step[1]) if step else None}
     if whose is not None and (whose["of"] or "").strip().lower() not in _SPACES:
         made |= {"rank": int(whose["rank"]), "rank_space": "global"}
-    detail |= {"scope": "global"} if _OF_ALL.search(text) else {}
+    detail = ({"scope": "global"} if _OF_ALL.search(text) else {}) | detail
     return made | ({"detail": json.dumps(detail)} if detail else {})
 
 
@@ -142,10 +142,10 @@ def _figure(text: str) -> dict[str, Any] | None:
     match = _VALUE.search(text) if _VALUE_AT_ALL.search(text) else None
     if match is None or _NO_VALUE.search(text[: match.end()]) or _QUOTATION.search(text[: match.end()]):
         return None
-    if vocabulary.is_of_evaluation(" ".join(match[0].split()[-_OF_IT:])):
-        return None
+    is_evaluation = vocabulary.is_of_evaluation(" ".join(match[0].split()[-_OF_IT:]))
     value = (match["value"] or match["found"] or match["seen"]).lower()
-    made = _assert(_code(match["what"] or match["where"] or match["there"]), text, {})
+    scope = {"scope": "evaluation"} if is_evaluation else {}
+    made = _assert(_code(match["what"] or match["where"] or match["there"]), text, scope)
     if "inf" in value and made["code"] == "grad_norm":
         return made | {"kind": "other", "severity": "warning"}
     return made

@@ -43,6 +43,7 @@ import polars as pl
 from parsers.schema.lines import event
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, conform, empty, table
+from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.training.progress import CLOSING, COUNT, LAST_STEP, NUMBER, number, rows, whole, with_reporter
 
@@ -386,6 +387,8 @@ def _happenings(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
                 settings.append(place | {"name": "backend", "value": row["backend"], "scope": "argument"})
             if row["torch"]:
                 settings.append(place | {"name": "torch", "value": row["torch"], "scope": "version"})
+        elif row["bad"] and vocabulary.is_of_evaluation(" ".join(row["text"].partition(" is ")[0].split()[-2:])):
+            continue  # parsers/numerics/bad_values.py says whose
         elif row["bad"]:
             events.append(event(row, "bad_loss", severity="error", code=row["value"].lower(), step=row["at"]))
         else:

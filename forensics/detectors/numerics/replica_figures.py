@@ -8,6 +8,7 @@ restart, and that none had before, is how their configuration differs; what else
 from forensics.case import Case, Detector
 from forensics.facts.checkpoints import before_step
 from forensics.facts.left_replicas import Left, left_replicas, odd_rate
+from forensics.facts.own_values import is_told
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.ref import Ref
@@ -19,7 +20,9 @@ from forensics.words import numerics as words
 def detect(case: Case) -> tuple[Finding, ...]:
     """At most one finding: replicas that part, with the rates that differ then; else the rates alone."""
     steps = case.tables["steps"]
-    left = left_replicas(steps, case.steps_before, case.job_told_of if case.is_data_parallel else frozenset())
+    left = left_replicas(
+        steps, case.steps_before, case.job_told_of if is_told(case.tables, case.job_told_of) else frozenset()
+    )
     rate = odd_rate(steps, case.steps_before)
     if left is not None:
         return (_parted(left, rate),)
