@@ -4,6 +4,8 @@ Of files of one name but for its numbers, each holds claims of one rank and no t
 the name is that rank: `worker_3.log`, in which a process says that it is rank 3. Logs of nodes are none: the rank of their first
 process is no number of theirs, but on nodes of one process each, or several speak in them.
 
+So are files each of which tells its place among replicas, where these are the whole job and each place is told once.
+
 Where no process says who it is: files of one name, numbered from 0 to as many as the world that is told less one, each of which trains
 in the same steps. There is one for each rank then, and nothing else counts them.
 
@@ -17,6 +19,7 @@ import polars as pl
 
 from parsers.schema.tables import TableName, spelled
 from parsers.text.patterns import regex
+from parsers.training.layout_words import AMONG_REPLICAS
 
 _NUMBER = regex(r"\d{1,10}")
 _OF_OTHERS = ("elastic failure table",)  # of processes that the printer started
@@ -36,6 +39,7 @@ def numbered_files(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     for file in untold["file"]:
         shapes[_NUMBER.sub("#", file)].append(file)
     found = {file: ranks[file] for own in shapes.values() if _are_numbered(own, ranks) for file in own}
+    found |= _placed(claims, untold["file"].to_list())
     if not ranks and not tables["steps"]["rank"].is_not_null().any():
         found |= _one_a_rank(tables, shapes.values())
     return pl.DataFrame(
@@ -49,6 +53,16 @@ def _are_numbered(own: list[str], ranks: Mapping[str, int]) -> bool:
         return False
     columns = zip(*(map(int, _NUMBER.findall(file)) for file in own), strict=True)
     return any(list(column) == told for column in columns)
+
+
+def _placed(claims: pl.DataFrame, untold: list[str]) -> dict[str, int]:
+    """File → the place that it says to have among replicas, where such files hold each place of the world once."""
+    told = claims.filter((pl.col("how") == AMONG_REPLICAS) & pl.col("file").is_in(untold))
+    each = told.group_by("file").agg(pl.col("rank").unique(), pl.col("world_size").unique())
+    ranks = [rank for one in each["rank"].to_list() for rank in one]
+    worlds = {size for one in each["world_size"].to_list() for size in one}
+    is_whole = len(worlds) == 1 and sorted(ranks) == [*range(worlds.pop())] and len(ranks) == each.height
+    return dict(each.select("file", pl.col("rank").list.first()).iter_rows()) if is_whole else {}
 
 
 def _one_a_rank(tables: Mapping[TableName, pl.DataFrame], shapes: Iterable[list[str]]) -> dict[str, int]:

@@ -4,6 +4,8 @@
     strategy: ddp · strategy=ddp(dp=4) · pure data parallel · data parallel only                                    scripts
     replicas: dp=5, no sharding · layout: data-parallel 6 · parallel: {data: 8, tensor: 1} · (data parallel x8) · mesh: data=4 model=1
 
+    [dp 1/4] mesh: data=4 model=1                              a place among replicas, where there is nothing else: the rank
+
 Rows of `settings`: data_parallel_size, tensor_model_parallel_size, pipeline_model_parallel_size; the last two are 1 where the words say
 that there is nothing but replicas. A line tells a size of an axis only; `(pp=2 dp=0)` tells whose line it is, and differs from rank to
 rank, so forensics/facts/own_values.py counts only what all lines say.
@@ -13,6 +15,7 @@ Versions: any.
 Source: megatron/training/arguments.py; this project's own samples.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
@@ -20,24 +23,40 @@ import polars as pl
 from parsers.schema.lines import reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
 from parsers.training.layouts import sizes
 
 _SAYS = r"(?i)data[ _-]parallel|\bdp|=dp|\bdata[=:]|\bddp\b|model parallel|tensor/pipeline"
+_PLACE = regex(r"(?i)(?<![\w-])(?:dp|data)(?:[ _-]?rank)?[ =:]{0,2}(?P<rank>\d{1,6}) ?/ ?(?P<world>\d{1,6})\b")
+AMONG_REPLICAS = "place among replicas"  # `how` of a rank that is one where there is no other axis
 _OF_A_STEP = r"(?i)\b(?:step|iter(?:ation)?|it|loss)\b[ =:]{1,3}[+-]?[0-9n]"  # a record of somebody else's
 
 
 def parse(lines: pl.DataFrame) -> Tables:
-    """settings, a row for each size of a line; of a file the first of each."""
+    """settings, a row for each size of a line, of a file the first of each; ranks, where a line tells its place among all."""
     rows: list[dict[str, Any]] = []
+    claims: list[dict[str, Any]] = []
     seen: set[tuple[str, str, str]] = set()
     said = pl.col("text").str.contains(_SAYS) & ~pl.col("text").str.contains(_OF_A_STEP)
     for row in lines.filter(said).iter_rows(named=True):
-        for name, value in sizes(row["text"][:4096]).items():
+        told = sizes(row["text"][:4096])
+        claims += _claim(row, told)
+        for name, value in told.items():
             if (row["file"], name, value) not in seen:
                 seen.add((row["file"], name, value))
                 place = {key: reporter(row)[key] for key in ("rank", "host", "file", "line")}
                 rows.append(place | {"name": name, "value": value, "scope": "layout"})
-    return {"settings": table("settings", rows)}
+    return {"settings": table("settings", rows), "ranks": table("ranks", claims)}
+
+
+def _claim(row: dict[str, Any], told: dict[str, str]) -> Iterator[dict[str, Any]]:
+    place = _PLACE.search(row["text"][:4096])
+    size = told.get("data_parallel_size")
+    others = {value for name, value in told.items() if name != "data_parallel_size"}
+    if place is None or size != place["world"] or others != {"1"} or int(place["rank"]) >= int(size):
+        return
+    at = {"file": row["file"], "line": row["line"]}
+    yield at | {"rank": int(place["rank"]), "world_size": int(size), "how": AMONG_REPLICAS}
 
 
 PARSER = LineParser(
