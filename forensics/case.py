@@ -161,7 +161,7 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         order = giving_up(self.events, self.identity, self.clocks)
         rest = stopped_rest(self.events, self.expected if self.is_world_told else frozenset())
         ends = in_order(standing(process_ends(self.events, rest)), order)
-        return with_killed_pods(ends, self.events, self.waited_ranks, self.anomaly_window)
+        return with_killed_pods(ends, self.events, self.waited_ranks, self.anomaly_window, self.expected)
 
     @cached_property
     def failure_roles(self) -> "Mapping[int, FailureRole]":

@@ -3,7 +3,8 @@
 A kubelet kills a container that fails its probe, and evicts pods of a node without memory or disk; parsers/knowledge has their words.
 A pod may hold other containers (a log shipper fails its probe as well): what befell a container counts only where no other one of
 its pod is told of. And it counts only of a pod of whose ranks no end is told and none gave up, while others waited for them in vain,
-and only where it came before that.
+or lost them, and only where it came before that. A row without a time counts where all others lost a peer and nobody waited: a rank that
+hung, and was killed for that, is waited for first.
 """
 
 from collections import defaultdict
@@ -13,19 +14,26 @@ from typing import Any
 import polars as pl
 
 from forensics.facts.anomaly_window import AnomalyWindow
-from forensics.facts.event_rows import detail, reference
+from forensics.facts.event_rows import detail, of_kinds, own_rank, reference
 from forensics.facts.process_ends import ProcessEnd
 from parsers.knowledge import meanings
 
+_LOST = ("peer_closed", "remote_error")
+
 
 def with_killed_pods(
-    ends: Mapping[int, ProcessEnd], events: pl.DataFrame, waited: Collection[int], window: AnomalyWindow
+    ends: Mapping[int, ProcessEnd],
+    events: pl.DataFrame,
+    waited: Collection[int],
+    window: AnomalyWindow,
+    expected: frozenset[int],
 ) -> dict[int, ProcessEnd]:
-    """Ends by rank; events of one attempt; `waited`: ranks whose watchdogs gave up → ends, with those of ranks whose pod was killed."""
+    """Ends by rank; events of one attempt; `waited`: ranks whose watchdogs gave up; `expected`: all of the job → ends, with those of ranks whose pod was killed."""
     found = dict(ends)
     waiting = {*waited, *(rank for rank, end in ends.items() if end.waited)}
+    lost = {rank for row in of_kinds(events, *_LOST).iter_rows(named=True) if (rank := own_rank(row)) is not None}
     of_pods = events.filter((pl.col("kind") == "scheduler") & (pl.col("names_ranks").list.len() > 0).fill_null(False))
-    if not waiting or not of_pods.height:
+    if not waiting | lost or not of_pods.height:
         return found
     containers: defaultdict[Any, set[Any]] = defaultdict(set)
     for row in of_pods.iter_rows(named=True):
@@ -35,7 +43,9 @@ def with_killed_pods(
     for row in of_pods.filter(is_killed).sort("time_ns", "file", "line", "record").iter_rows(named=True):
         here, others = set(row["names_ranks"]), containers[detail(row).get("object")] - {None}
         is_whole = detail(row).get("container") is None or len(others) == 1
-        if is_whole and here.isdisjoint(waiting) and here.isdisjoint(found) and window.when(row) == "before":
+        is_silent = here.isdisjoint(waiting | lost) and here.isdisjoint(found)
+        is_alone = row["time_ns"] is None and not waiting and expected - here <= lost
+        if is_whole and is_silent and (is_alone or window.when(row) == "before"):
             found |= {rank: _killed(rank, row) for rank in sorted(here)}
     return found
 

@@ -212,6 +212,10 @@ FELL = Form(
     "from step {step} on {metric} fell from {high} to {low} ({less}) and stayed there",
     "从 step {step} 起 {metric} 由 {high} 降至 {low}（{less}），未恢复",
 )
+FELL_IN_MEANS = Form(
+    "from the printed mean number {step} on, {metric} fell from {high} to {low} ({less}) and stayed there",
+    "从第 {step} 行均值起 {metric} 由 {high} 降至 {low}（{less}），未恢复",
+)
 SANK = Form(
     "from step {first} to {last} {metric} sank little by little from {high} to {low} ({less})",
     "step {first} 到 {last}，{metric} 由 {high} 逐渐降至 {low}（{less}）",

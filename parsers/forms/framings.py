@@ -52,7 +52,7 @@ _MENTION = regex(
     r"(?<![\w./-])(?P<name>[A-Za-z_][\w./@-]{0,60}(?: (?!(?i:nan|inf)\b)[A-Za-z_][\w./@-]{0,30}){0,3}(?: \([a-z ]{1,30}\))?)"
     r"(?: ?\[ {0,8}(?:\d{1,15}-)?(?P<place>\d{1,15}) {0,8}(?:/ {0,8}\d{1,15} {0,8})?\]|(?: ?[:=] {0,8}| {1,8})"
     r"(?:(?P<sum>(?:0x[0-9a-f]{6,128}|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{8,128})(?![\w./-]))"
-    r"|(?P<value>[+-]?(?:\d[\d.]{0,30}(?:[eE][+-]?\d{1,3})?|(?i:nan|inf(?:inity)?)))(?:/\d{1,15})?(?![\w./-]|:\S)|(?P<said>\"[^\"]{0,200}\"|[\[{(] {0,4}[-+.\dn'\"][^\[{(\])}]{0,2000}[\])}])(?!\w))"
+    r"|(?P<value>[+-]?(?:\d[\d.]{0,30}(?:[eE][+-]?\d{1,3})?|(?i:nan|inf(?:inity)?)))(?:/\d{1,15})?(?: ?(?P<unit>ms|msec|us|usec|s|secs?|seconds?)\b)?(?![\w./-]|:\S)|(?P<said>\"[^\"]{0,200}\"|[\[{(] {0,4}[-+.\dn'\"][^\[{(\])}]{0,2000}[\])}])(?!\w))"
     r"(?: ?(?P<each>[a-z]{2,12})/s(?:ec(?:ond)?)?\b(?! ?[:=]? {0,8}[-+.\d]))?)"
 )
 _COUNT = regex(
@@ -313,7 +313,8 @@ def mentions(text: str) -> Said | None:
     said: Said = {COUNT: head["count"]} if head else {}
     for match in _MENTION.finditer(text):
         name = f"{match['each']}_per_s" if match["each"] else " ".join(match["name"].split())
-        said |= {name: _cell(match["place"] or match["value"] or match["sum"] or match["said"])}
+        value = match["place"] or match["value"] or match["sum"] or match["said"]
+        said |= {name: f"{value} {match['unit']}" if match["unit"] else _cell(value)}
     others = len(_WORD.findall(_MENTION.sub(" ", text)))
     return said if len(said) > 1 and others <= len(said) else None
 

@@ -1,7 +1,9 @@
-"""Lines of a log with a step and figures under names of which nothing is known; forensics/assemble/unnamed_figures.py says what of it counts.
+"""Lines of a log with a step and what it took, or figures under names of which nothing is known; forensics/assemble/unnamed_figures.py says
+what of these counts.
 
     (step 16) L=1.2e+09 own, mean over all 2.4e+08
     epoch 0 | batch 12 | local objective = nan | |g| = nan
+    step 16 time 41.9s gen 20.0 update 16.2
 
 Asked last of all: it takes no line from anybody who knows what one means.
 
@@ -25,16 +27,22 @@ _AFTER = ("=", ":", " ", '"')
 
 
 def parse(lines: pl.DataFrame) -> Tables:
-    """steps: a row of phase `figures` for each; events other, code bad_number, the first row of a file with NaN."""
+    """steps: a row for each, of phase `figures` where nothing of it is known; timings: what it took; events other, code bad_number, the first row of a file with NaN."""
     rows: list[dict[str, Any]] = []
+    timings: list[dict[str, Any]] = []
     first: dict[str, dict[str, Any]] = {}
     for row, said in counted(lines):
         found = figures(said, reporter(row) | {"time_ns": row["time_ns"], "time_basis": row["time_basis"]})
-        if found is not None and is_unnamed(found):
+        if found is not None:
             rows += found.steps
-            if row["file"] not in first and any(map(holds_nan, found.steps)):
+            timings += found.timings
+            if is_unnamed(found) and row["file"] not in first and any(map(holds_nan, found.steps)):
                 first[row["file"]] = event(row, "other", severity="warning", code="bad_number")
-    return {"steps": table("steps", rows), "events": table("events", first.values())}
+    return {
+        "steps": table("steps", rows),
+        "timings": table("timings", timings),
+        "events": table("events", first.values()),
+    }
 
 
 PARSER = LineParser(

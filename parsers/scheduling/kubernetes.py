@@ -23,7 +23,7 @@ from parsers.forms.reading import text_lines, whole_json
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, table
 from parsers.text.patterns import regex
-from parsers.text.taken_away import is_taken_away
+from parsers.text.taken_away import is_out_of_time, is_taken_away
 
 _HEADER = regex(r"^(?:NAMESPACE\s+)?LAST SEEN\s+TYPE\s+REASON\s+OBJECT\s")
 _ROW = regex(
@@ -107,7 +107,9 @@ def _event(level: str, reason: str, message: str, said: dict[str, Any]) -> dict[
     kind, _, name = str(said["object"]).partition("/")
     node = name if kind == "node" else said["source"]
     severity = "info" if level != "Warning" else "fatal" if reason in _FATAL else "warning"
-    code = "preemption" if reason not in _FATAL and is_taken_away(message) else reason
+    code = reason
+    if reason not in _FATAL - {"Evicted"}:
+        code = "preemption" if is_taken_away(message) else "time_limit" if is_out_of_time(message) else reason
     assigned = _ASSIGNED.match(message) if reason == "Scheduled" else None
     container = _CONTAINER.search(message[:2000]) if kind == "pod" else None
     said = {

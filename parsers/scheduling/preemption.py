@@ -7,21 +7,28 @@
     Preempted to accommodate a workload (UID: 8b2f-13, JobUID: 2cc2) due to prioritization in the ClusterQueue                  Kueue
     Evicted to accommodate a workload (UID: 8b2f-13) due to migration to more favorable resource flavor                         Kueue
     Pod is evicted, because of preempt                       or reclaim, gangpreempt, gangreclaim                               Volcano
+    INF Adding new event to the event store event={"Description":"Spot ITN received. Instance will be interrupted at …","NodeName":"gpu-3"}  AWS
+    Scale-down: removing node gpu-3, utilization: {0.04 0.11 0 cpu 0.11}, pods to reschedule: ml/worker-2           cluster-autoscaler
+    =>> PBS: job killed: walltime 43221 exceeded limit 43200                                                       PBS, TORQUE
+    TERM_RUNLIMIT: job killed after reaching LSF run time limit.                                                   LSF
+    job 811.1 exceeded hard wallclock time - initiate terminate method                                             Grid Engine
+    flux-job: job.exception type=timeout severity=0 resource allocation expired                                    Flux
     submitit WARNING (2026-01-31 10:11:12,000) - Caught signal SIGUSR2 on gpu-3: this job is preempted.    (or timed-out)
     LAUNCH INFO 2026-01-31 10:11:12,000 Terminating with signal 2                                       Paddle, to which it was sent
     LAUNCH ERROR 2026-01-31 10:11:12,000 Container rank 3 status failed cmd ['python', 'a.py'] code -9 log log/workerlog.3   Paddle
     [ERROR] ME(…) worker process 4711 exit with exception. Error code: -9                                               MindSpore
     The node: 3 is timed out. It may exit with exception, please check this node's log.                                 MindSpore
 
-A preemption is an event `scheduler` with code preemption: an order from outside, no fault. Kubernetes' TaintManagerEviction is
+A preemption is an event `scheduler` with code preemption, the end of a job's time one with code time_limit: an order from outside, no fault. Kubernetes' TaintManagerEviction is
 none: it follows a node that is not ready. Paddle's rank is the container's
 in its pod (`local_rank` by its log's name), MindSpore's node is a process of the job.
 
-Printed by: cloud agents, Kubernetes' schedulers, submitit (its signal handler, signal USR2 before the end), paddle.distributed.launch, msrun of MindSpore.
+Printed by: cloud agents, Kubernetes' schedulers and autoscalers, PBS, LSF, Grid Engine, Flux, submitit (its signal handler, signal USR2 before the end), paddle.distributed.launch, msrun of MindSpore.
 Versions: Paddle 2.3 to 3.1, MindSpore 2.0 to 2.7; the words of clouds change.
 Source: read were kueue's pkg/scheduler/preemption and scheduler.go; volcano's pkg/scheduler/cache/cache.go with the reasons of
 pkg/scheduler/actions (shuffle is none: it moves a pod); kubelet's message before it admits a critical pod.
-Not read for this list, forms as users print them: submitit/core/job_environment.py; paddle/distributed/launch/job/container.py and
+Not read for this list, forms as users print them: AWS' node termination handler, the cluster autoscaler's actuator, Karpenter's events, resmom
+of PBS, TERM_RUNLIMIT of LSF, Grid Engine's qmaster, Flux's job-exec; submitit/core/job_environment.py; paddle/distributed/launch/job/container.py and
 controllers/controller.py; mindspore/parallel/cluster and meta_server_node.cc; cloud documentation.
 """
 
@@ -35,7 +42,7 @@ from parsers.schema.parser import LineParser
 from parsers.schema.rules import Rule, integer, read_rules
 from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
-from parsers.text.taken_away import TAKEN_AWAY
+from parsers.text.taken_away import OUT_OF_TIME, TAKEN_AWAY
 
 
 def _coded(groups: Mapping[str, str]) -> dict[str, Any]:
@@ -59,6 +66,7 @@ def _silent(groups: Mapping[str, str]) -> dict[str, Any]:
 
 RULES = (
     *(Rule(pattern, "scheduler", "fatal", "preemption") for pattern in TAKEN_AWAY),
+    *(Rule(pattern, "scheduler", "fatal", "time_limit") for pattern in OUT_OF_TIME),
     Rule(regex(r"Caught signal SIG\w{2,8} on \S{1,255}: this job is (?P<how>preempted|timed-out)\b"), "scheduler", "fatal",
          refine=lambda groups: {"code": "preemption" if groups["how"] == "preempted" else "time_limit", "detail": {"how": None}}),
     Rule(
@@ -74,15 +82,28 @@ RULES = (
 )  # fmt: skip
 
 
+_NODE = r"(?i)\bnode[ _-]?name\\?\"?[=:] ?\\?\"?([a-z\d][a-z\d.-]{1,252})|\bremoving node ([a-z\d][a-z\d.-]{1,252})|: node ([a-z\d][a-z\d.-]{1,252}) is going to be deleted"
+
+
 def parse(lines: pl.DataFrame) -> Tables:
-    """events scheduler, exit, closing_signal, heartbeat_lost."""
-    return read_rules(lines, RULES)
+    """events scheduler, with the node that is told in `detail.object`, exit, closing_signal, heartbeat_lost."""
+    tables = dict(read_rules(lines, RULES))
+    node = pl.coalesce(pl.col("text").str.extract(_NODE, group) for group in (1, 2, 3)).str.to_lowercase()
+    is_told = (pl.col("kind") == "scheduler") & node.is_not_null()
+    tables["events"] = tables["events"].with_columns(
+        names_hosts=pl.when(is_told).then(pl.concat_list(node)).otherwise("names_hosts"),
+        detail=pl.when(is_told).then(pl.concat_str(pl.lit('{"object": "node/'), node, pl.lit('"}'))).otherwise("detail"),
+    )
+    return tables
 
 
 PARSER = LineParser(
     name="preemption",
     anchors=(
         b"preempted", b"nterruption notice", b"nterruption warning", b"nterruption Notice", b"nterruption Warning", b"EventType", b"Preempted ", b"Evicted to accommodate", b"Pod is evicted", b"reemption notice",
+        b"be interrupted", b"being interrupted", b"be reclaimed", b"being reclaimed", b"be taken back", b"being terminated", b"being preempted", b"Scale-down: ", b"scale down",
+        b"walltime", b"wallclock", b"wall time", b"TERM_RUNLIMIT", b"run time limit", b"type=timeout", b"specified deadline", b"enforced h_rt", b"MaxRuntimeExceeded",
+        b"exceeded timeout", b"time limit", b"TIME LIMIT",
         b"Container rank ", b"Terminating with signal ", b"exit with exception", b" is timed out. It may", b": this job is ",
     ),
     parse=parse,

@@ -1,8 +1,8 @@
 """What a record of a step says: its loss, its norms, how fast it was, and how long each part of it took.
 
 A name is read by parsers/text/vocabulary.py, that of a time by parsers/timing/words.py; a name inside another continues it. A figure is a
-time where its name says so, in seconds where it shows no unit; a phase without a unit counts beside a timed step, and is no
-longer than that.
+time where its name says so or a unit of time stands behind it, in seconds where neither shows a unit; a phase without a unit counts beside
+a timed step, and is no longer than that. A `time` with its unit is that of the step.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -37,6 +37,9 @@ _NAN = regex(r"(?i)=[+-]?nan(?: |$)")
 _FRACTION = regex(r"[+-]?(?:\d{1,30}\.\d{0,30}(?:[eE][+-]?\d{1,3})?|\d{1,30}[eE][+-]?\d{1,3}|(?i:nan|inf(?:inity)?))")
 _RUNS = ("rank", "local_rank", "file", "line")
 _MOST = 1e12
+_WITH_UNIT = regex(rf"(?P<value>\d[\d.]{{0,20}}(?:e[+-]?\d{{1,3}})?) ?(?P<unit>{words.UNIT})")
+_OF_STEP = ("time", "took", "duration")  # names that say no more than that something took a time
+_STEPS_OWN = (words.Figure("step", None, True), "whole")
 _NAMES = ("name", "metric", "tag", "key")  # of a figure, beside its `value`
 _NAME_CHARACTERS = 200
 
@@ -247,16 +250,23 @@ def _timed(path: str) -> tuple[words.Figure, str | None] | None:
     return None if one is None else (one, words.sort_of(one.phase))
 
 
+def _with_unit(cell: Any) -> tuple[float | None, float | None]:
+    """`0.69 s` → 0.69 and what it takes to milliseconds; null where no unit of time stands behind the number."""
+    match = _WITH_UNIT.fullmatch(cell) if isinstance(cell, str) else None
+    return (real(cell), None) if match is None else (real(match["value"]), words.UNITS[match["unit"]])
+
+
 def _times(flat: Mapping[str, Any], said: Mapping[str, Any]) -> list[dict[str, Any]]:
     """phase, name, value_ms of what a record times."""
     found: list[tuple[str, float, words.Figure, str]] = []
     for path, cell in flat.items():
-        one = _timed(path)
+        one = _timed(path) or (_STEPS_OWN if path.lower() in _OF_STEP and _with_unit(cell)[1] else None)
         if one is None or one[1] is None or isinstance(cell, list):
             continue
-        number = real(cell)
+        number, factor = _with_unit(cell)
         if number is not None and 0 <= number < _MOST:
-            found.append((path if path in said else path.rpartition("/")[2], number, one[0], one[1]))
+            figure = one[0] if factor is None else one[0]._replace(factor=factor, is_time=True)
+            found.append((path if path in said else path.rpartition("/")[2], number, figure, one[1]))
     timed = [(name, number * (one.factor or 1e3), one, sort) for name, number, one, sort in found if one.is_time]
     if len(timed) < len(found):
         step_ms = max((ms for _, ms, _, sort in timed if sort == "whole"), default=0.0)

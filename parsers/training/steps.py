@@ -20,6 +20,8 @@
     valid loss at iteration 40 | lm loss value: 2.3E+00 | lm loss PPL: 1.0E+01 |
     … | INFO | train_inner | epoch 002:    40 / 90 loss=4.21, nll_loss=3.1, num_updates=130, gnorm=0.7, loss_scale=16
     (TaskRunner pid=4711) step:12 - actor/pg_loss:-0.003 - actor/grad_norm:nan - critic/rewards/mean:nan
+    Train epoch time: 508971.470 ms, per step time: 814.354 ms                  MindSpore; a mean since the last such line
+    625/625 - 508s - loss: 5.13 - 508s/epoch - 814ms/step                       Keras
     … init done pid=4711 world=8 backend=gloo torch=2.15.0
     … loss is nan, aborting at step 5
 
@@ -44,7 +46,7 @@ from parsers.schema.lines import event
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, conform, empty, table
 from parsers.text.patterns import regex
-from parsers.training.progress import CLOSING, COUNT, LAST_STEP, NUMBER, number, rows, whole, with_reporter
+from parsers.training.progress import CLOSING, COUNT, LAST_STEP, MEAN, NUMBER, number, rows, whole, with_reporter
 
 _MEGATRON = rf"(?:^|[\s\]:])iteration\s+{COUNT}/\s*[0-9]+\s*\|"
 _NANOTRON = rf"iteration: {COUNT} / [0-9]+ \|"
@@ -120,6 +122,11 @@ _IS_LAST = pl.any_horizontal(
 
 _PER_S = rf"(?i)(?:\b(?:tok(?:en)?s?|samples?|sequences?|seqs?|ima?ge?s?) ?(?:/|per[_ ]) ?s(?:ec(?:ond)?)?|\btps|\btgs(?: \([^)]{{1,40}}\))?)[\s=:]+{NUMBER}(?:[\s,;|)\]]|$)"
 _PER_S_BEHIND = rf"(?i){NUMBER} ?(?:tok(?:en)?s?|samples?|sequences?|seqs?|ima?ge?s?|words|examples) ?(?:/|per) ?s(?:ec(?:ond)?)?(?:\s*$|\s*[,;|)\]]|\s+[^\s=:])"
+_EACH = r"(?:step|iter(?:ation)?|batch)"
+_PER_STEP = (
+    rf"(?i)\b(?:per[ _-]{_EACH}(?:[ _]time)?|(?:time|seconds) per {_EACH}|(?:avg|average|mean)[ _]{_EACH}[ _]time)[\s:=]{{1,3}}{NUMBER} ?(ms|s)\b",
+    rf"(?i)[\s:=(]{NUMBER} ?(ms|s)/{_EACH}\b",
+)
 _AXES = ("tp", "pp", "dp", "ep", "cp")
 _SCALES = {"K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
 
@@ -141,6 +148,7 @@ def parse(lines: pl.DataFrame) -> Tables:
             _plain(known),
         ]
     )
+    steps = pl.concat([steps, _means(known, steps)])
     events, settings = _happenings(known)
     return {
         "steps": steps.sort("file", "line", maintain_order=True),
@@ -200,6 +208,21 @@ def _megatron(lines: pl.DataFrame) -> pl.DataFrame:
         tflops=pl.coalesce(number(rf"TFLOPs: *{NUMBER}"), number(rf"throughput per GPU \(TFLOP/s/GPU\): *{NUMBER}")),
         samples=whole(rf"consumed samples: *{COUNT}"),
         tokens=whole(rf"consumed tokens: *{COUNT}"),
+    )
+
+
+def _means(lines: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
+    """What a step took on average, on lines that count none: `step` counts these lines of the file."""
+    text = pl.col("text")
+    mine = lines.filter(pl.any_horizontal(text.str.contains(one) for one in _PER_STEP))
+    mine = mine.join(steps, on=["file", "line"], how="anti", maintain_order="left").sort("file", "line")
+    unit = pl.coalesce(text.str.extract(one, 2) for one in _PER_STEP).str.to_lowercase()
+    return rows(
+        mine,
+        None,
+        phase=pl.lit(MEAN),
+        step=pl.int_range(1, pl.len() + 1).over("file"),
+        elapsed_ms=pl.coalesce(number(one) for one in _PER_STEP) * pl.when(unit == "ms").then(1.0).otherwise(1000.0),
     )
 
 
@@ -397,7 +420,7 @@ PARSER = LineParser(
     name="steps",
     anchors=(
         b"step ", b"step=", b"step:", b"Step ", b"Step:", b"iter ", b"iter:", b"Iter", b"iteration", b"init done pid=", b"Epoch",
-        b"Train: ", b"train_inner", b"batch ", b"Batch ", b"update ",
+        b"Train: ", b"train_inner", b"batch ", b"Batch ", b"update ", b"s/step", b"s/batch", b"s/iter", b"per step", b"per batch",
         b"oss is nan", b"oss is inf", b"oss is NaN", b"nan loss", b"NaN loss", b"inf loss", b"Inf loss", b"infinite loss",
         b"oss returned in `", b"Monitored metric ", b"raining finished", b"inished training", b"ompleted training",
         b"raining complete", b"raining is finished", b"raining done", b"rain end", b"raining end", b"done training in", b"training is done", b"completed successfully",

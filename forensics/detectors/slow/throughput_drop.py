@@ -25,10 +25,12 @@ from forensics.model.ref import Ref
 from forensics.model.said import Said, first_clause, joined
 from forensics.words import slow as words
 from parsers.timing.words import way_of
+from parsers.training.progress import MEAN
 
 _PRINTERS = 64  # that are looked at: all ranks of a job keep the same pace
 _LEAST = 5  # points of a printed throughput; of plain step times
 _LEAST_TIMES = 24
+_LEAST_FAR, _FAR = 8, 0.35  # of plain step times that stay on a level of their own, so much faster before
 _FALL = 0.03  # of the level before
 _SIGMAS = 5
 _FLOOR = 0.005  # of the level: no series is believed to be quieter
@@ -44,15 +46,16 @@ _DRIFT = 0.05  # of the level of the first part
 def _series(case: Case) -> list[tuple[Said, pl.DataFrame]]:
     """(what was measured, frame of step, rate, file, line) per rank that prints: higher is faster."""
     steps = case.tables["steps"].filter(
-        pl.col("step").is_not_null() & (pl.col("phase").is_null() | (pl.col("phase") == "train"))
+        pl.col("step").is_not_null() & (pl.col("phase").is_null() | pl.col("phase").is_in(["train", MEAN]))
     )
-    printer = ["file", "rank", "local_rank"]
+    printer = ["file", "rank", "local_rank", "_mean"]
+    steps = steps.with_columns(_mean=(pl.col("phase") == MEAN).fill_null(False))
     steps = _with_lengths(steps, case.tables["timings"])
     measured = steps.filter(pl.any_horizontal(pl.col("tflops", "per_s", "elapsed_ms").is_not_null()))
     measured = measured.filter(pl.len().over(printer) >= _LEAST)  # most ranks print too little to be looked at
     result = []
     for _, one in islice(measured.group_by(printer, maintain_order=True), _PRINTERS):
-        one = _in_order(one.sort("line", "record"))
+        one = _apart(_in_order(one.sort("line", "record")))
         batch = (pl.col("samples").diff() / pl.col("step").diff()).backward_fill(1)
         for name, rate, least in (
             (words.TFLOPS, pl.col("tflops"), _LEAST),
@@ -60,12 +63,33 @@ def _series(case: Case) -> list[tuple[Said, pl.DataFrame]]:
             (words.SAMPLES, 1000.0 * batch / pl.col("elapsed_ms"), _LEAST_TIMES),
             (words.STEPS, 1000.0 / pl.col("elapsed_ms"), _LEAST_TIMES),
         ):
-            points = one.select("step", rate.alias("rate"), "time_ns", "file", "line", "record")
+            points = one.select("step", rate.alias("rate"), "time_ns", "file", "line", "record", "_mean")
             points = points.filter(pl.col("rate").is_finite() & (pl.col("rate") > 0))
-            if points.height >= least:
+            if points.height >= least or (points.height >= _LEAST_FAR and _falls_far(points["rate"].to_list())):
                 result.append((name, points))
                 break
     return result
+
+
+def _falls_far(rates: Sequence[float]) -> bool:
+    """Two levels far from each other: of a batch that grows little by little there are more."""
+    at = split(rates)
+    if at is None:
+        return False
+    high, low = median(rates[:at]), median(rates[at:])
+    sides = ((rates[:at], high), (rates[at:], low))
+    is_flat = all(sum(abs(rate - level) < _FAR / 2 * level for rate in side) >= _AGREE * len(side) for side, level in sides)
+    return high - low >= _FAR * high and is_flat and min(len(side) for side, _ in sides) > _SIDE
+
+
+def _apart(printed: pl.DataFrame) -> pl.DataFrame:
+    """A time that only rises, and evenly, is that since the start: what it rose by is a step's."""
+    rose = pl.col("elapsed_ms").diff()
+    told = printed.filter(pl.col("elapsed_ms").is_not_null())
+    is_clock = told.select((rose > 0).all() & (rose.median() * pl.len() > pl.col("elapsed_ms").last() / 2)).item()
+    if told.height < _LEAST_FAR or not is_clock:
+        return printed
+    return printed.with_columns(elapsed_ms=rose / pl.col("step").diff().clip(1))
 
 
 def _in_order(printed: pl.DataFrame) -> pl.DataFrame:
@@ -137,10 +161,12 @@ def detect(case: Case) -> tuple[Finding, ...]:
         at, name, points = min(falls, key=lambda fall: (fall[2]["step"][fall[0]], fall[2]["file"][0]))
         rates = points["rate"].to_list()
         high, low, onset = median(rates[:at]), median(rates[at:]), int(points["step"][at])
-        text = words.FELL(step=onset, metric=name, **_levels(high, low))
+        form = words.FELL_IN_MEANS if points["_mean"][at] else words.FELL
+        text = form(step=onset, metric=name, **_levels(high, low))
         shown, share = points.slice(max(at - 1, 0), 2), (high - low) / high
         reason = held_back.by_device(case, points[at], share) or held_back.by_link(case, points[at])
-        return (_finding(case, text, onset, shown, name, reason, _grown(case, points, onset)),)
+        began = None if points["_mean"][at] else onset
+        return (_finding(case, text, began, shown, name, reason, _grown(case, points, onset)),)
     drifts = [(levels, name, points) for name, points in series if (levels := drift(points["rate"].to_list()))]
     if not drifts:
         return ()
@@ -193,7 +219,7 @@ def _grown(case: Case, points: pl.DataFrame, onset: int) -> _Grown | None:
 def _finding(
     case: Case,
     text: Said,
-    onset: int,
+    onset: int | None,
     shown: pl.DataFrame,
     name: str,
     explained: Sequence[Apart] | None,
@@ -238,7 +264,7 @@ def _action(grown: _Grown | None, is_of_work: bool) -> Action:
     return Action(kind="inspect_hardware", target="job", command=None, reason=words.ONE_SLOWS_ALL)
 
 
-def _explained(text: Said, onset: int, claim: Claim, reason: Sequence[Apart], when_ns: int | None) -> Finding:
+def _explained(text: Said, onset: int | None, claim: Claim, reason: Sequence[Apart], when_ns: int | None) -> Finding:
     """The one device or host whose measures account for the fall; `when_ns`: when that was, as far as told."""
     first = reason[0]
     is_link = first.effect == "link"
