@@ -9,6 +9,7 @@
     level=info rank=3 iteration=5 lm_loss=nan gnorm=nan
     trainer: lm loss 2.1, grad norm 0.9, iteration 5
     worker rank=3 pid=4711 exitcode=-9
+    {"msg": "child exited", "rank": 3, "pid": 4711, "status": "signal: killed"}                  what Go says of a process
 
 What a name means is told by parsers/text/vocabulary.py and parsers/timing/words.py. The rank is the record's own, else that of the line or path. Only
 lines come here that no other parser has read; a sentence that mentions figures is no record.
@@ -84,7 +85,7 @@ PARSER = LineParser(
         *(f"{figure}_{word}".encode() for figure in ("oss", "norm") for word in sorted(vocabulary.whose())),
         b"ples/s", b"kens/s", b"ages/s", b"mgs/s", b"uences/s", b"ords/s", b"rames/s",
         *(f"{word}{after}".encode() for word in ("crc", "crc32", "sha256", "sha1", "md5", "hash", "hecksum", "igest") for after in _AFTER),
-        b'xit_code', b'xitcode', b'eturncode', b'eturn_code', b'xit_status',
+        b'xit_code', b'xitcode', b'eturncode', b'eturn_code', b'xit_status', b'exit status ', b'"signal: ', b'"signal"', b'signal=SIG',
     ),
     parse=parse,
     leftover=True,

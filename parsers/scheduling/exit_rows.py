@@ -7,9 +7,16 @@ from typing import Any
 
 from parsers.forms.reading import whole
 from parsers.text import vocabulary
+from parsers.text.patterns import regex
 from parsers.training.step_figures import time_of
 from parsers.who import arguments
 
+_ENDED = regex(r"(?:exit status (?P<status>\d{1,3})|signal: (?P<name>[a-z ]{3,30}))(?: \(core dumped\))?")
+_SIGNALS = {
+    "killed": "SIGKILL", "terminated": "SIGTERM", "aborted": "SIGABRT", "segmentation fault": "SIGSEGV", "bus error": "SIGBUS",
+    "illegal instruction": "SIGILL", "floating point exception": "SIGFPE", "interrupt": "SIGINT", "hangup": "SIGHUP",
+}  # fmt: skip
+_ASKS = frozenset(("SIGUSR1", "SIGUSR2", "SIGQUIT", "SIGCONT", "SIGSTOP", "SIGTSTP", "SIGCHLD", "SIGWINCH", "SIGURG", "SIGIO"))
 _WHO = ("rank", "pid", "host", "pod", "local_rank", "process_name", "command", "name")
 _OTHERS = ("loss", "phase", "tensor", "module", "metric", "heartbeat")
 
@@ -26,10 +33,11 @@ def exit_row(said: Mapping[str, Any], text: str) -> dict[str, Any] | None:
     said = {name: cell for name, cell in said.items() if not isinstance(cell, dict)} | {
         name: cell for inner in said.values() if isinstance(inner, dict) for name, cell in inner.items()
     }
-    if not tells_exits(frozenset(said)):
+    waited = next((found for cell in said.values() if isinstance(cell, str) and (found := _of_go(cell))), None)
+    if not tells_exits(frozenset((*said, "exit_code") if waited else said)):
         return None
     told = vocabulary.told(said)
-    code = exit_text(told.get("exit_code"), told.get("signal"))
+    code = waited or exit_text(told.get("exit_code"), told.get("signal"))
     if code is None or not any(told.get(name) is not None for name in _WHO):
         return None
     rank = whole(told.get("rank"))
@@ -52,9 +60,16 @@ def exit_row(said: Mapping[str, Any], text: str) -> dict[str, Any] | None:
     }  # fmt: skip
 
 
+def _of_go(cell: str) -> str | None:
+    """How Go says that a process ended, whatever the field is called: `exit status 134`, `signal: killed`, `signal: aborted (core dumped)`."""
+    match = _ENDED.fullmatch(cell)
+    return None if match is None else match["status"] or _SIGNALS.get(match["name"])
+
+
 def exit_text(code: Any, sent: Any) -> str | None:
-    """An exit code and a signal as cells → `1`, or `SIGKILL` where a signal ended it; None where neither says anything."""
-    if (name := _signal(sent)) is not None:
+    """An exit code and a signal as cells → `1`, or `SIGKILL` where a signal ended it; None where neither says anything. A signal by which
+    programs are asked for something ends none."""
+    if (name := _signal(sent)) is not None and name not in _ASKS:
         return name
     number = whole(code)
     if number is None:

@@ -42,6 +42,11 @@ def _ended(groups: Mapping[str, str]) -> Mapping[str, Any]:
     return {"code": code, "severity": "info" if code.startswith("INTENDED") else "error", "detail": {"how": None}}
 
 
+def _of_nobody(groups: Mapping[str, str]) -> Mapping[str, Any]:
+    """Whose rank it is tells the process of that number on that host, not who prints it."""
+    return {"detail": {"library": "Ray"}, "rank": None, "local_rank": None}
+
+
 RULES = (
     Rule(
         regex(
@@ -52,22 +57,26 @@ RULES = (
         refine=_ended,
     ),
     Rule(
-        regex(r"\b(?P<value>[1-9]\d{0,6}) Workers? \(tasks ?/ ?actors\) killed due to memory pressure \(OOM\)"),
-        "host_oom", "fatal", "NODE_OUT_OF_MEMORY", refine=lambda _: {"detail": {"library": "Ray"}},
+        regex(
+            r"\b(?P<value>[1-9]\d{0,6}) Workers? \(tasks ?/ ?actors\) killed due to memory pressure \(OOM\)"
+            r"(?:[^\n]{0,120}? at node \(ID: \w{1,80}, IP: (?P<host>[\w.:-]{1,60}?)\))?"
+        ),
+        "host_oom", "fatal", "NODE_OUT_OF_MEMORY", refine=_of_nobody,
     ),
     Rule(
         regex(
             r"Memory on the node \(IP: (?P<host>[\w.:-]{1,60}), ID: \w{1,64}\) where the (?P<what>task|lease) "
             r"\([^()\n]{0,300}?\bpid=(?P<pid>\d{1,9}), memory used=[^()\n]{1,30}\) was running was "
         ),
-        "host_oom", "fatal", "NODE_OUT_OF_MEMORY", refine=lambda _: {"detail": {"library": "Ray"}, "rank": None, "local_rank": None},
+        "host_oom", "fatal", "NODE_OUT_OF_MEMORY", refine=_of_nobody,
     ),
     Rule(
         regex(
-            r"\bKilling (?:the )?(?:worker|process|actor|task)\b(?=[^\n]{0,400}?\b(?:low on memory|memory pressure|out of memory)\b)"
+            r"\bKilling (?:the )?(?:worker|process|actor|task)\b(?=[^\n]{0,400}?\b(?:low on memory|memory pressure|out of memory|memory usage threshold)\b)"
+            r"(?=(?:[^\n]{0,400}?\bMemory on the node \(IP: (?P<host>[\w.:-]{1,60}?),)?)"
             r"[^\n]{0,300}?\bpid[ =:]\s?(?P<pid>\d{1,9})\b"
         ),
-        "host_oom", "fatal", "NODE_OUT_OF_MEMORY", refine=lambda _: {"detail": {"library": "Ray"}, "rank": None, "local_rank": None},
+        "host_oom", "fatal", "NODE_OUT_OF_MEMORY", refine=_of_nobody,
     ),
     Rule(
         regex(r"The node with node id: \w{1,80} and address: (?P<address>[\w.:-]{1,60}) .{0,120}?has been marked dead"), "scheduler", code="node_failure",

@@ -133,6 +133,9 @@ def names_of(told: Iterable[Told], world: int | None = None) -> Names:
     single = {name for name, _ in places if (name, 1) not in places and nodes.get(name)}
     for name in single:
         ranks[name] |= places[name, 0]
+    for (name, _), found in places.items():  # a place of several processes is none of them
+        if name in ranks:
+            ranks[name] |= found
 
     def one_each(said: Mapping[_Key, set[int]]) -> dict[_Key, int]:
         found = {key: min(own) for key, own in said.items() if len(own) == 1}

@@ -302,7 +302,7 @@ def _json(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> No
     time = next((record[key] for key in keys if key in record), None)
     if not isinstance(text, str) or (time is None and line.time_ns is None):
         return
-    if not any(map(_counts_steps, record)):  # a record of its own, whatever its message
+    if not any(map(_says_more, record, record.values())):  # a record of its own, whatever its message
         line.text = text.rstrip("\r\n")
     if line.rank is None and re.fullmatch(r"[0-9]{1,7}", label := str(_label(record, "rank"))) and "[rank" not in text:
         line.rank = int(label)
@@ -318,8 +318,12 @@ def _json(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> No
         line.host = line.host or host
 
 
-def _counts_steps(name: object) -> bool:
-    return isinstance(name, str) and (said := vocabulary.meaning_of(name)) is not None and said.meaning == "step"
+def _says_more(name: object, cell: object) -> bool:
+    """A field that counts steps, or says how a process ended."""
+    if isinstance(cell, str) and cell.startswith(("exit status ", "signal: ")):
+        return True
+    said = vocabulary.meaning_of(name) if isinstance(name, str) else None
+    return said is not None and said.meaning in ("step", "exit_code", "signal")
 
 
 def _of_stream(record: dict[str, Any]) -> dict[str, Any]:
