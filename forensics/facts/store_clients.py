@@ -1,6 +1,7 @@
 """Which store of a launch each process tried to reach, and which of them came as far as that.
 
-Whoever connected says so when it waits there in vain or loses it, and the process that holds the store counts who came. Who
+Whoever connected says so when it waits there in vain or loses it, or for others at a barrier of it; and the process that holds the store
+counts who came. Who
 alone did not come, where at least two others did, is the odd one out: its own way to the store, or the address that it was
 given, and never the host that the others reach. A name and an address may be one host, so that only what is printed alike is
 compared: ports, two names, two addresses.
@@ -38,21 +39,18 @@ class OddClients(NamedTuple):
 def odd_clients(events: pl.DataFrame, identity: pl.DataFrame) -> OddClients | None:
     """Events of one attempt → who alone did not reach the store; None where that is nobody, or where too few others did."""
     failed = [row for row in of_kinds(events, "connect_failed").iter_rows(named=True) if row["code"] == "store"]
-    came = [
-        row
-        for row in of_kinds(events, "store_timeout", "peer_closed").iter_rows(named=True)
-        if _target(row) and (row["kind"] == "store_timeout" or row["code"] == "store")
-    ]
+    came = [row for row in of_kinds(events, "store_timeout", "peer_closed", "missing_members").iter_rows(named=True) if _came(row)]
     reached = {_printer(row): _target(row) for row in came}
     odd = [row for row in failed if _printer(row) not in reached]
     targets, who = {_target(row) for row in odd}, {_printer(row) for row in odd}
-    ports = Counter(_port(target) for target in reached.values())
-    counted = [*ports.values(), *map(_joined, of_kinds(events, "missing_members").iter_rows(named=True))]
+    ports = Counter(_port(target) for target in reached.values() if target)
+    at_barrier = {own_rank(row) for row in came if row["kind"] == "missing_members"} - {None}
+    counted = [len(at_barrier), *ports.values(), *map(_joined, of_kinds(events, "missing_members").iter_rows(named=True))]
     others = max(counted, default=0)
     if len(targets) != 1 or others < max(_OTHERS, len(who) + 1):
         return None
     [target] = targets
-    theirs = max(sorted(reached.values()), key=lambda one: ports[_port(one)], default=None)
+    theirs = max(sorted(filter(None, reached.values())), key=lambda one: ports[_port(one)], default=None)
     ranks = sorted(one for one in who if isinstance(one, int))
     hosts = {host for row in odd if (host := host_of(identity, row))}
     return OddClients(
@@ -65,6 +63,12 @@ def odd_clients(events: pl.DataFrame, identity: pl.DataFrame) -> OddClients | No
         others=others,
         refs=refs((*odd[:1], *came)),
     )
+
+
+def _came(row: Row) -> bool:
+    if row["kind"] == "missing_members":
+        return row["code"] == "barrier" and own_rank(row) is not None
+    return bool(_target(row)) and (row["kind"] == "store_timeout" or row["code"] == "store")
 
 
 def _printer(row: Row) -> _Printer:

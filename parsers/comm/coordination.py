@@ -8,11 +8,12 @@
     The first task at the barrier: /job:jax_worker/replica:0/task:13. Some timed out task names:
     /job:jax_worker/replica:0/task:6
     F pjrt/distributed/client.h:77] Terminating process because the JAX distributed service detected fatal errors. …
+    UNAVAILABLE: DNS resolution failed for head-0:1234: C-ares status is not ARES_SUCCESS …      (gRPC, of who does not reach the service)
     ABORTED: /job:jax_worker/replica:0/task:1 unexpectedly tried to connect with a different incarnation. It has …
 
 A task is a process of the job, its number the process's (jax.process_index). Whose heartbeats are missing died, was busy, or
 lost the network; who did not come to a barrier is late or gone. Kinds: `heartbeat_lost` and `missing_members` with names_ranks
-= the tasks; `remote_error` of the process that ends itself because of another; `other` with code restarted.
+= the tasks; `connect_failed`, code store, of who did not reach the service; `remote_error` of the process that ends itself because of another; `other` with code restarted.
 
 Printed by: coordination_service.cc, coordination_service_agent.cc, pjrt/distributed/client.h.
 Versions: JAX 0.4 to 0.8, TensorFlow 2.9 to 2.20.
@@ -62,6 +63,15 @@ RULES = (
     ),
     Rule(regex(rf"{_TASK}(?P<task>\d{{1,7}}) has been set to ERROR in coordination service"), "remote_error", refine=_one,
          code="task_error"),
+    Rule(regex(r"The first task at the barrier: .{0,200}?timed out task names"), None),
+    # Whom gRPC cannot reach, by the name that it was given or the address that it tried.
+    Rule(
+        regex(
+            r"(?:RegisterTask|[Cc]oordination|[Dd]istributed|GetKeyValue|\bERROR|UNAVAILABLE).{0,300}?(?:DNS resolution failed for |failed to connect to all addresses"
+            r".{0,80}?(?:ipv4|ipv6):)(?P<target>[\w.\[\]-]{1,253}:\d{1,5})\b"
+        ),
+        "connect_failed", code="store", refine=lambda groups: {"detail": {"host": groups["target"], "target": None}},
+    ),
     Rule(regex(r"Polled an error from coordination service|Use error polling to propagate the following error"), None),
 )  # fmt: skip
 
@@ -114,7 +124,7 @@ PARSER = LineParser(
     anchors=(
         b"heartbeat timeout", b"stopped sending heartbeats", b"Barrier timed out", b"that reached the barrier",
         b"service detected fatal errors", b"a different incarnation", b"in coordination service", b"from coordination service",
-        b"Use error polling",
+        b"Use error polling", b"DNS resolution failed for ", b"failed to connect to all addresses", b"first task at the barrier",
     ),
     parse=parse,
     after=_LISTED,

@@ -3,26 +3,28 @@
 Two ranks on one device, libraries of different versions, no interface of the wanted name, an invalid call. The library that refuses says what is wrong;
 without its last words ("invalid usage" alone) it stays a hypothesis. No rank is named: what differs is a setting. Where the processes of
 three hosts and more say which version of that library they run, and more than half of the hosts run another one than the rest, the
-rest is named: there it has to be changed.
+rest is named: there it has to be changed. So it is with the size of the world that the members of one communicator were given: hosts whose
+processes all have another one than more than half of the members, or the ranks where only some of a host's do.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 
 import polars as pl
 
 from forensics.assemble.identity import short_host
 from forensics.case import Case, Detector
 from forensics.facts.error_words import tells_setting, tells_versions
-from forensics.facts.event_rows import Row, detail, reference, refs, rows
+from forensics.facts.event_rows import Row, detail, own_rank, reference, refs, rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause
 from forensics.model.ref import Ref
 from forensics.model.said import joined, sentence
-from forensics.model.texts import cut_middle
+from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import launch as words
 
 _FEWEST = 3  # hosts that say their version
+_OF_SIZE = ("rank_count_mismatch", "already_checked_in")
 _NO_INTERFACE = "no_interface"  # the library found none under the name that it was given, or none at all
 
 
@@ -61,6 +63,26 @@ def _minority(case: Case, first: Row) -> tuple[tuple[str, ...], tuple[Ref, ...]]
     return tuple(sorted(host for host, values in held.items() if usual not in values)), shown[:2]
 
 
+def _odd_size(case: Case) -> tuple[tuple[int, ...], tuple[str, ...], tuple[Ref, ...]]:
+    """Ranks, or else hosts, whose processes were given another size of one communicator than most of its members, and where both say so."""
+    members: defaultdict[str, dict[int, Row]] = defaultdict(dict)
+    for row in rows(case.events, "comm_init_start"):
+        said, rank = detail(row), own_rank(row)
+        if said.get("comm_id") and isinstance(said.get("size"), int) and rank is not None:
+            members[str(said["comm_id"])].setdefault(rank, row)
+    found = max(members.values(), key=len, default={})
+    sizes = {rank: detail(row)["size"] for rank, row in found.items()}
+    (usual, most), *others = Counter(sizes.values()).most_common() or [(0, 0)]
+    if not others or 2 * most <= len(sizes) or most < _FEWEST:
+        return (), (), ()
+    odd = tuple(sorted(rank for rank, size in sizes.items() if size != usual))
+    hosts = {rank: short_host(row["host"] or "") for rank, row in found.items()}
+    whole = {hosts[rank] for rank in odd} - {hosts[rank] for rank in sizes if rank not in odd} - {""}
+    shown = refs([found[odd[0]], next(found[rank] for rank in sorted(found) if rank not in odd)])
+    is_of_hosts = all(hosts[rank] in whole for rank in odd)
+    return (() if is_of_hosts else odd), (tuple(sorted(whole)) if is_of_hosts else ()), shown
+
+
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding."""
     found = rows(case.events, "config_error")
@@ -70,17 +92,23 @@ def detect(case: Case) -> tuple[Finding, ...]:
     precise = tells_setting(_said(first))
     cause = _cause(case, first)
     hosts, shown = _minority(case, first) if cause == "version_mismatch" else ((), ())
+    other = words.OTHER_VERSION(hosts=joined(hosts, ", "))
+    ranks: tuple[int, ...] = ()
+    if cause == "config_drift" and first["code"] in _OF_SIZE:
+        ranks, hosts, shown = _odd_size(case)
+        other = words.OTHER_SIZE(who=ranks_text(ranks) if ranks else joined(hosts, ", "))
     line = cut_middle(detail(first).get("last_error") or (first["text"] or "").splitlines()[0], 200)
     return (
         Finding(
             detector=DETECTOR.name,
             cause=cause,
+            ranks=ranks,
             hosts=hosts,
             domain="infrastructure" if first["code"] == _NO_INTERFACE else "workload",
             undecided=() if precise else ("tied_explanations",),
             claims=(
                 Claim(words.REFUSED, "for", refs([first])),
-                *((Claim(words.OTHER_VERSION(hosts=joined(hosts, ", ")), "for", shown),) if hosts else ()),
+                *((Claim(other, "for", shown),) if hosts or ranks else ()),
             ),
             first_anomaly=FirstAnomaly(signature=f"config:{first['code'] or ''}"),
             actions=(

@@ -13,7 +13,7 @@ import polars as pl
 
 from forensics.assemble.identity import short_host
 from forensics.case import Case, Detector
-from forensics.facts.error_words import is_within_a_host, names_bridge
+from forensics.facts.error_words import is_within_a_host, names_bridge, tells_setting
 from forensics.facts.event_rows import detail, host_of, is_missing, is_whole_barrier, of_kinds, own_rank, refs, rows
 from forensics.facts.store_clients import Address, OddClients, odd_clients
 from forensics.graph.hang.blame import UNKNOWN_HOST, blames, find_root
@@ -36,7 +36,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     begun = case.has_begun
     is_placed = case.out_of_reach.height > 0  # then where reports meet tells nothing: wrong_interface.py
-    if not begun and not is_placed and (refused := _refused(case)).height:
+    # A library that refuses what it was given breaks its connections by that.
+    is_refused = any(tells_setting(f"{row['code']} {row['text']}") for row in rows(case.events, "config_error"))
+    if not begun and not is_placed and not is_refused and (refused := _refused(case)).height:
         odd = odd_clients(case.events, case.identity)
         return (_connection(case, refused) if odd is None else _odd(odd),)
     later = case.tables["steps"].height > 0 and any(map(is_whole_barrier, rows(case.events, "missing_members")))
