@@ -15,7 +15,7 @@ from itertools import pairwise
 import msgspec
 import polars as pl
 
-from forensics.assemble.numbered_runs import numbered_runs
+from forensics.assemble.numbered_runs import numbered_runs, rotated_runs
 from forensics.model.said import Said, joined
 from forensics.words import views as words
 from parsers.schema.tables import TableName, spelled
@@ -65,6 +65,8 @@ def launches(tables: Mapping[TableName, pl.DataFrame]) -> tuple[list[Launch], tu
         if not named:
             runs = numbered_runs(tables, spans)
             named = {run: Launch({run}, files) for run, files in runs.items()} or _left_lying(tables["files"])
+    if len(named) < 2 and (runs := rotated_runs(tables, spans)):
+        named = {run: Launch({run}, files) for run, files in runs.items()}
     if len(named) < 2:
         return list(named.values()), ()
     ranks = _ranks(tables)

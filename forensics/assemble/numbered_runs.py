@@ -4,6 +4,10 @@ A number tells nothing by itself: it may be a rank's, a host's, a seed's. Runs h
 where ranks are told), and the later one follows the earlier in every file that both have: by stamps that do not overlap; where there are
 none, it goes on from within the steps of the earlier one and not from its first, and either says that it loaded a checkpoint or is
 of several ranks that are the same. Files beside each other must say so, whatever their stamps.
+
+A file and what was put aside of it (`job.out` and `job.out.1`) are runs where the stamps do not overlap, the later one goes on from
+within the steps of the earlier one, and that one tells the end of every rank that speaks in it, or that a scheduler stopped the job, or a
+checkpoint was loaded: a log that was cut for its length goes on without any of these.
 """
 
 from collections import defaultdict
@@ -17,6 +21,8 @@ from parsers.schema.tables import TableName, spelled
 from parsers.text.patterns import regex
 
 _NUMBER = regex(r"\d{1,6}")
+_STOPS = ("time_limit", "preemption", "cancelled")
+_ASIDE = regex(r"\.\d{1,3}$")
 _RUNS = 200  # of a job in one bundle
 _Spans = Mapping[str, Mapping[str, tuple[int, int]]]
 
@@ -46,6 +52,39 @@ def numbered_runs(tables: Mapping[TableName, pl.DataFrame], spans: _Spans) -> di
         if all(_follows(runs[one], runs[two], own, spans, is_folder) for one, two in pairwise(order)):
             return {run: sorted(runs[run].values()) for run in order}
     return {}
+
+
+def rotated_runs(tables: Mapping[TableName, pl.DataFrame], spans: _Spans) -> dict[str, list[str]]:
+    """The same → name of a file → that file, oldest first, of a log and what was put aside of it; none where nothing shows runs."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    files = tables["files"]["file"].to_list()
+    for file in files:
+        base = _ASIDE.sub("", file)
+        if base != file and base in files:
+            found[base].append(file)
+    if len(found) != 1:
+        return {}
+    [(base, aside)] = found.items()
+    own, ended = _shown(tables), _ended(tables)
+    is_stop = (pl.col("kind") == "scheduler") & pl.col("code").is_in(_STOPS)
+    stopped = {*tables["events"].filter(is_stop.fill_null(False))["file"].to_list()}
+    stamped = [file for file in (base, *aside) if file in own and spans.get(file)]
+    order = sorted(stamped, key=lambda file: min(span[0] for span in spans[file].values()))
+    if len(order) != 1 + len(aside):
+        return {}
+    for one, two in pairwise(order):
+        before, after = own[one], own[two]
+        goes_on = before.first < after.first <= before.last + before.every
+        is_over = after.loads or one in stopped or (len(before.ranks) > 0 and before.ranks <= ended.get(one, frozenset()))
+        if not (goes_on and is_over and before.ranks == after.ranks and _is_after(spans[one], spans[two])):
+            return {}
+    return {file: [file] for file in order}
+
+
+def _ended(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, frozenset[int]]:
+    """File → the ranks whose ends it tells."""
+    told = tables["events"].filter((pl.col("kind") == "exit") & (pl.col("rank_space") == "global") & pl.col("rank").is_not_null())
+    return {file: frozenset(ranks) for file, ranks in told.group_by("file").agg("rank").iter_rows()}
 
 
 def _groups(files: Sequence[str]) -> Iterator[tuple[bool, dict[str, dict[str, str]]]]:

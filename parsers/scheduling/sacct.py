@@ -7,7 +7,8 @@
     ------------ ---------- ---------- --------
     4711.0           python     FAILED      1:0
 
-`ExitCode` is "status:signal". A state of RUNNING beside processes that have ended means a job that hangs on.
+`ExitCode` is "status:signal". A job that was put back into the queue has a row for each of its runs (`--duplicates`): how
+an earlier one ended is information. A state of RUNNING beside processes that have ended means a job that hangs on.
 
 Printed by: sacct of Slurm.
 Versions: 20.11 to 25.05.
@@ -64,7 +65,11 @@ def parse(source: Source) -> Tables:
             elif len(values) < len(names):
                 unread.append(place | {"reason": f"{len(values)} values for {len(names)} columns"})
             else:
-                rows.append(place | _event(dict(zip(names, values, strict=False)), text, source))
+                rows.append(place | {"_job": values[0]} | _event(dict(zip(names, values, strict=False)), text, source))
+    last = {row["_job"]: at for at, row in enumerate(rows)}
+    for at, row in enumerate(rows):
+        if last[row.pop("_job")] != at:
+            row["severity"] = "info"
     return {"events": table("events", rows), "claimed": table("claimed", claimed), "unread": table("unread", unread)}
 
 

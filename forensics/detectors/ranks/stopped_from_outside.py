@@ -3,7 +3,7 @@
 A stop explains that processes ended, and never a wait or slowness before it. It names nobody.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from forensics.assemble.identity import short_host
 from forensics.case import Case, Detector
@@ -19,6 +19,7 @@ from forensics.model.texts import ranks_text
 from forensics.words import ranks as words
 
 _PODS = {"Preempted": "preemption", "Preempting": "preemption"}  # reasons of Kubernetes' events
+_STATES = {"timeout": "time_limit", "deadline": "time_limit", "preempted": "preemption"}  # of sacct, whose rows are all of one job
 _BY_SCHEDULER: dict[str, Cause] = {
     "time_limit": "time_limit",
     "preemption": "preempted",
@@ -29,8 +30,10 @@ _BY_SCHEDULER: dict[str, Cause] = {
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → one finding: the scheduler's word, else that of a launcher which was told to stop, else Ctrl-C."""
     said = [row for row in rows(case.events, "scheduler") if not _is_of_another(case, row)]
+    jobs = {str(detail(row)["JobID"]).partition(".")[0] for row in said if "JobID" in detail(row)}
+    codes = _PODS | (_STATES if len(jobs) == 1 else {})
     for code, cause in _BY_SCHEDULER.items():
-        if told := [row for row in said if _PODS.get(row["code"] or "", row["code"]) == code]:
+        if told := [row for row in said if _code(row, codes) == code]:
             text = words.STOPPED_BY[code]
             return (_finding(cause, text, Claim(text, "for", refs(told))),)
     if told := stopped_launchers(case.events):
@@ -41,6 +44,13 @@ def detect(case: Case) -> tuple[Finding, ...]:
     ranks = {rank for row in interrupted if (rank := own_rank(row)) is not None}
     text = words.CTRL_C(who=ranks_text(ranks) if ranks else words.ITS_PROCESSES)
     return (_finding("stopped_by_hand", text, Claim(text, "for", refs(interrupted))),)
+
+
+def _code(row: Row, codes: Mapping[str, str]) -> str | None:
+    code = row["code"] or ""
+    if code in _STATES and ("JobID" not in detail(row) or row["severity"] == "info"):
+        return code
+    return codes.get(code, code)
 
 
 def _is_of_another(case: Case, row: Row) -> bool:
