@@ -2,7 +2,9 @@
 
 Alone they say that something is done. They are the end where every printer of steps says so after its last step, the number is
 that of its steps, nothing comes after the words in their file, and nothing in the attempt shows a failure, an operation that
-never ended, or that somebody looked at a job that stood still. Else they say nothing, and are left out.
+never ended, or that somebody looked at a job that stood still. Else they say nothing, and are left out. A complaint, of whatever program,
+that is stamped before the last of these steps, is no failure of what came to its end afterwards; nor is any where the scheduler says of the
+job and all of its steps that they were completed, with exit code 0.
 """
 
 from collections.abc import Mapping
@@ -13,6 +15,7 @@ from parsers.schema.tables import TableName
 from parsers.training.progress import CLOSING, LAST_STEP
 
 _PRINTER = ["file", "rank", "local_rank"]
+_COMPLAINTS, _SOON_NS = ("other", "exception"), 10 * 10**9
 _GRAVE = ["error", "fatal"]
 
 
@@ -40,12 +43,30 @@ def _is_end(tables: Mapping[TableName, pl.DataFrame], weak: pl.DataFrame) -> boo
         return False
     closed = both.drop_nulls("_closed").group_by("file").agg(pl.col("_closed").max())
     ends = closed.join(tables["files"].select("file", "lines"), on="file", how="left")
-    return bool((ends["_closed"] == ends["lines"]).fill_null(False).all()) and not _shows_trouble(tables)
+    return bool((ends["_closed"] == ends["lines"]).fill_null(False).all()) and not _shows_trouble(tables, weak)
 
 
-def _shows_trouble(tables: Mapping[TableName, pl.DataFrame]) -> bool:
+def _shows_trouble(tables: Mapping[TableName, pl.DataFrame], weak: pl.DataFrame) -> bool:
     operations = tables["operations"].select("state", "retired")
     unfinished = (pl.col("state") != "completed").fill_null(True) & ~pl.col("retired").fill_null(False)
     sampled = tables["stacks"].filter((pl.col("source") != "traceback").fill_null(True))
-    grave = tables["events"].filter(pl.col("severity").is_in(_GRAVE))
+    grave = _not_outlived(tables["events"], weak)
     return bool(grave.height or sampled.height or operations.filter(unfinished).height)
+
+
+def _not_outlived(events: pl.DataFrame, weak: pl.DataFrame) -> pl.DataFrame:
+    """Grave events; of complaints those that are not told to be older than the last step of everybody. What has no stamp is as old as the
+    line of its file before it that has one."""
+    states = events.filter((pl.col("kind") == "scheduler") & pl.col("detail").str.contains('"JobID"').fill_null(False))
+    is_done = (pl.col("code") == "completed") & pl.col("detail").str.contains('"ExitCode": "0:0"')
+    is_other = (pl.col("severity") != "info") | pl.col("code").is_in(["running", "pending", "completing", "suspended"])
+    is_completed = states.filter(is_done).height > 0 and states.filter(is_other).is_empty()
+    told = events.sort("file", "line", nulls_last=True).with_columns(pl.col("time_ns", "time_basis").forward_fill().over("file"))
+    grave = told.filter(pl.col("severity").is_in(_GRAVE))
+    if is_completed:
+        return grave.filter(~pl.col("kind").is_in(_COMPLAINTS))
+    bases, ended = weak["time_basis"].unique().to_list(), weak["time_ns"].min()
+    if len(bases) != 1 or weak["time_ns"].null_count() or not isinstance(ended, int):
+        return grave
+    is_older = (pl.col("time_basis") == bases[0]) & (pl.col("time_ns") + _SOON_NS < ended)
+    return grave.filter(~(pl.col("kind").is_in(_COMPLAINTS) & is_older.fill_null(False)))

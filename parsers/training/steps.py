@@ -116,8 +116,11 @@ _LAST_OF = (
     rf"(?i)^{_BEFORE}(?:done|finished|completed?)\W{{1,3}}([0-9]{{1,15}}) of ([0-9]{{1,15}}) (?:training )?(?:steps|batches|iterations)\b",
     rf"(?i)^{_BEFORE}(?:step|iter(?:ation)?|it|update|batch)\W{{1,3}}([0-9]{{1,15}}) {{0,4}}(?:/|of) {{0,4}}([0-9]{{1,15}})\b",
 )
-_IS_LAST = pl.any_horizontal(
-    pl.col("text").str.extract(one, 1) == pl.col("text").str.extract(one, 2) for one in _LAST_OF
+# Of a line that stands with its loss, whatever words are before the count.
+_LAST_COUNTED = rf"(?:^|[\s\]])(?i:(?:global_|train_)?step|iter(?:ation)?)(?:\s+|[=:]\s*)\[?\s*{COUNT}\s*/\s*{COUNT}\b"
+_IS_LAST = (
+    pl.any_horizontal(pl.col("text").str.extract(one, 1) == pl.col("text").str.extract(one, 2) for one in _LAST_OF)
+    | (_IS_COUNTED & (pl.col("text").str.extract(_LAST_COUNTED, 1) == pl.col("text").str.extract(_LAST_COUNTED, 2)))
 ).fill_null(False) & ~pl.col("text").str.contains(r"(?i)\bep(?:och)?\b")  # the last of an epoch is not that of the job
 
 _PER_S = rf"(?i)(?:\b(?:tok(?:en)?s?|samples?|sequences?|seqs?|ima?ge?s?) ?(?:/|per[_ ]) ?s(?:ec(?:ond)?)?|\btps|\btgs(?: \([^)]{{1,40}}\))?)[\s=:]+{NUMBER}(?:[\s,;|)\]]|$)"
