@@ -61,7 +61,9 @@ def _not_outlived(events: pl.DataFrame, weak: pl.DataFrame) -> pl.DataFrame:
     is_done = (pl.col("code") == "completed") & pl.col("detail").str.contains('"ExitCode": "0:0"')
     is_other = (pl.col("severity") != "info") | pl.col("code").is_in(["running", "pending", "completing", "suspended"])
     is_completed = states.filter(is_done).height > 0 and states.filter(is_other).is_empty()
-    told = events.sort("file", "line", nulls_last=True).with_columns(pl.col("time_ns", "time_basis").forward_fill().over("file"))
+    told = events.sort("file", "line", nulls_last=True).with_columns(
+        pl.col("time_ns", "time_basis").forward_fill().over("file")
+    )
     grave = told.filter(pl.col("severity").is_in(_GRAVE))
     if is_completed:
         return grave.filter(~pl.col("kind").is_in(_COMPLAINTS))

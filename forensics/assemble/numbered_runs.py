@@ -75,7 +75,9 @@ def rotated_runs(tables: Mapping[TableName, pl.DataFrame], spans: _Spans) -> dic
     for one, two in pairwise(order):
         before, after = own[one], own[two]
         goes_on = before.first < after.first <= before.last + before.every
-        is_over = after.loads or one in stopped or (len(before.ranks) > 0 and before.ranks <= ended.get(one, frozenset()))
+        is_over = (
+            after.loads or one in stopped or (len(before.ranks) > 0 and before.ranks <= ended.get(one, frozenset()))
+        )
         if not (goes_on and is_over and before.ranks == after.ranks and _is_after(spans[one], spans[two])):
             return {}
     return {file: [file] for file in order}
@@ -83,7 +85,9 @@ def rotated_runs(tables: Mapping[TableName, pl.DataFrame], spans: _Spans) -> dic
 
 def _ended(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, frozenset[int]]:
     """File → the ranks whose ends it tells."""
-    told = tables["events"].filter((pl.col("kind") == "exit") & (pl.col("rank_space") == "global") & pl.col("rank").is_not_null())
+    told = tables["events"].filter(
+        (pl.col("kind") == "exit") & (pl.col("rank_space") == "global") & pl.col("rank").is_not_null()
+    )
     return {file: frozenset(ranks) for file, ranks in told.group_by("file").agg("rank").iter_rows()}
 
 

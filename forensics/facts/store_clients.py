@@ -39,13 +39,21 @@ class OddClients(NamedTuple):
 def odd_clients(events: pl.DataFrame, identity: pl.DataFrame) -> OddClients | None:
     """Events of one attempt → who alone did not reach the store; None where that is nobody, or where too few others did."""
     failed = [row for row in of_kinds(events, "connect_failed").iter_rows(named=True) if row["code"] == "store"]
-    came = [row for row in of_kinds(events, "store_timeout", "peer_closed", "missing_members").iter_rows(named=True) if _came(row)]
+    came = [
+        row
+        for row in of_kinds(events, "store_timeout", "peer_closed", "missing_members").iter_rows(named=True)
+        if _came(row)
+    ]
     reached = {_printer(row): _target(row) for row in came}
     odd = [row for row in failed if _printer(row) not in reached]
     targets, who = {_target(row) for row in odd}, {_printer(row) for row in odd}
     ports = Counter(_port(target) for target in reached.values() if target)
     at_barrier = {own_rank(row) for row in came if row["kind"] == "missing_members"} - {None}
-    counted = [len(at_barrier), *ports.values(), *map(_joined, of_kinds(events, "missing_members").iter_rows(named=True))]
+    counted = [
+        len(at_barrier),
+        *ports.values(),
+        *map(_joined, of_kinds(events, "missing_members").iter_rows(named=True)),
+    ]
     others = max(counted, default=0)
     if len(targets) != 1 or others < max(_OTHERS, len(who) + 1):
         return None

@@ -20,6 +20,11 @@ EXPERT_LOAD_UNKNOWN = Said(
 STAGES_UNKNOWN = Said(
     "the job is a pipeline, and which stage each rank holds is not known", "作业为流水线并行，各 rank 所属的 stage 未知"
 )
+HOST_IS_SLOW = Form(
+    "{host} is named, none of its ranks: the update of their parameters takes them as long as the others, so that they have no more layers; "
+    "whether the host holds them up, or each of their devices, is not told.",
+    "已指认 {host}，但不指认其中的 rank：其参数更新耗时与其他 rank 相同，说明层数并不更多；是主机拖慢还是各设备本身慢，无法判断。",
+)
 MAY_BE_A_STAGE = Said(
     "they may be a pipeline stage of their own; the layout is not known", "可能自成一个流水线 stage；并行布局未知"
 )

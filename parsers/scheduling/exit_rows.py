@@ -16,7 +16,9 @@ _SIGNALS = {
     "killed": "SIGKILL", "terminated": "SIGTERM", "aborted": "SIGABRT", "segmentation fault": "SIGSEGV", "bus error": "SIGBUS",
     "illegal instruction": "SIGILL", "floating point exception": "SIGFPE", "interrupt": "SIGINT", "hangup": "SIGHUP",
 }  # fmt: skip
-_ASKS = frozenset(("SIGUSR1", "SIGUSR2", "SIGQUIT", "SIGCONT", "SIGSTOP", "SIGTSTP", "SIGCHLD", "SIGWINCH", "SIGURG", "SIGIO"))
+_ASKS = frozenset(
+    ("SIGUSR1", "SIGUSR2", "SIGQUIT", "SIGCONT", "SIGSTOP", "SIGTSTP", "SIGCHLD", "SIGWINCH", "SIGURG", "SIGIO")
+)
 _WHO = ("rank", "pid", "host", "pod", "local_rank", "process_name", "command", "name")
 _OTHERS = ("loss", "phase", "tensor", "module", "metric", "heartbeat")
 

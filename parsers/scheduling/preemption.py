@@ -92,7 +92,9 @@ def parse(lines: pl.DataFrame) -> Tables:
     is_told = (pl.col("kind") == "scheduler") & node.is_not_null()
     tables["events"] = tables["events"].with_columns(
         names_hosts=pl.when(is_told).then(pl.concat_list(node)).otherwise("names_hosts"),
-        detail=pl.when(is_told).then(pl.concat_str(pl.lit('{"object": "node/'), node, pl.lit('"}'))).otherwise("detail"),
+        detail=pl.when(is_told)
+        .then(pl.concat_str(pl.lit('{"object": "node/'), node, pl.lit('"}')))
+        .otherwise("detail"),
     )
     return tables
 

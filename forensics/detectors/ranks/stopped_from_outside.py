@@ -19,7 +19,11 @@ from forensics.model.texts import ranks_text
 from forensics.words import ranks as words
 
 _PODS = {"Preempted": "preemption", "Preempting": "preemption"}  # reasons of Kubernetes' events
-_STATES = {"timeout": "time_limit", "deadline": "time_limit", "preempted": "preemption"}  # of sacct, whose rows are all of one job
+_STATES = {
+    "timeout": "time_limit",
+    "deadline": "time_limit",
+    "preempted": "preemption",
+}  # of sacct, whose rows are all of one job
 _BY_SCHEDULER: dict[str, Cause] = {
     "time_limit": "time_limit",
     "preemption": "preempted",

@@ -19,6 +19,8 @@ from parsers.text.vocabulary import reducing_words
 
 _DEEPEST = 16  # stages of one rank each: no pipeline is deeper
 _HEAT = ("temperature_c", "memory_temperature_c")
+_UPDATES = r"(?:^|_)(?:optimizer|optim|opt|upd|update)(?:_|$)"
+_AS_MANY = 0.1  # of the others' update: what is as long
 _MANY = 0.25  # of the peers: so many slow ones are another kind of rank, unless they are one host
 
 
@@ -66,6 +68,21 @@ def _reduce_together(case: Case, ranks: Iterable[int]) -> bool:
         if any(f"_{word}_" in f"_{one.phase.lower()}_" for word in reducing_words())
     }
     return not case.roles.is_piped and waits >= set(ranks)
+
+
+def slow_host(case: Case, slow: Sequence[Outlier]) -> str | None:
+    """The one host that all these ranks are all of, where the others wait for each of them and each updates as many parameters as they: its
+    optimizer takes as long as theirs, so that it has no more layers. The host is slow whatever its ranks compute; which of them are, is
+    not told by that."""
+    ranks = {one.rank for one in slow}
+    if not is_one_host(case, ranks) or case.roles.is_piped or not {one.rank for one in case.slow_phases.late} >= ranks:
+        return None
+    phase = pl.col("phase").str.to_lowercase().str.replace_all("[^a-z]+", "_")
+    updates = case.phase_times.filter((pl.col("sort") == "work") & phase.str.contains(_UPDATES))
+    own, others = (updates.filter(pl.col("rank").is_in(sorted(ranks)) == here)["ms"].median() for here in (True, False))
+    if not isinstance(own, float) or not isinstance(others, float) or abs(own - others) > _AS_MANY * others:
+        return None
+    return hosts(case)[min(ranks)]
 
 
 def nobody(why: Said | None) -> str:

@@ -105,7 +105,6 @@ def _straggler(case: Case, slow: Sequence[Outlier]) -> Finding:
     chosen = sorted((one for one in slow if one.sort == sort), key=lambda one: (-one.excess_ms, one.rank))
     ranks = tuple(sorted({one.rank for one in chosen}))
     crowded = _crowded(case, ranks) if sort == "work" else []
-    cause: Cause = "straggler_compute" if sort == "work" and not crowded else "straggler_host"
     first = chosen[0]
     late = [one for one in case.slow_phases.late if one.rank in ranks]
     claims = [*map(peers.longer, chosen[:8]), *map(peers.waiting, late[:4])]
@@ -120,13 +119,16 @@ def _straggler(case: Case, slow: Sequence[Outlier]) -> Finding:
         else:
             reason, why = "tied_explanations", words.SHARE_EACH_LAYER
     doubts, besides = peers.caveat(case, chosen) if not reason else ((reason,), "")
+    host = peers.slow_host(case, chosen) if why is words.MAY_BE_A_STAGE and sort == "work" else None
     form = words.SLOWER_AT if len(ranks) == 1 else words.ALL_SLOWER_AT
     text = form(who=peers.named(ranks, case), phases=_phases(chosen), course=peers.course(first))
     cost_text = peers.price(case, [one for one in slow if one.rank in ranks])
+    cause: Cause = "straggler_compute" if sort == "work" and not crowded and not host else "straggler_host"
     return Finding(
         detector=DETECTOR.name,
         cause=cause,
         ranks=() if reason else ranks,
+        hosts=(host,) if host else (),
         suspect_ranks=ranks if reason else (),
         site=next((site for word, site in _SITES if first.phase.startswith(word)), None)
         if sort == "host"
@@ -139,10 +141,17 @@ def _straggler(case: Case, slow: Sequence[Outlier]) -> Finding:
         ),
         undecided=doubts,
         claims=(*claims, *crowded, *measured[:4]),
-        actions=_actions("host" if crowded else sort, ranks) if not reason else (),
+        actions=_actions("host" if crowded else sort, ranks) if not reason else _of_host(host) if host else (),
         collect=(words.CLOCKS_LOAD_STAGES,),
         summary=joined(
-            (words.SLOW(what=text), cost_text, peers.why(crowded or shown), besides, peers.nobody(why)), " "
+            (
+                words.SLOW(what=text),
+                cost_text,
+                peers.why(crowded or shown),
+                besides,
+                words.HOST_IS_SLOW(host=host) if host else peers.nobody(why),
+            ),
+            " ",
         ),
     )
 
@@ -165,6 +174,10 @@ def _actions(sort: str, ranks: Sequence[int]) -> tuple[Action, ...]:
     if sort == "work":
         return (Action(kind="inspect_hardware", target=who, command=None, reason=words.SAME_WORK_LONGER),)
     return (Action(kind="check_data", target=who, command=None, reason=words.HOST_KEEPS_WAITING),)
+
+
+def _of_host(host: str) -> tuple[Action, ...]:
+    return (Action(kind="inspect_hardware", target=host, command=None, reason=words.SAME_WORK_LONGER),)
 
 
 def _imbalance(case: Case, slow: Sequence[Outlier], again: Mapping[int, Row]) -> Finding:

@@ -78,7 +78,9 @@ def _falls_far(rates: Sequence[float]) -> bool:
         return False
     high, low = median(rates[:at]), median(rates[at:])
     sides = ((rates[:at], high), (rates[at:], low))
-    is_flat = all(sum(abs(rate - level) < _FAR / 2 * level for rate in side) >= _AGREE * len(side) for side, level in sides)
+    is_flat = all(
+        sum(abs(rate - level) < _FAR / 2 * level for rate in side) >= _AGREE * len(side) for side, level in sides
+    )
     return high - low >= _FAR * high and is_flat and min(len(side) for side, _ in sides) > _SIDE
 
 
