@@ -9,11 +9,12 @@
     eta: 0:10:00  iter: 19  total_loss: 1.2  time: 0.31  last_time: 0.3012  data_time: 0.0112  last_data_time: 0.0031
     Epoch: [3]  [  20/5004]  eta: 0:38:51  lr: 0.000950  loss: 6.0636 (6.0960)  time: 0.4678  data: 0.0122  max mem: 41231
     Epoch: [0][ 20/5005]  Time  0.412 ( 0.480)  Data  0.012 ( 0.031)  Loss 6.9e+00 (6.9e+00)
+    step=7 loss=2.1 dt=0.69s
     step=7 forward_ms=101.5 backward_ms=203.9 comm_ms=20.4
     step:7 - actor/grad_norm:0.12 - timing_s/gen:58.8 - timing_s/update_actor:89.2 - timing_s/step:167.0
 
 What a name says of unit and phase is told by parsers/timing/words.py. A figure is a time where its name says so, a unit stands
-behind it, or it names a phase in a line whose step was timed (a bare `time` beside the count is the step's), and is no longer
+behind it, or it names a phase in a line whose step was timed (a bare `time` or `took` beside the count is the step's), and is no longer
 than that, or in a line of parts alone: three at least, of two sorts, each with a fraction. Lines of a test or a validation time no step of the training. It has the unit that it or its name
 shows, else that of the other figures of the line, else it is in seconds. Of a line that prints the last step beside a mean,
 `last_` counts; a `total` counts where the parts in its line add up to about as much.
@@ -85,7 +86,7 @@ def _named(known: pl.DataFrame) -> pl.DataFrame:
 
 
 def _is_bare(name: str) -> bool:
-    return name.lower() == "time"
+    return name.lower() in ("time", "took")
 
 
 def _timed(rows: pl.DataFrame) -> pl.DataFrame:
@@ -117,6 +118,6 @@ def _timed(rows: pl.DataFrame) -> pl.DataFrame:
 
 PARSER = LineParser(
     name="step_times",
-    anchors=(b"_time", b"_ms", b"timing_s/", *(f"{word}{end}".encode() for word in _WORDS for end in " :=")),
+    anchors=(b"_time", b"_ms", b"timing_s/", *(f"{word}{end}".encode() for word in ("dt", "took") for end in " :="), *(f"{word}{end}".encode() for word in _WORDS for end in " :=")),
     parse=parse,
 )

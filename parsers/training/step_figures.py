@@ -260,7 +260,7 @@ def _times(flat: Mapping[str, Any], said: Mapping[str, Any]) -> list[dict[str, A
     """phase, name, value_ms of what a record times."""
     found: list[tuple[str, float, words.Figure, str]] = []
     for path, cell in flat.items():
-        one = _timed(path) or (_STEPS_OWN if path.lower() in _OF_STEP and _with_unit(cell)[1] else None)
+        one = _STEPS_OWN if path.lower() in _OF_STEP and _with_unit(cell)[1] else _timed(path)
         if one is None or one[1] is None or isinstance(cell, list):
             continue
         number, factor = _with_unit(cell)
