@@ -375,3 +375,33 @@ def test_no_rank_costs_more_than_the_whole_time(factor: float) -> None:
     slow = timed(Timed(8).slower(5, "backward", factor), False, settings=KNOWN).slow_phases.slower
     assert [one.rank for one in slow] == [5]
     assert slow[0].share is not None and 0.3 < slow[0].share < 1
+
+
+@pytest.mark.parametrize(
+    ("backward", "optimizer", "waits", "stages", "hosts"),
+    [
+        (1.6, 1.0, True, "", ("node-3",)),
+        (1.6, 1.6, True, "", ()),
+        (1.0, 1.0, True, "", ()),
+        (1.6, 1.0, False, "", ()),
+        (1.6, 1.0, True, "4", ()),
+    ],
+    ids=[
+        "as many parameters as the others",
+        "it updates more",
+        "its forward pass alone",
+        "nobody is seen to wait",
+        "it is a stage of its own",
+    ],
+)
+def test_one_host_that_all_wait_for_and_that_has_no_more_layers(
+    backward: float, optimizer: float, waits: bool, stages: str, hosts: tuple[str, ...]
+) -> None:
+    """The last host of four, slow from the start: a stage of its own has other layers, and updates other parameters."""
+    factors = {"forward": 1.6, "backward": backward, "optimizer": optimizer}
+    job = Timed(32).by(lambda rank, step, phase: factors.get(phase, 1) if rank >= 24 else 1)
+    settings = [{"name": "pipeline_model_parallel_size", "value": "4"}] if stages == "4" else []
+    found, _ = detect(timed(job, waits, settings=settings), ALL)
+    named = next((one for one in found if one.detector == "straggler"), None)
+    assert (() if named is None else named.hosts) == hosts
+    assert named is None or named.ranks == ()

@@ -116,3 +116,31 @@ def _seeds(folder: Path) -> None:
 def test_numbers_that_are_no_runs(tmp_path: Path, made: Callable[[Path], None]) -> None:
     made(tmp_path)
     assert analyze(tmp_path).coverage.attempts == 1
+
+
+STOP = "slurmstepd: error: *** JOB 77 ON n1 CANCELLED AT 2026-03-01T10:01:00 DUE TO PREEMPTION ***\n"
+GONE = "".join(f"n1: rank {rank} died from signal 15\n" for rank in range(2))
+
+
+@pytest.mark.parametrize(
+    ("last", "head", "attempts"),
+    [(STOP, "", 2), (GONE, "", 2), ("", LOADED, 2), ("", "", 1)],
+    ids=["a scheduler stopped it", "all ranks ended", "it loaded a checkpoint", "cut for its length"],
+)
+@pytest.mark.parametrize("name", ["job.out", "logs/slurm-77.out"])
+def test_a_log_and_what_was_put_aside_of_it(tmp_path: Path, name: str, last: str, head: str, attempts: int) -> None:
+    def log(steps: range, hour: int) -> str:
+        lines = (
+            f"2026-03-01 1{hour}:00:{step:02} [rank{rank}] step {step}/50 loss {well(rank, step)}\n"
+            for step in steps
+            for rank in range(2)
+        )
+        return "".join(lines)
+
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.with_name(f"{path.name}.1").write_text(log(range(20), 0) + last)
+    path.write_text(head + log(range(20, 51), 1))
+    report = analyze(tmp_path)
+    assert report.coverage.attempts == attempts
+    assert report.verdict.kind in ("healthy", "unknown") and not report.verdict.ranks

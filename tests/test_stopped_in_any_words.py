@@ -62,7 +62,9 @@ def test_the_node_that_a_line_tells_of() -> None:
 
 
 def _job(folder: Path, last: str) -> Verdict:
-    steps = "".join(f"[2026-05-04 10:00:{step:02}] rank 0/2 step {step} loss {3 - step / 40:.3f}\n" for step in range(40))
+    steps = "".join(
+        f"[2026-05-04 10:00:{step:02}] rank 0/2 step {step} loss {3 - step / 40:.3f}\n" for step in range(40)
+    )
     (folder / "job.out").write_text(
         f"{steps}{last}\nTraceback (most recent call last):\n"
         '  File "/app/train.py", line 40, in <module>\n    loop.run()\n  File "/app/sig.py", line 7, in on_term\n    raise SystemExit(143)\n'
@@ -86,10 +88,17 @@ ROWS = "JobID|State|ExitCode\n77|PREEMPTED|0:0\n77|COMPLETED|0:0\n77.0|COMPLETED
 
 def test_how_an_earlier_run_of_a_job_ended_is_information() -> None:
     events = sacct.PARSER.parse(source(ROWS))["events"]
-    assert events.select("code", "severity").rows() == [("preempted", "info"), ("completed", "info"), ("completed", "info")]
+    assert events.select("code", "severity").rows() == [
+        ("preempted", "info"),
+        ("completed", "info"),
+        ("completed", "info"),
+    ]
 
 
-@pytest.mark.parametrize(("state", "jobs", "cause"), [("timeout", "77", "time_limit"), ("preempted", "77", "preempted"), ("timeout", "76", None)])
+@pytest.mark.parametrize(
+    ("state", "jobs", "cause"),
+    [("timeout", "77", "time_limit"), ("preempted", "77", "preempted"), ("timeout", "76", None)],
+)
 def test_a_state_of_the_one_job_of_a_table_is_a_stop(state: str, jobs: str, cause: str | None) -> None:
     rows = [("77.0", "cancelled"), (jobs, state)]
     events = [{"kind": "scheduler", "code": code, "detail": f'{{"JobID": "{job}"}}'} for job, code in rows]

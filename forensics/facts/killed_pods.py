@@ -44,7 +44,7 @@ def with_killed_pods(
         here, others = set(row["names_ranks"]), containers[detail(row).get("object")] - {None}
         is_whole = detail(row).get("container") is None or len(others) == 1
         is_silent = here.isdisjoint(waiting | lost) and here.isdisjoint(found)
-        is_alone = row["time_ns"] is None and not waiting and expected - here <= lost
+        is_alone = row["time_ns"] is None and waiting <= lost and not waited and expected - here <= lost
         if is_whole and is_silent and (is_alone or window.when(row) == "before"):
             found |= {rank: _killed(rank, row) for rank in sorted(here)}
     return found

@@ -21,6 +21,7 @@ _DEEPEST = 16  # stages of one rank each: no pipeline is deeper
 _HEAT = ("temperature_c", "memory_temperature_c")
 _UPDATES = r"(?:^|_)(?:optimizer|optim|opt|upd|update)(?:_|$)"
 _AS_MANY = 0.1  # of the others' update: what is as long
+_ALIKE = 0.15  # between the shares by which phases are longer
 _MANY = 0.25  # of the peers: so many slow ones are another kind of rank, unless they are one host
 
 
@@ -71,10 +72,13 @@ def _reduce_together(case: Case, ranks: Iterable[int]) -> bool:
 
 
 def slow_host(case: Case, slow: Sequence[Outlier]) -> str | None:
-    """The one host that all these ranks are all of, where the others wait for each of them and each updates as many parameters as they: its
+    """The one host that all these ranks are all of, where all that they compute takes longer by the same share, the others wait for each of them and each updates as many parameters as they: its
     optimizer takes as long as theirs, so that it has no more layers. The host is slow whatever its ranks compute; which of them are, is
     not told by that."""
     ranks = {one.rank for one in slow}
+    ratios = [one.ratio for one in slow]
+    if len({one.phase for one in slow}) < 2 or max(ratios) - min(ratios) > _ALIKE:
+        return None  # a slow device is slow in all that it computes
     if not is_one_host(case, ranks) or case.roles.is_piped or not {one.rank for one in case.slow_phases.late} >= ranks:
         return None
     phase = pl.col("phase").str.to_lowercase().str.replace_all("[^a-z]+", "_")

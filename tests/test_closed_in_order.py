@@ -1,0 +1,43 @@
+"""A run of several programs that came to its announced end: what one of them complained of before is no failure, and what may be one is."""
+
+from pathlib import Path
+
+import pytest
+
+from forensics import analyze
+
+COMPLAINT = "2026-03-01 10:00:09 ERROR [serving.py:310] Error in preprocessing a prompt\nTraceback (most recent call last):\nValueError: the prompt has 16390 tokens\n"
+LATE = COMPLAINT.replace("10:00:09", "10:09:59")
+SACCT = "JobID|State|ExitCode\n77|{state}|{code}\n77.0|{state}|{code}\n"
+
+
+def _kind(folder: Path, last: int = 40, engine: str = "", sacct: str = "") -> str:
+    for rank in range(4):
+        steps = "".join(
+            f"2026-03-01 10:00:{step:02} SUCCESS rank {rank} step {step}/40 loss {3 - step / 50:.3f}\n"
+            for step in range(1, last + 1)
+        )
+        (folder / f"rank_{rank}.log").write_text(f"2026-03-01 10:00:00 INFO rank {rank}/4 starting\n{steps}")
+    if engine:
+        (folder / "engine.log").write_text(
+            f"2026-03-01 10:00:01 INFO engine ready\n{engine}2026-03-01 10:00:50 INFO Finished server process\n"
+        )
+    if sacct:
+        (folder / "sacct.txt").write_text(sacct)
+    return analyze(folder).verdict.kind
+
+
+@pytest.mark.parametrize(
+    ("how", "kind"),
+    [
+        ({}, "healthy"),
+        ({"engine": COMPLAINT}, "healthy"),
+        ({"engine": LATE}, "unknown"),
+        ({"engine": LATE, "sacct": SACCT.format(state="COMPLETED", code="0:0")}, "healthy"),
+        ({"engine": LATE, "sacct": SACCT.format(state="RUNNING", code="0:0")}, "unknown"),
+        ({"last": 39}, "unknown"),
+    ],
+    ids=["nothing", "an older complaint", "one after the end", "all completed", "still running", "not the last step"],
+)
+def test_the_last_step_that_was_announced(tmp_path: Path, how: dict[str, str], kind: str) -> None:
+    assert _kind(tmp_path, **how) == kind  # type: ignore[arg-type]

@@ -1,0 +1,86 @@
+"""Who alone does not come to a start that the others reach, and who was given another size of the world."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forensics import analyze
+from forensics.detectors.launch.bad_config import DETECTOR
+from forensics.model.incident import Verdict
+from tests.log_cases import case
+
+BARRIER = "DEADLINE_EXCEEDED: Barrier timed out. Id: [Init]Wait_for_all_tasks_to_register::0."
+NAMED = "# of tasks that reached the barrier: {came}/4.\nThe first task at the barrier: /job:jax_worker/replica:0/task:0. Some timed out task names:\n"
+LOST = (
+    "W0504 10:00:15.1 7 coordination_service_agent.cc:310] RegisterTask attempt 1 failed: UNAVAILABLE: DNS resolution failed for head-0.train:1234: C-ares status is not ARES_SUCCESS",
+    "jaxlib.xla_extension.XlaRuntimeError: UNAVAILABLE: failed to connect to all addresses; last error: UNKNOWN: ipv4:10.0.0.9:1234: Failed to connect to remote host: Connection refused",
+)
+
+
+def _started(folder: Path, lost: str, late: tuple[int, ...]) -> Verdict:
+    for rank in range(4):
+        said = (
+            f"INFO:absl:JAX process initialization: process_id={rank} num_processes=4 coordinator=head-0.train:1234\n"
+        )
+        if rank in late:
+            said += f"{lost}\n"
+        else:
+            tasks = "".join(f"/job:jax_worker/replica:0/task:{one}\n" for one in late)
+            named = NAMED.format(came=4 - len(late)) + tasks if rank == 0 else ""
+            said += f"E0504 10:05:15.1 7 coordination_service.cc:1131] {BARRIER}\n{named}XlaRuntimeError: {BARRIER}\n"
+        (folder / f"worker-{rank}.log").write_text(said)
+    return analyze(folder).verdict
+
+
+@pytest.mark.parametrize("lost", LOST, ids=["its name is not resolved", "it refuses"])
+def test_who_alone_does_not_reach_the_service_is_named(tmp_path: Path, lost: str) -> None:
+    verdict = _started(tmp_path, lost, (3,))
+    assert (verdict.kind, verdict.ranks, verdict.hosts) == ("launch", [3], [])
+    assert verdict.cause in ("network_fault", "store_timeout", "missing_ranks")
+
+
+@pytest.mark.parametrize("lost", LOST, ids=["its name is not resolved", "it refuses"])
+def test_where_as_many_did_not_nobody_is(tmp_path: Path, lost: str) -> None:
+    verdict = _started(tmp_path, lost, (2, 3))
+    assert (verdict.ranks, verdict.hosts) == ([], [])
+
+
+REFUSED = {
+    "kind": "config_error",
+    "code": "rank_count_mismatch",
+    "rank": 0,
+    "text": "Bootstrap Root : mismatch in rank count from procs 16 : 12",
+}
+
+
+def _members(sizes: dict[int, int], per_host: int = 4, comm: str = "0x1") -> list[dict[str, Any]]:
+    return [
+        {
+            "kind": "comm_init_start", "rank": rank, "host": f"n{rank // per_host}", "severity": "info",
+            "detail": f'{{"comm_id": "{comm}", "group_rank": {rank}, "size": {size}}}',
+        }
+        for rank, size in sizes.items()
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("odd", "ranks", "hosts"),
+    [
+        ({8, 9, 10, 11}, (), ("n2",)),
+        ({5}, (5,), ()),
+        ({4, 5, 6, 7, 12, 13, 14, 15}, (), ()),
+        (set(), (), ()),
+    ],
+    ids=["a host", "one of a host", "half of them", "nobody"],
+)
+def test_who_was_given_another_size(odd: set[int], ranks: tuple[int, ...], hosts: tuple[str, ...]) -> None:
+    events = [REFUSED, *_members({rank: 12 if rank in odd else 16 for rank in range(16)})]
+    (found,) = DETECTOR.detect(case(events))
+    assert (found.cause, found.ranks, found.hosts) == ("config_drift", ranks, hosts)
+
+
+def test_sizes_of_several_communicators_are_not_compared() -> None:
+    events = [REFUSED, *_members(dict.fromkeys(range(16), 16)), *_members(dict.fromkeys(range(4), 4), comm="0x2")]
+    (found,) = DETECTOR.detect(case(events))
+    assert (found.ranks, found.hosts) == ((), ())
