@@ -103,6 +103,7 @@ from parsers.stacks import (
 )
 from parsers.timing import (
     checkpoint_times,
+    hop_rates,
     kineto,
     megatron_timers,
     msprof,
@@ -222,6 +223,7 @@ PARSERS: tuple[Parser, ...] = (
     nvrx.PARSER,
     step_times.PARSER,
     checkpoint_times.PARSER,
+    hop_rates.PARSER,
     nccl_tests.PARSER,
     checkpoint.PARSER,
     dlrover.PARSER,

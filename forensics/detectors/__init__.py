@@ -55,6 +55,7 @@ from forensics.detectors.ranks import (
 from forensics.detectors.slow import (
     late_rank,
     reported_straggler,
+    slow_hops,
     slow_kernels,
     slow_link,
     slow_network,
@@ -110,6 +111,7 @@ DETECTORS: tuple[Detector, ...] = (
     straggler.DETECTOR,
     uneven_work.DETECTOR,
     slow_link.DETECTOR,
+    slow_hops.DETECTOR,
     late_rank.DETECTOR,
     slow_kernels.DETECTOR,
     slow_network.DETECTOR,

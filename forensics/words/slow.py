@@ -20,6 +20,10 @@ EXPERT_LOAD_UNKNOWN = Said(
 STAGES_UNKNOWN = Said(
     "the job is a pipeline, and which stage each rank holds is not known", "作业为流水线并行，各 rank 所属的 stage 未知"
 )
+HOPS_BEAR_LESS = Form(
+    "all {number} hops into and out of {host} bear {own} GB/s, the {others} between other hosts {level} GB/s at the median",
+    "进出 {host} 的 {number} 个跳均为 {own} GB/s，其他主机之间的 {others} 个跳中位数为 {level} GB/s",
+)
 HOST_IS_SLOW = Form(
     "{host} is named, none of its ranks: the update of their parameters takes them as long as the others, so that they have no more layers; "
     "whether the host holds them up, or each of their devices, is not told.",
