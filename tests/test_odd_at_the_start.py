@@ -8,6 +8,9 @@ import pytest
 from forensics import analyze
 from forensics.detectors.launch.bad_config import DETECTOR
 from forensics.model.incident import Verdict
+from parsers.comm import cann
+from parsers.comm.hccl_faults import OWN_PORT
+from tests.lines import lines
 from tests.log_cases import case
 
 BARRIER = "DEADLINE_EXCEEDED: Barrier timed out. Id: [Init]Wait_for_all_tasks_to_register::0."
@@ -84,3 +87,26 @@ def test_sizes_of_several_communicators_are_not_compared() -> None:
     events = [REFUSED, *_members(dict.fromkeys(range(16), 16)), *_members(dict.fromkeys(range(4), 4), comm="0x2")]
     (found,) = DETECTOR.detect(case(events))
     assert (found.ranks, found.hosts) == ((), ())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "EJ0003: [PID: 4711] 2026-05-04-10:00:43.959.714 Failed to bind the IP port. Reason: The IP address and port have been bound already.",
+        "EJ9999: [PID: 4711] 2026-05-04-10:00:43.959.714 listen fail, bind port[60003]: address already in use",
+    ],
+)
+def test_a_port_of_its_own_that_another_process_holds(text: str) -> None:
+    row = cann.PARSER.parse(lines(text))["events"].select("kind", "code").row(0)
+    assert row == ("config_error", OWN_PORT)
+
+
+@pytest.mark.parametrize(
+    ("held", "ranks"), [([5], (5,)), ([5, 6], (5, 6)), ([0, 1, 2, 3], ())], ids=["one", "two", "half of them"]
+)
+def test_who_cannot_listen_while_most_could(held: list[int], ranks: tuple[int, ...]) -> None:
+    events = [
+        {"kind": "config_error", "code": OWN_PORT, "rank": rank, "text": "Failed to bind the IP port"} for rank in held
+    ]
+    (found,) = DETECTOR.detect(case([*events, *_members(dict.fromkeys(range(8), 8))]))
+    assert (found.cause, found.ranks, found.hosts) == ("config_drift", ranks, ())

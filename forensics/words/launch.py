@@ -11,6 +11,10 @@ NEVER_STARTED = Form("The job never started: {what}.", "作业未能启动：{wh
 
 # --- bad_config ------------------------------------------------------------------------------------------------------
 OTHER_VERSION = Form("{hosts} runs another version of it than most hosts", "{hosts} 上的版本与多数主机不同")
+PORT_IS_HELD = Said(
+    "another process of its host holds the port on which it listens for its peers",
+    "其主机上的另一进程占用了它监听的端口",
+)
 OTHER_SIZE = Form("{who} was given another size of the world than most", "{who} 得到的 world size 与多数进程不同")
 REFUSED = Said("a library refused the set-up of the job", "某个库拒绝了作业的配置")
 CANNOT_WORK = Form("The job is set up in a way that cannot work: {line}", "作业的配置无法工作：“{line}”")

@@ -28,7 +28,7 @@ from typing import Any
 
 import polars as pl
 
-from parsers.comm.hccl_faults import fault
+from parsers.comm.hccl_faults import OWN_PORT, fault
 from parsers.schema.lines import Row, claimed, event, reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, table
@@ -94,7 +94,7 @@ def _coded(row: Row, head: re.Match[str], text: str) -> dict[str, Any]:
     made: dict[str, Any] = {"severity": "error", "detail": json.dumps(said.pairs), **_when(row, groups.get("stamp"))}
     if is_of_hccl or said.kind == "collective_timeout":
         made |= said.columns
-    made["code"] = groups["code"]
+    made["code"] = said.family if said.family == OWN_PORT else groups["code"]
     made["pid"] = int(groups["pid"]) if groups.get("pid") else None
     return event(row, said.kind if is_of_hccl or said.kind == "collective_timeout" else "other", **made)
 

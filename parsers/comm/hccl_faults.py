@@ -11,11 +11,13 @@ import msgspec
 
 from parsers.text.patterns import regex
 
+OWN_PORT = "own_port_in_use"  # on which a process listens for its peers: another one holds it
 _FAMILIES: tuple[tuple[re.Pattern[str], str, str | None], ...] = (
     (regex(r"EI0005|inconsistent|not consistent|[Cc]heck.*\bmismatch"), "comm_warning", "collective_mismatch"),
     (regex(r"EI0007|out of memory|alloc.*(?:failed|fail)\b"), "gpu_oom", None),
     (regex(r"EI0004|rank ?table.*(?:invalid|error|failed)"), "config_error", "rank_table"),
     (regex(r"EI0001|EI0003|invalid (?:environment|parameter)|param(?:eter)? .*invalid"), "config_error", "invalid"),
+    (regex(r"EJ0003|[Ff]ail\w* to bind|\bbind\b.*(?:already|in use)"), "config_error", OWN_PORT),
     (regex(r"EI0008|version.*(?:mismatch|inconsist)"), "config_error", "version_mismatch"),
     (regex(r"EI0009|link.*down|port.*(?:down|error)", re.I), "link_down", None),
     (regex(r"cqe|retransmission|\broce\b.*error", re.I), "completion_error", None),

@@ -4,10 +4,12 @@ Two ranks on one device, libraries of different versions, no interface of the wa
 without its last words ("invalid usage" alone) it stays a hypothesis. No rank is named: what differs is a setting. Where the processes of
 three hosts and more say which version of that library they run, and more than half of the hosts run another one than the rest, the
 rest is named: there it has to be changed. So it is with the size of the world that the members of one communicator were given: hosts whose
-processes all have another one than more than half of the members, or the ranks where only some of a host's do.
+processes all have another one than more than half of the members, or the ranks where only some of a host's do. A process that cannot listen
+on its own port, while most could on theirs, is named: another program of its host holds it.
 """
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -22,6 +24,7 @@ from forensics.model.ref import Ref
 from forensics.model.said import joined, sentence
 from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import launch as words
+from parsers.comm.hccl_faults import OWN_PORT
 
 _FEWEST = 3  # hosts that say their version
 _OF_SIZE = ("rank_count_mismatch", "already_checked_in")
@@ -63,6 +66,12 @@ def _minority(case: Case, first: Row) -> tuple[tuple[str, ...], tuple[Ref, ...]]
     return tuple(sorted(host for host, values in held.items() if usual not in values)), shown[:2]
 
 
+def _own_port(case: Case, found: Sequence[Row]) -> tuple[int, ...]:
+    """Ranks whose own port another process holds, where most ranks found theirs free."""
+    ranks = {rank for row in found if row["code"] == OWN_PORT and (rank := own_rank(row)) is not None}
+    return tuple(sorted(ranks)) if 2 * len(ranks) < len(case.seen) else ()
+
+
 def _odd_size(case: Case) -> tuple[tuple[int, ...], tuple[str, ...], tuple[Ref, ...]]:
     """Ranks, or else hosts, whose processes were given another size of one communicator than most of its members, and where both say so."""
     members: defaultdict[str, dict[int, Row]] = defaultdict(dict)
@@ -94,6 +103,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
     hosts, shown = _minority(case, first) if cause == "version_mismatch" else ((), ())
     other = words.OTHER_VERSION(hosts=joined(hosts, ", "))
     ranks: tuple[int, ...] = ()
+    if cause == "config_drift" and first["code"] == OWN_PORT:
+        ranks, other = _own_port(case, found), words.PORT_IS_HELD
+        shown = refs(row for row in found if row["code"] == OWN_PORT and own_rank(row) in ranks)
     if cause == "config_drift" and first["code"] in _OF_SIZE:
         ranks, hosts, shown = _odd_size(case)
         other = words.OTHER_SIZE(who=ranks_text(ranks) if ranks else joined(hosts, ", "))
