@@ -41,3 +41,16 @@ def _kind(folder: Path, last: int = 40, engine: str = "", sacct: str = "") -> st
 )
 def test_the_last_step_that_was_announced(tmp_path: Path, how: dict[str, str], kind: str) -> None:
     assert _kind(tmp_path, **how) == kind  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("what", ["eval", "validation", "warmup", "test"])
+def test_the_last_step_of_something_else_is_no_end(tmp_path: Path, what: str) -> None:
+    for rank in range(4):
+        steps = "".join(
+            f"2026-03-01 10:00:{step:02} INFO rank {rank} train step {step} loss {3 - step / 50:.3f}\n"
+            for step in range(1, 31)
+        )
+        (tmp_path / f"rank_{rank}.log").write_text(
+            f"{steps}2026-03-01 10:00:40 INFO rank {rank} {what} step 20/20 loss 2.5\n"
+        )
+    assert analyze(tmp_path).verdict.kind == "unknown"

@@ -118,9 +118,14 @@ _LAST_OF = (
 )
 # Of a line that stands with its loss, whatever words are before the count.
 _LAST_COUNTED = rf"(?:^|[\s\]])(?i:(?:global_|train_)?step|iter(?:ation)?)(?:\s+|[=:]\s*)\[?\s*{COUNT}\s*/\s*{COUNT}\b"
+_OTHERS_STEPS = r"(?i)\b(?:eval|val|valid|test|warm-?up|infer|predict|sampl|decod)[a-z]*\b"
 _IS_LAST = (
     pl.any_horizontal(pl.col("text").str.extract(one, 1) == pl.col("text").str.extract(one, 2) for one in _LAST_OF)
-    | (_IS_COUNTED & (pl.col("text").str.extract(_LAST_COUNTED, 1) == pl.col("text").str.extract(_LAST_COUNTED, 2)))
+    | (
+        _IS_COUNTED
+        & ~pl.col("text").str.contains(_OTHERS_STEPS)
+        & (pl.col("text").str.extract(_LAST_COUNTED, 1) == pl.col("text").str.extract(_LAST_COUNTED, 2))
+    )
 ).fill_null(False) & ~pl.col("text").str.contains(r"(?i)\bep(?:och)?\b")  # the last of an epoch is not that of the job
 
 _PER_S = rf"(?i)(?:\b(?:tok(?:en)?s?|samples?|sequences?|seqs?|ima?ge?s?) ?(?:/|per[_ ]) ?s(?:ec(?:ond)?)?|\btps|\btgs(?: \([^)]{{1,40}}\))?)[\s=:]+{NUMBER}(?:[\s,;|)\]]|$)"
