@@ -9,6 +9,7 @@ import polars as pl
 
 from forensics.assemble.aborted import with_aborted
 from forensics.assemble.beyond_world import within_world
+from forensics.assemble.blocked_threads import with_blocked_threads
 from forensics.assemble.by_device import with_device_ranks
 from forensics.assemble.cgroups import with_ranks_of_cgroups
 from forensics.assemble.closings import with_closings
@@ -166,12 +167,15 @@ class Case(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def failure_roles(self) -> "Mapping[int, FailureRole]":
         """Rank → whose failure ended its process (facts/failure_roles.py)."""
-        from forensics.facts.failure_roles import failure_roles
+        from forensics.facts.failure_roles import as_own, failure_roles, sole_failure
 
         held = frozenset(self.states.open["rank"].to_list())
-        return failure_roles(
-            self._ends_as_told, self.events, self.stacks, self.expected or self.seen, held, self.job_hosts
-        )
+        ends = self._ends_as_told
+        roles = failure_roles(ends, self.events, self.stacks, self.expected or self.seen, held, self.job_hosts)
+        sole = sole_failure(roles, ends, self.expected if self.is_world_told else frozenset())
+        # Where a kernel or a driver complains, what a library did not expect may follow from that.
+        is_clean = sole is not None and not any(one.is_complaint_of_host for one in self.hardware)
+        return as_own(roles, sole) if sole is not None and is_clean else roles
 
     @cached_property
     def origins(self) -> "Origins | None":
@@ -451,7 +455,8 @@ def case_of(
     told = job if learnt != HIGHEST_RANK else frozenset()
     whole = within_world(whole, told)
     seen = seen_ranks(whole)
-    whole = with_ranks_of_cgroups(with_device_ranks(whole, identity))
+    job = frozenset(range(max(job | seen) + 1)) if learnt == HIGHEST_RANK else job
+    whole = with_ranks_of_cgroups(with_blocked_threads(with_device_ranks(whole, identity), identity))
     whole = with_placed_ends(whole, Job(job, told, seen), identity)
     whole = with_logged_errors(with_killed_ranks(with_killed_workers(with_aborted(whole))))
     whole = with_recovered(with_group_ends(whole), told, seen)

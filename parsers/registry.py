@@ -41,6 +41,7 @@ from parsers.kernel import (
     amdgpu,
     bug_report,
     fabric_manager,
+    habanalabs,
     host,
     kernel_log,
     metax,
@@ -51,7 +52,7 @@ from parsers.kernel import (
     xid,
 )
 from parsers.location import ib_fabric, node_labels, rack_map, slurm_topology
-from parsers.logs import bad_numbers, failures, field_lines, figure_lines, given_up, panics, stillness
+from parsers.logs import bad_numbers, check_failures, failures, field_lines, figure_lines, given_up, panics, stillness
 from parsers.numerics import (
     anomaly_mode,
     hf_underflow,
@@ -243,11 +244,13 @@ PARSERS: tuple[Parser, ...] = (
     pair_matrix.PARSER,
     mthreads.PARSER,
     metax.PARSER,
+    habanalabs.PARSER,
     amdgpu.PARSER,
     rocm.PARSER,
     call_lines.PARSER,
     field_lines.PARSER,
     panics.PARSER,
+    check_failures.PARSER,
     stillness.PARSER,
     given_up.PARSER,
     failures.PARSER,

@@ -10,7 +10,8 @@ may come out when it ends; nor do they after a traceback of the interpreter, for
 that, or where no frame tells, only records of a logger do, and work below one.
 
 Not those that were raised again without a logger, nor the only failure of a process that then ended with code 1, as Python
-does after an exception: such a program printed what ended it.
+does after an exception: such a program printed what ended it. Nor what a driver says of another process, where the driver then ended by
+an exception of its own: that it went on in between tells of itself.
 """
 
 from collections.abc import Sequence
@@ -26,6 +27,7 @@ from parsers.pytorch.traceback import MAX_FRAMES
 
 _PRINTER = ["file", "rank"]
 _PLACE = ["file", "line"]
+_OF_LOGGER = '"went_on"|"introduced": "(?:ERROR|CRITICAL|FATAL)"|"relayed"'
 _QUIET = ("lifecycle", "note", "symptom")
 _LOUD = ("error", "fatal")
 
@@ -73,6 +75,7 @@ def caught_errors(events: pl.DataFrame, steps: pl.DataFrame, kinds: Sequence[str
     logged = pl.col("detail").str.contains('"went_on"')
     logged |= pl.col("detail").str.contains('"introduced"') & (pl.col("_alive") > pl.col("line")).fill_null(False)
     logged |= pl.col("_event").is_in(_outlived(told, events))
+    logged &= ~_is_of_ended_driver(events)
     caught, bare = told.filter(logged), told.filter(~logged)
     caught = caught.join(bare.select("rank", "text").unique(), on=["rank", "text"], how="anti", nulls_equal=True)
     failed = events.filter(pl.col("kind").is_in(["exit", "first_failure"]) & (pl.col("code") == "1"))
@@ -81,6 +84,16 @@ def caught_errors(events: pl.DataFrame, steps: pl.DataFrame, kinds: Sequence[str
     caught = caught.join(alone, on="rank", how="anti")
     derived = events.filter(pl.col("kind").is_in(kinds)).join(caught.select(_PLACE).unique(), on=_PLACE, how="semi")
     return derived["_event"]
+
+
+def _is_of_ended_driver(events: pl.DataFrame) -> pl.Expr:
+    """Does a row tell what another process raised, in a file in which nobody's rank then ends by what nobody caught?"""
+    said = pl.col("detail").fill_null("")
+    is_own = pl.col("rank").is_null() & (pl.col("kind") == "exception")
+    ended = events.filter(is_own & ~said.str.contains(_OF_LOGGER) & said.str.contains('"from_line"'))
+    last = dict(ended.group_by("file").agg(pl.col("line").max()).iter_rows())
+    until = pl.col("file").cast(pl.String).replace_strict(last, default=-1, return_dtype=pl.Int64)
+    return said.str.contains('"relayed"') & (until > pl.col("line"))
 
 
 def _life(events: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:

@@ -14,6 +14,8 @@ Asked in this order, of each process that ended by an error of which its own lin
    in groups above two. Clients of services are own, if they asked no host of the job. Everything else is *unclear*: native code raises RuntimeError, and foreign
    classes, without a frame.
 5. What is unclear on most ranks alike *lost* others, by its form.
+6. What a library raised on one rank alone, in no call that may wait for anybody and in words that tell of nobody else, is its *own*, by its
+   form, where all other ranks of a job of more than two told in known words that they waited for others or lost them.
 
 An own error that says what came from another rank of the job ("from rank 4") may be that one's: it is unclear, whoever raised it.
 """
@@ -37,7 +39,7 @@ from forensics.model.names import Cause
 from forensics.model.said import Said
 from forensics.words import facts as words
 from parsers.forms.reading import integers
-from parsers.knowledge import Message, innermost_waits, meaning
+from parsers.knowledge import Message, innermost_waits, meaning, plain_name
 from parsers.knowledge import waits as frame_waits
 from parsers.text.patterns import regex
 
@@ -67,6 +69,14 @@ _FROM_PEER = regex(
     r"\b(?:from|by|with|against|sent to)\s(?:(?:global|src|source|sender|peer|remote)[ _])?(?:rank|peer)[ :=#_]{0,2}(\d{1,7})\b",
     re.I,
 )
+# Calls in which an error of another process, or of what was launched before, may come to light.
+_MAY_WAIT = regex(
+    r"(?i)(?<![a-z])_?(?:\w{0,40}backward|synchroni[sz]e\w{0,20}|barrier|wait\w{0,20}|item|cpu|tolist|numpy|asnumpy|block_until_ready|i?recv\w{0,20}|i?send\w{0,20}|connect\w{0,20}|all_?reduce\w{0,20}|all_?gather\w{0,20}|broadcast\w{0,20}|step|join|result)\("
+)
+# Words that may tell of another process or of the way to it, known or not.
+_OF_OTHERS_WORDS = regex(
+    r"(?i)time[d -]?out|deadline|connect|\bpeers?\b|remote|socket|\branks?\b|abort|network|closed|reset\b|unreachable|\blinks?\b|commun|collective|heartbeat|cancel|shut ?down|other (?:end|side|process|worker)"
+)
 _PROVEN = ("gpu_oom", "disk_full", "host_oom", "segfault", "gpu_fault")  # a row said so when the line was read
 _BY_KERNEL = ("host_oom", "segfault", "gpu_fault")
 _OF_LINK = "link_fault"  # claims of knowledge
@@ -84,6 +94,9 @@ class FailureRole(msgspec.Struct, frozen=True):
     by_form: bool = False
     by_row: bool = False
     is_device: bool = False  # the runtime of its device reported it, whichever device that prints
+    is_placed: bool = (
+        False  # out of a library, or native code, that a traceback shows, and not below what may wait for anybody
+    )
     in_call: bool = False  # some frame is a call among ranks
     is_wait: bool = False  # the innermost one is, or waits for a device, which may wait for ranks in turn
     is_link: bool = False  # of a link between devices, whose end at fault is not said
@@ -153,10 +166,38 @@ def failure_roles(
     }
 
 
+def _is_foreign(file: str | None) -> bool:
+    """Is it a library's code, or native code, of which no file is told?"""
+    return file is None or is_library(file)
+
+
+def _last(function: str) -> str:
+    return plain_name(function).rsplit("::", 1)[-1]
+
+
 def _unless_of_a_peer(role: FailureRole, text: str, others: frozenset[int]) -> FailureRole:
     if role.state != "own" or role.by_row or others.isdisjoint(map(int, _FROM_PEER.findall(text))):
         return role
     return replace(role, state="unclear", reason=words.SPEAKS_OF_A_PEER)
+
+
+def sole_failure(roles: Mapping[int, FailureRole], ends: Mapping[int, ProcessEnd], job: frozenset[int]) -> int | None:
+    """The one rank whose unclear end explains all others, which all lost somebody or waited by known words. `job`: its ranks, where
+    its size is told."""
+    unclear = [rank for rank, role in roles.items() if role.state == "unclear"]
+    if len(unclear) != 1 or len(job) <= 2 or not roles[unclear[0]].is_placed:
+        return None
+    rest = job - set(unclear)
+    waited = all(
+        rank in ends and (ends[rank].how == "gave_up" if (role := roles.get(rank)) is None else role.state == "lost" and role.by_row)
+        for rank in rest
+    )  # fmt: skip
+    return unclear[0] if waited and unclear[0] in job else None
+
+
+def as_own(roles: Mapping[int, FailureRole], rank: int) -> dict[int, FailureRole]:
+    """Roles → the same; the end of this rank is its own, by its form."""
+    return {**roles, rank: replace(roles[rank], state="own", by_form=True, reason=words.ALL_OTHERS_WAITED)}
 
 
 def with_roles(ends: Mapping[int, ProcessEnd], roles: Mapping[int, FailureRole]) -> dict[int, ProcessEnd]:
@@ -239,7 +280,9 @@ def role_of(
     """The role of one failure: `row` of an exception, `cause` that its words proved, `left`: the stack that its process left; `is_held`:
     its record shows it in an open operation; `pair`: it is one of two; `hosts`: those of the job, first labels."""
     told, text, code = detail(row), str(row["text"] or ""), str(row["code"] or "")
-    template = f"{code.rsplit('.', 1)[-1]}:{without_numbers(text)}"
+    more = " ".join(map(str, told.get("more") or ()))  # what its first line announced
+    template = f"{code.rsplit('.', 1)[-1]}:{without_numbers(more or text)}"
+    text = f"{text} {more}" if more else text
 
     said = meaning(text)
     between = _between(said)
@@ -279,6 +322,9 @@ def role_of(
     if _is_of_library_of_python(code) and waits is None and not any(frame_waits(*frame) for frame in frames):
         return role("own", words.PYTHON_RAISES_IT, by_form=True)  # what it read; not what a peer sent
     reason = words.RAISED_BY_A_WAIT if waits == "ranks" else words.RAISED_BY_A_LIBRARY
-    return role(
-        "unclear", reason, is_wait=waits is not None, in_call=any(frame_waits(*frame) == "ranks" for frame in frames)
+    in_call = any(frame_waits(*frame) == "ranks" for frame in frames)
+    may_wait = any(
+        frame_waits(*one) or (_is_foreign(one[0]) and _MAY_WAIT.match(f"{_last(one[1])}(")) for one in frames
     )
+    is_placed = not (may_wait or _MAY_WAIT.search(at) or _OF_OTHERS_WORDS.search(text))
+    return role("unclear", reason, is_wait=waits is not None, in_call=in_call, is_placed=is_placed)

@@ -76,6 +76,12 @@ class Record(msgspec.Struct, frozen=True):
         return str(described(self.row["code"]).severity or told) if told != "info" else "info"
 
     @property
+    def is_complaint_of_host(self) -> bool:
+        """Is it an error that somebody else than a process of the job tells of a host of it, and that counts?"""
+        is_of_process = "library" in detail(self.row)
+        return self.counts and self.on_job is not False and not is_of_process and self.severity in ("error", "fatal")
+
+    @property
     def is_device_error(self) -> bool:
         """Is it an error of the device itself? Not what a program does to itself, nor what only follows."""
         if described(self.origin).category in ("application", "informational"):
@@ -119,7 +125,8 @@ def _with_only_host(rows: Iterable[Row], devices: "Devices", shown: frozenset[st
         is_open = (
             only is not None and row["host"] is None and row["rank"] is None and not names_a_place(row["file"] or "")
         )
-        yield {**row, "host": only} if is_open and devices.rank_at(only, row["pci"], None) is not None else row
+        its = devices.rank_at(only, row["pci"], row["device_index"]) if is_open else None
+        yield {**row, "host": only} if its is not None else row
 
 
 def _with_victims(found: tuple[Record, ...]) -> tuple[Record, ...]:

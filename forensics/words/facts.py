@@ -224,5 +224,9 @@ RECORD_SHOWS_IT_WAITED = Said("its own record shows it in an operation with othe
 CLASS_TELLS_NOTHING = Said("neither the class nor a traceback tells", "异常类和调用栈都无法说明")
 RAISED_BY_A_WAIT = Said("it came out of a call that waits for other ranks", "它由等待其他 rank 的调用抛出")
 RAISED_BY_A_LIBRARY = Said("it came out of a library whose errors are not known", "它由含义未知的库抛出")
+ALL_OTHERS_WAITED = Said(
+    "a library raised it outside of any call that waits, and all other ranks waited for others or lost them",
+    "它由一个库在不等待任何对象的调用中抛出，而其余所有 rank 都在等待或失去了对端",
+)
 SPEAKS_OF_A_PEER = Said("it speaks of what came from another rank", "它涉及来自另一个 rank 的内容")
 MOST_RAISED_IT = Said("most ranks raised it alike", "多数 rank 抛出相同异常")

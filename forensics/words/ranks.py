@@ -341,6 +341,11 @@ ALL_OTHERS_TIMED_OUT_ELSEWHERE = Form(
     "all other members of {group} timed out in {call}; {rank} did not, and its stack shows it {site}",
     "{group} 的其他成员均在 {call} 中超时；{rank} 未超时，其调用栈显示正在{site}",
 )
+ALL_OTHERS_OF_THE_JOB = Form(
+    "all other ranks of the job timed out or lost their connections, and {rank} did not",
+    "作业的其余所有 rank 均已超时或失去连接，而 {rank} 没有",
+)
+KERNEL_SAYS_BLOCKED = Form("its kernel says that {who} was blocked", "内核记录 {who} 的进程被阻塞")
 TIMED_OUT_IN = Form("{who} timed out waiting in {call}", "{who} 在 {call} 中等待超时")
 TIMED_OUT_IN_GROUP = Form("{who} timed out in {call} of {group}", "{who} 在 {group} 的 {call} 中超时")
 SOME_RANKS = Form("{number} ranks", "{number} 个 rank")

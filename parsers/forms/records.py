@@ -49,7 +49,7 @@ _NAME = regex(r"[\w.@/#-]+(?:\[\d+\])?")
 _SPACE = regex(r"\s+")
 _FOLLOWED = regex(r"\s*(?:[:|\[\]]|-+\s)")
 _GLOG = regex(
-    r"\[?(?P<letter>[EF])(?P<stamp>\d{3,4} \d\d:\d\d:\d\d\.\d{1,9})?\s+(?:\d{1,10}\s+)?(?P<place>[\w./<>+-]{1,300}:\d{1,6})\] ?"
+    r"\[?(?P<letter>[EF])(?P<stamp>(?:20\d\d)?\d{3,4} \d\d:\d\d:\d\d\.\d{1,9})?\s+(?:\d{1,10}\s+)?(?P<place>[\w./<>+-]{1,300}:\d{1,6})\] ?"
     r"|\[(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})?): (?P<tf>[EF]) +(?P<file>[\w./-]{1,300}:\d{1,6})\] ?"
 )
 _GNU = regex(

@@ -30,20 +30,27 @@ import polars as pl
 from msgspec.structs import replace
 
 from parsers import knowledge
+from parsers.forms.reading import pairs_of, whole
 from parsers.forms.records import Record, record
 from parsers.logs.ends import CUT, each_end, end, joined
 from parsers.logs.known import columns_of
 from parsers.numerics import bad_values
+from parsers.pytorch.op_types import spoken
 from parsers.pytorch.raised import derived, raised
 from parsers.schema.lines import Row, claimed, event, is_of_kernel, reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, table
+from parsers.text import vocabulary
 from parsers.text.patterns import regex
 
 _CLASS = regex(r"(?:[\w.-]{1,60}: )?(?P<code>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)): (?P<message>.*)")
 _FIELDS = regex(r"(?:ts|time|level|host)=\S")  # a record whose fields tell of whom its message speaks
 _LABEL = regex(r"\[?(?i:rank)[ =_]?(\d{1,7})\]?: ")  # who speaks
 _TIMED_OUT = regex(r"(?i)\btimed[ -]?out\b|\btime-?out (?:exceeded|expired|reached|occurred|elapsed|while|waiting)\b")
+# The same of a wait whose end is not told: what was begun is not done after a time.
+_NOT_DONE = regex(
+    r"(?i)\bnot (?:yet )?(?:been )?(?:complet|finish|return|progress|respond)\w{0,4}\b[^\n]{0,30}?\b(?:after|for|in|within) \d{2,9}(?:\.\d{1,6})? ?(?:ms|s|secs?|seconds?|m|min|minutes?)\b"
+)
 _COLLECTIVE = regex(
     r"(?i)all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|all[-_ ]?to[-_ ]?all|broadcast|\bbarrier|\bcollective"
     r"|\b[A-Z]?CCL(?:\b|_)|\bgloo\b|process ?group|\bbatch_isend_irecv"
@@ -63,7 +70,7 @@ _HEARTBEAT = regex(
 
 # What a line must hold to be looked at closely: a level that may be a field, or one of the words.
 _LIKELY = (
-    r"(?:^|[\s\[|<(_])(?:ERR(?:OR)?|CRIT(?:ICAL)?|FATAL|SEVERE|EMERG\w*|PANIC|ALERT)(?:[\s\]|:>),]|$)|\[?[EF][0-9]{3,4} [0-9]{2}:|\[[EF] |: [EF] "
+    r"(?:^|[\s\[|<(_])(?:ERR(?:OR)?|CRIT(?:ICAL)?|FATAL|SEVERE|EMERG\w*|PANIC|ALERT)(?:[\s\]|:>),]|$)|\[?[EF](?:20[0-9]{2})?[0-9]{3,4} [0-9]{2}:|\[[EF] |: [EF] "
     r"|^[EF] +\S+:[0-9]+\]|[\[<|=\" ](?i:error|fatal|critical)[\]>|\":, ]|^(?i:(?:\S{1,90}: )?(?:\w+ )?(?:error|fatal|critical)(?: error)?: )"
     r"|(?i)exit|oom[- ]?kill|: (?:killed|aborted|bus error|segmentation fault|terminated)|core dumped|retcode|退出码|信号|\brc=|return ?code|\(rc=|\breturned -|signal|\bSIG[A-Z]|timed?[ -]?out|stalled|hang (?:\w{1,5} ){0,2}detected|detected (?:a |the )?(?:job )?hang|heart-?beat|\b(?:nan|inf)(?:s?\b|inity)|finite"
 )
@@ -157,7 +164,7 @@ def _words(row: Row, found: Record, is_error: bool) -> dict[str, Any] | None:
         return None
     if _HEARTBEAT.search(text):
         return {"kind": "heartbeat_lost", "severity": severity}
-    if _TIMED_OUT.search(text):
+    if _TIMED_OUT.search(text) or (is_error and _NOT_DONE.search(text) and _COLLECTIVE.search(text)):
         kind = (
             "collective_timeout"
             if _COLLECTIVE.search(row["text"])
@@ -167,13 +174,23 @@ def _words(row: Row, found: Record, is_error: bool) -> dict[str, Any] | None:
         )
         label = _LABEL.match(row["text"]) if kind and reporter(row)["rank"] is None else None
         return (
-            {"kind": kind, "severity": "error"} | ({"rank": int(label[1]), "rank_space": "global"} if label else {})
+            {"kind": kind, "severity": "error"}
+            | (_call(text) if kind == "collective_timeout" else {})
+            | ({"rank": int(label[1]), "rank_space": "global"} if label else {})
             if kind
             else {"kind": "other", "severity": severity, "code": "timed_out"}
         )
     if _STALLED.search(text):
         return {"kind": "other", "severity": severity, "code": "stalled"}
     return None
+
+
+def _call(text: str) -> dict[str, Any]:
+    """Operation and number of the call that a line says was given up."""
+    told = vocabulary.told(pairs_of(text))
+    number = whole(told.get("call_number"))
+    op = spoken(text)
+    return ({"op": op} if op is not None else {}) | ({"seq": number} if number is not None else {})
 
 
 _BARE = tuple(

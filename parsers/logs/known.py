@@ -1,6 +1,6 @@
 """Columns of the event that a row of knowledge makes of a line (parsers/knowledge).
 
-Named groups of a row's pattern that are columns of `events` fill these. `peer` is a host or an address that the line names,
+Named groups of a row's pattern that are columns of `events` fill these. `peer` is a host or an address that the line names, `nodes` a list of hosts (Slurm's form),
 `peer_rank` ranks that it names, `peer_group_rank` those counted in their group; `ms`, `seconds`, `minutes` a time, which becomes the
 value. Everything else goes into `detail`, with the row, its claim and about whom it is. Where that is not the printer, the
 printer's rank is none of the event.
@@ -12,10 +12,12 @@ from typing import Any
 from parsers import knowledge
 from parsers.forms.reading import integers
 from parsers.schema.rules import Rule, columns
+from parsers.text.host_list import host_list
 from parsers.text.patterns import regex
 
 _ANY = regex("")  # of a rule whose groups are here already
 _TIMES = ("ms", "seconds", "minutes")
+_HOSTS = 64  # of one line
 _OF_ANOTHER = ("process", "pod", "host")
 
 
@@ -27,6 +29,9 @@ def columns_of(said: knowledge.Message, severity: str = "") -> dict[str, Any]:
         made: dict[str, Any] = {"detail": detail}
         if "peer" in groups:
             made["names_hosts"] = [groups["peer"]]
+        hosts = host_list(groups.get("nodes", ""), _HOSTS) or [host for host in (groups.get("host"),) if host]
+        if said.about == "host" and hosts:
+            made["names_hosts"] = hosts
         for group, space in (("peer_rank", "global"), ("peer_group_rank", "group")):
             if ranks := integers(groups.get(group, "")):
                 made |= {"names_ranks": ranks, "names_rank_space": space}

@@ -13,6 +13,7 @@ KeyboardInterrupt is no failure: somebody stopped the process, and the traceback
 import json
 import re
 import signal
+from collections.abc import Mapping
 from typing import Any
 
 from parsers.numerics import bad_values
@@ -69,6 +70,11 @@ _COLLECTIVE = regex(
 _KEYS = regex(r"(?i)\bkey(?:s|\(s\))?: ")  # what only a store has, whichever library waits for it
 _STORE = regex(r"(?i)\b\w*store\b|rendezvous")
 _PEER = regex(r"(?i)\b(?:closed|reset|aborted|lost|dropped)\b[^\n\d]{0,40}?\bpeer rank[ =:#]{0,2}(?P<rank>\d{1,7})\b")
+# Whose failure a message quotes: a process by its number, and after it the class of what that one raised.
+_QUOTES = regex(
+    r"(?i:(?<![A-Za-z])(?:rank|worker|task|process|proc|trainer|replica|member|peer)s?)[ _]?[=:#]? ?\[?(?P<rank>\d{1,7})\b(?![.:]\d)[^\n]{0,120}?"
+    r"(?<![\w.])(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)\b(?:\(|: )"
+)
 _LAUNCHED = regex(r"\b(?:python[\d.]*|torchrun|deepspeed|accelerate|srun|mpirun|mpiexec|colossalai|bash|sh)\b")
 _DIED = regex(
     r"(?:died with <Signals\.|terminated with signal |killed by signal:? ?)(?P<name>SIG\w+)|exit (?:status|code):? (?P<code>-?\d{1,5})"
@@ -118,6 +124,9 @@ def raised(
         )
     if code is not None and _CONSEQUENCE.search(whole):
         detail["consequence"] = True
+    elif kind == "exception" and (whose := _of_whom(row, message or "", detail)) is not None:
+        detail["quoted"] = whose
+        same |= {"names_ranks": [whose], "names_rank_space": "group"}
     if served := _OF_DEVICE.search(message or ""):
         same["device_index"] = int(served["device"])
     found = [event(row, kind, code=code, detail=json.dumps(detail), **same)]
@@ -127,6 +136,13 @@ def raised(
         bad = bad if reporter(row)["rank"] is None else bad_values.by_its_printer(bad)
         found.append(event(row, **{"detail": "{}"} | same | bad))
     return found
+
+
+def _of_whom(row: Row, message: str, detail: Mapping[str, Any]) -> int | None:
+    """The number of another process, counted in the printer's group, whose failure a message quotes."""
+    found = _QUOTES.search(message) if "quoted" not in detail else None
+    number = int(found["rank"]) if found else None
+    return number if reporter(row)["rank"] not in (None, number) else None
 
 
 def _ended(row: Row, code: str | None, message: str | None) -> dict[str, Any] | None:

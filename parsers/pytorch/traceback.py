@@ -26,11 +26,12 @@ A C++ exception whose `what()` is lost says no more than that std::terminate abo
 
 An uncaught exception is printed by the interpreter and is the last that the main thread prints. One that a program catches
 and logs has a record of that logger before it, or records of the same printer after it: `detail` says so (`introduced`: the
-level of the record right before; `went_on`: the line of the first record after it; `later`: the first lines of the printer that
+level of the record right before; `went_on`: the line of the first record after it, native code aside, which clears up at the end; `later`: the first lines of the printer that
 have a later stamp than it has, up to such a record). Besides, `at`: the source text of the innermost
 frame; `source`: of the innermost one outside libraries; `original`: frames and `at` of the traceback of a child (a loader's
 worker), which its parent's exception quotes and which shows where it was raised; `quoted`: whose traceback the printer quotes,
-counted in its group, which may be any: `names_ranks` has it, too.
+counted in its group, which may be any: `names_ranks` has it, too. `more`: the next lines of a message
+whose first one ends with a colon, and CANN's words behind one of torch_npu. `relayed`: of the process that it says to be another's, it prints it.
 
 Printed by: CPython, and programs in C++ that end by an exception.
 Versions: any Python 3.
@@ -72,6 +73,7 @@ _QUOTED = regex(
     r"|RayTaskError\([\w.]{1,80}\): ray::\S{1,200} \(pid=(?P<pid>\d{1,10}), ip=(?P<host>[\w.:-]{1,60})[,)]"
 )
 _QUOTED_LINES = 200
+_MORE, _MORE_LINES = 4, 10  # lines of a message that are kept, and within how many after its first
 _HEARD, _HEARD_OF = 4, 16  # later lines of a printer that are kept, of its last exceptions
 _DIGIT = regex(r"\d")
 _LINK = regex(r"During handling of the above exception|direct cause of the following exception")
@@ -85,6 +87,7 @@ _LIBRARY = regex(r"[\\/](?:site|dist)-packages[\\/]|[\\/]lib[\\/]python3|^<(?:fr
 _FOLLOWS = regex(
     rb'\A(?:[^\t\n]{1,80}\t[\w.-]+\t)?\{|File "|(?: {3}|\t)\S|\A\s*\Z|[A-Za-z_\x80-\xff][\w.\x80-\xff]*:(?:\s|\Z)|Previous line repeated|what\(\):|above exception'
     rb"|(?:\A|[\]>):|F]|:\d\d(?:[.,]\d{1,9})?Z?)[ \t]*[A-Za-z_\x80-\xff][\w.\x80-\xff]*\s*\Z"
+    rb"|(?:\A|[\]>):|])[ \t]*[A-Z][a-z]{1,30} [a-z]{2,30} "  # a sentence
     rb"|\A[a-z0-9][a-z0-9.-]*-[a-z0-9-]+ [a-z][a-z0-9-]* (?:[A-Za-z_][\w.]*)?\s*\Z"
     rb"|\A.{0,100}\b[DIWEF]\d{4} \d\d:\d\d:\d\d\.\d{6} "
     rb"|\A.{0,100}\b\d{1,2}:\d\d:\d\d\b"
@@ -98,6 +101,8 @@ _RECORD = regex(r"(?:^|[\s\[|:(-])(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITIC
 _ABSL = regex(r"(?:^|[\s\]])(?P<level>[DIWEF])\d{4} \d\d:\d\d:\d\d\.\d{6}\s{1,8}\d{1,10} [^\s:\]]{1,200}\.py:\d{1,6}\]")
 _ABSL_LEVELS = {"D": "DEBUG", "I": "INFO", "W": "WARNING", "E": "ERROR", "F": "FATAL"}
 _RECORD_WITHIN = 120  # characters
+# Native code that tells its level in full names its source file: what it clears up at the end is no work of the program.
+_OF_NATIVE = regex(r"\.(?:cc|cpp|cxx|cu|c|hpp|h|ts):\d{1,6}\b")
 _QUIET = ("DEBUG", "INFO", "WARNING", "WARN")
 _LOUD = ("ERROR", "CRITICAL", "FATAL")
 # Loggers of launchers speak of a process from outside, whatever file they share with it.
@@ -182,17 +187,23 @@ class _Reader:
         self._record: tuple[int, str] | None = None  # line and level of the last record of a logger
         self._raised: list[dict[str, Any]] = []  # exceptions after which no record came yet
         self._quoted: tuple[int, dict[str, Any]] | None = None  # line, whose
+        self._announced: tuple[int, list[dict[str, Any]]] | None = None  # line and events of a message that goes on
         self._is_told = False  # the exception of the quoted process has been read; only what is linked to it may follow
 
     def read(self, stream: list[dict[str, Any]]) -> None:
         self._thread, self._linked, self._last_head, self._interrupted, self._quoted = None, False, None, None, None
-        self._record, self._raised = None, []
+        self._record, self._raised, self._announced = None, [], None
         for row in map(self._of_quoted, unfolded(stream)):
             if self._line(row):
+                self._announced = self._announced if self._announced and self._announced[0] == row["line"] else None
                 self.claimed.append((row["file"], row["line"]))
             elif (level := _level(row["text"])) is not None:
                 self._logged(row, level)
             else:
+                if self._raised and _OF_NPU.match(row["text"]):  # behind it CANN's own words stand
+                    self._announced = row["line"], self._raised[-1:]
+                else:
+                    self._goes_on(row)
                 self._heard(row)
         self._end_block(None, None, None)
         self._end_terminate(None, None)
@@ -237,10 +248,23 @@ class _Reader:
     def _logged(self, row: Row, level: str) -> None:
         """A record of a logger: the program goes on, unless it is the record of the next failure."""
         self._record = (row["line"], level)
-        if level in _QUIET and self._block is None:
+        if level in _QUIET and self._block is None and not _OF_NATIVE.search(row["text"], 0, 2 * _RECORD_WITHIN):
             for made in self._raised:
                 made["detail"] = _with(made["detail"], went_on=row["line"])
             self._raised = []
+
+    def _goes_on(self, row: Row) -> None:
+        """A line of the message that the last exception announced."""
+        if self._announced is None or not row["text"].strip():
+            return
+        at, made = self._announced
+        if row["time_ns"] is not None or row["line"] > at + _MORE_LINES:
+            self._announced = None
+            return
+        for one in made:
+            said = json.loads(one["detail"]).get("more", [])
+            if len(said) < _MORE:
+                one["detail"] = _with(one["detail"], more=[*said, row["text"].strip()[:300]])
 
     def _heard(self, row: Row) -> None:
         """A line that nobody here understands: it is later than what was raised before it where its stamp says so."""
@@ -320,6 +344,8 @@ class _Reader:
         detail["from_line"] = block.row["line"]
         if block.introduced is not None:
             detail["introduced"] = block.introduced
+        if last is not None and "quoted" in last:
+            detail["relayed"] = True
         said = self._stamped(last or block.row, block.row)
         stopped = is_interrupt(code)
         if stopped and any(frame["function"] == "_worker_loop" for frame in frames):  # of a data loader
@@ -334,6 +360,8 @@ class _Reader:
         if block.quoted is not None:
             made = [one | {"names_ranks": [block.quoted], "names_rank_space": "group"} for one in made]
         self.events += made
+        if message is not None and message.rstrip().endswith(":"):
+            self._announced = said["line"], [one for one in made if one["kind"] == "exception"]
         self._raised += [one for one in made if one["kind"] == "exception"]
         who = reporter(block.row)
         if block.is_main and frames and (who["rank"] is not None or who["local_rank"] is not None):

@@ -61,7 +61,7 @@ SLASHED = rf"\d\d/\d\d/\d{{4}} {_CLOCK}{_FRACTION}"
 CTIME = rf"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) {_MONTH} [ \d]\d {_CLOCK} \d{{4}}"
 MONTH_YEAR = rf"{_MONTH} [ \d]\d \d{{4}} {_CLOCK}{_FRACTION}"
 SYSLOG = rf"{_MONTH} [ \d]\d {_CLOCK}{_FRACTION}"
-GLOG = rf"[IWEF]\d{{3,4}} {_CLOCK}\.\d{{1,9}}"
+GLOG = rf"[IWEF](?:20\d\d)?\d{{3,4}} {_CLOCK}\.\d{{1,9}}"
 
 _ISO = regex(
     r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(?: ?(?:(Z\b|UTC\b)|([+-])(\d\d):?(\d\d)\b))?"
@@ -72,6 +72,7 @@ _MONTH_YEAR = regex(r"([A-Z][a-z]{2}) ([ \d]\d) (\d{4}) (\d\d:\d\d:\d\d)(?:[.,](
 _SYSLOG = regex(r"([A-Z][a-z]{2}) ([ \d]\d) (\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
 GLOG_PARTS = r"[IWEF](\d{1,2})(\d\d) (\d\d:\d\d:\d\d)\.(\d{1,9})"  # month, day, clock, fraction
 _GLOG = regex(GLOG_PARTS)
+_GLOG_OF_YEAR = regex(r"[IWEF](20\d\d)(\d\d)(\d\d) (\d\d:\d\d:\d\d)\.(\d{1,9})")  # glog since 0.5
 _YEARS = regex(
     rb"^[^\n]{0,60}?(?<!\d)(20\d\d)-(0[1-9]|1[0-2])-[0-3]\d[T ][0-2]\d:[0-5]\d:[0-5]\d"
     rb"|^\[?[A-Z][a-z]{2} (" + _MONTH.encode() + rb") [ \d]\d \d\d:\d\d:\d\d (20\d\d)\b",  # dmesg -T
@@ -162,6 +163,8 @@ def _slashed(text: str) -> Stamp:
 
 
 def _glog(text: str, around: Around | None) -> Stamp:
+    if dated := _GLOG_OF_YEAR.match(text):
+        return _local(_ns(*dated.groups()))
     match = _GLOG.match(text)
     return of_glog(around, *match.groups()) if match else NONE
 

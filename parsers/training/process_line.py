@@ -128,7 +128,7 @@ def _from_zero(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 def _of_the_job(introduced: list[tuple[Introduction, dict[str, Any]]]) -> Iterator[dict[str, Any]]:
     """Lines that tell rank, world and pid in words of their own → rows of `ranks`, each process once: of the largest world of their file,
-    for a smaller one may be a group's, where all of it introduce themselves, or what stands before a line says the same rank. Where
+    for a smaller one may be a group's, where all of it introduce themselves, or what stands before a line, or the file's path, says the same rank. Where
     somebody is the last by number (8 of 8), ranks are counted from 1, if nobody is 0. A pid with two ranks is nobody's, and so is a rank
     with two pids on one host."""
     worlds: defaultdict[str, int] = defaultdict(int)
@@ -144,10 +144,11 @@ def _of_the_job(introduced: list[tuple[Introduction, dict[str, Any]]]) -> Iterat
     of_pid = unanimous(((row["file"], row["host"], told.pid), rank) for rank, told, row in found)
     of_rank = unanimous(((row["file"], row["host"], rank), told.pid or 0) for rank, told, row in found)
     for rank, told, row in found:
-        is_own = row["rank"] == rank or (row["rank"] is None and row["file"] in whole)
+        said = reporter(row)["rank"]
+        is_own = said == rank or (said is None and row["file"] in whole)
         alone = of_pid.get((row["file"], row["host"], told.pid)) == rank < worlds[row["file"]]
         if is_own and alone and of_rank.pop((row["file"], row["host"], rank), None) is not None:
-            place = {"file": row["file"], "line": row["line"], "how": "process line"}
+            place = {"file": row["file"], "line": row["line"], "how": "process line", "device_index": told.device}
             yield {"rank": rank, "pid": told.pid, "world_size": told.world, "host": told.host or row["host"]} | place
 
 

@@ -2,7 +2,7 @@
 
 In prose only these join a rank to anything: `[Gloo] Rank 11 is connected to 15 peer ranks`, `process 2 of 4 starting, pid 15495
 on node7`, `world_rank=2, pid=15925`, `[2/4] node7 pid 20326`, `rank:0, world_size:4`, `GLOBAL_RANK: 0, MEMBER: 1/2`,
-`PADDLE_GLOBAL_RANK: '3'`, Orbax's `[process=3][thread=MainThread]`. A rank of another space (`local_rank`, `TP rank 1 of 2`) introduces nobody.
+`PADDLE_GLOBAL_RANK: '3'`, Orbax's `[process=3][thread=MainThread]`. A rank of another space (`local_rank`, `TP rank 1 of 2`) introduces nobody, nor does what an exception says.
 
 Fooled by: a communicator that calls itself by no word (`rank 1 of 2`) in a log where no larger world is told.
 """
@@ -39,7 +39,9 @@ _HOST = regex(
 _ORBAX = regex(
     r"\[process=\d{1,7}\](?:\[thread=|\s)"
 )  # orbax/checkpoint/_src: multihost.process_index(), before its own words
-_DEVICE = regex(r"(?i)(?<![A-Za-z])(?:gpu|device|npu|card|cuda)[ _:=#]{0,2}(\d{1,3})(?![\w.])")
+_DEVICE = regex(r"(?i)(?<![A-Za-z])(?:gpu|device|npu|card|cuda|accel|hpu|hl)[ _:=#]{0,2}(\d{1,3})(?![\w.])")
+# What a process raised may be about any other one: the class of an exception, with its module or by the usual ends of such names.
+_RAISED = regex(r"(?:[A-Za-z_]\w{0,60}\.){1,10}[A-Z]\w{0,80}: |(?:\w{1,60}\.)*[A-Z]\w{0,80}(?:Error|Exception): ")
 _MAY = regex(r"(?:rank|proc|pid)", re.I)
 
 
@@ -62,7 +64,7 @@ def device_in(text: str) -> int | None:
 
 def introduction(text: str) -> Introduction | None:
     """The rank that a line joins to a world or a pid, without what stands before the line; None where it joins none, or two."""
-    if not _MAY.search(text):
+    if not _MAY.search(text) or _RAISED.match(text):
         return None
     pids = {int(found) for found in PID.findall(text)}
     host = next((name for names in _HOST.findall(text) for name in names if name), None)

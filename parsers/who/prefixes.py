@@ -3,7 +3,7 @@
 Known: ANSI colours, carriage returns, srun -l ``12: ``, mpirun ``[1,12]<stdout>:``, pdsh ``host: ``, torchrun
 ``[default3]:``, PyTorch ``[rank3]:``, torchx ``role/0 ``, Ray ``(Worker pid=40, ip=10.0.0.1) ``, Kubernetes CRI
 ``2024-…Z stdout F ``, ``[pod/NAME/CONTAINER] ``, stern ``pod container ``, fluentd, docker compose ``worker-1  | ``, docker, Loki and ELK JSON lines,
-syslog and journald (the tag of a job's process, too: ``python[4011]: ``), dmesg in its forms, kmsg, and leading stamps. glog's ``[E1120 21:56:07.458194651 file:line]`` stays in the text, only its time is read; so does Horovod's ``[2026-…: W file:line]``.
+Determined's ``1f2c3d4e || [rank=3] ``, syslog and journald (the tag of a job's process, too: ``python[4011]: ``), dmesg in its forms, kmsg, and leading stamps. glog's ``[E1120 21:56:07.458194651 file:line]`` stays in the text, only its time is read; so does Horovod's ``[2026-…: W file:line]``.
 
 What is content stays: indentation, ``[Rank 0]`` (a rank in its group), ``SomeError: ``.
 """
@@ -362,6 +362,7 @@ _BARRED = regex(r"([A-Za-z][\w.-]*[-_]\d{1,6}) *\|(?: |$)")  # docker compose
 _POD = regex(r"([a-z0-9][a-z0-9.-]*-[a-z0-9-]*[a-z0-9]) ([a-z][a-z0-9-]*)(?: |$)")  # stern
 _OPENED = regex(r"[+-] [^›]{1,300} › ")  # stern says which pods it follows
 _END = r":?(?: |$|(?=[\[\t(]))"
+_CONTAINER = r"[0-9a-f]{8} \|\| ?"  # Determined: of the task's container
 _DIGIT: tuple[tuple[str, Take], ...] = (
     (r"(\d{1,6}):(?: (?! *\d+:)|$)", _task),
     (rf"{stamps.ISO}(?: std(?:out|err) ([FP])(?: |$)| {_ISO_HOST}{_UNIT}|{_END})", _stamped),
@@ -369,6 +370,7 @@ _DIGIT: tuple[tuple[str, Take], ...] = (
     (rf"({_ADDRESS}): ", _named),
     (r"\d{1,3},\d+,(\d{1,19}),[-c+](?:,[^;]*)?;", _kmsg),
     (_HOST_COLON.pattern, _named),
+    (_CONTAINER, _nothing),
 )
 _LETTER: tuple[tuple[str, Take], ...] = (
     (rf"{stamps.GLOG}\b", _seen_time),
@@ -377,11 +379,13 @@ _LETTER: tuple[tuple[str, Take], ...] = (
     (r"(?:kern|user|daemon|auth|syslog|local\d) *:(?:emerg|alert|crit|err|warn|notice|info|debug) *: ", _nothing),
     (r"[\w.-]+/\d+ (?=\[)", _nothing),
     (_HOST_COLON.pattern, _named),
+    (_CONTAINER, _nothing),
 )
 _OTHER: dict[str, tuple[tuple[str, Take], ...]] = {
     "[": (
         (r"\[default(\d{1,4})\]:", _local_rank),
         (r"\[rank(?:: ?)?(\d{1,7})\](?:: ?| (?=\S))", _rank),  # Lightning has a colon
+        (r"\[rank=(\d{1,7})\] ", _rank),  # Determined
         (r"\[\d+,(\d{1,7})\]<std(?:out|err|diag)>:", _mpi),
         (r"\[[\w.-]+@\d+,(\d{1,7})\]<std(?:out|err|diag)>: ?", _mpi),
         (r"\[(\d{1,5})\] (?=\S+:\d+:\d+ \[)", _task),

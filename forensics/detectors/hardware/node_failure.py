@@ -1,7 +1,8 @@
 """Which hosts does the scheduler call failed?
 
 Slurm says "Node failure on HOST" when a node stops answering, sacct NODE_FAIL, Kubernetes NodeNotReady, Ray that it marked a node
-dead: they name hosts or their addresses, never ranks, and explain that the ranks there are silent. They say nothing of why.
+dead: they name hosts or their addresses, never ranks, and explain that the ranks there are silent. They say nothing of why. So do rows
+of knowledge that claim it of a host (parsers/knowledge, `node_lost`), unless a rank there went on to tell how it ended.
 
 A scheduler speaks of hosts of other jobs, too. Of the job is a host that its processes spoke from, or that they name as the
 other end of a connection that broke: whoever held the key-value store may have left no line of its own. A node that is taken away
@@ -31,13 +32,19 @@ _SHOWN = 3
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding over all such hosts of the job."""
     said = [row for row in rows(case.events, "scheduler") if row["code"] in _FAILED]
+    heard = [row for row in rows(case.events, "other") if row["code"] == "node_lost" and row["names_hosts"]]
     taken = _hosts(row for row in rows(case.events, "scheduler") if row["code"] == _TAKEN)
     names = _names(case)
-    named = frozenset(host if host in case.job_hosts else names.get(host, host) for host in _hosts(said) - taken)
-    if not named:
+    by_scheduler, by_row = (
+        frozenset(host if host in case.job_hosts else names.get(host, host) for host in found - taken)
+        for found in (_hosts(said), frozenset(short_host(host) for row in heard for host in row["names_hosts"] or ()))
+    )
+    if not by_scheduler | by_row:
         return ()
-    lost, broken = _lost(case, named)
-    hosts = tuple(sorted(named & (case.job_hosts | lost) if case.job_hosts else named))
+    lost, broken = _lost(case, by_scheduler | by_row)
+    of_job = case.job_hosts | lost
+    speaking = {short_host(case.host_of_rank.get(rank) or "") for rank in _told_their_end(case)}
+    hosts = tuple(sorted((by_scheduler & of_job if case.job_hosts else by_scheduler) | (by_row & of_job - speaking)))
     if not hosts:
         return ()
     listed = joined(hosts, ", ")
@@ -50,7 +57,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             cause="rank_died",
             hosts=hosts,
             domain="infrastructure",
-            claims=(Claim(text, "for", refs(said)), *followed),
+            claims=(Claim(text, "for", refs([*said, *heard])), *followed),
             first_anomaly=FirstAnomaly(
                 host=hosts[0] if len(hosts) == 1 else None,
                 step=step_in_progress(case.tables["steps"]),
@@ -63,6 +70,10 @@ def detect(case: Case) -> tuple[Finding, ...]:
             summary=sentence(text, words.RANKS_ENDED_WITH),
         ),
     )
+
+
+def _told_their_end(case: Case) -> frozenset[int]:
+    return case.waited_ranks | {rank for rank, end in case.ends.items() if end.by == "process"}
 
 
 def _names(case: Case) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 Method: facts/failure_roles.py. Whoever raised an unknown error is a suspect, beside all ranks not shown to wait for others or to
 have lost them: a stop shows a rank alive, not waiting. Where the last words quote another process's failure, its cause stands; the
-number that they quote is a place in the printers' group, and names a rank only if the printers are all of the job, or if that rank's
+number that they quote is a place in the printers' group, and names a rank only if they and the printers are all of the job, or if that rank's
 own record shows the failure (then facts/origins.py names it). Who raised it in a call of a group of two suspects the other as well.
 Where the message says which two processes differ, either may be the wrong one.
 """
@@ -83,8 +83,12 @@ def _quoted(case: Case, printers: dict[int, ProcessEnd]) -> Finding:
     at = (case.events["file"] == place.file) & (case.events["line"] == place.line)
     told = {rank for row in case.events.filter(at).iter_rows(named=True) for rank in row["names_ranks"] or ()}
     number = told.pop() if len(told) == 1 else None
-    is_whole = bool(case.job_told_of) and case.job_told_of <= printers.keys()
-    named = (number,) if is_whole and number in printers else ()
+    job = case.job_told_of
+    is_told = case.is_world_told or job == frozenset(
+        range(len(job))
+    )  # else who left a record may be a group of their own
+    is_whole = is_told and number in job and len(printers) > 1 and job <= printers.keys() | {number}
+    named = (number,) if is_whole and number is not None else ()
     text = words.QUOTE(who=ranks_text(printers), number="?" if number is None else number, line=place.text)
     return Finding(
         detector="process_ended",

@@ -1,7 +1,7 @@
 """Whom does a coordination service miss, and whose own watchdog got stuck?
 
 A task that stopped sending heartbeats died, was busy in a call that holds everything up, or lost the network: it is a
-suspect, never named for that. Where most tasks are missed, the service itself or the way to it is the matter.
+suspect, never named for that; one whose pod or node a scheduler takes away is none. Where most tasks are missed, the service itself or the way to it is the matter.
 Where a process' own monitor saw its watchdog stuck, a call to the device or a lock held it: that may be a collective whose
 peer never came, so its printer is no suspect for that. Of DLRover's timers most of which show a kernel that does not end,
 those that show none are of ranks that never launched it, or are past it: suspects.
@@ -12,6 +12,7 @@ import polars as pl
 from forensics.case import Case, Detector
 from forensics.facts.event_rows import own_rank, refs, rows
 from forensics.facts.progress import step_in_progress
+from forensics.facts.taken_places import are_taken_away
 from forensics.facts.waiting import stuck_watchdogs
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
@@ -30,6 +31,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if not missed:
         return _stuck(case)
     if 2 * len(missed) > max(known, 2) or case.has_open_operations:
+        return ()
+    if are_taken_away(missed, case.events, case.tables, case.job_hosts, case.host_of_rank):
         return ()
     text = words.NO_MORE_BEATS(who=ranks_text(missed))
     return (

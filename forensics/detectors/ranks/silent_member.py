@@ -5,7 +5,8 @@ where they are few; where the members of a group are not known, so are the few r
 told, the few that left a line: the highest rank seen is only the least size. One is named only where it alone of a group of
 three and more gave up in nothing, all the others gave up in one and the same call, and something shows that it did not wait there: its
 own watchdog saw the signal that somebody had given up; or its kernel says that it was blocked; or its stack shows it in a place of the
-host that is no wait for others. Whoever ended well before the first of them
+host that is no wait for others. Where a group's members are not known, or several groups gave up, the same goes for the one rank of the job
+that did not, if a signal has stopped its process or its kernel says that it is blocked: that is no wait, whoever waits for it. Whoever ended well before the first of them
 gave up (several may) did not wait either, and nobody could wait for it but in vain. If every member waits in the same operation, link, adapter, switch and kernel
 look alike.
 """
@@ -55,7 +56,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if free(standings(case.positions, "watchdog")) - timed_out:
         return ()  # somebody's own counter tells
     groups = _groups(said)
-    absent = _absent(case, groups, timed_out)
+    absent = _absent(case, groups, timed_out) or _held_alone(case, groups, timed_out)
     return (absent if absent is not None else _victims(case, groups, timed_out),)
 
 
@@ -142,6 +143,43 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
     )  # fmt: skip
 
 
+def _held_alone(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Finding | None:
+    """The one rank of the whole job that gave up in nothing, and that its kernel shows stopped or blocked."""
+    job = case.job_told_of
+    waited = timed_out | {rank for rank, end in case.ends.items() if end.waited}
+    if len(job) < _FEW or len(job - waited) != 1 or not (case.is_world_told or job == frozenset(range(len(job)))):
+        return None
+    (rank,) = job - waited
+    if (end := case.ends.get(rank)) is not None and end.how not in ("stopped", "failed"):
+        return None
+    who = ranks_text([rank])
+    stands, row = _elsewhere(case, rank), _blocked(case, rank)
+    stands = stands if stands is not None and stands["site"] == "unresponsive" else None
+    if stands is None and row is None:
+        return None
+    host = row["host"] if stands is None and row is not None else None
+    why = words.KERNEL_SAYS_BLOCKED(who=who) if stands is None else words.PROCESS_IS_STOPPED(who=who)
+    shown = (stack_ref(stands),) if stands is not None else refs([row] if row is not None else [])
+    text = joined((words.ALL_OTHERS_OF_THE_JOB(rank=who), why), "; ")
+    waits = [row for group in groups for row in group.waits.iter_rows(named=True)]
+    wait = waits[0] if len(groups) == 1 else None
+    return Finding(
+        detector=DETECTOR.name,
+        cause="rank_absent",
+        ranks=(rank,),
+        hosts=(short_host(host),) if host else (),
+        site=stands["site"] if stands is not None else None,
+        claims=(Claim(text, "for", (*shown, *refs(waits))),),
+        first_anomaly=FirstAnomaly(
+            rank=rank, step=step_in_progress(case.tables["steps"], rank), op=wait["kind"] if wait else None,
+            group=groups[0].label if wait else None, seq=wait["number"] if wait else None, signature="watchdog:held_alone",
+        ),
+        blast_radius=BlastRadius(ranks_waiting=len(waited)),
+        collect=(words.WHOLE_LOG(who=who),),
+        summary=sentence(text),
+    )  # fmt: skip
+
+
 def _ended_before(case: Case, missing: frozenset[int], waits: pl.DataFrame) -> tuple[Ref, ...]:
     """Where it is said that all of these ended well, before the first time-out of this call; else nothing. A stamp decides, and
     without one the line in the same file."""
@@ -175,6 +213,8 @@ def _blocked(case: Case, rank: int) -> _Row | None:
             continue
         if row["pid"] is None or not row["host"] or row["pid"] in others:
             continue
+        if row["rank"] == rank and row["rank_space"] == "global":
+            return dict(row)
         host = short_host(row["host"])
         if own not in (None, host):
             continue

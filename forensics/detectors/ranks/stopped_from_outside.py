@@ -5,11 +5,10 @@ A stop explains that processes ended, and never a wait or slowness before it. It
 
 from collections.abc import Sequence
 
-from forensics.assemble.identity import short_host
 from forensics.case import Case, Detector
-from forensics.facts.event_rows import Row, detail, own_rank, refs, rows
-from forensics.facts.pods import pods_of
+from forensics.facts.event_rows import Row, own_rank, refs, rows
 from forensics.facts.process_ends import stopped_launchers
+from forensics.facts.taken_places import is_of_another
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause, Reason
@@ -28,7 +27,7 @@ _BY_SCHEDULER: dict[str, Cause] = {
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → one finding: the scheduler's word, else that of a launcher which was told to stop, else Ctrl-C."""
-    said = [row for row in rows(case.events, "scheduler") if not _is_of_another(case, row)]
+    said = [row for row in rows(case.events, "scheduler") if not is_of_another(row, case.events, case.job_hosts)]
     for code, cause in _BY_SCHEDULER.items():
         if told := [row for row in said if _PODS.get(row["code"] or "", row["code"]) == code]:
             text = words.STOPPED_BY[code]
@@ -41,17 +40,6 @@ def detect(case: Case) -> tuple[Finding, ...]:
     ranks = {rank for row in interrupted if (rank := own_rank(row)) is not None}
     text = words.CTRL_C(who=ranks_text(ranks) if ranks else words.ITS_PROCESSES)
     return (_finding("stopped_by_hand", text, Claim(text, "for", refs(interrupted))),)
-
-
-def _is_of_another(case: Case, row: Row) -> bool:
-    """Is it said of a pod that is none of the job's, whose own pods are told by name, or of a node that none of its pods was given?"""
-    kind, _, name = str(detail(row).get("object") or "").partition("/")
-    if kind == "node":
-        given = {short_host(str(node)) for one in rows(case.events, "scheduler") if (node := detail(one).get("node"))}
-        return bool(given) and short_host(name) not in given | case.job_hosts
-    return (
-        kind == "pod" and short_host(name) not in case.job_hosts and not case.job_hosts.isdisjoint(pods_of(case.events))
-    )
 
 
 def _launcher(told: Sequence[Row]) -> Finding:

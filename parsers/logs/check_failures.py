@@ -1,0 +1,66 @@
+"""Checks of native code that failed: the fatal record of glog or absl, which aborts its process, with the stack behind it.
+
+    F20260131 10:11:12.689000  4711 cuda_stream.cpp:248] Check failed: cudaEventQuery(event) : an illegal memory access was encountered
+    *** Check failure stack trace: ***
+        @     0x7f2c6a1e911d  google::LogMessage::Fail()
+        @     0x7f2c64c80e22  job::Stream::Poll()
+    2026-01-31 10:11:12.689: F tensorflow/core/….cc:97] Check failed: shape.dims() == 2 (3 vs. 2)
+
+Events `exception`, code `Check failed`, severity fatal, the text from the message on; `detail`: place, and the frames, innermost first.
+
+Printed by: glog and absl, so OneFlow, Caffe2, DGL, MXNet, TensorFlow, XLA.
+Versions: glog 0.3 to 0.7 (a year in the stamp since 0.5), absl.
+Source: google/glog: src/logging.cc (LogMessage::Init, DumpStackTraceAndExit); not read: abseil/abseil-cpp: absl/log/internal.
+"""
+
+import json
+from typing import Any
+
+import polars as pl
+
+from parsers.schema.lines import Row, event, reporter, streams
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
+
+_MOST = 64  # frames
+_FATAL = regex(
+    r"(?:^|[\s\[])F(?:\d{3,8} \d\d:\d\d:\d\d\.\d{1,9})?\s+(?:\d{1,10}\s+)?(?P<place>[\w./<>+-]{1,300}:\d{1,6})\] (?P<message>Check failed: .*)"
+)
+_HEAD = regex(r"\*\*\* Check failure stack trace: \*\*\*")
+_FRAME = regex(r"^\s*@\s+0x[0-9a-f]{4,16}\s+(?P<function>\S.*?)\s*$")
+
+
+def parse(lines: pl.DataFrame) -> Tables:
+    """events exception; the lines of the stack are claimed."""
+    events: list[dict[str, Any]] = []
+    claimed: list[dict[str, Any]] = []
+    for stream in streams(lines):
+        frames: list[list[Any]] | None = None
+        for row in stream:
+            if (found := _FATAL.search(row["text"], 0, 2000)) is not None:
+                frames = []
+                events.append(_event(row, found["place"], found["message"], frames))
+            elif frames is not None and (frame := _FRAME.match(row["text"])) is not None:
+                if len(frames) < _MOST:
+                    frames.append([frame["function"][:300], None, None])
+                claimed.append({"file": row["file"], "line": row["line"]})
+            elif _HEAD.search(row["text"]):
+                claimed.append({"file": row["file"], "line": row["line"]})
+    made = [one | {"detail": json.dumps(one["detail"])} for one in events]
+    return {"events": table("events", made), "claimed": table("claimed", claimed)}
+
+
+def _event(row: Row, place: str, message: str, frames: list[list[Any]]) -> dict[str, Any]:
+    detail = {"place": place, "frames": frames, "language": "c++", "from_line": row["line"]}
+    pid = {} if reporter(row)["rank"] is not None or row["process"] is None else {"pid": row["process"]}
+    return event(row, "exception", code="Check failed", severity="fatal", text=message[:2000], detail=detail, **pid)
+
+
+PARSER = LineParser(
+    name="check_failures",
+    anchors=(b"] Check failed: ", b"*** Check failure stack trace"),
+    parse=parse,
+    after=40,
+    follows=regex(rb"@\s+0x[0-9a-f]{4,16}\s"),
+)
