@@ -153,8 +153,8 @@ def recovered(text: str) -> list[bool]:
 
 QUOTES = {
     "an origin": "guard.PeerFailed: origin rank=2 pid=4102: OverflowError: 2**70 is too large",
-    "a worker": "pool.WorkerDied: worker 2 failed: KeyError('eos')",
-    "a task": "pool.Stopped: aborted by task 2: job.errors.BadShardError: shard 9",
+    "a rank": "pool.Died: rank 2 failed: KeyError('eos')",
+    "a peer": "pool.Stopped: aborted by peer #2: job.errors.BadShardError: shard 9",
 }
 
 
@@ -166,6 +166,13 @@ def test_whom_all_others_quote_is_named(tmp_path: Path, form: str) -> None:
 @pytest.mark.parametrize("form", QUOTES)
 def test_a_number_that_only_some_quote_may_be_a_place_in_their_group(tmp_path: Path, form: str) -> None:
     assert ranks_of(tmp_path, {rank: trace(QUOTES[form], MAIN) for rank in (0, 1)}) == []
+
+
+@pytest.mark.parametrize("what", ["worker", "process", "task"])
+def test_a_number_that_may_be_a_childs_is_nobodys_rank(tmp_path: Path, what: str) -> None:
+    """Each rank has a loader with such a one."""
+    told = f"loader.Failed: {what} 2 raised job.errors.BadShardError: shard 9"
+    assert ranks_of(tmp_path, {rank: trace(told, MAIN) for rank in range(4)}) == []
 
 
 def test_what_an_exception_says_introduces_nobody(tmp_path: Path) -> None:

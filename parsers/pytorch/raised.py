@@ -70,9 +70,10 @@ _COLLECTIVE = regex(
 _KEYS = regex(r"(?i)\bkey(?:s|\(s\))?: ")  # what only a store has, whichever library waits for it
 _STORE = regex(r"(?i)\b\w*store\b|rendezvous")
 _PEER = regex(r"(?i)\b(?:closed|reset|aborted|lost|dropped)\b[^\n\d]{0,40}?\bpeer rank[ =:#]{0,2}(?P<rank>\d{1,7})\b")
-# Whose failure a message quotes: a process by its number, and after it the class of what that one raised.
+# Whose failure a message quotes: a process by its number, and after it the class of what that one raised. A worker or a process may be
+# a child of the printer, as loaders have them, and a task a piece of work.
 _QUOTES = regex(
-    r"(?i:(?<![A-Za-z])(?:rank|worker|task|process|proc|trainer|replica|member|peer)s?)[ _]?[=:#]? ?\[?(?P<rank>\d{1,7})\b(?![.:]\d)[^\n]{0,120}?"
+    r"(?:(?i:(?<![A-Za-z])(?:rank|trainer|member|peer))[ _]?[=:#]? ?\[?|/task:)(?P<rank>\d{1,7})\b(?![.:]\d)[^\n]{0,120}?"
     r"(?<![\w.])(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)\b(?:\(|: )"
 )
 _LAUNCHED = regex(r"\b(?:python[\d.]*|torchrun|deepspeed|accelerate|srun|mpirun|mpiexec|colossalai|bash|sh)\b")

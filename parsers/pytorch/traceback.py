@@ -93,6 +93,8 @@ _FOLLOWS = regex(
     rb"|\A.{0,100}\b\d{1,2}:\d\d:\d\d\b"
     rb"|\A.{0,100}\b(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b"
 )
+# What comes along for a message that goes on: between the lines of a traceback another process prints it.
+_SENTENCE = regex(r"[A-Z][a-z]{1,30} [a-z]{2,30} ")
 # torch_npu ends the message of an exception so: no record of a logger that went on.
 _OF_NPU = regex(r"\[ERROR\] [\d:-]{19} \(PID:\d{1,9}, Device:-?\d{1,6}, RankID:-?\d{1,7}\) ERR\d{5} ")
 # A record of a Python logger: its level as a field of its own, among the first words. Native code writes one letter.
@@ -293,6 +295,8 @@ class _Reader:
 
     def _in_block(self, block: _Block, row: Row) -> bool:
         text = block.bare(row["text"])
+        if _SENTENCE.match(text):
+            return False
         is_next, block.until = row["line"] == max(block.until, block.row["line"]) + 1, row["line"]
         if found := _FRAME.match(text):
             function = found["function"] or None

@@ -144,8 +144,7 @@ def _of_the_job(introduced: list[tuple[Introduction, dict[str, Any]]]) -> Iterat
     of_pid = unanimous(((row["file"], row["host"], told.pid), rank) for rank, told, row in found)
     of_rank = unanimous(((row["file"], row["host"], rank), told.pid or 0) for rank, told, row in found)
     for rank, told, row in found:
-        said = reporter(row)["rank"]
-        is_own = said == rank or (said is None and row["file"] in whole)
+        is_own = reporter(row)["rank"] == rank or (row["rank"] is None and row["file"] in whole)
         alone = of_pid.get((row["file"], row["host"], told.pid)) == rank < worlds[row["file"]]
         if is_own and alone and of_rank.pop((row["file"], row["host"], rank), None) is not None:
             place = {"file": row["file"], "line": row["line"], "how": "process line", "device_index": told.device}

@@ -40,8 +40,10 @@ _ORBAX = regex(
     r"\[process=\d{1,7}\](?:\[thread=|\s)"
 )  # orbax/checkpoint/_src: multihost.process_index(), before its own words
 _DEVICE = regex(r"(?i)(?<![A-Za-z])(?:gpu|device|npu|card|cuda|accel|hpu|hl)[ _:=#]{0,2}(\d{1,3})(?![\w.])")
-# What a process raised may be about any other one: the class of an exception, with its module or by the usual ends of such names.
-_RAISED = regex(r"(?:[A-Za-z_]\w{0,60}\.){1,10}[A-Z]\w{0,80}: |(?:\w{1,60}\.)*[A-Z]\w{0,80}(?:Error|Exception): ")
+# What a process raised may be about any other one: a class that is called an error, or any with its module that quotes one.
+_RAISED = regex(
+    r"(?:\w{1,60}\.){0,10}[A-Z]\w{0,80}(?:Error|Exception): |(?:[A-Za-z_]\w{0,60}\.){1,10}[A-Z]\w{0,80}: .{0,300}?\b[A-Z]\w{0,80}(?:Error|Exception)\b"
+)
 _MAY = regex(r"(?:rank|proc|pid)", re.I)
 
 
