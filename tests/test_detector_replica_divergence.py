@@ -95,3 +95,19 @@ def test_recompute_on_other_inputs_is_no_divergence() -> None:
     job.op(3, "fc", OK, OK, microbatch=0)
     job.op(3, "fc", OTHER, OTHER, microbatch=0, phase="recompute")
     assert DETECTOR.detect(job.case()) == ()
+
+
+@pytest.mark.parametrize(
+    ("bad_step", "apart_from", "said"), [(3, 0, False), (3, 2, True), (None, 0, True)], ids=["own", "parted", "no NaN"]
+)
+def test_what_is_each_ranks_own_in_every_step_is_no_replica_before_a_nan(
+    bad_step: int | None, apart_from: int, said: bool
+) -> None:
+    job = Job()
+    for step in range(4):
+        lost = {**OK, "max": float("nan"), "nan_count": 4} if step == bad_step else None
+        got = {rank: {**OK, "max": 0.5 + rank / 10 * (step >= apart_from)} for rank in range(4)}
+        job.reduce(
+            {rank: (lost if lost and rank == 2 else OK, lost or got[rank]) for rank in range(4)}, range(4), step=step
+        )
+    assert bool(DETECTOR.detect(job.case())) is said

@@ -283,3 +283,17 @@ def test_an_identity_that_stays_is_none(tmp_path: Path) -> None:
 def test_who_never_was_the_same_where_all_are_told_to_be_replicas(tmp_path: Path, head: str, named: list[int]) -> None:
     verdict = _hashes(tmp_path, "step {s} loss {l} param_hash {h}", lambda rank, step: rank == ODD, head=head).verdict
     assert verdict.ranks == named
+
+
+@pytest.mark.parametrize(
+    ("names", "named"), [(("train_local_loss", "train_reduced_loss"), [ODD]), (("a_loss", "b_loss"), [])]
+)
+def test_of_two_gauges_of_a_loss_the_ranks_own(tmp_path: Path, names: tuple[str, str], named: list[int]) -> None:
+    text = []
+    for step in range(STEPS):
+        for rank in range(RANKS):
+            own, mean = (_cell(bad, rank, step) for bad in (spreads(rank, step), step >= FIRST))
+            labels = f'{{rank="{rank}",parallel="dp4"}}'
+            text += [f"train_step{labels} {step}", f"{names[0]}{labels} {own}", f"{names[1]}{labels} {mean}"]
+    (tmp_path / "job.prom").write_text("# TYPE train_step gauge\n" + "\n".join(text).replace("nan", "NaN") + "\n")
+    assert analyze(tmp_path).verdict.ranks == named

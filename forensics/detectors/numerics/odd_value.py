@@ -126,4 +126,4 @@ def _ref(row: Mapping[str, Any], value: str) -> Ref:
     return Ref(file=str(row["file"]), line=row["line"], text=f"{row['of']} {row['name']} {value}".strip())
 
 
-DETECTOR = Detector(name="odd_value", needs=("values",), detect=detect, about="bad_value")
+DETECTOR = Detector(name="odd_value", needs=(), detect=detect, about="bad_value")
