@@ -26,9 +26,10 @@ Source: kubectl's describer of pods, and ContainerStateTerminated in the API ref
 import json
 import re
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from parsers.forms.reading import text_lines
+from parsers.scheduling.ended_containers import Ended, ended
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, table
 from parsers.text.patterns import regex
@@ -63,44 +64,6 @@ def parse(source: Source) -> Tables:
         "events": table("events", reader.events),
         "claimed": table("claimed", [{"file": source.path, "line": line} for line in reader.claimed]),
     }
-
-
-class Ended(NamedTuple):
-    """How a container of a pod ended, and whether it was begun again after that."""
-
-    pod: str
-    host: str
-    node: str
-    container: str | None
-    reason: str | None
-    code: str
-    time_ns: int | None
-    is_earlier: bool
-
-
-def ended(one: Ended, path: str, line: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A row of `events`, and its detail."""
-    killed = one.reason == "OOMKilled"
-    detail = {
-        "container": one.container,
-        "object": f"pod/{one.pod}",
-        "reason": one.reason,
-        "exit_code": one.code,
-        "is_earlier": one.is_earlier,
-    }
-    row = {
-        "kind": "host_oom" if killed else "exit",
-        "code": one.reason if killed else one.code,
-        "severity": "fatal" if killed else "error",
-        "host": one.host,
-        "names_hosts": [one.node] if one.node and one.node != "<none>" else None,
-        "time_ns": one.time_ns,
-        "time_basis": None if one.time_ns is None else "utc",
-        "text": f"container {one.container or '?'} of pod {one.pod}: {one.reason or 'ended'}, exit code {one.code}",
-        "file": path,
-        "line": line,
-    }
-    return row, detail
 
 
 class _Reader:

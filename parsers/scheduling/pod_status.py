@@ -18,7 +18,7 @@ from datetime import datetime
 from typing import Any
 
 from parsers.forms.reading import FILE_BYTES, opened
-from parsers.scheduling.pod_description import Ended, ended
+from parsers.scheduling.ended_containers import Ended, ended
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, table
 from parsers.text.outlines import Leaf, Path, leaves
