@@ -53,7 +53,7 @@ def _claim(row: dict[str, Any], told: dict[str, str]) -> Iterator[dict[str, Any]
     place = _PLACE.search(row["text"][:4096])
     size = told.get("data_parallel_size")
     others = {value for name, value in told.items() if name != "data_parallel_size"}
-    if place is None or size != place["world"] or others != {"1"} or int(place["rank"]) >= int(size):
+    if place is None or size is None or size != place["world"] or others != {"1"} or int(place["rank"]) >= int(size):
         return
     at = {"file": row["file"], "line": row["line"]}
     yield at | {"rank": int(place["rank"]), "world_size": int(size), "how": AMONG_REPLICAS}

@@ -49,7 +49,13 @@ def used_devices(said: Mapping[str, Sequence[Said]]) -> Devices:
     told: list[Devices] = []
     for own in said.values():
         if lines := [one.raw[:_CHARACTERS] for one in own if _HIDES in one.raw or "set_device(" in one.raw]:
-            given = [(name, read) for one in own if "=" in one.raw for name, read, rest in assigned(one.raw[:_CHARACTERS]) if rest is None]
+            given = [
+                (name, read)
+                for one in own
+                if "=" in one.raw
+                for name, read, rest in assigned(one.raw[:_CHARACTERS])
+                if rest is None
+            ]
             told += _of_file(lines, given)
     if len({(one.what, one.sign, one.offset, tuple(sorted(one.listed.items()))) for one in told}) > 1:
         return Devices(None)

@@ -87,7 +87,10 @@ def formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[Gi
     given: list[Given] = []
     for path, own in said.items():
         sums = [
-            (one.number, *own_sum) for one in own[:_LINES] if _may(one.raw) for own_sum in assigned(one.raw[:_CHARACTERS])
+            (one.number, *own_sum)
+            for one in own[:_LINES]
+            if _may(one.raw)
+            for own_sum in assigned(one.raw[:_CHARACTERS])
         ]
         text = (
             "\n".join(one.raw[:200] for one in own[:_LINES])

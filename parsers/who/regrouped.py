@@ -24,6 +24,7 @@ _COUNT = regex(
     r"(?i)\b(?:restart_?count|restarts|(?:rdzv_?|rendezvous[ _]?)?(?:round|generation|incarnation)|attempt)[\"']?\s{0,2}[=: ]\s{0,2}[\"']?(?P<count>\d{1,4})\b"
 )
 _PLACED = regex(r"(?i)(?:group|node|machine)[ _-](?:rank|world[ _]size)\b")
+_SEVERAL = regex(r"(?i)(?:group|node)[ _-]?world[ _]size[\"']?\s{0,2}[=:]\s{0,2}(?:[2-9]|\d\d)")
 _STATIC = regex(r"(?i)\brdzv[-_]backend[\"']?\s{0,10}[=: ]\s{0,2}[\"']?static\b")
 
 
@@ -40,7 +41,8 @@ def standing(told: Iterable[Told], said: Mapping[str, Sequence[Said]]) -> list[T
             if counted or _SAYS.search(one.line.text):
                 last[path] = one.number
                 newest = max(newest, counted)
-    if not last or len({one.name for one in told if one.local_rank is not None or one.node_rank is not None}) < 2:
+    hosts = {one.name for one in told if one.local_rank is not None or one.node_rank is not None}
+    if not last or (len(hosts) < 2 and not any(_SEVERAL.search(one.raw) for own in said.values() for one in own)):
         return told
     return [
         one for one in told if (newest and one.attempt == newest) or (one.line or 0) > last.get(one.file, one.line or 0)

@@ -1,0 +1,27 @@
+"""What a log store of a cloud exports as one document is read as the lines that were logged."""
+
+import json
+
+from parsers.archive.exports import lines_of, may_be
+
+
+def test_events_of_streams_are_lines_of_their_hosts() -> None:
+    events = [
+        {"logStreamName": f"job-x/n-{n}-1774000694", "timestamp": 1774000000000 + at, "message": f"g0 it {at} nll 2.1"}
+        for at, n in ((3, 2), (1, 1), (2, 2))
+    ]
+    data = json.dumps({"events": events, "searchedLogStreams": []}, indent=1).encode()
+    assert may_be(data)
+    read = [json.loads(line) for line in (lines_of(data) or b"").splitlines()]
+    assert [(one["host"], one["log"]) for one in read] == [
+        ("n-1", "g0 it 1 nll 2.1"),
+        ("n-2", "g0 it 2 nll 2.1"),
+        ("n-2", "g0 it 3 nll 2.1"),
+    ]
+
+
+def test_other_documents_stay_as_they_are() -> None:
+    assert (
+        lines_of(json.dumps({"items": [{"message": "a", "kind": "Event"}, {"message": "b", "kind": "Event"}]}).encode())
+        is None
+    )
