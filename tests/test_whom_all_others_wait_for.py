@@ -66,6 +66,33 @@ def test_nobody_is_named_else(events: list[dict[str, Any]], stacks: list[dict[st
     assert all(ranks == () for _, ranks, _ in verdict(events, stacks, expected))
 
 
+ALGEBRA = frames(("is_zero", "algebra/assume.py"), ("expand", "algebra/expr.py"), ("score", "app/reward.py"))
+
+
+@pytest.mark.parametrize(
+    ("status", "gave_up_by", "named"),
+    [
+        pytest.param("active+gil", WAITERS, (2,), id="it runs Python"),
+        pytest.param("active", WAITERS, (), id="in native code, which may wait"),
+        pytest.param("idle", WAITERS, (), id="it may wait"),
+        pytest.param(None, WAITERS, (), id="a sampler that says nothing of it"),
+        pytest.param("active+gil", WAITERS[:2], (), id="another has not given up"),
+        pytest.param("active+gil", [*WAITERS, gave_up(2)], (), id="it gave up itself"),
+    ],
+)
+def test_who_runs_code_of_nobody_while_all_others_wait(
+    status: str | None, gave_up_by: list[dict[str, Any]], named: tuple[int, ...]
+) -> None:
+    from forensics.detectors.ranks import odd_stack
+
+    stacks = [
+        stack(rank, ALGEBRA if rank == 2 else RANKS) | {"status": status if rank == 2 else "idle"}
+        for rank in range(WORLD)
+    ]
+    found = odd_stack.detect(case(gave_up_by, WORLD, stacks=stacks))
+    assert tuple(rank for one in found for rank in one.ranks) == named
+
+
 # --- counts of a coordinator -----------------------------------------------------------------------------------------
 
 

@@ -103,7 +103,7 @@ _SAMPLERS = ("proc status", "ps", "top")
 _HELD = ("storage_io", "lock", "communication")
 _MAIN = {
     "rank": pl.Int64(), "host": pl.String(), "pid": pl.Int64(), "frames": pl.List(FRAME), "site": pl.String(),
-    "op": pl.String(), "moving": pl.Boolean(), "count": pl.Int64(), "peer": pl.Int64(), "source": pl.String(), "file": pl.String(),
+    "op": pl.String(), "status": pl.String(), "moving": pl.Boolean(), "count": pl.Int64(), "peer": pl.Int64(), "source": pl.String(), "file": pl.String(),
     "line": pl.Int64(), "record": pl.Int64(),
 }  # fmt: skip
 

@@ -5,7 +5,7 @@ time where its name says so or a unit of time stands behind it, in seconds where
 a timed step, and is no longer than that. A `time` with its unit is that of the step.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 from typing import Any, NamedTuple
@@ -38,6 +38,7 @@ _NAN = regex(r"(?i)=[+-]?nan(?: |$)")
 _FRACTION = regex(r"[+-]?(?:\d{1,30}\.\d{0,30}(?:[eE][+-]?\d{1,3})?|\d{1,30}[eE][+-]?\d{1,3}|(?i:nan|inf(?:inity)?))")
 _RUNS = ("rank", "local_rank", "file", "line")
 _MOST = 1e12
+_ADD_UP = (0.7, 1.05)  # parts of a step, of the whole of it
 _LEVELS = ("trace", "debug", "info", "notice", "warn", "warning", "error", "err", "critical", "fatal")
 _WITH_UNIT = regex(rf"(?P<value>\d[\d.]{{0,20}}(?:e[+-]?\d{{1,3}})?) ?(?P<unit>{words.UNIT})")
 _OF_STEP = ("time", "took", "duration")  # names that say no more than that something took a time
@@ -246,7 +247,10 @@ def has_figures(names: frozenset[str]) -> bool:
     meant = vocabulary.meanings(sorted(names))
     if "step" not in meant or meant & {"phase", "tensor", "module", "metric", "name", "operation"}:
         return False
-    return bool(meant & {"loss", "grad_norm", "checksum"}) or sum(1 for _ in _durations(names)) > 1
+    if meant & {"loss", "grad_norm", "checksum"} or sum(1 for _ in _durations(names)) > 1:
+        return True
+    sorts = [one[1] for name in names if _is_free(name) and (one := _timed(name)) is not None and one[1] is not None]
+    return sorts.count("whole") == 1 and len(sorts) > 2
 
 
 def _durations(names: frozenset[str]) -> Iterator[str]:
@@ -268,6 +272,18 @@ def _with_unit(cell: Any) -> tuple[float | None, float | None]:
     return (real(cell), None) if match is None else (real(match["value"]), words.UNITS[match["unit"]])
 
 
+def _is_free(name: str) -> bool:
+    """Has a name no meaning of its own, as that of a step's count?"""
+    return vocabulary.meaning_of(name) is None
+
+
+def _is_whole_of_parts(found: Sequence[tuple[float, str]]) -> bool:
+    """Do figures without a word for time, and what they are of, add up: `data 0.1, forward 0.4, backward 0.9, total 1.5`?"""
+    wholes = [number for number, sort in found if sort == "whole"]
+    parts = [number for number, sort in found if sort != "whole"]
+    return len(wholes) == 1 and len(parts) > 1 and _ADD_UP[0] * wholes[0] <= sum(parts) <= _ADD_UP[1] * wholes[0]
+
+
 def _times(flat: Mapping[str, Any], said: Mapping[str, Any]) -> list[dict[str, Any]]:
     """phase, name, value_ms of what a record times."""
     found: list[tuple[str, float, words.Figure, str]] = []
@@ -279,6 +295,12 @@ def _times(flat: Mapping[str, Any], said: Mapping[str, Any]) -> list[dict[str, A
         if number is not None and 0 <= number < _MOST:
             figure = one[0] if factor is None else one[0]._replace(factor=factor, is_time=True)
             found.append((path if path in said else path.rpartition("/")[2], number, figure, one[1]))
+    bare = [(number, sort) for name, number, one, sort in found if not one.is_time and _is_free(name)]
+    if _is_whole_of_parts(bare):
+        found = [
+            (name, number, one._replace(is_time=one.is_time or _is_free(name)), sort)
+            for name, number, one, sort in found
+        ]
     timed = [(name, number * (one.factor or 1e3), one, sort) for name, number, one, sort in found if one.is_time]
     if len(timed) < len(found):
         step_ms = max((ms for _, ms, _, sort in timed if sort == "whole"), default=0.0)

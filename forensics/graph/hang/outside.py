@@ -77,9 +77,13 @@ def _outside(live: pl.DataFrame, waiting: pl.DataFrame, waits: pl.Series, timed_
     if odd.height or not waiting.height:
         return odd
     computing = live.filter(~waits)
+    # Who holds the lock of its interpreter runs Python at that moment, wherever that is.
+    runs = (pl.col("site") == "compute") | (
+        (pl.col("site") == "unknown") & pl.col("status").str.contains("gil", literal=True).fill_null(False)
+    )
     if (~waiting["moving"].fill_null(True)).all():  # all the others stood still meanwhile
-        return computing.filter(pl.col("site") == "compute")
-    if computing.filter(pl.col("site") != "compute").height or waiting["moving"].is_in([True]).any():
+        return computing.filter(runs)
+    if computing.filter(~runs).height or waiting["moving"].is_in([True]).any():
         return computing.clear()
     ranks = pl.Series(sorted(timed_out), dtype=pl.Int64).implode()
     if timed_out and not (waiting["rank"].is_not_null().all() and waiting["rank"].is_in(ranks).all()):
