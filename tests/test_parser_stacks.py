@@ -304,3 +304,31 @@ def test_dumps_together_are_read_as_each_alone(rows: int, monkeypatch: pytest.Mo
     whole, alone = py_spy.together(sources), [PY_SPY.parse(source) for source in sources]
     for name in ("stacks", "unread"):
         assert whole[name].equals(pl.concat([tables[name] for tables in alone])), name
+
+
+WORKER = """Process 50: python train.py --rank=3
+Python v3.11.7 (/usr/bin/python3.11)
+
+Thread 50 (active): "MainThread"
+    read (zipfile.py:930)
+    _worker_loop (torch/utils/data/_utils/worker.py:349)
+    _bootstrap (multiprocessing/process.py:314)
+"""
+
+
+def test_a_worker_that_was_dumped_by_itself_is_a_child(tmp_path: Path) -> None:
+    """Behind the dump of its parent it is that one's; alone it is no main thread of a training process."""
+    top = 'Process 40: python train.py --rank=3\n\nThread 40 (idle): "MainThread"\n    get (multiprocessing/queues.py:113)\n'
+    (tmp_path / "rank3.txt").write_text(f"{top}\n$ py-spy dump --pid 50\n{WORKER}")
+    (tmp_path / "other.txt").write_text(WORKER)
+    found = (
+        read_bundle(str(tmp_path))
+        .tables["stacks"]
+        .sort("file", "line")
+        .select("file", "rank", "pid", "parent_pid", "is_main")
+    )
+    assert found.rows() == [
+        ("other.txt", None, 50, None, False),
+        ("rank3.txt", 3, 40, None, True),
+        ("rank3.txt", 3, 50, 40, True),
+    ]

@@ -30,7 +30,7 @@ Source: py-spy's `dump.rs` and its README; of the headings of the debug server s
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -136,6 +136,7 @@ def _read(source: Source, claims: list[dict[str, Any]]) -> tuple[list[dict[str, 
         said: list[dict[str, Any]] = []
         rows = _text_rows(data[:MAX_BYTES], problems, said)
         claims += [{"host": source.host} | claim | {"file": source.path} for claim in said]
+        _mark_workers(rows)
         tops = {row["pid"] for row in rows if row.get("parent_pid") is None}
         rank = source.rank if len(tops) <= 1 else None  # several processes' dumps in one file: whose rank is it?
     seen: Counter[tuple[Any, ...]] = Counter()
@@ -151,6 +152,26 @@ def _read(source: Source, claims: list[dict[str, Any]]) -> tuple[list[dict[str, 
     for problem in problems:
         problem["file"] = source.path
     return rows, problems[:MAX_PROBLEMS]
+
+
+def _mark_workers(rows: Sequence[dict[str, Any]]) -> None:
+    """A data loader's worker that was dumped by itself is a child of the process dumped before it, or of one that was not: then it has no
+    main thread of the training."""
+    workers = {row["pid"] for row in rows if row["is_main"] and any(map(_is_worker, row["frames"]))}
+    parent = None
+    for row in rows:
+        if row.get("parent_pid") is not None or row["pid"] is None:
+            continue
+        if row["pid"] not in workers:
+            parent = row["pid"]
+        elif parent is not None:
+            row["parent_pid"] = parent
+        else:
+            row["is_main"] = False
+
+
+def _is_worker(frame: Mapping[str, Any]) -> bool:
+    return frame["function"] == "_worker_loop" and str(frame["file"]).endswith("torch/utils/data/_utils/worker.py")
 
 
 class _Stream(msgspec.Struct):
