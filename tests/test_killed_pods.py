@@ -67,3 +67,30 @@ def test_whose_pod_was_killed_and_who_fell_silent_is_named(
 def test_what_was_not_the_end_of_a_rank_names_nobody(tmp_path: Path, events: list[Event], silent: list[int]) -> None:
     verdict = _verdict(tmp_path, events, silent)
     assert (verdict.cause, verdict.ranks) == (None, [])
+
+
+def _by_files(folder: Path, name: str) -> tuple[str | None, list[int]]:
+    """A killed pod of which nothing but the name of a file says whose it is; the others lose their connections."""
+    for rank in range(4):
+        pod = f"sft-w-{rank + 7}"
+        lost = "2026-10-04 09:05:02 RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.3.9]:4711\n"
+        steps = "".join(
+            f"2026-10-04 09:04:{5 * step:02} rank={rank} world_size=4 step={step} loss=2.{step}\n" for step in range(9)
+        )
+        path = folder / name.format(pod)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(steps + ("" if rank == 2 else lost))
+    row = f"2026-10-04T09:05:00Z   Normal    Killing     pod/sft-w-9   {PROBE}\n"
+    (folder / "events.txt").write_text("LAST SEEN   TYPE   REASON   OBJECT   MESSAGE\n" + row)
+    found = forensics.analyze(folder).verdict
+    return found.cause, found.ranks
+
+
+@pytest.mark.parametrize("name", ["pods/{}.log", "{}/trainer/0.log", "{}.previous.txt"])
+def test_a_log_that_is_called_as_a_pod_is_that_pods(tmp_path: Path, name: str) -> None:
+    assert _by_files(tmp_path, name) == ("killed", [2])
+
+
+@pytest.mark.parametrize("name", ["x{}.log", "log/{}0.txt"])
+def test_a_log_that_is_called_nearly_so_is_not(tmp_path: Path, name: str) -> None:
+    assert _by_files(tmp_path, name) == (None, [])

@@ -43,8 +43,9 @@ def described(state: str = "Terminated", reason: str = "OOMKilled", code: str = 
         (described().replace("    State:", "    Last State:"), [("host_oom", "OOMKilled", "fatal", 10)]),
         (described() + "\n\n" + described(), [("host_oom", "OOMKilled", "fatal", 10), ("host_oom", "OOMKilled", "fatal", 30)]),
         (described()[: POD.index("Started")], [("host_oom", "OOMKilled", "fatal", 10)]),
+        (described().replace("Containers:\n  trainer:\n", ""), [("host_oom", "OOMKilled", "fatal", 8)]),
     ],
-    ids=["killed", "CRLF", "failed", "completed", "running", "the run before", "two pods", "cut"],
+    ids=["killed", "CRLF", "failed", "completed", "running", "the run before", "two pods", "cut", "a part"],
 )  # fmt: skip
 def test_rows(text: str, rows: list[tuple[str, str, str, int]]) -> None:
     assert PARSER.accepts("describe.txt", text.encode())

@@ -1,4 +1,5 @@
-"""Whom Kubernetes speaks of: the ranks that run in the pod of an event, as processes know themselves by their pod's name."""
+"""Whom Kubernetes speaks of: the ranks that run in the pod of an event, as processes know themselves by their pod's name, or whose log is
+called after the pod."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -24,7 +25,9 @@ def with_named_pods(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataF
     ranks: defaultdict[str, list[int]] = defaultdict(list)
     for rank, host in sorted(hosts_of_ranks(identity).items()):
         ranks[host].append(rank)
-    of_pod = {name: ranks[short] for name in named.drop_nulls().unique() if (short := short_host(name)) in ranks}
+    pods = named.drop_nulls().unique().to_list()
+    called = _called(tables["files"], frozenset(pods))
+    of_pod = {name: own for name in pods if (own := ranks.get(short_host(name)) or called.get(name))}
     if not of_pod:
         return dict(tables)
     told = pl.DataFrame({"_pod": list(of_pod), "_ranks": list(of_pod.values())}).cast({"_ranks": pl.List(pl.Int64)})
@@ -35,3 +38,13 @@ def with_named_pods(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataF
         pl.when(is_new).then(pl.lit("global")).otherwise("names_rank_space").alias("names_rank_space"),
     )
     return {**tables, "events": filled.select(events.columns).cast(events.schema)}
+
+
+def _called(files: pl.DataFrame, pods: frozenset[str]) -> dict[str, list[int]]:
+    """Pod → the ranks of files of one rank each that are called as it is, a file or the folder that it lies in."""
+    found: defaultdict[str, set[int]] = defaultdict(set)
+    for file, rank in files.filter(pl.col("rank").is_not_null()).select("file", "rank").iter_rows():
+        *folders, name = file.split("/")
+        for pod in {name.partition(".")[0], *folders} & pods:
+            found[pod].add(rank)
+    return {pod: sorted(ranks) for pod, ranks in found.items()}

@@ -40,16 +40,17 @@ _FIELD = regex(
     r"^ {4,8}(?P<name>State|Last State|Reason|Exit Code|Signal|Message|Started|Finished):\s+(?P<value>\S.*?)\s*$"
 )
 _PLAIN = regex(r"^\s+\S|^\s*$|^---")
+_STATE = regex(rb"\n {4}(?:Last )?State: ")
 _HEAD = regex(rb"^Name: +\S+\r?\n(?:.*\n){0,40}?(?:Node|Containers):", re.MULTILINE)
 
 
 def accepts(_path: str, head: bytes) -> bool:
-    """The file begins with a pod's name and names its namespace, node and containers."""
+    """The file begins with a pod's name and names its namespace, node and containers, or how one of them is: people copy parts."""
     start = head[:16384].lstrip()
     return (
         start.startswith(b"Name:")
         and b"\nNamespace:" in start
-        and b"\nContainers:" in start
+        and (b"\nContainers:" in start or _STATE.search(start) is not None)
         and bool(_HEAD.match(start))
     )
 
@@ -125,8 +126,9 @@ class _Reader:
     def end_pod(self) -> None:
         """The end of a pod's description: its events, with the number of its containers."""
         self.close()
+        containers = self._containers or len(self._of_pod)  # of a part that was copied, those that it tells of
         self.events += [
-            row | {"detail": json.dumps(told | {"containers": self._containers}, sort_keys=True)}
+            row | {"detail": json.dumps(told | {"containers": containers}, sort_keys=True)}
             for row, told in self._of_pod
         ]
         self._pod, self._containers, self._of_pod = {}, 0, []
