@@ -23,6 +23,7 @@ from parsers.schema.names import Told
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.who.beginnings import Said
+from parsers.who.computed_names import computed_names
 from parsers.who.contexts import OF_RECORD, Places
 from parsers.who.devices import Devices, used_devices
 from parsers.who.families import Process, processes
@@ -58,6 +59,7 @@ class Table(msgspec.Struct, frozen=True):
         None  # what a script adds to a number, the modulus, whether a launcher counts it
     )
     each_task: int | None = None  # processes of each task of a launcher, whose number a script counts ranks by
+    computed: Sequence[Told] = ()  # names that a script makes ranks of
     is_computed: bool = False  # a script computes the ranks: what a launcher counts is none
 
     def told(self) -> Iterator[Told]:
@@ -66,6 +68,7 @@ class Table(msgspec.Struct, frozen=True):
             if row.local is not None and row.place is not None:
                 for name in self.aliases.get(row.place, (row.place,)):
                     yield Told(name, "place", row.file, row.line, rank=row.rank, local_rank=row.local, world=self.world)
+        yield from self.computed
 
     def processes(self) -> dict[tuple[str, int], int]:
         """(name of a place, pid) → rank."""
@@ -264,7 +267,8 @@ class _Resolved:
         kept += self._alone(starts, kept)
         placed = {row.place for row in kept} | starts.keys()
         hosts = {path: place for path in self._paths if (place := self._places.of_file(path) or path) in placed}
-        by_device, computed = self._is_by_device(), self._begin.is_computed
+        by_device, computed, begin = self._is_by_device(), self._begin.is_computed, self._begin
+        names = computed_names(self._said, self._paths, begin.all_formulas, self.world, begin.each())
         return Table(
             kept,
             starts,
@@ -276,6 +280,7 @@ class _Resolved:
             scripts=self._scripts(),
             counter=self._begin.counter(),
             each_task=self._begin.each_task(),
+            computed=[*names],
             is_computed=computed,
         )
 
