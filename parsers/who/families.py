@@ -46,9 +46,11 @@ _OF_TOTAL = regex(
     rf"(?<![A-Za-z])(?:{'|'.join(PROCESS)})[-_.]?(?P<number>\d{{1,7}})[-_.]?of[-_.]?(?P<total>\d{{1,7}})(?!\d)"
 )
 _RANGE = regex(r"(?<=[\[({])0 ?(?:-|\.\.) ?(\d{1,7})(?=[\])}])")  # of all processes
-_IS_PID = regex(r"(?i)(?:^|[^a-z])(?:os)?p(?:rocess[ _]?)?id\W*\Z|进程(?:号)?\W*\Z")
+_IS_PID = regex(r"(?i)(?:^|[^a-z])(?:os)?p(?:rocess[ _]?)?id\W*\Z|(?<!本地)(?<!局部)进程(?:号)?\W*\Z")
 _IS_DEVICE = regex(r"(?i)(?:gpu|cuda|dev(?:ice)?|npu|card)(?:[_ -]?(?:id|index|no))?[\"']?[\s:=#_-]*\Z")
-_IS_LOCAL = regex(r"(?i)(?:local(?:[_ -]?(?:rank|id|index))?|slot|place)[\"']?[\s:=#_-]*\Z")
+_IS_LOCAL = regex(
+    r"(?i)(?:local(?:[_ -]?(?:rank|id|index|process|worker))?|slot|place|本地(?:进程|序号|编号)?|局部(?:进程|序号|编号)?)[\"']?[\s:=#_-]*\Z"
+)
 _IS_NODE = regex(r"(?i)(?:node|host|machine|(?<!in[ _])group)(?:[_ -]?(?:rank|id|index|number|nr))?[\"']?[\s:=#_-]*\Z")
 _IS_ID = regex(r"(?i)(?:id|index|proc(?:ess)?|task|worker)\Z")  # of a process, above a column that counts them
 _IS_RANK = regex(r"(?i)rank[\"']?[\s:=#_(-]*\Z|process[_ ]index(?:\(\))?[\s:=]*\Z")

@@ -47,7 +47,7 @@ _FIGURE = regex(r"\d+\.\d+(?:e[+-]?\d+)?|\bnan\b|\binf\b|\d{5,}")
 _TEMPLATE = regex(r"[0-9a-f]*\d[0-9a-f.]*")
 _NUMBER = regex(r"\d{1,7}")
 _WORD = regex(r"[A-Za-z]+(?=[^A-Za-z]{0,3}\Z)")
-_LETTER = regex(r"[A-Za-z]")
+_LETTER = regex(r"[^\W\d_]")  # of any script
 _OF_TOTAL = regex(r"(\d{1,6})/(\d{1,6})")
 _REPLICA = regex(r"[-_]\d{1,3}\Z")
 _SAYS_RANK = regex(
