@@ -45,6 +45,7 @@ _OF_PROCESS = regex(r"(?i)(?:rank|process|proc|id|index|number)[\"']?[ _#:=-]{0,
 _OF_TOTAL = regex(
     rf"(?<![A-Za-z])(?:{'|'.join(PROCESS)})[-_.]?(?P<number>\d{{1,7}})[-_.]?of[-_.]?(?P<total>\d{{1,7}})(?!\d)"
 )
+_OF_PROCESSES = regex(rf"(?<![A-Za-z])(?:{'|'.join(PROCESS)})[-_.]?(?P<number>\d{{1,7}})(?![\dA-Za-z])")
 _RANGE = regex(r"(?<=[\[({])0 ?(?:-|\.\.) ?(\d{1,7})(?=[\])}])")  # of all processes
 _IS_PID = regex(r"(?i)(?:^|[^a-z])(?:os)?p(?:rocess[ _]?)?id\W*\Z|(?<!本地)(?<!局部)进程(?:号)?\W*\Z")
 _IS_DEVICE = regex(r"(?i)(?:gpu|cuda|dev(?:ice)?|npu|card)(?:[_ -]?(?:id|index|no))?[\"']?[\s:=#_-]*\Z")
@@ -368,11 +369,15 @@ def _counts_others(before: str) -> bool:
 
 def called_roll(paths: Sequence[str], world: int | None) -> dict[str, int]:
     """Files whose names tell a number of a process and how many they are, `proc-3-of-8.log`, each once → their numbers; nothing where it is one of
-    a group, or another world is told: files of layers or parts of data are called so, too."""
+    a group, or another world is told: files of layers or parts of data are called so, too. So are those that only count processes,
+    `log_process_05.txt`, where just as many are told."""
     found = {path: [*_OF_TOTAL.finditer(path)] for path in paths}
+    totals = {int(one["total"]) for own in found.values() for one in own}
+    if not totals and world is not None:
+        found = {path: [*_OF_PROCESSES.finditer(path)] for path in paths}
+        totals = {world}
     if any(len(own) != 1 or OF_GROUP.search(path[: own[0].start()]) for path, own in found.items()):
         return {}
     numbers = {path: int(own[0]["number"]) for path, own in found.items()}
-    totals = {int(own[0]["total"]) for own in found.values()}
     is_whole = totals == {len(paths)} and sorted(numbers.values()) == [*range(len(paths))]
     return numbers if is_whole and world in (None, len(paths)) else {}

@@ -330,7 +330,7 @@ class _Bundle:
         ranks = {path: rank for path, rank in told.items() if rank is not None}
         if len(set(ranks.values())) < len(ranks) or is_of_nodes(sorted(ranks.values()), len(own), self.world):
             return {}
-        if not ranks and (rolled := called_roll([*processes], self.world)):
+        if not ranks and (rolled := called_roll([*processes], self._told.world)):
             return rolled
         for place in range(places(own)):
             if not (found := numbers(own, place)):
