@@ -13,7 +13,7 @@ lines reads these, and tracebacks stand upright; a line's number is that of the 
 most of their records stay as they are. Nothing is executed; what cannot be decoded stays as it is.
 
 Printed by: Loki (query_range, logcli), Grafana's download of Explore, Elasticsearch and OpenSearch (_search, elasticdump),
-Kibana's and Grafana's CSV, CloudWatch (aws logs filter-log-events, get-log-events), Google Cloud (gcloud logging read).
+Kibana's and Grafana's CSV, CloudWatch (aws logs filter-log-events, get-log-events), Google Cloud (gcloud logging read), consoles of Volcengine and Alibaba Cloud (CSV).
 Source: Loki's documentation (reference/loki-http-api, query/logcli), Elasticsearch's (search-your-data, ECS: @timestamp, message,
 kubernetes.pod.name in Filebeat's fields), FilteredLogEvent in the API reference of CloudWatch Logs, LogEntry in that of Cloud Logging, elasticdump's README, Kibana's documentation of CSV reports.
 """
@@ -31,12 +31,27 @@ from parsers.text.patterns import regex
 
 MOST_BYTES = 64 << 20
 HEAD = 1 << 16
-TEXTS = ("log", "message", "MESSAGE", "line", "msg", "_raw", "Line", "textPayload")
-TIMES = ("time", "ts", "timestamp", "@timestamp", "_time", "Time", "__REALTIME_TIMESTAMP")
+TEXTS = (
+    "log",
+    "message",
+    "MESSAGE",
+    "line",
+    "msg",
+    "_raw",
+    "Line",
+    "textPayload",
+    "jsonPayload.message",
+    "内容",
+    "日志内容",
+    "日志",
+    "content",
+)
+TIMES = ("time", "ts", "timestamp", "@timestamp", "_time", "Time", "__REALTIME_TIMESTAMP", "时间", "日志时间", "时间戳")
 _MARKS = (b'"_source"', b'"stream"', *(f'"{text}"'.encode() for text in TEXTS))
 _DEPTH = 4  # records within each other: kubernetes.pod.name
 _FEW, _MOSTLY = 2, 0.9  # records, and the share of them with a line of a log
 _MOMENTS = 4  # so many that differ, of lines that are no records: a late line after others of one moment is none
+_PODS = ("pod", "pod_name", "pod.name", "task_name", "实例", "实例名称", "实例名", "容器组")
 _KIBANA = regex(r"([A-Z][a-z]{2}) (\d{1,2}), (\d{4}) @ (\d\d:\d\d:\d\d(?:\.\d{1,9})?)$")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _CREATED = regex(r"-\d{10,13}\Z")  # when a stream was begun
@@ -174,8 +189,8 @@ def _written(logged: Iterable[_Logged | None]) -> bytes | None:
 
 
 def _place(record: dict[str, Any]) -> dict[str, str]:
-    """The pod, else the host: processes of one pod are fewer than those of its node."""
-    for words in (("pod", "pod_name", "pod.name"), ("host", "hostname", "node", "node_name", "host.name", "node.name")):
+    """The pod or the task, else the host: processes of one pod are fewer than those of its node."""
+    for words in (_PODS, ("host", "hostname", "node", "node_name", "host.name", "node.name")):
         for name, value in record.items():
             plain = name.lower().removesuffix(".keyword")
             if (

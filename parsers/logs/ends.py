@@ -15,6 +15,8 @@ container, quoted or not). The end: an exit code, a status, a signal by number o
     train@3.service: Main process exited, code=killed, status=9/KILL        systemd
     worker-3 exited with code 137                                   docker compose
     Process 1 exit with status code 1.                              Horovod
+    Terminated      Exit Code: 0, Signal: 9                         nomad alloc status, in the record of a task
+    … taskId=worker-3-node__4fd1 state=TASK_FAILED message='Command terminated with signal Killed'        Mesos
     all 8 processes exited with code 0  |  exit codes: [0, 0, -9, 0]  |  returncodes: {0: 1, 1: -9}        a launcher of one's own, of all at once
     App [rank-3:3] exited with code [0] via signal [SIGKILL]        pm2
     Exited (137) 3 minutes ago                                      docker ps, behind a name
@@ -61,7 +63,7 @@ _NAMED = (
     regex(rf"(?i)(?<![\w.@/+-])['\"\[]?(?P<name>{_NAME})(?::\d{{1,5}})?['\"\]]?(?: \([^()]{{0,60}}\))?:? (?:(?:has|was|is|got|been|main|process) ){{0,3}}{_VERB}\b"),
     regex(rf"(?:\A|[\]|>] )(?P<name>{_NAME})(?:\[\d{{1,10}}\])?: "),
     regex(rf"\bago\s{{1,60}}(?:\S{{1,200}}\s{{1,60}})?(?P<name>{_NAME})\s*\Z"),  # docker ps: its last column
-    regex(rf"(?i)\b(?:service|unit|program|process|container|pod|actor|app|instance|task|worker|job|replica|child)[ :=]{{1,2}}['\"\[]?(?P<name>{_NAME})"),
+    regex(rf"(?i)\b(?:service|unit|program|process|container|pod|actor|app|instance|task(?:_?id)?|worker|job|replica|child)[ :=]{{1,2}}['\"\[]?(?P<name>{_NAME})"),
 )  # fmt: skip
 _ENDED = regex(
     r"(?i)\bexit(?:ed|s|ing)? (?:normally |abnormally )?(?:with )?(?:an? )?(?:non-?zero )?(?:exit |return |error |status )?(?:code|status)[ =:]{1,3}[\[(]?(?P<exit>-?\d{1,5})\b"
@@ -73,6 +75,7 @@ _ENDED = regex(
     r"|退出码\s?[:：=]?\s?(?P<chinese>-?\d{1,5})"
     r"|\bexited \((?P<docker>-?\d{1,5})\)|\bexited(?: with)?[ =:]{1,3}(?P<bare>-?\d{1,5})(?=[.,;)\]]?\s*\Z)"
 )
+_RECORD = regex(r"\bExit Code: \d{1,3}, Signal: [1-9]\d?\b")  # of a task, in the record of its allocation
 _BY_SIGNAL = regex(r"(?i)\b(?:exit|return) ?code[ =:]{1,3}-(?:4|6|7|8|9|11)\b")
 # The shell's words for a signal, behind whom they are of, at the end of the line.
 _WORDS = {
@@ -84,7 +87,7 @@ _SIGNALLED = regex(
     r"|(?:signals?[ .:=#<\[(]{0,2})?(?P<name>SIG(?!NAL)[A-Z]{3,6})\b)"
     r"|\*\*\* (?P<own>SIG[A-Z]{3,6}) \(@0x[0-9a-f]+\) received by PID"  # glog's handler
     r"|\bcode=(?:killed|dumped), (?:status=(?P<unit>\d{1,2})/|signal=(?P<short>[A-Z]{3,6})\b)"
-    rf"|\bsignal[=:] ?[\"']?(?P<said>{'|'.join(_WORDS)})\b"  # Go's word for it
+    rf"|\bsignal[=: ] ?[\"']?(?P<said>{'|'.join(_WORDS)})\b"  # Go's word for it
     r"|信号\s?[:：]?\s?(?P<chinese>\d{1,2})"
     r"|\b(?:rank|process|proc|task) ?\d{1,7}\b.{0,40}?\breturned -(?P<back>\d{1,2})\b"
 )
@@ -152,7 +155,7 @@ def end(row: Row, text: str) -> dict[str, Any] | None:
         return None
     code = _code(text)
     names = _names(text) if code is not None else []
-    has_subject = bool(_SUBJECT.search(text) or _BY_SIGNAL.search(text))
+    has_subject = bool(_SUBJECT.search(text) or _BY_SIGNAL.search(text) or _RECORD.search(text))
     is_named = any(_is_name(name) or text.startswith(name) for name in names) and reporter(row)["rank"] is None
     if code is None or not (has_subject or is_named):
         return None

@@ -13,7 +13,7 @@
     #0  0x00007f69 poll
 
 Table `stacks`, a row per thread and snapshot, `line` = its header, thread = LWP, frames innermost first, source `gdb`.
-The pid is what gdb attached to, what eu-stack or the file's name says. The main thread is the one whose LWP is the pid;
+The pid is what gdb attached to, what a heading names (`== pstack 4711`), what eu-stack or the file's name says. The main thread is the one whose LWP is the pid;
 where the pid is unknown, the one whose outermost frame starts a program, else `Thread 1` (gdb's numbering of a live
 process; of a core the thread that crashed). Frames of Python that gdb's extension explains are read as such. `unread`:
 a cut file, frames without a thread.
@@ -39,7 +39,9 @@ MAX_BYTES = 64 << 20
 MAX_FRAMES = 1000  # a runaway recursion has a hundred thousand
 MAX_PROBLEMS = 100
 _TID = regex(r"TID (?P<lwp>\d{1,10})(?: \((?P<name>[^)]*)\))?:$")
-_PID = regex(r"PID (?P<pid>\d{1,10}) - (?:process|core)|Attaching to (?:.*, )?process (?P<attached>\d{1,10})")
+_PID = regex(
+    r"PID (?P<pid>\d{1,10}) - (?:process|core)|Attaching to (?:.*, )?process (?P<attached>\d{1,10})|\W{0,8}(?:pstack|eu-stack -p|gdb (?:-\S{1,40} ){0,6}-p)[ :#]{1,2}(?P<headed>\d{2,10})\b"
+)
 _REST = regex(r"\s+((?:at|from|in) \S.*|- ?\d+)$|\s+/\S+:\d+(?::\d+)?$")  # gdb and eu-stack break long frames
 _NOISE = regex(
     r"\[(?:New|Switching to|Inferior|Thread debugging|Current thread|Detaching)|Using host libthread_db|warning: |"
@@ -130,7 +132,7 @@ def _threads(text: str, pid: int | None, problems: list[dict[str, Any]]) -> list
         elif threads and threads[-1].open is not None and (rest := _REST.match(line)):
             threads[-1].open += f" {rest[1] or 'at ' + line.strip()}"
         elif process := _PID.match(line):
-            pid = int(process["pid"] or process["attached"])
+            pid = int(process["pid"] or process["attached"] or process["headed"])
     if threads:
         threads[-1].close()
     return threads

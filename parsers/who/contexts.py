@@ -6,7 +6,7 @@
     ip-10-3-1-7                                                       a name made of its address
 
 A **name of a place** is what lines say behind a word for one (`host=`, `"_HOSTNAME":`), what stands before lines as a host's does, what a file of names
-lists, a folder beside others that hold files called alike, and a word with a number in it that the bundle uses in two files, or in a file's name
+lists, a folder beside others that hold files called alike, what files of several folders are called, and a word with a number in it that the bundle uses in two files, or in a file's name
 and inside. Not what counts devices, ranks or steps (`gpu0`, `epoch3`).
 
 A name and the same name with a domain are one place, unless two places have that name (`n1.rack2`, `n1.rack7`). So are names that begin a longer
@@ -179,6 +179,7 @@ class Places:
         folders = _folders_alike(paths)
         names |= {name for name in dotted if name.partition(".")[0] in names | folders}
         files = {path.rpartition("/")[2] for path in paths}
+        folders |= _stems_alike(paths)
         return {name for name in names | folders if name.lower() not in _HERE and _is_name(name) and name not in files}
 
     # --- which are one
@@ -265,6 +266,18 @@ def _file_of_names(own: Sequence[Said]) -> set[str]:
     if len(lines) < 2 or not all(_WORD.fullmatch(line) and any(map(str.isalpha, line)) for line in lines):
         return set()
     return set(lines)
+
+
+def _stems_alike(paths: Iterable[str]) -> set[str]:
+    """What files are called in several folders, kinds aside, where the same ones are in each: of the place that they are from."""
+    folders: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        stem, _, kind = name.rpartition(".")
+        if any(map(str.isdigit, stem)):
+            folders[folder, kind].add(stem)
+    groups = Counter(frozenset(own) for own in folders.values() if len(own) > 1)
+    return {stem for own, count in groups.items() if count > 1 for stem in own}
 
 
 def _folders_alike(paths: Iterable[str]) -> set[str]:

@@ -23,7 +23,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from parsers.forms.framings import rows_of_steps
 from parsers.schema.labels import OF_GROUP
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
@@ -32,21 +31,10 @@ from parsers.who.beginnings import Said
 from parsers.who.contexts import Places
 from parsers.who.introductions import PROCESS
 from parsers.who.joins import counts_others
+from parsers.who.rows_alike import Row, families_of, headed
 
-LINES = 160  # of each file, the first
-CHARACTERS = 400
 PID = 100  # a container counts its processes from 1; below this they are not told from other counts
 _FEWEST = 2
-_WORDS = 24  # parts of a line before a number that its label is made of
-_TOKEN = regex(
-    r"(?P<clock>\d{1,4}[-/]\d{1,2}[-/]\d{1,4}(?:[T ]\d{1,2}:\d\d[\d:.,Z+-]*)?|\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?)"
-    r"|(?P<address>\d{1,3}(?:\.\d{1,3}){3})"
-    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*(?:[.-][A-Za-z0-9_]+)*)"
-    r"|(?P<figure>0x[0-9a-fA-F]+|\d+\.\d+\w*|\d+[A-Za-z_%][\w.]*|\d{10,})"
-    r"|(?P<number>\d+)"
-)
-_NUMBERED = regex(r"([A-Za-z_][A-Za-z_.-]*?)[_.-]?(\d{1,7})")
-_SPACES, _DIGITS = regex(r"\s+"), regex(r"\d+")
 _LABEL = regex(
     r"(?P<word>[A-Za-z_][\w-]*(?: (?:id|index|rank|number|size))?)(?:\(\))?[\"']?\s{0,3}(?P<is>[=:#(]|is)?[\s\"'\[(]{0,4}\Z"
 )
@@ -57,32 +45,18 @@ _OF_PROCESS = regex(r"(?i)(?:rank|process|proc|id|index|number)[\"']?[ _#:=-]{0,
 _OF_TOTAL = regex(
     rf"(?<![A-Za-z])(?:{'|'.join(PROCESS)})[-_.]?(?P<number>\d{{1,7}})[-_.]?of[-_.]?(?P<total>\d{{1,7}})(?!\d)"
 )
+_OF_PROCESSES = regex(rf"(?<![A-Za-z])(?:{'|'.join(PROCESS)})[-_.]?(?P<number>\d{{1,7}})(?![\dA-Za-z])")
 _RANGE = regex(r"(?<=[\[({])0 ?(?:-|\.\.) ?(\d{1,7})(?=[\])}])")  # of all processes
-_IS_PID = regex(r"(?i)(?:^|[^a-z])(?:os)?p(?:rocess[ _]?)?id\W*\Z|进程(?:号)?\W*\Z")
+_IS_PID = regex(r"(?i)(?:^|[^a-z])(?:os)?p(?:rocess[ _]?)?id\W*\Z|(?<!本地)(?<!局部)进程(?:号)?\W*\Z")
 _IS_DEVICE = regex(r"(?i)(?:gpu|cuda|dev(?:ice)?|npu|card)(?:[_ -]?(?:id|index|no))?[\"']?[\s:=#_-]*\Z")
-_IS_LOCAL = regex(r"(?i)(?:local(?:[_ -]?(?:rank|id|index))?|slot|place)[\"']?[\s:=#_-]*\Z")
+_IS_LOCAL = regex(
+    r"(?i)(?:local(?:[_ -]?(?:rank|id|index|process|worker))?|slot|place|本地(?:进程|序号|编号)?|局部(?:进程|序号|编号)?)[\"']?[\s:=#_-]*\Z"
+)
 _IS_NODE = regex(r"(?i)(?:node|host|machine|(?<!in[ _])group)(?:[_ -]?(?:rank|id|index|number|nr))?[\"']?[\s:=#_-]*\Z")
 _IS_ID = regex(r"(?i)(?:id|index|proc(?:ess)?|task|worker)\Z")  # of a process, above a column that counts them
 _IS_RANK = regex(r"(?i)rank[\"']?[\s:=#_(-]*\Z|process[_ ]index(?:\(\))?[\s:=]*\Z")
-_COLUMN = regex(r"[^\W\d][^\s|│┃]*")  # a word of a line of names above columns
-_CELL_BEFORE = regex(r"(?:.*(?:  |[|│┃\t]))?\s*")
-_CELLS = regex(r"[^\s|│┃]+(?: [^\s|│┃]+)*")
-_HEADINGS = 3
-_BESIDE = 2  # characters between a name and its column at most
 _OF_STACK = regex(r"(?:Process|Thread) (\d{1,10})\b")
 _IN_PATH = regex(r"(?<![A-Za-z0-9])\d{3,10}(?![A-Za-z0-9])")
-
-
-class Row(NamedTuple):
-    """A line of a family: the numbers and the names that differ from line to line, in their order."""
-
-    said: Said
-    numbers: tuple[int, ...]
-    names: tuple[str, ...]
-    heading: str | None
-    ends: tuple[int, ...]  # of the numbers, in the text
-    columns: tuple[str, ...]  # the lines of words above it, nearest first
-    speaker: str | None = None  # the name before it, which comes again after others
 
 
 class Process(NamedTuple):
@@ -113,7 +87,7 @@ def processes(
 ) -> list[list[Process]]:
     """The lines of files → what each family of them tells. `worlds`: the sizes that launches tell; `called`: words for what a script makes the
     rank; `counts_tasks`: no script computes the ranks from what launchers count."""
-    families = _families(said, places, _speakers(said))
+    families = families_of(said, places)
     used = _used(families, said)
     found = [
         [*_Family(rows, labels, places, used, worlds, called, counts_tasks=counts_tasks).processes()]
@@ -135,92 +109,6 @@ def _agreeing(families: Sequence[list[Process]]) -> list[list[Process]]:
         return one.rank is not None and not one.is_word and bool(told) and one.rank not in told
 
     return [own for own in families if own and not any(map(contradicts, own))]
-
-
-def _speakers(said: Mapping[str, Sequence[Said]]) -> set[tuple[str, str, str]]:
-    """(file, form, name) of what stands at the heads of lines and comes again after others, without a number in it."""
-    again: set[tuple[str, str, str]] = set()
-    for path, own in said.items():
-        last: dict[str, str] = {}
-        once: set[tuple[str, str]] = set()
-        for head in (head for one in own for head in one.heads if not any(map(str.isdigit, head.value))):
-            if last.get(head.form) != head.value:
-                if (head.form, head.value) in once:
-                    again.add((path, head.form, head.value))
-                once.add((head.form, head.value))
-                last[head.form] = head.value
-    return again
-
-
-def _families(
-    said: Mapping[str, Sequence[Said]], places: Places, speakers: set[tuple[str, str, str]]
-) -> dict[tuple[str, tuple[str, ...]], list[Row]]:
-    found: defaultdict[tuple[str, tuple[str, ...]], list[Row]] = defaultdict(list)
-    for own in said.values():
-        heading: str | None = None
-        above: tuple[str, ...] = ()
-        last = 0
-        of_steps = rows_of_steps([one.raw for one in own[:LINES]])
-        for at, one in enumerate(own[:LINES], 1):
-            if at in of_steps:
-                continue
-            text = one.line.text[:CHARACTERS]
-            is_table = one.number == last + 1 and (
-                len(_CELLS.findall(text)) >= _FEWEST or not any(map(str.isdigit, text))
-            )
-            above, last = above if is_table else (), one.number
-            if (named := places.heading(text)) is not None:
-                heading = named
-            elif not any(map(str.isdigit, text)):
-                above = (text, *above[: _HEADINGS - 1]) if len(_CELLS.findall(text)) >= _FEWEST else above
-            else:
-                template, labels, numbers, names, ends = _apart(text, places)
-                if numbers:
-                    found[template, labels].append(Row(one, numbers, names, heading, ends, above))
-                for head in one.heads:
-                    if (one.file, head.form, head.value) in speakers and any(map(str.isdigit, head.behind)):
-                        template, labels, numbers, names, ends = _apart(head.behind[:CHARACTERS], places)
-                        row = Row(one, numbers, names, heading, ends, (), head.value)
-                        found[f"{head.form} {template}", labels].append(row)
-    return found
-
-
-def _apart(text: str, places: Places) -> tuple[str, tuple[str, ...], tuple[int, ...], tuple[str, ...], tuple[int, ...]]:
-    """A line → its template, what stands before each of its numbers, the numbers, the names of places, where the numbers end."""
-    parts: list[str] = []
-    labels: list[str] = []
-    numbers: list[int] = []
-    names: list[str] = []
-    ends: list[int] = []
-    at = 0
-    for found in _TOKEN.finditer(text):
-        kind, word = found.lastgroup, found[0]
-        mark = word
-        if kind == "number" and len(word) < 10:
-            mark = "#"
-            numbers.append(int(word))
-            before = (
-                "".join(parts[-_WORDS:]) + text[at : found.start()]
-            )  # with what differs from place to place as marks
-            labels.append(_SPACES.sub(" ", _DIGITS.sub("#", before))[-24:])
-        elif kind in ("name", "address") and places.is_place(word) and text[found.end() : found.end() + 1] != "=":
-            mark = "@"
-            names.append(word)
-        elif kind == "name":
-            if any(map(str.isdigit, word)):
-                counted = _NUMBERED.fullmatch(word)
-                mark = "~" if counted is None else f"{counted[1]}#"
-                if counted is not None:
-                    numbers.append(int(counted[2]))
-                    labels.append(counted[1])
-        else:
-            mark = "~"
-        if len(ends) < len(numbers):
-            ends.append(found.end())
-        parts += [text[at : found.start()], mark]
-        at = found.end()
-    template = _SPACES.sub(" ", "".join(parts) + text[at:])
-    return template, tuple(labels), tuple(numbers), tuple(names), tuple(ends)
 
 
 def _used(
@@ -249,25 +137,6 @@ def _is_figure(label: str) -> bool:
     return said is not None and said.meaning not in ("pid", "process_name")
 
 
-def _headed(row: Row, labels: Sequence[str]) -> list[str]:
-    """What stands before each number of a row; where that is no word, what stands above it, as above the columns of a table."""
-    found = [*labels]
-    text = row.said.line.text
-    for at, (end, number) in enumerate(zip(row.ends, row.numbers, strict=True)):
-        start = end - len(str(number))
-        if not _CELL_BEFORE.fullmatch(text[:start]):
-            continue
-        found[at] = next((name for line in row.columns if (name := _above(line, start, end))), found[at])
-    return found
-
-
-def _above(line: str, start: int, end: int) -> str | None:
-    """The word of a line that stands above a number, or nearest to it."""
-    words = [(max(word.start() - end, start - word.end()), word[0]) for word in _COLUMN.finditer(line)]
-    distance, name = min(words, default=(_BESIDE, None))
-    return name if distance < _BESIDE else None
-
-
 class _Family:
     def __init__(
         self,
@@ -281,7 +150,7 @@ class _Family:
         counts_tasks: bool,
     ) -> None:
         self._called, self._counts_tasks = called, counts_tasks
-        self._labels, self._places, self._used = _headed(rows[0], labels), places, used
+        self._labels, self._places, self._used = headed(rows[0], labels), places, used
         ranges = {int(one[1]) + 1 for row in rows for one in _RANGE.finditer(row.said.line.text)}
         self._worlds = worlds | ranges if len(ranges) == 1 else worlds
         self._names = [*zip(*(row.names for row in rows), strict=True)]
@@ -500,11 +369,15 @@ def _counts_others(before: str) -> bool:
 
 def called_roll(paths: Sequence[str], world: int | None) -> dict[str, int]:
     """Files whose names tell a number of a process and how many they are, `proc-3-of-8.log`, each once → their numbers; nothing where it is one of
-    a group, or another world is told: files of layers or parts of data are called so, too."""
+    a group, or another world is told: files of layers or parts of data are called so, too. So are those that only count processes,
+    `log_process_05.txt`, where just as many are told."""
     found = {path: [*_OF_TOTAL.finditer(path)] for path in paths}
+    totals = {int(one["total"]) for own in found.values() for one in own}
+    if not totals and world is not None:
+        found = {path: [*_OF_PROCESSES.finditer(path)] for path in paths}
+        totals = {world}
     if any(len(own) != 1 or OF_GROUP.search(path[: own[0].start()]) for path, own in found.items()):
         return {}
     numbers = {path: int(own[0]["number"]) for path, own in found.items()}
-    totals = {int(own[0]["total"]) for own in found.values()}
     is_whole = totals == {len(paths)} and sorted(numbers.values()) == [*range(len(paths))]
     return numbers if is_whole and world in (None, len(paths)) else {}

@@ -23,7 +23,7 @@ _CHARACTERS = 1000
 _DEPTH = 8
 _NAME = r"\$\{\w{1,40}##?\*[-_.]\}|\$?\$?\{?\$?(?:env:)?[A-Za-z_]\w{0,60}\}?|%\(\w{1,60}\)\d{0,2}[ds]|%[iI]"
 _ASSIGNED = regex(  # within each other, too: environment=RANK="%(process_num)d"
-    r"(?:(?<=[\s\"',;{(@:=\[])|\A)(?=(?:\$(?:env:)?)?(?P<dash>--?)?(?P<name>[A-Za-z_][\w-]{0,60})(?P<is>(?:[\"']\]?)?\s{0,2}[=:]\s{0,2}| )[\"']?"
+    r"(?:(?<=[\s\"',;{(@:=\[])|\A)(?=(?:\$(?:env:)?)?(?P<dash>--?)?(?P<name>[A-Za-z_][\w-]{0,60})(?P<is>(?:[\"']\]?)?\s{0,24}[=:]\s{0,2}| )[\"']?"
     r"(?P<value>\$?\$?\(\([^()]{0,120}(?:\([^()]{1,60}\)[^()]{0,60})?\)\)"
     r"|(?:str|int)\([^()]{1,120}(?:\([^()]{0,60}\)[^()]{0,60})?\)"
     rf"|(?:{_NAME}|\d{{1,7}}(?![\w.]))(?:\s{{0,2}}[-+*]\s{{0,2}}(?:{_NAME}|\d{{1,7}}(?![\w.])))*))"
@@ -45,6 +45,7 @@ _INDEX = regex(
 
 _COUNTING = ("id", "index", "idx", "num", "number", "nr", "rank", "ordinal")
 ORDINAL = "host_ordinal"
+_SIZE = regex(r"(?i)(?:^|_)(?:size|count|replicas)\Z")  # of each group
 _OF_NODES = regex(r"(?i)(?:^|_)(?:node|machine|host)(?:_?(?:rank|id|index|nr))?\Z")
 _ON_NODE = regex(r"(?i)local|gpu|cuda|npu|device|card|slot")
 
@@ -260,7 +261,7 @@ def _formula(empty: Formula, read: Sum, constants: Mapping[str, int], passed: Ma
         [(key, number)] = names.items()
         is_index = len(key) == 1 and number == 1 and (_INDEX.search(key[0]) or key[0] in passed)
         return empty._replace(counter=key[0], offset=offset, argument=passed.get(key[0])) if is_index else None
-    if len(names) != 2 or empty.what != "rank" or offset:
+    if len(names) != 2 or offset:
         return None
     (one, many), (other, few) = sorted(names.items(), key=lambda item: (-len(item[0]), -item[1]))
     if (
@@ -276,6 +277,7 @@ def _formula(empty: Formula, read: Sum, constants: Mapping[str, int], passed: Ma
         return None
     sizes = [name for name in one if of_process(name) == "processes_per_node"]
     sizes = sizes or [name for name in one if constants.get(name, 0) > 1 and of_process(name) != "nodes"]
+    sizes = sizes or [name for name in one if _SIZE.search(name) and of_process(name) != "nodes"]
     if len(sizes) == 1:
         node = next(name for name in one if name != sizes[0])
         return empty._replace(node=node, each=constants.get(sizes[0]), local=other[0])

@@ -28,6 +28,7 @@ from parsers.schema.labels import OF_GROUP, Join
 from parsers.schema.names import NO_NAMES, Names
 from parsers.text.patterns import regex
 from parsers.text.vocabulary import meaning_of
+from parsers.who.computed_names import counted_names
 from parsers.who.heads import Head
 from parsers.who.launch_words import Launch
 from parsers.who.prefixes import SLOTS, Line
@@ -46,7 +47,7 @@ _FIGURE = regex(r"\d+\.\d+(?:e[+-]?\d+)?|\bnan\b|\binf\b|\d{5,}")
 _TEMPLATE = regex(r"[0-9a-f]*\d[0-9a-f.]*")
 _NUMBER = regex(r"\d{1,7}")
 _WORD = regex(r"[A-Za-z]+(?=[^A-Za-z]{0,3}\Z)")
-_LETTER = regex(r"[A-Za-z]")
+_LETTER = regex(r"[^\W\d_]")  # of any script
 _OF_TOTAL = regex(r"(\d{1,6})/(\d{1,6})")
 _REPLICA = regex(r"[-_]\d{1,3}\Z")
 _SAYS_RANK = regex(
@@ -312,9 +313,11 @@ def _counted(key: Key, grouped: By, lines: Sequence[Spoken], told: Told) -> dict
     if told.counter is not None and told.world is not None and (told.counter[2] or key != ("task",)):
         offset, modulus, _ = told.counter
         for numbers in shapes.values():
-            made = {value: (n + offset) % modulus if modulus else n + offset for value, n in numbers.items()}
-            if sorted(made.values()) == [*range(told.world)]:
-                return made
+            computed = {value: (n + offset) % modulus if modulus else n + offset for value, n in numbers.items()}
+            if sorted(computed.values()) == [*range(told.world)]:
+                return computed
+        if made := counted_names([value[0] for value in grouped], offset, modulus, told.world):
+            return {value: made[value[0]] for value in grouped}
     is_mpi = key == ("task",) and all(one.is_mpi for own in grouped.values() for one in own)
     for shape, numbers in shapes.items():
         world = told.world or (len(numbers) if is_mpi else None)

@@ -13,7 +13,7 @@ from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 
 _MAY = regex(r"(?:-np?|ntasks|nodes|machines|per[-_]node|node[-_]rank|machine_rank|NODE_RANK|WORLD_SIZE)")
-_SET = r"[\"']?(?: {0,2}[=:] {0,2}| {1,3})[\"']{0,1}(\d{1,7})(?![\w.])"
+_SET = r"[\"']?(?: {0,24}[=:] {0,2}| {1,3})[\"']{0,1}(\d{1,7})(?![\w.])"
 _WORLD = regex(
     rf"(?:\b(?:mpirun|mpiexec(?:\.hydra)?|prterun|orterun|horovodrun|prun)\s(?:[^|;&]{{0,300}}?\s)?--?(?:np|n|ntasks)"
     rf"|\bsrun\s(?:[^|;&]{{0,300}}?\s)?(?:--ntasks|-n)|#SBATCH\s{{1,4}}(?:--ntasks|-n)|\bWORLD_SIZE|\bSLURM_NTASKS){_SET}"

@@ -1,7 +1,7 @@
 """What launchers and collectors put before a line, taken off again and again from the left.
 
 Known: ANSI colours, carriage returns, srun -l ``12: ``, mpirun ``[1,12]<stdout>:``, pdsh ``host: ``, torchrun
-``[default3]:``, PyTorch ``[rank3]:``, torchx ``role/0 ``, Ray ``(Worker pid=40, ip=10.0.0.1) ``, Kubernetes CRI
+``[default3]:``, PALS' ``host 12: ``, the TAI64N stamps of daemontools and s6, PyTorch ``[rank3]:``, torchx ``role/0 ``, Ray ``(Worker pid=40, ip=10.0.0.1) ``, Kubernetes CRI
 ``2024-…Z stdout F ``, ``[pod/NAME/CONTAINER] ``, stern ``pod container ``, fluentd, docker compose ``worker-1  | ``, docker, Loki and ELK JSON lines,
 Determined's ``1f2c3d4e || [rank=3] ``, syslog and journald (the tag of a job's process, too: ``python[4011]: ``), dmesg in its forms, kmsg, and leading stamps. glog's ``[E1120 21:56:07.458194651 file:line]`` stays in the text, only its time is read; so does Horovod's ``[2026-…: W file:line]``.
 
@@ -32,7 +32,9 @@ _NOT_HOST = regex(
     re.I,
 )
 _HOST_COLON = regex(rf"({_ADDRESS}|(?=[^:\s]{{0,255}}[A-Za-z])(?=[^:\s]{{0,255}}\d){_HOST}): ")
+_HOST_TASK = regex(rf"((?=[^: ]{{0,255}}\d){_HOST}) (\d{{1,6}}): (?=\S)")
 _BETTER = {None: 0, "boot": 1, "local": 2, "utc": 3}
+_TAI = (1 << 62) + 10
 _DEPTH = 12  # decorations per line; more is not decoration
 _TORCH = regex(
     rf"(?:\[default(\d{{1,4}})\]:)?(?:\[rank(\d{{1,7}})\]:)?\[{stamps.GLOG_PARTS} "
@@ -73,6 +75,7 @@ class Habits(msgspec.Struct, frozen=True):
 
     around: stamps.Around | None = None  # what tells the year of stamps that print none
     hosts: bool = False  # a host name and a colon (pdsh, pod names)
+    tasks: bool = False  # a host name, a number and a colon (PALS)
     bars: bool = False  # docker compose's `worker-1  | `
     container: str | None = None  # stern's pod and container, the latter's name
     labels: Labels = NO_LABELS  # what was learnt of who speaks (speakers.py)
@@ -180,7 +183,7 @@ def _contained(line: Line, habits: Habits) -> None:
 def habits(head: Iterable[str], around: stamps.Around | None, labels: Labels = NO_LABELS) -> Habits:
     """Habits of a file from its first lines: names count as prefix only where nearly all lines have one. `labels`: what was learnt
     of it."""
-    lines = with_host = with_bar = 0
+    lines = with_host = with_task = with_bar = 0
     containers: Counter[str] = Counter()
     for raw in head:
         text = strip(raw).text
@@ -188,12 +191,15 @@ def habits(head: Iterable[str], around: stamps.Around | None, labels: Labels = N
             lines += 1
             match = _HOST_COLON.match(text)
             with_host += match is not None and _NOT_HOST.match(match[1]) is None
+            match = _HOST_TASK.match(text)
+            with_task += match is not None and _NOT_HOST.match(match[1]) is None
             with_bar += _BARRED.match(text) is not None
             if (pod := _POD.match(text)) and _NOT_HOST.match(pod[1]) is None:
                 containers[pod[2]] += 1
     [(container, with_pod)] = containers.most_common(1) or [("", 0)]
     enough = max(2, lines * 0.8)
-    return Habits(around, with_host >= enough, with_bar >= enough, container if with_pod >= enough else None, labels)
+    of_pod = container if with_pod >= enough else None
+    return Habits(around, with_host >= enough, with_task >= enough, with_bar >= enough, of_pod, labels)
 
 
 def collector(lines: Iterable[str]) -> str:
@@ -288,6 +294,19 @@ def _weekday(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> 
     line.process = int(match[group + 1]) if match[group + 1] else line.process
 
 
+def _tai(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
+    """TAI64N: seconds since 1970 above 2**62, of which ten are leap seconds that no clock of theirs counts; nanoseconds."""
+    line.stamp(((int(match[group], 16) - _TAI) * 1_000_000_000 + int(match[group + 1], 16), "utc"))
+
+
+def _host_and_task(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> None:
+    """PALS, which prints both where it is asked for labels."""
+    if line.task is not None or not habits.tasks:
+        line.text = match.string
+        return
+    line.host, line.task = line.host or match[group], int(match[group + 1])
+
+
 def _named(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> None:
     address = re.fullmatch(_ADDRESS, match[group]) is not None
     is_told = match[group] in habits.labels.names.hosts  # by a hostfile, or by another document
@@ -322,9 +341,9 @@ def _json(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> No
         line.process = int(str(pid))
     inner = (own for own in record.values() if isinstance(own, dict) and ("pod_name" in own or "pod" in own))
     where = {**next(inner, {}), **record}
-    host = next(
-        (where[key] for key in ("host", "hostname", "_HOSTNAME", "node", "pod", "pod_name") if key in where), None
-    )
+    # a host has pods of several processes each: of one of its pods, that is who speaks
+    called = ("pod_name", "pod", "host", "hostname", "_HOSTNAME", "node")
+    host = next((where[key] for key in called if key in where), None)
     if isinstance(host, str):
         line.host = line.host or host
     container = where.get("container", where.get("container_name"))
@@ -392,6 +411,7 @@ _DIGIT: tuple[tuple[str, Take], ...] = (
 _LETTER: tuple[tuple[str, Take], ...] = (
     (rf"{stamps.GLOG}\b", _seen_time),
     (rf"(?:{stamps.CTIME}|{stamps.MONTH_YEAR}):?(?: |(?=\[))", _time),
+    (_HOST_TASK.pattern, _host_and_task),
     (rf"{stamps.SYSLOG} {_LOG_HOST}{_UNIT}", _stamp_and_host),
     (rf"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) {stamps.ISO} {_LOG_HOST}{_UNIT}", _weekday),
     (r"(?:kern|user|daemon|auth|syslog|local\d) *:(?:emerg|alert|crit|err|warn|notice|info|debug) *: ", _nothing),
@@ -418,6 +438,7 @@ _OTHER: dict[str, tuple[tuple[str, Take], ...]] = {
         (r"\([\w.:-]+, ip=([\w.:]+)\) ", _host),
     ),
     "{": ((r'\{(?=\s*")', _json),),
+    "@": ((r"@(4[0-9a-f]{15})([0-9a-f]{8}) ", _tai),),
     "<": ((r"<\d{1,3}>(?=\[)", _nothing), (rf"<\d{{1,3}}>1 (?={stamps.ISO})", _nothing)),
     "\t": ((r"\t[\w.-]{1,200}\t(?=\{)", _nothing),),  # fluentd: the stamp, a tag, a record
     " ": ((r" {1,5}(\d{1,6}):(?: (?! *\d+:)|$)", _task),),

@@ -23,9 +23,11 @@ from parsers.schema.names import Told
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.who.beginnings import Said
+from parsers.who.computed_names import computed_names
 from parsers.who.contexts import OF_RECORD, Places
 from parsers.who.devices import Devices, used_devices
 from parsers.who.families import Process, processes
+from parsers.who.file_templates import written
 from parsers.who.formulas import called, computed, formulas
 from parsers.who.introductions import PID, Introduction
 from parsers.who.listed import Listed
@@ -38,6 +40,7 @@ _FEWEST = 2
 _LIST = regex(r"\b(?P<kind>local|global)_?ranks?[\"']? {0,2}[=:] {0,2}\[(?P<numbers>\d{1,7}(?:, ?\d{1,7}){0,63})\]")
 _NUMBER = regex(r"\d{1,10}")
 _SUFFIX = regex(r"(?<=-\d)-[a-z0-9]{5}(?![a-z0-9-])|(?<=-\d\d)-[a-z0-9]{5}(?![a-z0-9-])")  # of a pod that a job began
+_LAUNCHER = regex(r"\b(?:torchrun|torch\.distributed\.(?:run|launch)|accelerate launch|deepspeed) ")
 _DAEMON = regex(r" (?:[a-z][\w./@-]{1,40}\[\d+\]|kernel): ")
 
 
@@ -58,6 +61,7 @@ class Table(msgspec.Struct, frozen=True):
         None  # what a script adds to a number, the modulus, whether a launcher counts it
     )
     each_task: int | None = None  # processes of each task of a launcher, whose number a script counts ranks by
+    computed: Sequence[Told] = ()  # names that a script makes ranks of
     is_computed: bool = False  # a script computes the ranks: what a launcher counts is none
 
     def told(self) -> Iterator[Told]:
@@ -66,6 +70,7 @@ class Table(msgspec.Struct, frozen=True):
             if row.local is not None and row.place is not None:
                 for name in self.aliases.get(row.place, (row.place,)):
                     yield Told(name, "place", row.file, row.line, rank=row.rank, local_rank=row.local, world=self.world)
+        yield from self.computed
 
     def processes(self) -> dict[tuple[str, int], int]:
         """(name of a place, pid) → rank."""
@@ -206,11 +211,16 @@ class _Resolved:
         stated: Iterable[Statement],
         lists: Sequence[Listed],
     ) -> None:
+        # below these a task is a node's launcher, or a script computes the ranks
+        is_launcher = any(
+            computed(one.raw) is not None or _LAUNCHER.search(one.raw) for own in said.values() for one in own
+        )
         said_ranks = [one for one in stated if "rank" in one.facts]
         self._stated = [one for one in said_ranks if one.pid is None and "local_rank" in one.facts]
         self._stated += _of_pids([one for one in said_ranks if one.pid is not None])
         self._said, self._places, self._paths = said, places, paths
-        found = _placed([*found, *self._spoken()])
+        self._written = [] if is_launcher else [*written(said, paths, world)]
+        found = _placed([*found, *self._spoken(), *self._of_templates()])
         is_larger = max(launched, default=0) > 1  # a world of one is of another program
         self._found = [one for one in found if one.world != 1 or not is_larger]
         worlds = {one.world for one in self._found if one.world is not None and one.rank is not None}
@@ -259,12 +269,14 @@ class _Resolved:
             }
             if len(of_pid) == 1:
                 files[path] = of_pid.pop()
+        files |= {one.path: one.task for one in self._written}
         files |= {path: rank for path, rank in self._of_places(starts).items() if path not in files}
         kept += self._of_names(files)
         kept += self._alone(starts, kept)
         placed = {row.place for row in kept} | starts.keys()
         hosts = {path: place for path in self._paths if (place := self._places.of_file(path) or path) in placed}
-        by_device, computed = self._is_by_device(), self._begin.is_computed
+        by_device, computed, begin = self._is_by_device(), self._begin.is_computed, self._begin
+        names = computed_names(self._said, self._paths, begin.all_formulas, self.world, begin.each())
         return Table(
             kept,
             starts,
@@ -276,6 +288,7 @@ class _Resolved:
             scripts=self._scripts(),
             counter=self._begin.counter(),
             each_task=self._begin.each_task(),
+            computed=[*names],
             is_computed=computed,
         )
 
@@ -358,6 +371,12 @@ class _Resolved:
                 yield Process(
                     block.place, None, local, rank, world=None, file=block.file, line=block.line, is_word=True
                 )
+
+    def _of_templates(self) -> Iterator[Process]:
+        """Processes of which a file's name tells the number and the host, as the launch explains it."""
+        for one in self._written:
+            if one.pid is not None and one.host is not None and self._places.is_place(one.host):
+                yield Process(self._places.of(one.host), one.pid, None, one.task, file=one.path, is_word=True)
 
     def _of_names(self, files: Mapping[str, int]) -> Iterator[Process]:
         """Processes that are told with a name that is their file's (`spawned: 'tts_06' with pid 7720`)."""

@@ -58,6 +58,7 @@ from parsers.who.known import Known
 from parsers.who.listed import lists_of
 from parsers.who.process_table import Table, process_table
 from parsers.who.regrouped import standing
+from parsers.who.renamed import renamed
 from parsers.who.rosters import files_of, rosters
 from parsers.who.told_lines import Line, Statement, introduced, statements, told_in_lines
 from parsers.who.told_names import claims_of, told_names
@@ -95,7 +96,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     headed = {one.path: 0 if one.rank is not None else max(LEAST, HEADED // len(sampled)) for one in sampled}
     before = {path: collectors.get(path, "") for path in read}
     said = {path: said_in(path, found, before[path], headed.get(path, HEAD_LINES)) for path, found in read.items()}
-    said = from_zero(said)
+    said = from_zero(renamed(said))
     lines = [Line(path, one.number, one.line.host, one.raw, one.line.text) for path, own in said.items() for one in own]
     stated = [*statements(lines)]  # read once: every line of all beginnings is asked for names and numbers
     introduce(said, {place: Introduction(*who) for place, who in introduced(stated).items()})
@@ -329,7 +330,7 @@ class _Bundle:
         ranks = {path: rank for path, rank in told.items() if rank is not None}
         if len(set(ranks.values())) < len(ranks) or is_of_nodes(sorted(ranks.values()), len(own), self.world):
             return {}
-        if not ranks and (rolled := called_roll([*processes], self.world)):
+        if not ranks and (rolled := called_roll([*processes], self._told.world)):
             return rolled
         for place in range(places(own)):
             if not (found := numbers(own, place)):

@@ -53,7 +53,9 @@ class Starts:
     ) -> None:
         self._said, self._places, self._paths, self._found = said, places, paths, found
         self._ranks, self._locals, self.world = ranks, locals_, world
-        self.formulas, self._given = formulas(said)
+        self.all_formulas, self._given = formulas(said)
+        # what counts nodes by two numbers is asked of names (computed_names.py)
+        self.formulas = [one for one in self.all_formulas if one.what == "rank" or one.node is None]
         named = [one for one in lists if all(map(places.is_place, one.places))]
         self._listed = [replace(one, places=tuple(map(places.of, one.places))) for one in named]
         self.is_computed = any(computed(one.raw) is not None for own in said.values() for one in own)
@@ -131,7 +133,7 @@ class Starts:
         for place, own in seen.items():
             if place not in told and sorted(own) == [*range(len(own))]:
                 told[place].add(len(own))
-        each = self._each()
+        each = self.each()
         names = {one.place for one in self._found if one.place is not None}
         for place in names if each is not None else ():
             if place not in told:
@@ -145,7 +147,7 @@ class Starts:
                 told[place].add(len(found))
         return {place: min(own) for place, own in told.items() if len(own) == 1 and 0 < min(own) <= _MOST}
 
-    def _each(self) -> int | None:
+    def each(self) -> int | None:
         """Processes of every place, where one number is told."""
         said = {one.each for one in self.formulas if one.each is not None}
         if any(
@@ -198,7 +200,7 @@ class Starts:
         nodes = {place: number for place, number in self._nodes().items() if number < RANKS}
         if len(nodes) != len({*nodes.values()}) or not nodes:
             return {}
-        each = self._each()
+        each = self.each()
         own = {one.place: one.each for one in self._found if one.place is not None and one.each is not None}
         sizes = {own.get(place, each) for place in nodes}
         if len(sizes) == 1 and (size := sizes.pop()) is not None:
@@ -312,7 +314,7 @@ class Starts:
 
     def _by_orders(self) -> Iterator[dict[str, tuple[int, int | None]]]:
         """By lists of places with their counts, or along which a formula counts."""
-        each = self._each()
+        each = self.each()
         along = {
             one.file
             for one in self.formulas

@@ -1,0 +1,166 @@
+"""Names whose numbers a script makes ranks of, or numbers of nodes: of tasks, pods, allocations, folders.
+
+    RANK=$((SLOT-1))             trainer.8.vlrrztlz4ttg@sw-d  trainer.6.chrz6qfs4ss8@sw-c
+    RANK=$((INDEX+1))            chief-0-node__c1f0d12e  worker-3-node__dba41ecc
+    RANK = "${ALLOC_INDEX}"      e07b91c4.txt: Name = pretrain.worker[3]             alloc/e07b91c4/stderr.0
+    --node_rank=$((JOB_INDEX*2+COMPLETION_INDEX))         slice-1-0-p4mdh
+    RANK=$((G*GROUP_SIZE+WORKER_INDEX))                   ft-1  ft-1-2
+
+Names are of one form where their parts are as many: one part counts (two, where the script makes the rank of two), the others are of all alike, or of
+each another one (an id, a host). What the script makes of the numbers must be just 0 … N-1 of the world that is told; where it is told
+of nobody, of all groups and all of each. One name of another form (a master) has the number that is left. The number of a group stands
+before that of what is in it, unless the script calls the one that it multiplies by what counts last (the completion of a job, a worker).
+
+Fooled by: names that somebody else has numbered, of as many things as there are processes.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from parsers.schema.labels import OF_GROUP
+from parsers.schema.names import Told
+from parsers.text.patterns import regex
+from parsers.text.rank_list import RANKS
+from parsers.text.vocabulary import of_process
+from parsers.who.beginnings import Said
+from parsers.who.formulas import Formula
+
+_FEWEST = 2
+_LINES = 60  # of a file that tells of one process, the first
+_PARTS = regex(r"[A-Za-z0-9]+")
+_LAST = regex(r"(?i)completion|worker|pod_?index|local|member")  # what is counted last in a name
+_OTHERS = regex(r"(?i)(?:gpu|cuda|npu|card|device|dev|slot|core|cpu|step|epoch|it|iter|shard|part|v)\Z")
+_TASKS = ("worker", "replica", "node")  # groups of a program, and what schedulers call their tasks
+_FIELD = regex(r"\s*(?P<key>[A-Za-z][\w ]{0,30}?)\s*[:=]\s*\"?(?P<name>[A-Za-z][\w.@/\[\]-]{2,120})\"?,?\s*")
+
+
+def counted_names(names: Sequence[str], offset: int, modulus: int | None, world: int) -> dict[str, int]:
+    """Names → what a script makes of the number in each, which are all of a world; else nothing."""
+    for own in _forms(names):
+        parts = [_parts(name) for name in own]
+        columns = [*zip(*parts, strict=True)]
+        counted = [at for at, column in enumerate(columns) if _counts(columns, at) and len({*column}) == len(own)]
+        if any(1 < len({*column}) < len(own) for column in columns) or len(counted) != 1:
+            continue
+        numbers = [int(number) + offset for number in columns[counted[0]]]
+        made = {name: n % modulus if modulus else n for name, n in zip(own, numbers, strict=True)}
+        if whole := _with_left(made, names, world):
+            return whole
+    return {}
+
+
+def _with_left(made: Mapping[str, int], names: Sequence[str], world: int) -> dict[str, int]:
+    others = [name for name in names if name not in made]
+    free = {*range(world)} - {*made.values()}
+    whole = dict(made)
+    if len(others) == len(free) == 1:
+        whole[others[0]] = free.pop()
+    return whole if len(whole) == len(names) and sorted(whole.values()) == [*range(world)] else {}
+
+
+def grouped_names(names: Sequence[str], one: Formula, world: int | None) -> dict[str, int]:
+    """Names of two numbers, of a group and of a place in it → what a script makes of them. The first of a group may be called as the group."""
+    forms = [*_forms(names)]
+    longest = max(forms, key=lambda own: len(_parts(own[0])), default=())
+    parts = {name: _parts(name) for name in longest}
+    for name in names if longest else ():
+        begins = [own for other, own in parts.items() if other.startswith(f"{name}-")]
+        if name not in parts and begins:
+            parts[name] = [*_parts(name), "0", *begins[0][len(_parts(name)) + 1 :]]
+    columns = [*zip(*parts.values(), strict=True)] if len({*map(len, parts.values())}) == 1 else []
+    counted = [at for at in range(len(columns)) if _counts(columns, at) and len({*columns[at]}) > 1]
+    others = [column for at, column in enumerate(columns) if at not in counted]
+    if len(counted) != _FEWEST or any(1 < len({*column}) < len(parts) for column in others) or len(parts) < len(names):
+        return {}
+    is_last = _LAST.search(one.local or "") is not None or _LAST.search(one.node or "") is None
+    group, place = counted if is_last else counted[::-1]
+    each = one.each or 1 + max(map(int, columns[place]))
+    made = {name: int(own[group]) * each + int(own[place]) for name, own in parts.items()}
+    is_whole = sorted(made.values()) == [*range(world or len(made))]
+    return made if is_whole and max(map(int, columns[place])) < each else {}
+
+
+def _parts(name: str) -> list[str]:
+    return _PARTS.findall(name.partition("@")[0])
+
+
+def _forms(names: Iterable[str]) -> Iterator[list[str]]:
+    """Names of as many parts that begin alike."""
+    shapes: defaultdict[tuple[int, str], list[str]] = defaultdict(list)
+    for name in dict.fromkeys(names):
+        parts = _parts(name)
+        shapes[len(parts), parts[0] if parts and not _is_count(parts[0]) else ""].append(name)
+    yield from (own for own in shapes.values() if len(own) >= _FEWEST)
+
+
+def _counts(columns: Sequence[Sequence[str]], at: int) -> bool:
+    """Is a part of names a number, of what is no device, step or group?"""
+    before = columns[at - 1][0] if at else ""
+    is_group = before.lower() not in _TASKS and OF_GROUP.fullmatch(f"{before}_") is not None
+    return all(map(_is_count, columns[at])) and not _OTHERS.match(before) and not is_group
+
+
+def _is_count(part: str) -> bool:
+    return len(part) < 6 and part.isascii() and part.isdigit()
+
+
+def computed_names(
+    said: Mapping[str, Sequence[Said]],
+    paths: Sequence[str],
+    formulas: Sequence[Formula],
+    world: int | None,
+    each: int | None,
+) -> Iterator[Told]:
+    """What the formulas of a bundle make of the names in it."""
+    kinds = {(one.what, one.offset, one.modulus, one.counter, one.node, one.local, one.each): one for one in formulas}
+    if len(kinds) != 1:
+        return
+    [one] = kinds.values()
+    if of_process(one.counter or "") == "rank":  # a launcher counts its tasks, and names nothing by them
+        return
+    size = world if one.what == "rank" else world // each if world and each and world % each == 0 else None
+    for names in _groups(said, paths):
+        if one.counter is None:
+            made = grouped_names([*names], one, size)
+        else:
+            made = counted_names([*names], one.offset, one.modulus, size) if size else {}
+        for name, number in made.items():
+            for called in dict.fromkeys(names[name]):
+                is_rank = one.what == "rank"
+                yield Told(
+                    called, "service", one.file, one.line, rank=number if is_rank else None,
+                    node_rank=None if is_rank else number, processes=None if is_rank else each, world=world,
+                )  # fmt: skip
+
+
+def _groups(said: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> Iterator[dict[str, list[str]]]:
+    """Names that are beside each other → whatever is called so: parts of paths, hosts before lines, what files alike say of themselves."""
+    beside: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
+    files: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for path in paths:
+        parts = path.split("/")
+        for at, part in enumerate(parts):
+            stem, _, end = part.rpartition(".") if at == len(parts) - 1 else (part, "", "")
+            beside[f"{'/'.join(parts[:at])}/*.{end}"].setdefault(stem or end, [stem or end])
+        files[path.rpartition("/")[0], path.rpartition(".")[2]].append(path)
+    yield from (own for own in beside.values() if _FEWEST <= len(own) <= RANKS)
+    for where in ("host", "container"):
+        hosts = {host for own in said.values() for one in own if (host := getattr(one.line, where))}
+        if _FEWEST <= len(hosts) <= RANKS:
+            yield {host: [host] for host in sorted(hosts)}
+    for alike in (own for own in files.values() if _FEWEST <= len(own) <= RANKS):
+        yield from _fields(alike, said)
+
+
+def _fields(alike: Sequence[str], said: Mapping[str, Sequence[Said]]) -> Iterator[dict[str, list[str]]]:
+    """Files of one folder, each with a line of one key and another name: the name → itself and the file's stem."""
+    found: defaultdict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for path in alike:
+        for one in said.get(path, ())[:_LINES]:
+            if (field := _FIELD.fullmatch(one.raw[:200])) is not None and any(map(str.isdigit, field["name"])):
+                found[field["key"]][path].add(field["name"])
+    for own in found.values():
+        names = {next(iter(told)): path for path, told in own.items() if len(told) == 1}
+        if len(names) == len(alike):
+            files = {name: path.rpartition("/")[2] for name, path in names.items()}
+            yield {name: [name, file.rpartition(".")[0] or file] for name, file in files.items()}

@@ -1,0 +1,52 @@
+"""Variables by the names that a launch gives their values to.
+
+    torchrun --nnodes=$WORLD_SIZE --node_rank=$RANK --nproc_per_node=$NPROC_PER_NODE …      RANK=2 WORLD_SIZE=4: the third of four nodes
+    torchrun --nproc_per_node $MLP_WORKER_GPU --nnodes $MLP_WORKER_NUM --node_rank $MLP_ROLE_INDEX …      MLP_ROLE_INDEX=2
+
+Platforms tell a node its place in variables of their own, some in those that PyTorch keeps for a process. Where a command gives one to an option of a launcher,
+that says what it is: its lines are read as if it were called NODE_RANK, NNODES or NPROC_PER_NODE. One that commands give to two options keeps its name.
+
+Fooled by: a variable that is set anew between the line that prints it and the command.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from parsers.text.patterns import regex
+from parsers.text.unanimous import unanimous
+from parsers.who.beginnings import Said
+from parsers.who.introductions import introduction
+from parsers.who.launch_words import launch
+
+_OPTION = regex(
+    r"(?<![\w$-])--(?P<option>nnodes|node[-_]rank|nproc[-_]per[-_]node|num[-_]machines|machine[-_]rank)[ =]{1,3}[\"']?\$\{?(?P<name>[A-Za-z_]\w{1,60})\}?(?![\w$:])"
+)
+_CALLED = {
+    "nnodes": "NNODES", "num_machines": "NNODES", "node_rank": "NODE_RANK", "machine_rank": "NODE_RANK",
+    "nproc_per_node": "NPROC_PER_NODE",
+}  # fmt: skip
+
+
+def renamed(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
+    """Lines by path → the same, with the variables that commands give to a launcher's options called as these."""
+    found = (
+        (match["name"], _CALLED[match["option"].replace("-", "_")])
+        for own in said.values()
+        for one in own
+        if "$" in one.raw
+        for match in _OPTION.finditer(one.raw)
+    )
+    called = {name: other for name, other in unanimous(found).items() if name != other}
+    if not called:
+        return {path: [*own] for path, own in said.items()}
+    names = re.compile(rf"(?<![\w$-])(?:{'|'.join(map(re.escape, called))})(?=[\"']?\s{{0,2}}[=:]\s{{0,2}}[\"']?\d)")
+    return {path: [_renamed(one, names, called) for one in own] for path, own in said.items()}
+
+
+def _renamed(one: Said, names: "re.Pattern[str]", called: Mapping[str, str]) -> Said:
+    if not names.search(one.raw):
+        return one
+    raw, text = (names.sub(lambda found: called[found[0]], own) for own in (one.raw, one.line.text))
+    return replace(one, raw=raw, line=replace(one.line, text=text), introduces=introduction(text), launch=launch(text))
