@@ -31,6 +31,7 @@ from parsers.schema.parser import Source
 from parsers.schema.tables import TableName, Tables, table
 from parsers.text import lenient, vocabulary
 from parsers.text.patterns import regex
+from parsers.text.quantities import bare_numbers
 
 _HEAD_CHARACTERS = 16384
 _HEAD_LINES = 6
@@ -127,6 +128,7 @@ def rows_of_steps(lines: Sequence[str]) -> frozenset[int]:
 
 def record(text: str) -> Said | None:
     """One line as a record, whatever its form; None where it is none. An object may stand behind a few words."""
+    text = bare_numbers(text)
     start = text.strip()
     if (at := start.find("{", 0, _BEFORE_OBJECT)) >= 0 and (not at or start.endswith("}")):
         inner = _object(start[at:])

@@ -63,6 +63,17 @@ def world_of(told: Sequence[Introduction], launched: Collection[int] = ()) -> in
     return None if largest == 1 and max(launched, default=0) > 1 else largest
 
 
+def size_of(told: Sequence[Introduction], said: Mapping[str, Sequence[Said]]) -> int | None:
+    """The size of the job by introductions, else by the words of its layout."""
+    return world_of(told, launched_in(said)) or _laid_out(said)
+
+
+def _laid_out(said: Mapping[str, Sequence[Said]]) -> int | None:
+    """The one size that lines tell which name every axis of the layout."""
+    sizes = {one.launch.world for own in said.values() for one in own if one.launch and one.launch.is_layout}
+    return sizes.pop() if len(sizes) == 1 else None
+
+
 def launched_in(said: Mapping[str, Sequence[Said]]) -> set[int]:
     """The sizes that launches tell."""
     return {one.launch.world for own in said.values() for one in own if one.launch and one.launch.world}
@@ -125,6 +136,12 @@ def _launches(told: Sequence[tuple[Said, int]], said: Sequence[Said]) -> list[di
     for _, rank, pid in chain.from_iterable(rolls):
         whole[rank].add(pid)
     return [whole]
+
+
+def are_several(said: Iterable[Said]) -> bool:
+    """Do the lines of a file introduce several processes? One rank with another pid each time is one that was started anew."""
+    told = {(one.introduces.pid, one.introduces.rank) for one in said if one.introduces and one.introduces.pid}
+    return len(told) > 1 and len({rank for _, rank in told}) > 1
 
 
 def is_of_nodes(ranks: Sequence[int], files: int, world: int | None) -> bool:

@@ -34,11 +34,11 @@ from parsers.text.unanimous import unanimous
 from parsers.who.beginnings import HEAD_LINES, Said, beginning, collectors_of, said_in, with_speakers
 from parsers.who.counts import (
     alone,
+    are_several,
     from_zero,
     introduce,
     is_of_nodes,
     is_one_to_one,
-    launched_in,
     launchers_of,
     marks,
     numbers,
@@ -46,9 +46,9 @@ from parsers.who.counts import (
     places,
     rank_of_pid,
     shared_ranks,
+    size_of,
     until,
     whole_beginnings,
-    world_of,
 )
 from parsers.who.families import called_roll
 from parsers.who.head_pids import pids_at_heads
@@ -69,12 +69,12 @@ WINDOW, LINES, LEAST = 256 << 10, 8_000, 160  # bytes at most, lines of all toge
 HEADED = 4_000  # lines of all together in which names at heads are learnt
 FILES = 512  # so many at most, and as many others, by as much of their beginnings
 BEGINNING = 4096  # bytes
-DEVICES = 16  # of a host, hardly more
-PID = 1000  # from where on a number in a name may be a pid
+DEVICES, PID = 16, 1000  # of a host, hardly more; from where on a number in a name may be a pid
 _NUMBER = regex(r"\d{1,10}")
 _SHAPE = regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[0-9a-f]{0,7}\d)[0-9a-f]{8,}|\d+")
 _LAUNCHER = regex(r"torch\.distributed\.(?:elastic|run|launcher)|\btorchrun\b|torchelastic")
 _RANK, _GROUP_OF_WORLD, _ROUNDS = ("rank", "global_rank", "world_rank", "mpi_rank"), "tp", 2
+_OF_ALL = ("dp", "ddp", "data", "replica", "global", "worker", *PROCESS)  # words before `5/8` of a world of 8
 
 
 def speakers(sources: Sequence[Source]) -> Known:
@@ -99,7 +99,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     lines = [Line(path, one.number, one.line.host, one.raw, one.line.text) for path, own in said.items() for one in own]
     stated = [*statements(lines)]  # read once: every line of all beginnings is asked for names and numbers
     introduce(said, {place: Introduction(*who) for place, who in introduced(stated).items()})
-    size = world_of([one.introduces for own in said.values() for one in own if one.introduces], launched_in(said))
+    size = size_of([one.introduces for own in said.values() for one in own if one.introduces], said)
     table = process_table(said, [source.path for source in sources], size, stated, lists_of(sources, said))
     introduce(said, table.introductions)
     whole = _Bundle(shapes, said, stated, table)
@@ -140,7 +140,7 @@ class _Bundle:
         told = [one for own in said.values() for one in own if one.introduces]
         self._launchers = launchers_of(told)
         known = [replace(one.introduces, pid=self._pid(one)) for one in told if one.introduces]
-        self.world = world_of(known, launched_in(said))
+        self.world = size_of(known, said)
         fits = [one for one in told if one.introduces and one.introduces.world in (None, self.world)]
         own = rank_of_pid(
             (self._pid(one), one.introduces.rank) for one in fits if one.introduces and one.introduces.world
@@ -355,8 +355,7 @@ class _Bundle:
                 return ranks | {None, -1}
         if any(_LAUNCHER.search(one.line.text) for one in said):
             return {None, -1}
-        pids = {one.introduces.pid for one in said if one.introduces} - {None}
-        return ranks | {None, -1} if len(pids) > 1 else ranks
+        return ranks | {None, -1} if are_several(said) else ranks
 
     def _by_pid(self, source: Source) -> int | None:
         name = source.path.rsplit("/", 1)[-1]
@@ -475,8 +474,10 @@ class _Bundle:
         if is_whole and any(is_one_to_one(found) for found in (*told_apart.values(), files if is_file else {})):
             return True
         counted = is_whole or (self.world is None and numbers == set(range(len(numbers))))
-        if form.total or not share_half([(number, behind) for number, behind, _ in rows]):
+        if not share_half([(number, behind) for number, behind, _ in rows]):
             return False
+        if form.total or word == "global":
+            return is_whole and word in _OF_ALL and form.total in ("", f"/{self.world}")
         if word in _RANK or (word == _GROUP_OF_WORLD and self.world is None):
             return counted
         return not word and is_whole and not told_apart and len(files) < 2 and len(rows) > 0.8 * lines

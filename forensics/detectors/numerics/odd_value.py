@@ -40,6 +40,8 @@ _STATE = frozenset(
         "variance",
         "state",
         "ckpt",
+        "shard",
+        "shards",
     ]
 )
 _GRADIENT = frozenset(["grad", "grads", "gradient", "gradients", "gnorm"])
