@@ -61,7 +61,11 @@ def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
             continue
         if more or some or not (lost.get(step, frozenset()) <= {first} or lost[step] == job):
             return None
-        found = _found(first, step, rows, alone, job)
+        found = _found(first, step, rows, alone, job) or (
+            _found_in_part(first, values, rows, alone, job) if step == _BEFORE else None
+        )
+        if found is None and step == _BEFORE:
+            continue
         return found and msgspec.structs.replace(found, opens=_opens(values, found))
     return None
 
@@ -90,6 +94,22 @@ def _found(rank: int, step: int, rows: pl.DataFrame, alone: Mapping[_Key, int], 
     return OddValue(rank, at, first["of"], first["name"], first["value"], told, kept, first, beside)
 
 
+def _found_in_part(
+    rank: int, values: pl.DataFrame, rows: pl.DataFrame, alone: Mapping[_Key, int], job: frozenset[int]
+) -> OddValue | None:
+    """The same of what each rank tells of a part of its own (a shard that was loaded), under names that all have: those of the others are numbers
+    in all of their parts."""
+    before = values.filter(pl.col("step").is_null() & pl.col("fine").is_not_null() & pl.col("rank").is_in(sorted(job)))
+    before = before.with_columns(pl.col("fine").cast(pl.String).str.split(" ").alias("name")).explode("name")
+    shown = {str(name): _ranks(own) for (name,), own in before.group_by("name")}
+    own = rows.filter(pl.col("bad") & (pl.col("rank") == rank)).sort("file", "line", "place").row(0, named=True)
+    beside = before.filter((pl.col("name") == own["name"]) & (pl.col("rank") != rank)).sort("rank", "file", "line")
+    if str(own["name"]).isdigit() or shown.get(own["name"], set()) - {rank} != job - {rank}:
+        return None
+    told = tuple(f"{of} {name}" for of, name in alone)
+    return OddValue(rank, None, str(own["of"]), own["name"], own["value"], told, (), own, beside.row(0, named=True))
+
+
 def _told(values: pl.DataFrame) -> pl.DataFrame:
     """rank, step, of, name, value, bad, place, file, line: a row for each figure of a name that is bad anywhere, but not on most from its
     beginning; of one that a rank tells twice in a step, the bad one."""
@@ -109,7 +129,8 @@ def _told(values: pl.DataFrame) -> pl.DataFrame:
     told = told.unique(["rank", "step", "of", "name"], keep="first", maintain_order=True)
     is_first = pl.col("step") == pl.col("step").min().over("of", "name")
     usual = pl.col("bad").filter(is_first).mean().over("of", "name")
-    return told.filter(usual < 0.5)
+    is_of_one = (pl.col("step") == _BEFORE) & (pl.col("rank").n_unique().over("of", "name") == 1)  # a part of its own
+    return told.filter((usual < 0.5) | is_of_one)
 
 
 def _lost_losses(steps: pl.DataFrame, job: frozenset[int]) -> dict[int, frozenset[int]]:

@@ -256,6 +256,7 @@ def _is_rule(line: str, mark: str) -> bool:
 def _table_rows(mark: str) -> Callable[[Source], Iterator[Row]]:
     def read(source: Source) -> Iterator[Row]:
         named: list[str] = []
+        above: list[str] = []
         has_rules = mark in "| "
         for number, text in text_lines(source):
             start = text.lstrip()
@@ -268,9 +269,12 @@ def _table_rows(mark: str) -> Callable[[Source], Iterator[Row]]:
             elif not named or (has_rules and _is_rule(text, mark)):
                 if not _is_rule(text, mark):
                     named = _header(text.lstrip("\ufeff"), mark)
+                elif mark == "|" and len(above) > 1 and all(map(_ONE_NAME.match, above)):
+                    named = above  # a rule stands under the names of another table of the page
+                above = []
                 yield number, text, HEADER
             else:
-                cells = _cells(text, mark)
+                cells = above = _cells(text, mark)
                 if len(cells) == len(named):
                     is_header = cells[0] == named[0] and cells == named  # who began again wrote the names again
                     yield number, text, HEADER if is_header else dict(zip(named, cells, strict=True))

@@ -31,7 +31,7 @@ _NUMBER = regex(
 )
 _COUNTS = r"(?:non[ _-]?fin(?:ite)?|nans?|infs?|bad|broken|corrupt(?:ed)?|invalid|not[ _-]finite|overflow(?:ed|s)?)"
 _COUNT_NAME = regex(
-    rf"(?i)(?:(?:^|.*[^a-z]){_COUNTS}(?:_?(?:count|values|elements|num|total|n))?|(?:.*[^a-z])?(?:n|num|has|any)_?{_COUNTS})"
+    rf"(?i)(?:(?:^|.*[^a-z]){_COUNTS}(?:_?(?:count|values|elements|num|total|n))?|(?:.*[^a-z])?(?:n|num|has|any)_?{_COUNTS}|(?:(?:n|num|number of)[ _])?{_COUNTS}[ _](?:values[ _])?(?:in|of)[ _].+)"
 )
 _COUNT_BEFORE = regex(rf"(?i)(?:^|[^a-z]){_COUNTS}(?:[ _](?:count|values|elements))?[ =:(]{{0,3}}$")
 _COUNT_BEHIND = regex(rf"(?i)\s{{1,2}}{_COUNTS}\b(?! {{0,2}}[=:]?[ (\[]{{0,2}}[+-]?[\d.ni])")
@@ -68,6 +68,13 @@ def of_record(flat: Mapping[str, Any]) -> Values | None:
         elif sort != "naming":
             fine.append("_".join(name.split()))
     return _made("/".join(of), fine, bad)
+
+
+def counts_bad(flat: Mapping[str, Any]) -> bool:
+    """Does a record say of what it is, and how many values of it are bad, beside another figure?"""
+    sorts = [_sort(name) for name, cell in islice(flat.items(), _MOST) if _value(cell) is not None]
+    told = of_record(flat)
+    return "count" in sorts and len(sorts) > 1 and told is not None and bool(told["of"])
 
 
 def of_line(text: str) -> tuple[int | None, Values | None]:

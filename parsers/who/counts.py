@@ -11,10 +11,15 @@ from parsers.schema.parser import Source
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.who.beginnings import Said
+from parsers.who.families import called_roll
 from parsers.who.introductions import Introduction
 
 _NUMBER = regex(r"\d{1,10}")
 _FEWEST = 2
+_ROLL = regex(
+    r"(?i)(?<![\w-])(?:dp|data[ -]parallel|worker|replica|process|proc)(?:[ _](?:rank|index|id))?[ #:=]{1,2}(?P<number>\d{1,6})"
+    r"(?: of | out of | ?/ ?)(?P<total>\d{1,6})\b"
+)
 
 
 def from_zero(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
@@ -142,6 +147,24 @@ def are_several(said: Iterable[Said]) -> bool:
     """Do the lines of a file introduce several processes? One rank with another pid each time is one that was started anew."""
     told = {(one.introduces.pid, one.introduces.rank) for one in said if one.introduces and one.introduces.pid}
     return len(told) > 1 and len({rank for _, rank in told}) > 1
+
+
+def rolled(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: int | None) -> dict[str, int]:
+    """Files that tell a number of a process and how many they are, each once, in their names, or in their lines by words that may as well be of
+    a group or of helpers (`dp rank 2 of 4`, `worker 2 of 4 started`) where the same number stands in their names."""
+    if found := called_roll(paths, world):
+        return found
+    numbers: dict[str, int] = {}
+    for path in paths:
+        told = {
+            (int(one["number"]), int(one["total"])) for line in said.get(path, ()) for one in _ROLL.finditer(line.raw)
+        }
+        number, total = told.pop() if len(told) == 1 else (-1, -1)
+        if total != len(paths) or str(number) not in {name.lstrip("0") or "0" for name in _NUMBER.findall(path)}:
+            return {}
+        numbers[path] = number
+    is_whole = sorted(numbers.values()) == [*range(len(paths))] and world in (None, len(paths))
+    return numbers if is_whole and len(paths) > _FEWEST else {}
 
 
 def is_of_nodes(ranks: Sequence[int], files: int, world: int | None) -> bool:

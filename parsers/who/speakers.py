@@ -45,12 +45,12 @@ from parsers.who.counts import (
     of_node,
     places,
     rank_of_pid,
+    rolled,
     shared_ranks,
     size_of,
     until,
     whole_beginnings,
 )
-from parsers.who.families import called_roll
 from parsers.who.head_pids import pids_at_heads
 from parsers.who.introductions import PROCESS, Introduction
 from parsers.who.joins import Told, heads_in, joins, names_in, share_half, spoken
@@ -181,10 +181,10 @@ class _Bundle:
                 told[until(path, place)] |= {rank for rank in spoken if rank is not None}
         return {begins: own.pop() for begins, own in told.items() if len(own) == 1}
 
-    def _by_beginning(self) -> dict[str, int]:
-        """Path → rank of files in which nobody introduces himself (what a process prints as errors), by how their paths begin: where
-        as many beginnings alike as there are processes tell a rank each."""
-        told = whole_beginnings(self._beside, self.world)
+    def _by_beginning(self, ranks: Mapping[str, int]) -> dict[str, int]:
+        """Path → rank of files in which nobody introduces himself, by how their paths begin, where as many as processes tell one."""
+        begun_by = {until(path, at): rank for path, rank in ranks.items() for at in range(len(_NUMBER.findall(path)))}
+        told = whole_beginnings(self._beside or begun_by, self.world or len({*ranks.values()}))
         found: dict[str, int] = {}
         for one in chain.from_iterable(self._shapes.values()) if told else ():
             begun = [until(one.path, place) for place in range(len(_NUMBER.findall(one.path)))]
@@ -234,7 +234,7 @@ class _Bundle:
             ranks |= {
                 one.path: rank for one in own if one.path not in ranks and (rank := self._by_pid(one)) is not None
             }
-        ranks |= {path: rank for path, rank in self._by_beginning().items() if path not in ranks}
+        ranks |= {path: rank for path, rank in self._by_beginning(ranks).items() if path not in ranks}
         of_files = ranks | {one.path: one.rank for own in self._shapes.values() for one in own if one.rank is not None}
         labels: dict[str, Labels] = {}
         told = replace(self._told, documents=documents)
@@ -329,8 +329,8 @@ class _Bundle:
         ranks = {path: rank for path, rank in told.items() if rank is not None}
         if len(set(ranks.values())) < len(ranks) or is_of_nodes(sorted(ranks.values()), len(own), self.world):
             return {}
-        if not ranks and (rolled := called_roll([*processes], self.world)):
-            return rolled
+        if not ranks and (roll := rolled(self._said, [*processes], self.world)):
+            return roll
         for place in range(places(own)):
             if not (found := numbers(own, place)):
                 continue
