@@ -96,6 +96,7 @@ _HANGS_ON = (
 _PART = r"(?:epoch|step|iteration|batch|phase|stage|round|fold|task|chunk|shard)s?"
 _NO_END = (
     rf"(?i)\b{_HANGS_ON}\b[^.;:!?|\]]{{0,80}}?(?:{_SENTENCE})"
+    rf"|(?:等待|直到|尚未|没有|未|如果|若|当|在)[^。;；,，]{{0,20}}?(?:{_SENTENCE})"
     rf"|(?:{_SENTENCE})(?:\s*\?|[\s,]+(?:if|when|once|unless|until|only)\b"
     rf"|[\s:=,(-]*[0-9.]{{1,9}}\s*(?:%|/|of\b)|[\s:,(-]*(?:for |of |the |on )*{_PART}\s*[#:=]?\s*[0-9])"
 )

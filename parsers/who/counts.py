@@ -68,14 +68,15 @@ def world_of(told: Sequence[Introduction], launched: Collection[int] = ()) -> in
     return None if largest == 1 and max(launched, default=0) > 1 else largest
 
 
-def size_of(told: Sequence[Introduction], said: Mapping[str, Sequence[Said]]) -> int | None:
-    """The size of the job by introductions, else by the words of its layout."""
-    return world_of(told, launched_in(said)) or _laid_out(said)
+def sizes_of(told: Sequence[Introduction], said: Mapping[str, Sequence[Said]]) -> tuple[int | None, int | None]:
+    """The size of the job by introductions; the same, or else by the words of its layout, which count no names."""
+    size = world_of(told, launched_in(said))
+    return size, size or _laid_out(said)
 
 
 def _laid_out(said: Mapping[str, Sequence[Said]]) -> int | None:
     """The one size that lines tell which name every axis of the layout."""
-    sizes = {one.launch.world for own in said.values() for one in own if one.launch and one.launch.is_layout}
+    sizes = {one.launch.layout for own in said.values() for one in own if one.launch and one.launch.layout}
     return sizes.pop() if len(sizes) == 1 else None
 
 

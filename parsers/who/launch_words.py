@@ -36,14 +36,14 @@ class Launch(msgspec.Struct, frozen=True):
     nodes: int | None = None
     each: int | None = None
     node: int | None = None
-    is_layout: bool = False  # told by the axes, or of what is sharded
+    layout: int | None = None  # a world that the axes tell, or over which all is sharded
 
 
 def launch(text: str) -> Launch | None:
     """What a line tells; None where it tells nothing, or one thing twice differently."""
     if not _MAY.search(text):
         size = layouts.world(text) if _MAY_LAYOUT.search(text) else None
-        return Launch(size, is_layout=True) if size is not None and 1 < size <= RANKS else None
+        return Launch(layout=size) if size is not None and 1 < size <= RANKS else None
     found = [{int(number) for number in pattern.findall(text)} for pattern in (_WORLD, _NODES, _EACH, _NODE, _ALL)]
     if any(len(own) > 1 for own in found) or not any(found[:4]):
         return None

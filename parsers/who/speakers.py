@@ -47,7 +47,7 @@ from parsers.who.counts import (
     rank_of_pid,
     rolled,
     shared_ranks,
-    size_of,
+    sizes_of,
     until,
     whole_beginnings,
 )
@@ -99,7 +99,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     lines = [Line(path, one.number, one.line.host, one.raw, one.line.text) for path, own in said.items() for one in own]
     stated = [*statements(lines)]  # read once: every line of all beginnings is asked for names and numbers
     introduce(said, {place: Introduction(*who) for place, who in introduced(stated).items()})
-    size = size_of([one.introduces for own in said.values() for one in own if one.introduces], said)
+    size, _ = sizes_of([one.introduces for own in said.values() for one in own if one.introduces], said)
     table = process_table(said, [source.path for source in sources], size, stated, lists_of(sources, said))
     introduce(said, table.introductions)
     whole = _Bundle(shapes, said, stated, table)
@@ -140,7 +140,7 @@ class _Bundle:
         told = [one for own in said.values() for one in own if one.introduces]
         self._launchers = launchers_of(told)
         known = [replace(one.introduces, pid=self._pid(one)) for one in told if one.introduces]
-        self.world = size_of(known, said)
+        self.world, self._size = sizes_of(known, said)
         fits = [one for one in told if one.introduces and one.introduces.world in (None, self.world)]
         own = rank_of_pid(
             (self._pid(one), one.introduces.rank) for one in fits if one.introduces and one.introduces.world
@@ -358,8 +358,8 @@ class _Bundle:
         return ranks | {None, -1} if are_several(said) else ranks
 
     def _by_pid(self, source: Source) -> int | None:
-        name = source.path.rsplit("/", 1)[-1]
-        found = {self._pids.get(int(number)) for number in _NUMBER.findall(name) if int(number) >= PID} - {None}
+        numbers = map(int, _NUMBER.findall(source.path.rsplit("/", 1)[-1]))
+        found = {self._pids.get(number) for number in numbers if number >= PID} - {None}
         return found.pop() if len(found) == 1 else None
 
     @cached_property
@@ -450,8 +450,7 @@ class _Bundle:
     def _are_ranks(
         self, form: Form, rows: Sequence[tuple[int, str, Said]], ranks: Mapping[str, int], lines: int
     ) -> bool:
-        counts = Counter(number for number, *_ in rows)
-        numbers = set(counts)
+        numbers = set(counts := Counter(number for number, *_ in rows))
         if self._is_table(form, rows, lines):
             return True
         if sum(count > 1 for count in counts.values()) < 2 or max(numbers) >= (self.world or RANKS):
@@ -463,8 +462,11 @@ class _Bundle:
         told_apart = {kind: found for kind, found in told_by.items() if len(found) > 1}
         if any(len(own) > 1 for found in told_apart.values() for own in found.values()):
             return False
-        is_whole = numbers == set(range(self.world)) if self.world is not None else False
+        is_whole = numbers == set(range(self._size or 0))
         word = form.word.lower()
+        if self.world is None and self._size:  # told by a layout alone
+            is_of_all = word in (*_RANK, *_OF_ALL) and form.total in ("", f"/{self._size}")
+            return is_whole and is_of_all and share_half([(number, behind) for number, behind, _ in rows])
         # Of the first ranks of a larger world it may be a device or a local rank: on the first host these are the same.
         is_theirs = is_whole or word in _RANK or form.total or self.world is None or max(numbers) >= DEVICES
         if len({number for number, _ in pairs}) > 1:
@@ -474,10 +476,8 @@ class _Bundle:
         if is_whole and any(is_one_to_one(found) for found in (*told_apart.values(), files if is_file else {})):
             return True
         counted = is_whole or (self.world is None and numbers == set(range(len(numbers))))
-        if not share_half([(number, behind) for number, behind, _ in rows]):
+        if form.total or not share_half([(number, behind) for number, behind, _ in rows]):
             return False
-        if form.total or word == "global":
-            return is_whole and word in _OF_ALL and form.total in ("", f"/{self.world}")
         if word in _RANK or (word == _GROUP_OF_WORLD and self.world is None):
             return counted
         return not word and is_whole and not told_apart and len(files) < 2 and len(rows) > 0.8 * lines
