@@ -280,3 +280,35 @@ def test_who_reduces_with_all_and_holds_something_else(tmp_path: Path, norm: str
 
     _written(tmp_path, "rank_{r}.log", lines)
     assert analyze(tmp_path).verdict.ranks == named
+
+
+@pytest.mark.parametrize(
+    ("title", "column", "index", "named"),
+    [
+        ("In [3]: pnorm  # one column for each rank", "r{r}", "step", [ODD]),
+        (">>> weight_norm", "rank{r}", "iteration", [ODD]),
+        ("In [3]: pnorm  # one column for each run", "r{r}", "step", []),
+        ("In [3]: pnorm  # one column for each rank", "layer{r}", "step", []),
+    ],
+)
+def test_a_frame_with_a_column_for_each_rank(
+    tmp_path: Path, title: str, column: str, index: str, named: list[int]
+) -> None:
+    head = "".join(f"{column.format(r=rank):>20}" for rank in range(RANKS))
+    rows = [
+        f"{step:<4}"
+        + "".join(f"   40.123456{step}7{3 if step >= FIRST and rank == ODD else 1}" for rank in range(RANKS))
+        for step in range(STEPS)
+    ]
+    (tmp_path / "cell.txt").write_text("\n".join([title, "Out[3]:", f"    {head}", index, *rows]) + "\n")
+    assert analyze(tmp_path).verdict.ranks == named
+
+
+def test_a_log_that_shows_a_frame_is_read_as_a_log(tmp_path: Path) -> None:
+    frame = ["       rank0   rank1", "step", "1  0.25  0.25"]
+    _written(
+        tmp_path,
+        "rank_{r}.log",
+        lambda rank: [*frame, *(f"step {step} loss 1.{rank}{step}" for step in range(9)), "training completed"],
+    )
+    assert analyze(tmp_path).verdict.kind == "healthy"
