@@ -2,8 +2,8 @@
 
 import pytest
 
+from parsers.text.layouts import sizes
 from parsers.training import layout_words
-from parsers.training.layouts import sizes
 from tests.lines import lines
 
 DP, TP, PP = "data_parallel_size", "tensor_model_parallel_size", "pipeline_model_parallel_size"

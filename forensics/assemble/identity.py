@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import polars as pl
 
-from forensics.assemble.numbered_files import numbered_files
+from forensics.assemble.numbered_files import numbered_files, told_world
 from forensics.model.taxonomy import EVENTS
 from parsers.schema.tables import TableName
 from parsers.text.patterns import regex
@@ -146,11 +146,22 @@ def _by_local(tables: Mapping[TableName, pl.DataFrame], claims: pl.DataFrame, id
     last of as many as the world has."""
     stated = _unique_map(claims, ["local_rank"], "_local")
     sizes = claims["world_size"].drop_nulls().unique()
+    if not stated.height and not len(sizes) and (size := told_world(tables["settings"])) is not None:
+        return _shown_locals(tables, size)
     if stated.height or len(sizes) != 1:
         return stated
     world = list(range(min(max(sizes[0], 1), RANKS)))
     placed = identity.filter(pl.col("host").is_not_null())["rank"].sort().to_list()
     known = world if placed == world or tables["files"]["local_rank"].max() == world[-1] else []
+    return pl.DataFrame({"local_rank": known, "_local": known}, schema={"local_rank": pl.Int64, "_local": pl.Int64})
+
+
+def _shown_locals(tables: Mapping[TableName, pl.DataFrame], size: int) -> pl.DataFrame:
+    """local_rank → the same rank, where just as many places on the one host print figures as the layout has processes."""
+    shown = {
+        local for name in ("steps", "values") for local in tables[name]["local_rank"].drop_nulls().unique().to_list()
+    }
+    known = sorted(shown) if shown == set(range(size)) else []
     return pl.DataFrame({"local_rank": known, "_local": known}, schema={"local_rank": pl.Int64, "_local": pl.Int64})
 
 
@@ -342,7 +353,7 @@ def world(
     return (frozenset(range(max(named) + 1)), HIGHEST_RANK) if named else (frozenset(), None)
 
 
-_RECORDS: tuple[TableName, ...] = ("operations", "progress", "stacks", "tensors", "steps", "groups")
+_RECORDS: tuple[TableName, ...] = ("operations", "progress", "stacks", "tensors", "steps", "values", "groups")
 
 
 def unread_ranks(

@@ -15,6 +15,7 @@ Fooled by: workers of a program that numbers them otherwise than their ranks, an
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from math import prod
 
 import polars as pl
 
@@ -27,6 +28,7 @@ _OF_OTHERS = ("elastic failure table",)  # of processes that the printer started
 _FEWEST = 2
 _FEW = 3  # files of which nobody says who they are
 _WORLDS = ("world_size", "data_parallel_size")
+_AXES = ("data_parallel_size", "tensor_model_parallel_size", "pipeline_model_parallel_size")
 
 
 def numbered_files(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
@@ -116,3 +118,10 @@ def _is_world(tables: Mapping[TableName, pl.DataFrame], own: list[str]) -> bool:
         return sizes == {str(len(own))}
     alone = settings.filter((pl.col("name") == "tensor_model_parallel_size") & (pl.col("value") == "1"))
     return set(own) <= {str(file) for file in alone["file"].to_list()}
+
+
+def told_world(settings: pl.DataFrame) -> int | None:
+    """How many processes the layout has that is told of every axis, each as one size."""
+    sizes = [set(settings.filter(pl.col("name") == name)["value"].drop_nulls().to_list()) for name in _AXES]
+    numbers = [int(size) for one in sizes if len(one) == 1 for size in one if str(size).isdigit()]
+    return prod(numbers) if len(numbers) == len(_AXES) else None

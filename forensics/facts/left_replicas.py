@@ -47,9 +47,12 @@ class Left(msgspec.Struct, frozen=True):
         return tuple(sorted(rank for side in self.sides for rank in side))
 
 
-def left_replicas(steps: pl.DataFrame, before: pl.DataFrame, replicas: frozenset[int] = frozenset()) -> Left | None:
+def left_replicas(
+    steps: pl.DataFrame, before: pl.DataFrame, replicas: frozenset[int] = frozenset(), *, is_told: bool = True
+) -> Left | None:
     """Table of steps of an attempt and of the one before → the first step in which replicas part; None where none do. `replicas`: the
-    ranks of a job that trains nothing but replicas."""
+    ranks of a job that trains nothing but replicas; where nobody tells so (`is_told`), they must print another figure alike in every step:
+    who reduces together, each from a loss of its own, holds the same parameters."""
     now = _printed(steps)
     if now.is_empty():
         return None
@@ -60,8 +63,11 @@ def left_replicas(steps: pl.DataFrame, before: pl.DataFrame, replicas: frozenset
         if (left := _first(str(name), _steps(rows), _steps(then.filter(pl.col("name") == name)))) is not None
     ]
     if not found and replicas:
-        apart = ((str(name), _steps(rows)) for (name,), rows in now.group_by("name", maintain_order=True))
-        found = [left for name, said in apart if (left := _never_alike(name, said, replicas)) is not None]
+        apart = [(str(name), _steps(rows)) for (name,), rows in now.group_by("name", maintain_order=True)]
+        are_replicas = is_told or any(_is_common(said, replicas) for _, said in apart)
+        found = [
+            left for name, said in apart if are_replicas and (left := _never_alike(name, said, replicas)) is not None
+        ]
     return min(found, key=lambda left: (left.step, not left.few, left.name), default=None)
 
 
@@ -131,6 +137,13 @@ def _first(name: str, now: Mapping[int, _Said], then: Mapping[int, _Said]) -> Le
             classes = [(members, 0) for members in _alike(said)]
         classes = [one for members, agreed in classes for one in _after(members, agreed, said)]
     return None
+
+
+def _is_common(now: Mapping[int, _Said], replicas: frozenset[int]) -> bool:
+    """Do all print it, alike in every step and anew in each?"""
+    values = [{value for _, _, value in said.values()} for said in now.values()]
+    is_alike = all(frozenset(said) == replicas for said in now.values()) and all(len(own) == 1 for own in values)
+    return is_alike and len(set.union(*values)) > _SURE
 
 
 def _never_alike(name: str, now: Mapping[int, _Said], replicas: frozenset[int]) -> Left | None:

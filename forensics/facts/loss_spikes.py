@@ -63,6 +63,8 @@ def normal_before(finite: Sequence[Row], losses: Sequence[float], at: int, rise:
     before = losses[max(0, at - BACK) : at]
     if losses[at] < (1 + rise) * min(before):  # nearly every line: the middle need not be known
         return None
+    if _is_above_all(losses, at):
+        return median(before[-FEW:])
     normal = median(before)
     if losses[at] < (1 + rise) * normal:
         return None
@@ -74,6 +76,13 @@ def normal_before(finite: Sequence[Row], losses: Sequence[float], at: int, rise:
     stays = [loss >= (1 + _STAYS * rise) * normal for loss in losses[at + 1 : at + 4]]
     sudden = len(before) >= 5 and (_shaken(finite, at) or (bool(stays) and stays[0]))
     return normal if sudden or (len(stays) == 3 and all(stays)) else None
+
+
+def _is_above_all(losses: Sequence[float], at: int) -> bool:
+    """Twice what any line before showed, the first among them, and the next lines too: how much a loss that falls varies needs not be known."""
+    highest = max(losses[:at])
+    behind = losses[at + 1 : at + 1 + _CALM]
+    return at >= FEW and losses[at] > 2 * highest and len(behind) == _CALM and min(behind) > highest
 
 
 def _norms(rows: Sequence[Row], at: int) -> list[float]:

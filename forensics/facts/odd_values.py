@@ -53,12 +53,19 @@ def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
         ranks = {key: _ranks(own) for key, own in _by_key(rows.filter("bad"))}
         alone = {key: min(who) for key, who in ranks.items() if len(who) == 1}
         some = [who for who in ranks.values() if len(who) > 1 and len(who) < len(job)]
-        if not alone or not _is_followed(told, lost, step, job):
+        if not alone:
             continue
         (first, *more) = sorted(set(alone.values()))
+        since = _begun(values, rows, first) if step == _BEFORE else step
+        if not _is_followed(told, lost, since, job) and not _is_shared(rows, ranks, first, job, tables):
+            continue
         if more or some or not (lost.get(step, frozenset()) <= {first} or lost[step] == job):
             return None
-        found = _found(first, step, rows, alone, job)
+        found = _found(first, step, rows, alone, job) or (
+            _found_in_part(first, values, rows, alone, job) if step == _BEFORE else None
+        )
+        if found is None and step == _BEFORE:
+            continue
         return found and msgspec.structs.replace(found, opens=_opens(values, found))
     return None
 
@@ -87,6 +94,22 @@ def _found(rank: int, step: int, rows: pl.DataFrame, alone: Mapping[_Key, int], 
     return OddValue(rank, at, first["of"], first["name"], first["value"], told, kept, first, beside)
 
 
+def _found_in_part(
+    rank: int, values: pl.DataFrame, rows: pl.DataFrame, alone: Mapping[_Key, int], job: frozenset[int]
+) -> OddValue | None:
+    """The same of what each rank tells of a part of its own (a shard that was loaded), under names that all have: those of the others are numbers
+    in all of their parts."""
+    before = values.filter(pl.col("step").is_null() & pl.col("fine").is_not_null() & pl.col("rank").is_in(sorted(job)))
+    before = before.with_columns(pl.col("fine").cast(pl.String).str.split(" ").alias("name")).explode("name")
+    shown = {str(name): _ranks(own) for (name,), own in before.group_by("name")}
+    own = rows.filter(pl.col("bad") & (pl.col("rank") == rank)).sort("file", "line", "place").row(0, named=True)
+    beside = before.filter((pl.col("name") == own["name"]) & (pl.col("rank") != rank)).sort("rank", "file", "line")
+    if str(own["name"]).isdigit() or shown.get(own["name"], set()) - {rank} != job - {rank}:
+        return None
+    told = tuple(f"{of} {name}" for of, name in alone)
+    return OddValue(rank, None, str(own["of"]), own["name"], own["value"], told, (), own, beside.row(0, named=True))
+
+
 def _told(values: pl.DataFrame) -> pl.DataFrame:
     """rank, step, of, name, value, bad, place, file, line: a row for each figure of a name that is bad anywhere, but not on most from its
     beginning; of one that a rank tells twice in a step, the bad one."""
@@ -106,17 +129,19 @@ def _told(values: pl.DataFrame) -> pl.DataFrame:
     told = told.unique(["rank", "step", "of", "name"], keep="first", maintain_order=True)
     is_first = pl.col("step") == pl.col("step").min().over("of", "name")
     usual = pl.col("bad").filter(is_first).mean().over("of", "name")
-    return told.filter(usual < 0.5)
+    is_of_one = (pl.col("step") == _BEFORE) & (pl.col("rank").n_unique().over("of", "name") == 1)  # a part of its own
+    return told.filter((usual < 0.5) | is_of_one)
 
 
 def _lost_losses(steps: pl.DataFrame, job: frozenset[int]) -> dict[int, frozenset[int]]:
-    """Step → the ranks whose loss of the training was no number in it."""
+    """Step → the ranks whose loss of the training was no number in it; all, where one rank prints it for the job."""
     train = pl.col("phase").fill_null("train") == "train"
     rows = steps.filter(
         train & pl.col("rank").is_in(sorted(job)) & pl.col("step").is_not_null() & pl.col("loss").is_not_null()
     )
+    is_of_all = rows["rank"].n_unique() == 1  # who alone prints one prints that of all
     rows = rows.filter(~pl.col("loss").is_finite()).group_by("step").agg("rank")
-    return {step: frozenset(ranks) for step, ranks in rows.iter_rows()}
+    return {step: job if is_of_all else frozenset(ranks) for step, ranks in rows.iter_rows()}
 
 
 def _is_followed(told: pl.DataFrame, lost: Mapping[int, frozenset[int]], step: int, job: frozenset[int]) -> bool:
@@ -131,6 +156,35 @@ def _is_followed(told: pl.DataFrame, lost: Mapping[int, frozenset[int]], step: i
     later = sorted({one for one in (*told["step"].unique().to_list(), *lost) if one > step})
     most = [2 * len(seen[at]) > len(job) for at in later]
     return any(most[:_SPREAD]) and any(most[-_SPREAD:])
+
+
+def _begun(values: pl.DataFrame, rows: pl.DataFrame, rank: int) -> int:
+    """The step before the first that a rank tells after what it lost before any: a log may hold an earlier launch."""
+    lost = rows.filter(pl.col("bad") & (pl.col("rank") == rank)).sort("file", "line").row(0, named=True)
+    after = values.filter(
+        (pl.col("rank") == rank)
+        & (pl.col("file").cast(pl.String) == str(lost["file"]))
+        & (pl.col("line") > lost["line"])
+    )
+    first = after["step"].min()
+    return first - 1 if isinstance(first, int) else _BEFORE
+
+
+def _is_shared(
+    rows: pl.DataFrame,
+    ranks: Mapping[_Key, set[int]],
+    rank: int,
+    job: frozenset[int],
+    tables: Mapping[TableName, pl.DataFrame],
+) -> bool:
+    """Did all lose a figure in that very step, behind what one lost alone? Then it went through a reduction, though the step may have been
+    left out afterwards. Where a loss scale is told, an overflow is how that is found."""
+    if tables["steps"]["loss_scale"].is_not_null().any() or (tables["events"]["kind"] == "loss_scale").any():
+        return False
+    own = rows.filter(pl.col("bad") & (pl.col("rank") == rank)).sort("file", "line", "place")
+    keys = [(str(of), str(name)) for of, name in own.select("of", "name").iter_rows()]
+    at = [len(ranks.get(key, ())) for key in keys]
+    return bool(at) and at[0] == 1 and len(job) > 2 and len(job) in at
 
 
 def _by_key(rows: pl.DataFrame) -> Iterator[tuple[_Key, pl.DataFrame]]:

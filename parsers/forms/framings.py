@@ -8,6 +8,7 @@
     rank=3 step=5 loss=nan msg="two words"               logfmt
     rank: 3 | step 5 | loss: 2.1                         pairs in prose
     - rank: 3⏎  step: 5                                  reports in blocks
+             rank0  rank1⏎  step⏎  1  2.1  2.2        frames of pandas
     step 12⏎  rank  loss⏎                                tables of a step each, under headings
     1790000000 2.31 5                                    without names: a stamp or a count, and the name of the path (MLflow)
 
@@ -24,6 +25,7 @@ from typing import Any, NamedTuple
 
 from parsers.forms.curves import NUMBER, column_kinds, curve_rows
 from parsers.forms.documents import document_rows, first_names
+from parsers.forms.frames import frame_names, frame_rows
 from parsers.forms.reading import HEADER as HEADER
 from parsers.forms.reading import Row, Said, csv_cells, json_object, text_lines
 from parsers.forms.sections import section_names, section_rows
@@ -31,6 +33,7 @@ from parsers.schema.parser import Source
 from parsers.schema.tables import TableName, Tables, table
 from parsers.text import lenient, vocabulary
 from parsers.text.patterns import regex
+from parsers.text.quantities import bare_numbers
 
 _HEAD_CHARACTERS = 16384
 _HEAD_LINES = 6
@@ -66,7 +69,7 @@ _AT_COUNT = regex(
 _RATE = regex(r"(?P<value>\d[\d.]{0,30}) ?(?P<each>[a-z]{2,12})/s(?:ec(?:ond)?)?")
 _WORD = regex(r"[A-Za-z]{2,}")
 _BLOCK_ENDS = regex(r"\s*(?:-{3,}|={3,}|\*{3,}).*|\s*")
-TABLES = ("drawn", "tabs", "semicolons", "commas", "aligned")  # framings with a line of names
+TABLES = ("drawn", "tabs", "semicolons", "commas", "aligned", "frames")  # framings with a line of names
 COUNT = "#"  # the name of a number without one at the head of a line
 _TEXTS = ("log", "message", "msg", "line", "text", "body", "event", "data", "MESSAGE")
 
@@ -127,6 +130,7 @@ def rows_of_steps(lines: Sequence[str]) -> frozenset[int]:
 
 def record(text: str) -> Said | None:
     """One line as a record, whatever its form; None where it is none. An object may stand behind a few words."""
+    text = bare_numbers(text)
     start = text.strip()
     if (at := start.find("{", 0, _BEFORE_OBJECT)) >= 0 and (not at or start.endswith("}")):
         inner = _object(start[at:])
@@ -254,6 +258,7 @@ def _is_rule(line: str, mark: str) -> bool:
 def _table_rows(mark: str) -> Callable[[Source], Iterator[Row]]:
     def read(source: Source) -> Iterator[Row]:
         named: list[str] = []
+        above: list[str] = []
         has_rules = mark in "| "
         for number, text in text_lines(source):
             start = text.lstrip()
@@ -266,9 +271,12 @@ def _table_rows(mark: str) -> Callable[[Source], Iterator[Row]]:
             elif not named or (has_rules and _is_rule(text, mark)):
                 if not _is_rule(text, mark):
                     named = _header(text.lstrip("\ufeff"), mark)
+                elif mark == "|" and len(above) > 1 and all(map(_ONE_NAME.match, above)):
+                    named = above  # a rule stands under the names of another table of the page
+                above = []
                 yield number, text, HEADER
             else:
-                cells = _cells(text, mark)
+                cells = above = _cells(text, mark)
                 if len(cells) == len(named):
                     is_header = cells[0] == named[0] and cells == named  # who began again wrote the names again
                     yield number, text, HEADER if is_header else dict(zip(named, cells, strict=True))
@@ -386,6 +394,7 @@ FRAMINGS: tuple[Framing, ...] = (
     Framing("objects", _object_names, _object_rows),
     Framing("curve", lambda head: column_kinds(head.path, head.lines), curve_rows),
     Framing("sections", lambda head: section_names(head.text.splitlines()[:_TITLE_LINES]), section_rows),
+    Framing("frames", lambda head: frame_names(head.text.splitlines()[:_TITLE_LINES]), frame_rows),
     Framing("logfmt", _line_names(logfmt), _line_rows(logfmt)),
     Framing("prose", _line_names(prose), _line_rows(prose)),
     Framing("drawn", _table_names("|"), _table_rows("|")),

@@ -39,11 +39,10 @@ def parse(lines: pl.DataFrame) -> Tables:
         if found is not None:
             rows += found.steps
             timings += found.timings
-            if is_unnamed(found):
-                is_prose = not row["text"].lstrip().startswith("{")
-                values += value_rows([row]) if is_prose else found.values
-                if row["file"] not in first and any(map(holds_nan, found.steps)):
-                    first[row["file"]] = event(row, "other", severity="warning", code="bad_number")
+            is_prose = not row["text"].lstrip().startswith("{")
+            values += value_rows([row]) if is_prose else found.values
+            if is_unnamed(found) and row["file"] not in first and any(map(holds_nan, found.steps)):
+                first[row["file"]] = event(row, "other", severity="warning", code="bad_number")
     return {
         "steps": table("steps", rows),
         "timings": table("timings", timings),

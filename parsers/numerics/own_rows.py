@@ -6,7 +6,7 @@
 Table `tensors`, a row per record with a statistic. Known by name are the step, the host, the rank and statistics (absmax, mean, nan and inf
 counts). The **module** is the column of texts with the most values, most of which have a dot, a slash or a number in them; what else is text and says in
 or out, a gradient or a parameter, is the **tensor**, else it is an output. The **place** on the host is a column of numbers that is, with the host, a
-process that the bundle tells the rank of. A record whose rank is not told makes no row. Rows are in the order of their file.
+process that the bundle tells the rank of. A record whose rank is not told makes no row of `tensors`. Rows are in the order of their file.
 
 Printed by: recorders of training programs.
 Versions: none.
@@ -19,11 +19,13 @@ from itertools import islice
 from typing import Any
 
 from parsers.forms import framings
+from parsers.forms.counting import step_column
 from parsers.forms.reading import real, whole
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, table
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
+from parsers.training.told_values import of_record
 
 _STATISTICS: Mapping[str, str] = {
     **dict.fromkeys(("absmax", "abs_max", "max_abs", "maxabs", "amax"), "absmax"),
@@ -53,10 +55,11 @@ def accepts(path: str, head: bytes) -> bool:
     names = framings.names(path, head)
     known = {_STATISTICS[name.lower()] for name in names if name.lower() in _STATISTICS}
     is_version_1 = "step" in names and not names.isdisjoint(("tensor", "module"))  # read by its names (tensor_stats.py)
-    if not known & _DECISIVE or is_version_1 or "step" not in vocabulary.meanings(sorted(names)):
+    if not known & _DECISIVE or is_version_1:
         return False
-    records = (framings.record(line) for line in head.decode("utf-8", "replace").splitlines()[:_SAMPLE])
-    return _module([one for one in records if one]) is not None
+    records = [one for line in head.decode("utf-8", "replace").splitlines()[:_SAMPLE] if (one := framings.record(line))]
+    is_counted = "step" in vocabulary.meanings(sorted(names)) or step_column(records[:-1]) is not None
+    return is_counted and _module(records) is not None
 
 
 def _module(records: Iterable[_Said]) -> str | None:
@@ -73,19 +76,33 @@ def _module(records: Iterable[_Said]) -> str | None:
 
 
 def parse(source: Source) -> Tables:
-    """tensors, ranks for who runs where, and unread for records without a rank."""
+    """tensors, ranks for who runs where; of records without a rank `values`, which who owns the file may still be known for, and unread."""
     records = [
         (number, said) for number, _, said in framings.rows(source) if said is not None and said is not framings.HEADER
     ]
     module = _module(said for _, said in islice(records, _SAMPLE))
+    if (counter := step_column([said for _, said in records[:_SAMPLE]])) is not None:
+        records = [(number, {**said, "step": said.get(counter)}) for number, said in records]
     place = _place(source, (said for _, said in records))
-    rows = [row for number, said in records if (row := _row(source, number, said, module, place)) is not None]
-    told = [row | {"record": at} for at, row in enumerate(row for row in rows if row["rank"] is not None)]
-    lost = [row["line"] for row in rows if row["rank"] is None]
-    unread = [{"file": source.path, "line": lost[0], "reason": f"{len(lost)} rows without rank"}] if lost else []
+    made = [(said, row) for number, said in records if (row := _row(source, number, said, module, place)) is not None]
+    told = [row | {"record": at} for at, row in enumerate(row for _, row in made if row["rank"] is not None)]
+    lost = [(said, row) for said, row in made if row["rank"] is None]
+    unread = (
+        [{"file": source.path, "line": lost[0][1]["line"], "reason": f"{len(lost)} rows without rank"}] if lost else []
+    )
+    values = [_whose(row) | found for said, row in lost if (found := of_record(said)) is not None]
     who = dict.fromkeys((row["rank"], row["host"]) for row in told if row["host"] is not None)
     ranks = [{"rank": rank, "host": host, "how": "statistics", "file": source.path} for rank, host in who]
-    return {"tensors": table("tensors", told), "ranks": table("ranks", ranks), "unread": table("unread", unread)}
+    return {
+        "tensors": table("tensors", told),
+        "ranks": table("ranks", ranks),
+        "values": table("values", values),
+        "unread": table("unread", unread),
+    }
+
+
+def _whose(row: _Said) -> dict[str, Any]:
+    return {name: row[name] for name in ("rank", "step", "file", "line")}
 
 
 def _place(source: Source, records: Iterable[_Said]) -> str | None:

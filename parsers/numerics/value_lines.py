@@ -18,7 +18,7 @@ from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, table
 from parsers.training.told_values import rows_of_lines
 
-_NAMES = r"(?i)(?:^|[^a-z])(?:abs_?max|amax|max|min|mean|std|sum|l2|rms|norm|gnorm|g_?norm|non[_ -]?finite|nans?|infs?)(?:\s*[=:(\[]|\s+[\[(+-]?\s*[\d.ni])"
+_NAMES = r"(?i)(?:^|[^a-z])(?:abs_?max|amax|max|min|mean|std|sum|l2|rms|norm|gnorm|g_?norm|peak|largest|non[_ -]?fin(?:ite)?|nans?|infs?|bad|broken|corrupt|invalid)(?:\s*[=:(\[]|\s+[\[(+-]?\s*[\d.ni])"
 
 
 def parse(lines: pl.DataFrame) -> Tables:
@@ -29,7 +29,8 @@ def parse(lines: pl.DataFrame) -> Tables:
 
 PARSER = LineParser(
     name="value_lines",
-    anchors=(b"max", b"finite", b"norm", b"sum=", b"sum ", b"sum:", b"mean=", b"mean ", b"mean:", b"std=", b"std ", b"l2=", b"rms"),
+    anchors=(b"max", b"finite", b"norm", b"sum=", b"sum ", b"sum:", b"mean=", b"mean ", b"mean:", b"std=", b"std ", b"l2=", b"rms", b"peak", b"largest", b" invalid", b"bad=", b"bad ", b"bad:", b"broken", b"nonfin", b"non-fin",
+        b"nan=", b"nans=", b"inf=", b"infs="),
     parse=parse,
     leftover=True,
 )  # fmt: skip

@@ -25,7 +25,10 @@ OF_GROUP = regex(
 _BETWEEN = r"(?: {0,2}[=:#_-] {0,2}| {1,4})?"  # a word and its number
 _LABEL = regex(rf"(?<![\w.-])(?:([A-Za-z]+(?:_[A-Za-z]+)*){_BETWEEN})?(\d{{1,10}})(/\d{{1,7}})?(?![\w.%]|[-:]\d)")
 _CLOSED = regex(r" {0,4}([\])|>,}\[]|:(?= |$)|-(?= ))")
-_CLOSING = {":": r":(?= |$)", "-": r"-(?= )"}
+_LEVEL = regex(
+    r" {1,4}(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL)\b"
+)  # closes a label as a mark does
+_CLOSING = {":": r":(?= |$)", "-": r"-(?= )", "~": _LEVEL.pattern}
 _BESIDE = regex(r" [\w.-]{1,60}[\])|>](?: |$)")  # one word more in the bracket
 _BRACKETS = regex(r"\[[^\]]{0,200}\]|\([^)]{0,200}\)")
 _WORD = regex(r"[A-Za-z][\w./:-]+")
@@ -79,7 +82,8 @@ def labels_of(text: str) -> Iterator[tuple[Form, int, str]]:
     for found in _LABEL.finditer(text[:HEAD]):
         before, behind = text[: found.start()], text[found.end() :]
         closed = _CLOSED.match(behind)
-        if not (closed or (found[1] and _BESIDE.match(behind))) or not _LETTER.search(behind):
+        is_level = not closed and found[1] and _LEVEL.match(behind)
+        if not (closed or is_level or (found[1] and _BESIDE.match(behind))) or not _LETTER.search(behind):
             continue
         if not _may_be_before(before):
             return
@@ -87,7 +91,11 @@ def labels_of(text: str) -> Iterator[tuple[Form, int, str]]:
         mark = before[: of_group.start() if of_group else None].rstrip(" ")[-1:]
         opened = "w" if mark.isalnum() else mark
         word = (of_group[0] if of_group else "") + (found[1] or "")
-        yield Form(opened, word, found[3] or "", closed[1] if closed else "_"), int(found[2]), behind
+        yield (
+            Form(opened, word, found[3] or "", closed[1] if closed else "~" if is_level else "_"),
+            int(found[2]),
+            behind,
+        )
 
 
 def number_of(labels: Iterable[tuple[Form, int, str]], forms: frozenset[Form]) -> int | None:

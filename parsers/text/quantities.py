@@ -191,3 +191,15 @@ def with_quantities(devices: pl.DataFrame) -> pl.DataFrame:
         quantity=pl.coalesce("quantity", pl.col("_quantity").str.replace("port_words_", "port_bytes_")),
         part=pl.coalesce("part", "_part"),
     ).drop("_quantity", "_part")
+
+
+_WRAPPED = regex(
+    r"\b(?:(?:np|numpy|torch|jnp|jax|mx|paddle)\.)?(?:b?float\d{1,3}|u?int\d{1,2}|[Tt]ensor|[Aa]rray)"
+    r"\((?P<number>[+-]?(?:\d[\d.]{0,30}(?:e[+-]?\d{1,3})?|nan|inf))(?:, {0,2}[^()]{1,80})?\)"
+)
+
+
+def bare_numbers(text: str) -> str:
+    """A line without the types around its numbers, as programs of Python show a scalar that nobody has turned into a plain number:
+    `np.float64(3.5)`, `tensor(nan, device='cuda:0')`."""
+    return _WRAPPED.sub(r"\g<number>", text) if "(" in text else text

@@ -3,6 +3,7 @@
 
     step,obj,gn_mine                     (step 16) L=1.2e+09 own
     40,nan,0.71
+    | tensor | max | NaN count |         what was loaded, before any step
     | step | worker 0 | worker 1 |       {"it": 16, "where": "conv2", "lo": -1.2, "hi": 3.1, "bad": 0}
 
 Asked last of all that read tables.
@@ -19,16 +20,18 @@ from itertools import islice, pairwise
 from typing import Any
 
 from parsers.forms import framings
+from parsers.forms.counting import step_column
 from parsers.forms.reading import text_lines, whole
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, table
 from parsers.text import vocabulary
 from parsers.training.step_figures import holds_nan, unknown_figures
 from parsers.training.step_tables import step_tables
-from parsers.training.told_values import of_record
+from parsers.training.told_values import counts_bad, of_record
 
 _WITHIN = frozenset(("phase", "tensor", "module", "metric", "name", "operation", "time"))
 _HEAD = 16384
+_SAMPLE = 400
 _ROWS = 5  # that a column without a known name must count in
 
 
@@ -42,6 +45,8 @@ def accepts(path: str, head: bytes) -> bool:
         return False
     meant = vocabulary.meanings(sorted(framings.names(path, head)))
     first = framings.first(path, head)
+    if "step" not in meant and counts_bad(first):
+        return True
     if not _WITHIN.isdisjoint(meant) or unknown_figures(first) is None:
         return False
     return "step" in meant or _counter(path, head) is not None
@@ -51,7 +56,8 @@ def _is_of_parts(path: str, head: bytes) -> bool:
     first = framings.first(path, head)
     meant = vocabulary.meanings(first)
     is_known = not meant.isdisjoint((*_WITHIN - {"time"}, "loss", "grad_norm", "metric"))
-    told = None if is_known or "step" not in meant or unknown_figures(first) is None else of_record(first)
+    is_counted = "step" in meant or _counter(path, head) is not None
+    told = None if is_known or not is_counted or unknown_figures(first) is None else of_record(first)
     return told is not None and bool(told["of"])
 
 
@@ -60,7 +66,8 @@ def parse(source: Source) -> Tables:
     with source.open() as stream:
         head = stream.read(_HEAD)
     known = "step" in vocabulary.meanings(sorted(framings.names(source.path, head)))
-    made = step_tables(source, None if known else _counter(source.path, head))
+    is_stepless = not known and counts_bad(framings.first(source.path, head))
+    made = step_tables(source, None if known else _counter(source.path, head), is_stepless=is_stepless)
     bad = next((row for row in made["steps"].iter_rows(named=True) if holds_nan(row)), None)
     return {**made, "events": table("events", [] if bad is None else [_event(bad, source)])}
 
@@ -73,12 +80,15 @@ def _event(row: Mapping[str, Any], source: Source) -> dict[str, Any]:
 
 
 def _counter(path: str, head: bytes) -> str | None:
-    """The first column, where it is unknown and counts one by one from 0 or 1 on."""
+    """The first column, where it is unknown and counts one by one from 0 or 1 on; else the one that counts blocks of rows alike."""
     whole_lines = head[: head.rfind(b"\n") + 1]
     told = framings.rows(Source(path, len(whole_lines), partial(BytesIO, whole_lines)))
-    rows = list(islice((said for _, _, said in told if said is not framings.HEADER and said), _ROWS))
+    rows = list(islice((said for _, _, said in told if said is not framings.HEADER and said), _SAMPLE))
     if len(rows) < _ROWS or not rows[0]:
         return None
+    if (found := step_column(rows)) is not None:
+        return found
+    rows = rows[:_ROWS]
     name = next(iter(rows[0]))
     return name if vocabulary.is_unknown(name) and _counts([whole(row.get(name)) for row in rows]) else None
 

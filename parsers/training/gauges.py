@@ -16,7 +16,7 @@ from typing import Any
 from parsers.forms.reading import whole
 from parsers.schema.tables import Tables, table
 from parsers.text import vocabulary
-from parsers.training.layouts import sizes
+from parsers.text.layouts import sizes
 
 _SORTS = ("own", "plain", "of_all", "named")
 _FIGURES = ("loss", "grad_norm", "learning_rate", "loss_scale")

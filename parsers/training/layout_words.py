@@ -23,8 +23,8 @@ import polars as pl
 from parsers.schema.lines import reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, table
+from parsers.text.layouts import sizes
 from parsers.text.patterns import regex
-from parsers.training.layouts import sizes
 
 _SAYS = r"(?i)data[ _-]parallel|\bdp|=dp|\bdata[=:]|\bddp\b|model parallel|tensor/pipeline"
 _PLACE = regex(r"(?i)(?<![\w-])(?:dp|data)(?:[ _-]?rank)?[ =:]{0,2}(?P<rank>\d{1,6}) ?/ ?(?P<world>\d{1,6})\b")

@@ -10,6 +10,7 @@ from parsers.schema.parser import Source
 from parsers.schema.tables import Rows, Tables, table
 from parsers.training.spread import labelled
 from parsers.training.step_figures import figures
+from parsers.training.told_values import of_record
 
 _RANGE = ("__MIN", "__MAX")  # of the points that one of a chart stands for
 
@@ -24,8 +25,8 @@ def names_in(raw: Collection[str]) -> dict[str, str]:
     return {name: name.rpartition(" - ")[2] for name in points}
 
 
-def step_tables(source: Source, counter: str | None = None) -> Tables:
-    """`counter`: the column that counts the steps, where its name says nothing. timings, a row per part of a step, level 0; steps; ranks: who runs where; `unread` for rows that log neither."""
+def step_tables(source: Source, counter: str | None = None, *, is_stepless: bool = False) -> Tables:
+    """`counter`: the column that counts the steps, where its name says nothing; `is_stepless`: rows without a step hold values as well. timings, a row per part of a step, level 0; steps; ranks: who runs where; `unread` for rows that log neither."""
     steps, timings, values = Rows("steps"), Rows("timings"), Rows("values")
     hosts: dict[tuple[Any, ...], dict[str, Any]] = {}
     claimed: list[dict[str, Any]] = []
@@ -42,6 +43,10 @@ def step_tables(source: Source, counter: str | None = None) -> Tables:
             shown = {tuple(said): own_names}  # rows of a table are alike
         own = {} if said is None else {name: said[raw] for raw, name in shown[tuple(said)].items()}
         found = figures(own, common | {"line": number}, source.labels.names)
+        told = of_record(own) if found is None and is_stepless else None
+        if told is not None:
+            values.append({"rank": source.rank, "local_rank": source.local_rank} | place | told)
+            continue
         if found is None:
             unread.append(place | {"reason": "logs neither loss, gradient norm nor times"})
             continue

@@ -18,6 +18,7 @@ from parsers.schema.lines import reporter
 from parsers.schema.rules import LINE_CHARACTERS
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
+from parsers.text.quantities import bare_numbers
 from parsers.timing import words
 
 _MOST = 64  # figures of a record
@@ -28,9 +29,9 @@ _STEP = regex(
 _NUMBER = regex(
     r"(?i)(?<![\w.])(?P<value>[+-]?(?:\d[\d.]{0,30}(?:e[+-]?\d{1,3})?|nan|inf(?:inity)?|\.\d{1,30}))(?P<of>/\d{1,15})?(?![\w])"
 )
-_COUNTS = r"(?:non[ _-]?finite|nans?|infs?|bad|not[ _-]finite|overflow(?:ed|s)?)"
+_COUNTS = r"(?:non[ _-]?fin(?:ite)?|nans?|infs?|bad|broken|corrupt(?:ed)?|invalid|not[ _-]finite|overflow(?:ed|s)?)"
 _COUNT_NAME = regex(
-    rf"(?i)(?:(?:^|.*[^a-z]){_COUNTS}(?:_?(?:count|values|elements|num|total|n))?|(?:.*[^a-z])?(?:n|num|has|any)_?{_COUNTS})"
+    rf"(?i)(?:(?:^|.*[^a-z]){_COUNTS}(?:_?(?:count|values|elements|num|total|n))?|(?:.*[^a-z])?(?:n|num|has|any)_?{_COUNTS}|(?:(?:n|num|number of)[ _])?{_COUNTS}[ _](?:values[ _])?(?:in|of)[ _].+)"
 )
 _COUNT_BEFORE = regex(rf"(?i)(?:^|[^a-z]){_COUNTS}(?:[ _](?:count|values|elements))?[ =:(]{{0,3}}$")
 _COUNT_BEHIND = regex(rf"(?i)\s{{1,2}}{_COUNTS}\b(?! {{0,2}}[=:]?[ (\[]{{0,2}}[+-]?[\d.ni])")
@@ -69,10 +70,18 @@ def of_record(flat: Mapping[str, Any]) -> Values | None:
     return _made("/".join(of), fine, bad)
 
 
+def counts_bad(flat: Mapping[str, Any]) -> bool:
+    """Does a record say of what it is, and how many values of it are bad, beside another figure?"""
+    sorts = [_sort(name) for name, cell in islice(flat.items(), _MOST) if _value(cell) is not None]
+    told = of_record(flat)
+    return "count" in sorts and len(sorts) > 1 and told is not None and bool(told["of"])
+
+
 def of_line(text: str) -> tuple[int | None, Values | None]:
     """(the step that the line tells, of, fine, bad) of a line in which words stand between figures; None where it holds none."""
+    text = bare_numbers(text)
     step = _STEP.search(text)
-    rest = text[step.end() :] if step else text
+    rest = _beside(text, step.start(), step.end()) if step else text
     fine: list[str] = []
     bad: list[str] = []
     first = None
@@ -94,6 +103,12 @@ def of_line(text: str) -> tuple[int | None, Values | None]:
         return None, None
     words_of_it = _BLANKS.sub(" ", _NUMBER.sub("#", rest)).strip(" |,;:-")
     return int(step["step"]) if step else None, _made(words_of_it[: 2 * _TEXT], fine, bad)
+
+
+def _beside(text: str, start: int, end: int) -> str:
+    """What a line says of its step: what stands behind it; where no figure does, what stands before, as loggers that sort their names have it."""
+    behind = text[end:]
+    return behind if _NUMBER.search(behind) else f"{text[:start].rstrip()} {behind.strip()}"
 
 
 def _made(of: str, fine: list[str], bad: list[str]) -> Values | None:

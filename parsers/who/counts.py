@@ -11,10 +11,15 @@ from parsers.schema.parser import Source
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.who.beginnings import Said
+from parsers.who.families import called_roll
 from parsers.who.introductions import Introduction
 
 _NUMBER = regex(r"\d{1,10}")
 _FEWEST = 2
+_ROLL = regex(
+    r"(?i)(?<![\w-])(?:dp|data[ -]parallel|worker|replica|process|proc)(?:[ _](?:rank|index|id))?[ #:=]{1,2}(?P<number>\d{1,6})"
+    r"(?: of | out of | ?/ ?)(?P<total>\d{1,6})\b"
+)
 
 
 def from_zero(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
@@ -61,6 +66,18 @@ def world_of(told: Sequence[Introduction], launched: Collection[int] = ()) -> in
         if is_whole and others and not others & set(own) and len(beside) + size <= worlds[-1]:
             return size
     return None if largest == 1 and max(launched, default=0) > 1 else largest
+
+
+def sizes_of(told: Sequence[Introduction], said: Mapping[str, Sequence[Said]]) -> tuple[int | None, int | None]:
+    """The size of the job by introductions; the same, or else by the words of its layout, which count no names."""
+    size = world_of(told, launched_in(said))
+    return size, size or _laid_out(said)
+
+
+def _laid_out(said: Mapping[str, Sequence[Said]]) -> int | None:
+    """The one size that lines tell which name every axis of the layout."""
+    sizes = {one.launch.layout for own in said.values() for one in own if one.launch and one.launch.layout}
+    return sizes.pop() if len(sizes) == 1 else None
 
 
 def launched_in(said: Mapping[str, Sequence[Said]]) -> set[int]:
@@ -125,6 +142,30 @@ def _launches(told: Sequence[tuple[Said, int]], said: Sequence[Said]) -> list[di
     for _, rank, pid in chain.from_iterable(rolls):
         whole[rank].add(pid)
     return [whole]
+
+
+def are_several(said: Iterable[Said]) -> bool:
+    """Do the lines of a file introduce several processes? One rank with another pid each time is one that was started anew."""
+    told = {(one.introduces.pid, one.introduces.rank) for one in said if one.introduces and one.introduces.pid}
+    return len(told) > 1 and len({rank for _, rank in told}) > 1
+
+
+def rolled(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: int | None) -> dict[str, int]:
+    """Files that tell a number of a process and how many they are, each once, in their names, or in their lines by words that may as well be of
+    a group or of helpers (`dp rank 2 of 4`, `worker 2 of 4 started`) where the same number stands in their names."""
+    if found := called_roll(paths, world):
+        return found
+    numbers: dict[str, int] = {}
+    for path in paths:
+        told = {
+            (int(one["number"]), int(one["total"])) for line in said.get(path, ()) for one in _ROLL.finditer(line.raw)
+        }
+        number, total = told.pop() if len(told) == 1 else (-1, -1)
+        if total != len(paths) or str(number) not in {name.lstrip("0") or "0" for name in _NUMBER.findall(path)}:
+            return {}
+        numbers[path] = number
+    is_whole = sorted(numbers.values()) == [*range(len(paths))] and world in (None, len(paths))
+    return numbers if is_whole and len(paths) > _FEWEST else {}
 
 
 def is_of_nodes(ranks: Sequence[int], files: int, world: int | None) -> bool:

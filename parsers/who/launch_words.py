@@ -3,16 +3,21 @@
     mpirun -np 8 …  ·  srun --ntasks=16 …  ·  #SBATCH --ntasks=16  ·  horovodrun -np 4  ·  WORLD_SIZE=8
     torchrun --nnodes=3 --nproc-per-node=4 --node-rank=1 …  ·  {"node_rank": 2, "nproc_per_node": 2, "nnodes": 4}
     accelerate launch --machine_rank 1 --num_machines 2 --num_processes 8 …
+    mesh: data=4 tensor=1 pipeline=1  ·  fully sharded over 8 ranks                              in words: every axis, or the whole
 
 Source: the manuals of mpirun, srun, torchrun, accelerate.
 """
 
 import msgspec
 
+from parsers.text import layouts
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 
 _MAY = regex(r"(?:-np?|ntasks|nodes|machines|per[-_]node|node[-_]rank|machine_rank|NODE_RANK|WORLD_SIZE)")
+_MAY_LAYOUT = regex(
+    r"(?i)pipeline|\bpp\b|sharded (?:over|across)|(?:pure|only|plain) data|data[ -]parallel only|model parallel"
+)
 _SET = r"[\"']?(?: {0,24}[=:] {0,2}| {1,3})[\"']{0,1}(\d{1,7})(?![\w.])"
 _WORLD = regex(
     rf"(?:\b(?:mpirun|mpiexec(?:\.hydra)?|prterun|orterun|horovodrun|prun)\s(?:[^|;&]{{0,300}}?\s)?--?(?:np|n|ntasks)"
@@ -31,12 +36,14 @@ class Launch(msgspec.Struct, frozen=True):
     nodes: int | None = None
     each: int | None = None
     node: int | None = None
+    layout: int | None = None  # a world that the axes tell, or over which all is sharded
 
 
 def launch(text: str) -> Launch | None:
     """What a line tells; None where it tells nothing, or one thing twice differently."""
     if not _MAY.search(text):
-        return None
+        size = layouts.world(text) if _MAY_LAYOUT.search(text) else None
+        return Launch(layout=size) if size is not None and 1 < size <= RANKS else None
     found = [{int(number) for number in pattern.findall(text)} for pattern in (_WORLD, _NODES, _EACH, _NODE, _ALL)]
     if any(len(own) > 1 for own in found) or not any(found[:4]):
         return None

@@ -34,23 +34,23 @@ from parsers.text.unanimous import unanimous
 from parsers.who.beginnings import HEAD_LINES, Said, beginning, collectors_of, said_in, with_speakers
 from parsers.who.counts import (
     alone,
+    are_several,
     from_zero,
     introduce,
     is_of_nodes,
     is_one_to_one,
-    launched_in,
     launchers_of,
     marks,
     numbers,
     of_node,
     places,
     rank_of_pid,
+    rolled,
     shared_ranks,
+    sizes_of,
     until,
     whole_beginnings,
-    world_of,
 )
-from parsers.who.families import called_roll
 from parsers.who.head_pids import pids_at_heads
 from parsers.who.introductions import PROCESS, Introduction
 from parsers.who.joins import Told, heads_in, joins, names_in, share_half, spoken
@@ -70,12 +70,12 @@ WINDOW, LINES, LEAST = 256 << 10, 8_000, 160  # bytes at most, lines of all toge
 HEADED = 4_000  # lines of all together in which names at heads are learnt
 FILES = 512  # so many at most, and as many others, by as much of their beginnings
 BEGINNING = 4096  # bytes
-DEVICES = 16  # of a host, hardly more
-PID = 1000  # from where on a number in a name may be a pid
+DEVICES, PID = 16, 1000  # of a host, hardly more; from where on a number in a name may be a pid
 _NUMBER = regex(r"\d{1,10}")
 _SHAPE = regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[0-9a-f]{0,7}\d)[0-9a-f]{8,}|\d+")
 _LAUNCHER = regex(r"torch\.distributed\.(?:elastic|run|launcher)|\btorchrun\b|torchelastic")
 _RANK, _GROUP_OF_WORLD, _ROUNDS = ("rank", "global_rank", "world_rank", "mpi_rank"), "tp", 2
+_OF_ALL = ("dp", "ddp", "data", "replica", "global", "worker", *PROCESS)  # words before `5/8` of a world of 8
 
 
 def speakers(sources: Sequence[Source]) -> Known:
@@ -100,7 +100,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     lines = [Line(path, one.number, one.line.host, one.raw, one.line.text) for path, own in said.items() for one in own]
     stated = [*statements(lines)]  # read once: every line of all beginnings is asked for names and numbers
     introduce(said, {place: Introduction(*who) for place, who in introduced(stated).items()})
-    size = world_of([one.introduces for own in said.values() for one in own if one.introduces], launched_in(said))
+    size, _ = sizes_of([one.introduces for own in said.values() for one in own if one.introduces], said)
     table = process_table(said, [source.path for source in sources], size, stated, lists_of(sources, said))
     introduce(said, table.introductions)
     whole = _Bundle(shapes, said, stated, table)
@@ -141,7 +141,7 @@ class _Bundle:
         told = [one for own in said.values() for one in own if one.introduces]
         self._launchers = launchers_of(told)
         known = [replace(one.introduces, pid=self._pid(one)) for one in told if one.introduces]
-        self.world = world_of(known, launched_in(said))
+        self.world, self._size = sizes_of(known, said)
         fits = [one for one in told if one.introduces and one.introduces.world in (None, self.world)]
         own = rank_of_pid(
             (self._pid(one), one.introduces.rank) for one in fits if one.introduces and one.introduces.world
@@ -182,10 +182,10 @@ class _Bundle:
                 told[until(path, place)] |= {rank for rank in spoken if rank is not None}
         return {begins: own.pop() for begins, own in told.items() if len(own) == 1}
 
-    def _by_beginning(self) -> dict[str, int]:
-        """Path → rank of files in which nobody introduces himself (what a process prints as errors), by how their paths begin: where
-        as many beginnings alike as there are processes tell a rank each."""
-        told = whole_beginnings(self._beside, self.world)
+    def _by_beginning(self, ranks: Mapping[str, int]) -> dict[str, int]:
+        """Path → rank of files in which nobody introduces himself, by how their paths begin, where as many as processes tell one."""
+        begun_by = {until(path, at): rank for path, rank in ranks.items() for at in range(len(_NUMBER.findall(path)))}
+        told = whole_beginnings(self._beside or begun_by, self.world or len({*ranks.values()}))
         found: dict[str, int] = {}
         for one in chain.from_iterable(self._shapes.values()) if told else ():
             begun = [until(one.path, place) for place in range(len(_NUMBER.findall(one.path)))]
@@ -235,7 +235,7 @@ class _Bundle:
             ranks |= {
                 one.path: rank for one in own if one.path not in ranks and (rank := self._by_pid(one)) is not None
             }
-        ranks |= {path: rank for path, rank in self._by_beginning().items() if path not in ranks}
+        ranks |= {path: rank for path, rank in self._by_beginning(ranks).items() if path not in ranks}
         of_files = ranks | {one.path: one.rank for own in self._shapes.values() for one in own if one.rank is not None}
         labels: dict[str, Labels] = {}
         told = replace(self._told, documents=documents)
@@ -330,8 +330,8 @@ class _Bundle:
         ranks = {path: rank for path, rank in told.items() if rank is not None}
         if len(set(ranks.values())) < len(ranks) or is_of_nodes(sorted(ranks.values()), len(own), self.world):
             return {}
-        if not ranks and (rolled := called_roll([*processes], self._told.world)):
-            return rolled
+        if not ranks and (roll := rolled(self._said, [*processes], self._told.world)):
+            return roll
         for place in range(places(own)):
             if not (found := numbers(own, place)):
                 continue
@@ -356,12 +356,11 @@ class _Bundle:
                 return ranks | {None, -1}
         if any(_LAUNCHER.search(one.line.text) for one in said):
             return {None, -1}
-        pids = {one.introduces.pid for one in said if one.introduces} - {None}
-        return ranks | {None, -1} if len(pids) > 1 else ranks
+        return ranks | {None, -1} if are_several(said) else ranks
 
     def _by_pid(self, source: Source) -> int | None:
-        name = source.path.rsplit("/", 1)[-1]
-        found = {self._pids.get(int(number)) for number in _NUMBER.findall(name) if int(number) >= PID} - {None}
+        numbers = map(int, _NUMBER.findall(source.path.rsplit("/", 1)[-1]))
+        found = {self._pids.get(number) for number in numbers if number >= PID} - {None}
         return found.pop() if len(found) == 1 else None
 
     @cached_property
@@ -452,8 +451,7 @@ class _Bundle:
     def _are_ranks(
         self, form: Form, rows: Sequence[tuple[int, str, Said]], ranks: Mapping[str, int], lines: int
     ) -> bool:
-        counts = Counter(number for number, *_ in rows)
-        numbers = set(counts)
+        numbers = set(counts := Counter(number for number, *_ in rows))
         if self._is_table(form, rows, lines):
             return True
         if sum(count > 1 for count in counts.values()) < 2 or max(numbers) >= (self.world or RANKS):
@@ -465,8 +463,11 @@ class _Bundle:
         told_apart = {kind: found for kind, found in told_by.items() if len(found) > 1}
         if any(len(own) > 1 for found in told_apart.values() for own in found.values()):
             return False
-        is_whole = numbers == set(range(self.world)) if self.world is not None else False
+        is_whole = numbers == set(range(self._size or 0))
         word = form.word.lower()
+        if self.world is None and self._size:  # told by a layout alone
+            is_of_all = word in (*_RANK, *_OF_ALL) and form.total in ("", f"/{self._size}")
+            return is_whole and is_of_all and share_half([(number, behind) for number, behind, _ in rows])
         # Of the first ranks of a larger world it may be a device or a local rank: on the first host these are the same.
         is_theirs = is_whole or word in _RANK or form.total or self.world is None or max(numbers) >= DEVICES
         if len({number for number, _ in pairs}) > 1:

@@ -27,6 +27,7 @@ from forensics.words import numerics as words
 from parsers.text.patterns import regex
 
 _SPIKES = 10  # that are shown
+_NEAR = 10  # times the usual loss
 _OF_OTHERS = ("psum", "pmin", "pmax", "pmean", "ppermute", "all_", "reduce_scatter", "pbroadcast", "pgather")  # jax.lax
 _LOCAL = ("grad_norm", "nan_check")  # checks of what a rank made itself, before it is given to others
 
@@ -170,7 +171,7 @@ def _outlier(case: Case, own: OwnLoss) -> Finding:
     claims += [Claim(words.PLAIN_DATA_PARALLEL, "for")] if alone else []
     return Finding(
         detector=DETECTOR.name,
-        cause="loss_scale_collapse" if led else "bad_state",
+        cause="loss_scale_collapse" if led else "loss_spike" if _is_back(case, own) else "bad_state",
         ranks=alone,
         suspect_ranks=() if alone else ranks,
         first_anomaly=FirstAnomaly(rank=alone[0] if alone else None, step=own.step, value="finite"),
@@ -182,6 +183,17 @@ def _outlier(case: Case, own: OwnLoss) -> Finding:
         time_ns=own.rows[0]["time_ns"],
         summary=sentence(text),
     )
+
+
+def _is_back(case: Case, own: OwnLoss) -> bool:
+    """Did these ranks, later, come near the losses of the others again? What they hold is not broken then."""
+    later = case.tables["steps"].filter(
+        (pl.col("step") > own.step) & pl.col("loss").is_not_null() & pl.col("rank").is_not_null()
+    )
+    last = later.filter(pl.col("step") == pl.col("step").max())
+    theirs = last.filter(pl.col("rank").is_in([row["rank"] for row in own.rows]))["loss"]
+    usual = last["loss"].median()
+    return bool(len(theirs)) and isinstance(usual, float) and bool((theirs < _NEAR * max(usual, 1.0)).all())
 
 
 def _is_of_all(row: Row) -> bool:

@@ -40,6 +40,8 @@ _STATE = frozenset(
         "variance",
         "state",
         "ckpt",
+        "shard",
+        "shards",
     ]
 )
 _GRADIENT = frozenset(["grad", "grads", "gradient", "gradients", "gnorm"])
@@ -60,6 +62,7 @@ _GIVEN = frozenset(
         "data",
     ]
 )
+_DATA = _GIVEN - {"input", "inputs", "reward", "rewards"}  # these may be what another rank sent
 _OWN = frozenset(["pre", "local", "own", "before", "unreduced", "self"])
 _REDUCED = frozenset(["post", "reduced", "avg", "averaged", "allreduced", "global", "synced", "synchronized"])
 
@@ -69,8 +72,11 @@ def detect(case: Case) -> tuple[Finding, ...]:
     found = case.odd_value
     if found is None or case.tables["tensors"].height:
         return ()
-    alone = case.is_data_parallel or has_experts(case.tables)
     cause = _cause(found)
+    # What a rank was given by its own reader, or has loaded, is bad before anybody else takes part, whatever the layout.
+    is_first = cause == "bad_input" and not _DATA.isdisjoint(words_of(called(found)))
+    is_first |= cause == "bad_state" and found.step is None
+    alone = case.is_data_parallel or has_experts(case.tables) or is_first
     form = words.ODD_VALUE_AT_FIRST if found.step is None else words.ODD_VALUE
     who = ranks_text([found.rank])
     text = form(who=who, name=called(found), value=found.value, step=found.step)

@@ -20,9 +20,9 @@ from forensics.words import numerics as words
 def detect(case: Case) -> tuple[Finding, ...]:
     """At most one finding: replicas that part, with the rates that differ then; else the rates alone."""
     steps = case.tables["steps"]
-    left = left_replicas(
-        steps, case.steps_before, case.job_told_of if is_told(case.tables, case.job_told_of) else frozenset()
-    )
+    told = is_told(case.tables, case.job_told_of)
+    replicas = case.job_told_of if told or case.is_data_parallel else frozenset()
+    left = left_replicas(steps, case.steps_before, replicas, is_told=told)
     rate = odd_rate(steps, case.steps_before)
     if left is not None:
         return (_parted(left, rate),)

@@ -1,8 +1,10 @@
 """How large each axis of the parallel layout is, as a line or a label tells it in words: dp=4, data-parallel size: 4, pure data parallel."""
 
+from math import prod
+
 from parsers.text.patterns import regex
 
-_SIZE = r"(?:[ _-]?(?:model[ _-])?(?:parallel(?:ism)?)?[ _-]?(?:size|degree|ranks|world)?)[ =:\"']{{0,3}}x?[ ]?"
+_SIZE = r"(?:[ _-]?(?:model[ _-])?(?:parallel(?:ism)?)?[ _-]?(?:(?:with|of) )?(?:size|degree|ranks|world)?)[ =:\"']{{0,3}}x?[ ]?"
 _AXES = {
     "data_parallel_size": r"(?:\bdata|\bdp|\(dp|=dp)",
     "tensor_model_parallel_size": r"(?:\btensor|\btp|\bmodel|\bmp)",
@@ -16,6 +18,18 @@ _ALONE = regex(
     r"(?i)\b(?:pure(?:ly)?|only|plain) data[ -]parallel|\bdata[ -]parallel(?:ism)? only\b|\bno (?:tensor/pipeline|model) parallel"
     r"|\bstrategy[\"']?[ =:]{1,3}[\"']?ddp\b"
 )
+
+
+_OTHER_AXES = regex(r"(?i)(?:\bcontext|\bcp|\bsequence|\bsp)[\w -]{0,24}[ =:]{1,3}(?!1\b)\d")
+_SHARDED = regex(r"(?i)\bsharded (?:over|across) (?:all )?(\d{1,6}) (?:ranks|processes|workers|devices|gpus|npus)\b")
+
+
+def world(text: str) -> int | None:
+    """How many processes a line tells that names every axis, or over how many all is sharded; None where it does neither."""
+    if (sharded := _SHARDED.search(text)) is not None:
+        return int(sharded[1])
+    found = sizes(text)
+    return prod(map(int, found.values())) if len(found) == len(_AXES) and not _OTHER_AXES.search(text) else None
 
 
 def sizes(text: str) -> dict[str, str]:
