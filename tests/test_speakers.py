@@ -161,9 +161,7 @@ def test_what_a_collector_puts_before_every_line_changes_nothing(tmp_path: Path,
 def test_a_table_of_all_processes_of_the_told_world_is_about_them(tmp_path: Path, table: str, named: list[int]) -> None:
     files = {f"proc{rank}.log": [INTRODUCED.format(rank=rank, pid=4000 + rank)] for rank in range(4)}
     files["exits.txt"] = [table.format(rank=rank, code=-9 if rank == 2 else 0) for rank in range(4)]
-    events = read(str(written(tmp_path, files))).tables["events"]
-    killed = events.filter((events["kind"] == "exit") & (events["code"] == "SIGKILL"))
-    assert killed["rank"].drop_nulls().to_list() == named
+    assert analyze(written(tmp_path, files)).verdict.ranks == named
 
 
 def test_a_controller_that_tells_the_ranks_of_others_is_no_rank_itself(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ _STATISTICS: Mapping[str, str] = {
     **dict.fromkeys(("inf", "infs", "num_inf", "n_inf"), "inf_count"),
 }
 _DECISIVE = frozenset(("absmax", "min", "max", "nan_count", "inf_count"))
-_PATH = regex(r"[A-Za-z_][\w/-]*(?:[./][\w/-]+)+|[A-Za-z_]+\d+")
+_PATH = regex(r"[A-Za-z_][\w-]*(?:[./][\w-]+)+|[A-Za-z_]+\d+")
 _TENSORS = (
     ("grad_output", regex(r"(?i)grad_?out(?:put)?s?|dy|dout|gy")),
     ("grad_input", regex(r"(?i)grad_?in(?:put)?s?|dx|din|gx")),
