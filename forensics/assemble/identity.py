@@ -353,7 +353,7 @@ def world(
     return (frozenset(range(max(named) + 1)), HIGHEST_RANK) if named else (frozenset(), None)
 
 
-_RECORDS: tuple[TableName, ...] = ("operations", "progress", "stacks", "tensors", "steps", "values", "groups")
+_RECORDS: tuple[TableName, ...] = ("operations", "progress", "stacks", "tensors", "steps", "groups")
 
 
 def unread_ranks(
@@ -390,6 +390,10 @@ def seen_ranks(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[int]:
     for name in _RECORDS:
         if tables[name].height:
             seen |= set(tables[name]["rank"].drop_nulls().unique().to_list())
+    # Of other figures only where a launcher told whose they are, or all of a file are of one: a field called rank may be that of a ranking.
+    is_alone = pl.col("rank").drop_nulls().n_unique().over("file") == 1
+    placed = tables["values"].filter(pl.col("local_rank").is_not_null() | is_alone)
+    seen |= set(placed["rank"].drop_nulls().unique().to_list())
     own = tables["events"].filter(
         (pl.col("rank_space") == "global") & ~pl.col("kind").is_in(["exit", "first_failure", "closing_signal"])
     )
