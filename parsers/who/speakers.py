@@ -68,8 +68,7 @@ from parsers.who.told_stems import counted_on
 SIBLINGS = 8  # files of one shape of name in which forms are learnt, by as much of their beginnings
 WINDOW, LINES, LEAST = 256 << 10, 8_000, 160  # bytes at most, lines of all together, lines of each if they are many
 HEADED = 4_000  # lines of all together in which names at heads are learnt
-FILES = 512  # so many at most, and as many others, by as much of their beginnings
-BEGINNING = 4096  # bytes
+FILES, BEGINNING = 512, 4096  # so many at most, and as many others, by so many bytes of their beginnings
 DEVICES, PID = 16, 1000  # of a host, hardly more; from where on a number in a name may be a pid
 _NUMBER = regex(r"\d{1,10}")
 _SHAPE = regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[0-9a-f]{0,7}\d)[0-9a-f]{8,}|\d+")
