@@ -9,7 +9,7 @@
     eta: 0:10:00  iter: 19  total_loss: 1.2  time: 0.31  last_time: 0.3012  data_time: 0.0112  last_data_time: 0.0031
     Epoch: [3]  [  20/5004]  eta: 0:38:51  lr: 0.000950  loss: 6.0636 (6.0960)  time: 0.4678  data: 0.0122  max mem: 41231
     Epoch: [0][ 20/5005]  Time  0.412 ( 0.480)  Data  0.012 ( 0.031)  Loss 6.9e+00 (6.9e+00)
-    it 5 loss 2.1 data 0.003s forward 0.21s backward 0.43s allreduce 0.05s step 0.69s
+    it 5 data 0.003s forward 0.21s backward 0.43s allreduce 0.05s step 0.69s
     step=7 forward_ms=101.5 backward_ms=203.9 comm_ms=20.4
     step:7 - actor/grad_norm:0.12 - timing_s/gen:58.8 - timing_s/update_actor:89.2 - timing_s/step:167.0
 
@@ -31,7 +31,8 @@ from parsers.schema.tables import Tables, conform, empty
 from parsers.timing import words
 from parsers.training.progress import with_reporter
 
-_STEP = r"(?i)(?:^|[\s,;\]|(])(?:global_|train_)?(?:(?:step|iter(?:ation)?)[\s:=\[]{1,4}|it {1,4})([0-9]{1,15})(?:[^0-9A-Za-z_.]|\.[^0-9]|\.?$)"
+_STEP = r"(?i)(?:^|[\s,;\]|(])(?:global_|train_)?(?:step|iter(?:ation)?)[\s:=\[]{1,4}([0-9]{1,15})(?:[^0-9A-Za-z_.]|\.[^0-9]|\.?$)"
+_IT = r"(?i)(?:^|[\s,;\]|(])it {1,4}([0-9]{1,15})(?:[^0-9A-Za-z_.]|\.[^0-9]|\.?$)"
 _BRACKETED = r"\[\s*([0-9]{1,15})\s*/\s*[0-9]{1,15}\s*\]"
 _NAME = r"[A-Za-z][A-Za-z0-9_/-]{0,40}(?: (?:time|pass|loading|load|wait|sync)){0,2}(?: ?[(\[](?:ms|s|us|sec)[)\]])?"
 _VALUE = r"[0-9][0-9.]{0,20}(?:e[+-]?[0-9]{1,3})?"
@@ -48,7 +49,11 @@ def parse(lines: pl.DataFrame) -> Tables:
     """timings: a row per part of a step, level 0; `name` as printed."""
     text = pl.col("text")
     known = with_reporter(lines).with_columns(
-        step=pl.coalesce(text.str.extract(group, 1) for group in (_STEP, _BRACKETED)).cast(pl.Int64, strict=False),
+        step=pl.coalesce(
+            *(text.str.extract(group, 1) for group in (_STEP, _BRACKETED)),
+            # Of a count by its bare word a line with a loss is a record, whose times go with it (logs/field_lines.py).
+            pl.when(~text.str.contains(r"(?i)\bloss\b")).then(text.str.extract(_IT, 1)),
+        ).cast(pl.Int64, strict=False),
         pair=text.str.extract_all(_PAIR),
     )
     known = (
