@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from forensics.assemble.identity import hosts_of_ranks, short_host
+from forensics.assemble.identity import given_rank, hosts_of_ranks, short_host
 from forensics.model.told import has_kind
 from parsers.schema.tables import TableName
 
@@ -41,8 +41,4 @@ def with_blocked_threads(
     if not found:
         return dict(tables)
     rank = pl.int_range(pl.len()).replace_strict(found, default=None, return_dtype=pl.Int64)
-    filled = events.with_columns(
-        pl.coalesce(rank, "rank").alias("rank"),
-        pl.when(rank.is_not_null()).then(pl.lit("global")).otherwise("rank_space").alias("rank_space"),
-    )
-    return {**tables, "events": filled.cast(events.schema)}
+    return {**tables, "events": events.with_columns(given_rank(rank)).cast(events.schema)}

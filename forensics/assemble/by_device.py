@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from forensics.assemble.identity import short_hosts
+from forensics.assemble.identity import given_rank, short_hosts
 from forensics.model.told import has_kind
 from parsers.schema.tables import TableName
 from parsers.who.process_table import HOW
@@ -44,10 +44,7 @@ def with_device_ranks(
     owned = owned.unique(["file", "line"], keep="none")
     joined = events.join(owned, on=["file", "line"], how="left", maintain_order="left")
     own = nameless & pl.col("kind").is_in(["gpu_oom", "exception"]) & pl.col("_rank").is_not_null()
-    filled = joined.with_columns(
-        pl.when(own).then("_rank").otherwise("rank").alias("rank"),
-        pl.when(own).then(pl.lit("global")).otherwise("rank_space").alias("rank_space"),
-    )
+    filled = joined.with_columns(given_rank(pl.when(own).then("_rank")))
     return {**tables, "events": filled.select(events.columns).cast(events.schema)}
 
 

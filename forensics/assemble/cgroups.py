@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
+from forensics.assemble.identity import given_rank
 from parsers.schema.tables import TableName
 from parsers.text.patterns import regex
 
@@ -41,10 +42,7 @@ def with_ranks_of_cgroups(tables: Mapping[TableName, pl.DataFrame]) -> dict[Tabl
     keys = made.with_columns(pl.col("file").cast(events.schema["file"]), pl.col("pid").cast(events.schema["pid"]))
     joined = events.join(keys, on=["file", "pid"], how="left", maintain_order="left")
     is_its = nameless & pl.col("_rank").is_not_null()
-    filled = joined.with_columns(
-        pl.when(is_its).then("_rank").otherwise("rank").alias("rank"),
-        pl.when(is_its).then(pl.lit("global")).otherwise("rank_space").alias("rank_space"),
-    )
+    filled = joined.with_columns(given_rank(pl.when(is_its).then("_rank")))
     return {**tables, "events": filled.select(events.columns).cast(events.schema)}
 
 

@@ -60,6 +60,12 @@ _ENDS = ("exit", "first_failure", "closing_signal")
 _OF_KERNELS = [kind for kind, row in EVENTS.items() if row.printer == "kernel"]
 
 
+def given_rank(rank: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+    """Columns `rank` and `rank_space` of events that get this global rank where it is not null."""
+    space = pl.when(rank.is_not_null()).then(pl.lit("global")).otherwise("rank_space")
+    return pl.coalesce(rank, "rank").alias("rank"), space.alias("rank_space")
+
+
 @lru_cache(maxsize=65_536)  # a job has thousands of hosts, and their names are asked millions of times
 def short_host(host: str) -> str:
     """The first label alone counts as the same host; addresses are kept whole."""
@@ -303,13 +309,7 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
                 )
             fills.append("_local")
         rank = pl.coalesce("_own", *fills)
-        if name == "events":
-            frame = frame.with_columns(
-                pl.when(rank.is_not_null()).then(pl.lit("global")).otherwise("rank_space").alias("rank_space"),
-                pl.coalesce(rank, "rank").alias("rank"),
-            )
-        else:
-            frame = frame.with_columns(rank.alias("rank"))
+        frame = frame.with_columns(given_rank(rank) if name == "events" else rank.alias("rank"))
         result[name] = frame.drop("_own", *fills)
     return result
 

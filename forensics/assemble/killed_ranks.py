@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from forensics.assemble.identity import given_rank
 from forensics.model.signals import signal_of
 from parsers.schema.tables import TableName
 from parsers.text.unanimous import unanimous
@@ -29,8 +30,4 @@ def with_killed_ranks(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableNam
     if not ranks:
         return dict(tables)
     rank = pl.when(kills).then(pl.col("pid").replace_strict(ranks, default=None, return_dtype=pl.Int64))
-    filled = events.with_columns(
-        pl.coalesce(rank, "rank").alias("rank"),
-        pl.when(rank.is_not_null()).then(pl.lit("global")).otherwise("rank_space").alias("rank_space"),
-    )
-    return {**tables, "events": filled.cast(events.schema)}
+    return {**tables, "events": events.with_columns(given_rank(rank)).cast(events.schema)}

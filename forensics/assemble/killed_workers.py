@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from forensics.assemble.identity import given_rank
 from parsers.schema.tables import TableName
 
 _NAME = '"pt_data_worker"'  # torch/utils/data/_utils/worker.py
@@ -32,11 +33,7 @@ def with_killed_workers(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableN
     if not found:
         return dict(tables)
     rank = pl.int_range(pl.len()).replace_strict(found, default=None, return_dtype=pl.Int64)
-    filled = events.with_columns(
-        pl.coalesce(rank, "rank").alias("rank"),
-        pl.when(rank.is_not_null()).then(pl.lit("global")).otherwise("rank_space").alias("rank_space"),
-    )
-    return {**tables, "events": filled.cast(events.schema)}
+    return {**tables, "events": events.with_columns(given_rank(rank)).cast(events.schema)}
 
 
 def _by_pid(kills: pl.DataFrame, lost: pl.DataFrame, hosts: Mapping[int, str]) -> dict[int, int]:
