@@ -117,19 +117,12 @@ def written(prefixes: list[str], hosts: list[str], damages: dict[int, Damage]) -
 @example([f"{STAMP} stdout F "], ["n1"], {7: (30, 1, "P"), 9: (30, 1, "P"), 10: (30, 1, "P")})  # pieces of lines
 @example([""], ["n1"], {0: (24, 0, "é"), 9: (24, 8, "\r")})  # another operation, none
 @example(["[default2]:"], ["n1"], {70: (11, 2, "")})  # a number where the host stands
-@settings(max_examples=40, derandomize=True)  # else it finds what the next test shows, now and then
+@example(["\x1b[31m", "node3: "], ["n1"], {75: (5, 0, ":")})  # last lines, handed out beside what the columns left
+@settings(max_examples=40)
 def test_damaged_prefixes_are_the_same_by_columns_and_line_by_line(
     prefixes: list[str], hosts: list[str], damages: dict[int, Damage]
 ) -> None:
     assert are_the_same(prefixes, hosts, damages)
-
-
-@pytest.mark.xfail(
-    strict=True,
-    reason="by columns one line comes twice and another is lost, where one of three prefixes in turn is damaged",
-)
-def test_a_damage_between_three_prefixes() -> None:
-    assert are_the_same(["\x1b[31m", "node3: "], ["n1"], {75: (5, 0, ":")})
 
 
 def are_the_same(prefixes: list[str], hosts: list[str], damages: dict[int, Damage]) -> bool:
