@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from forensics.model.errors import NoSuch as NoSuch
     from forensics.model.errors import NotALayout as NotALayout
     from forensics.model.incident import Incident as Incident
-    from forensics.model.incident import Report as Report
+    from forensics.report import Report as Report
     from parsers import BundleError as BundleError
     from parsers import read as read
 
@@ -33,7 +33,7 @@ _HOMES = {
     "NoSuch": "forensics.model.errors",
     "NotALayout": "forensics.model.errors",
     "NotAReport": "forensics.history",
-    "Report": "forensics.model.incident",
+    "Report": "forensics.report",
     "analyze": "forensics.analyze",
     "diff": "forensics.analyze",
     "load": "forensics.history",

@@ -22,7 +22,7 @@ from forensics.model.commands import Surroundings
 from forensics.model.errors import NotALayout
 from forensics.model.expected import NOTHING_EXPECTED, Expected
 from forensics.model.finding import Finding
-from forensics.model.incident import Bundle, FindingRow, Incident, Passages, Report, Tool
+from forensics.model.incident import Bundle, FindingRow, Incident, Passages, Tool
 from forensics.model.networks import Networks
 from forensics.model.past import Past, origin_of
 from forensics.model.said import Said, encoded
@@ -30,6 +30,7 @@ from forensics.model.said import joined as listing
 from forensics.model.steps import Counted, Step, uncounted, unwatched
 from forensics.model.texts import ranks_text
 from forensics.model.tolerances import BUILT_IN, Tolerances
+from forensics.report import Report
 from forensics.verdict.arbitrate import About
 from forensics.verdict.conclude import Conclusion, choose, conclude, rows
 from forensics.verdict.recurrence import NO_PAST, mark_repeats

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from string import Formatter
 
 from forensics.model.causes import CAUSES
-from forensics.model.incident import Action, Alternative, Evidence, Incident, Place, Report, Verdict
+from forensics.model.incident import Action, Alternative, Document, Evidence, Incident, Place, Verdict
 from forensics.model.said import Said, zh
 from forensics.model.texts import group_text, ranges
 from reports import words_zh as words
@@ -334,7 +334,7 @@ def _runs_on(at: Place) -> str:
     return f"rank {at.rank}：{'，'.join(filter(None, parts))}" if any(parts) else ""
 
 
-def coverage(report: Report) -> list[str]:
+def coverage(report: Document) -> list[str]:
     """What was read."""
     seen = report.coverage
     number = count(",".join(seen.ranks_seen))
@@ -355,7 +355,7 @@ def coverage(report: Report) -> list[str]:
     return [*parts, f"{len(seen.unreadable):,} 个文件未能读取"] if seen.unreadable else parts
 
 
-def missing(report: Report) -> str:
+def missing(report: Document) -> str:
     """Ranks without a record; where nobody is known to be missing, what may be said of that."""
     gone = ",".join(report.coverage.ranks_missing)
     if gone:

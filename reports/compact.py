@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any
 
 from forensics.model.commands import is_plain
-from forensics.model.incident import Evidence, Incident, Report
+from forensics.model.incident import Document, Evidence, Incident
 from forensics.model.texts import ranges
 from reports import answer, json, summary
 from reports.layout import cut_middle
@@ -24,7 +24,7 @@ _PLACE = 200  # characters of a file:line or a command, beyond which it is left 
 _SHOWN_RANKS = 2  # whose timelines are worth a look
 
 
-def render(report: Report, bundle: str) -> bytes:
+def render(report: Document, bundle: str) -> bytes:
     """`bundle`: as it was called, for the commands that go on from here."""
     for characters, rows in product(_CHARACTERS, _ROWS):
         document = _Budget(characters, rows).of(report, bundle)
@@ -41,7 +41,7 @@ class _Budget:
         self.characters, self.rows = characters, rows
         self.left_out: dict[str, int] = {}
 
-    def of(self, report: Report, bundle: str) -> dict[str, Any]:
+    def of(self, report: Document, bundle: str) -> dict[str, Any]:
         incident = summary.primary(report)
         if incident is None:
             return {"bundle": self.text(bundle), "kind": "unknown", "cause": None, "left_out": {}}
@@ -145,7 +145,7 @@ class _Budget:
             self._left("places", len(item.refs) - 1)
         return row
 
-    def _missing(self, report: Report, incident: Incident) -> list[str]:
+    def _missing(self, report: Document, incident: Incident) -> list[str]:
         unknown = "" if report.coverage.world.size else summary.nobody_missing(report)
         said = [text for text in (summary.missing(report) or unknown,) if text]
         said += [item.claim for item in summary.evidence(incident, "unseen")]
@@ -167,7 +167,7 @@ class _Budget:
             for one in self._first("do", told)
         ]
 
-    def _read(self, report: Report) -> dict[str, Any]:
+    def _read(self, report: Document) -> dict[str, Any]:
         seen = report.coverage
         return {
             "ranks_seen": self.text(",".join(seen.ranks_seen)),
@@ -187,7 +187,7 @@ def _headline(incident: Incident) -> str:
     return f"{said.label} {said.sentence}"
 
 
-def headline(report: Report) -> str:
+def headline(report: Document) -> str:
     """ "HANG  Rank 5 (node3) is stuck in …": the answer in one line."""
     incident = summary.primary(report)
     return "UNKNOWN  The bundle holds no incident." if incident is None else clean(_headline(incident), "space")

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from forensics.model.errors import NoSuch
-from forensics.model.incident import Incident, Report
+from forensics.model.incident import Document, Incident
 from forensics.model.names import Cause, Reason, Status
 from forensics.model.said import Said, zh
 from reports import summary, words, words_zh
 from reports.answer import answer, label
 from reports.language import Language
-from reports.layout import spans
+from reports.layout import ranks_phrase, spans
 from reports.meanings import CAUSES, REASONS, STATUSES, Meaning
 from reports.sanitize import clean
 from reports.voice import voice_of
@@ -55,9 +55,9 @@ def _alike(title: str, means: str) -> bool:
     return title.lower() in means.lower() and len(means) < 2 * len(title) + 8
 
 
-def of_rank(report: Report, rank: int, language: Language = "en") -> str:
+def of_rank(report: Document, rank: int, language: Language = "en") -> str:
     """Every incident of the report, and the part of this rank in it; cleaned text. Raises NoSuch."""
-    report.known(rank)
+    known(report, rank)
     if language == "zh":
         return (
             "\n".join(clean(line, "keep") for incident in report.incidents for line in _part_in_chinese(incident, rank))
@@ -112,3 +112,13 @@ def _state(incident: Incident, rank: int) -> str | None:
 
 def _holds(ranks: str, rank: int) -> bool:
     return any(first <= rank <= last for first, last in spans(ranks))
+
+
+def known(report: Document, rank: int) -> None:
+    """Raises NoSuch where the bundle knows no such rank."""
+    named = {own for one in report.incidents for own in (*one.verdict.ranks, *one.verdict.suspects.ranks)}
+    seen = [*report.coverage.ranks_seen, *report.coverage.ranks_missing]
+    if rank not in named and not any(first <= rank <= last for first, last in spans(",".join(seen))):
+        own = report.coverage.ranks_seen
+        has = ranks_phrase(",".join(own)) if own else "ranks of no number"
+        raise NoSuch(f"rank {rank} is not in this bundle; it has {has}")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from forensics.model.incident import FileRow, Report
+from forensics.model.incident import Document, FileRow
 from reports.layout import cut, plural, ranks_phrase, size
 from reports.sanitize import clean
 
@@ -25,7 +25,7 @@ def _file(row: FileRow) -> list[str]:
     return lines
 
 
-def render(report: Report) -> str:
+def render(report: Document) -> str:
     """Coverage in a few lines, what complains and is read by no parser, then every file: recognised as, size, ranks, lines, times, errors (!), and the commonest
     lines that nothing recognised (?)."""
     seen = report.coverage

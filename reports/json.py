@@ -6,14 +6,14 @@ from typing import Any, Literal
 
 import msgspec
 
-from forensics.model.incident import Report
+from forensics.model.incident import Document
 from forensics.model.said import encoded
 
 # Legal in JSON, yet they steer a terminal or reorder a line: C1 and DEL, bidi controls, zero width, line separators.
 _ACTING = re.compile("[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
 
 
-def render(report: Report) -> bytes:
+def render(report: Document) -> bytes:
     """UTF-8. A float that is NaN or infinite is written as null: it was not observed."""
     return msgspec.json.format(compact(report), indent=2) + b"\n"
 
@@ -23,7 +23,7 @@ def line(document: Mapping[str, Any]) -> bytes:
     return _written(document, None) + b"\n"
 
 
-def compact(report: Report) -> bytes:
+def compact(report: Document) -> bytes:
     """The same document on one line, for embedding."""
     return _written(report, "sorted")
 

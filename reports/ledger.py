@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from forensics.model.incident import Report
+from forensics.model.incident import Document
 from forensics.model.ledger import AttemptRow, Interval, PhaseTime
 from reports.layout import cut_middle, duration, plural
 from reports.summary import Row
@@ -14,7 +14,7 @@ TENTH = 0.1  # of an hour: less shows as nothing
 HEADINGS = ("attempt", "ended by", "accused", "steps", "lost", "hosts", "time")
 
 
-def facts(report: Report) -> list[Row]:
+def facts(report: Document) -> list[Row]:
     """Rows for the terminal: of the newest attempt where the time went, of several what each ended by."""
     ledger = report.ledger
     rows = [Row("time", phases(ledger.attempts[-1].phases))] if ledger.attempts else []
@@ -24,7 +24,7 @@ def facts(report: Report) -> list[Row]:
     return [row for row in (*rows, *totals(report)) if row.text]
 
 
-def totals(report: Report) -> list[Row]:
+def totals(report: Document) -> list[Row]:
     """What holds for all attempts together."""
     ledger = report.ledger
     rows = [Row("recovery", chained(one)) for one in ledger.attempts[-SHOWN:]]
@@ -66,7 +66,7 @@ def told_phases(times: Sequence[PhaseTime]) -> list[PhaseTime]:
     return told if len(told) > 1 else []
 
 
-def kept(report: Report) -> str:
+def kept(report: Document) -> str:
     """What of the time was training whose result was kept."""
     ledger = report.ledger
     if ledger.wall_s is None or ledger.effective_s is None or ledger.wall_s <= 0:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from forensics.model.incident import Report
+from forensics.model.incident import Document
 from forensics.model.ledger import AttemptRow, Interval
 from forensics.model.said import Said, zh
 from reports import words_zh as words
@@ -13,7 +13,7 @@ from reports.summary import Row
 HEADINGS = ("启动", "结束原因", "故障方", "step", "损失", "节点", "耗时")
 
 
-def facts(report: Report) -> list[Row]:
+def facts(report: Document) -> list[Row]:
     """The rows of ledger.facts."""
     ledger = report.ledger
     rows = [Row("time", phases(ledger.attempts[-1]))] if ledger.attempts else []
@@ -25,7 +25,7 @@ def facts(report: Report) -> list[Row]:
     return [row for row in rows if row.text]
 
 
-def totals(report: Report) -> list[Row]:
+def totals(report: Document) -> list[Row]:
     """What holds for all attempts together, under Chinese labels."""
     rows = [Row("goodput", _kept(report)), Row("save every", _advice(report.ledger.interval))]
     return [Row(words.LABEL[row.label], row.text) for row in rows if row.text]
@@ -89,7 +89,7 @@ def _hosts(one: AttemptRow) -> str:
     return "，".join(part for part in parts if part)
 
 
-def _kept(report: Report) -> str:
+def _kept(report: Document) -> str:
     ledger = report.ledger
     if ledger.wall_s is None or ledger.effective_s is None or ledger.wall_s <= 0:
         return ""

@@ -6,7 +6,7 @@ from pathlib import Path
 from socket import gethostname
 from urllib.parse import quote
 
-from forensics.model.incident import Report
+from forensics.model.incident import Document
 
 _PROGRAMS = ("iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "Tabby", "rio")  # TERM_PROGRAM
 _OWN = ("WT_SESSION", "KONSOLE_VERSION", "KITTY_WINDOW_ID", "DOMTERM", "WEZTERM_PANE")  # set by the terminal itself
@@ -29,7 +29,7 @@ def can(settings: Mapping[str, str]) -> bool:
     )
 
 
-def of_evidence(report: Report, folder: Path) -> dict[str, str]:
+def of_evidence(report: Document, folder: Path) -> dict[str, str]:
     """ "logs/a.log:12" → the address of that file in the bundle `folder`, for all places of the evidence that are files."""
     root, host = folder.resolve(), quote(gethostname())
     found = {}

@@ -7,14 +7,15 @@ is only text, on every renderer.
 import re
 from collections.abc import Iterable, Sequence
 
-from forensics.model.incident import Evidence, Incident, Report
+from forensics.model.incident import Document, Evidence, Incident
 from forensics.model.said import Form, Said, capital
 from reports import ledger, summary, terminal
 from reports.answer import actions, answer
 from reports.language import Language
 from reports.layout import duration, ranks_phrase
 from reports.sanitize import clean
-from reports.voice import ENGLISH, Voice, voice_of
+from reports.tongue import Voice
+from reports.voice import ENGLISH, voice_of
 from reports.words import CAUSE, DOMAIN, KIND, STATUS
 
 _ROWS = 200
@@ -35,7 +36,7 @@ _SEEN, _NOTICED = Form("First anomaly: {time}", "首个异常：{time}"), Said("
 _COLUMNS = (Said("action", "行动"), Said("owner", "负责人"), Said("done", "完成"))
 
 
-def render(report: Report, language: Language = "en") -> str:
+def render(report: Document, language: Language = "en") -> str:
     """The whole text."""
     incident = summary.primary(report)
     if incident is None:
@@ -63,7 +64,7 @@ def render(report: Report, language: Language = "en") -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def postmortem(report: Report, language: Language = "en") -> str:
+def postmortem(report: Document, language: Language = "en") -> str:
     """A skeleton to fill in; what the report knows stands there already."""
     incident, voice = summary.primary(report), voice_of(language)
     if incident is None:
@@ -119,7 +120,7 @@ def fenced(text: str, language: str = "text") -> str:
     return f"{ticks}{language}\n{text}\n{ticks}"
 
 
-def _chinese(report: Report, incident: Incident) -> str:
+def _chinese(report: Document, incident: Incident) -> str:
     """The answer, the lines that show it, what to do, and a skeleton of headings: what has a Chinese form, and no more."""
     voice = voice_of("zh")
     said = voice.answer(incident)
@@ -181,7 +182,7 @@ def _evidence_rows(item: Evidence) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def _coverage(report: Report) -> list[str]:
+def _coverage(report: Document) -> list[str]:
     lines = [f"- {code(part)}" for part in summary.coverage(report)]
     if report.coverage.ranks_missing:
         lines.append(f"- {code(summary.missing(report))}")
@@ -190,13 +191,13 @@ def _coverage(report: Report) -> list[str]:
     return ["\n".join(lines), *_more(len(report.coverage.unreadable), "unreadable files")]
 
 
-def _ledger(report: Report) -> list[str]:
+def _ledger(report: Document) -> list[str]:
     """Where the time went, attempt by attempt; the sums stand in the text at the top."""
     rows = [tuple(cell(text) for text in row) for row in ledger.table(report.ledger.attempts[-_ROWS:])]
     return ["## Time and attempts", _table(ledger.HEADINGS, rows)] if rows else []
 
 
-def _settings(report: Report) -> list[str]:
+def _settings(report: Document) -> list[str]:
     """Settings that differ, or cannot work."""
     rows = [
         (cell(row.name), cell("; ".join(f"{value}: {who}" for value, who in row.values.items())), cell(row.note))

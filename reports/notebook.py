@@ -2,7 +2,7 @@
 
 from html import escape
 
-from forensics.model.incident import Evidence, Report
+from forensics.model.incident import Document, Evidence
 from reports import summary
 from reports.answer import answer, is_undecided
 from reports.layout import cut_middle
@@ -13,7 +13,7 @@ _CLAIMS = 6
 _LINE = 300  # characters of the answer in a `repr`
 
 
-def line(report: Report) -> str:
+def line(report: Document) -> str:
     """`repr` of a report: "<Report of job-7: HANG. Rank 5 is stuck …; 8 of 8 ranks, 1 host>"."""
     incident = summary.primary(report)
     if incident is None:
@@ -24,7 +24,7 @@ def line(report: Report) -> str:
     return f"<Report of {clean(report.bundle.name)}: {text} {read}>"
 
 
-def repr_html(report: Report) -> str:
+def repr_html(report: Document) -> str:
     """HTML for `_repr_html_`. Only tags and text, so that every notebook's own sanitiser leaves it whole."""
     incident = summary.primary(report)
     if incident is None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 
-from forensics.model.incident import Incident, Report
+from forensics.model.incident import Document, Incident
 from reports import outputs, summary, words
 from reports.html.drawings import numbers, place, ranks, timeline
 from reports.html.drawings.shapes import STATES, shape
@@ -40,7 +40,7 @@ class Drawing:
 class Plots:
     """`report.plot`: each method gives a Drawing. ValueError where the report holds nothing to draw of that sort."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Document) -> None:
         self._report = report
 
     def timeline(self) -> Drawing:

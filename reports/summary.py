@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from forensics.model.causes import CAUSES
-from forensics.model.incident import Evidence, Incident, Place, Report, Verdict
+from forensics.model.incident import Document, Evidence, Incident, Place, Verdict
 from forensics.model.ref import Ref
 from forensics.model.said import Form
 from forensics.model.texts import SITE, ranks_text
@@ -21,7 +21,7 @@ class Row(NamedTuple):
     text: str
 
 
-def primary(report: Report) -> Incident | None:
+def primary(report: Document) -> Incident | None:
     """The incident that the report is about."""
     if 0 <= report.primary < len(report.incidents):
         return report.incidents[report.primary]
@@ -86,7 +86,7 @@ def place(ref: Ref) -> str:
     return ref.file if ref.line is None else f"{ref.file}:{ref.line}"
 
 
-def coverage(report: Report) -> list[str]:
+def coverage(report: Document) -> list[str]:
     """The parts of the coverage strip; a verdict is never shown without it."""
     seen = report.coverage
     seen_count = _total(seen.ranks_seen)
@@ -117,13 +117,13 @@ def coverage(report: Report) -> list[str]:
     return parts
 
 
-def missing(report: Report) -> str:
+def missing(report: Document) -> str:
     """Ranks without a record, as a sentence; empty if there are none."""
     gone = report.coverage.ranks_missing
     return f"{ranks_phrase(','.join(gone))} left no record" if gone else ""
 
 
-def nobody_missing(report: Report) -> str:
+def nobody_missing(report: Document) -> str:
     """What may be said where no rank is known to be missing: all left a record only if the size of the job is known."""
     world = report.coverage.world
     if world.size is None:

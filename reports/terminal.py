@@ -7,14 +7,15 @@ one has LINES lines: what weighs least is left out, never the answer nor its com
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from forensics.model.incident import Action, Incident, Report
+from forensics.model.incident import Action, Document, Incident
 from reports import summary
 from reports.answer import actions, is_undecided, others
 from reports.language import Language
 from reports.layout import cells, cut_middle, wrap, wrap_command
 from reports.links import linked
 from reports.sanitize import clean
-from reports.voice import Voice, voice_of
+from reports.tongue import Voice
+from reports.voice import voice_of
 from reports.words import KIND
 
 _LABEL = 14  # columns of a label
@@ -118,7 +119,7 @@ class _Page:
 
 
 def render(
-    report: Report,
+    report: Document,
     *,
     color: bool,
     width: int | None = 80,
@@ -158,7 +159,7 @@ def render(
     return "\n".join(page.lines) + "\n"
 
 
-def _brief(page: _Page, report: Report, voice: Voice) -> list[str]:
+def _brief(page: _Page, report: Document, voice: Voice) -> list[str]:
     """What is kept, and a last line of how much was read and what is left out."""
     shown = page.brief(LINES - 1)
     left = sum(1 for line in page.lines if line.strip()) - len(shown)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from forensics.model.drawn import Span, TimelineItem, Track
-from forensics.model.incident import Incident, Report
+from forensics.model.incident import Document, Incident
 from forensics.model.said import encoded
 from reports import summary
 from reports.layout import ranks_phrase, seconds
@@ -22,7 +22,7 @@ _LANES = {"culprit": 1, "peers": 2, "system": 3}
 _LEAST = 1  # microseconds: a span that has no end of its own is still seen
 
 
-def render(report: Report) -> bytes:
+def render(report: Document) -> bytes:
     """One JSON document; the same report gives the same bytes."""
     incident = summary.primary(report)
     moments = sorted(_moments(incident)) if incident else []

@@ -1,46 +1,10 @@
 """The two languages of a report: the same lines, made by one set of functions each. Nothing else asks for the language."""
 
-from collections.abc import Callable
-from typing import NamedTuple
-
-from forensics.model.incident import Action, Alternative, Evidence, Incident, Report, Verdict
-from forensics.model.names import Cause, Kind, Status
+from forensics.model.incident import Alternative, Evidence, Incident, Verdict
 from reports import answer as english
 from reports import ledger, summary, words
 from reports.language import Language
-from reports.summary import Row
-
-
-class Voice(NamedTuple):
-    """`title`, `row`: headings and labels of rows by their English text. `spoken`: what was said in both. `claim`: empty where it cannot be said;
-    `unsaid` stands for those."""
-
-    language: str
-    answer: Callable[[Incident], english.Answer]
-    label: Callable[[Verdict], str]
-    todo: Callable[[Action], str]
-    owner: Callable[[Action], str]
-    why: Callable[[Incident], str]
-    claim: Callable[[Evidence], str]
-    other: Callable[[Alternative], str]
-    facts: Callable[[Incident], list[Row]]
-    ledger: Callable[[Report], list[Row]]
-    coverage: Callable[[Report], list[str]]
-    missing: Callable[[Report], str]
-    status: Callable[[Status], str]
-    cause: Callable[[Verdict], str]
-    domain: Callable[[Verdict], str]
-    what: Callable[[Kind, Cause | None], str]
-    rule: Callable[[Verdict], str]
-    row: Callable[[str], str]
-    title: Callable[[str], str]
-    spoken: Callable[[str], str]
-    nothing: str
-    unsaid: str
-    more: str
-    rest: str
-    comma: str
-    colon: str
+from reports.tongue import Voice
 
 
 def _rule(verdict: Verdict) -> str:

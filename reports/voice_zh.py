@@ -1,8 +1,8 @@
-"""Reports in Chinese: what voice.py asks of a language."""
+"""Reports in Chinese: what tongue.py asks of a language."""
 
 from forensics.model.said import zh
 from reports import chinese, ledger_zh, words_zh
-from reports.voice import Voice
+from reports.tongue import Voice
 
 CHINESE = Voice(
     language="zh-CN",

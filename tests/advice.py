@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from forensics.model.incident import Incident, Report
+from forensics.model.incident import Incident
+from forensics.report import Report
 from forensics.words.verdict import NO_LASTING_FAULT
 
 # Words of drivers, kernels and libraries for what a new start does not mend.

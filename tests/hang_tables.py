@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from forensics.analyze import conclude_evidence
-from forensics.model.incident import Incident, Report, Verdict
+from forensics.model.incident import Incident, Verdict
+from forensics.report import Report
 from parsers.schema.evidence import Evidence
 from parsers.schema.tables import TABLE_NAMES, TableName, stack_text, table
 from parsers.text.quantities import with_quantities

@@ -14,9 +14,10 @@ import msgspec
 import polars as pl
 
 from forensics import analyze
-from forensics.model.incident import Report, Verdict
+from forensics.model.incident import Verdict
 from forensics.model.names import Status
 from forensics.model.said import encoded
+from forensics.report import Report
 from parsers.schema.tables import TableName
 from samples.simulator import Fault, Incident, Job, LogForm, Noise, Settings, simulate
 from tests.relation_additions import Files, Known, stamps

@@ -4,7 +4,7 @@ from functools import cache
 
 import pytest
 
-from forensics.model.incident import Report
+from forensics.report import Report
 from reports import html, sanitize
 from tests import report_examples
 

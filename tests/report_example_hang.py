@@ -21,10 +21,10 @@ from forensics.model.incident import (
     FirstAnomaly,
     Incident,
     Lost,
-    Report,
     Verdict,
 )
 from forensics.model.ref import Ref
+from forensics.report import Report
 from tests.report_parts import coverage, report
 
 

@@ -28,13 +28,13 @@ from forensics.model.incident import (
     Evidence,
     FileRow,
     Incident,
-    Report,
     SourceCoverage,
     Verdict,
 )
 from forensics.model.names import Kind, RankState
 from forensics.model.ref import Ref
 from forensics.model.texts import ranges
+from forensics.report import Report
 from tests import report_examples
 from tests.report_parts import coverage
 

@@ -15,11 +15,11 @@ from forensics.model.incident import (
     FirstAnomaly,
     Incident,
     Lost,
-    Report,
     Suspects,
     Verdict,
 )
 from forensics.model.ref import Ref
+from forensics.report import Report
 from tests.report_example_hang import hang
 from tests.report_parts import HOSTILE, report
 

@@ -13,11 +13,11 @@ from forensics.model.incident import (
     FindingRow,
     Incident,
     Lines,
-    Report,
     SourceCoverage,
     Tool,
     Unreadable,
 )
+from forensics.report import Report
 
 HOSTILE = (
     "<script>alert(1)</script>",

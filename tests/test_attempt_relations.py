@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from forensics import analyze
-from forensics.model.incident import Report
+from forensics.report import Report
 
 OLD, NEW, WORLD = 2, 6, 8
 BEGUN = datetime(2026, 3, 30, 18, 25)

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from forensics import Report, analyze
-from forensics.model.incident import schema
+from forensics.report import schema
 from forensics.verdict.checked import checked
 from forensics.words import checked as words
 from reports import html, markdown, terminal

@@ -15,9 +15,10 @@ from forensics.analyze import detect as detected
 from forensics.case import Case, Detector
 from forensics.model.causes import CAUSES
 from forensics.model.finding import Finding
-from forensics.model.incident import Action, Report
+from forensics.model.incident import Action
 from forensics.model.names import ActionKind, Cause, DecisionKind, Domain, Kind, Reason, Site, Status
 from forensics.model.said import Said, zh
+from forensics.report import Report
 from reports import html, markdown, meanings, terminal, words, words_zh
 from reports.answer import answer
 from reports.chinese import answer as chinese_answer

@@ -6,7 +6,8 @@ import pytest
 
 from forensics import analyze
 from forensics.facts.checkpoints import Checkpoint, before_step, checkpoint_before, checkpoints
-from forensics.model.incident import BlastRadius, Incident, Lost, Report, Verdict
+from forensics.model.incident import BlastRadius, Incident, Lost, Verdict
+from forensics.report import Report
 from forensics.verdict.recurrence import mark_repeats
 from forensics.views.ledger import daly, young
 from parsers.schema.tables import table

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import forensics
-from forensics.model.incident import RankOf, Report
+from forensics.report import RankOf, Report
 from forensics.views.records import with_times
 from parsers.schema.tables import table
 from reports import json

@@ -7,7 +7,7 @@ import pytest
 
 from forensics import analyze
 from forensics.model.drawn import OneStep, StepSpan, StepTrack
-from forensics.model.incident import Report
+from forensics.report import Report
 from reports.html import render
 from reports.html.drawings import steps
 from reports.language import Language

@@ -9,7 +9,7 @@ import pytest
 from forensics.analyze import conclude_evidence
 from forensics.case import Detector
 from forensics.detectors import DETECTORS
-from forensics.model.incident import Report
+from forensics.report import Report
 from parsers import Evidence, read
 from samples.situations import CASES, write
 from samples.situations.pairs import FAULTS, PAIRS, RANKS, job_of

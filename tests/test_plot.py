@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 import forensics
-from forensics.model.incident import Report
+from forensics.report import Report
 from reports import plot
 from reports.plot import Drawing
 from tests.report_checks import EXAMPLES, assert_harmless

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from forensics.analyze import analyze
-from forensics.model.incident import Report
+from forensics.report import Report
 
 WORDS = "zorb begun\nfrobnicated shard 1\nfrobnicated shard 2\n"
 NAMES = ["rank_{}.log", "rank{}.out", "logs/rank_{}/main.txt", "job-rank-{}.txt", "flight/trace_{}"]

@@ -13,10 +13,11 @@ import msgspec
 import pytest
 
 from forensics.model.drawn import GraphEdge, GraphNode, GridCell, MeshAxis, Span, Track
-from forensics.model.incident import Evidence, Report
+from forensics.model.incident import Evidence
 from forensics.model.names import ActionKind, Cause, Domain, Kind, Reason, Site, Status
 from forensics.model.ref import Ref
 from forensics.model.texts import SITE
+from forensics.report import Report
 from reports import html, json, markdown, notebook, summary, words
 from reports.html.drawings import graph, labels, place, ranks, shapes, timeline
 from reports.layout import seconds

@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forensics.model.incident import (
-    Clock,
-    Report,
-)
+from forensics.model.incident import Clock
+from forensics.report import Report
 from reports import answer, json, layout, markdown, sanitize, summary, terminal
 from tests.report_checks import EXAMPLES, assert_harmless, every_example, example
 

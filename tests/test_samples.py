@@ -18,8 +18,9 @@ import msgspec
 import pytest
 
 from forensics import analyze
-from forensics.model.incident import Report, Verdict
+from forensics.model.incident import Verdict
 from forensics.model.said import encoded
+from forensics.report import Report
 from tests.advice import against_the_evidence
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"

@@ -11,8 +11,8 @@ from forensics.analyze import analyze
 from forensics.case import Case
 from forensics.cli import cli
 from forensics.detectors.numerics import loss_log, replica_divergence
-from forensics.model.incident import Report
 from forensics.model.tolerances import Tolerances
+from forensics.report import Report
 from tests.tensor_rows import OK, Job
 from tests.test_detector_loss_log import CALM, log
 

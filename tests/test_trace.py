@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from forensics.cli import cli
 from forensics.model.drawn import Span, TimelineItem, Track, Views
-from forensics.model.incident import Report
+from forensics.report import Report
 from reports import trace
 from tests.report_checks import EXAMPLES, assert_harmless, every_example, example
 from tests.test_samples import SAMPLES

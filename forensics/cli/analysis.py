@@ -32,8 +32,9 @@ from forensics.model.errors import NotALayout
 from reports import outputs
 
 if TYPE_CHECKING:
-    from forensics.model.incident import Incident, Report, Verdict
+    from forensics.model.incident import Incident, Verdict
     from forensics.model.past import Past
+    from forensics.report import Report
     from parsers import Evidence
     from reports.language import Language
 
@@ -371,7 +372,7 @@ def schema(output: str) -> None:
     """Print the JSON Schema of incident.json."""
     import json
 
-    from forensics.model.incident import schema as incident_schema
+    from forensics.report import schema as incident_schema
 
     ready(output)
     put(json.dumps(incident_schema(), indent=2, sort_keys=True) + "\n", output)

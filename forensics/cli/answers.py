@@ -15,7 +15,8 @@ from forensics.cli.standing import left_unread, standing
 from forensics.model.errors import NoSuch
 
 if TYPE_CHECKING:
-    from forensics.model.incident import Incident, Report
+    from forensics.model.incident import Incident
+    from forensics.report import Report
     from parsers import Evidence
 
 MOST = 16_000  # characters of an answer

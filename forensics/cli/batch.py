@@ -9,7 +9,7 @@ import click
 from forensics.cli.reading import EXIT_UNREADABLE, Unreadable
 
 if TYPE_CHECKING:
-    from forensics.model.incident import Report
+    from forensics.report import Report
 
 EXIT_INTERNAL = 1
 

@@ -14,8 +14,8 @@ from forensics.cli.answering import OUTPUT, AskedGroup, put, ready
 from forensics.cli.reading import HISTORY, report_of
 
 if TYPE_CHECKING:
-    from forensics.model.incident import Report
     from forensics.model.past import Past, PastIncident
+    from forensics.report import Report
 
 _TEXT, _HOSTS = 60, 12  # characters of a summary, hosts of a week
 

@@ -14,9 +14,9 @@ import click
 if TYPE_CHECKING:
     from forensics.case import Case
     from forensics.model.expected import Expected
-    from forensics.model.incident import Report
     from forensics.model.steps import Step
     from forensics.model.tolerances import Tolerances
+    from forensics.report import Report
     from parsers import Evidence, Limits
     from parsers.engine.ledger import Map
     from parsers.schema.parser import Parser

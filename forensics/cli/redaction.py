@@ -9,7 +9,7 @@ from forensics.cli.reading import Unreadable, read_bundle
 from reports import outputs
 
 if TYPE_CHECKING:
-    from forensics.model.incident import Report
+    from forensics.report import Report
     from parsers import Evidence
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 import msgspec
 
 from forensics.assemble.identity import short_host
-from forensics.model.incident import Incident, Report
+from forensics.model.incident import Incident
 from forensics.model.past import PastIncident, origin_of
 from forensics.model.said import encoded
 from forensics.model.texts import ranges
+from forensics.report import Report
 from forensics.verdict.accused import accused, suspected
 from forensics.verdict.signature import words_of
 

@@ -5,13 +5,11 @@ NaN and Inf are written as the strings "NaN", "Inf", "-Inf"; ranges of ranks as 
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from forensics.model.drawn import Views
-from forensics.model.errors import NoSuch
 from forensics.model.ledger import Ledger
 from forensics.model.names import (
     ActionKind,
@@ -33,8 +31,6 @@ from forensics.model.texts import ranges
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from reports.plot import Plots
 
 
 Passages = Mapping[tuple[str, int], list[tuple[int, str]]]
@@ -341,49 +337,8 @@ class FileRow(msgspec.Struct, frozen=True, kw_only=True):
     records: int = 0  # rows of evidence that were read from it
 
 
-class RankOf(msgspec.Struct, frozen=True):
-    """One rank of a report: `report.rank(5)`."""
-
-    report: "Report"
-    rank: int
-
-    @property
-    def place(self) -> Place | None:
-        """Host, process and GPU, where the rank is named or suspected and the bundle tells."""
-        return next((place for place in self.report.verdict.places if place.rank == self.rank), None)
-
-    def timeline(
-        self,
-        since: str | None = None,
-        until: str | None = None,
-        *,
-        source: str | None = None,
-        level: str | None = None,
-        last: int | None = None,
-    ) -> "pl.DataFrame":
-        """What every source says of this rank, in order of time: time and its basis, source, what, file, line and more.
-        `time` has no zone: "utc" or "local", as its host printed it, says `basis`.
-
-        `since`, `until`: "10:05" of any day, or "2026-11-20T10:05" (UTC). `source`: "nccl", "stack", … `level`: at least
-        "info", "warning", "error" or "fatal". `last`: so many rows."""
-        ask = self.report.__dict__.get("_timeline")
-        if ask is None:
-            raise ValueError("this report holds no evidence: make it with forensics.analyze(bundle)")
-        return ask(rank=self.rank, since=since, until=until, source=source, level=level, last=last)  # type: ignore[no-any-return]
-
-    def __repr__(self) -> str:
-        return f"<rank {self.rank} of {self.report!r}>"
-
-    def explain(self) -> str:
-        """Why this rank is at fault, or why not."""
-        return self.report.explain(self.rank)
-
-
-class Report(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """The answer for a bundle: `verdict` first, then everything that it rests on.
-
-    In a notebook, a report as the last line of a cell shows itself. `print(report.to_markdown())` gives the text for an
-    issue, `report.save("incident.html")` the page. The fields are those of incident.json."""
+class Document(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """What reports are made of: the fields are those of incident.json; forensics/report.py is what users hold."""
 
     tool: Tool
     bundle: Bundle
@@ -428,73 +383,3 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         what cannot be read again. Empty for a report that was read from a file, or redacted."""
         read: Callable[..., Passages] | None = self.__dict__.get("_passages")
         return read(places, context) if read is not None else {}
-
-    def rank(self, rank: int) -> RankOf:
-        """One rank: its timeline, its place, and why it is, or is not, at fault. Raises NoSuch, a ValueError."""
-        self.known(rank)
-        return RankOf(self, rank)
-
-    def known(self, rank: int) -> None:
-        """Raises NoSuch where the bundle knows no such rank."""
-        from reports.layout import spans
-
-        named = {own for one in self.incidents for own in (*one.verdict.ranks, *one.verdict.suspects.ranks)}
-        seen = [*self.coverage.ranks_seen, *self.coverage.ranks_missing]
-        if rank not in named and not any(first <= rank <= last for first, last in spans(",".join(seen))):
-            raise NoSuch(f"rank {rank} is not in this bundle; it has {_ranks_of(self)}")
-
-    def explain(self, what: int | str) -> str:
-        """Why a rank is at fault, or why not; or the meaning of a word of the verdict ("rank_absent", "supported"). Raises
-        NoSuch."""
-        from reports import explanations
-
-        return explanations.of_rank(self, what) if isinstance(what, int) else explanations.of_word(what)
-
-    @property
-    def plot(self) -> "Plots":
-        """Charts for a notebook: `.timeline()`, `.ranks()`, `.series()`. They need Altair (the extra `plot`)."""
-        from reports import plot
-
-        return plot.Plots(self)
-
-    def to_markdown(self) -> str:
-        """The report as Markdown, ready for an issue."""
-        from reports import markdown
-
-        return markdown.render(self)
-
-    def save(self, file: str | Path) -> None:
-        """Write the page (.html), the document (.json) or the text (.md), by the name of the file; whole or not at all."""
-        from reports import html, json, markdown, outputs
-
-        forms: dict[str, Callable[[], bytes]] = {
-            ".html": lambda: html.render(self).encode(),
-            ".json": lambda: json.render(self),
-            ".md": lambda: markdown.render(self).encode(),
-        }
-        make = forms.get(Path(file).suffix)
-        if make is None:
-            raise ValueError(f"{file}: the name must end in .html, .json or .md")
-        outputs.write(str(file), make())
-
-    def __repr__(self) -> str:
-        from reports import notebook
-
-        return notebook.line(self)
-
-    def _repr_html_(self) -> str:
-        from reports import notebook
-
-        return notebook.repr_html(self)
-
-
-def _ranks_of(report: Report) -> str:
-    from reports.layout import ranks_phrase
-
-    seen = report.coverage.ranks_seen
-    return str(ranks_phrase(",".join(seen))) if seen else "ranks of no number"
-
-
-def schema() -> dict[str, Any]:
-    """JSON Schema of incident.json."""
-    return msgspec.json.schema(Report)

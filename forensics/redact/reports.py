@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 
-from forensics.model.incident import Report
 from forensics.model.said import Said
 from forensics.redact.names import Renaming
+from forensics.report import Report
 
 BUNDLE = "bundle"  # its file name may be the job's
 

@@ -7,8 +7,8 @@ import msgspec
 import polars as pl
 
 from forensics.facts.surroundings import surroundings
-from forensics.model.incident import Report
 from forensics.model.names import EvidenceKind
+from forensics.report import Report
 from forensics.setup.rows import Question, Row, open_questions, rows_for, settings
 from parsers.registry import PARSERS
 from parsers.schema.tables import TableName

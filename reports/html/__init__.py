@@ -16,7 +16,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from forensics.model.drawn import Views
-from forensics.model.incident import Incident, Report
+from forensics.model.incident import Document, Incident
 from forensics.model.said import Said, encoded, zh
 from forensics.model.texts import SITE
 from reports import answer, json, ledger, markdown, summary, terminal, words
@@ -27,14 +27,15 @@ from reports.html.drawings.shapes import STATES, shape
 from reports.language import Language
 from reports.layout import count, cut_left, duration, size
 from reports.sanitize import clean
-from reports.voice import Voice, voice_of
+from reports.tongue import Voice
+from reports.voice import voice_of
 
 _ROWS, _CLAIMS, _FACTS, _ACTIONS, _FRAMES, _FILES = 200, 3, 20, 8, 40, 60  # of each list on the page
 _SHOWN_ACTIONS = 2  # on the first screen; the others are a click away
 _EMBEDDED_BYTES = 300_000
 
 
-def render(report: Report, *, generated: str | None = None, language: Language = "en") -> str:
+def render(report: Document, *, generated: str | None = None, language: Language = "en") -> str:
     """The page. `generated` is printed in the footer as it is; without it the page tells no time of its own."""
     incident, voice = summary.primary(report), voice_of(language)
     anchors = _Anchors(incident)
@@ -245,7 +246,7 @@ def _digest(text: str) -> str:
     return b64encode(sha256(text.encode()).digest()).decode()
 
 
-def _embedded(report: Report) -> tuple[Markup, list[str]]:
+def _embedded(report: Document) -> tuple[Markup, list[str]]:
     """incident.json for a script element: `<`, `>` and `&` as \\u escapes, so that no text can end it. Of a large report
     the longest parts are left out, one after the other, and the page says which."""
     left_out = []
@@ -260,7 +261,7 @@ def _embedded(report: Report) -> tuple[Markup, list[str]]:
     return Markup(text), left_out
 
 
-def _every(report: Report, change: Callable[[int, Incident], Incident]) -> Report:
+def _every(report: Document, change: Callable[[int, Incident], Incident]) -> Document:
     return msgspec.structs.replace(report, incidents=[change(at, one) for at, one in enumerate(report.incidents)])
 
 
@@ -270,7 +271,7 @@ def _without_views(incident: Incident, *names: str) -> Incident:
     )
 
 
-_LESS: tuple[tuple[str, Callable[[Report], Report]], ...] = (
+_LESS: tuple[tuple[str, Callable[[Document], Document]], ...] = (
     ("the list of files", lambda report: msgspec.structs.replace(report, files=[])),
     (
         "evidence and drawings of other incidents",

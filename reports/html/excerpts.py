@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from forensics.model.incident import Evidence, Incident, Passages, Report
+from forensics.model.incident import Document, Evidence, Incident, Passages
 
 CONTEXT = 3  # lines before and after
 _FACTS = 8  # whose lines are shown with their context: those on the page that are not folded twice
@@ -37,7 +37,7 @@ class Excerpt(NamedTuple):
     read: str
 
 
-def passages(report: Report, incident: Incident | None) -> Passages:
+def passages(report: Document, incident: Incident | None) -> Passages:
     """The lines of the bundle behind the first facts for and against, as far as they can be read again."""
     items = incident.evidence if incident else []
     shown = [one for way in ("for", "against") for one in items if one.direction == way][:_FACTS]

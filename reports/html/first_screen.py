@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from forensics.model.drawn import MeshAxis
-from forensics.model.incident import Device, Incident, Place, Report, Verdict
+from forensics.model.incident import Device, Document, Incident, Place, Verdict
 from forensics.model.said import Form, Noun, Said
 from forensics.model.texts import ranges
 from reports.html.drawings.ranks import short
@@ -42,7 +42,7 @@ class Chip(NamedTuple):
     address: str
 
 
-def status_bar(report: Report, incident: Incident | None) -> list[Item]:
+def status_bar(report: Document, incident: Incident | None) -> list[Item]:
     """Ranks read, when, step, cost: what is not known is left out."""
     seen, whole = count(",".join(report.coverage.ranks_seen)), report.coverage.ranks_expected
     read = _READ_OF(seen=seen, all=whole) if whole else _READ(ranks=_RANK(seen)) if seen else _NO_RANKS

@@ -11,7 +11,7 @@ from forensics.model.said import joined
 from forensics.model.texts import ranks_text
 from reports.html.drawings import labels
 from reports.layout import count
-from reports.voice import Voice
+from reports.tongue import Voice
 
 T = TypeVar("T")
 _NUMBER = re.compile(r"\d+")
