@@ -174,7 +174,8 @@ class Case(msgspec.Struct, frozen=True, dict=True):
 
         held = frozenset(self.states.open["rank"].to_list())
         ends = self._ends_as_told
-        roles = failure_roles(ends, self.events, self.stacks, self.expected or self.seen, held, self.job_hosts)
+        lines = dict(self.tables["files"].select("file", "lines").drop_nulls().iter_rows())
+        roles = failure_roles(ends, self.events, self.stacks, self.expected or self.seen, held, self.job_hosts, lines)
         sole = sole_failure(roles, ends, self.expected if self.is_world_told else frozenset())
         # Where a kernel or a driver complains, what a library did not expect may follow from that.
         is_clean = sole is not None and not any(one.is_complaint_of_host for one in self.hardware)

@@ -236,7 +236,7 @@ def test_a_stamp_in_one_bracket_with_level_and_place_is_read_and_stays() -> None
     assert (line.text, line.task, line.time_ns) == (text, 0, 1769854272_066232000)
 
 
-@pytest.mark.parametrize(("text", "rank"), [("[rank: 2] Seed set to 42", 2), ("[rank2]: x", 2), ("[rank 2] x", None)])
+@pytest.mark.parametrize(("text", "rank"), [("[rank: 2] Seed set to 42", 2), ("[rank2]: x", 2), ("[rank 2] x", 2)])
 def test_lightning_writes_a_colon(text: str, rank: int | None) -> None:
     assert strip(text).rank == rank
 
@@ -318,3 +318,11 @@ def test_journalctl_prints_the_day_of_the_week_before_a_full_stamp() -> None:
     assert (line.host, line.text) == ("gn07", "trainer@1.service[2193]: step=4")
     assert line.time_ns == 1_769_508_672_000_000_000
     assert strip("Tue is not a stamp").text == "Tue is not a stamp"
+
+
+@pytest.mark.parametrize(
+    ("text", "rank"),
+    [("[rank 3/8] step 4", 3), ("[rank 12] step 4", 12), ("[rank three] step 4", None), ("[ranks 3] step 4", None)],
+)
+def test_a_rank_in_brackets_is_a_prefix_with_a_space_too(text: str, rank: int | None) -> None:
+    assert strip(text).rank == rank

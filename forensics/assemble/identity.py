@@ -390,9 +390,11 @@ def seen_ranks(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[int]:
     for name in _RECORDS:
         if tables[name].height:
             seen |= set(tables[name]["rank"].drop_nulls().unique().to_list())
-    # Of other figures only where a launcher told whose they are, or all of a file are of one: a field called rank may be that of a ranking.
+    # Of other figures only where a launcher told whose they are, all of a file are of one, or steps stand there, too: a field called rank may be
+    # that of a ranking.
     is_alone = pl.col("rank").drop_nulls().n_unique().over("file") == 1
-    placed = tables["values"].filter(pl.col("local_rank").is_not_null() | is_alone)
+    beside = pl.col("file").is_in(tables["steps"].filter(pl.col("rank").is_not_null())["file"].unique().implode())
+    placed = tables["values"].filter(pl.col("local_rank").is_not_null() | is_alone | beside)
     seen |= set(placed["rank"].drop_nulls().unique().to_list())
     own = tables["events"].filter(
         (pl.col("rank_space") == "global") & ~pl.col("kind").is_in(["exit", "first_failure", "closing_signal"])

@@ -1,14 +1,17 @@
-"""Whose exception is it that a logger printed below a record of a rank?
+"""Whose exception is it that stands in a log without a rank?
 
 Python's logging prints a record and its traceback as one, but only the record has the fields that name the rank. Another
 process may print its traceback right there, so the launcher must say so, too: this rank, and no other of the file, ended
 with an exit code of its own.
+
+In the log of an agent that saw one of its processes fail, and stopped the others, the only traceback is of that one.
 """
 
 from collections.abc import Mapping
 
 import polars as pl
 
+from forensics.assemble.identity import given_rank
 from parsers.schema.tables import TableName
 
 _PLACE = ["file", "line"]
@@ -21,22 +24,42 @@ def with_logged_errors(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableNa
     detail = pl.col("detail").fill_null("")
     logged = events.filter((pl.col("kind") == "exception") & pl.col("rank").is_null() & pl.col("line").is_not_null())
     logged = logged.filter(detail.str.contains('"introduced": "(?:ERROR|CRITICAL|FATAL)"'))
+    own = (pl.col("kind") == "exit") & ~pl.col("code").fill_null("0").str.contains(_BY_SIGNAL)
+    failed = events.filter(own & pl.col("line").is_not_null())
     if not logged.height:
-        return dict(tables)
+        return dict(tables) if not failed.height else {**tables, "events": _given(events, _only(events, failed))}
     begun = detail.str.extract(r'"from_line": (\d+)').cast(pl.Int64) - 1
     logged = logged.select(*_PLACE, begun.alias("_record")).drop_nulls()
     named = events.filter((pl.col("rank_space") == "global") & pl.col("rank").is_not_null())
     records = named.filter(pl.col("severity").is_in(["error", "fatal"]))
     records = records.select("file", pl.col("line").alias("_record"), pl.col("rank").alias("_rank")).unique()
-    own = (pl.col("kind") == "exit") & ~pl.col("code").fill_null("0").str.contains(_BY_SIGNAL)
     ended = named.filter(own).group_by("file").agg(pl.col("rank").unique().alias("_ended"))
     ended = ended.filter(pl.col("_ended").list.len() == 1).with_columns(pl.col("_ended").list.first())
     whose = logged.join(records, on=["file", "_record"]).join(ended, on="file")
     whose = whose.filter(pl.col("_rank") == pl.col("_ended")).select(*_PLACE, "_rank").unique(_PLACE, keep="none")
+    found = pl.concat([whose, _only(events, failed)]).unique(_PLACE, keep="none")
+    return {**tables, "events": _given(events, found)}
+
+
+def _only(events: pl.DataFrame, failed: pl.DataFrame) -> pl.DataFrame:
+    """file, line, _rank of the one exception of nobody in a file in which an agent tells of one process by its place that failed, behind it."""
+    placed = pl.col("rank").is_not_null() & (pl.col("rank_space") == "global") & pl.col("local_rank").is_not_null()
+    ended = failed.group_by("file").agg(
+        pl.col("rank").filter(placed).unique().alias("_rank"),
+        pl.len().alias("_ends"),
+        pl.col("line").max().alias("_end"),
+    )
+    ended = ended.filter((pl.col("_ends") == 1) & (pl.col("_rank").list.len() == 1))
+    nobodys = pl.all_horizontal(pl.col(name).is_null() for name in ("rank", "local_rank", "pid"))
+    raised = events.filter((pl.col("kind") == "exception") & nobodys & pl.col("line").is_not_null())
+    alone = raised.join(ended, on="file").filter(pl.col("line") < pl.col("_end"))
+    alone = alone.filter(pl.col("line").n_unique().over("file") == 1)
+    return alone.select(*_PLACE, pl.col("_rank").list.first()).unique(_PLACE, keep="any")
+
+
+def _given(events: pl.DataFrame, whose: pl.DataFrame) -> pl.DataFrame:
+    """Events with the rank of what stands at these places."""
     joined = events.join(whose, on=_PLACE, how="left", maintain_order="left")
     is_own = pl.col("_rank").is_not_null() & pl.col("rank").is_null()
-    filled = joined.with_columns(
-        pl.when(is_own).then(pl.lit("global")).otherwise("rank_space").alias("rank_space"),
-        pl.coalesce("rank", "_rank").alias("rank"),
-    )
-    return {**tables, "events": filled.select(events.columns).cast(events.schema)}
+    filled = joined.with_columns(given_rank(pl.when(is_own).then("_rank")))
+    return filled.select(events.columns).cast(events.schema)

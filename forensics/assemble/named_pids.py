@@ -1,7 +1,7 @@
 """Processes by the number in the name of their files: `worker-1f2c-20552.err` tells the rank, `stacks/20552.txt` what it does.
 
 A number in a file's name is a pid where another record knows a process by it whose rank nobody tells. It is joined to the rank
-that the file's own lines tell, if no other file disagrees. So is a number before the words of such a file that a parser tells without a rank.
+that the file's own lines tell, if no other file disagrees, or that another record of the process has (its status in /proc). So is a number before the words of such a file that a parser tells without a rank.
 """
 
 from collections import defaultdict
@@ -26,6 +26,10 @@ def with_named_pids(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName,
         return dict(tables)
     named: defaultdict[int, set[tuple[int, str]]] = defaultdict(set)
     ranks = dict(rank_of_file(tables).iter_rows())
+    shown = tables["stacks"].select("pid", "rank", "file").drop_nulls().unique().sort("pid", "file")
+    for pid, rank, file in shown.iter_rows():
+        if pid in wanted:
+            named[pid].add((rank, file))
     printed = tables["ranks"].filter(pl.col("rank").is_null() & (pl.col("how") == AT_HEADS)).select("pid", "file")
     for pid, file in printed.drop_nulls().iter_rows():
         if pid in wanted and file in ranks:

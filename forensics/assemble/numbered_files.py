@@ -5,6 +5,8 @@ the name is that rank: `worker_3.log`, in which a process says that it is rank 3
 process is no number of theirs, but on nodes of one process each, or several speak in them. Where the numbers are just 0 … N-1, half of the
 files are enough: the others say nothing of who they are. Then a number that a launcher may give to a place on a host is one of the job, too.
 
+So are files called after processes whose ranks another file tells, a listing of ps or a launch: `train.31102.log`.
+
 So are files each of which tells its place among replicas, where these are the whole job and each place is told once.
 
 Where no process says who it is: files of one name, numbered from 0 to as many as the world that is told less one, each of which trains
@@ -51,6 +53,9 @@ def numbered_files(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
             found |= _rolled(own, ranks)
     unplaced = [file for file in untold["file"] if file not in is_local]
     found |= _placed(claims, unplaced)
+    for own in shapes.values():
+        if not several.intersection(own) and not found.keys() & set(own):
+            found |= _by_pids(claims, own, ranks)
     if not ranks and not tables["steps"]["rank"].is_not_null().any():
         found |= _one_a_rank(tables, [own for own in shapes.values() if not is_local.intersection(own)])
     return pl.DataFrame(
@@ -76,6 +81,22 @@ def _are_numbered(own: list[str], ranks: Mapping[str, int]) -> bool:
         return False
     columns = zip(*(map(int, _NUMBER.findall(file)) for file in own), strict=True)
     return any(list(column) == told for column in columns)
+
+
+def _by_pids(claims: pl.DataFrame, own: list[str], ranks: Mapping[str, int]) -> dict[str, int]:
+    """File → the rank that other files tell of the process whose number stands in its name; all of one name, none of which says otherwise."""
+    told = (
+        claims.filter(pl.col("pid").is_not_null() & ~pl.col("file").is_in(own))
+        .group_by("pid")
+        .agg(pl.col("rank").unique())
+    )
+    known = {pid: some[0] for pid, some in told.iter_rows() if len(some) == 1}
+    for column in zip(*(map(int, _NUMBER.findall(file)) for file in own), strict=True):
+        number = {file: known[pid] for file, pid in zip(own, column, strict=True) if pid in known}
+        is_theirs = all(ranks.get(file, rank) == rank for file, rank in number.items())
+        if len(number) >= _FEWEST and len(set(number.values())) == len(own) == len(number) and is_theirs:
+            return number
+    return {}
 
 
 def _placed(claims: pl.DataFrame, untold: list[str]) -> dict[str, int]:

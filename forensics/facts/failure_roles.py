@@ -136,9 +136,10 @@ def failure_roles(
     job: frozenset[int],
     held: frozenset[int],
     hosts: frozenset[str] = frozenset(),
+    lines: Mapping[str, int] = {},
 ) -> dict[int, FailureRole]:
-    """Ends by rank; `job`: its ranks; `held`: those whose own flight record shows them in an open operation; `hosts`: of the job → the role of each
-    end that its process's own lines tell."""
+    """Ends by rank; `job`: its ranks; `held`: those whose own flight record shows them in an open operation; `hosts`: of the job; `lines` of each
+    file → the role of each end that its process's own lines tell."""
     asked = {rank: end for rank, end in ends.items() if end.how == "died" and end.by == "process" and end.refs}
     if not asked:
         return {}
@@ -146,7 +147,11 @@ def failure_roles(
     left = _left_stacks(stacks) if any(not _frames(detail(row)) for row in raised.values()) else {}
     pair = len(job) <= 2
     is_shown = any(rank not in asked for rank in ends) or any(map(_has_traceback, raised.values()))
-    bare = {rank for rank, end in asked.items() if is_shown and _is_bare(end, raised.get(rank), rank in left)}
+    bare = {
+        rank
+        for rank, end in asked.items()
+        if is_shown and _is_bare(end, raised.get(rank), rank in left) and not _is_last(end, lines)
+    }
     found = {
         rank: FailureRole("complaint", words.ENDED_NOTHING)
         if rank in bare
@@ -157,6 +162,7 @@ def failure_roles(
         rank: _unless_of_a_peer(role, str((raised.get(rank) or {}).get("text") or ""), job - {rank})
         for rank, role in found.items()
     }
+    found = _as_all_tell(found, asked, raised, job)
     unclear = Counter(role.template for role in found.values() if role.state == "unclear")
     most = {template for template, count in unclear.items() if count > 1 and 2 * count > len(job)}
     found = {
@@ -174,6 +180,31 @@ def failure_roles(
         else role
         for rank, role in found.items()
     }
+
+
+def _as_all_tell(
+    roles: dict[int, FailureRole],
+    ends: Mapping[int, ProcessEnd],
+    raised: Mapping[int, Mapping[str, Any]],
+    job: frozenset[int],
+) -> dict[int, FailureRole]:
+    """Where all ranks of the job raise one error that lists who failed, by numbers among them all, it is these ranks' own."""
+    told = {rank: _listed(str((raised.get(rank) or {}).get("text") or ends[rank].refs[0].text)) for rank in roles}
+    failed = next(iter(told.values()))
+    if not failed or told.keys() != job or len({*told.values()}) > 1 or not failed < job or 2 * len(failed) > len(job):
+        return roles
+    return {
+        rank: replace(role, state="own", reason=words.ALL_RANKS_TELL_IT, by_row=True)
+        if rank in failed
+        else replace(role, state="lost", reason=words.ITS_MESSAGE_TELLS_OF_OTHERS, by_row=True)
+        for rank, role in roles.items()
+    }
+
+
+def _listed(text: str) -> frozenset[int]:
+    said = meaning(text)
+    is_list = said is not None and said.claim == "peer_failed" and "ranks" in said.fields
+    return frozenset(integers(str(said.fields["ranks"]))) if said is not None and is_list else frozenset()
 
 
 def _is_of_program(role: FailureRole, end: ProcessEnd) -> bool:
@@ -258,6 +289,12 @@ def _is_bare(end: ProcessEnd, row: Mapping[str, Any] | None, has_stack: bool) ->
     """Is it a line alone: no traceback, and no launcher that tells of an end?"""
     alone = len(end.refs) == 1 and end.cause not in _BY_KERNEL
     return alone and not has_stack and (row is None or not _has_traceback(row))
+
+
+def _is_last(end: ProcessEnd, lines: Mapping[str, int]) -> bool:
+    """Does the file end with that line? Then the process may have, too."""
+    at = end.refs[0]
+    return at.line is not None and at.line == lines.get(str(at.file))
 
 
 def _raised(ends: Mapping[int, ProcessEnd], events: pl.DataFrame) -> dict[int, dict[str, Any]]:

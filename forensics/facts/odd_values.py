@@ -34,6 +34,7 @@ class OddValue(msgspec.Struct, frozen=True):
     kept: tuple[str, ...]
     row: Mapping[str, Any]
     beside: Mapping[str, Any]
+    is_last: bool = False  # do the records of all end with that step?
     opens: bool = False  # is that record the first of the step on its rank?
 
 
@@ -57,7 +58,8 @@ def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
             continue
         (first, *more) = sorted(set(alone.values()))
         since = _begun(values, rows, first) if step == _BEFORE else step
-        if not _is_followed(told, lost, since, job) and not _is_shared(rows, ranks, first, job, tables):
+        is_last = _is_the_end(values, rows, first, job)
+        if not (is_last or _is_followed(told, lost, since, job) or _is_shared(rows, ranks, first, job, tables)):
             continue
         if more or some or not (lost.get(step, frozenset()) <= {first} or lost[step] == job):
             return None
@@ -66,7 +68,7 @@ def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
         )
         if found is None and step == _BEFORE:
             continue
-        return found and msgspec.structs.replace(found, opens=_opens(values, found))
+        return found and msgspec.structs.replace(found, opens=_opens(values, found), is_last=is_last)
     return None
 
 
@@ -156,6 +158,15 @@ def _is_followed(told: pl.DataFrame, lost: Mapping[int, frozenset[int]], step: i
     later = sorted({one for one in (*told["step"].unique().to_list(), *lost) if one > step})
     most = [2 * len(seen[at]) > len(job) for at in later]
     return any(most[:_SPREAD]) and any(most[-_SPREAD:])
+
+
+def _is_the_end(values: pl.DataFrame, rows: pl.DataFrame, rank: int, job: frozenset[int]) -> bool:
+    """Is it the last step that anybody records, in which the rank lost one figure after another, to its last record?"""
+    own = values.filter(pl.col("rank").is_in(sorted(job)))
+    ends = own.group_by("rank").agg(pl.col("step").max())["step"].unique().to_list()
+    lost = rows.filter(pl.col("bad") & (pl.col("rank") == rank))
+    last = own.filter(pl.col("rank") == rank).sort("file", "line").tail(1)
+    return ends == [lost["step"][0]] and lost.select("of", "name").n_unique() > 1 and last["bad"].is_not_null().all()
 
 
 def _begun(values: pl.DataFrame, rows: pl.DataFrame, rank: int) -> int:

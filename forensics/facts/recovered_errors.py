@@ -51,6 +51,7 @@ _BY_CLOCK = ("time_limit", "preemption")  # stops that no failure of the job bri
 _STOPPED = ("SIGTERM", "SIGKILL")
 _EXITS = ("exit", "first_failure")
 _KILLS = ("host_oom", "segfault")  # of a kernel: before a process began it ended another one
+_STALL, _GOES_ON = "horovod_stall", 2  # steps
 _PRINTER = ["file", "rank"]
 _PLACE = ["file", "line"]
 _DAY_NS = 15 * 3600 * 1_000_000_000  # zones differ by 14 hours at most
@@ -175,7 +176,8 @@ def _after_a_stop(events: pl.DataFrame) -> pl.Series:
 
 
 def _before_a_step(errors: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
-    """By the stamps of both; without them, where the same printer fails again after the step."""
+    """By the stamps of both; without them, where the same printer fails again after the step. A stall that is reported again for as long as it
+    lasts was over where steps follow the last report."""
     later = steps.filter(pl.col("line").is_not_null()).group_by([*_PRINTER, "time_basis"]).agg(
         pl.col("line").max().alias("_line"), pl.col("time_ns").max().alias("_time")
     )  # fmt: skip
@@ -194,4 +196,7 @@ def _before_a_step(errors: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
     )  # fmt: skip
     last = errors.group_by(_PRINTER).agg(pl.col("line").max().alias("_last"))
     again = next_step.join(last, on=_PRINTER, how="left", nulls_equal=True).filter(pl.col("_next") < pl.col("_last"))
-    return pl.concat([stamped["_event"], elsewhere["_event"], again["_event"]])
+    reports = errors.filter((pl.col("code") == _STALL).fill_null(False)).select("_event", *_PRINTER, "line")
+    behind = reports.join(lines, on=_PRINTER, how="inner", nulls_equal=True).filter(pl.col("_line") > pl.col("line"))
+    over = behind.group_by("_event").len().filter(pl.col("len") >= _GOES_ON)
+    return pl.concat([stamped["_event"], elsewhere["_event"], again["_event"], over["_event"]])

@@ -21,6 +21,7 @@ from parsers.schema.tables import TableName, spelled
 GAVE_UP = (
     "collective_timeout", "store_timeout", "barrier_missing", "desync", "dump_signal", "missing_members", "heartbeat_lost",
 )  # fmt: skip
+_WATCHDOG = "watchdog_stopped"  # what a row of knowledge claims of a framework's own
 _MS_NS = 1_000_000
 _NEAR = 0.5  # of its time-out, an open operation is older than it should be
 _LATER_NS = 1_000_000_000
@@ -39,7 +40,10 @@ def time_witness(
     """`events`: without recovered errors. `opened`: open operations (facts of positions). `stacks`: the main threads."""
     stood: list[Witness] = []
     of_ras = (pl.col("kind") == "missing_members") & (pl.col("code") == "INCOMPLETE").fill_null(False)
-    gave_up = events.filter(pl.col("kind").is_in(GAVE_UP) & ~of_ras & (pl.col("severity").fill_null("error") != "info"))
+    is_told = pl.col("kind").is_in(GAVE_UP) | (
+        (pl.col("kind") == "other") & (pl.col("code") == _WATCHDOG).fill_null(False)
+    )
+    gave_up = events.filter(is_told & ~of_ras & (pl.col("severity").fill_null("error") != "info"))
     if gave_up.height:
         refs = tuple(reference(row) for row in gave_up.sort("file", "line").head(2).iter_rows(named=True))
         stood.append((words.WAIT_GIVEN_UP, refs))

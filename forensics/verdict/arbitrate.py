@@ -109,14 +109,9 @@ def kind_of(case: Case, finding: Finding, explained: frozenset[Symptom], about: 
     }  # fmt: skip
     if not possible:
         return asked[about] if about is not None else "unknown"
-    if (
-        about == "never_started"
-        and not case.has_begun
-        and "launch" in possible
-        and not ("ended" in kinds and "crash" in possible)
-    ):
-        return "launch"  # whoever waits, waits for the start
     died = any(rank in case.ends and case.ends[rank].how == "died" for rank in finding.subjects)
+    if about == "never_started" and not case.has_begun and "launch" in possible and not (died and "crash" in possible):
+        return "launch"  # whoever waits, waits for the start
     if "waiting" in kinds and "hang" in possible and not (died and "crash" in possible):
         return "hang"
     if about == "never_started" and "launch" in possible and "ended" not in kinds:

@@ -210,6 +210,9 @@ WITH = Form("{text}, {more}", "{text}，{more}")
 # --- failure_roles: whose failure it is, and why ---------------------------------------------------------------------
 ENDED_NOTHING = Said("a line of a log, which ended nothing", "只是日志中的一行，并未导致退出")
 QUOTES_ANOTHER = Said("it prints a copy of another process's failure", "它打印的是另一进程失败信息的副本")
+ALL_RANKS_TELL_IT = Said(
+    "the error that all ranks raise lists it as the one that failed", "所有 rank 抛出的错误都将其列为失败者"
+)
 ITS_MESSAGE_PROVES_IT = Said("only the process itself can bring this about", "只有该进程自身会引发")
 ITS_MESSAGE_TELLS_OF_OTHERS = Said("the message tells of another process", "该信息说的是另一进程")
 ITS_DEVICE_REPORTED_IT = Said("the runtime of its device reported it", "由其设备的运行时报告")

@@ -329,10 +329,14 @@ PRINTED_FOR_AND_MATES = Form(
     "it was printed for {who}, and other ranks of its tensor-parallel group may have it too",
     "打印自 {who}，其张量并行组的其他 rank 也可能有",
 )
-ODD_VALUE, ODD_VALUE_AT_FIRST = (
+ODD_VALUE, ODD_VALUE_AT_LAST, ODD_VALUE_AT_FIRST = (
     Form(
         "at step {step} {name} of {who} was {value}, where every other rank showed a number, and most were bad soon after",
         "在 step {step}，{who} 的 {name} 为 {value}，其他 rank 均为正常数值，之后多数 rank 也变坏",
+    ),
+    Form(
+        "at step {step}, the last that is recorded, {name} of {who} was {value}, where every other rank showed a number",
+        "在记录的最后一个 step {step}，{who} 的 {name} 为 {value}，其他 rank 均为正常数值",
     ),
     Form(
         "before the first step {name} of {who} was {value}, where every other rank showed a number, and most were bad soon after",

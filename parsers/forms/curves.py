@@ -19,7 +19,10 @@ _FIRST = 6  # rows that tell which column is what
 _SPLIT = regex(r"[\s,;]+")
 _TAG = regex(r"(?:^|/)run-[^/]{0,200}-tag-(?P<tag>[^/]{1,100})\.csv$")
 _SUFFIX = regex(r"\.(?:csv|tsv|txt|md|log|dat|out)$")
-_RANKED = regex(r"[_.-]?(?:rank|worker|proc|r)[_.-]?\d{1,7}\b|[_.-]\d{1,7}$")
+_RANKED = regex(
+    r"[_.-]?(?:rank|worker|proc|r)[_.-]?\d{1,7}\b|[_.-]\d{1,7}$"
+    r"|(?:^|[_.-])(?:(?:by|per|each|of|over|all)[_.-])+(?:ranks?|workers?)$|[_.-]ranks?$|^(?:per|by)[_.-]?rank[_.-]"
+)
 
 
 def column_kinds(path: str, lines: Sequence[str]) -> list[str]:

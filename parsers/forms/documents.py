@@ -26,7 +26,7 @@ DOCUMENT_BYTES = 64 << 20
 _TRIED = 8  # braces at the beginning of a document that goes on, of which one must be that of its first record
 _SHOWN = 200
 _OPENED = regex(r"(?m)^\{(?=\s*['\"][^{}\n]{1,400},\s*$)")  # a line that begins a record and leaves it open
-_IDENTITY = ("rank", "host", "pid", "local_rank", "device", "attempt", "pod")
+_IDENTITY = ("rank", "host", "pid", "local_rank", "device", "attempt", "pod", "step", "epoch")
 
 
 def first_names(text: str, alone: Said | None) -> list[str]:

@@ -7,7 +7,7 @@
     rank  step  loss                                     in columns
     rank=3 step=5 loss=nan msg="two words"               logfmt
     rank: 3 | step 5 | loss: 2.1                         pairs in prose
-    - rank: 3⏎  step: 5                                  reports in blocks
+    - rank: 3⏎  step: 5                                  reports in blocks, also with parts of their own (YAML)
              rank0  rank1⏎  step⏎  1  2.1  2.2        frames of pandas
     step 12⏎  rank  loss⏎                                tables of a step each, under headings
     1790000000 2.31 5                                    without names: a stamp or a count, and the name of the path (MLflow)
@@ -29,6 +29,7 @@ from parsers.forms.frames import frame_names, frame_rows
 from parsers.forms.reading import HEADER as HEADER
 from parsers.forms.reading import Row, Said, csv_cells, json_object, text_lines
 from parsers.forms.sections import section_names, section_rows
+from parsers.schema.labels import OF_GROUP
 from parsers.schema.parser import Source
 from parsers.schema.tables import TableName, Tables, table
 from parsers.text import lenient, vocabulary
@@ -54,7 +55,7 @@ _SAYS = regex(
     rf"(?:- )?(?P<name>{_NAME}(?: [A-Za-z_()/][\w./()-]{{0,40}}){{0,4}}?)(?:\s*[:=]\s*| +(?=[-+.\d]|nan|inf|NaN|Inf))(?P<value>\S.{{0,4096}})"
 )
 _MENTION = regex(
-    r"(?<![\w./-])(?P<name>[A-Za-z_][\w./@-]{0,60}(?: (?!(?i:nan|inf)\b)[A-Za-z_][\w./@-]{0,30}){0,3}(?: ?\([a-z_ ]{1,30}\))?)"
+    r"(?<![\w./-])(?P<name>[A-Za-z_][\w./@-]{0,60}(?: (?!(?i:nan|inf)\b)[A-Za-z_][\w./@-]{0,30}){0,3}(?: ?\([a-z_ /-]{1,40}\))?)"
     r"(?: ?\[ {0,8}(?:\d{1,15}-)?(?P<place>\d{1,15}) {0,8}(?:/ {0,8}\d{1,15} {0,8})?\]|(?: ?[:=] {0,8}| {1,8})"
     r"(?:(?P<sum>(?:0x[0-9a-f]{6,128}|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{8,128})(?![\w./-]))"
     r"|(?P<value>[+-]?(?:\d[\d.]{0,30}(?:[eE][+-]?\d{1,3})?|(?i:nan|inf(?:inity)?)))(?:/\d{1,15})?(?: ?(?P<unit>ms|msec|us|usec|s|secs?|seconds?)\b)?(?![\w./-]|:\S)|(?P<said>\"[^\"]{0,200}\"|[\[{(] {0,4}[-+.\dn'\"][^\[{(\])}]{0,2000}[\])}])(?!\w))"
@@ -68,9 +69,14 @@ _AT_COUNT = regex(
 )
 _RATE = regex(r"(?P<value>\d[\d.]{0,30}) ?(?P<each>[a-z]{2,12})/s(?:ec(?:ond)?)?")
 _WORD = regex(r"[A-Za-z]{2,}")
+_DOCUMENT = "---"  # begins one of YAML
+_BLOCK_OPENS = regex(r"\s*[A-Za-z_][\w./-]{0,60}:\s*")  # of a part that is indented below it
 _BLOCK_ENDS = regex(r"\s*(?:-{3,}|={3,}|\*{3,}).*|\s*")
+_REMARK = ("#", "//", "%", ";;", "$ ")
 TABLES = ("drawn", "tabs", "semicolons", "commas", "aligned", "frames")  # framings with a line of names
 COUNT = "#"  # the name of a number without one at the head of a line
+_IDENTITY = ("rank", "step")
+_OWN_REMARK = regex(r"(?i)\b(?:before|pre|local|own|this|unreduced|not (?:reduced|averaged))\b")
 _TEXTS = ("log", "message", "msg", "line", "text", "body", "event", "data", "MESSAGE")
 
 
@@ -130,7 +136,7 @@ def rows_of_steps(lines: Sequence[str]) -> frozenset[int]:
 
 def record(text: str) -> Said | None:
     """One line as a record, whatever its form; None where it is none. An object may stand behind a few words."""
-    text = bare_numbers(text)
+    text = bare_numbers(vocabulary.in_english(text))
     start = text.strip()
     if (at := start.find("{", 0, _BEFORE_OBJECT)) >= 0 and (not at or start.endswith("}")):
         inner = _object(start[at:])
@@ -162,7 +168,7 @@ def read_table(source: Source, name: TableName, made: Callable[[Said, str], Iter
 def _found(path: str, head: bytes) -> tuple[Framing, Sequence[str]] | None:
     text = head[:_HEAD_CHARACTERS].decode("utf-8", "replace").lstrip("\ufeff \t\r\n\u3000")
     lines = [line.rstrip("\r") for line in islice(filter(str.strip, text.split("\n")), _HEAD_LINES)]
-    if not lines or "\x00" in text[:64] or _MARK.search(lines[0]) is None:
+    if not lines or "\x00" in text[:64] or _MARK.search(lines[lines[0] == _DOCUMENT and len(lines) > 1]) is None:
         return None
     told = Head(path, text, lines)
     return next(((one, found) for one in FRAMINGS if (found := one.names(told))), None)
@@ -223,6 +229,7 @@ def _cells(text: str, mark: str) -> list[str]:
 def _table_names(mark: str) -> Callable[[Head], Sequence[str]]:
     def found(head: Head) -> Sequence[str]:
         told = [line for line in _below_title(head, mark) if not _is_rule(line, mark)]
+        told = told[_remarks(told, mark) :]
         if not told or mark not in told[0] or told[0].startswith("{"):
             return []
         named = _header(told[0], mark)
@@ -246,6 +253,16 @@ def _below_title(head: Head, mark: str) -> Sequence[str]:
     return lines[first : first + _HEAD_LINES] if is_below else head.lines
 
 
+def _remarks(lines: Sequence[str], mark: str) -> int:
+    """How many lines above a table tell of it: behind a mark of a remark, with other cells than the line below."""
+    at = 0
+    while at + 1 < len(lines) and lines[at].startswith(_REMARK):
+        if len(_header(lines[at], mark)) == len(_cells(lines[at + 1], mark)):
+            break
+        at += 1
+    return at
+
+
 def _header(line: str, mark: str) -> list[str]:
     cells = _cells(line.strip().removeprefix("#").strip() if mark != "|" else line, mark)
     return [cell.strip() for cell in cells]
@@ -260,13 +277,15 @@ def _table_rows(mark: str) -> Callable[[Source], Iterator[Row]]:
         named: list[str] = []
         above: list[str] = []
         has_rules = mark in "| "
+        first = [*islice(((number, text) for number, text in text_lines(source) if text.strip()), _HEAD_LINES)]
+        remarks = {number for number, _ in first[: _remarks([text for _, text in first], mark)]}
         for number, text in text_lines(source):
             start = text.lstrip()
             if not start:
                 continue
             if start[0] == "{":
                 yield number, text, json_object(text)
-            elif not named and mark == "|" and mark not in text and not _is_rule(text, mark):
+            elif not named and ((mark == "|" and mark not in text and not _is_rule(text, mark)) or number in remarks):
                 yield number, text, HEADER  # a title
             elif not named or (has_rules and _is_rule(text, mark)):
                 if not _is_rule(text, mark):
@@ -308,7 +327,7 @@ def prose(text: str) -> Said | None:
         match = _SAYS.fullmatch(part.strip())
         if match is None:
             return None
-        said[match["name"].removeprefix("- ")] = _cell(match["value"])
+        said[_known_end(match["name"].removeprefix("- "))] = _cell(match["value"])
         if rate := _RATE.fullmatch(match["value"].strip()):
             said[f"{rate['each']}_per_s"] = rate["value"]
     return said if len(said) > 1 else None
@@ -322,11 +341,32 @@ def mentions(text: str) -> Said | None:
     head = _COUNT.search(text.lstrip())
     said: Said = {COUNT: head["count"]} if head else {}
     for match in _MENTION.finditer(text):
-        name = f"{match['each']}_per_s" if match["each"] else " ".join(match["name"].split())
+        name = f"{match['each']}_per_s" if match["each"] else _known_end(" ".join(match["name"].split()))
         value = match["place"] or match["value"] or match["sum"] or match["said"]
         said |= {name: f"{value} {match['unit']}" if match["unit"] else _cell(value)}
     others = len(_WORD.findall(_MENTION.sub(" ", text)))
     return said if len(said) > 1 and others <= len(said) else None
+
+
+@lru_cache(maxsize=4096)
+def _known_end(name: str) -> str:
+    """`hook backward rank` → rank: words of a sentence before a name are none of it, unless they say whose or which one it is. A remark behind it
+    says whether it is of the rank itself: `replica loss (before the mean)` → local replica loss."""
+    if name.endswith(")") and vocabulary.meaning_of(name) is None:
+        bare, _, remark = name[:-1].partition("(")
+        if _OWN_REMARK.search(remark):
+            name = f"local {bare.strip()}"
+        elif vocabulary.is_free(remark.split()):
+            name = bare.strip()
+    words = name.split(" ")
+    if len(words) < 2 or vocabulary.meaning_of(name) is not None or not vocabulary.is_free(words[:-1]):
+        return name
+    said = vocabulary.meaning_of(words[-1])
+    return (
+        words[-1]
+        if said is not None and said.meaning in _IDENTITY and not OF_GROUP.search(" ".join(words[:-1]))
+        else name
+    )
 
 
 def _cell(text: str) -> Any:
@@ -362,6 +402,8 @@ def _line_rows(read: Callable[[str], Said | None]) -> Callable[[Source], Iterato
 def _block_names(head: Head) -> Sequence[str]:
     said: Said = {}
     for line in islice(filter(str.strip, head.text.splitlines()), _BLOCK_LINES):
+        if _BLOCK_OPENS.fullmatch(line) or (not said and _BLOCK_ENDS.fullmatch(line)):
+            continue
         match = _SAYS.fullmatch(line.strip())
         if match is None or match["name"] in said or (said and line.startswith("- ")):
             break
@@ -374,6 +416,9 @@ def _block_rows(source: Source) -> Iterator[Row]:
     said: Said = {}
     begin, first = 0, ""
     for number, text in chain(text_lines(source), [(0, "")]):
+        if _BLOCK_OPENS.fullmatch(text):
+            yield number, text, HEADER
+            continue
         match = _SAYS.fullmatch(text.strip())
         if said and (match is None or match["name"] in said or text.startswith("- ")):
             yield begin, first, said

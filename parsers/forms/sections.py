@@ -6,7 +6,11 @@
     0     amd-mi-3    0.854095               0          |------|--------|--------|
     1     amd-mi-3    0.811618               7          | 0    | 0.9519 | 0.8691 |
 
-A row is a record of its step. A line of names follows each heading; the first column of a frame of pandas has its name in a line of
+    == step 41 rank 3 of 4 (before the reduction) ==    of one rank each
+       layer             |w|     |g|
+       encoder.0.ffn    9.24   0.131
+
+A row is a record of its step, and of the rank that the heading tells. A line of names follows each heading; the first column of a frame of pandas has its name in a line of
 its own, or none. What stands between the tables is no record.
 """
 
@@ -14,11 +18,16 @@ from collections.abc import Iterator, Sequence
 
 from parsers.forms.reading import HEADER, Row, text_lines
 from parsers.schema.parser import Source
+from parsers.text import vocabulary
 from parsers.text.patterns import regex
 
-_HEADING = regex(
-    r"(?i)[\s#=*>|_-]{0,12}(?P<name>(?:global[_ ])?step|iter(?:ation)?|it|update|batch)[\s#:=]{1,4}(?P<count>\d{1,15})[\s=*_#:|-]{0,12}"
+_EDGE = " \t#=*>|_-:[]<"
+_COUNTED = regex(
+    r"(?<![\w.-])(?P<name>[A-Za-z]{1,12}(?:[_ ][A-Za-z]{1,12})??)[\s#:=]{1,4}(?P<count>\d{1,15})(?: ?(?:/|of) ?\d{1,15})?(?![\w.])"
 )
+_ASIDE = regex(r"\([^()]{0,200}\)")
+_COUNTS = ("step", "rank")
+_HEADING_CHARACTERS = 200
 _RULE = regex(r"[\s|:+=-]{3,}")
 _NAME = regex(r"[A-Za-z_|][\w./@()%|-]{0,79}")
 _FEWEST = 2  # columns
@@ -27,25 +36,25 @@ _FEWEST = 2  # columns
 def section_names(lines: Sequence[str]) -> list[str]:
     """The names of the first table that stands under such a heading, that of the count first; none where none does."""
     for at, line in enumerate(lines):
-        heading = _HEADING.fullmatch(line)
+        heading = _heading(line)
         if heading is not None:
             told = [one for one in lines[at + 1 : at + 5] if one.strip() and not _RULE.fullmatch(one)]
             header = _header(told[:2]) if len(told) > 1 else []
-            return [heading["name"], *header] if header else []
+            return [*heading, *header] if header else []
     return []
 
 
 def section_rows(source: Source) -> Iterator[Row]:
     """(line, text, record) of a file of such tables."""
-    name = count = ""
+    told: dict[str, str] = {}
     named: list[str] = []
     for number, text in text_lines(source):
-        if heading := _HEADING.fullmatch(text):
-            name, count, named = heading["name"], heading["count"], []
+        if heading := _heading(text):
+            told, named = heading, []
             yield number, text, HEADER
-        elif not text.strip() or not name or _RULE.fullmatch(text):
+        elif not text.strip() or not told or _RULE.fullmatch(text):
             if text.strip():
-                yield number, text, HEADER if name else None
+                yield number, text, HEADER if told else None
         elif not named:
             named = _header([text])
             yield number, text, HEADER if named else None
@@ -55,11 +64,22 @@ def section_rows(source: Source) -> Iterator[Row]:
                 named = [cells[0], *named]  # of the column before the first
                 yield number, text, HEADER
             elif len(cells) == len(named):
-                yield number, text, {name: count} | dict(zip(named, cells, strict=True))
+                yield number, text, told | dict(zip(named, cells, strict=True))
             elif len(cells) == len(named) + 1 and cells[0].isdigit():
-                yield number, text, {name: count} | dict(zip(named, cells[1:], strict=True))
+                yield number, text, told | dict(zip(named, cells[1:], strict=True))
             else:
                 yield number, text, None
+
+
+def _heading(line: str) -> dict[str, str] | None:
+    """The counts of a heading, of a step and perhaps of a rank: it says nothing else."""
+    if len(line) > _HEADING_CHARACTERS or not any(map(str.isdigit, line)):
+        return None
+    bare = _ASIDE.sub(" ", line.strip(_EDGE))
+    counts = {found["name"]: found["count"] for found in _COUNTED.finditer(bare)}
+    meant = [said.meaning if (said := vocabulary.meaning_of(name)) is not None else "" for name in counts]
+    is_whole = "step" in meant and set(meant) <= set(_COUNTS) and not _COUNTED.sub(" ", bare).strip(_EDGE + ",;./@")
+    return counts if is_whole and len(meant) == len(set(meant)) else None
 
 
 def _header(lines: Sequence[str]) -> list[str]:
@@ -73,4 +93,5 @@ def _header(lines: Sequence[str]) -> list[str]:
 
 
 def _cells(text: str) -> list[str]:
-    return [cell.strip() for cell in text.strip().strip("|").split("|")] if "|" in text else text.split()
+    is_drawn = text.lstrip().startswith("|") or " | " in text
+    return [cell.strip() for cell in text.strip().strip("|").split("|")] if is_drawn else text.split()

@@ -19,6 +19,7 @@ container, quoted or not). The end: an exit code, a status, a signal by number o
     … taskId=worker-3-node__4fd1 state=TASK_FAILED message='Command terminated with signal Killed'        Mesos
     all 8 processes exited with code 0  |  exit codes: [0, 0, -9, 0]  |  returncodes: {0: 1, 1: -9}        a launcher of one's own, of all at once
     App [rank-3:3] exited with code [0] via signal [SIGKILL]        pm2
+    Worker tcp://10.0.0.5:40331 (pid=4711) exceeded 95% memory budget. Restarting...      Dask's nanny
     Exited (137) 3 minutes ago                                      docker ps, behind a name
     prterun noticed that process rank 6 with PID 20715 on node n8 exited on⏎signal 9 (Killed).     wrapped by its printer
 
@@ -93,7 +94,7 @@ _SIGNALLED = regex(
 )
 _SAID = regex(rf"[:(,]\s*(?P<said>{'|'.join(_WORDS)})(?:[ ,]*\(?core dumped\)?)?[).]*\s*\Z")
 _FOR_MEMORY = regex(
-    r"\bOOM[- ]?[Kk]illed\b|(?i:\bkilled by (?:the )?(?:kernel'?s? )?(?:OOM|out[- ]of[- ]memory)[- ]?killer\b)"
+    r"\bOOM[- ]?[Kk]illed\b|\bexceeded \d{1,3}% memory budget\. Restarting|(?i:\bkilled by (?:the )?(?:kernel'?s? )?(?:OOM|out[- ]of[- ]memory)[- ]?killer\b)"
 )
 _PERHAPS = regex(r"(?i)\b(?:common|possible|likely|potential) (?:causes?|reasons?)\b")  # what follows was not observed
 _ASKED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGCONT")

@@ -88,6 +88,7 @@ PARSER = LineParser(
         *(f"{figure}_{word}".encode() for figure in ("oss", "norm") for word in sorted(vocabulary.whose())),
         b"ples/s", b"kens/s", b"ages/s", b"mgs/s", b"uences/s", b"ords/s", b"rames/s",
         *(f"{word}{after}".encode() for word in ("crc", "crc32", "sha256", "sha1", "md5", "hash", "hecksum", "igest") for after in _AFTER),
+        "损失".encode(), "梯度".encode(),
         b'xit_code', b'xitcode', b'eturncode', b'eturn_code', b'xit_status', b'exit status ', b'"signal: ', b'"signal"', b'signal=SIG',
     ),
     parse=parse,

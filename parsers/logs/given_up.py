@@ -60,6 +60,7 @@ _PEER = regex(
     r"(?:<-|->|←|→|\b(?:peer|src|dst|source|dest)[ =:]{1,2}|\b(?:from|to|for|on|by) (?:peer|rank) ?[#=:]?)"
     r" ?(?:rank ?)?(?P<rank>\d{1,7})\b(?![.:]\d)"
 )
+_REQUEST = regex(r"://|\b(?:HTTP|GET|POST|PUT|HEAD|DELETE|PATCH)\b")  # an arrow stands before its answer
 _TO, _FROM = ("->", "→"), ("<-", "←")
 _CALL = regex(r"(?i)(?:#|\b(?:call|seq|collective|opcount)[ =:#]{1,2})(?P<number>\d{1,15})\b")
 _GROUP = regex(r"(?i)\b(?:group|communicator)[ =:]{1,2}['\"]?(?P<name>[A-Za-z][\w./-]{0,60})")
@@ -185,7 +186,7 @@ def _went_back(said: Sequence[_Line], begin: int, end: int) -> bool:
 
 def _event(begin: _Line, end: _Line, seconds: float) -> dict[str, Any] | None:
     both = (begin.text, end.text)
-    peers = [int(found["rank"]) for text in both for found in _PEER.finditer(text)][:1]
+    peers = [int(found["rank"]) for text in both if not _REQUEST.search(text) for found in _PEER.finditer(text)][:1]
     op = next((op for text in both if (op := spoken(text)) is not None), None) or (_way(begin.text) if peers else None)
     about: dict[str, Any] = {"severity": "error", "value": seconds * 1000.0, "text": end.text[:LINE_CHARACTERS]}
     if op is None and not peers:

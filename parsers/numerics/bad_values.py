@@ -46,7 +46,7 @@ _PART = r"(?:outputs?|inputs?|activations?|weights?|param(?:eter)?s?|grad(?:ient
 _WORD = r"(?:nan|inf(?:inity)?|non-?finite)s?(?: values?)?"
 _COUNT_WORD = r"(?:non-?_?finite|nans?|infs?)(?:_count|_elements| values| elements)?"
 _IN_MODULE = regex(
-    rf"(?i)\b{_WORD}(?: (?:was|were|is|found|detected|seen|appeared|produced)){{0,3}} (?:in|at|from|after|inside|by)(?: the)?"
+    rf"(?i)\b{_WORD}(?: {_PART})?(?: (?:was|were|is|found|detected|seen|appeared|produced)){{0,3}} (?:in|at|from|after|inside|by)(?: the)?"
     rf"(?: {_PART})?(?: of)?(?: layer| module)? {_MODULE.format(name='inside')}(?P<part> {_PART})?"
     rf"|\b{_MODULE.format(name='of')}:? (?:{_PART} )?(?:has|contains|produced|returned|became|is|gave) (?:an? )?{_WORD}\b"
 )
@@ -61,10 +61,12 @@ _NOT_SO = regex(
 _NONE = regex(r"(?i)^[!:]? ?[=:]? ?(?:0|false|none|no)\b")
 
 _MENTION = r"(?:nan|inf(?:inity|inite)?|non-?finite|not finite)"
+_THING = r"(?:loss(?:es)?|grad\w{0,30}|norms?|activations?|logits?|outputs?|hidden[_ ]states?|embeddings?|scores?)"
 _NEAR = regex(
-    rf"(?i)(?<![a-z]){_MENTION}(?![a-z]).{{0,60}}?(?<![a-z])(?P<after>loss|grad\w{{0,30}}|norm)(?![a-z])"
-    rf"|(?<![a-z])(?P<before>loss|grad\w{{0,30}}|norm)(?![a-z]).{{0,60}}?(?<![a-z]){_MENTION}(?![a-z])"
+    rf"(?i)(?<![a-z]){_MENTION}(?![a-z]).{{0,60}}?(?<![a-z])(?P<after>{_THING})(?![a-z])"
+    rf"|(?<![a-z])(?P<before>{_THING})(?![a-z]).{{0,60}}?(?<![a-z]){_MENTION}(?![a-z])"
 )
+_ASSERTS = regex(r"assert\b.{0,200}?\bis_?(?:finite|nan|inf)\(")
 _OPERATOR = regex(r"\binvalid value \((?P<value>nan|inf)\) encountered in (?P<operator>\w[\w-]{0,79})(?P<compiled>\()?")
 _PROGRAMS = ("jit", "pjit", "pmap", "xla_call", "xla_pmap")  # what JAX calls a program that it compiled as a whole
 _OF_ALL = regex(
@@ -103,7 +105,7 @@ def by_its_printer(made: Mapping[str, Any]) -> dict[str, Any]:
 
 def raised(code: str | None, message: str) -> dict[str, Any] | None:
     """The same of an exception, by its class and message: the class of Python's own for bad numbers, or nan, inf or non-finite
-    beside a loss, gradient or norm."""
+    beside a loss, a gradient, a norm, or what a module makes."""
     if _SCALE.search(message):
         return None
     is_own = (code or "").rsplit(".", 1)[-1] == "FloatingPointError"
@@ -118,11 +120,18 @@ def raised(code: str | None, message: str) -> dict[str, Any] | None:
             "compiled": is_compiled,
         }
         return _assert("operator", message, detail)
+    if module := _module(message, {"raised": True}):
+        return module
     near = _NEAR.search(message)
     if near is not None:
-        return _assert(_code(near["before"] or near["after"]), message, {"raised": True})
-    module = _module(message, {"raised": True})
-    return module or (_assert("operator", message, {"raised": True, "where": "operator"}) if is_own else None)
+        code = _code(near["before"] or near["after"])
+        return _assert(code, message, {"raised": True} | ({"where": "operator"} if code == "operator" else {}))
+    return _assert("operator", message, {"raised": True, "where": "operator"}) if is_own else None
+
+
+def asserted(line: str) -> dict[str, Any] | None:
+    """The same of an assertion that says nothing, by the line that made it: `assert torch.isfinite(loss), …`."""
+    return _assert(_code(line), line, {"raised": True}) if _ASSERTS.match(line) else None
 
 
 def _assert(code: str, text: str, detail: dict[str, Any]) -> dict[str, Any]:
@@ -135,7 +144,8 @@ def _assert(code: str, text: str, detail: dict[str, Any]) -> dict[str, Any]:
 
 
 def _code(what: str) -> str:
-    return "loss" if "loss" in what.lower() else "grad_norm"
+    what = what.lower()
+    return "loss" if "loss" in what else "grad_norm" if "grad" in what or "norm" in what else "operator"
 
 
 def _figure(text: str) -> dict[str, Any] | None:

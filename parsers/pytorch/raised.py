@@ -16,6 +16,7 @@ import signal
 from collections.abc import Mapping
 from typing import Any
 
+from parsers.knowledge import meaning
 from parsers.numerics import bad_values
 from parsers.schema.lines import Row, event, reporter
 from parsers.text.patterns import regex
@@ -133,7 +134,8 @@ def raised(
     found = [event(row, kind, code=code, detail=json.dumps(detail), **same)]
     if kind == "exception" and (meaning := derived(whole)):
         found.append(event(row, **{**same, **meaning}))
-    if kind == "exception" and "thread" not in detail and (bad := bad_values.raised(code, message or "")):
+    bad = bad_values.raised(code, message or "") or bad_values.asserted(str(detail.get("at") or ""))
+    if kind == "exception" and "thread" not in detail and bad is not None:
         bad = bad if reporter(row)["rank"] is None else bad_values.by_its_printer(bad)
         found.append(event(row, **{"detail": "{}"} | same | bad))
     return found
@@ -216,3 +218,12 @@ def derived(message: str) -> dict[str, Any] | None:
     if found := _DEVICE.search(message):
         return {"kind": "cuda_error", "code": found["code"].strip()}
     return None
+
+
+def bad_value(made: Mapping[str, Any], more: list[str]) -> dict[str, Any] | None:
+    """The event of a bad value that the last of the lines tells which follow an exception's first; none where they tell of others."""
+    said = bad_values.raised(made["code"], more[-1]) if "thread" not in made["detail"] else None
+    if said is None or ((known := meaning(" ".join(more))) is not None and known.own is False):
+        return None
+    said = said if made["rank"] is None else bad_values.by_its_printer(said)
+    return {**made, "detail": "{}", **said}

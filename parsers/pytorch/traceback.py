@@ -47,7 +47,7 @@ import msgspec
 import polars as pl
 
 from parsers.pytorch.embedded import unfolded
-from parsers.pytorch.raised import derived, is_interrupt, raised
+from parsers.pytorch.raised import bad_value, derived, is_interrupt, raised
 from parsers.schema.lines import Row, claimed, event, is_of_kernel, reporter, streams
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, table
@@ -190,6 +190,7 @@ class _Reader:
         self._raised: list[dict[str, Any]] = []  # exceptions after which no record came yet
         self._quoted: tuple[int, dict[str, Any]] | None = None  # line, whose
         self._announced: tuple[int, list[dict[str, Any]]] | None = None  # line and events of a message that goes on
+        self._bad: set[int] = set()  # lines of those that told of a bad value
         self._is_told = False  # the exception of the quoted process has been read; only what is linked to it may follow
 
     def read(self, stream: list[dict[str, Any]]) -> None:
@@ -266,7 +267,11 @@ class _Reader:
         for one in made:
             said = json.loads(one["detail"]).get("more", [])
             if len(said) < _MORE:
-                one["detail"] = _with(one["detail"], more=[*said, row["text"].strip()[:300]])
+                said = [*said, row["text"].strip()[:300]]
+                one["detail"] = _with(one["detail"], more=said)
+                if (bad := bad_value(one, said)) is not None and at not in self._bad:
+                    self._bad.add(at)
+                    self.events.append(bad)
 
     def _heard(self, row: Row) -> None:
         """A line that nobody here understands: it is later than what was raised before it where its stamp says so."""

@@ -26,10 +26,12 @@ PY_SPY_THREAD = regex(
 )
 PY_SPY_FRAME = regex(r"(?: {4}|\t)(?P<function>\S.*) \((?P<place>.*)\)$")
 FAULTHANDLER_THREAD = regex(
-    r"(?:(?P<current>Current thread|Stack)|Thread)(?: (?P<id>0x[0-9A-Fa-f]+))?(?: \[(?P<name>[^\]]*)\])?"
+    r"(?:(?P<current>Current thread|Stack)|Thread)(?: (?P<id>0x[0-9A-Fa-f]+|\d{1,10}))?(?: \[(?P<name>[^\]]*)\])?"
     r" \(most recent call first\):"
 )
-FAULTHANDLER_FRAME = regex(r'  File (?:"(?P<file>.*)"|\?\?\?), line (?:(?P<line>\d{1,9})|\?\?\?) in (?P<function>.+)$')
+FAULTHANDLER_FRAME = regex(
+    r'  File (?:"(?P<file>.*)"|\?\?\?), line (?:(?P<line>\d{1,9})|\?\?\?),? in (?P<function>.+)$'
+)
 FAULTHANDLER_OUTERMOST = frozenset({"<module>", "_run_module_as_main"})
 GDB_THREAD = regex(
     r"Thread (?P<number>\d{1,7}) \((?:Thread 0x[0-9a-fA-F]+ )?\(?(?:LWP|process) (?P<lwp>\d{1,10})\)?"
@@ -40,8 +42,11 @@ _AT = regex(r" at (?P<file>[^ ]+?)(?::(?P<line>\d{1,9}))?$")
 _FROM = regex(r" from (?P<file>\S+)$")
 _PYTHON = regex(r"Frame 0x[0-9a-fA-F]+, for file (?P<file>.+?), line (?P<line>\d{1,9}), in (?P<function>[\w.<>]+)")
 
+# Of torch's debug server (`=== Rank 3: http://trn01:40123 ===`), and of loops that people write: `### rank 3`, `--- rank 3/8 (pid 4711) ---`.
 SECTION = regex(
-    r"=== Rank (?P<rank>\d{1,7}): https?://(?:(?P<host>[A-Za-z][\w.-]*)|[\d.]+|\[[\da-fA-F:.]+\])(?::\d{1,5})? ===$"
+    r"[#=*>\[(\s_-]{0,12}(?:[Gg]lobal[ _])?[Rr]ank[ _:=#-]{0,2}(?P<rank>\d{1,7})(?: of \d{1,7}|/\d{1,7})?"
+    r"(?:: https?://(?:(?P<host>[A-Za-z][\w.-]*)|[\d.]+|\[[\da-fA-F:.]+\])(?::\d{1,5})?)?"
+    r"(?:[ ,(]{1,3}(?:pid|PID)[ =:]{0,2}\d{1,10})?[\s#=*\])<:_-]{0,12}$"
 )
 NO_ANSWER = regex(r"Error: \d{3}$")
 

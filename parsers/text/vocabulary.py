@@ -3,7 +3,7 @@
 | column | holds |
 |---|---|
 | `name` | words in lower case, joined by `_` |
-| `meaning` | what it is, a key of `told`; `before:…` for a word that may stand before a name, `after:…` for words behind it, `phase:…` for a word of a timed phase, `way:…` for whereto its results go, `axis:…` for an index in the layout, `process:…` for a variable of one process |
+| `meaning` | what it is, a key of `told`; `before:…` for a word that may stand before a name, `after:…` for words behind it, `phase:…` for a word of a timed phase, `way:…` for whereto its results go, `axis:…` for an index in the layout, `chinese:…` for a word of Chinese, `process:…` for a variable of one process |
 | `unit` | of the number, where the name tells it |
 | `space` | global, node, group, host: what a number of somebody counts; local or reduced: before or after the reduction, of a phase: a wait in it |
 | `before` | `any`: whatever stands before it, it stays that |
@@ -24,6 +24,61 @@ from parsers.text.patterns import regex
 
 _HUMP = regex(r"(?<=[a-z0-9])(?=[A-Z])")
 _NOT_WORD = regex(r"[^a-z0-9]+")
+_ONE_OF = regex(r"(?P<one>\d{1,15}) ?(?:/|of) ?\d{1,15}")
+_OF_SOME = ("rank", "local_rank", "node_rank", "step", "epoch")
+# What points at somebody or something else.
+_POINTING = frozenset(
+    [
+        "from",
+        "to",
+        "for",
+        "of",
+        "with",
+        "by",
+        "on",
+        "at",
+        "in",
+        "after",
+        "before",
+        "until",
+        "since",
+        "than",
+        "src",
+        "source",
+        "dst",
+        "dest",
+        "destination",
+        "peer",
+        "prev",
+        "previous",
+        "next",
+        "last",
+        "first",
+        "remote",
+        "other",
+        "another",
+        "local",
+        "node",
+        "group",
+        "failed",
+        "lost",
+        "missing",
+        "dead",
+        "slow",
+        "slowest",
+        "worst",
+        "culprit",
+        "root",
+        "parent",
+        "child",
+        "neighbor",
+        "neighbour",
+        "expected",
+        "bad",
+    ]
+)
+_WHICH = regex(r"第 ?(?P<count>\d{1,15}) ?(?P<what>[步次轮])(?:迭代)?")
+_WIDE = {ord(wide): plain for wide, plain in zip("：，；（）＝｜　", ":,;()=| ", strict=True)}
 _EMPTY = frozenset(("", "-", "null", "None", "N/A", "n/a"))
 _OF_PROCESS = ("rank", "local_rank", "node_rank", "world_size", "processes_per_node", "nodes")
 _LOSSES = ("own", "plain", "of_all", "named")  # which of several is the training's: the first that one column alone is
@@ -59,6 +114,7 @@ def _table() -> dict[str, dict[str, Term]]:
         "process": {},
         "way": {},
         "axis": {},
+        "chinese": {},
     }
     for row in csv.DictReader(text.splitlines()):
         use, _, meaning = row["meaning"].rpartition(":")
@@ -107,6 +163,21 @@ def figure_words() -> frozenset[str]:
 def whose() -> frozenset[str]:
     """Words that say whose a figure is, before its name or behind it."""
     return frozenset(word for word, term in _table()["before"].items() if term.meaning in ("of_rank", "of_all"))
+
+
+def in_english(text: str) -> str:
+    """A line with the words of Chinese that name fields as English ones: `第 88 步 本地损失=nan` → `step 88 local_loss=nan`."""
+    if text.isascii():
+        return text
+    text = _WHICH.sub(lambda found: f" {'step' if found['what'] in '步次' else 'epoch'} {found['count']} ", text)
+    words, pattern = _chinese()
+    return str(pattern.sub(lambda found: words[found[0]], text.translate(_WIDE)))
+
+
+@cache
+def _chinese() -> tuple[Mapping[str, str], Any]:
+    words = {name: term.meaning for name, term in _table()["chinese"].items()}
+    return words, regex("|".join(sorted(words, key=len, reverse=True)))
 
 
 @lru_cache(maxsize=8192)
@@ -167,6 +238,16 @@ def is_of_evaluation(text: str) -> bool:
     return any(word in before and before[word].meaning == "of_evaluation" for word in words_of(text))
 
 
+def is_free(words: Sequence[str]) -> bool:
+    """May words of a sentence stand before a name without changing it: none of a preposition, none that tells of whom or which it is?"""
+    before = _table()["before"]
+    return not any(
+        word.lower() in _POINTING or (word.lower() in before and before[word.lower()].meaning != "neutral")
+        or words_of(word) != [word.lower()]
+        for word in words
+    )  # fmt: skip
+
+
 @lru_cache(maxsize=8192)
 def is_unknown(name: str) -> bool:
     """Is nothing known of a name, neither of its end nor of a word in it that tells of an evaluation or of what is derived?"""
@@ -220,8 +301,14 @@ def told(said: Mapping[str, Any]) -> dict[str, Any]:
     for meaning, name in _pairs(tuple(said)):
         cell = said[name]
         if meaning not in found and cell is not None and (not isinstance(cell, str) or cell not in _EMPTY):
-            found[meaning] = cell
+            found[meaning] = _counted(cell) if meaning in _OF_SOME else cell
     return found
+
+
+def _counted(cell: Any) -> Any:
+    """`5/8`, `5 of 8` → 5: which one of how many."""
+    match = _ONE_OF.fullmatch(cell) if isinstance(cell, str) else None
+    return match["one"] if match else cell
 
 
 @lru_cache(maxsize=2048)

@@ -5,6 +5,7 @@
     40,nan,0.71
     | tensor | max | NaN count |         what was loaded, before any step
     | step | worker 0 | worker 1 |       {"it": 16, "where": "conv2", "lo": -1.2, "hi": 3.1, "bad": 0}
+    == step 41 rank 3 ==⏎ layer  |w|  |g|⏎ enc.0  9.24  0.131                what each part of the model had in a step: rows of `values`
 
 Asked last of all that read tables.
 
@@ -29,7 +30,9 @@ from parsers.training.step_figures import holds_nan, unknown_figures
 from parsers.training.step_tables import step_tables
 from parsers.training.told_values import counts_bad, of_record
 
-_WITHIN = frozenset(("phase", "tensor", "module", "metric", "name", "operation", "time"))
+_PARTS = frozenset(("tensor", "module"))
+_WITHIN = frozenset(("phase", *_PARTS, "metric", "name", "operation", "time"))
+_FORMS = (*framings.TABLES, "sections")
 _HEAD = 16384
 _SAMPLE = 400
 _ROWS = 5  # that a column without a known name must count in
@@ -41,13 +44,14 @@ def accepts(path: str, head: bytes) -> bool:
     form = framings.framing(path, head)
     if form == "objects":
         return _is_of_parts(path, head)
-    if form not in framings.TABLES:
+    if form not in _FORMS:
         return False
     meant = vocabulary.meanings(sorted(framings.names(path, head)))
     first = framings.first(path, head)
     if "step" not in meant and counts_bad(first):
         return True
-    if not _WITHIN.isdisjoint(meant) or unknown_figures(first) is None:
+    within = meant & _WITHIN
+    if (within and not within <= _PARTS) or unknown_figures(first) is None:
         return False
     return "step" in meant or _counter(path, head) is not None
 
@@ -66,8 +70,9 @@ def parse(source: Source) -> Tables:
     with source.open() as stream:
         head = stream.read(_HEAD)
     known = "step" in vocabulary.meanings(sorted(framings.names(source.path, head)))
-    is_stepless = not known and counts_bad(framings.first(source.path, head))
-    made = step_tables(source, None if known else _counter(source.path, head), is_stepless=is_stepless)
+    first = framings.first(source.path, head)
+    is_of_parts = bool(vocabulary.meanings(first) & _PARTS) or (not known and counts_bad(first))
+    made = step_tables(source, None if known else _counter(source.path, head), is_of_parts=is_of_parts)
     bad = next((row for row in made["steps"].iter_rows(named=True) if holds_nan(row)), None)
     return {**made, "events": table("events", [] if bad is None else [_event(bad, source)])}
 

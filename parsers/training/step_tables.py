@@ -1,13 +1,15 @@
 """A table with a row per step, or per rank and step, in any form → steps, timings, and who runs where."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import polars as pl
 
 from parsers.forms import framings
+from parsers.forms.reading import whole
 from parsers.schema.parser import Source
 from parsers.schema.tables import Rows, Tables, table
+from parsers.text import vocabulary
 from parsers.training.spread import labelled
 from parsers.training.step_figures import figures
 from parsers.training.told_values import of_record
@@ -25,8 +27,8 @@ def names_in(raw: Collection[str]) -> dict[str, str]:
     return {name: name.rpartition(" - ")[2] for name in points}
 
 
-def step_tables(source: Source, counter: str | None = None, *, is_stepless: bool = False) -> Tables:
-    """`counter`: the column that counts the steps, where its name says nothing; `is_stepless`: rows without a step hold values as well. timings, a row per part of a step, level 0; steps; ranks: who runs where; `unread` for rows that log neither."""
+def step_tables(source: Source, counter: str | None = None, *, is_of_parts: bool = False) -> Tables:
+    """`counter`: the column that counts the steps, where its name says nothing; `is_of_parts`: rows without a step hold values as well. timings, a row per part of a step, level 0; steps; ranks: who runs where; `unread` for rows that log neither."""
     steps, timings, values = Rows("steps"), Rows("timings"), Rows("values")
     hosts: dict[tuple[Any, ...], dict[str, Any]] = {}
     claimed: list[dict[str, Any]] = []
@@ -43,9 +45,9 @@ def step_tables(source: Source, counter: str | None = None, *, is_stepless: bool
             shown = {tuple(said): own_names}  # rows of a table are alike
         own = {} if said is None else {name: said[raw] for raw, name in shown[tuple(said)].items()}
         found = figures(own, common | {"line": number}, source.labels.names)
-        told = of_record(own) if found is None and is_stepless else None
-        if told is not None:
-            values.append({"rank": source.rank, "local_rank": source.local_rank} | place | told)
+        told = of_record(own) if found is None else None
+        if told is not None and ((whose := _whose(own, source))["step"] is not None or is_of_parts):
+            values.append(whose | place | told)
             continue
         if found is None:
             unread.append(place | {"reason": "logs neither loss, gradient norm nor times"})
@@ -66,6 +68,16 @@ def step_tables(source: Source, counter: str | None = None, *, is_stepless: bool
         "ranks": table("ranks", hosts.values()),
         "claimed": table("claimed", claimed),
         "unread": table("unread", unread),
+    }
+
+
+def _whose(own: Mapping[str, Any], source: Source) -> dict[str, Any]:
+    meant = vocabulary.told(own)
+    rank = whole(meant.get("rank"))
+    return {
+        "rank": source.rank if rank is None else rank,
+        "local_rank": source.local_rank,
+        "step": whole(meant.get("step")),
     }
 
 

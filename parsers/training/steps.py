@@ -5,6 +5,7 @@
     iter 812: loss 1.5455, time: 401.19ms
     iter 16 step 4 | loss train: 2.300, val: n/a | iter time: 12.34 ms (step)
     step:  1  loss:  7.5432  grad_norm:  1.2345  memory:  4.10GiB(44.30%)  tps: 1,234  tflops: 12.34  mfu: 12.30%
+    completed step: 240, seconds: 11.913, TFLOP/s/device: 139.1, total_weights: 524288, loss: 4.306       MaxText
     tflops=18.3 step=7 loss=11.64 tgs (tokens/gpu/second)=425.64 loss_scale=65536.0
     Epoch [1/10], Step [100/500], Loss: 2.3000
      iteration      40/     100 | consumed samples:   640 | elapsed time per iteration (ms): 7613.1 | lm loss: 7.3E-01 |
@@ -23,6 +24,7 @@
     Train epoch time: 508971.470 ms, per step time: 814.354 ms                  MindSpore; a mean since the last such line
     625/625 - 508s - loss: 5.13 - 508s/epoch - 814ms/step                       Keras
     … init done pid=4711 world=8 backend=gloo torch=2.15.0
+    epoch: 1 step: 212, loss is 2.3124                                          MindSpore's LossMonitor
     … loss is nan, aborting at step 5
 
 Megatron and Megatron-DeepSpeed leave the field `lm loss` out when the loss of every micro-batch was NaN, and count no
@@ -68,7 +70,7 @@ _SCALAR = r"(?:np\.float(?:32|64)\()?"  # later versions print what numpy calls 
 _PAIRS = (
     r"(?:[\s,;|-]+[A-Za-z_/][A-Za-z0-9_/]{0,24}[\s=:]+[-+]?(?:[0-9.][0-9.e+-]{0,20}[A-Za-z%/]{0,8}|(?i:nan|inf))){0,8}"
 )
-_LOSS = rf"(?i:(?:(?:train|local)[_ ])?loss(?: train)?)[\s=:]+{NUMBER}"
+_LOSS = rf"(?i:(?:(?:train|local)[_ ])?loss(?: train)?)(?:[\s=:]+|\s+is\s+){NUMBER}"
 _PLAIN_HEAD = rf"(?:^|[\s\]])(?i:(?:global_|train_)?step|iter(?:ation)?|batch|update)(?:\s+|[=:]\s*)(?:\[\s*)?{COUNT}(?:/[0-9]+)?\]?"
 _PLAIN = rf"{_PLAIN_HEAD}(?:\s+(?i:done|ok|completed?|finished)\b|\s*[,:;|-]?\s*{_LOSS})"
 _APART = rf"{_PLAIN_HEAD}{_PAIRS}\s*[,:;|-]?\s*{_LOSS}"  # other values stand between the count and its loss
@@ -362,7 +364,11 @@ def _plain(lines: pl.DataFrame) -> pl.DataFrame:
         tflops=text.str.replace_all(r"([0-9]),([0-9]{3})\b", "$1$2")
         .str.extract(rf"\btflops[\s=:]+{NUMBER}", 1)
         .cast(pl.Float64, strict=False),
-        elapsed_ms=pl.coalesce(milliseconds, number(rf"\btime[\s=:]+{NUMBER} ?s\b") * 1000),
+        elapsed_ms=pl.coalesce(
+            milliseconds,
+            number(rf"\btime[\s=:]+{NUMBER} ?s\b") * 1000,
+            number(rf"(?:^|[\s,;|])sec(?:ond)?s?[=:]\s*{NUMBER}(?:[\s,;|]|$)") * 1000,
+        ),
         per_s=pl.coalesce(
             text.str.replace_all(r"([0-9]),([0-9]{3})\b", "$1$2").str.extract(one, 1).cast(pl.Float64, strict=False)
             for one in (_PER_S, _PER_S_BEHIND)
@@ -392,7 +398,7 @@ def _happenings(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     rules = {"init": _INIT, "bad": _BAD_LOSS}
     told = [pl.col("text").str.contains(pattern) for pattern in rules.values()]
     lines = lines.with_columns(
-        weak=pl.when(_IS_LAST)
+        weak=pl.when(_IS_LAST & ~_SAYS_END)
         .then(pl.lit(LAST_STEP))
         .when(pl.col("text").str.contains(_CLOSING) & ~_IS_COUNTED)
         .then(pl.lit(CLOSING))

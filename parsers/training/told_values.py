@@ -13,7 +13,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-from parsers.forms.reading import real
+from parsers.forms import framings
+from parsers.forms.reading import real, whole
 from parsers.schema.lines import reporter
 from parsers.schema.rules import LINE_CHARACTERS
 from parsers.text import vocabulary
@@ -79,7 +80,7 @@ def counts_bad(flat: Mapping[str, Any]) -> bool:
 
 def of_line(text: str) -> tuple[int | None, Values | None]:
     """(the step that the line tells, of, fine, bad) of a line in which words stand between figures; None where it holds none."""
-    text = bare_numbers(text)
+    text = bare_numbers(vocabulary.in_english(text))
     step = _STEP.search(text)
     rest = _beside(text, step.start(), step.end()) if step else text
     fine: list[str] = []
@@ -153,10 +154,18 @@ def _sort(name: str) -> str:
     return "is fine" if _IS_FINE.fullmatch(name) else ""
 
 
+def _rank_in(text: str) -> int | None:
+    """The rank that a line tells of whoever prints it, as a record does."""
+    said = framings.record(text[:LINE_CHARACTERS])
+    return whole(vocabulary.told(said).get("rank")) if said else None
+
+
 def rows_of_lines(lines: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """Lines of schema LINES → rows of `values`."""
     for row in lines:
         step, found = of_line(row["text"][:LINE_CHARACTERS])
         if found is not None:
             place = {name: reporter(row)[name] for name in ("rank", "local_rank", "file", "line")}
+            if place["rank"] is None and place["local_rank"] is None:
+                place["rank"] = _rank_in(row["text"])
             yield place | found | {"step": step, "time_ns": row["time_ns"], "time_basis": row["time_basis"]}

@@ -80,7 +80,7 @@ def said_in(path: str, found: Beginning, collector: str, headed: int) -> list[Sa
             line = prefixes.strip(raw, habits)
             for text in _apart(line.text):
                 own = (
-                    introduction(text),
+                    introduction(text, line.rank),
                     list(labels_of(text)),
                     list(heads_of(text)) if number <= headed else [],
                     launch(text),

@@ -13,6 +13,7 @@ from parsers.text.unanimous import unanimous
 from parsers.who.beginnings import Said
 from parsers.who.families import called_roll
 from parsers.who.introductions import Introduction
+from parsers.who.tasks import LAUNCHER
 
 _NUMBER = regex(r"\d{1,10}")
 _FEWEST = 2
@@ -95,6 +96,16 @@ def launchers_of(told: Iterable[Said]) -> frozenset[int]:
             if one.introduces.pid not in (None, one.line.process):
                 others.add(one.line.process)
     return frozenset(others | {pid for pid, own in ranks.items() if len(own) > 1})
+
+
+def without_agents(told: Sequence[Said]) -> list[Said]:
+    """Introductions without those of processes that start the workers of a node: the rank that stands beside their pid is the node's."""
+    pids = {(one.file, one.introduces.pid) for one in told if one.introduces and LAUNCHER.search(one.line.text)}
+    return [
+        one
+        for one in told
+        if one.introduces and (one.introduces.pid is None or (one.file, one.introduces.pid) not in pids)
+    ]
 
 
 def rank_of_pid(pairs: Iterable[tuple[int | None, int]]) -> Mapping[int | None, int]:

@@ -280,6 +280,7 @@ class _Family:
             return None
         if size not in told:
             apart = [at for at in apart if _IS_ID.fullmatch(self._labels[at])] if self._is_roster(pids, local) else []
+        apart = [at for at in apart if not self._is_device(at)]
         whole = [at for at in apart if sorted(self._columns[at]) == [*range(size)] and not self._excluded(at)]
         headed = [
             at for at in whole if self._is_at_head(at)

@@ -2,7 +2,7 @@
 
 In prose only these join a rank to anything: `[Gloo] Rank 11 is connected to 15 peer ranks`, `process 2 of 4 starting, pid 15495
 on node7`, `world_rank=2, pid=15925`, `[2/4] node7 pid 20326`, `rank:0, world_size:4`, `GLOBAL_RANK: 0, MEMBER: 1/2`,
-`PADDLE_GLOBAL_RANK: '3'`, Orbax's `[process=3][thread=MainThread]`. A rank of another space (`local_rank`, `TP rank 1 of 2`) introduces nobody, nor does what an exception says.
+`PADDLE_GLOBAL_RANK: '3'`, TensorFlow's `TF_CONFIG={…}`, Orbax's `[process=3][thread=MainThread]`. A rank of another space (`local_rank`, `TP rank 1 of 2`) introduces nobody, nor does what an exception says.
 
 Fooled by: a communicator that calls itself by no word (`rank 1 of 2`) in a log where no larger world is told.
 """
@@ -11,6 +11,7 @@ import re
 
 import msgspec
 
+from parsers.forms.reading import json_object, whole
 from parsers.schema.labels import OF_GROUP
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
@@ -44,7 +45,9 @@ _DEVICE = regex(r"(?i)(?<![A-Za-z])(?:gpu|device|npu|card|cuda|accel|hpu|hl)[ _:
 _RAISED = regex(
     r"(?:\w{1,60}\.){0,10}[A-Z]\w{0,80}(?:Error|Exception): |(?:[A-Za-z_]\w{0,60}\.){1,10}[A-Z]\w{0,80}: .{0,300}?\b[A-Z]\w{0,80}(?:Error|Exception)\b"
 )
+_CHIEFS = ("chief", "master")
 _MAY = regex(r"(?:rank|proc|pid)", re.I)
+_SIZE = regex(r"\bworld", re.I)
 
 
 class Introduction(msgspec.Struct, frozen=True):
@@ -64,9 +67,12 @@ def device_in(text: str) -> int | None:
     return found.pop() if len(found) == 1 else None
 
 
-def introduction(text: str) -> Introduction | None:
-    """The rank that a line joins to a world or a pid, without what stands before the line; None where it joins none, or two."""
-    if not _MAY.search(text) or _RAISED.match(text):
+def introduction(text: str, speaker: int | None = None) -> Introduction | None:
+    """The rank that a line joins to a world or a pid, without what stands before the line; None where it joins none, or two. `speaker`: the
+    rank that stands before it, where the line tells the world alone."""
+    if "TF_CONFIG" in text and (of_cluster := _tf_config(text)) is not None:
+        return of_cluster
+    if _RAISED.match(text) or not (_MAY.search(text) or (speaker is not None and _SIZE.search(text))):
         return None
     pids = {int(found) for found in PID.findall(text)}
     host = next((name for names in _HOST.findall(text) for name in names if name), None)
@@ -84,6 +90,8 @@ def introduction(text: str) -> Introduction | None:
             worlds |= {int(size[1])} if (size := _OF.match(text, found.end())) else set()
         worlds |= {int(size) for sizes in _WORLD.findall(text) for size in sizes if size}
         worlds |= {int(peers) + 1 for peers in _PEERS.findall(text)}
+    if speaker is not None and not ranks and worlds:
+        ranks = {speaker}
     if (
         len(ranks) > 1 and pids
     ):  # in two counts at once: of a program, which tells its size, and of all that a launcher began
@@ -96,3 +104,18 @@ def introduction(text: str) -> Introduction | None:
     if rank >= RANKS or (world is not None and not rank <= world <= RANKS):
         return None
     return Introduction(rank, world, next(iter(pids), None), host, device_in(text))
+
+
+def _tf_config(text: str) -> Introduction | None:
+    """TensorFlow's description of a cluster and of one task of it; workers come behind a chief, servers of parameters are no ranks."""
+    said = json_object(text[text.find("{") :].rstrip("'\" ")) if "{" in text else None
+    cluster, task = ((said or {}).get(name) for name in ("cluster", "task"))
+    if not isinstance(cluster, dict) or not isinstance(task, dict):
+        return None
+    sizes = [len(own) if isinstance(own := cluster.get(name), list) else 0 for name in (*_CHIEFS, "worker")]
+    before, index = sum(sizes[:-1]), whole(task.get("index"))
+    of = task.get("type")
+    if index is None or of not in (*_CHIEFS, "worker") or not 0 <= index < RANKS:
+        return None
+    rank, world = (index + before if of == "worker" else index), sum(sizes)
+    return Introduction(rank, world) if rank < world <= RANKS else None

@@ -10,7 +10,7 @@ It is admitted whole or not at all:
 - of whom, is known by what its own lines introduce or print, by what a document or a line tells of that name (told_pairs.py), by the
   number of its process; where all numbers in the names are such by one offset, also of names that are not told. Else by **place**:
   host's number among the nodes × processes of a node + local rank, where the launch tells both. Else by **count**: the numbers are
-  0 … N-1 of a world that the launch tells, or they are MPI's, or the names count from 1 to the N that they tell themselves (`(6/8)`).
+  0 … N-1 of a world that the launch tells, or they are MPI's, or the names count from 0 or 1 to the N that they tell themselves (`(6/8)`, `w6/8`).
 
 So levels, modules, threads, experts, epochs, devices of several hosts are none. A name without a rank stays without one.
 
@@ -48,7 +48,7 @@ _TEMPLATE = regex(r"[0-9a-f]*\d[0-9a-f.]*")
 _NUMBER = regex(r"\d{1,7}")
 _WORD = regex(r"[A-Za-z]+(?=[^A-Za-z]{0,3}\Z)")
 _LETTER = regex(r"[^\W\d_]")  # of any script
-_OF_TOTAL = regex(r"(\d{1,6})/(\d{1,6})")
+_OF_TOTAL = regex(r"(?P<before>(?:[A-Za-z]{1,12}[-_.#]?)?)(?P<number>\d{1,6})/(?P<size>\d{1,6})")
 _REPLICA = regex(r"[-_]\d{1,3}\Z")
 _SAYS_RANK = regex(
     r"(?<![\w-])(?:global[_ ]?rank|world[_ ]?rank|process[_ ]index|process[_ ]id|rank)[\"']?\s{0,2}[=:]\s{0,2}[\"']?(\d{1,7})(?![\w%]|\.\d)",
@@ -301,10 +301,14 @@ def _counted(key: Key, grouped: By, lines: Sequence[Spoken], told: Told) -> dict
     if not _is_mixed(key, lines):
         return {}
     totals = {value: found for value in grouped if (found := _OF_TOTAL.fullmatch(value[0]))}
-    sizes = {int(found[2]) for found in totals.values()}
-    if len(sizes) == 1 and (size := sizes.pop()) >= _FEWEST and told.world in (None, size):
-        numbers = {value: int(found[1]) for value, found in totals.items()}
-        return {v: n - 1 for v, n in numbers.items()} if sorted(numbers.values()) == list(range(1, size + 1)) else {}
+    sizes = {(found["before"], int(found["size"])) for found in totals.values()}
+    if len(sizes) == 1 and (size := next(iter(sizes))[1]) >= _FEWEST and told.world in (None, size):
+        numbers = {value: int(found["number"]) for value, found in totals.items()}
+        first = min(numbers.values())
+        before = next(iter(sizes))[0]
+        is_whole = first < _FEWEST and sorted(numbers.values()) == list(range(first, first + size))
+        is_others = counts_others(before) or (first == 0 and not before)  # from 0 on shares of something are told, too
+        return {v: n - first for v, n in numbers.items()} if is_whole and not is_others else {}
     shapes: defaultdict[tuple[str, ...], dict[Value, int]] = defaultdict(dict)
     for value in grouped:
         for place in range(_PLACES):

@@ -422,9 +422,10 @@ _LETTER: tuple[tuple[str, Take], ...] = (
 _OTHER: dict[str, tuple[tuple[str, Take], ...]] = {
     "[": (
         (r"\[default(\d{1,4})\]:", _local_rank),
-        (r"\[rank(?:: ?)?(\d{1,7})\](?:: ?| (?=\S))", _rank),  # Lightning has a colon
+        (r"\[rank(?:: ?| )?(\d{1,7})(?:/\d{1,7})?\](?:: ?| (?=\S))", _rank),  # Lightning has a colon, scripts a blank
         (r"\[rank=(\d{1,7})\] ", _rank),  # Determined
         (r"\[\d+,(\d{1,7})\]<std(?:out|err|diag)>:", _mpi),
+        (r"\[(\d{1,7})\]<std(?:out|err)>: ?", _mpi),  # Horovod's launcher
         (r"\[[\w.-]+@\d+,(\d{1,7})\]<std(?:out|err|diag)>: ?", _mpi),
         (r"\[(\d{1,5})\] (?=\S+:\d+:\d+ \[)", _task),
         (r"\[pod/([\w.-]+)/[\w.-]+\] ", _host),

@@ -17,12 +17,15 @@ LINES = 160  # of each file, the first
 CHARACTERS = 400
 _WORDS = 24  # parts of a line before a number that its label is made of
 _TOKEN = regex(
-    r"(?P<clock>\d{1,4}[-/]\d{1,2}[-/]\d{1,4}(?:[T ]\d{1,2}:\d\d[\d:.,Z+-]*)?|\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?)"
+    r"(?P<clock>\b[IWEF]\d{3,4} \d\d:\d\d:\d\d(?:\.\d+)?|\d{1,4}[-/]\d{1,2}[-/]\d{1,4}(?:[T ]\d{1,2}:\d\d[\d:.,Z+-]*)?|\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?)"
     r"|(?P<address>\d{1,3}(?:\.\d{1,3}){3})"
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*(?:[.-][A-Za-z0-9_]+)*)"
     r"|(?P<figure>0x[0-9a-fA-F]+|\d+\.\d+\w*|\d+[A-Za-z_%][\w.]*|\d{10,})"
     r"|(?P<number>\d+)"
 )
+_UNIT = regex(
+    r" ?(?:[mun]?s|msec|secs?|(?:milli|micro)?seconds?|mins?|minutes?|hours?|[KMGT]i?B|bytes|percent)\b|%"
+)  # of a figure
 _NUMBERED = regex(r"([A-Za-z_][A-Za-z_.-]*?)[_.-]?(\d{1,7})")
 _SPACES, _DIGITS = regex(r"\s+"), regex(r"\d+")
 _COLUMN = regex(r"[^\W\d][^\s|│┃]*")  # a word of a line of names above columns
@@ -104,7 +107,7 @@ def _apart(text: str, places: Places) -> tuple[str, tuple[str, ...], tuple[int, 
     for found in _TOKEN.finditer(text):
         kind, word = found.lastgroup, found[0]
         mark = word
-        if kind == "number" and len(word) < 10:
+        if kind == "number" and len(word) < 10 and not _UNIT.match(text, found.end()):
             mark = "#"
             numbers.append(int(word))
             before = (

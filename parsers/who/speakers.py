@@ -50,6 +50,7 @@ from parsers.who.counts import (
     sizes_of,
     until,
     whole_beginnings,
+    without_agents,
 )
 from parsers.who.head_pids import pids_at_heads
 from parsers.who.introductions import PROCESS, Introduction
@@ -60,6 +61,7 @@ from parsers.who.process_table import Table, process_table
 from parsers.who.regrouped import standing
 from parsers.who.renamed import renamed
 from parsers.who.rosters import files_of, rosters
+from parsers.who.tasks import LAUNCHER
 from parsers.who.told_lines import Line, Statement, introduced, statements, told_in_lines
 from parsers.who.told_names import claims_of, told_names
 from parsers.who.told_pairs import merged, pids_of_names, ranks_of_names
@@ -72,7 +74,6 @@ FILES, BEGINNING = 512, 4096  # so many at most, and as many others, by so many 
 DEVICES, PID = 16, 1000  # of a host, hardly more; from where on a number in a name may be a pid
 _NUMBER = regex(r"\d{1,10}")
 _SHAPE = regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[0-9a-f]{0,7}\d)[0-9a-f]{8,}|\d+")
-_LAUNCHER = regex(r"torch\.distributed\.(?:elastic|run|launcher)|\btorchrun\b|torchelastic")
 _RANK, _GROUP_OF_WORLD, _ROUNDS = ("rank", "global_rank", "world_rank", "mpi_rank"), "tp", 2
 _OF_ALL = ("dp", "ddp", "data", "replica", "global", "worker", *PROCESS)  # words before `5/8` of a world of 8
 
@@ -137,7 +138,7 @@ class _Bundle:
     ) -> None:
         self._table = table
         self._shapes, self._said, self._stated = shapes, said, stated
-        told = [one for own in said.values() for one in own if one.introduces]
+        told = without_agents([one for own in said.values() for one in own if one.introduces])
         self._launchers = launchers_of(told)
         known = [replace(one.introduces, pid=self._pid(one)) for one in told if one.introduces]
         self.world, self._size = sizes_of(known, said)
@@ -353,7 +354,7 @@ class _Bundle:
         for several in ("task", "local_rank", "process"):
             if len({getattr(one.line, several) for one in said} - {None}) > 1:
                 return ranks | {None, -1}
-        if any(_LAUNCHER.search(one.line.text) for one in said):
+        if any(LAUNCHER.search(one.line.text) for one in said):
             return {None, -1}
         return ranks | {None, -1} if are_several(said) else ranks
 
@@ -386,7 +387,7 @@ class _Bundle:
         lines = (one.line.text for own in self._said.values() for one in own)
         world = self.world if self.world is not None else worlds.pop() if len(worlds) == 1 else None
         every = each.pop() if len(each) == 1 else None
-        are_others = self._table.is_computed or any(map(_LAUNCHER.search, lines))
+        are_others = self._table.is_computed or any(map(LAUNCHER.search, lines))
         tasks = self._table.each_task
         return Told(
             world, names, self._pids, nodes, every, are_others=are_others, each_task=tasks, counter=self._table.counter
@@ -439,11 +440,8 @@ class _Bundle:
         pairs |= {(one.line.task, rank) for one, rank in spoken if one.line.task is not None}
         tasks = {task for task, _ in pairs}
         known = {(task, rank) for task, rank in pairs if rank is not None}
-        if (
-            not tasks
-            or any(task != rank for task, rank in known)
-            or any(_LAUNCHER.search(one.line.text) for one in said)
-        ):
+        are_nodes = any(LAUNCHER.search(one.line.text) for one in said)
+        if not tasks or are_nodes or any(task != rank for task, rank in known):
             return False
         return len(known) > 1 or (bool(known) and tasks == set(range(self.world or 0)))
 
@@ -453,7 +451,8 @@ class _Bundle:
         numbers = set(counts := Counter(number for number, *_ in rows))
         if self._is_table(form, rows, lines):
             return True
-        if sum(count > 1 for count in counts.values()) < 2 or max(numbers) >= (self.world or RANKS):
+        are_nodes = any(LAUNCHER.search(behind) for _, behind, _ in rows)
+        if are_nodes or sum(count > 1 for count in counts.values()) < 2 or max(numbers) >= (self.world or RANKS):
             return False
         pairs = {(number, rank) for number, _, one in rows if (rank := self._known(one, ranks)) is not None}
         if any(number != rank for number, rank in pairs):

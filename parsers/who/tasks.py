@@ -17,7 +17,7 @@ _OWN = regex(r"\(default_pg\) Rank (\d{1,7})\]")
 _IN_GROUP = regex(r"\[(?:PG [^\]]{0,200} )?Rank (\d{1,7})\]")
 _NCCL = regex(r"\brank (\d{1,7}) n[rR]anks (\d{1,7})\b")
 _COORDINATOR = regex(r"tensors were submitted to be reduced, gathered or broadcast")  # says Horovod's rank 0
-_LAUNCHER = regex(r"torch\.distributed\.(?:elastic|run|launcher)|\btorchrun\b|torchelastic")
+LAUNCHER = regex(r"torch[./]distributed[./](?:elastic|run|launcher)|\btorchrun\b|torchelastic")
 
 
 def are_ranks(lines: Iterable[Line]) -> bool:
@@ -30,7 +30,7 @@ def are_ranks(lines: Iterable[Line]) -> bool:
     for line in lines:
         if line.task is None:
             continue
-        if line.local_rank is not None or _LAUNCHER.search(line.text):
+        if line.local_rank is not None or LAUNCHER.search(line.text):
             return False
         tasks.add(line.task)
         is_mpi = is_mpi and line.is_mpi

@@ -23,7 +23,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from io import BytesIO
-from itertools import islice, pairwise
+from itertools import islice, pairwise, takewhile
 from typing import Any
 
 import msgspec
@@ -55,6 +55,7 @@ _TOLD = regex(
 )
 _COLUMN = regex(r"[A-Za-z_#][\w ./#%()-]{0,60}")
 _NUMBER = regex(r"\d{1,7}")
+_VARIABLE = regex(r"\$[({]?(?P<name>[A-Za-z_]\w{2,60})[)}]?(?=\s|$)")
 _NAMING = regex(
     r"(?:^|_)(?:name|host|pod|container|service|unit|id|uid|uuid|ip|address|addr|node|instance|machine|actor|job|task)$"
 )
@@ -239,6 +240,25 @@ def _facts(own: Sequence[Leaf]) -> Iterator[Fact]:
             yield from facts_in(leaf.value, leaf.path, leaf.line)
         elif _NUMBER.fullmatch(leaf.value):
             yield Fact(meaning, int(leaf.value), leaf.path, leaf.line, name == "rank")
+        else:
+            yield from facts_in(leaf.value, leaf.path, leaf.line)
+            if (number := _taken(leaf, own)) is not None:
+                yield Fact(meaning, number, leaf.path, leaf.line, is_plain=True)
+
+
+def _taken(leaf: Leaf, own: Sequence[Leaf]) -> int | None:
+    """The number of another field whose name a value takes, `RANK=$JOB_COMPLETION_INDEX`: of several the nearest one."""
+    name = _VARIABLE.match(leaf.value)
+    words = vocabulary.words_of(name["name"]) if name else []
+    found: dict[int, set[str]] = {}
+    for other in own if words else ():
+        if _NUMBER.fullmatch(other.value) and vocabulary.words_of(str(other.path[-1]).rpartition("/")[2]) == words:
+            shared = sum(
+                1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(leaf.path, other.path, strict=False))
+            )
+            found.setdefault(shared, set()).add(other.value)
+    nearest = found[max(found)] if found else set()
+    return int(nearest.pop()) if len(nearest) == 1 else None
 
 
 def _meaning(name: str, path: Path) -> str | None:

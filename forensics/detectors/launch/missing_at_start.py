@@ -1,8 +1,8 @@
 """Did the run fail to come together?
 
 A connection that was refused or never made, a store or a rendezvous that counted too few members or did not answer, all
-before anything was communicated. An address is named as printed, or as the host that listens on it; a rank that merely
-was not counted is a suspect where the size of the job is known. Of a store, whoever alone did not reach it is named, and
+before anything was communicated. An address is named as printed, or as the host that listens on it; a rank is named whom the service
+names that counted all others, and of which nothing else is heard; one that merely was not counted is a suspect where the size of the job is known. Of a store, whoever alone did not reach it is named, and
 nobody where none did: that a store does not answer says nothing of its host.
 """
 
@@ -164,7 +164,9 @@ def _eliminated(missing: list[dict[str, Any]]) -> tuple[int, ...]:
 def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
     last = max(missing, key=lambda row: (_joined(row) or 0, "joined" in detail(row)))
     said = detail(last)
-    unseen = _eliminated(missing) or _unseen(case)
+    called = tuple(sorted({rank for row in missing if is_whole_barrier(row) for rank in row["names_ranks"]}))
+    named = () if begun or any(rank in case.seen - case.unread for rank in called) else called
+    unseen = named or _eliminated(missing) or _unseen(case)
     leader = last["names_ranks"] == [0]
     is_counted = "joined" in said and "expected" in said
     hosts = () if begun else _unreachable(case, missing)
@@ -179,9 +181,10 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
     return Finding(
         detector=DETECTOR.name,
         cause="store_timeout" if begun or leader else "missing_ranks",
+        ranks=() if hosts else named,
         hosts=hosts,
-        suspect_ranks=() if hosts else unseen,
-        undecided=() if hosts else ("culprit_among_missing",) if unseen else ("membership_unknown",),
+        suspect_ranks=() if hosts or named else unseen,
+        undecided=() if hosts or named else ("culprit_among_missing",) if unseen else ("membership_unknown",),
         claims=(
             Claim(
                 joined((text, absent), "; "),

@@ -46,10 +46,11 @@ def printed(value: float) -> str:
 
 
 def first_nan(rows: Sequence[Row]) -> Bad | None:
-    """The first line that shows a bad value. An infinite norm beside a finite loss is none where lines with both finite follow: had that update
-    been done, no loss would be finite after it."""
+    """The first line that shows a bad value. An infinite norm beside a finite loss, or in a curve of norms alone, is none where lines that are finite
+    follow: had that update been done, none would be finite after it."""
     had_loss = False
-    finite = [at for at, row in enumerate(rows) if _is_fine(row)]
+    is_curve = all(row["loss"] is None for row in rows)
+    finite = [at for at, row in enumerate(rows) if _is_fine(row, is_curve)]
     well = (
         finite[-_WELL] if len(finite) >= _WELL else -1
     )  # what a line before it shows was not taken over into the parameters
@@ -62,7 +63,7 @@ def first_nan(rows: Sequence[Row]) -> Bad | None:
         is_skip = bool(skipped) and not (norm is not None and isnan(norm))
         if row["loss_seen"] is False and not is_skip and (bad_norm or had_loss):
             return Bad(row, "nan", words.LOSS_AND_NORM_VANISHED if bad_norm else words.LOSS_VANISHED)
-        left_out = norm is not None and not isnan(norm) and loss is not None and at < well
+        left_out = norm is not None and not isnan(norm) and (loss is not None or is_curve) and at < well
         if bad_norm and not skipped and not left_out:
             form = words.NORM_IS_BESIDE_ZERO if loss == 0 else words.NORM_IS
             return Bad(row, "nan" if isnan(norm) else "inf", form(value=printed(norm)))
@@ -70,9 +71,9 @@ def first_nan(rows: Sequence[Row]) -> Bad | None:
     return None
 
 
-def _is_fine(row: Row) -> bool:
+def _is_fine(row: Row, is_curve: bool) -> bool:
     loss, norm = row["loss"], row["grad_norm"]
-    return loss is not None and isfinite(loss) and norm is not None and isfinite(norm)
+    return (is_curve or (loss is not None and isfinite(loss))) and norm is not None and isfinite(norm)
 
 
 def line_ref(row: Row) -> Ref:

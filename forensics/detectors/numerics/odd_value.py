@@ -45,6 +45,7 @@ _STATE = frozenset(
     ]
 )
 _GRADIENT = frozenset(["grad", "grads", "gradient", "gradients", "gnorm"])
+_MADE = _GRADIENT | {"loss", "losses"}
 _GIVEN = frozenset(
     [
         "batch",
@@ -77,7 +78,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     is_first = cause == "bad_input" and not _DATA.isdisjoint(words_of(called(found)))
     is_first |= cause == "bad_state" and found.step is None
     alone = case.is_data_parallel or has_experts(case.tables) or is_first
-    form = words.ODD_VALUE_AT_FIRST if found.step is None else words.ODD_VALUE
+    form = words.ODD_VALUE_AT_LAST if found.is_last else words.ODD_VALUE
+    form = words.ODD_VALUE_AT_FIRST if found.step is None else form
     who = ranks_text([found.rank])
     text = form(who=who, name=called(found), value=found.value, step=found.step)
     claims = [
@@ -121,7 +123,7 @@ def _cause(found: OddValue) -> Cause:
     kept = frozenset(word for name in found.kept for word in words_of(name))
     if said & _REDUCED and not said & _STATE and kept & _OWN:
         return "comm_corruption"
-    if said & _STATE and not said & _GRADIENT:
+    if said & _STATE and not said & _MADE:
         return "bad_state"
     if found.opens and said & _GIVEN and not said & _GRADIENT:
         return "bad_input"

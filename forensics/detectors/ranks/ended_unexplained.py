@@ -104,6 +104,7 @@ def _unplaced(case: Case, failed: list[dict[str, Any]]) -> Finding:
     return Finding(
         detector="process_ended",
         cause=cause,
+        hosts=(hosts[0],) if cause and len(hosts) == 1 else (),
         undecided=("membership_unknown",) if cause else ("membership_unknown", "tied_explanations"),
         claims=(Claim(text, "for", refs(failed)),),
         first_anomaly=FirstAnomaly(

@@ -5,8 +5,8 @@ where they are few; where the members of a group are not known, so are the few r
 told, the few that left a line: the highest rank seen is only the least size. One is named only where it alone of a group of
 three and more gave up in nothing, all the others gave up in one and the same call, and something shows that it did not wait there: its
 own watchdog saw the signal that somebody had given up; or its kernel says that it was blocked; or its stack shows it in a place of the
-host that is no wait for others. Of a group whose members are not told, and that has no name of its own, these are the whole job, if its size is told, and
-only a kernel or a stack names whom all others wait for. Where several groups gave up, the same goes for the one rank of the job that did
+host that is no wait for others. Of a group whose members are not told these are the whole job, if its size is told; those of the default
+group are all that left a record, too, if these are 0 … N-1; and only a kernel or a stack names whom all others wait for. Where several groups gave up, the same goes for the one rank of the job that did
 not, if a signal has stopped its process or its kernel says that it is blocked: that is no wait, whoever waits for it. Whoever ended well before the first of them
 gave up (several may) did not wait either, and nobody could wait for it but in vain. If every member waits in the same operation, link, adapter, switch and kernel
 look alike.
@@ -42,7 +42,8 @@ class _Group(msgspec.Struct, frozen=True):
     """A group in which somebody gave up. `members`: all of them; empty where not known."""
 
     label: str
-    is_default: bool
+    is_default: bool  # or of no name
+    is_named: bool
     waits: pl.DataFrame
     members: frozenset[int]
 
@@ -86,7 +87,9 @@ def _groups(said: pl.DataFrame) -> list[_Group]:
         waits = told.filter(pl.col("state") == "timed_out")
         ranks = frozenset(told["rank"].drop_nulls().unique().to_list())
         whole = len(ranks) == waits["size"][0]
-        groups.append(_Group(str(label), name in ("default", None), waits, ranks if whole else frozenset()))
+        groups.append(
+            _Group(str(label), name in ("default", None), name is not None, waits, ranks if whole else frozenset())
+        )
     return groups
 
 
@@ -106,7 +109,10 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
     signals = {rank: row for row in rows(case.events, "dump_signal") if (rank := own_rank(row)) is not None}
     found: dict[frozenset[int], tuple[_Group, Form, tuple[Ref, ...], str | None]] = {}
     for group in groups:
-        is_job = not group.members and group.is_default and case.is_world_told
+        # Nobody makes a group of all ranks but one: where all others of a job gave up in it, the last one is of it, too.
+        is_job = not group.members and (
+            case.is_world_told or (group.is_default and group.is_named and _is_from_zero(case))
+        )
         members = case.job_told_of if is_job else group.members
         missing = members - timed_out
         if len(members) < 3 or not missing or _calls(group.waits.drop_nulls("rank")) != 1:
@@ -154,6 +160,11 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
         collect=(words.WHOLE_LOG(who=ranks_text(ranks)),),
         summary=sentence(text),
     )  # fmt: skip
+
+
+def _is_from_zero(case: Case) -> bool:
+    """Did all ranks up to the highest leave a record? All of these are members of the default group, whoever else is."""
+    return case.seen == frozenset(range(len(case.seen)))
 
 
 def _held_alone(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Finding | None:

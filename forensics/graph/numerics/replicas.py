@@ -141,7 +141,8 @@ def _parameters(
     for row in params.iter_rows(named=True):
         inner = str(row["tensor"]).removeprefix("param").lstrip(".")
         name = f"{row['module']}.{inner}" if inner else str(row["module"])
-        members = groups.get((row["rank"], name))
+        # Gradients are reduced under the parameter's own name, or all of a module under its.
+        members = groups.get((row["rank"], name)) or groups.get((row["rank"], str(row["module"])))
         if members is not None and name not in shards and row["module"] not in shards:
             same.setdefault((row["step"], name, tuple(sorted(members))), {})[row["rank"]] = row
     found = [
