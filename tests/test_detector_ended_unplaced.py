@@ -93,6 +93,18 @@ def test_the_kernel_ended_a_process_that_is_no_rank_whatever_its_name(program: s
     assert ended_unplaced(_killed_on_n1(program)) == ()
 
 
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_the_line_that_opens_a_kernels_report_names_whom_memory_failed_and_the_one_that_ends_it_who_was_killed(
+    is_whole: bool,
+) -> None:
+    kernel = {"kind": "host_oom", "host": "n1", "file": "dmesg.txt"}
+    opens = {**kernel, "severity": "warning", "code": "invoked", "line": 7}
+    ends = {**kernel, "severity": "fatal", "pid": 77, "line": 9}
+    ranks = [{"rank": rank, "host": "n1", "pid": 100 + rank} for rank in range(4)]
+    found = ended_unplaced(case([opens, ends] if is_whole else [opens], ranks=ranks))
+    assert [one.cause for one in found] == ([] if is_whole else ["host_oom"])
+
+
 def test_the_kernel_ended_another_process_than_the_rank_of_that_host_that_ended_by_a_signal() -> None:
     """A container may count its processes anew: whether it was the rank cannot be told."""
     killed = {"kind": "exit", "code": "-9", "rank": 2}

@@ -58,7 +58,7 @@ def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
             continue
         (first, *more) = sorted(set(alone.values()))
         since = _begun(values, rows, first) if step == _BEFORE else step
-        is_last = _is_the_end(values, rows, first, job)
+        is_last = step == steps[0] and _is_the_end(values, rows, first, job)
         if not (is_last or _is_followed(told, lost, since, job) or _is_shared(rows, ranks, first, job, tables)):
             continue
         if more or some or not (lost.get(step, frozenset()) <= {first} or lost[step] == job):

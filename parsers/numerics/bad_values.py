@@ -72,7 +72,8 @@ _PROGRAMS = ("jit", "pjit", "pmap", "xla_call", "xla_pmap")  # what JAX calls a 
 _OF_ALL = regex(
     r"(?i)(?<![a-z])(?:global|reduced|averaged?|avg|mean|total|synced|all-?reduced)[ _](?:\w{1,20}[ _]){0,2}(?:loss|grad|norm)"
 )
-_SCALE = regex(r"(?i)\bloss[ _]scale\b")
+# a loss scale that overflows is skipped; what autograd's check of a function says, anomaly_mode.py reads
+_NOT_HERE = regex(r"(?i)\bloss[ _]scale\b|\bFunction '\w{1,200}' returned nan values")
 _RANK = regex(r"(?i)(?<![\w-])(?P<of>[\w-]{1,20} )?rank[ :=_#]{0,2}(?P<rank>\d{1,7})\b")
 _SPACES = (
     "tp",
@@ -106,7 +107,7 @@ def by_its_printer(made: Mapping[str, Any]) -> dict[str, Any]:
 def raised(code: str | None, message: str) -> dict[str, Any] | None:
     """The same of an exception, by its class and message: the class of Python's own for bad numbers, or nan, inf or non-finite
     beside a loss, a gradient, a norm, or what a module makes."""
-    if _SCALE.search(message):
+    if _NOT_HERE.search(message):
         return None
     is_own = (code or "").rsplit(".", 1)[-1] == "FloatingPointError"
     if found := _OPERATOR.search(message):

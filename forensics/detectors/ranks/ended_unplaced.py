@@ -50,6 +50,12 @@ def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
             if cause != "exception" or _role(case, row) != "lost":
                 result.append((cause, row))
     killed = [one for one in case.hardware if one.kind in _BY_KERNEL and one.rank is None and one.counts]
+    # The line that opens a kernel's report names whom memory failed, not whom it killed: the one that ends it does.
+    told: dict[str, int] = {}
+    for one in killed:
+        if one.row["pid"] is not None:
+            told[one.row["file"]] = max(told.get(one.row["file"], 0), one.row["line"])
+    killed = [one for one in killed if one.row["pid"] is not None or told.get(one.row["file"], 0) < one.row["line"]]
     result += [
         (own_cause(one.kind, ""), dict(one.row))
         for one in killed
