@@ -111,7 +111,8 @@ def rank_of_file(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     """file → rank, for files whose lines all speak for one rank and whose path says that they are one process's, in words or by
     its number (numbered_files.py). Both streams of a process, that torchrun keeps in one folder, speak for it.
 
-    A `[Rank N]` counts only where nothing else speaks: the number may be that of another group."""
+    A `[Rank N]` counts only where nothing else speaks: the number may be that of another group. A file that quotes processes by their places is
+    that of whoever began them."""
     parts = [
         tables[name].filter(pl.col("rank").is_not_null()).select("file", "rank").unique()
         for name in _SPEAKING
@@ -129,7 +130,10 @@ def rank_of_file(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     speaking = pl.concat([sure, printed]).group_by("_process").agg(pl.col("rank").unique())
     speaking = speaking.filter(pl.col("rank").list.len() == 1)
     told = own.join(speaking, on="_process").select("file", pl.col("rank").list.first().alias("_file"))
-    return pl.concat([told, numbered_files(tables).rename({"rank": "_file"})])
+    quotes = pl.col("local_rank").is_not_null() & pl.col("detail").str.contains('"relayed"')
+    beginners = tables["events"].filter(quotes)["file"].unique()
+    named = pl.concat([told, numbered_files(tables).rename({"rank": "_file"})])
+    return named.filter(~pl.col("file").is_in(beginners.cast(pl.String).implode())) if len(beginners) else named
 
 
 def _is_printed() -> pl.Expr:

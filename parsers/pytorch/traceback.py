@@ -219,9 +219,14 @@ class _Reader:
             self._is_told = False
         if found := _QUOTED.search(text):
             self._quoted = (row["line"], _whose(found))
-        if self._quoted is None or row["line"] - self._quoted[0] > _QUOTED_LINES or reporter(row)["rank"] is not None:
+        if self._quoted is None or row["line"] - self._quoted[0] > _QUOTED_LINES:
             return row
-        return {**row, **self._quoted[1], "quoted": True}
+        whose = self._quoted[1]
+        # The number of a file that its own processes are quoted in by their places is that of whoever began them: a node.
+        own = row["rank"] if "local_rank" in whose else reporter(row)["rank"]
+        if own is not None:
+            return row
+        return {**row, **({"path_rank": None} if "local_rank" in whose else {}), **whose, "quoted": True}
 
     def _line(self, row: Row) -> bool:
         text = row["text"]

@@ -45,7 +45,11 @@ _INDEX = regex(
 
 _COUNTING = ("id", "index", "idx", "num", "number", "nr", "rank", "ordinal")
 ORDINAL = "host_ordinal"
-_SIZE = regex(r"(?i)(?:^|_)(?:size|count|replicas)\Z")  # of each group
+# of each group: `group_size`, `ngpus`, `num_devices`, `GPUS_ON_NODE`
+_SIZE = regex(
+    r"(?i)(?:^|_)(?:size|count|replicas)\Z|^(?:n|num|nb|nr)_?(?:of_)?(?:gpu|dev|npu|card|proc|rank|slot|worker|local|acc)"
+    r"|s_?(?:per|on)_?(?:node|host|machine|task)"
+)
 _OF_NODES = regex(r"(?i)(?:^|_)(?:node|machine|host)(?:_?(?:rank|id|index|nr))?\Z")
 _ON_NODE = regex(r"(?i)local|gpu|cuda|npu|device|card|slot")
 
@@ -66,6 +70,7 @@ class Formula(NamedTuple):
     modulus: int | None = None
     local: str | None = None
     argument: int | None = None  # of its script, which is the counter
+    size: str | None = None  # what the processes of each node are called
 
     def of(self, number: int) -> int:
         """What it makes of the number of its counter."""
@@ -126,7 +131,9 @@ def formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[Gi
                 rest = constants.get(modulus, 0) if modulus and not modulus.isdigit() else int(modulus or 0)
                 if modulus is None or (rest > 1 and one.counter is not None):
                     found.append(one._replace(modulus=rest or None))
-    return list(dict.fromkeys(found)), given
+    # what counts nodes in one formula is no rank in another: `main.py --rank $SLURM_PROCID`, which says `rank = SLURM_PROCID * ngpus + gpu`
+    nodes = {one.node for one in found if one.what == "rank" and one.node is not None}
+    return list(dict.fromkeys(one for one in found if one.what != "rank" or one.counter not in nodes)), given
 
 
 def _counts(name: str) -> bool:
@@ -268,7 +275,7 @@ def _formula(empty: Formula, read: Sum, constants: Mapping[str, int], passed: Ma
         few != 1
         or len(other) != 1
         or _OF_NODES.search(other[0])
-        or any(_ON_NODE.search(name) and name not in constants for name in one)
+        or any(_ON_NODE.search(name) and name not in constants and not _SIZE.search(name) for name in one)
     ):
         return None  # place × nodes + node, in another order than that of launchers
     if len(one) == 1 and many > 1:
@@ -276,9 +283,9 @@ def _formula(empty: Formula, read: Sum, constants: Mapping[str, int], passed: Ma
     if len(one) != 2 or many != 1:
         return None
     sizes = [name for name in one if of_process(name) == "processes_per_node"]
-    sizes = sizes or [name for name in one if constants.get(name, 0) > 1 and of_process(name) != "nodes"]
     sizes = sizes or [name for name in one if _SIZE.search(name) and of_process(name) != "nodes"]
+    sizes = sizes or [name for name in one if constants.get(name, 0) > 1 and of_process(name) != "nodes"]
     if len(sizes) == 1:
         node = next(name for name in one if name != sizes[0])
-        return empty._replace(node=node, each=constants.get(sizes[0]), local=other[0])
+        return empty._replace(node=node, each=constants.get(sizes[0]), local=other[0], size=sizes[0])
     return None

@@ -35,4 +35,7 @@ class Known(msgspec.Struct, frozen=True):
         labels = (
             labels if not self.names else replace(labels, names=replace(self.names, here=self.hosts.get(source.path)))
         )
-        return replace(source, open=opener, rank=rank, labels=labels)
+        here = self.hosts.get(source.path)
+        is_name = here is not None and here != source.path and not here.isdigit()  # else a file or a task is a place
+        host = here if is_name and source.host is None else source.host
+        return replace(source, open=opener, rank=rank, host=host, labels=labels)

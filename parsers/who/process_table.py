@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from parsers.schema.names import Told
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
+from parsers.text.vocabulary import of_process
 from parsers.who.beginnings import Said
 from parsers.who.computed_names import computed_names
 from parsers.who.contexts import OF_RECORD, Places
@@ -127,7 +128,9 @@ def process_table(
     told = launched | {one.facts["world_size"] for one in stated if "world_size" in one.facts} | _worlds(said)
     devices = used_devices(said)
     is_computed = any(computed(one.raw) is not None for own in said.values() for one in own)
-    sizes, words = launched | ({world} if world else frozenset()), called(formulas(said)[0])
+    made, _ = formulas(said)
+    is_of_tasks = any(one.what == "rank" and one.node is not None and of_process(one.node) == "rank" for one in made)
+    sizes, words = launched | ({world} if world else frozenset()), called(made)
     families = processes(said, places, sizes, words, counts_tasks=not is_computed)
     families = [_with_users(own, devices, told | {world}) for own in families]
     found = [one for own in families for one in own]
@@ -138,7 +141,8 @@ def process_table(
         if world is None and (not told or who.world in told)  # fewer are the survivors, who speak of the rest
     }
     return replace(
-        _Resolved(said, places, paths, found, world, launched, stated, lists).table(), introductions=introduced
+        _Resolved(said, places, paths, found, world, launched, stated, lists, are_tasks=not is_of_tasks).table(),
+        introductions=introduced,
     )
 
 
@@ -210,6 +214,8 @@ class _Resolved:
         launched: frozenset[int],
         stated: Iterable[Statement],
         lists: Sequence[Listed],
+        *,
+        are_tasks: bool,
     ) -> None:
         # below these a task is a node's launcher, or a script computes the ranks
         is_launcher = any(
@@ -219,7 +225,7 @@ class _Resolved:
         self._stated = [one for one in said_ranks if one.pid is None and "local_rank" in one.facts]
         self._stated += _of_pids([one for one in said_ranks if one.pid is not None])
         self._said, self._places, self._paths = said, places, paths
-        self._written = [] if is_launcher else [*written(said, paths, world)]
+        self._written = [] if is_launcher or not are_tasks else [*written(said, paths, world)]
         found = _placed([*found, *self._spoken(), *self._of_templates()])
         is_larger = max(launched, default=0) > 1  # a world of one is of another program
         self._found = [one for one in found if one.world != 1 or not is_larger]

@@ -28,6 +28,8 @@ _ORDINAL = regex(r"(?P<stem>.*?)-(?P<number>\d{1,5})(?:-[a-z0-9]{4,10})?")
 _NUMBERS = regex(r"\d{1,5}")
 _OF_PLACE = regex(r"(?i)index|ordinal|replica|completion|slot|\bpod")  # what is counted so is a pod, a container
 _OF_HOST = regex(r"(?i)host_?name|uname -n|\bnode_?name|pod_?name")
+_OF_DEVICES = regex(r"(?i)gpu|npu|dcu|card|dev")
+_DEVICES = regex(r"(?i)(?:gpu|npu|dcu|device)s?_(?:on|per)_node\Z")  # what a node has of them
 _LOOKED_UP = regex(r"(?P<name>\w{1,60})\s{0,2}=\s{0,2}[^\n=]{0,80}?(?P<list>[A-Za-z_]\w{0,60})(?:[\"']?\])?\.index\(")
 _Starts = Mapping[str, tuple[int, int | None]]  # place → its first rank, its processes
 
@@ -150,13 +152,17 @@ class Starts:
     def each(self) -> int | None:
         """Processes of every place, where one number is told."""
         said = {one.each for one in self.formulas if one.each is not None}
-        if any(
-            one.node is not None and one.each is None for one in self.formulas
-        ):  # by a name, which gets its number elsewhere
-            said |= {one.number for one in self._given if of_process(one.name) == "processes_per_node"}
+        named = [one for one in self.formulas if one.node is not None and one.each is None]
+        called = {one.size for one in named if one.size is not None}
+        if named:  # by a name, which gets its number elsewhere
+            of_node = (one for one in self._given if of_process(one.name) == "processes_per_node" or one.name in called)
+            said |= {one.number for one in of_node}
         said |= {
             one.launch.each for own in self._said.values() for one in own if one.launch and one.launch.each is not None
         }
+        is_of_devices = any(map(_OF_DEVICES.search, called))
+        if said <= {1} and is_of_devices:  # a process for each device that a node has
+            said |= {one.number for one in self._given if _DEVICES.search(one.name)}
         said = said if len(said) < _FEWEST else said - {1}  # a scheduler's task of each node begins the processes
         return said.pop() if len(said) == 1 else None
 
