@@ -185,12 +185,16 @@ def _introductions(family: Sequence[Process]) -> Iterator[tuple[Process, Introdu
 
 
 def _placed(found: Sequence[Process]) -> list[Process]:
-    """Without what is told once more of a process whose place another line tells."""
+    """Without what is told once more of a process whose place another line tells: a file that tells of several places is none."""
     where: defaultdict[tuple[int | None, int | None], set[str]] = defaultdict(set)
+    inside: defaultdict[str, set[str]] = defaultdict(set)
     for one in found:
         if one.place is not None:
             where[one.pid, one.rank].add(one.place)
-    return [one for one in found if one.place is not None or not where[one.pid, one.rank]]
+            inside[one.file].add(one.place)
+    several = {file for file, places in inside.items() if len(places - {file}) >= _FEWEST}
+    kept = [one for one in found if one.place != one.file or one.file not in several]
+    return [one for one in kept if one.place is not None or not where[one.pid, one.rank]]
 
 
 def _of_pids(stated: Sequence[Statement]) -> Iterator[Statement]:

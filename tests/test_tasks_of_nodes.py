@@ -1,0 +1,84 @@
+"""A launcher's task that begins the processes of a node is none of them; a file that tells of several places is no place."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from forensics import analyze
+from parsers import read
+
+NODES, EACH = 3, 2
+RAISED = """Traceback (most recent call last):
+  File "/job/fit.py", line 90, in <module>
+    spawn(work, nprocs=2)
+ProcessRaisedException:
+
+-- Process 1 terminated with the following error:
+Traceback (most recent call last):
+  File "/job/fit.py", line 41, in work
+    row = table[key]
+KeyError: 'q-1177'
+"""
+LOST = """-- Process 0 terminated with the following error:
+Traceback (most recent call last):
+  File "/job/fit.py", line 60, in work
+    dist.all_reduce(total)
+  File "/opt/site-packages/torch/distributed/distributed_c10d.py", line 2806, in all_reduce
+    work = group.allreduce([tensor], opts)
+RuntimeError: Connection closed by peer [10.0.0.9]:4711
+"""
+STEPS = "".join(f"epoch 1 it {step} loss 2.{step}\n" for step in range(10, 19))
+# what a job script calls with, and what each task says of itself
+FORMS = {
+    "a size in the environment": ("--rank $SLURM_PROCID", "host={host} SLURM_PROCID={node} SLURM_GPUS_ON_NODE=2\nrank = SLURM_PROCID * ngpus + gpu\n"),
+    "a size of its own": ("--rank=$SLURM_PROCID", "host={host} SLURM_PROCID={node} num_devices=2\nglobal_rank=SLURM_PROCID*num_devices+dev\n"),
+    "a number": ("--rank $SLURM_PROCID", "on host={host}: SLURM_PROCID={node}\nRANK = SLURM_PROCID * 2 + local\n"),
+}  # fmt: skip
+
+
+def job(call: str, says: str) -> dict[str, str]:
+    script = f"#!/bin/bash\n#SBATCH -N 3 --ntasks-per-node=1\nsrun -o fit.%t.out python fit.py {call}\n"
+    ends = (LOST, RAISED, LOST)
+    hosts = ("kx4", "kx9", "kx2")
+    tasks = {f"fit.{node}.out": says.format(host=hosts[node], node=node) + STEPS + ends[node] for node in range(NODES)}
+    return {"job.sh": script, **tasks}
+
+
+def written(folder: Path, files: Mapping[str, str]) -> str:
+    bundle = folder / "bundle"
+    bundle.mkdir()
+    for name, text in files.items():
+        (bundle / name).write_text(text)
+    return str(bundle)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_whom_a_task_of_a_node_quotes_is_counted_from_the_first_of_that_node(tmp_path: Path, form: str) -> None:
+    verdict = analyze(written(tmp_path, job(*FORMS[form]))).verdict
+    assert (verdict.ranks, verdict.hosts, verdict.cause) == ([1 * EACH + 1], ["kx9"], "exception")
+
+
+@pytest.mark.parametrize("says", ["", "host={host}\n", "world_size=6 on host={host}\n"])
+def test_without_a_formula_the_number_of_a_task_names_nobody(tmp_path: Path, says: str) -> None:
+    verdict = analyze(written(tmp_path, job("--rank $SLURM_PROCID", says))).verdict
+    assert verdict.ranks == []
+
+
+ECHOES = {
+    "PMI": "wrap: {host} pid={pid} PMI_RANK={rank} PMI_SIZE=6 MPI_LOCALRANKID={local}",
+    "MVAPICH": "{host}: pid {pid} MV2_COMM_WORLD_RANK={rank} MV2_COMM_WORLD_LOCAL_RANK={local} MV2_COMM_WORLD_SIZE=6",
+    "Open MPI": "start host={host} pid={pid} OMPI_COMM_WORLD_RANK={rank} OMPI_COMM_WORLD_LOCAL_RANK={local} OMPI_COMM_WORLD_SIZE=6",
+}
+
+
+@pytest.mark.parametrize("echo", ECHOES.values(), ids=ECHOES)
+def test_lines_of_several_hosts_beside_other_files_keep_their_hosts(tmp_path: Path, echo: str) -> None:
+    """The places there are in no order of the ranks: only the lines tell them."""
+    where = {0: ("kx2", 511, 0), 1: ("kx2", 512, 2), 2: ("kx2", 513, 1), 3: ("kx7", 512, 1), 4: ("kx7", 511, 2), 5: ("kx7", 519, 0)}  # fmt: skip
+    lines = [echo.format(host=host, pid=pid, rank=rank, local=local) for rank, (host, pid, local) in where.items()]
+    bundle = written(tmp_path, {"out.log": "\n".join(lines) + "\n" + STEPS, "hosts": "kx2:3\nkx7:3\n"})
+    claims = read(bundle).tables["ranks"].drop_nulls(["rank", "host", "pid"])
+    assert {rank: (host, pid) for rank, host, pid in claims.select("rank", "host", "pid").iter_rows()} == {
+        rank: (host, pid) for rank, (host, pid, _) in where.items()
+    }
