@@ -89,6 +89,20 @@ def test_form_is_known_from_words() -> None:
     assert role_of(raised("RuntimeError: CUDA error: unknown error", OWN)).is_device and in_wait.reason.zh  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize(
+    ("text", "file", "at", "is_seen"),
+    [
+        ("json.decoder.JSONDecodeError: Expecting value", "/usr/lib/python3.11/json/decoder.py", "raise JSONDecodeError(m) from None", True),
+        ("zipfile.BadZipFile: bad magic number", "/opt/py/lib/python3.12/zipfile/__init__.py", 'raise BadZipFile("bad")', True),
+        ("configparser.NoOptionError: no option", "/usr/lib/python3.10/configparser.py", "value = d[option]", False),
+        ("_csv.Error: line contains NUL", "/opt/py/lib/python3.12/site-packages/rows/read.py", "raise Error(line)", False),
+    ],
+)  # fmt: skip
+def test_python_is_seen_to_raise_its_own_class_in_its_own_code(text: str, file: str, at: str, is_seen: bool) -> None:
+    found = role_of(raised(text, ["inner", file, 12], OWN, at=at))
+    assert (found.state, found.by_form) == ("own", not is_seen)
+
+
 def test_in_a_group_of_two_a_waiting_call_tells_nothing() -> None:
     row = raised("ValueError: quorl 41", ALL_REDUCE, OWN)
     assert (role_of(row).state, role_of(row, pair=True).state) == ("own", "unclear")

@@ -82,3 +82,31 @@ def test_lines_of_several_hosts_beside_other_files_keep_their_hosts(tmp_path: Pa
     assert {rank: (host, pid) for rank, host, pid in claims.select("rank", "host", "pid").iter_rows()} == {
         rank: (host, pid) for rank, (host, pid, _) in where.items()
     }
+
+
+FRONTS = {"a cluster of three": ("head", "worker1", "worker2"), "other names": ("lm-head-2f", "lm-w-1", "lm-w-2")}
+
+
+@pytest.mark.parametrize("names", FRONTS.values(), ids=FRONTS)
+@pytest.mark.parametrize("option", ["--node_rank {node}", "--node-rank={node}"])
+def test_the_rank_before_a_launch_of_a_node_is_that_of_the_node(
+    tmp_path: Path, names: tuple[str, ...], option: str
+) -> None:
+    def front(node: int) -> str:
+        return f"({names[node]}, rank={node}, pid={900 + node}" + (f", ip=10.4.0.{node}) " if node else ") ")
+
+    lines = [
+        front(n) + "+ torchrun --nnodes 3 --nproc_per_node 2 " + option.format(node=n) + " fit.py" for n in range(3)
+    ]
+    lines += [
+        f"{front(n)}[default{at}]:it {step} loss {step}.{n}{at}" for step in (1, 2) for n in range(3) for at in (0, 1)
+    ]
+    steps = read(written(tmp_path, {"stream.log": "\n".join(lines) + "\n"})).tables["steps"]
+    told = {(step, loss): rank for step, loss, rank in steps.select("step", "loss", "rank").iter_rows()}
+    assert told == {(step, step + n / 10 + at / 100): 2 * n + at for step in (1, 2) for n in range(3) for at in (0, 1)}
+
+
+def test_without_a_launch_the_numbers_of_nodes_are_no_ranks_of_several_on_each(tmp_path: Path) -> None:
+    lines = [f"(w{n}, rank={n}, pid=90{n}) [default{at}]:it {step} loss {step}.{n}{at}" for step in (1, 2) for n in range(3) for at in (0, 1)]  # fmt: skip
+    steps = read(written(tmp_path, {"stream.log": "\n".join(lines) + "\n"})).tables["steps"]
+    assert steps["rank"].drop_nulls().to_list() == []

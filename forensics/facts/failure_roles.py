@@ -65,6 +65,7 @@ _BETWEEN_PROCESSES = frozenset(
 )  # fmt: skip
 _NAMES = regex(r"[A-Za-z0-9_.-]+")
 _RAISES = regex(r"^(?:raise|assert)\b")
+_OF_STANDARD = regex(r"[\\/]lib[\\/]python3\.\d+[\\/](?!(?:site|dist)-packages[\\/])")  # Python's own library
 # What came from another process. Without the preposition "rank 4" may count the dimensions of a tensor.
 _FROM_PEER = regex(
     r"\b(?:from|by|with|against|sent to)\s(?:(?:global|src|source|sender|peer|remote)[ _])?(?:rank|peer)[ :=#_]{0,2}(\d{1,7})\b",
@@ -389,7 +390,9 @@ def role_of(
     if is_pythons and waits != "device" and not (waits == "ranks" and pair):
         return role("own", words.PYTHON_RAISES_IT, by_form=True)
     if _is_of_library_of_python(code) and waits is None and not any(frame_waits(*frame) for frame in frames):
-        return role("own", words.PYTHON_RAISES_IT, by_form=True)  # what it read; not what a peer sent
+        # What it read; not what a peer sent. Python's own code that raises its own class is seen to do it.
+        is_seen = _RAISES.match(at) is not None and _OF_STANDARD.search(file) is not None
+        return role("own", words.PYTHON_RAISES_IT, by_form=not is_seen)
     reason = words.RAISED_BY_A_WAIT if waits == "ranks" else words.RAISED_BY_A_LIBRARY
     in_call = any(frame_waits(*frame) == "ranks" for frame in frames)
     may_wait = any(

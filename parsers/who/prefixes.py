@@ -250,6 +250,12 @@ def _ray(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
     line.process = int(match[group]) if line.process is None else line.process
 
 
+def _of_node(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
+    """SkyPilot's name and number of a node; the pid is that of the shell which runs the commands there."""
+    line.host = line.host or match[group]
+    line.task = int(match[group + 1]) if line.task is None else line.task
+
+
 def _nothing(_line: Line, _match: "re.Match[str]", _group: int, _habits: Habits) -> None:
     return
 
@@ -437,6 +443,7 @@ _OTHER: dict[str, tuple[tuple[str, Take], ...]] = {
     "(": (
         (r"\((?:[\w.:-]+ ){0,3}pid=(\d{1,10})(?:, ip=([\w.:]+))?\) ", _ray),
         (r"\([\w.:-]+, ip=([\w.:]+)\) ", _host),
+        (r"\(([\w.:-]+), rank=(\d{1,5}), pid=\d{1,10}(?:, ip=[\w.:]+)?\) ", _of_node),
     ),
     "{": ((r'\{(?=\s*")', _json),),
     "@": ((r"@(4[0-9a-f]{15})([0-9a-f]{8}) ", _tai),),

@@ -142,6 +142,10 @@ def statements(said: Iterable[Line]) -> Iterator[Statement]:
         if setting or _MAY.search(one.raw):
             for meaning, value in _facts(one.raw, setting):
                 facts[meaning].add(value)
+        # a rank that stands before a command which tells the number of a node is that number
+        is_same = {"rank", "node_rank"} <= facts.keys() and facts["rank"] == facts["node_rank"]
+        if is_same and one.raw.endswith(one.text) and "rank" not in dict(_facts(one.text, setting)):
+            del facts["rank"]
         if is_whole := _is_whole(facts):
             yield Statement(one.file, one.line, one.host, _unanimous(facts))
         if setting is None or is_whole:
