@@ -122,3 +122,65 @@ def test_where_only_inputs_are_recorded_a_later_stage_is_not_named_for_what_it_g
                 )
     found = answer(job, expected=range(3))
     assert (found.ranks, {1, 2} <= set(found.suspect_ranks)) == ((), True)
+
+
+def staged(sent: Value, back: str, phase: str | None = "comm") -> Job:
+    """Four stages whose messages ahead are recorded. In step 1, micro-batch 1, stage 2 gets NaN where stage 1 had `sent`. Of the backward pass
+    there is what came and was made (`both`) or what was made alone (`made`); nothing shows who got whose gradient."""
+    job = Job()
+    for step in range(2):
+        for number in range(2):
+            here: dict[str, Any] = {"step": step, "microbatch": number}
+            hit = bool(step and number)
+            for stage in range(4):
+                came = "nan" if hit and stage > 1 else "ok"
+                gone = sent if hit and stage == 1 else came
+                job.op(stage, f"stage{stage}", came, gone, **here)
+                if stage < 3:
+                    got = "nan" if hit and stage else "ok"
+                    job.message(stage, stage + 1, gone, got, **here, phase=phase)
+        for number in range(2):
+            for stage in range(4):
+                bad = "nan" if step and number else "ok"
+                fed: Value | None = bad if back == "both" else None
+                job.op(stage, f"stage{stage}", fed, bad, phase="backward", step=step, microbatch=number)
+        job.params(range(4), "nan" if step else "ok", step=step)
+    return job
+
+
+@pytest.mark.parametrize("phase", ["comm", "forward", None])
+@pytest.mark.parametrize("back", ["both", "made"])
+def test_a_message_that_was_spoiled_on_its_way_explains_the_gradients_that_come_back(
+    back: str, phase: str | None
+) -> None:
+    found = answer(staged("ok", back, phase), expected=range(4))
+    assert (found.ranks, found.suspect_ranks, found.cause) == ((), (1, 2), "comm_corruption")
+
+
+@pytest.mark.parametrize("back", ["both", "made"])
+def test_a_message_that_left_bad_is_of_the_stage_that_made_it(back: str) -> None:
+    found = answer(staged("nan", back), expected=range(4))
+    assert (found.ranks, found.cause) == ((1,), "nan_birth")
+
+
+def test_a_stage_that_made_nan_of_a_clean_gradient_is_named_where_both_are_recorded() -> None:
+    job = Job()
+    for step in range(2):
+        for stage in range(3):
+            job.op(stage, f"stage{stage}", "ok", "ok", step=step)
+        for stage in (2, 1, 0):
+            made = "nan" if step and stage < 2 else "ok"
+            job.op(stage, f"stage{stage}", "nan" if step and not stage else "ok", made, phase="backward", step=step)
+    assert answer(job, expected=range(3)).ranks == (1,)
+
+
+def test_of_gradients_alone_nobody_is_named_for_one_that_may_have_come() -> None:
+    """All stages' are bad in one micro-batch, and no row shows what came into any of them."""
+    job = Job()
+    for step in range(2):
+        for stage in range(3):
+            job.op(stage, f"stage{stage}", "ok", "ok", step=step)
+        for stage in (2, 1, 0):
+            job.op(stage, f"stage{stage}", None, "nan" if step and stage < 2 else "ok", phase="backward", step=step)
+    found = answer(job, expected=range(3))
+    assert (found.ranks, {0, 1} <= set(found.suspect_ranks)) == ((), True)

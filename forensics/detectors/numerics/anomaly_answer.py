@@ -11,7 +11,7 @@ import msgspec
 import polars as pl
 
 from forensics.detectors.numerics.anomaly_rows import Row, value_of
-from forensics.graph.numerics.arrivals import entrances, gradient_groups, is_sent_back
+from forensics.graph.numerics.arrivals import came_in, entrances, gradient_groups, is_sent_back
 from forensics.graph.numerics.births import Births
 from forensics.graph.numerics.growth import headroom_bits
 from forensics.graph.numerics.hidden import (
@@ -318,10 +318,10 @@ def _first_window(births: Births, roots: Sequence[Root]) -> Root | None:
     (lead, *others) = first
     if others or lead.rank is None or lead.suspects != {lead.rank}:
         return None
-    came_in = births.ops["first_role"][lead.at] == "in"
-    if came_in and births.ops["phase"][lead.at] == "optimizer" and not births.recorded_calls:
+    is_arrival = came_in(births, lead)
+    if is_arrival and births.ops["phase"][lead.at] == "optimizer" and not births.recorded_calls:
         return None  # a gradient that others may have added to
-    parts = whole_parts(births, births.ops["step"][lead.at]) if came_in and not births.recorded_calls else {}
+    parts = whole_parts(births, births.ops["step"][lead.at]) if is_arrival and not births.recorded_calls else {}
     return None if has_parts(parts) else lead
 
 

@@ -70,13 +70,25 @@ def gradient_groups(births: Births, module: str | None) -> Mapping[int, frozense
 
 
 def _is_forward(births: Births, root: Root) -> bool:
-    return births.ops["phase"][root.at] in ("forward", None)
+    """A message of which only is told that it is one belongs to what its rank computes next."""
+    phase = births.ops["phase"][root.at]
+    if phase != "comm":
+        return phase in ("forward", None)
+    after = (pl.col("rank") == births.ops["rank"][root.at]) & (pl.col("place") > births.ops["first_bad"][root.at])
+    later = births.rows.filter(after & pl.col("kind").is_null() & pl.col("role").is_not_null())
+    return later.height > 0 and later["phase"][0] in ("forward", None)
 
 
 def is_sent_back(births: Births, root: Root) -> bool:
     """A gradient that no recorded call brought."""
-    came_in = births.ops["first_role"][root.at] == "in" and births.ops["phase"][root.at] == "backward"
-    return root.birth == "window" and came_in and root.suspects == {root.rank}
+    is_backward = births.ops["phase"][root.at] == "backward" and came_in(births, root)
+    return root.birth == "window" and is_backward and root.suspects == {root.rank}
+
+
+def came_in(births: Births, root: Root) -> bool:
+    """Whether the bad value came into its operation, or may have: no input of it is recorded."""
+    role, ins = births.ops["first_role"][root.at], births.ops["ins"][root.at]
+    return role == "in" or (role == "out" and not ins)
 
 
 def _is_one_pass(births: Births, root: Root, source: Root) -> bool:

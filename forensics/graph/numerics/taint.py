@@ -89,7 +89,8 @@ class _Simulation:
         self.prev_ok: list[int | None] = ops["prev_ok"].to_list()
         self.kind: list[str | None] = ops["kind"].to_list()
         self.ops = ops
-        self.fed = {rank for rank, ins in zip(self.rank, self.ins, strict=True) if ins}  # inputs are recorded
+        # Where inputs are recorded: hooks of the forward pass alone tell nothing of what came into the backward pass.
+        self.fed = {(rank, phase) for rank, phase, ins in zip(self.rank, self.phase, self.ins, strict=True) if ins}
         self.present = frozenset(self.rank)
         self.known = expected >= self.present
         self.expected = expected | frozenset(range(max(self.present) + 1))  # ranks are numbered without holes
@@ -281,7 +282,7 @@ class _Simulation:
         role = self.ops["first_role"][at]
         if role == "state" or (role == "out" and self.state[at]) or self.ops["first_base"][at] in STATES:
             return "state", own
-        none = not self.ins[at] and rank in self.fed and self.phase[at] != "optimizer"
+        none = not self.ins[at] and (rank, self.phase[at]) in self.fed and self.phase[at] != "optimizer"
         if role == "out" and (self.inputs[at] is False or none) and self.kind[at] is None:
             return "op", own  # the rows of one operation are complete: without an input row it has no such input
         if role == "in" and self.ops["opens"][at]:
