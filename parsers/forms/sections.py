@@ -76,10 +76,10 @@ def _heading(line: str) -> dict[str, str] | None:
     if len(line) > _HEADING_CHARACTERS or not any(map(str.isdigit, line)):
         return None
     bare = _ASIDE.sub(" ", line.strip(_EDGE))
-    counts = {found["name"]: found["count"] for found in _COUNTED.finditer(bare)}
-    meant = [said.meaning if (said := vocabulary.meaning_of(name)) is not None else "" for name in counts]
+    counts = [(found["name"], found["count"]) for found in _COUNTED.finditer(bare)]
+    meant = [said.meaning if (said := vocabulary.meaning_of(name)) is not None else "" for name, _ in counts]
     is_whole = "step" in meant and set(meant) <= set(_COUNTS) and not _COUNTED.sub(" ", bare).strip(_EDGE + ",;./@")
-    return counts if is_whole and len(meant) == len(set(meant)) else None
+    return dict(counts) if is_whole and len(meant) == len(set(meant)) else None
 
 
 def _header(lines: Sequence[str]) -> list[str]:

@@ -63,8 +63,8 @@ _NONE = regex(r"(?i)^[!:]? ?[=:]? ?(?:0|false|none|no)\b")
 _MENTION = r"(?:nan|inf(?:inity|inite)?|non-?finite|not finite)"
 _THING = r"(?:loss(?:es)?|grad\w{0,30}|norms?|activations?|logits?|outputs?|hidden[_ ]states?|embeddings?|scores?)"
 _NEAR = regex(
-    rf"(?i)(?<![a-z]){_MENTION}(?![a-z]).{{0,60}}?(?<![a-z])(?P<after>{_THING})(?![a-z])"
-    rf"|(?<![a-z])(?P<before>{_THING})(?![a-z]).{{0,60}}?(?<![a-z]){_MENTION}(?![a-z])"
+    rf"(?i)(?<![a-z]){_MENTION}(?![a-z]|\.\w).{{0,60}}?(?<![a-z])(?P<after>{_THING})(?![a-z])"
+    rf"|(?<![a-z])(?P<before>{_THING})(?![a-z]).{{0,60}}?(?<![a-z]){_MENTION}(?![a-z]|\.\w)"
 )
 _ASSERTS = regex(r"assert\b.{0,200}?\bis_?(?:finite|nan|inf)\(")
 _OPERATOR = regex(r"\binvalid value \((?P<value>nan|inf)\) encountered in (?P<operator>\w[\w-]{0,79})(?P<compiled>\()?")

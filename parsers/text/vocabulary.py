@@ -77,7 +77,7 @@ _POINTING = frozenset(
         "bad",
     ]
 )
-_WHICH = regex(r"第 ?(?P<count>\d{1,15}) ?(?P<what>[步次轮])(?:迭代)?")
+_WHICH = regex(r" ?第 ?(?P<count>\d{1,15}) ?(?P<what>[步次轮])(?:迭代)? ?")
 _WIDE = {ord(wide): plain for wide, plain in zip("：，；（）＝｜　", ":,;()=| ", strict=True)}
 _EMPTY = frozenset(("", "-", "null", "None", "N/A", "n/a"))
 _OF_PROCESS = ("rank", "local_rank", "node_rank", "world_size", "processes_per_node", "nodes")
