@@ -62,6 +62,24 @@ def test_a_local_rank_names_nobody(rows: list[dict[str, Any]], cause: str | None
     assert (found.ranks, found.hosts, found.suspects) == ((), (), ())
 
 
+@pytest.mark.parametrize(
+    ("row", "hosts"),
+    [
+        ({"host": "n7", "text": "task on n7 exited with code -9"}, ("n7",)),
+        ({"host": "n7.site.org", "text": "(n7): killed by signal 9"}, ("n7",)),
+        ({"host": "ft-worker-2", "text": "container of pod ft-worker-2: exit code 137", "names_hosts": ["g14"]}, ("ft-worker-2",)),
+        ({"host": "login1", "text": "launcher[11]: process 3 exited with code -9"}, ()),
+        ({"host": "n7", "text": "launcher of n71: a process exited with code -9"}, ()),
+    ],
+    ids=["told", "in brackets", "a pod", "only the launcher is there", "another name"],
+)  # fmt: skip
+def test_a_host_is_named_only_where_the_line_says_that_the_process_ran_there(
+    row: dict[str, Any], hosts: tuple[str, ...]
+) -> None:
+    found = judged(case([{"kind": "exit", "code": "SIGKILL", **row}]), DETECTOR)
+    assert (found.kind, found.cause, found.hosts) == ("crash", "killed", hosts)
+
+
 def test_what_the_launcher_stopped_itself_is_no_failure() -> None:
     rows = [{"kind": "closing_signal", "code": "SIGTERM", "pid": 9}, {"kind": "exit", "code": "SIGKILL", "pid": 9}]
     assert ended_unexplained(case(rows)) == ()

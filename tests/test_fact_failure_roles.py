@@ -145,6 +145,31 @@ def test_a_line_alone_ends_nothing_where_ends_are_shown() -> None:
     assert ended({}, full, waited, code) == {0: "died", 1: "gave_up"}
 
 
+BARE = {"kind": "exception", "code": "KeyError", "text": "KeyError: 'eos'", "rank": 1, "file": "1.log", "line": 9}
+GAVE_UP = {"kind": "collective_timeout", "rank": 0, "seq": 5, "file": "0.log"}
+LOST_A_PEER = {"kind": "peer_closed", "rank": 0, "file": "0.log"}
+
+
+@pytest.mark.parametrize(
+    ("other", "lines", "how"),
+    [
+        pytest.param(GAVE_UP, 9, "died", id="the file ends with it"),
+        pytest.param(LOST_A_PEER, 9, "died", id="beside one that lost a peer"),
+        pytest.param(GAVE_UP, 10, None, id="a line follows"),
+        pytest.param(GAVE_UP, None, None, id="nobody counted the lines"),
+        pytest.param({**raised("KeyError: 'bos'", OWN), "rank": 2, "file": "2.log"}, 9, None, id="a traceback elsewhere"),
+        pytest.param({"kind": "exit", "code": "SIGSEGV", "rank": 2, "file": "l.log"}, 9, None, id="a signal elsewhere"),
+        pytest.param({"kind": "gpu_oom", "rank": 2, "file": "2.log"}, 9, "died", id="a line elsewhere, no better"),
+    ],
+)  # fmt: skip
+def test_a_line_alone_may_be_the_end_of_its_process_where_its_file_ends(
+    other: dict[str, Any], lines: int | None, how: str | None
+) -> None:
+    files = [{"file": "1.log", "lines": lines}]
+    end = case([BARE, other], expected=4, files=files).ends.get(1)
+    assert (end and end.how) == how
+
+
 def verdict(job: Rows) -> tuple[str, str | None, list[int], list[int]]:
     found = job.verdict(hung=False)
     return found.kind, found.cause, found.ranks, found.suspects.ranks

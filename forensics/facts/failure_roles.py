@@ -147,11 +147,14 @@ def failure_roles(
     raised = _raised(asked, events)
     left = _left_stacks(stacks) if any(not _frames(detail(row)) for row in raised.values()) else {}
     pair = len(job) <= 2
-    is_shown = any(rank not in asked for rank in ends) or any(map(_has_traceback, raised.values()))
+    has_traceback = any(map(_has_traceback, raised.values()))
+    is_shown = has_traceback or any(rank not in asked for rank in ends)
+    # With such a line a process may have ended only where nobody else is known to have failed.
+    is_told = has_traceback or any(end.how in ("died", "failed") for rank, end in ends.items() if rank not in asked)
     bare = {
         rank
         for rank, end in asked.items()
-        if is_shown and _is_bare(end, raised.get(rank), rank in left) and not _is_last(end, lines)
+        if is_shown and _is_bare(end, raised.get(rank), rank in left) and (is_told or not _is_last(end, lines))
     }
     found = {
         rank: FailureRole("complaint", words.ENDED_NOTHING)

@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.event_rows import host_of, own_rank, refs, rows
 from forensics.facts.process_ends import SIGNAL_CAUSES, ProcessEnd, is_stop
@@ -104,7 +105,7 @@ def _unplaced(case: Case, failed: list[dict[str, Any]]) -> Finding:
     return Finding(
         detector="process_ended",
         cause=cause,
-        hosts=(hosts[0],) if cause and len(hosts) == 1 else (),
+        hosts=(hosts[0],) if cause and len(hosts) == 1 and all(_tells_host(case, row) for row in failed) else (),
         undecided=("membership_unknown",) if cause else ("membership_unknown", "tied_explanations"),
         claims=(Claim(text, "for", refs(failed)),),
         first_anomaly=FirstAnomaly(
@@ -117,6 +118,13 @@ def _unplaced(case: Case, failed: list[dict[str, Any]]) -> Finding:
         if cause
         else words.UNDECIDED(what=joined((text, words.RANK_AND_WHY_NOT_RECORDED), "; ")),
     )
+
+
+def _tells_host(case: Case, row: dict[str, Any]) -> bool:
+    """Does the line itself say where the process ran? What only stands before it is where its printer does, a launcher perhaps."""
+    host = host_of(case.identity, row)
+    words_of = (word.strip("()[]{},.;:'\"") for word in str(row["text"] or "").split())
+    return host is not None and host in {short_host(word) for word in (*words_of, *(row["names_hosts"] or ())) if word}
 
 
 def _suspects(case: Case, failed: Mapping[int, ProcessEnd], stopped: set[int]) -> tuple[tuple[int, ...], Said]:
