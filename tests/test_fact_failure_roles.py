@@ -145,6 +145,49 @@ def test_a_line_alone_ends_nothing_where_ends_are_shown() -> None:
     assert ended({}, full, waited, code) == {0: "died", 1: "gave_up"}
 
 
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        ("RuntimeError: std::bad_alloc", "own"),
+        ("ringlink.errors.RingBroken:   what():  std::bad_alloc", "own"),
+        ("RuntimeError: On WorkerInfo(id=3, name=frond3): std::bad_alloc", "unclear"),
+        ("RuntimeError: quorl 41 died of std::bad_alloc", "unclear"),
+        ("RuntimeError: NPU function error: aclrtSynchronizeStream, error code is 507015", "own"),
+        ("tensorflow.python.framework.errors_impl.NotFoundError: /data/part-4; No such file or directory", "own"),
+        ("tensorflow.python.framework.errors_impl.NotFoundError: {{function_node __wrapped__ReadFile}} gs://b/v.txt; No such file or directory", "own"),
+        ("tensorflow.python.framework.errors_impl.PermissionDeniedError: /ckpt/model.index; Permission denied", "own"),
+        ("tensorflow.python.framework.errors_impl.NotFoundError: From /job:worker/task:3: /data/part-4; No such file", "unclear"),
+        ("tensorflow.python.framework.errors_impl.NotFoundError: Collective ops is aborted by: /data/part-4; No such file or directory", "lost"),
+        ("tensorflow.python.framework.errors_impl.NotFoundError: Resource worker/frond does not exist", "unclear"),
+    ],
+)  # fmt: skip
+def test_what_a_process_says_of_itself_proves_nothing_where_another_may_have_said_it(text: str, state: State) -> None:
+    """In a call of an unknown library that may wait for others."""
+    assert role_of(raised(text, LIBRARY, OWN)).state == state
+
+
+def failed_of(ranks: str) -> dict[str, Any]:
+    text = f"torch.distributed.checkpoint.api.CheckpointException: CheckpointException ranks:dict_keys([{ranks}])"
+    return raised(text, LIBRARY, OWN, at="raise result")
+
+
+@pytest.mark.parametrize(
+    ("rows", "world", "named"),
+    [
+        pytest.param(dict.fromkeys(range(4), failed_of("3")), 4, {3}, id="one"),
+        pytest.param(dict.fromkeys(range(8), failed_of("2, 6")), 8, {2, 6}, id="two of eight"),
+        pytest.param(dict.fromkeys(range(4), failed_of("0, 2, 3")), 4, set(), id="most"),
+        pytest.param(dict.fromkeys(range(4), failed_of("3")), 8, set(), id="only the half of them say it"),
+        pytest.param(dict.fromkeys(range(4), failed_of("5")), 4, set(), id="no rank of the job"),
+        pytest.param({0: failed_of("3"), **dict.fromkeys((1, 2, 3), failed_of("1"))}, 4, set(), id="they differ"),
+    ],
+)
+def test_an_error_that_all_ranks_raise_is_of_those_that_it_lists(
+    rows: dict[int, dict[str, Any]], world: int, named: set[int]
+) -> None:
+    assert {rank for rank, how in ended(rows, world=world).items() if how == "died"} == named
+
+
 BARE = {"kind": "exception", "code": "KeyError", "text": "KeyError: 'eos'", "rank": 1, "file": "1.log", "line": 9}
 GAVE_UP = {"kind": "collective_timeout", "rank": 0, "seq": 5, "file": "0.log"}
 LOST_A_PEER = {"kind": "peer_closed", "rank": 0, "file": "0.log"}
