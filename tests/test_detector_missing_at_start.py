@@ -1,5 +1,6 @@
 """Runs that never came together."""
 
+import json
 from typing import Any
 
 import pytest
@@ -165,3 +166,30 @@ def test_a_store_that_nobody_or_too_few_reached_names_no_host(rows: list[dict[st
 def test_an_address_within_a_host_is_no_host_to_ask() -> None:
     (found,) = DETECTOR.detect(case([REFUSED | {"names_hosts": ["127.0.0.1"]}]))
     assert found.collect == () and [action.target for action in found.actions] == ["NCCL_SOCKET_IFNAME on n1"]
+
+
+def called(*ranks: int, reached: int, expected: int = 4) -> dict[str, Any]:
+    """A service counts who came to its barrier, and calls the others by their numbers."""
+    detail = json.dumps({"reached": str(reached), "expected": str(expected)})
+    return {"kind": "missing_members", "code": "barrier", "names_ranks": list(ranks), "detail": detail}
+
+
+HEARD = [{"kind": "job_start", "rank": rank, "file": f"r{rank}.log"} for rank in (0, 1, 3)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "ranks", "suspects"),
+    [
+        pytest.param([called(2, reached=3), *HEARD], (2,), (), id="one, of which nothing is heard"),
+        pytest.param([called(2, 3, reached=2), *HEARD[:2]], (2, 3), (), id="two"),
+        pytest.param([called(2, reached=3)], (2,), (), id="nobody is heard of"),
+        pytest.param([called(1, reached=3), *HEARD], (), (2,), id="it left a record, so it ran"),
+        pytest.param([called(2, reached=2), *HEARD], (), (2,), id="the count is of two"),
+        pytest.param([called(2, reached=3, expected=4) | {"detail": "{}"}, *HEARD], (), (2,), id="no count"),
+    ],
+)
+def test_whom_the_service_calls_that_counted_all_others(
+    rows: list[dict[str, Any]], ranks: tuple[int, ...], suspects: tuple[int, ...]
+) -> None:
+    found = judged(case(rows, expected=4), DETECTOR)
+    assert (found.kind, found.ranks, found.suspects) == ("launch", ranks, suspects)

@@ -66,6 +66,26 @@ def test_nobody_is_named_else(events: list[dict[str, Any]], stacks: list[dict[st
     assert all(ranks == () for _, ranks, _ in verdict(events, stacks, expected))
 
 
+@pytest.mark.parametrize(
+    ("group", "stacks", "named"),
+    [
+        pytest.param("default", [stack(2, LOCK)], True, id="all from 0 to 3 left a record"),
+        pytest.param("default", [stack(2, HTTP)], True, id="another place"),
+        pytest.param("default", [stack(5, LOCK)], False, id="a rank between is not heard of"),
+        pytest.param("default", [stack(2, RANKS)], False, id="it waits for ranks"),
+        pytest.param("default", [stack(2, LOCK), stack(4, RANKS)], False, id="one more has not given up"),
+        pytest.param("ep", [stack(2, LOCK)], False, id="a group with another name"),
+        pytest.param(None, [stack(2, LOCK)], False, id="a group without a name"),
+    ],
+)
+def test_in_the_default_group_are_all_that_left_a_record(
+    group: str | None, stacks: list[dict[str, Any]], named: bool
+) -> None:
+    """The size of the job is not told."""
+    found = verdict([one | {"group": group} for one in WAITERS], stacks, None)
+    assert [one for one in found if one[1]] == ([("rank_absent", (2,), ())] if named else [])
+
+
 ALGEBRA = frames(("is_zero", "algebra/assume.py"), ("expand", "algebra/expr.py"), ("score", "app/reward.py"))
 
 

@@ -109,10 +109,8 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
     signals = {rank: row for row in rows(case.events, "dump_signal") if (rank := own_rank(row)) is not None}
     found: dict[frozenset[int], tuple[_Group, Form, tuple[Ref, ...], str | None]] = {}
     for group in groups:
-        # Nobody makes a group of all ranks but one: where all others of a job gave up in it, the last one is of it, too.
-        is_job = not group.members and (
-            case.is_world_told or (group.is_default and group.is_named and _is_from_zero(case))
-        )
+        is_told = case.is_world_told or (group.is_named and _is_from_zero(case))
+        is_job = not group.members and group.is_default and is_told
         members = case.job_told_of if is_job else group.members
         missing = members - timed_out
         if len(members) < 3 or not missing or _calls(group.waits.drop_nulls("rank")) != 1:
