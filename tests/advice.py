@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from forensics.model.incident import Incident
 from forensics.report import Report
 from forensics.words.verdict import NO_LASTING_FAULT
+from parsers.catalogues import is_of_program
 
 # Words of drivers, kernels and libraries for what a new start does not mend.
 _LASTS = re.compile(
@@ -35,6 +36,9 @@ def _of(incident: Incident, parsers: set[str]) -> Iterator[str]:
         if incident.verdict.cause not in ("preempted", "time_limit"):
             yield f"no lasting fault after {incident.verdict.cause}"
     commands = [action.command for action in incident.actions]
+    code = (incident.verdict.first_anomaly.signature or "").removeprefix("device:")
+    if is_of_program(code) and any(action.kind == "drain_node" for action in incident.actions):
+        yield f"a host leaves service for what a program did: {code}"
     if commands and commands[0] and _TAKES_DOWN.search(commands[0]):
         yield f"something is taken down first: {commands[0]}"
     for command in filter(None, commands):

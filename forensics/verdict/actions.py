@@ -21,7 +21,7 @@ from forensics.model.said import Said, joined
 from forensics.model.texts import head_of, ranks_text
 from forensics.verdict.runbook import Scene, followed
 from forensics.words import verdict as words
-from parsers.catalogues import is_lasting
+from parsers.catalogues import is_lasting, is_of_program
 
 _HOSTS = 3  # of which stacks are asked for, one command each
 _AT_ONCE, _LISTED = 3, 6  # hosts that fail together, and those of them that are listed
@@ -96,7 +96,8 @@ def _check(target: str, reason: str) -> Action:
 
 
 def _drains(finding: Finding, known: Known) -> list[Action]:
-    if finding.cause != "gpu_fault":
+    code = (finding.first_anomaly.signature or "").removeprefix("device:")
+    if finding.cause != "gpu_fault" or is_of_program(code):  # no host leaves service for what a program did
         return []
     hosts = dict.fromkeys(device.host or "" for device in finding.devices)
     return [

@@ -42,6 +42,7 @@ from forensics.verdict.counterfactual import counterfactual
 from forensics.verdict.gone import gone, has_ended
 from forensics.verdict.health import healthy
 from forensics.verdict.observers import Observers
+from forensics.verdict.of_program import with_errors_of_program
 from forensics.verdict.price import named, price
 from forensics.verdict.rule_of_time import timed
 from forensics.verdict.settings import with_settings
@@ -175,7 +176,8 @@ def _is_of_its_own(case: Case, one: Candidate) -> bool:
 
 
 def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callable[[Finding], Views]) -> Incident:
-    finding, choice = with_shared_host(case, with_settings(case, one.finding)), conclusion.choice
+    told_of = with_errors_of_program(case, one.finding, one.kind)
+    finding, choice = with_shared_host(case, with_settings(case, told_of)), conclusion.choice
     told = status_of(one, choice.observers)
     rivals = [other for other in choice.candidates if other is not one and other.finding.summary != one.finding.summary]
     verdict = Verdict(

@@ -28,6 +28,18 @@ OF_A_DRIVER = Said("the driver of a GPU reported an error", "GPU 驱动报告了
 GPU_OF_RANKS = Form("The GPU of {ranks} failed: {what}.", "{ranks} 的 GPU 故障：{what}。")
 GPU_OF_HOSTS = Form("A GPU of {hosts} failed: {what}.", "{hosts} 的 GPU 故障：{what}。")
 
+# --- of_program: what a driver says of the program on a device ---------------------------------------------------------
+OF_THE_PROGRAM = Form(
+    "by the vendor's catalogue an error of the program, not of the device: {line}",
+    "据厂商错误表，属程序错误而非设备故障：{line}",
+)
+PROGRAM_OF_RANK = Form("{rank} on GPU{gpu} of {host}", "{host} 上 GPU{gpu} 的 {rank}")
+PROGRAM_OF = Form("the program on GPU{gpu} of {host}", "{host} 上 GPU{gpu} 的程序")
+TOUCHED_NOT_ITS_OWN = Said(
+    "the driver reported an error that the vendor's catalogue asks to look for in the program",
+    "驱动报告的错误，厂商错误表要求先检查程序",
+)
+
 # --- failed_check_of_host, failed_node_check -------------------------------------------------------------------------
 FAILED_BEFORE = Form("before the job {host} failed {tests}", "作业开始前 {host} 未通过 {tests}")
 FAILED_BEFORE_OF = Form("before the job {host} failed {tests}: {of}", "作业开始前 {host} 未通过 {tests}（检测 {of}）")

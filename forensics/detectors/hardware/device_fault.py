@@ -23,9 +23,9 @@ from forensics.model.incident import Action, Device, FirstAnomaly
 from forensics.model.said import joined
 from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import hardware as words
+from parsers.catalogues import printed
 
 _WORDS = 100
-_FAMILIES = {"xid": "Xid", "sxid": "SXid", "eid": "EID"}  # of codes, as drivers print them
 
 
 def _device(record: Record) -> Device:
@@ -124,12 +124,6 @@ def _line(record: Record) -> str:
     return cut_middle(driver_words(record.row["text"] or ""), _WORDS)
 
 
-def _printed(code: str | None) -> str:
-    """ "xid:79" → "Xid 79"; empty for names that are ours alone."""
-    family, _, number = (code or "").partition(":")
-    return f"{_FAMILIES[family]} {number}" if family in _FAMILIES and number[:1].isdigit() else ""
-
-
 def _finding(case: Case, found: Sequence[Record], ranks: tuple[int, ...]) -> Finding:
     hosts = tuple(sorted({one.host for one in found if one.host}))
     devices = tuple(sorted({_device(one) for one in found}, key=str))
@@ -142,7 +136,7 @@ def _finding(case: Case, found: Sequence[Record], ranks: tuple[int, ...]) -> Fin
         text = words.TIMED_OUT_OTHERS_NOT(waited=ranks_text(waited), ranks=ranks_text(ranks))
         claims.append(Claim(text, "for", refs(rest)))
     names = joined(hosts, ", ")
-    what = joined((_printed(code), words.QUOTED(line=line) if line else ""), ", ") or words.ITS_DRIVER_REPORTED
+    what = joined((printed(code), words.QUOTED(line=line) if line else ""), ", ") or words.ITS_DRIVER_REPORTED
     return Finding(
         detector=DETECTOR.name,
         cause="gpu_fault",

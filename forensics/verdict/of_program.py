@@ -1,0 +1,57 @@
+"""What a driver says of the program on a device: an error for which the vendor's catalogue sends the reader to the program. It
+accuses no device, and its host stays in service; but the program is to be looked at."""
+
+from msgspec.structs import replace
+
+from forensics.case import Case
+from forensics.facts.error_words import driver_words
+from forensics.facts.event_rows import refs
+from forensics.facts.hardware import Record
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Action
+from forensics.model.names import Kind
+from forensics.model.texts import cut_middle, ranks_text
+from forensics.words import hardware as words
+from parsers.catalogues import is_of_program, printed
+
+_SHOWN, _WORDS = 3, 160
+
+
+def with_errors_of_program(case: Case, finding: Finding, kind: Kind) -> Finding:
+    """The finding with what drivers say of the job's program, each device once; who is named, and how surely, stays as it is."""
+    if kind not in ("hang", "crash", "unknown"):
+        return finding
+    told = {(one.host, one.row["pci"]): one for one in reversed(case.hardware) if _tells(one)}
+    found = list(reversed(told.values()))[:_SHOWN]
+    if not found:
+        return finding
+    claims = [Claim(words.OF_THE_PROGRAM(line=_line(one)), "for", refs([one.row])) for one in found]
+    checks = [
+        Action(kind="check_code", target=_program(one), command=None, reason=words.TOUCHED_NOT_ITS_OWN) for one in found
+    ]
+    is_first = finding.cause is None
+    return replace(
+        finding,
+        claims=(*finding.claims, *claims),
+        actions=(*checks, *finding.actions) if is_first else (*finding.actions, *checks),
+    )
+
+
+def _tells(one: Record) -> bool:
+    is_meant = is_of_program(one.origin) and one.kind == "gpu_error" and one.severity in ("error", "fatal")
+    return is_meant and one.counts and not one.common and one.on_job is not False and not one.is_device_error
+
+
+def _line(one: Record) -> str:
+    """The code as drivers print it, unless their words begin with it."""
+    line, code = cut_middle(driver_words(one.row["text"] or ""), _WORDS), printed(one.row["code"])
+    return line if not code or code.split()[-1] in line else f"{code}, {line}"
+
+
+def _program(one: Record) -> str:
+    who = words.PROGRAM_OF if one.rank is None else words.PROGRAM_OF_RANK
+    at = one.row["pci"] or one.row["device_index"]
+    return who(
+        rank=ranks_text([] if one.rank is None else [one.rank]),
+        gpu="" if at is None else f" {at}", host=one.host or words.UNNAMED_HOST,
+    )  # fmt: skip
