@@ -41,7 +41,11 @@ def _of(incident: Incident, parsers: set[str]) -> Iterator[str]:
         yield f"a host leaves service for what a program did: {code}"
     if commands and commands[0] and _TAKES_DOWN.search(commands[0]):
         yield f"something is taken down first: {commands[0]}"
+    groups = {library for text in _shown(incident) for library in re.findall(r"ProcessGroup([NMH]CCL)", text)}
     for command in filter(None, commands):
+        of = set(re.findall(r"\bTORCH_([NMH]CCL)_", command))
+        if groups and of - groups:
+            yield f"settings of another library than {', '.join(sorted(groups))}: {command}"
         for tool, whose in _SCHEDULERS.items():
             if re.search(rf"\b{tool}\b", command) and not whose & parsers:
                 yield f"no line of its scheduler: {command}"

@@ -12,13 +12,13 @@ from forensics.detectors.hardware.device_fault import DETECTOR
 from forensics.facts.link_sorts import link_sort
 from forensics.facts.surroundings import surroundings
 from forensics.model import commands
-from forensics.model.commands import NOWHERE, Surroundings, drain_node
+from forensics.model.commands import NOWHERE, Surroundings, Torch, drain_node
 from forensics.model.finding import Finding
 from forensics.model.incident import Action, Device, FirstAnomaly, Place
 from forensics.model.names import ActionKind, Status
 from forensics.model.ref import Ref
 from forensics.verdict.actions import Known, actions_of
-from parsers.schema.tables import TableName, table
+from parsers.schema.tables import TABLE_NAMES, TableName, table
 from tests.log_cases import case, judged
 
 MASTER = Surroundings("dlrover", pods={"w-0": None})
@@ -138,7 +138,8 @@ def test_a_command_goes_by_launcher_and_vendor(command: str | None, text: str | 
 
 def _files(*parsers: str, launch: str | None = None, events: Sequence[Mapping[str, Any]] = ()) -> Surroundings:
     rows = [{"file": name, "parsers": [name], "launch": launch} for name in parsers]
-    return surroundings({"files": table("files", rows), "events": table("events", events)})
+    whole = {name: table(name, []) for name in TABLE_NAMES}
+    return surroundings({**whole, "files": table("files", rows), "events": table("events", events)})
 
 
 @pytest.mark.parametrize(
@@ -149,7 +150,10 @@ def _files(*parsers: str, launch: str | None = None, events: Sequence[Mapping[st
         (_files("slurm", launch="run_b"), Surroundings("slurm")),
         (_files("slurm", launch="²"), Surroundings("slurm")),  # a digit to Unicode, and none to a shell
         (_files("pod_description", "mx_smi", launch="3"), Surroundings("kubernetes", "metax")),
-        (_files("dlrover", "kubernetes", "xid"), Surroundings("dlrover", "nvidia")),  # it runs upon Kubernetes
+        (
+            _files("dlrover", "kubernetes", "xid"),
+            Surroundings("dlrover", "nvidia", torch=Torch()),
+        ),  # it runs upon Kubernetes
         (_files("sacct", "kubernetes", "metax", "xid"), NOWHERE),  # two of each: neither is believed
     ],
 )
@@ -193,12 +197,14 @@ def test_the_tool_for_a_link_goes_by_its_sort(text: str, sort: str | None) -> No
 def test_an_undecided_wait_asks_for_stacks_by_host_and_process() -> None:
     places = [Place(rank=rank, host=f"n{rank % 2}", pid=100 + rank) for rank in range(4)]
     finding = Finding(detector="x", suspect_ranks=(0, 1, 2), undecided=("tied_explanations",))
-    got = actions_of(finding, "hypothesis", Known(places, frozenset([2]), NOWHERE, has_records=False))
+    got = actions_of(
+        finding, "hypothesis", Known(places, frozenset([2]), Surroundings(torch=Torch()), has_records=False)
+    )
     assert [(action.target, action.command) for action in got] == [
         ("the stack of rank 0 on n0 (pid 100), if the job still runs", "ssh n0 py-spy dump --pid 100"),
         ("the stack of rank 1 on n1 (pid 101), if the job still runs", "ssh n1 py-spy dump --pid 101"),
         ("the kernel log of n0", "ssh n0 dmesg -T"),
-        ("Flight Recorder dumps in the next run, with these settings", commands.recorder()),
+        ("Flight Recorder dumps in the next run, with these settings", commands.recorder(Surroundings(torch=Torch()))),
     ]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from forensics.facts.pods import pods_of
-from forensics.model.commands import PODS, Launcher, Surroundings, Vendor
+from forensics.model.commands import PODS, Launcher, Library, Surroundings, Torch, Vendor
 from parsers.schema.tables import TableName
 from parsers.text.patterns import regex
 
@@ -24,6 +24,16 @@ _VENDORS: Mapping[Vendor, frozenset[str]] = {
     "amd": frozenset(["amdgpu", "rocm"]),
     "huawei": frozenset(["cann", "hccl", "msprof"]),
 }  # fmt: skip
+# Process groups of PyTorch that only one vendor's build has; upstream's name is kept by AMD and MetaX. Habana has an HCCL of its own.
+_GROUPS: Mapping[Library, tuple[Vendor, str]] = {
+    "mccl": ("moore_threads", r"ProcessGroupMCCL|WorkMCCL|TORCH_MCCL_"),
+    "hccl": ("huawei", r"ProcessGroupHCCL|WorkHCCL|TORCH_HCCL_"),
+}
+_OTHER_HCCL = "habanalabs"
+_TORCH = frozenset(["process_group", "desync", "flight_recorder", "fr_report", "elastic", "torch_cpp", "deepspeed", "hf_trainer",
+                    "lightning", "megatron_timers", "dlrover"])  # fmt: skip
+_OF_TORCH = regex(r"\btorch/|\btorch\.[a-z]|\bTORCH_|^torch$|\bc10d\b|ProcessGroup|\btorch_(?:npu|musa)\b")
+_DETAIL = "Detected mismatch between collectives|CollectiveFingerPrint"
 
 
 def surroundings(tables: Mapping[TableName, pl.DataFrame]) -> Surroundings:
@@ -31,11 +41,40 @@ def surroundings(tables: Mapping[TableName, pl.DataFrame]) -> Surroundings:
     files = tables["files"]
     read = set(files["parsers"].explode().drop_nulls())
     launchers = [name for name, own in _LAUNCHERS.items() if own & read]
-    vendors = [name for name, own in _VENDORS.items() if own & read]
+    torch = _torch(tables, read)
+    groups = {_GROUPS[torch.library][0]} if torch is not None and torch.library in _GROUPS else set()
+    vendors = sorted({name for name, own in _VENDORS.items() if own & read} | groups)
     jobs = files["launch"].drop_nulls().unique().to_list()
     if "dlrover" in launchers:  # it runs upon Kubernetes
         launchers = [name for name in launchers if name != "kubernetes"]
     launcher = launchers[0] if len(launchers) == 1 else None
     job = jobs[0] if len(jobs) == 1 and launcher == "slurm" and _DIGITS.fullmatch(str(jobs[0])) else None
     vendor = vendors[0] if len(vendors) == 1 else None
-    return Surroundings(launcher, vendor, job, pods_of(tables["events"]) if launcher in PODS else {})
+    return Surroundings(launcher, vendor, job, pods_of(tables["events"]) if launcher in PODS else {}, None, torch)
+
+
+def _torch(tables: Mapping[TableName, pl.DataFrame], read: set[str]) -> Torch | None:
+    """PyTorch's process groups, by what they print, or by frames, calls and settings of PyTorch; by whose build, as they call
+    themselves, else by whose devices."""
+    text, used = tables["events"]["text"], set(tables["operations"]["backend"].unique())
+    own = [name for name, (_, pattern) in _GROUPS.items() if name in used or text.str.contains(pattern).any()]
+    if _OTHER_HCCL in read:
+        own = [library for library in own if library != "hccl"]
+    names = tables["settings"]["name"]
+    shown = (
+        bool(own) or bool(_TORCH & read) or any(said.str.contains(_OF_TORCH.pattern).any() for said in (names, text))
+    )
+    if not shown and not _has_frames(tables["stacks"]):
+        return None
+    by_devices = [library for library, (vendor, _) in _GROUPS.items() if _VENDORS[vendor] & read]
+    library = own[0] if len(own) == 1 else by_devices[0] if len(by_devices) == 1 else "nccl"
+    is_detailed = bool(text.str.contains(_DETAIL).any()) or bool(
+        ((names == "TORCH_DISTRIBUTED_DEBUG") & (tables["settings"]["value"] == "DETAIL")).any()
+    )
+    return Torch(library, is_detailed)
+
+
+def _has_frames(stacks: pl.DataFrame) -> bool:
+    """Is a frame of PyTorch among the stacks?"""
+    files = stacks.select(pl.col("frames").list.eval(pl.element().struct.field("file"))).to_series().explode()
+    return bool(files.str.contains(_OF_TORCH.pattern).any())

@@ -54,15 +54,26 @@ _CONTAINER = regex(r"[0-9a-f]{12}")  # how Docker names a host within: nobody re
 _HERE = regex(r"localhost|127(?:\.\d{1,3}){3}|::1", re.IGNORECASE)  # whoever prints it: no name that leads anywhere
 
 
+Library = Literal["nccl", "mccl", "hccl"]  # of collectives, as PyTorch's process groups are built on it
+
+
+class Torch(NamedTuple):
+    """That the job's process groups are PyTorch's. `is_detailed`: TORCH_DISTRIBUTED_DEBUG=DETAIL was on."""
+
+    library: Library = "nccl"
+    is_detailed: bool = False
+
+
 class Surroundings(NamedTuple):
-    """What the bundle shows of the launcher, the devices, the job's number, the pods with the node of each, and the sort of
-    links between hosts; null where it does not."""
+    """What the bundle shows of the launcher, the devices, the job's number, the pods with the node of each, the sort of
+    links between hosts, and PyTorch's process groups; null where it does not."""
 
     launcher: Launcher | None = None
     vendor: Vendor | None = None
     job: str | None = None
     pods: Mapping[str, str | None] = _NO_PODS
     link: LinkSort | None = None
+    torch: Torch | None = None
 
     def pod(self, host: str | None) -> str | None:
         """The pod that goes by this name, or the only one on the node of this name."""
@@ -213,9 +224,23 @@ def _next_run(at: Target) -> str | None:
     return f"forensics setup {' '.join(at.asks)}{told}" if at.asks else None
 
 
-def recorder() -> str:
-    """Settings that make the next run leave Flight Recorder dumps; the older name is that of PyTorch before 2.9."""
-    return "export TORCH_FR_BUFFER_SIZE=20000 TORCH_NCCL_TRACE_BUFFER_SIZE=20000 TORCH_NCCL_DUMP_ON_TIMEOUT=1"
+_RECORDERS: Mapping[Library, str] = {  # the older name of the ring is that of PyTorch before 2.9
+    "nccl": "TORCH_FR_BUFFER_SIZE=20000 TORCH_NCCL_TRACE_BUFFER_SIZE=20000 TORCH_NCCL_DUMP_ON_TIMEOUT=1",
+    "mccl": "TORCH_MCCL_TRACE_BUFFER_SIZE=20000 TORCH_MCCL_DUMP_ON_TIMEOUT=1 TORCH_MCCL_ENABLE_MONITORING=1",
+    "hccl": "TORCH_HCCL_TRACE_BUFFER_SIZE=20000 TORCH_HCCL_DUMP_ON_TIMEOUT=1 TORCH_HCCL_ENABLE_MONITORING=1",
+}
+
+
+def recorder(around: Surroundings) -> str | None:
+    """Settings that make the next run leave Flight Recorder dumps; only PyTorch's process groups have that recorder."""
+    return None if around.torch is None else f"export {_RECORDERS[around.torch.library]}"
+
+
+def _fingerprints(at: Target) -> str | None:
+    """PyTorch's own comparison of calls; nothing where it was on already."""
+    torch = at.around.torch
+    known = torch is not None and not torch.is_detailed
+    return "export TORCH_DISTRIBUTED_DEBUG=DETAIL TORCH_SHOW_CPP_STACKTRACES=1" if known else None
 
 
 def _on_host(host: str | None, command: str, around: Surroundings) -> str | None:
@@ -267,8 +292,8 @@ COMMANDS: Mapping[CommandName, Callable[[Target], str | None]] = {
     "addresses": lambda at: _on_host(at.host, "ip -br addr", at.around),
     "load": lambda at: _on_host(at.host, "sh -c 'top -b -n 1 | head -n 30; iostat -x 1 3'", at.around),
     "locks": lambda at: _on_host(at.host, "lslocks --notruncate", at.around),
-    "fingerprints": lambda _: "export TORCH_DISTRIBUTED_DEBUG=DETAIL TORCH_SHOW_CPP_STACKTRACES=1",
-    "recorder": lambda _: recorder(),
+    "fingerprints": _fingerprints,
+    "recorder": lambda at: recorder(at.around),
     "checkpoint": lambda at: f"ls -la {at.checkpoint}" if _PATH.fullmatch(at.checkpoint or "") else None,
     "diagnosis": _diagnosis,
     "reset": _reset,

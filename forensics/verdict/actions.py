@@ -21,6 +21,7 @@ from forensics.model.said import Said, joined
 from forensics.model.texts import head_of, ranks_text
 from forensics.verdict.runbook import Scene, followed
 from forensics.words import verdict as words
+from forensics.words.libraries import Lacks, of_libraries
 from parsers.catalogues import is_lasting, is_of_program
 
 _HOSTS = 3  # of which stacks are asked for, one command each
@@ -187,11 +188,24 @@ def _hosts(finding: Finding, places: Iterable[Place]) -> list[str]:
 def _collected(finding: Finding, known: Known) -> list[Action]:
     """Stacks by host and process first, for they are gone when the job is; then what the detector asks for."""
     actions = _stacks(finding, known) + _kernel_logs(finding, known)
-    actions += [Action(kind="collect_more", target=what, command=None, reason="") for what in finding.collect]
-    if _is_by_stack(finding) and not known.has_records and set(finding.undecided) - {"no_hang"}:
-        command = commands.recorder()
+    called = [_as_called(what, known.around) for what in finding.collect]
+    actions += [Action(kind="collect_more", target=what, command=None, reason="") for what in called]
+    is_open = bool(set(finding.undecided) - {"no_hang"})
+    if known.around.torch is not None and _is_by_stack(finding) and not known.has_records and is_open:
+        command = commands.recorder(known.around)
         actions.append(Action(kind="collect_more", target=words.RECORDER_NEXT_RUN, command=command, reason=""))
     return actions
+
+
+def _as_called(what: str, around: Surroundings) -> str:
+    """What the detector asks for, in the names of the libraries that the job has."""
+    torch = around.torch
+    library = (
+        torch.library if torch is not None else {"moore_threads": "mccl", "huawei": "hccl"}.get(around.vendor or "")
+    )
+    lacks: list[Lacks] = ["ras"] if around.vendor not in (None, "nvidia") else []
+    lacks += ["recorder", "detail"] if torch is None else ["detail"] if torch.is_detailed else []
+    return of_libraries(what, library, *lacks)
 
 
 def _is_by_stack(finding: Finding) -> bool:

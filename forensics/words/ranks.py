@@ -359,6 +359,7 @@ ALL_DUMPS_AND_RAS = Said(
     "Flight Recorder dumps and py-spy dumps of all ranks; NCCL RAS status",
     "所有 rank 的 Flight Recorder 转储与 py-spy 调用栈；NCCL RAS 状态",
     "dump",
+    "stack",
     "ras",
 )
 SAME_OPERATION = Said("all members wait in the same operation", "所有成员等待于同一操作")
