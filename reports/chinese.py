@@ -238,14 +238,15 @@ def _listed(found: re.Match[str] | None) -> str:
 
 def _collect(action: Action) -> str:
     """What to collect, of whom, and whether it is gone with the job; empty where its words have no Chinese names."""
-    if "next run" in action.target:
+    if action.target.startswith("Flight Recorder dumps in the next run"):
         return words.NEXT_RUN
     said = f"{action.target} {action.command or ''}"
     names = dict.fromkeys(name for word, name in words.COLLECT.items() if word in said)
     if not names:
         return ""
     whose = _listed(_RANKS.search(action.target)) or ("所有 rank" if "all ranks" in action.target else "")
-    when = "若作业仍在运行，收集" if "if the job still runs" in action.target else "收集"
+    running, later = "if the job still runs" in action.target, action.target.startswith("in the next run: ")
+    when = "若作业仍在运行，收集" if running else "下次运行时收集" if later else "收集"
     again = "一分钟后再次" if "second" in action.target else ""
     return _BETWEEN.sub(" ", f"{again}{when}{f'{whose} 的' if whose else ''}{'、'.join(names)}")
 

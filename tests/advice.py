@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from forensics.model.incident import Incident
+from forensics.model.incident import Action, Incident
 from forensics.report import Report
 from forensics.words.verdict import NO_LASTING_FAULT
 from parsers.catalogues import is_of_program
@@ -42,6 +42,9 @@ def _of(incident: Incident, parsers: set[str]) -> Iterator[str]:
     if commands and commands[0] and _TAKES_DOWN.search(commands[0]):
         yield f"something is taken down first: {commands[0]}"
     groups = {library for text in _shown(incident) for library in re.findall(r"ProcessGroup([NMH]CCL)", text)}
+    for action in incident.actions:
+        if (action.command or "").startswith("forensics setup ") and not _says_when(action):
+            yield f"a setting of the next run as if it were to be collected now: {action.target}"
     for command in filter(None, commands):
         of = set(re.findall(r"\bTORCH_([NMH]CCL)_", command))
         if groups and of - groups:
@@ -52,6 +55,12 @@ def _of(incident: Incident, parsers: set[str]) -> Iterator[str]:
         there = re.match(r"ssh (\S+) ", command)
         if there and (there[1].startswith("127.") or there[1] == "localhost"):
             yield f"a host that is everywhere: {command}"
+
+
+def _says_when(action: Action) -> bool:
+    """Does the sentence of the step say that its command is for now, or for the next run?"""
+    is_now = "--gather" in (action.command or "") and "before anything is stopped" in action.target
+    return is_now or any(words in action.target for words in ("next run", "the next time"))
 
 
 def _shown(incident: Incident) -> Iterator[str]:

@@ -218,10 +218,11 @@ def _reset(at: Target) -> str | None:
     return _on_host(at.host, f"nvidia-smi --gpu-reset -i {at.gpu}", at.around) if known else None
 
 
-def _next_run(at: Target) -> str | None:
-    vendor = at.around.vendor
+def next_run(asks: Sequence[EvidenceKind], around: Surroundings) -> str | None:
+    """What prints the settings by which the next run leaves these kinds of evidence."""
+    vendor = around.vendor
     told = "" if vendor in (None, "nvidia") else f" --vendor {_VENDOR_OF_SETUP.get(vendor, vendor)}"
-    return f"forensics setup {' '.join(at.asks)}{told}" if at.asks else None
+    return f"forensics setup {' '.join(asks)}{told}" if asks else None
 
 
 _RECORDERS: Mapping[Library, str] = {  # the older name of the ring is that of PyTorch before 2.9
@@ -267,7 +268,7 @@ def _on(host: str | None, command: str, around: Surroundings) -> str | None:
 CommandName = Literal[
     "source", "loaders", "kernel_log", "device", "memory_errors", "clocks", "pci_state", "fabric_manager", "users_of_memory",
     "links", "space", "accounting", "pod", "previous_log", "core", "addresses", "load", "locks", "fingerprints", "recorder",
-    "checkpoint", "diagnosis", "reset", "next_run", "uptime",
+    "checkpoint", "diagnosis", "reset", "gather", "next_run", "uptime",
 ]  # fmt: skip
 
 COMMANDS: Mapping[CommandName, Callable[[Target], str | None]] = {
@@ -297,5 +298,6 @@ COMMANDS: Mapping[CommandName, Callable[[Target], str | None]] = {
     "checkpoint": lambda at: f"ls -la {at.checkpoint}" if _PATH.fullmatch(at.checkpoint or "") else None,
     "diagnosis": _diagnosis,
     "reset": _reset,
-    "next_run": _next_run,
+    "gather": lambda at: "forensics setup --gather -o gather.sh" if at.asks else None,
+    "next_run": lambda at: next_run(at.asks, at.around),
 }

@@ -219,7 +219,8 @@ def _stacks(finding: Finding, known: Known) -> list[Action]:
     if asked and known.gone >= asked:  # no process is left to look at
         who = sorted(finding.subjects - known.dead - known.seen_twice)
         next_time = words.STACK_NEXT_TIME(who=ranks_text(who)) if finding.is_named and who else None
-        return [Action(kind="collect_more", target=next_time, command=None, reason="")] if next_time else []
+        command = commands.next_run(next_time.asks, known.around) if next_time else None
+        return [Action(kind="collect_more", target=next_time, command=command, reason="")] if next_time else []
     by_host: dict[str, dict[int, int]] = defaultdict(dict)
     for place in known.places:
         is_subject = place.rank in finding.subjects if finding.subjects else True

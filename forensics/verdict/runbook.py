@@ -6,17 +6,20 @@ A step is a row of data (model/causes/); here is only which facts the bundle sho
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import msgspec
 
 from forensics.model.causes import CAUSES
-from forensics.model.causes.shared import NEXT_RUN, STACK
+from forensics.model.causes.shared import GATHER, NEXT_RUN, STACK
 from forensics.model.commands import COMMANDS, PODS, Surroundings, Target
 from forensics.model.finding import Finding
 from forensics.model.incident import Action, Place
-from forensics.model.names import Site
+from forensics.model.names import EvidenceKind, Site
 from forensics.model.runbook import Fact, Step
+from forensics.model.said import Said
+from forensics.words import verdict as words
 from parsers.catalogues import advice
 
 _AT = re.compile(r"(.+):(\d+)")
@@ -29,6 +32,10 @@ _SITES: dict[Site, Fact] = {
 _ADVICE: dict[str | None, Fact] = {
     "reset_gpu": "reset", "reboot_node": "reboot", "drain_and_rma": "repair", "repair": "repair",
 }  # fmt: skip
+
+_OUTLIVES: frozenset[EvidenceKind] = frozenset(
+    ["log", "kernel", "launcher", "settings", "core"]
+)  # the processes that it tells of
 
 
 class Scene(NamedTuple):
@@ -51,14 +58,17 @@ def followed(
 ) -> list[Action]:
     """The actions, each with its step, and the steps of the runbook that nobody asks for. `beside`: actions that are of no cause.
     Where it is not sure who or why, only what collects follows."""
-    book = CAUSES[finding.cause].runbook if finding.cause is not None else (STACK, NEXT_RUN)
+    own = CAUSES[finding.cause].runbook if finding.cause is not None else (STACK, NEXT_RUN)
+    # What a process takes along is gathered while the job is there; settings come in time for the next run alone.
+    book = tuple(chain.from_iterable((GATHER, step) if step is NEXT_RUN else (step,) for step in own))
     done: list[Action] = []
     used: list[Step] = []
     for action in actions:
         step = None if action in beside else _step_of(action, book, finding, scene)
-        if step is not None and step is not NEXT_RUN:
+        if step is not None and step not in (GATHER, NEXT_RUN):
             used.append(step)
-        one = action if step is None else _by(action, step, finding, scene)
+        is_again = step is GATHER and any(other.source == GATHER.source for other in done)  # one script gathers all
+        one = action if step is None or is_again else _by(action, step, finding, scene)
         if one.command is None or (one.kind, one.command) not in {(other.kind, other.command) for other in done}:
             done.append(one)  # once is enough
     known = {action.command for action in done}
@@ -91,7 +101,8 @@ def _step_of(action: Action, book: Iterable[Step], finding: Finding, scene: Scen
         if step.command is None and step.gives and not (action.command and {*step.gives} & {*action.setup}):
             continue
         if step.do == "collect_more" and action.command is None:
-            wanted = step is NEXT_RUN or bool({*step.gives} & {*action.setup} and "alive" not in step.needs)
+            gives = bool({*step.gives} & {*action.setup})
+            wanted = step is NEXT_RUN or (gives and "alive" not in step.needs)
             if not (wanted and command):
                 continue
         if step.command is None or command is not None:
@@ -101,7 +112,17 @@ def _step_of(action: Action, book: Iterable[Step], finding: Finding, scene: Scen
 
 def _by(action: Action, step: Step, finding: Finding, scene: Scene) -> Action:
     command = action.command or _command(step, finding, scene, action)
+    if action.command is None and step in (GATHER, NEXT_RUN):
+        action = msgspec.structs.replace(action, target=_when(action, step))
     return msgspec.structs.replace(action, command=command, look=step.look, then=step.then, source=step.source)
+
+
+def _when(action: Action, step: Step) -> Said:
+    """What to collect, and when: now, while it is there; what is left of it; or in the next run."""
+    if step is GATHER:
+        return words.BEFORE_IT_ENDS(what=action.target)
+    is_left = {*action.setup} <= _OUTLIVES
+    return (words.WHAT_IS_LEFT if is_left else words.IN_NEXT_RUN)(what=action.target)
 
 
 def _command(step: Step, finding: Finding, scene: Scene, action: Action | None) -> str | None:
@@ -133,7 +154,7 @@ def _facts(at: Target, finding: Finding, scene: Scene) -> set[Fact]:
     shown: dict[Fact, object] = {
         "host": at.host, "pid": at.pids, "gpu": at.gpu is not None, "pci": at.pci, "code": at.file, "no_code": not at.file, "no_records": not scene.has_records,
         "checkpoint": at.checkpoint, "job": at.around.job, "pod": at.around.launcher in PODS and at.around.pod(at.host),
-        "gone": is_gone, "alive": not is_gone, "nvidia": at.around.vendor == "nvidia", "fabric": code.startswith("sxid:"),
+        "gone": is_gone, "alive": not is_gone, "running": not scene.has_ended, "nvidia": at.around.vendor == "nvidia", "fabric": code.startswith("sxid:"),
         "visible": _ADVICE.get(advice(code)) != "reboot",
     }  # fmt: skip
     facts = {name for name, value in shown.items() if value}

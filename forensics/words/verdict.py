@@ -38,6 +38,14 @@ RECORDER_NEXT_RUN = Said(
     "下次运行的 Flight Recorder 转储（启用以下设置）",
     "dump",
 )
+BEFORE_IT_ENDS = Form(
+    "{what}: run gather.sh on every node before anything is stopped", "{what}：停止任何进程之前在每个节点运行 gather.sh"
+)
+IN_NEXT_RUN = Form("in the next run: {what}", "下次运行时：{what}")
+WHAT_IS_LEFT = Form(
+    "{what} (what is still there; these settings keep it in the next run)",
+    "{what}（现存的部分；以下设置使下次运行保留）",
+)
 STACK = Form("the stack of {who}, if the job still runs", "若作业仍在运行：{who} 的调用栈", ("stack",))
 STACK_NEXT_TIME = Form(
     "the stack of {who} when it hangs the next time, before the watchdog ends the job",
@@ -215,6 +223,7 @@ SECOND_DUMP = Said(
     "a second Flight Recorder or stack dump of all ranks, a minute later",
     "一分钟后所有 rank 的第二次 Flight Recorder 转储或调用栈",
     "dump",
+    "stack",
 )
 
 # --- health ----------------------------------------------------------------------------------------------------------

@@ -80,11 +80,28 @@ STACK = Step(
     ),
     source="py-spy README",
 )
+GATHER = Step(
+    do="collect_more",
+    needs=("running",),
+    command="gather",
+    gives=("dump", "stack", "log", "comm", "ras", "kernel", "device", "port", "launcher"),
+    look=Said(
+        "gather.sh: run `sh gather.sh` on every node of the job before anything of it is stopped or started again; it stops nothing",
+        "gather.sh：停止或重启任何部分之前，在作业的每个节点上运行 `sh gather.sh`；它不会停止任何进程",
+    ),
+    then=Said(
+        "put its archives beside this evidence and analyze all of it again, with --hung if the job stood still",
+        "将各节点的归档与现有证据放在一起重新分析；若作业确已停滞则加 --hung",
+    ),
+    source="forensics/setup/gather.sh, its head",
+)
 NEXT_RUN = Step(
     do="collect_more",
     command="next_run",
-    look=Said("the settings and hooks of each kind of evidence, and what they cost", "每类证据的设置、钩子及其开销"),
-    then=Said("put them into the job before it is started again", "重新启动前加入作业"),
+    look=Said(
+        "in what it prints: the variable or hook that leaves each kind of evidence", "输出中每类证据对应的变量或钩子"
+    ),
+    then=Said("add them to the job's script before it is started again", "重新启动前加入作业脚本"),
     source="forensics/setup/settings.toml, where each row names its own",
 )
 RECORDER = Step(
