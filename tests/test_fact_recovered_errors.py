@@ -64,6 +64,18 @@ def test_errors(events: list[dict[str, Any]], steps: list[dict[str, Any]], expec
     assert outlived(events, steps)[0] is expected
 
 
+@pytest.mark.parametrize(
+    ("code", "after", "expected"), [("horovod_stall", 2, True), ("horovod_stall", 1, False), ("barrier", 2, False)]
+)
+def test_a_stall_that_is_reported_for_as_long_as_it_lasts_was_over_where_steps_follow(
+    code: str, after: int, expected: bool
+) -> None:
+    """One step may have been under way beside it; another reader's barrier tells nothing of its end."""
+    reports = [{"kind": "barrier_missing", "code": code, "line": line} for line in (10, 20)]
+    steps = [step(5), *(step(21 + number, time_ns=None) for number in range(after))]
+    assert outlived(reports, steps)[-1] is expected
+
+
 STOP = {"kind": "scheduler", "code": "time_limit", "line": 50, "rank": None}
 
 

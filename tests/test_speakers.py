@@ -207,6 +207,35 @@ def test_a_line_introduces_its_process(text: str, rank: int, world: int) -> None
     assert said is not None and (said.rank, said.world) == (rank, world)
 
 
+@pytest.mark.parametrize(
+    ("text", "pid"),
+    [
+        ("host=n1 pid=4711 core 3", 4711),
+        ("pid: 4711, hostname: n1.cluster", 4711),
+        ("local_rank=3 node=n1 pid=4711", 4711),
+        ("helper died, pid=4711 host=n1", None),  # of whom it speaks, words before it tell
+        ("pid=4711 was lost", None),  # whose number it is, nothing tells
+    ],
+)
+def test_whom_the_prefix_tells_a_line_of_fields_introduces(text: str, pid: int | None) -> None:
+    said = introduction(text, 3)
+    assert (said and (said.rank, said.pid)) == (None if pid is None else (3, pid))
+    assert introduction(text) is None
+
+
+@pytest.mark.parametrize("stem", ["rank_{}", "rank{}", "proc-{}", "process.{}"])
+def test_a_file_called_after_its_rank_is_no_host_though_it_lies_there_twice(tmp_path: Path, stem: str) -> None:
+    files = {
+        f"{folder}/{stem.format(rank)}.log": [
+            f"[rank{rank}] pid={31064 + rank} world=4",
+            *(f"[rank{rank}] step {step} loss 2.5" for step in range(3)),
+        ]
+        for folder in ("logs", "copy/logs")
+        for rank in range(4)
+    }
+    assert analyze(written(tmp_path, files)).coverage.hosts_seen == []
+
+
 def test_ranks_that_a_line_speaks_of_are_no_world() -> None:
     assert introduction("[Rank 0]: Ranks 3 failed to pass monitoredBarrier in 20000 ms") is None
 

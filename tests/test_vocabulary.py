@@ -58,7 +58,10 @@ def test_which_of_several_losses_is_the_trainings(names: tuple[str, ...], loss: 
 def test_each_row_of_the_vocabulary_is_one_name_in_its_own_form_and_says_its_source() -> None:
     text = files("parsers").joinpath("data", "vocabulary.csv").read_text(encoding="utf-8")
     rows = list(csv.DictReader(text.splitlines()))
-    assert all(row["source"] and "_".join(vocabulary.words_of(row["name"])) == row["name"] for row in rows)
+    chinese = [row["name"] for row in rows if row["meaning"].startswith("chinese:")]
+    assert chinese and all(all("一" <= letter <= "龥" for letter in name) for name in chinese)
+    named = [row["name"] for row in rows if not row["meaning"].startswith("chinese:")]
+    assert all(row["source"] for row in rows) and all("_".join(vocabulary.words_of(name)) == name for name in named)
     uses = [(row["meaning"].rpartition(":")[0], row["name"]) for row in rows]
     assert len(set(uses)) == len(uses) > 250
 

@@ -149,8 +149,9 @@ def failure_roles(
     pair = len(job) <= 2
     has_traceback = any(map(_has_traceback, raised.values()))
     is_shown = has_traceback or any(rank not in asked for rank in ends)
-    # With such a line a process may have ended only where nobody else is known to have failed.
-    is_told = has_traceback or any(end.how in ("died", "failed") for rank, end in ends.items() if rank not in asked)
+    # With such a line a process may have ended only where all others are known to have ended, and none of them by a failure of its own.
+    others = [end for rank, end in ends.items() if rank not in asked]
+    is_told = has_traceback or not job <= ends.keys() or any(end.how in ("died", "failed") for end in others)
     bare = {
         rank
         for rank, end in asked.items()

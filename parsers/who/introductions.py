@@ -45,6 +45,10 @@ _DEVICE = regex(r"(?i)(?<![A-Za-z])(?:gpu|device|npu|card|cuda|accel|hpu|hl)[ _:
 _RAISED = regex(
     r"(?:\w{1,60}\.){0,10}[A-Z]\w{0,80}(?:Error|Exception): |(?:[A-Za-z_]\w{0,60}\.){1,10}[A-Z]\w{0,80}: .{0,300}?\b[A-Z]\w{0,80}(?:Error|Exception)\b"
 )
+_PAIRS = r"(?:[\w-]{1,20}[=:] ?[\w.-]{1,255}[ ,;]{1,2}){0,4}"
+_PLACE = regex(
+    rf"(?i)(?={_PAIRS}pid[=:] ?\d){_PAIRS}(?:host(?:name)?|node(?:name)?|ip)[=:]"
+)  # in fields, before any word
 _CHIEFS = ("chief", "master")
 _MAY = regex(r"(?:rank|proc|pid)", re.I)
 _SIZE = regex(r"\bworld", re.I)
@@ -69,7 +73,7 @@ def device_in(text: str) -> int | None:
 
 def introduction(text: str, speaker: int | None = None) -> Introduction | None:
     """The rank that a line joins to a world or a pid, without what stands before the line; None where it joins none, or two. `speaker`: the
-    rank that stands before it, where the line tells the world alone."""
+    rank that stands before it, where the line tells the world alone, or begins with the fields of a host and a pid."""
     if "TF_CONFIG" in text and (of_cluster := _tf_config(text)) is not None:
         return of_cluster
     if _RAISED.match(text) or not (_MAY.search(text) or (speaker is not None and _SIZE.search(text))):
@@ -90,8 +94,8 @@ def introduction(text: str, speaker: int | None = None) -> Introduction | None:
             worlds |= {int(size[1])} if (size := _OF.match(text, found.end())) else set()
         worlds |= {int(size) for sizes in _WORLD.findall(text) for size in sizes if size}
         worlds |= {int(peers) + 1 for peers in _PEERS.findall(text)}
-    if speaker is not None and not ranks and worlds:
-        ranks = {speaker}
+    if speaker is not None and not ranks and (worlds or _PLACE.match(text)):
+        ranks, is_rank = {speaker}, True
     if (
         len(ranks) > 1 and pids
     ):  # in two counts at once: of a program, which tells its size, and of all that a launcher began

@@ -11,6 +11,7 @@ from parsers.schema.labels import NO_LABELS, Labels
 from parsers.schema.names import NO_NAMES, Names
 from parsers.schema.parser import Source
 from parsers.text.encodings import without_prefix
+from parsers.who.process_table import host_called
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -36,6 +37,6 @@ class Known(msgspec.Struct, frozen=True):
             labels if not self.names else replace(labels, names=replace(self.names, here=self.hosts.get(source.path)))
         )
         here = self.hosts.get(source.path)
-        is_name = here is not None and here != source.path and not here.isdigit()  # else a file or a task is a place
-        host = here if is_name and source.host is None else source.host
+        called = host_called(here) if here != source.path else None  # a file may be a place
+        host = called if source.host is None else source.host
         return replace(source, open=opener, rank=rank, host=host, labels=labels)

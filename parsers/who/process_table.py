@@ -30,7 +30,7 @@ from parsers.who.devices import Devices, used_devices
 from parsers.who.families import Process, processes
 from parsers.who.file_templates import written
 from parsers.who.formulas import called, computed, formulas
-from parsers.who.introductions import PID, Introduction
+from parsers.who.introductions import PID, PROCESS, Introduction
 from parsers.who.listed import Listed
 from parsers.who.orders import blocks
 from parsers.who.starts import Starts
@@ -90,7 +90,7 @@ class Table(msgspec.Struct, frozen=True):
                 continue
             names = self.aliases.get(row.place, (row.place,)) if row.place is not None else (None,)
             said = {"rank": row.rank, "pid": row.pid, "local_rank": row.local, "world_size": self.world}
-            host = None if names[0] is None or names[0].isdigit() or row.place == row.file else names[0]
+            host = None if row.place == row.file else host_called(names[0])
             yield said | {"host": host, "how": row.how, "file": row.file, "line": row.line}
         for path, rank in self.files.items():
             name = path.rpartition("/")[2].partition(".")[0]
@@ -110,6 +110,16 @@ class Table(msgspec.Struct, frozen=True):
 
 
 ALIAS = "another name of a host"
+_NO_HOST = regex(
+    rf"(?i)(?:(?:{'|'.join(PROCESS)})[-_.]?)?\d{{1,20}}"
+)  # a number, or a name of a process: not where it runs
+
+
+def host_called(place: str | None) -> str | None:
+    """The name of a place, where it may be a host's."""
+    return None if place is None or _NO_HOST.fullmatch(place) else place
+
+
 _SIZE = regex(r"\bworld[ _]?size[\"']?(?: {0,2}[=:] {0,2}| {1,3})[\"'(]{0,2}(\d{1,7})\b")
 
 
