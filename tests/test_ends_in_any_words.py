@@ -32,6 +32,16 @@ from tests.log_cases import case
         ("rank 2 returned 2", None),
         ("rank 2 returned a loss of -9", None),
         ("DataLoader worker exited with code 0", None),
+        (
+            "Worker tcp://10.0.0.5:40331 (pid=4711) exceeded 95% memory budget. Restarting...",
+            ("Out Of Memory", None, 4711),
+        ),
+        (
+            "distributed.nanny - WARNING - Worker (pid=4711) exceeded 80% memory budget. Restarting",
+            ("Out Of Memory", None, 4711),
+        ),
+        ("Worker tcp://10.0.0.5:40331 (pid=4711) exceeded 80% memory budget. Pausing", None),
+        ("Worker (pid=4711) is at 95% memory usage. Process memory: 3.1 GiB", None),
     ],
 )
 def test_words(text: str, expected: tuple[Any, ...] | None) -> None:

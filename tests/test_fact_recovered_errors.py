@@ -79,6 +79,27 @@ def test_a_stall_that_is_reported_for_as_long_as_it_lasts_was_over_where_steps_f
 STOP = {"kind": "scheduler", "code": "time_limit", "line": 50, "rank": None}
 
 
+STALL = {"kind": "barrier_missing", "code": "horovod_stall", "line": 10}
+
+
+@pytest.mark.parametrize(
+    ("events", "steps", "expected"),
+    [
+        pytest.param([STALL], [step(20), step(30)], True, id="steps follow the last report"),
+        pytest.param([STALL | {"rank": None}], [step(20, rank=None), step(30, rank=None)], True, id="no rank is told"),
+        pytest.param([STALL], [step(20)], False, id="one step, which may have been under way"),
+        pytest.param([STALL], [step(4), step(8)], False, id="no step follows"),
+        pytest.param([STALL | {"line": 40}, STALL], [step(20), step(30)], False, id="the last report is later"),
+        pytest.param([STALL], [step(20, file="r4.log"), step(30, file="r4.log")], False, id="steps of another file"),
+        pytest.param([STALL | {"code": None}], [step(20), step(30)], False, id="a barrier that gave up, once"),
+    ],
+)
+def test_a_stall_that_is_reported_as_long_as_it_lasts(
+    events: list[dict[str, Any]], steps: list[dict[str, Any]], expected: bool
+) -> None:
+    assert outlived(events, steps)[0] is expected
+
+
 @pytest.mark.parametrize(
     ("event", "expected"),
     [

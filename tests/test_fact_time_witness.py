@@ -79,3 +79,21 @@ def placed(host: str | None) -> Case:
 @pytest.mark.parametrize(("host", "rank"), [("n1", 9), ("n1.example.org", 9), (None, None), ("n2", None)])
 def test_whose_step_a_local_rank_in_the_file_of_a_host_completed(host: str | None, rank: int | None) -> None:
     assert placed(host).tables["steps"]["rank"].to_list() == [rank]
+
+
+@pytest.mark.parametrize(
+    ("row", "stood"),
+    [
+        ({"kind": "other", "code": "watchdog_stopped", "severity": "error"}, True),
+        ({"kind": "other", "code": "watchdog_stopped", "severity": "warning"}, True),
+        ({"kind": "other", "code": "watchdog_stopped", "severity": "info"}, False),
+        ({"kind": "other", "code": "dataloader_worker", "severity": "error"}, False),
+        ({"kind": "other", "code": None, "severity": "error"}, False),
+        ({"kind": "exception", "code": "watchdog_stopped", "severity": "error"}, False),
+    ],
+    ids=["an error", "a warning", "mentioned", "another row's claim", "no claim", "an exception of that name"],
+)
+def test_a_framework_s_own_watchdog_tells_that_somebody_stood(row: dict[str, str | None], stood: bool) -> None:
+    tables = {name: table(name, []) for name in TABLE_NAMES}
+    events = table("events", [{"file": "a.log", "line": 1, "text": "x", **row}])
+    assert bool(time_witness(tables, events, None, tables["stacks"]).stood) is stood

@@ -167,6 +167,42 @@ def test_faulthandler_of_the_debug_server() -> None:
     assert tables["unread"].height == 0 and set(tables["ranks"]["rank"]) == {0, 1}
 
 
+THREAD = 'Thread 0x00b2 (most recent call first):\n  File "/opt/train.py", line 9 in <module>\n'
+
+
+@pytest.mark.parametrize(
+    ("head", "is_head"),
+    [
+        ("### rank {}", True),
+        ("--- Rank {}/4 (pid 4711) ---", True),
+        ("[global_rank={}]", True),
+        ("***** rank {} of 4 *****", True),
+        ("=== Rank {}: http://trn00:40001 ===", True),
+        ("=== local rank {} ===", False),
+        ("=== tp_rank {} ===", False),
+        ("rank {} hangs", False),
+        ("ranked {}", False),
+    ],
+)
+def test_heads_of_those_who_write_a_loop_over_ranks(head: str, is_head: bool) -> None:
+    text = "".join(f"{head.format(rank)}\n{THREAD}\n" for rank in (0, 3))
+    assert read(FAULTHANDLER, text)["stacks"]["rank"].to_list() == ([0, 3] if is_head else [5, 5])  # of the file
+
+
+@pytest.mark.parametrize(
+    "thread",
+    [
+        'Thread 0x00b2 (most recent call first):\n  File "/opt/train.py", line 9 in <module>\n',
+        'Thread 4711 (most recent call first):\n  File "/opt/train.py", line 9 in <module>\n',
+        'Current thread 0x00b2 [main] (most recent call first):\n  File "/opt/train.py", line 9, in <module>\n',
+    ],
+    ids=["as it is printed", "a number of ten digits", "with a comma"],
+)
+def test_threads_by_hand(thread: str) -> None:
+    (row,) = rows(read(FAULTHANDLER, thread), "is_main", "functions")
+    assert row == (True, ["<module>"])
+
+
 @pytest.mark.parametrize("name", ["stacks_1.txt", "stacks_rank_9.txt"])
 def test_a_thread_of_faulthandler_is_read_once(tmp_path: Path, name: str) -> None:
     """Of a file with a parser of its own nobody reads the same threads again."""
