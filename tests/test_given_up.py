@@ -246,3 +246,23 @@ def test_a_wait_counts_from_the_last_of_records_that_come_no_more(
 )
 def test_what_counts_otherwise_is_no_wait(tmp_path: Path, last: list[tuple[int, str]]) -> None:
     assert still(tmp_path, [*CYCLES, *last]) == []
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "peers"),
+    [
+        ("recv <- 2", "recv <- 2 blocked 900 s -> abort", [2]),
+        ("recv from rank 2", "recv from rank 2: no answer after 900 s, giving in", [2]),
+        ("GET http://scorer:8000/v1", "GET http://scorer:8000/v1 -> 2 open 900 s, giving in", None),
+        ("POST /v1/score", "POST /v1/score <- 2 blocked 900 s -> abort", None),
+    ],
+)
+def test_an_arrow_before_the_answer_of_a_service_shows_no_rank(
+    tmp_path: Path, begin: str, end: str, peers: list[int] | None
+) -> None:
+    head = "2026-01-31 {}:00 [r0] {}\n"
+    said = [("10:00", "up, rank 0 of world_size=4 pid=4000"), ("10:01", begin)]
+    said += [(f"10:{minute:02d}", f"still in {begin}") for minute in (4, 8, 12)]
+    (tmp_path / "rank0.log").write_text("".join(head.format(*one) for one in [*said, ("10:16", end)]))
+    events = read(tmp_path).tables["events"]
+    assert [row["names_ranks"] for row in events.to_dicts()] == [peers]

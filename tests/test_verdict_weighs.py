@@ -6,8 +6,9 @@ import pytest
 
 from forensics.model.finding import Claim, Finding
 from forensics.model.ref import Ref
-from forensics.verdict.arbitrate import Candidate, _of_two
+from forensics.verdict.arbitrate import Candidate, _of_two, kind_of
 from forensics.verdict.observers import Observers
+from forensics.verdict.symptoms import Symptom
 from tests.log_cases import case
 
 WAIT = {"kind": "collective_timeout", "rank": 1, "op": "all_reduce", "seq": 7}
@@ -103,3 +104,22 @@ def _sources(*lines: int, second: int = 1) -> list[str]:
 def test_one_line_that_was_read_into_two_tables_is_one_observer() -> None:
     assert len(_sources(1)) == 1
     assert len(_sources(1, 2, second=2)) == 2
+
+
+@pytest.mark.parametrize(
+    ("cause", "events", "kind"),
+    [
+        ("network_fault", [], "launch"),
+        ("network_fault", [EXIT], "launch"),
+        ("network_fault", [RAISED], "crash"),
+        ("network_fault", [RAISED | {"rank": 2}], "launch"),
+        ("network_fault", [RAISED, {"kind": "checkpoint_save", "step": 3}], "crash"),
+        ("config_drift", [RAISED], "launch"),
+    ],
+    ids=["nobody ended", "it ended, for whatever reason", "it died", "another died", "it had begun", "a cause of launches alone"],
+)  # fmt: skip
+def test_whoever_died_by_itself_before_anything_began_crashed(
+    cause: Any, events: list[dict[str, Any]], kind: str
+) -> None:
+    ended = frozenset({Symptom("ended", "rank 1", frozenset({1}))})
+    assert kind_of(case(events), cited(ranks=(1,), cause=cause), ended, "never_started") == kind
