@@ -19,7 +19,7 @@ from reports.voice import voice_of
 from reports.words import KIND
 
 _LABEL = 14  # columns of a label
-_CLAIMS, _SIDES, _ACTIONS, _OTHERS = 6, 3, 5, 3
+_CLAIMS, _SIDES, _ACTIONS, _OTHERS, _SETTINGS = 6, 3, 5, 3, 4
 LINES = 12  # of the brief text
 _SENTENCE = 3  # lines of it that the answer may take, and that what to do may
 _UNBROKEN = 240  # columns of these where no line is broken
@@ -148,6 +148,7 @@ def render(
     page.of(None)
     for row in voice.ledger(report):
         page.row(voice.row(row.label), row.text)
+    _settings(page, report, voice)
     _then(page, incident, voice)
     for one in [one for one in report.incidents if one is not incident and one.attempt == incident.attempt]:
         page.of(_OTHER_FAULT)
@@ -226,6 +227,17 @@ def _remaining(page: _Page, incident: Incident, voice: Voice) -> None:
     for index, other in enumerate(others(incident)[:_OTHERS]):
         page.of(_CLAIM, "not excluded")
         page.row("" if index else voice.row("not excluded"), voice.other(other))
+
+
+def _settings(page: _Page, report: Document, voice: Voice) -> None:
+    """What is set differently, or cannot work as meant."""
+    for index, one in enumerate(report.environment[:_SETTINGS]):
+        values = (f"{value} ({voice.spoken(who) or who})" for value, who in one.values.items())
+        note = voice.spoken(one.note)
+        page.of(None)
+        text = f"{one.name}{voice.colon}{voice.comma.join(values)}{f'; {note}' if note else ''}"
+        page.row("" if index else voice.row("settings"), text)
+    _more(page, len(report.environment) - _SETTINGS, voice)
 
 
 def _then(page: _Page, incident: Incident, voice: Voice) -> None:

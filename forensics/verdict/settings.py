@@ -1,12 +1,13 @@
 """What the settings say of a verdict: an odd one of whom it names is a reason, and the first thing to check."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
 from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.odd_settings import At, OddSetting, explaining
+from forensics.facts.setting_ranges import RANGES, out_of_range
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action
 from forensics.model.said import joined
@@ -19,6 +20,7 @@ def with_settings(case: Case, finding: Finding) -> Finding:
     """The finding with the odd settings that explain it; who is named, and how surely, stays as it is."""
     hosts = dict(case.tables["files"].select("file", "host").iter_rows())
     odd = explaining(case.tables["settings"], case.events, hosts, finding.cause, _at(case, finding))[:_SHOWN]
+    finding = _with_ranges(case, finding, hosts)
     if not odd:
         return finding
     return replace(
@@ -27,6 +29,23 @@ def with_settings(case: Case, finding: Finding) -> Finding:
         actions=(*_checks(odd), *finding.actions),
         summary=joined((finding.summary, words.STATED(text=odd[0].text)), " "),
     )
+
+
+def _with_ranges(case: Case, finding: Finding, hosts: Mapping[str, str | None]) -> Finding:
+    """With the values that cannot work as they were meant, and that may be behind it: to be looked at before any cable."""
+    waits = finding.cause is not None or case.has_waited
+    found = out_of_range(case.tables["settings"], hosts, finding.cause)[:_SHOWN] if waits else []
+    checks = [
+        Action(
+            kind="check_config",
+            target=words.SETTING_OF(name=one.name, holders=one.holders),
+            command=None,
+            reason=words.IT_IS_OUT_OF_RANGE(value=one.value, low=RANGES[one.name].low, high=RANGES[one.name].high),
+        )
+        for one in found
+    ]
+    claims = tuple(Claim(one.text, "for", one.refs) for one in found)
+    return replace(finding, claims=(*finding.claims, *claims), actions=(*checks, *finding.actions))
 
 
 def _at(case: Case, finding: Finding) -> At:

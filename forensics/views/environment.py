@@ -4,9 +4,7 @@ A difference explains nothing by itself: it is listed, the odd one out first, an
 differs by design: numbers and names of the process itself, also inside a path, addresses, and what every process has a
 value of its own for. What was not printed is not known to be unset.
 
-Ranges: NCCL_IB_TIMEOUT 1-22 (a packet is sent again after 4.096 µs · 2^value, NCCL_IB_RETRY_CNT times), NCCL_IB_RETRY_CNT
-0-7 (three bits). Sources: NCCL's documentation of its environment variables; InfiniBand specification 1.4, 9.7.6.1.3;
-PyTorch's ProcessGroupNCCL.hpp for the names before 2.2.
+Ranges: facts/setting_ranges.py. Source: PyTorch's ProcessGroupNCCL.hpp for the names before 2.2.
 """
 
 import re
@@ -17,6 +15,7 @@ import polars as pl
 
 from forensics.assemble.identity import short_host
 from forensics.facts.relaunches import relaunches
+from forensics.facts.setting_ranges import is_out_of_range
 from forensics.model.incident import EnvironmentRow
 from forensics.model.said import Said, joined
 from forensics.model.texts import RANK, RANKS, ranges
@@ -249,10 +248,12 @@ def _audit(held: Mapping[str, Mapping[Holder, str]]) -> Iterable[EnvironmentRow]
 
 def _wrong(name: str, value: str, who: Holder, held: Mapping[str, Mapping[Holder, str]]) -> Said | None:
     number = int(value) if re.fullmatch(r"-?\d{1,9}", value) else None
-    if name in ("NCCL_IB_TIMEOUT", "MCCL_IB_TIMEOUT") and number is not None and not 1 <= number <= 22:
+    if name in ("NCCL_IB_TIMEOUT", "MCCL_IB_TIMEOUT") and number is not None and is_out_of_range(name, value):
         return words.TIMEOUT_OUT_OF_RANGE(waits=_waits(value, who, held)) if number > 0 else words.TIMEOUT_FOR_EVER
-    if name in ("NCCL_IB_RETRY_CNT", "MCCL_IB_RETRY_CNT") and number is not None and not 1 <= number <= 7:
-        return words.ONE_LOST_PACKET if number == 0 else words.RETRY_OUT_OF_RANGE
+    if name in ("NCCL_IB_RETRY_CNT", "MCCL_IB_RETRY_CNT") and number is not None:
+        if number == 0:
+            return words.ONE_LOST_PACKET
+        return words.RETRY_OUT_OF_RANGE if is_out_of_range(name, value) else None
     if _ASYNC.match(name) and value.lower() in _OFF:
         return words.WATCHDOG_ENDS_NOTHING
     if _OLD.match(name) and f"TORCH_{name}" not in held:

@@ -8,6 +8,14 @@ ODD = Form(
 )
 OTHERS = Form("{number} others", "其他 {number} 个")
 EXPLAINS, CAN_EXPLAIN = Said("which explains it", "可以解释该故障"), Said("which can explain it", "可能解释该故障")
+OUT_OF_RANGE = Form(
+    "{name} is {value} on {holders} (its range is {low}-{high})",
+    "{name} 在 {holders} 上为 {value}（范围 {low}-{high}）",
+)
+OUT_OF_RANGE_ELSEWHERE = Form(
+    "{name} is {value} on {holders} (its range is {low}-{high}); elsewhere it is {others}",
+    "{name} 在 {holders} 上为 {value}（范围 {low}-{high}）；其余为 {others}",
+)
 
 # --- why -------------------------------------------------------------------------------------------------------------
 MIG_ONE_INSTANCE = Said(

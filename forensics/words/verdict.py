@@ -312,6 +312,7 @@ ONLY_THESE_ENDED = Form(
 STATED = Form("{text}.", "{text}。")
 SETTING_OF = Form("{name} of {holders}", "{holders} 的 {name}")
 IT_IS_ELSEWHERE = Form("it is {value}, elsewhere {other}", "其值为 {value}，其余为 {other}")
+IT_IS_OUT_OF_RANGE = Form("it is {value}, and its range is {low}-{high}", "其值为 {value}，范围为 {low}-{high}")
 ALL_OF_THE_HOST = Form(
     "every rank of {host}, and no other, is in {at}: what they share holds them up, not one of them: a loader or the storage of "
     "that host, or a part of the work that is theirs alone",
