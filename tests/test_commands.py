@@ -118,6 +118,8 @@ def test_what_hosts_share_that_fail_at_once_is_asked(hosts: tuple[str, ...], ask
         (commands.kernel_log("gpu-4", POD), "ssh gpu-4 dmesg -T"),
         (commands.ports("gpu-3", POD), "ssh gpu-3 ibstat"),
         (commands.kernel_log("7635c25c81cd"), None),  # a container's name for itself
+        (commands.kernel_log("i-0b35f8d2190ce47a6"), None),  # a number of EC2, no name
+        (commands.kernel_log("i-node-17"), "ssh i-node-17 dmesg -T"),
         (commands.kernel_log("localhost"), "dmesg -T"),  # a name that leads nowhere
         (commands.stacks("127.0.0.1", [7]), "py-spy dump --pid 7"),
         (commands.restart_job("n1", SLURM), "scontrol requeue 881"),

@@ -150,3 +150,23 @@ def test_a_port_that_failed_hours_before_the_wait_does_not_count() -> None:
     assert DETECTOR.detect(case([port("n2") | at | {"time_ns": 10 * hour}, wait])) == ()
     (found,) = DETECTOR.detect(case([port("n2") | at | {"time_ns": 20 * hour - 601 * 10**9}, wait]))
     assert found.hosts == ("n2",)
+
+
+@pytest.mark.parametrize("code", ["10", "IBV_WC_REM_ACCESS_ERR", "REM_INV_REQ_ERR", "Invalid address"])
+def test_what_the_other_end_refused_passed_every_link(code: str) -> None:
+    (found,) = DETECTOR.detect(case([failed("n1", "n2", code=code)]))
+    assert "refused by the other end" in found.summary and "after all retries" not in found.summary
+    assert [(one.kind, one.target) for one in found.actions] == [("check_config", "n1, n2")]
+    assert found.suspect_hosts == ("n1", "n2")
+
+
+@pytest.mark.parametrize("codes", [("12",), ("10", "12"), ("Unresponsive remote",), ("13", "13")])
+def test_one_that_was_not_answered_may_be_the_link(codes: tuple[str, ...]) -> None:
+    (found,) = DETECTOR.detect(case([failed("n1", "n2", code=code) for code in codes]))
+    assert "after all retries" in found.summary
+    assert {one.kind for one in found.actions} == {"inspect_network"}
+
+
+def test_a_port_that_reports_itself_is_looked_at_whatever_the_other_end_said() -> None:
+    (found,) = DETECTOR.detect(case([failed("n1", "n2", code="10"), port("n2")]))
+    assert {one.kind for one in found.actions} == {"inspect_network"}

@@ -35,3 +35,12 @@ def test_lines(text: str, expected: list[tuple[Any, ...]]) -> None:
 def test_the_time_is_its_own() -> None:
     [row] = PARSER.parse(lines(EFA + "err: 21, message: Unresponsive remote (12)"))["events"].rows(named=True)
     assert (row["time_ns"], row["time_basis"]) == (1769854272 * 10**9, "utc")
+
+
+def test_both_ends_are_named() -> None:
+    text = (
+        EFA
+        + "err: 5, message: Invalid address My EFA addr: x My host id: i-0a1 Peer EFA addr: y Peer host id: i-0b2 (7)"
+    )
+    [row] = PARSER.parse(lines(text))["events"].rows(named=True)
+    assert (row["host"], row["names_hosts"]) == ("i-0a1", ["i-0b2"])

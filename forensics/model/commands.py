@@ -29,8 +29,10 @@ _GPU: Mapping[Vendor, tuple[str, str]] = {  # of one device, of all
 }
 
 
+# EFA has no tool of its own that shows a port: the kernel's files do.
+_RDMA = "sh -c 'cd /sys/class/infiniband; grep . */ports/*/state */ports/*/phys_state */ports/*/hw_counters/*'"
 _LINKS: Mapping[LinkSort, str] = {
-    "infiniband": "ibstat", "ethernet": "ip -s link", "efa": "fi_info -p efa", "nvlink": "nvidia-smi nvlink -s",
+    "infiniband": "ibstat", "ethernet": "ip -s link", "efa": _RDMA, "nvlink": "nvidia-smi nvlink -s",
     "mtlink": "mthreads-gmi -q", "metaxlink": "mx-smi mxlk --show-state",
 }  # fmt: skip
 _CLOCKS: Mapping[Vendor, str] = {
@@ -50,7 +52,8 @@ _PATH = regex(r"(?:/[\w@.+-]+)+/?", re.ASCII)
 _PCI = regex(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}(?:\.[0-7])?", re.IGNORECASE)
 _BEFORE, _AFTER = 10, 5  # lines of a source file that are shown
 _NO_PODS: Mapping[str, str | None] = MappingProxyType({})
-_CONTAINER = regex(r"[0-9a-f]{12}")  # how Docker names a host within: nobody reaches it by that
+# How Docker names a host within, and EC2 an instance: nobody reaches it by that.
+_CONTAINER = regex(r"[0-9a-f]{12}|i-[0-9a-f]{8,17}")
 _HERE = regex(r"localhost|127(?:\.\d{1,3}){3}|::1", re.IGNORECASE)  # whoever prints it: no name that leads anywhere
 
 

@@ -10,10 +10,11 @@ from forensics.model.said import Said
 
 # What a bundle may show. "gone": the processes in question are known to have ended; "alive": they are not. "running": nothing says that the run has ended. "reset", "reboot", "repair":
 # what the vendor's catalogue asks for after the error that is cited. "visible": no error that takes it off the
-# bus. "loading", "lock", "storage": where the subject stands.
+# bus. "loading", "lock", "storage": where the subject stands. "infiniband", "ethernet", "efa": the
+# sort of the links.
 Fact = Literal[
     "host", "pid", "gpu", "pci", "code", "no_code", "no_records", "checkpoint", "job", "pod", "gone", "alive", "running", "nvidia",
-    "reset", "reboot", "repair", "fabric", "visible", "loading", "lock", "storage",
+    "reset", "reboot", "repair", "fabric", "visible", "loading", "lock", "storage", "infiniband", "ethernet", "efa",
 ]  # fmt: skip
 
 

@@ -32,7 +32,7 @@ _SITES: dict[Site, Fact] = {
 _ADVICE: dict[str | None, Fact] = {
     "reset_gpu": "reset", "reboot_node": "reboot", "drain_and_rma": "repair", "repair": "repair",
 }  # fmt: skip
-
+_SORTS: tuple[Fact, ...] = ("infiniband", "ethernet", "efa")
 _OUTLIVES: frozenset[EvidenceKind] = frozenset(
     ["log", "kernel", "launcher", "settings", "core"]
 )  # the processes that it tells of
@@ -158,4 +158,5 @@ def _facts(at: Target, finding: Finding, scene: Scene) -> set[Fact]:
         "visible": _ADVICE.get(advice(code)) != "reboot",
     }  # fmt: skip
     facts = {name for name, value in shown.items() if value}
+    facts |= {sort for sort in _SORTS if sort == at.around.link}
     return facts | {fact for fact in (_ADVICE.get(advice(code)), _SITES.get(finding.site or "unknown")) if fact}

@@ -1,6 +1,6 @@
 """What detectors of hardware say: devices, links, hosts, storage."""
 
-from forensics.model.said import Form, Said
+from forensics.model.said import Form, Noun, Said
 from forensics.words.several import ALL_DUMPS as ALL_DUMPS
 from forensics.words.several import ALL_IN as ALL_IN
 from forensics.words.several import LOG_STACK_KERNEL as LOG_STACK_KERNEL
@@ -83,7 +83,20 @@ THEY_WAIT = Form("{who} wait", "{who} 在等待")
 ALL_WAIT = Form("{who} wait, and no rank of the job is missing", "{who} 在等待，且作业没有缺失的 rank")
 
 # --- network ---------------------------------------------------------------------------------------------------------
-TRANSFERS_FAILED = Form("{number} transfers failed after all retries: {where}", "{number} 次传输重传超限：{where}")
+TRANSFERS = Noun("transfer", "transfers", "次传输")
+TRANSFERS_FAILED = Form("{transfers} {what}: {where}", "{transfers}{what}：{where}")
+AFTER_RETRIES = Said("failed after all retries", "重传超限")
+REFUSED = Form("failed because the other end refused (“{code}”)", "被对端拒绝（“{code}”）")
+REFUSED_WHERE = Form(
+    "Transfers were refused by the other end ({where}): “{code}”; no link is shown to have failed.",
+    "传输被对端拒绝（{where}）：“{code}”；没有链路故障的迹象。",
+)
+BOTH_OF_THEM = Said("both ends", "两端")
+OTHER_END_REFUSED = Said(
+    "compare the versions of the transport library and its plugin: the other end was reached and did not take the request",
+    "比较传输库及其插件的版本：对端已收到请求但未接受",
+)
+LOGS_OF_THE_ENDS = Said("the logs of the processes at both ends", "两端进程的日志", "log")
 PORTS_REPORTED = Form("ports or links of {hosts} reported an error of their own", "{hosts} 的端口或链路自身报告了错误")
 TRANSFERS_OF_IT = Said("transfers to or from it failed", "进出它的传输失败")
 FABRIC = Said("fabric", "网络")

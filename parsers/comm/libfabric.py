@@ -33,6 +33,7 @@ _HEAD = (
     r"(?P<function>\w{1,80})\(\):\d{1,6}(?:<(?P<level>\w{1,8})>|) "
 )
 _PEERS = (regex(r"[Pp]eer host id: ([\w.-]{1,80})"), regex(r"[Pp]eer (?:EFA )?addr(?:ess)?: (\S{1,120})"))
+_OWN = regex(r"[Mm]y host id: ([\w.-]{1,80})")
 _TRANSFER = regex(r"_(?:txe|rxe|rx_entry|tx_entry|ope|cq)\w*_?(?:handle_)?error|^err: ")
 
 
@@ -48,6 +49,8 @@ def _failed(groups: Mapping[str, str]) -> Mapping[str, Any]:
     if peer or (message and _TRANSFER.search(f"{groups['function']} {what}")):
         made |= {"kind": "completion_error", "severity": "error", "code": message[1] if message else None}
         made["detail"]["blames"] = "peer" if peer else None
+        own = _OWN.search(what)
+        made |= {"host": own[1]} if own else {}  # the other end of the transfer is the one that prints it
     return made
 
 

@@ -6,6 +6,7 @@ where all reports meet, all of them. A connection that the peer closed is only a
 other process died, or the network between broke, and nobody is named for it.
 """
 
+import re
 from collections.abc import Sequence
 
 import polars as pl
@@ -19,7 +20,13 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, FirstAnomaly
 from forensics.model.said import Said, joined
 from forensics.words import hardware as words
+from parsers.text.patterns import regex
 
+# What the other end answers, instead of not answering: it was reached, and did not take the request. Numbers: verbs' ibv_wc_status.
+_REFUSED = regex(
+    r"(?:9|10|11|15|16)|(?:IBV_WC_)?REM_(?:INV_REQ|ACCESS|OP|INV_RD_REQ|ABORT)_ERR|invalid address|remote access error|permission denied",
+    re.IGNORECASE,
+)
 _FLUSHED = ("5", "IBV_WC_WR_FLUSH_ERR")  # work requests dropped after another one failed: secondary
 
 
@@ -87,8 +94,10 @@ def _fault(case: Case, reports: Sequence[Blame], local: Sequence[Row], failed: p
         ends = tuple(sorted({*own, *met}))
     links = ((ends[0], ends[1]),) if root and root.where == "link" and len(ends) == 2 and not hosts else ()
     claims = []
+    refusal = _refusal(failed) if not local else None
     if failed.height:
-        text = words.TRANSFERS_FAILED(number=failed.height, where=_where(root))
+        what = words.REFUSED(code=refusal) if refusal else words.AFTER_RETRIES
+        text = words.TRANSFERS_FAILED(transfers=words.TRANSFERS(failed.height), what=what, where=_where(root))
         claims.append(Claim(text, "for", refs(failed.iter_rows(named=True))))
     if local:
         names = sorted({host_of(case.identity, row) or words.A_HOST for row in local})
@@ -107,14 +116,30 @@ def _fault(case: Case, reports: Sequence[Blame], local: Sequence[Row], failed: p
             step=step_in_progress(case.tables["steps"]), host=hosts[0] if hosts else None, signature="network"
         ),
         blast_radius=BlastRadius(ranks_waiting=0),
-        actions=tuple(
-            Action(kind="inspect_network", target=name, command=None, reason=words.TRANSFERS_OF_IT)
-            for name in (hosts or ends or (words.FABRIC,))
-        ),
-        collect=() if hosts else (words.BOTH_ENDS,),
-        summary=words.NETWORK_FAILED(
+        actions=_actions(hosts or ends, refusal),
+        collect=() if hosts else (words.LOGS_OF_THE_ENDS,) if refusal else (words.BOTH_ENDS,),
+        summary=words.REFUSED_WHERE(where=where, code=refusal)
+        if refusal
+        else words.NETWORK_FAILED(
             where=where, what=words.PORT_SAID_SO if local and not failed.height else words.RETRIES_EXCEEDED
         ),
+    )
+
+
+def _refusal(failed: pl.DataFrame) -> str | None:
+    """With what the other end refused all of these transfers; null where one of them was not answered."""
+    codes = sorted({str(code) for code in failed["code"]})
+    return ", ".join(codes) if codes and all(_REFUSED.fullmatch(code) for code in codes) else None
+
+
+def _actions(ends: Sequence[str], refusal: str | None) -> tuple[Action, ...]:
+    """A transfer that was answered passed every link: then the two programs do not fit, or one of them is gone."""
+    if refusal is not None:
+        target = joined(ends, ", ") or words.BOTH_OF_THEM
+        return (Action(kind="check_config", target=target, command=None, reason=words.OTHER_END_REFUSED),)
+    return tuple(
+        Action(kind="inspect_network", target=name, command=None, reason=words.TRANSFERS_OF_IT)
+        for name in (ends or (words.FABRIC,))
     )
 
 

@@ -25,7 +25,7 @@ ROW = CauseRow(
         "exception",
     ),
     runbook=(
-        LINKS,
+        *LINKS,
         DIAGNOSIS,
         CHECKPOINT,
         NEXT_RUN,

@@ -31,7 +31,7 @@ ROW = CauseRow(
     leads_to=("store_timeout",),
     returns="may",
     runbook=(
-        LINKS,
+        *LINKS,
         Step(
             do="collect_more",
             needs=("host",),

@@ -128,19 +128,56 @@ FINGERPRINTS = Step(
     ),
     source="PyTorch: torch.distributed, Debugging; TORCH_DISTRIBUTED_DEBUG",
 )
-LINKS = Step(
-    do="inspect_network",
-    needs=("host",),
-    command="links",
-    look=Said(
-        "State and Physical state of each port, or errors and drops that grow",
-        "各端口的 State 与 Physical state，以及增长的错误与丢包计数",
+_UNPLUGGED = Said(
+    "not Active or LinkUp: leave the host out and have cable and optics changed; all well: read the switch's log at the other end",
+    "不是 Active/LinkUp：隔离该节点并更换线缆或光模块；正常：查看对端交换机日志",
+)
+_GROWS = Said(
+    "they grow: leave the host out and have cable and optics changed; they do not: read the switch's log at the other end",
+    "持续增长：隔离该节点并更换线缆或光模块；不增长：查看对端交换机日志",
+)
+# Each sort of link has its own tool, and what each tool prints is another thing.
+LINKS = (
+    Step(
+        do="inspect_network",
+        needs=("host", "infiniband"),
+        command="links",
+        look=Said("State and Physical state of each port", "各端口的 State 与 Physical state"),
+        then=_UNPLUGGED,
+        source="ibstat(8)",
     ),
-    then=Said(
-        "not Active or LinkUp: leave the host out and have cable and optics changed; all well: read the switch's log at the other end",
-        "不是 Active/LinkUp：隔离该节点并更换线缆或光模块；正常：查看对端交换机日志",
+    Step(
+        do="inspect_network",
+        needs=("host", "ethernet"),
+        command="links",
+        look=Said(
+            "errors, dropped and carrier of each interface, twice", "各接口的 errors、dropped、carrier（采两次）"
+        ),
+        then=_GROWS,
+        source="ip-link(8)",
     ),
-    source="ibstat(8); ip-link(8); vendors' manuals of their link tools",
+    Step(
+        do="inspect_network",
+        needs=("host", "efa"),
+        command="links",
+        look=Said(
+            "4: ACTIVE as state of each port, and counters with err, drop or timeout in their names, twice",
+            "各端口 state 为 4: ACTIVE；名称含 err、drop、timeout 的计数（采两次）",
+        ),
+        then=Said(
+            "a port that is not active: leave the instance out and replace it; counters grow on one end alone: that end",
+            "端口非 active：替换该实例；仅一端计数增长：问题在该端",
+        ),
+        source="Linux: Documentation/ABI/stable/sysfs-class-infiniband; AWS: monitor an Elastic Fabric Adapter",
+    ),
+    Step(
+        do="inspect_network",
+        needs=("host",),
+        command="links",
+        look=Said("the state of each link, and errors that grow", "各链路的状态，以及增长的错误计数"),
+        then=_GROWS,
+        source="vendors' manuals of their link tools",
+    ),
 )
 CLOCKS = Step(
     do="inspect_hardware",

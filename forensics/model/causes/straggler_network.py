@@ -20,7 +20,7 @@ ROW = CauseRow(
     domain="infrastructure",
     returns="lasts",
     runbook=(
-        LINKS,
+        *LINKS,
         CLOCKS,
         NEXT_RUN,
     ),
