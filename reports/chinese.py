@@ -217,7 +217,9 @@ def _what(action: Action) -> str:
         about = words.ACTION["check_code"][1]  # a rank is no data
     if action.kind == "collect_more":
         said = spoken(action.target)
-        return _BETWEEN.sub(" ", f"收集{said}") if said else _collect(action) or general
+        later, _, rest = said.partition("下次运行时：")
+        verb = "收集" if later or not rest else "下次运行时收集"
+        return _BETWEEN.sub(" ", f"{verb}{said if verb == '收集' else rest}") if said else _collect(action) or general
     if action.target == "job" or not action.target.strip():
         return general
     if _NAME.fullmatch(action.target):

@@ -52,7 +52,7 @@ def _of(incident: Incident, parsers: set[str]) -> Iterator[str]:
         for tool, whose in _SCHEDULERS.items():
             if re.search(rf"\b{tool}\b", command) and not whose & parsers:
                 yield f"no line of its scheduler: {command}"
-        there = re.match(r"ssh (\S+) ", command)
+        there = re.match(r"ssh (?:-t )?(\S+) ", command)
         if there and (there[1].startswith("127.") or there[1] == "localhost"):
             yield f"a host that is everywhere: {command}"
 

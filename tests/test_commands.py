@@ -94,12 +94,12 @@ def test_what_hosts_share_that_fail_at_once_is_asked(hosts: tuple[str, ...], ask
 @pytest.mark.parametrize(
     ("command", "text"),
     [
-        (commands.stacks("n1", [7]), "ssh n1 py-spy dump --pid 7"),
+        (commands.stacks("n1", [7]), "ssh -t n1 sudo py-spy dump --pid 7"),
         (commands.stacks("n1", [7], SLURM), "srun --jobid=881 --overlap -w n1 py-spy dump --pid 7"),
         (commands.stacks("w-0", [7], POD), "kubectl exec w-0 -- py-spy dump --pid 7"),
-        (commands.stacks("n1", [7, 8]), "ssh n1 \"sh -c 'for p in 7 8; do py-spy dump --pid \\$p; done'\""),
-        (commands.kernel_log("n1"), "ssh n1 dmesg -T"),
-        (commands.kernel_log("n1", SLURM), "ssh n1 dmesg -T"),
+        (commands.stacks("n1", [7, 8]), "ssh -t n1 \"sudo sh -c 'for p in 7 8; do py-spy dump --pid \\$p; done'\""),
+        (commands.kernel_log("n1"), "ssh -t n1 sudo dmesg -T"),
+        (commands.kernel_log("n1", SLURM), "ssh -t n1 sudo dmesg -T"),
         (commands.kernel_log("w-0", POD), "kubectl describe pod w-0"),
         (commands.device("n1", 3, SLURM), "ssh n1 mthreads-gmi -q -i 3"),
         (commands.device("w-0", None, POD), "kubectl exec w-0 -- mx-smi"),
@@ -115,13 +115,13 @@ def test_what_hosts_share_that_fail_at_once_is_asked(hosts: tuple[str, ...], ask
         (commands.drain_node("w-0;id", "x", MASTER), None),
         (commands.stacks("gpu-3", [7], POD), "kubectl exec w-0 -- py-spy dump --pid 7"),  # numbered within its pod
         (commands.stacks("gpu-4", [7], POD), None),  # of which of two
-        (commands.kernel_log("gpu-4", POD), "ssh gpu-4 dmesg -T"),
+        (commands.kernel_log("gpu-4", POD), "ssh -t gpu-4 sudo dmesg -T"),
         (commands.ports("gpu-3", POD), "ssh gpu-3 ibstat"),
         (commands.kernel_log("7635c25c81cd"), None),  # a container's name for itself
         (commands.kernel_log("i-0b35f8d2190ce47a6"), None),  # a number of EC2, no name
-        (commands.kernel_log("i-node-17"), "ssh i-node-17 dmesg -T"),
-        (commands.kernel_log("localhost"), "dmesg -T"),  # a name that leads nowhere
-        (commands.stacks("127.0.0.1", [7]), "py-spy dump --pid 7"),
+        (commands.kernel_log("i-node-17"), "ssh -t i-node-17 sudo dmesg -T"),
+        (commands.kernel_log("localhost"), "sudo dmesg -T"),  # a name that leads nowhere
+        (commands.stacks("127.0.0.1", [7]), "sudo py-spy dump --pid 7"),
         (commands.restart_job("n1", SLURM), "scontrol requeue 881"),
         (commands.restart_job("n1", SLURM._replace(job=None)), None),
         (commands.restart_job("w-0", POD), "kubectl delete pod w-0"),
@@ -203,9 +203,9 @@ def test_an_undecided_wait_asks_for_stacks_by_host_and_process() -> None:
         finding, "hypothesis", Known(places, frozenset([2]), Surroundings(torch=Torch()), has_records=False)
     )
     assert [(action.target, action.command) for action in got] == [
-        ("the stack of rank 0 on n0 (pid 100), if the job still runs", "ssh n0 py-spy dump --pid 100"),
-        ("the stack of rank 1 on n1 (pid 101), if the job still runs", "ssh n1 py-spy dump --pid 101"),
-        ("the kernel log of n0", "ssh n0 dmesg -T"),
+        ("the stack of rank 0 on n0 (pid 100), if the job still runs", "ssh -t n0 sudo py-spy dump --pid 100"),
+        ("the stack of rank 1 on n1 (pid 101), if the job still runs", "ssh -t n1 sudo py-spy dump --pid 101"),
+        ("the kernel log of n0", "ssh -t n0 sudo dmesg -T"),
         ("Flight Recorder dumps in the next run, with these settings", commands.recorder(Surroundings(torch=Torch()))),
     ]
 
@@ -261,4 +261,5 @@ def test_a_device_that_a_restart_does_not_bring_back_is_taken_out_first(code: st
         detector="x", cause="gpu_fault", devices=(Device(host="n1"),), actions=(look,), first_anomaly=anomaly
     )
     kinds = [action.kind for action in actions_of(gone, status)]
-    assert kinds[0] == first and sorted(kinds) == ["drain_node", "inspect_hardware"]
+    assert kinds[0] == first
+    assert sorted({*kinds} - {"collect_more"}) == ["drain_node", "inspect_hardware"]

@@ -121,14 +121,19 @@ def stacks(host: str | None, pids: Sequence[int], around: Surroundings = NOWHERE
         return None
     listed = " ".join(str(pid) for pid in pids)
     many = f"sh -c 'for p in {listed}; do py-spy dump --pid $p; done'"
-    return _on(host, f"py-spy dump --pid {pids[0]}" if len(pids) == 1 else many, around)
+    return _on(host, f"py-spy dump --pid {pids[0]}" if len(pids) == 1 else many, around, as_root=True)
 
 
 def kernel_log(host: str | None, around: Surroundings = NOWHERE) -> str | None:
     """What the kernel of a host, or the keeper of a pod, said."""
     if around.launcher in PODS and host in around.pods:
         return f"kubectl describe pod {host}" if is_plain(host) else None
-    return _on_host(host, "dmesg -T", around)
+    return _on_host(host, "dmesg -T", around, as_root=True)
+
+
+def boot_before(host: str | None, around: Surroundings = NOWHERE) -> str | None:
+    """What the kernel of a host said before it was started anew: its ring of messages has only what came since."""
+    return _on_host(host, "journalctl -k -b -1 --no-pager", around, as_root=True)
 
 
 def device(host: str | None, index: int | None, around: Surroundings = NOWHERE) -> str | None:
@@ -170,7 +175,7 @@ def _loaders(at: Target) -> str | None:
     in_pods = at.around.launcher in PODS
     if not at.pids or (in_pods and at.around.pod(at.host) is None):
         return None
-    return _on(at.host, f"py-spy dump --subprocesses --pid {at.pids[0]}", at.around)
+    return _on(at.host, f"py-spy dump --subprocesses --pid {at.pids[0]}", at.around, as_root=True)
 
 
 def _of_vendor(at: Target, tools: Mapping[Vendor, str], one: Mapping[Vendor, str] | None = None) -> str | None:
@@ -191,7 +196,7 @@ def _memory_errors(at: Target) -> str | None:
 def _pci_state(at: Target) -> str | None:
     """What the bus sees of a device that its own tool may not see."""
     if _PCI.fullmatch(at.pci or ""):
-        return _on_host(at.host, f"lspci -vv -s {at.pci}", at.around)
+        return _on_host(at.host, f"lspci -vv -s {at.pci}", at.around, as_root=True)
     return _on_host(at.host, "lspci -d 10de:", at.around) if at.around.vendor == "nvidia" else None
 
 
@@ -208,7 +213,7 @@ def _of_pod(at: Target, command: str) -> str | None:
 
 def _core(at: Target) -> str | None:
     """What systemd kept of the process."""
-    return _on_host(at.host, f"coredumpctl info {at.pids[0]}", at.around) if len(at.pids) == 1 else None
+    return _on_host(at.host, f"coredumpctl info {at.pids[0]}", at.around, as_root=True) if len(at.pids) == 1 else None
 
 
 def _diagnosis(at: Target) -> str | None:
@@ -218,7 +223,7 @@ def _diagnosis(at: Target) -> str | None:
 
 def _reset(at: Target) -> str | None:
     known = at.around.vendor == "nvidia" and at.gpu is not None
-    return _on_host(at.host, f"nvidia-smi --gpu-reset -i {at.gpu}", at.around) if known else None
+    return _on_host(at.host, f"nvidia-smi --gpu-reset -i {at.gpu}", at.around, as_root=True) if known else None
 
 
 def next_run(asks: Sequence[EvidenceKind], around: Surroundings) -> str | None:
@@ -247,31 +252,39 @@ def _fingerprints(at: Target) -> str | None:
     return "export TORCH_DISTRIBUTED_DEBUG=DETAIL TORCH_SHOW_CPP_STACKTRACES=1" if known else None
 
 
-def _on_host(host: str | None, command: str, around: Surroundings) -> str | None:
+def _bug_report(at: Target) -> str | None:
+    """All that NVIDIA's driver knows, which a reset or a restart of the host takes away; its safe mode asks no device that is gone."""
+    known = at.around.vendor == "nvidia"
+    return _on_host(at.host, "nvidia-bug-report.sh --safe-mode", at.around, as_root=True) if known else None
+
+
+def _on_host(host: str | None, command: str, around: Surroundings, *, as_root: bool = False) -> str | None:
     """On the host itself, by its own name: the job may have ended, and a step of Slurm would wait for a node that is drained, down
     or held by the job."""
     around = around._replace(job=None, launcher=None if around.launcher == "slurm" else around.launcher)
-    return _on(host, command, around if host in around.pods else around._replace(pods=_NO_PODS))
+    return _on(host, command, around if host in around.pods else around._replace(pods=_NO_PODS), as_root=as_root)
 
 
-def _on(host: str | None, command: str, around: Surroundings) -> str | None:
+def _on(host: str | None, command: str, around: Surroundings, *, as_root: bool = False) -> str | None:
+    """`as_root`: most distributions show it to nobody else. Within a pod, or a step of the job, one is who the job is."""
     if not is_plain(host) or host is None or _CONTAINER.fullmatch(host):
         return None
     if around.launcher in PODS and is_plain(pod := around.pod(host)):
         return f"kubectl exec {pod} -- {command}"
-    if _HERE.fullmatch(host):
-        return command
-    if around.launcher == "slurm":
+    if around.launcher == "slurm" and not _HERE.fullmatch(host):
         job = f"--jobid={around.job} --overlap " if around.job else ""
         return f"srun {job}-w {host} {command}"
+    command = f"sudo {command}" if as_root else command
+    if _HERE.fullmatch(host):
+        return command
     quoted = '"' + command.replace("$", "\\$") + '"' if "'" in command else command
-    return f"ssh {host} {quoted}"
+    return f"ssh {'-t ' if as_root else ''}{host} {quoted}"  # a terminal, for sudo may ask for a password
 
 
 CommandName = Literal[
     "source", "loaders", "kernel_log", "device", "memory_errors", "clocks", "pci_state", "fabric_manager", "users_of_memory",
     "links", "space", "accounting", "pod", "previous_log", "core", "addresses", "load", "locks", "fingerprints", "recorder",
-    "checkpoint", "diagnosis", "reset", "gather", "next_run", "uptime",
+    "checkpoint", "diagnosis", "reset", "bug_report", "boot_before", "bmc", "gather", "next_run", "uptime",
 ]  # fmt: skip
 
 COMMANDS: Mapping[CommandName, Callable[[Target], str | None]] = {
@@ -301,6 +314,9 @@ COMMANDS: Mapping[CommandName, Callable[[Target], str | None]] = {
     "checkpoint": lambda at: f"ls -la {at.checkpoint}" if _PATH.fullmatch(at.checkpoint or "") else None,
     "diagnosis": _diagnosis,
     "reset": _reset,
+    "bug_report": _bug_report,
+    "boot_before": lambda at: boot_before(at.host, at.around),
+    "bmc": lambda at: _on_host(at.host, "ipmitool sel list", at.around, as_root=True),
     "gather": lambda at: "forensics setup --gather -o gather.sh" if at.asks else None,
     "next_run": lambda at: next_run(at.asks, at.around),
 }

@@ -10,24 +10,25 @@ from forensics.model.said import Said
 
 # What a bundle may show. "gone": the processes in question are known to have ended; "alive": they are not. "running": nothing says that the run has ended. "reset", "reboot", "repair":
 # what the vendor's catalogue asks for after the error that is cited. "visible": no error that takes it off the
-# bus. "loading", "lock", "storage": where the subject stands. "infiniband", "ethernet", "efa": the
+# bus. "loading", "lock", "storage": where the subject stands. "rebooted": the host itself failed, and what answers has been started since. "infiniband", "ethernet", "efa": the
 # sort of the links.
 Fact = Literal[
     "host", "pid", "gpu", "pci", "code", "no_code", "no_records", "checkpoint", "job", "pod", "gone", "alive", "running", "nvidia",
-    "reset", "reboot", "repair", "fabric", "visible", "loading", "lock", "storage", "infiniband", "ethernet", "efa",
+    "reset", "reboot", "repair", "fabric", "visible", "loading", "lock", "storage", "infiniband", "ethernet", "efa", "rebooted",
 ]  # fmt: skip
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
     """One step. `do`: the kind of action that it is. `needs`: the facts without which it is none. `command`: how it is done, by the
     name of its builder (commands.py); `gives`: the kinds of evidence that it collects, empty where it collects none. `what`: its
-    object, where it is said even if no detector asks for it. `look`: what to look for in its output. `then`: what to do then. `source`: who says so."""
+    object, where it is said even if no detector asks for it. `destroys`: it, or what it leads to, takes evidence away. `look`: what to look for in its output. `then`: what to do then. `source`: who says so."""
 
     do: ActionKind
     needs: tuple[Fact, ...] = ()
     command: CommandName | None = None
     gives: tuple[EvidenceKind, ...] = ()
     what: Said | None = None
+    destroys: bool = False
     look: Said
     then: Said
     source: str

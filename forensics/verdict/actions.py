@@ -65,8 +65,7 @@ def actions_of(finding: Finding, status: Status, known: Known = NOTHING) -> list
     has_nothing = not actions and finding.cause is not None
     if finding.collect or finding.undecided or status == "unknown" or has_nothing:
         actions += _collected(finding, known)
-    # A kernel log answers more than what a setting of the next run would.
-    told = [_with_setup(_kernel_first(action, finding, known)) for action in actions]
+    told = _kernel_first([_with_setup(action) for action in actions], finding, known)
     is_sure = status in ("established", "supported") and finding.is_named
     done = followed(told, finding, scene, known.beside, is_sure)
     return [_with_command(action, finding, known) for action in done]
@@ -151,12 +150,24 @@ def _with_command(action: Action, finding: Finding, known: Known) -> Action:
     return msgspec.structs.replace(action, command=command)
 
 
-def _kernel_first(action: Action, finding: Finding, known: Known) -> Action:
-    """To collect what tells of a process that died: the kernel log of its host, whatever else."""
-    host = _host_of(action, finding, known) if action.kind == "collect_more" and action.command is None else None
-    if host is None or not finding.subjects & known.dead:
-        return action
-    return msgspec.structs.replace(action, command=commands.kernel_log(host, known.around))
+def _kernel_first(actions: Sequence[Action], finding: Finding, known: Known) -> list[Action]:
+    """The actions; of a process that died the kernel log of its host comes before all else that is to be collected, for it answers
+    more than what a setting of the next run would."""
+    open_ones = [one for one in actions if one.kind == "collect_more" and one.command is None]
+    host = _host_of(None, finding, known)
+    if host is None or not open_ones or not finding.subjects & known.dead:
+        return list(actions)
+    command = commands.kernel_log(host, known.around)
+    own = next((one for one in open_ones if "kernel" in one.setup), None)
+    if command is None or (own is None and any(one.command == command for one in actions)):
+        return list(actions)
+    if own is None:
+        own = Action(
+            kind="collect_more", target=words.KERNEL_LOG(host=host), command=command, reason="", setup=("kernel",)
+        )
+        at = actions.index(open_ones[0])
+        return [*actions[:at], own, *actions[at:]]
+    return [msgspec.structs.replace(one, command=command) if one is own else one for one in actions]
 
 
 def _host_of(action: Action | None, finding: Finding, known: Known) -> str | None:

@@ -87,7 +87,15 @@ def followed(
         )
         done.append(one)
         known.add(command)
-    return done
+    return _saved_first(done, book)
+
+
+def _saved_first(done: list[Action], book: Iterable[Step]) -> list[Action]:
+    """What reads evidence stands before the first step that takes evidence away, or leads to what does."""
+    destroying = {step.source for step in book if step.destroys}
+    at = next((number for number, one in enumerate(done) if one.source in destroying), len(done))
+    saving = [one for one in done[at:] if one.kind == "collect_more" and one.command and one.source != NEXT_RUN.source]
+    return [*done[:at], *saving, *(one for one in done[at:] if one not in saving)]
 
 
 def _step_of(action: Action, book: Iterable[Step], finding: Finding, scene: Scene) -> Step | None:
@@ -154,7 +162,8 @@ def _facts(at: Target, finding: Finding, scene: Scene) -> set[Fact]:
     shown: dict[Fact, object] = {
         "host": at.host, "pid": at.pids, "gpu": at.gpu is not None, "pci": at.pci, "code": at.file, "no_code": not at.file, "no_records": not scene.has_records,
         "checkpoint": at.checkpoint, "job": at.around.job, "pod": at.around.launcher in PODS and at.around.pod(at.host),
-        "gone": is_gone, "alive": not is_gone, "running": not scene.has_ended, "nvidia": at.around.vendor == "nvidia", "fabric": code.startswith("sxid:"),
+        "gone": is_gone, "alive": not is_gone, "running": not scene.has_ended,
+        "rebooted": finding.first_anomaly.signature == "node_failure", "nvidia": at.around.vendor == "nvidia", "fabric": code.startswith("sxid:"),
         "visible": _ADVICE.get(advice(code)) != "reboot",
     }  # fmt: skip
     facts = {name for name, value in shown.items() if value}

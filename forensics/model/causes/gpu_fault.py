@@ -1,10 +1,13 @@
 """gpu_fault: the GPU failed."""
 
+import msgspec
+
 from forensics.model.causes.row import CauseRow
-from forensics.model.causes.shared import DIAGNOSIS, KERNEL, NEXT_RUN
+from forensics.model.causes.shared import BUG_REPORT, DIAGNOSIS, KERNEL, NEXT_RUN
 from forensics.model.runbook import Step
 from forensics.model.said import Said
 
+KERNEL_LOG = msgspec.structs.replace(KERNEL, what=Said("its kernel log", "其内核日志"))
 ROW = CauseRow(
     title=Said("the GPU failed", "GPU 故障"),
     means=Said("A GPU reported an error of its own before the job stopped.", "作业停止之前，GPU 报告了自身的错误。"),
@@ -38,10 +41,13 @@ ROW = CauseRow(
             then=Said("then look at it; a running job elsewhere is not touched", "然后检查；不影响其他节点上的作业"),
             source="Slurm: scontrol(1), DRAIN; Kubernetes: Safely Drain a Node",
         ),
+        KERNEL_LOG,
+        BUG_REPORT,
         Step(
             do="inspect_hardware",
             needs=("reboot", "host"),
             command="pci_state",
+            destroys=True,
             look=Said(
                 "“rev ff”, no answer or a device missing from the list: it is off the bus; LnkSta slower or narrower than LnkCap",
                 "“rev ff”、无输出或列表中缺少设备：已掉卡；LnkSta 低于 LnkCap",
@@ -66,7 +72,6 @@ ROW = CauseRow(
             ),
             source="NVIDIA: GPU Memory Error Management, RMA policy; vendors' manuals of their tools",
         ),
-        KERNEL,
         Step(
             do="inspect_hardware",
             needs=(
@@ -92,6 +97,7 @@ ROW = CauseRow(
                 "host",
             ),
             command="reset",
+            destroys=True,
             what=Said(
                 "its GPU, once the host is drained: the vendor's catalogue asks for it",
                 "其 GPU（先隔离节点；厂商错误表要求复位）",

@@ -1,7 +1,7 @@
 """rank_died: the process died while others waited."""
 
 from forensics.model.causes.row import CauseRow
-from forensics.model.causes.shared import ACCOUNTING, KERNEL, NEXT_RUN, POD, PREVIOUS_LOG
+from forensics.model.causes.shared import ACCOUNTING, BMC, BOOT_BEFORE, KERNEL, NEXT_RUN, POD, PREVIOUS_LOG
 from forensics.model.runbook import Step
 from forensics.model.said import Said
 
@@ -28,6 +28,7 @@ ROW = CauseRow(
     operation="missed in",
     runbook=(
         POD,
+        BOOT_BEFORE,
         KERNEL,
         PREVIOUS_LOG,
         ACCOUNTING,
@@ -45,6 +46,7 @@ ROW = CauseRow(
             ),
             source="uptime(1)",
         ),
+        BMC,
         NEXT_RUN,
     ),
 )

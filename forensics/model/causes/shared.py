@@ -29,6 +29,47 @@ KERNEL = Step(
     ),
     source="dmesg(1); Linux: admin-guide/sysctl/vm, oom_kill",
 )
+BOOT_BEFORE = Step(
+    do="collect_more",
+    needs=("host", "rebooted"),
+    command="boot_before",
+    gives=("kernel",),
+    what=Said("the kernel log of the boot before", "上一次启动的内核日志"),
+    look=Said(
+        "the last lines before it stopped: “Xid”, “Machine check”, “hung task”, “Kernel panic”, or nothing at all",
+        "停止前的最后几行：“Xid”、“Machine check”、“hung task”、“Kernel panic”，或什么都没有",
+    ),
+    then=Said(
+        "an error of a device: have it tested; nothing: power or the board, see the log of its management controller",
+        "设备错误：检测该设备；什么都没有：供电或主板，查看 BMC 日志",
+    ),
+    source="journalctl(1): --boot",
+)
+BMC = Step(
+    do="collect_more",
+    needs=("host", "rebooted"),
+    command="bmc",
+    what=Said("the event log of its management controller", "BMC 事件日志"),
+    look=Said(
+        "power, temperature, memory or PCIe errors at the time of the incident",
+        "事故时刻的供电、温度、内存或 PCIe 错误",
+    ),
+    then=Said("an entry: have that part repaired before the host comes back", "有记录：修复该部件后再启用节点"),
+    source="ipmitool(1): sel list",
+)
+BUG_REPORT = Step(
+    do="collect_more",
+    needs=("host", "nvidia"),
+    command="bug_report",
+    gives=("device",),
+    what=Said("NVIDIA's bug report, before anything is reset or restarted", "NVIDIA bug report（复位或重启之前）"),
+    look=Said("nvidia-bug-report.log.gz in the folder where it ran", "运行目录下的 nvidia-bug-report.log.gz"),
+    then=Said(
+        "keep it for the vendor: a reset or a restart of the host takes this away",
+        "留给厂商：复位或重启后这些信息就没有了",
+    ),
+    source="NVIDIA driver: nvidia-bug-report.sh --help",
+)
 ACCOUNTING = Step(
     do="collect_more",
     needs=("job",),
