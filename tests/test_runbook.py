@@ -7,9 +7,11 @@ import pytest
 from forensics.model.causes import CAUSES
 from forensics.model.commands import COMMANDS, CommandName, Surroundings, Target
 from forensics.model.finding import Finding
-from forensics.model.incident import Code, Device, FirstAnomaly, Place
+from forensics.model.incident import Action, Code, Device, FirstAnomaly, Place
 from forensics.model.said import zh
 from forensics.verdict.actions import Known, actions_of
+from forensics.words.slow import TAKES_LONGER
+from forensics.words.verdict import DEVICE_OF
 from tests.advice import _TAKES_DOWN
 
 SLURM = Surroundings("slurm", "nvidia", "881")
@@ -63,3 +65,13 @@ def test_nothing_but_collecting_follows_where_it_is_not_sure() -> None:
     unsure = Finding(detector="x", cause="rank_absent", suspect_ranks=(3,), site="lock", hosts=("n1",))
     assert {action.kind for action in actions_of(unsure, "hypothesis", Known())} <= {"collect_more", "check_code"}
     assert not any("lslocks" in (action.command or "") for action in actions_of(unsure, "hypothesis", Known()))
+
+
+def test_a_rank_that_computes_slowly_has_its_host_looked_at_before_its_device() -> None:
+    """Its times alone do not tell more work, a busy host and a slow device apart."""
+    look = Action(kind="inspect_hardware", target="rank 3", command=None, reason=TAKES_LONGER)
+    slow = Finding(detector="x", cause="straggler_compute", ranks=(3,), hosts=("n1",), actions=(look,))
+    told = actions_of(slow, "supported", Known([Place(rank=3, host="n1")], around=Surroundings(None, "nvidia")))
+    commands = [one.command or "" for one in told if one.kind == "inspect_hardware"]
+    assert "iostat" in commands[0] and "-d CLOCK" in commands[1]
+    assert "GPU" not in TAKES_LONGER + DEVICE_OF(ranks="rank 3")

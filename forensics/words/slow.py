@@ -192,13 +192,14 @@ CLOCKS_LOAD_STAGES = Said(
     "GPU 频率、温度与降频原因，主机负载，以及各 rank 的流水线 stage",
     "device",
 )
-SAME_WORK_LONGER = Said(
-    "the same work takes its GPU longer than the others' (look at clocks, power, temperature, other processes)",
-    "同样的计算，其设备耗时更长（检查频率、功耗、温度、其他进程）",
+TAKES_LONGER = Said(
+    "it takes longer; whether by more work, a busy host or its device is not shown (look at the load of its host first, then at "
+    "clocks, power and temperature)",
+    "其耗时更长；是工作更多、主机繁忙还是设备原因并未显示（先检查主机负载，再检查频率、功耗、温度）",
 )
 HOST_KEEPS_WAITING = Said(
-    "its GPU waits for its host (look at the loader, storage, other processes)",
-    "其 GPU 在等待主机（检查数据加载、存储、其他进程）",
+    "its steps wait for its host (look at the loader, storage, other processes)",
+    "其 step 在等待主机（检查数据加载、存储、其他进程）",
 )
 MORE_TOKENS, MORE_TO_WRITE = (
     Said("more tokens were routed there", "路由到此的 token 更多"),

@@ -65,7 +65,7 @@ WAS_RUNNING = Said("the job was running when this was taken", "采集时作业�
 NOTHING_PROVEN = Said("nothing is proven; what to collect is listed", "尚无定论；待收集的内容见列表")
 AT_FAULT_BEFORE = Form("{hosts} was at fault in an earlier attempt as well", "{hosts} 在此前的启动中也是故障方")
 RESTART_CHANGES_NOTHING = Said("nothing shows that a restart would change it", "没有迹象表明重启会改善")
-DEVICE_OF = Form("the GPU of {ranks}", "{ranks} 的 GPU")
+DEVICE_OF = Form("the host or device of {ranks}", "{ranks} 所在的节点或设备")
 REPLACE_LATER = Form("every step waits for {who}", "每个 step 都在等待 {who}")
 REPLACE_BEFORE_NEXT = Form(
     "the run has ended; the next one goes faster without {who}, or once it is repaired",

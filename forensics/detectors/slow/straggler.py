@@ -172,12 +172,12 @@ def _phases(slow: Sequence[Outlier]) -> Said:
 def _actions(sort: str, ranks: Sequence[int]) -> tuple[Action, ...]:
     who = joined((f"rank {rank}" for rank in ranks[:8]), ", ")
     if sort == "work":
-        return (Action(kind="inspect_hardware", target=who, command=None, reason=words.SAME_WORK_LONGER),)
+        return (Action(kind="inspect_hardware", target=who, command=None, reason=words.TAKES_LONGER),)
     return (Action(kind="check_data", target=who, command=None, reason=words.HOST_KEEPS_WAITING),)
 
 
 def _of_host(host: str) -> tuple[Action, ...]:
-    return (Action(kind="inspect_hardware", target=host, command=None, reason=words.SAME_WORK_LONGER),)
+    return (Action(kind="inspect_hardware", target=host, command=None, reason=words.TAKES_LONGER),)
 
 
 def _imbalance(case: Case, slow: Sequence[Outlier], again: Mapping[int, Row]) -> Finding:

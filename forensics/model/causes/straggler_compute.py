@@ -1,14 +1,20 @@
 """straggler_compute: computes more slowly than its peers."""
 
+import msgspec
+
 from forensics.model.causes.row import CauseRow
 from forensics.model.causes.shared import CLOCKS, KERNEL, NEXT_RUN
+from forensics.model.runbook import Step
 from forensics.model.said import Said
 
 ROW = CauseRow(
     title=Said("computes more slowly than its peers", "计算比其他 rank 慢"),
     means=Said("A rank computes more slowly than its peers.", "该 rank 的计算比其他 rank 慢。"),
     alike="A rank that waits for a slow one looks slow in total; its own compute time is not.",
-    do=Said("Check clocks, temperature and power of that GPU.", "检查该 GPU 的频率、温度与功耗。"),
+    do=Said(
+        "Compare its work with its peers, look at the load of its host, then at clocks, temperature and power of its device.",
+        "先比较计算量与主机负载，再检查设备的频率、温度与功耗。",
+    ),
     chinese=(
         "{R} 从 step {S} 起计算比其他 rank 慢",
         "{R} 计算比其他 rank 慢",
@@ -20,7 +26,21 @@ ROW = CauseRow(
     domain="unknown",
     returns="lasts",
     runbook=(
-        CLOCKS,
+        Step(
+            do="inspect_hardware",
+            needs=("host",),
+            command="load",
+            look=Said(
+                "processes that are not of the job and take processors, a load above the number of processors, steal",
+                "占用 CPU 的非作业进程、高于核数的负载、steal",
+            ),
+            then=Said(
+                "a foreign process: end it; none: compare what the rank computes with its peers, then look at the clocks of its device",
+                "有外来进程：清理；没有：先与其他 rank 比较计算量，再看设备频率",
+            ),
+            source="top(1); iostat(1)",
+        ),
+        msgspec.structs.replace(CLOCKS, what=Said("clocks and temperature of its device", "其设备的频率与温度")),
         KERNEL,
         NEXT_RUN,
     ),
