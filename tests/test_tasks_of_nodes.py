@@ -110,3 +110,50 @@ def test_without_a_launch_the_numbers_of_nodes_are_no_ranks_of_several_on_each(t
     lines = [f"(w{n}, rank={n}, pid=90{n}) [default{at}]:it {step} loss {step}.{n}{at}" for step in (1, 2) for n in range(3) for at in (0, 1)]  # fmt: skip
     steps = read(written(tmp_path, {"stream.log": "\n".join(lines) + "\n"})).tables["steps"]
     assert steps["rank"].drop_nulls().to_list() == []
+
+
+LISTINGS = {
+    "of Slurm": ("PID      JOBID    STEPID   LOCALID GLOBALID\n", "{pid}    771      0        {local}        {rank}\n"),
+    "of another launcher": ("PID,TASK,GLOBAL_RANK\n", "{pid},{local},{rank}\n"),
+}
+
+
+def heads(pid: int, words: str) -> str:
+    return f"2026-02-03 04:05:06,100 [{pid}] {words}\n"
+
+
+def cyclic(listing: str, end: str) -> dict[str, str]:
+    """Ranks dealt out in turn, numbers of processes that come again on the other host, and lines that have only these."""
+    head, row = LISTINGS[listing]
+    files = {"queue.txt": "JOBID NAME ST NODES NODELIST\n771 fit R 2 gx[11-12]\n"}
+    for node, host in enumerate(("gx11", "gx12")):
+        pids = [4100 + 3 * at for at in range(3)]
+        files[f"list.{host}.txt"] = head + "".join(
+            row.format(pid=pid, local=at, rank=2 * at + node) for at, pid in enumerate(pids)
+        )
+        lines = [
+            heads(pid, f"INFO fit: step {step} loss 2.{step}{node}{at}")
+            for step in (1, 2, 3)
+            for at, pid in enumerate(pids)
+        ]
+        files[f"out-{host}.log"] = "".join(lines) + (end.format(pid=pids[1]) if node else "")
+    return files
+
+
+OWN = 'Traceback (most recent call last):\n  File "/job/fit.py", line 31, in step\n    loss = model(batch)\n  File "/job/net.py", line 7, in forward\n    return self.table[key]\nKeyError: 901\n'  # fmt: skip
+
+
+@pytest.mark.parametrize("listing", LISTINGS)
+@pytest.mark.parametrize("words", ["uncaught exception, leaving", "Unhandled exception in step 4", "unhandled error:"])
+def test_a_listing_of_each_host_tells_whose_number_stands_before_a_line(
+    tmp_path: Path, listing: str, words: str
+) -> None:
+    end = "2026-02-03 04:05:06,100 [{pid}] ERROR fit: " + words + "\n" + OWN
+    verdict = analyze(written(tmp_path, cyclic(listing, end))).verdict
+    assert (verdict.ranks, verdict.hosts, verdict.cause) == ([3], ["gx12"], "exception")
+
+
+@pytest.mark.parametrize("between", ["ERROR fit: cannot write the summary\n", "ERROR fit: uncaught exception\n" + OWN])
+def test_a_traceback_behind_another_s_words_or_beside_another_s_is_nobody_s(tmp_path: Path, between: str) -> None:
+    end = "2026-02-03 04:05:06,100 [{pid}] " + between + OWN
+    assert analyze(written(tmp_path, cyclic("of Slurm", end))).verdict.ranks == []

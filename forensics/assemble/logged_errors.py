@@ -2,7 +2,7 @@
 
 Python's logging prints a record and its traceback as one, but only the record has the fields that name the rank. Another
 process may print its traceback right there, so the launcher must say so, too: this rank, and no other of the file, ended
-with an exit code of its own.
+with an exit code of its own. Or the record itself says that the exception was uncaught, and no other traceback of nobody stands in the file.
 
 In the log of an agent that saw one of its processes fail, and stopped the others, the only traceback is of that one.
 """
@@ -15,29 +15,33 @@ from forensics.assemble.identity import given_rank
 from parsers.schema.tables import TableName
 
 _PLACE = ["file", "line"]
+_SAYS_SO = r"(?i)\b(?:uncaught|unhandled)\b.{0,20}\b(?:exception|error)"
 _BY_SIGNAL = r"^(?:SIG|0$|-)"  # codes of what was stopped, or ended well
 
 
 def with_logged_errors(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same, with the rank of such exceptions, and of what their lines mean."""
     events = tables["events"]
-    detail = pl.col("detail").fill_null("")
-    logged = events.filter((pl.col("kind") == "exception") & pl.col("rank").is_null() & pl.col("line").is_not_null())
-    logged = logged.filter(detail.str.contains('"introduced": "(?:ERROR|CRITICAL|FATAL)"'))
+    nobodys = (pl.col("kind") == "exception") & pl.col("rank").is_null() & pl.col("line").is_not_null()
+    begun = pl.col("detail").str.extract(r'"from_line": (\d+)').cast(pl.Int64) - 1
+    raised = events.filter(nobodys).select(*_PLACE, begun.alias("_record"))
+    if not raised.height:
+        return dict(tables)
+    raised = raised.drop_nulls()
     own = (pl.col("kind") == "exit") & ~pl.col("code").fill_null("0").str.contains(_BY_SIGNAL)
     failed = events.filter(own & pl.col("line").is_not_null())
-    if not logged.height:
-        return dict(tables) if not failed.height else {**tables, "events": _given(events, _only(events, failed))}
-    begun = detail.str.extract(r'"from_line": (\d+)').cast(pl.Int64) - 1
-    logged = logged.select(*_PLACE, begun.alias("_record")).drop_nulls()
     named = events.filter((pl.col("rank_space") == "global") & pl.col("rank").is_not_null())
     records = named.filter(pl.col("severity").is_in(["error", "fatal"]))
     records = records.select("file", pl.col("line").alias("_record"), pl.col("rank").alias("_rank")).unique()
     ended = named.filter(own).group_by("file").agg(pl.col("rank").unique().alias("_ended"))
     ended = ended.filter(pl.col("_ended").list.len() == 1).with_columns(pl.col("_ended").list.first())
-    whose = logged.join(records, on=["file", "_record"]).join(ended, on="file")
+    whose = raised.join(records, on=["file", "_record"]).join(ended, on="file")
     whose = whose.filter(pl.col("_rank") == pl.col("_ended")).select(*_PLACE, "_rank").unique(_PLACE, keep="none")
-    found = pl.concat([whose, _only(events, failed)]).unique(_PLACE, keep="none")
+    said = named.filter(pl.col("text").str.contains(_SAYS_SO))
+    said = said.select("file", pl.col("line").alias("_record"), pl.col("rank").alias("_rank")).unique()
+    alone = raised.filter(pl.col("line").n_unique().over("file") == 1).join(said, on=["file", "_record"])
+    whose = pl.concat([whose, alone.select(*_PLACE, "_rank")]).unique()
+    found = pl.concat([whose, _only(events, failed)]).unique().unique(_PLACE, keep="none")
     return {**tables, "events": _given(events, found)}
 
 

@@ -104,6 +104,15 @@ class Places:
                 self._of_file[path] = self._inside.get(path)
         return self._of_file[path]
 
+    def apart(self, paths: Iterable[str]) -> dict[str, str]:
+        """Path → the place that it names, of files that are called alike but for that, each of another place."""
+        alike: defaultdict[str, dict[str, str]] = defaultdict(dict)
+        for path in paths:
+            if (place := self.of_file(path)) is not None and not place.isdigit() and (names := self.named(path)):
+                alike[path.replace(max(names, key=len), "@")][path] = place
+        whole = [own for own in alike.values() if len(set(own.values())) == len(own) > 1]
+        return {path: place for own in whole for path, place in own.items()}
+
     def named(self, path: str) -> list[str]:
         """The names of places in a path."""
         return [name for part in path.split("/") for name in self._in_part(part)]

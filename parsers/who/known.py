@@ -25,6 +25,7 @@ class Known(msgspec.Struct, frozen=True):
     names: Names = NO_NAMES
     documented: Mapping[str, int] = msgspec.field(default_factory=dict)
     hosts: Mapping[str, str] = msgspec.field(default_factory=dict)
+    places: Mapping[str, str] = msgspec.field(default_factory=dict)  # whose numbers of processes a file uses
 
     def of(self, source: Source) -> Source:
         """The file with what was learnt of it; what its path tells in words stands."""
@@ -33,10 +34,9 @@ class Known(msgspec.Struct, frozen=True):
         before = self.collectors.get(source.path, "").encode()
         opener = partial(without_prefix, source.open, before) if before else source.open
         labels = self.labels.get(source.path, NO_LABELS)
-        labels = (
-            labels if not self.names else replace(labels, names=replace(self.names, here=self.hosts.get(source.path)))
-        )
         here = self.hosts.get(source.path)
+        place = here or self.places.get(source.path)
+        labels = labels if not self.names else replace(labels, names=replace(self.names, here=place))
         called = host_called(here) if here != source.path else None  # a file may be a place
         host = called if source.host is None else source.host
         return replace(source, open=opener, rank=rank, host=host, labels=labels)

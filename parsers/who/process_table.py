@@ -54,6 +54,7 @@ class Table(msgspec.Struct, frozen=True):
     files: Mapping[str, int] = msgspec.field(default_factory=dict)
     hosts: Mapping[str, str] = msgspec.field(default_factory=dict)
     aliases: Mapping[str, Sequence[str]] = msgspec.field(default_factory=dict)
+    apart: Mapping[str, str] = msgspec.field(default_factory=dict)  # file → place, of files alike of several places
     world: int | None = None
     is_by_device: bool = False  # nothing hides devices from processes: the first of a place uses the first
     introductions: Mapping[tuple[str, int], Introduction] = msgspec.field(default_factory=dict)  # by file and line
@@ -73,9 +74,18 @@ class Table(msgspec.Struct, frozen=True):
                     yield Told(name, "place", row.file, row.line, rank=row.rank, local_rank=row.local, world=self.world)
         yield from self.computed
 
-    def processes(self) -> dict[tuple[str, int], int]:
-        """(name of a place, pid) → rank."""
-        return {
+    def place(self, path: str) -> str | None:
+        """Whose processes a file tells of by their numbers."""
+        return self.hosts.get(path) or self.apart.get(path)
+
+    def processes(self, told: Iterable[Told] = ()) -> dict[tuple[str, int], int]:
+        """(name of a place, pid) → rank; of those that documents of several places list, `told`, one for each rank."""
+        listed: defaultdict[int, set[tuple[str, int]]] = defaultdict(set)
+        for one in told:
+            if one.kind == "pid" and one.rank is not None and one.name.isdecimal() and one.file in self.apart:
+                listed[one.rank].add((self.apart[one.file], int(one.name)))
+        documented = unanimous((pair, rank) for rank, own in listed.items() if len(own) == 1 for pair in own)
+        return documented | {
             (name, row.pid): row.rank
             for row in self.rows
             if row.pid is not None and row.place is not None and row.rank is not None
@@ -303,6 +313,7 @@ class _Resolved:
             files,
             hosts,
             self._places.aliases(),
+            self._places.apart(self._paths),
             self.world,
             by_device,
             scripts=self._scripts(),

@@ -108,14 +108,17 @@ def speakers(sources: Sequence[Source]) -> Known:
     told = [*told_names(sources), *told_in_lines(lines, stated), *table.told(), *listed_names]
     told = standing([*told, *counted_on(told, chain.from_iterable(table.aliases.values()), whole.world)], said)
     names = replace(
-        names_of(told, whole.world), processes=table.processes(), is_by_device=table.is_by_device, scripts=table.scripts
+        names_of(told, whole.world),
+        processes=table.processes(told),
+        is_by_device=table.is_by_device,
+        scripts=table.scripts,
     )
     learnt = [one.known(names) for one in _spaces(whole)]
     ranks = {path: rank for one in learnt for path, rank in one.ranks.items()}
     labels = {path: own for one in learnt for path, own in one.labels.items()}
-    claims = [*(row for one in learnt for row in one.claims), *table.claims(), *claims_of(told, names)]
+    claims = [*(row for one in learnt for row in one.claims), *table.claims(), *claims_of(told, names, table.apart)]
     documented = {**table.files, **files_of(listed_names, said), **whole.documented(names)}
-    return Known(ranks, labels, claims, collectors, names, documented, table.hosts)
+    return Known(ranks, labels, claims, collectors, names, documented, table.hosts, table.apart)
 
 
 def _spaces(whole: "_Bundle") -> "list[_Bundle]":
@@ -428,7 +431,7 @@ class _Bundle:
             lines = [spoken(one.line, one.heads, one.launch, self._rank(one)) for one in self._said.get(path, ())]
             if learnt := joins(
                 lines,
-                replace(told, here=here, documents=replace(told.documents, here=self._table.hosts.get(path))),
+                replace(told, here=here, documents=replace(told.documents, here=self._table.place(path))),
                 of_file=True,
             ):
                 found[path] = Labels(joins=learnt, heads=heads_in(learnt))

@@ -112,8 +112,8 @@ def told_names(sources: Sequence[Source]) -> list[Told]:
     return list(dict.fromkeys(told))
 
 
-def claims_of(told: Iterable[Told], names: Names) -> Iterator[dict[str, Any]]:
-    """What stands of it, as rows of `ranks`: who is called so as a host is, and processes by pid."""
+def claims_of(told: Iterable[Told], names: Names, places: Mapping[str, str] = {}) -> Iterator[dict[str, Any]]:
+    """What stands of it, as rows of `ranks`: who is called so as a host is, and processes by pid. `places`: file → the host that it is from."""
     told = list(told)
     done: set[tuple[int | None, int | None]] = set()
     for one in sorted(told, key=lambda one: HOSTS.index(one.kind) if one.kind in HOSTS else len(HOSTS)):
@@ -131,7 +131,7 @@ def claims_of(told: Iterable[Told], names: Names) -> Iterator[dict[str, Any]]:
         elif one.kind in HOSTS and names.rank(one.name, one.local_rank) == one.rank:
             rows = [(one.rank, one.name, one.local_rank)]
         elif one.kind == "pid" and one.rank is not None and one.name.isascii() and one.name.isdecimal():
-            yield place | {"rank": one.rank, "pid": int(one.name)}
+            yield place | {"rank": one.rank, "pid": int(one.name), "host": places.get(one.file)}
             continue
         else:
             continue
