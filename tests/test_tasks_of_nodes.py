@@ -114,7 +114,7 @@ def test_without_a_launch_the_numbers_of_nodes_are_no_ranks_of_several_on_each(t
 
 LISTINGS = {
     "of Slurm": ("PID      JOBID    STEPID   LOCALID GLOBALID\n", "{pid}    771      0        {local}        {rank}\n"),
-    "of another launcher": ("PID,TASK,GLOBAL_RANK\n", "{pid},{local},{rank}\n"),
+    "of another launcher": ("PID,LOCAL_RANK,GLOBAL_RANK\n", "{pid},{local},{rank}\n"),
 }
 
 

@@ -26,7 +26,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from parsers.schema.labels import NO_LABELS, Form, Join, Labels, number_of, rank_of
-from parsers.schema.names import Names, folders, names_of
+from parsers.schema.names import Names, names_of
 from parsers.schema.parser import PATH, Source
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
@@ -52,6 +52,7 @@ from parsers.who.counts import (
     whole_beginnings,
     without_agents,
 )
+from parsers.who.documented import documented
 from parsers.who.head_pids import pids_at_heads
 from parsers.who.introductions import PROCESS, Introduction
 from parsers.who.joins import Told, heads_in, joins, names_in, share_half, spoken
@@ -199,34 +200,7 @@ class _Bundle:
 
     def documented(self, names: Names) -> dict[str, int]:
         """Path → the rank that documents tell of it, of files in which nobody else speaks."""
-        if not names:
-            return {}
-        sources = [*chain.from_iterable(self._shapes.values())]
-        spoken = {source.path: self._processes(source.path) for source in sources}
-        inside: defaultdict[str, set[tuple[int | None, int | None]]] = defaultdict(set)
-        for source in sources:
-            for folder in folders(source.path):
-                if folder in names.folders:
-                    inside[folder] |= {
-                        (source.rank, source.local_rank),
-                        *((rank, None) for rank in spoken[source.path]),
-                    }
-        shared = {
-            folder
-            for folder, found in inside.items()
-            if {rank for rank, _ in found} - {None, names.folders[folder]}
-            or len({local for _, local in found} - {None}) > 1
-        }
-        found: dict[str, int] = {}
-        for source in sources:
-            rank = names.of_path(source.path, source.local_rank)
-            hosts = {one.line.host for one in self._said.get(source.path, ())} - {None}
-            is_alone = (
-                spoken[source.path] <= {rank} and len(hosts) < 2 and not shared.intersection(folders(source.path))
-            )
-            if rank is not None and is_alone:
-                found[source.path] = rank
-        return found
+        return documented([*chain.from_iterable(self._shapes.values())], names, self._processes, self._said)
 
     def known(self, documents: Names) -> Known:
         ranks: dict[str, int] = {}
