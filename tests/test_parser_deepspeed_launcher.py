@@ -74,3 +74,18 @@ def started(node: int, mapping: str, local: int) -> str:
 def test_the_rank_by_the_node_and_the_local_rank(text: str, rank: int | None) -> None:
     ranks = PARSER.parse(lines(text, host="n1"))["ranks"].filter(pl.col("pid") == 4711)
     assert set(ranks["rank"]) == {rank}
+
+
+@pytest.mark.parametrize(
+    ("local", "signal", "whose"),
+    [(0, -11, (0, 2)), (1, -11, (None, None)), (0, 1, (0, 2))],
+    ids=["of another process than the last", "of the last, whoever failed", "any code"],
+)
+def test_the_command_beside_a_code_is_whose_it_is_unless_it_is_the_last(
+    local: int, signal: int, whose: tuple[int | None, int | None]
+) -> None:
+    text = started(1, "{'a': [0, 1], 'b': [2, 3]}", 0) + "\n"
+    text += "[INFO] [launch.py:256:main] process 4712 spawned with command: ['python', 'a.py', '--local_rank=1']\n"
+    text += f"[ERROR] [launch.py:324:sigkill_handler] ['python', 'a.py', '--local_rank={local}'] exits with return code = {signal}"
+    [row] = PARSER.parse(lines(text, host="n1"))["events"].to_dicts()
+    assert (row["local_rank"], row["rank"]) == whose

@@ -9,8 +9,8 @@
     [2026-01-31 10:11:13,345] [INFO] [launch.py:349:main] Process 4711 exits successfully.
     [2026-01-31 10:11:13,345] [INFO] [launch.py:328:sigkill_handler] Main process received SIGTERM, exiting
 
-The command beside a return code is that of the last process it started, whoever failed: it names no rank. Of a subprocess
-that it kills nothing is said but that it was asked to end: `closing_signal`.
+The command beside a return code is that of the last process it started, whoever failed: it names no rank, unless it is another one's.
+Of a subprocess that it kills nothing is said but that it was asked to end: `closing_signal`.
 
 Each launcher says which of the listed nodes it is, and which ranks run on each: so the process that it starts with a local
 rank has a rank, where all versions count alike (some give the place on the node, some the rank modulo its processes).
@@ -38,6 +38,7 @@ _NODE = regex(rf"{_PLACE}nnodes=\d{{1,6}}, num_local_procs=\d{{1,5}}, node_rank=
 _MAPPING = regex(rf"{_PLACE}global_rank_mapping=.{{0,60}}?\{{(.{{1,{1 << 20}}})\}}")
 _OF_NODE = regex(r"[\[(]((?:\d{1,7}, ?)*\d{1,7})[\])]")
 _WORLD = regex(rf"{_PLACE}dist_world_size=(\d{{1,7}})")
+_OF_COMMAND = regex(r"'--local_rank=(\d{1,4})'.{0,12000}?\] exits with return code = ")
 _SPAWNED = regex(rf"{_PLACE}process (\d{{1,9}}) spawned with command: .{{0,20000}}?'--local_rank=(\d{{1,4}})'")
 
 
@@ -97,6 +98,8 @@ def parse(lines: pl.DataFrame) -> Tables:
     """events exit and closing_signal of processes whose rank is not told; ranks: world size, pid and rank by local rank."""
     ranks: list[dict[str, Any]] = []
     launchers = _launchers(lines.iter_rows(named=True))
+    last: dict[tuple[Any, ...], int] = {}
+    failed: list[tuple[str, int, int, int | None]] = []
     for row in lines.iter_rows(named=True):
         who = {key: reporter(row)[key] for key in ("host", "file", "line")}
         if found := _WORLD.search(row["text"]):
@@ -106,7 +109,30 @@ def parse(lines: pl.DataFrame) -> Tables:
             rank = launchers[_printer(row)].rank(local) if _printer(row) in launchers else None
             own = {"rank": rank, "pid": int(found[1]), "local_rank": local, "how": "deepspeed launcher"}
             ranks.append(who | own)
-    return dict(read_rules(lines, RULES, rank=None, local_rank=None)) | {"ranks": table("ranks", ranks)}
+            last[_printer(row)] = local
+        elif (found := _OF_COMMAND.search(row["text"])) and last.get(_printer(row), int(found[1])) != int(found[1]):
+            printer = _printer(row)
+            rank = launchers[printer].rank(int(found[1])) if printer in launchers else None
+            failed.append((row["file"], row["line"], int(found[1]), rank))
+    told = dict(read_rules(lines, RULES, rank=None, local_rank=None))
+    return told | {"events": _with_failed(told["events"], failed), "ranks": table("ranks", ranks)}
+
+
+def _with_failed(events: pl.DataFrame, failed: list[tuple[str, int, int, int | None]]) -> pl.DataFrame:
+    """Ends with the place, and where it is told the rank, of a process that was not the last to be started."""
+    if not failed:
+        return events
+    kinds: dict[str, Any] = {"file": events.schema["file"], "line": pl.Int64, "_local": pl.Int64, "_rank": pl.Int64}
+    whose = events.join(
+        pl.DataFrame(failed, kinds, orient="row"), on=["file", "line"], how="left", maintain_order="left"
+    )
+    space = pl.when(pl.col("_rank").is_not_null()).then(pl.lit("global")).otherwise("rank_space")
+    whose = whose.with_columns(
+        pl.coalesce("local_rank", "_local").alias("local_rank"),
+        space.alias("rank_space"),
+        pl.coalesce("rank", "_rank").alias("rank"),
+    )
+    return whose.select(events.columns).cast(events.schema)
 
 
 PARSER = LineParser(

@@ -36,7 +36,8 @@ class Known(msgspec.Struct, frozen=True):
         labels = self.labels.get(source.path, NO_LABELS)
         here = self.hosts.get(source.path)
         place = here or self.places.get(source.path)
-        labels = labels if not self.names else replace(labels, names=replace(self.names, here=place))
+        is_told = bool(self.names or self.names.hosts)
+        labels = replace(labels, names=replace(self.names, here=place)) if is_told else labels
         called = host_called(here) if here != source.path else None  # a file may be a place
         host = called if source.host is None else source.host
         return replace(source, open=opener, rank=rank, host=host, labels=labels)

@@ -57,6 +57,7 @@ from parsers.who.head_pids import pids_at_heads
 from parsers.who.introductions import PROCESS, Introduction
 from parsers.who.joins import Told, heads_in, joins, names_in, share_half, spoken
 from parsers.who.known import Known
+from parsers.who.launched_hosts import launched_hosts
 from parsers.who.listed import lists_of
 from parsers.who.process_table import Table, process_table
 from parsers.who.regrouped import standing
@@ -108,11 +109,13 @@ def speakers(sources: Sequence[Source]) -> Known:
     listed_names = rosters(said, sources, whole.world)
     told = [*told_names(sources), *told_in_lines(lines, stated), *table.told(), *listed_names]
     told = standing([*told, *counted_on(told, chain.from_iterable(table.aliases.values()), whole.world)], said)
+    names = names_of(told, whole.world)
     names = replace(
-        names_of(told, whole.world),
+        names,
         processes=table.processes(told),
         is_by_device=table.is_by_device,
         scripts=table.scripts,
+        hosts=names.hosts | launched_hosts(said),
     )
     learnt = [one.known(names) for one in _spaces(whole)]
     ranks = {path: rank for one in learnt for path, rank in one.ranks.items()}
