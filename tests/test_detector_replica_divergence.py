@@ -50,6 +50,27 @@ def test_parameters_after_the_optimizer() -> None:
     assert (found.ranks, found.first_anomaly.phase) == ((1,), "optimizer")
 
 
+@pytest.mark.parametrize("name", ["fc", "fc.weight"])
+def test_parameters_of_a_module_whose_gradients_are_reduced_together(name: str) -> None:
+    job = Job()
+    job.reduce(dict.fromkeys(range(3), (OK, OK)), range(3), module=name)
+    for rank in range(3):
+        for inner in ("weight", "bias"):
+            odd = rank == 1 and inner == "weight"
+            job.row(rank, f"param.{inner}", OTHER if odd else OK, module="fc", op="sgd", phase="optimizer")
+    (found,) = DETECTOR.detect(job.case())
+    assert (found.ranks, found.first_anomaly.module) == ((1,), "fc")
+
+
+@pytest.mark.parametrize("name", ["fc2", "fc.bias", "bucket0"])
+def test_parameters_of_no_reduced_module_are_not_compared(name: str) -> None:
+    job = Job()
+    job.reduce(dict.fromkeys(range(3), (OK, OK)), range(3), module=name)
+    for rank in range(3):
+        job.row(rank, "param.weight", OTHER if rank == 1 else OK, module="fc", op="sgd", phase="optimizer")
+    assert not DETECTOR.detect(job.case())
+
+
 @pytest.mark.parametrize(
     "columns",
     [{"op": "reduce_scatter"}, {"group": None, "group_ranks": None}],

@@ -1,5 +1,6 @@
 """Curves of norms alone, figures of parts, the last step that anybody records: whose a bad value is, and where nobody's."""
 
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,8 @@ import pytest
 
 from forensics import Report, analyze
 from forensics.detectors.numerics.loss_lines import first_nan
+from parsers.forms import documents
+from parsers.forms.curves import name_of
 from parsers.training.steps import PARSER
 from parsers.training.told_values import rows_of_lines
 from tests.lines import lines
@@ -148,3 +151,55 @@ def test_at_the_end_of_all_records_who_lost_one_after_another(tmp_path: Path, fo
 )  # fmt: skip
 def test_nobody_is_named_at_the_end_for_less(tmp_path: Path, form: str, bad: Callable[[int, int, int], bool]) -> None:
     assert not parts(tmp_path, form, bad).verdict.ranks
+
+
+# --- what a document says of all its records -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            '{"step": 7, "rank": 2, "layers": [{"name": "a", "absmax": 1.5}, {"name": "b", "absmax": 2.5}]}',
+            {"step": 7, "rank": 2},
+        ),
+        ('{"epoch": 3, "host": "n1", "rows": [{"loss": 2.5, "lr": 0.1}]}', {"epoch": 3, "host": "n1"}),
+        ('{"iteration": 7, "ranks": [{"rank": 0, "loss": 2.5}, {"rank": 1, "loss": 2.25}]}', {"iteration": 7}),
+    ],
+)
+def test_what_stands_beside_the_list_is_of_all_its_records(text: str, said: dict[str, Any]) -> None:
+    found = list(documents.records(json.loads(text)))
+    assert found and all(said.items() <= row.items() for row in found)
+
+
+def test_a_figure_beside_the_list_is_not(tmp_path: Path) -> None:
+    (only,) = documents.records({"step": 7, "loss": 2.5, "lr": 0.1, "rows": [{"name": "a", "absmax": 1.5}]})
+    assert only == {"step": 7, "name": "a", "absmax": 1.5}
+
+
+@pytest.mark.parametrize("own", [{"step": 6}, {"iteration": 6}, {"global_step": 6}])
+def test_what_a_record_says_itself_goes_first(own: dict[str, int]) -> None:
+    (only,) = documents.records({"step": 7, "rows": [own | {"absmax": 1.5}]})
+    assert only == own | {"absmax": 1.5}
+
+
+# --- curves by the name of their file ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "loss_by_rank.csv",
+        "per_rank/loss_rank3.csv",
+        "grad_norm.per_rank.txt",
+        "train_loss_all_ranks.dat",
+        "metrics/loss-7",
+    ],
+)
+def test_whose_a_curve_is_is_no_part_of_its_name(path: str) -> None:
+    assert name_of(path) is not None
+
+
+@pytest.mark.parametrize("path", ["val_loss_by_rank.csv", "ranks.csv", "per_rank.txt", "learning_rate_by_rank.csv"])
+def test_another_name_is_no_curve_of_a_loss(path: str) -> None:
+    assert name_of(path) is None

@@ -68,8 +68,14 @@ def records(found: Any) -> Iterator[Said]:
     lists = {name: cell for name, cell in found.items() if isinstance(cell, list) and cell}
     inner = [cell for cell in lists.values() if all(isinstance(one, dict) for one in cell)]
     if len(inner) == 1:
-        common = {name: cell for name, cell in found.items() if _is_of_all(name) and not isinstance(cell, list | dict)}
-        yield from (common | one for one in inner[0])
+        common = {
+            name: cell
+            for name, cell in found.items()
+            if _meaning(name) in _IDENTITY and not isinstance(cell, list | dict)
+        }
+        for one in inner[0]:
+            own = set(map(_meaning, one))  # under whatever name
+            yield {name: cell for name, cell in common.items() if _meaning(name) not in own} | one
     elif len(lists) > 1 and len({len(cell) for cell in lists.values()}) == 1 and not inner:
         common = {name: cell for name, cell in found.items() if not isinstance(cell, list | dict)}
         yield from (common | dict(zip(lists, cells, strict=True)) for cells in zip(*lists.values(), strict=True))
@@ -77,9 +83,9 @@ def records(found: Any) -> Iterator[Said]:
         yield found
 
 
-def _is_of_all(name: str) -> bool:
+def _meaning(name: str) -> str | None:
     said = vocabulary.meaning_of(name)
-    return said is not None and said.meaning in _IDENTITY
+    return None if said is None else said.meaning
 
 
 def document_rows(source: Source) -> Iterator[Row]:
