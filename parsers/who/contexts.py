@@ -22,6 +22,7 @@ from parsers.text.host_list import host_list
 from parsers.text.patterns import regex
 from parsers.text.vocabulary import meaning_of, of_process
 from parsers.who.beginnings import Said
+from parsers.who.introductions import PROCESS
 
 ADDRESS = regex(r"\d{1,3}(?:\.\d{1,3}){3}")
 _LABELLED = regex(
@@ -48,6 +49,13 @@ _STAMPED = regex(r"[\d:.,/TZ +-]{0,40}|.{0,40}\d{1,2}:\d\d.{0,20}")
 _HOSTS_LINE = regex(rf"({ADDRESS.pattern})[ \t]+([A-Za-z][\w.-]*(?:[ \t]+[A-Za-z][\w.-]*)*)\s*(?:#.*)?")
 _HERE = ("localhost", "127.0.0.1", "0.0.0.0", "none", "null", "true", "false", "unknown")
 _LISTED = regex(r"(?=[^,\s]*\[\d)[A-Za-z][\w.-]*\[[\d,-]+\][\w.-]*")
+# a number, or a name of a process: not where it runs
+_NO_HOST = regex(rf"(?i)(?:(?:{'|'.join(PROCESS)})[-_.]?)?\d{{1,20}}")
+
+
+def host_called(place: str | None) -> str | None:
+    """The name of a place, where it may be a host's."""
+    return None if place is None or _NO_HOST.fullmatch(place) else place
 
 
 class Places:

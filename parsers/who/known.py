@@ -11,7 +11,7 @@ from parsers.schema.labels import NO_LABELS, Labels
 from parsers.schema.names import NO_NAMES, Names
 from parsers.schema.parser import Source
 from parsers.text.encodings import without_prefix
-from parsers.who.process_table import host_called
+from parsers.who.contexts import host_called
 
 
 class Known(msgspec.Struct, frozen=True):

@@ -25,12 +25,12 @@ from parsers.text.unanimous import unanimous
 from parsers.text.vocabulary import of_process
 from parsers.who.beginnings import Said
 from parsers.who.computed_names import computed_names
-from parsers.who.contexts import OF_RECORD, Places
+from parsers.who.contexts import OF_RECORD, Places, host_called
 from parsers.who.devices import Devices, used_devices
 from parsers.who.families import Process, processes
 from parsers.who.file_templates import written
 from parsers.who.formulas import called, computed, formulas
-from parsers.who.introductions import PID, PROCESS, Introduction
+from parsers.who.introductions import PID, Introduction
 from parsers.who.listed import Listed
 from parsers.who.orders import blocks
 from parsers.who.starts import Starts
@@ -120,16 +120,6 @@ class Table(msgspec.Struct, frozen=True):
 
 
 ALIAS = "another name of a host"
-_NO_HOST = regex(
-    rf"(?i)(?:(?:{'|'.join(PROCESS)})[-_.]?)?\d{{1,20}}"
-)  # a number, or a name of a process: not where it runs
-
-
-def host_called(place: str | None) -> str | None:
-    """The name of a place, where it may be a host's."""
-    return None if place is None or _NO_HOST.fullmatch(place) else place
-
-
 _SIZE = regex(r"\bworld[ _]?size[\"']?(?: {0,2}[=:] {0,2}| {1,3})[\"'(]{0,2}(\d{1,7})\b")
 
 
