@@ -6,7 +6,6 @@ where all reports meet, all of them. A connection that the peer closed is only a
 other process died, or the network between broke, and nobody is named for it.
 """
 
-import re
 from collections.abc import Sequence
 
 import polars as pl
@@ -24,8 +23,7 @@ from parsers.text.patterns import regex
 
 # What the other end answers, instead of not answering: it was reached, and did not take the request. Numbers: verbs' ibv_wc_status.
 _REFUSED = regex(
-    r"(?:9|10|11|15|16)|(?:IBV_WC_)?REM_(?:INV_REQ|ACCESS|OP|INV_RD_REQ|ABORT)_ERR|invalid address|remote access error|permission denied",
-    re.IGNORECASE,
+    r"(?i)(?:9|10|11|15|16)|(?:IBV_WC_)?REM_(?:INV_REQ|ACCESS|OP|INV_RD_REQ|ABORT)_ERR|invalid address|remote access error|permission denied"
 )
 _FLUSHED = ("5", "IBV_WC_WR_FLUSH_ERR")  # work requests dropped after another one failed: secondary
 
