@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import parsers
-from parsers.who.prefixes import strip
+from parsers.who.prefixes import habits, strip
 from parsers.who.tasks import are_ranks
 
 TRACE = 'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    g()\nKeyError: 5'
@@ -38,6 +38,9 @@ CASES = {
     "mpirun, Horovod's rank 0 reports": ([*_said(0, STALL, MPI), *_said(5, TRACE, MPI)], True),
     "mpirun, another task reports": ([*_said(1, STALL, MPI), *_said(0, GROUP.format(0), MPI)], False),
     "srun, Horovod's rank 0 reports": ([*_said(0, STALL), *_said(5, TRACE)], False),
+    "mpirun, one aborts": ([*_said(3, "Abort(13) on node 3 (rank 3 in comm 0): x", MPI), *_said(5, TRACE, MPI)], True),
+    "mpirun, one aborts a smaller group": ([*_said(3, "Abort(13) on node 3 (rank 3 in comm 17): x", MPI)], False),
+    "mpirun, another number aborts": ([*_said(3, "Abort(13) on node 4 (rank 4 in comm 0): x", MPI)], False),
     "mpirun, one does not": ([*_said(1, GROUP.format(1), MPI), *_said(2, GROUP.format(5), MPI)], False),
 }
 
@@ -60,3 +63,23 @@ def test_an_unproven_task_is_told_beside_the_exception(tmp_path: Path) -> None:
     (tmp_path / "job.log").write_text("\n".join(_said(5, TRACE)) + "\n")
     [row] = parsers.read(str(tmp_path)).tables["events"].filter(kind="exception").rows(named=True)
     assert row["rank"] is None and '"task": 5' in row["detail"]
+
+
+STARTUP = "[0] [0] MPI startup(): Intel(R) MPI Library, Version 2021.9"
+
+
+@pytest.mark.parametrize(
+    ("head", "task"),
+    [
+        ([STARTUP], 4),
+        (["x", "[3] [3] MPI startup(): 3  771  k2  {0,1}"], 4),
+        (["[0] MPI startup(): Intel(R) MPI Library, Version 2021.9"], None),  # its own bracket alone
+        (["[0] [3] MPI startup(): 3  771  k2  {0,1}"], None),
+        (["[0] [0] warming up"], None),
+    ],
+)
+def test_a_bracket_that_stands_twice_before_the_words_of_intel_mpi_is_the_launcher_s(
+    head: list[str], task: int | None
+) -> None:
+    line = strip("[4] KeyError: 5", habits(head, None))
+    assert (line.task, line.text) == (task, "KeyError: 5" if task is not None else "[4] KeyError: 5")

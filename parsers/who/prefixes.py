@@ -78,6 +78,9 @@ class Habits(msgspec.Struct, frozen=True):
     tasks: bool = False  # a host name, a number and a colon (PALS)
     bars: bool = False  # docker compose's `worker-1  | `
     container: str | None = None  # stern's pod and container, the latter's name
+    ranked: bool = (
+        False  # Intel MPI's rank in brackets, which it prints a second time itself where it tells of its start
+    )
     labels: Labels = NO_LABELS  # what was learnt of who speaks (speakers.py)
 
 
@@ -95,6 +98,9 @@ def strip(raw: str, habits: Habits = _NO_HABITS) -> Line:
     line = Line(text.strip("\r") if "\r" in text else text)
     if habits.bars or habits.container is not None:
         _contained(line, habits)
+    if habits.ranked and (own := _PREPENDED.match(line.text)):
+        line.text = line.text[own.end() :]
+        _mpi(line, own, 1, habits)
     text = line.text
     if text[:1] == "[" and (whole := _TORCH.match(text)):
         _of_torch(line, whole, habits)
@@ -185,7 +191,9 @@ def habits(head: Iterable[str], around: stamps.Around | None, labels: Labels = N
     of it."""
     lines = with_host = with_task = with_bar = 0
     containers: Counter[str] = Counter()
+    ranked = False
     for raw in head:
+        ranked = ranked or _TWICE.match(raw) is not None
         text = strip(raw).text
         if text.strip() and not _OPENED.match(text):
             lines += 1
@@ -199,7 +207,7 @@ def habits(head: Iterable[str], around: stamps.Around | None, labels: Labels = N
     [(container, with_pod)] = containers.most_common(1) or [("", 0)]
     enough = max(2, lines * 0.8)
     of_pod = container if with_pod >= enough else None
-    return Habits(around, with_host >= enough, with_task >= enough, with_bar >= enough, of_pod, labels)
+    return Habits(around, with_host >= enough, with_task >= enough, with_bar >= enough, of_pod, ranked, labels)
 
 
 def collector(lines: Iterable[str]) -> str:
@@ -398,6 +406,8 @@ _ISO_HOST = (
     r"(?:(?<=Z )|(?<=UTC )|(?<=[+-]\d{4} )|(?<=[+-]\d\d:\d\d )|(?=\S+ (?:kernel|[\w./@-]+\[\d+\]):))" + _LOG_HOST
 )
 _COLLECTED = regex(r"[\])|>:}] {1,4}")  # what a collector's words end with
+_PREPENDED = regex(r"\[(\d{1,7})\] ?")  # mpiexec -prepend-rank
+_TWICE = regex(r"\[(\d{1,7})\] \[\1\] MPI startup\(\): ")
 _COLLECTED_LINES = 3  # at least
 _INDENTED = " " * 3  # a blank, and what indents a line by two at least
 _BARRED = regex(r"([A-Za-z][\w.-]*[-_]\d{1,6}) *\|(?: |$)")  # docker compose

@@ -1,7 +1,7 @@
 """Is the task number that a launcher prints before each line (srun -l, mpirun --tag-output) the global rank?
 
 It is where one task is one process of the job; where a task is a node's launcher, it is the node. A file proves the
-first by tasks that print their own rank (`[rank5]:`, `(default_pg) Rank 5`, NCCL's `rank 5 nranks 16`, the report that Horovod's rank 0 alone makes) under the same
+first by tasks that print their own rank (`[rank5]:`, `(default_pg) Rank 5`, NCCL's `rank 5 nranks 16`, what MPICH says of an abort, the report that Horovod's rank 0 alone makes) under the same
 number, and none under another one. Of mpirun the number is a rank of MPI by definition, which a launcher per node has,
 too: there one such task is enough.
 """
@@ -13,7 +13,7 @@ from parsers.who.prefixes import Line
 
 WITNESSES = 2  # tasks that must agree
 WITNESSES_MPI = 1
-_OWN = regex(r"\(default_pg\) Rank (\d{1,7})\]")
+_OWN = regex(r"\(default_pg\) Rank (\d{1,7})\]|^Abort\(\d{1,12}\) on node \d{1,7} \(rank (\d{1,7}) in comm 0\)")
 _IN_GROUP = regex(r"\[(?:PG [^\]]{0,200} )?Rank (\d{1,7})\]")
 _NCCL = regex(r"\brank (\d{1,7}) n[rR]anks (\d{1,7})\b")
 _COORDINATOR = regex(r"tensors were submitted to be reduced, gathered or broadcast")  # says Horovod's rank 0
@@ -34,7 +34,9 @@ def are_ranks(lines: Iterable[Line]) -> bool:
             return False
         tasks.add(line.task)
         is_mpi = is_mpi and line.is_mpi
-        own = {int(rank) for rank in _OWN.findall(line.text)} | ({line.rank} if line.rank is not None else set())
+        own = {int(rank) for ranks in _OWN.findall(line.text) for rank in ranks if rank} | (
+            {line.rank} if line.rank is not None else set()
+        )
         own |= {0} if _COORDINATOR.search(line.text) else set()
         if own - {line.task}:
             return False
