@@ -258,6 +258,13 @@ def _ray(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
     line.process = int(match[group]) if line.process is None else line.process
 
 
+def _of_ascend(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> None:
+    """MindSpore's and CANN's own form, which stays: `[ERROR] ME(4711:2814,MainProcess):2026-01-31-10:11:12.066.017 `."""
+    day, clock, millis, micros = match.groups()[group : group + 4]
+    line.process = int(match[group]) if line.process is None else line.process
+    line.stamp(stamps.parse_time(f"{day}T{clock}.{millis}{micros}", habits.around))
+
+
 def _of_node(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
     """SkyPilot's name and number of a node; the pid is that of the shell which runs the commands there."""
     line.host = line.host or match[group]
@@ -446,6 +453,10 @@ _OTHER: dict[str, tuple[tuple[str, Take], ...]] = {
         (r"\[(\d{1,5})\] (?=\S+:\d+:\d+ \[)", _task),
         (r"\[pod/([\w.-]+)/[\w.-]+\] ", _host),
         (rf"\[{stamps.GLOG} ", _seen_time),
+        (
+            r"(?=\[[A-Z]{4,8}\] [A-Z][A-Z_]{1,20}\((\d{1,10})[:,][^()\s]{1,60}\):(\d{4}-\d\d-\d\d)-(\d\d:\d\d:\d\d)\.(\d{3})\.(\d{3})\b)",
+            _of_ascend,
+        ),
         (rf"\[{stamps.ISO}: (?=[A-Z] )", _seen_time),  # Horovod, MXNet
         (rf"\[(?:{stamps.ISO}|{stamps.CTIME}|{stamps.MONTH_YEAR})\](?: |$)", _time),
         (r"\[ *(\d{1,9}\.\d{6})\](?:\[ *[TC]\d+\])?(?: |$)", _boot),
