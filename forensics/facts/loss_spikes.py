@@ -22,13 +22,25 @@ _CALM = 3  # lines after its end before anything that is no further part of it
 
 class Spike(NamedTuple):
     """`onset`: where the gradient began to grow; `outlier`: the first loss; `calm`: the first line that is back at the normal
-    loss; `after`: how many lines with a finite loss followed that one."""
+    loss; `after`: how many lines with a finite loss followed that one. `well`: the line before the onset, `shaken`: the last before `calm`."""
 
     onset: Row
     outlier: Row
     normal: float
     calm: Row | None
     after: int = 0
+    well: Row | None = None
+    shaken: Row | None = None
+
+    @property
+    def first_step(self) -> int | None:
+        """The first step that the line of the onset may tell of: a line stands for all since the one before."""
+        return since(self.well, self.onset)
+
+    @property
+    def last_step(self) -> int | None:
+        last = (self.shaken or self.outlier)["step"]
+        return None if last is None else int(last)
 
     @property
     def over_step(self) -> int | None:
@@ -48,9 +60,17 @@ def spikes(rows: Sequence[Row], rise: float) -> Iterator[Spike]:
             at += 1
             continue
         back = next((n for n in range(at, len(finite)) if losses[n] < (1 + _STAYS * rise) * normal), None)
-        onset, calm = finite[_onset(finite, at)], None if back is None else finite[back]
-        yield Spike(onset, finite[at], normal, calm, 0 if back is None else len(finite) - back - 1)
+        begin, calm = _onset(finite, at), None if back is None else finite[back]
+        after, shaken = (0, None) if back is None else (len(finite) - back - 1, finite[back - 1])
+        yield Spike(finite[begin], finite[at], normal, calm, after, finite[begin - 1], shaken)
         at = len(finite) if back is None else back + 1
+
+
+def since(well: Row | None, row: Row) -> int | None:
+    """The step after that of the line before, where both tell one; else the line's own."""
+    if well is None or well["step"] is None or row["step"] is None:
+        return None if row["step"] is None else int(row["step"])
+    return min(int(well["step"]) + 1, int(row["step"]))
 
 
 def finite_lines(rows: Sequence[Row]) -> list[Row]:

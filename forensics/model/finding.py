@@ -44,6 +44,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     actions: tuple[Action, ...] = ()
     collect: tuple[str, ...] = ()  # what to collect next time, where undecided
     tensors: tuple[TensorRow, ...] = ()  # numerics: rows for the page
+    since_step: int | None = None  # numerics: the first step that the first bad line may tell of; null: its own
     over_step: int | None = None  # numerics: from this step on all was as before; null where it was not
     time_ns: int | None = None
     summary: str = ""

@@ -26,14 +26,19 @@ def price(case: Case, finding: Finding, kind: Kind) -> Lost:
 
 
 def to_load(case: Case, finding: Finding, kind: Kind) -> Checkpoint | None:
-    """The checkpoint to go on from: the newest safe one; of bad numbers one before the first of them, and well before it
-    where their birth was not observed."""
-    if kind != "numerics":
+    """The checkpoint to go on from: the newest safe one; where bad numbers went into the state one before the first of them, and well
+    before it where their birth was not observed."""
+    if kind != "numerics" or (finding.actions and not any(one.kind == "rollback" for one in finding.actions)):
         return max(safe(case.checkpoints.complete), key=lambda one: one.step, default=None)
-    first = finding.first_anomaly
-    if first.step is None:
+    first, since = finding.first_anomaly, _since(finding)
+    if since is None:
         return None
-    return checkpoint_before(case.checkpoints.complete, first.step, 0 if first.tensor is not None else BACK)
+    return checkpoint_before(case.checkpoints.complete, since, 0 if first.tensor is not None else BACK)
+
+
+def _since(finding: Finding) -> int | None:
+    """The first step that may have been bad."""
+    return finding.first_anomaly.step if finding.since_step is None else finding.since_step
 
 
 def named(case: Case, finding: Finding, kind: Kind, action: Action) -> Action:
@@ -41,7 +46,7 @@ def named(case: Case, finding: Finding, kind: Kind, action: Action) -> Action:
     one = to_load(case, finding, kind) if action.kind == "rollback" else None
     if one is None:
         return action
-    first, reason = finding.first_anomaly.step, action.reason
+    first, reason = _since(finding), action.reason
     if kind == "numerics" and first is not None and first - one.step < BACK and finding.first_anomaly.tensor is None:
         reason = words.NO_CHECKPOINT_WELL_BEFORE(reason=reason, steps=BACK)
     return msgspec.structs.replace(action, target=one.name, reason=reason)

@@ -343,6 +343,10 @@ ODD_VALUE, ODD_VALUE_AT_LAST, ODD_VALUE_AT_FIRST = (
         "在第一个 step 之前，{who} 的 {name} 为 {value}，其他 rank 均为正常数值，之后多数 rank 也变坏",
     ),
 )
+ODD_COUNT = Form(
+    "at step {step} {name} of {who} was {value}, where every other rank counted none",
+    "在 step {step}，{who} 的 {name} 为 {value}，其他 rank 均未计到",
+)
 NOT_BESIDE = Form("the same of rank {rank}, a number", "rank {rank} 的同一项为正常数值")
 OWN_LOSS = Form(
     "{who} printed {value} as its own loss at step {step}, where the loss of the others was finite",
@@ -355,6 +359,32 @@ FAR_FROM_OTHERS = Form(
 FAR = Said("no training comes to such a value", "正常训练不会出现这样的数值")
 LOG_ALONE = Said("a log alone does not show where it began", "仅凭日志无法得知从何处开始")
 NOT_FINITE = Said("the loss or the gradient is not finite", "loss 或梯度不是有限值")
+BACKWARD_GAVE = Form(
+    "{op} gave it in the backward pass, of the forward call at {file}:{line}",
+    "由反向传播中的 {op} 产生，对应的前向调用在 {file}:{line}",
+)
+BACKWARD_IS_OF_IT = Form("{op}, which gave it, is the backward pass of this line", "产生它的 {op} 是该行的反向传播")
+FROM_NEWEST = Said("from the newest checkpoint", "最新的检查点")
+RAISED_BEFORE_UPDATE = Said(
+    "the check ended the step before the update, so no parameter took it over",
+    "检查在参数更新之前终止了该 step，参数未受影响",
+)
+EVALUATED = Form(
+    "the evaluation shows {value} at step {step}, and the loss of the training stays finite to step {trained}",
+    "评估在 step {step} 出现 {value}，而训练 loss 直到 step {trained} 均有限",
+)
+EVALUATION = Said(
+    "the evaluation: an empty or fully masked set, its precision", "评估过程（空的或全被遮蔽的数据、精度）"
+)
+EVALUATION_ALONE = Said("nothing bad is shown in the training itself", "训练本身未见异常")
+BEGINS_WITH = Form(
+    "what {who} begins with: initial parameters, what is loaded, the first batch",
+    "{who} 的起始状态（参数初始化、所加载的内容、首个 batch）",
+)
+RUN_BEGINS_WITH = Said(
+    "what the run begins with: initial parameters, what is loaded, the first batch",
+    "训练的起始状态（参数初始化、所加载的内容、首个 batch）",
+)
 STATISTICS_AROUND_STEP = Said(
     "tensor statistics of all ranks around that step", "该 step 前后所有 rank 的张量统计", "tensors"
 )

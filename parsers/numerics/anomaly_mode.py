@@ -108,5 +108,7 @@ PARSER = LineParser(
     anchors=(b"Error detected in ", b"returned nan values in its"),
     parse=parse,
     after=80,  # the traceback of the forward call
-    follows=regex(rb'File "| {2}|Traceback of forward|Triggered internally|\w(?:Error|Exception)(?::|\s*$)'),
+    follows=regex(
+        rb'File "| {2}|Traceback (?:of forward|\(most recent)|Triggered internally|\w(?:Error|Exception)(?::|\s*$)'
+    ),
 )

@@ -192,7 +192,7 @@ def _claims(births: Births, roots: Sequence[Root], answer: Answer, row: Row, cle
     forward = disagreeing_forward(births, row)
     if forward is not None:
         claims.append(Claim(words.FORWARD_WAS_FINITE, "for", (ref(forward),)))
-    if answer.cause == "bad_state":
+    if answer.cause == "bad_state" and not _was_clean(births, row):
         claims.append(Claim(words.BAD_WHEN_FIRST_OBSERVED, "for"))
     for root in roots:
         if root is not answer.lead:
@@ -212,6 +212,13 @@ def _claims(births: Births, roots: Sequence[Root], answer: Answer, row: Row, cle
         claims.append(Claim(words.CALLS_DO_NOT_LINE_UP, "against"))
     claims += [Claim(warning, "unseen") for warning in births.warnings[:20]]
     return claims
+
+
+def _was_clean(births: Births, row: Row) -> bool:
+    """Did an earlier row of this rank show the same tensor clean?"""
+    same = [pl.col(name).eq_missing(pl.lit(row[name])) for name in ("rank", "module", "tensor")]
+    found = births.history.filter(pl.all_horizontal(*same, pl.col("bad") == False, pl.col("place") < row["place"]))  # noqa: E712
+    return found.height > 0
 
 
 def _severity(births: Births, lead: Root) -> Severity:

@@ -4,16 +4,24 @@ A log line tells when a step went wrong and never which rank began it; assertion
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
+import msgspec
 import polars as pl
 
 from forensics.assemble.topology import mates
 from forensics.case import Case, Detector
+from forensics.detectors.numerics.loss_advice import (
+    are_of_evaluations,
+    forward_of,
+    raised_before_update,
+    roll_back,
+    trained_to,
+)
 from forensics.detectors.numerics.loss_lines import Bad, Row, first_nan, line_ref, ref_to, streams_of, when
 from forensics.detectors.numerics.loss_resumed import leap_of, loaded_state, resumed_finding
-from forensics.facts.checkpoints import before_step
 from forensics.facts.event_rows import detail
-from forensics.facts.loss_spikes import Spike, finite_lines, spikes
+from forensics.facts.loss_spikes import Spike, finite_lines, since, spikes
 from forensics.facts.own_values import OwnLoss, own_loss
 from forensics.facts.progress import step_in_progress
 from forensics.facts.scale_falls import collapse
@@ -61,14 +69,16 @@ def detect(case: Case) -> tuple[Finding, ...]:
         if any(spike.over_step is None for listed in found for spike in listed) or not _is_the_end(
             streams, first, asserts
         ):
-            return (_spike_finding(risen),)
-        earlier = (_spike_finding(risen),)
+            return (_spike_finding(case, risen),)
+        earlier = (_spike_finding(case, risen),)
     if first is None and not asserts:
         return ()
     if first is not None and first.row["step"] in _told_by_statistics(case):
         return earlier  # these say more
     if odd is not None and (first is None or odd.step is None or odd.step <= when(first.row)[0]):
         return earlier
+    if first is None and are_of_evaluations(asserts):
+        return (_of_evaluation(asserts, streams, _nan_finding(case, None, asserts, ())), *earlier)
     owners = _owners(case, nans, own)
     finding = _nan_finding(case, owners[0] if owners else first, asserts, owners)
     if not finding.ranks and _fell_before(case, finding):
@@ -178,7 +188,7 @@ def _outlier(case: Case, own: OwnLoss) -> Finding:
         undecided=() if alone else ("tied_explanations",),
         claims=tuple(claims),
         severity="fatal",
-        actions=(Action(kind="rollback", target=before_step(own.step), command=None, reason=words.FAR),),
+        actions=(roll_back(case, own.step, words.FAR, ranks),),
         collect=(words.STATISTICS_AROUND_STEP,),
         time_ns=own.rows[0]["time_ns"],
         summary=sentence(text),
@@ -252,11 +262,16 @@ def _nan_finding(case: Case, first: Bad | None, asserts: Sequence[Row], owners: 
     passed = bool(alone) and (case.is_data_parallel or case.expected - set(alone) <= case.waited_ranks)
     if alone and case.is_data_parallel:
         claims.append(Claim(words.PLAIN_DATA_PARALLEL, "for"))
+    began = None if first is None else _began(case, first.row)
     shown = (words.LOG_SHOWS if step is None else words.LOG_SHOWS_AT)(
         value=words.VALUE["nan" if value == "nan" else "inf"], step=step
     )
     whose = words.PRINTED_FOR if why or passed else words.PRINTED_FOR_AND_MATES
-    told = sentence(shown, whose(who=ranks_text(suspects)) if suspects else "", words.LOG_ALONE)
+    forward = forward_of(asserts) if first is None else None
+    where: Said = words.LOG_ALONE
+    if forward is not None:
+        where = words.BACKWARD_GAVE(op=forward[0], file=forward[1].file, line=forward[1].line)
+    told = sentence(shown, whose(who=ranks_text(suspects)) if suspects else "", where)
     if ahead:
         told = sentence(
             words.OWN_LOSS(who=ranks_text(ahead), value=words.VALUE["nan" if value == "nan" else "inf"], step=step)
@@ -274,12 +289,50 @@ def _nan_finding(case: Case, first: Bad | None, asserts: Sequence[Row], owners: 
         undecided=() if passed else ("tied_explanations",),
         claims=tuple(claims),
         severity="fatal",
-        actions=(Action(kind="rollback", target=before_step(step) if step is not None else "job",
-                        command=None, reason=words.NOT_FINITE),),
+        actions=_after_nan(case, first, asserts, step if began is None else began, tuple(sorted(suspects))),
+        code=None if forward is None else forward[1],
+        since_step=began,
         collect=(words.STATISTICS_AROUND_STEP,),
         time_ns=lead["time_ns"],
         summary=told,
     )  # fmt: skip
+
+
+def _after_nan(
+    case: Case, first: Bad | None, asserts: Sequence[Row], step: int | None, who: Sequence[int]
+) -> tuple[Action, ...]:
+    """`step`: the first that may have been bad."""
+    forward = forward_of(asserts) if first is None else None
+    check = []
+    if forward is not None:
+        at = f"{forward[1].file}:{forward[1].line}"
+        check = [Action(kind="check_code", target=at, command=None, reason=words.BACKWARD_IS_OF_IT(op=forward[0]))]
+    if first is None and raised_before_update(asserts):
+        newest = Action(kind="restart_job", target=words.FROM_NEWEST, command=None, reason=words.RAISED_BEFORE_UPDATE)
+        return (*check, newest)
+    return (*check, roll_back(case, step, words.NOT_FINITE, who))
+
+
+def _began(case: Case, row: Row) -> int | None:
+    """The first step that a bad line may tell of: it stands for all since the line before it."""
+    for rows in streams_of(case.tables["steps"]):
+        told = [one for one in rows if one["loss"] is not None or one["grad_norm"] is not None]
+        for before, here in pairwise(told):
+            if (here["file"], here["line"]) == (row["file"], row["line"]):
+                return since(before, here)
+    return None
+
+
+def _of_evaluation(asserts: Sequence[Row], streams: Sequence[Sequence[Row]], found: Finding) -> Finding:
+    """The same finding, where it is the figures of evaluations that are bad, and the training went on with finite ones."""
+    step = found.first_anomaly.step
+    trained = trained_to(streams, step)
+    if trained is None:
+        return found
+    value = words.VALUE["nan" if found.first_anomaly.value == "nan" else "inf"]
+    action = Action(kind="check_code", target=words.EVALUATION, command=None, reason=words.EVALUATION_ALONE)
+    told = sentence(words.EVALUATED(value=value, step=step, trained=trained))
+    return msgspec.structs.replace(found, actions=(action,), collect=(), summary=told)
 
 
 def _operator(asserts: Sequence[Row]) -> str | None:
@@ -303,8 +356,8 @@ def _module(asserts: Sequence[Row], step: int | None) -> str | None:
 # --- spikes ----------------------------------------------------------------------------------------------------------
 
 
-def _spike_finding(found: Sequence[Spike]) -> Finding:
-    onset, outlier, normal, calm, _ = found[0]
+def _spike_finding(case: Case, found: Sequence[Spike]) -> Finding:
+    onset, outlier, normal, calm, *_ = found[0]
     cause: Cause = "loss_spike"
     severity: Severity = "severe"
     at, rise = outlier["step"], {"normal": f"{normal:.4g}", "loss": f"{outlier['loss']:.4g}"}
@@ -324,9 +377,12 @@ def _spike_finding(found: Sequence[Spike]) -> Finding:
             else words.MORE_SPIKES_IN_NO_STEP(number=number)
         )
         claims.append(Claim(more, "for", tuple(line_ref(one.outlier) for one in found[1:_SPIKES])))
-    last = outlier["step"] if calm is None or calm["step"] is None else calm["step"] - 1
-    known = onset["step"] is not None and last is not None
-    batches = words.DATA_OF_STEPS(first=onset["step"], last=last) if known else words.DATA_BEFORE_IT
+    begin, last = found[0].first_step, found[0].last_step
+    batches = words.DATA_BEFORE_IT if begin is None or last is None else words.DATA_OF_STEPS(first=begin, last=last)
+    actions = [Action(kind="check_data", target=batches, command=None, reason=words.SPIKES_COME_FROM)]
+    if found[-1].calm is None:  # what came back by itself needs no older state
+        actions.append(roll_back(case, begin, words.BEFORE_THE_SPIKE))
+        actions.append(Action(kind="skip_data", target=batches, command=None, reason=words.SAME_DATA_SAME_SPIKE))
     return Finding(
         detector=DETECTOR.name,
         cause=cause,
@@ -334,13 +390,8 @@ def _spike_finding(found: Sequence[Spike]) -> Finding:
         first_anomaly=FirstAnomaly(step=onset["step"], value="finite", signature="loss_spike"),
         claims=tuple(claims),
         severity=severity,
-        actions=(
-            Action(kind="check_data", target=batches, command=None,
-                   reason=words.SPIKES_COME_FROM),
-            Action(kind="rollback", target=before_step(onset["step"]), command=None,
-                   reason=words.BEFORE_THE_SPIKE),
-            Action(kind="skip_data", target=batches, command=None, reason=words.SAME_DATA_SAME_SPIKE),
-        ),
+        actions=tuple(actions),
+        since_step=begin,
         over_step=found[-1].over_step,
         time_ns=onset["time_ns"],
         summary=joined((rose, words.LOSS_RECOVERED if calm is not None else ""), " "),

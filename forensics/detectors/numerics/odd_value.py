@@ -5,19 +5,21 @@ while all that went in were numbers; else the value itself, Inf or NaN.
 """
 
 from collections.abc import Mapping
+from math import isfinite, nan
 from typing import Any
 
 from forensics.case import Case, Detector
-from forensics.facts.checkpoints import before_step
+from forensics.detectors.numerics.loss_advice import roll_back
 from forensics.facts.odd_values import OddValue, called
 from forensics.facts.own_values import has_experts
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import FirstAnomaly
 from forensics.model.names import Cause
 from forensics.model.ref import Ref
 from forensics.model.said import sentence
 from forensics.model.texts import ranks_text
 from forensics.words import numerics as words
+from parsers.forms.reading import real
 from parsers.text.vocabulary import words_of
 
 _STATE = frozenset(
@@ -80,6 +82,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     alone = case.is_data_parallel or has_experts(case.tables) or is_first
     form = words.ODD_VALUE_AT_LAST if found.is_last else words.ODD_VALUE
     form = words.ODD_VALUE_AT_FIRST if found.step is None else form
+    if found.step is not None and isfinite(real(found.value) or nan):  # how many were bad
+        form = words.ODD_COUNT
     who = ranks_text([found.rank])
     text = form(who=who, name=called(found), value=found.value, step=found.step)
     claims = [
@@ -103,14 +107,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             ),
             claims=tuple(claims),
             severity="fatal",
-            actions=(
-                Action(
-                    kind="rollback",
-                    target="job" if found.step is None else before_step(found.step),
-                    command=None,
-                    reason=words.NOT_FINITE,
-                ),
-            ),
+            actions=(roll_back(case, found.step, words.NOT_FINITE, (found.rank,)),),
             collect=(words.STATISTICS_AROUND_STEP,),
             time_ns=found.row["time_ns"],
             summary=sentence(text),

@@ -6,7 +6,7 @@ restart, and that none had before, is how their configuration differs; what else
 """
 
 from forensics.case import Case, Detector
-from forensics.facts.checkpoints import before_step
+from forensics.detectors.numerics.loss_advice import roll_back
 from forensics.facts.left_replicas import Left, left_replicas, odd_rate
 from forensics.facts.own_values import is_told
 from forensics.model.finding import Claim, Finding
@@ -25,11 +25,11 @@ def detect(case: Case) -> tuple[Finding, ...]:
     left = left_replicas(steps, case.steps_before, replicas, is_told=told)
     rate = odd_rate(steps, case.steps_before)
     if left is not None:
-        return (_parted(left, rate),)
-    return (_drifted(rate),) if rate is not None else ()
+        return (_parted(case, left, rate),)
+    return (_drifted(case, rate),) if rate is not None else ()
 
 
-def _parted(left: Left, rate: Left | None) -> Finding:
+def _parted(case: Case, left: Left, rate: Left | None) -> Finding:
     who = left.few or left.members
     named = who if left.is_sure else ()
     form = words.LOG_NEVER_ALIKE if left.is_first else words.LOG_LEFT if left.few else words.LOG_PARTED
@@ -50,14 +50,14 @@ def _parted(left: Left, rate: Left | None) -> Finding:
         severity="severe",
         actions=(
             Action(kind="inspect_hardware", target=ranks_text(who), command=None, reason=words.DIFFER_SILENTLY),
-            Action(kind="rollback", target=before_step(left.step), command=None, reason=words.DIVERGED),
+            roll_back(case, left.step, words.DIVERGED, who),
         ),
         collect=() if named else (words.REPLAY_ELSEWHERE,),
         summary=sentence(text),
     )
 
 
-def _drifted(rate: Left) -> Finding:
+def _drifted(case: Case, rate: Left) -> Finding:
     (claim,) = _rate_claims(rate)
     return Finding(
         detector=DETECTOR.name,
@@ -70,7 +70,7 @@ def _drifted(rate: Left) -> Finding:
         severity="severe",
         actions=(
             Action(kind="check_config", target=ranks_text(rate.few), command=None, reason=words.RATES_DIFFER),
-            Action(kind="rollback", target=before_step(rate.step), command=None, reason=words.DIVERGED),
+            roll_back(case, rate.step, words.DIVERGED, rate.few),
         ),
         summary=sentence(claim.text),
     )

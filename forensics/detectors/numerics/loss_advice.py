@@ -1,0 +1,71 @@
+"""What to do about a bad value that a log shows: which state to go back to, if any was spoiled, and where to look."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from forensics.case import Case
+from forensics.detectors.numerics.loss_lines import Row
+from forensics.facts.checkpoints import before_step
+from forensics.facts.error_words import is_library
+from forensics.facts.event_rows import detail
+from forensics.facts.loss_spikes import finite_lines
+from forensics.model.incident import Action, Code
+from forensics.model.texts import ranks_text
+from forensics.words import numerics as words
+
+_OF_BACKWARD = ("grad_norm", "anomaly_mode")  # what is checked between the backward pass and the update
+_FIRST = 1  # programs count their steps from 0 or 1
+
+
+def roll_back(case: Case, step: int | None, reason: str, who: Sequence[int] = ()) -> Action:
+    """To a state before a step. Before the first of a run that loaded nothing there is none: then how it begins is to be looked at."""
+    if step is None:
+        return Action(kind="rollback", target="job", command=None, reason=reason)
+    if _is_beginning(case, step):
+        target = words.BEGINS_WITH(who=ranks_text(who)) if who else words.RUN_BEGINS_WITH
+        return Action(kind="check_code", target=target, command=None, reason=reason)
+    return Action(kind="rollback", target=before_step(step), command=None, reason=reason)
+
+
+def _is_beginning(case: Case, step: int) -> bool:
+    earlier = case.tables["steps"].filter(pl.col("step") < step)
+    loaded = (case.events["kind"] == "checkpoint_load").any() or case.steps_before.height
+    return step <= _FIRST and not earlier.height and not loaded
+
+
+def raised_before_update(asserts: Sequence[Row]) -> bool:
+    """Did each of these checks end its process between the backward pass and the update? Then no parameter took a bad value over."""
+    raised = {
+        (row["file"], row["line"]) for row in asserts if _is_raised(row)
+    }  # one line may be read as two statements
+    ends = [row for row in asserts if not (row["code"] == "anomaly_mode" and row["severity"] == "warning")]
+    return bool(ends) and all(
+        (row["file"], row["line"]) in raised and (row["kind"] == "exception" or row["code"] in _OF_BACKWARD)
+        for row in ends
+    )
+
+
+def _is_raised(row: Row) -> bool:
+    return row["kind"] == "exception" or row["code"] == "anomaly_mode" or detail(row).get("raised") is True
+
+
+def are_of_evaluations(asserts: Sequence[Row]) -> bool:
+    """Are the figures of evaluations all that is bad?"""
+    return bool(asserts) and all(detail(row).get("scope") == "evaluation" for row in asserts)
+
+
+def trained_to(streams: Sequence[Sequence[Row]], step: int | None) -> int | None:
+    """The last step with a finite loss of the training, none before `step`; None where that is not shown."""
+    last = max((row["step"] for rows in streams for row in finite_lines(rows) if row["step"] is not None), default=None)
+    return last if last is not None and step is not None and last >= step else None
+
+
+def forward_of(asserts: Sequence[Row]) -> tuple[str, Code] | None:
+    """(the backward function that autograd's check names, its forward call in code of the job's own), where the log shows both."""
+    for row in asserts:
+        frames = detail(row).get("forward") if row["code"] == "anomaly_mode" else None
+        for frame in frames if isinstance(frames, list) else ():
+            if row["op"] and not is_library(str(frame["file"])):
+                return row["op"], Code(file=frame["file"], line=frame["line"], function=frame["function"])
+    return None

@@ -1,0 +1,192 @@
+"""What is advised where a figure is bad: no older state where none was spoiled, the steps that a line stands for, and how a run begins."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from forensics import Report, analyze
+from forensics.model.incident import Action
+
+RANKS, EVERY = 4, 10
+
+
+def kinds(report: Report) -> list[str]:
+    return [action.kind for action in report.incidents[0].actions]
+
+
+def of_kind(report: Report, kind: str) -> Action:
+    return next(action for action in report.incidents[0].actions if action.kind == kind)
+
+
+def logs(folder: Path, lines: Callable[[int], Sequence[str]], ranks: int = RANKS) -> Report:
+    for rank in range(ranks):
+        (folder / f"rank_{rank}.log").write_text("\n".join(lines(rank)) + "\n")
+    return analyze(folder)
+
+
+def trained(step: int, rank: int = 0) -> str:
+    return f"step {step} loss {3 - step / 50 + rank / 100 + step * 7 % 5 / 100:.4f} grad_norm 0.7{step % 10}"
+
+
+# --- evaluations ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "eval step {s}: val_loss nan",
+        "validation at step {s} | val_loss = nan | ppl nan",
+        "[eval] step {s} eval_loss=nan",
+    ],
+)
+def test_a_bad_evaluation_beside_sound_training_sends_nobody_back(tmp_path: Path, said: str) -> None:
+    def lines(rank: int) -> list[str]:
+        return [
+            line
+            for step in range(30)
+            for line in (trained(step, rank), *([said.format(s=step)] if step % 10 == 9 else []))
+        ]
+
+    report = logs(tmp_path, lines)
+    assert (report.verdict.kind, report.verdict.ranks) == ("numerics", [])
+    assert not {"rollback", "skip_data", "restart_job"} & set(kinds(report))
+    assert "evaluation" in report.verdict.summary and "step 29" in report.verdict.summary
+
+
+def test_where_the_training_went_bad_as_well_the_state_is_bad(tmp_path: Path) -> None:
+    def lines(rank: int) -> list[str]:
+        told = [trained(step, rank) for step in range(9)] + ["eval step 9: val_loss nan"]
+        return told + [f"step {step} loss nan grad_norm nan" for step in range(9, 14)]
+
+    report = logs(tmp_path, lines)
+    assert (report.verdict.kind, "rollback" in kinds(report)) == ("numerics", True)
+
+
+# --- what ended before the update ----------------------------------------------------------------------------------------
+
+FORWARD = (
+    "/opt/torch/autograd/graph.py:824: UserWarning: Error detected in {op}. Traceback of forward call that caused the error:\n"
+    '  File "/job/model.py", line 36, in forward\n    return self.scale * hidden\n'
+    '  File "/opt/lib/python3.11/site-packages/torch/nn/functional.py", line 7, in linear\n    return f(x)\n'
+)
+RAISED = 'Traceback (most recent call last):\n  File "/job/train.py", line 9, in <module>\n    loss.backward()\n{error}'
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "RuntimeError: Function 'MulBackward0' returned nan values in its 0th output.",
+        "AssertionError: Rank 2: found NaN in local grad norm in backward pass before data-parallel communication collective. Device: 2",
+        "FloatingPointError: local grad norm is nan",
+    ],
+)
+def test_a_check_of_gradients_that_ended_the_step_spoiled_no_state(tmp_path: Path, error: str) -> None:
+    def lines(rank: int) -> list[str]:
+        return [trained(step, rank) for step in range(12)] + ([RAISED.format(error=error)] if rank == 2 else [])
+
+    report = logs(tmp_path, lines)
+    assert report.verdict.kind == "numerics"
+    assert "rollback" not in kinds(report)
+    assert "newest checkpoint" in of_kind(report, "restart_job").target
+
+
+@pytest.mark.parametrize(
+    "error", ["FloatingPointError: local loss is nan", "ValueError: NaN in the loss of this batch"]
+)
+def test_a_bad_loss_may_be_of_parameters_that_were_bad(tmp_path: Path, error: str) -> None:
+    def lines(rank: int) -> list[str]:
+        return [trained(step, rank) for step in range(12)] + ([RAISED.format(error=error)] if rank == 2 else [])
+
+    assert "rollback" in kinds(logs(tmp_path, lines))
+
+
+@pytest.mark.parametrize("op", ["MulBackward0", "LogSoftmaxBackward0", "PowBackward1"])
+def test_autograds_check_shows_the_line(tmp_path: Path, op: str) -> None:
+    def lines(rank: int) -> list[str]:
+        error = FORWARD.format(op=op) + RAISED.format(
+            error=f"RuntimeError: Function '{op}' returned nan values in its 0th output."
+        )
+        return [trained(step, rank) for step in range(12)] + ([error] if rank == 2 else [])
+
+    report = logs(tmp_path, lines)
+    action = of_kind(report, "check_code")
+    assert "/job/model.py:36" in action.target and op in action.reason
+    assert action.command is not None and "/job/model.py" in action.command
+    assert "does not show where" not in report.verdict.summary
+
+
+def test_without_its_forward_call_a_log_does_not_show_where(tmp_path: Path) -> None:
+    def lines(rank: int) -> list[str]:
+        error = RAISED.format(error="RuntimeError: Function 'MulBackward0' returned nan values in its 0th output.")
+        return [trained(step, rank) for step in range(12)] + ([error] if rank == 2 else [])
+
+    assert "does not show where" in logs(tmp_path, lines).verdict.summary
+
+
+# --- the steps that a line stands for ------------------------------------------------------------------------------------
+
+
+def spiked(every: int, *, back: bool) -> list[str]:
+    """Twenty lines, of which that of two is far above all others; with `back` those after them are as before."""
+    lines = []
+    for at in range(1, 21):
+        high = at in (14, 15) or (at > 15 and not back)
+        loss = (40 if high else 2.5) + at * 7 % 5 / 100
+        lines.append(f"step {at * every} loss {loss:.4f} grad_norm {30 if high else 0.5}")
+    return lines
+
+
+@pytest.mark.parametrize("every", [1, 5, 10])
+def test_the_data_of_a_spike_are_those_of_all_steps_that_its_lines_stand_for(tmp_path: Path, every: int) -> None:
+    report = logs(tmp_path, lambda rank: spiked(every, back=True), ranks=1)
+    first, last = 13 * every + 1, 15 * every
+    assert f"steps {first}-{last}" in of_kind(report, "check_data").target
+    assert kinds(report).count("rollback") == 0 and "recovered" in report.verdict.summary
+
+
+@pytest.mark.parametrize("every", [1, 5, 10])
+def test_one_that_does_not_come_back_needs_a_state_before_all_of_them(tmp_path: Path, every: int) -> None:
+    report = logs(tmp_path, lambda rank: spiked(every, back=False), ranks=1)
+    assert f"before step {13 * every + 1}" in of_kind(report, "rollback").target
+
+
+@pytest.mark.parametrize("every", [1, 5, 10])
+@pytest.mark.parametrize("saved", [None, "within", "before"])
+def test_nan_may_be_as_old_as_the_line_before(tmp_path: Path, every: int, saved: str | None) -> None:
+    lines = [trained(at * every) for at in range(1, 9)]
+    steps = {"within": 8 * every + every - 1, "before": 8 * every}
+    if saved is not None:
+        lines.append(
+            f"saving checkpoint at iteration {steps[saved]} to /ckpt\n  successfully saved checkpoint at iteration {steps[saved]} to /ckpt"
+        )
+    lines += [f"step {at * every} loss nan grad_norm nan" for at in range(9, 15)]
+    report = logs(tmp_path, lambda rank: lines, ranks=1)
+    target = of_kind(report, "rollback").target
+    assert target in (f"a checkpoint before step {8 * every + 1}", f"the checkpoint of step {8 * every} (/ckpt)")
+
+
+# --- how a run begins ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("value", ["nan", "9.1e29"])
+def test_before_the_first_step_there_is_nothing_to_load(tmp_path: Path, first: int, value: str) -> None:
+    def lines(rank: int) -> list[str]:
+        steps = range(first, first + 12)
+        bad = {step: rank == 2 or step > first for step in steps} if value == "nan" else dict.fromkeys(steps, rank == 2)
+        told = [f"step {step} loss {value}" if bad[step] else trained(step, rank) for step in steps]
+        return ["world 4 dp 4, every rank a replica", *told]
+
+    report = logs(tmp_path, lines)
+    assert (report.verdict.kind, report.verdict.ranks) == ("numerics", [2])
+    assert "rollback" not in kinds(report)
+    assert "rank 2 begins with" in of_kind(report, "check_code").target
+
+
+def test_a_run_that_went_on_has_a_state_to_go_back_to(tmp_path: Path) -> None:
+    def lines(rank: int) -> list[str]:
+        told = [f"step {step} loss nan" if rank == 2 or step > 500 else trained(step, rank) for step in range(500, 512)]
+        return ["world 4 dp 4, every rank a replica", *told]
+
+    assert "rollback" in kinds(logs(tmp_path, lines))
