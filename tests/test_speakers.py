@@ -94,6 +94,18 @@ def test_what_a_process_wrote_elsewhere_is_found_by_its_pid(tmp_path: Path) -> N
     assert failed_ranks(written(tmp_path, {**files, "err/w-4002.err": ["ready", ERROR]})) == [2]
 
 
+@pytest.mark.parametrize("size", [4, 8, 9, 16, 24])
+@pytest.mark.parametrize("name", ["rank{rank}.log", "out/trainer-{rank}.txt"])
+def test_each_of_some_files_introduces_its_process(tmp_path: Path, name: str, size: int) -> None:
+    """However many files of one shape of name there are, and also where their names tell their ranks."""
+    line = "rank {rank} of {size} is up, pid {pid} on node7"
+    files = {
+        name.format(rank=rank): [line.format(rank=rank, size=size, pid=4000 + rank), "ready"] for rank in range(size)
+    }
+    told = read(str(written(tmp_path, files))).tables["ranks"].select("rank", "pid").drop_nulls().unique().sort("rank")
+    assert told.rows() == [(rank, 4000 + rank) for rank in range(size)]
+
+
 def test_a_log_of_a_node_is_not_that_of_its_first_rank(tmp_path: Path) -> None:
     """Every second rank speaks, in as many files as nodes of two make the world: the others wrote there as well."""
     files = {f"node{node}.log": [f"rank {2 * node} of 4 is up, pid 400{node}", "ready"] for node in range(2)}

@@ -72,7 +72,7 @@ from parsers.who.told_stems import counted_on
 SIBLINGS = 8  # files of one shape of name in which forms are learnt, by as much of their beginnings
 WINDOW, LINES, LEAST = 256 << 10, 8_000, 160  # bytes at most, lines of all together, lines of each if they are many
 HEADED = 4_000  # lines of all together in which names at heads are learnt
-FILES, BEGINNING = 512, 4096  # so many at most, and as many others, by so many bytes of their beginnings
+FILES, NAMED, BEGINNING = 512, 64, 4096  # so many, as many others, fewer whose names tell ranks, by so many bytes
 DEVICES, PID = 16, 1000  # of a host, hardly more; from where on a number in a name may be a pid
 _NUMBER = regex(r"\d{1,10}")
 _SHAPE = regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[0-9a-f]{0,7}\d)[0-9a-f]{8,}|\d+")
@@ -87,9 +87,10 @@ def speakers(sources: Sequence[Source]) -> Known:
     for source in sources:
         shapes[_SHAPE.sub("#", source.path)].append(source)
     listed = [[one for one in own if one.seen is None and one.size] for own in shapes.values()]
-    sampled = [source for own in listed for source in own[:: len(own) // SIBLINGS + 1]][:FILES]
-    paths = {source.path for source in sampled}
-    others = [source for own in listed for source in own if source.rank is None and source.path not in paths][:FILES]
+    sampled = [source for own in listed for source in own[:: -(-len(own) // SIBLINGS) or 1]][:FILES]
+    paths = {one.path for one in sampled}
+    rest = [one for own in listed for one in own if one.path not in paths]
+    others = [one for one in rest if one.rank is None][:FILES] + [one for one in rest if one.rank is not None][:NAMED]
     share = max(LEAST, LINES // max(1, len(sampled)))
     few = max(HEAD_LINES, min(LEAST, LINES // max(1, len(sampled) + len(others))))  # hardly more than their habits
     asked = [*((one, WINDOW, share) for one in sampled), *((one, BEGINNING, few) for one in others)]
