@@ -1,4 +1,8 @@
-"""Tasks that a coordination service misses are suspects, and nobody is named."""
+"""Tasks that a coordination service misses are suspects, named only where their silence agrees with what all others were told."""
+
+from typing import Any
+
+import pytest
 
 from forensics.detectors.ranks.lost_heartbeat import DETECTOR
 from tests.log_cases import case
@@ -13,6 +17,48 @@ def missed(*ranks: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
 
 def test_a_few_are_suspects() -> None:
     assert missed(3) == [((), (3,))]
+
+
+S = 1_000_000_000
+
+
+def told(rank: int, *missed: int, at: int = 100) -> dict[str, Any]:
+    """What a task prints when the service tells it whom it misses."""
+    return {
+        "kind": "heartbeat_lost", "names_ranks": list(missed), "names_rank_space": "global", "rank": rank, "file": f"{rank}.log",
+        "time_ns": at * S, "time_basis": "local",
+    }  # fmt: skip
+
+
+def step(rank: int, at: int = 90) -> dict[str, Any]:
+    return {"rank": rank, "step": 5, "time_ns": at * S, "time_basis": "local", "file": f"{rank}.log", "line": 5}
+
+
+ALL = [told(rank, 3) for rank in (0, 1, 2)]
+STEPS = [step(rank) for rank in range(4)]
+RAISED = {"kind": "connect_failed", "rank": 3, "file": "3.log"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "steps", "ranks"),
+    [
+        pytest.param(ALL, STEPS, (3,), id="one"),
+        pytest.param([told(rank, 6, 7) for rank in range(6)], [step(rank) for rank in range(8)], (6, 7), id="two of eight"),
+        pytest.param([*ALL, told(0, 3)], STEPS, (3,), id="one is told it twice"),
+        pytest.param([one | {"time_ns": None} for one in ALL], [*STEPS[:3], step(3, 300)], (), id="nobody knows when"),
+        pytest.param(ALL[:2], STEPS, (), id="another was told nothing"),
+        pytest.param(ALL, STEPS[:3], (), id="it left no record"),
+        pytest.param([*ALL, RAISED], STEPS, (), id="it says itself that it lost them"),
+        pytest.param([*ALL, told(3, 0)], STEPS, (), id="it misses them, too"),
+        pytest.param(ALL, [*STEPS, step(3, 110)], (), id="it goes on"),
+        pytest.param([*ALL[:2], told(2, 1)], STEPS, (), id="they tell of different ones"),
+        pytest.param([told(0, 1)], [step(0), step(1)], (), id="of two"),
+    ],
+)  # fmt: skip
+def test_who_fell_silent_is_named_where_all_others_were_told_of_it(
+    rows: list[dict[str, Any]], steps: list[dict[str, Any]], ranks: tuple[int, ...]
+) -> None:
+    assert [one.ranks for one in DETECTOR.detect(case(rows, steps=steps)) if one.ranks] == ([ranks] if ranks else [])
 
 
 def test_most_of_the_job_points_at_the_service_instead() -> None:

@@ -1,11 +1,14 @@
 """Whom does a coordination service miss, and whose own watchdog got stuck?
 
 A task that stopped sending heartbeats died, was busy in a call that holds everything up, or lost the network: it is a
-suspect, never named for that; one whose pod or node a scheduler takes away is none. Where most tasks are missed, the service itself or the way to it is the matter.
+suspect; one whose pod or node a scheduler takes away is none. It is named, without a cause, where all others of the job that left a record
+were told so and say it, and its own record says nothing of an error and ends before: who is only cut off hears of it or goes on. Where most tasks are missed, the service itself or the way to it is the matter.
 Where a process' own monitor saw its watchdog stuck, a call to the device or a lock held it: that may be a collective whose
 peer never came, so its printer is no suspect for that. Of DLRover's timers most of which show a kernel that does not end,
 those that show none are of ranks that never launched it, or are past it: suspects.
 """
+
+from typing import Any
 
 import polars as pl
 
@@ -16,10 +19,11 @@ from forensics.facts.taken_places import are_taken_away
 from forensics.facts.waiting import stuck_watchdogs
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
-from forensics.model.said import joined
+from forensics.model.said import joined, sentence
 from forensics.model.texts import ranks_text
 from forensics.words import ranks as words
 
+_OTHERS = 2  # at least
 _GAUGE = "XPU_TIMER_COMMON_HANG"
 
 
@@ -34,19 +38,46 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     if are_taken_away(missed, case.events, case.tables, case.job_hosts, case.host_of_rank):
         return ()
+    named = missed if _fell_silent(case, missed, told) else ()
     text = words.NO_MORE_BEATS(who=ranks_text(missed))
+    text = words.AND_FELL_SILENT[len(named) == 1](text=text) if named else text
     return (
         Finding(
             detector=DETECTOR.name,
-            suspect_ranks=missed,
-            undecided=("tied_explanations",),
+            ranks=named,
+            suspect_ranks=() if named else missed,
+            undecided=() if named else ("tied_explanations",),
             claims=(Claim(text, "for", refs(told)),),
-            first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="lost_heartbeat"),
+            first_anomaly=FirstAnomaly(
+                rank=min(named) if len(named) == 1 else None,
+                step=step_in_progress(case.tables["steps"]),
+                signature="lost_heartbeat",
+            ),
             blast_radius=BlastRadius(ranks_waiting=max(known - len(missed), 0)),
             collect=(words.LOG_STACK_HOST(who=ranks_text(missed)),),
-            summary=words.UNDECIDED(what=words.DEAD_HELD_CUT_OFF(text=text, what=words.THE_NETWORK)),
+            summary=sentence(text)
+            if named
+            else words.UNDECIDED(what=words.DEAD_HELD_CUT_OFF(text=text, what=words.THE_NETWORK)),
         ),
     )
+
+
+def _fell_silent(case: Case, missed: tuple[int, ...], told: list[dict[str, Any]]) -> bool:
+    """Do all others that left a record say that these are missed, while their own records tell of no error and end before?"""
+    own = {rank: row for row in told if (rank := own_rank(row)) is not None}
+    others = case.seen - {*missed}
+    heard = len(others) >= _OTHERS and own.keys() == others and all({*row["names_ranks"]} == {*missed} for row in told)
+    if not heard or not case.seen.issuperset(missed):
+        return False
+    of_missed = pl.col("rank").is_in(missed)
+    errors = case.events.filter(
+        of_missed & (pl.col("rank_space") == "global") & pl.col("severity").is_in(["error", "fatal"])
+    )
+    times = [(row["time_basis"], row["time_ns"]) for row in own.values()]
+    first = min((time for _, time in times if time is not None), default=None)
+    later = (pl.col("time_ns") >= first) if first is not None else pl.lit(True)
+    went_on = case.tables["steps"].filter(of_missed & later)
+    return not errors.height and not went_on.height and len({basis for basis, _ in times}) == 1
 
 
 def _stuck(case: Case) -> tuple[Finding, ...]:
