@@ -284,7 +284,7 @@ def _on(host: str | None, command: str, around: Surroundings, *, as_root: bool =
 CommandName = Literal[
     "source", "loaders", "kernel_log", "device", "memory_errors", "clocks", "pci_state", "fabric_manager", "users_of_memory",
     "links", "space", "accounting", "pod", "previous_log", "core", "addresses", "load", "locks", "fingerprints", "recorder",
-    "checkpoint", "diagnosis", "reset", "bug_report", "boot_before", "bmc", "gather", "next_run", "uptime",
+    "checkpoint", "diagnosis", "reset", "bug_report", "boot_before", "bmc", "shared_memory", "gather", "next_run", "uptime",
 ]  # fmt: skip
 
 COMMANDS: Mapping[CommandName, Callable[[Target], str | None]] = {
@@ -302,6 +302,7 @@ COMMANDS: Mapping[CommandName, Callable[[Target], str | None]] = {
     "uptime": lambda at: _on_host(at.host, "uptime -s", at.around),
     "links": lambda at: ports(at.host, at.around),
     "space": lambda at: _on_host(at.host, "sh -c 'timeout 20 df -h; timeout 20 df -i'", at.around),
+    "shared_memory": lambda at: _on_host(at.host, "df -h /dev/shm", at.around),
     "accounting": _accounting,
     "pod": lambda at: _of_pod(at, "describe pod {}"),
     "previous_log": lambda at: _of_pod(at, "logs {} --previous"),

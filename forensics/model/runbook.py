@@ -10,11 +10,12 @@ from forensics.model.said import Said
 
 # What a bundle may show. "gone": the processes in question are known to have ended; "alive": they are not. "running": nothing says that the run has ended. "reset", "reboot", "repair":
 # what the vendor's catalogue asks for after the error that is cited. "visible": no error that takes it off the
-# bus. "loading", "lock", "storage": where the subject stands. "rebooted": the host itself failed, and what answers has been started since. "infiniband", "ethernet", "efa": the
+# bus. "loading", "lock", "storage": where the subject stands. "by_kernel": no other program
+# than the kernel killed for memory. "shared": shared memory was full. "rebooted": the host itself failed, and what answers has been started since. "infiniband", "ethernet", "efa": the
 # sort of the links.
 Fact = Literal[
     "host", "pid", "gpu", "pci", "code", "no_code", "no_records", "checkpoint", "job", "pod", "gone", "alive", "running", "nvidia",
-    "reset", "reboot", "repair", "fabric", "visible", "loading", "lock", "storage", "infiniband", "ethernet", "efa", "rebooted",
+    "reset", "reboot", "repair", "fabric", "visible", "loading", "lock", "storage", "infiniband", "ethernet", "efa", "rebooted", "by_kernel", "shared",
 ]  # fmt: skip
 
 

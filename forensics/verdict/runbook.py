@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from forensics.facts.whose_memory import holder_in
 from forensics.model.causes import CAUSES
 from forensics.model.causes.shared import GATHER, NEXT_RUN, STACK
 from forensics.model.commands import COMMANDS, PODS, Surroundings, Target
@@ -163,6 +164,7 @@ def _facts(at: Target, finding: Finding, scene: Scene) -> set[Fact]:
         "host": at.host, "pid": at.pids, "gpu": at.gpu is not None, "pci": at.pci, "code": at.file, "no_code": not at.file, "no_records": not scene.has_records,
         "checkpoint": at.checkpoint, "job": at.around.job, "pod": at.around.launcher in PODS and at.around.pod(at.host),
         "gone": is_gone, "alive": not is_gone, "running": not scene.has_ended,
+        "by_kernel": holder_in(finding) != "ray", "shared": holder_in(finding) == "shared",
         "rebooted": finding.first_anomaly.signature == "node_failure", "nvidia": at.around.vendor == "nvidia", "fabric": code.startswith("sxid:"),
         "visible": _ADVICE.get(advice(code)) != "reboot",
     }  # fmt: skip

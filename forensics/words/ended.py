@@ -20,6 +20,34 @@ DID: Mapping[str, Said] = {  # cause → what the rank did
     "exception": Said("raised an exception", "抛出异常"),
     "None": Said("ended with an error before the others gave up", "在其他 rank 超时之前异常退出"),
 }
+DID_AT: Mapping[
+    str, Said
+] = {  # whose memory or disk it was (facts/whose_memory.py) → the same, where it was not the host's
+    "ray": Said(
+        "was killed by Ray's memory monitor, because its node came near its memory limit",
+        "因节点内存接近上限被 Ray 的内存监控终止",
+    ),
+    "limit": Said(
+        "was killed because the memory limit of its job or container was reached", "因达到作业或容器的内存限额被终止"
+    ),
+    "shared": Said("found /dev/shm (shared memory) full", "遇到 /dev/shm（共享内存）已满"),
+}
+WHY_AT: Mapping[str, Said] = {  # the same → what helps
+    "ray": Said(
+        "Ray ended it, not the kernel: read raylet.out of that node; fewer or smaller workers help, or another "
+        "RAY_memory_usage_threshold",
+        "由 Ray 而非内核终止：查看该节点的 raylet.out；可减少 worker，或调整 RAY_memory_usage_threshold",
+    ),
+    "limit": Said(
+        "raise the limit (Slurm: --mem; Kubernetes: limits.memory) or use less: fewer data workers, fewer batches ahead",
+        "提高限额（Slurm：--mem；Kubernetes：limits.memory）或减少用量：减少数据加载 worker 与预取批数",
+    ),
+    "shared": Said(
+        "give the container more shared memory (docker run --shm-size; Kubernetes: an emptyDir of medium Memory at /dev/shm)",
+        "调大容器的共享内存（docker run --shm-size；Kubernetes：在 /dev/shm 挂载 medium: Memory 的 emptyDir）",
+    ),
+}
+A_PROCESS_DID = Form("a process {did}", "某进程{did}")
 KILLED_BY_WORD = Said("was killed", "被终止")  # of whom somebody says that he killed it, and why
 NO_STORAGE = Said("could not use its storage", "无法访问存储")
 WHY: Mapping[str, Said] = {  # cause → why that is to be done first

@@ -106,7 +106,7 @@ TOO_SMALL: Mapping[Cause, Said] = {
         "the next start would need as much memory of the host: its use, or its limit, must change first",
         "重启后同样会主机内存不足；须先减少内存用量或提高限额",
     ),
-    "disk_full": Said("there is no room before somebody makes some", "须先腾出空间再重启"),
+    "disk_full": Said("it stays full until somebody frees space or makes it larger", "须先腾出空间或扩容再重启"),
 }
 CAME_BACK = Form(
     "it failed in the same way {times} times in a row, each time after a restart: what it stands at must change first",

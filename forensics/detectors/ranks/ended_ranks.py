@@ -14,6 +14,7 @@ from forensics.facts.origins import Origins, few
 from forensics.facts.process_ends import ProcessEnd
 from forensics.facts.progress import step_in_progress
 from forensics.facts.storage_errors import StorageError, storage_error
+from forensics.facts.whose_memory import Holder, holder_of
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, Code, FirstAnomaly
 from forensics.model.names import ActionKind, Cause, Domain
@@ -51,9 +52,9 @@ def _of_what(outcome: ProcessEnd) -> str:
 def _did(outcome: ProcessEnd) -> Said:
     """ "raised an exception (KeyError: 'x')"; a signal that the words name already is not repeated."""
     is_told_by = outcome.cause == "killed" and not outcome.code
-    did = (
-        words.KILLED_BY_WORD if is_told_by else words.NO_STORAGE if _storage(outcome) else words.DID[str(outcome.cause)]
-    )
+    holder = _holder(outcome)
+    by_cause = words.DID_AT[holder] if holder else words.DID[str(outcome.cause)]
+    did = words.KILLED_BY_WORD if is_told_by else words.NO_STORAGE if _storage(outcome) else by_cause
     what = _of_what(outcome)
     return did if what in did else words.OF_WHAT(did=did, what=what)
 
@@ -62,6 +63,12 @@ def _rank_did(ranks: Sequence[int], outcome: ProcessEnd, code: Code | None) -> S
     """The same with the ranks, and where in the code."""
     text = words.RANK_DID(who=ranks_text(ranks), did=did_all(_did(outcome), len(ranks)))
     return words.AT(text=text, file=code.file, line=code.line) if code else text
+
+
+def _holder(outcome: ProcessEnd) -> Holder | None:
+    """Whose memory or disk was full, by the lines that tell of its end."""
+    found = (holder_of(outcome.cause, outcome.code, ref.text) for ref in outcome.refs)
+    return next((one for one in found if one), None)
 
 
 def _storage(outcome: ProcessEnd) -> StorageError | None:
@@ -120,7 +127,15 @@ def _finding(case: Case, found: Origins) -> tuple[Finding, ...]:
             ),
             claims=tuple(claims),
             time_ns=first.time_ns,
-            actions=(_action(cause, ranks, None if _is_of_device(case, first) else code, storage),),
+            actions=(
+                _action(
+                    cause,
+                    ranks,
+                    None if _is_of_device(case, first) else code,
+                    storage,
+                    _holder(first) if cause else None,
+                ),
+            ),
             code=None if tie else code,
             blast_radius=BlastRadius(ranks_waiting=len(victims)),
             summary=sentence(
@@ -154,11 +169,14 @@ def _domain(case: Case, found: Origins, cause: Cause | None, storage: StorageErr
     return "workload" if found.is_most or cause in ("exception", "gpu_oom") else "unknown"
 
 
-def _action(cause: Cause | None, ranks: tuple[int, ...], code: Code | None, storage: StorageError | None) -> Action:
+def _action(
+    cause: Cause | None, ranks: tuple[int, ...], code: Code | None, storage: StorageError | None, holder: Holder | None
+) -> Action:
     """What to look at first, and why."""
     if storage is not None:
         return Action(kind="inspect_hardware", target=storage.holder, command=None, reason=storage.why)
     kind = _TO_DO[str(cause)] if cause != "exception" or code is not None else "collect_more"
     target = f"{code.file}:{code.line}" if code and kind == "check_code" else ranks_text(ranks)
     target = words.LOGS_OF(who=target) if kind == "collect_more" else target
-    return Action(kind=kind, target=target, command=None, reason=words.WHY[str(cause)])
+    why = words.WHY_AT[holder] if holder and kind != "collect_more" else words.WHY[str(cause)]
+    return Action(kind=kind, target=target, command=None, reason=why)

@@ -19,6 +19,7 @@ from forensics.facts.hardware import Record
 from forensics.facts.process_ends import OWN_CAUSES, in_thread, is_consequence, own_cause, without_echoes
 from forensics.facts.progress import step_in_progress
 from forensics.facts.storage_errors import StorageError, storage_error
+from forensics.facts.whose_memory import Holder, holder_of
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Device, FirstAnomaly
 from forensics.model.names import Cause
@@ -100,7 +101,8 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
     hosts = () if after else places
     line = " ".join(str(same[0]["text"] or same[0]["code"] or "").split())
     storage = storage_error(str(same[0]["text"] or "")) if cause == "exception" else None
-    did = words.NO_STORAGE if storage is not None else words.DID_SOMEWHERE[cause]
+    holder = holder_of(cause, same[0]["code"], str(same[0]["text"] or ""))
+    did = words.NO_STORAGE if storage else words.DID_AT[holder] if holder else words.DID_SOMEWHERE[cause]
     claims = [Claim(words.SOMEBODY_DID(did=did, line=cut_middle(" ".join(line.split()), 120)), "for", refs(same))]
     if killed:
         claims.append(Claim(words.KILLED_THERE(who=ranks_text(killed)), "for"))
@@ -132,7 +134,7 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
                 signature=f"{cause}:{same[0]['code']}" if same[0]["code"] else str(cause),
             ),
             time_ns=same[0]["time_ns"],
-            actions=(_action(cause, joined(hosts, ", "), storage),),
+            actions=(_action(cause, joined(hosts, ", "), storage, holder),),
             summary=sentence(text, words.NOT_ITS_OWN if unclear else words.MAY_HAVE_FOLLOWED if after else ""),
         ),
     )
@@ -203,8 +205,9 @@ def _devices(case: Case, same: list[dict[str, Any]]) -> tuple[Device, ...]:
     return tuple(Device(host=h, pci=p, index=i, uuid=None) for h, p, i in sorted(placed, key=str))
 
 
-def _action(cause: Cause, target: str, storage: StorageError | None) -> Action:
+def _action(cause: Cause, target: str, storage: StorageError | None, holder: Holder | None) -> Action:
     if storage is not None:
         return Action(kind="inspect_hardware", target=storage.holder, command=None, reason=storage.why)
     kinds: dict[str, Any] = {"gpu_fault": "inspect_hardware", "exception": "check_code"}
-    return Action(kind=kinds.get(cause, "check_config"), target=target, command=None, reason=words.DID_SOMEWHERE[cause])
+    why = words.WHY_AT[holder] if holder else words.A_PROCESS_DID(did=words.DID_SOMEWHERE[cause])
+    return Action(kind=kinds.get(cause, "check_config"), target=target, command=None, reason=why)

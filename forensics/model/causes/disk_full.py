@@ -6,7 +6,7 @@ from forensics.model.runbook import Step
 from forensics.model.said import Said
 
 ROW = CauseRow(
-    title=Said("the disk is full", "磁盘空间不足"),
+    title=Said("a disk, or shared memory, is full", "磁盘或共享内存空间不足"),
     means=Said("Writing failed because the disk, or shared memory, was full.", "磁盘或共享内存已满，写入失败。"),
     alike="A full /dev/shm says the same as a full disk; the path tells which.",
     do=Said("Make room before the restart.", "重启之前先清理空间。"),
@@ -25,6 +25,21 @@ ROW = CauseRow(
     ),
     returns="changed",
     runbook=(
+        Step(
+            do="check_config",
+            needs=("host", "shared"),
+            command="shared_memory",
+            look=Said(
+                "Size, Avail and Use% of /dev/shm, on the host and in the container",
+                "/dev/shm 的 Size、Avail、Use%（主机与容器内）",
+            ),
+            then=Said(
+                "64M is what a container gets unasked: docker run --shm-size=16g, or an emptyDir of medium Memory at /dev/shm; full of "
+                "old files: remove those that no process has open",
+                "64M 是容器的默认值：docker run --shm-size=16g，或在 /dev/shm 挂载 medium: Memory 的 emptyDir；旧文件占满：删除无进程打开的文件",
+            ),
+            source="docker run: --shm-size; NCCL, Troubleshooting: Shared memory; shm_overview(7)",
+        ),
         Step(
             do="check_config",
             needs=("host",),

@@ -1,5 +1,7 @@
 """host_oom: host memory ran out."""
 
+import msgspec
+
 from forensics.model.causes.row import CauseRow
 from forensics.model.causes.shared import ACCOUNTING, KERNEL, NEXT_RUN, POD
 from forensics.model.runbook import Step
@@ -30,7 +32,7 @@ ROW = CauseRow(
         POD,
         Step(
             do="check_config",
-            needs=("host",),
+            needs=("host", "by_kernel"),
             command="kernel_log",
             gives=("kernel",),
             look=Said(
@@ -43,7 +45,7 @@ ROW = CauseRow(
             ),
             source="Linux: mm/oom_kill.c, dump_tasks; admin-guide/cgroup-v2, memory.max",
         ),
-        KERNEL,
+        msgspec.structs.replace(KERNEL, needs=(*KERNEL.needs, "by_kernel")),
         ACCOUNTING,
         NEXT_RUN,
     ),
