@@ -82,9 +82,18 @@ def is_undecided(verdict: Verdict) -> bool:
 
 def actions(incident: Incident) -> list[Action]:
     """What to do: as the report orders it, but where nothing is decided, collecting comes first."""
+    told = list(incident.actions)
     if is_undecided(incident.verdict):
-        return sorted(incident.actions, key=lambda action: action.kind != "collect_more")
-    return list(incident.actions)
+        leading = told[:1] if told and _is_test_of_suspect(told[0], incident.verdict) else []
+        return [*leading, *sorted(told[len(leading) :], key=lambda action: action.kind != "collect_more")]
+    return told
+
+
+def _is_test_of_suspect(action: Action, verdict: Verdict) -> bool:
+    """The host of the suspects is to be tested: what would decide it is there, whatever else may be collected."""
+    suspects = verdict.suspects
+    hosts = {*suspects.hosts, *(place.host for place in verdict.places if place.rank in suspects.ranks)}
+    return action.kind == "inspect_hardware" and action.target in hosts
 
 
 def todo(action: Action) -> str:

@@ -175,7 +175,9 @@ def _answer(page: _Page, incident: Incident, voice: Voice) -> None:
     said = voice.answer(incident)
     tone = {"healthy": "green", "unknown": "yellow"}.get(incident.verdict.kind, "red")
     page.text(tone, said.label, page.fitted(said.sentence, len(said.label)))
-    label = voice.row("collect" if is_undecided(incident.verdict) else "do now")
+    first = next(iter(actions(incident)), None)
+    is_open = is_undecided(incident.verdict) and (first is None or first.kind == "collect_more")
+    label = voice.row("collect" if is_open else "do now")
     page.row(label, page.fitted(said.do, _LABEL), "bold")
     if said.command:
         page.command(said.command)

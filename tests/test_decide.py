@@ -160,7 +160,7 @@ def test_the_same_rank_on_the_same_host_may_be_the_ranks_own_fault(cause: str, n
         ({"kind": "hang", "cause": "network_fault"}, "which host the fault is on is not recorded"),
         ({"cause": "gpu_oom"}, "as much GPU memory"),
         ({"cause": "host_oom"}, "as much memory of the host"),
-        ({"cause": "disk_full"}, "there is no room"),
+        ({"cause": "disk_full"}, "it stays full"),
         ({"cause": "segfault"}, "whether it comes back is not shown"),
         ({"kind": "launch", "cause": "network_fault", "hosts": ["n1"]}, "whether it comes back is not shown"),
     ],

@@ -1,7 +1,7 @@
 """What a failure cost: the last step done, the last checkpoint written and safely stored, and how long nothing went on.
 
-Stalled is the time from the last step done to the first time-out, or, where nobody timed out, to the first end of a
-process. Both must be stamps of one kind; nothing is said where the hosts' stamps differ by time zones, or by more than
+Stalled is the time from the last step done to the first wait that ran out, or, where none did, to the first word of a watchdog,
+else to the first end of a process. Both must be stamps of one kind; nothing is said where the hosts' stamps differ by time zones, or by more than
 the time itself.
 """
 
@@ -16,7 +16,11 @@ from forensics.model.incident import Lost
 from forensics.model.taxonomy import RAN_OUT
 from parsers.schema.tables import TableName
 
-_TIMED_OUT = (*RAN_OUT, "heartbeat_lost", "dump_signal", "desync")
+_ECHOES = (
+    "heartbeat_lost",
+    "dump_signal",
+    "desync",
+)  # of a wait that ran out, or of another watchdog's shorter patience
 _ENDED = ("exit", "first_failure", "closing_signal", "exception", "bad_loss")
 _SECOND_NS = 1_000_000_000
 
@@ -41,7 +45,7 @@ def _stalled(events: pl.DataFrame, clocks: Clocks, steps: pl.DataFrame) -> float
         if not isinstance(last, int):
             continue
         after = events.filter((pl.col("time_basis") == basis) & (pl.col("time_ns") >= last))
-        for kinds in (_TIMED_OUT, _ENDED):
+        for kinds in (RAN_OUT, _ECHOES, _ENDED):
             first = after.filter(pl.col("kind").is_in(kinds))["time_ns"].min()
             if isinstance(first, int):
                 seconds = (first - last) / _SECOND_NS

@@ -136,6 +136,11 @@ def boot_before(host: str | None, around: Surroundings = NOWHERE) -> str | None:
     return _on_host(host, "journalctl -k -b -1 --no-pager", around, as_root=True)
 
 
+def describe_pod(pod: str | None) -> str | None:
+    """What Kubernetes keeps of a pod, with why it was put nowhere."""
+    return f"kubectl describe pod {pod}" if is_plain(pod) else None
+
+
 def device(host: str | None, index: int | None, around: Surroundings = NOWHERE) -> str | None:
     """The state of one GPU of a host, or of all."""
     if around.vendor is None:

@@ -52,7 +52,8 @@ def decide(incident: Incident, ranks: int, again: Collection[str] = (), times: i
     if (share := _share(incident)) >= _TOLD:
         form = words.COSTS_A_DAY_OF if ranks else words.COSTS_A_DAY
         reason = form(reason=reason, hours=f"{24 * share:.1f}", ranks=ranks)
-    is_open = do in words.UNLESS and incident.verdict.kind != "healthy"
+    # Whoever stopped the job from outside stood at nothing, and no host of it is to be left out.
+    is_open = do in words.UNLESS and incident.verdict.kind != "healthy" and not _is_from_outside(incident.verdict)
     unless = words.UNLESS[do] if is_open else ""
     return Decision(do=do, reason=reason, unless=unless, lost_gpu_hours=hours, without=list(without))
 
@@ -82,7 +83,8 @@ def _decided(incident: Incident, again: Collection[str]) -> tuple[DecisionKind, 
     if verdict.kind == "numerics":
         return "cannot_tell", words.ORIGIN_DECIDES, ()
     if returns == "over":
-        return "restart", words.LOOK_AT_RECORDS if _has_fault_on_record(incident) else words.NO_LASTING_FAULT, ()
+        none = joined((words.NO_LASTING_FAULT, words.QUEUED_AGAIN if verdict.cause == "preempted" else ""), "; ")
+        return "restart", words.LOOK_AT_RECORDS if _has_fault_on_record(incident) else none, ()
     if verdict.cause is None or returns != "may" or verdict.kind == "launch":
         return "cannot_tell", words.RETURN_NOT_SHOWN, ()
     if CAUSES[verdict.cause].is_of_hardware:
@@ -162,6 +164,10 @@ def _is_lasting(verdict: Verdict) -> bool:
     prefix, _, code = (verdict.first_anomaly.signature or "").partition(":")
     told = verdict.cause == "gpu_fault" and prefix == "device" and is_lasting(code)
     return told and any(device.host for device in verdict.devices)
+
+
+def _is_from_outside(verdict: Verdict) -> bool:
+    return verdict.cause is not None and CAUSES[verdict.cause].from_outside
 
 
 def _is_of_the_code(verdict: Verdict) -> bool:

@@ -9,10 +9,12 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from forensics.model.causes import CAUSES
 from forensics.model.commands import NOWHERE, Surroundings, drain_node
 from forensics.model.incident import Action, Evidence, Incident
 from forensics.model.past import Past, PastIncident, Thing
-from forensics.model.said import Said, joined
+from forensics.model.said import Said, capital, inside, joined, unlabelled
+from forensics.model.texts import ranks_text
 from forensics.verdict.accused import accused, suspected
 from forensics.verdict.decide import carried_out, decide
 from forensics.verdict.offenders import OF_THINGS, Offender, offenders
@@ -52,7 +54,7 @@ def mark_repeats(
     )
     decided = _marked(decided, again, before, around)
     decided = _with_new_hosts(decided, hosts or {})
-    marked[primary] = _with_past(decided, known, past)
+    marked[primary] = _with_failures_before(_with_past(decided, known, past), incidents[:primary])
     places = arounds or [NOWHERE] * len(incidents)
     return [carried_out(each, where) for each, where in zip(marked, places, strict=True)]
 
@@ -87,6 +89,28 @@ def _earlier(
     return before, ranks_then
 
 
+def _with_failures_before(incident: Incident, before: Sequence[Incident]) -> Incident:
+    """Of a run that ended well, which attempts of it did not: "no fault" would be said of the newest alone."""
+    failed = [
+        one for one in before if one.verdict.kind not in ("healthy", "unknown") and one.attempt < incident.attempt
+    ]
+    if incident.verdict.kind != "healthy" or not failed:
+        return incident
+    first = {one.attempt: one for one in reversed(failed)}
+    told = joined((_failure(first[attempt]) for attempt in sorted(first)[:_EARLIER]), ", ")
+    summary = words.ENDED_WELL_AFTER(before=told, summary=inside(incident.verdict.summary))
+    return msgspec.structs.replace(incident, verdict=msgspec.structs.replace(incident.verdict, summary=summary))
+
+
+def _failure(one: Incident) -> Said:
+    """ "attempt 0 failed (never entered the collective: rank 2)"."""
+    verdict = one.verdict
+    what = CAUSES[verdict.cause].title if verdict.cause is not None else words.NO_CAUSE_KNOWN
+    who = ranks_text(verdict.ranks) if verdict.ranks else joined(verdict.hosts[:_EARLIER], ", ")
+    form = words.ATTEMPT_FAILED_OF if who else words.ATTEMPT_FAILED
+    return form(attempt=one.attempt, what=what, who=who)
+
+
 def _marked(
     incident: Incident, again: Sequence[Thing], before: Mapping[Thing, list[int]], around: Surroundings
 ) -> Incident:
@@ -101,8 +125,13 @@ def _marked(
             actions.append(Action(kind="drain_node", target=name, command=command, reason=claims[-1]))
         elif kind == "host":
             reason = words.TAKE_OUT_AND_TEST(before=claims[-1])
-            actions.append(Action(kind="inspect_hardware", target=name, command=None, reason=reason))
-    return msgspec.structs.replace(with_claims(incident, claims), actions=actions)
+            actions.insert(0, Action(kind="inspect_hardware", target=name, command=None, reason=reason))
+    told = with_claims(incident, claims)
+    if claims and not named and again:  # nobody is named now: then who comes back is the most that is known
+        form = words.AND_BEFORE
+        summary = form(before=capital(claims[0]), summary=inside(unlabelled(incident.verdict.summary)))
+        told = msgspec.structs.replace(told, verdict=msgspec.structs.replace(told.verdict, summary=summary))
+    return msgspec.structs.replace(told, actions=actions)
 
 
 def _with_new_hosts(incident: Incident, hosts: Mapping[int, frozenset[str]]) -> Incident:

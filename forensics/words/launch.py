@@ -76,6 +76,9 @@ NOT_REACHED = (  # several hosts, one
     ),
 )
 NOT_PLACED = Form("a part of it was put nowhere: {line}", "其中一部分未被调度：“{line}”")
+WHY_NOT_PLACED = Form(
+    "why pod {pod} was put nowhere: the Events at the end", "pod {pod} 未被调度的原因（末尾的 Events）", ("launcher",)
+)
 LOGS_OF_MISSING = Said("logs of the ranks that never joined", "未加入的 rank 的日志", "log")
 WAITED_FOR_STORE = Form("{who} waited for the key-value store until a timeout", "{who} 等待 rendezvous store 直至超时")
 LOST_STORE = Form(

@@ -10,6 +10,10 @@ from forensics.words.several import PROCESSES as PROCESSES
 
 # --- actions and decision: what to do, and what would decide ---------------------------------------------------------
 NO_LASTING_FAULT = Said("no lasting fault is shown", "没有持续性故障的迹象")
+QUEUED_AGAIN = Said(
+    "its scheduler may have queued it again by itself: look in the queue before a second one is submitted",
+    "调度器可能已自动重新排队：再次提交前先查看队列",
+)
 STOPPED_IN = Form("{who} stopped in {where}", "{who} 停在 {where}")
 THE_RANK, THIS_LINE = Said("the rank", "该 rank"), Said("this line", "该行")
 NOT_THE_SAME_CALL = Said(
@@ -114,8 +118,8 @@ CAME_BACK = Form(
 )
 UNLESS: Mapping[DecisionKind, Said] = {
     "restart": Said(
-        "the same comes back: then leave out its host, or mend what it stood at",
-        "再次发生：则换下该节点，或处理其停住之处",
+        "the same comes back: then leave out the host that is named above, or repair what the job stood at",
+        "再次发生：则换下上述节点，或处理作业停住之处",
     ),
     "stop": Said("code or settings have changed since", "此后代码或配置已修改"),
     "evict": Said(
@@ -229,6 +233,10 @@ SECOND_DUMP = Said(
 # --- health ----------------------------------------------------------------------------------------------------------
 NO_FAULT_FOUND = Form("No fault found: {proof}.", "未发现故障：{proof}。")
 ENDED_WITH_LOSS = Form("{lost}; the run itself ended well: {proof}.", "{lost}；作业本身正常结束：{proof}。")
+ENDED_WELL_AFTER = Form("{before}; of the newest attempt, {summary}", "{before}；最新一次启动：{summary}")
+ATTEMPT_FAILED = Form("attempt {attempt} failed ({what})", "第 {attempt} 次启动失败（{what}）")
+ATTEMPT_FAILED_OF = Form("attempt {attempt} failed ({what}: {who})", "第 {attempt} 次启动失败（{what}：{who}）")
+NO_CAUSE_KNOWN = Said("of no known cause", "原因未知")
 A_WRITER = Said("its writer", "写入方")
 PART_LOST_OF = Form(
     "a part of the checkpoint of step {step} was never stored ({who}: “{line}”)",
@@ -338,9 +346,10 @@ WAS_BEFORE = Form(
     "{thing} {name} 在第 {attempts} 次启动中也是{what}（与其上运行的 rank 无关）",
 )
 TAKE_OUT_AND_TEST = Form(
-    "{before}: a host that is suspected again and again should be taken out and tested",
-    "{before}：多次可疑的节点应隔离检测",
+    "{before}; a host that is suspected again and again should be taken out and tested",
+    "{before}；多次可疑的节点应隔离检测",
 )
+AND_BEFORE = Form("Undecided: {before}; {summary}", "无法判定：{before}；{summary}")
 BACK_AGAIN, NEW = Said("back again", "重新加入的"), Said("new", "新加入的")
 IS_MEMBER = Form("host {name} is {what} in attempt {attempt}", "节点 {name} 是第 {attempt} 次启动时{what}")
 NEW_TO_HISTORY = Form(

@@ -17,6 +17,7 @@ from forensics.facts.error_words import is_within_a_host, names_bridge, tells_se
 from forensics.facts.event_rows import detail, host_of, is_missing, is_whole_barrier, of_kinds, own_rank, refs, rows
 from forensics.facts.store_clients import Address, OddClients, odd_clients
 from forensics.graph.hang.blame import UNKNOWN_HOST, blames, find_root
+from forensics.model.commands import describe_pod
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause
@@ -26,6 +27,7 @@ from forensics.words import launch as words
 
 _MOST_RANKS = 1_000_000
 _QUOTED = 160
+_PODS = 3  # of those that were put nowhere
 _TOLD = ("rank", "rank_space", "host", "names_hosts", "code", "text")
 _DEAD_AFTER = 2  # suspects are listed where at most one in so many is missing
 
@@ -178,6 +180,7 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
         absent = words.NOT_REACHED[len(hosts) == 1](hosts=joined(hosts, ", "))
     elif placeless:
         absent = words.NOT_PLACED(line=cut_middle(" ".join(str(placeless[0]["text"]).split()), _QUOTED))
+    pods = list(dict.fromkeys(str(pod) for row in placeless if (pod := detail(row).get("pod"))))[:_PODS]
     return Finding(
         detector=DETECTOR.name,
         cause="store_timeout" if begun or leader else "missing_ranks",
@@ -193,7 +196,11 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
             ),
         ),
         first_anomaly=FirstAnomaly(op="init", host=hosts[0] if len(hosts) == 1 else None, signature="missing_members"),
-        collect=(words.LOGS_OF_MISSING,),
+        actions=tuple(
+            Action(kind="collect_more", target=words.WHY_NOT_PLACED(pod=pod), command=describe_pod(pod), reason="")
+            for pod in pods
+        ),
+        collect=() if pods else (words.LOGS_OF_MISSING,),  # what was put nowhere has no log
         summary=words.NEVER_STARTED(what=joined((text, absent), "; ")),
     )
 

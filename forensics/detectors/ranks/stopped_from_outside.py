@@ -75,7 +75,8 @@ def _finding(cause: Cause, text: Said, claim: Claim, undecided: tuple[Reason, ..
         claims=(claim,),
         first_anomaly=FirstAnomaly(signature=cause),
         actions=(Action(kind="ignore", target=words.THE_JOB, command=None, reason=words.FROM_OUTSIDE),),
-        collect=(words.BEFORE_STOPPING,),
+        # Only a person stops a job because it hangs; a scheduler takes its nodes or its time, however it ran.
+        collect=(words.BEFORE_STOPPING,) if cause == "stopped_by_hand" else (),
         summary=sentence(text, words.NO_FAULT_BEFORE),
     )
 
