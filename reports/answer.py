@@ -47,7 +47,7 @@ def answer(incident: Incident) -> Answer:
     return Answer(
         label=label(verdict),
         sentence=_ended(sentence),
-        more=_ended(capital(more)),
+        more=_ended(capital(_unlabelled(more))),
         cannot_tell="; ".join(REASON[reason] for reason in verdict.undecided if not is_idle(verdict, reason)),
         do=_ended(_do_first(first)) if first else "Nothing.",
         command=first.command if first else None,

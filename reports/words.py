@@ -138,7 +138,7 @@ DOMAIN: Mapping[Domain, Said] = {
     "unknown": Said("not known whether workload or infrastructure", "无法区分作业自身与基础设施"),
 }
 DECISION: Mapping[DecisionKind, Said] = {
-    "restart": Said("restart", "可以重启"),
+    "restart": Said("restart, after the other steps", "完成其他步骤后可以重启"),
     "stop": Said("do not restart yet", "先修复再重启"),
     "evict": Said("restart without this host", "换下该节点再重启"),
     "keep_running": Said("replace at the next checkpoint", "在下一个检查点更换"),

@@ -75,3 +75,21 @@ def test_a_rank_that_computes_slowly_has_its_host_looked_at_before_its_device() 
     commands = [one.command or "" for one in told if one.kind == "inspect_hardware"]
     assert "iostat" in commands[0] and "-d CLOCK" in commands[1]
     assert "GPU" not in TAKES_LONGER + DEVICE_OF(ranks="rank 3")
+
+
+@pytest.mark.parametrize(
+    ("file", "is_shown"),
+    [
+        ("/srv/train/a.py", True),
+        ("/opt/venv/lib/python3.10/site-packages/torch/_tensor.py", False),
+        ("/usr/lib/python3.11/threading.py", False),
+        ("/usr/local/lib/python3/dist-packages/megatron/training.py", False),
+        ("ray/_private/worker.py", False),
+        ("pyarrow/_hdfsio.pyx", False),
+        ("train.py", False),
+        ("/srv/train/a.py; id", False),
+    ],
+)
+def test_a_source_is_shown_by_its_whole_path_and_no_librarys(file: str, is_shown: bool) -> None:
+    built = COMMANDS["source"](Target(file=file, line=20))
+    assert built == (f"sed -n '10,25p' {file}" if is_shown else None)

@@ -47,7 +47,8 @@ _USERS: Mapping[Vendor, str] = {
     "moore_threads": "mthreads-gmi", "metax": "mx-smi --show-process", "amd": "amd-smi process", "huawei": "npu-smi info",
 }  # fmt: skip
 _VENDOR_OF_SETUP: Mapping[Vendor, str] = {"huawei": "ascend"}  # as its table calls it
-_FILE = regex(r"(?!-)(?:[\w@.+-]*/)+[\w@.+-]+", re.ASCII)
+_SCRIPT = regex(r"(?:/[\w@.+-]+)+", re.ASCII)
+_OF_LIBRARY = regex(r"/(?:site|dist)-packages/|/lib/python3")
 _PATH = regex(r"(?:/[\w@.+-]+)+/?", re.ASCII)
 _PCI = regex(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}(?:\.[0-7])?", re.IGNORECASE)
 _BEFORE, _AFTER = 10, 5  # lines of a source file that are shown
@@ -169,8 +170,9 @@ class Target(NamedTuple):
 
 
 def _source(at: Target) -> str | None:
-    """The lines around the one in question; a bare name is in no folder that anybody knows."""
-    if at.line is None or _FILE.fullmatch(at.file or "") is None:
+    """The lines around the one in question. Only a whole path leads there from wherever somebody stands: samplers and Cython cut
+    theirs short; and a library's own code is not what is to be changed."""
+    if at.line is None or _SCRIPT.fullmatch(at.file or "") is None or _OF_LIBRARY.search(at.file or ""):
         return None
     return f"sed -n '{max(1, at.line - _BEFORE)},{at.line + _AFTER}p' {at.file}"
 

@@ -369,8 +369,8 @@ ALL_DUMPS_AND_RAS = Said(
 SAME_OPERATION = Said("all members wait in the same operation", "所有成员等待于同一操作")
 SAME_OPERATION_RAS = Said("all members wait in the same operation, says RAS", "据 RAS，所有成员等待于同一操作")
 NO_TIMEOUT_PRINTED = Form(
-    "{who} of the group printed no timeout; that does not prove that they were absent",
-    "组内 {who} 未打印超时；这不能证明其未进入",
+    "{who} of the group printed no timeout, and may have been there all the same",
+    "组内 {who} 未打印超时，但仍可能已进入",
 )
 MOST_LEFT_NO_LINE = Said("most members of the group left no line", "组内多数成员没有日志行")
 OTHER_OPERATIONS = Said("the members wait in different operations", "各成员等待于不同的操作")

@@ -53,7 +53,7 @@ def _unclear(case: Case, unclear: dict[int, ProcessEnd], lost: dict[int, Process
     if unclear and lost:
         claims.append(Claim(words.FAILED_ALIKE(who=ranks_text(lost)), "for", _places(lost)))
     text = words.WHOSE_IS_UNCLEAR(text=claims[0].text)
-    one_of = words.ONE_OF(who=ranks_text(rest)) if rest else words.ANYBODY
+    one_of = words.ANYBODY if not rest else (words.ONLY_ONE if len(rest) == 1 else words.ONE_OF)(who=ranks_text(rest))
     return Finding(
         detector="process_ended",
         suspect_ranks=rest,
