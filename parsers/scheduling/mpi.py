@@ -10,6 +10,8 @@
 
     Abort(1) on node 3 (rank 3 in comm 0): application called MPI_Abort(MPI_COMM_WORLD, 1) - process 3      MPICH; then Hydra kills the others
 
+    MPT ERROR: Rank 3(g:3) received signal SIGSEGV(11).           HPE MPT; below it: Process ID: 4711, Host: n07, Program: …
+
       Process name: [[29973,1],5]               Open MPI, of the first that ended other than well: the last number is the rank
       Exit code:    1
 
@@ -18,10 +20,10 @@ a job whose processes mpirun itself starts. MPICH tells no rank, and its exit co
 ended: the signal, and 128 more with a core; 1 and 2 are left as they are, for older ones may print
 exit's. What is said to be killed by signal 9 or 15 behind the words of an abort, was told to stop: `closing_signal` beside `exit`. `exit`: code = signal or exit code, pid, host, rank_space global.
 
-Printed by: Open MPI 1.x to 5.x, MPICH, Intel MPI, MVAPICH.
+Printed by: Open MPI 1.x to 5.x, MPICH, Intel MPI, MVAPICH, HPE MPT.
 Versions: Open MPI 1.8 to 5.0, Hydra 3.x and 4.x.
 Source: help-mpi-api.txt of Open MPI, opal/util/stacktrace.c, help-prun.txt of prrte, mpiexec/pmiserv_cb.c of MPICH's Hydra. Not
-read: Intel MPI and MVAPICH; RANK and KILLED BY SIGNAL as users print them.
+read: Intel MPI, MVAPICH and MPT; RANK, KILLED BY SIGNAL and MPT ERROR as users print them.
 """
 
 import signal
@@ -64,6 +66,8 @@ RULES = (
     Rule(regex(rf"\[{_HOST}:0*(?P<pid>\d{{1,9}})\] Signal: .{{1,60}}? \((?P<signal>\d{{1,3}})\)"), "exit", refine=_ended),
     Rule(regex(r"\[[\w.-]+:\d+\] (?:\*\*\* (?:Process received signal|End of error message)|Signal code: |Failing at address: )"), None),
 )  # fmt: skip
+_MPT = regex(r"MPT ERROR: Rank \d{1,7}\(g:(?P<rank>\d{1,7})\) received signal SIG[A-Z0-9]{2,10}\((?P<signal>\d{1,3})\)")
+_MPT_WHERE = regex(rf"^\s*Process ID: (?P<pid>\d{{1,9}}), Host: {_HOST}, Program: ")
 _WHO = regex(rf"^=\s+(?:RANK (?P<rank>\d{{1,7}}) )?PID (?P<pid>\d{{1,9}}) RUNNING AT {_HOST}")
 _HOW = regex(r"^=\s+(?:KILLED BY SIGNAL: (?P<signal>\d{1,3})|EXIT CODE: (?P<status>-?\d{1,9}))")
 _FIRST = regex(r"^\s*Process name:\s+\[(?:\[\d{1,9},\d{1,9}\]|[\w.@-]{1,255}),(?P<rank>\d{1,7})\]\s*$")
@@ -73,7 +77,7 @@ _FRAME = regex(r"^=\s+(?:BAD TERMINATION|CLEANING UP|YOU CAN IGNORE)")
 
 
 def parse(lines: pl.DataFrame) -> Tables:
-    """events exit."""
+    """events exit; ranks of those that a line tells with their host and pid."""
     rows: list[dict[str, Any]] = []
     known: list[tuple[str, int]] = []
     aborts = lines.filter(
@@ -84,7 +88,12 @@ def parse(lines: pl.DataFrame) -> Tables:
         for row, made in _read(stream, aborted):
             rows += made
             known += [] if made else [(row["file"], row["line"])]
-    return {"events": table("events", rows), "claimed": claimed(known)}
+    placed = [
+        {name: row[name] for name in ("rank", "pid", "host", "file", "line")} | {"how": "mpi"}
+        for row in rows
+        if row["kind"] == "exit" and row["text"].startswith("MPT ERROR") and row.get("pid") is not None
+    ]
+    return {"events": table("events", rows), "ranks": table("ranks", placed), "claimed": claimed(known)}
 
 
 def _read(stream: list[dict[str, Any]], aborted: Mapping[str, int]) -> Iterator[tuple[Row, list[dict[str, Any]]]]:
@@ -96,9 +105,21 @@ def _read(stream: list[dict[str, Any]], aborted: Mapping[str, int]) -> Iterator[
 
     who: dict[str, str] | None = None
     first: str | None = None
+    signalled: tuple[Row, dict[str, Any]] | None = None
     for row in stream:
         text = row["text"]
-        if found := _FIRST.match(text):
+        if signalled is not None:
+            head, made = signalled
+            where = _MPT_WHERE.match(text) if row["line"] == head["line"] + 1 else None
+            told = {} if where is None else {"pid": int(where["pid"]), "host": where["host"]}
+            yield head, [event(head, "exit", **made, **told)]
+            signalled = None
+            if where is not None:
+                yield row, []
+                continue
+        if found := _MPT.search(text):
+            signalled = row, columns(Rule(_MPT, "exit", refine=_ended), found.groupdict())
+        elif found := _FIRST.match(text):
             first = found["rank"]
             yield row, []
         elif found := _CODE.match(text) if first is not None else None:
@@ -129,13 +150,15 @@ def _read(stream: list[dict[str, Any]], aborted: Mapping[str, int]) -> Iterator[
                 groups = {name: value for name, value in match.groupdict().items() if value is not None}
                 own = kinds(row, groups) if rule.kind is not None else ()
                 yield row, [event(row, kind, **columns(rule, groups)) for kind in own]
+    if signalled is not None:
+        yield signalled[0], [event(signalled[0], "exit", **signalled[1])]
 
 
 PARSER = LineParser(
     name="mpi",
     anchors=(
         b"noticed that process rank", b"MPI_ABORT was invoked", b"] Signal: ", b"*** Process received signal", b"*** End of error message",
-        b"] Signal code: ", b"] Failing at address", b" RUNNING AT ", b"BAD TERMINATION", b"KILLED BY SIGNAL: ", b"=   EXIT CODE: ", b"Process name: [", b"Exit code: ", b"Exit status: ", b"application called MPI_Abort(",
+        b"] Signal code: ", b"] Failing at address", b" RUNNING AT ", b"BAD TERMINATION", b"KILLED BY SIGNAL: ", b"=   EXIT CODE: ", b"Process name: [", b"Exit code: ", b"Exit status: ", b"application called MPI_Abort(", b"MPT ERROR: Rank ", b"Process ID: ",
         b"=   CLEANING UP", b"=   YOU CAN IGNORE",
     ),
     parse=parse,

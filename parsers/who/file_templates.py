@@ -3,10 +3,11 @@
     jsrun -n 12 --stdio_mode individual --stdio_stdout logs/out.%h.%j.%t.%p ./app          out.h41n06.3308142.7.88231: rank 7
     srun --output=log/%x-%j-%t.out ./app                                                   fno-3308142-7.out
     mpiexec -n 8 -outfile-pattern out.%r.txt ./app                                         out.7.txt
+    output = out.$(Cluster).$(Node)                                                        out.4711.2
 
 The tasks that the files tell must be just 0 … N-1, and N the world where one is told.
 
-Printed by: Slurm's srun (%t, %n, %N, %j), jsrun of LSF (%h, %j, %t, %p), Hydra (%r, %h).
+Printed by: Slurm's srun (%t, %n, %N, %j), jsrun of LSF (%h, %j, %t, %p), Hydra (%r, %h), HTCondor's parallel universe ($(Node)).
 Source: srun(1), filename pattern; the manual of jsrun, --stdio_stdout; Hydra's wiki, -outfile-pattern.
 """
 
@@ -24,6 +25,8 @@ _OPTION = regex(
 _PATTERN = regex(
     r"(?<![\w-])-{1,2}(?:output|o|error|e|stdio_stdout|stdio_stderr|outfile-pattern|errfile-pattern)[ =]{1,2}[\"']?(?P<name>[^\s\"']{0,200}%[^\s\"']{1,200})"
 )
+_SUBMITTED = regex(r"(?i)\s*(?:output|error)\s*=\s*[\"']?(?P<name>[^\s\"']{0,200}\$\(node\)[^\s\"']{0,200})")
+_MACRO = regex(r"(\$\(\w{1,40}\))")
 _PART = regex(r"%(?P<width>\d{0,2})(?P<letter>[A-Za-z])|[^%]+|%")
 _PARTS = {
     "srun": {"t": "task", "N": "host"},
@@ -53,6 +56,12 @@ def written(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: int
         for found in _PATTERN.finditer(option["options"])
         if (pattern := _pattern(found["name"], _PARTS[option["who"].partition(".")[0]])) is not None
     }
+    patterns |= {
+        _submitted(submitted["name"])
+        for own in said.values()
+        for one in own
+        if "$(" in one.raw and (submitted := _SUBMITTED.match(one.raw[:1000]))
+    }
     for pattern in sorted(patterns):
         finder = re.compile(pattern)
         found = [
@@ -63,6 +72,15 @@ def written(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: int
         is_whole = sorted(one.task for one in found) == [*range(len(found))] and len(found) >= _FEWEST
         if is_whole and world in (None, len(found)):
             yield from found
+
+
+def _submitted(name: str) -> str:
+    """A name of HTCondor's, whose first number of a node is the task."""
+    made = ""
+    for part in _MACRO.split(name.rpartition("/")[2]):
+        is_node = part.lower() == "$(node)" and "(?P<task>" not in made
+        made += "(?P<task>[0-9]{1,7})" if is_node else r"[\w-]{1,100}?" if part[:2] == "$(" else re.escape(part)
+    return made
 
 
 def _pattern(name: str, letters: Mapping[str, str]) -> str | None:

@@ -40,7 +40,7 @@ _PASSED = regex(
 )  # what a script is called with
 _BARE = regex(r"[A-Za-z_]\w*|[iI]\Z")
 _INDEX = regex(
-    r"(?i)(?:_|^)(?:id|index|idx|num|number|nr|procid|ordinal|slot)\Z|^%?i\Z|[a-z](?:Index|Id)\Z|process_num"
+    r"(?i)(?:_|^)(?:id|index|idx|num|number|nr|procid|procno|ordinal|slot)\Z|^%?i\Z|[a-z](?:Index|Id)\Z|process_num"
 )
 
 _COUNTING = ("id", "index", "idx", "num", "number", "nr", "rank", "ordinal")

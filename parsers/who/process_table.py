@@ -140,6 +140,8 @@ def process_table(
     is_computed = any(computed(one.raw) is not None for own in said.values() for one in own)
     made, _ = formulas(said)
     is_of_tasks = any(one.what == "rank" and one.node is not None and of_process(one.node) == "rank" for one in made)
+    plain = [one for one in made if one.what == "rank" and one.counter and of_process(one.counter) == "rank"]
+    is_counted = bool(plain) and all(not one.offset and one.modulus is None for one in plain)
     sizes, words = launched | ({world} if world else frozenset()), called(made)
     families = processes(said, places, sizes, words, counts_tasks=not is_computed)
     families = [_with_users(own, devices, told | {world}) for own in families]
@@ -151,7 +153,9 @@ def process_table(
         if world is None and (not told or who.world in told)  # fewer are the survivors, who speak of the rest
     }
     return replace(
-        _Resolved(said, places, paths, found, world, launched, stated, lists, are_tasks=not is_of_tasks).table(),
+        _Resolved(
+            said, places, paths, found, world, launched, stated, lists, are_tasks=not is_of_tasks, is_counted=is_counted
+        ).table(),
         introductions=introduced,
     )
 
@@ -230,6 +234,7 @@ class _Resolved:
         lists: Sequence[Listed],
         *,
         are_tasks: bool,
+        is_counted: bool,
     ) -> None:
         # below these a task is a node's launcher, or a script computes the ranks
         is_launcher = any(
@@ -246,6 +251,8 @@ class _Resolved:
         worlds = {one.world for one in self._found if one.world is not None and one.rank is not None}
         sizes = worlds or launched
         self.world = world if world is not None else next(iter(sizes)) if len(sizes) == 1 else None
+        if not sizes and self.world is None and is_counted:  # each task is a process, and each has its files
+            self.world = len({one.task for one in self._written}) or None
         self._locals = self._unanimous("local")
         self._ranks = self._unanimous("rank")
         self._begin = Starts(said, places, paths, self._found, self.world, self._ranks, self._locals, lists)
