@@ -16,6 +16,7 @@ from parsers.schema.tables import TableName
 
 _PLACE = ["file", "line"]
 _SAYS_SO = r"(?i)\b(?:uncaught|unhandled)\b.{0,20}\b(?:exception|error)"
+_OF_LAUNCHERS = ("exit", "first_failure", "closing_signal")
 _BY_SIGNAL = r"^(?:SIG|0$|-)"  # codes of what was stopped, or ended well
 
 
@@ -31,13 +32,14 @@ def with_logged_errors(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableNa
     own = (pl.col("kind") == "exit") & ~pl.col("code").fill_null("0").str.contains(_BY_SIGNAL)
     failed = events.filter(own & pl.col("line").is_not_null())
     named = events.filter((pl.col("rank_space") == "global") & pl.col("rank").is_not_null())
-    records = named.filter(pl.col("severity").is_in(["error", "fatal"]))
+    is_own = pl.col("severity").is_in(["error", "fatal"]) & ~pl.col("kind").is_in(_OF_LAUNCHERS)
+    records = named.filter(is_own)
     records = records.select("file", pl.col("line").alias("_record"), pl.col("rank").alias("_rank")).unique()
     ended = named.filter(own).group_by("file").agg(pl.col("rank").unique().alias("_ended"))
     ended = ended.filter(pl.col("_ended").list.len() == 1).with_columns(pl.col("_ended").list.first())
     whose = raised.join(records, on=["file", "_record"]).join(ended, on="file")
     whose = whose.filter(pl.col("_rank") == pl.col("_ended")).select(*_PLACE, "_rank").unique(_PLACE, keep="none")
-    said = named.filter(pl.col("text").str.contains(_SAYS_SO))
+    said = named.filter(is_own & pl.col("text").str.contains(_SAYS_SO))
     said = said.select("file", pl.col("line").alias("_record"), pl.col("rank").alias("_rank")).unique()
     alone = raised.filter(pl.col("line").n_unique().over("file") == 1).join(said, on=["file", "_record"])
     whose = pl.concat([whose, alone.select(*_PLACE, "_rank")]).unique()

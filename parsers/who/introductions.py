@@ -94,7 +94,8 @@ def introduction(text: str, speaker: int | None = None) -> Introduction | None:
             worlds |= {int(size[1])} if (size := _OF.match(text, found.end())) else set()
         worlds |= {int(size) for sizes in _WORLD.findall(text) for size in sizes if size}
         worlds |= {int(peers) + 1 for peers in _PEERS.findall(text)}
-    if speaker is not None and not ranks and (worlds or _PLACE.match(text)):
+    of_group = any(OF_GROUP.search(text[: found.start()]) for found in _SIZE.finditer(text))
+    if speaker is not None and not ranks and not of_group and (worlds or _PLACE.match(text)):
         ranks, is_rank = {speaker}, True
     if (
         len(ranks) > 1 and pids

@@ -49,6 +49,7 @@ _NUMBER = regex(r"\d{1,7}")
 _WORD = regex(r"[A-Za-z]+(?=[^A-Za-z]{0,3}\Z)")
 _LETTER = regex(r"[^\W\d_]")  # of any script
 _OF_TOTAL = regex(r"(?P<before>(?:[A-Za-z]{1,12}[-_.#]?)?)(?P<number>\d{1,6})/(?P<size>\d{1,6})")
+_OF_JOB = ("w", "worker", "r", "rank", "p", "proc", "process", "replica", "trainer", "task", "member", "peer")
 _REPLICA = regex(r"[-_]\d{1,3}\Z")
 _SAYS_RANK = regex(
     r"(?<![\w-])(?:global[_ ]?rank|world[_ ]?rank|process[_ ]index|process[_ ]id|rank)[\"']?\s{0,2}[=:]\s{0,2}[\"']?(\d{1,7})(?![\w%]|\.\d)",
@@ -307,7 +308,8 @@ def _counted(key: Key, grouped: By, lines: Sequence[Spoken], told: Told) -> dict
         first = min(numbers.values())
         before = next(iter(sizes))[0]
         is_whole = first < _FEWEST and sorted(numbers.values()) == list(range(first, first + size))
-        is_others = counts_others(before) or (first == 0 and not before)  # from 0 on shares of something are told, too
+        # From 0 on shares of something are told, too, and behind a word its layers, shards, and whatever else there are several of.
+        is_others = before.rstrip("-_.#").lower() not in _OF_JOB if before else first == 0
         return {v: n - first for v, n in numbers.items()} if is_whole and not is_others else {}
     shapes: defaultdict[tuple[str, ...], dict[Value, int]] = defaultdict(dict)
     for value in grouped:

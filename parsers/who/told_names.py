@@ -225,9 +225,7 @@ def _hostfile(text: str) -> list[Leaf]:
 def _facts(own: Sequence[Leaf]) -> Iterator[Fact]:
     called = {leaf.path[:-1]: leaf.value for leaf in own if leaf.path[-1] == "name"}
     for leaf in own:
-        name = leaf.path[-1]
-        if name == "value":  # {name: RANK, value: "3"}, or RANK: {value: 3}
-            name = called.get(leaf.path[:-1], leaf.path[-2] if len(leaf.path) > 1 else name)
+        name = _name(leaf, called)
         meaning = _meaning(name, leaf.path) if isinstance(name, str) else None
         if (
             meaning is None
@@ -242,17 +240,26 @@ def _facts(own: Sequence[Leaf]) -> Iterator[Fact]:
             yield Fact(meaning, int(leaf.value), leaf.path, leaf.line, name == "rank")
         else:
             yield from facts_in(leaf.value, leaf.path, leaf.line)
-            if (number := _taken(leaf, own)) is not None:
+            if (number := _taken(leaf, own, called)) is not None:
                 yield Fact(meaning, number, leaf.path, leaf.line, is_plain=True)
 
 
-def _taken(leaf: Leaf, own: Sequence[Leaf]) -> int | None:
+def _name(leaf: Leaf, called: Mapping[Path, str]) -> str | int:
+    """What a field is called: {name: RANK, value: "3"}, or RANK: {value: 3}, or RANK: 3."""
+    name = leaf.path[-1]
+    return name if name != "value" else called.get(leaf.path[:-1], leaf.path[-2] if len(leaf.path) > 1 else name)
+
+
+def _taken(leaf: Leaf, own: Sequence[Leaf], called: Mapping[Path, str]) -> int | None:
     """The number of another field whose name a value takes, `RANK=$JOB_COMPLETION_INDEX`: of several the nearest one."""
     name = _VARIABLE.match(leaf.value)
     words = vocabulary.words_of(name["name"]) if name else []
     found: dict[int, set[str]] = {}
     for other in own if words else ():
-        if _NUMBER.fullmatch(other.value) and vocabulary.words_of(str(other.path[-1]).rpartition("/")[2]) == words:
+        if (
+            _NUMBER.fullmatch(other.value)
+            and vocabulary.words_of(str(_name(other, called)).rpartition("/")[2]) == words
+        ):
             shared = sum(
                 1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(leaf.path, other.path, strict=False))
             )
