@@ -46,7 +46,16 @@ def test_words_that_say_whose_rank_it_is_stay(whose: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "remark", ["before the mean", "local", "this rank", "pre all-reduce", "not averaged", "pre-reduce / own"]
+    "remark",
+    [
+        "before the mean",
+        "before cross-replica mean",
+        "local",
+        "this rank",
+        "pre all-reduce",
+        "not averaged",
+        "pre-reduce / own",
+    ],
 )
 def test_a_remark_says_that_a_loss_is_of_the_rank_itself(remark: str) -> None:
     said = framings.record(f"step 12 replica loss ({remark}) 2.5 lr 0.1") or {}

@@ -78,7 +78,7 @@ COUNT = "#"  # the name of a number without one at the head of a line
 _IDENTITY = ("rank", "step")
 _OWN_REMARK = regex(
     r"(?i)\b(?:local|own|this|unreduced|not (?:reduced|averaged))\b"
-    r"|\b(?:before|pre)\b.{0,12}\b(?:mean|averag\w*|all|reduc\w*|allreduce|sync\w*|comm\w*)\b"
+    r"|\b(?:before|pre)\b.{0,30}\b(?:mean|averag\w*|all|reduc\w*|allreduce|sync\w*|comm\w*)\b"
 )
 _TEXTS = ("log", "message", "msg", "line", "text", "body", "event", "data", "MESSAGE")
 
