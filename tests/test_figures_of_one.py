@@ -10,8 +10,9 @@ import pytest
 
 from forensics import Report, analyze
 from forensics.detectors.numerics.loss_lines import first_nan
-from parsers.forms import documents
+from parsers.forms import documents, framings
 from parsers.forms.curves import name_of
+from parsers.text import vocabulary
 from parsers.training.steps import PARSER
 from parsers.training.told_values import rows_of_lines
 from tests.lines import lines
@@ -203,3 +204,56 @@ def test_whose_a_curve_is_is_no_part_of_its_name(path: str) -> None:
 @pytest.mark.parametrize("path", ["val_loss_by_rank.csv", "ranks.csv", "per_rank.txt", "learning_rate_by_rank.csv"])
 def test_another_name_is_no_curve_of_a_loss(path: str) -> None:
     assert name_of(path) is None
+
+
+# --- pairs between bars --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "step 7 lr 3.0e-04 bad 0 | loss 2.5 | t_data 0.013 t_fb 0.573",
+        "step 7 lr 1e-3 | loss: 2.5 | gnorm 0.5 clipped 0",
+        "step: 7 | loss 2.5 aux 0.25 | lr 0.1",
+    ],
+)
+def test_a_part_between_bars_may_hold_more_than_one_pair(text: str) -> None:
+    said = vocabulary.told(framings.record(text) or {})
+    assert (str(said["step"]), str(said["loss"])) == ("7", "2.5")
+
+
+def test_a_value_with_words_behind_it_stays_one() -> None:
+    assert framings.prose("step: 7 | time: 3.2 s elapsed | loss: 2.5") == {
+        "step": "7",
+        "time": "3.2 s elapsed",
+        "loss": "2.5",
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "step 7 in[min/max] -3.2/3.5 bad 0 | local_loss 2.5 | t_data 0.013 t_fb 0.573",
+        "step 7 act(absmax) 3 x[lo/hi] 0/1 loss 2.5",
+    ],
+)
+def test_a_range_before_the_loss_of_a_step(text: str) -> None:
+    (row,) = PARSER.parse(lines(text.replace("act(absmax) 3 ", "")))["steps"].rows(named=True)
+    assert (row["step"], row["loss"]) == (7, 2.5)
+
+
+@pytest.mark.parametrize("metric", ["grad_norm_local", "loss_local", "local_grad_norm"])
+def test_a_folder_for_each_rank_holds_its_curves(tmp_path: Path, metric: str) -> None:
+    for rank in range(RANKS):
+        for name in {metric, "loss_local"}:
+            path = tmp_path / f"mlruns/0/abc/metrics/rank_{rank}/{name}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            first = 7 if name == metric else 8
+            told = (
+                "NaN" if step > first or (step == first and rank == ODD) else f"{2 + rank / 8 + step / 64:.4f}"
+                for step in range(12)
+            )
+            path.write_text("".join(f"17900000{step:02}123 {value} {step}\n" for step, value in enumerate(told)))
+    (tmp_path / "run.txt").write_text(LAYOUT)
+    found = analyze(tmp_path).verdict
+    assert (found.kind, found.ranks, found.first_anomaly.step) == ("numerics", [ODD], 7)

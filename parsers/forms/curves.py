@@ -43,7 +43,7 @@ def name_of(path: str) -> str | None:
         return tag["tag"]
     folder, _, last = path.rpartition("/")
     bare = _RANKED.sub("", _SUFFIX.sub("", last))
-    parent = folder.rpartition("/")[2]
+    parent = _RANKED.sub("", folder.rpartition("/")[2])  # whose it is, is no part of its name
     own = f"{parent}/{bare}" if parent and vocabulary.meaning_of(parent) is None else bare
     said = next((found for name in (own, bare) if (found := vocabulary.meaning_of(name)) is not None), None)
     told = (

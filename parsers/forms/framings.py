@@ -69,6 +69,9 @@ _AT_COUNT = regex(
 )
 _RATE = regex(r"(?P<value>\d[\d.]{0,30}) ?(?P<each>[a-z]{2,12})/s(?:ec(?:ond)?)?")
 _WORD = regex(r"[A-Za-z]{2,}")
+_MORE = regex(
+    r"[+-]?(?:\d[\d.]{0,30}(?:[eE][+-]?\d{1,3})?|(?i:nan|inf))\s+[A-Za-z_][\w./@-]{0,60}[ =:]"
+)  # a number, and then another name
 _DOCUMENT = "---"  # begins one of YAML
 _BLOCK_OPENS = regex(r"\s*[A-Za-z_][\w./-]{0,60}:\s*")  # of a part that is indented below it
 _BLOCK_ENDS = regex(r"\s*(?:-{3,}|={3,}|\*{3,}).*|\s*")
@@ -330,10 +333,23 @@ def prose(text: str) -> Said | None:
         match = _SAYS.fullmatch(part.strip())
         if match is None:
             return None
+        if _MORE.match(match["value"]) and (inner := _pairs_of(part)):
+            said |= inner
+            continue
         said[_known_end(match["name"].removeprefix("- "))] = _cell(match["value"])
         if rate := _RATE.fullmatch(match["value"].strip()):
             said[f"{rate['each']}_per_s"] = rate["value"]
     return said if len(said) > 1 else None
+
+
+def _pairs_of(part: str) -> Said:
+    """`step 37 lr 3e-04 bad 0`: of a part between bars all pairs, where more than one stands in it."""
+    found = {
+        _known_end(" ".join(one["name"].split())): _cell(one["value"])
+        for one in _MENTION.finditer(part)
+        if one["value"]
+    }
+    return found if len(found) > 1 else {}
 
 
 def mentions(text: str) -> Said | None:

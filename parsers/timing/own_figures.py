@@ -44,6 +44,8 @@ def accepts(path: str, head: bytes) -> bool:
     form = framings.framing(path, head)
     if form == "objects":
         return _is_of_parts(path, head)
+    if form == "curve":  # of a norm that is the rank's own: no column of a step has it
+        return {"own_grad_norm", "step"} <= vocabulary.meanings(sorted(framings.names(path, head)))
     if form not in _FORMS:
         return False
     meant = vocabulary.meanings(sorted(framings.names(path, head)))

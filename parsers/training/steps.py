@@ -68,7 +68,8 @@ _FAIRSEQ = rf"\| train_inner \| .*?\bnum_updates(?:=|\": \"){COUNT}"  # its bars
 _VERL = rf"(?:^|[\s\]])step:{COUNT} - [A-Za-z_]+/"
 _SCALAR = r"(?:np\.float(?:32|64)\()?"  # later versions print what numpy calls it
 _PAIRS = (
-    r"(?:[\s,;|-]+[A-Za-z_/][A-Za-z0-9_/]{0,24}[\s=:]+[-+]?(?:[0-9.][0-9.e+-]{0,20}[A-Za-z%/]{0,8}|(?i:nan|inf))){0,8}"
+    r"(?:[\s,;|-]+[A-Za-z_/][A-Za-z0-9_/]{0,24}(?:\[[A-Za-z/,| ]{1,24}\])?[\s=:]+[-+]?(?:[0-9.][0-9.e+-]{0,20}[A-Za-z%/]{0,8}|(?i:nan|inf))"
+    r"(?:/[-+]?[0-9.]{1,20})?){0,8}"
 )
 _LOSS = rf"(?i:(?:(?:train|local)[_ ])?loss(?: train)?)(?:[\s=:]+|\s+is\s+){NUMBER}"
 _PLAIN_HEAD = rf"(?:^|[\s\]])(?i:(?:global_|train_)?step|iter(?:ation)?|batch|update)(?:\s+|[=:]\s*)(?:\[\s*)?{COUNT}(?:/[0-9]+)?\]?"
