@@ -190,3 +190,50 @@ def test_a_run_that_went_on_has_a_state_to_go_back_to(tmp_path: Path) -> None:
         return ["world 4 dp 4, every rank a replica", *told]
 
     assert "rollback" in kinds(logs(tmp_path, lines))
+
+
+# --- the batch that a rank was given -------------------------------------------------------------------------------------
+
+CHECKED = 'Traceback (most recent call last):\n  File "/job/train.py", line 9, in <module>\n    {source}\n{error}'
+ASSERTED = "assert torch.isfinite(x).all(), where"
+
+
+def read_bad(
+    folder: Path, error: str, who: tuple[int, ...], source: str = ASSERTED, ranks: int = 6, gone: int = 0
+) -> Report:
+    def lines(rank: int) -> list[str]:
+        told = [f"rank {rank} of {ranks + gone}"] + [trained(step, rank) for step in range(12)]
+        return told + ([CHECKED.format(source=source, error=error)] if rank in who else [])
+
+    return logs(folder, lines, ranks)
+
+
+@pytest.mark.parametrize("who", [(2,), (1, 4), (0, 2, 5)])
+@pytest.mark.parametrize(
+    "error",
+    [
+        "AssertionError: non-finite values in input batch, url=/data/a.tar",
+        "AssertionError: this batch has nan",
+        "AssertionError: NaN in the images",
+    ],
+)
+def test_who_was_given_a_bad_batch_is_named(tmp_path: Path, error: str, who: tuple[int, ...]) -> None:
+    report = read_bad(tmp_path, error, who)
+    assert (report.verdict.cause, report.verdict.ranks) == ("bad_input", list(who))
+    assert "check_data" in kinds(report) and "rollback" not in kinds(report)
+
+
+@pytest.mark.parametrize(
+    ("error", "who", "gone"),
+    [
+        ("AssertionError: non-finite values in input batch", (0, 1, 2, 3), 0),  # most: the data of all
+        ("AssertionError: non-finite values in input batch", (1, 4), 1),  # one left no record
+        ("AssertionError: non-finite values in the micro-batch", (1, 4), 0),  # an earlier stage may have sent it
+        ("AssertionError: non-finite values in the inputs", (1, 4), 0),
+        ("AssertionError: non-finite output of this batch", (1, 4), 0),
+        ("AssertionError: NaN in the loss of this batch", (1, 4), 0),
+    ],
+)
+def test_another_check_names_nobody_by_the_batch(tmp_path: Path, error: str, who: tuple[int, ...], gone: int) -> None:
+    report = read_bad(tmp_path, error, who, gone=gone)
+    assert report.verdict.cause != "bad_input" and not report.verdict.ranks

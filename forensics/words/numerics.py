@@ -369,6 +369,10 @@ RAISED_BEFORE_UPDATE = Said(
     "the check ended the step before the update, so no parameter took it over",
     "检查在参数更新之前终止了该 step，参数未受影响",
 )
+BATCH_WAS_BAD = Form(
+    "the batch that {who} read held {value} before anything was computed of it",
+    "{who} 读入的 batch 在计算之前即含 {value}",
+)
 EVALUATED = Form(
     "the evaluation shows {value} at step {step}, and the loss of the training stays finite to step {trained}",
     "评估在 step {step} 出现 {value}，而训练 loss 直到 step {trained} 均有限",

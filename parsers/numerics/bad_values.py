@@ -5,7 +5,7 @@
     expert 3 output absmax 0 nonfinite 8192                                                     (a count of them, of a module)
     FloatingPointError: invalid value (nan) encountered in mul                                  (JAX with jax_debug_nans)
 
-Columns of an event `nan_assert`: rank where the text tells one that is of no group; code = loss, grad_norm, module or operator; step where told; in `detail` the module as it is
+Columns of an event `nan_assert`: rank where the text tells one that is of no group; code = loss, grad_norm, module, operator or batch; step where told; in `detail` the module as it is
 printed, the operator, `input` where the line shows that the value was bad before it came there, and `scope` where it says that it
 is of all ranks, or of an evaluation. A gradient norm that is Inf is
 an event `other`: a loss scaler skips such a step. A line that asks, denies, advises or quotes says nothing.
@@ -65,6 +65,11 @@ _THING = r"(?:loss(?:es)?|grad\w{0,30}|norms?|activations?|logits?|outputs?|hidd
 _NEAR = regex(
     rf"(?i)(?<![a-z]){_MENTION}(?![a-z]|\.\w).{{0,60}}?(?<![a-z])(?P<after>{_THING})(?![a-z])"
     rf"|(?<![a-z])(?P<before>{_THING})(?![a-z]).{{0,60}}?(?<![a-z]){_MENTION}(?![a-z]|\.\w)"
+)
+_BATCH = r"(?<!micro[-_ ])(?:batch(?:es)?|samples?|images?|pixels?)\b"
+_OF_BATCH = regex(  # what the step was given, and nothing that was computed of it
+    rf"(?i)(?<![a-z]){_MENTION}(?: values?| numbers?| elements?)? (?:in|of) (?:the |this |its |own )?(?:(?:input|data|training)[ _])?{_BATCH}"
+    rf"|(?<![a-z])(?:(?:input|data|training)[ _])?{_BATCH} (?:has|have|had|contains?|contained|holds?|is|are|was) (?:an? )?{_MENTION}(?![a-z]|\.\w)"
 )
 _ASSERTS = regex(r"assert\b.{0,200}?\bis_?(?:finite|nan|inf)\(")
 _OPERATOR = regex(r"\binvalid value \((?P<value>nan|inf)\) encountered in (?P<operator>\w[\w-]{0,79})(?P<compiled>\()?")
@@ -133,6 +138,12 @@ def raised(code: str | None, message: str) -> dict[str, Any] | None:
 def asserted(line: str) -> dict[str, Any] | None:
     """The same of an assertion that says nothing, by the line that made it: `assert torch.isfinite(loss), …`."""
     return _assert(_code(line), line, {"raised": True}) if _ASSERTS.match(line) else None
+
+
+def of_batch(made: dict[str, Any], message: str) -> dict[str, Any]:
+    """The same, of a check of the batch that the step was given."""
+    is_of_it = made["code"] == "operator" and _OF_BATCH.search(message) is not None
+    return made | {"code": "batch"} if is_of_it else made
 
 
 def _assert(code: str, text: str, detail: dict[str, Any]) -> dict[str, Any]:

@@ -136,6 +136,7 @@ def raised(
         found.append(event(row, **{**same, **meaning}))
     bad = bad_values.raised(code, message or "") or bad_values.asserted(str(detail.get("at") or ""))
     if kind == "exception" and "thread" not in detail and bad is not None:
+        bad = bad_values.of_batch(bad, message or "")
         bad = bad if reporter(row)["rank"] is None else bad_values.by_its_printer(bad)
         found.append(event(row, **{"detail": "{}"} | same | bad))
     return found

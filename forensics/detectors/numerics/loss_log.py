@@ -241,12 +241,22 @@ def _lone(case: Case, asserts: Sequence[Row], reporters: Mapping[int, str], susp
     return tuple(reporters) if local and complete and suspects == set(reporters) else ()
 
 
+def _given(case: Case, reporters: Mapping[int, str]) -> tuple[int, ...]:
+    """The ranks whose own check of the batch that they were given ended them, at most half of a job of which all left records: nobody else took
+    part in that yet, whatever the layout."""
+    job = case.job_told_of
+    is_whole = len(job) > 2 and job <= case.seen and reporters.keys() < job
+    few = 2 * len(reporters) <= len(job)
+    return tuple(sorted(reporters)) if reporters and is_whole and few and set(reporters.values()) == {"batch"} else ()
+
+
 def _nan_finding(case: Case, first: Bad | None, asserts: Sequence[Row], owners: Sequence[Bad]) -> Finding:
     claims = []
     ahead = tuple(bad.row["rank"] for bad in owners)
     reporters = _reporters(asserts)
     suspects, why = _origin(reporters, case.coordinates)
-    alone = (ahead if case.is_data_parallel else ()) or _lone(case, asserts, reporters, suspects)
+    given = () if first is not None else _given(case, reporters)
+    alone = (ahead if case.is_data_parallel else ()) or given or _lone(case, asserts, reporters, suspects)
     suspects |= set(ahead)
     for row in asserts[:20]:
         claims.append(Claim(words.CHECK_FAILED(what=row["code"] or "NaN"), "for", (ref_to(row, row["text"]),)))
@@ -260,6 +270,7 @@ def _nan_finding(case: Case, first: Bad | None, asserts: Sequence[Row], owners: 
     value = first.value if first is not None else str(detail(lead).get("value", "nan"))
     # They came through their own check, or share nothing before gradients are averaged.
     passed = bool(alone) and (case.is_data_parallel or case.expected - set(alone) <= case.waited_ranks)
+    passed |= bool(given)
     if alone and case.is_data_parallel:
         claims.append(Claim(words.PLAIN_DATA_PARALLEL, "for"))
     began = None if first is None else _began(case, first.row)
@@ -276,9 +287,23 @@ def _nan_finding(case: Case, first: Bad | None, asserts: Sequence[Row], owners: 
         told = sentence(
             words.OWN_LOSS(who=ranks_text(ahead), value=words.VALUE["nan" if value == "nan" else "inf"], step=step)
         )
+    actions = _after_nan(case, first, asserts, step if began is None else began, tuple(sorted(suspects)))
+    if given:
+        who = ranks_text(given)
+        batch = Action(
+            kind="check_data",
+            target=words.DATA_OF(batch=who),
+            command=None,
+            reason=words.INPUT_OF_RANKS_WAS_BAD(who=who),
+        )
+        actions = (
+            batch,
+            Action(kind="restart_job", target=words.FROM_NEWEST, command=None, reason=words.RAISED_BEFORE_UPDATE),
+        )
+        told = sentence(words.BATCH_WAS_BAD(who=who, value=words.VALUE["nan" if value == "nan" else "inf"]))
     return Finding(
         detector=DETECTOR.name,
-        cause="nan_birth" if value == "nan" else "overflow",
+        cause="bad_input" if given else "nan_birth" if value == "nan" else "overflow",
         ranks=alone,
         suspect_ranks=() if alone else tuple(sorted(suspects)),
         first_anomaly=FirstAnomaly(
@@ -289,7 +314,7 @@ def _nan_finding(case: Case, first: Bad | None, asserts: Sequence[Row], owners: 
         undecided=() if passed else ("tied_explanations",),
         claims=tuple(claims),
         severity="fatal",
-        actions=_after_nan(case, first, asserts, step if began is None else began, tuple(sorted(suspects))),
+        actions=actions,
         code=None if forward is None else forward[1],
         since_step=began,
         collect=(words.STATISTICS_AROUND_STEP,),
