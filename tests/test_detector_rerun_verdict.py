@@ -30,6 +30,14 @@ def test_transient_fault_is_a_suspicion() -> None:
     assert (found.cause, found.is_proven, found.finding.first_anomaly.value) == ("replica_divergence", False, "finite")
 
 
+@pytest.mark.parametrize(("first", "cause"), [("nan", "nan_birth"), ("2.5", "replica_divergence")])
+@pytest.mark.parametrize("code", ["first_rerun_not_reproducible", "transient_error"])
+def test_what_the_first_run_gave_tells_the_cause(first: str, cause: str, code: str) -> None:
+    """A repetition that gives a number does not make a NaN a finite difference."""
+    found = judged(tracked(("n07", 1, "initial_run", first), ("n07", 1, code, "2.1")), DETECTOR)
+    assert (found.cause, found.ranks, found.suspects) == (cause, (), (5,))
+
+
 def test_persistent_fault_names_the_first_device() -> None:
     case = tracked(
         ("n07", 1, "initial_run", "nan"),

@@ -15,7 +15,6 @@ from forensics.detectors.numerics.anomaly_rows import Row
 from forensics.facts.event_rows import detail
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Device, FirstAnomaly
-from forensics.model.names import Cause
 from forensics.model.ref import Ref
 from forensics.model.said import Said
 from forensics.model.texts import ranges
@@ -70,6 +69,7 @@ def _device(case: Case, who: Sequence[Row], said: Sequence[Row], how: Said, last
         if row["device_index"] is not None
     )
     lead = who[0]
+    is_bad = not _is_finite(lead) or _was_bad(case, lead, ranks)
     reason = words.UNEXPECTED_RESULT(how=how)
     actions = [Action(kind="inspect_hardware", target=host, command=None, reason=reason) for host in hosts]
     sure = lasting or case.is_data_parallel
@@ -80,14 +80,14 @@ def _device(case: Case, who: Sequence[Row], said: Sequence[Row], how: Said, last
         ]  # fmt: skip
     return Finding(
         detector=DETECTOR.name,
-        cause=_cause(lead),
+        cause="nan_birth" if is_bad else "replica_divergence",
         ranks=ranks if sure else (),
         hosts=hosts if sure else (),
         devices=devices if sure else (),
         suspect_ranks=() if sure else ranks,
         suspect_hosts=() if sure else hosts,
         domain="infrastructure",
-        first_anomaly=_first(lead, ranks[0] if sure and ranks else None),
+        first_anomaly=_first(lead, ranks[0] if sure and ranks else None, not is_bad),
         claims=tuple(Claim(words.RESULT(how=how), "for", (_ref(row),)) for row in said[:5]),
         undecided=() if lasting else ("single_snapshot",),
         severity="severe",
@@ -102,9 +102,9 @@ def _sound(case: Case, rows: Sequence[Row], said: Sequence[Row]) -> Finding:
     target = words.STEP(step=lead["step"])
     return Finding(
         detector=DETECTOR.name,
-        cause=_cause(lead),
+        cause="replica_divergence" if _is_finite(lead) else "nan_birth",
         domain="workload",
-        first_anomaly=_first(lead, None),
+        first_anomaly=_first(lead, None, _is_finite(lead)),
         claims=tuple(Claim(text, "for", (_ref(row),)) for row in said[:5]),
         severity="severe",
         actions=(Action(kind="check_data", target=target, command=None, reason=text),),
@@ -123,12 +123,14 @@ def _is_finite(row: Row) -> bool:
         return bool(row["kind"] != "nan_assert")
 
 
-def _cause(row: Row) -> Cause:
-    return "replica_divergence" if _is_finite(row) else "nan_birth"
+def _was_bad(case: Case, lead: Row, ranks: Sequence[int]) -> bool:
+    """Did the first run of that step, on one of these ranks, give what is no number? Its repetition may have given one."""
+    rows = case.events.filter((pl.col("kind") == "nan_assert") & (pl.col("step") == lead["step"])).to_dicts()
+    return any(not set(ranks).isdisjoint(row["names_ranks"] or [row["rank"]]) for row in rows)
 
 
-def _first(row: Row, rank: int | None) -> FirstAnomaly:
-    value = "finite" if _is_finite(row) else "nan"
+def _first(row: Row, rank: int | None, is_finite: bool) -> FirstAnomaly:
+    value = "finite" if is_finite else "nan"
     return FirstAnomaly(rank=rank, step=row["step"], value=value, signature=f"rerun/{row['code']}")
 
 
