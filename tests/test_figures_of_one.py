@@ -257,3 +257,13 @@ def test_a_folder_for_each_rank_holds_its_curves(tmp_path: Path, metric: str) ->
     (tmp_path / "run.txt").write_text(LAYOUT)
     found = analyze(tmp_path).verdict
     assert (found.kind, found.ranks, found.first_anomaly.step) == ("numerics", [ODD], 7)
+
+
+@pytest.mark.parametrize("name", ["batch_number", "batch index", "step no", "iter_num", "iteration number"])
+def test_a_number_of_a_step_is_the_step(name: str) -> None:
+    assert str(vocabulary.told(framings.record(f"{name}=7 loss=2.5") or {}).get("step")) == "7"
+
+
+@pytest.mark.parametrize("name", ["num_batch", "batch_count", "batch_size", "number_of_steps", "step_size"])
+def test_how_many_there_are_is_none(name: str) -> None:
+    assert "step" not in vocabulary.told({name: "7", "loss": "2.5"})
