@@ -1,5 +1,6 @@
 """Stops from outside: told as what ended the job, and no rank's fault."""
 
+import json
 from typing import Any
 
 import pytest
@@ -85,3 +86,39 @@ def test_whose_node_was_taken_away(node: str, found: int) -> None:
     placed = scheduler("Scheduled") | {"detail": '{"object": "pod/w0", "node": "gn1"}'}
     taken = scheduler("preemption") | {"detail": f'{{"object": "node/{node}"}}'}
     assert len(DETECTOR.detect(case([placed, taken]))) == found
+
+
+S = 1_000_000_000
+
+
+def of_pod(name: str, *ranks: int, code: str = "Preempted", **more: Any) -> dict[str, Any]:
+    """A scheduler's word on a pod, of which other records tell whose it is."""
+    row = {"kind": "scheduler", "code": code, "severity": "info", "detail": json.dumps({"object": f"pod/{name}"})}
+    return row | {"names_ranks": list(ranks) or None, "names_rank_space": "global", **more}
+
+
+SEEN = [{"rank": rank, "file": f"{rank}.log", "how": "start line"} for rank in range(6)]
+STEPS = [{"rank": 3, "step": step, "time_ns": step * S, "time_basis": "utc", "file": "3.log"} for step in range(9)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "steps", "ranks"),
+    [
+        pytest.param([of_pod("t-3", 3)], STEPS, (3,), id="of one pod"),
+        pytest.param([of_pod("t-1", 2, 3)], [], (2, 3), id="a pod of two"),
+        pytest.param([of_pod("t-3", 3), of_pod("t-4", 4, code="Preempting")], [], (3, 4), id="two pods"),
+        pytest.param([of_pod("t-3", 3, time_ns=8 * S, time_basis="utc")], STEPS, (3,), id="it ended then"),
+        pytest.param([of_pod("t-3", 3, time_ns=2 * S, time_basis="utc")], STEPS, (), id="it went on"),
+        pytest.param([of_pod("t-3", 3), of_pod("t-9")], [], (), id="a pod of which nobody tells whose it is"),
+        pytest.param([of_pod(f"t-{rank}", rank) for rank in range(3)], [], (), id="half of the job"),
+        pytest.param([scheduler("preemption")], [], (), id="the job"),
+        pytest.param(
+            [of_pod("t-3", 3), {"kind": "gpu_oom", "rank": 1, "file": "1.log"}], [], (), id="another failed by itself"
+        ),
+    ],
+)
+def test_the_ranks_of_preempted_pods_are_named(
+    rows: list[dict[str, Any]], steps: list[dict[str, Any]], ranks: tuple[int, ...]
+) -> None:
+    (found,) = DETECTOR.detect(case(rows, ranks=SEEN, steps=steps))
+    assert (found.cause, found.ranks) == ("preempted", ranks)

@@ -1,9 +1,12 @@
 """Did somebody stop the job: by hand, by a time limit, by a preemption?
 
-A stop explains that processes ended, and never a wait or slowness before it. It names nobody.
+A stop explains that processes ended, and never a wait or slowness before it. It names nobody, but whose pods were preempted, by the scheduler's
+word on each, where most of the job kept theirs: these left, and all others followed.
 """
 
 from collections.abc import Mapping, Sequence
+
+import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.facts.event_rows import Row, detail, own_rank, refs, rows
@@ -38,15 +41,37 @@ def detect(case: Case) -> tuple[Finding, ...]:
     for code, cause in _BY_SCHEDULER.items():
         if told := [row for row in said if _code(row, codes) == code]:
             text = words.STOPPED_BY[code]
-            return (_finding(cause, text, Claim(text, "for", refs(told))),)
+            ranks = _of_pods(case, told)
+            text = joined((text, words.ITS_PODS_WERE(who=ranks_text(ranks))), "; ") if ranks else text
+            return (_finding(cause, text, Claim(text, "for", refs(told)), ranks=ranks),)
     if told := stopped_launchers(case.events):
         return (_launcher(told),)
     interrupted = [row for row in rows(case.events, "exit") if signal_of(row["code"]) == "SIGINT"]
     if not interrupted:
         return ()
-    ranks = {rank for row in interrupted if (rank := own_rank(row)) is not None}
-    text = words.CTRL_C(who=ranks_text(ranks) if ranks else words.ITS_PROCESSES)
+    pressed = {rank for row in interrupted if (rank := own_rank(row)) is not None}
+    text = words.CTRL_C(who=ranks_text(pressed) if pressed else words.ITS_PROCESSES)
     return (_finding("stopped_by_hand", text, Claim(text, "for", refs(interrupted))),)
+
+
+def _of_pods(case: Case, told: Sequence[Row]) -> tuple[int, ...]:
+    """The ranks of the pods that it is said of; nobody where it is said of anything else, or of a pod whose ranks are not known, where
+    a process failed by itself, or where such a rank went on."""
+    failed = any(end.how == "died" and end.by == "process" for end in case.ends.values())
+    if failed or not all(row["code"] in _PODS and row["names_ranks"] for row in told):
+        return ()
+    timed = [row for row in told if row["time_ns"] is not None and row["time_basis"] is not None]
+    if any(_went_on(case, row) for row in timed):
+        return ()
+    taken = {rank for row in told for rank in row["names_ranks"]}
+    job = case.expected | case.seen
+    return tuple(sorted(taken)) if taken <= job and 2 * len(taken) < len(job) else ()
+
+
+def _went_on(case: Case, row: Row) -> bool:
+    """Did its ranks complete more than the step that was under way?"""
+    is_later = (pl.col("time_basis") == row["time_basis"]) & (pl.col("time_ns") > row["time_ns"])
+    return case.tables["steps"].filter(pl.col("rank").is_in(row["names_ranks"]) & is_later).height > 1
 
 
 def _code(row: Row, codes: Mapping[str, str]) -> str | None:
@@ -67,10 +92,13 @@ def _launcher(told: Sequence[Row]) -> Finding:
     return _finding("stopped_by_hand", text, claim)
 
 
-def _finding(cause: Cause, text: Said, claim: Claim, undecided: tuple[Reason, ...] = ()) -> Finding:
+def _finding(
+    cause: Cause, text: Said, claim: Claim, undecided: tuple[Reason, ...] = (), ranks: tuple[int, ...] = ()
+) -> Finding:
     return Finding(
         detector=DETECTOR.name,
         cause=cause,
+        ranks=ranks,
         undecided=undecided,
         claims=(claim,),
         first_anomaly=FirstAnomaly(signature=cause),
