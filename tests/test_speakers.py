@@ -212,6 +212,8 @@ def test_a_number_that_files_beside_contradict_counts_something_else(tmp_path: P
         ("comm 0x1 rank 0 nranks 8 cudaDev 0", 0, 8),
         ("rank: 1, ranks: 4", 1, 4),
         ("[Gloo] Rank 3 is connected to 7 peer ranks", 3, 8),
+        ("CommInit] built communication group: hccl_world_group, rank id 3, rank size 8", 3, 8),
+        ("nccl_world_group is up: rank_id=0, rank_size=4", 0, 4),
     ],
 )
 def test_a_line_introduces_its_process(text: str, rank: int, world: int) -> None:
@@ -246,6 +248,18 @@ def test_a_file_called_after_its_rank_is_no_host_though_it_lies_there_twice(tmp_
         for rank in range(4)
     }
     assert analyze(written(tmp_path, files)).coverage.hosts_seen == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CommInit] built communication group: hccl_dp_group_0, rank id 1, rank size 2",
+        "rank id 1, rank size 2",
+        "hccl_world_group is made before 2-4-1_group, in which stands: rank size of it, and rank id 1",
+    ],
+)
+def test_a_place_in_another_group_introduces_nobody(text: str) -> None:
+    assert introduction(text) is None
 
 
 def test_ranks_that_a_line_speaks_of_are_no_world() -> None:

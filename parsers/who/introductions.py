@@ -25,7 +25,8 @@ _BRACKET = regex(r"\[(\d{1,7})/(\d{1,7})\] (?=(?:[\w.-]{1,255} )?pid \d)")
 _WORLD = regex(
     r"\b(?:world(?:[ _]?size)?|nranks|process_count|num_processes|(?:mpi|comm) size|\w*trainers_num)[\"']?(?: {0,2}[=:] {0,2}| {1,3})[\"'(]{0,2}(\d{1,7})\b"
     r"|\branks[\"']?(?: {0,2}[=:] {0,2})[\"'(]{0,2}(\d{1,7})\b"  # after a blank they are some of them: `Ranks 3 failed`
-    r"|\bmember: ?\d{1,7}/(\d{1,7})\b",
+    r"|\bmember: ?\d{1,7}/(\d{1,7})\b"
+    r"|world_group\b.{0,40}?\brank[ _]?size[\"']?(?: {0,2}[=:] {0,2}| {1,3})(\d{1,7})\b",  # MindSpore's group of all; others count themselves
     re.I,
 )
 _TOTAL = regex(r"(?<![\w./-])(\d{1,7})(?: of |/)(\d{1,7})(?![\w./])")
