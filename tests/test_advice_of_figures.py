@@ -237,3 +237,30 @@ def test_who_was_given_a_bad_batch_is_named(tmp_path: Path, error: str, who: tup
 def test_another_check_names_nobody_by_the_batch(tmp_path: Path, error: str, who: tuple[int, ...], gone: int) -> None:
     report = read_bad(tmp_path, error, who, gone=gone)
     assert report.verdict.cause != "bad_input" and not report.verdict.ranks
+
+
+# --- a module's output ---------------------------------------------------------------------------------------------------
+
+FRAMES = (
+    "Detected inf/nan during batch_number={step}\nLast 3 forward frames:\nabs min  abs max  metadata\n"
+    "                  encoder.3.wo Linear\n1.01e-06 6.44e+00 weight\n0.00e+00 1.12e+04 input[0]\n3.18e-04      {value} output"
+)
+
+
+@pytest.mark.parametrize(("value", "cause"), [("inf", "overflow"), ("nan", "nan_birth")])
+@pytest.mark.parametrize(("own", "named"), [(True, [2]), (False, [])])
+def test_a_module_that_gave_it_of_finite_values(
+    tmp_path: Path, value: str, cause: str, own: bool, named: list[int]
+) -> None:
+    """Where ranks print losses of their own they are replicas; where they print one loss, they may be parts of a layer."""
+
+    def lines(rank: int) -> list[str]:
+        told = [f"batch_number={step} local_loss={trained(step, rank if own else 0).split()[3]}" for step in range(11)]
+        return [
+            f"rank {rank} of 4",
+            *told,
+            *([FRAMES.format(step=11, value=value)] if rank == 2 else ["batch_number=11 local_loss=2.9"]),
+        ]
+
+    verdict = logs(tmp_path, lines).verdict
+    assert (verdict.kind, verdict.cause, verdict.ranks) == ("numerics", cause, named)

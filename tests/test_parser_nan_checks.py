@@ -231,7 +231,7 @@ def test_underflow_report() -> None:
     assert {(row["step"], row["rank"], row["phase"]) for row in rows} == {(7, 1, "forward")}
     [event] = tables["events"].rows(named=True)
     assert (event["kind"], event["step"], event["names_ranks"]) == ("nan_assert", 7, [1])
-    assert json.loads(event["detail"]) == {"module": "decoder.1.up", "op": "Linear", "tensor": "output"}
+    assert json.loads(event["detail"]) == {"module": "decoder.1.up", "op": "Linear", "tensor": "output", "value": "inf"}
     assert tables["claimed"].height == 12
 
 

@@ -13,7 +13,7 @@
 Table `tensors`: a row per value, in program order, step = the batch number, module and op = the name and class of the
 module, absmax = abs max. The smallest magnitude has no column of its own: it is read for NaN only. An event
 `nan_assert` (code debug_underflow_overflow) for each report names in `detail` the first module, op and tensor that was
-not finite. Frames in trace mode (`*** Starting batch number=7 ***`) are read alike, without an event.
+not finite, and its value. Frames in trace mode (`*** Starting batch number=7 ***`) are read alike, without an event.
 
 Printed by: DebugUnderflowOverflow of Hugging Face Transformers.
 Versions: 4.x and 5.x.
@@ -92,6 +92,8 @@ def _read(block: list[dict[str, Any]], tensors: list[dict[str, Any]], events: li
             module, op = found["module"] or None, found["op"]
     if head["found"].startswith("Detected"):
         detail = {key: first[key] for key in ("module", "op", "tensor")} if first is not None else {}
+        if first is not None:
+            detail["value"] = "nan" if math.isnan(first["absmax"]) else "inf"
         made = event(block[0], "nan_assert", severity="error", code="debug_underflow_overflow", step=step,
                      detail=json.dumps(detail))  # fmt: skip
         if made["rank"] is not None:

@@ -227,7 +227,8 @@ def _is_of_operator(row: Row) -> bool:
 def _lone(case: Case, asserts: Sequence[Row], reporters: Mapping[int, str], suspects: set[int]) -> tuple[int, ...]:
     """The one rank whose own value was bad: its check looks at what it gives to others, every other rank left records, and
     none of these reports anything, though the same program checks there. A layout that gives it mates leaves it a suspect."""
-    received = any(detail(row).get("tensor") == "output" for row in asserts)
+    # What a communication gave may be another's; what a module gave is not.
+    received = any(detail(row).get("tensor") == "output" and row["code"] == "nan_check" for row in asserts)
     told = {
         (row["file"], row["line"]) for row in asserts if row["names_ranks"]
     }  # one line may be read as two statements
