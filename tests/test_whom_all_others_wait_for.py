@@ -74,6 +74,8 @@ def test_nobody_is_named_else(events: list[dict[str, Any]], stacks: list[dict[st
         pytest.param("default", [stack(5, LOCK)], False, id="a rank between is not heard of"),
         pytest.param("default", [stack(2, RANKS)], False, id="it waits for ranks"),
         pytest.param("default", [stack(2, LOCK), stack(4, RANKS)], False, id="one more has not given up"),
+        pytest.param("hccl_world_group", [stack(2, LOCK)], True, id="MindSpore's name of it"),
+        pytest.param("hccl_dp_group_0", [stack(2, LOCK)], False, id="another of MindSpore's"),
         pytest.param("ep", [stack(2, LOCK)], False, id="a group with another name"),
         pytest.param(None, [stack(2, LOCK)], False, id="a group without a name"),
     ],

@@ -13,11 +13,12 @@ from parsers.schema.tables import TableName
 
 _NEAR = 40  # lines between a report and the counters that name its group
 _DEFAULT = ("default_pg", "default", "world")
+_OF_ALL = ("0", "hccl_world_group", "nccl_world_group", "mccl_world_group")  # PyTorch's and MindSpore's names
 
 
 def is_default(group: str | None, desc: str | None) -> bool:
-    """Is this the group of all ranks, by its description or PyTorch's name "0"?"""
-    return desc in _DEFAULT or (desc is None and group == "0")
+    """Is this the group of all ranks, by its description or its framework's name of it?"""
+    return desc in _DEFAULT or (desc is None and group in _OF_ALL)
 
 
 def group_name(group: str | None, desc: str | None) -> str:
