@@ -13,6 +13,7 @@ from reports.layout import count, duration, plural, ranks_phrase, time_text
 from reports.words import DECISION, VALUE
 
 _CHECKED = Form("{what} ({scope}): {result}", "{what}（{scope}）：{result}")
+_FEW = 4  # suspects of whom it is told where they run
 TENTH = 0.1  # of an hour: less shows as nothing
 
 
@@ -140,8 +141,9 @@ def _total(parts: Sequence[str]) -> int:
 
 
 def _runs_on(verdict: Verdict) -> str:
-    """Host, process and device of the first few named ranks, as far as the bundle tells."""
-    named = {*verdict.ranks, *verdict.cycle}
+    """Host, process and device of the first few named ranks, or of the few suspects, as far as the bundle tells."""
+    suspects = verdict.suspects.ranks if len(verdict.suspects.ranks) <= _FEW else ()
+    named = {*verdict.ranks, *verdict.cycle} or {*suspects}
     told = [(place, text) for place in verdict.places if place.rank in named and (text := _place(place))]
     many = len(named) > 1
     return "; ".join(f"rank {one.rank}: {text}" if many else text for one, text in told[:4])

@@ -300,3 +300,16 @@ def test_the_rerun_state_machine_names_the_rank_whose_result_it_refused() -> Non
         "first_rerun_not_reproducible", [5], ["n07"], 812,
     )  # fmt: skip
     assert (diagnosis["code"], diagnosis["names_ranks"], diagnosis["device_index"]) == ("transient_error", [5], 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "placed"),
+    [
+        ("AssertionError: Rank 5: found NaN in local grad norm in backward pass. Device: 1, node: n07", [(5, "n07", 1)]),
+        ("RuntimeError: Rank 5, node n07, device 1, iteration 8: Unexpected result nan (message='found NaN in loss')", [(5, "n07", 1)]),
+        ("AssertionError: Rank 5: found NaN in local grad norm in backward pass. Device: 1", []),
+        ("", []),
+    ],
+)  # fmt: skip
+def test_a_message_with_rank_and_node_tells_where_the_rank_runs(text: str, placed: list[tuple[Any, ...]]) -> None:
+    assert ASSERTS.parse(lines(text))["ranks"].select("rank", "host", "device_index").rows() == placed

@@ -14,6 +14,7 @@ Events `nan_assert`, names_ranks = the rank that the message names, else the pri
 nan_check, operator or validation, and the same as `where` in `detail`. Megatron-LM checks before the data-parallel reduction,
 PyTorch (TORCH_NCCL_NAN_CHECK) before the collective: the named rank held the NaN itself. A results check that refused a
 finite value (a spike) is an event `other`. In the middle of a sentence the words are a quotation (a sample of generated text). An iteration of -1 (Megatron without its state machine) is not observed.
+A message that names rank and node tells where the rank runs (table `ranks`).
 The device prints its assertion once per thread: the first of a printer counts, the others are claimed.
 
 Printed by: Megatron-LM, Paddle's FLAGS_check_nan_inf, PyTorch's TORCH_NCCL_NAN_CHECK (and torch_musa's), TorchComms' NanCheckHook.
@@ -30,7 +31,7 @@ import polars as pl
 from parsers.schema.lines import claimed, reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import Rule, integer, read_rules
-from parsers.schema.tables import Tables
+from parsers.schema.tables import Tables, table
 from parsers.text.patterns import regex
 
 _RANK = r"Rank (?P<named>\d{1,9})"
@@ -109,7 +110,30 @@ def parse(lines: pl.DataFrame) -> Tables:
         own.then(pl.col("rank_space")).otherwise("names_rank_space").alias("names_rank_space"),
     )
     places = lines.filter(repeated).select("file", "line").rows()
-    return found | {"events": events, "claimed": pl.concat([found["claimed"], claimed(places)])}
+    return found | {
+        "events": events,
+        "ranks": _placed(events),
+        "claimed": pl.concat([found["claimed"], claimed(places)]),
+    }
+
+
+def _placed(events: pl.DataFrame) -> pl.DataFrame:
+    """Where the ranks run that messages name with their node."""
+    told = events.filter((pl.col("names_ranks").list.len() == 1) & (pl.col("names_hosts").list.len() == 1))
+    return table(
+        "ranks",
+        [
+            {
+                "rank": row["names_ranks"][0],
+                "host": row["names_hosts"][0],
+                "device_index": row["device_index"],
+                "how": "check for NaN",
+                "file": row["file"],
+                "line": row["line"],
+            }
+            for row in told.iter_rows(named=True)
+        ],
+    )
 
 
 def _repeated(lines: pl.DataFrame) -> pl.Series:
