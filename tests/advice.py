@@ -20,6 +20,10 @@ _SCHEDULERS = {
 }
 _TAKES_DOWN = re.compile(r"\bdelete\b|\brequeue\b|\breset\b|\breboot\b|\bkill\b")
 
+# Commands, or what a step leads to, after which these find nothing.
+_TAKES_AWAY = re.compile(r"\bdelete\b|\brequeue\b|--gpu-reset|\breboot\b|power-cycle")
+_READS = re.compile(r"dmesg|journalctl|bug-report|py-spy|kubectl (?:logs|describe)|--gather|lspci")
+
 
 def against_the_evidence(report: Report) -> list[str]:
     """What the report advises and should not, in words; empty where all is well."""
@@ -42,6 +46,12 @@ def _of(incident: Incident, parsers: set[str]) -> Iterator[str]:
     if commands and commands[0] and _TAKES_DOWN.search(commands[0]):
         yield f"something is taken down first: {commands[0]}"
     groups = {library for text in _shown(incident) for library in re.findall(r"ProcessGroup([NMH]CCL)", text)}
+    taking = next(
+        (at for at, one in enumerate(incident.actions) if _TAKES_AWAY.search(f"{one.command} {one.then}")), None
+    )
+    for action in incident.actions[taking + 1 :] if taking is not None else ():
+        if action.kind == "collect_more" and _READS.search(action.command or ""):
+            yield f"evidence is read after what may take it away: {action.command}"
     for action in incident.actions:
         if (action.command or "").startswith("forensics setup ") and not _says_when(action):
             yield f"a setting of the next run as if it were to be collected now: {action.target}"
