@@ -116,7 +116,7 @@ def test_words_that_point_at_another_are_not_free(words: str, is_free: bool) -> 
 @pytest.mark.parametrize(
     ("text", "english"),
     [
-        ("第 88 步 本地损失=nan", " step 88  local_loss=nan"),
+        ("第 88 步 本地损失=nan", " step 88 local_loss=nan"),
         ("迭代：7，梯度范数：1.5", "step:7,grad_norm:1.5"),
         ("节点 gx1 的日志", "node gx1 的日志"),
         ("step 7 loss 2.5", "step 7 loss 2.5"),
