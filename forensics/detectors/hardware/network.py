@@ -14,17 +14,13 @@ from forensics.case import Case, Detector
 from forensics.facts.event_rows import Row, detail, host_of, of_kinds, refs
 from forensics.facts.locations import listed
 from forensics.facts.progress import step_in_progress
+from forensics.facts.refused_transfers import refusal_of
 from forensics.graph.hang.blame import UNKNOWN_HOST, Blame, Root, are_cut_off, blames, find_root
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, FirstAnomaly
 from forensics.model.said import Said, joined
 from forensics.words import hardware as words
-from parsers.text.patterns import regex
 
-# What the other end answers, instead of not answering: it was reached, and did not take the request. Numbers: verbs' ibv_wc_status.
-_REFUSED = regex(
-    r"(?i)(?:9|10|11|15|16)|(?:IBV_WC_)?REM_(?:INV_REQ|ACCESS|OP|INV_RD_REQ|ABORT)_ERR|invalid address|remote access error|permission denied"
-)
 _FLUSHED = ("5", "IBV_WC_WR_FLUSH_ERR")  # work requests dropped after another one failed: secondary
 
 
@@ -92,7 +88,7 @@ def _fault(case: Case, reports: Sequence[Blame], local: Sequence[Row], failed: p
         ends = tuple(sorted({*own, *met}))
     links = ((ends[0], ends[1]),) if root and root.where == "link" and len(ends) == 2 and not hosts else ()
     claims = []
-    refusal = _refusal(failed) if not local else None
+    refusal = refusal_of(failed["code"]) if not local else None
     if failed.height:
         what = words.REFUSED(code=refusal) if refusal else words.AFTER_RETRIES
         text = words.TRANSFERS_FAILED(transfers=words.TRANSFERS(failed.height), what=what, where=_where(root))
@@ -122,12 +118,6 @@ def _fault(case: Case, reports: Sequence[Blame], local: Sequence[Row], failed: p
             where=where, what=words.PORT_SAID_SO if local and not failed.height else words.RETRIES_EXCEEDED
         ),
     )
-
-
-def _refusal(failed: pl.DataFrame) -> str | None:
-    """With what the other end refused all of these transfers; null where one of them was not answered."""
-    codes = sorted({str(code) for code in failed["code"]})
-    return ", ".join(codes) if codes and all(_REFUSED.fullmatch(code) for code in codes) else None
 
 
 def _actions(ends: Sequence[str], refusal: str | None) -> tuple[Action, ...]:
