@@ -81,6 +81,10 @@ def test_an_end_says_its_process() -> None:
         ("heartbeat of worker 3 lost for 60 s", [("heartbeat_lost", None, "warning", None)]),
         (f"{AT} ERROR no heartbeat from node 3", [("heartbeat_lost", None, "error", None)]),
         ("heartbeat sent to node 3", []),
+        # Who cannot send says nothing of who stands still; a store of objects is not where a group meets.
+        (f"{AT} ERROR discovery: heartbeat send failed, 2 of 5", [("other", None, "error", None)]),
+        (f"{AT} ERROR spill: object store did not answer, timed out", [("other", "timed_out", "error", None)]),
+        (f"{AT} ERROR spill: the store did not answer, timed out", [("store_timeout", None, "error", None)]),
         (f"{AT} WARNING the input pipeline has stalled", [("other", "stalled", "warning", None)]),
         ("Hang detected: no step for 1800 s", [("other", "stalled", "warning", None)]),
         (f"{AT} ERROR monitor: hang was detected on 3 ranks", [("other", "stalled", "error", None)]),

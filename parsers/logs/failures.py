@@ -56,7 +56,7 @@ _COLLECTIVE = regex(
     r"(?i)all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|all[-_ ]?to[-_ ]?all|broadcast|\bbarrier|\bcollective"
     r"|\b[A-Z]?CCL(?:\b|_)|\bgloo\b|process ?group|\bbatch_isend_irecv"
 )
-_STORE = regex(r"(?i)\b(?:tcp|kv|key[- ]value|c10d|file)[- ]?store\b|\bstore\b|\betcd\b")
+_STORE = regex(r"(?i)\b(?:tcp|kv|key[- ]value|c10d|file)[- ]?store\b|(?<!object )\bstore\b|\betcd\b")
 # What no program can bring about, whoever made the device.
 _UNCORRECTABLE = regex(
     r"(?i)\b(?:uncorrect(?:able|ed)|double[- ]bit|multi(?:ple)?[- ]bit)(?: \w{2,12}){0,2}? (?:error|fault)\b(?!s? (?:count|counter|rate|threshold))"
@@ -64,7 +64,7 @@ _UNCORRECTABLE = regex(
 _DEVICE = regex(r"(?i)\b(?:device|gpu|npu|dcu|mlu|hpu|xpu|chip|card|accelerator|die)[ #:=]{0,2}(\d{1,4})\b")
 _STALLED = regex(r"(?i)\bstalled\b|\bhang (?:was |has been |is )?detected\b|\bdetected (?:a |the )?(?:job )?hang\b")
 _HEARTBEAT = regex(
-    r"(?i)\bheart-?beats?\b(?! (?:open|report)).{0,60}?\b(?:lost|missed|missing|timed? ?-?out|expired|not received|failed|stopped|stale|dead)\b"
+    r"(?i)\bheart-?beats?\b(?! (?:open|report|send\b)).{0,60}?\b(?:lost|missed|missing|timed? ?-?out|expired|not received|failed|stopped|stale|dead)\b"
     r"|\b(?:lost|missed|missing|no|without)\b.{0,30}?\bheart-?beats?\b(?! report)"
 )
 

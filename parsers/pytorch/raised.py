@@ -69,7 +69,9 @@ _COLLECTIVE = regex(
     r"(?i)all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|all[-_ ]?to[-_ ]?all|broadcast|barrier|\bcollective|\b[NMRHEX]CCL\b|\bgloo\b"
 )
 _KEYS = regex(r"(?i)\bkey(?:s|\(s\))?: ")  # what only a store has, whichever library waits for it
-_STORE = regex(r"(?i)\b\w*store\b|rendezvous")
+_STORE = regex(
+    r"(?i)(?<!object )\b(?!object_)\w*store\b|rendezvous"
+)  # Ray's store of objects holds no keys that a group meets by
 _PEER = regex(r"(?i)\b(?:closed|reset|aborted|lost|dropped)\b[^\n\d]{0,40}?\bpeer rank[ =:#]{0,2}(?P<rank>\d{1,7})\b")
 # Whose failure a message quotes: a process by its number, and after it the class of what that one raised. A worker or a process may be
 # a child of the printer, as loaders have them, and a task a piece of work.
