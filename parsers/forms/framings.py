@@ -345,9 +345,9 @@ def prose(text: str) -> Said | None:
 def _pairs_of(part: str) -> Said:
     """`step 37 lr 3e-04 bad 0`: of a part between bars all pairs, where more than one stands in it."""
     found = {
-        _known_end(" ".join(one["name"].split())): _cell(one["value"])
+        _known_end(" ".join(one["name"].split())): _cell(told)
         for one in _MENTION.finditer(part)
-        if one["value"]
+        if (told := one["value"] or one["sum"] or one["said"])
     }
     return found if len(found) > 1 else {}
 
