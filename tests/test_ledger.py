@@ -244,7 +244,7 @@ def test_who_owes_a_part_is_told_with_what_it_raised(tmp_path: Path) -> None:
 
 
 def test_bad_numbers_go_back_a_hundred_steps_before_the_onset(tmp_path: Path) -> None:
-    lines = [f" iteration {step:8d}/ 2000 | lm loss: {2.1 if step < 1120 else 2.1 + 5 * 0.9 ** (step - 1120):.6E} | grad norm: 0.2 |" for step in range(900, 1160)]  # fmt: skip
+    lines = [f" iteration {step:8d}/ 2000 | lm loss: {2.1 if step < 1120 else 2.1 + 5 * 0.999 ** (step - 1120):.6E} | grad norm: 0.2 |" for step in range(900, 1160)]  # fmt: skip
     for at in (1000, 1099):
         lines.insert(at - 900 + 1, f"  successfully saved checkpoint from iteration {at:7d} to /ckpt [ t 1/1, p 1/1 ]")
     (tmp_path / "train.log").write_text("\n".join(lines) + "\n")
