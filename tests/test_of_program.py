@@ -54,7 +54,7 @@ def test_it_is_told_and_the_program_is_to_be_checked(code: str) -> None:
     assert is_of_program(code)
     assert found.claims[-1].text.startswith("by the vendor's catalogue an error of the program")
     assert [(one.kind, one.target) for one in found.actions] == [("check_code", "rank 1 on GPU 0000:0e:00.0 of n1")]
-    assert (found.ranks, found.hosts, found.devices, found.suspect_ranks) == ((), (), (), (1,))
+    assert (found.ranks, found.hosts, found.devices, found.suspect_ranks) == ((), ("n1",), (), (1,))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """What a driver says of the program on a device: an error for which the vendor's catalogue sends the reader to the program. It
 accuses no device, and its host stays in service; but the program is to be looked at."""
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
 from forensics.case import Case
@@ -32,9 +34,17 @@ def with_errors_of_program(case: Case, finding: Finding, kind: Kind) -> Finding:
     is_first = finding.cause is None
     return replace(
         finding,
+        hosts=finding.hosts or _where(case, finding, found),
         claims=(*finding.claims, *claims),
         actions=(*checks, *finding.actions) if is_first else (*finding.actions, *checks),
     )
+
+
+def _where(case: Case, finding: Finding, found: Sequence[Record]) -> tuple[str, ...]:
+    """The one host where it happened, if nothing is named and whoever is suspected runs there."""
+    hosts = {one.host for one in found}
+    homes = {case.host_of_rank.get(rank) for rank in finding.suspect_ranks}
+    return tuple(host for host in hosts if host) if len(hosts) == 1 and homes == hosts and not finding.is_named else ()
 
 
 def _tells(one: Record) -> bool:
