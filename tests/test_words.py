@@ -107,7 +107,11 @@ def test_a_full_stop_inside_a_quotation_ends_no_sentence() -> None:
         ("logs_accelerate_nan_loss", "the loss is NaN", "from finite inputs"),  # a log does not show the inputs
         ("logs_deepspeed_spike", "The loss rose from about", "a finite value"),
         ("logs_deepspeed_scale", "no known failure matches", "cannot tell"),  # not twice
-        ("data_loader_stall", "decision      restart; the incident cost 0.1 GPU hours\n", "rank_absent"),
+        (
+            "data_loader_stall",
+            "decision      restart, after the other steps; the incident cost 0.1 GPU hours\n",
+            "rank_absent",
+        ),
         ("rank_killed", "on localhost only rank 4 ended", "is lost"),
         ("numerics_all_reduce_comm_nan", "all_reduce #2154 of group 0", " of 0 "),
         ("numerics_ddp_drift", "Rank 2 differs from ranks 0-1, 3 in", "0-1,3"),
