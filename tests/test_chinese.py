@@ -196,7 +196,7 @@ def test_chinese_lines_break_without_spaces_and_not_before_a_mark() -> None:
 @pytest.mark.parametrize(
     ("name", "lines"),
     [
-        ("logs_hf_spike", ["数值异常  loss 在 step 45 从约 0.07862 升至 52.18。", "立即处理      检查 step 45-54 的数据：突增多由数据或学习率引起。"]),
+        ("logs_hf_spike", ["数值异常  loss 在 step 45 从约 0.07862 升至 52.18。", "立即处理      检查 step 41-50 的数据：突增多由数据或学习率引起。"]),
         ("rank_killed", ["崩溃  rank 4（localhost）被 SIGKILL 终止（发送者未记录）；另有 5 个 rank 退出。",
                          "立即处理      收集 rank 4 的日志、内核日志、调度器日志。"]),
         ("logs_hf_nan_gradient", ["待收集        下次运行时收集该 step 前后所有 rank 的张量统计。"]),

@@ -60,3 +60,24 @@ def test_how_a_node_ended_and_where(tmp_path: Path, how: str, code: str, severit
     events = read(job(tmp_path, NODES, how, "#.$(Node)")).tables["events"]
     [row] = [row for row in events.filter(kind="exit").to_dicts() if "Node 1 " in row["text"]]
     assert (row["code"], row["severity"], row["names_hosts"]) == (code, severity, ["kx1.site"])
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        "procno {n} of 3, becoming RANK {rank}",
+        "started as rank {rank} of 3",
+        "node {n} is given RANK={rank} WORLD_SIZE=3",
+    ],
+)
+@pytest.mark.parametrize("dead", [0, 2])
+def test_who_says_another_rank_than_his_files_number_is_that_in_all_streams(
+    tmp_path: Path, says: str, dead: int
+) -> None:
+    """No wrapper tells it: each output begins with the rank that its node was given."""
+    bundle = Path(job(tmp_path, "#!/bin/sh\nexec ./train\n", "(0) Abnormal termination (signal 9)", "#.$(Node)", dead))
+    for n in range(3):
+        path = bundle / f"o.{n}"
+        path.write_text(says.format(n=n, rank=(n + 1) % 3) + "\n" + path.read_text())
+    verdict = analyze(bundle).verdict
+    assert verdict.ranks in ([(dead + 1) % 3], []) and verdict.hosts in (["kx" + str(dead) + ".site"], [])

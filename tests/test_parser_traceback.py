@@ -246,6 +246,10 @@ def test_ctrl_c_in_a_worker_of_a_data_loader_is_not_where_the_rank_stood() -> No
     [
         ("AssertionError", 3, [("exception", "AssertionError")]),
         ("KeyboardInterrupt", 3, [("exit", "SIGINT")]),
+        ("stop.StoppedError: signal 12", 3, [("exit", "SIGUSR2")]),
+        ("PreemptedError: got SIGTERM", 3, [("exit", "SIGTERM")]),
+        ("ValueError: signal 12 of channel 3 is empty", 3, [("exception", "ValueError")]),
+        ("RuntimeError: signal 11", 3, [("exception", "RuntimeError")]),  # what asks for no end
         ("AssertionError", None, []),
         ("AssertionError in a sentence", 3, []),
     ],

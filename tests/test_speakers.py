@@ -212,6 +212,8 @@ def test_a_number_that_files_beside_contradict_counts_something_else(tmp_path: P
         ("comm 0x1 rank 0 nranks 8 cudaDev 0", 0, 8),
         ("rank: 1, ranks: 4", 1, 4),
         ("[Gloo] Rank 3 is connected to 7 peer ranks", 3, 8),
+        ("launch: procid=9 nodeid=1 localid=4 -> RANK=12 WORLD_SIZE=16", 12, 16),
+        ("proc 3 is global_rank 6 of 8", 6, 8),
         ("CommInit] built communication group: hccl_world_group, rank id 3, rank size 8", 3, 8),
         ("nccl_world_group is up: rank_id=0, rank_size=4", 0, 4),
     ],
@@ -264,6 +266,25 @@ def test_a_place_in_another_group_introduces_nobody(text: str) -> None:
 
 def test_ranks_that_a_line_speaks_of_are_no_world() -> None:
     assert introduction("[Rank 0]: Ranks 3 failed to pass monitoredBarrier in 20000 ms") is None
+
+
+@pytest.mark.parametrize("label", ["{}: ", "[{}] ", "task{}| "])
+def test_nodes_that_print_their_lists_into_one_file_do_not_lend_it_theirs(tmp_path: Path, label: str) -> None:
+    """The place on a host of an exception there is one of several ranks."""
+    ranks = {0: [2, 3], 1: [0, 1], 2: [4, 5]}
+    said = [
+        f"{label.format(task)}{line}"
+        for task, own in ranks.items()
+        for line in (
+            "INFO:torch.distributed.elastic.agent.server.api:[default] Rendezvous complete for workers. Result:",
+            "  group_world_size=3",
+            "  local_ranks=[0, 1]",
+            f"  global_ranks={own}",
+            "  global_world_sizes=[6, 6]",
+        )
+    ]
+    said += [f"{label.format(2)}[default1]:{line}" for line in ("Traceback (most recent call last):", '  File "/job/run.py", line 7, in main', "    cols = pick(table)", "KeyError: 'doc'")]  # fmt: skip
+    assert analyze(written(tmp_path, {"job-f2rX3b.log": said})).verdict.ranks in ([], [5])
 
 
 @pytest.mark.parametrize("label", ["[{rank}/4]", "[p{rank}]"])

@@ -42,6 +42,7 @@ _STOPPING = ("terminating", "terminated", "cancelled", "time_limit", "preemption
 _GAVE_UP = ("remote_error", "peer_closed", "collective_timeout", "store_timeout")
 _MARK = regex(r"(?<=[A-Za-z0-9])[-._]+")
 _INSTANCE = regex(r"(\S{0,80}[A-Za-z@_.:-])(\d{1,3})")
+_FILE_NUMBER = regex(r"\d{1,7}")
 _ENDS = ("exit", "closing_signal", "first_failure")
 
 
@@ -66,7 +67,9 @@ def with_placed_ends(tables: Tables, job: Job, identity: pl.DataFrame) -> dict[T
     rows = [row | {"_said": _said(row)} for row in events.filter(is_open).iter_rows(named=True)]
     names = _Names(tables, identity, rows)
     gave_up = set(events.filter(pl.col("kind").is_in(_GAVE_UP))["rank"].drop_nulls())
-    ranks = _numbered(rows, job.told, gave_up) | _of_a_place(rows, tables, identity)
+    ranks = _numbered(rows, job.told, gave_up, _of_numbers(tables["files"], job.told)) | _of_a_place(
+        rows, tables, identity
+    )
     for at, row in enumerate(rows):
         rank = names.rank(row) if row["rank"] is None else None
         if rank is not None and not (row["kind"] == "host_oom" and rank in gave_up):
@@ -198,8 +201,10 @@ def _is_of_container(row: Row) -> bool:
     return bool(row["host"]) and (is_alone or str(row["text"] or "").startswith(f"{row['host']} exited"))
 
 
-def _numbered(rows: list[Row], told: frozenset[int], gave_up: set[int]) -> dict[int, int]:
-    """Place in the list → rank."""
+def _numbered(
+    rows: list[Row], told: frozenset[int], gave_up: set[int], of_numbers: Mapping[int, int]
+) -> dict[int, int]:
+    """Place in the list → rank: a launcher's numbers are ranks, but where its files, by the same numbers, are of other ones."""
     lists: defaultdict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     for at, row in enumerate(rows):
         number = row["_said"].get("number", row["local_rank"] if row["host"] is None else None)
@@ -210,7 +215,18 @@ def _numbered(rows: list[Row], told: frozenset[int], gave_up: set[int]) -> dict[
         own for own in lists.values()
         if told and (sorted(number for _, number in own) == sorted(told) or (silent == {number for _, number in own} and len(silent) == 1 < len(told) - 1))
     ]  # fmt: skip
-    return {at: number for own in whole for at, number in own}
+    return {at: of_numbers.get(number, number) for own in whole for at, number in own}
+
+
+def _of_numbers(files: pl.DataFrame, told: frozenset[int]) -> dict[int, int]:
+    """Number → rank, as files of one name but for their number tell, one for each rank; empty where two such names differ."""
+    shapes: defaultdict[str, dict[int, int]] = defaultdict(dict)
+    for path, rank in files.select("file", "rank").drop_nulls().iter_rows():
+        *_, last = [None, *_FILE_NUMBER.finditer(path)]
+        if last is not None:
+            shapes[path[: last.start()] + path[last.end() :]][int(last[0])] = rank
+    found = [own for own in shapes.values() if told and own.keys() == told and {*own.values()} == told]
+    return found[0] if found and all(own == found[0] for own in found) else {}
 
 
 def _of_a_place(rows: list[Row], tables: Tables, identity: pl.DataFrame) -> dict[int, int]:

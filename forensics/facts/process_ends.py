@@ -33,7 +33,8 @@ How = Literal[
 SIGNAL_CAUSES: Mapping[str, Cause] = {
     "SIGKILL": "killed", "SIGSEGV": "segfault", "SIGBUS": "segfault", "SIGFPE": "segfault", "SIGILL": "segfault",
 }  # fmt: skip
-_ASKED = ("SIGTERM", "SIGINT")  # a launcher or somebody at a terminal stops what still runs
+# A launcher or somebody at a terminal stops what still runs, or a scheduler warns of it.
+_ASKED = ("SIGTERM", "SIGINT", "SIGUSR1", "SIGUSR2")
 _EXITS = ("exit", "first_failure")
 # Ray: the process went without a word. Of several, some may have been aborted after their wait.
 _VANISHED = ("SYSTEM_ERROR",)

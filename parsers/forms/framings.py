@@ -333,7 +333,7 @@ def prose(text: str) -> Said | None:
         match = _SAYS.fullmatch(part.strip())
         if match is None:
             return None
-        if _MORE.match(match["value"]) and (inner := _pairs_of(part)):
+        if len(parts) > 1 and _MORE.match(match["value"]) and (inner := _pairs_of(part)):
             said |= inner
             continue
         said[_known_end(match["name"].removeprefix("- "))] = _cell(match["value"])

@@ -86,6 +86,10 @@ _DIED = regex(
 _LAUNCHERS_OWN = ("CalledProcessError", "ProcessExitedException", "ActorDiedError", "RayActorError", "WorkerCrashedError",
                   "NodeDiedError")  # fmt: skip
 _REPEATS = ("ProcessRaisedException", "WorkerGroupError")  # a launcher's, with the tracebacks of its processes below
+_ASKING = ("SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2")  # by these persons, launchers and schedulers ask for an end
+_BY_SIGNAL = regex(
+    r"(?i)(?:(?:got|received|caught|stopped|interrupted|terminated)(?: by| on)? )?(?:signal(?: number)?[ :=]{1,2}(?P<number>[1-9]\d?)|(?:signal[ :=]{1,2})?(?P<name>SIG[A-Z]{2,6}\d?))\.?"
+)
 _SPAWNED = regex(r"\bprocess (?P<index>\d{1,4}) terminated with")
 _WORKER = regex(
     r"DataLoader worker \(pid(?:\(s\))? (?P<pid>\d{1,9})[\d, ]*\) (?P<how>exited unexpectedly|is "
@@ -93,9 +97,15 @@ _WORKER = regex(
 )
 
 
-def is_interrupt(code: str | None) -> bool:
-    """Is this the class that Python raises for Ctrl-C (SIGINT)?"""
-    return code is not None and code.rsplit(".", 1)[-1] == "KeyboardInterrupt"
+def interrupt(code: str | None, message: str | None) -> str | None:
+    """The signal that an exception stands for: Python's own for Ctrl-C, or one whose message says nothing but that (a handler's)."""
+    if code is not None and code.rsplit(".", 1)[-1] == "KeyboardInterrupt":
+        return "SIGINT"
+    found = _BY_SIGNAL.fullmatch((message or "").strip()) if code is not None else None
+    if found is None:
+        return None
+    name = (found["name"] or "").upper() or {one.value: one.name for one in signal.Signals}.get(int(found["number"]))
+    return name if name in _ASKING else None
 
 
 def raised(
@@ -112,9 +122,9 @@ def raised(
     `detail` gets `consequence` where another failure explains it. `kind` other than exception: it ended nothing."""
     whole = f"{code}: {message}"
     same: dict[str, Any] = {"severity": severity, "text": text[:2000]}
-    if is_interrupt(code) and kind == "exception":
+    if (by := interrupt(code, message)) is not None and kind == "exception":
         is_whole = "thread" not in detail
-        stopped = {"code": "SIGINT", "detail": json.dumps(detail), **same, "severity": "info"}
+        stopped = {"code": by, "detail": json.dumps(detail), **same, "severity": "info"}
         return [event(row, "exit" if is_whole else "other", **stopped)]
     if (code or "").rsplit(".", 1)[-1] in _REPEATS:
         return []

@@ -47,7 +47,7 @@ import msgspec
 import polars as pl
 
 from parsers.pytorch.embedded import unfolded
-from parsers.pytorch.raised import bad_value, derived, is_interrupt, raised
+from parsers.pytorch.raised import bad_value, derived, interrupt, raised
 from parsers.schema.lines import Row, claimed, event, is_of_kernel, reporter, streams
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, table
@@ -361,7 +361,7 @@ class _Reader:
         if last is not None and "quoted" in last:
             detail["relayed"] = True
         said = self._stamped(last or block.row, block.row)
-        stopped = is_interrupt(code)
+        stopped = interrupt(code, message) is not None
         if stopped and any(frame["function"] == "_worker_loop" for frame in frames):  # of a data loader
             block.is_main, detail["thread"] = False, "worker"
         if stopped and block.is_main:

@@ -53,9 +53,10 @@ _LISTED = regex(r"(?=[^,\s]*\[\d)[A-Za-z][\w.-]*\[[\d,-]+\][\w.-]*")
 _NO_HOST = regex(rf"(?i)(?:(?:{'|'.join(PROCESS)})[-_.]?)?\d{{1,20}}")
 
 
-def host_called(place: str | None) -> str | None:
-    """The name of a place, where it may be a host's."""
-    return None if place is None or _NO_HOST.fullmatch(place) else place
+def host_called(place: str | None, path: str, places: Mapping[str, str]) -> str | None:
+    """The name of a place, where it may be a host's: no number, no name of a process, and no file, which is one process's. `places`: by path."""
+    is_file = place is not None and place in (path, places.get(place))
+    return None if place is None or is_file or _NO_HOST.fullmatch(place) else place
 
 
 class Places:

@@ -194,6 +194,12 @@ def until(path: str, place: int) -> str:
     return path[: [found.end() for found in _NUMBER.finditer(path)][place]]
 
 
+def stream(path: str) -> tuple[str, ...]:
+    """What two streams of one process have in common: their folder, and the numbers in their names."""
+    folder, _, name = path.rpartition("/")
+    return (folder, *_NUMBER.findall(name))
+
+
 def numbers(own: Sequence[Source], place: int) -> dict[str, int]:
     """Path → the number at this place in it, where no two files have the same."""
     found = {one.path: int(_NUMBER.findall(one.path)[place]) for one in own}

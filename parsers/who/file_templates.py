@@ -12,11 +12,12 @@ Source: srun(1), filename pattern; the manual of jsrun, --stdio_stdout; Hydra's 
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from parsers.text.patterns import regex
 from parsers.who.beginnings import Said
+from parsers.who.families import Process
 
 _FEWEST = 2
 _OPTION = regex(
@@ -43,6 +44,13 @@ class Written(NamedTuple):
     task: int
     pid: int | None
     host: str | None
+
+
+def consistent(written: Sequence[Written], told: Iterable[Process]) -> list[Written]:
+    """The same; none where in one of the files a process says another rank: then tasks are no ranks."""
+    ranks = {one.path: one.task for one in written}
+    contradicts = any(one.rank is not None and ranks.get(one.file, one.rank) != one.rank for one in told)
+    return [] if contradicts else [*written]
 
 
 def written(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: int | None) -> Iterator[Written]:

@@ -89,8 +89,10 @@ def introduction(text: str, speaker: int | None = None) -> Introduction | None:
             before = found[1] or text[: found.start()]
             if OF_GROUP.search(before):
                 continue
-            ranks.add(int(found[3]))
-            is_rank = is_rank or found[2].lower() == "rank"
+            if found[2].lower() == "rank" and not is_rank:  # beside it, a process is what a launcher counts
+                ranks, is_rank = set(), True
+            if found[2].lower() == "rank" or not is_rank:
+                ranks.add(int(found[3]))
             is_named = is_named or (found[1] or "").lower().endswith("global_")
             worlds |= {int(size[1])} if (size := _OF.match(text, found.end())) else set()
         worlds |= {int(size) for sizes in _WORLD.findall(text) for size in sizes if size}

@@ -38,6 +38,6 @@ class Known(msgspec.Struct, frozen=True):
         place = here or self.places.get(source.path)
         is_told = bool(self.names or self.names.hosts)
         labels = replace(labels, names=replace(self.names, here=place)) if is_told else labels
-        called = host_called(here) if here != source.path else None  # a file may be a place
+        called = host_called(here, source.path, self.hosts)
         host = called if source.host is None else source.host
         return replace(source, open=opener, rank=rank, host=host, labels=labels)

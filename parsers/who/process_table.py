@@ -28,7 +28,7 @@ from parsers.who.computed_names import computed_names
 from parsers.who.contexts import OF_RECORD, Places, host_called
 from parsers.who.devices import Devices, used_devices
 from parsers.who.families import Process, processes
-from parsers.who.file_templates import written
+from parsers.who.file_templates import consistent, written
 from parsers.who.formulas import called, computed, formulas
 from parsers.who.introductions import PID, Introduction
 from parsers.who.listed import Listed
@@ -100,7 +100,7 @@ class Table(msgspec.Struct, frozen=True):
                 continue
             names = self.aliases.get(row.place, (row.place,)) if row.place is not None else (None,)
             said = {"rank": row.rank, "pid": row.pid, "local_rank": row.local, "world_size": self.world}
-            host = None if row.place == row.file else host_called(names[0])
+            host = host_called(names[0], row.file, self.hosts)
             yield said | {"host": host, "how": row.how, "file": row.file, "line": row.line}
         for path, rank in self.files.items():
             name = path.rpartition("/")[2].partition(".")[0]
@@ -110,13 +110,10 @@ class Table(msgspec.Struct, frozen=True):
             yield from ({"host": other, "name": first, "how": ALIAS, "file": ""} for other in others)
 
     def here(self, path: str) -> dict[int, int]:
-        """Local rank → rank, of the place that a file is from."""
+        """Local rank → rank, of the place that a file is from; of two, none."""
         place = self.hosts.get(path)
-        return {
-            row.local: row.rank
-            for row in self.rows
-            if row.place == place is not None and row.local is not None and row.rank is not None
-        }
+        own = [row for row in self.rows if row.place == place is not None and row.local is not None]
+        return unanimous((row.local, row.rank) for row in own if row.local is not None and row.rank is not None)
 
 
 ALIAS = "another name of a host"
@@ -195,7 +192,8 @@ def _introductions(family: Sequence[Process]) -> Iterator[tuple[Process, Introdu
     """Lines of all processes of a world, each of which says its rank, in whatever words."""
     size = len(family)
     if sorted(one.rank if one.rank is not None else -1 for one in family) == [*range(size)]:
-        yield from ((one, Introduction(one.rank or 0, size, one.pid, one.place)) for one in family)
+        for one in family:
+            yield one, Introduction(one.rank or 0, size, one.pid, host_called(one.place, one.file, {}))
 
 
 def _placed(found: Sequence[Process]) -> list[Process]:
@@ -248,6 +246,7 @@ class _Resolved:
         found = _placed([*found, *self._spoken(), *self._of_templates()])
         is_larger = max(launched, default=0) > 1  # a world of one is of another program
         self._found = [one for one in found if one.world != 1 or not is_larger]
+        self._written = consistent(self._written, self._found)
         worlds = {one.world for one in self._found if one.world is not None and one.rank is not None}
         sizes = worlds or launched
         self.world = world if world is not None else next(iter(sizes)) if len(sizes) == 1 else None
@@ -355,6 +354,7 @@ class _Resolved:
         for path, own in self._said.items():
             here = self._places.of_file(path) or (path if len(self._said) > 1 else None)
             listed: dict[str, list[int]] = {}
+            is_of_tasks = len({one.line.task for one in own}) > 1  # each with its own lists
             for one in own:
                 host = one.line.host
                 place = (self._places.of(host) if self._places.is_place(host) else None) if host else here
@@ -378,7 +378,8 @@ class _Resolved:
                     yield Process(
                         place, None, one.line.local_rank, one.line.rank, file=path, line=one.number, is_word=True
                     )
-                for found in _LIST.finditer(one.line.text) if place is not None and "anks" in one.line.text else ():
+                is_placed = place is not None and (host is not None or not is_of_tasks)
+                for found in _LIST.finditer(one.line.text) if is_placed and "anks" in one.line.text else ():
                     listed[found["kind"]] = [int(number) for number in found["numbers"].split(",")]
                     if len(listed) == _FEWEST and len(listed["local"]) == len(listed["global"]):
                         for local, rank in zip(listed["local"], listed["global"], strict=True):

@@ -48,6 +48,7 @@ from parsers.who.counts import (
     rolled,
     shared_ranks,
     sizes_of,
+    stream,
     until,
     whole_beginnings,
     without_agents,
@@ -190,6 +191,17 @@ class _Bundle:
                 told[until(path, place)] |= {rank for rank in spoken if rank is not None}
         return {begins: own.pop() for begins, own in told.items() if len(own) == 1}
 
+    @cached_property
+    def _streams(self) -> dict[tuple[str, ...], int]:
+        """Folder and numbers of a file's name → the one rank that introduces itself in it: another stream of the same number is its, too."""
+        introduced = {path: self._processes(path) for path in {one.file for one in self.introduced}}
+        return unanimous(
+            (stream(path), rank)
+            for path, spoken in introduced.items()
+            for rank in (spoken if len(spoken) == 1 else ())
+            if rank is not None
+        )
+
     def _by_beginning(self, ranks: Mapping[str, int]) -> dict[str, int]:
         """Path → rank of files in which nobody introduces himself, by how their paths begin, where as many as processes tell one."""
         begun_by = {until(path, at): rank for path, rank in ranks.items() for at in range(len(_NUMBER.findall(path)))}
@@ -316,7 +328,11 @@ class _Bundle:
         for place in range(places(own)):
             if not (found := numbers(own, place)):
                 continue
-            beside = {one.path: rank for one in own if (rank := self._beside.get(until(one.path, place))) is not None}
+            beside = {
+                one.path: rank
+                for one in own
+                if (rank := self._beside.get(until(one.path, place), self._streams.get(stream(one.path)))) is not None
+            }
             if not ranks and any(found[path] != rank for path, rank in beside.items()):
                 return beside if len(set(beside.values())) == len(beside) else {}
             equal = [path for path, rank in ranks.items() if found[path] == rank]
