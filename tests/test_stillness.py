@@ -49,7 +49,18 @@ def test_other_words(text: str) -> None:
     assert PARSER.parse(lines(text))["events"].is_empty()
 
 
-@pytest.mark.parametrize("call", ["__libc_pread64", "pread64", "fsync", "__openat64", "copy_file_range"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "__libc_pread64",
+        "pread64",
+        "fsync",
+        "__openat64",
+        "copy_file_range",
+        "__pread64_nocancel - /usr/lib64/libc.so.6",
+        "fdatasync - /lib/x86_64-linux-gnu/libpthread-2.31.so",
+    ],
+)
 @pytest.mark.parametrize("sync", ["mcStreamSynchronize", "cudaStreamSynchronize", "musaStreamSynchronize"])
 def test_one_that_reads_a_file_while_all_wait_is_named_where_the_job_stood_still(
     tmp_path: Path, call: str, sync: str

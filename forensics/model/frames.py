@@ -4,7 +4,7 @@ import re
 
 # Where packages are installed, frozen modules, and paths that samplers print relative to where they found them.
 LIBRARY = re.compile(
-    r"site-packages|dist-packages|/lib/python3|^<|^torch/|^(threading|queue|selectors|socket|multiprocessing/|concurrent/|asyncio/|runpy|contextlib|functools)"
+    r"site-packages|dist-packages|/lib/python3|^<|^torch/|/lib[\w.+-]{1,80}\.so[\d.]*$|^(threading|queue|selectors|socket|multiprocessing/|concurrent/|asyncio/|runpy|contextlib|functools)"
 )
 _PLACE = re.compile(r"\((?P<file>[^()]+)\)$")
 _SOURCE = re.compile(r"\.(py|pyx)(:\d+)?$")

@@ -39,7 +39,7 @@ GDB_THREAD = regex(
 )
 GDB_FRAME = regex(r"#(?P<number>\d{1,6})\s+(?:0x[0-9a-fA-F]+ +(?:in )?)?(?P<rest>\S.*)$")
 _AT = regex(r" at (?P<file>[^ ]+?)(?::(?P<line>\d{1,9}))?$")
-_FROM = regex(r" from (?P<file>\S+)$")
+_FROM = regex(r" (?:from|- (?=/)) ?(?P<file>\S+)$")  # gdb, and eu-stack -m
 _PYTHON = regex(r"Frame 0x[0-9a-fA-F]+, for file (?P<file>.+?), line (?P<line>\d{1,9}), in (?P<function>[\w.<>]+)")
 
 # Of torch's debug server (`=== Rank 3: http://trn01:40123 ===`), and of loops that people write: `### rank 3`, `--- rank 3/8 (pid 4711) ---`.
