@@ -1,7 +1,10 @@
 """Replicas of the weights that differ by the job's own check: few are wrong; of half or more nobody is named."""
 
+from pathlib import Path
+
 import pytest
 
+from forensics import analyze
 from forensics.detectors.numerics import hash_mismatch
 from tests.log_cases import case, judged
 
@@ -32,5 +35,34 @@ def test_who_differs(differ: tuple[int, ...], ranks: tuple[int, ...], suspects: 
     assert found.finding.first_anomaly.module == "module.a.weight"
 
 
-def test_a_raised_check_alone_says_nothing_of_anybody() -> None:
-    assert hash_mismatch.DETECTOR.detect(case(_raised(0), expected=8)) == ()
+def test_a_raised_check_alone_tells_that_replicas_differ_and_nothing_of_anybody() -> None:
+    [found] = hash_mismatch.DETECTOR.detect(case(_raised(0), expected=8))
+    assert (found.cause, found.ranks, found.suspect_ranks, found.undecided) == (
+        "replica_divergence",
+        (),
+        (),
+        ("replica_tie",),
+    )
+
+
+FAIRSEQ = """\
+Traceback (most recent call last):
+  File "/opt/env/bin/fairseq-train", line 8, in <module>
+    sys.exit(cli_main())
+  File "/opt/env/lib/python3.10/site-packages/fairseq/trainer.py", line 1501, in _check_grad_norms
+    raise FloatingPointError(
+FloatingPointError: Fatal error: gradients are inconsistent between workers. Try --ddp-backend=legacy_ddp. Or are you mixing up different generation of GPUs in training?
+--------------------------------------------------------------------------------
+grad_norm across the workers:
+rank   0 = 1.90412307
+rank   1 = 2.21870661
+"""
+
+
+@pytest.mark.parametrize("ranks", [1, 4])
+def test_gradients_that_differ_are_numbers(tmp_path: Path, ranks: int) -> None:
+    """fairseq raises the class of bad numbers for it; no figure is NaN, and every worker raises it."""
+    for rank in range(ranks):
+        (tmp_path / f"rank{rank}.log").write_text(FAIRSEQ)
+    verdict = analyze(tmp_path).verdict
+    assert (verdict.kind, verdict.cause, verdict.ranks) == ("numerics", "replica_divergence", [])

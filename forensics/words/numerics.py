@@ -229,6 +229,12 @@ RECOMPUTE_DIFFERS = Form(
 WEIGHTS_DIFFER = Form("the weights of {who} differ from those of the first replica", "{who} 的权重与第一个副本不一致")
 BY_OWN_CHECK = Form("{what}, as the job's own check says", "{what}（作业自身的检查）")
 IN_PARAMETER = Form("{what} ({parameter})", "{what}（{parameter}）")
+SOME_REPLICA_DIFFERS = Said(
+    "replicas hold different values, and no line tells whose", "副本之间数值不一致，没有任何一行说明是哪个副本"
+)
+EACH_REPLICAS_FIGURES = Said(
+    "checksums of parameters and norms of gradients of each rank", "每个 rank 的参数校验和与梯度范数"
+)
 DIFFER_SILENTLY = Said("replicas differ silently", "副本不一致且没有报错")
 
 # --- replica_figures: what logs of replicas print --------------------------------------------------------------------

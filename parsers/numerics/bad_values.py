@@ -77,8 +77,8 @@ _PROGRAMS = ("jit", "pjit", "pmap", "xla_call", "xla_pmap")  # what JAX calls a 
 _OF_ALL = regex(
     r"(?i)(?<![a-z])(?:global|reduced|averaged?|avg|mean|total|synced|all-?reduced)[ _](?:\w{1,20}[ _]){0,2}(?:loss|grad|norm)"
 )
-# a loss scale that overflows is skipped; what autograd's check of a function says, anomaly_mode.py reads
-_NOT_HERE = regex(r"(?i)\bloss[ _]scale\b|\bFunction '\w{1,200}' returned nan values")
+# a loss scale that overflows is skipped; what autograd's check of a function says, anomaly_mode.py reads; what replicas differ in are numbers
+_NOT_HERE = regex(r"(?i)\bloss[ _]scale\b|\bFunction '\w{1,200}' returned nan values|\binconsistent between workers\b")
 _RANK = regex(r"(?i)(?<![\w-])(?P<of>[\w-]{1,20} )?rank[ :=_#]{0,2}(?P<rank>\d{1,7})\b")
 _SPACES = (
     "tp",

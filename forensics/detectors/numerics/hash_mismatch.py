@@ -1,8 +1,10 @@
 """Did a check of the job itself find that replicas of the weights differ?
 
 Each rank compares with the first rank of its group. Where few differ from it these are wrong; where half or more do it
-may be the first rank itself, and nobody is named.
+may be the first rank itself, and nobody is named. Nor is anybody where only the error is left that all ranks raise afterwards.
 """
+
+from typing import Any
 
 import polars as pl
 
@@ -19,11 +21,11 @@ from forensics.words import numerics as words
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """At most one finding."""
-    events = case.events.filter((pl.col("kind") == "replica_mismatch") & (pl.col("code") == "differs"))
-    rows = events.sort("file", "line", nulls_last=True).to_dicts()
+    events = case.events.filter(pl.col("kind") == "replica_mismatch").sort("file", "line", nulls_last=True)
+    rows = events.filter(pl.col("code") == "differs").to_dicts()
     named = tuple(sorted({rank for row in rows for rank in row["names_ranks"] or ()}))
     if not named:
-        return ()
+        return _of_some(case, events.to_dicts()) if events.height else ()
     job = case.job_told_of | set(named)
     few = 2 * len(named) < len(job)
     others = tuple(sorted(job - set(named)))
@@ -61,6 +63,22 @@ def detect(case: Case) -> tuple[Finding, ...]:
                 ),
             ),
             summary=sentence(words.IN_PARAMETER(what=text, parameter=parameter) if parameter else text),
+        ),
+    )
+
+
+def _of_some(case: Case, rows: list[dict[str, Any]]) -> tuple[Finding, ...]:
+    step = step_in_progress(case.tables["steps"])
+    return (
+        Finding(
+            detector=DETECTOR.name,
+            cause="replica_divergence",
+            undecided=("replica_tie",),
+            first_anomaly=FirstAnomaly(step=step, value="finite", signature="replica_divergence"),
+            claims=(Claim(words.BY_OWN_CHECK(what=words.SOME_REPLICA_DIFFERS), "for", refs(rows[:10])),),
+            severity="severe",
+            collect=(words.EACH_REPLICAS_FIGURES,),
+            summary=sentence(words.SOME_REPLICA_DIFFERS),
         ),
     )
 
