@@ -27,7 +27,7 @@ from forensics.words import launch as words
 
 _MOST_RANKS = 1_000_000
 _QUOTED = 160
-_PODS = 3  # of those that were put nowhere
+_SHOWN = 3  # of those that were put nowhere
 _TOLD = ("rank", "rank_space", "host", "names_hosts", "code", "text")
 _DEAD_AFTER = 2  # suspects are listed where at most one in so many is missing
 
@@ -180,7 +180,7 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
         absent = words.NOT_REACHED[len(hosts) == 1](hosts=joined(hosts, ", "))
     elif placeless:
         absent = words.NOT_PLACED(line=cut_middle(" ".join(str(placeless[0]["text"]).split()), _QUOTED))
-    pods = list(dict.fromkeys(str(pod) for row in placeless if (pod := detail(row).get("pod"))))[:_PODS]
+    pods = list(dict.fromkeys(str(pod) for row in placeless if (pod := detail(row).get("pod"))))[:_SHOWN]
     return Finding(
         detector=DETECTOR.name,
         cause="store_timeout" if begun or leader else "missing_ranks",
