@@ -218,3 +218,20 @@ def test_resets_alone_name_the_host_and_none_of_its_gpus() -> None:
     assert (found.ranks, found.hosts, [one.pci for one in found.devices]) == ((), ("n1",), [None])
     (one,) = DETECTOR.detect(case([*poisoned("")[1:], *waits], ranks=RANKS))
     assert (one.ranks, [one.pci for one in one.devices]) == ((3,), ["0000:2b:00"])
+
+
+@pytest.mark.parametrize(
+    ("rows", "hosts"),
+    [
+        ([xid(), {"kind": "other", "code": "stalled", "severity": "warning"}], ["n1"]),
+        ([xid(code="xid:31"), {"kind": "other", "code": "stalled", "severity": "warning"}], []),
+        ([xid()], []),  # a spare device may be gone, and nothing of the job went wrong
+        ([xid(host="n99"), {"kind": "other", "code": "stalled", "severity": "warning"}], []),
+    ],
+    ids=["gone, and it stood still", "an error of the program", "gone", "of another host"],
+)
+def test_a_device_that_is_gone_beside_words_that_the_job_stood_still(
+    rows: list[dict[str, Any]], hosts: list[str]
+) -> None:
+    found = DETECTOR.detect(case(rows, ranks=[row | {"pci": None} for row in RANKS]))
+    assert [host for one in found for host in one.hosts] == hosts

@@ -122,3 +122,11 @@ def test_the_ranks_of_preempted_pods_are_named(
 ) -> None:
     (found,) = DETECTOR.detect(case(rows, ranks=SEEN, steps=steps))
     assert (found.cause, found.ranks) == ("preempted", ranks)
+
+
+@pytest.mark.parametrize("code", ["node_fail", "node_failure"])
+def test_what_a_scheduler_cancels_of_a_job_whose_node_failed_no_person_stopped(code: str) -> None:
+    step = scheduler("cancelled") | {"detail": json.dumps({"JobID": "7.1"})}
+    assert DETECTOR.detect(case([scheduler(code), step])) == ()
+    by_hand = DETECTOR.detect(case([scheduler(code), scheduler("cancelled")]))
+    assert [one.cause for one in by_hand] == ["stopped_by_hand"]

@@ -17,6 +17,8 @@ _CAUSES = "Worker unexpectedly exits. Some common causes include: (1) the OOM ki
         ),
         (f"The actor is dead. Worker exit type: SYSTEM_ERROR Worker exit detail: {_CAUSES}", ("exit", "SYSTEM_ERROR", "error", None)),
         ("Worker PID: 4711 Worker exit type: INTENDED_SYSTEM_EXIT Worker exit detail: by ray stop", ("exit", "INTENDED_SYSTEM_EXIT", "info", 4711)),
+        ("Worker IP address: 10.0.0.7 Worker port: 1 Worker PID: 4711 Worker exit type: SYSTEM_ERROR Worker exit detail: Task was killed due to the "
+         "node running low on memory.", ("host_oom", "NODE_OUT_OF_MEMORY", "fatal", 4711)),
         ("Worker PID: 4711 Worker exit type: NODE_OUT_OF_MEMORY Worker exit detail: x", ("host_oom", "NODE_OUT_OF_MEMORY", "fatal", 4711)),
         ("[2026-01-31 10:11:12,5 E 7 7] (raylet) node_manager.cc:3040: 2 Workers (tasks / actors) killed due to memory pressure (OOM), 0 Workers "
          "crashed due to other reasons at node (ID: 0a1b, IP: 10.0.0.7)", ("host_oom", "NODE_OUT_OF_MEMORY", "fatal", None)),
@@ -50,6 +52,7 @@ def test_the_monitor_of_memory_tells_whom_it_kills() -> None:
          "Top 2 memory users: 4711 61.2 ray::W | 4712 9.1 ray::W", 4711),
         ("node_manager.cc:2790: Killing task because of memory pressure, pid: 4711, name=W.run", 4711),
         ("node_manager.cc:2790: Killing the worker that ran out of memory first (lease 7, pid=4711)", 4711),
+        ("node_manager.cc:2888: Killing worker with task run, worker pid: 4711, kill because node memory usage above threshold", 4711),
         ("node_manager.cc:2790: Killing worker 51aa pid 4711: the job finished", None),
         ("node_manager.cc:2790: Killing idle worker, node has memory left, pid 4711", None),
     ],
@@ -57,3 +60,8 @@ def test_the_monitor_of_memory_tells_whom_it_kills() -> None:
 def test_the_raylet_tells_whom_it_kills_for_memory(text: str, pid: int | None) -> None:
     rows = PARSER.parse(lines(f"[2026-01-31 10:11:12,5 I 7 7] (raylet) {text}", rank=2))["events"]
     assert rows.select("kind", "pid", "rank").rows() == ([("host_oom", pid, None)] if pid else [])
+
+
+def test_where_a_driver_tells_the_address_the_kill_is_of_that_host() -> None:
+    text = "Worker IP address: 10.0.0.7 Worker port: 37083 Worker PID: 4711 Worker exit type: NODE_OUT_OF_MEMORY"
+    assert PARSER.parse(lines(text, host="driver"))["events"].select("host", "pid").row(0) == ("10.0.0.7", 4711)

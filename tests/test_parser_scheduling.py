@@ -64,6 +64,19 @@ CASES = [
     pytest.param(
         slurm.PARSER, "srun: error: Node failure on gpu-019", [("scheduler", "node_failure", "fatal", None)], id="node"
     ),
+    *(
+        pytest.param(
+            slurm.PARSER,
+            f"[2026-03-01T10:11:12.000] {text}",
+            [("scheduler", "node_failure", "fatal", None)],
+            id=text[:12],
+        )
+        for text in (
+            "Killing JobId=4711 on failed node gpu-019",
+            "requeue job JobId=4711 due to failure of node gpu-019",
+            "error: Nodes gpu-[019,021] not responding, setting DOWN",
+        )
+    ),
     pytest.param(
         slurm.PARSER,
         "slurmstepd: error: Detected 1 oom_kill event in StepId=4711.0. Some of the step tasks have been OOM Killed.",
@@ -258,3 +271,16 @@ def test_what_an_event_says_is_a_preemption_whatever_its_reason(reason: str, mes
     head = "LAST SEEN   TYPE      REASON      OBJECT     MESSAGE\n"
     table = f"{head}52s   Normal   {reason}   node/gpu-017   {message}\n"
     assert kubernetes.PARSER.parse(source(table))["events"]["code"].to_list() == [code]
+
+
+@pytest.mark.parametrize(
+    ("text", "hosts"),
+    [
+        ("Killing JobId=4711 on failed node gpu-019", ["gpu-019"]),
+        ("error: Nodes gpu-019 not responding, setting DOWN", ["gpu-019"]),
+        ("error: Nodes gpu-[019,021] not responding, setting DOWN", None),
+    ],
+)
+def test_the_controller_of_slurm_names_the_node_and_is_not_it(text: str, hosts: list[str] | None) -> None:
+    events = slurm.PARSER.parse(lines(f"[2026-03-01T10:11:12.000] {text}", host="head"))["events"]
+    assert events.select("host", "names_hosts").row(0) == (None, hosts)

@@ -75,6 +75,9 @@ def choose(case: Case, findings: Sequence[Finding], about: About) -> Conclusion:
     # Where no rank is known, who killed a process tells of its end alone.
     if best is not None and best.finding.cause == "host_oom" and not (choice.symptoms or case.seen):
         return Conclusion((timed(case, best),), choice)
+    # A device of the job that is gone, where words that no rule knows say that it stood still.
+    if best is not None and not serious and best.finding.cause == "gpu_fault" and best.finding.is_named:
+        return Conclusion((timed(case, best),), choice)
     if best is not None and not serious and best.kind == "numerics":  # a minor event is all there is
         return Conclusion((best,), choice)
     if (

@@ -32,14 +32,19 @@ from parsers.text.patterns import regex
 
 def _ended(groups: Mapping[str, str]) -> Mapping[str, Any]:
     code = groups["how"]
-    if code == "NODE_OUT_OF_MEMORY":
-        return {
+    if code == "NODE_OUT_OF_MEMORY" or groups.get("low"):
+        place = {"host": groups["address"]} if groups.get("address") else {}  # the printer is the driver
+        return place | {
             "kind": "host_oom",
-            "code": code,
+            "code": "NODE_OUT_OF_MEMORY",
             "severity": "fatal",
-            "detail": {"how": None, "address": None, "library": "Ray"},
+            "detail": {"how": None, "address": None, "low": None, "library": "Ray"},
         }
-    return {"code": code, "severity": "info" if code.startswith("INTENDED") else "error", "detail": {"how": None}}
+    return {
+        "code": code,
+        "severity": "info" if code.startswith("INTENDED") else "error",
+        "detail": {"how": None, "low": None},
+    }
 
 
 def _of_nobody(groups: Mapping[str, str]) -> Mapping[str, Any]:
@@ -51,7 +56,7 @@ RULES = (
     Rule(
         regex(
             r"(?:Worker IP address: (?P<address>[\w.:]{1,60}) .{0,40}?)?(?:Worker PID: (?P<pid>\d{1,9}) )?"
-            r"Worker exit type: (?P<how>[A-Z_]{3,40})"
+            r"Worker exit type: (?P<how>[A-Z_]{3,40})(?P<low>[^\n]{0,300}?\bkilled due to the node running low on memory)?"
         ),
         "exit",
         refine=_ended,
@@ -72,7 +77,7 @@ RULES = (
     ),
     Rule(
         regex(
-            r"\bKilling (?:the )?(?:worker|process|actor|task)\b(?=[^\n]{0,400}?\b(?:low on memory|memory pressure|out of memory|memory usage threshold)\b)"
+            r"\bKilling (?:the )?(?:worker|process|actor|task)\b(?=[^\n]{0,400}?\b(?:low on memory|memory pressure|out of memory|memory usage)\b)"
             r"(?=(?:[^\n]{0,400}?\bMemory on the node \(IP: (?P<host>[\w.:-]{1,60}?),)?)"
             r"[^\n]{0,300}?\bpid[ =:]\s?(?P<pid>\d{1,9})\b"
         ),

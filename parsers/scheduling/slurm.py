@@ -7,6 +7,8 @@
     srun: error: gpu-[016-018]: tasks 0-19,21-23: Terminated
     srun: launch/slurm: _step_signal: Terminating StepId=4711.0
     srun: error: Node failure on gpu-019
+    [2026-03-01T10:11:12.000] Killing JobId=4711 on failed node gpu-019                      (slurmctld; also: requeue job … due to failure of)
+    [2026-03-01T10:11:12.000] error: Nodes gpu-019 not responding, setting DOWN
     slurmstepd: error: *** JOB 4711 ON gpu-016 CANCELLED AT 2026-03-01T10:11:12 DUE TO TIME LIMIT ***
     [2026-03-01T10:11:12.000] error: *** STEP 4711.0 ON gpu-016 CANCELLED AT 2026-03-01T10:11:12 ***    (since 25.05)
     slurmstepd: error: Detected 1 oom_kill event in StepId=4711.0. Some of the step tasks have been OOM Killed.
@@ -17,9 +19,9 @@ A task number is the global rank where srun starts one task per process; where i
 node's number. So it stands in `detail.tasks` and never in `rank`; forensics/assemble/placed_ends.py tells which it is. The words
 of a signal are those of strsignal(); "Out Of Memory" is Slurm's own for a task that the kernel killed for memory.
 
-Printed by: srun and slurmstepd of Slurm; job scripts (PULSE).
+Printed by: srun, slurmstepd and slurmctld of Slurm; job scripts (PULSE).
 Versions: 20.11 to 25.05, which changed the words of a cancellation.
-Source: Slurm's srun and slurmstepd; the job scripts of BigScience.
+Source: Slurm's srun and slurmstepd, src/slurmctld/job_mgr.c and ping_nodes.c; the job scripts of BigScience.
 """
 
 import signal
@@ -100,7 +102,18 @@ def _cancelled(groups: Mapping[str, str]) -> Mapping[str, Any]:
     return said
 
 
+def _of_node(groups: Mapping[str, str]) -> Mapping[str, Any]:
+    """slurmctld: the line is of its own host, and of a list it does not say whose job each was."""
+    name = groups.get("host") or groups.get("too") or ""
+    return {
+        "host": None,
+        "names_hosts": [name] if "[" not in name and "," not in name else None,
+        "detail": {"too": None},
+    }
+
+
 _HOST = r"(?P<host>[A-Za-z0-9][\w.,\[\]-]{0,400})"  # also a list: gpu-[017,019]
+_HOST_TOO = _HOST.replace("?P<host>", "?P<too>")
 _TASK_LIST = r"tasks? (?P<tasks>[\d,\[\]-]{1,4000})"
 RULES = (
     Rule(
@@ -130,6 +143,10 @@ RULES = (
         "host_oom", "fatal", "cgroup",
     ),
     Rule(regex(r"Node failure on (?P<host>[\w.-]{1,120})"), "scheduler", "fatal", "node_failure"),
+    Rule(
+        regex(rf"(?:Killing|[Rr]equeue job) JobId=(?P<job>\S{{1,40}}) (?:on failed|due to failure of) node {_HOST}|Nodes {_HOST_TOO} not responding, setting DOWN"),
+        "scheduler", "fatal", "node_failure", refine=_of_node,
+    ),
     Rule(
         regex(
             r"srun: error: (?P<what>.{0,200}?(?:timed out|Unable to|Connection|launch failed|credential).{0,200})"
@@ -161,7 +178,7 @@ def parse(lines: pl.DataFrame) -> Tables:
 PARSER = LineParser(
     name="slurm",
     anchors=(
-        b"srun: ", b"slurmstepd: ", b"*** JOB ", b"*** STEP ", b"Node failure on ", b"oom_kill event",
+        b"srun: ", b"slurmstepd: ", b"*** JOB ", b"*** STEP ", b"Node failure on ", b"on failed node ", b"due to failure of node ", b"not responding, setting DOWN", b"oom_kill event",
         b"oom-kill event", b"Force Terminated", b"PULSE",
     ),
     parse=parse,

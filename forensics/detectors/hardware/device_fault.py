@@ -99,7 +99,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding over all devices."""
     alone = case.is_only_about_hosts
     found = _counted(case, alone)
-    if not found or not (alone or case.has_waited or any(end.how != "ended" for end in case.ends.values())):
+    if not found or not (alone or _has_failed(case, found)):
         return ()
     found = _told_apart(found)
     at = {one.rank for one in found if one.rank is not None}
@@ -117,6 +117,13 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     kept = [one for one in found if one.rank in ranks] if ranks else found
     return (_finding(case, kept, ranks),)
+
+
+def _has_failed(case: Case, found: Sequence[Record]) -> bool:
+    """Did anything of the job go wrong? Beside a device that is gone, it is enough that a watchdog says so, or anything else that time shows."""
+    went_wrong = case.has_waited or any(end.how != "ended" for end in case.ends.values())
+    stood = case.time_witness.stood or any(row["code"] == "stalled" for row in rows(case.events, "other"))
+    return went_wrong or (any(one.ends_device for one in found) and bool(stood))
 
 
 def _line(record: Record) -> str:

@@ -26,6 +26,7 @@ _STATES = {
     "deadline": "time_limit",
     "preempted": "preemption",
 }  # of sacct, whose rows are all of one job
+_NODE_FAILED = ("node_failure", "node_fail")
 _BY_SCHEDULER: dict[str, Cause] = {
     "time_limit": "time_limit",
     "preemption": "preempted",
@@ -38,8 +39,11 @@ def detect(case: Case) -> tuple[Finding, ...]:
     said = [row for row in rows(case.events, "scheduler") if not is_of_another(row, case.events, case.job_hosts)]
     jobs = {str(detail(row)["JobID"]).partition(".")[0] for row in said if "JobID" in detail(row)}
     codes = _PODS | (_STATES if len(jobs) == 1 else {})
+    # What else runs of a job whose node failed, the scheduler cancels: no person does.
+    is_of_node = any(row["code"] in _NODE_FAILED for row in said)
     for code, cause in _BY_SCHEDULER.items():
-        if told := [row for row in said if _code(row, codes) == code]:
+        told = [row for row in said if _code(row, codes) == code and not (is_of_node and "JobID" in detail(row))]
+        if told:
             text = words.STOPPED_BY[code]
             ranks = _of_pods(case, told)
             text = joined((text, words.ITS_PODS_WERE(who=ranks_text(ranks))), "; ") if ranks else text
