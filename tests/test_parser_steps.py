@@ -171,6 +171,7 @@ def test_the_end_of_another_training_is_not_the_jobs() -> None:
         ("2026-01-31 10:11:12 | INFO | fairseq_cli.train | done training in 2652.4 seconds", {"kind": "job_end"}),
         ("Training completed successfully in 3 h", {"kind": "job_end"}),
         ("[rank0] run completed successfully, 40 steps", {"kind": "job_end"}),
+        ("2026-01-31 10:11:12,118 - INFO - Job 'raysubmit_kT7Qm2' succeeded", {"kind": "job_end"}),
         ("No more batches: training is done.", {"kind": "job_end"}),
         ("training finished: 3 of 3 epochs, rank 2 leaving", {"kind": "job_end"}),
         ("Training completed (40/40)", {"kind": "job_end"}),
@@ -220,6 +221,7 @@ def test_values_behind_another_line_are_of_no_iteration() -> None:
         "A callback failed after training finished.",
         "The optimizer state is kept until the training is complete",
         "Checkpoints will be uploaded when the job completed successfully",
+        "Job 'preprocess-7' succeeded",  # another one's
         "Training is not done, never was training finished",
         "waiting for training to be finished, not yet training done",
         "Is training done?",

@@ -214,6 +214,7 @@ def test_a_number_that_files_beside_contradict_counts_something_else(tmp_path: P
         ("[Gloo] Rank 3 is connected to 7 peer ranks", 3, 8),
         ("launch: procid=9 nodeid=1 localid=4 -> RANK=12 WORLD_SIZE=16", 12, 16),
         ("proc 3 is global_rank 6 of 8", 6, 8),
+        ("1 pipe comm group, trainer_id: 8, PADDLE_TRAINERS_NUM: 16, endpoint: 10.0.0.22:6170", 8, 16),
         ("CommInit] built communication group: hccl_world_group, rank id 3, rank size 8", 3, 8),
         ("nccl_world_group is up: rank_id=0, rank_size=4", 0, 4),
     ],
@@ -265,6 +266,7 @@ def test_a_place_in_another_group_introduces_nobody(text: str) -> None:
 
 
 def test_ranks_that_a_line_speaks_of_are_no_world() -> None:
+    assert introduction("trainer_id: 8 of the fleet is ready") is None
     assert introduction("[Rank 0]: Ranks 3 failed to pass monitoredBarrier in 20000 ms") is None
 
 

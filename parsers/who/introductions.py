@@ -2,7 +2,7 @@
 
 In prose only these join a rank to anything: `[Gloo] Rank 11 is connected to 15 peer ranks`, `process 2 of 4 starting, pid 15495
 on node7`, `world_rank=2, pid=15925`, `[2/4] node7 pid 20326`, `rank:0, world_size:4`, `GLOBAL_RANK: 0, MEMBER: 1/2`,
-`PADDLE_GLOBAL_RANK: '3'`, TensorFlow's `TF_CONFIG={…}`, Orbax's `[process=3][thread=MainThread]`. A rank of another space (`local_rank`, `TP rank 1 of 2`) introduces nobody, nor does what an exception says.
+`PADDLE_GLOBAL_RANK: '3'`, `trainer_id: 8, PADDLE_TRAINERS_NUM: 16`, TensorFlow's `TF_CONFIG={…}`, Orbax's `[process=3][thread=MainThread]`. A rank of another space (`local_rank`, `TP rank 1 of 2`) introduces nobody, nor does what an exception says.
 
 Fooled by: a communicator that calls itself by no word (`rank 1 of 2`) in a log where no larger world is told.
 """
@@ -18,7 +18,7 @@ from parsers.text.rank_list import RANKS
 
 PROCESS = ("rank", "process", "proc")  # words before the number of a process of the job
 _WHO = regex(
-    r"(?<![A-Za-z0-9])([A-Za-z_]{0,40}_)?(rank|process|proc)(?:[ _]?(?:index|id|idx))?[\"']?(?: {0,2}[=:] {0,2}| {1,3})[\"'(]{0,2}(\d{1,7})(?![\d.]*[A-Za-z%]|[.]\d)",
+    r"(?<![A-Za-z0-9])([A-Za-z_]{0,40}_)?(rank|process|proc|trainer(?=_id\b))(?:[ _]?(?:index|id|idx))?[\"']?(?: {0,2}[=:] {0,2}| {1,3})[\"'(]{0,2}(\d{1,7})(?![\d.]*[A-Za-z%]|[.]\d)",
     re.I,
 )
 _BRACKET = regex(r"\[(\d{1,7})/(\d{1,7})\] (?=(?:[\w.-]{1,255} )?pid \d)")
@@ -51,7 +51,7 @@ _PLACE = regex(
     rf"(?i)(?={_PAIRS}pid[=:] ?\d){_PAIRS}(?:host(?:name)?|node(?:name)?|ip)[=:]"
 )  # in fields, before any word
 _CHIEFS = ("chief", "master")
-_MAY = regex(r"(?:rank|proc|pid)", re.I)
+_MAY = regex(r"(?:rank|proc|pid|trainer_id)", re.I)
 _SIZE = regex(r"\bworld", re.I)
 
 
