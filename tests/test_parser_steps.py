@@ -179,8 +179,7 @@ def test_the_end_of_another_training_is_not_the_jobs() -> None:
         ("[train] training end.", {"kind": "job_end"}),
         ("worker 3: train end", {"kind": "job_end"}),
     ],
-    ids=["nan", "inf", "adjective", "lightning", "lightning-metric", "end", "lightning-end", "hf-end", "megatron-end", "fairseq-end",
-         "successfully", "run-end", "after-a-clause", "all-epochs", "all-steps", "train-end", "training-end", "worker-end"],
+    ids=["nan", "inf", "adjective", "lightning", "lightning-metric", "end", "lightning-end", "hf-end", "megatron-end", "fairseq-end", "successfully", "run-end", "ray-job", "after-a-clause", "all-epochs", "all-steps", "train-end", "training-end", "worker-end"],
 )  # fmt: skip
 def test_happenings(text: str, expected: dict[str, Any]) -> None:
     [row] = PARSER.parse(lines(text, rank=4))["events"].rows(named=True)
