@@ -265,6 +265,16 @@ def test_a_place_in_another_group_introduces_nobody(text: str) -> None:
     assert introduction(text) is None
 
 
+@pytest.mark.parametrize("folders", [("logs", "again"), ("out", "old"), ("run", "backup")])
+def test_folders_that_hold_the_same_files_are_no_hosts_for_that(tmp_path: Path, folders: tuple[str, str]) -> None:
+    own = {
+        f"{folders[0]}/rank_{rank}.log": [f"[rank{rank}] pid={4711 + rank} world=4", f"[rank{rank}] step 1 loss 2.5"]
+        for rank in range(4)
+    }
+    files = own | {f"{folders[1]}/rank_0.log": own[f"{folders[0]}/rank_0.log"]}
+    assert analyze(written(tmp_path, files)).coverage.hosts_seen == []
+
+
 def test_ranks_that_a_line_speaks_of_are_no_world() -> None:
     assert introduction("trainer_id: 8 of the fleet is ready") is None
     assert introduction("[Rank 0]: Ranks 3 failed to pass monitoredBarrier in 20000 ms") is None

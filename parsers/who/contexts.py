@@ -49,6 +49,7 @@ _STAMPED = regex(r"[\d:.,/TZ +-]{0,40}|.{0,40}\d{1,2}:\d\d.{0,20}")
 _HOSTS_LINE = regex(rf"({ADDRESS.pattern})[ \t]+([A-Za-z][\w.-]*(?:[ \t]+[A-Za-z][\w.-]*)*)\s*(?:#.*)?")
 _HERE = ("localhost", "127.0.0.1", "0.0.0.0", "none", "null", "true", "false", "unknown")
 _LISTED = regex(r"(?=[^,\s]*\[\d)[A-Za-z][\w.-]*\[[\d,-]+\][\w.-]*")
+_OF_RANK = regex(r"(?i)(?<![a-z])(?:(?:global|world)[-_]?)?rank[-_.]?\d")
 # a number, or a name of a process: not where it runs
 _NO_HOST = regex(rf"(?i)(?:(?:{'|'.join(PROCESS)})[-_.]?)?\d{{1,20}}")
 
@@ -299,11 +300,13 @@ def _stems_alike(paths: Iterable[str]) -> set[str]:
 
 
 def _folders_alike(paths: Iterable[str]) -> set[str]:
-    """Folders beside each other that hold a file of one name, each its own."""
+    """Folders beside each other that hold a file of one name, each its own. A rank runs in one place alone: beside files called after
+    ranks, folders without a number may hold copies."""
     holders: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for path in paths:
         parts = path.split("/")
-        for at in range(len(parts) - 1):
+        of_rank = _OF_RANK.search(parts[-1]) is not None
+        for at in (at for at, name in enumerate(parts[:-1]) if not of_rank or any(map(str.isdigit, name))):
             holders["/".join(parts[:at]), "/".join(parts[at + 1 :])].add(parts[at])
     counts = Counter(name for own in holders.values() if len(own) > 1 for name in own)
     return {name for name in counts if any(map(str.isalpha, name))} | {
