@@ -53,7 +53,11 @@ def printed(code: str | None) -> str:
 
 def is_of_program(code: str | None) -> bool:
     """Does the vendor's catalogue send the reader to the program, or nowhere at all, and not to the device?"""
-    return (advice(code) or "").split(" ")[0] in _OF_PROGRAM
+    return _category_by_advice(code) is not None
+
+
+def _category_by_advice(code: str | None) -> str | None:
+    return _OF_PROGRAM.get((advice(code) or "").split(" ")[0])
 
 
 def is_lasting(code: str | None) -> bool:
@@ -71,5 +75,5 @@ def described(code: str | None) -> Code:
     """`xid:79` → what the catalogue says; nothing known: all null. Of others than Xid only whether the device is well: their
     drivers print how grave it is."""
     row = _row(code) if (code or "").startswith("xid:") else {}
-    category = row.get("category") or _OF_PROGRAM.get((advice(code) or "").split(" ")[0])
+    category = row.get("category") or _category_by_advice(code)
     return Code(_SEVERITIES.get(row.get("severity", "")), category, row.get("is_consequence_of_other") == "yes")

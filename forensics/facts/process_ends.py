@@ -24,6 +24,7 @@ from forensics.model.ref import Ref
 from forensics.model.signals import signal_of
 from forensics.model.told import has_kind
 from parsers.schema.order import sort_if_needed
+from parsers.text.signals import ASKING
 
 How = Literal[
     "died", "gave_up", "lost", "unclear", "quoted", "stopped", "ended", "bad_loss", "failed", "followed"
@@ -33,8 +34,6 @@ How = Literal[
 SIGNAL_CAUSES: Mapping[str, Cause] = {
     "SIGKILL": "killed", "SIGSEGV": "segfault", "SIGBUS": "segfault", "SIGFPE": "segfault", "SIGILL": "segfault",
 }  # fmt: skip
-# A launcher or somebody at a terminal stops what still runs, or a scheduler warns of it.
-_ASKED = ("SIGTERM", "SIGINT", "SIGUSR1", "SIGUSR2")
 _EXITS = ("exit", "first_failure")
 # Ray: the process went without a word. Of several, some may have been aborted after their wait.
 _VANISHED = ("SYSTEM_ERROR",)
@@ -86,7 +85,7 @@ class ProcessEnd(msgspec.Struct, frozen=True):
 
 def is_stop(code: str | None) -> bool:
     """Does an exit code say that a launcher or a person stopped the process?"""
-    return signal_of(code) in _ASKED
+    return signal_of(code) in ASKING
 
 
 def is_stopped_launcher() -> pl.Expr:
@@ -133,7 +132,7 @@ def _from_exit(rank: int, row: Mapping[str, Any], stopped: bool, vanished: bool)
         how = "ended"
     elif vanished:
         how = "died"
-    elif signal in _ASKED or (signal == "SIGKILL" and stopped):
+    elif signal in ASKING or (signal == "SIGKILL" and stopped):
         how = "stopped"
     elif code == "Out Of Memory":  # Slurm's word for a task that the kernel killed
         how, cause = "died", "host_oom"

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from forensics.facts.pods import pods_of
-from forensics.model.commands import PODS, Launcher, Library, Surroundings, Torch, Vendor
+from forensics.model.commands import OF_VENDOR, PODS, Launcher, Library, Surroundings, Torch, Vendor
 from parsers.schema.tables import TableName
 from parsers.text.patterns import regex
 
@@ -25,9 +25,9 @@ _VENDORS: Mapping[Vendor, frozenset[str]] = {
     "huawei": frozenset(["cann", "hccl", "msprof"]),
 }  # fmt: skip
 # Process groups of PyTorch that only one vendor's build has; upstream's name is kept by AMD and MetaX. Habana has an HCCL of its own.
-_GROUPS: Mapping[Library, tuple[Vendor, str]] = {
-    "mccl": ("moore_threads", r"ProcessGroupMCCL|WorkMCCL|TORCH_MCCL_"),
-    "hccl": ("huawei", r"ProcessGroupHCCL|WorkHCCL|TORCH_HCCL_"),
+_VENDOR_OF: Mapping[Library, Vendor] = {library: vendor for vendor, library in OF_VENDOR.items()}
+_GROUPS: Mapping[Library, str] = {
+    library: f"ProcessGroup{library.upper()}|Work{library.upper()}|TORCH_{library.upper()}_" for library in _VENDOR_OF
 }
 _OTHER_HCCL = "habanalabs"
 _TORCH = frozenset(["process_group", "desync", "flight_recorder", "fr_report", "elastic", "torch_cpp", "deepspeed", "hf_trainer",
@@ -42,7 +42,7 @@ def surroundings(tables: Mapping[TableName, pl.DataFrame]) -> Surroundings:
     read = set(files["parsers"].explode().drop_nulls())
     launchers = [name for name, own in _LAUNCHERS.items() if own & read]
     torch = _torch(tables, read)
-    groups = {_GROUPS[torch.library][0]} if torch is not None and torch.library in _GROUPS else set()
+    groups = {_VENDOR_OF[torch.library]} if torch is not None and torch.library in _VENDOR_OF else set()
     vendors = sorted({name for name, own in _VENDORS.items() if own & read} | groups)
     jobs = files["launch"].drop_nulls().unique().to_list()
     if "dlrover" in launchers:  # it runs upon Kubernetes
@@ -57,7 +57,7 @@ def _torch(tables: Mapping[TableName, pl.DataFrame], read: set[str]) -> Torch | 
     """PyTorch's process groups, by what they print, or by frames, calls and settings of PyTorch; by whose build, as they call
     themselves, else by whose devices."""
     text, used = tables["events"]["text"], set(tables["operations"]["backend"].unique())
-    own = [name for name, (_, pattern) in _GROUPS.items() if name in used or text.str.contains(pattern).any()]
+    own = [name for name, pattern in _GROUPS.items() if name in used or text.str.contains(pattern).any()]
     if _OTHER_HCCL in read:
         own = [library for library in own if library != "hccl"]
     names = tables["settings"]["name"]
@@ -66,7 +66,7 @@ def _torch(tables: Mapping[TableName, pl.DataFrame], read: set[str]) -> Torch | 
     )
     if not shown and not _has_frames(tables["stacks"]):
         return None
-    by_devices = [library for library, (vendor, _) in _GROUPS.items() if _VENDORS[vendor] & read]
+    by_devices = [library for library, vendor in _VENDOR_OF.items() if _VENDORS[vendor] & read]
     library = own[0] if len(own) == 1 else by_devices[0] if len(by_devices) == 1 else "nccl"
     is_detailed = bool(text.str.contains(_DETAIL).any()) or bool(
         ((names == "TORCH_DISTRIBUTED_DEBUG") & (tables["settings"]["value"] == "DETAIL")).any()

@@ -14,6 +14,7 @@ from forensics.facts.event_rows import Row, detail, rows
 from forensics.facts.pods import pods_of
 from parsers.schema.tables import TableName
 
+NODE_FAILED = ("node_failure", "node_fail", "NodeNotReady")  # Slurm, sacct, Kubernetes of a node that stopped to answer
 _TAKEN = ("preemption", "Preempted", "Preempting")
 
 

@@ -61,6 +61,9 @@ _HERE = regex(r"localhost|127(?:\.\d{1,3}){3}|::1", re.IGNORECASE)  # whoever pr
 Library = Literal["nccl", "mccl", "hccl"]  # of collectives, as PyTorch's process groups are built on it
 
 
+OF_VENDOR: Mapping[Vendor, Library] = {"moore_threads": "mccl", "huawei": "hccl"}  # whose builds have one of their own
+
+
 class Torch(NamedTuple):
     """That the job's process groups are PyTorch's. `is_detailed`: TORCH_DISTRIBUTED_DEBUG=DETAIL was on."""
 
@@ -128,7 +131,7 @@ def stacks(host: str | None, pids: Sequence[int], around: Surroundings = NOWHERE
 def kernel_log(host: str | None, around: Surroundings = NOWHERE) -> str | None:
     """What the kernel of a host, or the keeper of a pod, said."""
     if around.launcher in PODS and host in around.pods:
-        return f"kubectl describe pod {host}" if is_plain(host) else None
+        return describe_pod(host)
     return _on_host(host, "dmesg -T", around, as_root=True)
 
 

@@ -211,9 +211,8 @@ def _collected(finding: Finding, known: Known) -> list[Action]:
 def _as_called(what: str, around: Surroundings) -> str:
     """What the detector asks for, in the names of the libraries that the job has."""
     torch = around.torch
-    library = (
-        torch.library if torch is not None else {"moore_threads": "mccl", "huawei": "hccl"}.get(around.vendor or "")
-    )
+    by_vendor = None if around.vendor is None else commands.OF_VENDOR.get(around.vendor)
+    library = by_vendor if torch is None else torch.library
     lacks: list[Lacks] = ["ras"] if around.vendor not in (None, "nvidia") else []
     lacks += ["recorder", "detail"] if torch is None else ["detail"] if torch.is_detailed else []
     return of_libraries(what, library, *lacks)

@@ -34,7 +34,6 @@ launchers of one's own and pm2; these forms are as users print them.
 """
 
 import json
-import signal
 from typing import Any
 
 import polars as pl
@@ -44,6 +43,7 @@ from parsers.schema.rules import integer
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
+from parsers.text.signals import SIGNALS
 from parsers.who import arguments
 
 _RANK = regex(r"(?i)(?<![\w-])(?:(?P<space>[a-z]{1,12})[ _-])?rank[ :=_#-]{0,2}(?P<number>\d{1,7})\b")
@@ -292,7 +292,4 @@ def _closing(row: Row, text: str, code: str, whom: str) -> dict[str, Any] | None
 
 
 def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return str(-number)
+    return SIGNALS.get(number, str(-number))

@@ -31,7 +31,6 @@ Source: torch/distributed/elastic (agent, multiprocessing, errors).
 
 import json
 import re
-import signal
 from datetime import UTC, datetime
 from typing import Any
 
@@ -41,6 +40,7 @@ from parsers.schema.lines import Row, claimed, event, streams
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, table
 from parsers.text.patterns import regex
+from parsers.text.signals import SIGNALS
 
 _FAILED = regex(
     r"failed \(exitcode: (?P<code>-?\d{1,18})\)(?: local_rank: (?P<local_rank>\d{1,18}) \(pid: (?P<pid>\d{1,18})\))?"
@@ -215,10 +215,7 @@ def _numbers(text: str) -> list[int]:
 
 
 def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return str(number)
+    return SIGNALS.get(number, str(number))
 
 
 def _exit_code(text: str) -> str:

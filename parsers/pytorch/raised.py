@@ -12,7 +12,6 @@ KeyboardInterrupt is no failure: somebody stopped the process, and the traceback
 
 import json
 import re
-import signal
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,6 +19,7 @@ from parsers.knowledge import meaning
 from parsers.numerics import bad_values
 from parsers.schema.lines import Row, event, reporter
 from parsers.text.patterns import regex
+from parsers.text.signals import ASKING, SIGNALS
 
 _CONSEQUENCE = regex(
     r"Timed out waiting|onnection closed by (?:remote )?peer|onnection reset by peer|collective operation timeout|"
@@ -86,7 +86,6 @@ _DIED = regex(
 _LAUNCHERS_OWN = ("CalledProcessError", "ProcessExitedException", "ActorDiedError", "RayActorError", "WorkerCrashedError",
                   "NodeDiedError")  # fmt: skip
 _REPEATS = ("ProcessRaisedException", "WorkerGroupError")  # a launcher's, with the tracebacks of its processes below
-_ASKING = ("SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2")  # by these persons, launchers and schedulers ask for an end
 _BY_SIGNAL = regex(
     r"(?i)(?:(?:got|received|caught|stopped|interrupted|terminated)(?: by| on)? )?(?:signal(?: number)?[ :=]{1,2}(?P<number>[1-9]\d?)|(?:signal[ :=]{1,2})?(?P<name>SIG[A-Z]{2,6}\d?))\.?"
 )
@@ -104,8 +103,8 @@ def interrupt(code: str | None, message: str | None) -> str | None:
     found = _BY_SIGNAL.fullmatch((message or "").strip()) if code is not None else None
     if found is None:
         return None
-    name = (found["name"] or "").upper() or {one.value: one.name for one in signal.Signals}.get(int(found["number"]))
-    return name if name in _ASKING else None
+    name = (found["name"] or "").upper() or SIGNALS.get(int(found["number"]))
+    return name if name in ASKING else None
 
 
 def raised(
@@ -144,10 +143,10 @@ def raised(
     if served := _OF_DEVICE.search(message or ""):
         same["device_index"] = int(served["device"])
     found = [event(row, kind, code=code, detail=json.dumps(detail), **same)]
-    if kind == "exception" and (meaning := derived(whole)):
-        found.append(event(row, **{**same, **meaning}))
-    bad = bad_values.raised(code, message or "") or bad_values.asserted(str(detail.get("at") or ""))
-    if kind == "exception" and "thread" not in detail and bad is not None:
+    if kind == "exception" and (known := derived(whole)):
+        found.append(event(row, **{**same, **known}))
+    is_own = kind == "exception" and "thread" not in detail
+    if is_own and (bad := bad_values.raised(code, message or "") or bad_values.asserted(str(detail.get("at") or ""))):
         bad = bad_values.of_batch(bad, message or "")
         bad = bad if reporter(row)["rank"] is None else bad_values.by_its_printer(bad)
         found.append(event(row, **{"detail": "{}"} | same | bad))
@@ -171,16 +170,10 @@ def _ended(row: Row, code: str | None, message: str | None) -> dict[str, Any] | 
     how, index = _DIED.search(said), _SPAWNED.search(said)
     number = int(how["code"]) if how and how["code"] else 0
     own = {
-        "code": (how["name"] if how else None) or (_signal(-number) if number < 0 else str(number) if number else name)
+        "code": (how["name"] if how else None)
+        or (SIGNALS.get(-number, str(number)) if number < 0 else str(number) if number else name)
     }
     return own | {"local_rank": int(index["index"]) if index else None}
-
-
-def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return str(-number)
 
 
 def _waited(whole: str, detail: dict[str, Any]) -> str | None:

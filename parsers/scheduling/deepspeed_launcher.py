@@ -20,7 +20,6 @@ Versions: 0.3 to 0.17.
 Source: DeepSpeed, launcher/launch.py.
 """
 
-import signal
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -32,6 +31,7 @@ from parsers.schema.parser import LineParser
 from parsers.schema.rules import Rule, integer, read_rules
 from parsers.schema.tables import Tables, table
 from parsers.text.patterns import regex
+from parsers.text.signals import SIGNALS
 
 _PLACE = r"\[launch\.py:\d{1,6}:\w{1,40}\] "
 _NODE = regex(rf"{_PLACE}nnodes=\d{{1,6}}, num_local_procs=\d{{1,5}}, node_rank=(\d{{1,6}})")
@@ -44,8 +44,7 @@ _SPAWNED = regex(rf"{_PLACE}process (\d{{1,9}}) spawned with command: .{{0,20000
 
 def _ended(groups: Mapping[str, str]) -> Mapping[str, Any]:
     code = integer(groups["back"]) or 0
-    signals = {int(one): one.name for one in signal.Signals}
-    name = signals.get(-code, groups["back"])
+    name = SIGNALS.get(-code, groups["back"])
     severity = "info" if name in ("SIGTERM", "SIGINT") else "error"
     return {"code": name, "severity": severity, "detail": {"back": None, "by": "deepspeed"}}
 

@@ -13,7 +13,6 @@ Source: HTCondor manual, Job Event Log Codes; src/condor_utils/condor_event.cpp,
 """
 
 import json
-import signal
 from typing import Any
 
 import polars as pl
@@ -22,6 +21,7 @@ from parsers.schema.lines import claimed, event, streams
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, table
 from parsers.text.patterns import regex
+from parsers.text.signals import SIGNALS
 
 _EXECUTES = regex(
     r"\bNode (?P<number>\d{1,7}) executing on host: <[^<>]{0,2000}\balias=(?P<host>[A-Za-z0-9][\w.-]{0,252})"
@@ -30,7 +30,6 @@ _ENDED = regex(r"\bNode (?P<number>\d{1,7}) terminated\.\s*$")
 _HOW = regex(
     r"^\s*\([01]\) (?:Abnormal termination \(signal (?P<signal>\d{1,3})\)|Normal termination \(return value (?P<status>\d{1,9})\))"
 )
-_SIGNALS = {int(one): one.name for one in signal.Signals}
 _MILD = ("0", "SIGTERM", "SIGINT")
 
 
@@ -50,7 +49,7 @@ def parse(lines: pl.DataFrame) -> Tables:
                 known.append((row["file"], row["line"]))
             elif ended is not None and row["line"] == ended[1]["line"] + 1 and (found := _HOW.match(row["text"])):
                 number, head = ended
-                code = _SIGNALS.get(int(found["signal"]), found["signal"]) if found["signal"] else found["status"]
+                code = SIGNALS.get(int(found["signal"]), found["signal"]) if found["signal"] else found["status"]
                 host = hosts.get((row["file"], number))
                 told: dict[str, Any] = {
                     "rank": None,

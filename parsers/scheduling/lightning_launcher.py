@@ -10,7 +10,6 @@ Versions: Lightning 2.1 to 2.6.
 Source: _ChildProcessObserver of that file.
 """
 
-import signal
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,13 +19,13 @@ from parsers.schema.parser import LineParser
 from parsers.schema.rules import Rule, read_rules
 from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
+from parsers.text.signals import SIGNALS
 
 
 def _ended(groups: Mapping[str, str]) -> Mapping[str, Any]:
     number = int(groups["status"])
-    known = {-int(one): one.name for one in signal.Signals}
     return {
-        "code": known.get(number, str(number)),
+        "code": SIGNALS.get(-number, str(number)),
         "severity": "error" if number else "info",
         "detail": {"status": None},
     }

@@ -26,7 +26,6 @@ Source: help-mpi-api.txt of Open MPI, opal/util/stacktrace.c, help-prun.txt of p
 read: Intel MPI, MVAPICH and MPT; RANK, KILLED BY SIGNAL and MPT ERROR as users print them.
 """
 
-import signal
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -37,17 +36,15 @@ from parsers.schema.parser import LineParser
 from parsers.schema.rules import Rule, columns, matches
 from parsers.schema.tables import Tables, table
 from parsers.text.patterns import regex
-
-
-def _named(number: int) -> str:
-    known = {int(one): one.name for one in signal.Signals}
-    return known.get(number, str(number))
+from parsers.text.signals import SIGNALS
 
 
 def _ended(groups: Mapping[str, str]) -> dict[str, Any]:
     made: dict[str, Any] = {"rank_space": "global"} if "rank" in groups else {}
     code = (
-        _named(int(groups["signal"])) if "signal" in groups else groups.get("status", "MPI_ABORT")
+        SIGNALS.get(int(groups["signal"]), groups["signal"])
+        if "signal" in groups
+        else groups.get("status", "MPI_ABORT")
     )  # else on the next line
     severity = "info" if code in ("SIGTERM", "SIGINT", "0") else "error"
     return made | {"code": code, "severity": severity, "detail": {"signal": None, "status": None, "by": "mpi"}}

@@ -32,7 +32,6 @@ of PBS, TERM_RUNLIMIT of LSF, Grid Engine's qmaster, Flux's job-exec; submitit/c
 controllers/controller.py; mindspore/parallel/cluster and meta_server_node.cc; cloud documentation.
 """
 
-import signal
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,6 +41,7 @@ from parsers.schema.parser import LineParser
 from parsers.schema.rules import Rule, integer, read_rules
 from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
+from parsers.text.signals import SIGNALS
 from parsers.text.taken_away import OUT_OF_TIME, TAKEN_AWAY
 
 
@@ -49,15 +49,13 @@ def _coded(groups: Mapping[str, str]) -> dict[str, Any]:
     if not groups.get("number"):  # MindSpore up to 2.4 does not print it
         return {"code": "exception", "severity": "error"}
     number = integer(groups["number"]) or 0
-    signals = {int(one): one.name for one in signal.Signals}
-    name = signals.get(-number, str(number)) if number < 0 else str(number)
+    name = SIGNALS.get(-number, str(number)) if number < 0 else str(number)
     return {"code": name, "severity": "info" if name in ("0", "SIGTERM") else "error", "detail": {"number": None}}
 
 
 def _signalled(groups: Mapping[str, str]) -> dict[str, Any]:
     number = integer(groups["number"]) or 0
-    name = {int(one): one.name for one in signal.Signals}.get(number)
-    return {"code": name, "detail": {"number": None}}
+    return {"code": SIGNALS.get(number), "detail": {"number": None}}
 
 
 def _silent(groups: Mapping[str, str]) -> dict[str, Any]:

@@ -17,7 +17,6 @@ Source: sacct(1).
 
 import json
 import re
-import signal
 from datetime import UTC, datetime
 from typing import Any
 
@@ -25,6 +24,7 @@ from parsers.forms.reading import text_lines
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, table
 from parsers.text.patterns import regex
+from parsers.text.signals import SIGNALS
 
 _HEADER = regex(r"^\s*(?:JobID|JobIDRaw)\b.*\bState\b")
 _JOB = regex(r"\d{1,10}(?:[_+][\d\[\]%,-]+)?(?:\.\S{1,40})?\+?$")
@@ -83,10 +83,9 @@ def _event(said: dict[str, str], text: str, source: Source) -> dict[str, Any]:
     state = said.get("State", "").split(" ")[0].rstrip("+")
     severity = "fatal" if state in _FATAL else "error" if state.startswith(("CANCEL", "TIMEOUT", "PREEMPT")) else "info"
     status, _, number = said.get("ExitCode", "").partition(":")
-    names = {str(int(one)): one.name for one in signal.Signals}
     detail = {key: value for key, value in said.items() if value}
     if number not in ("", "0"):
-        detail["signal"] = names.get(number, number)
+        detail["signal"] = SIGNALS.get(int(number), number) if number.isdecimal() else number
     elif status:
         detail["status"] = status
     ended = _time(said.get("End", ""))

@@ -24,7 +24,6 @@ Versions: 20.11 to 25.05, which changed the words of a cancellation.
 Source: Slurm's srun and slurmstepd, src/slurmctld/job_mgr.c and ping_nodes.c; the job scripts of BigScience.
 """
 
-import signal
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -35,6 +34,7 @@ from parsers.schema.parser import LineParser
 from parsers.schema.rules import Rule, integer, read_kernel
 from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
+from parsers.text.signals import SIGNALS
 
 _SIGNALS = {
     "Killed": "SIGKILL", "Terminated": "SIGTERM", "Segmentation fault": "SIGSEGV", "Aborted": "SIGABRT",
@@ -80,9 +80,8 @@ def _ended(groups: Mapping[str, str]) -> Mapping[str, Any]:
 
 def _signalled(groups: Mapping[str, str]) -> Mapping[str, Any]:
     number = integer(groups["number"])
-    known = {int(one): one.name for one in signal.Signals}
     return {
-        "code": known.get(number or 0, f"signal {number}"),
+        "code": SIGNALS.get(number or 0, f"signal {number}"),
         **_on(groups["host"]),
         "detail": {"tasks": _tasks(groups["tasks"]), "number": None},
     }
@@ -104,16 +103,10 @@ def _cancelled(groups: Mapping[str, str]) -> Mapping[str, Any]:
 
 def _of_node(groups: Mapping[str, str]) -> Mapping[str, Any]:
     """slurmctld: the line is of its own host, and of a list it does not say whose job each was."""
-    name = groups.get("host") or groups.get("too") or ""
-    return {
-        "host": None,
-        "names_hosts": [name] if "[" not in name and "," not in name else None,
-        "detail": {"too": None},
-    }
+    return {"host": None, **_on(groups["host"])}
 
 
 _HOST = r"(?P<host>[A-Za-z0-9][\w.,\[\]-]{0,400})"  # also a list: gpu-[017,019]
-_HOST_TOO = _HOST.replace("?P<host>", "?P<too>")
 _TASK_LIST = r"tasks? (?P<tasks>[\d,\[\]-]{1,4000})"
 RULES = (
     Rule(
@@ -144,9 +137,10 @@ RULES = (
     ),
     Rule(regex(r"Node failure on (?P<host>[\w.-]{1,120})"), "scheduler", "fatal", "node_failure"),
     Rule(
-        regex(rf"(?:Killing|[Rr]equeue job) JobId=(?P<job>\S{{1,40}}) (?:on failed|due to failure of) node {_HOST}|Nodes {_HOST_TOO} not responding, setting DOWN"),
+        regex(rf"(?:Killing|[Rr]equeue job) JobId=(?P<job>\S{{1,40}}) (?:on failed|due to failure of) node {_HOST}"),
         "scheduler", "fatal", "node_failure", refine=_of_node,
     ),
+    Rule(regex(rf"Nodes {_HOST} not responding, setting DOWN"), "scheduler", "fatal", "node_failure", refine=_of_node),
     Rule(
         regex(
             r"srun: error: (?P<what>.{0,200}?(?:timed out|Unable to|Connection|launch failed|credential).{0,200})"

@@ -17,13 +17,13 @@ from forensics.assemble.identity import short_host
 from forensics.case import Case, Detector
 from forensics.facts.event_rows import Row, of_kinds, refs, rows
 from forensics.facts.progress import step_in_progress
+from forensics.facts.taken_places import NODE_FAILED
 from forensics.graph.hang.blame import blames
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.said import joined, sentence
 from forensics.words import hardware as words
 
-_FAILED = ("node_failure", "node_fail", "NodeNotReady")
 _TAKEN = "preemption"  # such a node stops answering because somebody takes it away
 _BROKEN = ("peer_closed", "remote_error", "completion_error")
 _SHOWN = 3
@@ -31,7 +31,7 @@ _SHOWN = 3
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding over all such hosts of the job."""
-    said = [row for row in rows(case.events, "scheduler") if row["code"] in _FAILED]
+    said = [row for row in rows(case.events, "scheduler") if row["code"] in NODE_FAILED]
     heard = [row for row in rows(case.events, "other") if row["code"] == "node_lost" and row["names_hosts"]]
     taken = _hosts(row for row in rows(case.events, "scheduler") if row["code"] == _TAKEN)
     names = _names(case)

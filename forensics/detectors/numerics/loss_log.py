@@ -27,13 +27,14 @@ from forensics.facts.progress import step_in_progress
 from forensics.facts.scale_falls import collapse
 from forensics.graph.numerics.tensor_ops import read_rows
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.incident import Action, Code, FirstAnomaly
 from forensics.model.names import Cause, Severity
 from forensics.model.said import Said, joined, sentence
 from forensics.model.texts import ranks_text
 from forensics.words import numerics as words
 from parsers.text.patterns import regex
 
+_NEWEST = Action(kind="restart_job", target=words.FROM_NEWEST, command=None, reason=words.RAISED_BEFORE_UPDATE)
 _SPIKES = 10  # that are shown
 _NEAR = 10  # times the usual loss
 _OF_OTHERS = ("psum", "pmin", "pmax", "pmean", "ppermute", "all_", "reduce_scatter", "pbroadcast", "pgather")  # jax.lax
@@ -288,7 +289,7 @@ def _nan_finding(case: Case, first: Bad | None, asserts: Sequence[Row], owners: 
         told = sentence(
             words.OWN_LOSS(who=ranks_text(ahead), value=words.VALUE["nan" if value == "nan" else "inf"], step=step)
         )
-    actions = _after_nan(case, first, asserts, step if began is None else began, tuple(sorted(suspects)))
+    actions = _after_nan(case, first, asserts, step if began is None else began, tuple(sorted(suspects)), forward)
     if given:
         who = ranks_text(given)
         batch = Action(
@@ -297,10 +298,7 @@ def _nan_finding(case: Case, first: Bad | None, asserts: Sequence[Row], owners: 
             command=None,
             reason=words.INPUT_OF_RANKS_WAS_BAD(who=who),
         )
-        actions = (
-            batch,
-            Action(kind="restart_job", target=words.FROM_NEWEST, command=None, reason=words.RAISED_BEFORE_UPDATE),
-        )
+        actions = (batch, _NEWEST)
         told = sentence(words.BATCH_WAS_BAD(who=who, value=words.VALUE["nan" if value == "nan" else "inf"]))
     return Finding(
         detector=DETECTOR.name,
@@ -325,17 +323,20 @@ def _nan_finding(case: Case, first: Bad | None, asserts: Sequence[Row], owners: 
 
 
 def _after_nan(
-    case: Case, first: Bad | None, asserts: Sequence[Row], step: int | None, who: Sequence[int]
+    case: Case,
+    first: Bad | None,
+    asserts: Sequence[Row],
+    step: int | None,
+    who: Sequence[int],
+    forward: tuple[str, Code] | None,
 ) -> tuple[Action, ...]:
-    """`step`: the first that may have been bad."""
-    forward = forward_of(asserts) if first is None else None
+    """`step`: the first that may have been bad; `forward`: what autograd's check shows of the forward pass."""
     check = []
     if forward is not None:
         at = f"{forward[1].file}:{forward[1].line}"
         check = [Action(kind="check_code", target=at, command=None, reason=words.BACKWARD_IS_OF_IT(op=forward[0]))]
     if first is None and raised_before_update(asserts):
-        newest = Action(kind="restart_job", target=words.FROM_NEWEST, command=None, reason=words.RAISED_BEFORE_UPDATE)
-        return (*check, newest)
+        return (*check, _NEWEST)
     return (*check, roll_back(case, step, words.NOT_FINITE, who))
 
 

@@ -11,7 +11,7 @@ import polars as pl
 from forensics.case import Case, Detector
 from forensics.facts.event_rows import Row, detail, own_rank, refs, rows
 from forensics.facts.process_ends import stopped_launchers
-from forensics.facts.taken_places import is_of_another
+from forensics.facts.taken_places import NODE_FAILED, is_of_another
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause, Reason
@@ -26,7 +26,6 @@ _STATES = {
     "deadline": "time_limit",
     "preempted": "preemption",
 }  # of sacct, whose rows are all of one job
-_NODE_FAILED = ("node_failure", "node_fail")
 _BY_SCHEDULER: dict[str, Cause] = {
     "time_limit": "time_limit",
     "preemption": "preempted",
@@ -40,7 +39,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     jobs = {str(detail(row)["JobID"]).partition(".")[0] for row in said if "JobID" in detail(row)}
     codes = _PODS | (_STATES if len(jobs) == 1 else {})
     # What else runs of a job whose node failed, the scheduler cancels: no person does.
-    is_of_node = any(row["code"] in _NODE_FAILED for row in said)
+    is_of_node = any(row["code"] in NODE_FAILED for row in said)
     for code, cause in _BY_SCHEDULER.items():
         told = [row for row in said if _code(row, codes) == code and not (is_of_node and "JobID" in detail(row))]
         if told:
