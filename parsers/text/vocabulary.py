@@ -3,7 +3,7 @@
 | column | holds |
 |---|---|
 | `name` | words in lower case, joined by `_` |
-| `meaning` | what it is, a key of `told`; `before:…` for a word that may stand before a name, `after:…` for words behind it, `phase:…` for a word of a timed phase, `way:…` for whereto its results go, `axis:…` for an index in the layout, `chinese:…` for a word of Chinese, `process:…` for a variable of one process |
+| `meaning` | what it is, a key of `told`; `before:…` for a word that may stand before a name, `after:…` for words behind it, `phase:…` for a word of a timed phase, `way:…` for whereto its results go, `axis:…` for an index in the layout, `chinese:…` for a word of Chinese, `pointing:…` for one that points at somebody or something else, `process:…` for a variable of one process |
 | `unit` | of the number, where the name tells it |
 | `space` | global, node, group, host: what a number of somebody counts; local or reduced: before or after the reduction, of a phase: a wait in it |
 | `before` | `any`: whatever stands before it, it stays that |
@@ -26,57 +26,6 @@ _HUMP = regex(r"(?<=[a-z0-9])(?=[A-Z])")
 _NOT_WORD = regex(r"[^a-z0-9]+")
 _ONE_OF = regex(r"(?P<one>\d{1,15}) ?(?:/|of) ?\d{1,15}")
 _OF_SOME = ("rank", "local_rank", "node_rank", "step", "epoch")
-# What points at somebody or something else.
-_POINTING = frozenset(
-    [
-        "from",
-        "to",
-        "for",
-        "of",
-        "with",
-        "by",
-        "on",
-        "at",
-        "in",
-        "after",
-        "before",
-        "until",
-        "since",
-        "than",
-        "src",
-        "source",
-        "dst",
-        "dest",
-        "destination",
-        "peer",
-        "prev",
-        "previous",
-        "next",
-        "last",
-        "first",
-        "remote",
-        "other",
-        "another",
-        "local",
-        "node",
-        "group",
-        "failed",
-        "lost",
-        "missing",
-        "dead",
-        "slow",
-        "slowest",
-        "worst",
-        "culprit",
-        "root",
-        "parent",
-        "child",
-        "neighbor",
-        "neighbour",
-        "expected",
-        "bad",
-    ]
-)
 _WHICH = regex(r" ?第 ?(?P<count>\d{1,15}) ?(?P<what>[步次轮])(?:迭代)? ?")
 _WIDE = {ord(wide): plain for wide, plain in zip("：，；（）＝｜　", ":,;()=| ", strict=True)}
 _EMPTY = frozenset(("", "-", "null", "None", "N/A", "n/a"))
@@ -104,7 +53,7 @@ class Meaning(NamedTuple):
 
 @cache
 def _table() -> dict[str, dict[str, Term]]:
-    """Use (`before`, `after`, `phase`, `process`, `way`, `axis`, or nothing) → name → its row."""
+    """Use (`before`, `after`, `phase`, `process`, `way`, `axis`, `chinese`, `pointing`, or nothing) → name → its row."""
     text = files("parsers").joinpath("data", "vocabulary.csv").read_text(encoding="utf-8")
     made: dict[str, dict[str, Term]] = {
         "": {},
@@ -115,6 +64,7 @@ def _table() -> dict[str, dict[str, Term]]:
         "way": {},
         "axis": {},
         "chinese": {},
+        "pointing": {},
     }
     for row in csv.DictReader(text.splitlines()):
         use, _, meaning = row["meaning"].rpartition(":")
@@ -240,9 +190,9 @@ def is_of_evaluation(text: str) -> bool:
 
 def is_free(words: Sequence[str]) -> bool:
     """May words of a sentence stand before a name without changing it: none of a preposition, none that tells of whom or which it is?"""
-    before = _table()["before"]
+    before, pointing = _table()["before"], _table()["pointing"]
     return not any(
-        word.lower() in _POINTING or (word.lower() in before and before[word.lower()].meaning != "neutral")
+        word.lower() in pointing or (word.lower() in before and before[word.lower()].meaning != "neutral")
         or words_of(word) != [word.lower()]
         for word in words
     )  # fmt: skip
