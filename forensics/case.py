@@ -32,6 +32,7 @@ from forensics.assemble.logged_errors import with_logged_errors
 from forensics.assemble.named_pids import with_named_pids
 from forensics.assemble.named_pods import with_named_pods
 from forensics.assemble.placed_ends import Job, with_placed_ends
+from forensics.assemble.roll_calls import with_roll_calls
 from forensics.assemble.service_words import with_service_words
 from forensics.assemble.told_arguments import with_told_arguments
 from forensics.facts.recovered_errors import with_recovered
@@ -470,7 +471,7 @@ def case_of(
     whole = with_ranks_of_cgroups(with_blocked_threads(with_device_ranks(whole, identity), identity))
     whole = with_placed_ends(whole, Job(job, told, seen), identity)
     whole = with_logged_errors(with_killed_ranks(with_killed_workers(with_aborted(whole))))
-    whole = with_recovered(with_group_ends(whole), told, seen)
+    whole = with_recovered(with_roll_calls(with_group_ends(whole), told), told, seen)
     unread = unread_ranks(whole, identity, seen, told)
     return Case(
         whole,

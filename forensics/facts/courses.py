@@ -9,7 +9,6 @@ ahead of the others at none, is behind them. Whoever is further back had its log
 prints alone (the loss of a last stage, evaluations of the first) is no mark, nor is what stages count each for itself.
 """
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, pairwise
@@ -19,12 +18,11 @@ import msgspec
 import polars as pl
 
 from forensics.model.ref import Ref
+from parsers.text.whole_numbers import whole_numbers
 from parsers.who.prefixes import strip
 
 _LEAST_LINES, _LEAST_RANKS = 4, 3
 _MOST = 0.6  # of the ranks print a mark, and end at the same count
-_NOT_WHOLE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?|\d+\.\d+(?:[eE][-+]?\d+)?|0x[0-9a-fA-F]+")
-_WHOLE = re.compile(r"\d{1,15}")
 
 _Course = Mapping[str, Sequence[tuple[tuple[int, ...], int]]]  # template → its numbers and its place, in order
 
@@ -77,8 +75,8 @@ def behind(files: pl.DataFrame) -> Behind | None:
 def _course(lines: Sequence[str]) -> _Course:
     found: dict[str, list[tuple[tuple[int, ...], int]]] = defaultdict(list)
     for place, line in enumerate(lines):
-        text = _NOT_WHOLE.sub("~", strip(line).text)
-        found[_WHOLE.sub("#", text)].append((tuple(map(int, _WHOLE.findall(text))), place))
+        _, template, numbers = whole_numbers(strip(line).text)
+        found[template].append((numbers, place))
     return found
 
 

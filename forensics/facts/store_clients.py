@@ -17,6 +17,7 @@ from forensics.facts.event_rows import Row, detail, host_of, of_kinds, own_rank,
 from forensics.model.ref import Ref
 
 _OTHERS = 2  # that reached the store, at least
+_BARRIERS = ("barrier", "store_barrier")  # at which whoever says so waits for others
 _Printer = int | str  # a rank, or the file of one that does not tell it
 Address = Literal["another", "the same", "unknown"]
 
@@ -75,7 +76,7 @@ def odd_clients(events: pl.DataFrame, identity: pl.DataFrame) -> OddClients | No
 
 def _came(row: Row) -> bool:
     if row["kind"] == "missing_members":
-        return row["code"] == "barrier" and own_rank(row) is not None
+        return row["code"] in _BARRIERS and own_rank(row) is not None
     return bool(_target(row)) and (row["kind"] == "store_timeout" or row["code"] == "store")
 
 

@@ -271,8 +271,9 @@ class _Family:
         size = len(self._rows)
         apart = [at for at in free if at != local and len(set(self._columns[at])) == size]
         said = [at for at in apart if self._says(at) and max(self._columns[at]) < max(self._worlds, default=RANKS)]
-        counts = [at for at in free if self._is_constant(at) and self._sizes(at) != "nodes"]
-        told = self._worlds | {self._columns[at][0] for at in counts}
+        # One may have been given another size than the others: that is no other count.
+        usual = {at: Counter(self._columns[at]).most_common(1)[0] for at in free if self._sizes(at) != "nodes"}
+        told = self._worlds | {number for number, times in usual.values() if times >= max(_FEWEST, size - 1)}
         is_called = any(self._is_called(at) and sorted(self._columns[at]) == [*range(size)] for at in said)
         is_theirs = local is not None or None not in pids or size in told or is_called  # else it may be that of nodes
         if len({self._columns[at] for at in said}) == 1 and is_theirs and self._are_processes(pids, local):

@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from forensics.assemble.identity import short_host
+from forensics.assemble.roll_calls import ROLL_CALL, ROLL_COUNT
 from forensics.case import Case, Detector
 from forensics.facts.error_words import is_within_a_host, names_bridge, tells_setting
 from forensics.facts.event_rows import detail, host_of, is_missing, is_whole_barrier, of_kinds, own_rank, refs, rows
@@ -163,12 +164,18 @@ def _eliminated(missing: list[dict[str, Any]]) -> tuple[int, ...]:
     return tuple(sorted(left)) if len(left) == absent > 0 else ()
 
 
+def _of_roll(missing: list[dict[str, Any]], code: str) -> tuple[int, ...]:
+    """Whom the counts of those who came leave (assemble/roll_calls.py)."""
+    return tuple(sorted({rank for row in missing if row["code"] == code for rank in row["names_ranks"]}))
+
+
 def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
     last = max(missing, key=lambda row: (_joined(row) or 0, "joined" in detail(row)))
     said = detail(last)
     called = tuple(sorted({rank for row in missing if is_whole_barrier(row) for rank in row["names_ranks"]}))
     named = () if begun or any(rank in case.seen - case.unread for rank in called) else called
-    unseen = named or _eliminated(missing) or _unseen(case)
+    named = named or (() if begun else _of_roll(missing, ROLL_CALL))
+    unseen = named or _eliminated(missing) or _of_roll(missing, ROLL_COUNT) or _unseen(case)
     leader = last["names_ranks"] == [0]
     is_counted = "joined" in said and "expected" in said
     hosts = () if begun else _unreachable(case, missing)

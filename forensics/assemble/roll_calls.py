@@ -1,0 +1,180 @@
+"""Who came to a start that never came about, counted in whatever words: lines that say again and again that so many of as many as the job has
+are there.
+
+    rank 0: hall: 5 present, 6 wanted            rank 2: no route to the hall, try 7
+            hall: 5 present, 6 wanted                    no route to the hall, try 8
+
+What a line counts its words do not tell. What does: it holds the size of the job beside a smaller number, says the same twice and more, and never
+that all are there; and the job had not begun. Who is inside is told where just as many ranks as were counted repeat that number: then the others
+are outside. Each of them is named where its own log repeats what none of those inside repeats, or where a line with the count holds, of
+all numbers below the size, just theirs beside it; else they are suspects.
+
+Events `missing_members`, a row for each log that counts, with the code ROLL_CALL where names_ranks is who did not come, and ROLL_COUNT where it is whom the
+count leaves, or nobody; detail.joined and detail.expected. Where a library has counted, nothing is added: its words are known.
+
+Fooled by: a count of something else that there is as much of as ranks, that stands still before a first step, and that just as many ranks print.
+"""
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from parsers.schema.tables import TableName, table
+from parsers.text.patterns import regex
+from parsers.text.whole_numbers import whole_numbers
+from parsers.who.prefixes import strip
+
+ROLL_CALL, ROLL_COUNT = "roll_call", "roll_count"
+_FEWEST = 3  # of a job, and 2 of them inside: of two, neither is most
+_LOGS = 4096  # more are not read line by line
+_BEGUN: tuple[TableName, ...] = ("steps", "operations", "tensors", "timings", "progress")
+
+_ALONE = regex(r"(?<![\w.:/-])\d{1,7}(?![\w:/-]|\.\d)")  # a number that is no part of a name, a time or a fraction
+# Two numbers with little between them, neither part of a name, a date or a process's brackets; ~ is a time.
+_PAIR = regex(
+    r"(?<![A-Za-z0-9_./-])(\d{1,7})(?=[^\d~\[\]]{1,24}?(?<![A-Za-z_-])(\d{1,7})(?![A-Za-z0-9_-]|[/:.]\d))", re.ASCII
+)
+
+_TIME = regex(r"~(?=\D)")
+
+
+class _Line(msgspec.Struct, frozen=True):
+    """`pairs`: the numbers that stand beside each other, as (smaller, larger)."""
+
+    text: str
+    template: str
+    numbers: tuple[int, ...]
+    pairs: tuple[tuple[int, int], ...]
+
+
+class _Log(msgspec.Struct, frozen=True, dict=True):
+    """`first`: the number of the first of its lines that are kept."""
+
+    file: str
+    rank: int | None
+    first: int
+    lines: Sequence[_Line]
+
+    def repeated(self) -> Iterator[tuple[_Line, _Line]]:
+        """The last two lines of each template of several."""
+        said: defaultdict[str, list[_Line]] = defaultdict(list)
+        for one in self.lines:
+            said[one.template].append(one)
+        yield from ((own[-2], own[-1]) for own in said.values() if len(own) > 1 and own[0].template.strip("#~ "))
+
+    @cached_property
+    def stands(self) -> frozenset[tuple[str, tuple[tuple[int, int] | None, ...]]]:
+        """Templates of several lines, with the pairs that stay the same in the last two."""
+        return frozenset(
+            (
+                last.template,
+                tuple(one if one == other else None for one, other in zip(before.pairs, last.pairs, strict=False)),
+            )
+            for before, last in self.repeated()
+        )
+
+
+def with_roll_calls(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> dict[TableName, pl.DataFrame]:
+    """Tables of one attempt, ranks global; `job`: its ranks if its size is told, else empty → the same with such events."""
+    size = len(job)
+    has_begun = any(tables[name].height for name in _BEGUN)
+    is_counted = bool((tables["events"]["kind"] == "missing_members").any())
+    if size < _FEWEST or has_begun or is_counted or not _may_count(tables["files"], size):
+        return dict(tables)
+    logs = [*_logs(tables["files"])]
+    counts = {file: found for file, found in ((one.file, _count(one, size)) for one in logs) if found is not None}
+    if not counts:
+        return dict(tables)
+    most = max(count for count, _ in counts.values())
+    told = {file: at for file, (count, at) in counts.items() if count == most}
+    outside, is_named = _outside(logs, most, job, told)
+    rows = [_row(one, told[one.file], most, size, outside, is_named) for one in logs if one.file in told]
+    return {**tables, "events": pl.concat([tables["events"], table("events", rows)])}
+
+
+def _may_count(files: pl.DataFrame, size: int) -> bool:
+    """Does any log hold the size in one of its last lines? Most bundles end here."""
+    held = files.select(pl.col("last_lines").explode()).drop_nulls()["last_lines"]
+    return files.height <= _LOGS and bool(held.str.contains(rf"(?:^|\D){size}(?:\D|$)").any())
+
+
+def _logs(files: pl.DataFrame) -> Iterator[_Log]:
+    for row in files.sort("file").iter_rows(named=True):
+        if texts := row["last_lines"]:
+            first = (row["lines"] or len(texts)) - len(texts) + 1
+            yield _Log(row["file"], row["rank"], first, [_line(text) for text in texts])
+
+
+def _line(text: str) -> _Line:
+    own, template, numbers = whole_numbers(strip(text).text)
+    pairs = [(int(one), int(other)) for one, other in _PAIR.findall(own)]
+    return _Line(text, template, numbers, tuple((min(pair), max(pair)) for pair in pairs))
+
+
+def _count(log: _Log, size: int) -> tuple[int, int] | None:
+    """How many the log last said that there are, again and again, of `size`, and at which of its lines; None where it counts nothing so."""
+    found: list[tuple[int, int]] = []
+    for before, last in log.repeated():
+        own = [(at, one) for at, one in enumerate(log.lines) if one.template == last.template]
+        for place, (count, of) in enumerate(last.pairs):
+            is_still = before.pairs[place : place + 1] == ((count, of),)
+            is_whole = any(one.pairs[place : place + 1] == ((size, size),) for _, one in own)
+            if is_still and 0 < count < of == size and not is_whole:
+                found.append((count, own[-1][0]))
+    return max(found, default=None)
+
+
+def _outside(
+    logs: Sequence[_Log], count: int, job: frozenset[int], told: Mapping[str, int]
+) -> tuple[tuple[int, ...], bool]:
+    """(who is left when just as many as were counted say the count themselves, whether they are shown to be outside)."""
+    inside = frozenset(one.rank for one in logs if one.rank is not None and one.file in told)
+    if len(inside) != count:  # who counts may be one alone, and the others repeat what it says
+        by_line: defaultdict[tuple[str, int], set[int]] = defaultdict(set)
+        for log in logs:
+            for before, last in log.repeated() if log.rank is not None else ():
+                for at, (one, other) in enumerate(zip(before.numbers, last.numbers, strict=True)):
+                    if one == other == count and log.rank is not None:
+                        by_line[last.template, at].add(log.rank)
+        alike = {frozenset(ranks) for ranks in by_line.values() if len(ranks) == count}
+        inside = alike.pop() if len(alike) == 1 else frozenset()
+    rest = job - inside
+    if len(inside) < 2 or not inside <= job or 2 * len(rest) >= len(job):
+        return (), False
+    within = {said for one in logs if one.rank in inside for said in one.stands}
+    own = {rank: [one for one in logs if one.rank == rank] for rank in rest}
+    waits_elsewhere = all(any(one.stands - within for one in ours) for ours in own.values())
+    return tuple(sorted(rest)), waits_elsewhere or _are_told(logs, told, count, rest, len(job))
+
+
+def _are_told(logs: Sequence[_Log], told: Mapping[str, int], count: int, rest: frozenset[int], size: int) -> bool:
+    """Does a line that counts hold, beside the count and the size, the numbers of just these ranks, and no other such line other ones?"""
+    named = set[frozenset[int]]()
+    for line in (one for log in logs if log.file in told for one in log.lines if (count, size) in one.pairs):
+        text, _, _ = whole_numbers(line.text)
+        stamped = max((one.start() for one in _TIME.finditer(text)), default=0)  # what stands before it is a date
+        beside = Counter(map(int, _ALONE.findall(text, stamped))) - Counter((count, size))
+        named.add(frozenset(number for number in beside if number < size))
+    return named - {frozenset()} == {rest}
+
+
+def _row(log: _Log, at: int, count: int, size: int, outside: Sequence[int], is_named: bool) -> dict[str, Any]:
+    return {
+        "kind": "missing_members",
+        "code": ROLL_CALL if is_named else ROLL_COUNT,
+        "severity": "error",
+        "rank": log.rank,
+        "rank_space": "global" if log.rank is not None else None,
+        "names_ranks": [*outside],
+        "names_rank_space": "global" if outside else None,
+        "text": log.lines[at].text,
+        "detail": json.dumps({"joined": count, "expected": size}),
+        "file": log.file,
+        "line": log.first + at,
+    }
