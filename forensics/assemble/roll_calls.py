@@ -17,7 +17,7 @@ Fooled by: a count of something else that there is as much of as ranks, that sta
 
 import json
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -113,8 +113,19 @@ def _logs(files: pl.DataFrame) -> Iterator[_Log]:
 
 def _line(text: str) -> _Line:
     own, template, numbers = whole_numbers(strip(text).text)
-    pairs = [(int(one), int(other)) for one, other in _PAIR.findall(own)]
-    return _Line(text, template, numbers, tuple((min(pair), max(pair)) for pair in pairs))
+    return _Line(text, template, numbers, tuple((min(pair), max(pair)) for pair in _pairs(own)))
+
+
+def _pairs(text: str) -> Iterator[tuple[int, int]]:
+    """Each number with the one that it stands nearest to, in their order."""
+    near = sorted(_PAIR.finditer(text), key=lambda found: (found.start(2) - found.end(1), found.start()))
+    taken: set[int] = set()
+    kept: list[re.Match[str]] = []
+    for found in near:
+        if not taken & {found.start(1), found.start(2)}:
+            taken |= {found.start(1), found.start(2)}
+            kept.append(found)
+    yield from ((int(found[1]), int(found[2])) for found in sorted(kept, key=lambda found: found.start()))
 
 
 def _count(log: _Log, size: int) -> tuple[int, int] | None:
@@ -156,11 +167,14 @@ def _outside(
 def _are_told(logs: Sequence[_Log], told: Mapping[str, int], count: int, rest: frozenset[int], size: int) -> bool:
     """Does a line that counts hold, beside the count and the size, the numbers of just these ranks, and no other such line other ones?"""
     named = set[frozenset[int]]()
-    for line in (one for log in logs if log.file in told for one in log.lines if (count, size) in one.pairs):
+    for line in (one for log in logs if log.file in told for one in log.lines):
         text, _, _ = whole_numbers(line.text)
-        stamped = max((one.start() for one in _TIME.finditer(text)), default=0)  # what stands before it is a date
-        beside = Counter(map(int, _ALONE.findall(text, stamped))) - Counter((count, size))
-        named.add(frozenset(number for number in beside if number < size))
+        for found in _PAIR.finditer(text):
+            if {int(found[1]), int(found[2])} == {count, size}:
+                rest_of_it = f"{text[: found.start(1)]} {text[found.end(1) : found.start(2)]} {text[found.end(2) :]}"
+                stamped = max((one.end() for one in _TIME.finditer(rest_of_it)), default=0)  # before it stands a date
+                beside = map(int, _ALONE.findall(rest_of_it, stamped))
+                named.add(frozenset(number for number in beside if number < size))
     return named - {frozenset()} == {rest}
 
 

@@ -2,9 +2,7 @@
 
 from parsers.text.patterns import regex
 
-_NOT_WHOLE = regex(
-    r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?|\d+\.\d+(?:[eE][-+]?\d+)?|0x[0-9a-fA-F]+"
-)
+_NOT_WHOLE = regex(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?|\d+\.\d+(?:[eE][-+]?\d+)?|0x[0-9a-fA-F]+")
 _WHOLE = regex(r"\d{1,15}")
 
 

@@ -11,6 +11,7 @@
     - (node_id=1a2b, ip=10.0.0.7, pid=4711) world_rank=3, local_rank=1, node_rank=0         Ray Train
     (Worker_TP1 pid=612) … rank 1 in world size 2 is assigned as DP rank 0, PP rank 0, TP rank 1       vLLM
     [WARNING] DISTRIBUTED(32018,ffff9a7c0020,python):… PostProcess] This node 1 rank id: 1  MindSpore
+    Start worker processes, local_worker_num: 4, worker_num: 16, …  ·  msrun --worker_num=16 …        MindSpore
     env {…, 'PADDLE_TRAINERS_NUM': '4', …}                                                 Paddle
     init done rank=3 world_size=16 …  ·  world size 16, …                                    scripts
     NODE_NAME=gpu-7                                                     in a pod: the node that it runs on (a row without a rank)
@@ -63,6 +64,7 @@ _FORMS = tuple(
             "vLLM",
         ),
         (rf"^\[\w+\] DISTRIBUTED\((?P<pid>\d{{1,9}}),.{{0,300}}?\bThis node \S{{1,80}} rank id: {_RANK}", "MindSpore"),
+        (rf"(?<!\w)(?:--)?worker_num(?:: |[= ]){_WORLD}", "msrun"),  # beside it local_worker_num, of one node
         (rf"'PADDLE_TRAINERS_NUM': '{_WORLD}'", "Paddle"),
         (rf"\[rank=(?P<rank>\d{{1,7}}), world_size={_WORLD}\]", "Ray Train"),
         (rf"\bip=(?P<address>[\w.:]+), pid=(?P<pid>\d{{1,9}})\) world_rank={_RANK}, local_rank={_LOCAL}", "Ray Train"),
@@ -165,7 +167,7 @@ PARSER = LineParser(
     anchors=(
         b"world size", b"World size", b"world_size ", b"MEMBER: ", b"Num processes: ", b", total ", b"Completed store-based barrier", b"store based barrier", b"world_size=", b"world_size:",
         b"world_size =", b" world=", b"world_rank=", b"WORLD_SIZE=", b"NODE_NAME=", b"nproc_per_node", b"nproc-per-node", b"mpirun ", b"mpiexec ",
-        b"in world size ", b"rank id: ", b"PADDLE_TRAINERS_NUM",
+        b"in world size ", b"rank id: ", b"PADDLE_TRAINERS_NUM", b"worker_num",
     ),
     parse=parse,
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """How processes are counted: what numbers of files and introductions amount to, before they are believed as ranks."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from itertools import chain, pairwise
 from typing import Any
@@ -17,6 +17,7 @@ from parsers.who.tasks import LAUNCHER
 
 _NUMBER = regex(r"\d{1,10}")
 _FEWEST = 2
+_FEW = 3  # at most one in three may be of another size
 _ROLL = regex(
     r"(?i)(?<![\w-])(?:dp|data[ -]parallel|worker|replica|process|proc)(?:[ _](?:rank|index|id))?[ #:=]{1,2}(?P<number>\d{1,6})"
     r"(?: of | out of | ?/ ?)(?P<total>\d{1,6})\b"
@@ -42,6 +43,26 @@ def _from_zero(one: Said, forms: "defaultdict[tuple[int, str], set[int]]") -> Sa
     if 0 not in ranks:
         return replace(one, introduces=replace(own, rank=own.rank - 1))
     return one if own.rank < own.world else replace(one, introduces=None)
+
+
+def of_one_size(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
+    """Lines by path → the same, where introductions that tell 0 … N-1, each once, tell all but a few the size N: whoever tells another one was given
+    that by mistake, and is of the same job. `Introduction.given` keeps it."""
+    introduced = (one.introduces for one in chain.from_iterable(said.values()) if one.introduces is not None)
+    told = [(own.rank, own.world) for own in introduced if own.world is not None]
+    sizes = unanimous(told)
+    ranks, counts = {rank for rank, _ in told}, Counter(sizes.values())
+    size, times = counts.most_common(1)[0] if counts else (0, 0)
+    is_whole = len(sizes) == size and ranks == {*range(size)}
+    if not is_whole or len(counts) == 1 or _FEW * (size - times) > size:
+        return {path: [*own] for path, own in said.items()}
+    return {path: [_of_size(one, size) for one in own] for path, own in said.items()}
+
+
+def _of_size(one: Said, size: int) -> Said:
+    if (own := one.introduces) is None or own.world in (None, size):
+        return one
+    return replace(one, introduces=replace(own, world=size, given=own.world))
 
 
 def _until_rank(one: Said, own: Introduction) -> str:

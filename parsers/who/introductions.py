@@ -64,6 +64,7 @@ class Introduction(msgspec.Struct, frozen=True):
     pid: int | None = None
     host: str | None = None
     device: int | None = None  # of its host
+    given: int | None = None  # the size of the world that it tells, where that is another one (counts.py)
 
 
 def device_in(text: str) -> int | None:

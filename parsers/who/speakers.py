@@ -43,6 +43,7 @@ from parsers.who.counts import (
     marks,
     numbers,
     of_node,
+    of_one_size,
     places,
     rank_of_pid,
     rolled,
@@ -100,7 +101,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     headed = {one.path: 0 if one.rank is not None else max(LEAST, HEADED // len(sampled)) for one in sampled}
     before = {path: collectors.get(path, "") for path in read}
     said = {path: said_in(path, found, before[path], headed.get(path, HEAD_LINES)) for path, found in read.items()}
-    said = from_zero(renamed(said))
+    said = of_one_size(from_zero(renamed(said)))
     lines = [Line(path, one.number, one.line.host, one.raw, one.line.text) for path, own in said.items() for one in own]
     stated = [*statements(lines)]  # read once: every line of all beginnings is asked for names and numbers
     introduce(said, {place: Introduction(*who) for place, who in introduced(stated).items()})
@@ -256,7 +257,7 @@ class _Bundle:
                     "host": said.host or own,
                     "address": own if said.host else None,  # what a launcher calls the host that says its name
                     "pid": self._pid(one),
-                    "world_size": said.world,
+                    "world_size": said.given or said.world,
                     "device_index": said.device,
                 }
                 yield told | {"how": "introduction", "file": one.file, "line": one.number}

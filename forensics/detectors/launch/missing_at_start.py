@@ -16,6 +16,7 @@ from forensics.assemble.roll_calls import ROLL_CALL, ROLL_COUNT
 from forensics.case import Case, Detector
 from forensics.facts.error_words import is_within_a_host, names_bridge, tells_setting
 from forensics.facts.event_rows import detail, host_of, is_missing, is_whole_barrier, of_kinds, own_rank, refs, rows
+from forensics.facts.given_sizes import given_another_size
 from forensics.facts.store_clients import Address, OddClients, odd_clients
 from forensics.graph.hang.blame import UNKNOWN_HOST, blames, find_root
 from forensics.model.commands import describe_pod
@@ -179,6 +180,8 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
     leader = last["names_ranks"] == [0]
     is_counted = "joined" in said and "expected" in said
     hosts = () if begun else _unreachable(case, missing)
+    other_size = given_another_size(case.tables["ranks"])
+    is_drift = bool(named) and {*named} <= other_size.keys()
     placeless = [row for row in missing if row["code"] == "not_placed"]
     count = words.COUNT(joined=said["joined"], expected=said["expected"]) if is_counted else words.TOO_FEW
     text = words.ID_NOT_PUBLISHED if leader else words.JOINED(count=count)
@@ -187,10 +190,15 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
         absent = words.NOT_REACHED[len(hosts) == 1](hosts=joined(hosts, ", "))
     elif placeless:
         absent = words.NOT_PLACED(line=cut_middle(" ".join(str(placeless[0]["text"]).split()), _QUOTED))
+    elif is_drift:
+        absent = joined((absent, words.OTHER_SIZE(who=ranks_text(named))), "; ")
+    drift = Action(
+        kind="check_config", target=words.THE_JOB, command=None, reason=words.OTHER_SIZE(who=ranks_text(named))
+    )
     pods = list(dict.fromkeys(str(pod) for row in placeless if (pod := detail(row).get("pod"))))[:_SHOWN]
     return Finding(
         detector=DETECTOR.name,
-        cause="store_timeout" if begun or leader else "missing_ranks",
+        cause="store_timeout" if begun or leader else "config_drift" if is_drift and not hosts else "missing_ranks",
         ranks=() if hosts else named,
         hosts=hosts,
         suspect_ranks=() if hosts or named else unseen,
@@ -201,13 +209,19 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
                 "for",
                 refs([*(row for row in missing if row["names_hosts"]), *placeless, *missing]),
             ),
+            *(
+                (Claim(words.OTHER_SIZE(who=ranks_text(named)), "for", refs(other_size[rank] for rank in named)),)
+                if is_drift
+                else ()
+            ),
         ),
         first_anomaly=FirstAnomaly(op="init", host=hosts[0] if len(hosts) == 1 else None, signature="missing_members"),
         actions=tuple(
             Action(kind="collect_more", target=words.WHY_NOT_PLACED(pod=pod), command=describe_pod(pod), reason="")
             for pod in pods
-        ),
-        collect=() if pods else (words.LOGS_OF_MISSING,),  # what was put nowhere has no log
+        )
+        or ((drift,) if is_drift else ()),
+        collect=() if pods or is_drift else (words.LOGS_OF_MISSING,),  # what was put nowhere has no log
         summary=words.NEVER_STARTED(what=joined((text, absent), "; ")),
     )
 
