@@ -160,12 +160,13 @@ class Case(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def _ends_as_told(self) -> "Mapping[int, ProcessEnd]":
         from forensics.facts.giving_up import giving_up, in_order
+        from forensics.facts.held_processes import with_dead
         from forensics.facts.killed_pods import with_killed_pods
         from forensics.facts.process_ends import process_ends, standing, stopped_rest
 
         order = giving_up(self.events, self.identity, self.clocks)
         rest = stopped_rest(self.events, self.expected if self.is_world_told else frozenset())
-        ends = in_order(standing(process_ends(self.events, rest)), order)
+        ends = with_dead(in_order(standing(process_ends(self.events, rest)), order), self.tables)
         return with_killed_pods(ends, self.events, self.waited_ranks, self.anomaly_window, self.expected)
 
     @cached_property

@@ -6,7 +6,8 @@
 Method: a line is its template (numbers as #) and the whole numbers in it. A template that most ranks print is a mark where one of its
 numbers counts: it grows by the same step in each file, and most files end at the same count. Whoever is one step short of a mark, and
 ahead of the others at none, is behind them. Whoever is further back had its log cut or copied earlier, and tells nothing. What a rank
-prints alone (the loss of a last stage, evaluations of the first) is no mark, nor is what stages count each for itself.
+prints alone (the loss of a last stage, evaluations of the first) is no mark, nor is what stages count each for itself, nor a count that not
+all take in the same steps. Behind is, too, who is level in all marks and printed none of the lines that all others did after their last one.
 """
 
 from collections import Counter, defaultdict
@@ -58,10 +59,13 @@ def behind(files: pl.DataFrame) -> Behind | None:
     rows = {row["rank"]: row for row in own.sort("rank").iter_rows(named=True)}
     if len(rows) < _LEAST_RANKS:
         return None
-    marks = list(_marks({rank: _course(row["last_lines"]) for rank, row in rows.items()}))
+    courses = {rank: _course(row["last_lines"]) for rank, row in rows.items()}
+    marks = list(_marks(courses))
     stands = {rank: {off for mark in marks if (off := mark.off(rank)) is not None} for rank in rows}
     late = tuple(rank for rank, offs in stands.items() if -1 in offs and offs <= {-1, 0})
     level = tuple(rank for rank, offs in stands.items() if offs == {0})
+    if not late and marks:
+        return _without_last_words(rows, courses, marks, level)
     if not late or 2 * len(late) >= len(rows) or len(level) < _MOST * (len(rows) - len(late)):
         return None
     passed = [mark for mark in marks if mark.off(late[0]) == -1 and mark.off(level[0]) == 0]
@@ -70,6 +74,24 @@ def behind(files: pl.DataFrame) -> Behind | None:
     place = min(mark.counts[level[0]][1] for mark in passed)
     last = {rank: _ref(rows[rank], len(rows[rank]["last_lines"]) - 1) for rank in late}
     return Behind(late, level, last, _ref(rows[level[0]], place))
+
+
+def _without_last_words(
+    rows: Mapping[int, Mapping[str, Any]], courses: Mapping[int, _Course], marks: Sequence[_Mark], level: Sequence[int]
+) -> Behind | None:
+    """Who printed nothing of what all others of those that are level did after the last mark."""
+    after = {rank: max(mark.counts[rank][1] for mark in marks if rank in mark.counts) for rank in level}
+    said = {rank: {template for template, own in courses[rank].items() if own[-1][1] > after[rank]} for rank in level}
+    held = Counter(template for own in said.values() for template in own)
+    common = {template for template, times in held.items() if times >= _MOST * len(rows)}
+    late = tuple(rank for rank in level if not said[rank] & common)
+    others = tuple(rank for rank in level if said[rank] >= common)
+    if not common or not late or len(late) + len(others) < len(rows) or 2 * len(late) >= len(rows):
+        return None
+    first = others[0]
+    place = min(courses[first][template][-1][1] for template in common)
+    last = {rank: _ref(rows[rank], len(rows[rank]["last_lines"]) - 1) for rank in late}
+    return Behind(late, others, last, _ref(rows[first], place))
 
 
 def _course(lines: Sequence[str]) -> _Course:
@@ -99,6 +121,8 @@ def _mark(said: Mapping[int, Sequence[tuple[tuple[int, ...], int]]], at: int) ->
     runs = [[numbers[at] for numbers, _ in occurrences] for occurrences in said.values()]
     steps = {after - before for run in runs for before, after in pairwise(run)}
     if share < _MOST * len(said) or len(steps) != 1 or (step := steps.pop()) <= 0:
+        return None
+    if any((last - most) % step for last, _ in counts.values()):
         return None
     return _Mark(counts, most, step)
 

@@ -1,5 +1,7 @@
 """What is said of ranks whose logs stop before those of all others do, whatever their lines say."""
 
+from collections.abc import Mapping
+
 from forensics.model.said import Form
 from forensics.words.several import UNDECIDED as UNDECIDED
 
@@ -14,3 +16,9 @@ STACKS_OF = Form(
     "{who} 的调用栈（py-spy dump，间隔一分钟采集两次）",
     ("stack",),
 )
+HELD: Mapping[str, Form] = {  # how a process is held, by the word of its host
+    "stopped": Form("the process of {who} is stopped by a signal", "{who} 的进程被信号暂停"),
+    "traced": Form("a tracer holds the process of {who} in each look", "每次查看时 {who} 的进程都被调试器暂停"),
+    "blocked": Form("its kernel says that {who} was blocked", "内核记录 {who} 的进程被阻塞"),
+    "dead": Form("the process of {who} is dead", "{who} 的进程已死"),
+}

@@ -1,15 +1,18 @@
 """Where nothing that is known shows who waits for whom: whose log stops before a line that those of all others still print?
 
-What the lines say is not asked, so it is a suspect and no more (facts/courses.py). Asked only where something shows that the
+What the lines say is not asked, so it is a suspect and no more (facts/courses.py), but where its host says of its process that it runs nothing any more, and
+of no process that came further (facts/held_processes.py): these two agree, and it is named. Asked only where something shows that the
 job stood still. Ranks without a record may be further back still.
 """
 
 from forensics.case import Case, Detector
 from forensics.facts.courses import behind
+from forensics.facts.held_processes import held_processes
 from forensics.facts.progress import step_in_progress
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.names import Reason
+from forensics.model.said import joined, sentence
 from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import courses as words
 
@@ -18,14 +21,17 @@ _SHOWN = 3  # ranks whose last words are cited
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, only where no operation is recorded as open."""
-    if case.states.open.height or not (case.hung or case.time_witness.stood):
+    held = {} if case.states.open.height else held_processes(case.tables["stacks"], case.blocked)
+    dead = {rank for rank, one in held.items() if one.how == "dead"}
+    if case.states.open.height or not (case.hung or case.time_witness.stood or dead):
         return ()
     found = behind(case.tables["files"])
-    if found is None or any(rank in case.ends for rank in found.ranks):
+    if found is None or any(rank in case.ends and rank not in dead for rank in found.ranks):
         return ()
     missing = tuple(sorted(case.expected - case.seen))
     reasons: tuple[Reason, ...] = ("tied_explanations", "culprit_among_missing") if missing else ("tied_explanations",)
-    first = found.ranks[0]
+    named = tuple(sorted(held)) if held.keys() <= {*found.ranks} else ()
+    first = named[0] if named else found.ranks[0]
     stopped = words.STOPPED_AT(
         who=ranks_text(found.ranks), line=cut_middle(" ".join(found.last[first].text.split()), 120)
     )
@@ -33,21 +39,27 @@ def detect(case: Case) -> tuple[Finding, ...]:
     claims = (
         Claim(stopped, "for", tuple(found.last[rank] for rank in found.ranks[:_SHOWN])),
         Claim(went_on, "for", (found.further,)),
+        *(Claim(words.HELD[held[rank].how](who=ranks_text([rank])), "for", held[rank].refs) for rank in named[:_SHOWN]),
     )
+    behind_them = words.IS_BEHIND(who=ranks_text(named or found.ranks), number=len(found.others))
     return (
         Finding(
             detector=DETECTOR.name,
-            suspect_ranks=tuple(sorted({*found.ranks, *missing})),
-            undecided=reasons,
+            cause=("rank_died" if dead >= {*named} else "rank_absent") if named else None,
+            ranks=named,
+            suspect_ranks=() if named else tuple(sorted({*found.ranks, *missing})),
+            undecided=() if named else reasons,
             claims=claims,
             first_anomaly=FirstAnomaly(
-                rank=first if len(found.ranks) == 1 else None,
+                rank=first if len(named or found.ranks) == 1 else None,
                 step=step_in_progress(case.tables["steps"], first),
                 signature="behind_in_lines",
             ),
             blast_radius=BlastRadius(ranks_waiting=len(found.others)),
             collect=(words.STACKS_OF(who=ranks_text(found.ranks)),),
-            summary=words.UNDECIDED(what=words.IS_BEHIND(who=ranks_text(found.ranks), number=len(found.others))),
+            summary=sentence(joined((claims[-1].text, behind_them), "; "))
+            if named
+            else words.UNDECIDED(what=behind_them),
         ),
     )
 
