@@ -1,13 +1,14 @@
 """Did somebody stop the job: by hand, by a time limit, by a preemption?
 
 A stop explains that processes ended, and never a wait or slowness before it. It names nobody, but whose pods were preempted, by the scheduler's
-word on each, where most of the job kept theirs: these left, and all others followed.
+word on each, where most of the job kept theirs: these left, and all others followed. So with nodes that it took, where the job had others.
 """
 
 from collections.abc import Mapping, Sequence
 
 import polars as pl
 
+from forensics.assemble.identity import short_host
 from forensics.case import Case, Detector
 from forensics.facts.event_rows import Row, detail, own_rank, refs, rows
 from forensics.facts.process_ends import stopped_launchers
@@ -45,8 +46,10 @@ def detect(case: Case) -> tuple[Finding, ...]:
         if told:
             text = words.STOPPED_BY[code]
             ranks = _of_pods(case, told)
+            hosts = () if ranks else _of_hosts(case, told)
             text = joined((text, words.ITS_PODS_WERE(who=ranks_text(ranks))), "; ") if ranks else text
-            return (_finding(cause, text, Claim(text, "for", refs(told)), ranks=ranks),)
+            text = joined((text, words.ITS_NODES_WERE(hosts=joined(hosts, ", "))), "; ") if hosts else text
+            return (_finding(cause, text, Claim(text, "for", refs(told)), ranks=ranks, hosts=hosts),)
     if told := stopped_launchers(case.events):
         return (_launcher(told),)
     interrupted = [row for row in rows(case.events, "exit") if signal_of(row["code"]) == "SIGINT"]
@@ -69,6 +72,16 @@ def _of_pods(case: Case, told: Sequence[Row]) -> tuple[int, ...]:
     taken = {rank for row in told for rank in row["names_ranks"]}
     job = case.expected | case.seen
     return tuple(sorted(taken)) if taken <= job and 2 * len(taken) < len(job) else ()
+
+
+def _of_hosts(case: Case, told: Sequence[Row]) -> tuple[str, ...]:
+    """The nodes that were taken, where it is said of nothing else, the job had others as well, and no process failed by itself; all
+    that is said of a whole job is said of no node."""
+    failed = any(end.how == "died" and end.by == "process" for end in case.ends.values())
+    taken = {short_host(host) for row in told for host in row["names_hosts"] or ()}
+    if failed or not all(row["code"] == "preemption" and row["names_hosts"] for row in told):
+        return ()
+    return tuple(sorted(taken)) if taken < case.job_hosts else ()
 
 
 def _went_on(case: Case, row: Row) -> bool:
@@ -96,12 +109,18 @@ def _launcher(told: Sequence[Row]) -> Finding:
 
 
 def _finding(
-    cause: Cause, text: Said, claim: Claim, undecided: tuple[Reason, ...] = (), ranks: tuple[int, ...] = ()
+    cause: Cause,
+    text: Said,
+    claim: Claim,
+    undecided: tuple[Reason, ...] = (),
+    ranks: tuple[int, ...] = (),
+    hosts: tuple[str, ...] = (),
 ) -> Finding:
     return Finding(
         detector=DETECTOR.name,
         cause=cause,
         ranks=ranks,
+        hosts=hosts,
         undecided=undecided,
         claims=(claim,),
         first_anomaly=FirstAnomaly(signature=cause),
