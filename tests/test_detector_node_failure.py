@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from forensics.analyze import about, detect
 from forensics.detectors import DETECTORS
 from forensics.detectors.hardware.node_failure import DETECTOR
+from forensics.verdict.conclude import choose
 from parsers.scheduling import slurm
 from tests.lines import lines
 from tests.log_cases import case, judged
@@ -62,3 +64,28 @@ def test_whoever_prints_that_some_node_failed_is_not_that_node() -> None:
 def test_a_node_that_is_taken_away_failed_in_nothing(host: str, found: int) -> None:
     taken = {"kind": "scheduler", "code": "preemption", "host": host, "names_hosts": [host], "severity": "info"}
     assert len(DETECTOR.detect(case([FAILED | {"code": "NodeNotReady"}, taken, *WAITS], ranks=RANKS))) == found
+
+
+LOST = {"kind": "other", "code": "node_lost", "names_hosts": ["n1"]}  # as rows of knowledge claim it
+
+
+def _names(*rows: dict[str, Any]) -> list[tuple[tuple[str, ...], tuple[int, ...]]]:
+    whole = case(list(rows), ranks=RANKS)
+    findings, _ = detect(whole, DETECTORS)
+    return [(one.finding.hosts, one.finding.ranks) for one in choose(whole, findings, about(DETECTORS)).chosen]
+
+
+@pytest.mark.parametrize("host", ["n1", "n1.cluster.local"])
+def test_a_node_that_a_launcher_lost_ends_the_job_without_a_word_of_its_processes(host: str) -> None:
+    assert _names(LOST | {"names_hosts": [host]}) == [(("n1",), ())]
+
+
+@pytest.mark.parametrize(
+    "row", [LOST | {"names_hosts": ["n9"]}, LOST | {"severity": "warning"}], ids=["no node of it", "a warning"]
+)
+def test_of_another_node_or_with_a_warning_nothing_is_over(row: dict[str, Any]) -> None:
+    assert _names(row) in ([], [((), ())])
+
+
+def test_where_a_process_ended_by_itself_a_lost_node_is_no_symptom_of_its_own() -> None:
+    assert _names({"kind": "exit", "code": "SIGSEGV", "rank": 7}, LOST)[0] == ((), (7,))

@@ -130,3 +130,39 @@ def test_what_a_scheduler_cancels_of_a_job_whose_node_failed_no_person_stopped(c
     assert DETECTOR.detect(case([scheduler(code), step])) == ()
     by_hand = DETECTOR.detect(case([scheduler(code), scheduler("cancelled")]))
     assert [one.cause for one in by_hand] == ["stopped_by_hand"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "hosts"),
+    [
+        ([scheduler("preemption") | {"names_hosts": ["n1"]}], ("n1",)),
+        ([scheduler("preemption") | {"names_hosts": [host]} for host in ("n1", "n2.cluster.local")], ("n1", "n2")),
+        ([scheduler("preemption") | {"names_hosts": [f"n{host}"]} for host in range(3)], ()),
+        ([scheduler("preemption") | {"names_hosts": ["n1"]}, scheduler("preemption")], ()),
+        ([scheduler("time_limit") | {"names_hosts": ["n1"]}], ()),
+        ([scheduler("preemption") | {"names_hosts": ["n1"]}, {"kind": "gpu_oom", "rank": 5, "file": "5.log"}], ()),
+    ],
+    ids=["one node", "two nodes", "all nodes", "the job, too", "a limit of time", "another failed by itself"],
+)
+def test_the_nodes_that_were_taken_are_named(rows: list[dict[str, Any]], hosts: tuple[str, ...]) -> None:
+    ranks = [{"rank": rank, "host": f"n{rank // 2}", "how": "init", "world_size": 6} for rank in range(6)]
+    (found,) = DETECTOR.detect(case(rows, ranks=ranks))
+    assert (found.ranks, found.hosts) == ((), hosts)
+
+
+ENDED = {"kind": "segfault", "code": "SIGSEGV", "file": "job.out"}
+CANCELLED = scheduler("cancelled") | {"file": "job.out"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "cause"),
+    [
+        ([CANCELLED | {"line": 7}, ENDED | {"line": 9}], "stopped_by_hand"),
+        ([CANCELLED | {"line": 7}, ENDED | {"line": 3}], "segfault"),
+        ([CANCELLED | {"line": 7, "file": "slurmctld.log"}, ENDED | {"line": 9}], "segfault"),
+        ([CANCELLED | {"line": 7}, ENDED | {"line": 3, "pid": 5}, ENDED | {"line": 9, "pid": 4}], "segfault"),
+    ],
+    ids=["below it", "it failed before", "in another log", "another failed before"],
+)
+def test_what_ends_below_the_stop_of_its_own_log_follows_from_it(rows: list[dict[str, Any]], cause: str) -> None:
+    assert judged(case(rows), *DETECTORS).cause == cause

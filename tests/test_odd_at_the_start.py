@@ -110,3 +110,30 @@ def test_who_cannot_listen_while_most_could(held: list[int], ranks: tuple[int, .
     ]
     (found,) = DETECTOR.detect(case([*events, *_members(dict.fromkeys(range(8), 8))]))
     assert (found.cause, found.ranks, found.hosts) == ("config_drift", ranks, ())
+
+
+def _barrier(folder: Path, late: tuple[int, ...], size: int = 5) -> Verdict:
+    """PyTorch's own barrier at the store, which whoever waits at it has reached."""
+    for rank in range(size):
+        said = [f"RANK={rank}", f"WORLD_SIZE={size}", "MASTER_ADDR=head-0", "MASTER_PORT=23456"]
+        if rank in late:
+            said.append(
+                "[E929 08:01:12.7 socket.cpp:1011] [c10d] The client socket has timed out after 1800s while trying to connect to (head-0, 23456)."
+            )
+        else:
+            said.append(
+                f"torch.distributed.DistStoreError: Timed out initializing process group in store based barrier on rank {rank}, for key: "
+                f"store_based_barrier_key:1 (world_size={size}, num_workers_joined={size - len(late)}, timeout=0:30:00)"
+            )
+        (folder / f"pod-{rank}.log").write_text("\n".join(said) + "\n")
+    return analyze(folder).verdict
+
+
+def test_who_alone_does_not_reach_the_store_where_others_wait_at_a_barrier_of_it(tmp_path: Path) -> None:
+    verdict = _barrier(tmp_path, (3,))
+    assert (verdict.kind, verdict.ranks) == ("launch", [3])
+
+
+def test_where_more_than_those_at_the_barrier_did_not_reach_the_store_nobody_is_named(tmp_path: Path) -> None:
+    verdict = _barrier(tmp_path, (1, 2, 3))
+    assert (verdict.kind, verdict.ranks) == ("launch", [])

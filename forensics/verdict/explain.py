@@ -15,8 +15,7 @@ from forensics.model.causes import CAUSES
 from forensics.model.finding import Finding
 from forensics.model.ref import Ref
 from forensics.verdict.observers import Observers
-from forensics.verdict.symptoms import STOPPED, Symptom
-from forensics.verdict.symptoms import STOPS as SCHEDULER_STOPS
+from forensics.verdict.symptoms import STOPPED, Symptom, first_stops, is_below
 
 STOPS = frozenset(cause for cause, row in CAUSES.items() if row.from_outside)
 _AS_LATE = 1  # a log counts a step one further than the tensors in it
@@ -154,11 +153,10 @@ class Explainer:
         finding = said.finding
         if symptom.key == STOPPED:  # a job that hangs or fails is stopped for that
             told = finding.cause is not None or bool(said.subjects) or self._case.has_waited
-            told &= bool(said.subjects) or not self._are_below_a_stop(said.cited)
+            told &= bool(said.subjects) or not all(is_below(self._first_stops, *place) for place in said.cited)
             return told and finding.cause != "throughput_drop"
         if finding.cause in STOPS:
-            is_told = bool(symptom.ranks) and all(self._is_stopped(rank) for rank in symptom.ranks)
-            return is_told or (not symptom.ranks and self._are_below_a_stop(_places(symptom.refs)))
+            return bool(symptom.ranks) and all(self._is_stopped(rank) for rank in symptom.ranks)
         if said.holds == "job":
             return finding.cause not in ("store_timeout", "throughput_drop")
         if symptom.ranks & said.subjects:
@@ -188,17 +186,9 @@ class Explainer:
         end = self._case.ends.get(rank)
         return end is not None and end.code in ("SIGTERM", "SIGKILL", "SIGINT")
 
-    def _are_below_a_stop(self, places: Iterable[tuple[str, int | None]]) -> bool:
-        """Do all of these lines stand below the one with which a scheduler, in the same log, stopped the job?"""
-        told = [*places]
-        return bool(told) and all(line is not None and line > self._first_stops.get(file, line) for file, line in told)
-
     @cached_property
     def _first_stops(self) -> Mapping[str, int]:
-        """File → the first line in which a scheduler stops the job."""
-        is_stop = (pl.col("kind") == "scheduler") & pl.col("code").is_in(SCHEDULER_STOPS) & pl.col("line").is_not_null()
-        first = self._case.events.filter(is_stop).group_by("file").agg(pl.col("line").min())
-        return dict(first.iter_rows())
+        return first_stops(self._case.events)
 
     def _is_after(self, said: _Said, symptom: Symptom) -> bool:
         """Did these ranks wait, by their own records, in what the finding explains? Then their ends followed."""

@@ -11,6 +11,7 @@ from forensics.model.finding import Claim
 from forensics.model.names import Reason
 from forensics.model.said import inside, unlabelled
 from forensics.verdict.arbitrate import Candidate
+from forensics.verdict.symptoms import lost_nodes
 from forensics.words import verdict as words
 
 # What members brought to one call does not change by waiting.
@@ -45,5 +46,7 @@ def timed(case: Case, one: Candidate) -> Candidate:
 
 
 def _is_over(case: Case) -> bool:
-    """A process that failed, or gave up on others, ran on to its end: the wait was over."""
-    return any(end.how in ("died", "failed", "gave_up", "bad_loss") for end in case.ends.values())
+    """A process that failed, or gave up on others, ran on to its end: the wait was over. So it is where who started the job says that a node of it
+    is lost, which ends the job."""
+    ended = any(end.how in ("died", "failed", "gave_up", "bad_loss") for end in case.ends.values())
+    return ended or lost_nodes(case).height > 0

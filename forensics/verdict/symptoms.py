@@ -4,7 +4,7 @@ Records of hardware, settings and warnings are evidence and never symptoms. A sy
 or step, however many ranks show it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 import polars as pl
@@ -89,6 +89,7 @@ def symptoms(
         ]
         found += [*_never_started(case), *_hosts_alone(case), *_stopped(case), *_connections(case), *_in_calls(case)]
         found += _by_word(case, found)
+        found += _lost_nodes(case) if not found else ()
     return tuple(sorted(found, key=lambda one: (one.kind, one.key)))
 
 
@@ -187,6 +188,24 @@ def _by_word(case: Case, found: Sequence[Symptom]) -> Iterator[Symptom]:
         yield Symptom("waiting", "job, by the person's word")
 
 
+def lost_nodes(case: Case) -> pl.DataFrame:
+    """What launchers and schedulers say of nodes of the job that they lost for good, in rows of knowledge."""
+    is_lost = (
+        (pl.col("kind") == "other") & (pl.col("code") == "node_lost") & pl.col("severity").is_in(["error", "fatal"])
+    )
+    lost = case.events.filter(is_lost & (pl.col("names_hosts").list.len() > 0))
+    of_job = [any(short_host(host) in case.job_hosts for host in hosts) for hosts in lost["names_hosts"].to_list()]
+    return lost.filter(pl.Series(of_job, dtype=pl.Boolean))
+
+
+def _lost_nodes(case: Case) -> Iterator[Symptom]:
+    """A node that was lost ends the job, also where no process says a word of it."""
+    rows = list(lost_nodes(case).sort("file", "line").iter_rows(named=True))
+    hosts = frozenset(short_host(host) for row in rows for host in row["names_hosts"])
+    if rows:
+        yield Symptom("ended", "nodes that were lost", refs=tuple(map(reference, rows[:_REFS])), hosts=hosts)
+
+
 def _in_calls(case: Case) -> Iterator[Symptom]:
     """Communicators whose members printed different numbers of calls, where nothing shows that the job ended."""
     calls = case.tables["operations"].select(
@@ -247,11 +266,16 @@ def _unplaced(case: Case) -> Iterator[Symptom]:
         pl.col("kind").is_in(_UNPLACED) & (pl.col("rank").is_null() | (pl.col("rank_space") != "global"))
         & pl.col("severity").is_in(["error", "fatal"]),
     )  # fmt: skip
-    seen = set()
+    seen, stops = set(), first_stops(case.events)
     alike = ["file", "pid", "local_rank", "host", "kind", "code", "detail"]
     for row in rows.sort("file", "line").unique(alike, keep="first", maintain_order=True).iter_rows(named=True):
         is_no_failure = row["kind"] == "exit" and (row["code"] in (None, "0") or is_stop(row["code"]))
-        if is_no_failure or in_thread(row) or is_consequence(row["detail"]):
+        if (
+            is_no_failure
+            or in_thread(row)
+            or is_consequence(row["detail"])
+            or is_below(stops, row["file"], row["line"])
+        ):
             continue
         if EVENTS[row["kind"]].printer == "kernel" and row["host"] and short_host(row["host"]) not in case.job_hosts:
             continue
@@ -259,6 +283,17 @@ def _unplaced(case: Case) -> Iterator[Symptom]:
         if key not in seen:
             seen.add(key)
             yield Symptom("ended", key, frozenset(), (reference(row),), hosts=frozenset({row["host"]} - {None}))
+
+
+def first_stops(events: pl.DataFrame) -> dict[str, int]:
+    """File → the first line in which a scheduler stops the job: what ends below it follows from that."""
+    is_stop = (pl.col("kind") == "scheduler") & pl.col("code").is_in(STOPS) & pl.col("line").is_not_null()
+    return dict(events.filter(is_stop).group_by("file").agg(pl.col("line").min()).iter_rows())
+
+
+def is_below(stops: Mapping[str, int], file: str, line: int | None) -> bool:
+    """Does a line stand below the one with which a scheduler, in the same log, stopped the job?"""
+    return file in stops and line is not None and line > stops[file]
 
 
 def _never_started(case: Case) -> Iterator[Symptom]:
