@@ -35,6 +35,7 @@ from forensics.assemble.placed_ends import Job, with_placed_ends
 from forensics.assemble.roll_calls import with_roll_calls
 from forensics.assemble.service_words import with_service_words
 from forensics.assemble.told_arguments import with_told_arguments
+from forensics.assemble.unreached import with_unreached
 from forensics.facts.recovered_errors import with_recovered
 from forensics.model.expected import NOTHING_EXPECTED, Expected
 from forensics.model.names import SymptomKind
@@ -472,7 +473,7 @@ def case_of(
     whole = with_ranks_of_cgroups(with_blocked_threads(with_device_ranks(whole, identity), identity))
     whole = with_placed_ends(whole, Job(job, told, seen), identity)
     whole = with_logged_errors(with_killed_ranks(with_killed_workers(with_aborted(whole))))
-    whole = with_recovered(with_roll_calls(with_group_ends(whole), told), told, seen)
+    whole = with_recovered(with_unreached(with_roll_calls(with_group_ends(whole), told)), told, seen)
     unread = unread_ranks(whole, identity, seen, told)
     return Case(
         whole,

@@ -119,3 +119,13 @@ def test_a_date_and_a_name_count_nobody(tmp_path: Path) -> None:
         logs[f"r{rank}.log"][1:] = [f"Feb 0{SIZE - 1} 09:0{n}:11 node-0{SIZE} idle, queue empty" for n in TRIES]
     found = verdict(tmp_path, logs)
     assert (found.kind != "launch", found.ranks, found.suspects.ranks) == (True, [], [])
+
+
+@pytest.mark.parametrize("files", [SIZE, 1])
+def test_the_number_of_who_speaks_is_no_count(tmp_path: Path, files: int) -> None:
+    logs = hall(None)
+    for rank in range(SIZE):
+        said = [f"09:0{n}:11 [rank {rank}/{SIZE}] nothing from the hall" for n in TRIES]
+        logs[f"r{rank}.log"] = [f"09:00:00 [rank {rank}/{SIZE}] up", *said, f"09:09:00 [rank {rank}/{SIZE}] leaving"]
+    found = verdict(tmp_path, dict([*logs.items()][-files:]))
+    assert (found.kind != "launch", found.ranks) == (True, [])

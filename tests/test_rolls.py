@@ -188,3 +188,26 @@ def test_stages_that_print_different_things_are_known_by_what_they_called_themse
         ]
         lines += [f"{own}kept {key} for later" for own in labels[:2] for key in ("a", "b", "c", "d", "e")]
     assert failed_ranks(written(tmp_path, {"job.log": [*lines, labels[BAD] + ERROR]})) == [BAD]
+
+
+@pytest.mark.parametrize("word", ["Rang", "место", "プロセス"])
+def test_in_brackets_on_most_lines_any_word_counts_the_files(tmp_path: Path, word: str) -> None:
+    files = {
+        f"log_{rank}.txt": [f"09:0{n}:00 [{word} {rank}/{WORLD}] Lage {n}" for n in range(4)] for rank in range(WORLD)
+    }
+    names = read(str(written(tmp_path, files))).tables["files"]
+    assert dict(names.select("file", "rank").iter_rows()) == {f"log_{rank}.txt": rank for rank in range(WORLD)}
+
+
+@pytest.mark.parametrize(
+    ("total", "shift"),
+    [(WORLD + 1, 0), (WORLD, 1)],
+    ids=["of more than there are files", "another number than in the name"],
+)
+def test_in_brackets_what_may_count_something_else_is_no_rank(tmp_path: Path, total: int, shift: int) -> None:
+    files = {
+        f"log_{rank}.txt": [f"09:0{n}:00 [Teil {(rank + shift) % WORLD}/{total}] Lage {n}" for n in range(4)]
+        for rank in range(WORLD)
+    }
+    names = read(str(written(tmp_path, files))).tables["files"]
+    assert names["rank"].null_count() == WORLD

@@ -32,6 +32,7 @@ from parsers.who.prefixes import strip
 
 ROLL_CALL, ROLL_COUNT = "roll_call", "roll_count"
 _FEWEST = 3  # of a job, and 2 of them inside: of two, neither is most
+_LABEL, _WORDS = 0.8, 3  # of the lines of a log, and lines of so many kinds, hold what stands before its words
 _LOGS = 4096  # more are not read line by line
 _BEGUN: tuple[TableName, ...] = ("steps", "operations", "tensors", "timings", "progress")
 
@@ -88,13 +89,13 @@ def with_roll_calls(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int
     if size < _FEWEST or has_begun or is_counted or not _may_count(tables["files"], size):
         return dict(tables)
     logs = [*_logs(tables["files"])]
-    counts = {file: found for file, found in ((one.file, _count(one, size)) for one in logs) if found is not None}
-    if not counts:
+    told = _told(logs, size)
+    if not told:
         return dict(tables)
-    most = max(count for count, _ in counts.values())
-    told = {file: at for file, (count, at) in counts.items() if count == most}
+    most = max(count for count, _ in told.values())
+    told = {file: found for file, found in told.items() if found[0] == most}
     outside, is_named = _outside(logs, most, job, told)
-    rows = [_row(one, told[one.file], most, size, outside, is_named) for one in logs if one.file in told]
+    rows = [_row(one, told[one.file][1], most, size, outside, is_named) for one in logs if one.file in told]
     return {**tables, "events": pl.concat([tables["events"], table("events", rows)])}
 
 
@@ -128,21 +129,41 @@ def _pairs(text: str) -> Iterator[tuple[int, int]]:
     yield from ((int(found[1]), int(found[2])) for found in sorted(kept, key=lambda found: found.start()))
 
 
-def _count(log: _Log, size: int) -> tuple[int, int] | None:
-    """How many the log last said that there are, again and again, of `size`, and at which of its lines; None where it counts nothing so."""
-    found: list[tuple[int, int]] = []
+def _told(logs: Sequence[_Log], size: int) -> dict[str, tuple[int, int]]:
+    """File → how many it last said that there are, again and again, of `size`, and at which of its lines. What differs from log to log, or is one's own
+    number, counts whoever speaks."""
+    found: defaultdict[tuple[str, int], dict[str, tuple[int, int]]] = defaultdict(dict)
+    for log in logs:
+        for key, count in _counts(log, size):
+            found[key][log.file] = count
+    ranks = {log.file: log.rank for log in logs}
+    told: dict[str, tuple[int, int]] = {}
+    for own in found.values():
+        counts = {count for count, _ in own.values()}
+        if len(counts) == 1 and any(ranks[file] != count for file, (count, _) in own.items()):
+            told |= {file: max(told.get(file, one), one) for file, one in own.items()}
+    return told
+
+
+def _counts(log: _Log, size: int) -> Iterator[tuple[tuple[str, int], tuple[int, int]]]:
+    """(template, place) → the count that its last two lines hold there, and the last of them; not what stands on most lines of the log, whatever they say."""
+    held: defaultdict[tuple[int, int], list[str]] = defaultdict(list)
+    for line in log.lines:
+        for pair in {*line.pairs}:
+            held[pair].append(line.template)
     for before, last in log.repeated():
         own = [(at, one) for at, one in enumerate(log.lines) if one.template == last.template]
         for place, (count, of) in enumerate(last.pairs):
             is_still = before.pairs[place : place + 1] == ((count, of),)
             is_whole = any(one.pairs[place : place + 1] == ((size, size),) for _, one in own)
-            if is_still and 0 < count < of == size and not is_whole:
-                found.append((count, own[-1][0]))
-    return max(found, default=None)
+            lines = held[count, of]
+            is_label = len({*lines}) >= _WORDS and len(lines) >= _LABEL * len(log.lines)
+            if is_still and 0 < count < of == size and not is_whole and not is_label:
+                yield (last.template, place), (count, own[-1][0])
 
 
 def _outside(
-    logs: Sequence[_Log], count: int, job: frozenset[int], told: Mapping[str, int]
+    logs: Sequence[_Log], count: int, job: frozenset[int], told: Mapping[str, tuple[int, int]]
 ) -> tuple[tuple[int, ...], bool]:
     """(who is left when just as many as were counted say the count themselves, whether they are shown to be outside)."""
     inside = frozenset(one.rank for one in logs if one.rank is not None and one.file in told)
@@ -164,7 +185,9 @@ def _outside(
     return tuple(sorted(rest)), waits_elsewhere or _are_told(logs, told, count, rest, len(job))
 
 
-def _are_told(logs: Sequence[_Log], told: Mapping[str, int], count: int, rest: frozenset[int], size: int) -> bool:
+def _are_told(
+    logs: Sequence[_Log], told: Mapping[str, tuple[int, int]], count: int, rest: frozenset[int], size: int
+) -> bool:
     """Does a line that counts hold, beside the count and the size, the numbers of just these ranks, and no other such line other ones?"""
     named = set[frozenset[int]]()
     for line in (one for log in logs if log.file in told for one in log.lines):

@@ -23,6 +23,8 @@ _ROLL = regex(
     r"(?: of | out of | ?/ ?)(?P<total>\d{1,6})\b"
 )
 
+_HEAD = regex(r"[\[<(][^\[\]<>()\d]{1,24}(?P<number>\d{1,6})/(?P<total>\d{1,6})[\])>]")
+
 
 def from_zero(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
     """Lines by path → the same, where introductions count ranks from 0: a form of line in which somebody is the last by number, `16 of 16`, and nobody
@@ -184,14 +186,17 @@ def are_several(said: Iterable[Said]) -> bool:
 
 def rolled(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: int | None) -> dict[str, int]:
     """Files that tell a number of a process and how many they are, each once, in their names, or in their lines by words that may as well be of
-    a group or of helpers (`dp rank 2 of 4`, `worker 2 of 4 started`) where the same number stands in their names."""
+    a group or of helpers (`dp rank 2 of 4`, `worker 2 of 4 started`), or in brackets on most of their lines whatever the word (`[Rang 2/4]`),
+    where the same number stands in their names."""
     if found := called_roll(paths, world):
         return found
     numbers: dict[str, int] = {}
     for path in paths:
-        told = {
-            (int(one["number"]), int(one["total"])) for line in said.get(path, ()) for one in _ROLL.finditer(line.raw)
-        }
+        lines = said.get(path, ())
+        told = {(int(one["number"]), int(one["total"])) for line in lines for one in _ROLL.finditer(line.raw)}
+        heads = [one for line in lines if (one := _HEAD.search(line.raw))]
+        if not told and 2 * len(heads) > len(lines):
+            told = {(int(one["number"]), int(one["total"])) for one in heads}
         number, total = told.pop() if len(told) == 1 else (-1, -1)
         if total != len(paths) or str(number) not in {name.lstrip("0") or "0" for name in _NUMBER.findall(path)}:
             return {}

@@ -13,6 +13,7 @@ import polars as pl
 
 from forensics.assemble.identity import short_host
 from forensics.assemble.roll_calls import ROLL_CALL, ROLL_COUNT
+from forensics.assemble.unreached import OTHERS
 from forensics.case import Case, Detector
 from forensics.facts.error_words import is_within_a_host, names_bridge, tells_setting
 from forensics.facts.event_rows import detail, host_of, is_missing, is_whole_barrier, of_kinds, own_rank, refs, rows
@@ -74,6 +75,7 @@ def _connection(case: Case, lines: pl.DataFrame) -> Finding:
     hosts = root.hosts if root and root.where == "host" else tuple(told) if len(told) == 1 else ()
     hosts = tuple(host for host in hosts if host != UNKNOWN_HOST and not store)
     cause: Cause = "wrong_interface" if wrong else "store_timeout" if store else "network_fault"
+    others = tuple(sorted({rank for row in refused for rank in detail(row).get(OTHERS) or ()}))
     reporters = sorted({host for row in refused if (host := host_of(case.identity, row))})
     who, peers = joined(reporters, ", ") or words.A_PROCESS, joined(names, ", ")
     text = words.COULD_NOT_CONNECT(who=who, peers=peers or words.ITS_PEERS)
@@ -86,6 +88,8 @@ def _connection(case: Case, lines: pl.DataFrame) -> Finding:
         cause=cause,
         hosts=hosts,
         suspect_hosts=() if hosts or store else tuple(told),
+        suspect_ranks=others,
+        undecided=("tied_explanations",) if others else (),
         domain="infrastructure",
         claims=(Claim(text, "for", refs(lines.iter_rows(named=True))),),
         first_anomaly=FirstAnomaly(host=hosts[0] if len(hosts) == 1 else None, signature=f"connect:{cause}"),

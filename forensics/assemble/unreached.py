@@ -1,0 +1,80 @@
+"""An address that nobody got through to before the job began, by lines in words that nobody has taught.
+
+    rank 1: Schalter 10.60.2.11:27100 antwortet nicht, neuer Versuch          rank 0: Schalter 10.60.2.11:27100 wird geöffnet
+            Schalter 10.60.2.11:27100 antwortet nicht, neuer Versuch                  Ende 21
+
+What its words do not tell, its form does: one line with an address and a port comes again and again, nothing else in that log comes more than a
+few times, and so it is in the logs of most ranks. The few who print something else may be whom they wait for: suspects, for one that listens there in
+vain does so, too.
+
+Events `connect_failed`, code store, of each rank that tries; names_hosts the address, and in `detail` with its port and the ranks that do not try. Where a
+library or a row of knowledge has said that somebody did not come, nothing is added.
+"""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from parsers.schema.tables import TableName, table
+from parsers.text.patterns import regex
+
+OTHERS = "others"  # in `detail`: the few ranks that print something else
+_BEGUN: tuple[TableName, ...] = ("steps", "operations", "tensors", "timings", "progress")
+_SAID = ("connect_failed", "store_timeout", "missing_members", "collective_timeout")
+_ADDRESS = regex(r"(?<![\w.:-])(?P<host>\d{1,3}(?:\.\d{1,3}){3}):(?P<port>\d{2,5})(?![\w.:])")
+_TEMPLATE = regex(r"^(\d+) × (.*)$")
+_FEWEST, _AGAIN, _SELDOM = 3, 5, 3  # ranks; times that a line comes again; times that any other one may
+_FEW = 3  # at most one in three
+
+
+class _Try(NamedTuple):
+    """The last line in which a rank's log names an address again and again."""
+
+    address: str
+    port: str
+    row: Mapping[str, Any]
+
+
+def with_unreached(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+    """Tables of one attempt, ranks global → the same with such events."""
+    has_begun = any(tables[name].height for name in _BEGUN)
+    if has_begun or bool(tables["events"]["kind"].is_in(_SAID).any()):
+        return dict(tables)
+    logs = tables["files"].filter(pl.col("rank").is_not_null() & (pl.col("last_lines").list.len() > 0)).sort("file")
+    tries = {row["rank"]: one for row in logs.iter_rows(named=True) if (one := _try(row)) is not None}
+    ranks = {*logs["rank"].to_list()}
+    (where, times), *_ = Counter((one.address, one.port) for one in tries.values()).most_common(1) or [(("", ""), 0)]
+    if times < _FEWEST or 2 * times <= len(ranks):
+        return dict(tables)
+    own = {rank: one for rank, one in tries.items() if (one.address, one.port) == where}
+    others = sorted(ranks - own.keys()) if _FEW * (len(ranks) - len(own)) <= len(ranks) else []
+    rows = [_row(rank, one, others) for rank, one in sorted(own.items())]
+    return {**tables, "events": pl.concat([tables["events"], table("events", rows)])}
+
+
+def _try(row: Mapping[str, Any]) -> _Try | None:
+    """Of the only line that its log repeats."""
+    counts = sorted((int(found[1]) for one in row["templates"] or () if (found := _TEMPLATE.match(one))), reverse=True)
+    if not counts or counts[0] < _AGAIN or any(count > _SELDOM for count in counts[1:]):
+        return None
+    held: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    for at, line in enumerate(row["last_lines"]):
+        for found in _ADDRESS.finditer(line):
+            held[found["host"], found["port"]].append(at)
+    often = [(where, places) for where, places in held.items() if len(places) >= _AGAIN]
+    if len(often) != 1:
+        return None
+    (address, port), places = often[0]
+    line = {"line": row["lines"] - len(row["last_lines"]) + 1 + places[-1], "text": row["last_lines"][places[-1]]}
+    return _Try(address, port, {"file": row["file"], **line})
+
+
+def _row(rank: int, one: _Try, others: list[int]) -> dict[str, Any]:
+    return {
+        "kind": "connect_failed", "code": "store", "severity": "error", "rank": rank, "rank_space": "global",
+        "names_hosts": [one.address], "detail": json.dumps({"host": f"{one.address}:{one.port}", OTHERS: others}),
+        "text": one.row["text"], "file": one.row["file"], "line": one.row["line"],
+    }  # fmt: skip
