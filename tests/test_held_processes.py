@@ -117,3 +117,17 @@ def test_a_wait_that_is_counted_from_another_beginning_makes_nobody_late(tmp_pat
         with (tmp_path / f"rank_{rank}.log").open("a") as log:
             log.writelines(f"09:5{n}:00 {60 * n - (3 if rank == 1 else 0)} 초 대기\n" for n in (1, 2, 3))
     assert verdict(tmp_path).suspects.ranks == []
+
+
+@pytest.mark.parametrize(
+    ("said", "suspects"),
+    [("", [OUT]), ("slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-02-03T09:55:00 ***\n", [])],
+    ids=["nobody ended it", "it was stopped"],
+)
+def test_last_words_alone_make_a_suspect_where_nothing_tells_of_an_end(
+    tmp_path: Path, said: str, suspects: list[int]
+) -> None:
+    logs(tmp_path, "Korean", waits=True)
+    (tmp_path / "job.out").write_text(f"start\n{said}")
+    found = verdict(tmp_path)
+    assert (found.ranks, found.suspects.ranks) == ([], suspects)

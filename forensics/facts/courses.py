@@ -30,12 +30,13 @@ _Course = Mapping[str, Sequence[tuple[tuple[int, ...], int]]]  # template → it
 
 class Behind(msgspec.Struct, frozen=True):
     """`ranks` are short of what `others` printed. `last`: rank → its last words; `further`: of one of the others, the line that
-    those behind did not come to."""
+    those behind did not come to; `is_by_last_words`: all came equally far by count, and what all others printed last stands in none of theirs."""
 
     ranks: tuple[int, ...]
     others: tuple[int, ...]
     last: Mapping[int, Ref]
     further: Ref
+    is_by_last_words: bool = False
 
 
 class _Mark(msgspec.Struct, frozen=True):
@@ -91,7 +92,7 @@ def _without_last_words(
     first = others[0]
     place = min(courses[first][template][-1][1] for template in common)
     last = {rank: _ref(rows[rank], len(rows[rank]["last_lines"]) - 1) for rank in late}
-    return Behind(late, others, last, _ref(rows[first], place))
+    return Behind(late, others, last, _ref(rows[first], place), is_by_last_words=True)
 
 
 def _course(lines: Sequence[str]) -> _Course:

@@ -16,6 +16,12 @@ from forensics.model.said import joined, sentence
 from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import courses as words
 
+_ENDS = (
+    "scheduler",
+    "exit",
+    "first_failure",
+    "closing_signal",
+)  # somebody says that the job, or a process of it, was ended
 _SHOWN = 3  # ranks whose last words are cited
 
 
@@ -30,7 +36,11 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     missing = tuple(sorted(case.expected - case.seen))
     reasons: tuple[Reason, ...] = ("tied_explanations", "culprit_among_missing") if missing else ("tied_explanations",)
+    # Others that lost it, or gave it up, print last words of that, too: then their ends tell more.
+    is_over = bool(case.ends.keys() - dead) or bool(case.events["kind"].is_in(_ENDS).any())
     named = tuple(sorted(held)) if held.keys() <= {*found.ranks} else ()
+    if found.is_by_last_words and is_over and not named:
+        return ()
     first = named[0] if named else found.ranks[0]
     stopped = words.STOPPED_AT(
         who=ranks_text(found.ranks), line=cut_middle(" ".join(found.last[first].text.split()), 120)
