@@ -3,7 +3,7 @@
 An end names its process by pid, local rank, a number in somebody's count, a name of a program, a unit, a container, a pod, or the tasks
 of srun. Each is asked of what the bundle holds:
 
-- a **name**: the only rank that runs under it as its host (pod, container), whose file is called so (beside the end's own file
+- a **name**: the only rank that runs under it as its host (pod, container), whose file is called so (beside or below the end's own file
   first), whom a claim calls so (`ranks.name`), or whose pid its launcher told with it;
 - a **device** of a host: the rank that introduced itself with it;
 - a **name with a number** on a host: the rank of that place, where these names' numbers are all its local ranks and no others;
@@ -116,9 +116,10 @@ class _Names:
             if own is not None:
                 here += [(name, own), ((file, name), own)]
         for file, rank in _files(tables, told).items():
-            folder, _, last = str(file).rpartition("/")
+            *folders, last = str(file).split("/")
+            above = ["/".join(folders[:depth]) for depth in range(1, len(folders) + 1)] or [""]
             for name in dict.fromkeys(_beginnings(last)):
-                here += [(name, rank), ((folder, name), rank)]
+                here += [(name, rank), *(((folder, name), rank) for folder in above)]
         self._of_name = unanimous(here)
 
     def rank(self, row: Row) -> int | None:
@@ -188,10 +189,12 @@ def _beginnings(name: str) -> Iterator[str]:
 
 
 def _variants(name: str) -> Iterator[str]:
-    """A name, without the group before it (supervisord's `job:rank3`), without what kind of unit it is."""
+    """A name, without the group before it (supervisord's `job:rank3`), without what kind of unit it is, its instance alone (systemd's `train@gpu2`)."""
     yield name
     yield name.rpartition(":")[2]
-    yield name.removesuffix(".service")
+    unit = name.removesuffix(".service")
+    yield unit
+    yield unit.rpartition("@")[2]
 
 
 def _is_of_container(row: Row) -> bool:

@@ -63,7 +63,9 @@ _JOINT = regex(rb"\]\s*\n\s*\[")  # with --subprocesses an array follows the oth
 _MARK = regex(rb"Thread (?:0x|\d)")  # of the lines that `accepts` asks for
 _LOCALS = regex(r" {8,}\S|\t\t")
 _BARE = regex(r"(?: {4}|\t)(?P<function>[\w.<>]+)$")
+_UNPLACED = regex(r"(?: {4}|\t)(?P<function>[A-Za-z_<]\S*)(?: \((?P<place>[^()]*)\))?(?: \S.*)?$")
 _NODE = regex(r"(?P<host>(?:[Nn]ode|[Hh]ost) [\w.-]+?):?$")
+_GATHERED = regex(r"(?P<host>[A-Za-z][\w.-]*) \| (?:CHANGED|SUCCESS|FAILED)\b")  # ansible
 _LISTED = regex(r"trace-(?P<host>[\w.-]+)$")
 _NOISE = regex(r"Python v\d|-{20,}$|```|\d+ in:$|$")
 _ERROR = regex(r"(?:Error|Reason): .+")
@@ -245,6 +247,9 @@ def _text_rows(data: bytes, problems: list[dict[str, Any]], claims: list[dict[st
             stream.headers.append((number, header))
         elif (stream.headers or not rows) and (frame := PY_SPY_FRAME.match(line)):
             stream.frames.append(py_spy_frame(frame))
+        elif stream.headers and not _LOCALS.match(line) and (frame := _UNPLACED.match(line)):
+            place = {"file": frame["place"], "line": None}  # words behind the place, or no place: still where it stands
+            stream.frames.append({"function": frame["function"]} | place)
         elif stream.is_listing and (bare := _BARE.match(line)):
             rows.append(_listed_row(stream, number, bare["function"]))
         elif stream.headers and _LOCALS.match(line):
@@ -279,7 +284,7 @@ def _heading(
         claims[:] = [
             claim for claim in claims if claim["how"] != HOW or claim["pid"] != stream.pid
         ]  # its parent's arguments
-    elif found := _NODE.match(line) or _LISTED.match(line):
+    elif found := _NODE.match(line) or _LISTED.match(line) or _GATHERED.match(line):
         stream.host, stream.pid, stream.parent_pid = found["host"], None, None
         stream.is_listing = line.startswith("trace-")
     elif _ERROR.match(line):

@@ -19,6 +19,7 @@ called so.
 Fooled by: processes that are each given a part, as many as they are, in words that are not known to give, and say their number nowhere.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -55,6 +56,7 @@ _IS_LOCAL = regex(
 _IS_NODE = regex(r"(?i)(?:node|host|machine|(?<!in[ _])group)(?:[_ -]?(?:rank|id|index|number|nr))?[\"']?[\s:=#_-]*\Z")
 _IS_ID = regex(r"(?i)(?:id|index|proc(?:ess)?|task|worker)\Z")  # of a process, above a column that counts them
 _IS_RANK = regex(r"(?i)rank[\"']?[\s:=#_(-]*\Z|process[_ ]index(?:\(\))?[\s:=]*\Z")
+_IS_NUMBERED = regex(r"(?i)process[_ ](?:id|number|no)[\"']?[\s:=#(]*\Z")  # where as many processes are told beside it
 _OF_STACK = regex(r"(?:Process|Thread) (\d{1,10})\b")
 _IN_PATH = regex(r"(?<![A-Za-z0-9])\d{3,10}(?![A-Za-z0-9])")
 
@@ -228,8 +230,8 @@ class _Family:
 
     def _is_pid(self, at: int) -> bool:
         column = self._columns[at]
-        if any(len(set(own)) < len(own) for own in self._by_place(column).values()):
-            return False
+        if min(column) == 0 or any(len(set(own)) < len(own) for own in self._by_place(column).values()):
+            return False  # no process of a person's is number 0
         if _IS_PID.search(self._labels[at]):
             return True
         label, values = self._labels[at], {*column}
@@ -349,10 +351,18 @@ class _Family:
         label = self._labels[at]
         if self._is_called(at):
             return True
-        if not (found := _IS_RANK.search(label)):
+        if not (found := _IS_RANK.search(label) or self._is_numbered(at)):
             return False
         before = label[: found.start()]
         return OF_GROUP.search(before) is None
+
+    def _is_numbered(self, at: int) -> "re.Match[str] | None":
+        """Is it the number of a process, of as many as a column beside it tells?"""
+        size = len(self._rows)
+        others = [one for one in range(len(self._columns)) if self._columns[one] == (size,) * size]
+        is_whole = sorted(self._columns[at]) == [*range(size)]
+        is_told = is_whole and any(self._sizes(one) == "world_size" for one in others)
+        return _IS_NUMBERED.search(self._labels[at]) if is_told else None
 
     def _is_called(self, at: int) -> bool:
         """Is it called as that which a script makes the rank?"""
