@@ -15,7 +15,7 @@ from parsers.schema.rules import integer
 from parsers.schema.tables import Tables
 from parsers.text import stamps
 from parsers.text.patterns import ascii_digits, regex
-from parsers.who import prefixes
+from parsers.who.collected import Habits
 
 SCRIPTS = {"Arabic": "٠", "fullwidth": "\uff10", "Devanagari": "०"}
 COUNTED = ("rank", "local_rank", "step", "world_size", "size", "seq", "peer", "root", "pid", "attempt", "iteration")
@@ -28,7 +28,7 @@ def read(parser: Parser, text: str, path: str) -> list[Tables]:
     if not isinstance(parser, LineParser):
         return [parser.parse(source)]
     candidates = Candidates([parser])
-    candidates.add(source, scan(source.open(), [parser]), prefixes.Habits(stamps.all_of(2026)))
+    candidates.add(source, scan(source.open(), [parser]), Habits(stamps.all_of(2026)))
     return [tables for _, tables in candidates.parse()]
 
 

@@ -21,6 +21,7 @@ from parsers.schema.merging import compact, files_of, places
 from parsers.schema.parser import LINES, LineParser, Source
 from parsers.schema.tables import SCHEMAS, Tables, table
 from parsers.who import prefixes, tasks
+from parsers.who.collected import Habits, Line
 
 LINES_AT_MOST = 200_000  # then it is time to parse
 TEXT_AT_MOST = 32 << 20
@@ -33,7 +34,7 @@ DEFECTS: tuple[type[BaseException], ...] = (Exception, pl.exceptions.PanicExcept
 _LINES = [name for name in LINES if name != "hit"]
 _REST = "rest"  # of the text, behind a label that was learnt; null where there is none
 _COLUMNS = {**LINES, _REST: pl.String()}
-_SAID = prefixes.Line.__struct_fields__[:8]  # up to time_basis
+_SAID = Line.__struct_fields__[:8]  # up to time_basis
 
 
 class Candidates:
@@ -54,9 +55,7 @@ class Candidates:
         self._hits = [bytearray() for _ in self.parsers]
         self._lines = self._bytes = 0
 
-    def add(
-        self, source: Source, scanned: Scanned, habits: prefixes.Habits, others: Sequence[prefixes.Line] = ()
-    ) -> bool:
+    def add(self, source: Source, scanned: Scanned, habits: Habits, others: Sequence[Line] = ()) -> bool:
         """Take the candidates of a file; `scanned` no longer holds them afterwards. → whether the tasks that its lines
         name, those of `others` that were read elsewhere included, are ranks."""
         for number, rows in scanned.rows.items():
@@ -65,7 +64,7 @@ class Candidates:
         found, scanned.found = scanned.found, Found()
         self._lines += len(found)
         self._bytes += sum(map(len, found.texts))
-        with_task: list[prefixes.Line] = []
+        with_task: list[Line] = []
         for at in range(0, len(found), AT_ONCE):
             some = slice(at, at + AT_ONCE)
             with_task += self._take(source, found.lines[some], found.texts[some], habits)
@@ -75,9 +74,7 @@ class Candidates:
             self._rank_by_task(source)
         return tasks_are_ranks
 
-    def _take(
-        self, source: Source, lines: Sequence[int], texts: Sequence[bytes], habits: prefixes.Habits
-    ) -> list[prefixes.Line]:
+    def _take(self, source: Source, lines: Sequence[int], texts: Sequence[bytes], habits: Habits) -> list[Line]:
         """Some lines of a file, their numbers and contents, become rows → those that print a task. What is said again is
         stripped once."""
         columns = self._columns

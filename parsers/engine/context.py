@@ -24,6 +24,7 @@ from parsers.schema.tables import TableName, spelled
 from parsers.text.encodings import in_utf8, is_page, is_text
 from parsers.text.stamps import Around
 from parsers.who import prefixes
+from parsers.who.collected import Habits, Line
 from parsers.who.speakers import speakers
 
 BYTES, SECONDS = 1 << 30, 60.0
@@ -214,7 +215,7 @@ class _Form:
         self.files: set[str] = set()
         self.times: dict[str, tuple[int, int]] = {}  # by their basis: first, last
 
-    def add(self, file: str, line: prefixes.Line, rank: int | None) -> None:
+    def add(self, file: str, line: Line, rank: int | None) -> None:
         self.count += 1
         self.files.add(file)
         rank = rank if line.rank is None else line.rank
@@ -232,7 +233,7 @@ class _Form:
 
 
 def _gather(forms: dict[str, _Form], name: str, source: Source, year: Around, known: Set[int], going: _Pass) -> None:
-    habits = prefixes.Habits(year, labels=source.labels)
+    habits = Habits(year, labels=source.labels)
     for number, text in going.lines(source):
         if number in known or not text.strip():
             continue

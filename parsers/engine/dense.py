@@ -24,6 +24,7 @@ from parsers.text import lent
 from parsers.text.lent import Block
 from parsers.text.stamps import Around
 from parsers.who import prefixes
+from parsers.who.collected import Habits, Line
 
 ROWS = 4_000_000
 SAMPLE_BYTES = 1 << 20
@@ -84,9 +85,9 @@ class DenseReader:
     ) -> None:
         self._path = dict(path)
         self._around, self._labels = around, labels
-        self._habits: prefixes.Habits | None = None
+        self._habits: Habits | None = None
         self._is_marked = False  # whether a line says that it is a piece of one, or the last
-        self.heads: list[prefixes.Line] = []  # distinct beginnings of lines that print a task (tasks.py)
+        self.heads: list[Line] = []  # distinct beginnings of lines that print a task (tasks.py)
         self._forms = [_Form(form, form.start(self._decorate), self._pieces_of_lines) for form in forms]
 
     def wants(self, block: bytes | bytearray, end: int) -> bool:
@@ -157,7 +158,7 @@ class DenseReader:
         return is_cut | is_cut.shift(1, fill_value=is_after)
 
     def _decorate(self, heads: pl.Series) -> pl.DataFrame:
-        habits = self._habits or prefixes.Habits()
+        habits = self._habits or Habits()
         stripped = [prefixes.strip(head, habits) for head in heads.to_list()]
         self._is_marked = self._is_marked or bool(heads.str.contains(_MARKED).any())
         self.heads += [line for line in stripped if line.task is not None]

@@ -37,6 +37,7 @@ from parsers.text.encodings import in_utf8, is_page, is_text
 from parsers.text.quantities import with_quantities
 from parsers.text.stamps import NO_YEAR, Around
 from parsers.who import prefixes
+from parsers.who.collected import Habits
 from parsers.who.speakers import speakers
 
 UNIT_BYTES = (32 << 20, 512 << 20)  # at least, at most; between them an eighth of the bundle
@@ -358,7 +359,7 @@ def _take_scan(
         report.lose(**row)  # type: ignore[arg-type]
     first, last = (list(filter(_may_be_stamped, lines)) for lines in (scanned.first, reversed(scanned.last)))
     asked = scanned.rows or first or last
-    habits = prefixes.habits(scanned.first, around(), source.labels) if asked else prefixes.Habits()
+    habits = prefixes.habits(scanned.first, around(), source.labels) if asked else Habits()
     report.time_first, report.time_last = _first_time(first, habits), _first_time(last, habits)
     if report.own_lines is not None and scanned.rows:
         candidates = pl.Series(scanned.found.lines, dtype=pl.Int64)
@@ -478,7 +479,7 @@ def _may_be_stamped(line: str) -> bool:
     return line.count(":") > 1 or "{" in line
 
 
-def _first_time(lines: Iterable[str], habits: prefixes.Habits) -> int | None:
+def _first_time(lines: Iterable[str], habits: Habits) -> int | None:
     for raw in lines:
         line = prefixes.strip(raw[:2000], habits)
         if line.time_ns is not None and line.time_basis != "boot":

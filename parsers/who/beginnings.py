@@ -12,6 +12,7 @@ from parsers.text import stamps
 from parsers.text.encodings import in_utf8, is_page, is_text
 from parsers.text.patterns import regex
 from parsers.who import prefixes
+from parsers.who.collected import Line
 from parsers.who.heads import Head, heads_of
 from parsers.who.introductions import Introduction, introduction
 from parsers.who.launch_words import Launch, launch
@@ -30,7 +31,7 @@ class Said(msgspec.Struct, frozen=True):
     file: str
     number: int
     raw: str
-    line: prefixes.Line
+    line: Line
     introduces: Introduction | None
     labels: list[tuple[Form, int, str]]
     heads: list[Head]

@@ -28,10 +28,11 @@ from parsers.schema.labels import OF_GROUP, Join
 from parsers.schema.names import NO_NAMES, Names
 from parsers.text.patterns import regex
 from parsers.text.vocabulary import meaning_of
+from parsers.who.collected import Line
 from parsers.who.computed_names import counted_names
 from parsers.who.heads import Head
 from parsers.who.launch_words import Launch
-from parsers.who.prefixes import SLOTS, Line
+from parsers.who.prefixes import SLOTS
 
 _OUTER = {"host": 0, "task": 1, "local_rank": 3}
 _MARKS = "/:."  # between them

@@ -12,16 +12,15 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import takewhile
-from typing import Any
 
 import msgspec
 
 from parsers.schema.labels import NO_LABELS, Labels, rank_of, spoken
-from parsers.text import stamps, vocabulary
+from parsers.text import stamps
 from parsers.text.patterns import regex
+from parsers.who.collected import ANSI, Habits, Line, of_json, of_logfmt
 from parsers.who.heads import finder
 
-_ANSI = regex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERR(?:OR)?|CRIT(?:ICAL)?|SEVERE|FATAL)"  # a logger's, never a host
 _HOST = r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?"
 _ADDRESS = r"\d{1,3}(?:\.\d{1,3}){3}"
@@ -33,7 +32,6 @@ _NOT_HOST = regex(
 )
 _HOST_COLON = regex(rf"({_ADDRESS}|(?=[^:\s]{{0,255}}[A-Za-z])(?=[^:\s]{{0,255}}\d){_HOST}): ")
 _HOST_TASK = regex(rf"((?=[^: ]{{0,255}}\d){_HOST}) (\d{{1,6}}): (?=\S)")
-_BETTER = {None: 0, "boot": 1, "local": 2, "utc": 3}
 _TAI = (1 << 62) + 10
 _DEPTH = 12  # decorations per line; more is not decoration
 _TORCH = regex(
@@ -46,44 +44,6 @@ _STREAM = regex(
 _RANK_ANYWHERE = regex(r"\[rank(\d{1,7})\]:")
 
 
-class Line(msgspec.Struct):
-    """A line without its decoration, and what the decoration said. Columns as in parser.LINES."""
-
-    text: str
-    rank: int | None = None
-    local_rank: int | None = None
-    task: int | None = None
-    host: str | None = None
-    process: int | None = None
-    time_ns: int | None = None
-    time_basis: str | None = None
-    partial: bool = False  # a CRI line whose rest stands in the next line
-    is_mpi: bool = False  # the task is a rank of MPI
-    rest: str | None = None  # of the text, behind a label that was learnt
-    heads: dict[str, str] | None = None  # names that were taken off, by their form
-    container: str | None = None  # of a pod, which may hold several
-
-    def stamp(self, stamp: stamps.Stamp) -> None:
-        """Take a time if it says more than the one already there: with zone, without, since boot."""
-        time_ns, basis = stamp
-        if time_ns is not None and _BETTER[basis] > _BETTER[self.time_basis] and stamps.is_believed(time_ns, basis):
-            self.time_ns, self.time_basis = time_ns, basis
-
-
-class Habits(msgspec.Struct, frozen=True):
-    """What holds for a whole file: when it was written, about, and what nearly all of its lines begin with."""
-
-    around: stamps.Around | None = None  # what tells the year of stamps that print none
-    hosts: bool = False  # a host name and a colon (pdsh, pod names)
-    tasks: bool = False  # a host name, a number and a colon (PALS)
-    bars: bool = False  # docker compose's `worker-1  | `
-    container: str | None = None  # stern's pod and container, the latter's name
-    ranked: bool = (
-        False  # Intel MPI's rank in brackets, which it prints a second time itself where it tells of its start
-    )
-    labels: Labels = NO_LABELS  # what was learnt of who speaks (speakers.py)
-
-
 _NO_HABITS = Habits()
 SLOTS = ("task", "host", "container", "local_rank")  # what may tell processes apart
 
@@ -94,7 +54,7 @@ def strip(raw: str, habits: Habits = _NO_HABITS) -> Line:
     """One line → its text and what stood before it. Never raises."""
     text = raw
     if "\x1b" in text:
-        text = _ANSI.sub("", text)
+        text = ANSI.sub("", text)
     line = Line(text.strip("\r") if "\r" in text else text)
     if habits.bars or habits.container is not None:
         _contained(line, habits)
@@ -337,68 +297,6 @@ def _named(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> No
         line.text = match.string
 
 
-def _json(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> None:
-    """A line of a collector: a text, and a time beside or before it. Anything else stays as it is."""
-    line.text = match.string
-    try:
-        record = msgspec.json.decode(match.string)
-    except (msgspec.DecodeError, RecursionError):
-        return
-    record = _of_stream(record)
-    text = next((record[key] for key in ("log", "message", "MESSAGE", "line", "msg") if key in record), None)
-    if isinstance(text, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in text):
-        text = _ANSI.sub("", bytes(text).decode("utf-8", "replace"))  # journald's, of what is no plain text
-    keys = ("time", "ts", "timestamp", "@timestamp", "__REALTIME_TIMESTAMP")
-    time = next((record[key] for key in keys if key in record), None)
-    if not isinstance(text, str) or (time is None and line.time_ns is None):
-        return
-    if not any(map(_says_more, record, record.values())):  # a record of its own, whatever its message
-        line.text = text.rstrip("\r\n")
-    if line.rank is None and re.fullmatch(r"[0-9]{1,7}", label := str(_label(record, "rank"))) and "[rank" not in text:
-        line.rank = int(label)
-    if isinstance(time, str):
-        line.stamp(_epoch(time) if time.isascii() and time.isdigit() else stamps.parse_time(time, habits.around))
-    if line.process is None and str(pid := record.get("_PID")).isdecimal():
-        line.process = int(str(pid))
-    inner = (own for own in record.values() if isinstance(own, dict) and ("pod_name" in own or "pod" in own))
-    where = {**next(inner, {}), **record}
-    # a host has pods of several processes each: of one of its pods, that is who speaks
-    called = ("pod_name", "pod", "host", "hostname", "_HOSTNAME", "node")
-    host = next((where[key] for key in called if key in where), None)
-    if isinstance(host, str):
-        line.host = line.host or host
-    container = where.get("container", where.get("container_name"))
-    line.container = container if isinstance(container, str) else line.container
-
-
-def _says_more(name: object, cell: object) -> bool:
-    """A field that counts steps, or says how a process ended."""
-    if isinstance(cell, str) and cell.startswith(("exit status ", "signal: ")):
-        return True
-    said = vocabulary.meaning_of(name) if isinstance(name, str) else None
-    return said is not None and said.meaning in ("step", "exit_code", "signal")
-
-
-def _of_stream(record: dict[str, Any]) -> dict[str, Any]:
-    """Loki's document of one line of one stream → labels, `line` and `ts`; anything else as it is."""
-    match record:
-        case {"streams": [{"stream": dict(labels), "values": [[time, line]]}]}:
-            return {**labels, "line": line, "ts": time}
-    return record
-
-
-def _label(record: dict[str, Any], name: str) -> object:
-    """A label of a record, which some collectors keep in a record of its own."""
-    labels = next((found for key in ("fields", "labels") if isinstance(found := record.get(key), dict)), {})
-    return record.get(name, labels.get(name))
-
-
-def _epoch(digits: str) -> stamps.Stamp:
-    """Seconds, milli-, micro- or nanoseconds since 1970, told apart by their length."""
-    unit = {10: 1_000_000_000, 13: 1_000_000, 16: 1_000, 19: 1}.get(len(digits))
-    return (int(digits) * unit, "utc") if unit else stamps.NONE
-
-
 # The tag of another daemon stays in the text, that of a process of the job is none of its words.
 _JOB = (
     r"(?:python[\d.]*|pt_main_thread|torchrun|deepspeed|accelerate|mpirun|mpiexec|orted|bash|sh|docker|[0-9a-f]{12}"
@@ -441,6 +339,7 @@ _LETTER: tuple[tuple[str, Take], ...] = (
     (r"[\w.-]+/\d+ (?=\[)", _nothing),
     (_HOST_COLON.pattern, _named),
     (_CONTAINER, _nothing),
+    (r"(?:ts|time|timestamp|t)=(?=\S)", of_logfmt),
 )
 _OTHER: dict[str, tuple[tuple[str, Take], ...]] = {
     "[": (
@@ -466,7 +365,7 @@ _OTHER: dict[str, tuple[tuple[str, Take], ...]] = {
         (r"\([\w.:-]+, ip=([\w.:]+)\) ", _host),
         (r"\(([\w.:-]+), rank=(\d{1,5}), pid=\d{1,10}(?:, ip=[\w.:]+)?\) ", _of_node),
     ),
-    "{": ((r'\{(?=\s*")', _json),),
+    "{": ((r'\{(?=\s*")', of_json),),
     "@": ((r"@(4[0-9a-f]{15})([0-9a-f]{8}) ", _tai),),
     "<": ((r"<\d{1,3}>(?=\[)", _nothing), (rf"<\d{{1,3}}>1 (?={stamps.ISO})", _nothing)),
     "\t": ((r"\t[\w.-]{1,200}\t(?=\{)", _nothing),),  # fluentd: the stamp, a tag, a record

@@ -9,7 +9,7 @@ too: there one such task is enough.
 from collections.abc import Iterable
 
 from parsers.text.patterns import regex
-from parsers.who.prefixes import Line
+from parsers.who.collected import Line
 
 WITNESSES = 2  # tasks that must agree
 WITNESSES_MPI = 1

@@ -1,0 +1,134 @@
+"""A line as it stands in records of collectors, JSON or logfmt: the text that was logged, when, and who said it.
+
+    {"log": "a line\\n", "stream": "stderr", "time": "2026-…", "kubernetes": {"pod_name": "w-3"}}       docker, Loki, ELK, journald
+    ts=2026-… pod=w-3 container=main level=error msg="a line"                                      promtail, Cloud Logging's sinks
+
+Source: Docker's json-file driver, systemd.journal-fields(7), Loki's documentation, the grammar of github.com/kr/logfmt.
+"""
+
+import re
+from typing import Any
+
+import msgspec
+
+from parsers.schema.labels import NO_LABELS, Labels
+from parsers.text import stamps, vocabulary
+from parsers.text.patterns import regex
+
+ANSI = regex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_BETTER = {None: 0, "boot": 1, "local": 2, "utc": 3}
+# A host has pods of several processes each: of one of its pods, that is who speaks.
+_PLACES = ("pod_name", "pod", "host", "hostname", "_HOSTNAME", "node")
+_PAIR = regex(r'(?P<name>[A-Za-z_][\w.-]*)=(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<bare>\S*))')
+
+
+class Line(msgspec.Struct):
+    """A line without its decoration, and what the decoration said. Columns as in parser.LINES."""
+
+    text: str
+    rank: int | None = None
+    local_rank: int | None = None
+    task: int | None = None
+    host: str | None = None
+    process: int | None = None
+    time_ns: int | None = None
+    time_basis: str | None = None
+    partial: bool = False  # a CRI line whose rest stands in the next line
+    is_mpi: bool = False  # the task is a rank of MPI
+    rest: str | None = None  # of the text, behind a label that was learnt
+    heads: dict[str, str] | None = None  # names that were taken off, by their form
+    container: str | None = None  # of a pod, which may hold several
+
+    def stamp(self, stamp: stamps.Stamp) -> None:
+        """Take a time if it says more than the one already there: with zone, without, since boot."""
+        time_ns, basis = stamp
+        if time_ns is not None and _BETTER[basis] > _BETTER[self.time_basis] and stamps.is_believed(time_ns, basis):
+            self.time_ns, self.time_basis = time_ns, basis
+
+
+class Habits(msgspec.Struct, frozen=True):
+    """What holds for a whole file: when it was written, about, and what nearly all of its lines begin with."""
+
+    around: stamps.Around | None = None  # what tells the year of stamps that print none
+    hosts: bool = False  # a host name and a colon (pdsh, pod names)
+    tasks: bool = False  # a host name, a number and a colon (PALS)
+    bars: bool = False  # docker compose's `worker-1  | `
+    container: str | None = None  # stern's pod and container, the latter's name
+    ranked: bool = (
+        False  # Intel MPI's rank in brackets, which it prints a second time itself where it tells of its start
+    )
+    labels: Labels = NO_LABELS  # what was learnt of who speaks (speakers.py)
+
+
+def of_json(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> None:
+    """A line of a collector: a text, and a time beside or before it. Anything else stays as it is."""
+    line.text = match.string
+    try:
+        record = msgspec.json.decode(match.string)
+    except (msgspec.DecodeError, RecursionError):
+        return
+    record = _of_stream(record)
+    text = next((record[key] for key in ("log", "message", "MESSAGE", "line", "msg") if key in record), None)
+    if isinstance(text, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in text):
+        text = ANSI.sub("", bytes(text).decode("utf-8", "replace"))  # journald's, of what is no plain text
+    keys = ("time", "ts", "timestamp", "@timestamp", "__REALTIME_TIMESTAMP")
+    time = next((record[key] for key in keys if key in record), None)
+    if not isinstance(text, str) or (time is None and line.time_ns is None):
+        return
+    if not any(map(_says_more, record, record.values())):  # a record of its own, whatever its message
+        line.text = text.rstrip("\r\n")
+    if line.rank is None and re.fullmatch(r"[0-9]{1,7}", label := str(_label(record, "rank"))) and "[rank" not in text:
+        line.rank = int(label)
+    if isinstance(time, str):
+        line.stamp(_epoch(time) if time.isascii() and time.isdigit() else stamps.parse_time(time, habits.around))
+    if line.process is None and str(pid := record.get("_PID")).isdecimal():
+        line.process = int(str(pid))
+    inner = (own for own in record.values() if isinstance(own, dict) and ("pod_name" in own or "pod" in own))
+    where = {**next(inner, {}), **record}
+    host = next((where[key] for key in _PLACES if key in where), None)
+    if isinstance(host, str):
+        line.host = line.host or host
+    container = where.get("container", where.get("container_name"))
+    line.container = container if isinstance(container, str) else line.container
+
+
+def of_logfmt(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> None:
+    """A line of a collector as logfmt: where its fields say whose it is, its message is the line. Anything else stays as it is."""
+    line.text = match.string
+    record = {found["name"]: found["quoted"] or found["bare"] or "" for found in _PAIR.finditer(match.string)}
+    host = next((record[key] for key in _PLACES if key in record), None)
+    text = next((record[key] for key in ("msg", "message", "line", "log") if key in record), None)
+    if host is None or text is None:
+        return
+    line.host = line.host or host
+    line.stamp(stamps.parse_time(record[match[0].rstrip("=")], habits.around))
+    if not any(map(_says_more, record, record.values())):
+        line.text = text.replace('\\"', '"').replace("\\n", "\n")
+
+
+def _says_more(name: object, cell: object) -> bool:
+    """A field that counts steps, or says how a process ended."""
+    if isinstance(cell, str) and cell.startswith(("exit status ", "signal: ")):
+        return True
+    said = vocabulary.meaning_of(name) if isinstance(name, str) else None
+    return said is not None and said.meaning in ("step", "exit_code", "signal")
+
+
+def _of_stream(record: dict[str, Any]) -> dict[str, Any]:
+    """Loki's document of one line of one stream → labels, `line` and `ts`; anything else as it is."""
+    match record:
+        case {"streams": [{"stream": dict(labels), "values": [[time, line]]}]}:
+            return {**labels, "line": line, "ts": time}
+    return record
+
+
+def _label(record: dict[str, Any], name: str) -> object:
+    """A label of a record, which some collectors keep in a record of its own."""
+    labels = next((found for key in ("fields", "labels") if isinstance(found := record.get(key), dict)), {})
+    return record.get(name, labels.get(name))
+
+
+def _epoch(digits: str) -> stamps.Stamp:
+    """Seconds, milli-, micro- or nanoseconds since 1970, told apart by their length."""
+    unit = {10: 1_000_000_000, 13: 1_000_000, 16: 1_000, 19: 1}.get(len(digits))
+    return (int(digits) * unit, "utc") if unit else stamps.NONE
