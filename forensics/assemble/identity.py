@@ -56,7 +56,7 @@ _HERE = r"^(?:localhost|127(?:\.\d{1,3}){3}|::1)$"  # whoever prints it: each ho
 _STREAM = r"/std(?:out|err)\.log$"
 _PLACE, _NO_PLACE = r"^[A-Za-z][A-Za-z-]*-?[0-9]+\b", r"^(?i:rank|attempt)"
 _IS_PLACE, _IS_NO_PLACE = regex(_PLACE), regex(_NO_PLACE)
-_ENDS = ("exit", "first_failure", "closing_signal")
+ENDS = ("exit", "first_failure", "closing_signal")
 _OF_KERNELS = [kind for kind, row in EVENTS.items() if row.printer == "kernel"]
 
 
@@ -294,7 +294,7 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
             # What the file's own records say outvotes a number printed by a group, which may be stale.
             stale = pl.col("_printed") & pl.col("_file").is_not_null()
             # A launcher's own number of a process that says its rank itself: it counts all that it began.
-            stale |= pl.col("kind").is_in(_ENDS) & (pl.col("_host_pid") != pl.col("_own")).fill_null(False)
+            stale |= pl.col("kind").is_in(ENDS) & (pl.col("_host_pid") != pl.col("_own")).fill_null(False)
             frame = frame.with_columns(pl.when(~stale).then("_own").alias("_own")).drop("_printed")
             frame = _beside(frame, by_group, "group", "rank")
             frame = frame.with_columns(pl.when(pl.col("rank_space") == "group").then("_member").alias("_member"))
@@ -400,9 +400,7 @@ def seen_ranks(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[int]:
     beside = pl.col("file").is_in(tables["steps"].filter(pl.col("rank").is_not_null())["file"].unique().implode())
     placed = tables["values"].filter(pl.col("local_rank").is_not_null() | is_alone | beside)
     seen |= set(placed["rank"].drop_nulls().unique().to_list())
-    own = tables["events"].filter(
-        (pl.col("rank_space") == "global") & ~pl.col("kind").is_in(["exit", "first_failure", "closing_signal"])
-    )
+    own = tables["events"].filter((pl.col("rank_space") == "global") & ~pl.col("kind").is_in(ENDS))
     seen |= set(own["rank"].drop_nulls().to_list())
     claims = tables["ranks"].filter(~pl.col("how").is_in(["elastic failure table", LAUNCHED, COMPUTED]))
     return frozenset(seen | set(claims["rank"].drop_nulls().to_list()))

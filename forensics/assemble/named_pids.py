@@ -5,13 +5,14 @@ that the file's own lines tell, if no other file disagrees, or that another reco
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 import polars as pl
 
-from forensics.assemble.identity import rank_of_file
+from forensics.assemble.identity import ENDS, rank_of_file
 from parsers.schema.tables import TableName, table
 from parsers.text.patterns import regex
+from parsers.text.unanimous import unanimous
 from parsers.who.head_pids import HOW as AT_HEADS
 
 _NUMBER = regex(r"(?<![0-9A-Za-z])\d{4,10}(?![0-9A-Za-z])")
@@ -21,7 +22,9 @@ HOW = "pid in the name of its file"
 def with_named_pids(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt → the same, with a row of `ranks` for each such process."""
     told = set(tables["ranks"].filter(pl.col("rank").is_not_null())["pid"].drop_nulls().to_list())
-    wanted = set(tables["stacks"].filter(pl.col("rank").is_null())["pid"].drop_nulls().to_list()) - told
+    ends = tables["events"].filter(pl.col("kind").is_in(ENDS) & pl.col("rank").is_null())
+    lacking = (tables["stacks"].filter(pl.col("rank").is_null())["pid"], ends["pid"])
+    wanted = {pid for own in lacking for pid in own.drop_nulls().to_list()} - told
     if not wanted:
         return dict(tables)
     named: defaultdict[int, set[tuple[int, str]]] = defaultdict(set)
@@ -38,11 +41,24 @@ def with_named_pids(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName,
         for number in map(int, _NUMBER.findall(file.rpartition("/")[2])):
             if number in wanted:
                 named[number].add((rank, file))
-    pairs = {pid: min(said) for pid, said in sorted(named.items()) if len({rank for rank, _ in said}) == 1}
-    one = [rank for rank, _ in pairs.values()]
+    hosts: dict[int, str] = unanimous(tables["ranks"].select("rank", "host").drop_nulls().unique().iter_rows())
+    pairs = [(rank, pid, host, file) for pid, said in sorted(named.items()) for rank, file, host in _whose(said, hosts)]
+    one = [rank for rank, *_ in pairs]
     rows = [
-        {"rank": rank, "pid": pid, "how": HOW, "file": file}
-        for pid, (rank, file) in pairs.items()
+        {"rank": rank, "pid": pid, "host": host, "how": HOW, "file": file}
+        for rank, pid, host, file in pairs
         if one.count(rank) == 1
     ]
     return {**tables, "ranks": pl.concat([tables["ranks"], table("ranks", rows)])}
+
+
+def _whose(said: Set[tuple[int, str]], hosts: Mapping[int, str]) -> list[tuple[int, str, str | None]]:
+    """rank, file, host: the only rank that is called by a number; or each on its host, where two processes of two hosts have the same. More than two
+    have it of the job."""
+    ranks = {rank for rank, _ in said}
+    if len(ranks) == 1:
+        return [(*min(said), None)]
+    places = {hosts.get(rank) for rank in ranks}
+    if len(ranks) > 2 or None in places or len(places) < len(ranks):
+        return []
+    return [(rank, min(file for own, file in said if own == rank), hosts[rank]) for rank in sorted(ranks)]

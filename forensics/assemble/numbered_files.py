@@ -5,6 +5,8 @@ the name is that rank: `worker_3.log`, in which a process says that it is rank 3
 process is no number of theirs, but on nodes of one process each, or several speak in them. Where the numbers are just 0 … N-1, half of the
 files are enough: the others say nothing of who they are. Then a number that a launcher may give to a place on a host is one of the job, too.
 
+So are files of which each tells another rank, where these are all ranks of the job: what the numbers of their names count does not matter.
+
 So are files called after processes whose ranks another file tells, a listing of ps or a launch: `train.31102.log`.
 
 So are files each of which tells its place among replicas, where these are the whole job and each place is told once.
@@ -16,7 +18,7 @@ Fooled by: workers of a program that numbers them otherwise than their ranks, an
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from math import prod
 
 import polars as pl
@@ -28,6 +30,7 @@ from parsers.training.layout_words import AMONG_REPLICAS
 _NUMBER = regex(r"\d{1,10}")
 _OF_OTHERS = ("elastic failure table",)  # of processes that the printer started
 _FEWEST = 2
+_SEVERAL = 4  # files that are all of a job whose size nobody tells
 _FEW = 3  # files of which nobody says who they are
 _WORLDS = ("world_size", "data_parallel_size")
 _AXES = ("data_parallel_size", "tensor_model_parallel_size", "pipeline_model_parallel_size")
@@ -46,8 +49,9 @@ def numbered_files(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     for file in untold["file"]:
         shapes[_NUMBER.sub("#", file)].append(file)
     found: dict[str, int] = {}
+    worlds = {*claims["world_size"].drop_nulls()}
     for own in shapes.values():
-        if not is_local.intersection(own) and _are_numbered(own, ranks):
+        if (not is_local.intersection(own) and _are_numbered(own, ranks)) or _are_whole(own, ranks, worlds):
             found |= {file: ranks[file] for file in own}
         elif not several.intersection(own):
             found |= _rolled(own, ranks)
@@ -81,6 +85,12 @@ def _are_numbered(own: list[str], ranks: Mapping[str, int]) -> bool:
         return False
     columns = zip(*(map(int, _NUMBER.findall(file)) for file in own), strict=True)
     return any(list(column) == told for column in columns)
+
+
+def _are_whole(own: list[str], ranks: Mapping[str, int], worlds: Set[int]) -> bool:
+    """Does each file tell one rank of its own, and are these all of the job, 0 … N-1? Whatever number its name has, it is that process's."""
+    told = sorted(ranks.get(file, -1) for file in own)
+    return told == [*range(len(own))] and (len(own) >= _SEVERAL if not worlds else worlds == {len(own)})
 
 
 def _by_pids(claims: pl.DataFrame, own: list[str], ranks: Mapping[str, int]) -> dict[str, int]:

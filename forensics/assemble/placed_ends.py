@@ -29,7 +29,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from forensics.assemble.identity import hosts_of_ranks, rank_of_file, short_host
+from forensics.assemble.identity import ENDS, hosts_of_ranks, rank_of_file, short_host
 from forensics.model.signals import signal_of
 from parsers.schema.tables import TableName, table
 from parsers.text.patterns import regex
@@ -43,7 +43,6 @@ _GAVE_UP = ("remote_error", "peer_closed", "collective_timeout", "store_timeout"
 _MARK = regex(r"(?<=[A-Za-z0-9])[-._]+")
 _INSTANCE = regex(r"(\S{0,80}[A-Za-z@_.:-])(\d{1,3})")
 _FILE_NUMBER = regex(r"\d{1,7}")
-_ENDS = ("exit", "closing_signal", "first_failure")
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -59,7 +58,7 @@ def with_placed_ends(tables: Tables, job: Job, identity: pl.DataFrame) -> dict[T
     task of srun, and one of kind closing_signal where srun stopped it."""
     events = tables["events"]
     detail = pl.col("detail").fill_null("")
-    is_open = pl.col("kind").is_in(_ENDS) & (pl.col("rank").is_null() | detail.str.contains('"number"'))
+    is_open = pl.col("kind").is_in(ENDS) & (pl.col("rank").is_null() | detail.str.contains('"number"'))
     of_pod = (pl.col("kind") == "host_oom") & pl.col("rank").is_null() & detail.str.contains('"containers": ')
     is_open = (is_open | of_pod).fill_null(False)
     if not events.select(is_open.any()).item():
