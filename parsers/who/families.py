@@ -24,6 +24,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from parsers.archive.path_hints import hints
 from parsers.schema.labels import OF_GROUP
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
@@ -55,7 +56,7 @@ _IS_LOCAL = regex(
 )
 _IS_NODE = regex(r"(?i)(?:node|host|machine|(?<!in[ _])group)(?:[_ -]?(?:rank|id|index|number|nr))?[\"']?[\s:=#_-]*\Z")
 _IS_ID = regex(r"(?i)(?:id|index|proc(?:ess)?|task|worker)\Z")  # of a process, above a column that counts them
-_IS_RANK = regex(r"(?i)rank[\"']?[\s:=#_(-]*\Z|process[_ ]index(?:\(\))?[\s:=]*\Z")
+_IS_RANK = regex(r"(?i)rank(?:[_ ]?(?:id|index|nr|no))?[\"']?[\s:=#_(-]*\Z|process[_ ]index(?:\(\))?[\s:=]*\Z")
 _IS_NUMBERED = regex(r"(?i)process[_ ](?:id|number|no)[\"']?[\s:=#(]*\Z")  # where as many processes are told beside it
 _OF_STACK = regex(r"(?:Process|Thread) (\d{1,10})\b")
 _IN_PATH = regex(r"(?<![A-Za-z0-9])\d{3,10}(?![A-Za-z0-9])")
@@ -277,7 +278,7 @@ class _Family:
         usual = {at: Counter(self._columns[at]).most_common(1)[0] for at in free if self._sizes(at) != "nodes"}
         told = self._worlds | {number for number, times in usual.values() if times >= max(_FEWEST, size - 1)}
         is_called = any(self._is_called(at) and sorted(self._columns[at]) == [*range(size)] for at in said)
-        is_theirs = local is not None or None not in pids or size in told or is_called  # else it may be that of nodes
+        is_theirs = local is not None or None not in pids or size in told or is_called or self._are_files()
         if len({self._columns[at] for at in said}) == 1 and is_theirs and self._are_processes(pids, local):
             return said[0]
         if said or not self._are_processes(pids, local):
@@ -301,6 +302,11 @@ class _Family:
         is_each = len({*sizes.values()}) == 1 and max(sizes.values()) >= _FEWEST
         return found if is_whole and is_each and len({*zip(self._where_, pids, strict=True)}) == len(tasks) else None
 
+    def _are_files(self) -> bool:
+        """Is each row in a file that its name calls one process's of a host? Else what it tells may be a node's."""
+        files = {row.said.file for row in self._rows}
+        return len(files) == len(self._rows) and all(hints(file).local_rank is not None for file in files)
+
     def _is_roster(self, pids: Sequence[int | None], local: int | None) -> bool:
         """Are these all processes of several places: on each as many, one for each place there?"""
         if local is None or None in pids:
@@ -317,7 +323,7 @@ class _Family:
         """Is each row another process?"""
         size = len(self._rows)
         speakers = {row.speaker for row in self._rows}
-        if None not in speakers and len(speakers) == size:
+        if (None not in speakers and len(speakers) == size) or self._are_files():
             return True
         if None not in pids and len({*zip(self._where_, pids, strict=True)}) == size:
             return True
