@@ -242,6 +242,7 @@ class _Family:
             and 2 * len(values) > len(column)
             and is_used
             and not _GIVEN.search(label)
+            and not _IS_NODE.search(label)
             and not _is_figure(label)
         )
 

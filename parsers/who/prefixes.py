@@ -1,6 +1,6 @@
 """What launchers and collectors put before a line, taken off again and again from the left.
 
-Known: ANSI colours, carriage returns, srun -l ``12: ``, mpirun ``[1,12]<stdout>:``, pdsh ``host: ``, torchrun
+Known: ANSI colours, carriage returns, srun -l ``12: ``, mpirun ``[1,12]<stdout>:``, SageMaker's ``[1,mpirank:12,algo-2]<stdout>:``, pdsh ``host: ``, torchrun
 ``[default3]:``, PALS' ``host 12: ``, the TAI64N stamps of daemontools and s6, PyTorch ``[rank3]:``, torchx ``role/0 ``, Ray ``(Worker pid=40, ip=10.0.0.1) ``, Kubernetes CRI
 ``2024-…Z stdout F ``, ``[pod/NAME/CONTAINER] ``, stern ``pod container ``, fluentd, docker compose ``worker-1  | ``, docker, Loki and ELK JSON lines,
 Determined's ``1f2c3d4e || [rank=3] ``, syslog and journald (the tag of a job's process, too: ``python[4011]: ``), dmesg in its forms, kmsg, and leading stamps. glog's ``[E1120 21:56:07.458194651 file:line]`` stays in the text, only its time is read; so does Horovod's ``[2026-…: W file:line]``.
@@ -348,6 +348,7 @@ _OTHER: dict[str, tuple[tuple[str, Take], ...]] = {
         (r"\[rank=(\d{1,7})\] ", _rank),  # Determined
         (r"\[\d+,(\d{1,7})\]<std(?:out|err|diag)>:", _mpi),
         (r"\[(\d{1,7})\]<std(?:out|err)>: ?", _mpi),  # Horovod's launcher
+        (r"\[\d+,mpirank:(\d{1,7}),algo-\d{1,5}\](?:<std(?:out|err|diag)>:)?", _mpi),  # SageMaker's, around mpirun's
         (r"\[[\w.-]+@\d+,(\d{1,7})\]<std(?:out|err|diag)>: ?", _mpi),
         (r"\[(\d{1,5})\] (?=\S+:\d+:\d+ \[)", _task),
         (r"\[pod/([\w.-]+)/[\w.-]+\] ", _host),

@@ -17,7 +17,7 @@ LINES = 160  # of each file, the first
 CHARACTERS = 400
 _WORDS = 24  # parts of a line before a number that its label is made of
 _TOKEN = regex(
-    r"(?P<clock>\b[IWEF]\d{3,4} \d\d:\d\d:\d\d(?:\.\d+)?|\d{1,4}[-/]\d{1,2}[-/]\d{1,4}(?:[T ]\d{1,2}:\d\d[\d:.,Z+-]*)?|\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?)"
+    r"(?P<clock>\b[IWEF]\d{3,4} \d\d:\d\d:\d\d(?:\.\d+)?|\d{1,4}[-/]\d{1,2}[-/]\d{1,4}(?:[T -]\d{1,2}:\d\d[\d:.,Z+-]*)?|\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)*)"
     r"|(?P<address>\d{1,3}(?:\.\d{1,3}){3})"
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*(?:[.-][A-Za-z0-9_]+)*)"
     r"|(?P<figure>0x[0-9a-fA-F]+|\d+\.\d+\w*|\d+[A-Za-z_%][\w.]*|\d{10,})"
