@@ -13,14 +13,14 @@ lines reads these, and tracebacks stand upright; a line's number is that of the 
 most of their records stay as they are. Nothing is executed; what cannot be decoded stays as it is.
 
 Printed by: Loki (query_range, logcli), Grafana's download of Explore, Elasticsearch and OpenSearch (_search, elasticdump),
-Kibana's and Grafana's CSV, CloudWatch (aws logs filter-log-events, get-log-events), Google Cloud (gcloud logging read), consoles of Volcengine and Alibaba Cloud (CSV).
+Kibana's and Grafana's CSV, CloudWatch (aws logs filter-log-events, get-log-events, results of Logs Insights), Google Cloud (gcloud logging read), consoles of Volcengine and Alibaba Cloud (CSV).
 Source: Loki's documentation (reference/loki-http-api, query/logcli), Elasticsearch's (search-your-data, ECS: @timestamp, message,
 kubernetes.pod.name in Filebeat's fields), FilteredLogEvent in the API reference of CloudWatch Logs, LogEntry in that of Cloud Logging, elasticdump's README, Kibana's documentation of CSV reports.
 """
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -34,20 +34,18 @@ HEAD = 1 << 16
 TEXTS = (
     "log",
     "message",
-    "MESSAGE",
     "line",
     "msg",
-    "_raw",
-    "Line",
-    "textPayload",
-    "jsonPayload.message",
+    "raw",
+    "textpayload",
+    "jsonpayload.message",
     "内容",
     "日志内容",
     "日志",
     "content",
 )
-TIMES = ("time", "ts", "timestamp", "@timestamp", "_time", "Time", "__REALTIME_TIMESTAMP", "时间", "日志时间", "时间戳")
-_MARKS = (b'"_source"', b'"stream"', *(f'"{text}"'.encode() for text in TEXTS))
+TIMES = ("time", "ts", "timestamp", "realtime_timestamp", "date", "时间", "日志时间", "时间戳")
+_MARKS = (b'"_source"', b'"stream"', *(f'{text}"'.encode() for text in TEXTS))
 _DEPTH = 4  # records within each other: kubernetes.pod.name
 _FEW, _MOSTLY = 2, 0.9  # records, and the share of them with a line of a log
 _MOMENTS = 4  # so many that differ, of lines that are no records: a late line after others of one moment is none
@@ -70,7 +68,7 @@ def may_be(head: bytes) -> bool:
     """Is it worth reading the whole file? By its first bytes."""
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if start[:1] in (b"{", b"["):
-        return any(mark in start for mark in _MARKS)
+        return any(mark in start.lower() for mark in _MARKS)
     line = start.partition(b"\n")[0].decode("utf-8", "replace")
     return _columns(line) is not None or (start[:1].isdigit() and _is_newest_first(start))
 
@@ -138,8 +136,14 @@ def _of_record(record: Any) -> _Logged | None:
     if not isinstance(record, dict):
         return None
     flat = dict(_flat(record, "", 0))
-    text = next((found for key in TEXTS if isinstance(found := flat.get(key), str)), None)
+    text = _field(flat, TEXTS, str)
     return None if text is None else _Logged(_time_of(flat), text, flat)
+
+
+def _field(record: Mapping[str, Any], words: Sequence[str], kind: Any = object) -> Any:
+    """The value under the first of some names, however a store decorates them: `@message`, `_raw`, `Message`."""
+    named = {name.lstrip("@_").lower(): name for name in reversed([*record])}
+    return next((found for word in words if word in named and isinstance(found := record[named[word]], kind)), None)
 
 
 def _flat(record: dict[Any, Any], before: str, depth: int) -> Iterator[tuple[str, Any]]:
@@ -151,7 +155,7 @@ def _flat(record: dict[Any, Any], before: str, depth: int) -> Iterator[tuple[str
 
 
 def _time_of(record: Any) -> int | None:
-    found = next((record[key] for key in TIMES if key in record), None) if isinstance(record, dict) else None
+    found = _field(record, TIMES) if isinstance(record, dict) else None
     if isinstance(found, str):
         if found.isascii() and found.isdigit():
             return int(found) * _UNITS[len(found)] if len(found) in _UNITS else None
@@ -180,7 +184,7 @@ def _written(logged: Iterable[_Logged | None]) -> bytes | None:
     lines = []
     for one in told:
         where = _place(one.record)
-        time = next((one.record[key] for key in TIMES if key in one.record), None)
+        time = _field(one.record, TIMES)
         rest = {name: one.record[name] for name in ("rank", "stream", "container") if name in one.record}
         for text in one.text.splitlines() or [""]:
             stamp = {} if time is None else {"time": _plain(time) if isinstance(time, str) else time}
@@ -199,7 +203,7 @@ def _place(record: dict[str, Any]) -> dict[str, str]:
                 and any(plain == word or plain.endswith(("." + word, "_" + word)) for word in words)
             ):
                 return {"host": value}
-    stream = record.get("logStreamName")
+    stream = _field(record, ("logstreamname", "logstream"))
     named = _CREATED.sub("", stream.rpartition("/")[2]) if isinstance(stream, str) else ""
     return {"host": named} if named else {}
 
@@ -210,7 +214,8 @@ def _columns(line: str) -> list[str] | None:
         names = next(csv.reader([line]), [])
     except csv.Error:
         return None
-    return names if set(TEXTS) & set(names) and set(TIMES) & set(names) else None
+    bare = {name.lstrip("@_").lower() for name in names}
+    return names if bare & set(TEXTS) and bare & set(TIMES) else None
 
 
 def _is_newest_first(head: bytes) -> bool:

@@ -93,17 +93,13 @@ def of_json(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> 
 
 
 def of_logfmt(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> None:
-    """A line of a collector as logfmt: where its fields say whose it is, its message is the line. Anything else stays as it is."""
+    """A line of fields, of which one says whose it is. Its text stays: what ended how may be said by any of them."""
     line.text = match.string
     record = {found["name"]: found["quoted"] or found["bare"] or "" for found in _PAIR.finditer(match.string)}
     host = next((record[key] for key in _PLACES if key in record), None)
-    text = next((record[key] for key in ("msg", "message", "line", "log") if key in record), None)
-    if host is None or text is None:
-        return
-    line.host = line.host or host
-    line.stamp(stamps.parse_time(record[match[0].rstrip("=")], habits.around))
-    if not any(map(_says_more, record, record.values())):
-        line.text = text.replace('\\"', '"').replace("\\n", "\n")
+    if host is not None:
+        line.host = line.host or host
+        line.stamp(stamps.parse_time(record[match[0].rstrip("=")], habits.around))
 
 
 def _says_more(name: object, cell: object) -> bool:
