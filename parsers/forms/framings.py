@@ -30,6 +30,7 @@ from parsers.forms.reading import HEADER as HEADER
 from parsers.forms.reading import Row, Said, csv_cells, json_object, text_lines
 from parsers.forms.sections import section_names, section_rows
 from parsers.schema.labels import OF_GROUP
+from parsers.schema.names import Names
 from parsers.schema.parser import Source
 from parsers.schema.tables import TableName, Tables, table
 from parsers.text import lenient, vocabulary
@@ -125,7 +126,28 @@ def rows(source: Source) -> Iterator[Row]:
     HEADER itself, of what does not fit it is None."""
     with source.open() as stream:
         found = _found(source.path, stream.read(_HEAD_CHARACTERS))
-    return found[0].rows(source) if found else ((number, text, None) for number, text in text_lines(source))
+    if found is None:
+        return ((number, text, None) for number, text in text_lines(source))
+    told = found[0].rows(source)
+    return told if source.rank is not None or not source.labels.names else _named(told, source.labels.names)
+
+
+def _named(told: Iterator[Row], names: Names) -> Iterator[Row]:
+    """The same with the rank of whom a cell names, an address, a pod, a device of a host, where the record tells no rank and all its names
+    are one's."""
+    for number, text, said in told:
+        if said is None or said is HEADER or "rank" in said:
+            yield number, text, said
+            continue
+        called = {
+            rank
+            for name, cell in said.items()
+            if isinstance(cell, str)
+            and not vocabulary.points_elsewhere(name)
+            and (rank := names.of_cell(cell)) is not None
+        }
+        is_theirs = len(called) == 1 and "rank" not in vocabulary.told(said)
+        yield number, text, said | {"rank": called.pop()} if is_theirs else said
 
 
 def rows_of_steps(lines: Sequence[str]) -> frozenset[int]:

@@ -17,6 +17,7 @@ _PROCESS = regex(r"(?:(?P<host>[A-Za-z0-9][\w.-]{0,252})[:/@ .-])?(?P<pid>\d{1,1
 _DEVICE = regex(r"(?i)(?<![a-z])(?:device|npu|gpu|card|dcu|cuda|davinci)[_-]?(\d{1,3})(?![\w])")
 _CALL = regex(r"(?:(?<=[\s/;&'\"])|\A)(?P<name>[\w.-]{1,80})[ \t]+[\"']?(?P<number>\d{1,7})(?![\w.])")
 _CONTAINER = regex(r"[0-9a-f]{12,64}(?=-)")  # before what is of it
+_CELL = 128  # characters of one that may be a name
 _REPLICA = regex(r"[-_]1\Z")
 
 
@@ -74,6 +75,18 @@ class Names(msgspec.Struct, frozen=True):
         found = _PROCESS.fullmatch(name)
         host = (found["host"] or self.here) if found else None
         return self.processes.get((host, int(found["pid"]))) if found and host else None
+
+    def of_cell(self, cell: str) -> int | None:
+        """The rank of who is called just so in a cell: by a name of its own, `tcp://10.0.0.7:40117`, `nx-2/gpu1`."""
+        bare = cell[:_CELL].strip().partition("://")
+        name = bare[2] or bare[0]
+        if (rank := self.rank(name)) is not None:
+            return rank
+        if (rank := self.process(name)) is not None:
+            return rank
+        host, _, device = name.replace(":", "/").rpartition("/")
+        found = _DEVICE.fullmatch(device) if host else None
+        return self.devices.get((host, int(found[1]))) if found else None
 
     def of_record(self, host: str | None, node_rank: int | None, local_rank: int | None) -> int | None:
         """The rank of who says which node it is on, or what that is called, and its place there."""

@@ -199,6 +199,12 @@ def is_free(words: Sequence[str]) -> bool:
 
 
 @lru_cache(maxsize=8192)
+def points_elsewhere(name: str) -> bool:
+    """Is a word of a name one that points at somebody else: a peer, a source, a target?"""
+    return not _table()["pointing"].keys().isdisjoint(words_of(name))
+
+
+@lru_cache(maxsize=8192)
 def is_unknown(name: str) -> bool:
     """Is nothing known of a name, neither of its end nor of a word in it that tells of an evaluation or of what is derived?"""
     known, before = words_of(name), _table()["before"]
