@@ -7,6 +7,7 @@ Source: Docker's json-file driver, systemd.journal-fields(7), Loki's documentati
 """
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -68,6 +69,7 @@ def of_json(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> 
     except (msgspec.DecodeError, RecursionError):
         return
     record = _of_stream(record)
+    _called(line, record.values(), habits)
     text = next((record[key] for key in ("log", "message", "MESSAGE", "line", "msg") if key in record), None)
     if isinstance(text, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in text):
         text = ANSI.sub("", bytes(text).decode("utf-8", "replace"))  # journald's, of what is no plain text
@@ -96,10 +98,19 @@ def of_logfmt(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -
     """A line of fields, of which one says whose it is. Its text stays: what ended how may be said by any of them."""
     line.text = match.string
     record = {found["name"]: found["quoted"] or found["bare"] or "" for found in _PAIR.finditer(match.string)}
+    _called(line, record.values(), habits)
     host = next((record[key] for key in _PLACES if key in record), None)
     if host is not None:
         line.host = line.host or host
         line.stamp(stamps.parse_time(record[match[0].rstrip("=")], habits.around))
+
+
+def _called(line: Line, cells: Iterable[object], habits: Habits) -> None:
+    """Whose line it is, where all names in its record are one rank's."""
+    names = habits.labels.names
+    if names and line.rank is None:
+        told = {names.of_cell(cell) for cell in cells if isinstance(cell, str)} - {None}
+        line.rank = told.pop() if len(told) == 1 else None
 
 
 def _says_more(name: object, cell: object) -> bool:

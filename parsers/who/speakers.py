@@ -1,18 +1,15 @@
 """Who speaks in a file, where nobody has taught its form: learnt from the beginnings of files, once per shape of name.
 
 A **form** of labels (labels.py) is admitted whole or not at all:
-- nothing that tells the processes of its lines apart otherwise (an introduction, a printed rank, a launcher's task or local
-  rank, a pid) disagrees: one number each;
+- nothing that tells the processes of its lines apart otherwise (an introduction, a printed rank, a launcher's task or local rank, a pid) disagrees: one number each;
 - two numbers at least, each on two lines with words behind it;
-- introductions or printed ranks say the same numbers; or such processes, or files, have one each, and the numbers are just
-  0 … N-1 of a told world of N; or its word is "rank", in no group, and the numbers are such, or count from 0 where no world is told.
-So levels, layers, experts, steps and workers are none. A bare number is one, without introductions, only before nearly all lines,
-where nothing else tells processes apart, and where the numbers share half of what the poorest of them prints.
+- introductions or printed ranks say the same numbers; or such processes, or files, have one each, and the numbers are just 0 … N-1 of a told world of N; or its word is "rank", in no group, and the numbers are such, or count from 0 where no world is told.
+So levels, layers, experts, steps and workers are none. A bare number is one, without introductions, only before nearly all lines, where nothing else tells processes
+apart, and where the numbers share half of what the poorest of them prints.
 
 **Files**: what a file introduces itself as is its rank where files of one shape of name (digits aside) tell different ones, unless they are every k-th (logs of nodes, of which the first
 process speaks). The number in such a name is the rank where it equals that of all that introduce themselves, or where these numbers are just 0 … N-1 of a told world of N and the files of
-one process each; where files beside them introduce themselves otherwise, it counts something else, and they are of whom these are. A pid in a name is that of whoever introduced itself
-with it.
+one process each; where files beside them introduce themselves otherwise, it counts something else, and they are of whom these are. A pid in a name is that of whoever introduced itself with it.
 
 Fooled by: processes that introduce themselves by the ranks of a group, and nobody by that of the whole job.
 """
@@ -58,6 +55,7 @@ from parsers.who.documented import documented
 from parsers.who.head_pids import pids_at_heads
 from parsers.who.introductions import PROCESS, Introduction
 from parsers.who.joins import Told, heads_in, joins, names_in, share_half, spoken
+from parsers.who.keyed_records import keyed_records
 from parsers.who.known import Known
 from parsers.who.launched_hosts import launched_hosts
 from parsers.who.listed import lists_of
@@ -110,7 +108,13 @@ def speakers(sources: Sequence[Source]) -> Known:
     introduce(said, table.introductions)
     whole = _Bundle(shapes, said, stated, table)
     listed_names = rosters(said, sources, whole.world)
-    told = [*told_names(sources), *told_in_lines(lines, stated), *table.told(), *listed_names]
+    told = [
+        *told_names(sources),
+        *told_in_lines(lines, stated),
+        *table.told(),
+        *listed_names,
+        *keyed_records(sampled, whole.world),
+    ]
     told = standing([*told, *counted_on(told, chain.from_iterable(table.aliases.values()), whole.world)], said)
     names = names_of(told, whole.world)
     names = replace(
