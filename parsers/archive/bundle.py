@@ -26,7 +26,7 @@ from typing import BinaryIO, Protocol, cast
 import msgspec
 from msgspec.structs import replace
 
-from parsers.archive import archives, exports, remote
+from parsers.archive import archives, exports, gathered, remote
 from parsers.archive.members import (
     Going,
     Passing,
@@ -193,7 +193,8 @@ def _expand(bundle: Bundle, source: Source, depth: int) -> None:
     kind = archives.kind(head) or _unpacks_itself(source)
     prefix = "" if depth == 0 else source.path + "/"
     if depth > bundle.budget.limits.nesting or kind is None:
-        bundle.add(_as_logged(bundle, source) if kind is None else source)
+        if kind is not None or not _taken_apart(bundle, source):
+            bundle.add(_as_logged(bundle, source) if kind is None else source)
         return
     try:
         if kind in archives.COMPRESSED:
@@ -219,6 +220,28 @@ def _as_logged(bundle: Bundle, source: Source) -> Source:
         return source
     size, opener = bundle._spill.keep(io.BytesIO(lines), None)
     return replace(source, size=size, open=opener)
+
+
+def _taken_apart(bundle: Bundle, source: Source) -> bool:
+    """Was it of several places or files, and has become as many members?"""
+    if source.size > gathered.MOST_BYTES or source.rank is not None:
+        return False
+    try:
+        with source.open() as stream:
+            head = stream.read(gathered.HEAD)
+            data = head + stream.read(gathered.MOST_BYTES) if gathered.may_be(head) else b""
+    except STREAM_ERRORS:  # whoever reads it will say so
+        return False
+    parts = gathered.parts_of(data)
+    if not parts or len(bundle.sources) + len(parts) > bundle.budget.limits.members:
+        return False
+    size, opener = bundle._spill.keep(io.BytesIO(gathered.rest_of(data, parts)), None)
+    bundle.add(replace(source, size=size, open=opener))
+    for part in parts:
+        size = part.end - part.begin
+        own = _source(f"{source.path}/{_clean(part.name)}", size, partial(open_slice, source.open, part.begin, size))
+        bundle.add(replace(own, host=part.host or own.host))
+    return True
 
 
 def _unpacks_itself(source: Source) -> str | None:

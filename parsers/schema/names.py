@@ -2,10 +2,11 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from parsers.schema.node_ranks import Layout, layout
 from parsers.text.patterns import regex
@@ -14,7 +15,7 @@ _Key = TypeVar("_Key")
 _WORDS = regex(r"[._ ]+")
 _PLACE = regex(r"(?<![A-Za-z])(node|local)_?rank\\?[\"']?\s{0,2}[=:]\s{0,2}[\"']?(\d{1,7})(?![\d.])", re.I)
 _PROCESS = regex(r"(?:(?P<host>[A-Za-z0-9][\w.-]{0,252})[:/@ .-])?(?P<pid>\d{1,10})")
-_DEVICE = regex(r"(?i)(?<![a-z])(?:device|npu|gpu|card|dcu|cuda|davinci)[_-]?(\d{1,3})(?![\w])")
+_DEVICE = regex(r"(?i)(?<![a-z])(?:device|dev|npu|gpu|card|dcu|cuda|davinci)[_-]?(\d{1,3})(?![\w])")
 _CALL = regex(r"(?:(?<=[\s/;&'\"])|\A)(?P<name>[\w.-]{1,80})[ \t]+[\"']?(?P<number>\d{1,7})(?![\w.])")
 _CONTAINER = regex(r"[0-9a-f]{12,64}(?=-)")  # before what is of it
 _CELL = 128  # characters of one that may be a name
@@ -147,6 +148,15 @@ class Names(msgspec.Struct, frozen=True):
 
 
 NO_NAMES = Names()
+
+
+def aliased(told: Iterable[Told], places: Iterable[Sequence[str]]) -> Iterator[Told]:
+    """Statements, and those of a device's host once more under each other name of that place."""
+    others = {name: own for own in places for name in own if len(own) > 1}
+    for one in told:
+        yield one
+        if one.device is not None:
+            yield from (replace(one, name=name) for name in others.get(one.name, ()) if name != one.name)
 
 
 def names_of(told: Iterable[Told], world: int | None = None) -> Names:

@@ -2,8 +2,7 @@
 
 A **form** of labels (labels.py) is admitted whole or not at all:
 - nothing that tells the processes of its lines apart otherwise (an introduction, a printed rank, a launcher's task or local rank, a pid) disagrees: one number each;
-- two numbers at least, each on two lines with words behind it;
-- introductions or printed ranks say the same numbers; or such processes, or files, have one each, and the numbers are just 0 … N-1 of a told world of N; or its word is "rank", in no group, and the numbers are such, or count from 0 where no world is told.
+- two numbers at least, each on two lines with words behind it; introductions or printed ranks say the same numbers; or such processes, or files, have one each, and the numbers are just 0 … N-1 of a told world of N; or its word is "rank", in no group, and the numbers are such, or count from 0 where no world is told.
 So levels, layers, experts, steps and workers are none. A bare number is one, without introductions, only before nearly all lines, where nothing else tells processes
 apart, and where the numbers share half of what the poorest of them prints.
 
@@ -11,7 +10,7 @@ apart, and where the numbers share half of what the poorest of them prints.
 process speaks). The number in such a name is the rank where it equals that of all that introduce themselves, or where these numbers are just 0 … N-1 of a told world of N and the files of
 one process each; where files beside them introduce themselves otherwise, it counts something else, and they are of whom these are. A pid in a name is that of whoever introduced itself with it.
 
-Fooled by: processes that introduce themselves by the ranks of a group, and nobody by that of the whole job.
+Fooled by: processes that introduce themselves by the ranks of a group.
 """
 
 from collections import Counter, defaultdict
@@ -23,7 +22,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from parsers.schema.labels import NO_LABELS, Form, Join, Labels, number_of, rank_of
-from parsers.schema.names import Names, names_of
+from parsers.schema.names import Names, aliased, names_of
 from parsers.schema.parser import PATH, Source
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
@@ -115,7 +114,8 @@ def speakers(sources: Sequence[Source]) -> Known:
         *listed_names,
         *keyed_records(sampled, whole.world),
     ]
-    told = standing([*told, *counted_on(told, chain.from_iterable(table.aliases.values()), whole.world)], said)
+    places = table.aliases.values()
+    told = standing([*aliased(told, places), *counted_on(told, chain.from_iterable(places), whole.world)], said)
     names = names_of(told, whole.world)
     names = replace(
         names,

@@ -1,0 +1,100 @@
+"""What a tool brought together from several places or files, taken apart again: each part is a member of its own.
+
+    ---------------                       mi01 | CHANGED | rc=0 >>            ==> worker.1.log <==            $ kubectl logs trainer-1
+    node06                                … what mi01 printed                 … its last lines                … what it logged
+    ---------------                       mi02 | CHANGED | rc=0 >>            ==> worker.2.log <==            $ tmux capture-pane -p -t llm:0.1
+    … what node06 printed
+
+Where the lines of most parts name their host themselves, nothing is taken apart. A part of a host is that host's (`Source.host`); one that several hosts printed alike is called as the tool folds their names. A command line before
+parts that reads one file says which. What stands before and between the parts stays a member by the name of the whole, at its lines. Two parts
+of different names, with words in them, make a file such a one; heads of /proc are read by those who know them.
+
+Printed by: clush -b (ClusterShell), dshbak (pdsh), ansible (the minimal and oneline callbacks), tail and head of several files, kubectl, docker, podman, tmux below a prompt.
+Source: ClusterShell's documentation (clush, gathering output), dshbak(1), ansible's plugins/callback/minimal.py, tail(1) of coreutils.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from parsers.text.patterns import regex
+
+MOST_BYTES = 64 << 20
+HEAD = 1 << 16
+_FEWEST, _MOST = 2, 4096  # parts
+_LINE = 120  # characters at the beginning of a part
+_HOST = rb"[A-Za-z0-9][\w.-]{0,250}"
+_PROMPT = rb"^(?:[^\w\s]{1,4}|[^\s$#%]{0,80}[$#%]|\([\w.-]{1,40}\) [^\s$#%]{1,80}(?: [^\s$#%]{1,80})?[$#%])[ \t]+"
+_PARTS = regex(
+    rb"(?m)^==> (?!/proc/)(?P<file>[^\s<][^\n<]{0,300}?) <==[ \t]*\r?\n"
+    rb"|^-{3,}\r?\n(?P<host>[A-Za-z][\w.-]{0,250}(?:\[[\d,-]{1,200}\][\w.-]{0,80})?(?:,[A-Za-z][\w.,\[\]-]{0,250})?)(?: \(\d+\))?\r?\n-{3,}\r?\n"
+    rb"|^(?P<called>" + _HOST + rb") \| (?:CHANGED|SUCCESS|FAILED)[^\n]{0,80}>>[ \t]*\r?\n"
+    rb"|" + _PROMPT + rb"(?:tmux capture-pane(?=[ \t])[^\n]{0,200}?[ \t]-t[ \t]*(?P<pane>[\w%:.@-]{1,80})[^\n]{0,200}"
+    rb"|(?:kubectl|oc)(?=[ \t])[^\n]{0,80}?[ \t]logs(?P<pod>[ \t][^\n]{1,200})"
+    rb"|(?:docker|podman|nerdctl|crictl)(?: compose)? logs(?P<container>[ \t][^\n]{1,200}))\n"
+    rb"|" + _PROMPT + rb"(?P<command>[a-z][\w./-]{1,80}(?:[ \t][^\n]{0,1000})?)\n"
+)
+_PATH = regex(rb"(?:~|\.{0,2})?/(?:[\w.@%+-]+/)*[\w.@%+-]+|[\w@%+-]+\.(?:log|out|err|txt|json|jsonl|csv)\b")
+_FOLDED = regex(rb"[\[\],]")
+_OPTION = regex(rb"--?[A-Za-z][\w-]*(?:=\S*)?(?:[ \t]+\d+[smh]?\b)?")
+_WORD = regex(rb"[^\s;|&>\"']+")
+
+
+class Part(NamedTuple):
+    """What is of one place: its name as a path, the host that it is of, where its bytes begin and end."""
+
+    name: str
+    host: str | None
+    begin: int
+    end: int
+
+
+def may_be(head: bytes) -> bool:
+    """Is it worth reading the whole file? By its first bytes."""
+    return any(found["command"] is None for found in _PARTS.finditer(head))
+
+
+def parts_of(data: bytes) -> list[Part]:
+    """A whole file → its parts in order; none where it is of one piece."""
+    found = [part for part in _parts(data) if data[part.begin : part.end].strip()]
+    saying = [part for part in found if part.host and part.host.encode() in data[part.begin : part.begin + _LINE]]
+    if 2 * len(saying) > len(found):
+        return []
+    return found if len({part.name for part in found}) >= _FEWEST and len(found) <= _MOST else []
+
+
+def rest_of(data: bytes, parts: list[Part]) -> bytes:
+    """What is of no part, at its lines."""
+    kept, at = [], 0
+    for part in parts:
+        kept += [data[at : part.begin], b"\n" * data.count(b"\n", part.begin, part.end)]
+        at = part.end
+    return b"".join([*kept, data[at:]])
+
+
+def _parts(data: bytes) -> Iterator[Part]:
+    heads = [*_PARTS.finditer(data)]
+    reads = b""
+    for at, head in enumerate(heads):
+        end = heads[at + 1].start() if at + 1 < len(heads) else len(data)
+        if head["command"] is not None:
+            reads = _file_of(head["command"])
+            continue
+        host = head["host"] or head["called"]
+        target = head["file"] or head["pane"] or host or _target(head["pod"] or head["container"])
+        if not target:
+            continue
+        name = target if host is None or not reads else target + b"/" + reads
+        is_one = host is not None and not _FOLDED.search(host)
+        yield Part(name.decode("utf-8", "replace"), host.decode() if is_one else None, head.end(), end)
+
+
+def _file_of(command: bytes) -> bytes:
+    """The name of the only file that a command reads; a program that it calls by its path is none."""
+    paths = {*_PATH.findall(command.partition(b" ")[2])}
+    return paths.pop().rpartition(b"/")[2] if len(paths) == 1 else b""
+
+
+def _target(words: bytes | None) -> bytes:
+    """Whose log a command asks for: the first word that is no option."""
+    left = [word for word in _WORD.findall(_OPTION.sub(b" ", words or b"")) if not word.startswith(b"-")]
+    return left[0].rpartition(b"/")[2] if left else b""
