@@ -9,13 +9,15 @@ from collections.abc import Mapping, Set
 
 import polars as pl
 
-from forensics.assemble.identity import ENDS, rank_of_file
+from forensics.assemble.identity import ENDS, rank_of_file, short_host
 from parsers.schema.tables import TableName, table
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.who.head_pids import HOW as AT_HEADS
 
 _NUMBER = regex(r"(?<![0-9A-Za-z])\d{4,10}(?![0-9A-Za-z])")
+_PART = regex(r"[^./_]+")
+_PAIR = 2  # processes that may have one number by chance
 HOW = "pid in the name of its file"
 
 
@@ -42,7 +44,12 @@ def with_named_pids(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName,
             if number in wanted:
                 named[number].add((rank, file))
     hosts: dict[int, str] = unanimous(tables["ranks"].select("rank", "host").drop_nulls().unique().iter_rows())
-    pairs = [(rank, pid, host, file) for pid, said in sorted(named.items()) for rank, file, host in _whose(said, hosts)]
+    places = frozenset(map(short_host, ends["host"].drop_nulls().to_list()))
+    pairs = [
+        (rank, pid, host, file)
+        for pid, said in sorted(named.items())
+        for rank, file, host in _whose(said, hosts, places)
+    ]
     one = [rank for rank, *_ in pairs]
     rows = [
         {"rank": rank, "pid": pid, "host": host, "how": HOW, "file": file}
@@ -52,13 +59,15 @@ def with_named_pids(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName,
     return {**tables, "ranks": pl.concat([tables["ranks"], table("ranks", rows)])}
 
 
-def _whose(said: Set[tuple[int, str]], hosts: Mapping[int, str]) -> list[tuple[int, str, str | None]]:
-    """rank, file, host: the only rank that is called by a number; or each on its host, where two processes of two hosts have the same. More than two
-    have it of the job."""
-    ranks = {rank for rank, _ in said}
-    if len(ranks) == 1:
+def _whose(said: Set[tuple[int, str]], hosts: Mapping[int, str], places: Set[str]) -> list[tuple[int, str, str | None]]:
+    """rank, file, host: the only rank that is called by a number; or each on its host, as it says or the file's path, where two processes of two
+    hosts have the same. More than two have it of the job."""
+    if len({rank for rank, _ in said}) == 1:
         return [(*min(said), None)]
-    places = {hosts.get(rank) for rank in ranks}
-    if len(ranks) > 2 or None in places or len(places) < len(ranks):
-        return []
-    return [(rank, min(file for own, file in said if own == rank), hosts[rank]) for rank in sorted(ranks)]
+    placed: dict[str, tuple[int, str, str | None]] = {}
+    for rank, file in sorted(said):
+        in_path = places & set(_PART.findall(file))
+        host = hosts.get(rank) or (min(in_path) if len(in_path) == 1 else None)
+        if host is not None and placed.setdefault(host, (rank, file, host))[0] != rank:
+            return []
+    return [*placed.values()] if len({rank for rank, _ in said}) == _PAIR else []

@@ -79,12 +79,11 @@ class Names(msgspec.Struct, frozen=True):
 
     def of_cell(self, cell: str) -> int | None:
         """The rank of who is called just so in a cell: by a name of its own, `tcp://10.0.0.7:40117`, `nx-2/gpu1`."""
-        bare = cell[:_CELL].strip().partition("://")
-        name = bare[2] or bare[0]
-        if (rank := self.rank(name)) is not None:
-            return rank
-        if (rank := self.process(name)) is not None:
-            return rank
+        whole = cell[:_CELL].strip()
+        name = whole.rpartition("://")[2]
+        for rank in (self.rank(whole), self.rank(name), self.process(name)):
+            if rank is not None:
+                return rank
         host, _, device = name.replace(":", "/").rpartition("/")
         found = _DEVICE.fullmatch(device) if host else None
         return self.devices.get((host, int(found[1]))) if found else None
