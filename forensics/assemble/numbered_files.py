@@ -12,13 +12,14 @@ So are files called after processes whose ranks another file tells, a listing of
 So are files each of which tells its place among replicas, where these are the whole job and each place is told once.
 
 Where no process says who it is: files of one name, numbered from 0 to as many as the world that is told less one, each of which trains
-in the same steps. There is one for each rank then, and nothing else counts them.
+in the same steps, or prints lines as all others do. There is one for each rank then, and nothing else counts them. Where no world is told, so are several files
+of each of several hosts or folders, if their numbers go on from one to the next.
 
 Fooled by: workers of a program that numbers them otherwise than their ranks, and tells these nowhere.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from math import prod
 
 import polars as pl
@@ -26,10 +27,12 @@ import polars as pl
 from parsers.schema.tables import TableName, spelled
 from parsers.text.patterns import regex
 from parsers.training.layout_words import AMONG_REPLICAS
+from parsers.who.joins import counts_others
 
 _NUMBER = regex(r"\d{1,10}")
 _OF_OTHERS = ("elastic failure table",)  # of processes that the printer started
 _FEWEST = 2
+_OFTEN = 5  # lines
 _SEVERAL = 4  # files that are all of a job whose size nobody tells
 _FEW = 3  # files of which nobody says who they are
 _WORLDS = ("world_size", "data_parallel_size")
@@ -125,17 +128,14 @@ def _one_a_rank(tables: Mapping[TableName, pl.DataFrame], shapes: Iterable[list[
     steps: dict[str, set[int]] = dict(
         pl.concat([spelled(one) for one in told]).drop_nulls().group_by("file").agg(pl.col("step").unique()).iter_rows()
     )
+    lines = dict(tables["files"].select("file", "templates").drop_nulls().iter_rows())
     sets = []
     for own in shapes:
-        if (
-            len(own) < _FEW
-            or not all(file in steps for file in own)
-            or not set.intersection(*(set(steps[file]) for file in own))
-        ):
+        if len(own) < _FEW or not (_go_on(own, steps) or _are_alike(own, lines)):
             continue
         columns = zip(*(map(int, _NUMBER.findall(file)) for file in own), strict=True)
         numbered = [column for column in columns if sorted(column) == [*range(len(own))]]
-        if len(numbered) == 1 and _is_world(tables, own):
+        if len(numbered) == 1 and (_is_world(tables, own) or (not _sizes(tables) and _are_spread(own, numbered[0]))):
             sets.append(dict(zip(own, numbered[0], strict=True)))
     return sets[0] if len(sets) == 1 else {}
 
@@ -143,12 +143,44 @@ def _one_a_rank(tables: Mapping[TableName, pl.DataFrame], shapes: Iterable[list[
 def _is_world(tables: Mapping[TableName, pl.DataFrame], own: list[str]) -> bool:
     """Is the world told to be as large, or does each of these files say that there is nothing but replicas?"""
     settings = tables["settings"]
-    sizes = {str(size) for size in tables["ranks"]["world_size"].drop_nulls().unique().to_list()}
-    sizes |= {*settings.filter(pl.col("name").is_in(_WORLDS))["value"].drop_nulls().to_list()}
-    if sizes:
+    if sizes := _sizes(tables):
         return sizes == {str(len(own))}
     alone = settings.filter((pl.col("name") == "tensor_model_parallel_size") & (pl.col("value") == "1"))
     return set(own) <= {str(file) for file in alone["file"].to_list()}
+
+
+def _sizes(tables: Mapping[TableName, pl.DataFrame]) -> set[str]:
+    """All that is told of how many processes there are."""
+    told = tables["settings"].filter(pl.col("name").is_in(_WORLDS))["value"].drop_nulls().to_list()
+    return {*map(str, tables["ranks"]["world_size"].drop_nulls().unique().to_list()), *told}
+
+
+def _go_on(own: Sequence[str], steps: Mapping[str, Collection[int]]) -> bool:
+    """Do these files tell steps, and some all of them?"""
+    return all(file in steps for file in own) and bool(set.intersection(*(set(steps[file]) for file in own)))
+
+
+def _are_alike(own: Sequence[str], lines: Mapping[str, Sequence[str]]) -> bool:
+    """Do all these files print lines alike, nobody knows which, that are most of each?"""
+    printed = [
+        {text: int(count) for count, _, text in (line.partition(" × ") for line in lines.get(file, ()))} for file in own
+    ]
+    shared = set[str].intersection(*map(set, printed))
+    often = [sum(one[text] for text in shared) for one in printed]
+    return all(some >= _OFTEN and 2 * some >= sum(one.values()) for some, one in zip(often, printed, strict=True))
+
+
+def _are_spread(own: Sequence[str], number: Sequence[int]) -> bool:
+    """Are these several files of each of several places, hosts or folders, and called as processes may be? Numbers that go on from place to place
+    count none on a host, nor hosts."""
+    places: defaultdict[str, int] = defaultdict(int)
+    names = set()
+    for file, own_number in zip(own, number, strict=True):
+        *_, last = (found for found in _NUMBER.finditer(file) if int(found[0]) == own_number)
+        places[file[: last.start()] + file[last.end() :]] += 1
+        names.add(file[: last.start()].rpartition("/")[2])
+    is_several = len(places) >= _FEWEST and min(places.values()) >= _FEWEST
+    return is_several and not any(map(counts_others, names))
 
 
 def told_world(settings: pl.DataFrame) -> int | None:
