@@ -19,6 +19,7 @@ import polars as pl
 
 from forensics.assemble.bar_counts import without_bar_counts
 from forensics.assemble.foreign_dumps import without_foreign_dumps
+from forensics.assemble.gauge_steps import with_gauged_steps
 from forensics.assemble.host_names import with_one_name_each
 from forensics.assemble.launches import Launch, launches, spans_of
 from forensics.assemble.path_hosts import with_hosts_of_paths
@@ -67,7 +68,8 @@ def split_attempts(tables: Mapping[TableName, pl.DataFrame]) -> dict[int, Tables
 def attempts_of(tables: Mapping[TableName, pl.DataFrame]) -> Attempts:
     """Evidence tables → attempts, after the names of files told whose host they are from and a bar's count is no step
     (bar_counts.py), and figures without a known name are none or stand for the loss (unnamed_figures.py), each without flight records of another launch (foreign_dumps.py)."""
-    found = _told_apart(without_bar_counts(with_unnamed(with_one_name_each(with_hosts_of_paths(tables)))))
+    named = with_gauged_steps(with_one_name_each(with_hosts_of_paths(tables)))
+    found = _told_apart(without_bar_counts(with_unnamed(named)))
     own = {number: without_foreign_dumps(rows) for number, rows in found.tables.items()}
     left_out = tuple(dict.fromkeys(said for _, told in own.values() for said in told))
     return Attempts({number: rows for number, (rows, _) in own.items()}, found.doubts, left_out)

@@ -64,7 +64,9 @@ def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
         if more or some or not (lost.get(step, frozenset()) <= {first} or lost[step] == job):
             return None
         found = _found(first, step, rows, alone, job) or (
-            _found_in_part(first, values, rows, alone, job) if step == _BEFORE else None
+            _found_otherwise(first, values, rows, job) or _found_in_part(first, values, rows, alone, job)
+            if step == _BEFORE
+            else None
         )
         if found is None and step == _BEFORE:
             continue
@@ -94,6 +96,30 @@ def _found(rank: int, step: int, rows: pl.DataFrame, alone: Mapping[_Key, int], 
     told = tuple(f"{row['of']} {row['name']}" for row in lines)
     at = None if step == _BEFORE else step
     return OddValue(rank, at, first["of"], first["name"], first["value"], told, kept, first, beside)
+
+
+def _found_otherwise(rank: int, values: pl.DataFrame, rows: pl.DataFrame, job: frozenset[int]) -> OddValue | None:
+    """The same of a line that goes on otherwise behind a bad figure (`bad=3 at 17..19` where a good one has its size): the others' go alike up to that
+    figure, one of each, and the odd rank has lines of theirs about something else."""
+    own = rows.filter(pl.col("bad") & (pl.col("rank") == rank)).sort("file", "line", "place").row(0, named=True)
+    if not str(own["name"]).isdigit():
+        return None
+    lead = "#".join(str(own["of"]).split("#")[: int(own["name"]) + 1])
+    before = values.filter(pl.col("step").is_null() & pl.col("rank").is_in(sorted(job)))
+    before = before.with_columns(pl.col("of", "fine").cast(pl.String))
+    form = pl.col("of").str.replace_all(r"\d+", "#")
+    alike = before.filter(pl.col("of").str.starts_with(lead + "#")).with_columns(form.alias("_form"))
+    others = alike.filter(pl.col("rank") != rank)
+    is_fine = pl.col("bad").is_null() & pl.col("fine").str.split(" ").list.contains(own["name"])
+    is_one_each = alike.height == len(job) and _ranks(alike) == job and others["_form"].n_unique() == 1
+    if not is_one_each or not others.select(is_fine.all()).item():
+        return None
+    elsewhere = before.filter((pl.col("rank") == rank) & pl.col("bad").is_null() & (form == others["_form"][0]))
+    if not elsewhere.height:
+        return None
+    beside = others.sort("rank", "file", "line").row(0, named=True) | {"name": own["name"]}
+    told = (f"{own['of']} {own['name']}",)
+    return OddValue(rank, None, str(own["of"]), own["name"], own["value"], told, (), own, beside)
 
 
 def _found_in_part(

@@ -24,7 +24,7 @@ from typing import Any
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 
-_STEP = regex(r"(?i)(?<![a-z])(?:step|iter(?:ation)?)[ =:#]{1,2}(\d{1,15})\b")
+_STEP = regex(r"(?i)(?<![a-z])(?:step|iter(?:ation)?)[ =:#]{1,2}(\d{1,15})\b(?! ?(?:ms|s|sec|min|h)\b)")  # and no time
 _BAD = r"(?P<{name}>[+-]?(?:nan|inf(?:inity)?))(?![\w.?-])"
 _NAMED = r"(?:loss|grad\w{0,30}|norm)"
 _THEN = r"(?:es|s)?['\"]?(?:\s*(?:[=:]|is|was|became|are|now)\s*|\s)['\"(\[]*(?:tensor\()?"

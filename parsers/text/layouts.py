@@ -16,7 +16,7 @@ _TOLD = {
 }
 _ALONE = regex(
     r"(?i)\b(?:pure(?:ly)?|only|plain) data[ -]parallel|\bdata[ -]parallel(?:ism)? only\b|\bno (?:tensor/pipeline|model) parallel"
-    r"|\bstrategy[\"']?[ =:]{1,3}[\"']?ddp\b"
+    r"|\bstrategy[\"']?[ =:]{1,3}[\"']?ddp(?:_find_unused_parameters_(?:true|false)|_spawn|_fork|_notebook)?\b"
 )
 
 

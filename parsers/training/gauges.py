@@ -67,12 +67,12 @@ class Gauges:
         figures = {
             name: own[metric] for name in _FIGURES if (metric := self._chosen(rank, name)) is not None and metric in own
         }
-        first = figures.get("loss") or figures.get("grad_norm")
-        if first is None:
-            return None
         of_all = self._told.get((None, time_ns, count), {})
         told = (row for moment in (own, of_all) for row in moment.values() if row["meaning"] == "step")
         step = next(told, None)
+        first = figures.get("loss") or figures.get("grad_norm")
+        if first is None:
+            return None if step is None or rank is None or time_ns is None else self._count(rank, time_ns, step)
         values = {name: row["value"] for name, row in figures.items()}
         return {
             "rank": rank,
@@ -83,5 +83,12 @@ class Gauges:
             "time_basis": None if time_ns is None else "utc",
             "file": first["file"],
             "line": first.get("line"),
+            "record": first.get("record"),
             **values,
         }
+
+    @staticmethod
+    def _count(rank: int, time_ns: int, step: Mapping[str, Any]) -> dict[str, Any]:
+        """The step alone, for figures of that moment in other files (forensics/assemble/gauge_steps.py)."""
+        place = {"file": step["file"], "record": step.get("record"), "time_ns": time_ns, "time_basis": "utc"}
+        return place | {"rank": rank, "step": whole(step["value"]), "phase": "figures"}

@@ -26,7 +26,7 @@ from parsers.schema.tables import Tables, table
 from parsers.text.layouts import sizes
 from parsers.text.patterns import regex
 
-_SAYS = r"(?i)data[ _-]parallel|\bdp|=dp|\bdata[=:]|\bddp\b|model parallel|tensor/pipeline"
+_SAYS = r"(?i)data[ _-]parallel|\bdp|=dp|\bdata[=:]|\bddp|model parallel|tensor/pipeline"
 _PLACE = regex(r"(?i)(?<![\w-])(?:dp|data)(?:[ _-]?rank)?[ =:]{0,2}(?P<rank>\d{1,6}) ?/ ?(?P<world>\d{1,6})\b")
 AMONG_REPLICAS = "place among replicas"  # `how` of a rank that is one where there is no other axis
 _OF_A_STEP = r"(?i)\b(?:step|iter(?:ation)?|it|loss)\b[ =:]{1,3}[+-]?[0-9n]"  # a record of somebody else's

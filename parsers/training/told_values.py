@@ -28,8 +28,8 @@ _STEP = regex(
     r"(?i)(?<![a-z])(?:global_|train_)?(?:step|iter(?:ation)?|it|update|batch)[ =:#]{1,6}(?P<step>\d{1,15})(?:/\d{1,15})?\b"
 )
 _NUMBER = regex(
-    r"(?i)(?<![\w.])(?P<value>[+-]?(?:\d[\d.]{0,30}(?:e[+-]?\d{1,3})?|nan|inf(?:inity)?|\.\d{1,30}))(?P<of>/\d{1,15})?(?![\w])"
-)
+    r"(?i)(?<![\w.])(?P<value>[+-]?(?:\d[\d.]{0,30}(?:e[+-]?\d{1,3})?|nan|inf(?:inity)?|\.\d{1,30}))(?P<of>/\d{1,15})?(?![\w])(?!(?<=[a-z]) ?[=:] ?\d)"
+)  # what a number follows is its name: nan=0
 _COUNTS = r"(?:non[ _-]?fin(?:ite)?|nans?|infs?|bad|broken|corrupt(?:ed)?|invalid|not[ _-]finite|overflow(?:ed|s)?)"
 _COUNT_NAME = regex(
     rf"(?i)(?:(?:^|.*[^a-z]){_COUNTS}(?:_?(?:count|values|elements|num|total|n))?|(?:.*[^a-z])?(?:n|num|has|any)_?{_COUNTS}|(?:(?:n|num|number of)[ _])?{_COUNTS}[ _](?:values[ _])?(?:in|of)[ _].+)"

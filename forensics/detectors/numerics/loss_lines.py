@@ -82,4 +82,5 @@ def line_ref(row: Row) -> Ref:
 
 
 def ref_to(row: Row, text: str | None) -> Ref:
-    return Ref(file=row["file"] or "", line=row["line"], text=text or "")
+    line = row["line"] if row["line"] is not None else row.get("record")
+    return Ref(file=row["file"] or "", line=line, text=text or "")

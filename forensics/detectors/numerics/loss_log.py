@@ -33,6 +33,7 @@ from forensics.model.said import Said, joined, sentence
 from forensics.model.texts import ranks_text
 from forensics.words import numerics as words
 from parsers.text.patterns import regex
+from parsers.training.progress import BAR
 
 _NEWEST = Action(kind="restart_job", target=words.FROM_NEWEST, command=None, reason=words.RAISED_BEFORE_UPDATE)
 _SPIKES = 10  # that are shown
@@ -50,7 +51,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     """The earlier of the first NaN and the first spike, of which a restart may be the first; assertions stand for a NaN. Where
     all spikes were over before a NaN after which no loss was finite, the NaN, and the spikes as another finding."""
     streams = [rows for rows in streams_of(case.tables["steps"]) if rows]
-    nans = [bad for rows in streams if (bad := first_nan(rows)) is not None]
+    nans = _by_steps([bad for rows in streams if (bad := first_nan(rows)) is not None])
     found = [listed for rows in streams if (listed := [*spikes(rows, case.tolerances.loss)])]
     leaps = [leap for rows in streams if (leap := leap_of(case, rows)) is not None]
     if leaps and not any(when(bad.row) < when(leap.onset) for leap in leaps for bad in nans):
@@ -89,6 +90,12 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return (finding, *earlier)
     of_state = loaded_state(case, finding, streams, first.row)
     return (finding, *earlier) if of_state is None else (of_state,)
+
+
+def _by_steps(nans: list[Bad]) -> list[Bad]:
+    """Without those of progress bars, which may count from an epoch's beginning, where a line with a step tells of a NaN as well."""
+    told = [bad for bad in nans if bad.row["framework"] != BAR and bad.row["step"] is not None]
+    return told or nans
 
 
 def _fell_before(case: Case, found: Finding) -> bool:
