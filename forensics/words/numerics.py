@@ -226,6 +226,7 @@ RECOMPUTE_DIFFERS = Form(
     "On {who}, the recompute of {where} differs from its forward pass on equal inputs.",
     "{who}：输入相同，{where} 的重计算与前向结果不一致。",
 )
+FIGURES_DIFFER = Form("{who} had another value than most", "{who} 的值与多数 rank 不同")
 WEIGHTS_DIFFER = Form("the weights of {who} differ from those of the first replica", "{who} 的权重与第一个副本不一致")
 BY_OWN_CHECK = Form("{what}, as the job's own check says", "{what}（作业自身的检查）")
 IN_PARAMETER = Form("{what} ({parameter})", "{what}（{parameter}）")
@@ -331,6 +332,10 @@ LOG_SHOWS, LOG_SHOWS_AT = (
     Form("the training log shows {value} at step {step}", "训练日志在 step {step} 出现 {value}"),
 )
 PRINTED_FOR = Form("it was printed for {who}", "打印自 {who}")
+NOT_GATHERED = Form(
+    "every rank that left a record had a number of its own then, so one of {who} began it, of which there is none",
+    "所有留下记录的 rank 当时自身的值都是有限数，因此始于没有记录的 {who} 之一",
+)
 PRINTED_FOR_AND_MATES = Form(
     "it was printed for {who}, and other ranks of its tensor-parallel group may have it too",
     "打印自 {who}，其张量并行组的其他 rank 也可能有",

@@ -4,21 +4,30 @@
     AssertionError: Parameter hashes not matching across DP replicas
     >>> Weight hashes match after 1980 iterations...
     FloatingPointError: Fatal error: gradients are inconsistent between workers. Try --ddp-backend=legacy_ddp. …     of fairseq
+    grad_norm across the workers:                  and what each of them had
+    rank   0 = 1.90412307
+    rank   1 = 2.21870661
 
 Each rank compares its own hashes with those of the first rank of its data-parallel group, so a rank that is named
 differs from that one, and either may be wrong. Afterwards every rank of the job raises the same error.
-Events `replica_mismatch`: names_ranks and `parameter` in `detail` of the first kind of line; code = raised of the second.
+Events `replica_mismatch`: names_ranks and `parameter` in `detail` of the first kind of line; code = raised of the second, of gradients raised_of_gradients;
+Events `other`, code ranks_compared: a list of figures, in `figures` of its `detail` by rank; whether it is of a check that failed, where it
+stands tells.
 
 Printed by: Megatron-LM with --check-weight-hash-across-dp-replicas-interval; fairseq.
 Versions: Megatron-LM of 2024 and later; fairseq 0.9 to 0.12.
 Source: check_param_hashes_across_dp_replicas in megatron/core/utils.py, megatron/training/training.py; _check_grad_norms in fairseq/trainer.py.
 """
 
+import json
+from typing import Any
+
 import polars as pl
 
+from parsers.schema.lines import event
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import Rule, read_rules
-from parsers.schema.tables import Tables
+from parsers.schema.tables import Tables, table
 from parsers.text.patterns import regex
 
 RULES = (
@@ -29,14 +38,40 @@ RULES = (
         refine=lambda groups: {"names_ranks": [int(groups["named"])], "detail": {"named": None}},
     ),
     Rule(regex(r"AssertionError: Parameter hashes not matching across DP replicas"), "replica_mismatch", code="raised"),
-    Rule(regex(r"FloatingPointError: Fatal error: gradients are inconsistent between workers"), "replica_mismatch", code="raised"),
+    Rule(regex(r"FloatingPointError: Fatal error: gradients are inconsistent between workers"), "replica_mismatch", code="raised_of_gradients"),
     Rule(regex(r"Weight hashes match after \d{1,15} iterations"), None),
 )  # fmt: skip
 
 
+_HEADING = regex(
+    r"\b(?P<what>[A-Za-z_][\w ]{1,60}?)\s(?:across|on|of|for|by)\s(?:the\s|all\s|each\s)?(?:worker|rank|replica)s?\s?:\s*$"
+)
+_FIGURE = regex(r"^\s*\[?[Rr]ank\s{0,6}(?P<rank>\d{1,7})\]?\s{0,3}[=:]\s{0,3}(?P<value>\S{1,80})\s*$")
+COMPARED = "ranks_compared"
+_MOST = 1024  # ranks of a list
+
+
 def parse(lines: pl.DataFrame) -> Tables:
-    """events replica_mismatch; claimed: checks that went well."""
-    return read_rules(lines, RULES)
+    """events replica_mismatch, other; claimed: checks that went well."""
+    found = read_rules(lines, RULES)
+    lists: list[dict[str, Any]] = []
+    figures: dict[str, str] = {}
+    last: tuple[str, int] | None = None
+    for row in lines.iter_rows(named=True):
+        if _HEADING.search(row["text"]):
+            figures = {}
+            lists.append(event(row, "other", severity="info", code=COMPARED) | {"figures": figures})
+        elif lists and last == (row["file"], row["line"] - 1) and (one := _FIGURE.match(row["text"])):
+            figures.setdefault(one["rank"].lstrip("0") or "0", one["value"])
+        else:
+            continue
+        last = (row["file"], row["line"])
+    told = [
+        one | {"detail": json.dumps({"figures": said}), "names_ranks": [*map(int, said)], "names_rank_space": "global"}
+        for one in lists
+        if len(said := one.pop("figures")) > 1
+    ]
+    return {**found, "events": pl.concat([found["events"], table("events", told)])}
 
 
 PARSER = LineParser(
@@ -46,6 +81,10 @@ PARSER = LineParser(
         b"Parameter hashes not matching",
         b"gradients are inconsistent between workers",
         b"Weight hashes match after ",
+        *(f"{whose}{many}:".encode() for whose in ("worker", "rank", "replica") for many in ("", "s")),
     ),
     parse=parse,
+    after=_MOST,
+    leads=regex(rb"(?:worker|rank|replica)s?:\s*$"),
+    follows=regex(rb"[Rr]ank\s{0,6}\d{1,7}\]?\s{0,3}[=:]\s{0,3}\S{1,80}\s*$"),
 )

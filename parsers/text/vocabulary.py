@@ -110,9 +110,10 @@ def figure_words() -> frozenset[str]:
 
 
 @cache
-def whose() -> frozenset[str]:
-    """Words that say whose a figure is, before its name or behind it."""
-    return frozenset(word for word, term in _table()["before"].items() if term.meaning in ("of_rank", "of_all"))
+def whose(*meanings: str) -> frozenset[str]:
+    """Words that say whose a figure is, before its name or behind it: of_rank, of_all."""
+    asked = meanings or ("of_rank", "of_all")
+    return frozenset(word for word, term in _table()["before"].items() if term.meaning in asked)
 
 
 def in_english(text: str) -> str:

@@ -17,6 +17,7 @@ from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.text.stamps import parse_time
 from parsers.timing import words
+from parsers.training import reduced_losses
 from parsers.training.replica_values import of_record
 from parsers.training.spread import spread
 from parsers.training.told_values import of_record as values_of
@@ -103,7 +104,7 @@ def _figures(flat: Mapping[str, Any], said: Mapping[str, Any], who: Mapping[str,
     told_values = None if is_evaluation else values_of(flat)
     by_values = ("rank", "local_rank", "step", "time_ns", "time_basis", "file", "line")
     compared = [{name: own.get(name) for name in by_values} | told_values] if told_values else []
-    return Figures([row], [place | one for one in times], runs, compared)
+    return Figures([row, *reduced_losses.of_record(flat, row)], [place | one for one in times], runs, compared)
 
 
 def _is_logged(said: Mapping[str, Any]) -> bool:

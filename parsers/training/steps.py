@@ -49,6 +49,7 @@ from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, conform, empty, table
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
+from parsers.training import reduced_losses
 from parsers.training.progress import CLOSING, COUNT, LAST_STEP, MEAN, NUMBER, number, rows, whole, with_reporter
 
 _MEGATRON = rf"(?:^|[\s\]:])iteration\s+{COUNT}/\s*[0-9]+\s*\|"
@@ -161,7 +162,7 @@ def parse(lines: pl.DataFrame) -> Tables:
             _plain(known),
         ]
     )
-    steps = pl.concat([steps, _means(known, steps)])
+    steps = pl.concat([steps, reduced_losses.of_lines(known, steps), _means(known, steps)])
     events, settings = _happenings(known)
     return {
         "steps": steps.sort("file", "line", maintain_order=True),

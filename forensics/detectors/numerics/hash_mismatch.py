@@ -1,9 +1,14 @@
 """Did a check of the job itself find that replicas of the weights differ?
 
 Each rank compares with the first rank of its group. Where few differ from it these are wrong; where half or more do it
-may be the first rank itself, and nobody is named. Nor is anybody where only the error is left that all ranks raise afterwards.
+may be the first rank itself, and nobody is named. Nor is anybody where only the error is left that all ranks raise afterwards; but where it comes
+with what each rank of the job had, one value on more than half of them, the others are wrong.
 """
 
+import json
+from collections.abc import Mapping, Sequence
+from math import isclose
+from statistics import median
 from typing import Any
 
 import polars as pl
@@ -17,6 +22,11 @@ from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.said import sentence
 from forensics.model.texts import ranks_text
 from forensics.words import numerics as words
+from parsers.forms.reading import real
+from parsers.numerics.replica_hashes import COMPARED
+
+_BEHIND = 10  # lines between a check that failed and what it shows
+_ALIKE = 1e-6  # of a figure, between replicas: sums in another order
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -24,51 +34,94 @@ def detect(case: Case) -> tuple[Finding, ...]:
     events = case.events.filter(pl.col("kind") == "replica_mismatch").sort("file", "line", nulls_last=True)
     rows = events.filter(pl.col("code") == "differs").to_dicts()
     named = tuple(sorted({rank for row in rows for rank in row["names_ranks"] or ()}))
+    last = step_in_progress(case.tables["steps"])
+    # Weights are looked at when a step is done, gradients in it.
+    is_of_gradients = (events["code"] == "raised_of_gradients").any()
+    step = last if last is None or is_of_gradients else last - 1
     if not named:
-        return _of_some(case, events.to_dicts()) if events.height else ()
+        rows = _lists(case, events)
+        odd = _odd(case, rows)
+        return (_found(case, rows, odd, (), step),) if odd else _of_some(events.to_dicts(), step)
     job = case.job_told_of | set(named)
     few = 2 * len(named) < len(job)
     others = tuple(sorted(job - set(named)))
+    return (_found(case, rows, named if few else (), others or named, step),)
+
+
+def _lists(case: Case, events: pl.DataFrame) -> list[dict[str, Any]]:
+    """What the ranks had, as lists right behind a check that failed show it."""
+    failed = [(row["file"], row["line"]) for row in events.to_dicts()]
+    told = case.events.filter((pl.col("kind") == "other") & (pl.col("code") == COMPARED)).sort("file", "line")
+    return [
+        row
+        for row in told.to_dicts()
+        if any(file == row["file"] and 0 < row["line"] - line <= _BEHIND for file, line in failed)
+    ]
+
+
+def _odd(case: Case, lists: Sequence[Mapping[str, Any]]) -> tuple[int, ...]:
+    """The ranks, at most a few, that had another value than most, by lists that say the same and hold all ranks of the job, and no other place of a group."""
+    told = {json.dumps(detail(row)["figures"], sort_keys=True) for row in lists}
+    if len(told) != 1:
+        return ()
+    figures = {int(rank): text for rank, text in json.loads(told.pop()).items()}
+    values = {rank: real(text) for rank, text in figures.items()}
+    job = case.job_told_of
+    if len(job) < 3 or figures.keys() != job:
+        return ()
+    numbers = [value for value in values.values() if value is not None]
+    usual = median(numbers) if len(numbers) == len(figures) else None
+    most = max(figures.values(), key=[*figures.values()].count)
+    odd = {
+        rank for rank, text in figures.items()
+        if (text != most if usual is None else not isclose(values[rank] or 0.0, usual, rel_tol=_ALIKE))
+    }  # fmt: skip
+    return tuple(sorted(odd)) if 2 * len(odd) < len(job) else ()
+
+
+def _found(
+    case: Case, rows: Sequence[Mapping[str, Any]], named: tuple[int, ...], suspects: tuple[int, ...], step: int | None
+) -> Finding:
     parameter = detail(rows[0]).get("parameter")
-    step = step_in_progress(case.tables["steps"])
-    text = words.WEIGHTS_DIFFER(who=ranks_text(named))
-    return (
-        Finding(
-            detector=DETECTOR.name,
-            cause="replica_divergence",
-            ranks=named if few else (),
-            suspect_ranks=() if few else others or named,
-            undecided=() if few else ("replica_tie",),
-            first_anomaly=FirstAnomaly(
-                rank=named[0] if few else None,
-                step=step,
-                module=parameter,
-                value="finite",
-                signature="replica_divergence",
-            ),
-            claims=(Claim(words.BY_OWN_CHECK(what=text), "for", refs(rows[:10])),),
-            severity="severe",
-            actions=(
-                Action(
-                    kind="inspect_hardware",
-                    target=ranks_text(named if few else others or named),
-                    command=None,
-                    reason=words.DIFFER_SILENTLY,
-                ),
-                Action(
-                    kind="rollback",
-                    target="job" if step is None else before_step(step),
-                    command=None,
-                    reason=words.DIVERGED,
-                ),
-            ),
-            summary=sentence(words.IN_PARAMETER(what=text, parameter=parameter) if parameter else text),
+    who = named or tuple(sorted({rank for row in rows for rank in row["names_ranks"] or ()}))
+    is_listed = rows[0]["code"] == COMPARED
+    text = words.FIGURES_DIFFER(who=ranks_text(who)) if is_listed else words.WEIGHTS_DIFFER(who=ranks_text(who))
+    return Finding(
+        detector=DETECTOR.name,
+        cause="replica_divergence",
+        ranks=named,
+        suspect_ranks=() if named else suspects,
+        undecided=() if named else ("replica_tie",),
+        first_anomaly=FirstAnomaly(
+            rank=named[0] if named else None,
+            step=step,
+            module=parameter,
+            value="finite",
+            signature="replica_divergence",
         ),
+        claims=(Claim(words.BY_OWN_CHECK(what=text), "for", refs(rows[:10])),),
+        severity="severe",
+        actions=(
+            Action(
+                kind="inspect_hardware",
+                target=ranks_text(named or suspects),
+                command=None,
+                reason=words.DIFFER_SILENTLY,
+            ),
+            Action(
+                kind="rollback",
+                target="job" if step is None else before_step(step),
+                command=None,
+                reason=words.DIVERGED,
+            ),
+        ),
+        summary=sentence(words.IN_PARAMETER(what=text, parameter=parameter) if parameter else text),
     )
 
 
-def _of_some(case: Case, rows: list[dict[str, Any]]) -> tuple[Finding, ...]:
-    step = step_in_progress(case.tables["steps"])
+def _of_some(rows: Sequence[Mapping[str, Any]], step: int | None) -> tuple[Finding, ...]:
+    if not rows:
+        return ()
     return (
         Finding(
             detector=DETECTOR.name,

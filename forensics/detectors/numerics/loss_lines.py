@@ -10,6 +10,7 @@ import polars as pl
 from forensics.model.ref import Ref
 from forensics.model.said import Said
 from forensics.words import numerics as words
+from parsers.training.reduced_losses import REDUCED
 
 Row = Mapping[str, Any]
 _WELL = 3  # lines with a finite loss and norm after an infinite norm
@@ -23,7 +24,9 @@ class Bad(msgspec.Struct, frozen=True):
 
 def streams_of(steps: pl.DataFrame) -> list[list[Row]]:
     """Training lines of one file and rank, cut where the steps begin anew."""
-    train = steps.filter(pl.col("phase").fill_null("train") == "train").sort("file", "line", nulls_last=True)
+    train = steps.filter(pl.col("phase").fill_null("train").is_in(["train", REDUCED])).sort(
+        "file", "line", nulls_last=True
+    )
     found: list[list[Row]] = []
     for part in train.partition_by("file", "rank", "local_rank", maintain_order=True):
         rows: list[Row] = []

@@ -34,6 +34,7 @@ from forensics.model.texts import ranks_text
 from forensics.words import numerics as words
 from parsers.text.patterns import regex
 from parsers.training.progress import BAR
+from parsers.training.reduced_losses import REDUCED
 
 _NEWEST = Action(kind="restart_job", target=words.FROM_NEWEST, command=None, reason=words.RAISED_BEFORE_UPDATE)
 _SPIKES = 10  # that are shown
@@ -259,6 +260,15 @@ def _given(case: Case, reporters: Mapping[int, str]) -> tuple[int, ...]:
     return tuple(sorted(reporters)) if reporters and is_whole and few and set(reporters.values()) == {"batch"} else ()
 
 
+def _not_seen(case: Case, row: Row) -> tuple[int, ...]:
+    """Whose loss made that of all bad, where everybody who left a record had a number of its own in that step: the ranks of which there is none."""
+    if row["phase"] != REDUCED or not case.is_data_parallel:
+        return ()
+    own = case.tables["steps"].filter((pl.col("step") == row["step"]) & (pl.col("phase") == "train"))
+    fine = own.filter(pl.col("loss").is_finite())["rank"]
+    return tuple(sorted(case.expected - case.seen)) if case.seen and case.seen <= set(fine) else ()
+
+
 def _nan_finding(case: Case, first: Bad | None, asserts: Sequence[Row], owners: Sequence[Bad]) -> Finding:
     claims = []
     ahead = tuple(bad.row["rank"] for bad in owners)
@@ -267,6 +277,8 @@ def _nan_finding(case: Case, first: Bad | None, asserts: Sequence[Row], owners: 
     given = () if first is not None else _given(case, reporters)
     alone = (ahead if case.is_data_parallel else ()) or given or _lone(case, asserts, reporters, suspects)
     suspects |= set(ahead)
+    unseen = () if suspects or first is None else _not_seen(case, first.row)
+    suspects |= set(unseen)
     for row in asserts[:20]:
         claims.append(Claim(words.CHECK_FAILED(what=row["code"] or "NaN"), "for", (ref_to(row, row["text"]),)))
     lead: Row = first.row if first is not None else asserts[0]
@@ -286,7 +298,7 @@ def _nan_finding(case: Case, first: Bad | None, asserts: Sequence[Row], owners: 
     shown = (words.LOG_SHOWS if step is None else words.LOG_SHOWS_AT)(
         value=words.VALUE["nan" if value == "nan" else "inf"], step=step
     )
-    whose = words.PRINTED_FOR if why or passed else words.PRINTED_FOR_AND_MATES
+    whose = words.NOT_GATHERED if unseen else words.PRINTED_FOR if why or passed else words.PRINTED_FOR_AND_MATES
     forward = forward_of(asserts) if first is None else None
     where: Said = words.LOG_ALONE
     if forward is not None:
@@ -317,7 +329,7 @@ def _nan_finding(case: Case, first: Bad | None, asserts: Sequence[Row], owners: 
             step=step if step is not None else step_in_progress(case.tables["steps"], alone[0] if alone else None), op=_operator(asserts) if first is None else None,
             module=_module(asserts, step),
         ),
-        undecided=() if passed else ("tied_explanations",),
+        undecided=() if passed else ("culprit_among_missing",) if unseen else ("tied_explanations",),
         claims=tuple(claims),
         severity="fatal",
         actions=actions,
