@@ -15,6 +15,8 @@ Source: as users write them.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from io import BytesIO
 from itertools import islice
 from typing import Any
 
@@ -45,6 +47,7 @@ _TENSORS = (
     ("input", regex(r"(?i)in(?:put)?s?|x|args?")),
     ("output", regex(r"(?i)out(?:put)?s?|y|act(?:ivation)?s?")),
 )
+_IN_BACKWARD = regex(r"(?i)(?:bwd|backward)(?![a-z])")
 _BACKWARD = ("grad_output", "grad_input", "param_grad")
 _FEWEST, _SAMPLE = 3, 400
 _Said = Mapping[str, Any]
@@ -57,9 +60,18 @@ def accepts(path: str, head: bytes) -> bool:
     is_version_1 = "step" in names and not names.isdisjoint(("tensor", "module"))  # read by its names (tensor_stats.py)
     if not known & _DECISIVE or is_version_1:
         return False
-    records = [one for line in head.decode("utf-8", "replace").splitlines()[:_SAMPLE] if (one := framings.record(line))]
+    records = _first(path, head)
     is_counted = "step" in vocabulary.meanings(sorted(names)) or step_column(records[:-1]) is not None
     return is_counted and _module(records) is not None
+
+
+def _first(path: str, head: bytes) -> list[_Said]:
+    """Those of a file's first bytes, on lines of their own or in a document."""
+    lines = [one for line in head.decode("utf-8", "replace").splitlines()[:_SAMPLE] if (one := framings.record(line))]
+    if framings.framing(path, head) != "document":
+        return lines
+    told = framings.rows(Source(path, len(head), partial(BytesIO, head)))
+    return [said for _, _, said in islice(told, _SAMPLE) if said is not None and said is not framings.HEADER]
 
 
 def _module(records: Iterable[_Said]) -> str | None:
@@ -134,11 +146,13 @@ def _row(source: Source, number: int, said: _Said, module: str | None, place: st
     if rank is None and place is not None:
         rank = source.labels.names.places.get((host, whole(said[place]) or 0))
     words = [cell for name, cell in said.items() if isinstance(cell, str) and name != module]
+    is_backward = any(_IN_BACKWARD.match(word) for word in words)
+    words += [part for word in words if (part := word[max(map(word.rfind, "./:")) + 1 :]) != word]  # fwd.out
     tensor = next((slot for slot, form in _TENSORS if any(map(form.fullmatch, words))), "output")
     return {
         "rank": rank if rank is not None else source.rank,
         "step": step,
-        "phase": "backward" if tensor in _BACKWARD else "forward",
+        "phase": "backward" if is_backward or tensor in _BACKWARD else "forward",
         "module": said[module],
         "tensor": tensor,
         "host": host or None,
