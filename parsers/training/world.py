@@ -105,6 +105,7 @@ LAUNCHED = "launch arguments"  # `how` of who is who as a launcher's arguments t
 _COLUMNS = ("dp", "pp", "tp", "pid")
 _LOOSE = ("start line", "world size")  # forms that a line about a group, or about another process, may have
 _PID = regex(r"(?i)\bpid ?[=:]")  # then parsers/training/process_line.py reads it
+_SIZES = regex(r"(?:\s?[,;|]\s{0,3}[A-Za-z][\w -]{1,60}?\s?[=:]\s?\d{1,7}){1,16}\s*$")  # of other things, each under its own name
 _STARTS = regex(r"(?i)\b(?:init\w*|start\w*|launch\w*|spawn\w*|distributed|set ?up|setting up|joining|environment)\b")
 _OTHERS = regex(
     r"(?i)\b(?:kill|wait|exit|fail|died|dead|lost|tim(?:ed )?-?out|error|group|pg|tp|pp|dp|ep|cp|parallel|tensor|pipeline|expert|shard)\w*\b"
@@ -120,7 +121,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     for row in lines.iter_rows(named=True):
         text = row["text"][:_CHARACTERS]
         found = next(((match, how) for pattern, how in _FORMS if (match := pattern.search(text))), None)
-        if found is None or (found[1] in _LOOSE and _OTHERS.search(text)):
+        if found is None or (found[1] in _LOOSE and _OTHERS.search(_SIZES.sub("", text))):
             continue
         if found[1] == "start line" and (not _STARTS.search(text) or _PID.search(text)):
             continue
