@@ -362,10 +362,11 @@ class Case(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def odd_value(self) -> "OddValue | None":
-        """Whose figure went bad alone (facts/odd_values.py)."""
+        """Whose figure went bad alone, or who gave a bad one for good ones (facts/odd_values.py, passed_on.py)."""
         from forensics.facts.odd_values import odd_value
+        from forensics.facts.passed_on import passed_on
 
-        return odd_value(self.tables, self.job_told_of)
+        return odd_value(self.tables, self.job_told_of) or passed_on(self.tables, self.job_told_of)
 
     @cached_property
     def phase_times(self) -> pl.DataFrame:

@@ -150,9 +150,11 @@ def _is_world(tables: Mapping[TableName, pl.DataFrame], own: list[str]) -> bool:
 
 
 def _sizes(tables: Mapping[TableName, pl.DataFrame]) -> set[str]:
-    """All that is told of how many processes there are."""
-    told = tables["settings"].filter(pl.col("name").is_in(_WORLDS))["value"].drop_nulls().to_list()
-    return {*map(str, tables["ranks"]["world_size"].drop_nulls().unique().to_list()), *told}
+    """All that is told of how many processes there are: the size of the world, else how many replicas, each of which may be several ranks."""
+    settings = tables["settings"]
+    world, replicas = ({*settings.filter(pl.col("name") == name)["value"].drop_nulls().to_list()} for name in _WORLDS)
+    world |= {str(size) for size in tables["ranks"]["world_size"].drop_nulls().unique().to_list()}
+    return world or replicas
 
 
 def _go_on(own: Sequence[str], steps: Mapping[str, Collection[int]]) -> bool:

@@ -36,6 +36,7 @@ class OddValue(msgspec.Struct, frozen=True):
     beside: Mapping[str, Any]
     is_last: bool = False  # do the records of all end with that step?
     opens: bool = False  # is that record the first of the step on its rank?
+    is_proven: bool = False  # was what the rank was given a number, as `beside` shows? (passed_on.py)
 
 
 def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> OddValue | None:
@@ -43,8 +44,8 @@ def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
     values = tables["values"]
     if len(job) < 2 or not values["bad"].is_not_null().any():
         return None
-    told = _told(values.filter(pl.col("rank").is_in(sorted(job))))
-    lost = _lost_losses(tables["steps"], job)
+    told = told_values(values.filter(pl.col("rank").is_in(sorted(job))))
+    lost = lost_losses(tables["steps"], job)
     bad = told.filter("bad")
     steps = sorted(bad["step"].unique().to_list())
     for step in steps:
@@ -138,7 +139,7 @@ def _found_in_part(
     return OddValue(rank, None, str(own["of"]), own["name"], own["value"], told, (), own, beside.row(0, named=True))
 
 
-def _told(values: pl.DataFrame) -> pl.DataFrame:
+def told_values(values: pl.DataFrame) -> pl.DataFrame:
     """rank, step, of, name, value, bad, place, file, line: a row for each figure of a name that is bad anywhere, but not on most from its
     beginning; of one that a rank tells twice in a step, the bad one."""
     values = values.with_columns(pl.col("step").fill_null(_BEFORE), pl.col("of", "fine").cast(pl.String))
@@ -161,7 +162,7 @@ def _told(values: pl.DataFrame) -> pl.DataFrame:
     return told.filter((usual < 0.5) | is_of_one)
 
 
-def _lost_losses(steps: pl.DataFrame, job: frozenset[int]) -> dict[int, frozenset[int]]:
+def lost_losses(steps: pl.DataFrame, job: frozenset[int]) -> dict[int, frozenset[int]]:
     """Step → the ranks whose loss of the training was no number in it; all, where one rank prints it for the job."""
     train = pl.col("phase").fill_null("train") == "train"
     rows = steps.filter(

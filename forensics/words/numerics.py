@@ -358,6 +358,11 @@ ODD_COUNT = Form(
     "at step {step} {name} of {who} was {value}, where every other rank counted none",
     "在 step {step}，{who} 的 {name} 为 {value}，其他 rank 均未计到",
 )
+GAVE_WHAT_IT_WAS_NOT_GIVEN = Form(
+    "at step {step} {name} of {who} was {value}, where all that it had received in that step were numbers",
+    "在 step {step}，{who} 的 {name} 为 {value}，而它在该 step 收到的均为正常数值",
+)
+WAS_GIVEN = Said("what it had received before, a number", "它此前收到的为正常数值")
 NOT_BESIDE = Form("the same of rank {rank}, a number", "rank {rank} 的同一项为正常数值")
 OWN_LOSS = Form(
     "{who} printed {value} as its own loss at step {step}, where the loss of the others was finite",

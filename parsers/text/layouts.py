@@ -33,9 +33,9 @@ def world(text: str) -> int | None:
 
 
 def sizes(text: str) -> dict[str, str]:
-    """Name of the argument → size; of no axis where that of the replicas is not told."""
-    found = {name: one[1] for name, said in _TOLD.items() if (one := said.search(text)) and one[1] != "0"}
-    if "data_parallel_size" not in found:
+    """Name of the argument → size; of no axis where that of the replicas is not told, or where one of them is 0: then they are a place."""
+    found = {name: one[1] for name, said in _TOLD.items() if (one := said.search(text))}
+    if "0" in found.values() or "data_parallel_size" not in found:
         found = {}
     if _ALONE.search(text):
         found = {"tensor_model_parallel_size": "1", "pipeline_model_parallel_size": "1"} | found

@@ -79,16 +79,21 @@ def detect(case: Case) -> tuple[Finding, ...]:
     # What a rank was given by its own reader, or has loaded, is bad before anybody else takes part, whatever the layout.
     is_first = cause == "bad_input" and not _DATA.isdisjoint(words_of(called(found)))
     is_first |= cause == "bad_state" and found.step is None
-    alone = case.is_data_parallel or has_experts(case.tables) or is_first
+    alone = case.is_data_parallel or has_experts(case.tables) or is_first or found.is_proven
     form = words.ODD_VALUE_AT_LAST if found.is_last else words.ODD_VALUE
     form = words.ODD_VALUE_AT_FIRST if found.step is None else form
     if found.step is not None and isfinite(real(found.value) or nan):  # how many were bad
         form = words.ODD_COUNT
+    form = words.GAVE_WHAT_IT_WAS_NOT_GIVEN if found.is_proven else form
     who = ranks_text([found.rank])
     text = form(who=who, name=called(found), value=found.value, step=found.step)
     claims = [
         Claim(text, "for", (_ref(found.row, found.value),)),
-        Claim(words.NOT_BESIDE(rank=found.beside["rank"]), "for", (_ref(found.beside, ""),)),
+        Claim(
+            words.WAS_GIVEN if found.is_proven else words.NOT_BESIDE(rank=found.beside["rank"]),
+            "for",
+            (_ref(found.beside, ""),),
+        ),
     ]
     if case.is_data_parallel:
         claims.append(Claim(words.PLAIN_DATA_PARALLEL, "for"))
