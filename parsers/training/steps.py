@@ -86,7 +86,7 @@ _BAD_LOSS = (
     r"(?i)\bloss is ([+-]?(?:nan|inf)[A-Za-z0-9_]*)|\b(nan|inf(?:inite)?) loss\b.{0,80}\b(?:stop|abort|exit|terminat|halt)"
     r"|\bloss returned in `[A-Za-z0-9_]+` is (nan|[+-]?inf)|\bMonitored metric \S+ = (nan|[+-]?inf) is not finite"
 )
-_SENTENCE = r"\btraining (?:is )?(?:finished|completed?|done)\b|\btrain(?:ing)? end(?:[.,!;]|\s*$)|\b(?:finished|completed) training\b|\b(?:training|job|run) completed successfully\b|\bJob '[\w-]*raysubmit_\w+' succeeded\b|训练(?:已|全部)?(?:完成|结束)(?:$|[^\w]|了)"
+_SENTENCE = r"\btraining (?:is )?(?:finished|completed?|done)\b|\btraining (?:is )?over(?:[.!]|\s*$)|\btrain(?:ing)? end(?:[.,!;]|\s*$)|\b(?:finished|completed) training\b|\b(?:training|job|run) completed successfully\b|\bJob '[\w-]*raysubmit_\w+' succeeded\b|训练(?:已|全部)?(?:完成|结束)(?:$|[^\w]|了)"
 _END = (
     rf"(?i){_SENTENCE}|\| done training in [0-9.]+ (?:seconds|minutes|hours)|\[after training is done\]|\[exiting program at iteration"
     r"|`Trainer\.fit` stopped: `max_\w{1,12}=\S{1,24}` reached|['\"]train_runtime['\"]: "  # Lightning; HF's Trainer
@@ -443,7 +443,7 @@ PARSER = LineParser(
         b"Train: ", b"train_inner", b"batch ", b"Batch ", b"update ", b"s/step", b"s/batch", b"s/iter", b"per step", b"per batch",
         b"oss is nan", b"oss is inf", b"oss is NaN", b"nan loss", b"NaN loss", b"inf loss", b"Inf loss", b"infinite loss",
         b"oss returned in `", b"Monitored metric ", b"raining finished", b"inished training", b"ompleted training",
-        b"raining complete", "训练".encode(), b"raining is finished", b"raining done", b"rain end", b"raining end", b"done training in", b"training is done", b"completed successfully", b"raysubmit_",
+        b"raining complete", "训练".encode(), b"raining is finished", b"raining Over", b"raining over", b"raining is over", b"raining done", b"rain end", b"raining end", b"done training in", b"training is done", b"completed successfully", b"raysubmit_",
         b"` stopped: `max_", b"train_runtime", b"inished ", b"ompleted ", b" steps", b" batches", b" iterations",
     ),
     parse=parse,
