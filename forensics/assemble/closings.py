@@ -1,7 +1,7 @@
 """Words that end a job only together: "finished 20 steps", and the last of the steps that were announced.
 
 Alone they say that something is done. They are the end where every printer of steps says so after its last step, the number is
-that of its steps, nothing comes after the words in their file, and nothing in the attempt shows a failure, an operation that
+that of its steps (a file that tells nothing but the last step is no printer), nothing comes after the words in their file, and nothing in the attempt shows a failure, an operation that
 never ended, or that somebody looked at a job that stood still. Else they say nothing, and are left out. A complaint, of whatever program,
 that is stamped before the last of these steps, is no failure of what came to its end afterwards; nor is any where the scheduler says of the
 job and all of its steps that they were completed, with exit code 0.
@@ -31,7 +31,12 @@ def with_closings(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, p
 
 def _is_end(tables: Mapping[TableName, pl.DataFrame], weak: pl.DataFrame) -> bool:
     steps = tables["steps"].filter((pl.col("phase") == "train").fill_null(True) & pl.col("line").is_not_null())
-    last = steps.group_by(_PRINTER).agg(pl.col("line").max().alias("_last"), pl.col("step").max())
+    last = steps.group_by(_PRINTER).agg(
+        pl.col("line").max().alias("_last"), pl.col("step").max(), pl.len().alias("_rows")
+    )
+    # A record of the last step alone is what a tracker keeps of the whole run, and no log of it.
+    is_summary = (pl.col("_rows") == 1) & (pl.col("step") == pl.col("step").max()) & (pl.col("_rows").max() > 1)
+    last = last.filter(~is_summary.fill_null(False))
     is_closing = pl.col("code") == CLOSING
     said = weak.group_by(_PRINTER).agg(
         pl.col("line").max().alias("_said"), pl.col("line").filter(is_closing).max().alias("_closed"),
