@@ -46,7 +46,7 @@ RULES = (
 _HEADING = regex(
     r"\b(?P<what>[A-Za-z_][\w ]{1,60}?)\s(?:across|on|of|for|by)\s(?:the\s|all\s|each\s)?(?:worker|rank|replica)s?\s?:\s*$"
 )
-_FIGURE = regex(r"^\s*\[?[Rr]ank\s{0,6}(?P<rank>\d{1,7})\]?\s{0,3}[=:]\s{0,3}(?P<value>\S{1,80})\s*$")
+_FIGURE = regex(r"^\s*[Rr]ank\s{0,6}(?P<rank>\d{1,7})\s{0,3}[=:]\s{0,3}(?P<value>\S{1,80})\s*$")
 COMPARED = "ranks_compared"
 _MOST = 1024  # ranks of a list
 
@@ -86,5 +86,5 @@ PARSER = LineParser(
     parse=parse,
     after=_MOST,
     leads=regex(rb"(?:worker|rank|replica)s?:\s*$"),
-    follows=regex(rb"[Rr]ank\s{0,6}\d{1,7}\]?\s{0,3}[=:]\s{0,3}\S{1,80}\s*$"),
+    follows=regex(rb"[Rr]ank\s{0,6}\d{1,7}\s{0,3}[=:]\s{0,3}\S{1,80}\s*$"),
 )

@@ -30,7 +30,7 @@ def parse(lines: pl.DataFrame) -> Tables:
 PARSER = LineParser(
     name="value_lines",
     anchors=(b"max", b"finite", b"norm", b"sum=", b"sum ", b"sum:", b"mean=", b"mean ", b"mean:", b"std=", b"std ", b"l2=", b"rms", b"peak", b"largest", b" invalid", b"bad=", b"bad ", b"bad:", b"broken", b"nonfin", b"non-fin",
-        b"nan=", b"nans=", b"inf=", b"infs="),
+        b"nan=", b"nans=", b"nans:", b"inf=", b"infs=", b"infs:"),
     parse=parse,
     leftover=True,
 )  # fmt: skip
