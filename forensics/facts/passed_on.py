@@ -62,10 +62,10 @@ def passed_on(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
     if not alike.height or taken["bad"].is_not_null().any():
         return None
     row = {name: made[name] for name in ("rank", "step", "of", "name", "value", "file", "line", "time_ns")}
-    told = (f"{made['of']} {made['name']}",)
+    lost = (f"{made['of']} {made['name']}",)
     beside = alike.row(-1, named=True)
     return OddValue(
-        makers[0], step, made["of"], made["name"], made["value"], told, (), row, beside | {"name": ""}, is_proven=True
+        makers[0], step, made["of"], made["name"], made["value"], lost, (), row, beside | {"name": ""}, is_proven=True
     )
 
 

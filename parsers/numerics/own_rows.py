@@ -14,7 +14,7 @@ Source: as users write them.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from io import BytesIO
 from itertools import islice
@@ -61,11 +61,11 @@ def accepts(path: str, head: bytes) -> bool:
     if not known & _DECISIVE or is_version_1:
         return False
     records = _first(path, head)
-    is_counted = "step" in vocabulary.meanings(sorted(names)) or step_column(records[:-1]) is not None
+    is_counted = "step" in vocabulary.meanings(sorted(names)) or step_column([*records[:-1]]) is not None
     return is_counted and _module(records) is not None
 
 
-def _first(path: str, head: bytes) -> list[_Said]:
+def _first(path: str, head: bytes) -> Sequence[_Said]:
     """Those of a file's first bytes, on lines of their own or in a document."""
     lines = [one for line in head.decode("utf-8", "replace").splitlines()[:_SAMPLE] if (one := framings.record(line))]
     if framings.framing(path, head) != "document":
