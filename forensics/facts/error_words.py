@@ -29,6 +29,7 @@ _SETTING = regex(
 _BRIDGES = (ip_network("172.17.0.0/16"), ip_network("192.168.122.0/24"))
 # The interpreter, what PyTorch calls its own processes (pt_main_thread, pt_data_worker), Ray's workers, programs of a job's own.
 _TRAINS = regex(r"python|pt_|ray::|\S*train")
+_NOT_TAKEN = regex(r"connection refused|ECONNREFUSED|\berrno:? 111\b", re.IGNORECASE)
 _BRIDGE = regex(r"\b(?:docker0|virbr\d|veth\w+|lo):")
 
 
@@ -70,6 +71,11 @@ def is_within_a_host(address: str) -> bool:
     except ValueError:
         return False
     return found.is_loopback or found.is_link_local or any(found in bridge for bridge in _BRIDGES)
+
+
+def is_refusal(text: str) -> bool:
+    """Does it say that the other end took no connection? Then it was reached."""
+    return _NOT_TAKEN.search(text) is not None
 
 
 def may_be_rank(program: object) -> bool:

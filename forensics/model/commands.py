@@ -294,7 +294,7 @@ def _on(host: str | None, command: str, around: Surroundings, *, as_root: bool =
 CommandName = Literal[
     "source", "loaders", "kernel_log", "device", "memory_errors", "clocks", "pci_state", "fabric_manager", "users_of_memory",
     "links", "space", "accounting", "pod", "previous_log", "core", "addresses", "load", "locks", "fingerprints", "recorder",
-    "checkpoint", "diagnosis", "reset", "bug_report", "boot_before", "bmc", "shared_memory", "gather", "next_run", "uptime",
+    "checkpoint", "diagnosis", "reset", "bug_report", "boot_before", "bmc", "shared_memory", "gather", "next_run", "uptime", "listeners",
 ]  # fmt: skip
 
 COMMANDS: Mapping[CommandName, Callable[[Target], str | None]] = {
@@ -319,6 +319,7 @@ COMMANDS: Mapping[CommandName, Callable[[Target], str | None]] = {
     "core": _core,
     "addresses": lambda at: _on_host(at.host, "ip -br addr", at.around),
     "load": lambda at: _on_host(at.host, "sh -c 'top -b -n 1 | head -n 30; iostat -x 1 3'", at.around),
+    "listeners": lambda at: _on_host(at.host, "ss -ltnp", at.around, as_root=True),
     "locks": lambda at: _on_host(at.host, "lslocks --notruncate", at.around),
     "fingerprints": _fingerprints,
     "recorder": lambda at: recorder(at.around),

@@ -161,11 +161,12 @@ def _facts(at: Target, finding: Finding, scene: Scene) -> set[Fact]:
     code = (finding.first_anomaly.signature or "").removeprefix("device:")
     is_gone = scene.has_ended or bool(finding.subjects and finding.subjects <= scene.ended)
     holder = holder_in(finding)
+    is_refused = finding.first_anomaly.signature == "connect:refused"
     shown: dict[Fact, object] = {
         "host": at.host, "pid": at.pids, "gpu": at.gpu is not None, "pci": at.pci, "code": at.file, "no_code": not at.file, "no_records": not scene.has_records,
         "checkpoint": at.checkpoint, "job": at.around.job, "pod": at.around.launcher in PODS and at.around.pod(at.host),
         "gone": is_gone, "alive": not is_gone, "running": not scene.has_ended,
-        "by_kernel": holder != "ray", "shared": holder == "shared",
+        "refused": is_refused, "not_refused": not is_refused, "by_kernel": holder != "ray", "shared": holder == "shared",
         "rebooted": finding.first_anomaly.signature == "node_failure", "nvidia": at.around.vendor == "nvidia", "fabric": code.startswith("sxid:"),
         "visible": _ADVICE.get(advice(code)) != "reboot",
     }  # fmt: skip

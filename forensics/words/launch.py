@@ -48,6 +48,10 @@ NO_ANSWER = (
     Said("nothing answered at this address", "该地址无应答"),
     Said("nothing answered at these addresses", "这些地址无应答"),
 )
+NOBODY_LISTENS = Said(
+    "the connection was refused, so the host answers and no process listens there: it has ended, never began, or listens on another address",
+    "连接被拒绝：主机有应答，但没有进程在监听（已退出、未启动或监听其他地址）",
+)
 OTHERS_CAME = Form("{number} others reached {store}", "其他 {number} 个进程已连上 {store}")
 THE_STORE = Said("the key-value store", "rendezvous store")
 STORE_ADDRESS = Said("MASTER_ADDR and MASTER_PORT", "MASTER_ADDR 与 MASTER_PORT")

@@ -70,10 +70,59 @@ FINITE_AFTER_IT = Said("the parameters were finite after it", "此后参数正�
 LATER_MAY_HOLD_IT = Said("later parameters may hold the bad value", "之后的参数可能含异常值")
 INPUT_WAS_BAD = Said("the input was bad already", "输入已含异常值")
 INPUT_OF_RANKS_WAS_BAD = Form("the input of {who} was bad already", "{who} 的输入已含异常值")
-BAD_BEFORE_STEP = Said("parameters were bad before this step", "该 step 之前参数已异常")
+BAD_BEFORE_STEP = Said(
+    "parameters were bad before this step; take one whose parameters are all finite",
+    "该 step 之前参数已异常；选用参数全部有限的检查点",
+)
 ONE_OUTPUT_WAS_NOT = Said("all inputs of the call were finite, an output was not", "该调用的输入均正常，输出异常")
 FIRST_NOT_OBSERVED = Said("the first bad value was not observed", "未观测到首个异常值", "tensors")
 PRODUCED_THERE = Form("{value} was produced there from finite inputs", "该处输入正常却产生 {value}")
+FIRST_THERE = Form(
+    "{value} first shows there; what went in is not recorded as finite", "{value} 首现于此；没有记录表明输入为有限值"
+)
+CANNOT_COME_OF_IT = Form(
+    "{value} cannot come of what went in, which gives {bound} at most: look for what else writes into its output, and what wraps it",
+    "所记录的输入至多得到 {bound}，不可能产生 {value}：查找还有什么代码写入其输出或包装了它",
+)
+MASKED_WHOLLY = Form(
+    "a row of which all is masked gives NaN there: the input of {op} holds -Inf",
+    "{op} 的输入含 -Inf：整行被遮蔽时结果为 NaN",
+)
+MASKS_MORE = Form(
+    "it masks {own} values where other ranks mask {others}, and a row of which all is masked gives NaN in {op}",
+    "它遮蔽了 {own} 个值，其他 rank 为 {others} 个，而整行被遮蔽时 {op} 得到 NaN",
+)
+MASKED_BEFORE = Form(
+    "{who}: its input is masked, {number} values are -Inf", "{who}：其输入被遮蔽，{number} 个值为 -Inf"
+)
+TEST_FOR_BOUND = Form(
+    "{value} cannot come of what went in, which gives {bound} at most: test its device with {what} in the same sizes and format, for hours; "
+    "no error record clears it",
+    "所记录的输入至多得到 {bound}，不可能产生 {value}：在该设备上用同样的 shape 和精度反复运行 {what} 数小时；没有错误记录也不能排除",
+)
+COPY_OF_BATCH = Form(
+    "what {who} does to its copy of the batch of {batch}: pinned memory, transfer, preprocessing",
+    "{who} 对 {batch} 的 batch 副本所做的处理（pinned memory、传输、预处理）",
+)
+READ_IT_CLEAN = Form(
+    "{others} had the same batch clean, so the data is not bad", "{others} 的同一 batch 正常，数据本身无异常"
+)
+COPY_ALONE_IS_BAD = Form(
+    "its copy alone of a batch that {others} had clean is bad", "{others} 的同一 batch 正常，仅其副本异常"
+)
+TENSOR_OF = Form("{tensor} of {who}", "{who} 的 {tensor}")
+OTHERS_HOLD_CLEAN = Form(
+    "{others} hold it finite: compare with what was loaded, then load it again",
+    "{others} 的该值有限：与所加载的内容对比后重新加载",
+)
+CLEAN_AFTER_UPDATE = Form(
+    "{who}: clean after the update of step {step}, so it went bad between that and its use",
+    "{who}：step {step} 更新后正常，故在此之后、使用之前变坏",
+)
+WENT_BAD_BETWEEN = Form(
+    "a parameter that was clean after the update of step {step} was not when it was used: memory of the device, or a write between steps",
+    "参数在 step {step} 更新后正常、使用时已异常：设备显存故障，或两个 step 之间有写入",
+)
 STATISTICS_OF = Form("tensor statistics of {who}", "{who} 的张量统计", ("tensors",))
 THOSE_THAT_LEFT_NONE = Said("the ranks that left none", "无记录的 rank")
 STATISTICS_AROUND = Said(

@@ -15,7 +15,7 @@ from forensics.assemble.identity import short_host
 from forensics.assemble.roll_calls import ROLL_CALL, ROLL_COUNT
 from forensics.assemble.unreached import OTHERS
 from forensics.case import Case, Detector
-from forensics.facts.error_words import is_within_a_host, names_bridge, tells_setting
+from forensics.facts.error_words import is_refusal, is_within_a_host, names_bridge, tells_setting
 from forensics.facts.event_rows import detail, host_of, is_missing, is_whole_barrier, of_kinds, own_rank, refs, rows
 from forensics.facts.given_sizes import given_another_size
 from forensics.facts.store_clients import Address, OddClients, odd_clients
@@ -82,6 +82,9 @@ def _connection(case: Case, lines: pl.DataFrame) -> Finding:
     unreachable = words.UNREACHABLE[len(names) > 1]
     chosen = words.WRONG_INTERFACE(unreachable=unreachable) if wrong else ""
     is_set = bool(wrong) or store
+    # Whoever refuses has answered: its host and the way to it are well, and its process is gone, or listens elsewhere.
+    is_answered = not is_set and any(is_refusal(f"{row['code']} {row['text']}") for row in refused)
+    reason = unreachable if wrong else words.NOBODY_LISTENS if is_answered else words.NO_ANSWER[len(names) > 1]
     of_reporters = words.INTERFACE_OF(host=joined(reporters, ", ")) if reporters else words.THE_JOB
     return Finding(
         detector=DETECTOR.name,
@@ -92,13 +95,16 @@ def _connection(case: Case, lines: pl.DataFrame) -> Finding:
         undecided=("tied_explanations",) if others else (),
         domain="infrastructure",
         claims=(Claim(text, "for", refs(lines.iter_rows(named=True))),),
-        first_anomaly=FirstAnomaly(host=hosts[0] if len(hosts) == 1 else None, signature=f"connect:{cause}"),
+        first_anomaly=FirstAnomaly(
+            host=hosts[0] if len(hosts) == 1 else None, signature=f"connect:{'refused' if is_answered else cause}"
+        ),
+        undecided=("tied_explanations",) if is_answered else (),
         actions=(
             Action(
-                kind="check_config" if is_set else "inspect_network",
+                kind="check_config" if is_set or is_answered else "inspect_network",
                 target=words.STORE_ADDRESS if store else of_reporters if wrong else peers or words.THE_JOB,
                 command=None,
-                reason=unreachable if wrong else words.NO_ANSWER[len(names) > 1],
+                reason=reason,
             ),
         ),
         collect=(words.STORE_RECORDS,) if store else (words.LOGS_OF_HOSTS(hosts=joined(told, ", ")),) if told else (),

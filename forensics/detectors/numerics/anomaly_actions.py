@@ -2,31 +2,94 @@
 
 from collections.abc import Sequence
 
+from forensics.detectors.numerics.anomaly_answer import Answer
+from forensics.detectors.numerics.anomaly_inputs import (
+    clean_holders,
+    clean_readers,
+    clean_update,
+    inputs_of,
+    mask_maker,
+)
 from forensics.detectors.numerics.anomaly_rows import Row, shown_value
+from forensics.facts.checkpoints import before_step
+from forensics.graph.numerics.births import Births
 from forensics.model.incident import Action
-from forensics.model.names import Cause, Reason
+from forensics.model.names import Reason
 from forensics.model.texts import ranks_text
 from forensics.words import numerics as words
 
 
-def actions_for(cause: Cause | None, ended: bool, who: Sequence[int], row: Row, checkpoint: str) -> tuple[Action, ...]:
-    """`ended`: the taint was gone after the step. `who`: named ranks, else suspects. `checkpoint`: what to go back to."""
+def actions_for(births: Births, answer: Answer, row: Row) -> tuple[Action, ...]:
+    """`row`: the first bad one. What was gone after the step is ignored."""
     target = words.STEP(step=row["step"])
-    if ended:
+    if answer.lead.ended:
         return (_action("ignore", target, words.FINITE_AFTER_IT),)
-    back = _action("rollback", checkpoint, words.LATER_MAY_HOLD_IT)
-    if cause == "bad_input":
-        batch = target if row["microbatch"] is None else words.BATCH(step=target, microbatch=row["microbatch"])
-        bad = words.INPUT_OF_RANKS_WAS_BAD(who=ranks_text(who)) if who else words.INPUT_WAS_BAD
-        return (_action("check_data", batch, bad), _action("skip_data", words.DATA_OF(batch=batch), bad), back)
-    if cause == "bad_state":
-        return (_action("rollback", checkpoint, words.BAD_BEFORE_STEP),)
-    if cause == "comm_corruption":
+    who = answer.ranks or answer.suspects
+    before = before_step(row["step"])
+    back = _action("rollback", before, words.LATER_MAY_HOLD_IT)
+    if answer.cause == "bad_input":
+        return (*_of_batch(births, answer, row), back)
+    if answer.cause == "bad_state":
+        return _of_state(births, answer, row, _action("rollback", before, words.BAD_BEFORE_STEP))
+    if answer.cause == "comm_corruption":
         return (_action("inspect_network", ranks_text(who), words.ONE_OUTPUT_WAS_NOT), back)
-    if cause is None:
+    if answer.cause is None:
         return (_action("collect_more", ranks_text(who) if who else target, words.FIRST_NOT_OBSERVED),)
-    born = words.PRODUCED_THERE(value=shown_value(row))
-    return (_action("check_code", str(row["module"] or row["op"] or target), born), back)
+    return (*_of_birth(births, answer, row), back)
+
+
+def _of_batch(births: Births, answer: Answer, row: Row) -> tuple[Action, ...]:
+    """Data are to be looked at, unless other ranks had the same batch and had it clean."""
+    step, who = words.STEP(step=row["step"]), answer.ranks or answer.suspects
+    batch = step if row["microbatch"] is None else words.BATCH(step=step, microbatch=row["microbatch"])
+    readers = clean_readers(births, row) if answer.ranks == (row["rank"],) else ()
+    if readers:
+        others = ranks_text(readers)
+        copy = words.COPY_OF_BATCH(who=ranks_text(who), batch=batch)
+        return (
+            _action("check_code", copy, words.READ_IT_CLEAN(others=others)),
+            _action("inspect_hardware", ranks_text(who), words.COPY_ALONE_IS_BAD(others=others)),
+        )
+    bad = words.INPUT_OF_RANKS_WAS_BAD(who=ranks_text(who)) if who else words.INPUT_WAS_BAD
+    return (_action("check_data", batch, bad), _action("skip_data", words.DATA_OF(batch=batch), bad))
+
+
+def _of_state(births: Births, answer: Answer, row: Row, back: Action) -> tuple[Action, ...]:
+    """Back to where the parameters were finite; of one that the rank alone holds bad, what became of it there."""
+    if answer.ranks != (row["rank"],):
+        return (back,)
+    who = ranks_text(answer.ranks)
+    update = clean_update(births, row)
+    if update is not None:
+        return (back, _action("inspect_hardware", who, words.WENT_BAD_BETWEEN(step=update["step"])))
+    holders = clean_holders(births, row)
+    is_first = row["step"] == births.history["step"].min()
+    if is_first and holders:  # what was loaded is well, or the others would hold it, too
+        name = ".".join(str(part) for part in (row["module"], str(row["tensor"]).removeprefix("param.")) if part)
+        reason = words.OTHERS_HOLD_CLEAN(others=ranks_text(holders))
+        return (_action("check_code", words.TENSOR_OF(tensor=name, who=who), reason),)
+    return (back,)
+
+
+def _of_birth(births: Births, answer: Answer, row: Row) -> tuple[Action, ...]:
+    """The operation that gave it, or who masked what went in; its device first where no arithmetic makes it of what went in."""
+    value, inputs = shown_value(row), inputs_of(births, row)
+    place = str(row["module"] or row["op"] or words.STEP(step=row["step"]))
+    is_named = answer.ranks == (row["rank"],)
+    if inputs.mask is not None:
+        made, op = mask_maker(births, inputs.mask), row["op"] or place
+        own, others = inputs.mask.own, inputs.mask.others
+        if made is None or own is None or others is None or own <= others:
+            return (_action("check_code", place, words.MASKED_WHOLLY(op=op)),)
+        at = str(made["module"] or made["op"])
+        return (_action("check_code", at, words.MASKS_MORE(own=own, others=others, op=op)),)
+    if inputs.bound is not None:
+        told = {"value": value, "bound": f"{inputs.bound:.3g}"}
+        test = words.TEST_FOR_BOUND(**told, what=row["op"] or words.SAME_OPERATION)
+        tests = (_action("inspect_hardware", ranks_text(answer.ranks), test),) if is_named else ()
+        return (*tests, _action("check_code", place, words.CANNOT_COME_OF_IT(**told)))
+    form = words.PRODUCED_THERE if inputs.given == "finite" else words.FIRST_THERE
+    return (_action("check_code", place, form(value=value)),)
 
 
 def _action(kind: str, target: str, reason: str) -> Action:

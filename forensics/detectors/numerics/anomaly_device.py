@@ -10,6 +10,7 @@ from typing import NamedTuple
 import polars as pl
 
 from forensics.case import Case
+from forensics.detectors.numerics.anomaly_inputs import inputs_of
 from forensics.detectors.numerics.anomaly_rows import Row, ref, speaker
 from forensics.facts.scales import bad_scales
 from forensics.graph.numerics.births import Births
@@ -54,8 +55,9 @@ def suspect_device(case: Case, births: Births, row: Row) -> Suspect:
 def device_tests(births: Births, row: Row) -> tuple[Action, ...]:
     """Where its peers computed the same operation well, the device itself is to be tested, whatever its driver says."""
     peers = _peers(births, row)
-    if row["rank"] < 0 or not _are_well(peers):
-        return ()
+    inputs = inputs_of(births, row)
+    if row["rank"] < 0 or not _are_well(peers) or inputs.mask is not None or inputs.bound is not None:
+        return ()  # its mask is why, or it is tested first
     reason = words.TEST_DEVICE(number=peers["rank"].n_unique(), what=row["op"] or words.SAME_OPERATION)
     return (Action(kind="inspect_hardware", target=speaker(row["rank"]), command=None, reason=reason),)
 

@@ -23,6 +23,7 @@ from forensics.detectors.numerics.anomaly_context import (
     step_claims,
 )
 from forensics.detectors.numerics.anomaly_device import NO_DEVICE, device_tests, suspect_device
+from forensics.detectors.numerics.anomaly_inputs import clean_update, inputs_of, is_finite
 from forensics.detectors.numerics.anomaly_jump import jump_finding
 from forensics.detectors.numerics.anomaly_rows import (
     Row,
@@ -35,7 +36,6 @@ from forensics.detectors.numerics.anomaly_rows import (
     where,
 )
 from forensics.detectors.numerics.anomaly_scaling import scaling_claims
-from forensics.facts.checkpoints import before_step
 from forensics.graph.numerics.arrivals import without_arrivals
 from forensics.graph.numerics.births import Births, find_births
 from forensics.graph.numerics.jumps import all_leaps, arrived, first_jump
@@ -137,7 +137,6 @@ def _finding(case: Case, births: Births, roots: Sequence[Root], answer: Answer) 
     clean = _clean_before(births, row)
     local = [root for root in roots if root.rank in answer.ranks and root.birth in ("op", "state", "window")]
     hardware = hardware_near(case, [bad_row(births, root.at) for root in local])
-    who = answer.ranks or answer.suspects
     is_alone = answer.ranks == (row["rank"],) and lead.birth == "op" and not lead.ended and not hardware.claims
     device = suspect_device(case, births, row) if is_alone else NO_DEVICE
     return Finding(
@@ -163,7 +162,7 @@ def _finding(case: Case, births: Births, roots: Sequence[Root], answer: Answer) 
         severity=_severity(births, lead),
         actions=(
             *hardware.actions,
-            *actions_for(answer.cause, lead.ended, who, row, before_step(row["step"])),
+            *actions_for(births, answer, row),
             *(device_tests(births, row) if answer.cause == "nan_birth" and answer.ranks == (row["rank"],) else ()),
         ),
         collect=to_collect(answer.undecided, answer.suspects),
@@ -187,8 +186,14 @@ def _claims(births: Births, roots: Sequence[Root], answer: Answer, row: Row, cle
     rank, who = row["rank"], speaker(row["rank"])
     first = words.FIRST_BAD_VALUE(who=who, value=shown_value(row), where=where(row))
     claims = [Claim(first, "for", (ref(row),))]
-    if clean is not None:
+    if clean is not None and is_finite(clean):
         claims.append(Claim(words.LAST_FINITE(who=who), "for", (ref(clean),)))
+    masked = inputs_of(births, row).mask
+    if masked is not None and masked.own:
+        claims.append(Claim(words.MASKED_BEFORE(who=who, number=masked.own), "for", (ref(masked.row),)))
+    update = clean_update(births, row) if answer.cause == "bad_state" else None
+    if update is not None:
+        claims.append(Claim(words.CLEAN_AFTER_UPDATE(who=who, step=update["step"]), "for", (ref(update),)))
     forward = disagreeing_forward(births, row)
     if forward is not None:
         claims.append(Claim(words.FORWARD_WAS_FINITE, "for", (ref(forward),)))

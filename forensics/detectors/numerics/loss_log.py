@@ -364,7 +364,7 @@ def _began(case: Case, row: Row) -> int | None:
     for rows in streams_of(case.tables["steps"]):
         told = [one for one in rows if one["loss"] is not None or one["grad_norm"] is not None]
         for before, here in pairwise(told):
-            if (here["file"], here["line"]) == (row["file"], row["line"]):
+            if all(here[name] == row[name] for name in ("file", "line", "step")):  # a bar draws all steps in one line
                 return since(before, here)
     return None
 

@@ -17,6 +17,8 @@ MASK_CONSUMERS = frozenset({
     "sdpa", "attention", "coreattention", "dotproductattention", "flashattention", "flash_attn", "flash_attn_func",
     "multiheadattention", "selfattention", "flexattention", "flex_attention", "softmax_forward", "logsoftmax",
 })  # fmt: skip
+# Operators that sum products of their input and a weight over the last size of the input, and add a bias.
+LINEAR = frozenset({"linear", "columnparallellinear", "nn_linear"})
 # Operators that leave the smaller values out, -Inf first.
 MAXIMA = frozenset({
     "maximum", "max", "amax", "fmax", "clamp", "clamp_min", "clip", "relu", "topk", "logsumexp", "logaddexp",

@@ -31,10 +31,26 @@ ROW = CauseRow(
     leads_to=("store_timeout",),
     returns="may",
     runbook=(
+        Step(
+            do="check_config",
+            needs=("host", "refused"),
+            command="listeners",
+            look=Said(
+                "a process of the job that listens on the port of the message; which address it listens on",
+                "作业中监听报错端口的进程，以及它监听的地址",
+            ),
+            then=Said(
+                "none: it has ended, go by the first error in its log; on another address: set the interface on all hosts "
+                "(NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME); on this one: look for a firewall",
+                "没有：该进程已退出，以其日志中的首个错误为准；地址不同：在所有节点设置网络接口"
+                "（NCCL_SOCKET_IFNAME、GLOO_SOCKET_IFNAME）；地址相同：检查防火墙",
+            ),
+            source="ss(8); connect(2): ECONNREFUSED",
+        ),
         *LINKS,
         Step(
             do="collect_more",
-            needs=("host",),
+            needs=("host", "not_refused"),
             command="kernel_log",
             gives=("kernel",),
             what=Said("the kernel log: whether the link came back", "内核日志（链路是否恢复）"),

@@ -1,0 +1,164 @@
+"""What the rows show of that which went into the operation that gave the first bad value: finite, masked, or not recorded; whether arithmetic
+lets such inputs give it at all; and whether other ranks had the same, and had it clean.
+
+Only what is recorded is said: an operation without rows of its inputs, or with figures missing, proves nothing.
+"""
+
+from math import isfinite
+from typing import Literal, NamedTuple
+
+import polars as pl
+
+from forensics.detectors.numerics.anomaly_rows import Row
+from forensics.graph.numerics.births import Births
+from forensics.graph.numerics.growth import limit
+from forensics.graph.numerics.tensor_rules import LINEAR, MASK_CONSUMERS
+
+Given = Literal["finite", "masked", "unseen"]
+_ROUNDING = 2.0  # far more than sums lose
+_FIGURES = ("min", "max", "l2norm")
+
+
+class Mask(NamedTuple):
+    """Values of the input that are -Inf, here and at the other ranks (null where these differ or are not seen), and the row that holds them."""
+
+    row: Row
+    own: int | None
+    others: int | None
+
+
+class Inputs(NamedTuple):
+    """`bound`: the most that a sum of products of these inputs comes to, where that is too little to leave the format. `well`: ranks that computed
+    the same operation in the same step, all of them clean."""
+
+    given: Given = "unseen"
+    bound: float | None = None
+    mask: Mask | None = None
+    well: tuple[int, ...] = ()
+
+
+def inputs_of(births: Births, row: Row) -> Inputs:
+    """`row`: the first bad one, an output."""
+    if row["role"] != "out":
+        return Inputs()
+    rows = _given(births, row)
+    peers = _peers(births, row)
+    well = () if peers["bad"].fill_null(True).any() else tuple(sorted(peers["rank"].unique().to_list()))
+    if not (rows["role"] == "in").any():
+        return Inputs(well=well)
+    masked = rows.filter(pl.col("inf").fill_null(False) & ~pl.col("nan").fill_null(False))
+    is_masked = (row["op"] or "").lower() in MASK_CONSUMERS or not rows["bad"].fill_null(True).any()
+    if masked.height and is_masked:
+        return Inputs("masked", mask=_mask(births, masked.row(0, named=True)), well=well)
+    if rows["bad"].fill_null(True).any() or masked.height:
+        return Inputs(well=well)
+    return Inputs("finite", _bound(rows, row), well=well)
+
+
+def is_finite(row: Row) -> bool:
+    return not (row["inf"] or row["nan"] or row["bad"])
+
+
+def clean_readers(births: Births, row: Row) -> tuple[int, ...]:
+    """Ranks that had the batch of this row clean, where all of them had the same, and this rank had it as they did the step before: then
+    it is the copy that is bad, not what was read."""
+    peers = _peers(births, row)
+    ranks = tuple(sorted(peers["rank"].unique().to_list()))
+    if len(ranks) < 2 or peers["bad"].fill_null(True).any() or not _are_alike(peers):
+        return ()
+    same = [pl.col(name).eq_missing(pl.lit(row[name])) for name in ("module", "tensor", "phase")]
+    first = births.history.filter(
+        pl.all_horizontal(*same, pl.col("step") < row["step"], pl.col("rank").is_in([*ranks, row["rank"]]))
+    )
+    steps = first.group_by("step").agg(pl.col("rank").n_unique().alias("n")).filter(pl.col("n") == len(ranks) + 1)
+    if not steps.height:
+        return ()
+    before = first.filter(pl.col("step") == steps["step"].max()).unique(
+        ["rank", "microbatch"], keep="first", maintain_order=True
+    )
+    return ranks if all(_are_alike(one) for one in before.partition_by("microbatch")) else ()
+
+
+def clean_holders(births: Births, row: Row) -> tuple[int, ...]:
+    """Ranks whose row of the same parameter in the same step is clean."""
+    peers = _peers(births, row)
+    return tuple(sorted(peers.filter(pl.col("bad") == False)["rank"].unique().to_list()))  # noqa: E712
+
+
+def clean_update(births: Births, row: Row) -> Row | None:
+    """The row of the same parameter after the update of the step before, if it was clean: then it went bad in between."""
+    name = row["module"], str(row["tensor"])
+    same = [pl.col("rank") == row["rank"], pl.col("module").eq_missing(pl.lit(name[0])), pl.col("tensor") == name[1]]
+    found = births.rows.filter(pl.all_horizontal(*same, pl.col("phase") == "optimizer", pl.col("place") < row["place"]))
+    last = found.tail(1).row(0, named=True) if found.height else None
+    return last if last is not None and last["bad"] is False and is_finite(last) else None
+
+
+def _given(births: Births, row: Row) -> pl.DataFrame:
+    """What went in, parameters included."""
+    rows = births.rows.filter((pl.col("operation") == row["operation"]) & pl.col("role").is_in(["in", "state"]))
+    return rows.filter(pl.col("place") <= row["place"])
+
+
+def _peers(births: Births, row: Row) -> pl.DataFrame:
+    here = [pl.col(name).eq_missing(pl.lit(row[name])) for name in ("step", "microbatch", "phase", "module", "tensor")]
+    return births.rows.filter(pl.all_horizontal(*here, pl.col("rank") != row["rank"]))
+
+
+def _are_alike(rows: pl.DataFrame) -> bool:
+    """Do all show the same figures, and at least two of them?"""
+    told = [name for name in _FIGURES if rows[name].null_count() == 0]
+    return len(told) > 1 and all(rows[name].n_unique() == 1 for name in told)
+
+
+def _mask(births: Births, held: Row) -> Mask:
+    others = _peers(births, held)["inf_count"].unique().to_list()
+    return Mask(held, held["inf_count"], others[0] if len(others) == 1 else None)
+
+
+def mask_maker(births: Births, mask: Mask) -> Row | None:
+    """The output of an operation before it that first holds as many -Inf: who masked."""
+    if mask.own is None:
+        return None
+    here = [pl.col(name).eq_missing(pl.lit(mask.row[name])) for name in ("rank", "step", "microbatch", "phase")]
+    made = births.rows.filter(pl.all_horizontal(*here, pl.col("place") < mask.row["place"], pl.col("role") == "out"))
+    made = made.filter(pl.col("inf_count") == mask.own).tail(1)
+    return made.row(0, named=True) if made.height else None
+
+
+def _bound(rows: pl.DataFrame, row: Row) -> float | None:
+    """What |x| |w| K + |b| comes to, where a linear layer's output cannot leave its format by that. Scaled formats are left alone."""
+    most = limit(row)
+    if (row["op"] or "").lower().removeprefix("nn.") not in LINEAR or most is None or _is_scaled(rows):
+        return None
+    size = {"input": 0.0, "weight": 0.0, "bias": 0.0}
+    width = None
+    for one in rows.iter_rows(named=True):
+        largest = _largest(one)
+        part = str(one["tensor"]).rpartition(".")[2] if one["base"] == "param" else "input"
+        if largest is None or part not in size:
+            return None
+        size[part] = max(size[part], largest)
+        if part == "input":
+            width = _width(one["shape"])
+    if width is None or not rows.filter(pl.col("base") == "param").height:
+        return None
+    bound = width * size["input"] * size["weight"] + size["bias"]
+    return bound if bound * _ROUNDING < most else None
+
+
+def _is_scaled(rows: pl.DataFrame) -> bool:
+    return bool(rows.select((pl.col("scale").is_not_null() | pl.col("format").is_not_null()).any()).item())
+
+
+def _largest(one: Row) -> float | None:
+    known = [abs(one[name]) for name in ("absmax", "min", "max") if one[name] is not None]
+    whole = one["absmax"] is not None or (one["min"] is not None and one["max"] is not None)
+    return max(known) if whole and all(isfinite(value) for value in known) else None
+
+
+def _width(shape: object) -> int | None:
+    """The last size, over which products are summed."""
+    sizes = shape if isinstance(shape, list) else str(shape or "").strip("[]() ").split(",")
+    last = str(sizes[-1]).strip() if sizes else ""
+    return int(last) if last.isdigit() else None
