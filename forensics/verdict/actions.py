@@ -42,6 +42,7 @@ class Known(NamedTuple):
     shared: Shared | None = None  # the place that several hosts in question have in common
     seen_twice: frozenset[int] = frozenset()  # whose stacks were taken at two moments
     gone: frozenset[int] = frozenset()  # whose processes are known to have ended, of whatever
+    left: frozenset[int] = frozenset()  # of these, those of which no line says so
     has_ended: bool = False  # the whole run
     checkpoint: str | None = None  # to go on from
     beside: frozenset[Action] = frozenset()  # actions of the finding that are not of its cause
@@ -226,15 +227,27 @@ def _stacks(finding: Finding, known: Known) -> list[Action]:
     if not _is_by_stack(finding) or finding.code is not None or finding.detector == "health":
         return []
     asked = finding.subjects or {place.rank for place in known.places}
-    if asked and known.gone >= asked:  # no process is left to look at
+    if asked and known.gone >= asked:
+        if finding.subjects and finding.subjects <= known.left and (still := _there(finding, known)):
+            return still  # nothing says that it ended: a look costs nothing, and a restart would take it away
         who = sorted(finding.subjects - known.dead - known.seen_twice)
         next_time = words.STACK_NEXT_TIME(who=ranks_text(who)) if finding.is_named and who else None
         command = commands.next_run(next_time.asks, known.around) if next_time else None
         return [Action(kind="collect_more", target=next_time, command=command, reason="")] if next_time else []
+    actions = _there(finding, known)
+    if not actions and finding.cause == "rank_absent" and finding.ranks:  # where it runs is not known
+        what = words.STACK(who=ranks_text(finding.ranks))
+        actions.append(Action(kind="collect_more", target=what, command=None, reason=""))
+    return actions
+
+
+def _there(finding: Finding, known: Known) -> list[Action]:
+    """The stacks of processes that may still run, host by host."""
+    ended = known.dead | (known.gone - known.left) | known.seen_twice
     by_host: dict[str, dict[int, int]] = defaultdict(dict)
     for place in known.places:
         is_subject = place.rank in finding.subjects if finding.subjects else True
-        if is_subject and place.rank not in known.dead | known.gone | known.seen_twice and place.host and place.pid:
+        if is_subject and place.rank not in ended and place.host and place.pid:
             by_host[place.host][place.rank] = place.pid
     actions = []
     for host, pids in list(by_host.items())[:_HOSTS]:
@@ -242,9 +255,6 @@ def _stacks(finding: Finding, known: Known) -> list[Action]:
         target = words.STACK_THERE(who=ranks_text(shown), host=host, pids=_pids(shown))
         command = commands.stacks(host, list(shown.values()), known.around)
         actions.append(Action(kind="collect_more", target=target, command=command, reason=""))
-    if not actions and finding.cause == "rank_absent" and finding.ranks:  # where it runs is not known
-        what = words.STACK(who=ranks_text(finding.ranks))
-        actions.append(Action(kind="collect_more", target=what, command=None, reason=""))
     return actions
 
 

@@ -39,7 +39,7 @@ from forensics.verdict.beside import beside
 from forensics.verdict.checked import checked
 from forensics.verdict.complaints import complaints, hints
 from forensics.verdict.counterfactual import counterfactual
-from forensics.verdict.gone import gone, has_ended
+from forensics.verdict.gone import gone, has_ended, may_be_left
 from forensics.verdict.health import healthy
 from forensics.verdict.observers import Observers
 from forensics.verdict.of_program import with_errors_of_program
@@ -243,7 +243,7 @@ def _known(case: Case, verdict: Verdict, finding: Finding) -> Known:
     twice = case.stacks.filter(pl.col("moving").is_not_null())["rank"].drop_nulls()
     return Known(
         places, dead, surroundings(case.tables)._replace(link=link), has_records, len(case.job_hosts), case.locations.shared(hosts),
-        frozenset(twice.to_list()), ended, has_ended(case, ended),
+        frozenset(twice.to_list()), ended, may_be_left(case) & ended, has_ended(case, ended),
     )  # fmt: skip
 
 

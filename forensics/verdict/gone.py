@@ -21,6 +21,21 @@ _TOLD = ("exit", "first_failure", "closing_signal")
 def gone(case: Case) -> frozenset[int]:
     """The ranks of whose processes that is known."""
     everybody = case.seen | case.expected
+    told = _told_gone(case, everybody)
+    if 2 * len(everybody & case.ends.keys()) > len(everybody):
+        return frozenset(everybody)
+    return told
+
+
+def may_be_left(case: Case) -> frozenset[int]:
+    """Ranks of which no line says that their processes ended, nor that of a launcher of their host did: the others' ends make it likely, and
+    whoever waited for none of them may stand there still."""
+    everybody = case.seen | case.expected
+    return frozenset(everybody - _told_gone(case, everybody) - case.ends.keys())
+
+
+def _told_gone(case: Case, everybody: frozenset[int]) -> frozenset[int]:
+    """Whose end a line tells: their own, that of a launcher of their host, of a scheduler."""
     own = {rank for rank, end in case.ends.items() if end.how not in _ALIVE}
     stopped = (pl.col("kind") == "scheduler") & pl.col("code").is_in(STOPS)
     told = pl.col("kind").is_in(_TOLD) & (pl.col("severity") != "info").fill_null(True)
@@ -28,8 +43,6 @@ def gone(case: Case) -> frozenset[int]:
         return frozenset(everybody)
     places = _places(case, case.events.filter(told).iter_rows(named=True))
     if None in places:
-        return frozenset(everybody)
-    if 2 * len(everybody & case.ends.keys()) > len(everybody):
         return frozenset(everybody)
     place = case.host_of_rank
     return frozenset(own | {rank for rank in everybody if places and place.get(rank) in {*places, None}})
