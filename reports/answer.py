@@ -93,7 +93,8 @@ def _is_test_of_suspect(action: Action, verdict: Verdict) -> bool:
     """The host of the suspects is to be tested: what would decide it is there, whatever else may be collected."""
     suspects = verdict.suspects
     hosts = {*suspects.hosts, *(place.host for place in verdict.places if place.rank in suspects.ranks)}
-    return action.kind == "inspect_hardware" and action.target in hosts
+    is_all = verdict.kind == "unknown"  # a device that its driver lost is all that is known
+    return action.kind == "inspect_hardware" and (action.target in hosts or is_all)
 
 
 def todo(action: Action) -> str:

@@ -145,6 +145,16 @@ def describe_pod(pod: str | None) -> str | None:
     return f"kubectl describe pod {pod}" if is_plain(pod) else None
 
 
+def events_of_pod(pod: str | None) -> str | None:
+    """What Kubernetes says of a pod, in whichever namespace: none of it is looked up by its name alone."""
+    return f"kubectl get events -A --field-selector involvedObject.name={pod}" if is_plain(pod) else None
+
+
+def nodes() -> str:
+    """Which nodes there are, what keeps pods off them, and how many devices each offers."""
+    return "kubectl describe nodes"
+
+
 def device(host: str | None, index: int | None, around: Surroundings = NOWHERE) -> str | None:
     """The state of one GPU of a host, or of all."""
     if around.vendor is None:

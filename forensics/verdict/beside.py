@@ -76,11 +76,15 @@ def _launch(case: Case, finding: Finding) -> list[Claim]:
     """What a job that never came past its start failed by."""
     by = launch_class(finding)
     has_job = (
-        bool(case.expected or case.seen) or by == "the sub-health of a node"
-    )  # a kernel's log alone tells of no launch
+        case.is_world_told or bool(case.seen and not _is_about_device(finding)) or by == "the sub-health of a node"
+    )  # a kernel's log, or lines about a device, tell of no launch
     if by is None or case.has_begun or not has_job:
         return []
     return [Claim(words.LAUNCH_FAILED_BY(what=words.LAUNCH_CLASS[by]), "for")]
+
+
+def _is_about_device(finding: Finding) -> bool:
+    return finding.cause == "gpu_fault" and bool(finding.ranks)
 
 
 def _pairs(case: Case, hosts: frozenset[str]) -> list[Claim]:

@@ -22,6 +22,7 @@ from forensics.words import checked as words
 
 _OF_KERNELS = ("kernel_log", "bug_report")  # parsers of whole logs of kernels
 _PEERS = 3  # ranks, and steps, that can be compared
+_FAR, _PART = 0.1, 0.05  # of the others' time; of all phases of a step
 _FAILURES = [kind for kind, row in EVENTS.items() if {"failure", "victim"} & set(row.roles)]
 _GRAVE = pl.col("severity").is_in(["error", "fatal"])
 
@@ -89,14 +90,33 @@ def _times(case: Case) -> Iterator[Checked]:
     compared = min(parts["rank"].n_unique(), parts["step"].n_unique()) >= _PEERS
     if compared and not (slow.slower or slow.late or slow.waits or slow.whole):
         scope = words.TIMES(one=words.RANKS(parts["rank"].n_unique()), other=words.STEPS(parts["step"].n_unique()))
-        yield _row(
-            "phases", words.WITH(all=scope, more=words.PHASES(parts["phase"].n_unique())), words.NOBODY_STANDS_OUT
-        )
+        result = _apart(parts) or words.NOBODY_STANDS_OUT
+        yield _row("phases", words.WITH(all=scope, more=words.PHASES(parts["phase"].n_unique())), result)
     devices = case.tables["devices"].filter(pl.col("quantity").is_not_null())
     if devices.height and not case.apart:
         known = devices.select("host", "pci", "device_index", "uuid").unique().height
         scope = words.TIMES(one=words.DEVICES(known), other=words.QUANTITIES(devices["quantity"].n_unique()))
         yield _row("devices", scope, words.NO_DEVICE_STANDS_OUT)
+
+
+def _apart(parts: pl.DataFrame) -> Said | None:
+    """Who differs most from the others, though no detector says what that means; null where all are alike."""
+    own = parts.group_by("phase", "rank").agg(pl.col("ms").median(), pl.len().alias("n")).filter(pl.col("n") >= _PEERS)
+    own = own.with_columns(
+        pl.col("ms").median().over("phase").alias("most"), pl.col("rank").n_unique().over("phase").alias("ranks")
+    )
+    own = own.filter(pl.col("ranks") >= _PEERS).with_columns((pl.col("ms") - pl.col("most")).alias("by"))
+    step = float(own.group_by("phase").agg(pl.col("most").first())["most"].sum())
+    far = own.filter((pl.col("by").abs() > _FAR * pl.col("most")) & (pl.col("by").abs() > _PART * step))
+    if not far.height:
+        return None
+    lead = far.sort(pl.col("by").abs(), "phase", "rank", descending=[True, False, False]).row(0, named=True)
+    alike = far.filter(
+        (pl.col("phase") == lead["phase"]) & ((pl.col("ms") - lead["ms"]).abs() <= _FAR * abs(lead["by"]))
+    )
+    who = sorted(alike["rank"].to_list())
+    form = words.STANDS_OUT if len(who) == 1 else words.STAND_OUT_ALIKE
+    return form(who=ranks_text(who), phase=lead["phase"], own=f"{lead['ms']:.4g}", most=f"{lead['most']:.4g}")
 
 
 def _waits(case: Case) -> Iterator[Checked]:
@@ -105,11 +125,18 @@ def _waits(case: Case) -> Iterator[Checked]:
     unfinished = operations.filter(
         (pl.col("state") != "completed").fill_null(True) & ~pl.col("retired").fill_null(False)
     )
-    if recorded and not unfinished.height and not case.states.open.height:
+    if recorded and not unfinished.height and not case.states.open.height and not _are_uneven(case):
         yield _row("records", ranks_text(recorded), words.NOTHING_OPEN)
     sampled = case.stacks.filter(pl.col("source") != "traceback")["rank"].drop_nulls().unique().to_list()
     if len(sampled) > 1 and not {rank for rank, status in case.waits.status.items() if status in ("held", "vague")}:
         yield _row("stacks", ranks_text(sampled), words.NOBODY_WAITS)
+
+
+def _are_uneven(case: Case) -> bool:
+    """Do some members of a group show a later call than others? Then something is open, or was not recorded."""
+    calls = case.tables["operations"].drop_nulls(["rank", "seq"])
+    last = calls.group_by("group", "rank").agg(pl.col("seq").max())
+    return last.group_by("group").agg(pl.col("seq").n_unique())["seq"].max() not in (None, 1)
 
 
 def _told(case: Case) -> Iterator[Checked]:

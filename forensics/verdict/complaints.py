@@ -6,10 +6,12 @@ from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.event_rows import Row, reference
 from forensics.model.finding import Claim
+from forensics.model.incident import Action
 from forensics.model.taxonomy import EVENTS
 from forensics.model.texts import cut_middle
+from forensics.words import verdict as words
 
-_SHOWN, _WORDS = 12, 200
+_SHOWN, _WORDS, _LOST = 12, 200, 3
 _HINTS = ("stalled", "timed_out", "bad_number")
 _GRAVITY = {"fatal": 0, "error": 1}
 
@@ -43,3 +45,22 @@ def complaints(case: Case) -> list[Claim]:
         if len(found) == _SHOWN:
             break
     return list(found.values())
+
+
+def lost_devices(case: Case) -> list[tuple[Claim, Action]]:
+    """Devices that compute nothing more, by their driver, though no failure of the job is shown to be theirs: they are looked at first."""
+    found: dict[str, tuple[Claim, Action]] = {}
+    for one in case.hardware:
+        row = one.row
+        if not (one.ends_device and one.counts and not one.follows) or one.on_job is False or not row["pci"]:
+            continue
+        text = _short(row)
+        where = one.host or words.HOST_OF_LOG(file=row["file"])
+        action = Action(
+            kind="inspect_hardware",
+            target=words.GPU_THERE(pci=row["pci"], where=where),
+            command=None,
+            reason=words.IT_IS_GONE(line=text),
+        )
+        found.setdefault(row["pci"], (Claim(text, "for", (reference(row),)), action))
+    return list(found.values())[:_LOST]

@@ -37,7 +37,7 @@ from forensics.verdict.actions import Known, actions_of
 from forensics.verdict.arbitrate import About, Candidate, Choice, arbitrate
 from forensics.verdict.beside import beside
 from forensics.verdict.checked import checked
-from forensics.verdict.complaints import complaints, hints
+from forensics.verdict.complaints import complaints, hints, lost_devices
 from forensics.verdict.counterfactual import counterfactual
 from forensics.verdict.gone import gone, has_ended, may_be_left
 from forensics.verdict.health import healthy
@@ -97,7 +97,9 @@ def _bare(finding: Finding, kind: Kind) -> Candidate:
 
 
 def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
-    said = complaints(case)
+    lost = lost_devices(case)
+    at = {claim.refs[0] for claim, _ in lost}
+    said = [*(claim for claim, _ in lost), *(one for one in complaints(case) if one.refs[0] not in at)]
     refuted = [one for one in choice.candidates if one.refuted_by is not None]
     hint = best.finding if best is not None and best.kind == "unknown" and not best.finding.is_named else None
     if said:
@@ -115,6 +117,7 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
         if hint is not None and not said
         else Finding(detector="verdict", summary=summary, collect=(_to_collect(case),))
     )
+    base = replace(base, actions=(*base.actions, *(action for _, action in lost)))
     reason: Reason = "conflicting_evidence" if refuted and not said else "nothing_found"
     return replace(base, undecided=(*base.undecided, reason), claims=(*base.claims, *said))
 

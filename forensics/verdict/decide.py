@@ -54,8 +54,18 @@ def decide(incident: Incident, ranks: int, again: Collection[str] = (), times: i
         reason = form(reason=reason, hours=f"{24 * share:.1f}", ranks=ranks)
     # Whoever stopped the job from outside stood at nothing, and no host of it is to be left out.
     is_open = do in words.UNLESS and incident.verdict.kind != "healthy" and not _is_from_outside(incident.verdict)
-    unless = words.UNLESS[do] if is_open else ""
+    unless = _unless(do, incident.verdict) if is_open else ""
     return Decision(do=do, reason=reason, unless=unless, lost_gpu_hours=hours, without=list(without))
+
+
+def _unless(do: DecisionKind, verdict: Verdict) -> Said:
+    """A host is left out for what failed there, and for nothing that a program did; of a steady pace two stacks tell nothing."""
+    if do == "wait" and verdict.kind == "slow":
+        return words.SLOWER_STILL
+    of_host = verdict.hosts and (
+        verdict.cause is None or CAUSES[verdict.cause].holds in ("device", "link") or verdict.domain == "infrastructure"
+    )
+    return words.SAME_COMES_BACK if do == "restart" and not of_host else words.UNLESS[do]
 
 
 def _decided(incident: Incident, again: Collection[str]) -> tuple[DecisionKind, Said, Sequence[str]]:
@@ -71,7 +81,8 @@ def _decided(incident: Incident, again: Collection[str]) -> tuple[DecisionKind, 
     if hosts and verdict.kind in ("hang", "crash", "slow") and verdict.domain != "workload":
         return "evict", words.AT_FAULT_BEFORE(hosts=joined(hosts, ", ")), hosts
     if verdict.kind == "slow":
-        return *_faster(verdict, incident.has_ended), ()
+        is_asked = any(action.kind == "restart_job" for action in incident.actions)
+        return *_faster(verdict, incident.has_ended, is_asked), ()
     of_devices = sorted({device.host for device in verdict.devices if device.host})
     if _is_lasting(verdict):
         return "evict", words.LASTING_ERROR(host=joined(of_devices, ", ")), of_devices
@@ -116,8 +127,9 @@ def _has_fault_on_record(incident: Incident) -> bool:
     return bool(incident.views.hardware or incident.verdict.devices or weighed & _MAY_LAST)
 
 
-def _faster(verdict: Verdict, has_ended: bool) -> tuple[DecisionKind, Said]:
-    """What to do about a job that is slow: a device or a link that is named does not become faster by itself."""
+def _faster(verdict: Verdict, has_ended: bool, may_tell: bool) -> tuple[DecisionKind, Said]:
+    """What to do about a job that is slow: a device or a link that is named does not become faster by itself. `may_tell`: a restart is asked
+    for, as a test."""
     who = joined(sorted(verdict.hosts), ", ") or (
         words.DEVICE_OF(ranks=ranks_text(verdict.ranks)) if verdict.ranks else ""
     )
@@ -129,7 +141,9 @@ def _faster(verdict: Verdict, has_ended: bool) -> tuple[DecisionKind, Said]:
     )
     if has_ended:
         return "change_first", words.REPLACE_BEFORE_NEXT(who=who) if is_hardware else words.FIND_BEFORE_NEXT
-    return ("keep_running", words.REPLACE_LATER(who=who)) if is_hardware else ("wait", words.RESTART_CHANGES_NOTHING)
+    if is_hardware:
+        return "keep_running", words.REPLACE_LATER(who=who)
+    return "wait", words.RESTART_WOULD_TELL if may_tell else words.RESTART_CHANGES_NOTHING
 
 
 def carried_out(incident: Incident, around: Surroundings) -> Incident:

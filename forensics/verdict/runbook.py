@@ -121,6 +121,8 @@ def _step_of(action: Action, book: Iterable[Step], finding: Finding, scene: Scen
 
 def _by(action: Action, step: Step, finding: Finding, scene: Scene) -> Action:
     command = action.command or _command(step, finding, scene, action)
+    if step.command == "load" and command is not None:
+        action = msgspec.structs.replace(action, target=words.LOAD_OF(who=action.target))
     if action.command is None and step in (GATHER, NEXT_RUN):
         action = msgspec.structs.replace(action, target=_when(action, step))
     return msgspec.structs.replace(action, command=command, look=step.look, then=step.then, source=step.source)

@@ -69,6 +69,14 @@ ALL_ALIKE = Said("all stand at the same call, completed", "均停在同一次调
 NOTHING_OPEN = Said("no operation is open", "没有未完成的操作")
 NOBODY_WAITS = Said("no rank waits for another", "没有 rank 在等待其他 rank")
 NOBODY_STANDS_OUT = Said("no rank stands out", "没有 rank 明显偏离")
+STANDS_OUT = Form(
+    "{who}: {phase} {own} ms, others {most} ms at the median; no rule says why",
+    "{who}：{phase} {own} ms，其他 {most} ms（中位数）；没有规则能解释",
+)
+STAND_OUT_ALIKE = Form(
+    "{who}: {phase} {own} ms, others {most} ms at the median; several alike, which the layout may explain",
+    "{who}：{phase} {own} ms，其他 {most} ms（中位数）；多个 rank 相同，可能由并行布局造成",
+)
 NO_DEVICE_STANDS_OUT = Said("none stands apart from its peers", "没有设备明显偏离")
 PASSED = Said("passed", "通过")
 COMPLETE = Form("{number} complete, none left unfinished", "{number} 个完整，没有未写完的")

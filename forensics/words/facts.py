@@ -162,7 +162,7 @@ REQUESTED_FREE = Form("{asked} requested, {free} free", "申请 {asked}，剩余
 CHECKPOINT = Form("the checkpoint of step {step}", "step {step} 的检查点")
 CHECKPOINT_AT = Form("the checkpoint of step {step} ({path})", "step {step} 的检查点（{path}）")
 CHECKPOINT_BEFORE = Form("a checkpoint before step {step}", "step {step} 之前的检查点")
-BEGINNING = Said("what the run began from", "训练的初始状态")
+BEGINNING = Said("the state that the run began from", "训练的初始状态")
 IN_PLACE_OF = Form("{new} in place of {old}", "{new} 替换 {old}")
 ANEW = Form("{old} anew", "{old} 重新启动")
 

@@ -79,10 +79,10 @@ NOT_REACHED = (  # several hosts, one
         "启动器无法连接 {hosts}，它也没有留下该作业的任何记录",
     ),
 )
-NOT_PLACED = Form("a part of it was put nowhere: {line}", "其中一部分未被调度：“{line}”")
-WHY_NOT_PLACED = Form(
-    "why pod {pod} was put nowhere: the Events at the end", "pod {pod} 未被调度的原因（末尾的 Events）", ("launcher",)
-)
+NOT_PLACED = Form("a part of it could not be scheduled: {line}", "其中一部分未被调度：“{line}”")
+WHY_NOT_PLACED = Form("why pod {pod} could not be scheduled", "pod {pod} 未被调度的原因", ("launcher",))
+ROOM_FOR = Form("what the cluster has no room for: {pods}", "集群无法容纳的 {pods}")
+QUOTED = Form("“{line}”", "“{line}”")
 LOGS_OF_MISSING = Said("logs of the ranks that never joined", "未加入的 rank 的日志", "log")
 WAITED_FOR_STORE = Form("{who} waited for the key-value store until a timeout", "{who} 等待 rendezvous store 直至超时")
 LOST_STORE = Form(

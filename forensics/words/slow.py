@@ -227,7 +227,7 @@ FELL_IN_MEANS = Form(
     "从第 {step} 行均值起 {metric} 由 {high} 降至 {low}（{less}），未恢复",
 )
 SANK = Form(
-    "from step {first} to {last} {metric} sank little by little from {high} to {low} ({less})",
+    "from step {first} to {last} {metric} fell steadily from {high} to {low} ({less})",
     "step {first} 到 {last}，{metric} 由 {high} 逐渐降至 {low}（{less}）",
 )
 GREW_MOST = Form("{name} grew most, from {before} to {after} ms", "{name} 增长最多，由 {before} 增至 {after} ms")
@@ -245,6 +245,18 @@ HOSTS_KEEP_WAITING = Said(
     "设备等待主机的时间变长（数据加载、存储、检查点、日志、其他进程）",
 )
 MEASURED_APART = Form("Measured apart from its peers: {what}.", "测量值异于其他：{what}。")
+WHAT_GROWS = Said(
+    "what grows with time in the processes: memory, logs, garbage collection, queues of the loader, launches",
+    "进程中随时间增长的部分（内存、日志、垃圾回收、数据加载队列、kernel 启动）",
+)
+SINKS_EVENLY = Said(
+    "it sinks little by little, and a host that turns slow does so at once", "速度逐渐下降，而节点变慢通常是突然的"
+)
+AT_NEXT_CHECKPOINT = Said("once, at the next checkpoint", "在下一个检查点重启一次")
+RESTART_TELLS = Said(
+    "if the speed is back it was the processes; if not, a device, a link or storage",
+    "速度恢复则原因在进程；否则在设备、链路或存储",
+)
 ONE_SLOWS_ALL = Said("one slow device or host slows all", "一个慢设备或慢节点会拖慢全部")
 TIMERS_AND_CLOCKS = Said(
     "timers per rank, clocks and temperatures of all devices",

@@ -30,9 +30,9 @@ FAILED_AT_ONCE = Form(
     "{number} 个节点同时故障：一个共同原因比 {number} 个单独故障更合理",
 )
 BY_HALVES = Form(
-    "replace half of the suspected hosts by spares and measure; go on with the half whose replacement restores the speed "
+    "replace half of the hosts by spares and measure; go on with the half whose replacement restores the speed "
     "({rounds} per slow host). A host that is fast when tested alone is not cleared: it may be slow only among the others",
-    "将一半可疑节点换成备机后测速；换下哪一半后速度恢复，就在哪一半中继续二分（每个慢节点{rounds}）。单独测试正常的节点不能排除："
+    "将一半节点换成备机后测速；换下哪一半后速度恢复，就在哪一半中继续二分（每个慢节点{rounds}）。单独测试正常的节点不能排除："
     "可能只在与其他节点一起运行时变慢",
 )
 ROUNDS = Form("at most {rounds} rounds for {hosts} hosts", "最多 {rounds} 轮，共 {hosts} 个节点")
@@ -45,6 +45,7 @@ RECORDER_NEXT_RUN = Said(
 BEFORE_IT_ENDS = Form(
     "{what}: run gather.sh on every node before anything is stopped", "{what}：停止任何进程之前在每个节点运行 gather.sh"
 )
+LOAD_OF = Form("{who}: the load of its host first", "{who}：先查看其主机的负载")
 IN_NEXT_RUN = Form("in the next run: {what}", "下次运行时：{what}")
 WHAT_IS_LEFT = Form(
     "{what} (what is still there; these settings keep it in the next run)",
@@ -68,6 +69,12 @@ NO_FAULT = Said("no fault was found", "未发现故障")
 WAS_RUNNING = Said("the job was running when this was taken", "采集时作业在运行")
 NOTHING_PROVEN = Said("nothing is proven; what to collect is listed", "尚无定论；待收集的内容见列表")
 AT_FAULT_BEFORE = Form("{hosts} was at fault in an earlier attempt as well", "{hosts} 在此前的启动中也是故障方")
+RESTART_WOULD_TELL = Said(
+    "to the next checkpoint; a restart there tells whether the processes or the hosts became slow",
+    "运行到下一个检查点；在该处重启可区分是进程还是节点变慢",
+)
+SLOWER_STILL = Said("it gets slower still", "继续变慢")
+SAME_COMES_BACK = Said("the same comes back: then repair what the job stood at", "再次发生：则处理作业停住之处")
 RESTART_CHANGES_NOTHING = Said("nothing shows that a restart would change it", "没有迹象表明重启会改善")
 DEVICE_OF = Form("the host or device of {ranks}", "{ranks} 所在的节点或设备")
 REPLACE_LATER = Form("every step waits for {who}", "每个 step 都在等待 {who}")
@@ -157,6 +164,12 @@ ALL_RECORDS = Form(
     "Flight Recorder dumps, py-spy dumps and logs of all ranks, and kernel logs of {hosts}",
     "所有 rank 的 Flight Recorder 转储、py-spy 调用栈和日志，以及 {hosts} 的内核日志",
     ("dump", "stack", "log", "kernel"),
+)
+HOST_OF_LOG = Form("the host that {file} is from", "{file} 所属的节点")
+GPU_THERE = Form("GPU {pci} of {where}", "{where} 的 GPU {pci}")
+IT_IS_GONE = Form(
+    "its driver lost it (“{line}”): take the host out, read the PCIe link and the power of its slot, then have card or riser replaced",
+    "驱动已失去该设备（“{line}”）：隔离该节点，检查 PCIe 链路与插槽供电，再更换板卡或转接卡",
 )
 ALL_HOSTS = Said("all hosts", "所有节点")
 KNOWN_BAD = Form("{host} was given as known to be bad", "{host} 已被标记为问题节点")
@@ -306,7 +319,7 @@ LAUNCH_CLASS: Mapping[str, Said] = {
     "storage": Said("storage", "存储"),
 }
 LAUNCH_FAILED_BY = Form(
-    "no step is recorded: as far as records tell, the launch failed by {what}",
+    "no step is recorded: as far as records tell, the launch failed because of {what}",
     "没有 step 的记录：据现有记录，启动失败的原因属于 {what}",
 )
 STANDS_AT = Form(
@@ -370,17 +383,17 @@ IN_HISTORY = Form(
 )
 
 # --- counterfactual --------------------------------------------------------------------------------------------------
-HAD_COME = Form("Had {who} come, {waiters} had gone on.", "若 {who} 到达，{waiters} 均可继续。")
+HAD_COME = Form("Had {who} come, {waiters} would have gone on.", "若 {who} 到达，{waiters} 均可继续。")
 HAD_COME_ALL = Form(
-    "Had {who} come, {waiters} had gone on; without any one of them, not all of these.",
+    "Had {who} come, {waiters} would have gone on; without any one of them, not all of these.",
     "若 {who} 均到达，{waiters} 均可继续；缺其中任何一个都不行。",
 )
 HAD_COME_SOME = Form(
-    "Had {who} come, {waiters} had gone on; fewer of them may do.",
+    "Had {who} come, {waiters} would have gone on; fewer of them may do.",
     "若 {who} 到达，{waiters} 均可继续；其中部分到达或许已足够。",
 )
 HAD_ANY_COME = Form(
-    "Had any one of {who} come to what the others wait for, {waiters} had gone on.",
+    "Had any one of {who} come to what the others wait for, {waiters} would have gone on.",
     "{who} 中任何一个若先到达其他 rank 所等之处，{waiters} 均可继续。",
 )
 STEPS_WITHOUT = Form(

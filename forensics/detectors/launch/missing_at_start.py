@@ -6,7 +6,7 @@ names that counted all others, and of which nothing else is heard; one that mere
 nobody where none did: that a store does not answer says nothing of its host.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -20,7 +20,7 @@ from forensics.facts.event_rows import detail, host_of, is_missing, is_whole_bar
 from forensics.facts.given_sizes import given_another_size
 from forensics.facts.store_clients import Address, OddClients, odd_clients
 from forensics.graph.hang.blame import UNKNOWN_HOST, blames, find_root
-from forensics.model.commands import describe_pod
+from forensics.model.commands import events_of_pod, nodes
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause
@@ -205,6 +205,9 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
     drift = Action(
         kind="check_config", target=words.THE_JOB, command=None, reason=words.OTHER_SIZE(who=ranks_text(named))
     )
+    told = _unscheduled(case)
+    if placeless and told:
+        absent = words.NOT_PLACED(line=cut_middle(next(iter(told.values())), _QUOTED))
     pods = list(dict.fromkeys(str(pod) for row in placeless if (pod := detail(row).get("pod"))))[:_SHOWN]
     return Finding(
         detector=DETECTOR.name,
@@ -226,14 +229,35 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
             ),
         ),
         first_anomaly=FirstAnomaly(op="init", host=hosts[0] if len(hosts) == 1 else None, signature="missing_members"),
-        actions=tuple(
-            Action(kind="collect_more", target=words.WHY_NOT_PLACED(pod=pod), command=describe_pod(pod), reason="")
-            for pod in pods
+        actions=(
+            *_room(pods, told),
+            *(
+                Action(kind="collect_more", target=words.WHY_NOT_PLACED(pod=pod), command=events_of_pod(pod), reason="")
+                for pod in pods
+                if pod not in told
+            ),
         )
         or ((drift,) if is_drift else ()),
         collect=() if pods or is_drift else (words.LOGS_OF_MISSING,),  # what was put nowhere has no log
         summary=words.NEVER_STARTED(what=joined((text, absent), "; ")),
     )
+
+
+def _unscheduled(case: Case) -> dict[str, str]:
+    """Pod → why it had no place, in the scheduler's words."""
+    rows_of = (row for row in rows(case.events, "scheduler") if row["code"] == "FailedScheduling")
+    named = ((str(detail(row).get("object", "")).rpartition("/")[2], row["text"]) for row in rows_of)
+    return {pod: " ".join(str(text).split()) for pod, text in named if pod and text}
+
+
+def _room(pods: Sequence[str], told: Mapping[str, str]) -> tuple[Action, ...]:
+    """What the cluster lacks is known already: it is to be made."""
+    known = [pod for pod in pods if pod in told]
+    if not known:
+        return ()
+    why = cut_middle(told[known[0]], _QUOTED)
+    target = words.ROOM_FOR(pods=joined(known, ", "))
+    return (Action(kind="check_config", target=target, command=nodes(), reason=words.QUOTED(line=why)),)
 
 
 def _unreachable(case: Case, missing: list[dict[str, Any]]) -> tuple[str, ...]:

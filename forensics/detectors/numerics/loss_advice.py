@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import polars as pl
-
 from forensics.case import Case
 from forensics.detectors.numerics.loss_lines import Row
 from forensics.facts.checkpoints import before_step
@@ -29,9 +27,9 @@ def roll_back(case: Case, step: int | None, reason: str, who: Sequence[int] = ()
 
 
 def _is_beginning(case: Case, step: int) -> bool:
-    earlier = case.tables["steps"].filter(pl.col("step") < step)
     loaded = (case.events["kind"] == "checkpoint_load").any() or case.steps_before.height
-    return step <= _FIRST and not earlier.height and not loaded
+    saved = any(one.step < step for one in case.checkpoints.complete)
+    return step <= _FIRST and not loaded and not saved
 
 
 def raised_before_update(asserts: Sequence[Row]) -> bool:

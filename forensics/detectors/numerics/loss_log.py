@@ -30,7 +30,7 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Code, FirstAnomaly
 from forensics.model.names import Cause, Severity
 from forensics.model.said import Said, joined, sentence
-from forensics.model.texts import ranks_text
+from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import numerics as words
 from parsers.text.patterns import regex
 from parsers.training.progress import BAR
@@ -38,6 +38,7 @@ from parsers.training.reduced_losses import REDUCED
 
 _NEWEST = Action(kind="restart_job", target=words.FROM_NEWEST, command=None, reason=words.RAISED_BEFORE_UPDATE)
 _SPIKES = 10  # that are shown
+_QUOTED = 120  # characters of a check's line
 _NEAR = 10  # times the usual loss
 _OF_OTHERS = ("psum", "pmin", "pmax", "pmean", "ppermute", "all_", "reduce_scatter", "pbroadcast", "pgather")  # jax.lax
 _LOCAL = ("grad_norm", "nan_check")  # checks of what a rank made itself, before it is given to others
@@ -97,6 +98,12 @@ def _by_steps(nans: list[Bad]) -> list[Bad]:
     """Without those of progress bars, which may count from an epoch's beginning, where a line with a step tells of a NaN as well."""
     told = [bad for bad in nans if bad.row["framework"] != BAR and bad.row["step"] is not None]
     return told or nans
+
+
+def _quoted(row: Row) -> str:
+    """What a check said, in its own words, else which check it is."""
+    text = " ".join(str(row["text"] or "").split())
+    return f"“{cut_middle(text, _QUOTED)}”" if text else row["code"] or "NaN"
 
 
 def _fell_before(case: Case, found: Finding) -> bool:
@@ -280,7 +287,7 @@ def _nan_finding(case: Case, first: Bad | None, asserts: Sequence[Row], owners: 
     unseen = () if suspects or first is None else _not_seen(case, first.row)
     suspects |= set(unseen)
     for row in asserts[:20]:
-        claims.append(Claim(words.CHECK_FAILED(what=row["code"] or "NaN"), "for", (ref_to(row, row["text"]),)))
+        claims.append(Claim(words.CHECK_FAILED(what=_quoted(row)), "for", (ref_to(row, row["text"]),)))
     lead: Row = first.row if first is not None else asserts[0]
     step = lead["step"] if lead["step"] is not None and lead["step"] >= 0 else None
     for bad in reversed(owners or ([first] if first is not None else [])):

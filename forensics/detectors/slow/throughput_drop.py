@@ -12,6 +12,7 @@ from itertools import combinations, islice
 from typing import Any, NamedTuple
 
 import polars as pl
+from msgspec.structs import replace
 
 from forensics.case import Case, Detector
 from forensics.detectors.slow import held_back
@@ -153,6 +154,13 @@ def drift(values: Sequence[float]) -> tuple[float, float] | None:
     return (levels[0], levels[-1]) if sinks else None
 
 
+# What turns slow does so at once, on some host; what sinks evenly grows, mostly within the processes, and a restart tells.
+_OF_DRIFT = (
+    Action(kind="check_code", target=words.WHAT_GROWS, command=None, reason=words.SINKS_EVENLY),
+    Action(kind="restart_job", target=words.AT_NEXT_CHECKPOINT, command=None, reason=words.RESTART_TELLS),
+)
+
+
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding: the earliest fall of any rank's series, else its deepest drift."""
     series = _series(case)
@@ -175,7 +183,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     (high, low), name, points = min(drifts, key=lambda one: (one[0][1] / one[0][0], one[2]["file"][0]))
     first, last = int(points["step"][0]), int(points["step"][-1])
     text = words.SANK(first=first, last=last, metric=name, **_levels(high, low))
-    return (_finding(case, text, first, pl.concat([points.head(1), points.tail(1)]), name, None),)
+    found = _finding(case, text, first, pl.concat([points.head(1), points.tail(1)]), name, None)
+    return (replace(found, actions=_OF_DRIFT),)
 
 
 def _levels(high: float, low: float) -> dict[str, str]:

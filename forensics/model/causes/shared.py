@@ -11,7 +11,7 @@ SOURCE = Step(
     needs=("code",),
     command="source",
     look=Said("what the line calls, and with which values it fails", "该行调用了什么、哪些取值会失败"),
-    then=Said("mend it, run that input on one process, then restart", "修改后用单进程跑同一输入，再重启"),
+    then=Said("fix it, run that input on one process, then restart", "修改后用单进程跑同一输入，再重启"),
     source="sed(1)",
 )
 KERNEL = Step(
@@ -164,7 +164,7 @@ FINGERPRINTS = Step(
         "“Detected mismatch between collectives on ranks” 及各 rank 的操作、形状和类型",
     ),
     then=Said(
-        "mend the branch that only some ranks take; take the setting out again, it slows every call",
+        "fix the branch that only some ranks take; take the setting out again, it slows every call",
         "修改只有部分 rank 进入的分支；之后去掉该设置（会拖慢每次通信）",
     ),
     source="PyTorch: torch.distributed, Debugging; TORCH_DISTRIBUTED_DEBUG",
