@@ -102,6 +102,7 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
     said = [*(claim for claim, _ in lost), *(one for one in complaints(case) if one.refs[0] not in at)]
     refuted = [one for one in choice.candidates if one.refuted_by is not None]
     hint = best.finding if best is not None and best.kind == "unknown" and not best.finding.is_named else None
+    collect = _to_collect(case)
     if said:
         form = words.ONE_LINE_UNEXPLAINED if len(said) == 1 else words.LINES_UNEXPLAINED
         summary = form(number=len(said), line=said[0].text)
@@ -112,11 +113,8 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
         summary = words.HINT_OF_FAILURE(line=said[0].text)
     else:
         summary = words.NOTHING_SHOWN
-    base = (
-        hint
-        if hint is not None and not said
-        else Finding(detector="verdict", summary=summary, collect=(_to_collect(case),))
-    )
+        collect = words.IF_IT_STANDS(what=collect)
+    base = hint if hint is not None and not said else Finding(detector="verdict", summary=summary, collect=(collect,))
     base = replace(base, actions=(*base.actions, *(action for _, action in lost)))
     reason: Reason = "conflicting_evidence" if refuted and not said else "nothing_found"
     return replace(base, undecided=(*base.undecided, reason), claims=(*base.claims, *said))

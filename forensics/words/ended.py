@@ -167,3 +167,12 @@ PLACE_IN_A_GROUP = Said(
     "which rank that is cannot be told without the members of the group", "不知道组成员，无法判断是哪个 rank"
 )
 MEMBERS_OF_ITS_GROUP = Said("the members of their process group", "其进程组的成员列表", "dump", "comm")
+DRIVERS_LOG = Said(
+    "the kernel log of its host: an error of its device at that time, as Xid",
+    "其节点的内核日志（当时有无 Xid 等设备错误）",
+    "kernel",
+)
+CALL_TO_DEVICE_FAILED = Said(
+    "a call to the device failed, and its words do not tell whether the device or the program did it",
+    "对设备的调用失败，报错内容无法区分是设备还是程序的问题",
+)

@@ -26,16 +26,19 @@ def actions_for(births: Births, answer: Answer, row: Row) -> tuple[Action, ...]:
         return (_action("ignore", target, words.FINITE_AFTER_IT),)
     who = answer.ranks or answer.suspects
     before = before_step(row["step"])
-    back = _action("rollback", before, words.LATER_MAY_HOLD_IT)
+    is_begun = row["step"] > 0  # before it there is nothing to load but what the run began from
+    back = (_action("rollback", before, words.LATER_MAY_HOLD_IT),) if is_begun else ()
     if answer.cause == "bad_input":
-        return (*_of_batch(births, answer, row), back)
+        return (*_of_batch(births, answer, row), *back)
     if answer.cause == "bad_state":
-        return _of_state(births, answer, row, _action("rollback", before, words.BAD_BEFORE_STEP))
+        bad = _action("rollback", before, words.BAD_BEFORE_STEP)
+        begin = _action("check_code", words.RUN_BEGINS_WITH, words.BAD_WHEN_FIRST_OBSERVED)
+        return _of_state(births, answer, row, bad if is_begun else begin)
     if answer.cause == "comm_corruption":
-        return (_action("inspect_network", ranks_text(who), words.ONE_OUTPUT_WAS_NOT), back)
+        return (_action("inspect_network", ranks_text(who), words.ONE_OUTPUT_WAS_NOT), *back)
     if answer.cause is None:
         return (_action("collect_more", ranks_text(who) if who else target, words.FIRST_NOT_OBSERVED),)
-    return (*_of_birth(births, answer, row), back)
+    return (*_of_birth(births, answer, row), *back)
 
 
 def _of_batch(births: Births, answer: Answer, row: Row) -> tuple[Action, ...]:

@@ -315,7 +315,9 @@ def _nan_finding(case: Case, first: Bad | None, asserts: Sequence[Row], owners: 
         told = sentence(
             words.OWN_LOSS(who=ranks_text(ahead), value=words.VALUE["nan" if value == "nan" else "inf"], step=step)
         )
-    actions = _after_nan(case, first, asserts, step if began is None else began, tuple(sorted(suspects)), forward)
+    at = step if began is None else began
+    at = step_in_progress(case.tables["steps"], alone[0] if alone else None) if at is None else at
+    actions = _after_nan(case, first, asserts, at, tuple(sorted(suspects)), forward)
     if given:
         who = ranks_text(given)
         batch = Action(
@@ -346,6 +348,13 @@ def _nan_finding(case: Case, first: Bad | None, asserts: Sequence[Row], owners: 
         time_ns=lead["time_ns"],
         summary=told,
     )  # fmt: skip
+
+
+def _data_of(first: int | None, last: int | None) -> Said:
+    if first is None or last is None:
+        return words.DATA_BEFORE_IT
+    is_one = first == last
+    return words.DATA_OF(batch=words.STEP(step=first)) if is_one else words.DATA_OF_STEPS(first=first, last=last)
 
 
 def _after_nan(
@@ -431,7 +440,7 @@ def _spike_finding(case: Case, found: Sequence[Spike]) -> Finding:
         )
         claims.append(Claim(more, "for", tuple(line_ref(one.outlier) for one in found[1:_SPIKES])))
     begin, last = found[0].first_step, found[0].last_step
-    batches = words.DATA_BEFORE_IT if begin is None or last is None else words.DATA_OF_STEPS(first=begin, last=last)
+    batches = _data_of(begin, last)
     actions = [Action(kind="check_data", target=batches, command=None, reason=words.SPIKES_COME_FROM)]
     if found[-1].calm is None:  # what came back by itself needs no older state
         actions.append(roll_back(case, begin, words.BEFORE_THE_SPIKE))

@@ -7,6 +7,7 @@ ranks waited afterwards, ended none of them. What all ranks of a job waited for 
 that failed before explains it.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -134,7 +135,7 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
                 signature=f"{cause}:{same[0]['code']}" if same[0]["code"] else str(cause),
             ),
             time_ns=same[0]["time_ns"],
-            actions=(_action(cause, joined(hosts, ", "), storage, holder),),
+            actions=_actions(same, cause, joined(hosts, ", "), storage, holder),
             summary=sentence(text, words.NOT_ITS_OWN if unclear else words.MAY_HAVE_FOLLOWED if after else ""),
         ),
     )
@@ -203,6 +204,17 @@ def _devices(case: Case, same: list[dict[str, Any]]) -> tuple[Device, ...]:
         if row["pci"] or (row["host"] and row["device_index"] is not None)
     }
     return tuple(Device(host=h, pci=p, index=i, uuid=None) for h, p, i in sorted(placed, key=str))
+
+
+def _actions(
+    same: Sequence[Row], cause: Cause, target: str, storage: StorageError | None, holder: Holder | None
+) -> tuple[Action, ...]:
+    """A call to a device that failed for no known reason may be of the device as well as of the program: its driver's log tells."""
+    own = _action(cause, target, storage, holder)
+    if cause != "exception" or storage is not None or not any(row["kind"] == "cuda_error" for row in same):
+        return (own,)
+    log = Action(kind="collect_more", target=words.DRIVERS_LOG, command=None, reason=words.CALL_TO_DEVICE_FAILED)
+    return (log, own)
 
 
 def _action(cause: Cause, target: str, storage: StorageError | None, holder: Holder | None) -> Action:
