@@ -45,6 +45,7 @@ def _of(incident: Incident, parsers: set[str]) -> Iterator[str]:
         yield f"a host leaves service for what a program did: {code}"
     if commands and commands[0] and _TAKES_DOWN.search(commands[0]):
         yield f"something is taken down first: {commands[0]}"
+    yield from _of_words(incident)
     groups = {library for text in _shown(incident) for library in re.findall(r"ProcessGroup([NMH]CCL)", text)}
     taking = next(
         (at for at, one in enumerate(incident.actions) if _TAKES_AWAY.search(f"{one.command} {one.then}")), None
@@ -65,6 +66,23 @@ def _of(incident: Incident, parsers: set[str]) -> Iterator[str]:
         there = re.match(r"ssh (?:-t )?(\S+) ", command)
         if there and (there[1].startswith("127.") or there[1] == "localhost"):
             yield f"a host that is everywhere: {command}"
+
+
+def _of_words(incident: Incident) -> Iterator[str]:
+    """What sentences claim of inputs, data, states and hosts, against what the incident itself shows."""
+    shown, verdict = " ".join(_shown(incident)), incident.verdict
+    reasons = [action.reason for action in incident.actions]
+    if "its input is masked" in shown and any("from finite inputs" in why for why in reasons):
+        yield "finite inputs beside masked ones"
+    if any("had it clean" in why for why in reasons) and any(one.kind == "skip_data" for one in incident.actions):
+        yield "data are skipped that others had clean"
+    for action in incident.actions:
+        if action.kind == "rollback" and "before step 0" in action.target:
+            yield "a state before the first step"
+        if "ip -s link" in (action.command or "") and "onnection refused" in shown and verdict.kind == "launch":
+            yield "a link is read where the other end refused"
+    if "named above" in incident.decision.unless and not verdict.hosts:
+        yield "a host is left out, and none is named"
 
 
 def _says_when(action: Action) -> bool:

@@ -33,11 +33,11 @@ def a_circle() -> Rows:
 
 
 SHOWN: dict[str, tuple[Callable[[], Rows], list[int], int, bool, str]] = {
-    "one of eight": (lambda: one_of(8), [2], 7, True, "Had rank 2 come, ranks 0-1, 3-7 had gone on."),
-    "one of many": (lambda: one_of(512), [2], 511, True, "Had rank 2 come, ranks 0-1, 3-511 had gone on."),
-    "through its pair": (a_chain, [2], 7, True, "Had rank 2 come, ranks 0-1, 3-7 had gone on."),
-    "two, each for its group": (two_groups, [3, 4], 6, True, "Had ranks 3-4 come, ranks 0-2, 5-7 had gone on; without any one of them"),
-    "any of a circle": (a_circle, [3, 7], 10, False, "Had any one of ranks 3 and 7 come to what the others wait for, ranks 0-9 had"),
+    "one of eight": (lambda: one_of(8), [2], 7, True, "Had rank 2 come, ranks 0-1, 3-7 would have gone on."),
+    "one of many": (lambda: one_of(512), [2], 511, True, "Had rank 2 come, ranks 0-1, 3-511 would have gone on."),
+    "through its pair": (a_chain, [2], 7, True, "Had rank 2 come, ranks 0-1, 3-7 would have gone on."),
+    "two, each for its group": (two_groups, [3, 4], 6, True, "Had ranks 3-4 come, ranks 0-2, 5-7 would have gone on; without any one of them"),
+    "any of a circle": (a_circle, [3, 7], 10, False, "Had any one of ranks 3 and 7 come to what the others wait for, ranks 0-9 would"),
 }  # fmt: skip
 
 

@@ -70,7 +70,7 @@ def test_drift(values: Sequence[float], sinks: bool) -> None:
 def test_a_slow_sinking_is_told_with_both_levels() -> None:
     steps = [{"step": i, "tflops": v * (1 - 0.0006 * i), "file": "a"} for i, v in enumerate(LEVEL)]
     (found,) = DETECTOR.detect(case(steps=steps))
-    assert "little by little" in found.summary
+    assert "fell steadily" in found.summary
 
 
 def test_what_grew_and_when_by_the_times_in_the_same_lines() -> None:

@@ -81,7 +81,7 @@ FIRST_THERE = Form(
     "{value} first shows there; what went in is not recorded as finite", "{value} 首现于此；没有记录表明输入为有限值"
 )
 CANNOT_COME_OF_IT = Form(
-    "{value} cannot come of what went in, which gives {bound} at most: look for what else writes into its output, and what wraps it",
+    "{value} cannot come of what went in ({bound} at most): look for what else writes into its output, and what wraps it",
     "所记录的输入至多得到 {bound}，不可能产生 {value}：查找还有什么代码写入其输出或包装了它",
 )
 MASKED_WHOLLY = Form(
@@ -89,24 +89,20 @@ MASKED_WHOLLY = Form(
     "{op} 的输入含 -Inf：整行被遮蔽时结果为 NaN",
 )
 MASKS_MORE = Form(
-    "it masks {own} values where other ranks mask {others}, and a row of which all is masked gives NaN in {op}",
-    "它遮蔽了 {own} 个值，其他 rank 为 {others} 个，而整行被遮蔽时 {op} 得到 NaN",
+    "it masks {own} values, other ranks {others}; {op} makes NaN of a row masked wholly",
+    "它遮蔽了 {own} 个值，其他 rank 为 {others} 个；整行被遮蔽时 {op} 得到 NaN",
 )
 MASKED_BEFORE = Form(
     "{who}: its input is masked, {number} values are -Inf", "{who}：其输入被遮蔽，{number} 个值为 -Inf"
 )
 TEST_FOR_BOUND = Form(
-    "{value} cannot come of what went in, which gives {bound} at most: test its device with {what} in the same sizes and format, for hours; "
-    "no error record clears it",
-    "所记录的输入至多得到 {bound}，不可能产生 {value}：在该设备上用同样的 shape 和精度反复运行 {what} 数小时；没有错误记录也不能排除",
+    "{value} cannot come of what went in ({bound} at most): test it with {what} for hours",
+    "所记录的输入至多得到 {bound}，不可能产生 {value}：用 {what} 反复测试该设备数小时",
 )
 COPY_OF_BATCH = Form(
-    "what {who} does to its copy of the batch of {batch}: pinned memory, transfer, preprocessing",
-    "{who} 对 {batch} 的 batch 副本所做的处理（pinned memory、传输、预处理）",
+    "how {who} copied the batch of {batch}", "{who} 如何复制 {batch} 的 batch（pinned memory、传输、预处理）"
 )
-READ_IT_CLEAN = Form(
-    "{others} had the same batch clean, so the data is not bad", "{others} 的同一 batch 正常，数据本身无异常"
-)
+READ_IT_CLEAN = Form("{others} had it clean, so the data is well", "{others} 的同一 batch 正常，数据本身无异常")
 COPY_ALONE_IS_BAD = Form(
     "its copy alone of a batch that {others} had clean is bad", "{others} 的同一 batch 正常，仅其副本异常"
 )

@@ -171,9 +171,7 @@ IT_IS_GONE = Form(
     "its driver lost it (“{line}”): take the host out, read the PCIe link and the power of its slot, then have card or riser replaced",
     "驱动已失去该设备（“{line}”）：隔离该节点，检查 PCIe 链路与插槽供电，再更换板卡或转接卡",
 )
-IF_IT_STANDS = Form(
-    "if the job stands still or failed: {what}", "若作业停滞或失败：{what}", ("stack", "log", "kernel")
-)
+IF_IT_STANDS = Form("if the job stands still or failed: {what}", "若作业停滞或失败：{what}", ("stack", "log", "kernel"))
 ALL_HOSTS = Said("all hosts", "所有节点")
 KNOWN_BAD = Form("{host} was given as known to be bad", "{host} 已被标记为问题节点")
 KNOWN_BAD_AGAIN = Said(

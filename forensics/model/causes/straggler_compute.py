@@ -26,12 +26,10 @@ ROW = CauseRow(
     domain="unknown",
     returns="lasts",
     runbook=(
-        msgspec.structs.replace(CLOCKS, what=Said("clocks and temperature of its device", "其设备的频率与温度")),
         Step(
             do="inspect_hardware",
             needs=("host",),
             command="load",
-            what=Said("the load of its host", "其主机的负载"),
             look=Said(
                 "processes that are not of the job and take processors, a load above the number of processors, steal",
                 "占用 CPU 的非作业进程、高于核数的负载、steal",
@@ -42,6 +40,7 @@ ROW = CauseRow(
             ),
             source="top(1); iostat(1)",
         ),
+        msgspec.structs.replace(CLOCKS, what=Said("clocks and temperature of its device", "其设备的频率与温度")),
         KERNEL,
         NEXT_RUN,
     ),
