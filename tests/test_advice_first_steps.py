@@ -60,17 +60,20 @@ def test_why_a_pod_has_no_place_is_asked_only_where_it_is_not_told(tmp_path: Pat
     assert (first.command or "").startswith("kubectl describe nodes" if is_told else "kubectl get events -A")
 
 
+@pytest.mark.parametrize("beside", ["", "step 1 loss 2.31\nstep 2 loss 2.29\nstep 3 loss 2.27\n"])
 @pytest.mark.parametrize(
     ("line", "is_lost"), [("79, GPU has fallen off the bus.", True), ("31, pid=77, MMU Fault", False)]
 )
-def test_a_device_that_its_driver_lost_is_looked_at_before_all_is_gathered(
-    tmp_path: Path, line: str, is_lost: bool
+def test_a_device_that_its_driver_lost_is_looked_at_first_and_by_its_address(
+    tmp_path: Path, line: str, is_lost: bool, beside: str
 ) -> None:
     (tmp_path / "dmesg.txt").write_text(
-        f"[86690.912146] pcieport 0000:00:03.0: AER: Uncorrected (Fatal) error received: id=0018\n[86690.912299] pcieport 0000:00:03.0:    [ 5] Surprise Down Error    (First)\n[86694.014253] NVRM: Xid (PCI:0000:04:00): {line}\n"
+        "[86690.912146] pcieport 0000:00:03.0: AER: Uncorrected (Fatal) error received: id=0018\n"
+        f"[86694.014253] NVRM: Xid (PCI:0000:04:00): {line}\n"
     )
-    incident = analyze(tmp_path).incidents[0]
-    told = [action for action in incident.actions if action.kind == "inspect_hardware"]
+    if beside:
+        (tmp_path / "train.log").write_text(beside)
+    told = [action for action in analyze(tmp_path).incidents[0].actions if action.kind == "inspect_hardware"]
     assert bool(told) == is_lost and all("0000:04:00" in action.target for action in told)
 
 

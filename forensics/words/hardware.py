@@ -23,6 +23,7 @@ DRIVER_REPORTED = Said("the driver reported an error of the GPU", "驱动报告�
 DRIVER_REPORTED_LINE = Form("the driver reported an error of the GPU: {line}", "驱动报告了 GPU 错误：“{line}”")
 ITS_DRIVER_REPORTED = Said("its driver reported an error", "其驱动报告了错误")
 TIMED_OUT_OTHERS_NOT = Form("{waited} timed out, {ranks} did not", "{waited} 超时，{ranks} 未超时")
+GPU_OF_LOG = Form("GPU {pci} of the host that {file} is from", "{file} 所属节点的 GPU {pci}")
 THE_DEVICE = Said("the device", "该 GPU")
 OF_A_DRIVER = Said("the driver of a GPU reported an error", "GPU 驱动报告了错误")
 GPU_OF_RANKS = Form("The GPU of {ranks} failed: {what}.", "{ranks} 的 GPU 故障：{what}。")

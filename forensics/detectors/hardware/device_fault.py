@@ -13,14 +13,14 @@ from msgspec.structs import replace
 
 from forensics.case import Case, Detector
 from forensics.facts.error_words import driver_words
-from forensics.facts.event_rows import detail, own_rank, refs, rows
+from forensics.facts.event_rows import Row, detail, own_rank, refs, rows
 from forensics.facts.hardware import Record
 from forensics.facts.progress import step_in_progress
 from forensics.facts.waiting import is_silence_elsewhere
 from forensics.graph.hang.roots import all_entered
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Device, FirstAnomaly
-from forensics.model.said import joined
+from forensics.model.said import Said, joined
 from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import hardware as words
 from parsers.catalogues import printed
@@ -159,12 +159,19 @@ def _finding(case: Case, found: Sequence[Record], ranks: tuple[int, ...]) -> Fin
             signature=f"device:{code}",
         ),
         actions=(
-            Action(kind="inspect_hardware", target=names or words.THE_DEVICE, command=None, reason=words.OF_A_DRIVER),
+            Action(
+                kind="inspect_hardware", target=names or _unplaced(found[0].row), command=None, reason=words.OF_A_DRIVER
+            ),
         ),
         summary=words.GPU_OF_RANKS(ranks=ranks_text(ranks), what=what)
         if ranks
         else words.GPU_OF_HOSTS(hosts=names or words.UNNAMED_HOST, what=what),
     )
+
+
+def _unplaced(row: Row) -> Said:
+    """A device whose host no line names: by its address, and the file that tells of it."""
+    return words.GPU_OF_LOG(pci=row["pci"], file=row["file"]) if row["pci"] else words.THE_DEVICE
 
 
 DETECTOR = Detector("device_fault", ("events",), detect, "ended")
