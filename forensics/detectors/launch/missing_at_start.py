@@ -92,13 +92,12 @@ def _connection(case: Case, lines: pl.DataFrame) -> Finding:
         hosts=hosts,
         suspect_hosts=() if hosts or store else tuple(told),
         suspect_ranks=others,
-        undecided=("tied_explanations",) if others else (),
+        undecided=("tied_explanations",) if others or is_answered else (),
         domain="infrastructure",
         claims=(Claim(text, "for", refs(lines.iter_rows(named=True))),),
         first_anomaly=FirstAnomaly(
             host=hosts[0] if len(hosts) == 1 else None, signature=f"connect:{'refused' if is_answered else cause}"
         ),
-        undecided=("tied_explanations",) if is_answered else (),
         actions=(
             Action(
                 kind="check_config" if is_set or is_answered else "inspect_network",
