@@ -89,7 +89,7 @@ MASKED_WHOLLY = Form(
     "{op} 的输入含 -Inf：整行被遮蔽时结果为 NaN",
 )
 MASKS_MORE = Form(
-    "it masks {own} values, other ranks {others}; {op} makes NaN of a row masked wholly",
+    "it masks {own} values, where others mask {others}; {op} makes NaN of a row masked wholly",
     "它遮蔽了 {own} 个值，其他 rank 为 {others} 个；整行被遮蔽时 {op} 得到 NaN",
 )
 MASKED_BEFORE = Form(
@@ -485,7 +485,7 @@ LOSS_RECOVERED = Said("The loss recovered later.", "loss 之后恢复。")
 LOSS_ROSE_IN_NO_STEP = Form("the loss rose from about {normal} to {loss}", "loss 从约 {normal} 升至 {loss}")
 MORE_SPIKES_IN_NO_STEP = Form("{number} such spikes", "共 {number} 次突增")
 MORE_SPIKES = Form(
-    "{number} such spikes between step {first} and step {last}", "step {first} 到 step {last} 之间共 {number} 次突增"
+    "{number} such spikes, step {first} to step {last}", "step {first} 到 step {last} 之间共 {number} 次突增"
 )
 SPIKES_COME_FROM = Said("a spike often comes from the data or the learning rate", "突增多由数据或学习率引起")
 BEFORE_THE_SPIKE = Said("it holds the model before the spike", "保存的是突增之前的模型")
@@ -494,10 +494,7 @@ SCALE_AT_MINIMUM = Said("the loss scale reached its minimum", "loss scale 降至
 SCALE_FELL = Form("the loss scale fell to {scale}", "loss scale 降至 {scale}")
 SCALE_SETTLED = Form("the loss scale found its level at {scale}", "loss scale 稳定在 {scale}")
 SINCE_STEP = Form("{what} from step {step} on", "{what}（从 step {step} 起）")
-LOSS_SCALE, PRECISION = (
-    Said("loss scale", "loss scale"),
-    Said("precision and learning rate", "精度与学习率"),
-)
+LOSS_SCALE, PRECISION = (Said("loss scale", "loss scale"), Said("precision and learning rate", "精度与学习率"))
 IT_SETTLED, OVERFLOW_IN_FP16 = (
     Said("it settled", "已稳定"),
     Said("gradients overflow in fp16", "梯度超出 fp16 的范围"),

@@ -9,7 +9,6 @@ apart, and where the numbers share half of what the poorest of them prints.
 **Files**: what a file introduces itself as is its rank where files of one shape of name (digits aside) tell different ones, unless they are every k-th (logs of nodes, of which the first
 process speaks). The number in such a name is the rank where it equals that of all that introduce themselves, or where these numbers are just 0 … N-1 of a told world of N and the files of
 one process each; where files beside them introduce themselves otherwise, it counts something else, and they are of whom these are. A pid in a name is that of whoever introduced itself with it.
-
 Fooled by: processes that introduce themselves by the ranks of a group.
 """
 

@@ -5,7 +5,6 @@ may be the first rank itself, and nobody is named. Nor is anybody where only the
 with what each rank of the job had, one value on more than half of them, the others are wrong.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from math import isclose
 from statistics import median
@@ -61,10 +60,10 @@ def _lists(case: Case, events: pl.DataFrame) -> list[dict[str, Any]]:
 
 def _odd(case: Case, lists: Sequence[Mapping[str, Any]]) -> tuple[int, ...]:
     """The ranks, at most a few, that had another value than most, by lists that say the same and hold all ranks of the job, and no other place of a group."""
-    told = {json.dumps(detail(row)["figures"], sort_keys=True) for row in lists}
-    if len(told) != 1:
+    told = [detail(row)["figures"] for row in lists]
+    if not told or any(one != told[0] for one in told):
         return ()
-    figures = {int(rank): text for rank, text in json.loads(told.pop()).items()}
+    figures = {int(rank): text for rank, text in told[0].items()}
     values = {rank: real(text) for rank, text in figures.items()}
     job = case.job_told_of
     if len(job) < 3 or figures.keys() != job:
