@@ -475,9 +475,7 @@ GOES_ON_WITH_OTHERS = Said(
 )
 WHAT_WAS_LOADED = Said("what was loaded", "所加载的内容")
 BUILDS_ON_IT = Said("what follows builds on it", "之后的训练以此为基础")
-PARAMETERS_NOT_LOADED = Said(
-    "the list of parameters that the loader did not find or did not use", "加载时缺失或未使用的参数列表"
-)
+PARAMETERS_NOT_LOADED = Said("parameters that the loader did not find or use", "加载时缺失或未使用的参数列表")
 AND_WHY = Form("{what}: {why}", "{what}：{why}")
 NORM_GREW = Form("the gradient norm grew from step {step} on", "梯度范数从 step {step} 起增大")
 ONSET_IS = Form("its onset is step {step}", "始于 step {step}")
