@@ -29,6 +29,7 @@ from forensics.assemble.killed_ranks import with_killed_ranks
 from forensics.assemble.killed_workers import with_killed_workers
 from forensics.assemble.launcher_counts import with_program_ranks
 from forensics.assemble.logged_errors import with_logged_errors
+from forensics.assemble.lost_first import with_lost_first
 from forensics.assemble.named_pids import with_named_pids
 from forensics.assemble.named_pods import with_named_pods
 from forensics.assemble.placed_ends import Job, with_placed_ends
@@ -473,7 +474,7 @@ def case_of(
     job = frozenset(range(max(job | seen) + 1)) if learnt == HIGHEST_RANK else job
     whole = with_ranks_of_cgroups(with_blocked_threads(with_device_ranks(whole, identity), identity))
     whole = with_placed_ends(whole, Job(job, told, seen), identity)
-    whole = with_logged_errors(with_killed_ranks(with_killed_workers(with_aborted(whole))))
+    whole = with_logged_errors(with_killed_ranks(with_killed_workers(with_aborted(with_lost_first(whole)))))
     whole = with_recovered(with_unreached(with_roll_calls(with_group_ends(whole), told)), told, seen)
     unread = unread_ranks(whole, identity, seen, told)
     return Case(

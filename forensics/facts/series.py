@@ -1,9 +1,9 @@
-"""Files that repeat one look: `pyspy_1.txt`, `pyspy_2.txt`; `before/`, `after/`."""
+"""Files that repeat one look: `pyspy_1.txt`, `pyspy_2.txt`; `before/`, `after/`; `look_a.txt`, `look_b.txt`."""
 
 from parsers.text.patterns import regex
 
 _WORDS = {"first": 1, "before": 1, "early": 1, "second": 2, "after": 2, "late": 2, "third": 3}
-_NTH = regex(r"\d+|(?<![a-z])(?:" + "|".join(_WORDS) + r")(?![a-z])")
+_NTH = regex(r"\d+|(?<![a-z])(?:" + "|".join(_WORDS) + r")(?![a-z])|(?<![a-z0-9])[a-z](?![a-z0-9])")
 
 
 def series(path: str) -> str:

@@ -137,12 +137,12 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
         pl.col("file").replace_strict(paths, [in_order(path) for path in paths], return_dtype=pl.String).alias("_nth"),
     )
     live = whole.filter(pl.col("_trust") < 9)
-    moving = (
-        live.group_by(*key, "source", "_series")
-        .agg(pl.struct("file", "snapshot").n_unique().alias("_n"), pl.col("frames").n_unique().alias("_kinds"))
-        .group_by(key)
-        .agg(pl.when((pl.col("_n") > 1).any()).then((pl.col("_kinds") > 1).any()).alias("moving"))
-    )
+    moving = _moving(live, key, pl.col("frames"))
+    if moving[
+        "moving"
+    ].any():  # who polls stands at the same call all the same: where that holds of all that are seen twice, none moved
+        outer = _moving(live.with_columns(_from_call(live).alias("_call")), key, pl.col("_call"))
+        moving = moving if outer["moving"].any() else outer
     last = whole.sort(
         [*key, "_trust", "time_ns", "_series", "_nth", "snapshot"],
         descending=[False] * 5 + [True, False, True, True],
@@ -160,6 +160,31 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
         pl.col("count").fill_null(1),
     )
     return _in_kernel(told, whole, key).select(_MAIN.keys())
+
+
+def _moving(live: pl.DataFrame, key: list[str], place: pl.Expr) -> pl.DataFrame:
+    """key, `moving`: whether a process is at different places in the looks of one source; null of a single look."""
+    return (
+        live.group_by(*key, "source", "_series")
+        .agg(pl.struct("file", "snapshot").n_unique().alias("_n"), place.n_unique().alias("_kinds"))
+        .group_by(key)
+        .agg(pl.when((pl.col("_n") > 1).any()).then((pl.col("_kinds") > 1).any()).alias("moving"))
+    )
+
+
+def _from_call(live: pl.DataFrame) -> pl.Series:
+    """Stacks without what is inside a call of communication."""
+    told: list[str] = []
+    for frames, site in zip(live["frames"].to_list(), _classify_distinct(live), strict=True):
+        own = to_frames(frames)
+        calls = [at for at, frame in enumerate(own) if site.site == "communication" and _is_call(frame)]
+        told.append(repr(own[max(calls, default=0) :]))
+    return pl.Series(told, dtype=pl.String)
+
+
+def _is_call(frame: Frame) -> bool:
+    rule = _told("strong", frame.function, frame.file)
+    return rule is not None and rule.site == "communication"
 
 
 def _is_stopped_alone() -> pl.Expr:
