@@ -38,10 +38,11 @@ from parsers.stacks.thread_lines import (
     FAULTHANDLER_OUTERMOST,
     FAULTHANDLER_THREAD,
     NO_ANSWER,
-    SECTION,
+    are_of_programs,
     claim_of,
     fatal_columns,
     faulthandler_frame,
+    heading,
 )
 from parsers.text.patterns import regex
 
@@ -156,7 +157,9 @@ def _threads(
     seen: set[tuple[str | None, str | None]] = set()
     snapshot, is_open = 0, False  # is_open: frames that follow belong to the last thread
     section: re.Match[str] | None = None
-    for number, raw in enumerate(text.split("\n"), start=1):
+    lines = text.split("\n")
+    several = are_of_programs(lines)
+    for number, raw in enumerate(lines, start=1):
         line = raw.rstrip()
         if header := FAULTHANDLER_THREAD.match(line):
             thread = (section and section["rank"], header["id"])
@@ -180,7 +183,7 @@ def _threads(
             is_open = False
             if _OTHER.match(line):
                 between.append(number)
-            elif found := SECTION.match(line):
+            elif found := heading(line, of_programs=several):
                 section = found
                 claims.append(claim_of(found) | {"line": number})
             elif section is not None and NO_ANSWER.match(line):

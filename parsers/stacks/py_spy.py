@@ -39,12 +39,15 @@ import polars as pl
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, table
 from parsers.stacks.thread_lines import (
+    HEADING,
     LINE_CHARACTERS,
     NO_ANSWER,
     PY_SPY_FRAME,
     PY_SPY_THREAD,
     SECTION,
+    are_of_programs,
     claim_of,
+    heading,
     peer_of,
     py_spy_frame,
 )
@@ -80,6 +83,7 @@ _KNOWN = (
     _NODE,
     _LISTED,
     SECTION,
+    HEADING,
     NO_ANSWER,
     _ERROR,
 )  # commonest first
@@ -235,7 +239,9 @@ def _split(line: str) -> tuple[str, str]:
 def _text_rows(data: bytes, problems: list[dict[str, Any]], claims: list[dict[str, Any]]) -> list[dict[str, Any]]:
     streams: dict[str, _Stream] = {}
     rows: list[dict[str, Any]] = []
-    for number, raw in enumerate(data.decode("utf-8", "replace").split("\n"), start=1):
+    lines = data.decode("utf-8", "replace").split("\n")
+    several = are_of_programs(lines)
+    for number, raw in enumerate(lines, start=1):
         who, line = _split(raw)
         if who not in streams:
             streams[who] = _Stream(host=None if who.isdigit() or not who else who)
@@ -258,7 +264,7 @@ def _text_rows(data: bytes, problems: list[dict[str, Any]], claims: list[dict[st
         else:
             rows.extend(stream.headless(number - 1))
             rows.extend(stream.flush())
-            _heading(stream, line, number, problems, claims)
+            _heading(stream, line, heading(line, of_programs=several), number, problems, claims)
     for stream in streams.values():
         rows.extend(stream.headless(number))
         rows.extend(stream.flush())
@@ -266,7 +272,12 @@ def _text_rows(data: bytes, problems: list[dict[str, Any]], claims: list[dict[st
 
 
 def _heading(
-    stream: _Stream, line: str, number: int, problems: list[dict[str, Any]], claims: list[dict[str, Any]]
+    stream: _Stream,
+    line: str,
+    section: "re.Match[str] | None",
+    number: int,
+    problems: list[dict[str, Any]],
+    claims: list[dict[str, Any]],
 ) -> None:
     """A line that is no thread and no frame: whose threads come next, or why there are none."""
     if found := _PROCESS.match(line):
@@ -275,8 +286,8 @@ def _heading(
             claims.append(claim_of(stream.section, stream.pid) | {"line": number})
         elif claim := told(line[found.end() :]):
             claims.append(claim | {"pid": stream.pid, "host": stream.host, "line": number})
-    elif found := SECTION.match(line):
-        stream.section, stream.host, stream.pid, stream.parent_pid = found, found["host"], None, None
+    elif section is not None:
+        stream.section, stream.host, stream.pid, stream.parent_pid = section, section["host"], None, None
     elif stream.section is not None and NO_ANSWER.match(line):
         problems.append({"line": number, "reason": f"no stack of rank {stream.section['rank']}: {line}"})
     elif found := _PARENT.match(line):

@@ -13,8 +13,10 @@ Source of the last: torch 2.10's `torch/distributed/debug/_debug_handlers.py` (`
 """
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
+from parsers.schema.labels import OF_GROUP
 from parsers.text.patterns import regex
 
 Frame = dict[str, Any]
@@ -48,7 +50,27 @@ SECTION = regex(
     r"(?:: https?://(?:(?P<host>[A-Za-z][\w.-]*)|[\d.]+|\[[\da-fA-F:.]+\])(?::\d{1,5})?)?"
     r"(?:[ ,(]{1,3}(?:pid|PID)[ =:]{0,2}\d{1,10})?[\s#=*\])<:_-]{0,12}$"
 )
+# Any other heading that tells one rank, behind marks: `===== rank 0 @ 06:33:31`, `### trainer rank 6, host n129, 17:59`.
+HEADING = regex(
+    r"[#=*>_-]{1,12} {0,2}(?P<before>(?:[\w.@/-]{1,60}[ ,:]{1,2}){0,4})(?i:rank)[ _:=#-]{0,2}(?P<rank>\d{1,7})(?![\w.])"
+    r"(?:.{0,60}?\bhost[ =:]{1,2}(?P<host>[A-Za-z][\w.-]{0,252}))?(?!.*(?i:rank))[^\n]{0,120}$"
+)
+_NUMBERS = regex(r"\S*\d\S*")
 NO_ANSWER = regex(r"Error: \d{3}$")
+
+
+def heading(line: str, *, of_programs: bool = False) -> "re.Match[str] | None":
+    """The heading of one rank's dumps; groups rank, host. `of_programs`: headings of the file call ranks by the words of several."""
+    if (found := SECTION.match(line)) is not None or of_programs:
+        return found
+    found = HEADING.match(line)
+    return None if found is None or OF_GROUP.search(found["before"]) else found
+
+
+def are_of_programs(lines: Iterable[str]) -> bool:
+    """Do headings call ranks by the words of several programs (`### trainer rank 0`, `### engine rank 0`)? Then a number means nobody."""
+    told = (found for line in lines if line[:1] in "#=*>_-" and (found := HEADING.match(line)))
+    return len({_NUMBERS.sub("", found["before"]).strip() for found in told}) > 1
 
 
 _MESSAGE = regex(r"(?i)(?:^|[\W_])(?:i|b|r|s|ss|mpi_|mpi_i)?(?:send|recv|receive)")
