@@ -30,6 +30,7 @@ from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.names import Reason
 from forensics.model.ref import Ref
 from forensics.model.said import Form, Said, joined, sentence
+from forensics.model.signals import signal_of
 from forensics.model.texts import SITE, group_text, ranges, ranks_text
 from forensics.words import ranks as words
 from parsers.knowledge import waits
@@ -255,9 +256,15 @@ def _elsewhere(case: Case, rank: int) -> _Row | None:
     stands = [
         row
         for row in own.iter_rows(named=True)
-        if not row["moving"] and (row["site"] in HOST_SITES or _waits_for_service(row))
+        if not row["moving"] and (row["site"] in HOST_SITES or (_waits_for_service(row) and not _lost_another(case)))
     ]
     return stands[0] if own.height and len(stands) == own.height else None
+
+
+def _lost_another(case: Case) -> bool:
+    """Did a process end that is no rank's, by a signal? Who calls a service may call that one, and no rank is at fault then."""
+    ended = case.events.filter((pl.col("kind") == "exit") & pl.col("rank").is_null() & pl.col("local_rank").is_null())
+    return any(signal_of(code) is not None for code in ended["code"].drop_nulls().unique())
 
 
 def _waits_for_service(row: _Row) -> bool:
