@@ -10,7 +10,7 @@ Fooled by: a variable that is set anew between the line that prints it and the c
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -31,18 +31,24 @@ _CALLED = {
 
 def renamed(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
     """Lines by path → the same, with the variables that commands give to a launcher's options called as these."""
-    found = (
-        (match["name"], _CALLED[match["option"].replace("-", "_")])
-        for own in said.values()
-        for one in own
-        if "$" in one.raw
-        for match in _OPTION.finditer(one.raw)
-    )
-    called = {name: other for name, other in unanimous(found).items() if name != other}
+    called = called_by_options(one.raw for own in said.values() for one in own)
     if not called:
         return {path: [*own] for path, own in said.items()}
     names = re.compile(rf"(?<![\w$-])(?:{'|'.join(map(re.escape, called))})(?=[\"']?\s{{0,2}}[=:]\s{{0,2}}[\"']?\d)")
     return {path: [_renamed(one, names, called) for one in own] for path, own in said.items()}
+
+
+def called_by_options(texts: Iterable[str]) -> dict[str, str]:
+    """Lines or values of documents → what variables that commands give to a launcher's options are called as these. A RANK that is a node's stands beside
+    the number of nodes."""
+    found = (
+        (match["name"], _CALLED[match["option"].replace("-", "_")])
+        for text in texts
+        if "$" in text
+        for match in _OPTION.finditer(text)
+    )
+    called = {name: other for name, other in unanimous(found).items() if name != other}
+    return ({"WORLD_SIZE": "NNODES"} if called.get("RANK") == "NODE_RANK" else {}) | called
 
 
 def _renamed(one: Said, names: "re.Pattern[str]", called: Mapping[str, str]) -> Said:

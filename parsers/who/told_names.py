@@ -39,6 +39,7 @@ from parsers.text.encodings import in_utf8, is_text
 from parsers.text.outlines import Leaf, Path, leaves
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
+from parsers.who.renamed import called_by_options
 
 BYTES, ALL_BYTES, DOCUMENTS = 1 << 20, 16 << 20, 4096  # of one document, of all, and how many
 HEAD = 8192
@@ -101,8 +102,10 @@ def told_names(sources: Sequence[Source]) -> list[Told]:
     """The files of a bundle → what their documents say of whom, in the order of the files; only what is admitted."""
     alone: list[Item] = []
     told: list[Told] = []
-    for file, own in _documents(sources):
-        items = _items(file, own)
+    documents = [*_documents(sources)]
+    called = called_by_options(leaf.value for _, own in documents for leaf in own)
+    for file, own in documents:
+        items = _items(file, [_renamed(leaf, called) for leaf in own] if called else own)
         if len(items) > 1:
             told += admitted(items)
         else:
@@ -161,6 +164,14 @@ def _documents(sources: Sequence[Source]) -> Iterator[tuple[str, list[Leaf]]]:
             yield source.path, own
     for folder, found in values.items():
         yield f"{folder}/", found
+
+
+def _renamed(leaf: Leaf, called: Mapping[str, str]) -> Leaf:
+    """A variable as commands call it, by its field or where its name is told beside its value."""
+    last = str(leaf.path[-1])
+    if last == "name" and leaf.value in called:
+        return leaf._replace(value=called[leaf.value])
+    return leaf._replace(path=(*leaf.path[:-1], called[last])) if last in called else leaf
 
 
 def _document(source: Source) -> bytes:
