@@ -199,9 +199,7 @@ def test_a_calm_gradient_long_before_does_not_move_the_onset() -> None:
     assert found.first_anomaly.step == 7
 
 
-@pytest.mark.parametrize(
-    ("peaks", "told"), [((60,), None), ((60, 90, 140), "3 such spikes between step 60 and step 140")]
-)
+@pytest.mark.parametrize(("peaks", "told"), [((60,), None), ((60, 90, 140), "3 such spikes, step 60 to step 140")])
 def test_further_spikes_are_counted(peaks: tuple[int, ...], told: str | None) -> None:
     rows = [
         {

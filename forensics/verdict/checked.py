@@ -22,6 +22,7 @@ from forensics.words import checked as words
 
 _OF_KERNELS = ("kernel_log", "bug_report")  # parsers of whole logs of kernels
 _PEERS = 3  # ranks, and steps, that can be compared
+_OF_ROUNDING = 2.0  # ms, where all figures are whole
 _FAR, _PART = 0.1, 0.05  # of the others' time; of all phases of a step
 _FAILURES = [kind for kind, row in EVENTS.items() if {"failure", "victim"} & set(row.roles)]
 _GRAVE = pl.col("severity").is_in(["error", "fatal"])
@@ -101,13 +102,20 @@ def _times(case: Case) -> Iterator[Checked]:
 
 def _apart(parts: pl.DataFrame) -> Said | None:
     """Who differs most from the others, though no detector says what that means; null where all are alike."""
-    own = parts.group_by("phase", "rank").agg(pl.col("ms").median(), pl.len().alias("n")).filter(pl.col("n") >= _PEERS)
+    is_rounded = (pl.col("ms") == pl.col("ms").round()).all().over("phase").alias("rounded")
+    own = (
+        parts.with_columns(is_rounded)
+        .group_by("phase", "rank")
+        .agg(pl.col("ms").median(), pl.len().alias("n"), pl.col("rounded").first())
+        .filter(pl.col("n") >= _PEERS)
+    )
     own = own.with_columns(
         pl.col("ms").median().over("phase").alias("most"), pl.col("rank").n_unique().over("phase").alias("ranks")
     )
     own = own.filter(pl.col("ranks") >= _PEERS).with_columns((pl.col("ms") - pl.col("most")).alias("by"))
     step = float(own.group_by("phase").agg(pl.col("most").first())["most"].sum())
     far = own.filter((pl.col("by").abs() > _FAR * pl.col("most")) & (pl.col("by").abs() > _PART * step))
+    far = far.filter(~pl.col("rounded") | (pl.col("by").abs() > _OF_ROUNDING))
     if not far.height:
         return None
     lead = far.sort(pl.col("by").abs(), "phase", "rank", descending=[True, False, False]).row(0, named=True)
