@@ -20,6 +20,7 @@ ANSI = regex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_
 _BETTER = {None: 0, "boot": 1, "local": 2, "utc": 3}
 # A host has pods of several processes each: of one of its pods, that is who speaks.
 _PLACES = ("pod_name", "pod", "host", "hostname", "_HOSTNAME", "node")
+_INSTANCE = regex(r"@(\d{1,3})\.service\Z")
 _PAIR = regex(r'(?P<name>[A-Za-z_][\w.-]*)=(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<bare>\S*))')
 
 
@@ -90,6 +91,11 @@ def of_json(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> 
     host = next((where[key] for key in _PLACES if key in where), None)
     if isinstance(host, str):
         line.host = line.host or host
+    unit = _INSTANCE.search(str(record.get("_SYSTEMD_UNIT", "")))
+    if (
+        unit and line.rank is None and line.host is not None
+    ):  # as many instances as places there: else they count ranks, which no place is called by
+        line.rank = habits.labels.names.places.get((line.host, int(unit[1])))
     container = where.get("container", where.get("container_name"))
     line.container = container if isinstance(container, str) else line.container
 
