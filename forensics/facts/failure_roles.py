@@ -66,6 +66,8 @@ _BETWEEN_PROCESSES = frozenset(
 _NAMES = regex(r"[A-Za-z0-9_.-]+")
 _RAISES = regex(r"^(?:raise|assert)\b")
 _OF_STANDARD = regex(r"[\\/]lib[\\/]python3\.\d+[\\/](?!(?:site|dist)-packages[\\/])")  # Python's own library
+# A file that an error names, none of those by which processes speak with each other.
+_OF_FILE = regex(r"['\"](/(?!dev/|proc/|run/|tmp/|sys/)[^'\"\n]{1,500}\.\w{1,12})['\"]")
 # What came from another process. Without the preposition "rank 4" may count the dimensions of a tensor.
 _FROM_PEER = regex(
     r"\b(?:from|by|with|against|sent to)\s(?:(?:global|src|source|sender|peer|remote)[ _])?(?:rank|peer)[ :=#_]{0,2}(\d{1,7})\b",
@@ -392,7 +394,10 @@ def role_of(
     if is_held:
         return role("lost", words.RECORD_SHOWS_IT_WAITED)
     if is_pythons and waits != "device" and not (waits == "ranks" and pair):
-        return role("own", words.PYTHON_RAISES_IT, by_form=True)
+        asks_nobody = waits is None and not any(frame_waits(*frame) for frame in frames)
+        is_raised = _RAISES.match(at) is not None and _OF_STANDARD.search(file) is not None
+        is_seen = is_raised or _OF_FILE.search(text) is not None
+        return role("own", words.PYTHON_RAISES_IT, by_form=not (asks_nobody and is_seen))
     if _is_of_library_of_python(code) and waits is None and not any(frame_waits(*frame) for frame in frames):
         # What it read; not what a peer sent. Python's own code that raises its own class is seen to do it.
         is_seen = _RAISES.match(at) is not None and _OF_STANDARD.search(file) is not None
