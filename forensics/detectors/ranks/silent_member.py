@@ -262,9 +262,12 @@ def _elsewhere(case: Case, rank: int) -> _Row | None:
 
 
 def _lost_another(case: Case) -> bool:
-    """Did a process end that is no rank's, by a signal? Who calls a service may call that one, and no rank is at fault then."""
+    """Did a process end by a signal that is no rank's, before anybody gave up? Who calls a service may call that one, and no rank is at fault
+    then."""
+    gave_up = case.events.filter(pl.col("kind") == "collective_timeout")["time_ns"].min()
+    is_before = True if gave_up is None else (pl.col("time_ns") < gave_up).fill_null(True)
     ended = case.events.filter((pl.col("kind") == "exit") & pl.col("rank").is_null() & pl.col("local_rank").is_null())
-    return any(signal_of(code) is not None for code in ended["code"].drop_nulls().unique())
+    return any(signal_of(code) is not None for code in ended.filter(is_before)["code"].drop_nulls().unique())
 
 
 def _waits_for_service(row: _Row) -> bool:
