@@ -143,3 +143,12 @@ def test_a_document_calls_variables_as_its_commands_do(tmp_path: Path) -> None:
         "spec:\n  command: torchrun --nnodes=2 --nproc_per_node=2 --node_rank=$RANK fit.py\n"
     )
     assert analyze(tmp_path).verdict.ranks != [1]
+
+
+@pytest.mark.parametrize(("times", "kind"), [(1, "healthy"), (5, "unknown")])
+def test_what_is_finished_again_and_again_is_no_job(times: int, kind: str, tmp_path: Path) -> None:
+    for rank in range(2):
+        lines = [f"[rank{rank}]: 2026-03-04 05:06:{at:02} step {at} loss 2.1\n" for at in range(10, 16)]
+        done = [f"[rank{rank}]: 2026-03-04 05:07:{at:02} Finished training in {at} s\n" for at in range(times)]
+        (tmp_path / f"rank{rank}.log").write_text("".join([f"[rank{rank}]: world_size=2\n", *lines, *done]))
+    assert analyze(tmp_path).verdict.kind == kind

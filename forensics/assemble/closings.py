@@ -4,7 +4,7 @@ Alone they say that something is done. They are the end where every printer of s
 that of its steps (a file that tells nothing but the last step is no printer), nothing comes after the words in their file, and nothing in the attempt shows a failure, an operation that
 never ended, or that somebody looked at a job that stood still. Else they say nothing, and are left out. A complaint, of whatever program,
 that is stamped before the last of these steps, is no failure of what came to its end afterwards; nor is any where the scheduler says of the
-job and all of its steps that they were completed, with exit code 0.
+job and all of its steps that they were completed, with exit code 0. What one printer tells three times in the same words ends nothing.
 """
 
 from collections.abc import Mapping
@@ -15,18 +15,32 @@ from parsers.schema.tables import TableName
 from parsers.training.progress import CLOSING, LAST_STEP
 
 _PRINTER = ["file", "rank", "local_rank"]
+_AGAIN = 3
 _COMPLAINTS, _SOON_NS = ("other", "exception"), 10 * 10**9
 _GRAVE = ["error", "fatal"]
 
 
 def with_closings(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same, without the rows of job_end that are none."""
+    tables = _without_repeated(tables)
     events = tables["events"]
     is_weak = ((pl.col("kind") == "job_end") & pl.col("code").is_in([CLOSING, LAST_STEP])).fill_null(False)
     weak = events.filter(is_weak)
     if not weak.height or _is_end(tables, weak):
         return dict(tables)
     return {**tables, "events": events.filter(~is_weak)}
+
+
+def _without_repeated(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+    """Without ends that one printer tells again and again in the same words: a step, an epoch or a file is finished so."""
+    events = tables["events"]
+    ends = pl.col("kind") == "job_end"
+    if not events.select((ends & pl.col("line").is_not_null()).any()).item():
+        return dict(tables)
+    template = pl.when(ends).then(pl.col("text").cast(pl.String).str.replace_all(r"\d+", "#"))
+    told = events.with_columns(template.alias("_template"))
+    again = pl.col("line").n_unique().over(*_PRINTER, "_template") >= _AGAIN
+    return {**tables, "events": told.filter(~(ends & again).fill_null(False)).drop("_template")}
 
 
 def _is_end(tables: Mapping[TableName, pl.DataFrame], weak: pl.DataFrame) -> bool:
