@@ -152,3 +152,18 @@ def test_what_is_finished_again_and_again_is_no_job(times: int, kind: str, tmp_p
         done = [f"[rank{rank}]: 2026-03-04 05:07:{at:02} Finished training in {at} s\n" for at in range(times)]
         (tmp_path / f"rank{rank}.log").write_text("".join([f"[rank{rank}]: world_size=2\n", *lines, *done]))
     assert analyze(tmp_path).verdict.kind == kind
+
+
+@pytest.mark.parametrize(("minutes", "kind"), [(3, "unknown"), (-3, "hang")])
+@pytest.mark.parametrize(
+    "heading", ["# py-spy dump (host n1, 2026-03-04 05:10:00 UTC)", "=== 2026-03-04T05:10:00Z ==="]
+)
+def test_a_log_that_goes_on_after_the_look_is_of_a_running_job(
+    minutes: int, kind: str, heading: str, tmp_path: Path
+) -> None:
+    stacks = heading + "\n" + looks("=== rank {} ===")
+    (tmp_path / "look.txt").write_text(stacks)
+    lines = [f"[rank0]: 2026-03-04 05:{10 + minutes:02}:{at:02} step {at} loss 2.1\n" for at in range(10, 50, 10)]
+    (tmp_path / "train.log").write_text("[rank0]: world_size=4\n" + "".join(lines))
+    verdict = analyze(tmp_path).verdict
+    assert (verdict.kind, verdict.ranks) == (kind, [])

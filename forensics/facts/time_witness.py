@@ -3,7 +3,7 @@
 Flight records and stacks of a running job, taken at slightly different moments, look like a hang. A witness for a long
 wait is whoever gave one up (a watchdog, a barrier, a store), an operation that was retired unfinished, two snapshots in
 which nothing moved, two reports with the same numbers of launched operations, or records of the job's own processes that are much younger than an operation that is still open, by
-one clock. A witness against is a step that was completed after that operation began.
+one clock. A witness against is a step that was completed after that operation began; where nothing else tells, two steps after all stacks were taken.
 """
 
 from collections.abc import Mapping
@@ -25,6 +25,7 @@ _WATCHDOG = "watchdog_stopped"  # what a row of knowledge claims of a framework'
 _MS_NS = 1_000_000
 _NEAR = 0.5  # of its time-out, an open operation is older than it should be
 _LATER_NS = 1_000_000_000
+_CLOCKS_NS = 60 * _LATER_NS  # by which clocks of hosts may differ
 
 
 class TimeWitness(msgspec.Struct, frozen=True):
@@ -52,6 +53,8 @@ def time_witness(
         stood.append((words.DID_NOT_MOVE, refs))
     silent, moved = launched_since(tables, events)
     stood += silent
+    if not stood and (later := _after_the_look(tables)).height:
+        moved = [*moved, (words.LATER_STEP, _cited(later))]
     if opened is None or not opened.height:
         return TimeWitness(tuple(stood), tuple(moved))
     stood += [*_retired(tables, opened), *_old(tables, events, opened)]
@@ -68,6 +71,19 @@ def _still(stacks: pl.DataFrame) -> pl.DataFrame:
     twice = stacks.filter(pl.col("moving").is_not_null() & (pl.col("source") != "traceback"))
     still = twice.filter(~pl.col("moving"))
     return still if still.height > 1 and 2 * still.height > twice.height else still.clear()
+
+
+def _after_the_look(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+    """Steps of the training that were completed well after all stacks were taken: two at least, of one printer."""
+    taken = tables["stacks"].filter((pl.col("source") != "traceback").fill_null(False))["time_ns"].max()
+    steps = tables["steps"].filter(
+        (pl.col("phase") == "train").fill_null(True) & pl.col("step").is_not_null() & (pl.col("time_basis") != "boot")
+    )
+    if not isinstance(taken, int):
+        return steps.clear()
+    after = pl.col("time_ns") - taken  # a stamp without zone may be hours away
+    later = steps.filter((after > _CLOCKS_NS) & (after < ZONE_NS))
+    return later.filter(pl.col("step").n_unique().over("file", "rank") > 1).sort("file", "line")
 
 
 def _refs(opened: pl.DataFrame) -> tuple[Ref, ...]:

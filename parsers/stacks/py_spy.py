@@ -53,6 +53,7 @@ from parsers.stacks.thread_lines import (
 )
 from parsers.text import cut_json
 from parsers.text.patterns import regex
+from parsers.text.stamps import ISO, parse_time
 from parsers.who.arguments import HOW, told
 
 MAX_BYTES = 64 << 20
@@ -69,6 +70,7 @@ _BARE = regex(r"(?: {4}|\t)(?P<function>[\w.<>]+)$")
 _UNPLACED = regex(r"(?: {4}|\t)(?P<function>[A-Za-z_<]\S*)(?: \((?P<place>[^()]*)\))?(?: \S.*)?$")
 _NODE = regex(r"(?P<host>(?:[Nn]ode|[Hh]ost) [\w.-]+?):?$")
 _GATHERED = regex(r"(?P<host>[A-Za-z][\w.-]*) \| (?:CHANGED|SUCCESS|FAILED)\b")  # ansible
+_MOMENT = regex(ISO)
 _LISTED = regex(r"trace-(?P<host>[\w.-]+)$")
 _NOISE = regex(r"Python v\d|-{20,}$|```|\d+ in:$|$")
 _ERROR = regex(r"(?:Error|Reason): .+")
@@ -191,6 +193,7 @@ class _Stream(msgspec.Struct):
     headers: list[tuple[int, re.Match[str]]] = msgspec.field(default_factory=list)
     frames: list[dict[str, Any]] = msgspec.field(default_factory=list)
     peer: int | None = None
+    time_ns: int | None = None  # told above the process
 
     def flush(self) -> Iterator[dict[str, Any]]:
         """A row per header: notes stack several headers over the frames that their threads share."""
@@ -211,6 +214,7 @@ class _Stream(msgspec.Struct):
                 "status": header["status"],
                 "frames": list(self.frames),
                 "peer": self.peer,
+                "time_ns": self.time_ns,
                 "line": line,
             }
         self.headers, self.frames, self.peer = [], [], None
@@ -279,7 +283,9 @@ def _heading(
     problems: list[dict[str, Any]],
     claims: list[dict[str, Any]],
 ) -> None:
-    """A line that is no thread and no frame: whose threads come next, or why there are none."""
+    """A line that is no thread and no frame: whose threads come next, and when they were seen, or why there are none."""
+    if moment := _MOMENT.search(line):
+        stream.time_ns = parse_time(moment[0])[0]
     if found := _PROCESS.match(line):
         stream.pid, stream.parent_pid = int(found["pid"]), None
         if stream.section is not None:
