@@ -118,3 +118,18 @@ def test_a_frame_of_any_shape_is_where_a_process_stands(frame: str, tmp_path: Pa
     (tmp_path / "who.csv").write_text("pid,rank,world_size\n" + "".join(f"{700 + r},{r},4\n" for r in range(4)))
     verdict = analyze(tmp_path).verdict
     assert (verdict.kind, verdict.ranks) == ("hang", [2])
+
+
+LISTED = "host,local_rank,rank\n" + "".join(f"{host},{local},{rank}\n" for (host, local), rank in RANK_OF.items())
+
+
+@pytest.mark.parametrize("name", ["w{}.out", "log/card_{:02}.txt", "trainer-{}-stdout.log"])
+@pytest.mark.parametrize(("first", "ranks"), [(0, [1]), (2, [])])
+def test_files_of_hosts_that_count_their_places(name: str, first: int, ranks: list[int], tmp_path: Path) -> None:
+    """On hx2 they are 0 and 1 as well, or go on: then they count something else."""
+    files = {
+        f"{host}/{name.format(local + (first if host == 'hx2' else 0))}": steps(rank)
+        for (host, local), rank in RANK_OF.items()
+    }
+    files[f"hx2/{name.format(1 + first)}"] += OWN
+    assert named(tmp_path, files | {"places.csv": LISTED}) == ranks

@@ -135,7 +135,8 @@ def _one_a_rank(tables: Mapping[TableName, pl.DataFrame], shapes: Iterable[list[
             continue
         columns = zip(*(map(int, _NUMBER.findall(file)) for file in own), strict=True)
         numbered = [column for column in columns if sorted(column) == [*range(len(own))]]
-        if len(numbered) == 1 and (_is_world(tables, own) or (not _sizes(tables) and _are_spread(own, numbered[0]))):
+        is_untold = not _sizes(tables) and tables["ranks"]["rank"].drop_nulls().is_empty()
+        if len(numbered) == 1 and (_is_world(tables, own) or (is_untold and _are_spread(own, numbered[0]))):
             sets.append(dict(zip(own, numbered[0], strict=True)))
     return sets[0] if len(sets) == 1 else {}
 
