@@ -462,8 +462,7 @@ def case_of(
 
     The order: a dump's rank, a launcher's arguments and pids in names of files are claims, so they come before the claims are put to
     a vote; what a row lacks is filled by that vote, so before anything that counts rows of ranks (the world, who is seen). Whose an end is, of whatever its line names, and
-    a line of a device, is told only once the size of the job and the place of each rank are known; what was outlived, or quoted from a group, is told by rows that already have their ranks. Files
-    without an understood word come last: they are those of ranks that nothing else shows."""
+    a line of a device, is told only once the size of the job and the place of each rank are known; what was outlived, or quoted from a group, is told by rows that already have their ranks. Files without a word come last."""
     tables = with_program_ranks(with_named_pids(with_dump_ranks(with_told_arguments(without_group_counts(tables)))))
     identity = identify(tables)
     whole = with_service_words(with_closings(with_named_pods(globalise(tables, identity), identity)))
