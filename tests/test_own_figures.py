@@ -93,3 +93,41 @@ def test_figures_that_are_no_loss_of_the_training(tmp_path: Path, form: str) -> 
     for rank, lines in enumerate(_lines(form)):
         (tmp_path / f"rank_{rank}.log").write_text("\n".join(lines) + "\n")
     assert not analyze(tmp_path).verdict.ranks
+
+
+@pytest.mark.parametrize("name", ["loss_rank", "train/loss_worker", "loss_per_process", "train_loss_replica"])
+@pytest.mark.parametrize(("mates", "lost", "named"), [(1, (), [ODD]), (2, (), []), (1, (0, 1, 3), [])])
+def test_the_loss_of_the_rank_beside_that_of_all(
+    tmp_path: Path, name: str, mates: int, lost: tuple[int, ...], named: list[int]
+) -> None:
+    """Mates that share a loss, and ranks whose files are lost, leave the odd one unnamed."""
+    for rank in {*range(RANKS)} - {*lost}:
+        rows = ["step,loss_mean,lr," + name]
+        for at in range(STEPS):
+            bad = at > 14 or (at == 14 and rank // mates == ODD // mates)
+            own = "nan" if bad else f"{3 - at / 20 + (rank // mates) / 100 + at * 7 % 11 / 300:.4f}"
+            rows.append(f"{FIRST + at},{'nan' if at >= 14 else f'{3 - at / 20:.4f}'},3e-4,{own}")
+        (tmp_path / f"rank_{rank}.csv").write_text("\n".join(rows) + "\n")
+    assert list(analyze(tmp_path).verdict.ranks) == named
+
+
+@pytest.mark.parametrize(
+    ("said", "named"),
+    [
+        ("gradients are averaged over the 4 ranks", [ODD]),
+        ("grads all-reduced across all 4 workers", [ODD]),
+        ("gradients are averaged over the 2 replicas", []),
+        ("activations are reduced over the 4 ranks", []),
+    ],
+)
+def test_gradients_of_all_ranks_are_averaged_where_each_is_a_replica(
+    tmp_path: Path, said: str, named: list[int]
+) -> None:
+    for rank in range(RANKS):
+        rows = ["| step | module | out.nan | out.absmax |", "|---:|:---|---:|---:|"]
+        for at in range(8):
+            bad = at > 5 or (at == 5 and rank == ODD)
+            rows.append(f"| {at} | blocks.1.mlp | {int(bad)} | {3 + (at * 7 + rank * 5) % 11 / 10:.2f} |")
+        (tmp_path / f"table_rank{rank}.md").write_text("\n".join([f"# rank {rank} of 4", "", *rows, "", said]) + "\n")
+    verdict = analyze(tmp_path).verdict
+    assert (list(verdict.ranks), list(verdict.suspects.ranks)) == (named, [] if named else [ODD])

@@ -22,6 +22,11 @@ _ALONE = regex(
 
 _OTHER_AXES = regex(r"(?i)(?:\bcontext|\bcp|\bsequence|\bsp)[\w -]{0,24}[ =:]{1,3}(?!1\b)\d")
 _SHARDED = regex(r"(?i)\bsharded (?:over|across) (?:all )?(\d{1,6}) (?:ranks|processes|workers|devices|gpus|npus)\b")
+# Mates of a tensor-parallel group and stages of a pipeline hold other parameters: gradients are averaged among replicas only.
+_AVERAGED = regex(
+    r"(?i)\bgrad(?:ient)?s? (?:(?:are|is|were|was|get|being|to be) )?(?:averaged|mean-?reduced|all-?reduced|synchroni[sz]ed|synced) "
+    r"(?:over|across|among|between) (?:(?:the|all|its|our) ){0,2}(?P<replicas>\d{1,6}) (?:ranks|processes|workers|devices|gpus|npus|replicas)\b"
+)
 
 
 def world(text: str) -> int | None:
@@ -35,6 +40,8 @@ def world(text: str) -> int | None:
 def sizes(text: str) -> dict[str, str]:
     """Name of the argument → size; of no axis where that of the replicas is not told, or where one of them is 0: then they are a place."""
     found = {name: one[1] for name, said in _TOLD.items() if (one := said.search(text))}
+    if not found and (averaged := _AVERAGED.search(text)) is not None:
+        found = {"data_parallel_size": averaged["replicas"]}
     if "0" in found.values() or "data_parallel_size" not in found:
         found = {}
     if _ALONE.search(text):

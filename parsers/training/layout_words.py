@@ -4,6 +4,8 @@
     strategy: ddp · strategy=ddp(dp=4) · pure data parallel · data parallel only                                    scripts
     replicas: dp=5, no sharding · layout: data-parallel 6 · parallel: {data: 8, tensor: 1} · (data parallel x8) · mesh: data=4 model=1
 
+    gradients are averaged over the 6 ranks                                                                         scripts
+
     [dp 1/4] mesh: data=4 model=1                              a place among replicas, where there is nothing else: the rank
 
 Rows of `settings`: data_parallel_size, tensor_model_parallel_size, pipeline_model_parallel_size; the last two are 1 where the words say
@@ -26,7 +28,7 @@ from parsers.schema.tables import Tables, table
 from parsers.text.layouts import sizes
 from parsers.text.patterns import regex
 
-_SAYS = r"(?i)data[ _-]parallel|\bdp|=dp|\bdata[=:]|\bddp|model parallel|tensor/pipeline"
+_SAYS = r"(?i)data[ _-]parallel|\bdp|=dp|\bdata[=:]|\bddp|model parallel|tensor/pipeline|\bgrad(?:ient)?s? [\w ]{0,8}[\w-]{4,16}ed (?:over|across|among|between) "
 _PLACE = regex(r"(?i)(?<![\w-])(?:dp|data)(?:[ _-]?rank)?[ =:]{0,2}(?P<rank>\d{1,6}) ?/ ?(?P<world>\d{1,6})\b")
 AMONG_REPLICAS = "place among replicas"  # `how` of a rank that is one where there is no other axis
 _OF_A_STEP = r"(?i)\b(?:step|iter(?:ation)?|it|loss)\b[ =:]{1,3}[+-]?[0-9n]"  # a record of somebody else's
@@ -61,6 +63,19 @@ def _claim(row: dict[str, Any], told: dict[str, str]) -> Iterator[dict[str, Any]
 
 PARSER = LineParser(
     name="layout_words",
-    anchors=(b"arallel", b"dp=", b"dp ", b"dp:", b"dp(", b"(dp", b"=dp", b"DP=", b"ddp", b"data="),
+    anchors=(
+        b"arallel",
+        b"dp=",
+        b"dp ",
+        b"dp:",
+        b"dp(",
+        b"(dp",
+        b"=dp",
+        b"DP=",
+        b"ddp",
+        b"data=",
+        b"radients ",
+        b"grads ",
+    ),
     parse=parse,
 )
