@@ -474,7 +474,7 @@ def case_of(
     whole = with_ranks_of_cgroups(with_blocked_threads(with_device_ranks(whole, identity), identity))
     whole = with_placed_ends(whole, Job(job, told, seen), identity)
     whole = with_logged_errors(with_killed_ranks(with_killed_workers(with_aborted(with_lost_first(whole)))))
-    whole = with_recovered(with_unreached(with_roll_calls(with_group_ends(whole), told)), told, seen)
+    whole = with_recovered(with_unreached(with_roll_calls(with_group_ends(whole), told, seen)), told, seen)
     unread = unread_ranks(whole, identity, seen, told)
     return Case(
         whole,

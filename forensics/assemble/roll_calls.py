@@ -7,7 +7,9 @@ are there.
 What a line counts its words do not tell. What does: it holds the size of the job beside a smaller number, says the same twice and more, and never
 that all are there; and the job had not begun. Who is inside is told where just as many ranks as were counted repeat that number: then the others
 are outside. Each of them is named where its own log repeats what none of those inside repeats, or where a line with the count holds, of
-all numbers below the size, just theirs beside it; else they are suspects.
+all numbers below the size, just theirs beside it; else they are suspects. Where nobody tells who is inside, two things that know nothing of each
+other must agree: the numbers that stand beside a count that stands still, as many as it leaves, are those of just the ranks that left no record.
+So after the first steps too, where the log that counts then gave up waiting: there it is the word of a barrier.
 
 Events `missing_members`, a row for each log that counts, with the code ROLL_CALL where names_ranks is who did not come, and ROLL_COUNT where it is whom the
 count leaves, or nobody; detail.joined and detail.expected. Where a library has counted, nothing is added: its words are known.
@@ -81,12 +83,17 @@ class _Log(msgspec.Struct, frozen=True, dict=True):
         )
 
 
-def with_roll_calls(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> dict[TableName, pl.DataFrame]:
-    """Tables of one attempt, ranks global; `job`: its ranks if its size is told, else empty → the same with such events."""
+def with_roll_calls(
+    tables: Mapping[TableName, pl.DataFrame], job: frozenset[int], seen: frozenset[int]
+) -> dict[TableName, pl.DataFrame]:
+    """Tables of one attempt, ranks global; `job`: its ranks if its size is told, else empty; `seen`: those that left rows →
+    the same with such events."""
     size = len(job)
+    gave_up = _gave_up(tables["events"])
     has_begun = any(tables[name].height for name in _BEGUN)
+    is_late = tables["steps"].height > 0 and bool(gave_up)
     is_counted = bool((tables["events"]["kind"] == "missing_members").any())
-    if size < _FEWEST or has_begun or is_counted or not _may_count(tables["files"], size):
+    if size < _FEWEST or (has_begun and not is_late) or is_counted or not _may_count(tables["files"], size):
         return dict(tables)
     logs = [*_logs(tables["files"])]
     told = _told(logs, size)
@@ -94,9 +101,27 @@ def with_roll_calls(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int
         return dict(tables)
     most = max(count for count, _ in told.values())
     told = {file: found for file, found in told.items() if found[0] == most}
+    unheard = job - seen - {one.rank for one in logs}
+    if has_begun:
+        told = {one.file: told[one.file] for one in logs if one.file in told and _is_before(one, told, gave_up)}
+        rest = _beside_counts(logs, told, most, size)
+        rows = [_barrier(one, told[one.file][1], most, size, rest) for one in logs if one.file in told]
+        return {**tables, "events": pl.concat([tables["events"], table("events", rows if rest == unheard else [])])}
     outside, is_named = _outside(logs, most, job, told)
+    if not is_named and unheard and unheard == _beside_counts(logs, told, most, size):
+        outside, is_named = tuple(sorted(unheard)), True
     rows = [_row(one, told[one.file][1], most, size, outside, is_named) for one in logs if one.file in told]
     return {**tables, "events": pl.concat([tables["events"], table("events", rows)])}
+
+
+def _gave_up(events: pl.DataFrame) -> dict[str, int]:
+    """File → the last line of it that says that a wait for others ended without them."""
+    ended = events.filter(pl.col("kind") == "collective_timeout").group_by("file").agg(pl.col("line").max())
+    return {file: line for file, line in ended.iter_rows() if file is not None and line is not None}
+
+
+def _is_before(log: _Log, told: Mapping[str, tuple[int, int]], gave_up: Mapping[str, int]) -> bool:
+    return log.first + told[log.file][1] <= gave_up.get(log.file, 0)
 
 
 def _may_count(files: pl.DataFrame, size: int) -> bool:
@@ -189,16 +214,39 @@ def _are_told(
     logs: Sequence[_Log], told: Mapping[str, tuple[int, int]], count: int, rest: frozenset[int], size: int
 ) -> bool:
     """Does a line that counts hold, beside the count and the size, the numbers of just these ranks, and no other such line other ones?"""
-    named = set[frozenset[int]]()
-    for line in (one for log in logs if log.file in told for one in log.lines):
-        text, _, _ = whole_numbers(line.text)
-        for found in _PAIR.finditer(text):
-            if {int(found[1]), int(found[2])} == {count, size}:
-                rest_of_it = f"{text[: found.start(1)]} {text[found.end(1) : found.start(2)]} {text[found.end(2) :]}"
-                stamped = max((one.end() for one in _TIME.finditer(rest_of_it)), default=0)  # before it stands a date
-                beside = map(int, _ALONE.findall(rest_of_it, stamped))
-                named.add(frozenset(number for number in beside if number < size))
+    lines = (one for log in logs if log.file in told for one in log.lines)
+    named = {found for line in lines for found in _beside(line, count, size)}
     return named - {frozenset()} == {rest}
+
+
+def _beside(line: _Line, count: int, size: int) -> Iterator[frozenset[int]]:
+    """The numbers below the size that stand in a line beside the count and the size, for each place of these."""
+    text, _, _ = whole_numbers(line.text)
+    for found in _PAIR.finditer(text):
+        if {int(found[1]), int(found[2])} == {count, size}:
+            rest_of_it = f"{text[: found.start(1)]} {text[found.end(1) : found.start(2)]} {text[found.end(2) :]}"
+            stamped = max((one.end() for one in _TIME.finditer(rest_of_it)), default=0)  # before it stands a date
+            beside = map(int, _ALONE.findall(rest_of_it, stamped))
+            yield frozenset(number for number in beside if number < size)
+
+
+def _beside_counts(logs: Sequence[_Log], told: Mapping[str, tuple[int, int]], count: int, size: int) -> frozenset[int]:
+    """The numbers, as many as a count leaves, that stand beside it in the last two lines that repeat it, the same wherever any do; else none."""
+    named = set[frozenset[int]]()
+    for log in logs:
+        for before, last in log.repeated() if log.file in told else ():
+            if any(one == other == (count, size) for one, other in zip(before.pairs, last.pairs, strict=False)):
+                named |= {*_beside(before, count, size), *_beside(last, count, size)} - {frozenset()}
+    only = named.pop() if len(named) == 1 else frozenset()
+    return only if len(only) == size - count and 2 * len(only) < size else frozenset()
+
+
+def _barrier(log: _Log, at: int, count: int, size: int, absent: frozenset[int]) -> dict[str, Any]:
+    return {
+        **_row(log, at, count, size, sorted(absent), True),
+        "code": "barrier",
+        "detail": json.dumps({"reached": count, "expected": size}),
+    }
 
 
 def _row(log: _Log, at: int, count: int, size: int, outside: Sequence[int], is_named: bool) -> dict[str, Any]:
