@@ -18,7 +18,7 @@ _OF_ALL = ("0", "hccl_world_group", "nccl_world_group", "mccl_world_group")  # P
 
 def is_default(group: str | None, desc: str | None) -> bool:
     """Is this the group of all ranks, by its description or its framework's name of it?"""
-    return desc in _DEFAULT or (desc is None and group in _OF_ALL)
+    return desc in _DEFAULT or (desc is None and group in (*_OF_ALL, *_DEFAULT))
 
 
 def group_name(group: str | None, desc: str | None) -> str:
