@@ -70,7 +70,7 @@ def test_of_inputs_that_left_no_row_nothing_is_said() -> None:
 
 @pytest.mark.parametrize("op", ["Softmax", "scaled_dot_product_attention", "log_softmax"])
 @pytest.mark.parametrize(
-    ("own", "told"), [(24, "masks 24 values, other ranks 12"), (12, "masked wholly|all is masked")]
+    ("own", "told"), [(24, "masks 24 values, where others mask 12"), (12, "masked wholly|all is masked")]
 )
 def test_a_mask_is_told_and_no_device_is_tested_for_it(op: str, own: int, told: str) -> None:
     job = Job(step=3)
