@@ -201,7 +201,7 @@ def test_chinese_lines_break_without_spaces_and_not_before_a_mark() -> None:
                          "立即处理      收集 rank 4 的日志、内核日志、调度器日志。"]),
         ("logs_hf_nan_gradient", ["待收集        下次运行时收集该 step 前后所有 rank 的张量统计。"]),
         ("data_exception", ["耗时          启动 12.0 s，训练 1.8 s，停滞 2.4 s", "有效训练      1.8 s / 16.2 s（11%）"]),
-        ("nan_birth", ["数值异常  rank 1（localhost）输入正常却产生 NaN：blocks.1.attend 的 output，Attend，前向，step 1，micro-batch 1。"]),
+        ("nan_birth", ["数值异常  rank 1（localhost）产生 NaN：blocks.1.attend 的 output，Attend，前向，step 1，micro-batch 1。"]),
         ("logs_hf_healthy", ["已读取        rank 未知，节点未知，hf trainer：1 个文件，steps：1 个文件，时钟误差未知，6.7% 的行未识别"]),
         ("healthy_dp", ["正常  未发现故障：8 个进程正常结束、最后完成 step 7。"]),
     ],

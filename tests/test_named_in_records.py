@@ -66,3 +66,10 @@ def test_a_record_that_names_two_is_nobodys(tmp_path: Path) -> None:
     rows = [f"{step},{names[0]},{names[1]},1.5" for step in range(4, 12)]
     (tmp_path / "figures.txt").write_text("\n".join(["step,box,partner,loss", *rows]) + "\n")
     assert {rank for rank, _ in ranks_of_steps(tmp_path)} == {None}
+
+
+def test_a_number_is_no_name(tmp_path: Path) -> None:
+    """Folders called 1 to 4 are processes, and the fourth job of a list is not the folder's."""
+    (tmp_path / "list.csv").write_text("box,rank\n" + "".join(f"{rank + 1},{rank}\n" for rank in range(4)))
+    (tmp_path / "figures.txt").write_text(as_csv({"3": 2, "1": 0, "2": 1}))
+    assert {rank for rank, _ in ranks_of_steps(tmp_path)} == {None}

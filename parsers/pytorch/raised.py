@@ -26,7 +26,7 @@ _CONSEQUENCE = regex(
     r"RemoteError|remote process exited|Broken pipe|Socket Timeout|wait timeout after|waiting for send/recv from rank|"
     r"communicator was aborted|ChildFailedError|SignalException|timed out in (?:blocking wait|monitoredBarrier)|"
     r"[Nn]ot all ranks joined|waiting for clients|doesn't match expected size|killed by signal: Terminated|"
-    r"ConnectionRefusedError|ConnectionAbortedError|RendezvousConnectionError|RendezvousClosedError|CancelledError|EOFError$|"  # of a pipe without words: what has words was raised by whoever reads a file
+    r"ConnectionRefusedError|ConnectionAbortedError|RendezvousConnectionError|RendezvousClosedError|CancelledError|EOFError(?=:? *$)|"  # of a pipe without words: what has words was raised by whoever reads a file
     r"\bEngineDeadError\b|"  # vLLM's server, of the process of its engine
     r"RuntimeError: \[Rank \d{1,9}\]: Ranks? [\d, ]*(?:f[a-z]* ?(?:to p?[A-Za-z ]*)?)?$"  # a monitored barrier, cut short
 )

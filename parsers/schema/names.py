@@ -80,6 +80,8 @@ class Names(msgspec.Struct, frozen=True):
     def of_cell(self, cell: str) -> int | None:
         """The rank of who is called just so in a cell: by a name of its own, `tcp://10.0.0.7:40117`, `nx-2/gpu1`."""
         whole = cell[:_CELL].strip()
+        if whole.replace(".", "", 1).isdigit():
+            return None  # a number counts anything
         name = whole.rpartition("://")[2]
         for rank in (self.rank(whole), self.rank(name), self.process(name)):
             if rank is not None:

@@ -106,7 +106,7 @@ _COLUMNS = ("dp", "pp", "tp", "pid")
 _LOOSE = ("start line", "world size")  # forms that a line about a group, or about another process, may have
 _PID = regex(r"(?i)\bpid ?[=:]")  # then parsers/training/process_line.py reads it
 _SIZES = regex(
-    r"(?:\s?[,;|]\s{0,3}[A-Za-z][\w -]{1,60}?\s?[=:]\s?\d{1,7}){1,16}\s*$"
+    r"(?:\s?[,;|]\s{0,3}[A-Za-z][\w-]{0,30}(?: [\w-]{1,30}){0,3}\s?[=:]\s?\d{1,7}){1,16}\s*$"
 )  # of other things, each under its own name
 _STARTS = regex(r"(?i)\b(?:init\w*|start\w*|launch\w*|spawn\w*|distributed|set ?up|setting up|joining|environment)\b")
 _OTHERS = regex(
