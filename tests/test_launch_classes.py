@@ -28,7 +28,9 @@ def raised(text: str, rank: int | None = 2) -> dict[str, Any]:
 
 def failed_by(incident: Incident) -> list[str]:
     return [
-        item.claim.rpartition("failed by ")[2] for item in incident.evidence if "the launch failed by" in item.claim
+        item.claim.rpartition("because of ")[2]
+        for item in incident.evidence
+        if "the launch failed because of" in item.claim
     ]
 
 

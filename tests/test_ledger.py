@@ -204,7 +204,7 @@ def test_the_newest_checkpoint_well_before_a_step(step: int, margin: int, found:
 
 def test_where_nothing_is_saved_the_words_stay_general() -> None:
     assert before_step(5) == "a checkpoint before step 5"
-    assert before_step(0) == "what the run began from"
+    assert before_step(0) == "the state that the run began from"
 
 
 def _save(kind: str, step: int, rank: int, phase: str, **more: object) -> dict[str, object]:

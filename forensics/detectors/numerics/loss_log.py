@@ -38,7 +38,7 @@ from parsers.training.reduced_losses import REDUCED
 
 _NEWEST = Action(kind="restart_job", target=words.FROM_NEWEST, command=None, reason=words.RAISED_BEFORE_UPDATE)
 _SPIKES = 10  # that are shown
-_QUOTED = 120  # characters of a check's line
+_LONG = 120  # characters of a check's line
 _NEAR = 10  # times the usual loss
 _OF_OTHERS = ("psum", "pmin", "pmax", "pmean", "ppermute", "all_", "reduce_scatter", "pbroadcast", "pgather")  # jax.lax
 _LOCAL = ("grad_norm", "nan_check")  # checks of what a rank made itself, before it is given to others
@@ -103,7 +103,7 @@ def _by_steps(nans: list[Bad]) -> list[Bad]:
 def _quoted(row: Row) -> str:
     """What a check said, in its own words, else which check it is."""
     text = " ".join(str(row["text"] or "").split())
-    return f"“{cut_middle(text, _QUOTED)}”" if text else row["code"] or "NaN"
+    return f"“{cut_middle(text, _LONG)}”" if text else row["code"] or "NaN"
 
 
 def _fell_before(case: Case, found: Finding) -> bool:

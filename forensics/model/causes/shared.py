@@ -229,8 +229,8 @@ CLOCKS = Step(
         "频率低于其他卡、温度接近上限、降频原因为 Active",
     ),
     then=Said(
-        "thermal: cooling; power: cap or supply; another process: end it; else replace it at the next checkpoint",
-        "过热：检查散热；功耗：检查功耗上限或供电；有其他进程：清理；否则在下一个检查点更换",
+        "thermal: cooling; power: cap or supply; another process: have its owner move it; else replace it at the next checkpoint",
+        "过热：检查散热；功耗：检查功耗上限或供电；有其他进程：由其所有者移走；否则在下一个检查点更换",
     ),
     source="nvidia-smi manual: clocks event reasons; vendors' manuals",
 )

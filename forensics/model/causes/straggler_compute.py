@@ -35,8 +35,8 @@ ROW = CauseRow(
                 "占用 CPU 的非作业进程、高于核数的负载、steal",
             ),
             then=Said(
-                "a foreign process: end it; none: compare what the rank computes with its peers, then look at the clocks of its device",
-                "有外来进程：清理；没有：先与其他 rank 比较计算量，再看设备频率",
+                "a foreign process: find its owner (cgroup, `scontrol listpids`), who moves it; end only what an earlier attempt of this job left; none: compare what the rank computes with its peers, then look at the clocks of its device",
+                "外来进程：查明其归属（cgroup、`scontrol listpids`），由其所有者移走，只结束本作业先前遗留的进程；没有：先与其他 rank 比较计算量，再看设备频率",
             ),
             source="top(1); iostat(1)",
         ),

@@ -32,8 +32,8 @@ ROW = CauseRow(
                 "占用 CPU 的非作业进程；%util 达 100% 的设备、较长的 r_await",
             ),
             then=Said(
-                "a foreign process: end it; storage: read elsewhere or ahead; neither: the stack of its loader while it runs",
-                "外来进程：结束；存储：换位置或预读；都没有：运行时采集其数据加载进程的调用栈",
+                "a foreign process: find its owner (cgroup, `scontrol listpids`), who moves it; end only what an earlier attempt of this job left; storage: read elsewhere or ahead; neither: the stack of its loader while it runs",
+                "外来进程：查明其归属（cgroup、`scontrol listpids`），由其所有者移走，只结束本作业先前遗留的进程；存储：换位置或预读；都没有：运行时采集其数据加载进程的调用栈",
             ),
             source="top(1); iostat(1)",
         ),
