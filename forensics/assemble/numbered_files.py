@@ -24,6 +24,7 @@ from math import prod
 
 import polars as pl
 
+from parsers.engine.unknown import counted
 from parsers.schema.tables import TableName, spelled
 from parsers.text.patterns import regex
 from parsers.training.layout_words import AMONG_REPLICAS
@@ -165,9 +166,7 @@ def _go_on(own: Sequence[str], steps: Mapping[str, Collection[int]]) -> bool:
 
 def _are_alike(own: Sequence[str], lines: Mapping[str, Sequence[str]]) -> bool:
     """Do all these files print lines alike, nobody knows which, that are most of each?"""
-    printed = [
-        {text: int(count) for count, _, text in (line.partition(" × ") for line in lines.get(file, ()))} for file in own
-    ]
+    printed = [counted(lines.get(file, ())) for file in own]
     shared = set[str].intersection(*map(set, printed))
     often = [sum(one[text] for text in shared) for one in printed]
     return all(some >= _OFTEN and 2 * some >= sum(one.values()) for some, one in zip(often, printed, strict=True))

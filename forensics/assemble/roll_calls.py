@@ -83,6 +83,11 @@ class _Log(msgspec.Struct, frozen=True, dict=True):
         )
 
 
+def has_begun(tables: Mapping[TableName, pl.DataFrame]) -> bool:
+    """Does a record show that the job did anything of a step?"""
+    return any(tables[name].height for name in _BEGUN)
+
+
 def with_roll_calls(
     tables: Mapping[TableName, pl.DataFrame], job: frozenset[int], seen: frozenset[int]
 ) -> dict[TableName, pl.DataFrame]:
@@ -90,10 +95,10 @@ def with_roll_calls(
     the same with such events."""
     size = len(job)
     gave_up = _gave_up(tables["events"])
-    has_begun = any(tables[name].height for name in _BEGUN)
     is_late = tables["steps"].height > 0 and bool(gave_up)
     is_counted = bool((tables["events"]["kind"] == "missing_members").any())
-    if size < _FEWEST or (has_begun and not is_late) or is_counted or not _may_count(tables["files"], size):
+    begun = has_begun(tables)
+    if size < _FEWEST or (begun and not is_late) or is_counted or not _may_count(tables["files"], size):
         return dict(tables)
     logs = [*_logs(tables["files"])]
     told = _told(logs, size)
@@ -102,7 +107,7 @@ def with_roll_calls(
     most = max(count for count, _ in told.values())
     told = {file: found for file, found in told.items() if found[0] == most}
     unheard = job - seen - {one.rank for one in logs}
-    if has_begun:
+    if begun:
         told = {one.file: told[one.file] for one in logs if one.file in told and _is_before(one, told, gave_up)}
         rest = _beside_counts(logs, told, most, size)
         rows = [_barrier(one, told[one.file][1], most, size, rest) for one in logs if one.file in told]

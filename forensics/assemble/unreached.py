@@ -18,14 +18,14 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from forensics.assemble.roll_calls import has_begun
+from parsers.engine.unknown import counted
 from parsers.schema.tables import TableName, table
 from parsers.text.patterns import regex
 
 OTHERS = "others"  # in `detail`: the few ranks that print something else
-_BEGUN: tuple[TableName, ...] = ("steps", "operations", "tensors", "timings", "progress")
 _SAID = ("connect_failed", "store_timeout", "missing_members", "collective_timeout")
 _ADDRESS = regex(r"(?<![\w.:-])(?P<host>\d{1,3}(?:\.\d{1,3}){3}):(?P<port>\d{2,5})(?![\w.:])")
-_TEMPLATE = regex(r"^(\d+) × (.*)$")
 _FEWEST, _AGAIN, _SELDOM = 3, 5, 3  # ranks; times that a line comes again; times that any other one may
 _FEW = 3  # at most one in three
 
@@ -40,8 +40,7 @@ class _Try(NamedTuple):
 
 def with_unreached(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same with such events."""
-    has_begun = any(tables[name].height for name in _BEGUN)
-    if has_begun or bool(tables["events"]["kind"].is_in(_SAID).any()):
+    if has_begun(tables) or bool(tables["events"]["kind"].is_in(_SAID).any()):
         return dict(tables)
     logs = tables["files"].filter(pl.col("rank").is_not_null() & (pl.col("last_lines").list.len() > 0)).sort("file")
     tries = {row["rank"]: one for row in logs.iter_rows(named=True) if (one := _try(row)) is not None}
@@ -57,7 +56,7 @@ def with_unreached(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, 
 
 def _try(row: Mapping[str, Any]) -> _Try | None:
     """Of the only line that its log repeats."""
-    counts = sorted((int(found[1]) for one in row["templates"] or () if (found := _TEMPLATE.match(one))), reverse=True)
+    counts = sorted(counted(row["templates"] or ()).values(), reverse=True)
     if not counts or counts[0] < _AGAIN or any(count > _SELDOM for count in counts[1:]):
         return None
     held: defaultdict[tuple[str, str], list[int]] = defaultdict(list)

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from parsers.engine.unknown import counted
 from parsers.schema.tables import TableName
 from parsers.text.patterns import regex
 
 _DIGITS = regex(r"0x[0-9a-fA-F]+|\d+")
-_COUNTED = regex(r"^(\d+) × ")
 # What people write when something goes wrong, in the words of any program.
 _COMPLAINS = regex(
     r"(?i)\b(?:error|err|fail(?:s|ed|ure)?|fatal|abort(?:ed|ing)?|exception|panic|crash(?:ed)?|killed|corrupt\w*|invalid|lost|refused"
@@ -28,9 +28,9 @@ def complaints(tables: Mapping[TableName, pl.DataFrame]) -> list[str]:
     and that complain by their words. Each waits for a parser of its program."""
     counts: Counter[str] = Counter()
     for templates in tables["files"]["templates"].drop_nulls().to_list():
-        for counted in templates:
-            if (found := _COUNTED.match(counted)) and _COMPLAINS.search(counted):
-                counts[counted[found.end() :]] += int(found[1])
+        for template, count in counted(templates).items():
+            if _COMPLAINS.search(template):
+                counts[template] += count
     heard = tables["events"].filter(
         (pl.col("kind") == "other") & pl.col("code").is_null() & pl.col("text").is_not_null()
     )
@@ -45,8 +45,8 @@ def files_of_templates(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, fr
     """Template → files that hold such a line."""
     found: dict[str, set[str]] = defaultdict(set)
     for file, templates in tables["files"].select("file", "templates").iter_rows():
-        for template in templates or ():
-            found[_COUNTED.sub("", template)].add(file)
+        for template in counted(templates or ()):
+            found[template].add(file)
     told = tables["events"].filter(
         pl.col("severity").is_in(["warning", "error", "fatal"]) & pl.col("text").is_not_null()
     )

@@ -76,9 +76,7 @@ def _still(stacks: pl.DataFrame) -> pl.DataFrame:
 def _after_the_look(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     """Steps of the training that were completed well after all stacks were taken: two at least, of one printer."""
     taken = tables["stacks"].filter((pl.col("source") != "traceback").fill_null(False))["time_ns"].max()
-    steps = tables["steps"].filter(
-        (pl.col("phase") == "train").fill_null(True) & pl.col("step").is_not_null() & (pl.col("time_basis") != "boot")
-    )
+    steps = _trained(tables)
     if not isinstance(taken, int):
         return steps.clear()
     after = pl.col("time_ns") - taken  # a stamp without zone may be hours away
@@ -129,14 +127,19 @@ def _old(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame, opened:
 def _steps(tables: Mapping[TableName, pl.DataFrame], opened: pl.DataFrame) -> list[Witness]:
     """Steps that the same rank completed after the operation began that its record shows as open."""
     begun = opened.filter(~pl.col("is_p2p")).group_by("rank").agg(pl.col("time_created_ns").max().alias("begun"))
-    steps = tables["steps"].filter(
-        (pl.col("phase") == "train").fill_null(True) & pl.col("step").is_not_null() & (pl.col("time_basis") != "boot")
-    )
+    steps = _trained(tables)
     # A stamp without zone is hours away from one with a zone, or of the same zone.
     after = pl.col("time_ns") - pl.col("begun")
     same = (pl.col("time_basis") == "utc") | (after.abs() < ZONE_NS)
     later = steps.join(begun, on="rank").filter(same & (after > _LATER_NS)).sort("file", "line")
     return [(words.LATER_STEP, _cited(later))] if later.height else []
+
+
+def _trained(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
+    """Steps of the training, stamped by a clock."""
+    return tables["steps"].filter(
+        (pl.col("phase") == "train").fill_null(True) & pl.col("step").is_not_null() & (pl.col("time_basis") != "boot")
+    )
 
 
 def _cited(steps: pl.DataFrame) -> tuple[Ref, ...]:

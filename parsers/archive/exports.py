@@ -21,6 +21,7 @@ kubernetes.pod.name in Filebeat's fields), FilteredLogEvent in the API reference
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -68,7 +69,8 @@ def may_be(head: bytes) -> bool:
     """Is it worth reading the whole file? By its first bytes."""
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if start[:1] in (b"{", b"["):
-        return any(mark in start.lower() for mark in _MARKS)
+        start = start.lower()
+        return any(mark in start for mark in _MARKS)
     line = start.partition(b"\n")[0].decode("utf-8", "replace")
     return _columns(line) is not None or (start[:1].isdigit() and _is_newest_first(start))
 
@@ -142,8 +144,13 @@ def _of_record(record: Any) -> _Logged | None:
 
 def _field(record: Mapping[str, Any], words: Sequence[str], kind: Any = object) -> Any:
     """The value under the first of some names, however a store decorates them: `@message`, `_raw`, `Message`."""
-    named = {name.lstrip("@_").lower(): name for name in reversed([*record])}
+    named = {_bare(name): name for name in reversed([*record])}
     return next((found for word in words if word in named and isinstance(found := record[named[word]], kind)), None)
+
+
+@lru_cache(maxsize=8192)  # names of fields are few, and each record has them all
+def _bare(name: str) -> str:
+    return name.lstrip("@_").lower()
 
 
 def _flat(record: dict[Any, Any], before: str, depth: int) -> Iterator[tuple[str, Any]]:
@@ -214,7 +221,7 @@ def _columns(line: str) -> list[str] | None:
         names = next(csv.reader([line]), [])
     except csv.Error:
         return None
-    bare = {name.lstrip("@_").lower() for name in names}
+    bare = {*map(_bare, names)}
     return names if bare & set(TEXTS) and bare & set(TIMES) else None
 
 

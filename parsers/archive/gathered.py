@@ -33,6 +33,17 @@ _PARTS = regex(
     rb"|(?:docker|podman|nerdctl|crictl)(?: compose)? logs(?P<container>[ \t][^\n]{1,200}))\n"
     rb"|" + _PROMPT + rb"(?P<command>[a-z][\w./-]{1,80}(?:[ \t][^\n]{0,1000})?)\n"
 )
+_MARKS = (
+    b"==> ",
+    b"---\n",
+    b"---\r\n",
+    b" | CHANGED",
+    b" | SUCCESS",
+    b" | FAILED",
+    b"capture-pane",
+    b" logs",
+    b"\tlogs",
+)
 _PATH = regex(rb"(?:~|\.{0,2})?/(?:[\w.@%+-]+/)*[\w.@%+-]+|[\w@%+-]+\.(?:log|out|err|txt|json|jsonl|csv)\b")
 _FOLDED = regex(rb"[\[\],]")
 _OPTION = regex(rb"--?[A-Za-z][\w-]*(?:=\S*)?(?:[ \t]+\d+[smh]?\b)?")
@@ -50,6 +61,8 @@ class Part(NamedTuple):
 
 def may_be(head: bytes) -> bool:
     """Is it worth reading the whole file? By its first bytes."""
+    if not any(mark in head for mark in _MARKS):  # every member is asked: far cheaper than the forms themselves
+        return False
     return any(found["command"] is None for found in _PARTS.finditer(head))
 
 

@@ -139,15 +139,9 @@ def _named(told: Iterator[Row], names: Names) -> Iterator[Row]:
         if said is None or said is HEADER or "rank" in said:
             yield number, text, said
             continue
-        called = {
-            rank
-            for name, cell in said.items()
-            if isinstance(cell, str)
-            and not vocabulary.points_elsewhere(name)
-            and (rank := names.of_cell(cell)) is not None
-        }
-        is_theirs = len(called) == 1 and "rank" not in vocabulary.told(said)
-        yield number, text, said | {"rank": called.pop()} if is_theirs else said
+        rank = names.of_cells(cell for name, cell in said.items() if not vocabulary.points_elsewhere(name))
+        is_theirs = rank is not None and "rank" not in vocabulary.told(said)
+        yield number, text, said | {"rank": rank} if is_theirs else said
 
 
 def rows_of_steps(lines: Sequence[str]) -> frozenset[int]:

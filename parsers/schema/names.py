@@ -90,6 +90,11 @@ class Names(msgspec.Struct, frozen=True):
         found = _DEVICE.fullmatch(device) if host else None
         return self.devices.get((host, int(found[1]))) if found else None
 
+    def of_cells(self, cells: Iterable[object]) -> int | None:
+        """The one rank that all names in a record's cells mean; null where they mean none or two."""
+        told = {self.of_cell(cell) for cell in cells if isinstance(cell, str)} - {None}
+        return told.pop() if len(told) == 1 else None
+
     def of_record(self, host: str | None, node_rank: int | None, local_rank: int | None) -> int | None:
         """The rank of who says which node it is on, or what that is called, and its place there."""
         if local_rank is None:

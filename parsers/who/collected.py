@@ -113,10 +113,8 @@ def of_logfmt(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -
 
 def _called(line: Line, cells: Iterable[object], habits: Habits) -> None:
     """Whose line it is, where all names in its record are one rank's."""
-    names = habits.labels.names
-    if names and line.rank is None:
-        told = {names.of_cell(cell) for cell in cells if isinstance(cell, str)} - {None}
-        line.rank = told.pop() if len(told) == 1 else None
+    if habits.labels.names and line.rank is None:
+        line.rank = habits.labels.names.of_cells(cells)
 
 
 def _says_more(name: object, cell: object) -> bool:

@@ -83,6 +83,8 @@ def _records(source: Source) -> Iterator[tuple[int, _Said]]:
         return
     if not _MAY.search(head) or b"\0" in head:
         return
+    if framings.framing(source.path, head) is None:
+        return
     cut = head if len(head) < HEAD else head[: head.rfind(b"\n") + 1]
     for line, _, said in framings.rows(Source(source.path, len(cut), partial(BytesIO, cut))):
         if said is not None and said is not framings.HEADER:
