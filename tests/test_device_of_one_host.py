@@ -46,3 +46,17 @@ def test_else_no_device_is_blamed(tmp_path: Path, own: tuple[int, ...], faults: 
     verdict = analyze(write(tmp_path, own, faults)).verdict
     assert verdict.cause != "gpu_fault" or verdict.ranks == []
     assert set(verdict.ranks) <= set(own)
+
+
+WAITED = "[rank{rank}]:[E131 10:30:05.0 ProcessGroupNCCL.cpp:632] [Rank {rank}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, OpType=ALLREDUCE, NumelIn=4, NumelOut=4, Timeout(ms)=600000) ran for 600001 milliseconds before timing out."
+
+
+@pytest.mark.parametrize("aborted", ["", "Fatal Python error: Aborted\n"])
+def test_a_process_that_its_runtime_ended_died_though_the_others_waited_on(tmp_path: Path, aborted: str) -> None:
+    folder = write(tmp_path, (2,), ((20, "c6"),))
+    kept = [line for line in (folder / "job.log").read_text().splitlines() if "DistBackend" not in line]
+    kept = [line for line in kept if "core dumped" not in line]
+    waited = [WAITED.format(rank=rank) for rank in (0, 1, 3)]
+    (folder / "job.log").write_text("\n".join([*kept, *([aborted.strip()] if aborted else []), *waited]) + "\n")
+    verdict = analyze(folder).verdict
+    assert (verdict.kind, verdict.cause, verdict.ranks) == ("crash", "gpu_fault", [2])

@@ -47,7 +47,7 @@ _SAYS_MORE = (
     *_VICTIM_KINDS, *_BAD_LOSS, "loss_scale", "desync", "barrier_missing", "connect_failed", "completion_error", "config_error",
     "comm_abort", "comm_warning",
 )  # fmt: skip
-_OF_LINES = ("rank", "kind", "code", "detail", "time_ns", "time_basis", "file", "line", "record", "text")
+_OF_LINES = ("rank", "kind", "code", "severity", "detail", "time_ns", "time_basis", "file", "line", "record", "text")
 # Kinds that a rank prints of itself, and the cause that they prove.
 OWN_CAUSES: Mapping[str, Cause] = {
     "gpu_oom": "gpu_oom",
@@ -58,6 +58,14 @@ OWN_CAUSES: Mapping[str, Cause] = {
     "cuda_error": "exception",
     "exception": "exception",
 }
+
+
+# A runtime that ends its own process for what its device did; the driver's word of the same device is the kernel's.
+BY_ITS_RUNTIME = (
+    (pl.col("kind") == "gpu_error")
+    & (pl.col("severity") == "fatal")
+    & pl.col("detail").str.contains('"library"', literal=True)
+)
 
 
 class ProcessEnd(msgspec.Struct, frozen=True):
@@ -113,7 +121,7 @@ def is_consequence(detail: str | None) -> bool:
 
 def own_cause(kind: str, text: str) -> Cause:
     """Cause that a failure of a process proves, by its event's kind and text."""
-    if kind in ("cuda_error", "exception") and is_device_error(text):
+    if kind == "gpu_error" or (kind in ("cuda_error", "exception") and is_device_error(text)):
         return "gpu_fault"
     return OWN_CAUSES[kind]
 
@@ -201,7 +209,8 @@ def process_ends(events: pl.DataFrame, rest: frozenset[int] = frozenset()) -> di
         vanished = row["code"] in _VANISHED and gone == {row["rank"]} and not unplaced
         said[row["rank"]].append(_from_exit(row["rank"], row, row["rank"] in stopped, vanished))
     no_scale = (pl.col("kind") == _NO_SCALE_LEFT[0]) & (pl.col("code") == _NO_SCALE_LEFT[1])
-    told = without_echoes(own, pl.col("kind").is_in([*OWN_CAUSES, *_VICTIM_KINDS, *_BAD_LOSS]) | no_scale)
+    is_said = pl.col("kind").is_in([*OWN_CAUSES, *_VICTIM_KINDS, *_BAD_LOSS]) | no_scale | BY_ITS_RUNTIME
+    told = without_echoes(own, is_said)
     told = _decisive(sort_if_needed(told, ("rank", "file", "line"), nulls_last=False))
     lines = told.select(_OF_LINES).iter_rows(named=True)
     for rank, rows in groupby(lines, key=itemgetter("rank")):
@@ -267,7 +276,9 @@ def _is_before(wait: Mapping[str, Any], raised: Mapping[str, Any], any_order: bo
 def _from_lines(rank: int, listed: Sequence[Mapping[str, Any]]) -> ProcessEnd | None:
     """What one rank's own lines say: NaN stop, then its own error, then a wait that ended; None if nothing."""
     own = [
-        row for row in listed if row["kind"] in OWN_CAUSES and not is_consequence(row["detail"]) and not in_thread(row)
+        row
+        for row in listed
+        if row["kind"] in (*OWN_CAUSES, "gpu_error") and not is_consequence(row["detail"]) and not in_thread(row)
     ]
     waits = [row for row in listed if row["kind"] in _VICTIM_KINDS or is_consequence(row["detail"])]
 

@@ -214,8 +214,10 @@ def _host(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
 
 
 def _ray(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
-    line.host = line.host or match[group + 1]
-    line.process = int(match[group]) if line.process is None else line.process
+    """An actor passes on what its own workers print: the innermost pid is who wrote, on the host that an outer one tells."""
+    told = [(match[group], match[group + 1]), *_PASSED_ON.findall(match[group + 2])]
+    line.host = line.host or next((address for _, address in reversed(told) if address), None)
+    line.process = int(told[-1][0]) if line.process is None else line.process
 
 
 def _of_ascend(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> None:
@@ -341,6 +343,9 @@ _LETTER: tuple[tuple[str, Take], ...] = (
     (_CONTAINER, _nothing),
     (r"(?:ts|time|timestamp|t)=(?=\S)", of_logfmt),
 )
+_ACTOR = r"\((?:[\w.:-]+ ){0,3}pid=(\d{1,10})(?:, ip=([\w.:]+))?\) "
+_ACTORS = r"((?:\((?:[\w.:-]+ ){0,3}pid=\d{1,10}(?:, ip=[\w.:]+)?\) ){0,3})"  # of its own processes
+_PASSED_ON = regex(_ACTOR)
 _OTHER: dict[str, tuple[tuple[str, Take], ...]] = {
     "[": (
         (r"\[default(\d{1,4})\]:", _local_rank),
@@ -362,7 +367,7 @@ _OTHER: dict[str, tuple[tuple[str, Take], ...]] = {
         (r"\[ *(\d{1,9}\.\d{6})\](?:\[ *[TC]\d+\])?(?: |$)", _boot),
     ),
     "(": (
-        (r"\((?:[\w.:-]+ ){0,3}pid=(\d{1,10})(?:, ip=([\w.:]+))?\) ", _ray),
+        (_ACTOR + _ACTORS, _ray),
         (r"\([\w.:-]+, ip=([\w.:]+)\) ", _host),
         (r"\(([\w.:-]+), rank=(\d{1,5}), pid=\d{1,10}(?:, ip=[\w.:]+)?\) ", _of_node),
     ),

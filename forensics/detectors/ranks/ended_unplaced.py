@@ -17,7 +17,14 @@ from forensics.facts.error_words import may_be_rank
 from forensics.facts.event_rows import Row, detail, host_of, own_rank, refs, rows
 from forensics.facts.failure_roles import State, role_of
 from forensics.facts.hardware import Record
-from forensics.facts.process_ends import OWN_CAUSES, in_thread, is_consequence, own_cause, without_echoes
+from forensics.facts.process_ends import (
+    BY_ITS_RUNTIME,
+    OWN_CAUSES,
+    in_thread,
+    is_consequence,
+    own_cause,
+    without_echoes,
+)
 from forensics.facts.progress import step_in_progress
 from forensics.facts.storage_errors import StorageError, storage_error
 from forensics.facts.whose_memory import Holder, holder_of
@@ -31,11 +38,7 @@ from forensics.words import ended as words
 
 _BY_KERNEL = ("host_oom", "segfault")
 # What a process itself may say of its end; a kernel has a row of its own for each device of each host.
-_OWN_WORDS = pl.col("kind").is_in(OWN_CAUSES.keys() - {"gpu_lost", *_BY_KERNEL}) | (
-    (pl.col("kind") == "gpu_error")
-    & (pl.col("severity") == "fatal")
-    & pl.col("detail").str.contains('"library"', literal=True)
-)
+_OWN_WORDS = pl.col("kind").is_in(OWN_CAUSES.keys() - {"gpu_lost", *_BY_KERNEL}) | BY_ITS_RUNTIME
 
 
 def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
