@@ -38,14 +38,27 @@ def test_the_one_process_and_the_one_device_belong_together(tmp_path: Path, rank
     [
         ((), ((20, "c6"),)),  # no process says anything of its device
         ((1, 3), ((20, "c6"),)),  # two do
-        ((3,), ((20, "c6"), (20, "26"))),  # the kernel speaks of two
-        ((3,), ((58, "c6"),)),  # long after
     ],
 )
 def test_else_no_device_is_blamed(tmp_path: Path, own: tuple[int, ...], faults: tuple[tuple[int, str], ...]) -> None:
     verdict = analyze(write(tmp_path, own, faults)).verdict
     assert verdict.cause != "gpu_fault" or verdict.ranks == []
     assert set(verdict.ranks) <= set(own)
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        ((20, "c6"), (20, "26")),  # the kernel speaks of two
+        ((58, "c6"),),  # long after
+    ],
+)
+def test_the_process_whose_runtime_ended_it_is_named_and_no_device_that_may_be_another(
+    tmp_path: Path, faults: tuple[tuple[int, str], ...]
+) -> None:
+    verdict = analyze(write(tmp_path, (3,), faults)).verdict
+    assert verdict.ranks == [3]
+    assert all(device.pci is None for device in verdict.devices)
 
 
 WAITED = "[rank{rank}]:[E131 10:30:05.0 ProcessGroupNCCL.cpp:632] [Rank {rank}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7, OpType=ALLREDUCE, NumelIn=4, NumelOut=4, Timeout(ms)=600000) ran for 600001 milliseconds before timing out."

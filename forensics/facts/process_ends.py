@@ -209,6 +209,9 @@ def process_ends(events: pl.DataFrame, rest: frozenset[int] = frozenset()) -> di
         vanished = row["code"] in _VANISHED and gone == {row["rank"]} and not unplaced
         said[row["rank"]].append(_from_exit(row["rank"], row, row["rank"] in stopped, vanished))
     no_scale = (pl.col("kind") == _NO_SCALE_LEFT[0]) & (pl.col("code") == _NO_SCALE_LEFT[1])
+    aborted = own.filter(BY_ITS_RUNTIME)["rank"].unique()
+    if len(aborted) > 1:  # the reset of one device ends the processes of its neighbours with the same words
+        own = own.filter(BY_ITS_RUNTIME.not_() | pl.col("detail").is_null())
     is_said = pl.col("kind").is_in([*OWN_CAUSES, *_VICTIM_KINDS, *_BAD_LOSS]) | no_scale | BY_ITS_RUNTIME
     told = without_echoes(own, is_said)
     told = _decisive(sort_if_needed(told, ("rank", "file", "line"), nulls_last=False))
