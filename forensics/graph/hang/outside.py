@@ -81,11 +81,15 @@ def _outside(live: pl.DataFrame, waiting: pl.DataFrame, waits: pl.Series, timed_
     runs = (pl.col("site") == "compute") | (
         (pl.col("site") == "unknown") & pl.col("status").str.contains("gil", literal=True).fill_null(False)
     )
-    if (~waiting["moving"].fill_null(True)).all():  # all the others stood still meanwhile
-        return computing.filter(runs)
-    if computing.filter(~runs).height or waiting["moving"].is_in([True]).any():
-        return computing.clear()
     ranks = pl.Series(sorted(timed_out), dtype=pl.Int64).implode()
-    if timed_out and not (waiting["rank"].is_not_null().all() and waiting["rank"].is_in(ranks).all()):
+    all_gave_up = bool(waiting["rank"].is_not_null().all() and waiting["rank"].is_in(ranks).all())
+    if (~waiting["moving"].fill_null(True)).all():  # all the others stood still meanwhile
+        running = computing.filter(runs)
+        # Nor did a single one anywhere else, while the others gave up or stand in one call: it is not where they wait for it.
+        stood = (~computing["moving"].fill_null(True)).all() and int(computing["count"].sum() or 0) == 1
+        together = waiting["op"].null_count() == 0 and waiting["op"].n_unique() == 1 and waiting.height > _FEW
+        if running.height or not stood or not (all_gave_up if timed_out else together):
+            return running
+    elif computing.filter(~runs).height or waiting["moving"].is_in([True]).any() or (timed_out and not all_gave_up):
         return computing.clear()
     return computing.clear() if computing["rank"].is_in(ranks).any() else computing
