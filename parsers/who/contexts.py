@@ -14,7 +14,7 @@ one of hexadecimal digits (containers). Names of two columns of lines that are a
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import pairwise
 
 from parsers.schema.labels import OF_GROUP
@@ -63,9 +63,13 @@ def host_called(place: str | None, path: str, places: Mapping[str, str]) -> str 
 class Places:
     """Names of places in a bundle, put together."""
 
-    def __init__(self, said: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> None:
+    def __init__(
+        self, said: Mapping[str, Sequence[Said]], paths: Sequence[str], documented: Set[str] = frozenset()
+    ) -> None:
+        """`documented`: what documents call places of processes, where a path has that name."""
         self._same: dict[str, str] = {}
-        self.names = self._known(said, paths)
+        in_paths = {name for path in paths for name in _names_of_path(path)} if documented else set()
+        self.names = self._known(said, paths) | {name for name in documented & in_paths if not name.isdigit()}
         self._of_file: dict[str, str | None] = {}
         self._inside: dict[str, str] = {}
         for one in sorted(self.names):

@@ -33,6 +33,7 @@ from parsers.who.computed_names import counted_names
 from parsers.who.heads import Head
 from parsers.who.launch_words import Launch
 from parsers.who.prefixes import SLOTS
+from parsers.who.seat_labels import Label, Seats, seated
 
 _OUTER = {"host": 0, "task": 1, "local_rank": 3}
 _MARKS = "/:."  # between them
@@ -116,6 +117,8 @@ def joins(lines: Sequence[Spoken], told: Told, *, of_file: bool = False) -> tupl
     several = [slot for slot, many in counts.most_common() if 1 < len(values[slot]) <= many // _FEWEST][:FORMS]
     if proven := [join for slot in counts if (join := _proven(slot, values[slot], lines, told))]:
         return tuple(proven[:JOINS])
+    if by_seats := seated([*_labels(lines, of_file=of_file)], _seats(told)):
+        return by_seats[:JOINS]
     singles = [(slot,) for slot in several if slot != "local_rank" or of_file]
     found = [join for key in singles if (join := _join(key, lines, told, of_file=of_file))]
     documents = told.documents
@@ -127,6 +130,23 @@ def joins(lines: Sequence[Spoken], told: Told, *, of_file: bool = False) -> tupl
         keys = combinations(outer, 2)
         found = [join for key in keys if (join := _join(key, lines, told))]
     return tuple(found[:JOINS])
+
+
+def _seats(told: Told) -> Seats:
+    own = told.documents
+    return Seats(own.places, told.here, own.labels, own.is_by_device)
+
+
+def _labels(lines: Iterable[Spoken], *, of_file: bool) -> Iterator[Label]:
+    """What lines of a file have at their heads, or behind the name of a place."""
+    for one in lines:
+        for slot, (value, behind) in one.slots.items():
+            if slot not in SLOTS:
+                head = one.text[: len(one.text) - len(behind)]
+                before = head[: head.rfind(value) + len(value)]
+                outer = [None] if of_file else [name for name in ("host", "container") if name in one.slots]
+                for name in outer:
+                    yield Label(name, None if name is None else one.slots[name][0], slot, before, value, one.rank)
 
 
 def _proven(slot: str, values: Iterable[str], lines: Sequence[Spoken], told: Told) -> Join | None:

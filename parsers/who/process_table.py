@@ -33,6 +33,9 @@ from parsers.who.formulas import called, computed, formulas
 from parsers.who.introductions import PID, Introduction
 from parsers.who.listed import Listed
 from parsers.who.orders import blocks
+from parsers.who.place_files import counted_files, of_places
+from parsers.who.seat_labels import words_of_scripts
+from parsers.who.seats import ranked, seats_of
 from parsers.who.starts import Starts
 from parsers.who.told_lines import Statement
 
@@ -40,9 +43,7 @@ HOW = "process table"
 _FEWEST = 2
 _LIST = regex(r"\b(?P<kind>local|global)_?ranks?[\"']? {0,2}[=:] {0,2}\[(?P<numbers>\d{1,7}(?:, ?\d{1,7}){0,63})\]")
 _NUMBER = regex(r"\d{1,10}")
-_SUFFIX = regex(r"(?<=-\d)-[a-z0-9]{5}(?![a-z0-9-])|(?<=-\d\d)-[a-z0-9]{5}(?![a-z0-9-])")  # of a pod that a job began
 _LAUNCHER = regex(r"\b(?:torchrun|torch\.distributed\.(?:run|launch)|accelerate launch|deepspeed) ")
-_DAEMON = regex(r" (?:[a-z][\w./@-]{1,40}\[\d+\]|kernel): ")
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -64,6 +65,7 @@ class Table(msgspec.Struct, frozen=True):
     )
     each_task: int | None = None  # processes of each task of a launcher, whose number a script counts ranks by
     computed: Sequence[Told] = ()  # names that a script makes ranks of
+    labels: frozenset[str] = frozenset()  # words that scripts put before the number of a process at its place
     is_computed: bool = False  # a script computes the ranks: what a launcher counts is none
 
     def told(self) -> Iterator[Told]:
@@ -126,13 +128,14 @@ def process_table(
     world: int | None,
     stated: Iterable[Statement] = (),
     lists: Sequence[Listed] = (),
+    told: Sequence[Told] = (),
 ) -> Table:
     """The lines of files, the paths of all files, the world that introductions tell, what lines and blocks of settings state → the
     processes."""
-    places = Places(said, paths)
+    places = Places(said, paths, {one.name for one in told if one.local_rank is not None or one.node_rank is not None})
     launched = frozenset(own for lines in said.values() for one in lines if one.launch and (own := one.launch.world))
     stated = [*stated]
-    told = launched | {one.facts["world_size"] for one in stated if "world_size" in one.facts} | _worlds(said)
+    sizes_told = launched | {one.facts["world_size"] for one in stated if "world_size" in one.facts} | _worlds(said)
     devices = used_devices(said)
     is_computed = any(computed(one.raw) is not None for own in said.values() for one in own)
     made, _ = formulas(said)
@@ -141,17 +144,18 @@ def process_table(
     is_counted = bool(plain) and all(not one.offset and one.modulus is None for one in plain)
     sizes, words = launched | ({world} if world else frozenset()), called(made)
     families = processes(said, places, sizes, words, counts_tasks=not is_computed)
-    families = [_with_users(own, devices, told | {world}) for own in families]
+    families = [_with_users(own, devices, sizes_told | {world}) for own in families]
     found = [one for own in families for one in own]
     introduced = {
         (one.file, one.line or 0): who
         for own in _whole(families)
         for one, who in _introductions(own)
-        if world is None and (not told or who.world in told)  # fewer are the survivors, who speak of the rest
+        if world is None and (not sizes_told or who.world in sizes_told)  # fewer are the survivors, who speak of the rest
     }
     return replace(
         _Resolved(
-            said, places, paths, found, world, launched, stated, lists, are_tasks=not is_of_tasks, is_counted=is_counted
+            said, places, paths, [*found, *_documented(told, places, devices)], world, launched, stated, lists,
+            are_tasks=not is_of_tasks, is_counted=is_counted,
         ).table(),
         introductions=introduced,
     )
@@ -169,6 +173,20 @@ def _with_users(family: Sequence[Process], devices: Devices, worlds: Set[int | N
     if devices.what == "rank":  # of which host it is, the device does not say
         return [*family]
     return [one._replace(local=user) for one, user in zip(family, users, strict=True)]
+
+
+def _documented(told: Iterable[Told], places: Places, devices: Devices) -> Iterator[Process]:
+    """What documents and lines tell of nodes, and of places on them."""
+    for one in told:
+        if not places.is_place(one.name):
+            continue
+        at = Process(places.of(one.name), file=one.file, line=one.line, how=HOW)
+        if one.node_rank is not None:
+            yield at._replace(node=one.node_rank, each=one.processes, nodes=one.nodes)
+        elif one.rank is not None and one.device is not None:
+            yield at._replace(rank=one.rank, device=one.device)
+        elif one.rank is not None and one.local_rank is not None:
+            yield at._replace(local=one.local_rank, rank=one.rank, is_word=True)
 
 
 def _worlds(said: Mapping[str, Sequence[Said]]) -> frozenset[int]:
@@ -258,15 +276,16 @@ class _Resolved:
 
     def table(self) -> Table:
         starts = self._begin.starts()
+        told = [(one, *self._numbers(one)) for one in self._found]
+        seats = ranked([(seats_of(one, local), rank) for one, local, rank in told], starts)
         rows: dict[tuple[str, str, int], Process] = {}
         for one in self._found:
             if one.place is None and one.rank is None:
                 continue
-            place, key = one.place, (one.place or "", one.pid or -1)
-            local = self._locals.get(key) if one.pid is not None else one.local
-            rank = self._ranks.get(key) if one.pid is not None else one.rank
-            if rank is None and local is not None and place in starts and local < len(starts[place]):
-                rank = starts[place][local]
+            place, (local, rank) = one.place, self._numbers(one)
+            if rank is None:
+                own = {seats[seat] for seat in seats_of(one, local) if seat in seats}
+                rank = own.pop() if len(own) == 1 else None
             if rank is not None and (one.pid is not None or local is not None):
                 mark = ("pid", place or "", one.pid) if one.pid is not None else ("local", place or "", local or 0)
                 rows.setdefault(mark, one._replace(local=local, rank=rank, how=HOW))
@@ -286,7 +305,7 @@ class _Resolved:
                     own = Process(place, None, local, rank, file=where.file, line=where.line, how=HOW)
                     rows["local", place, local] = own
         kept = self._one_each([*rows.values()])
-        files = self._files()
+        files = counted_files(self._paths, self._begin.formulas, self.world)
         for path in self._paths:
             place = self._places.of_file(path)
             pids = {int(number) for number in _NUMBER.findall(path.rpartition("/")[2])}
@@ -296,7 +315,7 @@ class _Resolved:
             if len(of_pid) == 1:
                 files[path] = of_pid.pop()
         files |= {one.path: one.task for one in self._written}
-        files |= {path: rank for path, rank in self._of_places(starts).items() if path not in files}
+        files |= {path: rank for path, rank in of_places(self._said, self._places, self._paths, starts).items() if path not in files}
         kept += self._of_names(files)
         kept += self._alone(starts, kept)
         placed = {row.place for row in kept} | starts.keys()
@@ -317,7 +336,15 @@ class _Resolved:
             each_task=self._begin.each_task(),
             computed=[*names],
             is_computed=computed,
+            labels=words_of_scripts(self._said, begin.formulas),
         )
+
+    def _numbers(self, one: Process) -> tuple[int | None, int | None]:
+        """The place there and the rank of a row; of a pid, what all that tell of it agree on."""
+        if one.pid is None:
+            return one.local, one.rank
+        key = (one.place or "", one.pid)
+        return self._locals.get(key), self._ranks.get(key)
 
     def _scripts(self) -> dict[str, tuple[int, int | None]]:
         """Name of a script that computes its rank from its first argument → how."""
@@ -432,68 +459,3 @@ class _Resolved:
         whole = starts.keys() - known
         many = [own for own in found.values() if {one.place for one in own} == whole and len(own) == len(whole)]
         return many[0] if len(many) == 1 else []
-
-    def _of_places(self, starts: Mapping[str, range]) -> dict[str, int]:
-        """Files of one shape of name, as many at each place as it has processes, by what is left of their numbers: 0 … p-1."""
-        shapes: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
-        for path in self._paths:
-            place = self._places.of_file(path)
-            if place in starts and place is not None:
-                bare = path
-                for name in self._places.named(path):
-                    bare = bare.replace(name, "@")
-                shapes[_NUMBER.sub("#", bare)].append((path, bare))
-        found: dict[str, int] = {}
-        is_one_each = all(len(ranks) == 1 for ranks in starts.values())
-        for own in shapes.values():
-            of_places = {self._places.of_file(path) or "": path for path, _ in own}
-            if is_one_each and of_places.keys() == starts.keys() and len(own) == len(starts):
-                found |= {path: starts[place].start for place, path in of_places.items() if self._is_of_process(path)}
-                continue
-            numbers = [[int(number) for number in _NUMBER.findall(bare)] for _, bare in own]
-            for column in zip(*numbers, strict=True):
-                by_place: defaultdict[str, dict[int, str]] = defaultdict(dict)
-                for (path, _), number in zip(own, column, strict=True):
-                    by_place[self._places.of_file(path) or ""][number] = path
-                if sum(map(len, by_place.values())) == len(own) and all(
-                    len(files) > 1 and sorted(files) == [*range(len(starts[place]))]
-                    for place, files in by_place.items()
-                ):
-                    found |= {
-                        path: starts[place][number]
-                        for place, files in by_place.items()
-                        for number, path in files.items()
-                    }
-                    break
-        return found
-
-    def _is_of_process(self, path: str) -> bool:
-        """Is it no log of a kernel or a system, in which others speak as well?"""
-        own = self._said.get(path, ())
-        return bool(own) and not any(one.line.time_basis == "boot" or _DAEMON.search(one.raw[:120]) for one in own)
-
-    # --- files by the number in their names
-
-    def _files(self) -> dict[str, int]:
-        """By formulas that count by an index: files of one shape of name, with a number each that it makes ranks of."""
-        counted = [one for one in self._begin.formulas if one.what == "rank" and one.counter is not None]
-        if len({(one.offset, one.modulus) for one in counted}) != 1:
-            return {}
-        shapes: defaultdict[str, list[str]] = defaultdict(list)
-        for path in self._paths:
-            shapes[_NUMBER.sub("#", _SUFFIX.sub("-@", path))].append(path)
-        found: list[dict[str, int]] = []
-        for shape, own in shapes.items():
-            numbers = [_NUMBER.findall(_SUFFIX.sub("-@", path)) for path in own]
-            inside = shape.rpartition("/")[0].count(
-                "#"
-            )  # of folders, which may count anything: they must count all of the world
-            for at, column in enumerate(zip(*numbers, strict=True)):
-                made = {path: counted[0].of(int(number)) for path, number in zip(own, column, strict=True)}
-                size = self.world or (0 if at < inside else 2 * len(made))
-                is_each = len({*made.values()}) == len(made) >= _FEWEST and min(made.values()) == 0
-                if is_each and max(made.values()) < size and (at >= inside or len(made) == size):
-                    found.append(made)
-        most = max(map(len, found), default=0)
-        alike = [pair for made in found if len(made) == most for pair in made.items()]
-        return unanimous(alike)

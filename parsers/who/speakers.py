@@ -102,13 +102,14 @@ def speakers(sources: Sequence[Source]) -> Known:
     stated = [*statements(lines)]  # read once: every line of all beginnings is asked for names and numbers
     introduce(said, {place: Introduction(*who) for place, who in introduced(stated).items()})
     size, _ = sizes_of([one.introduces for own in said.values() for one in own if one.introduces], said)
-    table = process_table(said, [source.path for source in sources], size, stated, lists_of(sources, said))
+    documents = [*told_names(sources), *told_in_lines(lines, stated)]
+    paths_ = [source.path for source in sources]
+    table = process_table(said, paths_, size, stated, lists_of(sources, said), documents)
     introduce(said, table.introductions)
     whole = _Bundle(shapes, said, stated, table)
     listed_names = rosters(said, sources, whole.world)
     told = [
-        *told_names(sources),
-        *told_in_lines(lines, stated),
+        *documents,
         *table.told(),
         *listed_names,
         *keyed_records(sampled, whole.world),
@@ -121,6 +122,7 @@ def speakers(sources: Sequence[Source]) -> Known:
         processes=table.processes(told),
         is_by_device=table.is_by_device,
         scripts=table.scripts,
+        labels=table.labels,
         hosts=names.hosts | launched_hosts(said),
     )
     learnt = [one.known(names) for one in _spaces(whole)]

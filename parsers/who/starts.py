@@ -13,18 +13,17 @@ from msgspec.structs import replace
 
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
-from parsers.text.unanimous import unanimous
 from parsers.text.vocabulary import of_process
 from parsers.who.beginnings import Said
 from parsers.who.contexts import Places
 from parsers.who.families import Process
 from parsers.who.formulas import Formula, computed, formulas
 from parsers.who.listed import Listed
+from parsers.who.node_numbers import NodeNumbers
 from parsers.who.orders import by_file, orders, starts_of
 
 _FEWEST = 2
 _MOST = 4096  # processes of one place
-_ORDINAL = regex(r"(?P<stem>.*?)-(?P<number>\d{1,5})(?:-[a-z0-9]{4,10})?")
 _NUMBERS = regex(r"\d{1,5}")
 _OF_PLACE = regex(r"(?i)index|ordinal|replica|completion|slot|\bpod")  # what is counted so is a pod, a container
 _OF_HOST = regex(r"(?i)host_?name|uname -n|\bnode_?name|pod_?name")
@@ -65,6 +64,8 @@ class Starts:
             one.what == "rank" for one in self.formulas
         )  # then no order is that of the ranks
         self._orders = [] if is_open else orders(said, places)
+        self._numbers = NodeNumbers(said, places, paths, found, self.all_formulas, self._given)
+        self._is_open = is_open
 
     def starts(self) -> dict[str, range]:
         """Place → its ranks."""
@@ -161,10 +162,24 @@ class Starts:
             one.launch.each for own in self._said.values() for one in own if one.launch and one.launch.each is not None
         }
         is_of_devices = any(map(_OF_DEVICES.search, called))
+        said |= set() if said else self._shared_out()
         if said <= {1} and is_of_devices:  # a process for each device that a node has
             said |= {one.number for one in self._given if _DEVICES.search(one.name)}
         said = said if len(said) < _FEWEST else said - {1}  # a scheduler's task of each node begins the processes
         return said.pop() if len(said) == 1 else None
+
+    def _shared_out(self) -> set[int]:
+        """All processes by all nodes, where one file tells both."""
+        sizes: defaultdict[str, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+        for one in self._given:
+            if (what := of_process(one.name)) in ("world_size", "nodes"):
+                sizes[one.file][what].add(one.number)
+        pairs = (
+            (min(own["world_size"]), min(own["nodes"]))
+            for own in sizes.values()
+            if len(own["world_size"]) == len(own["nodes"]) == 1
+        )
+        return {world // nodes for world, nodes in pairs if nodes and world % nodes == 0 and world > nodes}
 
     def each_task(self) -> int | None:
         """Processes of each of a launcher's tasks, where a formula counts ranks by the number of the task."""
@@ -173,18 +188,13 @@ class Starts:
             for one in self.formulas
             if one.what == "rank" and one.node is not None and of_process(one.node) == "rank"
         }
-        return said.pop() if len(said) == 1 and not self._by_given() else None
+        return said.pop() if len(said) == 1 and not self._numbers.are_given() else None
 
     def counter(self) -> tuple[int, int | None, bool] | None:
         """How a script makes ranks of one number of each process, and whether that is a launcher's."""
         counted = [one for one in self.formulas if one.what == "rank" and one.counter is not None]
         made = {(one.offset, one.modulus, of_process(one.counter or "") == "rank") for one in counted}
         return made.pop() if len(made) == 1 else None
-
-    def _by_given(self) -> bool:
-        """Does a file give a node's number to the name that a formula counts by?"""
-        used = {one.node for one in self.formulas if one.node is not None}
-        return any(one.name in used for one in self._given)
 
     def _left_over(
         self, known: Mapping[str, int], counts: Mapping[str, int], wrong: set[str]
@@ -203,10 +213,10 @@ class Starts:
 
     def _by_nodes(self) -> dict[str, tuple[int, int | None]]:
         """By the number of each node and the processes of the nodes before it."""
-        nodes = {place: number for place, number in self._nodes().items() if number < RANKS}
-        if len(nodes) != len({*nodes.values()}) or not nodes:
-            return {}
         each = self.each()
+        nodes = {place: number for place, number in self._numbers.all(self.world, each).items() if number < RANKS}
+        if len(nodes) != len({*nodes.values()}) or not nodes or self._is_open:
+            return {}
         own = {one.place: one.each for one in self._found if one.place is not None and one.each is not None}
         sizes = {own.get(place, each) for place in nodes}
         if len(sizes) == 1 and (size := sizes.pop()) is not None:
@@ -219,54 +229,6 @@ class Starts:
             for place, ranks in starts_of(in_order, [own.get(place) or 0 for place in in_order]).items()
         }
 
-    def _nodes(self) -> dict[str, int]:
-        pairs = [(one.place, one.node) for one in self._found if one.place is not None and one.node is not None]
-        used = {one.node for one in self.formulas if one.node is not None}
-        for one in self._given:
-            place = self._places.of_file(one.file)
-            if place is not None and one.name in used:
-                pairs.append((place, one.number))
-        for path, own in self._said.items():
-            for said in own:
-                if said.launch is not None and said.launch.node is not None:
-                    host = said.line.host
-                    where = (
-                        self._places.of(host) if host and self._places.is_place(host) else self._places.of_file(path)
-                    )
-                    if where is None and said.line.task is not None:
-                        where = str(said.line.task)
-                    if where is not None:
-                        pairs.append((where, said.launch.node))
-        found = unanimous(pairs)
-        return found or self._by_ordinals(used)
-
-    def _by_ordinals(self, used: set[str]) -> dict[str, int]:
-        """By the number in the names of pods, where a formula counts nodes by it."""
-        counted = [one for one in self.formulas if one.what == "node_rank" and one.counter is not None]
-        if len({(one.offset, one.modulus) for one in counted}) != 1:
-            return {}
-        stems = self._stems()
-        stem = max(stems, key=lambda name: len(stems[name]), default="")
-        own = stems.get(stem, {})
-        fixed = {one.number for one in self._given if one.name in used}
-        made = {place: counted[0].of(number) for place, number in own.items()}
-        others = [name for name in stems if name != stem]
-        beside = [name for name in others if name.rpartition("-")[0] == stem.rpartition("-")[0] != ""]
-        beside = beside or [name for name in others if name.partition("-")[0] == stem.partition("-")[0]]
-        rest = [stems[name] for name in beside]
-        if len(rest) == len(fixed) == 1 and len(rest[0]) == 1:  # a master, whose number is told beside
-            made |= dict.fromkeys(rest[0], min(fixed))
-        return made if min(made.values(), default=1) == 0 and len({*made.values()}) == len(made) > 1 else {}
-
-    def _stems(self) -> dict[str, dict[str, int]]:
-        """What is before the number in names of pods → place → its number."""
-        stems: defaultdict[str, dict[str, int]] = defaultdict(dict)
-        for place, names in self._places.aliases().items():
-            for name in names:
-                if (found := _ORDINAL.fullmatch(name)) is not None:
-                    stems[found["stem"]][place] = int(found["number"])
-        return stems
-
     def _is_whole(self, made: Mapping[str, int]) -> bool:
         """Are these all ranks of the job, each of one place?"""
         return len(made) > 1 and sorted(made.values()) == [*range(self.world or len(made))]
@@ -276,7 +238,7 @@ class Starts:
         counted = [one for one in self.formulas if one.what == "rank" and one.counter is not None]
         if len({(one.offset, one.modulus) for one in counted}) != 1 or not _OF_PLACE.search(counted[0].counter or ""):
             return {}
-        found = [{place: counted[0].of(number) for place, number in own.items()} for own in self._stems().values()]
+        found = [{place: counted[0].of(number) for place, number in own.items()} for own in self._numbers.stems().values()]
         whole = [made for made in found if self._is_whole(made)]
         return {place: (rank, 1) for place, rank in whole[0].items()} if len(whole) == 1 else {}
 

@@ -324,6 +324,7 @@ def _item(
     for leaf in own:
         kind = _kind(leaf.path[-1])
         value = leaf.value.split("/")[0] if kind == "host" else leaf.value
+        value = value if _NAME.fullmatch(value) else value.rpartition("/")[2]  # a stream, in its group
         if kind and belongs(leaf.path) and (kind == "pid" or _NAME.fullmatch(value)):
             place = leaf.path[len(prefix) :] if leaf.path[: len(prefix)] == prefix else (len(leaf.path), leaf.path[-1])
             names[place] = (kind, value.lstrip("/"))

@@ -1,0 +1,102 @@
+"""The number of each place among the nodes of a job, whoever tells it (starts.py makes ranks of it).
+
+    torchrun --node_rank=1 …                      a command, before whose line the host stands, or in whose file it is
+    {"nodeIndex": 2, "logStreamName": "t/77d2f1"}        a document that tells it of a host, a pod, a file
+    --node_rank=$RANK          HOSTNAME=lm-w-1⏎RANK=2          a block of variables, as the launch calls them
+    NODE_RANK=$((JOB_INDEX*3+COMPLETION_INDEX))   lm-1-2-x9c4q     what a script makes of the numbers in names
+    case $type in pool0) node=0 ;; pool1) node=$((idx+1)) ;;       pool0-0  pool1-0  pool1-1
+
+Two statements of one place that differ are none; two places of one number are the caller's to refuse.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from parsers.text.patterns import regex
+from parsers.text.unanimous import unanimous
+from parsers.who.beginnings import Said
+from parsers.who.computed_names import computed_names
+from parsers.who.contexts import Places
+from parsers.who.families import Process
+from parsers.who.formulas import Formula, Given
+
+_ORDINAL = regex(r"(?P<stem>.*?)-(?P<number>\d{1,5})(?:-[a-z0-9]{4,10})?")
+_DIGITS = regex(r"\d+")
+
+
+class NodeNumbers:
+    """`found`: what rows, documents and blocks of variables tell."""
+
+    def __init__(
+        self,
+        said: Mapping[str, Sequence[Said]],
+        places: Places,
+        paths: Sequence[str],
+        found: Sequence[Process],
+        formulas: Sequence[Formula],
+        given: Sequence[Given],
+    ) -> None:
+        self._said, self._places, self._paths, self._found = said, places, paths, found
+        self._formulas, self._given = formulas, given
+        self._used = {one.node for one in formulas if one.what == "rank" and one.node is not None}
+
+    def all(self, world: int | None, each: int | None) -> dict[str, int]:
+        """Place → its number; `world`, `each`: the processes of all, and of each, where they are told."""
+        return unanimous(self._told()) or self._by_ordinals() or unanimous(self._computed(world, each))
+
+    def are_given(self) -> bool:
+        """Does a file give a node's number to the name that a formula counts by?"""
+        used = {one.node for one in self._formulas if one.node is not None}
+        return any(one.name in used for one in self._given)
+
+    def stems(self) -> dict[str, dict[str, int]]:
+        """What is before the number in names of pods → place → its number."""
+        stems: defaultdict[str, dict[str, int]] = defaultdict(dict)
+        for place, names in self._places.aliases().items():
+            for name in names:
+                if (found := _ORDINAL.fullmatch(name)) is not None:
+                    stems[found["stem"]][place] = int(found["number"])
+        return stems
+
+    def _told(self) -> Iterator[tuple[str, int]]:
+        yield from ((one.place, one.node) for one in self._found if one.place is not None and one.node is not None)
+        for one in self._given:
+            place = self._places.of_file(one.file)
+            if place is not None and one.name in self._used:
+                yield place, one.number
+        for path, own in self._said.items():
+            for said in own:
+                if said.launch is not None and said.launch.node is not None:
+                    host = said.line.host
+                    where = (
+                        self._places.of(host) if host and self._places.is_place(host) else self._places.of_file(path)
+                    )
+                    if where is None and said.line.task is not None:
+                        where = str(said.line.task)
+                    if where is not None:
+                        yield where, said.launch.node
+
+    def _by_ordinals(self) -> dict[str, int]:
+        """By the number in the names of pods, where a formula counts nodes by it."""
+        counted = [one for one in self._formulas if one.what == "node_rank" and one.counter is not None]
+        if len({(one.offset, one.modulus) for one in counted}) != 1:
+            return {}
+        stems = self.stems()
+        stem = max(stems, key=lambda name: len(stems[name]), default="")
+        own = stems.get(stem, {})
+        fixed = {one.number for one in self._given if one.name in self._used}
+        made = {place: counted[0].of(number) for place, number in own.items()}
+        others = [name for name in stems if name != stem]
+        ways = (lambda name: name.rpartition("-")[0], lambda name: name.partition("-")[0], lambda name: _DIGITS.sub("", name))
+        alike = ([name for name in others if way(name) == way(stem) != ""] for way in ways)
+        rest = [stems[name] for name in next(filter(None, alike), [])]
+        if len(rest) == len(fixed) == 1 and len(rest[0]) == 1:  # a master, whose number is told beside
+            made |= dict.fromkeys(rest[0], min(fixed))
+        return made if min(made.values(), default=1) == 0 and len({*made.values()}) == len(made) > 1 else {}
+
+    def _computed(self, world: int | None, each: int | None) -> Iterator[tuple[str, int]]:
+        """By two numbers in names, or one, where a formula counts nodes by them."""
+        of_nodes = [one for one in self._formulas if one.what == "node_rank"]
+        for one in computed_names(self._said, self._paths, of_nodes, world, each):
+            if one.node_rank is not None and self._places.is_place(one.name):
+                yield self._places.of(one.name), one.node_rank
