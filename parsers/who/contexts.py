@@ -15,7 +15,7 @@ one of hexadecimal digits (containers). Names of two columns of lines that are a
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from itertools import pairwise
+from itertools import combinations, pairwise, takewhile
 
 from parsers.schema.labels import OF_GROUP
 from parsers.text.host_list import host_list
@@ -47,6 +47,11 @@ _GLOG = regex(r"[IWEF]\d{4}")  # a level and a day
 _SUFFIXED = regex(r"([a-z0-9.-]*-\d{1,5})-[a-z0-9]{5}")
 _STAMPED = regex(r"[\d:.,/TZ +-]{0,40}|.{0,40}\d{1,2}:\d\d.{0,20}")
 _HOSTS_LINE = regex(rf"({ADDRESS.pattern})[ \t]+([A-Za-z][\w.-]*(?:[ \t]+[A-Za-z][\w.-]*)*)\s*(?:#.*)?")
+_CELLS = regex(r" {2,}|\t ?|(?<=\S),[ \t]*|\s*[|│┃]\s*")
+_PLACE_COLUMN = regex(
+    r"(?:name|pod|host|node|hostname|pod[ _-]?name|node[ _-]?name|(?:pod|host|internal|node)?[ _-]?ip|address|instance)"
+)
+_FEWEST, _MOST_CELLS = 2, 24
 _HERE = ("localhost", "127.0.0.1", "0.0.0.0", "none", "null", "true", "false", "unknown")
 _LISTED = regex(r"(?=[^,\s]*\[\d)[A-Za-z][\w.-]*\[[\d,-]+\][\w.-]*")
 _OF_RANK = regex(r"(?i)(?<![a-z])(?:(?:global|world)[-_]?)?rank[-_.]?\d")
@@ -66,10 +71,9 @@ class Places:
     def __init__(
         self, said: Mapping[str, Sequence[Said]], paths: Sequence[str], documented: Set[str] = frozenset()
     ) -> None:
-        """`documented`: what documents call places of processes, where a path has that name."""
+        """`documented`: what documents call places of processes, where a path or a line has that name."""
         self._same: dict[str, str] = {}
-        in_paths = {name for path in paths for name in _names_of_path(path)} if documented else set()
-        self.names = self._known(said, paths) | {name for name in documented & in_paths if not name.isdigit()}
+        self.names = self._known(said, paths, frozenset(name for name in documented if not name.isdigit()))
         self._of_file: dict[str, str | None] = {}
         self._inside: dict[str, str] = {}
         for one in sorted(self.names):
@@ -78,6 +82,7 @@ class Places:
         self._by_address(said)
         self._by_hex()
         self._by_suffix()
+        self._by_tables(said)
         self._inside = self._told_inside(said)
 
     def join(self, one: str, other: str) -> None:
@@ -169,12 +174,12 @@ class Places:
 
     # --- which words are names
 
-    def _known(self, said: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> set[str]:
+    def _known(self, said: Mapping[str, Sequence[Said]], paths: Sequence[str], documented: Set[str]) -> set[str]:
         names: set[str] = set()
         used: defaultdict[str, set[str]] = defaultdict(set)
         dotted: set[str] = set()
         in_paths = {word for path in paths for word in _names_of_path(path)}
-        names |= {address for path in paths for address in ADDRESS.findall(path)}
+        names |= {address for path in paths for address in ADDRESS.findall(path)} | (documented & in_paths)
         for path, own in said.items():
             for one in own[:400]:
                 line = one.line
@@ -192,6 +197,8 @@ class Places:
                     word = word.rstrip(".-")
                     if "." in word:
                         dotted.add(word)
+                    if word in documented:
+                        names.add(word)
                     if (any(map(str.isdigit, word)) and not word[0].isdigit()) or ADDRESS.fullmatch(word):
                         used[word].add(path)
                         if word in in_paths:
@@ -240,6 +247,31 @@ class Places:
         for name in [*self._same]:
             if (found := _SUFFIXED.fullmatch(name)) and found[1] in self._same:
                 self.join(name, found[1])
+
+    def _by_tables(self, said: Mapping[str, Sequence[Said]]) -> None:
+        """By tables of places, `NAME  IP  NODE`, whose columns have as many names: one pod on each node."""
+        for own in said.values():
+            for at, one in enumerate(own[:_OWN_LINES]):
+                cells = [cell.strip().lower() for cell in _CELLS.split(one.raw.strip())]
+                columns = [column for column, cell in enumerate(cells) if _PLACE_COLUMN.fullmatch(cell)]
+                if len(columns) < _FEWEST or len(cells) > _MOST_CELLS:
+                    continue
+                rows = (_CELLS.split(row.raw.strip()) for row in own[at + 1 :])
+                table = [*takewhile(lambda row, size=len(cells): len(row) == size, rows)]
+                for first, second in combinations(columns, 2):
+                    pairs = {(row[first].strip(), row[second].strip()) for row in table}
+                    names = [{*column} for column in zip(*pairs, strict=True)]
+                    if pairs and all(len(column) == len(pairs) for column in names) and not names[0] & names[1]:
+                        self._join_known(pairs)
+
+    def _join_known(self, pairs: Iterable[tuple[str, str]]) -> None:
+        for one, other in pairs:
+            if all(_WORD.fullmatch(name) and not name.isdigit() and name not in _HERE for name in (one, other)) and (
+                one in self._same or other in self._same
+            ):
+                for name in (one, other):
+                    self._same.setdefault(name, name)
+                self.join(one, other)
 
     def _by_hex(self) -> None:
         hexes = sorted(name for name in self.names if _HEX.fullmatch(name))

@@ -87,7 +87,11 @@ class NodeNumbers:
         fixed = {one.number for one in self._given if one.name in self._used}
         made = {place: counted[0].of(number) for place, number in own.items()}
         others = [name for name in stems if name != stem]
-        ways = (lambda name: name.rpartition("-")[0], lambda name: name.partition("-")[0], lambda name: _DIGITS.sub("", name))
+        ways = (
+            lambda name: name.rpartition("-")[0],
+            lambda name: name.partition("-")[0],
+            lambda name: _DIGITS.sub("", name),
+        )
         alike = ([name for name in others if way(name) == way(stem) != ""] for way in ways)
         rest = [stems[name] for name in next(filter(None, alike), [])]
         if len(rest) == len(fixed) == 1 and len(rest[0]) == 1:  # a master, whose number is told beside

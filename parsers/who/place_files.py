@@ -1,7 +1,7 @@
 """Whose rank a file is by the number in its name: where a script makes ranks of it, or where it counts the processes of a place (process_table.py).
 
-    gn07/worker.0.log  gn07/worker.1.log  gn02/worker.0.log …       0 … p-1 at each place, of which the first rank is known
-    run_1.log … run_8.log            RANK=$((SGE_TASK_ID - 1))
+gn07/worker.0.log  gn07/worker.1.log  gn02/worker.0.log …       0 … p-1 at each place, of which the first rank is known
+run_1.log … run_8.log            RANK=$((SGE_TASK_ID - 1))
 """
 
 from collections import defaultdict

@@ -35,7 +35,8 @@ from parsers.who.listed import Listed
 from parsers.who.orders import blocks
 from parsers.who.place_files import counted_files, of_places
 from parsers.who.seat_labels import words_of_scripts
-from parsers.who.seats import ranked, seats_of
+from parsers.who.seat_names import Called, called as called_seats
+from parsers.who.seats import Seat, ranked, seats_of
 from parsers.who.starts import Starts
 from parsers.who.told_lines import Statement
 
@@ -150,12 +151,22 @@ def process_table(
         (one.file, one.line or 0): who
         for own in _whole(families)
         for one, who in _introductions(own)
-        if world is None and (not sizes_told or who.world in sizes_told)  # fewer are the survivors, who speak of the rest
+        if world is None
+        and (not sizes_told or who.world in sizes_told)  # fewer are the survivors, who speak of the rest
     }
     return replace(
         _Resolved(
-            said, places, paths, [*found, *_documented(told, places, devices)], world, launched, stated, lists,
-            are_tasks=not is_of_tasks, is_counted=is_counted,
+            said,
+            places,
+            paths,
+            [*found, *_documented(told, places, devices)],
+            world,
+            launched,
+            stated,
+            lists,
+            devices,
+            are_tasks=not is_of_tasks,
+            is_counted=is_counted,
         ).table(),
         introductions=introduced,
     )
@@ -178,6 +189,8 @@ def _with_users(family: Sequence[Process], devices: Devices, worlds: Set[int | N
 def _documented(told: Iterable[Told], places: Places, devices: Devices) -> Iterator[Process]:
     """What documents and lines tell of nodes, and of places on them."""
     for one in told:
+        if one.kind == "pid" and one.name.isdecimal() and (place := places.of_file(one.file)) is not None:
+            yield Process(place, int(one.name), None, one.rank, file=one.file, line=one.line, how=HOW, is_word=True)
         if not places.is_place(one.name):
             continue
         at = Process(places.of(one.name), file=one.file, line=one.line, how=HOW)
@@ -248,6 +261,7 @@ class _Resolved:
         launched: frozenset[int],
         stated: Iterable[Statement],
         lists: Sequence[Listed],
+        devices: Devices,
         *,
         are_tasks: bool,
         is_counted: bool,
@@ -259,7 +273,7 @@ class _Resolved:
         said_ranks = [one for one in stated if "rank" in one.facts]
         self._stated = [one for one in said_ranks if one.pid is None and "local_rank" in one.facts]
         self._stated += _of_pids([one for one in said_ranks if one.pid is not None])
-        self._said, self._places, self._paths = said, places, paths
+        self._said, self._places, self._paths, self._devices = said, places, paths, devices
         self._written = [] if is_launcher or not are_tasks else [*written(said, paths, world)]
         found = _placed([*found, *self._spoken(), *self._of_templates()])
         is_larger = max(launched, default=0) > 1  # a world of one is of another program
@@ -277,7 +291,9 @@ class _Resolved:
     def table(self) -> Table:
         starts = self._begin.starts()
         told = [(one, *self._numbers(one)) for one in self._found]
-        seats = ranked([(seats_of(one, local), rank) for one, local, rank in told], starts)
+        names = [*called_seats(self._said, self._places)]
+        more = [self._seats_called(one) for one in names]
+        seats = ranked([*((seats_of(one, local), rank) for one, local, rank in told), *more], starts)
         rows: dict[tuple[str, str, int], Process] = {}
         for one in self._found:
             if one.place is None and one.rank is None:
@@ -305,6 +321,23 @@ class _Resolved:
                     own = Process(place, None, local, rank, file=where.file, line=where.line, how=HOW)
                     rows["local", place, local] = own
         kept = self._one_each([*rows.values()])
+        kept += [
+            Process(one.place, one.inner, None, rank, file=one.file, line=one.line, how=HOW)
+            for one in names
+            if one.inner is not None and (rank := seats.get((one.place, "inner", one.inner))) is not None
+        ]
+        uuids = (
+            Told(
+                one.uuid,
+                "uuid",
+                one.file,
+                one.line,
+                rank=seats.get((one.place, one.sort, one.number)),
+                world=self.world,
+            )
+            for one in names
+            if one.uuid is not None
+        )
         files = counted_files(self._paths, self._begin.formulas, self.world)
         for path in self._paths:
             place = self._places.of_file(path)
@@ -315,13 +348,17 @@ class _Resolved:
             if len(of_pid) == 1:
                 files[path] = of_pid.pop()
         files |= {one.path: one.task for one in self._written}
-        files |= {path: rank for path, rank in of_places(self._said, self._places, self._paths, starts).items() if path not in files}
+        files |= {
+            path: rank
+            for path, rank in of_places(self._said, self._places, self._paths, starts).items()
+            if path not in files
+        }
         kept += self._of_names(files)
         kept += self._alone(starts, kept)
         placed = {row.place for row in kept} | starts.keys()
         hosts = {path: place for path in self._paths if (place := self._places.of_file(path) or path) in placed}
         by_device, computed, begin = self._is_by_device(), self._begin.is_computed, self._begin
-        names = computed_names(self._said, self._paths, begin.all_formulas, self.world, begin.each())
+        computed_too = computed_names(self._said, self._paths, begin.all_formulas, self.world, begin.each())
         return Table(
             kept,
             starts,
@@ -334,10 +371,19 @@ class _Resolved:
             scripts=self._scripts(),
             counter=self._begin.counter(),
             each_task=self._begin.each_task(),
-            computed=[*names],
+            computed=[*computed_too, *(one for one in uuids if one.rank is not None)],
             is_computed=computed,
             labels=words_of_scripts(self._said, begin.formulas),
         )
+
+    def _seats_called(self, one: Called) -> tuple[list[Seat], None]:
+        """A process and its pid inside a container; a device and whoever uses it."""
+        seats: list[Seat] = [(one.place, one.sort, one.number)]
+        if one.inner is not None:
+            seats.append((one.place, "inner", one.inner))
+        elif (user := self._devices.user(one.number)) is not None and self._devices.what == "local_rank":
+            seats.append((one.place, "local", user))
+        return seats, None
 
     def _numbers(self, one: Process) -> tuple[int | None, int | None]:
         """The place there and the rank of a row; of a pid, what all that tell of it agree on."""

@@ -26,9 +26,7 @@ def seats_of(one: Process, local: int | None) -> list[Seat]:
 
 def ranked(rows: Sequence[tuple[Sequence[Seat], int | None]], starts: Mapping[str, range]) -> dict[Seat, int]:
     """Rows, each with its seats and its rank if it tells one, and where each place begins → seat → rank."""
-    counted = [
-        ([(place, "local", local)], rank) for place, ranks in starts.items() for local, rank in enumerate(ranks)
-    ]
+    counted = [([(place, "local", local)], rank) for place, ranks in starts.items() for local, rank in enumerate(ranks)]
     known = _one_each([*rows, *counted])
     for _ in range(_STEPS):
         more = [(seats, rank if rank is not None else _agreed(seats, known)) for seats, rank in rows]
@@ -53,8 +51,4 @@ def _one_each(rows: Iterable[tuple[Iterable[Seat], int | None]]) -> dict[Seat, i
             for seat in seats:
                 ranks[seat].add(rank)
                 where[seat[1], rank].add(seat)
-    return {
-        seat: min(own)
-        for seat, own in ranks.items()
-        if len(own) == 1 and len(where[seat[1], min(own)]) == 1
-    }
+    return {seat: min(own) for seat, own in ranks.items() if len(own) == 1 and len(where[seat[1], min(own)]) == 1}

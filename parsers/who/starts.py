@@ -238,7 +238,9 @@ class Starts:
         counted = [one for one in self.formulas if one.what == "rank" and one.counter is not None]
         if len({(one.offset, one.modulus) for one in counted}) != 1 or not _OF_PLACE.search(counted[0].counter or ""):
             return {}
-        found = [{place: counted[0].of(number) for place, number in own.items()} for own in self._numbers.stems().values()]
+        found = [
+            {place: counted[0].of(number) for place, number in own.items()} for own in self._numbers.stems().values()
+        ]
         whole = [made for made in found if self._is_whole(made)]
         return {place: (rank, 1) for place, rank in whole[0].items()} if len(whole) == 1 else {}
 

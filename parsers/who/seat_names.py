@@ -1,0 +1,52 @@
+"""What else a process, or the device that it uses, is called at its place.
+
+    NSpid:  71241  46                                the pid 46 that it has in its container
+    GPU 2: MTT S4000 (UUID: GPU-10bc09c5-0000-…)     2, GPU-10bc09c5-0000-…, 00000000:3B:00.0        the UUID of its device
+
+A container counts its processes anew: a pid inside that two processes of one place have is none's (seats.py).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from parsers.text.patterns import regex
+from parsers.who.beginnings import Said
+from parsers.who.contexts import Places
+
+_LINES, _CHARACTERS = 400, 400
+_INNER = regex(r"\ANSpid:\s+(?P<outer>\d{1,10})(?:\s+\d{1,10}){0,4}?\s+(?P<inner>\d{1,10})\s*\Z")
+_UUID = regex(r"(?<![\w-])(?P<uuid>(?:[A-Z]{2,4}-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![\w-])")
+_DEVICE = regex(
+    r"(?i)\A\W{0,4}(?:(?:gpu|npu|dcu|device|card|index)[ :#=\[]{0,3})?(?P<device>\d{1,3})(?=\s{0,4}[\]:,|│;]|\s)"
+)
+
+
+class Called(NamedTuple):
+    """`sort`: pid or device, whose number is `number` at the place; `inner`: its pid in its container; `uuid`: of the device."""
+
+    place: str
+    sort: str
+    number: int
+    file: str
+    line: int
+    inner: int | None = None
+    uuid: str | None = None
+
+
+def called(said: Mapping[str, Sequence[Said]], places: Places) -> Iterator[Called]:
+    """The lines of files → other names of processes and devices."""
+    for path, own in said.items():
+        heading: str | None = None
+        for one in own[:_LINES]:
+            text = one.line.text[:_CHARACTERS]
+            heading = places.heading(text) or heading
+            host = one.line.host
+            place = (places.of(host) if host and places.is_place(host) else None) or heading or places.of_file(path)
+            if place is None:
+                continue
+            if (pids := _INNER.match(text)) is not None:
+                yield Called(place, "pid", int(pids["outer"]), path, one.number, inner=int(pids["inner"]))
+            elif "-" in text and (device := _DEVICE.match(text)) is not None:
+                found = [*_UUID.finditer(text)]
+                if len(found) == 1:
+                    yield Called(place, "device", int(device["device"]), path, one.number, uuid=found[0]["uuid"])
