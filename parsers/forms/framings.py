@@ -28,6 +28,7 @@ from parsers.forms.documents import document_rows, first_names
 from parsers.forms.frames import frame_names, frame_rows
 from parsers.forms.reading import HEADER as HEADER
 from parsers.forms.reading import Row, Said, csv_cells, json_object, text_lines
+from parsers.forms.seated import seated
 from parsers.forms.sections import section_names, section_rows
 from parsers.schema.labels import OF_GROUP
 from parsers.schema.names import Names
@@ -129,7 +130,8 @@ def rows(source: Source) -> Iterator[Row]:
     if found is None:
         return ((number, text, None) for number, text in text_lines(source))
     told = found[0].rows(source)
-    return told if source.rank is not None or not source.labels.names else _named(told, source.labels.names)
+    names = source.labels.names
+    return told if source.rank is not None or not names else seated(_named(told, names), names)
 
 
 def _named(told: Iterator[Row], names: Names) -> Iterator[Row]:

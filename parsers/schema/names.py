@@ -18,6 +18,7 @@ _PROCESS = regex(r"(?:(?P<host>[A-Za-z0-9][\w.-]{0,252})[:/@ .-])?(?P<pid>\d{1,1
 _DEVICE = regex(r"(?i)(?<![a-z])(?:device|dev|npu|gpu|card|dcu|cuda|davinci)[_-]?(\d{1,3})(?![\w])")
 _CALL = regex(r"(?:(?<=[\s/;&'\"])|\A)(?P<name>[\w.-]{1,80})[ \t]+[\"']?(?P<number>\d{1,7})(?![\w.])")
 _CONTAINER = regex(r"[0-9a-f]{12,64}(?=-)")  # before what is of it
+_DIGITS = 8
 _CELL = 128  # characters of one that may be a name
 _REPLICA = regex(r"[-_]1\Z")
 
@@ -46,7 +47,7 @@ class Names(msgspec.Struct, frozen=True):
     `by_local`: local rank → rank, where all processes of the job are on one host. `processes`: (name of a place, pid) → rank. `is_by_device`:
     nothing hides devices from processes, so that the first uses the first. `here`: the place that a file is from. `scripts`: name of one that is called with a number
     → what is added to it, and what the rank is the rest by. `hosts`: what documents call
-    hosts. `devices`: (name of a host, its device) → rank. `labels`: words that scripts put before the number of a process at its place."""
+    hosts. `devices`: (name of a host, its device) → rank. `labels`: words that scripts put before the number of a process at its place; `fields` that hold it."""
 
     ranks: Mapping[str, int] = msgspec.field(default_factory=dict)
     places: Mapping[tuple[str, int], int] = msgspec.field(default_factory=dict)
@@ -60,6 +61,7 @@ class Names(msgspec.Struct, frozen=True):
     devices: Mapping[tuple[str, int], int] = msgspec.field(default_factory=dict)
     scripts: Mapping[str, tuple[int, int | None]] = msgspec.field(default_factory=dict)
     labels: frozenset[str] = frozenset()
+    fields: frozenset[str] = frozenset()
 
     def rank(self, name: str | None, local_rank: int | None = None) -> int | None:
         """The rank of who is called so, on that place if the name is a host's."""
@@ -71,6 +73,11 @@ class Names(msgspec.Struct, frozen=True):
             return self.ranks[name]
         replica = _REPLICA.sub("", name)  # docker compose counts the containers of a service
         return self.ranks.get(replica)
+
+    def rank_at(self, place: str | None, number: str) -> int | None:
+        """The rank of a process by its number at a place, as a field tells it."""
+        is_number = place is not None and number.isascii() and number.isdecimal() and len(number) < _DIGITS
+        return self.places.get((place, int(number))) if is_number and place is not None else None
 
     def process(self, name: str) -> int | None:
         """The rank of `gn14:31877`, `gn14/31877`, or of the process `31877` of the place that the file is from."""

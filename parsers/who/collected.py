@@ -103,12 +103,21 @@ def of_json(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> 
 def of_logfmt(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> None:
     """A line of fields, of which one says whose it is. Its text stays: what ended how may be said by any of them."""
     line.text = match.string
-    record = {found["name"]: found["quoted"] or found["bare"] or "" for found in _PAIR.finditer(match.string)}
+    record = pairs_of(match.string)
     _called(line, record.values(), habits)
     host = next((record[key] for key in _PLACES if key in record), None)
+    names = habits.labels.names
+    if line.rank is None and names.fields:
+        told = {names.rank_at(host, record[name]) for name in names.fields if name in record}
+        line.rank = told.pop() if len(told) == 1 else None
     if host is not None:
         line.host = line.host or host
         line.stamp(stamps.parse_time(record[match[0].rstrip("=")], habits.around))
+
+
+def pairs_of(text: str) -> dict[str, str]:
+    """The fields of a line of logfmt."""
+    return {found["name"]: found["quoted"] or found["bare"] or "" for found in _PAIR.finditer(text)}
 
 
 def _called(line: Line, cells: Iterable[object], habits: Habits) -> None:

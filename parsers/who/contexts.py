@@ -256,8 +256,7 @@ class Places:
                 columns = [column for column, cell in enumerate(cells) if _PLACE_COLUMN.fullmatch(cell)]
                 if len(columns) < _FEWEST or len(cells) > _MOST_CELLS:
                     continue
-                rows = (_CELLS.split(row.raw.strip()) for row in own[at + 1 :])
-                table = [*takewhile(lambda row, size=len(cells): len(row) == size, rows)]
+                table = [*_rows(own[at + 1 :], len(cells))]
                 for first, second in combinations(columns, 2):
                     pairs = {(row[first].strip(), row[second].strip()) for row in table}
                     names = [{*column} for column in zip(*pairs, strict=True)]
@@ -278,6 +277,12 @@ class Places:
         for one, other in pairwise(hexes):
             if other.startswith(one):
                 self.join(one, other)
+
+
+def _rows(own: Iterable[Said], cells: int) -> Iterator[list[str]]:
+    """The lines below a header, as long as they have as many cells."""
+    found = (_CELLS.split(one.raw.strip()) for one in own)
+    return takewhile(lambda row: len(row) == cells, found)
 
 
 def _by_use(name: str) -> tuple[bool, int, str]:

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from parsers.schema.names import Told
+from parsers.schema.names import Names, Told
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.text.vocabulary import of_process
@@ -35,7 +35,8 @@ from parsers.who.listed import Listed
 from parsers.who.orders import blocks
 from parsers.who.place_files import counted_files, of_places
 from parsers.who.seat_labels import words_of_scripts
-from parsers.who.seat_names import Called, called as called_seats
+from parsers.who.seat_names import Called
+from parsers.who.seat_names import called as called_seats
 from parsers.who.seats import Seat, ranked, seats_of
 from parsers.who.starts import Starts
 from parsers.who.told_lines import Statement
@@ -94,6 +95,16 @@ class Table(msgspec.Struct, frozen=True):
             if row.pid is not None and row.place is not None and row.rank is not None
             for name in self.aliases.get(row.place, (row.place,))
         }
+
+    def named(self, names: Names, told: Iterable[Told]) -> Names:
+        """Names with what the table tells of processes."""
+        return replace(
+            names,
+            processes=self.processes(told),
+            is_by_device=self.is_by_device,
+            scripts=self.scripts,
+            labels=self.labels,
+        )
 
     def claims(self) -> Iterator[dict[str, Any]]:
         """Rows of `ranks`: the process, at the name that a person would call its place by; another name of it in a row of its own."""
@@ -300,8 +311,8 @@ class _Resolved:
                 continue
             place, (local, rank) = one.place, self._numbers(one)
             if rank is None:
-                own = {seats[seat] for seat in seats_of(one, local) if seat in seats}
-                rank = own.pop() if len(own) == 1 else None
+                sat = {seats[seat] for seat in seats_of(one, local) if seat in seats}
+                rank = sat.pop() if len(sat) == 1 else None
             if rank is not None and (one.pid is not None or local is not None):
                 mark = ("pid", place or "", one.pid) if one.pid is not None else ("local", place or "", local or 0)
                 rows.setdefault(mark, one._replace(local=local, rank=rank, how=HOW))

@@ -12,12 +12,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from parsers.forms.seated import columns_of
 from parsers.schema.labels import Join
+from parsers.schema.names import Names
 from parsers.text.patterns import regex
 from parsers.who.beginnings import Said
+from parsers.who.collected import pairs_of
 from parsers.who.formulas import Formula
 
-_LINES, _CHARACTERS = 400, 1000
+_LINES, _CHARACTERS, _FIELDS = 400, 1000, 3
 _NUMBER = regex(r"(?<!\d)\d{1,4}\Z")
 _OF_PLACE = regex(
     r"(?i)(?<![A-Za-z])(?:local(?:[ _-]?(?:rank|id|index|proc(?:ess)?|worker|task))?|l[ _-]?r(?:ank)?|localid|slot)[ _.#:=-]{0,2}\Z"
@@ -51,6 +54,16 @@ def words_of_scripts(said: Mapping[str, Sequence[Said]], formulas: Iterable[Form
     return frozenset(found)
 
 
+def fields_of_places(said: Mapping[str, Sequence[Said]], names: Names) -> frozenset[str]:
+    """The fields of lines of `key=value` that hold the number of their process at its place, in every file that has them."""
+    found: set[str] = set()
+    for own in said.values() if names.places else ():
+        records = [record for one in own if len(record := pairs_of(one.raw[:_CHARACTERS])) >= _FIELDS]
+        if records and 2 * len(records) > len(own) and (columns := columns_of(records, names)) is not None:
+            found.add(columns[1])
+    return frozenset(found)
+
+
 class Seats(NamedTuple):
     """`ranks`: (place, number there) → rank; `here`: number → rank, of the place that a file is of; `words` of scripts; `are_devices`: nothing
     hides devices from processes, so that they are counted alike."""
@@ -72,8 +85,8 @@ def seated(labels: Sequence[Label], seats: Seats) -> tuple[Join, ...]:
 
 def _of_form(slot: str | None, form: str, own: Sequence[Label], seats: Seats) -> Join | None:
     of_places: defaultdict[str, dict[int, int]] = defaultdict(dict)
-    for (place, number), rank in seats.ranks.items():
-        of_places[place][number] = rank
+    for (place, number), of_seat in seats.ranks.items():
+        of_places[place][number] = of_seat
     shapes: set[tuple[str, str]] = set()
     for one in own:
         known = seats.here if one.place is None else of_places.get(one.place, {})
@@ -90,9 +103,9 @@ def _of_form(slot: str | None, form: str, own: Sequence[Label], seats: Seats) ->
     ranks: dict[tuple[str, ...], int] = {}
     for before, behind in shapes:
         if slot is None:
-            ranks |= {(f"{before}{number}{behind}",): rank for number, rank in seats.here.items()}
+            ranks |= {(f"{before}{number}{behind}",): own_rank for number, own_rank in seats.here.items()}
         else:
-            ranks |= {(place, f"{before}{number}{behind}"): rank for (place, number), rank in seats.ranks.items()}
+            ranks |= {(place, f"{before}{number}{behind}"): told for (place, number), told in seats.ranks.items()}
     return Join((form,) if slot is None else (slot, form), ranks) if len({*ranks.values()}) > 1 else None
 
 

@@ -61,6 +61,7 @@ from parsers.who.process_table import Table, process_table
 from parsers.who.regrouped import standing
 from parsers.who.renamed import renamed
 from parsers.who.rosters import files_of, rosters
+from parsers.who.seat_labels import fields_of_places
 from parsers.who.tasks import LAUNCHER
 from parsers.who.told_lines import Line, Statement, introduced, statements, told_in_lines
 from parsers.who.told_names import claims_of, told_names
@@ -103,8 +104,8 @@ def speakers(sources: Sequence[Source]) -> Known:
     introduce(said, {place: Introduction(*who) for place, who in introduced(stated).items()})
     size, _ = sizes_of([one.introduces for own in said.values() for one in own if one.introduces], said)
     documents = [*told_names(sources), *told_in_lines(lines, stated)]
-    paths_ = [source.path for source in sources]
-    table = process_table(said, paths_, size, stated, lists_of(sources, said), documents)
+    every = [source.path for source in sources]
+    table = process_table(said, every, size, stated, lists_of(sources, said), documents)
     introduce(said, table.introductions)
     whole = _Bundle(shapes, said, stated, table)
     listed_names = rosters(said, sources, whole.world)
@@ -117,14 +118,8 @@ def speakers(sources: Sequence[Source]) -> Known:
     places = table.aliases.values()
     told = standing([*aliased(told, places), *counted_on(told, chain.from_iterable(places), whole.world)], said)
     names = names_of(told, whole.world)
-    names = replace(
-        names,
-        processes=table.processes(told),
-        is_by_device=table.is_by_device,
-        scripts=table.scripts,
-        labels=table.labels,
-        hosts=names.hosts | launched_hosts(said),
-    )
+    names = table.named(names, told)
+    names = replace(names, hosts=names.hosts | launched_hosts(said), fields=fields_of_places(said, names))
     learnt = [one.known(names) for one in _spaces(whole)]
     ranks = {path: rank for one in learnt for path, rank in one.ranks.items()}
     labels = {path: own for one in learnt for path, own in one.labels.items()}

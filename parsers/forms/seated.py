@@ -1,0 +1,88 @@
+"""Records that tell their place and a number there, whatever that is called: `pod=lm-worker-1 lr=2 step=1200 …`.
+
+The number is the one at the place where its column counts the records of each step and place: just 0 … p-1, where the place is known to have p
+processes, of two places at least or of all. What is called a place in a group (`tp`, `stage`) is none, nor what is called a device where something
+hides devices; where two columns count so and differ, none does.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
+from typing import Any
+
+from parsers.forms.reading import whole
+from parsers.schema.labels import OF_GROUP
+from parsers.schema.names import Names
+from parsers.text import vocabulary
+from parsers.text.patterns import regex
+
+_LEARNT = 2048  # records, the first
+_FEWEST = 2
+_MOSTLY = 0.8
+_DEVICE = regex(r"(?i)(?:gpu|npu|dcu|cuda|device|card)(?:_?(?:id|index|no))?")
+_COUNTS = regex(r"(?i).*(?:layer|expert|stage|epoch|shard|bucket|chunk|micro|batch|iter|step|attempt|node)")
+_TOLD = ("rank", "local_rank")
+Said = Mapping[str, Any]
+
+
+def seated(told: Iterator[tuple[int, str, Any]], names: Names) -> Iterator[tuple[int, str, Any]]:
+    """Rows → the same with their rank, where they tell it so."""
+    if not names.places:
+        return told
+    first = [*islice(told, _LEARNT)]
+    records = [said for _, _, said in first if isinstance(said, dict) and said]
+    columns = columns_of(records, names)
+    whole_ = chain(first, told)
+    return whole_ if columns is None else _ranked(whole_, *columns, names)
+
+
+def _ranked(
+    told: Iterator[tuple[int, str, Any]], place: str, number: str, names: Names
+) -> Iterator[tuple[int, str, Any]]:
+    for line, text, said in told:
+        rank = None
+        if isinstance(said, dict) and "rank" not in said:
+            local = whole(said.get(number))
+            rank = None if local is None else names.places.get((str(said.get(place)), local))
+        if rank is None:
+            yield line, text, said
+        else:  # what it was called may be the name of a figure
+            yield line, text, {name: cell for name, cell in said.items() if name != number} | {"rank": rank}
+
+
+def columns_of(records: Sequence[Said], names: Names) -> tuple[str, str] | None:
+    """The names of the place and of the number there."""
+    known: defaultdict[str, set[int]] = defaultdict(set)
+    for place, local in names.places:
+        known[place].add(local)
+    cells = [name for name in (records[0] if records else ()) if not vocabulary.points_elsewhere(name)]
+    if any(meaning in vocabulary.meanings(tuple(cells)) for meaning in _TOLD):
+        return None
+    of_places = [
+        name for name in cells if sum(str(one.get(name)) in known for one in records) >= _MOSTLY * len(records) > 0
+    ]
+    steps = vocabulary.columns(tuple(cells)).get("step", ())
+    if len(of_places) != 1 or not steps:
+        return None
+    [place] = of_places
+    own = [one for one in records if str(one.get(place)) in known]
+    found = [
+        name for name in cells if name not in (place, steps[0]) and _counts(name, own, place, steps[0], known, names)
+    ]
+    values = {tuple(whole(one.get(name)) for one in own) for name in found}
+    return (place, found[0]) if len(values) == 1 else None
+
+
+def _counts(name: str, own: Sequence[Said], place: str, step: str, known: Mapping[str, set[int]], names: Names) -> bool:
+    if OF_GROUP.search(f"{name}_") or _COUNTS.fullmatch(name) or (_DEVICE.fullmatch(name) and not names.is_by_device):
+        return False
+    seen: defaultdict[str, set[int]] = defaultdict(set)
+    at: set[tuple[str, str, int]] = set()
+    for one in own:
+        number, where = whole(one.get(name)), str(one[place])
+        if number is None or number not in known[where] or (where, str(one.get(step)), number) in at:
+            return False
+        seen[where].add(number)
+        at.add((where, str(one.get(step)), number))
+    is_whole = all(numbers == known[where] and len(numbers) >= _FEWEST for where, numbers in seen.items())
+    return is_whole and len(seen) >= _FEWEST and len(at) >= _FEWEST * sum(map(len, seen.values()))
