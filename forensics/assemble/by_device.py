@@ -12,7 +12,7 @@ import polars as pl
 from forensics.assemble.identity import given_rank, short_hosts
 from forensics.model.told import has_kind
 from parsers.schema.tables import TableName
-from parsers.who.process_table import HOW
+from parsers.who.job_table import HOW
 
 _AT = ["host", "device_index"]
 _OWNED = ["file", "line", "_rank"]

@@ -7,7 +7,7 @@ import polars as pl
 
 from forensics.assemble.path_hosts import HOSTED
 from parsers.schema.tables import TableName
-from parsers.who.process_table import ALIAS
+from parsers.who.job_table import ALIAS
 
 
 def with_one_name_each(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:

@@ -18,7 +18,7 @@ from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.training.world import LAUNCHED
 from parsers.who.head_pids import HOW as AT_HEADS
-from parsers.who.process_table import HOW as COMPUTED
+from parsers.who.job_table import HOW as COMPUTED
 from parsers.who.told_names import HOW as DOCUMENT
 
 COLUMNS = ("host", "pid", "local_rank", "device_index", "pci", "uuid", "world_size", "tp", "pp", "dp", "ep", "cp")

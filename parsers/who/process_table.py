@@ -14,12 +14,10 @@ Fooled by: a list of places in another order than their ranks whose counts add u
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
-from parsers.schema.names import Names, Told
+from parsers.schema.names import Told
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.text.vocabulary import of_process
@@ -31,6 +29,7 @@ from parsers.who.families import Process, processes
 from parsers.who.file_templates import consistent, written
 from parsers.who.formulas import called, computed, formulas
 from parsers.who.introductions import PID, Introduction
+from parsers.who.job_table import HOW, Table
 from parsers.who.listed import Listed
 from parsers.who.orders import blocks
 from parsers.who.place_files import counted_files, of_places
@@ -41,96 +40,12 @@ from parsers.who.seats import Seat, ranked, seats_of
 from parsers.who.starts import Starts
 from parsers.who.told_lines import Statement
 
-HOW = "process table"
 _FEWEST = 2
 _LIST = regex(r"\b(?P<kind>local|global)_?ranks?[\"']? {0,2}[=:] {0,2}\[(?P<numbers>\d{1,7}(?:, ?\d{1,7}){0,63})\]")
 _NUMBER = regex(r"\d{1,10}")
 _LAUNCHER = regex(r"\b(?:torchrun|torch\.distributed\.(?:run|launch)|accelerate launch|deepspeed) ")
 
 
-class Table(msgspec.Struct, frozen=True):
-    """`rows`: one of each process or place on a host, with its rank. `starts`: place → its ranks. `files`: path → rank, by what a formula
-    computes from the number in its name. `aliases`: place → all its names."""
-
-    rows: Sequence[Process] = ()
-    starts: Mapping[str, range] = msgspec.field(default_factory=dict)
-    files: Mapping[str, int] = msgspec.field(default_factory=dict)
-    hosts: Mapping[str, str] = msgspec.field(default_factory=dict)
-    aliases: Mapping[str, Sequence[str]] = msgspec.field(default_factory=dict)
-    apart: Mapping[str, str] = msgspec.field(default_factory=dict)  # file → place, of files alike of several places
-    world: int | None = None
-    is_by_device: bool = False  # nothing hides devices from processes: the first of a place uses the first
-    introductions: Mapping[tuple[str, int], Introduction] = msgspec.field(default_factory=dict)  # by file and line
-    scripts: Mapping[str, tuple[int, int | None]] = msgspec.field(default_factory=dict)  # called with a number
-    counter: tuple[int, int | None, bool] | None = (
-        None  # what a script adds to a number, the modulus, whether a launcher counts it
-    )
-    each_task: int | None = None  # processes of each task of a launcher, whose number a script counts ranks by
-    computed: Sequence[Told] = ()  # names that a script makes ranks of
-    labels: frozenset[str] = frozenset()  # words that scripts put before the number of a process at its place
-    is_computed: bool = False  # a script computes the ranks: what a launcher counts is none
-
-    def told(self) -> Iterator[Told]:
-        """Places by all their names, with the ranks of their processes."""
-        for row in self.rows:
-            if row.local is not None and row.place is not None:
-                for name in self.aliases.get(row.place, (row.place,)):
-                    yield Told(name, "place", row.file, row.line, rank=row.rank, local_rank=row.local, world=self.world)
-        yield from self.computed
-
-    def place(self, path: str) -> str | None:
-        """Whose processes a file tells of by their numbers."""
-        return self.hosts.get(path) or self.apart.get(path)
-
-    def processes(self, told: Iterable[Told] = ()) -> dict[tuple[str, int], int]:
-        """(name of a place, pid) → rank; of those that documents of several places list, `told`, one for each rank."""
-        listed: defaultdict[int, set[tuple[str, int]]] = defaultdict(set)
-        for one in told:
-            if one.kind == "pid" and one.rank is not None and one.name.isdecimal() and one.file in self.apart:
-                listed[one.rank].add((self.apart[one.file], int(one.name)))
-        documented = unanimous((pair, rank) for rank, own in listed.items() if len(own) == 1 for pair in own)
-        return documented | {
-            (name, row.pid): row.rank
-            for row in self.rows
-            if row.pid is not None and row.place is not None and row.rank is not None
-            for name in self.aliases.get(row.place, (row.place,))
-        }
-
-    def named(self, names: Names, told: Iterable[Told]) -> Names:
-        """Names with what the table tells of processes."""
-        return replace(
-            names,
-            processes=self.processes(told),
-            is_by_device=self.is_by_device,
-            scripts=self.scripts,
-            labels=self.labels,
-        )
-
-    def claims(self) -> Iterator[dict[str, Any]]:
-        """Rows of `ranks`: the process, at the name that a person would call its place by; another name of it in a row of its own."""
-        is_placed = any(row.place is not None for row in self.rows)
-        for row in self.rows:
-            if row.place is None and is_placed and not self.files:  # the same number may be another process's elsewhere
-                continue
-            names = self.aliases.get(row.place, (row.place,)) if row.place is not None else (None,)
-            said = {"rank": row.rank, "pid": row.pid, "local_rank": row.local, "world_size": self.world}
-            host = host_called(names[0], row.file, self.hosts)
-            yield said | {"host": host, "how": row.how, "file": row.file, "line": row.line}
-        for path, rank in self.files.items():
-            name = path.rpartition("/")[2].partition(".")[0]
-            yield {"rank": rank, "name": name, "world_size": self.world, "how": HOW, "file": path}
-        for place in self.starts:
-            first, *others = self.aliases.get(place, (place,))
-            yield from ({"host": other, "name": first, "how": ALIAS, "file": ""} for other in others)
-
-    def here(self, path: str) -> dict[int, int]:
-        """Local rank → rank, of the place that a file is from; of two, none."""
-        place = self.hosts.get(path)
-        own = [row for row in self.rows if row.place == place is not None and row.local is not None]
-        return unanimous((row.local, row.rank) for row in own if row.local is not None and row.rank is not None)
-
-
-ALIAS = "another name of a host"
 _SIZE = regex(r"\bworld[ _]?size[\"']?(?: {0,2}[=:] {0,2}| {1,3})[\"'(]{0,2}(\d{1,7})\b")
 
 
@@ -477,7 +392,7 @@ class _Resolved:
                 world = told.facts.get("world_size") if told.pid is not None else None
                 yield Process(
                     at, told.pid, told.facts.get("local_rank"), told.facts["rank"], world=world,
-                    file=told.file, line=told.line, is_word=True,
+                    each=told.facts.get("processes_per_node"), file=told.file, line=told.line, is_word=True,
                 )  # fmt: skip
         for block in blocks(self._said, self._places):
             for local, rank in enumerate(block.ranks):

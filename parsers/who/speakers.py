@@ -52,12 +52,13 @@ from parsers.who.counts import (
 from parsers.who.documented import documented
 from parsers.who.head_pids import pids_at_heads
 from parsers.who.introductions import PROCESS, Introduction
+from parsers.who.job_table import Table
 from parsers.who.joins import Told, heads_in, joins, names_in, share_half, spoken
 from parsers.who.keyed_records import keyed_records
 from parsers.who.known import Known
 from parsers.who.launched_hosts import launched_hosts
 from parsers.who.listed import lists_of
-from parsers.who.process_table import Table, process_table
+from parsers.who.process_table import process_table
 from parsers.who.regrouped import standing
 from parsers.who.renamed import renamed
 from parsers.who.rosters import files_of, rosters

@@ -146,7 +146,12 @@ class Starts:
             if one.place is not None and one.rank is not None:
                 ranks[one.place].add(one.rank)
         for place, found in ranks.items():
-            if place not in told and self.world and self.world % len(found) == 0:
+            if (
+                place not in told
+                and self.world
+                and self.world % len(found) == 0
+                and max(seen[place], default=0) < len(found)
+            ):
                 told[place].add(len(found))
         return {place: min(own) for place, own in told.items() if len(own) == 1 and 0 < min(own) <= _MOST}
 
