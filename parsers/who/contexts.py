@@ -31,6 +31,10 @@ _LABELLED = regex(
 )
 OF_RECORD = regex(r"(?:\A|\s)(?P<name>[A-Za-z][\w.-]{0,250}):\d{1,10}:\d{1,10} ")
 _SAID = regex(r"(?i)(?<![\w-])(?:host|on node|on)\s+(?P<name>[A-Za-z][\w.-]{0,240}\d[\w.-]{0,12})(?=[\s:,;]|$)")
+_OF_PLACE = regex(
+    rf"(?i)\s*(?:[a-z]+ ){{0,3}}(?:node|host|machine|pod|server)(?:[ _]?name)?\s?[=:]\s{{0,2}}[\"']?(?P<name>[a-z][\w.-]{{1,250}}|{ADDRESS.pattern})(?=[\s,;\"']|\Z)"
+)
+_ABOVE = 400
 _DIGITS = regex(r"\d+")
 _OWN_LINES = 60
 _OWN_HOST = regex(
@@ -155,6 +159,12 @@ class Places:
         is_set_off = not text[:1].isalnum()
         is_alone = not found["rest"] or (is_set_off and _STAMPED.fullmatch(found["rest"]))
         return self.of(found["name"].rstrip(".-")) if is_alone and (is_set_off or text.rstrip().endswith(":")) else None
+
+    def above(self, text: str) -> str | None:
+        """The place that a line tells first, above lines that are indented below it: `Data for node: n1.lab  Num slots: 2`."""
+        found = _OF_PLACE.match(text[:_ABOVE])
+        name = found["name"].rstrip(".-") if found is not None else ""
+        return self.of(name) if name and self.is_place(name) else None
 
     def _told_inside(self, said: Mapping[str, Sequence[Said]]) -> dict[str, str]:
         """Path → the place that a file says it is from, where it names one alone, and the files of its shape of name each another one."""

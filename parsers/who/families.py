@@ -280,7 +280,9 @@ class _Family:
         told = self._worlds | {number for number, times in usual.values() if times >= max(_FEWEST, size - 1)}
         is_called = any(self._is_called(at) and sorted(self._columns[at]) == [*range(size)] for at in said)
         is_theirs = local is not None or None not in pids or size in told or is_called or self._are_files()
-        if len({self._columns[at] for at in said}) == 1 and is_theirs and self._are_processes(pids, local):
+        if len({self._columns[at] for at in said}) == 1 and (
+            (is_theirs and self._are_processes(pids, local)) or self._is_map(said[0], size in self._worlds)
+        ):
             return said[0]
         if said or not self._are_processes(pids, local):
             return None
@@ -302,6 +304,12 @@ class _Family:
         is_whole = sorted(found) == [*range(len(tasks))] and None not in pids and None not in sizes
         is_each = len({*sizes.values()}) == 1 and max(sizes.values()) >= _FEWEST
         return found if is_whole and is_each and len({*zip(self._where_, pids, strict=True)}) == len(tasks) else None
+
+    def _is_map(self, at: int, is_told: bool) -> bool:
+        """Are these all ranks of a world that is told, below headings of several places? A line of somebody speaks of others, too."""
+        is_headed = all(row.heading is not None and row.said.line.host is None for row in self._rows)
+        is_whole = is_told and sorted(self._columns[at]) == [*range(len(self._rows))]
+        return is_headed and is_whole and len({*self._where_}) > 1
 
     def _are_files(self) -> bool:
         """Is each row in a file that its name calls one process's of a host? Else what it tells may be a node's."""

@@ -36,7 +36,7 @@ from parsers.who.place_files import counted_files, of_places
 from parsers.who.seat_labels import words_of_scripts
 from parsers.who.seat_names import Called
 from parsers.who.seat_names import called as called_seats
-from parsers.who.seats import Seat, ranked, seats_of
+from parsers.who.seats import Seat, in_order, ranked, seats_of
 from parsers.who.starts import Starts
 from parsers.who.told_lines import Statement
 
@@ -210,6 +210,7 @@ class _Resolved:
         self.world = world if world is not None else next(iter(sizes)) if len(sizes) == 1 else None
         if not sizes and self.world is None and is_counted:  # each task is a process, and each has its files
             self.world = len({one.task for one in self._written}) or None
+        self._found = [*self._found, *([] if is_launcher else in_order(self._found, self.world))]
         self._locals = self._unanimous("local")
         self._ranks = self._unanimous("rank")
         self._begin = Starts(said, places, paths, self._found, self.world, self._ranks, self._locals, lists)

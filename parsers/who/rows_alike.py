@@ -80,7 +80,10 @@ def families_of(said: Mapping[str, Sequence[Said]], places: Places) -> dict[tupl
                 len(_CELLS.findall(text)) >= _FEWEST or not any(map(str.isdigit, text))
             )
             above, last = above if is_table else (), one.number
-            if (named := places.heading(text)) is not None:
+            named = places.heading(text)
+            if named is None and at < len(own) and _indent(one.raw) < _indent(own[at].raw):
+                named = places.above(text)
+            if named is not None:
                 heading = named
             elif not any(map(str.isdigit, text)):
                 above = (text, *above[: _HEADINGS - 1]) if len(_CELLS.findall(text)) >= _FEWEST else above
@@ -94,6 +97,10 @@ def families_of(said: Mapping[str, Sequence[Said]], places: Places) -> dict[tupl
                         row = Row(one, numbers, names, heading, ends, (), head.value)
                         found[f"{head.form} {template}", labels].append(row)
     return found
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
 
 
 def _apart(text: str, places: Places) -> tuple[str, tuple[str, ...], tuple[int, ...], tuple[str, ...], tuple[int, ...]]:

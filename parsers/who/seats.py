@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from parsers.who.families import Process
 
 _STEPS = 3
+_FEWEST = 2
 Seat = tuple[str, str, int]  # place, sort, number
 
 
@@ -35,6 +36,24 @@ def ranked(rows: Sequence[tuple[Sequence[Seat], int | None]], starts: Mapping[st
             break
         known = found
     return known
+
+
+def in_order(found: Sequence[Process], world: int | None) -> list[Process]:
+    """Of places whose ranks are all told, and nobody's number there: launchers count the processes of a place in the order of their ranks. All
+    ranks of the world have one place each."""
+    where: dict[int, Process] = {}
+    for one in found:
+        is_told = one.place is not None and one.rank is not None and one.is_word
+        if is_told and where.setdefault(one.rank or 0, one).place != one.place:
+            return []
+    if any(one.local is not None for one in found) or world is None or sorted(where) != [*range(world)]:
+        return []
+    own: defaultdict[str | None, list[int]] = defaultdict(list)
+    for rank in sorted(where):
+        own[where[rank].place].append(rank)
+    if len(own) < _FEWEST or all(len(ranks) < _FEWEST for ranks in own.values()):
+        return []
+    return [where[rank]._replace(pid=None, local=local) for ranks in own.values() for local, rank in enumerate(ranks)]
 
 
 def _agreed(seats: Iterable[Seat], known: Mapping[Seat, int]) -> int | None:
