@@ -131,7 +131,9 @@ def rows(source: Source) -> Iterator[Row]:
         return ((number, text, None) for number, text in text_lines(source))
     told = found[0].rows(source)
     names = source.labels.names
-    return told if source.rank is not None or not names else seated(_named(told, names), names)
+    if source.rank is not None or not (names or names.world):
+        return told
+    return seated(_named(told, names) if names else told, names)
 
 
 def _named(told: Iterator[Row], names: Names) -> Iterator[Row]:

@@ -47,7 +47,7 @@ class Names(msgspec.Struct, frozen=True):
     `by_local`: local rank → rank, where all processes of the job are on one host. `processes`: (name of a place, pid) → rank. `is_by_device`:
     nothing hides devices from processes, so that the first uses the first. `here`: the place that a file is from. `scripts`: name of one that is called with a number
     → what is added to it, and what the rank is the rest by. `hosts`: what documents call
-    hosts. `devices`: (name of a host, its device) → rank. `labels`: words that scripts put before the number of a process at its place; `fields` that hold it."""
+    hosts. `devices`: (name of a host, its device) → rank. `labels`: words that scripts put before the number of a process at its place; `fields` that hold it. `world`: of the job."""
 
     ranks: Mapping[str, int] = msgspec.field(default_factory=dict)
     places: Mapping[tuple[str, int], int] = msgspec.field(default_factory=dict)
@@ -62,6 +62,7 @@ class Names(msgspec.Struct, frozen=True):
     scripts: Mapping[str, tuple[int, int | None]] = msgspec.field(default_factory=dict)
     labels: frozenset[str] = frozenset()
     fields: frozenset[str] = frozenset()
+    world: int | None = None
 
     def rank(self, name: str | None, local_rank: int | None = None) -> int | None:
         """The rank of who is called so, on that place if the name is a host's."""

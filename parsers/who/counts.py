@@ -23,6 +23,16 @@ _ROLL = regex(
     r"(?: of | out of | ?/ ?)(?P<total>\d{1,6})\b"
 )
 
+_OF_ALL = regex(
+    r"(?<![\w-])(?P<word>[A-Za-z]{2,20})[ #:=]{1,2}(?P<number>\d{1,6})(?: of | out of | ?/ ?)(?P<total>\d{1,6})\b"
+)
+_WORLD = regex(r"\b(?:world(?:[_ ]?size)?|nranks|num_processes)[\"']?(?: {0,2}[=:] {0,2}| {1,3})(\d{1,7})\b")
+# what a node has, or a job, or a training: each file may be of one of these
+_IS_OTHER = regex(
+    r"(?i)(?:layer|epoch|step|iter|iteration|attempt|expert|stage|node|host|machine|server|pod|agent|launcher|trial|run|job|experiment|seed|fold|round|phase|tp|pp|ep|cp|sp|tensor|pipeline|group|island|slice)s?"
+)
+_BEFORE = regex(r"\[(\d{1,6})\]")
+_CHARACTERS, _LABELS = 400, 60
 _HEAD = regex(r"[\[<(][^\[\]<>()\d]{1,24}(?P<number>\d{1,6})/(?P<total>\d{1,6})[\])>]")
 
 
@@ -190,6 +200,8 @@ def rolled(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: int 
     where the same number stands in their names."""
     if found := called_roll(paths, world):
         return found
+    if found := _numbered(said, paths, world):
+        return found
     numbers: dict[str, int] = {}
     for path in paths:
         lines = said.get(path, ())
@@ -203,6 +215,41 @@ def rolled(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: int 
         numbers[path] = number
     is_whole = sorted(numbers.values()) == [*range(len(paths))] and world in (None, len(paths))
     return numbers if is_whole and len(paths) > _FEWEST else {}
+
+
+def _numbered(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: int | None) -> dict[str, int]:
+    """Files that tell the same number as their names do, whatever the word is: `learner 13 of 16` each once in 13.log, of as many files; or in a
+    label before most lines (`[eval][1] …`), where they tell a world of as many."""
+    if len(paths) <= _FEWEST or world not in (None, len(paths)):
+        return {}
+    whole = [*range(len(paths))]
+    told: defaultdict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    for path in paths:
+        named = {int(number) for number in _NUMBER.findall(path.rpartition("/")[2])}
+        worlds: set[int] = set()
+        before: Counter[int] = Counter()
+        lines = said.get(path, ())
+        for one in lines:
+            for found in _OF_ALL.finditer(one.raw[:_CHARACTERS]):
+                if int(found["total"]) == len(paths):
+                    told[found["word"].lower()][path].add(int(found["number"]))
+            worlds |= {int(size) for size in _WORLD.findall(one.raw[:_CHARACTERS])}
+            before.update({int(number) for number in _BEFORE.findall(one.raw[:_LABELS]) if int(number) in named})
+        if worlds == {len(paths)}:
+            told["["][path] = {number for number, times in before.items() if 2 * times > len(lines)}
+    for word, own in told.items():
+        numbers = {path: min(found) for path, found in own.items() if len(found) == 1}
+        is_named = all(
+            number in {int(one) for one in _NUMBER.findall(path.rpartition("/")[2])} for path, number in numbers.items()
+        )
+        if (
+            sorted(numbers.values()) == whole
+            and len(numbers) == len(own)
+            and is_named
+            and not _IS_OTHER.fullmatch(word)
+        ):
+            return numbers
+    return {}
 
 
 def is_of_nodes(ranks: Sequence[int], files: int, world: int | None) -> bool:

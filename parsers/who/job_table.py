@@ -28,6 +28,7 @@ class Table(msgspec.Struct, frozen=True):
     aliases: Mapping[str, Sequence[str]] = msgspec.field(default_factory=dict)
     apart: Mapping[str, str] = msgspec.field(default_factory=dict)  # file → place, of files alike of several places
     world: int | None = None
+    size: int | None = None  # the same, or else the one that lines tell by that name
     is_by_device: bool = False  # nothing hides devices from processes: the first of a place uses the first
     introductions: Mapping[tuple[str, int], Introduction] = msgspec.field(default_factory=dict)  # by file and line
     scripts: Mapping[str, tuple[int, int | None]] = msgspec.field(default_factory=dict)  # called with a number

@@ -36,7 +36,7 @@ class Known(msgspec.Struct, frozen=True):
         labels = self.labels.get(source.path, NO_LABELS)
         here = self.hosts.get(source.path)
         place = here or self.places.get(source.path)
-        is_told = bool(self.names or self.names.hosts)
+        is_told = bool(self.names or self.names.hosts or self.names.world)
         labels = replace(labels, names=replace(self.names, here=place)) if is_told else labels
         called = host_called(here, source.path, self.hosts)
         host = called if source.host is None else source.host

@@ -80,22 +80,21 @@ def process_table(
         if world is None
         and (not sizes_told or who.world in sizes_told)  # fewer are the survivors, who speak of the rest
     }
-    return replace(
-        _Resolved(
-            said,
-            places,
-            paths,
-            [*found, *_documented(told, places, devices)],
-            world,
-            launched,
-            stated,
-            lists,
-            devices,
-            are_tasks=not is_of_tasks,
-            is_counted=is_counted,
-        ).table(),
-        introductions=introduced,
-    )
+    table = _Resolved(
+        said,
+        places,
+        paths,
+        [*found, *_documented(told, places, devices)],
+        world,
+        launched,
+        stated,
+        lists,
+        devices,
+        are_tasks=not is_of_tasks,
+        is_counted=is_counted,
+    ).table()
+    only = next(iter(sizes_told)) if len(sizes_told) == 1 else None
+    return replace(table, introductions=introduced, size=table.world if table.world is not None else only)
 
 
 def _with_users(family: Sequence[Process], devices: Devices, worlds: Set[int | None]) -> list[Process]:

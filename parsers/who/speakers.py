@@ -120,7 +120,9 @@ def speakers(sources: Sequence[Source]) -> Known:
     told = standing([*aliased(told, places), *counted_on(told, chain.from_iterable(places), whole.world)], said)
     names = names_of(told, whole.world)
     names = table.named(names, told)
-    names = replace(names, hosts=names.hosts | launched_hosts(said), fields=fields_of_places(said, names))
+    names = replace(
+        names, hosts=names.hosts | launched_hosts(said), fields=fields_of_places(said, names), world=table.size
+    )
     learnt = [one.known(names) for one in _spaces(whole)]
     ranks = {path: rank for one in learnt for path, rank in one.ranks.items()}
     labels = {path: own for one in learnt for path, own in one.labels.items()}
