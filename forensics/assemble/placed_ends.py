@@ -30,6 +30,7 @@ import msgspec
 import polars as pl
 
 from forensics.assemble.identity import ENDS, hosts_of_ranks, rank_of_file, short_host
+from forensics.assemble.only_end import of_the_only_end
 from forensics.model.signals import signal_of
 from parsers.schema.tables import TableName, table
 from parsers.text.patterns import regex
@@ -62,7 +63,7 @@ def with_placed_ends(tables: Tables, job: Job, identity: pl.DataFrame) -> dict[T
     of_pod = (pl.col("kind") == "host_oom") & pl.col("rank").is_null() & detail.str.contains('"containers": ')
     is_open = (is_open | of_pod).fill_null(False)
     if not events.select(is_open.any()).item():
-        return dict(tables)
+        return of_the_only_end(tables)
     rows = [row | {"_said": _said(row)} for row in events.filter(is_open).iter_rows(named=True)]
     names = _Names(tables, identity, rows)
     gave_up = set(events.filter(pl.col("kind").is_in(_GAVE_UP))["rank"].drop_nulls())
@@ -80,7 +81,7 @@ def with_placed_ends(tables: Tables, job: Job, identity: pl.DataFrame) -> dict[T
     ]
     placed += _of_tasks([row for row in rows if row["_said"].get("tasks")], tables, job, identity)
     made = table("events", [{name: value for name, value in row.items() if name != "_said"} for row in placed])
-    return {**tables, "events": pl.concat([events.filter(~is_open), made])}
+    return of_the_only_end({**tables, "events": pl.concat([events.filter(~is_open), made])})
 
 
 def _said(row: Row) -> Row:

@@ -1,0 +1,41 @@
+"""Whose the only uncaught error is, where its lines do not say: the only rank that is told to have ended as an uncaught error ends a process.
+
+    KeyError: 'stage-3b'                                                        a traceback in a log of all tasks, without a label
+    {"name": "shell.task-exit", "context": {"rank": 9, "exitcode": 1}}          one task ended, by code 1; no other ended by itself
+
+Python ends by code 1 on an error that nobody catches. Where another rank ended by a code of its own, or raised, or there are two tracebacks, or the
+error is of another host, nobody is told.
+"""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from forensics.model.signals import signal_of
+from parsers.schema.tables import TableName
+
+_UNCAUGHT = "1"
+_FAILED = ("exception", "gpu_oom", "gpu_error", "segfault", "host_oom", "first_failure")
+
+
+def of_the_only_end(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+    """Tables of one attempt, ranks global → the same; an error of nobody is that rank's."""
+    events = tables["events"]
+    is_open = ((pl.col("kind") == "exception") & pl.col("rank").is_null()).fill_null(False)
+    open_ = events.filter(is_open)
+    if open_.height != 1:
+        return dict(tables)
+    own = events.filter(pl.col("rank").is_not_null() & (pl.col("rank_space") == "global"))
+    exits = own.filter(pl.col("kind") == "exit").select("rank", "code", "host").rows()
+    ended = {(rank, code) for rank, code, _ in exits if code not in (None, "0") and signal_of(code) is None}
+    hosts = {host for _, code, host in exits if code == _UNCAUGHT} | {open_["host"].item()}
+    if len(ended) != 1 or len(hosts - {None}) > 1 or own.filter(pl.col("kind").is_in(_FAILED)).height:
+        return dict(tables)
+    [(rank, code)] = ended
+    if code != _UNCAUGHT:
+        return dict(tables)
+    made = events.with_columns(
+        pl.when(is_open).then(pl.lit(rank, dtype=events.schema["rank"])).otherwise(pl.col("rank")).alias("rank"),
+        pl.when(is_open).then(pl.lit("global")).otherwise(pl.col("rank_space")).alias("rank_space"),
+    )
+    return {**tables, "events": made}
