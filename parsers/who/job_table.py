@@ -28,7 +28,6 @@ class Table(msgspec.Struct, frozen=True):
     aliases: Mapping[str, Sequence[str]] = msgspec.field(default_factory=dict)
     apart: Mapping[str, str] = msgspec.field(default_factory=dict)  # file → place, of files alike of several places
     world: int | None = None
-    size: int | None = None  # the same, or else the one that lines tell by that name
     is_by_device: bool = False  # nothing hides devices from processes: the first of a place uses the first
     introductions: Mapping[tuple[str, int], Introduction] = msgspec.field(default_factory=dict)  # by file and line
     scripts: Mapping[str, tuple[int, int | None]] = msgspec.field(default_factory=dict)  # called with a number
@@ -37,7 +36,9 @@ class Table(msgspec.Struct, frozen=True):
     )
     each_task: int | None = None  # processes of each task of a launcher, whose number a script counts ranks by
     computed: Sequence[Told] = ()  # names that a script makes ranks of
+    size: int | None = None  # of the world, or else the number that lines tell by that name
     labels: frozenset[str] = frozenset()  # words that scripts put before the number of a process at its place
+    is_open: bool = False  # a script computes the ranks in a way that is not read: no number of a node tells them
     is_computed: bool = False  # a script computes the ranks: what a launcher counts is none
 
     def told(self) -> Iterator[Told]:

@@ -33,7 +33,7 @@ from parsers.who.computed_names import counted_names
 from parsers.who.heads import Head
 from parsers.who.launch_words import Launch
 from parsers.who.prefixes import SLOTS
-from parsers.who.seat_labels import Label, Seats, seated
+from parsers.who.seat_labels import Label, Seats, is_device, seated
 
 _OUTER = {"host": 0, "task": 1, "local_rank": 3}
 _MARKS = "/:."  # between them
@@ -289,12 +289,19 @@ def _placed(key: Key, grouped: By, told: Told) -> dict[Value, int]:
         return {}
     places = told.documents.places
     ranks: dict[Value, int] = {}
+    known: defaultdict[str, set[int]] = defaultdict(set)
+    for place, number in places:
+        known[place].add(number)
     is_task = key[0] == "task" and told.each_task is not None
     each = told.each_task if is_task else told.each
     for value in grouped:
         node, numbers = int(value[0]) if is_task else told.nodes.get(value[0]), _NUMBER.findall(value[1])
         if len(numbers) != 1:
             continue
+        if not told.documents.is_by_device and is_device(_up_to(value[1], grouped[value][0], key)):
+            return {}
+        if value[0] in known and int(numbers[0]) not in known[value[0]]:
+            return {}  # the place has no such process
         if (rank := places.get((value[0], int(numbers[0])))) is not None:
             ranks[value] = rank
         elif node is not None and each is not None and int(numbers[0]) < each:
@@ -361,6 +368,12 @@ def _counted(key: Key, grouped: By, lines: Sequence[Spoken], told: Told) -> dict
         ):
             return numbers
     return {}
+
+
+def _up_to(name: str, one: Spoken, key: Key) -> str:
+    """What stands before the words of a line, up to the end of a name."""
+    head = one.text[: len(one.text) - len(one.slots[key[1]][1])]
+    return head[: head.rfind(name) + len(name)]
 
 
 def _before(value: Value, one: Spoken, key: Key) -> str:

@@ -298,6 +298,7 @@ class _Resolved:
             counter=self._begin.counter(),
             each_task=self._begin.each_task(),
             computed=[*computed_too, *(one for one in uuids if one.rank is not None)],
+            is_open=begin.is_open,
             is_computed=computed,
             labels=words_of_scripts(self._said, begin.formulas),
         )

@@ -109,6 +109,12 @@ def _of_form(slot: str | None, form: str, own: Sequence[Label], seats: Seats) ->
     return Join((form,) if slot is None else (slot, form), ranks) if len({*ranks.values()}) > 1 else None
 
 
+def is_device(text: str) -> bool:
+    """Does a text end in the number of a device?"""
+    number = _NUMBER.search(text)
+    return number is not None and _DEVICE.search(text[: number.start()]) is not None
+
+
 def _counts(before: str, seats: Seats) -> bool:
     """Does what stands before a number say that it counts the processes of a place?"""
     word = _WORD.search(before)

@@ -111,7 +111,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     whole = _Bundle(shapes, said, stated, table)
     listed_names = rosters(said, sources, whole.world)
     told = [
-        *documents,
+        *(one for one in documents if one.node_rank is None or not table.is_open),
         *table.told(),
         *listed_names,
         *keyed_records(sampled, whole.world),

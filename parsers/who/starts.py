@@ -65,7 +65,7 @@ class Starts:
         )  # then no order is that of the ranks
         self._orders = [] if is_open else orders(said, places)
         self._numbers = NodeNumbers(said, places, paths, found, self.all_formulas, self._given)
-        self._is_open = is_open
+        self.is_open = is_open
 
     def starts(self) -> dict[str, range]:
         """Place → its ranks."""
@@ -220,7 +220,7 @@ class Starts:
         """By the number of each node and the processes of the nodes before it."""
         each = self.each()
         nodes = {place: number for place, number in self._numbers.all(self.world, each).items() if number < RANKS}
-        if len(nodes) != len({*nodes.values()}) or not nodes or self._is_open:
+        if len(nodes) != len({*nodes.values()}) or not nodes or self.is_open:
             return {}
         own = {one.place: one.each for one in self._found if one.place is not None and one.each is not None}
         sizes = {own.get(place, each) for place in nodes}
