@@ -21,6 +21,7 @@ _FEWEST = 2
 _MOSTLY = 0.8
 _DEVICE = regex(r"(?i)(?:gpu|npu|dcu|cuda|device|card)(?:_?(?:id|index|no))?")
 _COUNTS = regex(r"(?i).*(?:layer|expert|stage|epoch|shard|bucket|chunk|micro|batch|iter|step|attempt|node)")
+_NUMBERED = regex(r"(?i)_?(?:rank|id|idx|index|no|nr)\Z")
 _OF_PROCESS = regex(
     r"(?i)(?:worker|proc|process|replica|trainer|task|peer|member|learner|p)(?:[ _]?(?:id|index|idx|no|nr|num))?"
 )
@@ -109,7 +110,11 @@ def columns_of(records: Sequence[Said], names: Names) -> tuple[str, str] | None:
 
 
 def _counts(name: str, own: Sequence[Said], place: str, step: str, known: Mapping[str, set[int]], names: Names) -> bool:
-    if OF_GROUP.search(f"{name}_") or _COUNTS.fullmatch(name) or (_DEVICE.fullmatch(name) and not names.is_by_device):
+    if (
+        OF_GROUP.search(f"{_NUMBERED.sub('', name)}_")
+        or _COUNTS.fullmatch(name)
+        or (_DEVICE.fullmatch(name) and not names.is_by_device)
+    ):
         return False
     seen: defaultdict[str, set[int]] = defaultdict(set)
     at: set[tuple[str, str, int]] = set()

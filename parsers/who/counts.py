@@ -219,7 +219,7 @@ def rolled(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: int 
 
 def _numbered(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: int | None) -> dict[str, int]:
     """Files that tell the same number as their names do, whatever the word is: `learner 13 of 16` each once in 13.log, of as many files; or in a
-    label before most lines (`[eval][1] …`), where they tell a world of as many."""
+    label before most lines (`[eval][1] …`), where each tells a world of as many."""
     if len(paths) <= _FEWEST or world not in (None, len(paths)):
         return {}
     whole = [*range(len(paths))]
@@ -236,7 +236,10 @@ def _numbered(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: i
             worlds |= {int(size) for size in _WORLD.findall(one.raw[:_CHARACTERS])}
             before.update({int(number) for number in _BEFORE.findall(one.raw[:_LABELS]) if int(number) in named})
         if worlds == {len(paths)}:
-            told["["][path] = {number for number, times in before.items() if 2 * times > len(lines)}
+            # what stands before all lines of a file was taken off as a collector's
+            told["["][path] = {number for number, times in before.items() if 2 * times > len(lines)} or (
+                named if not before else set()
+            )
     for word, own in told.items():
         numbers = {path: min(found) for path, found in own.items() if len(found) == 1}
         is_named = all(
