@@ -34,6 +34,11 @@ def of_the_only_end(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName,
     [(rank, code)] = ended
     if code != _UNCAUGHT:
         return dict(tables)
+    # what else the same line tells is of the same process
+    is_its = (
+        pl.col("rank").is_null() & (pl.col("file") == open_["file"].item()) & (pl.col("line") == open_["line"].item())
+    )
+    is_open = is_open | is_its.fill_null(False)
     made = events.with_columns(
         pl.when(is_open).then(pl.lit(rank, dtype=events.schema["rank"])).otherwise(pl.col("rank")).alias("rank"),
         pl.when(is_open).then(pl.lit("global")).otherwise(pl.col("rank_space")).alias("rank_space"),

@@ -10,7 +10,7 @@ Two statements of one place that differ are none; two places of one number are t
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
@@ -82,10 +82,20 @@ class NodeNumbers:
         if len({(one.offset, one.modulus) for one in counted}) != 1:
             return {}
         stems = self.stems()
-        stem = max(stems, key=lambda name: len(stems[name]), default="")
-        own = stems.get(stem, {})
         fixed = {one.number for one in self._given if one.name in self._used}
-        made = {place: counted[0].of(number) for place, number in own.items()}
+        found = [
+            (len(own), made) for stem, own in stems.items() if (made := self._of_stem(stem, stems, counted[0], fixed))
+        ]
+        most = max((many for many, _ in found), default=0)
+        largest = [made for many, made in found if many == most]
+        return largest[0] if largest and all(made == largest[0] for made in largest) else {}
+
+    @staticmethod
+    def _of_stem(
+        stem: str, stems: Mapping[str, Mapping[str, int]], counted: Formula, fixed: Set[int]
+    ) -> dict[str, int]:
+        """Pods of one name, and one beside them that is told its number: a master."""
+        made = {place: counted.of(number) for place, number in stems[stem].items()}
         others = [name for name in stems if name != stem]
         ways = (
             lambda name: name.rpartition("-")[0],
@@ -94,7 +104,7 @@ class NodeNumbers:
         )
         alike = ([name for name in others if way(name) == way(stem) != ""] for way in ways)
         rest = [stems[name] for name in next(filter(None, alike), [])]
-        if len(rest) == len(fixed) == 1 and len(rest[0]) == 1:  # a master, whose number is told beside
+        if len(rest) == len(fixed) == 1 and len(rest[0]) == 1:
             made |= dict.fromkeys(rest[0], min(fixed))
         return made if min(made.values(), default=1) == 0 and len({*made.values()}) == len(made) > 1 else {}
 

@@ -33,6 +33,7 @@ from parsers.who.job_table import HOW, Table
 from parsers.who.listed import Listed
 from parsers.who.orders import blocks
 from parsers.who.place_files import counted_files, of_places
+from parsers.who.regrouped import standing_rows
 from parsers.who.seat_labels import words_of_scripts
 from parsers.who.seat_names import Called
 from parsers.who.seat_names import called as called_seats
@@ -72,7 +73,7 @@ def process_table(
     sizes, words = launched | ({world} if world else frozenset()), called(made)
     families = processes(said, places, sizes, words, counts_tasks=not is_computed)
     families = [_with_users(own, devices, sizes_told | {world}) for own in families]
-    found = [one for own in families for one in own]
+    found = standing_rows([one for own in families for one in own], said)
     introduced = {
         (one.file, one.line or 0): who
         for own in _whole(families)
@@ -120,7 +121,7 @@ def _documented(told: Iterable[Told], places: Places, devices: Devices) -> Itera
             continue
         at = Process(places.of(one.name), file=one.file, line=one.line, how=HOW)
         if one.node_rank is not None:
-            yield at._replace(node=one.node_rank, each=one.processes, nodes=one.nodes)
+            yield at._replace(node=one.node_rank, each=one.processes or None, nodes=one.nodes)
         elif one.rank is not None and one.device is not None:
             yield at._replace(rank=one.rank, device=one.device)
         elif one.rank is not None and one.local_rank is not None:

@@ -10,12 +10,14 @@ is on one host. A rendezvous that is static keeps what it was given.
 Fooled by: a roster that was written after the group was formed again and tells no count; nobody is named by it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from parsers.schema.names import Told
 from parsers.text.patterns import regex
 from parsers.who.beginnings import Said
+from parsers.who.families import Process
 
+_FEWEST = 2
 _NEAR = 8  # lines of one block
 _SAYS = regex(
     r"(?i)\bmembership\b.{0,30}\bchang|HostsUpdatedInterrupt|\bre-rendezvous\b|\bre-?(?:assign|number)\w*\b.{0,30}\branks?\b|\branks?\b.{0,30}\b(?:re-?assigned|re-?numbered|(?:given|assigned) anew)\b"
@@ -31,22 +33,43 @@ _STATIC = regex(r"(?i)\brdzv[-_]backend[\"']?\s{0,10}[=: ]\s{0,2}[\"']?static\b"
 def standing(told: Iterable[Told], said: Mapping[str, Sequence[Said]]) -> list[Told]:
     """What was told of names, and the lines of files → what still holds: all of it where the group was formed once."""
     told = list(told)
+    last, newest = _formed(said)
+    if not last or not _are_several(
+        {one.name for one in told if one.local_rank is not None or one.node_rank is not None}, said
+    ):
+        return told
+    return [one for one in told if (newest and one.attempt == newest) or _is_later(one.file, one.line, last)]
+
+
+def standing_rows(rows: Sequence[Process], said: Mapping[str, Sequence[Said]]) -> list[Process]:
+    """The same of rows that tell of places, and of no process by its pid."""
+    last, _ = _formed(said)
+    if not last or not _are_several({one.place for one in rows if one.place is not None}, said):
+        return [*rows]
+    return [one for one in rows if one.pid is not None or _is_later(one.file, one.line, last)]
+
+
+def _is_later(file: str, line: int | None, last: Mapping[str, int]) -> bool:
+    return (line or 0) > last.get(file, line or 0)
+
+
+def _are_several(hosts: Set[str], said: Mapping[str, Sequence[Said]]) -> bool:
+    return len(hosts) >= _FEWEST or any(_SEVERAL.search(one.raw) for own in said.values() for one in own)
+
+
+def _formed(said: Mapping[str, Sequence[Said]]) -> tuple[dict[str, int], int]:
+    """File → the line that last tells that the group was formed again, and how often that was; nothing where it keeps its ranks."""
     last: dict[str, int] = {}
     newest = 0
     for path, own in said.items():
         if any(_STATIC.search(one.raw) for one in own):
-            return told
+            return {}, 0
         for at, one in enumerate(own):
             counted = _counted(own, at)
             if counted or _SAYS.search(one.line.text):
                 last[path] = one.number
                 newest = max(newest, counted)
-    hosts = {one.name for one in told if one.local_rank is not None or one.node_rank is not None}
-    if not last or (len(hosts) < 2 and not any(_SEVERAL.search(one.raw) for own in said.values() for one in own)):
-        return told
-    return [
-        one for one in told if (newest and one.attempt == newest) or (one.line or 0) > last.get(one.file, one.line or 0)
-    ]
+    return last, newest
 
 
 def _counted(own: Sequence[Said], at: int) -> int:

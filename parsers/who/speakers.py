@@ -104,7 +104,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     stated = [*statements(lines)]  # read once: every line of all beginnings is asked for names and numbers
     introduce(said, {place: Introduction(*who) for place, who in introduced(stated).items()})
     size, _ = sizes_of([one.introduces for own in said.values() for one in own if one.introduces], said)
-    documents = [*told_names(sources), *told_in_lines(lines, stated)]
+    documents = standing([*told_names(sources), *told_in_lines(lines, stated)], said)
     every = [source.path for source in sources]
     table = process_table(said, every, size, stated, lists_of(sources, said), documents)
     introduce(said, table.introductions)

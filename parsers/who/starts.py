@@ -220,7 +220,7 @@ class Starts:
         """By the number of each node and the processes of the nodes before it."""
         each = self.each()
         nodes = {place: number for place, number in self._numbers.all(self.world, each).items() if number < RANKS}
-        if len(nodes) != len({*nodes.values()}) or not nodes or self.is_open:
+        if len(nodes) != len({*nodes.values()}) or not nodes or self.is_open or self._is_by_counter():
             return {}
         own = {one.place: one.each for one in self._found if one.place is not None and one.each is not None}
         sizes = {own.get(place, each) for place in nodes}
@@ -233,6 +233,11 @@ class Starts:
             place: (ranks.start, len(ranks))
             for place, ranks in starts_of(in_order, [own.get(place) or 0 for place in in_order]).items()
         }
+
+    def _is_by_counter(self) -> bool:
+        """Does a script make ranks of a number of each process alone, so that no number of a node tells them?"""
+        made = [one for one in self.formulas if one.what == "rank"]
+        return bool(made) and all(one.counter is not None for one in made)
 
     def _is_whole(self, made: Mapping[str, int]) -> bool:
         """Are these all ranks of the job, each of one place?"""
