@@ -149,6 +149,11 @@ SILENT: dict[str, Files] = {
         "run.sh": ["for i in 0 1 2; do", "  RANK=$((i * NNODES + NODE_RANK)) python t.py &", "done"],
         "out.log": lines_of("lr"),
     },
+    "a group that was formed again": {
+        **NUMBERS["a document of nodes"],
+        "agent.log": ["00:00:01 Node membership change detected: trx29 left, restarting worker group"],
+        "out.log": lines_of("lr"),
+    },
     "two documents that differ": {
         **NUMBERS["a document of nodes"],
         "old.yaml": ["nodes:", *(line for n, host in enumerate((*HOSTS[1:], HOSTS[0])) for line in (f"  - host: {host}", f"    node_rank: {n}")), "nproc_per_node: 3"],
