@@ -8,9 +8,10 @@ for how a process ended, for a wait that was given up, and for a loss that is no
     loss is nan  |  grad_norm=nan  |  detected NaN in gradients
 
 What a row of knowledge has in words (parsers/knowledge) is what the row says: an event of its kind; a remark (code = claim); or
-nothing, and the line is claimed. Else the level field decides, not the word ERROR in a sentence (parsers/forms/records.py). An error
-whose message begins with a class (`OSError: …`) is an event `exception`; what it says of a device or a disk makes another
-event. Everything else of level ERROR or FATAL is `other`. Only lines come here that no other parser has read.
+nothing, and the line is claimed. Where a kernel printed it only the row is asked, and the address of its device is kept. Else
+the level field decides, not the word ERROR in a sentence (parsers/forms/records.py). An error whose message begins with a class
+(`OSError: …`) is an event `exception`; what it says of a device or a disk makes another event. Everything else of level ERROR or
+FATAL is `other`. Only lines come here that no other parser has read.
 
 Events by words: `exit` (code = exit code or signal) where a process, a rank or the like is its subject; `collective_timeout`
 and `store_timeout` where the record that says "timed out" speaks of a collective or a store, else `other` with code
