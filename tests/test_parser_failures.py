@@ -136,3 +136,18 @@ def test_lines_that_another_parser_reads_make_no_second_row(tmp_path: Path) -> N
 def test_what_a_line_lists_as_possible_causes_was_not_observed() -> None:
     text = "worker 3 (pid 4711) is gone. Possible causes: killed by signal 9, or crashed due to SIGSEGV"
     assert PARSER.parse(lines(text))["events"]["kind"].to_list() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Lustre: 711:0:(llite_lib.c:9) s1: dirty page discard: 10.0.0.9@tcp:/s1/fid: /a may get corrupted (rc -108)",
+         ("other", "io_error", None)),
+        ("mlx5_core 0000:41:00.0: CREATE_QP(0x500) timed out while waiting for a slot.",
+         ("other", "network_error", "0000:41:00.0")),
+        ("NVRM: GSP RM heartbeat timed out", ("other", "device_error", None)),
+    ],
+)  # fmt: skip
+def test_a_kernel_speaks_of_its_device_and_of_no_process(text: str, expected: tuple[Any, ...], tmp_path: Path) -> None:
+    (tmp_path / "messages").write_text(f"Jan 31 10:11:12 n7 kernel: {text}\n")
+    assert parsers.read(str(tmp_path)).tables["events"].select("kind", "code", "pci").rows() == [expected]

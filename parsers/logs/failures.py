@@ -8,9 +8,10 @@ for how a process ended, for a wait that was given up, and for a loss that is no
     loss is nan  |  grad_norm=nan  |  detected NaN in gradients
 
 What a row of knowledge has in words (parsers/knowledge) is what the row says: an event of its kind; a remark (code = claim); or
-nothing, and the line is claimed. Else the level field decides, not the word ERROR in a sentence (parsers/forms/records.py). An error
-whose message begins with a class (`OSError: …`) is an event `exception`; what it says of a device or a disk makes another
-event. Everything else of level ERROR or FATAL is `other`. Only lines come here that no other parser has read.
+nothing, and the line is claimed. Where a kernel printed it only the row is asked, and the address of its device is kept. Else
+the level field decides, not the word ERROR in a sentence (parsers/forms/records.py). An error whose message begins with a class
+(`OSError: …`) is an event `exception`; what it says of a device or a disk makes another event. Everything else of level ERROR or
+FATAL is `other`. Only lines come here that no other parser has read.
 
 Events by words: `exit` (code = exit code or signal) where a process, a rank or the like is its subject; `collective_timeout`
 and `store_timeout` where the record that says "timed out" speaks of a collective or a store, else `other` with code
@@ -39,6 +40,7 @@ from parsers.pytorch.op_types import spoken
 from parsers.pytorch.raised import derived, raised
 from parsers.schema.lines import Row, claimed, event, is_of_kernel, reporter
 from parsers.schema.parser import LineParser
+from parsers.schema.rules import pci
 from parsers.schema.tables import Tables, table
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
@@ -62,6 +64,7 @@ _UNCORRECTABLE = regex(
     r"(?i)\b(?:uncorrect(?:able|ed)|double[- ]bit|multi(?:ple)?[- ]bit)(?: \w{2,12}){0,2}? (?:error|fault)\b(?!s? (?:count|counter|rate|threshold))"
 )
 _DEVICE = regex(r"(?i)\b(?:device|gpu|npu|dcu|mlu|hpu|xpu|chip|card|accelerator|die)[ #:=]{0,2}(\d{1,4})\b")
+_ADDRESS = regex(r"\b[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\b")  # of a device on a PCI bus
 _STALLED = regex(r"(?i)\bstalled\b|\bhang (?:was |has been |is )?detected\b|\bdetected (?:a |the )?(?:job )?hang\b")
 _HEARTBEAT = regex(
     r"(?i)\bheart-?beats?\b(?! (?:open|report|send\b)).{0,60}?\b(?:lost|missed|missing|timed? ?-?out|expired|not received|failed|stopped|stale|dead)\b"
@@ -117,6 +120,8 @@ def parse(lines: pl.DataFrame, learnt: Sequence[tuple[str, str]] = ()) -> Tables
 def _events(row: Row, found: Record, known: knowledge.Message | None) -> list[dict[str, Any]]:
     is_error = found.severity in ("error", "fatal")
     said = columns_of(known, found.severity) if known else None
+    if said and is_of_kernel(row):  # what it says of a time-out or a code is of no process
+        return [event(row, said.pop("kind"), **_of_device(row["text"]) | said)]
     if said and said["kind"] != "other":
         return [event(row, said.pop("kind"), **said)]
     if listed := each_end(row, found.message):
@@ -130,6 +135,12 @@ def _events(row: Row, found: Record, known: knowledge.Message | None) -> list[di
         return []
     said = told or {"kind": "other"}
     return [event(row, said.pop("kind"), **{"severity": found.severity} | said)]
+
+
+def _of_device(text: str) -> dict[str, Any]:
+    """The device that a kernel names by its address."""
+    named = _ADDRESS.search(text)
+    return {"pci": pci(named[0])} if named else {}
 
 
 def _uncorrectable(text: str) -> dict[str, Any] | None:
