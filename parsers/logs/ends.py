@@ -114,8 +114,8 @@ _CLOSING = regex(
 _ALL = regex(r"(?i)all (?:processes|workers|ranks|children)\b")
 _CLOSED_PID = regex(r"(?i)\((?:pid[ :=]{1,2})?(\d{2,10})\)|\b(?:pid|process)[ :=#]{1,2}(\d{2,10})\b")
 _ON_REQUEST = regex(
-    r"\bstopped: \S{1,255} \((?:terminated by SIG|exit status )"
-)  # supervisord: told to, or SIGKILL after a wait
+    r"\bstopped: \S{1,255} \((?:terminated by SIG|exit status )|\bJob is now being force-killed with SIG"
+)  # supervisord: told to, or SIGKILL after a wait; Ray's job agent, of a job that somebody stops
 _CONTAINER = regex(r"\A(?P<name>[A-Za-z][\w.-]{0,100}[-_]\d{1,6}) exited with code -?\d{1,5}\s*\Z")
 _WHOM = regex(rf"['\"\[]?(?P<name>{_NAME})")
 # A line that tells of an end and stops before it says which, for its printer wraps what is long.

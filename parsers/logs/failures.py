@@ -67,7 +67,7 @@ _DEVICE = regex(r"(?i)\b(?:device|gpu|npu|dcu|mlu|hpu|xpu|chip|card|accelerator|
 _ADDRESS = regex(r"\b[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\b")  # of a device on a PCI bus
 _STALLED = regex(r"(?i)\bstalled\b|\bhang (?:was |has been |is )?detected\b|\bdetected (?:a |the )?(?:job )?hang\b")
 _HEARTBEAT = regex(
-    r"(?i)\bheart-?beats?\b(?! (?:open|report|send\b)).{0,60}?\b(?:lost|missed|missing|timed? ?-?out|expired|not received|failed|stopped|stale|dead)\b"
+    r"(?i)\bheart-?beats?\b(?! (?:open|report|send\b|read\b|write\b|file\b)).{0,60}?\b(?:lost|missed|missing|timed? ?-?out|expired|not received|failed|stopped|stale|dead)\b"
     r"|\b(?:lost|missed|missing|no|without)\b.{0,30}?\bheart-?beats?\b(?! report)"
 )
 
