@@ -41,6 +41,9 @@ def test_level(text: str, expected: list[tuple[Any, ...]]) -> None:
     [
         ("worker 3 (pid 4711) exited with exit code 1", [("exit", "1", "error", None)]),
         ("rank 3 exited with code -9", [("exit", "SIGKILL", "error", 3)]),
+        # What a watchdog does afterwards is no end of whom it speaks; a number within a kind of group is no global rank.
+        ("Subprocess s_3 (pid=4711) crashed with exit code 3. Triggering SIGQUIT", [("exit", "3", "error", None)]),
+        ("DP worker rank=3 (pid=4711) exited with code=-9; failing", [("exit", "SIGKILL", "error", None)]),
         ("['python', 'a.py'] exits with return code = -11", [("exit", "SIGSEGV", "error", None)]),
         ("global_rank=12: process 4711 was killed by signal 9", [("exit", "SIGKILL", "error", 12)]),
         ("the job died with <Signals.SIGSEGV: 11>", [("exit", "SIGSEGV", "error", None)]),
@@ -85,6 +88,7 @@ def test_an_end_says_its_process() -> None:
         (f"{AT} ERROR discovery: heartbeat send failed, 2 of 5", [("other", None, "error", None)]),
         (f"{AT} ERROR spill: object store did not answer, timed out", [("other", "timed_out", "error", None)]),
         (f"{AT} ERROR spill: the store did not answer, timed out", [("store_timeout", None, "error", None)]),
+        (f"{AT} WARNING n7: store job 3 timed out", [("other", "timed_out", "warning", None)]),
         (f"{AT} WARNING the input pipeline has stalled", [("other", "stalled", "warning", None)]),
         ("Hang detected: no step for 1800 s", [("other", "stalled", "warning", None)]),
         (f"{AT} ERROR monitor: hang was detected on 3 ranks", [("other", "stalled", "error", None)]),

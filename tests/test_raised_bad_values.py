@@ -31,8 +31,9 @@ def events(line: str, last: str, **columns: Any) -> list[dict[str, Any]]:
         ("raise ValueError(text)", "ValueError: run 3 failed:\n  see the wiki\n  grad_norm is inf", ["grad_norm"]),
         ("raise ValueError(text)", "ValueError: loss is nan\n  loss is nan, too", ["loss"]),
         ("raise ValueError(text)", "ValueError: run 3 failed:\n  shape is 3", []),
+        ("raise ValueError(text)", "ValueError: `norm_type` must be positive or 'inf' (infinity norm), got l2", []),
     ],
-    ids=["finite", "not nan", "inf", "another assertion", "no assertion", "the second line", "the third", "once", "no figure"],
+    ids=["finite", "not nan", "inf", "another assertion", "no assertion", "the second line", "the third", "once", "no figure", "argument"],
 )  # fmt: skip
 def test_by_the_assertion_or_by_a_line_of_the_message(line: str, last: str, expected: list[str]) -> None:
     first, *others = events(line, last, rank=1)

@@ -47,6 +47,7 @@ from parsers.text.signals import SIGNALS
 from parsers.who import arguments
 
 _RANK = regex(r"(?i)(?<![\w-])(?:(?P<space>[a-z]{1,12})[ _-])?rank[ :=_#-]{0,2}(?P<number>\d{1,7})\b")
+_OF_GROUP = regex(r"(?i)\b[tpdec]p \Z")  # `DP worker rank=3`: counted within a kind of group
 _PID = regex(
     r"(?i)\b(?:pid|process)[ :=#]{1,2}(\d{2,10})\b|(?:进程|\bchild|\bsubprocess|\bworker)\s?[:：#=]?\s?(\d{4,10})\b"
 )
@@ -84,7 +85,7 @@ _WORDS = {
     "Illegal instruction": "SIGILL", "Floating point exception": "SIGFPE", "Terminated": "SIGTERM",
 }  # fmt: skip
 _SIGNALLED = regex(
-    r"(?i)\b(?:killed|terminated|died|crashed|aborted|ended|stopped|exit(?:ed|s)?|dead|was sent)\b.{0,30}?\b(?:signals?\.?[ :=#<\[(]{0,2}(?P<number>\d{1,2})\b"
+    r"(?i)\b(?:killed|terminated|died|crashed|aborted|ended|stopped|exit(?:ed|s)?|dead|was sent)\b(?:(?!(?:code|status)[ =:]{1,2}-?\d{1,5}\. ).){0,30}?\b(?:signals?\.?[ :=#<\[(]{0,2}(?P<number>\d{1,2})\b"
     r"|(?:signals?[ .:=#<\[(]{0,2})?(?P<name>SIG(?!NAL)[A-Z]{3,6})\b)"
     r"|\*\*\* (?P<own>SIG[A-Z]{3,6}) \(@0x[0-9a-f]+\) received by PID"  # glog's handler
     r"|\bcode=(?:killed|dumped), (?:status=(?P<unit>\d{1,2})/|signal=(?P<short>[A-Z]{3,6})\b)"
@@ -235,6 +236,8 @@ def _rank(text: str) -> tuple[int | None, int | None]:
     """(global rank, local rank) of whom the line speaks: what stands before the word tells what is counted."""
     rank = local = None
     for found in _RANK.finditer(text):
+        if found["space"] and _OF_GROUP.search(text[: found.start()]):
+            continue
         meaning = vocabulary.meaning_of(f"{found['space']}_rank") if found["space"] else None
         kind = meaning.meaning if meaning else "rank"
         if kind == "rank" and rank is None:

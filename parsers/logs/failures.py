@@ -58,7 +58,9 @@ _COLLECTIVE = regex(
     r"(?i)all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|all[-_ ]?to[-_ ]?all|broadcast|\bbarrier|\bcollective"
     r"|\b[A-Z]?CCL(?:\b|_)|\bgloo\b|process ?group|\bbatch_isend_irecv"
 )
-_STORE = regex(r"(?i)\b(?:tcp|kv|key[- ]value|c10d|file)[- ]?store\b|(?<!object )\bstore\b|\betcd\b")
+_STORE = regex(
+    r"(?i)\b(?:tcp|kv|key[- ]value|c10d|file)[- ]?store\b|(?<!object )\bstore\b(?! (?:job|kv_request_id)\b)|\betcd\b"
+)
 # What no program can bring about, whoever made the device.
 _UNCORRECTABLE = regex(
     r"(?i)\b(?:uncorrect(?:able|ed)|double[- ]bit|multi(?:ple)?[- ]bit)(?: \w{2,12}){0,2}? (?:error|fault)\b(?!s? (?:count|counter|rate|threshold))"

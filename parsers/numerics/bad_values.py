@@ -79,6 +79,7 @@ _OF_ALL = regex(
 )
 # a loss scale that overflows is skipped; what autograd's check of a function says, anomaly_mode.py reads; what replicas differ in are numbers
 _NOT_HERE = regex(r"(?i)\bloss[ _]scale\b|\bFunction '\w{1,200}' returned nan values|\binconsistent between workers\b")
+_CHOICE = regex(r"(?i)\bmust be\b[^\n.]{0,80}?['\"](?:nan|inf(?:inity)?)['\"]")  # a word that an argument may be
 _RANK = regex(r"(?i)(?<![\w-])(?P<of>[\w-]{1,20} )?rank[ :=_#]{0,2}(?P<rank>\d{1,7})\b")
 _SPACES = (
     "tp",
@@ -112,7 +113,7 @@ def by_its_printer(made: Mapping[str, Any]) -> dict[str, Any]:
 def raised(code: str | None, message: str) -> dict[str, Any] | None:
     """The same of an exception, by its class and message: the class of Python's own for bad numbers, or nan, inf or non-finite
     beside a loss, a gradient, a norm, or what a module makes."""
-    if _NOT_HERE.search(message):
+    if _NOT_HERE.search(message) or _CHOICE.search(message):
         return None
     is_own = (code or "").rsplit(".", 1)[-1] == "FloatingPointError"
     if found := _OPERATOR.search(message):
