@@ -168,9 +168,9 @@ def composer(*exits: tuple[int, int], between: str = "") -> str:
         (composer((1, 1)), True),
         (composer((2, 1)), False),
         (composer((1, 1), (2, 1)), False),
-        (composer((1, 1), between="a line of somebody else\n"), False),
+        (composer((1, 1), between="a line of somebody else\n"), True),
     ],
-    ids=["the launcher agrees", "it says another rank", "it says two", "no part of the record"],
+    ids=["the launcher agrees", "it says another rank", "it says two", "it alone ended by an error"],
 )
 def test_an_exception_below_a_record_is_of_its_rank_if_the_launcher_agrees(
     tmp_path: Path, text: str, is_named: bool
