@@ -1,6 +1,8 @@
-"""Builds a member of a bundle from bytes, as file parsers get it."""
+"""Builds a member of a bundle from bytes, as file parsers get it, and bundles from lines."""
 
 import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from parsers.schema.parser import Source
@@ -10,3 +12,12 @@ def source(content: bytes | str, path: str = "a.txt", **columns: Any) -> Source:
     """A Source over `content`; further columns are what the path tells (rank, host, …)."""
     data = content.encode() if isinstance(content, str) else content
     return Source(path=path, size=len(data), open=lambda: io.BytesIO(data), **columns)
+
+
+def written(folder: Path, files: Mapping[str, Sequence[str]]) -> Path:
+    """A bundle below `folder`, of the lines of each file by its path."""
+    for name, lines in files.items():
+        path = folder / "bundle" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(lines) + "\n")
+    return folder / "bundle"

@@ -10,6 +10,7 @@ import pytest
 
 from parsers import read
 from parsers.who.formulas import parsed
+from tests.sources import written
 
 EACH = 3
 
@@ -157,14 +158,6 @@ FORMS: dict[str, Callable[[Job], Files]] = {
         ],
     },
 }  # fmt: skip
-
-
-def written(folder: Path, files: Files) -> Path:
-    for name, lines in files.items():
-        path = folder / "bundle" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("\n".join(lines) + "\n")
-    return folder / "bundle"
 
 
 def told(

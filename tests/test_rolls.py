@@ -8,19 +8,12 @@ import polars as pl
 import pytest
 
 from parsers import read
+from tests.sources import written
 
 ERROR = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
 WORLD, BAD = 4, 2
 GIVEN = (3, 0, 1, 2)  # what each was given is another number than its own
 Say = Callable[[int, str], str]  # rank, words → a line
-
-
-def written(folder: Path, files: dict[str, Sequence[str]]) -> Path:
-    for name, lines in files.items():
-        path = folder / "bundle" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("\n".join(lines) + "\n")
-    return folder / "bundle"
 
 
 def failed_ranks(bundle: Path) -> list[int]:

@@ -10,6 +10,7 @@ import pytest
 from parsers import read
 from parsers.who.families import Process
 from parsers.who.seats import in_order, ranked
+from tests.sources import written
 
 EACH = 3
 HOSTS = ("trx41", "trx17", "trx29")  # in the order of their ranks, which is not that of their names
@@ -71,14 +72,6 @@ NUMBERS: dict[str, Files] = {
     },
     "a hostfile": {"hostfile": [f"{host} slots=3" for host in HOSTS]},
 }  # fmt: skip
-
-
-def written(folder: Path, files: Files) -> Path:
-    for name, lines in files.items():
-        path = folder / "bundle" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("\n".join(lines) + "\n")
-    return folder / "bundle"
 
 
 def raised(folder: Path, files: Files) -> list[int | None]:

@@ -9,17 +9,10 @@ from forensics import analyze
 from forensics.assemble.identity import identify
 from parsers import read
 from parsers.who.introductions import introduction
+from tests.sources import written
 
 ERROR = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
 INTRODUCED = "rank {rank} of 4 is up, pid {pid} on node7"
-
-
-def written(folder: Path, files: dict[str, list[str]]) -> Path:
-    for name, lines in files.items():
-        path = folder / "bundle" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("\n".join(lines) + "\n")
-    return folder / "bundle"
 
 
 def failed_ranks(bundle: Path) -> list[int]:

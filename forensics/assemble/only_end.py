@@ -29,11 +29,14 @@ def of_the_only_end(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName,
     exits = own.filter(pl.col("kind") == "exit").select("rank", "code", "host").rows()
     ended = {(rank, code) for rank, code, _ in exits if code not in (None, "0") and signal_of(code) is None}
     hosts = {host for _, code, host in exits if code == _UNCAUGHT} | {open_["host"].item()}
-    if len(ended) != 1 or len(hosts - {None}) > 1 or own.filter(pl.col("kind").is_in(_FAILED)).height:
+    if (
+        {code for _, code in ended} != {_UNCAUGHT}
+        or len(ended) != 1
+        or len(hosts - {None}) > 1
+        or own.filter(pl.col("kind").is_in(_FAILED)).height
+    ):
         return dict(tables)
-    [(rank, code)] = ended
-    if code != _UNCAUGHT:
-        return dict(tables)
+    [(rank, _)] = ended
     # what else the same line tells is of the same process
     is_its = (
         pl.col("rank").is_null() & (pl.col("file") == open_["file"].item()) & (pl.col("line") == open_["line"].item())

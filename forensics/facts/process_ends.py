@@ -65,7 +65,7 @@ BY_ITS_RUNTIME = (
     (pl.col("kind") == "gpu_error")
     & (pl.col("severity") == "fatal")
     & pl.col("detail").str.contains('"library"', literal=True)
-)
+).fill_null(False)
 
 
 class ProcessEnd(msgspec.Struct, frozen=True):
@@ -211,7 +211,7 @@ def process_ends(events: pl.DataFrame, rest: frozenset[int] = frozenset()) -> di
     no_scale = (pl.col("kind") == _NO_SCALE_LEFT[0]) & (pl.col("code") == _NO_SCALE_LEFT[1])
     aborted = own.filter(BY_ITS_RUNTIME)["rank"].unique()
     if len(aborted) > 1:  # the reset of one device ends the processes of its neighbours with the same words
-        own = own.filter(BY_ITS_RUNTIME.not_() | pl.col("detail").is_null())
+        own = own.filter(~BY_ITS_RUNTIME)
     is_said = pl.col("kind").is_in([*OWN_CAUSES, *_VICTIM_KINDS, *_BAD_LOSS]) | no_scale | BY_ITS_RUNTIME
     told = without_echoes(own, is_said)
     told = _decisive(sort_if_needed(told, ("rank", "file", "line"), nulls_last=False))

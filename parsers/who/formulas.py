@@ -87,7 +87,20 @@ class Given(NamedTuple):
     number: int
 
 
-def formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[Given]]:
+class Scripts(NamedTuple):
+    """What the lines of a bundle compute: `is_computed`, a rank in a way that is no other name of a number, read or not."""
+
+    formulas: list[Formula]
+    given: list[Given]
+    is_computed: bool
+
+
+def scripts_of(said: Mapping[str, Sequence[Said]]) -> Scripts:
+    """The lines of files → what they compute ranks and nodes from, and the numbers that they give to names."""
+    return Scripts(*_formulas(said), any(computed(one.raw) is not None for own in said.values() for one in own))
+
+
+def _formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[Given]]:
     """The lines of files → what they compute ranks and nodes from, and the numbers that they give to names."""
     found: list[Formula] = []
     given: list[Given] = []

@@ -27,7 +27,7 @@ from parsers.who.contexts import OF_RECORD, Places, host_called
 from parsers.who.devices import Devices, used_devices
 from parsers.who.families import Process, processes
 from parsers.who.file_templates import consistent, written
-from parsers.who.formulas import called, computed, formulas
+from parsers.who.formulas import Scripts, called, scripts_of
 from parsers.who.introductions import PID, Introduction
 from parsers.who.job_table import HOW, Table
 from parsers.who.listed import Listed
@@ -65,13 +65,13 @@ def process_table(
     stated = [*stated]
     sizes_told = launched | {one.facts["world_size"] for one in stated if "world_size" in one.facts} | _worlds(said)
     devices = used_devices(said)
-    is_computed = any(computed(one.raw) is not None for own in said.values() for one in own)
-    made, _ = formulas(said)
+    scripts = scripts_of(said)
+    made = scripts.formulas
     is_of_tasks = any(one.what == "rank" and one.node is not None and of_process(one.node) == "rank" for one in made)
     plain = [one for one in made if one.what == "rank" and one.counter and of_process(one.counter) == "rank"]
     is_counted = bool(plain) and all(not one.offset and one.modulus is None for one in plain)
     sizes, words = launched | ({world} if world else frozenset()), called(made)
-    families = processes(said, places, sizes, words, counts_tasks=not is_computed)
+    families = processes(said, places, sizes, words, counts_tasks=not scripts.is_computed)
     families = [_with_users(own, devices, sizes_told | {world}) for own in families]
     found = standing_rows([one for own in families for one in own], said)
     introduced = {
@@ -91,6 +91,7 @@ def process_table(
         stated,
         lists,
         devices,
+        scripts,
         are_tasks=not is_of_tasks,
         is_counted=is_counted,
     ).table()
@@ -188,14 +189,13 @@ class _Resolved:
         stated: Iterable[Statement],
         lists: Sequence[Listed],
         devices: Devices,
+        scripts: Scripts,
         *,
         are_tasks: bool,
         is_counted: bool,
     ) -> None:
         # below these a task is a node's launcher, or a script computes the ranks
-        is_launcher = any(
-            computed(one.raw) is not None or _LAUNCHER.search(one.raw) for own in said.values() for one in own
-        )
+        is_launcher = scripts.is_computed or any(_LAUNCHER.search(one.raw) for own in said.values() for one in own)
         said_ranks = [one for one in stated if "rank" in one.facts]
         self._stated = [one for one in said_ranks if one.pid is None and "local_rank" in one.facts]
         self._stated += _of_pids([one for one in said_ranks if one.pid is not None])
@@ -213,7 +213,7 @@ class _Resolved:
         self._found = [*self._found, *([] if is_launcher else in_order(self._found, self.world))]
         self._locals = self._unanimous("local")
         self._ranks = self._unanimous("rank")
-        self._begin = Starts(said, places, paths, self._found, self.world, self._ranks, self._locals, lists)
+        self._begin = Starts(said, places, paths, self._found, self.world, self._ranks, self._locals, lists, scripts)
 
     def table(self) -> Table:
         starts = self._begin.starts()

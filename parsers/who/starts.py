@@ -17,7 +17,7 @@ from parsers.text.vocabulary import of_process
 from parsers.who.beginnings import Said
 from parsers.who.contexts import Places
 from parsers.who.families import Process
-from parsers.who.formulas import Formula, computed, formulas
+from parsers.who.formulas import Formula, Scripts
 from parsers.who.listed import Listed
 from parsers.who.node_numbers import NodeNumbers
 from parsers.who.orders import by_file, orders, starts_of
@@ -50,22 +50,20 @@ class Starts:
         world: int | None,
         ranks: Mapping[tuple[str, int], int],
         locals_: Mapping[tuple[str, int], int],
-        lists: Sequence[Listed] = (),
+        lists: Sequence[Listed],
+        scripts: Scripts,
     ) -> None:
         self._said, self._places, self._paths, self._found = said, places, paths, found
         self._ranks, self._locals, self.world = ranks, locals_, world
-        self.all_formulas, self._given = formulas(said)
+        self.all_formulas, self._given, self.is_computed = scripts
         # what counts nodes by two numbers is asked of names (computed_names.py)
         self.formulas = [one for one in self.all_formulas if one.what == "rank" or one.node is None]
         named = [one for one in lists if all(map(places.is_place, one.places))]
         self._listed = [replace(one, places=tuple(map(places.of, one.places))) for one in named]
-        self.is_computed = any(computed(one.raw) is not None for own in said.values() for one in own)
-        is_open = self.is_computed and not any(
-            one.what == "rank" for one in self.formulas
-        )  # then no order is that of the ranks
-        self._orders = [] if is_open else orders(said, places)
+        # then no order is that of the ranks
+        self.is_open = self.is_computed and not any(one.what == "rank" for one in self.formulas)
+        self._orders = [] if self.is_open else orders(said, places)
         self._numbers = NodeNumbers(said, places, paths, found, self.all_formulas, self._given)
-        self.is_open = is_open
 
     def starts(self) -> dict[str, range]:
         """Place → its ranks."""
