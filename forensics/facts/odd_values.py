@@ -89,11 +89,15 @@ def without_passing(values: pl.DataFrame) -> pl.DataFrame:
     numbered = values.with_row_index("_row").with_columns(
         pl.col("of").cast(pl.String), own_names.list.sort().list.join(" ").alias("_names")
     )
-    told = numbered.filter(pl.col("step").is_not_null() & pl.col("rank").is_not_null() & ~pl.col("of").str.contains("#"))
+    told = numbered.filter(
+        pl.col("step").is_not_null() & pl.col("rank").is_not_null() & ~pl.col("of").str.contains("#")
+    )
     own = told.group_by("rank", "_names").agg(
         pl.len().alias("_rows"), pl.col("step").n_unique().alias("_steps"), pl.col("of").n_unique().alias("_parts")
     )
-    is_passing = (pl.col("_rows") == pl.col("_steps")) & (2 * pl.col("_parts") > pl.col("_rows")) & (pl.col("_parts") > 1)
+    is_passing = (
+        (pl.col("_rows") == pl.col("_steps")) & (2 * pl.col("_parts") > pl.col("_rows")) & (pl.col("_parts") > 1)
+    )
     names = own.group_by("_names").agg(is_passing.all().alias("_passes")).filter("_passes")
     if not names.height:
         return values

@@ -24,11 +24,15 @@ _EXPERTS = ("expert_model_parallel_size", "expert_parallel_size", "ep_size", "mo
 
 
 class OwnLoss(msgspec.Struct, frozen=True):
-    """The lines of the ranks whose loss was bad in the first such step, by rank; `is_finite`: far from the others', and no NaN."""
+    """The lines of the ranks whose loss was bad in the first such step, by rank; `is_finite`: far from the others', and no NaN. `name`: what the
+    figure is called, in `loss` of the lines; `times`: how far it is at least; `is_back`: whether it came near the others' again, where that is known."""
 
     step: int
     rows: Sequence[Mapping[str, Any]]
     is_finite: bool
+    name: str = "loss"
+    times: float = 1e6
+    is_back: bool | None = None
 
 
 def is_data_parallel(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> bool:

@@ -139,7 +139,9 @@ def _named(told: Iterator[Row], names: Names) -> Iterator[Row]:
         if said is None or said is HEADER or "rank" in said:
             yield number, text, said
             continue
-        rank = names.of_cells(cell for name, cell in said.items() if not vocabulary.points_elsewhere(name))
+        rank = names.counted(said)
+        if rank is None:
+            rank = names.of_cells(cell for name, cell in said.items() if not vocabulary.points_elsewhere(name))
         is_theirs = rank is not None and "rank" not in vocabulary.told(said)
         yield number, text, said | {"rank": rank} if is_theirs else said
 

@@ -7,7 +7,7 @@ Source: Docker's json-file driver, systemd.journal-fields(7), Loki's documentati
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -70,7 +70,7 @@ def of_json(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> 
     except (msgspec.DecodeError, RecursionError):
         return
     record = _of_stream(record)
-    _called(line, record.values(), habits)
+    _called(line, record, habits)
     text = next((record[key] for key in ("log", "message", "MESSAGE", "line", "msg") if key in record), None)
     if isinstance(text, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in text):
         text = ANSI.sub("", bytes(text).decode("utf-8", "replace"))  # journald's, of what is no plain text
@@ -104,17 +104,19 @@ def of_logfmt(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -
     """A line of fields, of which one says whose it is. Its text stays: what ended how may be said by any of them."""
     line.text = match.string
     record = {found["name"]: found["quoted"] or found["bare"] or "" for found in _PAIR.finditer(match.string)}
-    _called(line, record.values(), habits)
+    _called(line, record, habits)
     host = next((record[key] for key in _PLACES if key in record), None)
     if host is not None:
         line.host = line.host or host
         line.stamp(stamps.parse_time(record[match[0].rstrip("=")], habits.around))
 
 
-def _called(line: Line, cells: Iterable[object], habits: Habits) -> None:
+def _called(line: Line, record: Mapping[str, object], habits: Habits) -> None:
     """Whose line it is, where all names in its record are one rank's."""
-    if habits.labels.names and line.rank is None:
-        line.rank = habits.labels.names.of_cells(cells)
+    names = habits.labels.names
+    if names and line.rank is None:
+        line.rank = names.counted(record)
+        line.rank = names.of_cells(record.values()) if line.rank is None else line.rank
 
 
 def _says_more(name: object, cell: object) -> bool:

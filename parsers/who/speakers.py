@@ -27,6 +27,7 @@ from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.unanimous import unanimous
 from parsers.who.beginnings import HEAD_LINES, Said, beginning, collectors_of, said_in, with_speakers
+from parsers.who.counted_columns import counted_columns
 from parsers.who.counts import (
     alone,
     are_several,
@@ -115,9 +116,8 @@ def speakers(sources: Sequence[Source]) -> Known:
     ]
     places = table.aliases.values()
     told = standing([*aliased(told, places), *counted_on(told, chain.from_iterable(places), whole.world)], said)
-    names = names_of(told, whole.world)
     names = replace(
-        names,
+        names := names_of(told, whole.world),
         processes=table.processes(told),
         is_by_device=table.is_by_device,
         scripts=table.scripts,
@@ -127,8 +127,9 @@ def speakers(sources: Sequence[Source]) -> Known:
     ranks = {path: rank for one in learnt for path, rank in one.ranks.items()}
     labels = {path: own for one in learnt for path, own in one.labels.items()}
     claims = [*(row for one in learnt for row in one.claims), *table.claims(), *claims_of(told, names, table.apart)]
-    documented = {**table.files, **files_of(listed_names, said), **whole.documented(names)}
-    return Known(ranks, labels, claims, collectors, names, documented, table.hosts, table.apart)
+    files = {**table.files, **files_of(listed_names, said), **whole.documented(names)}
+    columns = counted_columns([one for one in [*sampled, *others] if one.path not in ranks], whole.world)
+    return Known(ranks, labels, claims, collectors, names, files, table.hosts, columns, table.apart)
 
 
 def _spaces(whole: "_Bundle") -> "list[_Bundle]":

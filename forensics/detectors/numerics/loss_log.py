@@ -21,6 +21,7 @@ from forensics.detectors.numerics.loss_advice import (
 from forensics.detectors.numerics.loss_lines import Bad, Row, first_nan, line_ref, ref_to, streams_of, when
 from forensics.detectors.numerics.loss_resumed import leap_of, loaded_state, resumed_finding
 from forensics.facts.event_rows import detail
+from forensics.facts.far_values import far_value
 from forensics.facts.loss_spikes import Spike, finite_lines, since, spikes
 from forensics.facts.own_values import OwnLoss, own_loss
 from forensics.facts.progress import step_in_progress
@@ -63,8 +64,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
     odd = case.odd_value  # then forensics/detectors/numerics/odd_value.py says more
     own = own_loss(case.tables, case.job_told_of, case.loss_mates) if case.is_data_parallel or case.loss_mates else None
     ahead = min((when(row)[0] for row in (*(bad.row for bad in nans), *(one[0].onset for one in found))), default=None)
-    if own is not None and own.is_finite and (ahead is None or own.step <= ahead):
-        return (_outlier(case, own),)
+    far = own if own is not None and own.is_finite else far_value(case.tables["steps"], case.job_told_of)
+    if far is not None and (ahead is None or far.step <= ahead):
+        return (_outlier(case, far),)
     risen = min(found, key=lambda listed: when(listed[0].onset), default=None)
     if risen is not None and first is not None and when(first.row) <= when(risen[0].onset):
         risen = None
@@ -192,7 +194,8 @@ def _outlier(case: Case, own: OwnLoss) -> Finding:
     led = fall is not None and (fall.start["step"] is None or fall.start["step"] >= own.step)
     ranks = tuple(row["rank"] for row in own.rows)
     alone = ranks if case.is_data_parallel else ()
-    text = words.FAR_FROM_OTHERS(who=ranks_text(ranks), loss=f"{own.rows[0]['loss']:.4g}", step=own.step)
+    shown = {"loss": f"{own.rows[0]['loss']:.4g}", "name": own.name, "times": f"{own.times:,.0f}"}
+    text = words.FAR_FROM_OTHERS(who=ranks_text(ranks), step=own.step, **shown)
     claims = [Claim(text, "for", tuple(line_ref(row) for row in own.rows[:10]))]
     claims += [Claim(words.PLAIN_DATA_PARALLEL, "for")] if alone else []
     return Finding(
@@ -213,6 +216,8 @@ def _outlier(case: Case, own: OwnLoss) -> Finding:
 
 def _is_back(case: Case, own: OwnLoss) -> bool:
     """Did these ranks, later, come near the losses of the others again? What they hold is not broken then."""
+    if own.is_back is not None:
+        return own.is_back
     later = case.tables["steps"].filter(
         (pl.col("step") > own.step) & pl.col("loss").is_not_null() & pl.col("rank").is_not_null()
     )
