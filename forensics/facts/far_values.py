@@ -79,5 +79,7 @@ def _series(rows: pl.DataFrame) -> pl.DataFrame:
         pl.concat_str("shape", pl.lit(" "), pl.col("pair").struct.field("field_0")).alias("key"),
         pl.col("pair").struct.field("field_1").cast(pl.Float64, strict=False).alias("value"),
     )
-    series = pl.concat([losses, told]).filter(pl.col("value").is_finite()).with_columns(pl.col("value").abs().alias("size"))
+    series = (
+        pl.concat([losses, told]).filter(pl.col("value").is_finite()).with_columns(pl.col("value").abs().alias("size"))
+    )
     return series.unique(["key", "rank", "step"], keep="first", maintain_order=True).sort("step", maintain_order=True)

@@ -62,6 +62,9 @@ _MENTION = regex(
     r"|(?P<value>[+-]?(?:\d[\d.]{0,30}(?:[eE][+-]?\d{1,3})?|(?i:nan|inf(?:inity)?)))(?:/\d{1,15})?(?: ?(?P<unit>ms|msec|us|usec|s|secs?|seconds?)\b)?(?![\w./-]|:\S)|(?P<said>\"[^\"]{0,200}\"|[\[{(] {0,4}[-+.\dn'\"][^\[{(\])}]{0,2000}[\])}])(?!\w))"
     r"(?: ?(?P<each>[a-z]{2,12})/s(?:ec(?:ond)?)?\b(?! ?[:=]? {0,8}[-+.\d]))?)"
 )
+_LEVEL = regex(
+    r"^\s{0,8}\[\s{0,8}(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\s{0,8}\]:?\s{0,8}(?:- (?=\S))?"
+)  # what a logger sets before a line
 _COUNT = regex(
     r"(?:^|(?<=[\])>:] ))[\[(<#]{0,2} {0,8}(?P<count>\d{1,15})(?: ?/ ?\d{1,15})?[\])>:,;|]{0,2}\s+(?=[A-Za-z])"
 )
@@ -160,7 +163,7 @@ def rows_of_steps(lines: Sequence[str]) -> frozenset[int]:
 
 def record(text: str) -> Said | None:
     """One line as a record, whatever its form; None where it is none. An object may stand behind a few words."""
-    text = bare_numbers(vocabulary.in_english(text))
+    text = _LEVEL.sub("", bare_numbers(vocabulary.in_english(text)), count=1)
     start = text.strip()
     if (at := start.find("{", 0, _BEFORE_OBJECT)) >= 0 and (not at or start.endswith("}")):
         inner = _object(start[at:])

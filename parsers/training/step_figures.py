@@ -227,7 +227,9 @@ def unknown_figures(flat: Mapping[str, Any], *, with_own: bool = False) -> str |
     pairs = (
         f"{'_'.join(name.split())}={cell}"
         for name, cell in islice(flat.items(), _CELLS)
-        if _is_fraction(cell) and "=" not in name and len(name) < _NAME_CHARACTERS
+        if _is_fraction(cell)
+        and "=" not in name
+        and len(name) < _NAME_CHARACTERS
         and (_is_unknown(name) or (with_own and _is_own(name)))
     )
     return " ".join(islice(pairs, _MOST_UNKNOWN)) or None

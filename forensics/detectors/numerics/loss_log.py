@@ -22,6 +22,7 @@ from forensics.detectors.numerics.loss_lines import Bad, Row, first_nan, line_re
 from forensics.detectors.numerics.loss_resumed import leap_of, loaded_state, resumed_finding
 from forensics.facts.event_rows import detail
 from forensics.facts.far_values import far_value
+from forensics.facts.first_checked import first_checked
 from forensics.facts.loss_spikes import Spike, finite_lines, since, spikes
 from forensics.facts.own_values import OwnLoss, own_loss
 from forensics.facts.progress import step_in_progress
@@ -86,6 +87,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if first is None and are_of_evaluations(asserts):
         return (_of_evaluation(asserts, streams, _nan_finding(case, None, asserts, ())), *earlier)
     owners = _owners(case, nans, own)
+    earliest = first_checked(asserts, case.job_told_of)
+    if not owners and first is not None and earliest is not None and earliest["step"] <= when(first.row)[0]:
+        first = None  # the figure of all went bad by what that check found
     finding = _nan_finding(case, owners[0] if owners else first, asserts, owners)
     if not finding.ranks and _fell_before(case, finding):
         return earlier
@@ -287,7 +291,9 @@ def _nan_finding(case: Case, first: Bad | None, asserts: Sequence[Row], owners: 
     reporters = _reporters(asserts)
     suspects, why = _origin(reporters, case.coordinates)
     given = () if first is not None else _given(case, reporters)
-    alone = (ahead if case.is_data_parallel else ()) or given or _lone(case, asserts, reporters, suspects)
+    earliest = first_checked(asserts, case.job_told_of)
+    watched = tuple(sorted(suspects)) if earliest is not None and len(suspects) == 1 else ()
+    alone = (ahead if case.is_data_parallel else ()) or given or watched or _lone(case, asserts, reporters, suspects)
     suspects |= set(ahead)
     unseen = () if suspects or first is None else _not_seen(case, first.row)
     suspects |= set(unseen)
@@ -303,7 +309,7 @@ def _nan_finding(case: Case, first: Bad | None, asserts: Sequence[Row], owners: 
     value = first.value if first is not None else str(detail(lead).get("value", "nan"))
     # They came through their own check, or share nothing before gradients are averaged.
     passed = bool(alone) and (case.is_data_parallel or case.expected - set(alone) <= case.waited_ranks)
-    passed |= bool(given)
+    passed |= bool(given or watched)
     if alone and case.is_data_parallel:
         claims.append(Claim(words.PLAIN_DATA_PARALLEL, "for"))
     began = None if first is None else _began(case, first.row)
