@@ -19,6 +19,7 @@ _SPREAD = 3  # steps after the first process within which most have turned
 _BEYOND = 1e6  # times what it was at first, or 1 where that is less
 _RANKS = 3  # whose mean is not told by chance
 _ROUNDED, _MOSTLY = 1e-3, 0.9  # of a mean as it is printed; of the steps
+_GROWS = 1.5  # times what it was at first, at the end
 _WHO = ("file", "rank", "name")
 
 
@@ -80,7 +81,12 @@ def _averaged(series: pl.DataFrame) -> str | None:
     is_mean = (pl.col("mean") - pl.col("told")).abs() <= _ROUNDED * pl.col("told").abs()
     pairs = both.group_by("name", "of_all").agg(is_mean.mean().alias("share"), pl.len().alias("steps"))
     pairs = pairs.filter((pl.col("share") >= _MOSTLY) & (pl.col("steps") >= _BEFORE))
-    return str(pairs["name"][0]) if pairs.height == 1 else None
+    if pairs.height != 1:
+        return None
+    means = own.filter(pl.col("name") == pairs["name"][0]).sort("step")["mean"]
+    early, late = means.head(_BEFORE).median(), means.tail(_BEFORE).median()
+    is_loss = isinstance(early, float) and isinstance(late, float) and late <= _GROWS * early  # an accuracy grows
+    return str(pairs["name"][0]) if is_loss else None
 
 
 def _turned(series: pl.DataFrame) -> str | None:

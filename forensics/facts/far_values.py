@@ -46,6 +46,8 @@ def far_value(steps: pl.DataFrame, job: frozenset[int]) -> OwnLoss | None:
         .filter((pl.col("steps") >= _STEPS) & (pl.col("top") > _FAR * others))
         .sort("step", "key")
     )
+    if not far.height:
+        return None
     first = far.filter(pl.col("step") == far["step"].min())
     names = [str(key).partition(" ")[2] for key in first["key"].to_list()]
     known = [at for at, name in enumerate(names) if _is_known(name)]

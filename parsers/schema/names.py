@@ -13,6 +13,7 @@ from parsers.text.patterns import regex
 
 _Key = TypeVar("_Key")
 _WORDS = regex(r"[._ ]+")
+_HYPHENS = regex(r"[._ -]+")
 _PLACE = regex(r"(?<![A-Za-z])(node|local)_?rank\\?[\"']?\s{0,2}[=:]\s{0,2}[\"']?(\d{1,7})(?![\d.])", re.I)
 _PROCESS = regex(r"(?:(?P<host>[A-Za-z0-9][\w.-]{0,252})[:/@ .-])?(?P<pid>\d{1,10})")
 _DEVICE = regex(r"(?i)(?<![a-z])(?:device|dev|npu|gpu|card|dcu|cuda|davinci)[_-]?(\d{1,3})(?![\w])")
@@ -161,9 +162,10 @@ class Names(msgspec.Struct, frozen=True):
         if self.devices and (rank := self._of_device(path)) is not None:
             return rank
         for part in reversed(parts):
-            found = {rank for name in parts_of(part) if (rank := self.rank(name, local_rank)) is not None}
-            if found:
-                return found.pop() if len(found) == 1 else None
+            for names in (parts_of(part), _HYPHENS.split(part)):
+                found = {rank for name in names if (rank := self.rank(name, local_rank)) is not None}
+                if found:
+                    return found.pop() if len(found) == 1 else None
         return None if local_rank is None else self.by_local.get(local_rank)
 
 

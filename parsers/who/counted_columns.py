@@ -84,6 +84,13 @@ def _number(cell: int | None) -> int:
     return -1 if cell is None else cell
 
 
+def _may_count(path: str, head: bytes) -> bool:
+    """Does the first record tell no rank, and a step, or has the file a form in which a column may count them?"""
+    meant = vocabulary.meanings(sorted(framings.names(path, head)))
+    form = framings.framing(path, head)
+    return "rank" not in meant and form is not None and ("step" in meant or form in (*framings.TABLES, "objects"))
+
+
 def _records(source: Source) -> Iterator[_Said]:
     """The first records of a member, none where it has no form."""
     if not source.size:
@@ -93,7 +100,7 @@ def _records(source: Source) -> Iterator[_Said]:
             head = stream.read(HEAD)
     except STREAM_ERRORS:  # whoever reads it will say so
         return
-    if b"\0" in head or framings.framing(source.path, head) is None:
+    if b"\0" in head or not _may_count(source.path, head):
         return
     cut = head if len(head) < HEAD else head[: head.rfind(b"\n") + 1]
     for _, _, said in framings.rows(Source(source.path, len(cut), partial(BytesIO, cut))):

@@ -96,9 +96,8 @@ def speakers(sources: Sequence[Source]) -> Known:
     read = {one.path: found for one, size, most in asked if (found := beginning(one, size, most))}
     collectors = collectors_of(read)
     headed = {one.path: 0 if one.rank is not None else max(LEAST, HEADED // len(sampled)) for one in sampled}
-    before = {path: collectors.get(path, "") for path in read}
-    said = {path: said_in(path, found, before[path], headed.get(path, HEAD_LINES)) for path, found in read.items()}
-    said = of_one_size(from_zero(renamed(said)))
+    begun = {at: said_in(at, own, collectors.get(at, ""), headed.get(at, HEAD_LINES)) for at, own in read.items()}
+    said = of_one_size(from_zero(renamed(begun)))
     lines = [Line(path, one.number, one.line.host, one.raw, one.line.text) for path, own in said.items() for one in own]
     stated = [*statements(lines)]  # read once: every line of all beginnings is asked for names and numbers
     introduce(said, {place: Introduction(*who) for place, who in introduced(stated).items()})
