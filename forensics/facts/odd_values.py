@@ -14,10 +14,12 @@ import msgspec
 import polars as pl
 
 from parsers.schema.tables import TableName
+from parsers.text.vocabulary import words_of
 
 _SPREAD = 3  # steps within which most others follow
 _BEFORE = -1  # of what is told before any step
 _EDGE = " =:([,|+])/"
+_OF_INF = frozenset(("inf", "infs", "overflow", "overflows", "overflowed"))
 _Key = tuple[str, str]  # of, name
 
 
@@ -107,8 +109,9 @@ def without_passing(values: pl.DataFrame) -> pl.DataFrame:
 
 
 def _is_given(told: pl.DataFrame, found: OddValue, job: frozenset[int]) -> bool:
-    """Later, when most had lost some other figure, was this one a number on every rank of the job?"""
-    if found.step is None:
+    """Later, when most had lost some other figure, was this one a number on every rank of the job? A count of Inf alone says nothing of that:
+    what comes of it is NaN."""
+    if found.step is None or not _OF_INF.isdisjoint(words_of(found.name)):
         return False
     is_it = (pl.col("of") == found.of) & (pl.col("name") == found.name)
     after = told.filter(pl.col("step") > found.step)

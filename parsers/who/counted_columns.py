@@ -12,7 +12,7 @@ Fooled by: threads of one process that number themselves, as many as the world.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from io import BytesIO
 from typing import Any
@@ -22,11 +22,12 @@ from parsers.forms.counting import step_column
 from parsers.forms.reading import whole
 from parsers.schema.parser import STREAM_ERRORS, Source
 from parsers.text import vocabulary
+from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 
 HEAD = 64 << 10
 _NAMED = "process_name"  # what a worker, an actor is called, which may be a number
-_STEPS, _FEWEST = 3, 2  # whole steps; ranks in each
+_STEPS, _FEWEST, _ORDERS = 3, 2, 3  # whole steps; ranks in each; orders in which they come, where nobody puts them in one
 _PROCESS = frozenset(
     ("w", "r", "rk", "wrk", "worker", "workers", "proc", "process", "member", "replica", "trainer", "peer", "dp", "gpu")
 )
@@ -35,16 +36,19 @@ _WITHIN = frozenset(
      "chunk", "shard", "thread", "loader", "env", "task", "fold", "trial", "epoch", "seed", "token", "pos", "position", "group", "node", "host", "machine",
      "slot", "local", "lane", "stream", "depth", "part", "sample", "seq", "accum", "substep", "class", "level")
 )  # fmt: skip
+_SIZE = regex(rb"(?i)(?<![a-z])(?:world[_ -]?size|num_processes|n_?ranks)[\"']?\W{1,4}(\d{1,6})(?![\w.])")
 _Said = Mapping[str, Any]
 
 
 def counted_columns(sources: Iterable[Source], world: int | None) -> dict[str, str]:
     """Members whose path tells no rank, and the size of the job where it is known → path → the column of its ranks."""
-    found = ((source.path, _column([*_records(source)], world)) for source in sources if source.rank is None)
+    heads = {one.path: head for one in sources if one.rank is None and (head := _head(one))}
+    sizes = {world} if world is not None else {int(size) for head in heads.values() for size in _SIZE.findall(head)}
+    found = ((path, _column([*_records(path, head)], sizes)) for path, head in heads.items())
     return {path: name for path, name in found if name is not None}
 
 
-def _column(records: Sequence[_Said], world: int | None) -> str | None:
+def _column(records: Sequence[_Said], sizes: Set[int]) -> str | None:
     if len(records) <= _STEPS * _FEWEST or "rank" in vocabulary.meanings(tuple(records[0])):
         return None
     counter = step_column(records)
@@ -56,7 +60,7 @@ def _column(records: Sequence[_Said], world: int | None) -> str | None:
     inner = [steps[step] for step in sorted(steps)][1:-1]  # the first and the last may be cut off
     if len(inner) < _STEPS:
         return None
-    told = [name for name in inner[0][0] if name != counter and _may_be(name) and _counts(inner, name, world)]
+    told = [name for name in inner[0][0] if name != counter and _may_be(name) and _counts(inner, name, sizes)]
     return told[0] if len(told) == 1 else None
 
 
@@ -65,16 +69,16 @@ def _may_be(name: str) -> bool:
     return (said is None or said.meaning == _NAMED) and not _WITHIN.intersection(vocabulary.words_of(name))
 
 
-def _counts(steps: Sequence[Sequence[_Said]], name: str, world: int | None) -> bool:
+def _counts(steps: Sequence[Sequence[_Said]], name: str, sizes: Set[int]) -> bool:
     orders = [tuple(whole(said.get(name)) for said in own) for own in steps]
     size = len(orders[0])
     if not _FEWEST <= size <= RANKS or any(sorted(map(_number, own)) != [*range(size)] for own in orders):
         return False
-    if world is not None:
-        return size == world
+    if sizes:
+        return size in sizes
     words = vocabulary.words_of(name)
     is_process = bool(words) and words[0] in _PROCESS and all(word in _PROCESS or word in _NUMBERED for word in words)
-    return is_process or (size > _FEWEST and len(set(orders)) > len(orders) // 2)
+    return is_process or (size > _FEWEST and len(set(orders)) >= _ORDERS)
 
 
 _NUMBERED = frozenset(("id", "idx", "index", "no", "num", "number", "nr"))
@@ -91,18 +95,21 @@ def _may_count(path: str, head: bytes) -> bool:
     return "rank" not in meant and form is not None and ("step" in meant or form in (*framings.TABLES, "objects"))
 
 
-def _records(source: Source) -> Iterator[_Said]:
-    """The first records of a member, none where it has no form."""
-    if not source.size:
-        return
+def _head(source: Source) -> bytes:
+    """The beginning of a member of text."""
     try:
         with source.open() as stream:
-            head = stream.read(HEAD)
+            head = stream.read(HEAD) if source.size else b""
     except STREAM_ERRORS:  # whoever reads it will say so
-        return
-    if b"\0" in head or not _may_count(source.path, head):
+        return b""
+    return b"" if b"\0" in head else head
+
+
+def _records(path: str, head: bytes) -> Iterator[_Said]:
+    """The first records of a file, none where it has no form that may hold such a column."""
+    if not _may_count(path, head):
         return
     cut = head if len(head) < HEAD else head[: head.rfind(b"\n") + 1]
-    for _, _, said in framings.rows(Source(source.path, len(cut), partial(BytesIO, cut))):
+    for _, _, said in framings.rows(Source(path, len(cut), partial(BytesIO, cut))):
         if said and said is not framings.HEADER:
             yield said
