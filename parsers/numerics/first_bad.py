@@ -28,8 +28,9 @@ from parsers.text.outlines import Leaf, leaves
 from parsers.text.patterns import regex
 
 _BYTES = 1 << 20
-_MAY = regex(
-    rb"(?i)rank[\s\S]{0,4000}?(?:non[ _-]?finite|nan|inf|bad|overflow|broken)|(?:non[ _-]?finite|nan|inf|bad|overflow|broken)[\s\S]{0,400}?rank"
+_RANK, _MAY = (
+    regex(rb"(?i)rank"),
+    regex(rb"(?i)(?<![a-z])(?:non[ _-]?finite|nan|inf|bad|overflow|broken|invalid|corrupt)(?![a-z])"),
 )
 _BAD = frozenset(("nan", "inf", "nonfinite", "bad", "overflow", "broken", "invalid", "corrupt"))
 _STEP = frozenset(("step", "iter", "iteration", "update"))
@@ -41,7 +42,7 @@ _Said = Mapping[str, Any]
 
 def accepts(path: str, head: bytes) -> bool:
     """By its first records, whatever their form."""
-    if _MAY.search(head) is None:
+    if _RANK.search(head) is None or _MAY.search(head) is None:
         return False
     whole_lines = head[: head.rfind(b"\n") + 1] or head
     return len([one for _, said in _records(path, whole_lines) if (one := _found(said)) is not None]) >= _FEWEST
@@ -88,7 +89,7 @@ def _tells_first(name: str) -> bool:
 
 def _records(path: str, data: bytes) -> Iterator[tuple[int, _Said]]:
     """(line, flat record) of a file."""
-    found = [
+    found: list[tuple[int, _Said]] = [
         (line, _flat(said)) for line, _, said in framings.rows(Source(path, len(data), partial(BytesIO, data))) if said
     ]
     if not any(_found(said) for _, said in found):

@@ -27,7 +27,11 @@ from parsers.text.rank_list import RANKS
 
 HEAD = 64 << 10
 _NAMED = "process_name"  # what a worker, an actor is called, which may be a number
-_STEPS, _FEWEST, _ORDERS = 3, 2, 3  # whole steps; ranks in each; orders in which they come, where nobody puts them in one
+_STEPS, _FEWEST, _ORDERS = (
+    3,
+    2,
+    3,
+)  # whole steps; ranks in each; orders in which they come, where nobody puts them in one
 _PROCESS = frozenset(
     ("w", "r", "rk", "wrk", "worker", "workers", "proc", "process", "member", "replica", "trainer", "peer", "dp", "gpu")
 )
