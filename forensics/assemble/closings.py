@@ -64,7 +64,8 @@ def _is_end(tables: Mapping[TableName, pl.DataFrame], weak: pl.DataFrame) -> boo
         pl.col("step").filter(is_closing).last().alias("_of"),
     )  # fmt: skip
     both = last.join(said, on=_PRINTER, how="left", nulls_equal=True)
-    both = both.filter(pl.col("_said").is_not_null() | ~pl.col("step").is_in(_announced(weak)))
+    is_record = pl.col("_said").is_null() & ~pl.col("file").is_in(weak["file"].unique().implode())
+    both = both.filter(~(is_record & pl.col("step").is_in(_announced(weak))))
     counted = (both["_of"] - both["step"]).is_in([0, 1]) | both["_of"].is_null()  # counted from 1 or from 0
     if not both.height or not bool(((both["_said"] >= both["_last"]).fill_null(False) & counted).all()):
         return False
