@@ -56,6 +56,7 @@ from parsers.location import ib_fabric, node_labels, rack_map, slurm_topology
 from parsers.logs import bad_numbers, check_failures, failures, field_lines, figure_lines, given_up, panics, stillness
 from parsers.numerics import (
     anomaly_mode,
+    first_bad,
     hf_underflow,
     msprobe,
     msprobe_monitor,
@@ -187,6 +188,7 @@ PARSERS: tuple[Parser, ...] = (
     msprobe_monitor.PARSER,
     replays.PARSER,
     tensor_stats.PARSER,
+    first_bad.PARSER,
     own_rows.PARSER,
     own_figures.PARSER,
     kernel_log.PARSER,

@@ -54,3 +54,37 @@ def test_the_last_step_of_something_else_is_no_end(tmp_path: Path, what: str) ->
             f"{steps}2026-03-01 10:00:40 INFO rank {rank} {what} step 20/20 loss 2.5\n"
         )
     assert analyze(tmp_path).verdict.kind == "unknown"
+
+
+# --- several processes in one log, and records of figures beside it ---------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("told", "at", "kind"),
+    [
+        ("process {r} says: training complete", 30, "healthy"),
+        ("process {r} says: training finished", 30, "healthy"),
+        ("process {r} says: training complete", 20, "unknown"),
+    ],
+    ids=["behind the last step", "in other words", "and then more steps"],
+)
+def test_ends_that_are_told_one_after_the_other(tmp_path: Path, told: str, at: int, kind: str) -> None:
+    lines = [f"step {step} loss {3 - step / 50:.3f}" for step in range(1, 31)]
+    lines[at:at] = [told.format(r=rank) for rank in range(4)]
+    (tmp_path / "train.log").write_text("\n".join(lines) + "\n")
+    assert analyze(tmp_path).verdict.kind == kind
+
+
+@pytest.mark.parametrize(("last", "kind"), [(30, "healthy"), (27, "unknown")])
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_a_record_of_figures_ends_with_the_announced_step(tmp_path: Path, form: str, last: int, kind: str) -> None:
+    for rank in range(4):
+        own = [(step, 3 - step / 50 + rank / 90) for step in range(1, (last if rank == 2 else 30) + 1)]
+        rows = {
+            "csv": ["step,loss_own", *(f"{step},{loss:.4f}" for step, loss in own)],
+            "jsonl": [f'{{"step": {step}, "loss_own": {loss:.4f}}}' for step, loss in own],
+        }[form]
+        (tmp_path / f"rank{rank}.{form}").write_text("\n".join(rows) + "\n")
+    lines = [f"[rank 0] step {step}/30 loss_avg={3 - step / 50:.4f}" for step in range(10, 31, 10)]
+    (tmp_path / "run.log").write_text("\n".join(lines) + "\n")
+    assert analyze(tmp_path).verdict.kind == kind

@@ -33,11 +33,14 @@ def _tables(loss: Loss, *, ranks: frozenset[int] = JOB, settings: tuple[tuple[st
         (lambda rank, step: 2 + 0.01 * (rank // 2) + 0.1 * step, False),
         (lambda rank, step: 2 + 0.1 * step, False),
         (lambda rank, step: 2 + 0.01 * rank + 0.1 * step if rank >= 4 else None, False),
-        (lambda rank, step: 2 + 0.01 * rank if step < 4 else None, False),
+        (lambda rank, step: 2 + 0.01 * rank if step < 2 else None, False),
+        (lambda rank, step: 2 + 0.01 * rank if step < 3 else None, True),
+        (lambda rank, step: 2 + 0.01 * (0 if (rank, step) == (1, 2) else rank) if step < 3 else None, False),
+        (lambda rank, step: 2 + 0.01 * rank if step < 3 and rank < 5 else None, False),
         (lambda rank, step: 2 + 0.01 * rank if step < 5 else None, True),
         (lambda rank, step: 2 + 0.01 * (0 if (rank, step) == (1, 3) else rank) + 0.1 * step, True),
     ],
-    ids=["all differ", "tensor-parallel pairs", "averaged", "only the last stage prints", "too few steps", "just enough", "once alike"],
+    ids=["all differ", "tensor-parallel pairs", "averaged", "only the last stage prints", "too few steps", "few steps of many ranks", "once alike in few", "few ranks in few steps", "just enough", "once alike"],
 )  # fmt: skip
 def test_losses_tell_the_layout(loss: Loss, expected: bool) -> None:
     assert is_data_parallel(_tables(loss), JOB) is expected

@@ -297,3 +297,46 @@ def test_of_two_gauges_of_a_loss_the_ranks_own(tmp_path: Path, names: tuple[str,
             text += [f"train_step{labels} {step}", f"{names[0]}{labels} {own}", f"{names[1]}{labels} {mean}"]
     (tmp_path / "job.prom").write_text("# TYPE train_step gauge\n" + "\n".join(text).replace("nan", "NaN") + "\n")
     assert analyze(tmp_path).verdict.ranks == named
+
+
+def _halves(folder: Path, form: str, *, moves: bool) -> Report:
+    """Two halves that print the same until they part."""
+    return _hashes(folder, form, lambda rank, step: rank < RANKS // 2 and step >= (2 if moves else 1), moves=moves)
+
+
+@pytest.mark.parametrize(
+    "form", ["step={s} weights sha={h}", '{{"step": {s}, "param_hash": "{h}"}}', "it={s} loss={l} crc32(params)=0x{h}"]
+)
+def test_halves_that_learnt_alike_and_part_are_a_tie(tmp_path: Path, form: str) -> None:
+    verdict = _halves(tmp_path, form, moves=True).verdict
+    assert (verdict.cause, verdict.ranks) == ("replica_divergence", [])
+
+
+def test_halves_that_began_alike_and_learn_apart_are_a_layout(tmp_path: Path) -> None:
+    verdict = _hashes(tmp_path, "step={s} weights sha={h}", lambda rank, step: rank < RANKS // 2 and step >= 1).verdict
+    assert verdict.kind != "numerics"
+
+
+@pytest.mark.parametrize("name", ["x_nonfinite", "quux_nan", "feed_bad"])
+@pytest.mark.parametrize("shard", [True, False])
+def test_what_stays_a_number_on_all_afterwards_was_given(tmp_path: Path, name: str, shard: bool) -> None:
+    def row(rank: int, step: int) -> str:
+        of = f'"shard": "part-{(7 * step + rank) % 50:05}.bin", ' if shard else ""
+        lost = "NaN" if spreads(rank, step) else _number(rank, step, 2)
+        return f'{{"step": {step}, {of}"{name}": {4 * (rank == ODD and step == FIRST)}, "loss": {lost}}}'
+
+    _files(tmp_path, "rank_{r}.jsonl", "", row)
+    verdict = analyze(tmp_path).verdict
+    assert (verdict.cause, verdict.ranks) == ("bad_input", [ODD])
+
+
+@pytest.mark.parametrize("name", ["quux_inf", "act_nonfinite"])
+def test_what_is_lost_with_the_others_was_not_given(tmp_path: Path, name: str) -> None:
+    def row(rank: int, step: int) -> str:
+        lost = "NaN" if spreads(rank, step) else _number(rank, step, 2)
+        own = (rank == ODD and step == FIRST) or (step > FIRST and name == "act_nonfinite")
+        return f'{{"step": {step}, "{name}": {4 * own}, "loss": {lost}}}'
+
+    _files(tmp_path, "rank_{r}.jsonl", "", row)
+    verdict = analyze(tmp_path).verdict
+    assert (verdict.cause != "bad_input", verdict.ranks) == (True, [ODD])

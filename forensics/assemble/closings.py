@@ -4,7 +4,9 @@ Alone they say that something is done. They are the end where every printer of s
 that of its steps (a file that tells nothing but the last step is no printer), nothing comes after the words in their file, and nothing in the attempt shows a failure, an operation that
 never ended, or that somebody looked at a job that stood still. Else they say nothing, and are left out. A complaint, of whatever program,
 that is stamped before the last of these steps, is no failure of what came to its end afterwards; nor is any where the scheduler says of the
-job and all of its steps that they were completed, with exit code 0. What one printer tells three times in the same words ends nothing.
+job and all of its steps that they were completed, with exit code 0. What one printer tells three times in the same words ends nothing, unless all
+of it stands behind the last step of its file, as where the processes of a job say it one after the other. A record of figures has no words to end
+with: it came to its end with the step that is announced as the last.
 """
 
 from collections.abc import Mapping
@@ -16,6 +18,7 @@ from parsers.training.progress import CLOSING, LAST_STEP
 
 _PRINTER = ["file", "rank", "local_rank"]
 _AGAIN = 3
+_OF = r"\b([0-9]{1,15}) {0,4}(?:/|of) {0,4}[0-9]{1,15}\b"
 _COMPLAINTS, _SOON_NS = ("other", "exception"), 10 * 10**9
 _GRAVE = ["error", "fatal"]
 
@@ -32,7 +35,7 @@ def with_closings(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, p
 
 
 def _without_repeated(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
-    """Without ends that one printer tells again and again in the same words: a step, an epoch or a file is finished so."""
+    """Without ends that one printer tells again and again in the same words, and not all behind its last step: a step, an epoch or a file is finished so."""
     events = tables["events"]
     ends = pl.col("kind") == "job_end"
     if not events.select((ends & pl.col("line").is_not_null()).any()).item():
@@ -40,7 +43,11 @@ def _without_repeated(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableNam
     template = pl.when(ends).then(pl.col("text").cast(pl.String).str.replace_all(r"\d+", "#"))
     told = events.with_columns(template.alias("_template"))
     again = pl.col("line").n_unique().over(*_PRINTER, "_template") >= _AGAIN
-    return {**tables, "events": told.filter(~(ends & again).fill_null(False)).drop("_template")}
+    # A log without a step tells nothing of where its steps end.
+    last = tables["steps"].drop_nulls("line").group_by("file").agg(pl.col("line").max().alias("_last"))
+    told = told.join(last, on="file", how="left", maintain_order="left")
+    among = (pl.col("line").min().over(*_PRINTER, "_template") < pl.col("_last")).fill_null(True)
+    return {**tables, "events": told.filter(~(ends & again & among).fill_null(False)).drop("_template", "_last")}
 
 
 def _is_end(tables: Mapping[TableName, pl.DataFrame], weak: pl.DataFrame) -> bool:
@@ -57,12 +64,25 @@ def _is_end(tables: Mapping[TableName, pl.DataFrame], weak: pl.DataFrame) -> boo
         pl.col("step").filter(is_closing).last().alias("_of"),
     )  # fmt: skip
     both = last.join(said, on=_PRINTER, how="left", nulls_equal=True)
+    is_record = pl.col("_said").is_null() & ~pl.col("file").is_in(weak["file"].unique().implode())
+    both = both.filter(~(is_record & pl.col("step").is_in(_announced(weak))))
     counted = (both["_of"] - both["step"]).is_in([0, 1]) | both["_of"].is_null()  # counted from 1 or from 0
     if not both.height or not bool(((both["_said"] >= both["_last"]).fill_null(False) & counted).all()):
         return False
     closed = both.drop_nulls("_closed").group_by("file").agg(pl.col("_closed").max())
     ends = closed.join(tables["files"].select("file", "lines"), on="file", how="left")
     return bool((ends["_closed"] == ends["lines"]).fill_null(False).all()) and not _shows_trouble(tables, weak)
+
+
+def _announced(weak: pl.DataFrame) -> list[int]:
+    """The last step of the job as its lines tell it, counted from 1 or from 0."""
+    told = (
+        weak.filter(pl.col("code") == LAST_STEP)["text"]
+        .cast(pl.String)
+        .str.extract(_OF, 1)
+        .cast(pl.Int64, strict=False)
+    )
+    return [number - less for number in told.drop_nulls().unique().to_list() for less in (0, 1)]
 
 
 def _shows_trouble(tables: Mapping[TableName, pl.DataFrame], weak: pl.DataFrame) -> bool:

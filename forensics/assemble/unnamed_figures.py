@@ -3,6 +3,9 @@
 A figure does so that was finite in its first steps in every process and then, within a few steps, in most of them is NaN, Inf or larger than
 any training comes to, to their ends. What recurs, returns or stays with one process alone is somebody's own matter. Of several figures that
 which turned first counts. A job that tells its loss is judged by that.
+
+What every rank tells for itself, and beside it the mean of all of them, equal on all ranks in every step, is what all reduce: where just one figure is so,
+it stands for each rank's own loss.
 """
 
 from collections.abc import Mapping
@@ -14,6 +17,9 @@ from parsers.schema.tables import TableName
 _BEFORE = 4  # finite figures of a process before it may turn
 _SPREAD = 3  # steps after the first process within which most have turned
 _BEYOND = 1e6  # times what it was at first, or 1 where that is less
+_RANKS = 3  # whose mean is not told by chance
+_ROUNDED, _MOSTLY = 1e-3, 0.9  # of a mean as it is printed; of the steps
+_GROWS = 1.5  # times what it was at first, at the end
 _WHO = ("file", "rank", "name")
 
 
@@ -27,7 +33,7 @@ def with_unnamed(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl
     if kept.select((pl.col("loss").is_not_null() & (pl.col("phase").fill_null("train") == "train")).any()).item():
         return {**tables, "steps": kept}
     series = _series(told)
-    name = _turned(series)
+    name = _averaged(series) or _turned(series)
     if name is None:
         return {**tables, "steps": kept}
     chosen = series.filter(pl.col("name") == name).select("_row", pl.col("value").alias("_loss"))
@@ -58,6 +64,29 @@ def _series(told: pl.DataFrame) -> pl.DataFrame:
         .unique([*_WHO, "step"], keep="first", maintain_order=True)
         .sort("step", "_row")
     )
+
+
+def _averaged(series: pl.DataFrame) -> str | None:
+    """The one figure that differs between all ranks and whose mean another one is, on all ranks alike, in nearly every step."""
+    known = series.filter(pl.col("rank").is_not_null() & pl.col("value").is_finite())
+    known = known.unique(["name", "step", "rank"], keep="first", maintain_order=True)
+    steps = known.group_by("name", "step").agg(
+        pl.col("rank").n_unique().alias("ranks"), pl.col("value").n_unique().alias("values"),
+        pl.col("value").mean().alias("mean"), pl.col("value").first().alias("first"),
+    )  # fmt: skip
+    ranks = known["rank"].n_unique()
+    whole = steps.filter((pl.col("ranks") == ranks) & (ranks >= _RANKS))
+    own, common = whole.filter(pl.col("values") == ranks), whole.filter(pl.col("values") == 1)
+    both = own.join(common.select("step", pl.col("name").alias("of_all"), pl.col("first").alias("told")), on="step")
+    is_mean = (pl.col("mean") - pl.col("told")).abs() <= _ROUNDED * pl.col("told").abs()
+    pairs = both.group_by("name", "of_all").agg(is_mean.mean().alias("share"), pl.len().alias("steps"))
+    pairs = pairs.filter((pl.col("share") >= _MOSTLY) & (pl.col("steps") >= _BEFORE))
+    if pairs.height != 1:
+        return None
+    means = own.filter(pl.col("name") == pairs["name"][0]).sort("step")["mean"]
+    early, late = means.head(_BEFORE).median(), means.tail(_BEFORE).median()
+    is_loss = isinstance(early, float) and isinstance(late, float) and late <= _GROWS * early  # an accuracy grows
+    return str(pairs["name"][0]) if is_loss else None
 
 
 def _turned(series: pl.DataFrame) -> str | None:

@@ -129,7 +129,10 @@ def _first(name: str, now: Mapping[int, _Said], then: Mapping[int, _Said]) -> Le
     for step in sorted(now):
         said = now[step]
         split = [
-            left for members, agreed in classes if (left := _parted(name, step, members, said, agreed)) is not None
+            left
+            for members, agreed in classes
+            if (left := _parted(name, step, members, said, agreed, is_learnt=_learnt_alike(members, now, step)))
+            is not None
         ]
         if split:
             return max(split, key=lambda left: len(left.members))
@@ -174,9 +177,19 @@ def _alike(said: _Said, members: frozenset[int] | None = None) -> list[frozenset
     return sorted((frozenset(ranks) for ranks in by_value.values()), key=lambda ranks: (-len(ranks), min(ranks)))
 
 
-def _parted(name: str, step: int, members: frozenset[int], said: _Said, agreed: int) -> Left | None:
+def _learnt_alike(members: frozenset[int], now: Mapping[int, _Said], step: int) -> bool:
+    """Did all of them print one value, and later another one, in the steps before?"""
+    before = (said for at, said in now.items() if at < step and members <= said.keys())
+    values = ({said[rank][2] for rank in members} for said in before)
+    return len({value for own in values if len(own) == 1 for value in own}) >= _LEARNS
+
+
+def _parted(
+    name: str, step: int, members: frozenset[int], said: _Said, agreed: int, *, is_learnt: bool = False
+) -> Left | None:
     sides: Sequence[frozenset[int]] = _alike(said, members)
-    if len(sides) < 2 or (len({len(side) for side in sides}) == 1 and agreed < _LAYOUT):
+    is_layout = len({len(side) for side in sides}) == 1 and agreed < _LAYOUT and not is_learnt
+    if len(sides) < 2 or is_layout:
         return None
     if len(sides) > 2 and len(sides[0]) == 1:
         return None  # each goes its own way: it is nobody's replica

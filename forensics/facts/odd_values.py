@@ -14,10 +14,12 @@ import msgspec
 import polars as pl
 
 from parsers.schema.tables import TableName
+from parsers.text.vocabulary import words_of
 
 _SPREAD = 3  # steps within which most others follow
 _BEFORE = -1  # of what is told before any step
 _EDGE = " =:([,|+])/"
+_OF_INF = frozenset(("inf", "infs", "overflow", "overflows", "overflowed"))
 _Key = tuple[str, str]  # of, name
 
 
@@ -37,6 +39,7 @@ class OddValue(msgspec.Struct, frozen=True):
     is_last: bool = False  # do the records of all end with that step?
     opens: bool = False  # is that record the first of the step on its rank?
     is_proven: bool = False  # was what the rank was given a number, as `beside` shows? (passed_on.py)
+    is_given: bool = False  # did it stay a number on all while what they compute was lost? Then no parameter is in it
 
 
 def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> OddValue | None:
@@ -44,6 +47,7 @@ def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
     values = tables["values"]
     if len(job) < 2 or not values["bad"].is_not_null().any():
         return None
+    values = without_passing(values)
     told = told_values(values.filter(pl.col("rank").is_in(sorted(job))))
     lost = lost_losses(tables["steps"], job)
     bad = told.filter("bad")
@@ -71,8 +75,50 @@ def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
         )
         if found is None and step == _BEFORE:
             continue
-        return found and msgspec.structs.replace(found, opens=_opens(values, found), is_last=is_last)
+        return found and msgspec.structs.replace(
+            found, opens=_opens(values, found), is_last=is_last, is_given=_is_given(told, found, job)
+        )
     return None
+
+
+def without_passing(values: pl.DataFrame) -> pl.DataFrame:
+    """The same, where a rank tells one record a step and each is of something else (a shard that was read, a batch): that tells no two
+    figures apart, so it is no part of their names."""
+    own_names = pl.concat_list(
+        pl.col("fine").cast(pl.String).str.split(" ").fill_null([]),
+        pl.col("bad").str.replace_all(r"=\S+", "").str.split(" ").fill_null([]),
+    )
+    numbered = values.with_row_index("_row").with_columns(
+        pl.col("of").cast(pl.String), own_names.list.sort().list.join(" ").alias("_names")
+    )
+    told = numbered.filter(
+        pl.col("step").is_not_null() & pl.col("rank").is_not_null() & ~pl.col("of").str.contains("#")
+    )
+    own = told.group_by("rank", "_names").agg(
+        pl.len().alias("_rows"), pl.col("step").n_unique().alias("_steps"), pl.col("of").n_unique().alias("_parts")
+    )
+    is_passing = (
+        (pl.col("_rows") == pl.col("_steps")) & (2 * pl.col("_parts") > pl.col("_rows")) & (pl.col("_parts") > 1)
+    )
+    names = own.group_by("_names").agg(is_passing.all().alias("_passes")).filter("_passes")
+    if not names.height:
+        return values
+    passing = told.join(names, on="_names", how="semi")["_row"]
+    of = pl.when(pl.col("_row").is_in(passing.implode())).then(pl.lit("")).otherwise("of")
+    return numbered.with_columns(of.cast(values.schema["of"]).alias("of")).drop("_row", "_names")
+
+
+def _is_given(told: pl.DataFrame, found: OddValue, job: frozenset[int]) -> bool:
+    """Later, when most had lost some other figure, was this one a number on every rank of the job? A count of Inf alone says nothing of that:
+    what comes of it is NaN."""
+    if found.step is None or not _OF_INF.isdisjoint(words_of(found.name)):
+        return False
+    is_it = (pl.col("of") == found.of) & (pl.col("name") == found.name)
+    after = told.filter(pl.col("step") > found.step)
+    lost = after.filter(pl.col("bad")).group_by("step").agg(pl.col("rank").n_unique().alias("_lost"))
+    steps = lost.filter(2 * pl.col("_lost") > len(job))["step"]
+    own = after.filter(is_it & pl.col("step").is_in(steps.implode()))
+    return own.height > 1 and not own["bad"].any() and _ranks(own) == job
 
 
 def _opens(values: pl.DataFrame, found: OddValue) -> bool:

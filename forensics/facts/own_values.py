@@ -16,6 +16,7 @@ from parsers.schema.tables import TableName
 
 _STEPS = 5  # with a finite loss of most ranks, for ranks to share it
 _DIFFER = 4  # such steps, for each to have its own: mates would print the same in every one
+_TELL = 3 * _DIFFER  # losses that say as much, of more ranks in fewer steps
 _BY_CHANCE = 1 / 3  # of its steps may a rank print another's loss: four digits are few
 _OUTLIER = 1e6  # times the loss of the others, or 1 where that is less
 _ONES = ("tensor_model_parallel_size", "pipeline_model_parallel_size")
@@ -23,11 +24,15 @@ _EXPERTS = ("expert_model_parallel_size", "expert_parallel_size", "ep_size", "mo
 
 
 class OwnLoss(msgspec.Struct, frozen=True):
-    """The lines of the ranks whose loss was bad in the first such step, by rank; `is_finite`: far from the others', and no NaN."""
+    """The lines of the ranks whose loss was bad in the first such step, by rank; `is_finite`: far from the others', and no NaN. `name`: what the
+    figure is called, in `loss` of the lines; `times`: how far it is at least; `is_back`: whether it came near the others' again, where that is known."""
 
     step: int
     rows: Sequence[Mapping[str, Any]]
     is_finite: bool
+    name: str = "loss"
+    times: float = 1e6
+    is_back: bool | None = None
 
 
 def is_data_parallel(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> bool:
@@ -141,8 +146,11 @@ def _losses_shared(steps: pl.DataFrame, world: int) -> bool:
 
 
 def _losses_differ(steps: pl.DataFrame, world: int) -> bool:
-    """Of more than half of the ranks: two of these would be mates, or print nothing, if there were any other layout."""
+    """Of more than half of the ranks: two of these would be mates, or print nothing, if there were any other layout. Many ranks say so in
+    fewer steps, in none of which two of them may print the same then."""
     most = _own(steps, world).with_columns((pl.len().over("step", "loss") > 1).alias("shared"))
     ranks = most.group_by("rank").agg(pl.len().alias("steps"), pl.col("shared").mean())
+    if most["step"].n_unique() in range(2, _DIFFER) and most.height >= _TELL and not most["shared"].any():
+        return 2 * ranks.filter(pl.col("steps") > 1).height > world
     ranks = ranks.filter(pl.col("steps") >= _DIFFER)
     return 2 * ranks.height > world and bool((ranks["shared"] <= _BY_CHANCE).all())

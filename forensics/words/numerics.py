@@ -414,8 +414,8 @@ OWN_LOSS = Form(
     "{who} 在 step {step} 打印的自身 loss 为 {value}，而其他 rank 的 loss 有限",
 )
 FAR_FROM_OTHERS = Form(
-    "{who} printed {loss} as its own loss at step {step}, a million times that of the others",
-    "{who} 在 step {step} 打印的自身 loss 为 {loss}，是其他 rank 的一百万倍以上",
+    "{who} printed {loss} as its own {name} at step {step}, more than {times} times that of the others",
+    "{who} 在 step {step} 打印的自身 {name} 为 {loss}，是其他 rank 的 {times} 倍以上",
 )
 FAR = Said("no training comes to such a value", "正常训练不会出现这样的数值")
 LOG_ALONE = Said("a log alone does not show where it began", "仅凭日志无法得知从何处开始")

@@ -63,6 +63,9 @@ _MENTION = regex(
     r"|(?P<value>[+-]?(?:\d[\d.]{0,30}(?:[eE][+-]?\d{1,3})?|(?i:nan|inf(?:inity)?)))(?:/\d{1,15})?(?: ?(?P<unit>ms|msec|us|usec|s|secs?|seconds?)\b)?(?![\w./-]|:\S)|(?P<said>\"[^\"]{0,200}\"|[\[{(] {0,4}[-+.\dn'\"][^\[{(\])}]{0,2000}[\])}])(?!\w))"
     r"(?: ?(?P<each>[a-z]{2,12})/s(?:ec(?:ond)?)?\b(?! ?[:=]? {0,8}[-+.\d]))?)"
 )
+_LEVEL = regex(
+    r"^\s{0,8}\[\s{0,8}(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\s{0,8}\]:?\s{0,8}(?:- (?=\S))?"
+)  # what a logger sets before a line
 _COUNT = regex(
     r"(?:^|(?<=[\])>:] ))[\[(<#]{0,2} {0,8}(?P<count>\d{1,15})(?: ?/ ?\d{1,15})?[\])>:,;|]{0,2}\s+(?=[A-Za-z])"
 )
@@ -131,9 +134,9 @@ def rows(source: Source) -> Iterator[Row]:
         return ((number, text, None) for number, text in text_lines(source))
     told = found[0].rows(source)
     names = source.labels.names
-    if source.rank is not None or not (names or names.world):
+    if source.rank is not None or not names:
         return told
-    return seated(_named(told, names) if names else told, names)
+    return seated(_named(told, names), names)
 
 
 def _named(told: Iterator[Row], names: Names) -> Iterator[Row]:
@@ -143,7 +146,9 @@ def _named(told: Iterator[Row], names: Names) -> Iterator[Row]:
         if said is None or said is HEADER or "rank" in said:
             yield number, text, said
             continue
-        rank = names.of_cells(cell for name, cell in said.items() if not vocabulary.points_elsewhere(name))
+        rank = names.counted(said)
+        if rank is None:
+            rank = names.of_cells(cell for name, cell in said.items() if not vocabulary.points_elsewhere(name))
         is_theirs = rank is not None and "rank" not in vocabulary.told(said)
         yield number, text, said | {"rank": rank} if is_theirs else said
 
@@ -162,7 +167,7 @@ def rows_of_steps(lines: Sequence[str]) -> frozenset[int]:
 
 def record(text: str) -> Said | None:
     """One line as a record, whatever its form; None where it is none. An object may stand behind a few words."""
-    text = bare_numbers(vocabulary.in_english(text))
+    text = _LEVEL.sub("", bare_numbers(vocabulary.in_english(text)), count=1)
     start = text.strip()
     if (at := start.find("{", 0, _BEFORE_OBJECT)) >= 0 and (not at or start.endswith("}")):
         inner = _object(start[at:])

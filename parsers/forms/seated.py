@@ -22,25 +22,19 @@ _MOSTLY = 0.8
 _DEVICE = regex(r"(?i)(?:gpu|npu|dcu|cuda|device|card)(?:_?(?:id|index|no))?")
 _COUNTS = regex(r"(?i).*(?:layer|expert|stage|epoch|shard|bucket|chunk|micro|batch|iter|step|attempt|node)")
 _NUMBERED = regex(r"(?i)_?(?:rank|id|idx|index|no|nr)\Z")
-_OF_PROCESS = regex(
-    r"(?i)(?:worker|proc|process|replica|trainer|task|peer|member|learner|p)(?:[ _]?(?:id|index|idx|no|nr|num))?"
-)
 _TOLD = ("rank", "local_rank")
 Said = Mapping[str, Any]
 
 
 def seated(told: Iterator[tuple[int, str, Any]], names: Names) -> Iterator[tuple[int, str, Any]]:
     """Rows → the same with their rank, where they tell it so."""
-    if not names.places and names.world is None:
+    if not names.places:
         return told
     first = [*islice(told, _LEARNT)]
     records = [said for _, _, said in first if isinstance(said, dict) and said]
     columns = columns_of(records, names)
     every = chain(first, told)
-    if columns is not None:
-        return _ranked(every, *columns, names)
-    worker = None if names.world is None else _of_world(records, names.world)
-    return every if worker is None else _of_workers(every, worker)
+    return every if columns is None else _ranked(every, *columns, names)
 
 
 def _ranked(
@@ -55,35 +49,6 @@ def _ranked(
             yield line, text, said
         else:  # what it was called may be the name of a figure
             yield line, text, {name: cell for name, cell in said.items() if name != number} | {"rank": rank}
-
-
-def _of_workers(told: Iterator[tuple[int, str, Any]], worker: str) -> Iterator[tuple[int, str, Any]]:
-    for line, text, said in told:
-        rank = whole(said.get(worker)) if isinstance(said, dict) and "rank" not in said else None
-        yield line, text, said if rank is None else said | {"rank": rank}
-
-
-def _of_world(records: Sequence[Said], world: int) -> str | None:
-    """The one column that is called as processes are, and counts the records of each step: all of the world."""
-    cells = [name for name in (records[0] if records else ()) if not vocabulary.points_elsewhere(name)]
-    steps = vocabulary.columns(tuple(cells)).get("step", ())
-    if (
-        world < _FEWEST
-        or len(steps) != 1
-        or {*vocabulary.meanings(tuple(cells))} & {*_TOLD, "node_rank", "host", "pod"}
-    ):
-        return None
-    found = []
-    for name in (one for one in cells if _OF_PROCESS.fullmatch(one)):
-        at: defaultdict[str, list[int | None]] = defaultdict(list)
-        for one in records:
-            at[str(one.get(steps[0]))].append(whole(one.get(name)))
-        every = [*at.values()][:-1] if len(at) > _FEWEST else [*at.values()]  # the last step may be cut
-        if len(every) >= _FEWEST and all(
-            sorted(-1 if at is None else at for at in own) == [*range(world)] for own in every
-        ):
-            found.append(name)
-    return found[0] if len(found) == 1 else None
 
 
 def columns_of(records: Sequence[Said], names: Names) -> tuple[str, str] | None:

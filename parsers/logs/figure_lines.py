@@ -53,7 +53,7 @@ def parse(lines: pl.DataFrame) -> Tables:
 
 PARSER = LineParser(
     name="figure_lines",
-    anchors=tuple(f"{word}{after}".encode() for word in _COUNTS for after in _AFTER),
+    anchors=(*(f"{word}{after}".encode() for word in _COUNTS for after in _AFTER), b'"it"'),
     parse=parse,
     leftover=True,
 )

@@ -6,6 +6,7 @@
         norm for bucket #3 in backward pass before data-parallel communication collective')
     RuntimeError: (PreconditionNotMet) There are NAN or INF (num_nan=0, num_inf=6, num_zero=0) in [device=gpu:3,
         op=matmul_v2, tensor=, dtype=fp16].
+    [PRECISION] [ERROR] in [device=gpu:2, op=matmul_grad, tensor=, dtype=fp32], numel=1600, num_nan=1, num_inf=0, …
     /x/NanCheck.cu:21: checkForNaN: block: [0,0,0], thread: [0,0,0] Assertion `!isnan(val)` failed.
     RuntimeError: NaN detected in input tensor for 'all_reduce' on comm 'dp': check_for_nan failed          (TorchComms)
     [rank0]:[E1120 17:31:56.885473996 Utils.cu:30] CUDA error during checkForNan: device-side assert triggered
@@ -41,6 +42,10 @@ _PADDLE = (
     r"There are NAN or INF \(num_nan=(?P<nans>\d{1,18}), num_inf=\d{1,18}, num_zero=\d{1,18}\) in "
     r"\[device=\w{1,20}:\d{1,4}, op=(?P<function>\w{1,80}), tensor="
 )
+_PRECISION = (
+    r"\[PRECISION\] \[ERROR\] in \[device=\w{1,20}:\d{1,4}, op=(?P<function>\w{1,80}), tensor=[^\]]{0,200}\], numel=\d{1,18}, "
+    r"(?!num_nan=0, num_inf=0\b)num_nan=(?P<nans>\d{1,18}), num_inf=\d{1,18}"
+)  # it prints such lines of sound tensors as well
 _NOT_FINITE = regex(r"(?i)\b(?:nan|[+-]?inf(?:inity)?)\b")
 
 
@@ -95,6 +100,7 @@ RULES = (
         refine=lambda groups: {"detail": {"where": "nan_check", "tensor": groups["tensor"]}},
     ),
     Rule(regex(_PADDLE), "nan_assert", code="operator", refine=_operator),
+    Rule(regex(_PRECISION), "nan_assert", code="operator", refine=_operator),
     Rule(regex(_CHECK), "nan_assert", code="nan_check", refine=lambda _: {"detail": {"where": "nan_check"}}),
 )
 
@@ -160,6 +166,7 @@ PARSER = LineParser(
         b"NanCheck.",
         b"NaN detected in ",
         b"There are NAN or INF ",
+        b"[PRECISION] [ERROR] ",
     ),
     parse=parse,
 )

@@ -13,12 +13,14 @@ from parsers.text.patterns import regex
 
 _Key = TypeVar("_Key")
 _WORDS = regex(r"[._ ]+")
+_HYPHENS = regex(r"[._ -]+")
 _PLACE = regex(r"(?<![A-Za-z])(node|local)_?rank\\?[\"']?\s{0,2}[=:]\s{0,2}[\"']?(\d{1,7})(?![\d.])", re.I)
 _PROCESS = regex(r"(?:(?P<host>[A-Za-z0-9][\w.-]{0,252})[:/@ .-])?(?P<pid>\d{1,10})")
 _DEVICE = regex(r"(?i)(?<![a-z])(?:device|dev|npu|gpu|card|dcu|cuda|davinci)[_-]?(\d{1,3})(?![\w])")
 _CALL = regex(r"(?:(?<=[\s/;&'\"])|\A)(?P<name>[\w.-]{1,80})[ \t]+[\"']?(?P<number>\d{1,7})(?![\w.])")
 _CONTAINER = regex(r"[0-9a-f]{12,64}(?=-)")  # before what is of it
 _DIGITS = 8
+_COUNT = regex(r"\d{1,7}")
 _CELL = 128  # characters of one that may be a name
 _REPLICA = regex(r"[-_]1\Z")
 
@@ -47,7 +49,8 @@ class Names(msgspec.Struct, frozen=True):
     `by_local`: local rank → rank, where all processes of the job are on one host. `processes`: (name of a place, pid) → rank. `is_by_device`:
     nothing hides devices from processes, so that the first uses the first. `here`: the place that a file is from. `scripts`: name of one that is called with a number
     → what is added to it, and what the rank is the rest by. `hosts`: what documents call
-    hosts. `devices`: (name of a host, its device) → rank. `labels`: words that scripts put before the number of a process at its place; `fields` that hold it. `world`: of the job."""
+    hosts. `devices`: (name of a host, its device) → rank. `labels`: words that scripts put before the number of a process at its place; `fields` that hold it.
+    `counts`: the column of the file's records that counts the ranks."""
 
     ranks: Mapping[str, int] = msgspec.field(default_factory=dict)
     places: Mapping[tuple[str, int], int] = msgspec.field(default_factory=dict)
@@ -62,7 +65,7 @@ class Names(msgspec.Struct, frozen=True):
     scripts: Mapping[str, tuple[int, int | None]] = msgspec.field(default_factory=dict)
     labels: frozenset[str] = frozenset()
     fields: frozenset[str] = frozenset()
-    world: int | None = None
+    counts: str | None = None
 
     def rank(self, name: str | None, local_rank: int | None = None) -> int | None:
         """The rank of who is called so, on that place if the name is a host's."""
@@ -104,6 +107,11 @@ class Names(msgspec.Struct, frozen=True):
         told = {self.of_cell(cell) for cell in cells if isinstance(cell, str)} - {None}
         return told.pop() if len(told) == 1 else None
 
+    def counted(self, said: Mapping[str, object]) -> int | None:
+        """The rank that a record tells in the column which counts them."""
+        cell = said.get(self.counts) if self.counts is not None else None
+        return int(str(cell)) if cell is not None and _COUNT.fullmatch(str(cell)) else None
+
     def of_record(self, host: str | None, node_rank: int | None, local_rank: int | None) -> int | None:
         """The rank of who says which node it is on, or what that is called, and its place there."""
         if local_rank is None:
@@ -136,7 +144,14 @@ class Names(msgspec.Struct, frozen=True):
 
     def __bool__(self) -> bool:
         return bool(
-            self.ranks or self.places or self.folders or self.layout or self.processes or self.devices or self.scripts
+            self.ranks
+            or self.places
+            or self.folders
+            or self.layout
+            or self.processes
+            or self.devices
+            or self.scripts
+            or self.counts
         )
 
     def _of_device(self, path: str) -> int | None:
@@ -156,9 +171,10 @@ class Names(msgspec.Struct, frozen=True):
         if self.devices and (rank := self._of_device(path)) is not None:
             return rank
         for part in reversed(parts):
-            found = {rank for name in parts_of(part) if (rank := self.rank(name, local_rank)) is not None}
-            if found:
-                return found.pop() if len(found) == 1 else None
+            for names in (parts_of(part), _HYPHENS.split(part)):
+                found = {rank for name in names if (rank := self.rank(name, local_rank)) is not None}
+                if found:
+                    return found.pop() if len(found) == 1 else None
         return None if local_rank is None else self.by_local.get(local_rank)
 
 

@@ -76,7 +76,7 @@ def _figures(flat: Mapping[str, Any], said: Mapping[str, Any], who: Mapping[str,
     times = [] if is_evaluation else _times(flat, said)
     loss, norm = (None if is_evaluation or name not in told else _mean(told[name]) for name in ("loss", "grad_norm"))
     sums = of_record(flat)
-    others = None if is_evaluation or loss is not None else unknown_figures(flat)
+    others = None if is_evaluation else unknown_figures(flat, with_own=loss is not None)
     is_bare = not times and loss is None and norm is None and sums is None and _PACES.isdisjoint(told)
     if is_bare and others is None:
         return None
@@ -219,21 +219,29 @@ def holds_nan(row: Mapping[str, Any]) -> bool:
     return _NAN.search(row["figures"] or "") is not None
 
 
-def unknown_figures(flat: Mapping[str, Any]) -> str | None:
+def unknown_figures(flat: Mapping[str, Any], *, with_own: bool = False) -> str | None:
     """The numbers with a fraction, NaN and Inf of a record under names of which nothing is known, as pairs; None where there are none, or
-    another name tells of an evaluation."""
+    another name tells of an evaluation. `with_own`: also norms that are the rank's own, for which no column is."""
     if any(map(vocabulary.is_of_evaluation, islice(flat, _CELLS))):
         return None
     pairs = (
         f"{'_'.join(name.split())}={cell}"
         for name, cell in islice(flat.items(), _CELLS)
-        if _is_fraction(cell) and "=" not in name and len(name) < _NAME_CHARACTERS and _is_unknown(name)
+        if _is_fraction(cell)
+        and "=" not in name
+        and len(name) < _NAME_CHARACTERS
+        and (_is_unknown(name) or (with_own and _is_own(name)))
     )
     return " ".join(islice(pairs, _MOST_UNKNOWN)) or None
 
 
 def _is_fraction(cell: Any) -> bool:
     return isinstance(cell, float) or (isinstance(cell, str) and _FRACTION.fullmatch(cell) is not None)
+
+
+def _is_own(name: str) -> bool:
+    said = vocabulary.meaning_of(name)
+    return said is not None and said.meaning == "own_grad_norm"
 
 
 @lru_cache(maxsize=4096)

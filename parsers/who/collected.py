@@ -7,13 +7,13 @@ Source: Docker's json-file driver, systemd.journal-fields(7), Loki's documentati
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from parsers.schema.labels import NO_LABELS, Labels
-from parsers.text import stamps, vocabulary
+from parsers.text import lenient, stamps, vocabulary
 from parsers.text.patterns import regex
 
 ANSI = regex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
@@ -68,9 +68,13 @@ def of_json(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> 
     try:
         record = msgspec.json.decode(match.string)
     except (msgspec.DecodeError, RecursionError):
+        if habits.labels.names.counts is not None and isinstance(
+            said := lenient.value(match.string), dict
+        ):  # a NaN in it
+            _called(line, said, habits)
         return
     record = _of_stream(record)
-    _called(line, record.values(), habits)
+    _called(line, record, habits)
     text = next((record[key] for key in ("log", "message", "MESSAGE", "line", "msg") if key in record), None)
     if isinstance(text, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in text):
         text = ANSI.sub("", bytes(text).decode("utf-8", "replace"))  # journald's, of what is no plain text
@@ -104,7 +108,7 @@ def of_logfmt(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -
     """A line of fields, of which one says whose it is. Its text stays: what ended how may be said by any of them."""
     line.text = match.string
     record = pairs_of(match.string)
-    _called(line, record.values(), habits)
+    _called(line, record, habits)
     host = next((record[key] for key in _PLACES if key in record), None)
     names = habits.labels.names
     if line.rank is None and names.fields:
@@ -120,10 +124,12 @@ def pairs_of(text: str) -> dict[str, str]:
     return {found["name"]: found["quoted"] or found["bare"] or "" for found in _PAIR.finditer(text)}
 
 
-def _called(line: Line, cells: Iterable[object], habits: Habits) -> None:
+def _called(line: Line, record: Mapping[str, object], habits: Habits) -> None:
     """Whose line it is, where all names in its record are one rank's."""
-    if habits.labels.names and line.rank is None:
-        line.rank = habits.labels.names.of_cells(cells)
+    names = habits.labels.names
+    if names and line.rank is None:
+        line.rank = names.counted(record)
+        line.rank = names.of_cells(record.values()) if line.rank is None else line.rank
 
 
 def _says_more(name: object, cell: object) -> bool:

@@ -25,6 +25,7 @@ class Known(msgspec.Struct, frozen=True):
     names: Names = NO_NAMES
     documented: Mapping[str, int] = msgspec.field(default_factory=dict)
     hosts: Mapping[str, str] = msgspec.field(default_factory=dict)
+    columns: Mapping[str, str] = msgspec.field(default_factory=dict)  # of a file's records that count the ranks
     places: Mapping[str, str] = msgspec.field(default_factory=dict)  # whose numbers of processes a file uses
 
     def of(self, source: Source) -> Source:
@@ -36,8 +37,9 @@ class Known(msgspec.Struct, frozen=True):
         labels = self.labels.get(source.path, NO_LABELS)
         here = self.hosts.get(source.path)
         place = here or self.places.get(source.path)
-        is_told = bool(self.names or self.names.hosts or self.names.world)
-        labels = replace(labels, names=replace(self.names, here=place)) if is_told else labels
+        counts = self.columns.get(source.path) if rank is None else None
+        is_told = bool(self.names or self.names.hosts or counts)
+        labels = replace(labels, names=replace(self.names, here=place, counts=counts)) if is_told else labels
         called = host_called(here, source.path, self.hosts)
         host = called if source.host is None else source.host
         return replace(source, open=opener, rank=rank, host=host, labels=labels)

@@ -27,6 +27,7 @@ from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.unanimous import unanimous
 from parsers.who.beginnings import HEAD_LINES, Said, beginning, collectors_of, said_in, with_speakers
+from parsers.who.counted_columns import counted_columns
 from parsers.who.counts import (
     alone,
     are_several,
@@ -97,9 +98,8 @@ def speakers(sources: Sequence[Source]) -> Known:
     read = {one.path: found for one, size, most in asked if (found := beginning(one, size, most))}
     collectors = collectors_of(read)
     headed = {one.path: 0 if one.rank is not None else max(LEAST, HEADED // len(sampled)) for one in sampled}
-    before = {path: collectors.get(path, "") for path in read}
-    said = {path: said_in(path, found, before[path], headed.get(path, HEAD_LINES)) for path, found in read.items()}
-    said = of_one_size(from_zero(renamed(said)))
+    begun = {at: said_in(at, own, collectors.get(at, ""), headed.get(at, HEAD_LINES)) for at, own in read.items()}
+    said = of_one_size(from_zero(renamed(begun)))
     lines = [Line(path, one.number, one.line.host, one.raw, one.line.text) for path, own in said.items() for one in own]
     stated = [*statements(lines)]  # read once: every line of all beginnings is asked for names and numbers
     introduce(said, {place: Introduction(*who) for place, who in introduced(stated).items()})
@@ -118,17 +118,16 @@ def speakers(sources: Sequence[Source]) -> Known:
     ]
     places = table.aliases.values()
     told = standing([*aliased(told, places), *counted_on(told, chain.from_iterable(places), whole.world)], said)
-    names = names_of(told, whole.world)
-    names = table.named(names, told)
-    names = replace(
-        names, hosts=names.hosts | launched_hosts(said), fields=fields_of_places(said, names), world=table.size
-    )
+    names = table.named(names_of(told, whole.world), told)
+    names = replace(names, hosts=names.hosts | launched_hosts(said), fields=fields_of_places(said, names))
     learnt = [one.known(names) for one in _spaces(whole)]
     ranks = {path: rank for one in learnt for path, rank in one.ranks.items()}
     labels = {path: own for one in learnt for path, own in one.labels.items()}
     claims = [*(row for one in learnt for row in one.claims), *table.claims(), *claims_of(told, names, table.apart)]
-    documented = {**table.files, **files_of(listed_names, said), **whole.documented(names)}
-    return Known(ranks, labels, claims, collectors, names, documented, table.hosts, table.apart)
+    files = {**table.files, **files_of(listed_names, said), **whole.documented(names)}
+    size = whole.world if whole.world is not None else table.size
+    columns = counted_columns([one for one in [*sampled, *others] if one.path not in ranks], size)
+    return Known(ranks, labels, claims, collectors, names, files, table.hosts, columns, table.apart)
 
 
 def _spaces(whole: "_Bundle") -> "list[_Bundle]":

@@ -12,7 +12,7 @@ two that differ, it speaks for several, and none of them is its own.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from parsers.schema.names import Told
@@ -20,6 +20,7 @@ from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.who.told_names import Item, admitted, alike, facts_in, with_node
+from parsers.who.told_ranges import told_ranges
 
 _MAY = regex(r"rank|proc|slots|nodes|machines|trainer|local_?size", re.I)
 _SETTING = regex(
@@ -58,15 +59,15 @@ class Statement(NamedTuple):
     pid: int | None = None
 
 
-def told_in_lines(said: Iterable[Line], stated: Iterable[Statement]) -> list[Told]:
-    """Lines, and their statements → what their speakers say of their nodes, and of their places there."""
+def told_in_lines(said: Sequence[Line], stated: Iterable[Statement]) -> list[Told]:
+    """Lines, and their statements → what their speakers say of their nodes, and of their places there, and of many names at once."""
     items = [_item(one) for one in _own(stated)]
     told = admitted([item for item in items if item.names]) + [
         one for roster in _rosters(said) for one in admitted(roster)
     ]
     for group in alike([item for item in items if not item.names and "node_rank" in item.facts]):
         told += admitted(group)
-    return told
+    return [*told, *told_ranges((one.file, one.line, one.text) for one in said)]
 
 
 def _rosters(said: Iterable[Line]) -> Iterator[list[Item]]:

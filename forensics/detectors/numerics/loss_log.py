@@ -21,6 +21,8 @@ from forensics.detectors.numerics.loss_advice import (
 from forensics.detectors.numerics.loss_lines import Bad, Row, first_nan, line_ref, ref_to, streams_of, when
 from forensics.detectors.numerics.loss_resumed import leap_of, loaded_state, resumed_finding
 from forensics.facts.event_rows import detail
+from forensics.facts.far_values import far_value
+from forensics.facts.first_checked import first_checked
 from forensics.facts.loss_spikes import Spike, finite_lines, since, spikes
 from forensics.facts.own_values import OwnLoss, own_loss
 from forensics.facts.progress import step_in_progress
@@ -63,8 +65,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
     odd = case.odd_value  # then forensics/detectors/numerics/odd_value.py says more
     own = own_loss(case.tables, case.job_told_of, case.loss_mates) if case.is_data_parallel or case.loss_mates else None
     ahead = min((when(row)[0] for row in (*(bad.row for bad in nans), *(one[0].onset for one in found))), default=None)
-    if own is not None and own.is_finite and (ahead is None or own.step <= ahead):
-        return (_outlier(case, own),)
+    far = own if own is not None and own.is_finite else far_value(case.tables["steps"], case.job_told_of)
+    if far is not None and (ahead is None or far.step <= ahead):
+        return (_outlier(case, far),)
     risen = min(found, key=lambda listed: when(listed[0].onset), default=None)
     if risen is not None and first is not None and when(first.row) <= when(risen[0].onset):
         risen = None
@@ -84,6 +87,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if first is None and are_of_evaluations(asserts):
         return (_of_evaluation(asserts, streams, _nan_finding(case, None, asserts, ())), *earlier)
     owners = _owners(case, nans, own)
+    earliest = first_checked(asserts, case.job_told_of)
+    if not owners and first is not None and earliest is not None and earliest["step"] <= when(first.row)[0]:
+        first = None  # the figure of all went bad by what that check found
     finding = _nan_finding(case, owners[0] if owners else first, asserts, owners)
     if not finding.ranks and _fell_before(case, finding):
         return earlier
@@ -192,7 +198,8 @@ def _outlier(case: Case, own: OwnLoss) -> Finding:
     led = fall is not None and (fall.start["step"] is None or fall.start["step"] >= own.step)
     ranks = tuple(row["rank"] for row in own.rows)
     alone = ranks if case.is_data_parallel else ()
-    text = words.FAR_FROM_OTHERS(who=ranks_text(ranks), loss=f"{own.rows[0]['loss']:.4g}", step=own.step)
+    shown = {"loss": f"{own.rows[0]['loss']:.4g}", "name": own.name, "times": f"{own.times:,.0f}"}
+    text = words.FAR_FROM_OTHERS(who=ranks_text(ranks), step=own.step, **shown)
     claims = [Claim(text, "for", tuple(line_ref(row) for row in own.rows[:10]))]
     claims += [Claim(words.PLAIN_DATA_PARALLEL, "for")] if alone else []
     return Finding(
@@ -213,6 +220,8 @@ def _outlier(case: Case, own: OwnLoss) -> Finding:
 
 def _is_back(case: Case, own: OwnLoss) -> bool:
     """Did these ranks, later, come near the losses of the others again? What they hold is not broken then."""
+    if own.is_back is not None:
+        return own.is_back
     later = case.tables["steps"].filter(
         (pl.col("step") > own.step) & pl.col("loss").is_not_null() & pl.col("rank").is_not_null()
     )
@@ -282,7 +291,9 @@ def _nan_finding(case: Case, first: Bad | None, asserts: Sequence[Row], owners: 
     reporters = _reporters(asserts)
     suspects, why = _origin(reporters, case.coordinates)
     given = () if first is not None else _given(case, reporters)
-    alone = (ahead if case.is_data_parallel else ()) or given or _lone(case, asserts, reporters, suspects)
+    earliest = first_checked(asserts, case.job_told_of)
+    watched = tuple(sorted(suspects)) if earliest is not None and len(suspects) == 1 else ()
+    alone = (ahead if case.is_data_parallel else ()) or given or watched or _lone(case, asserts, reporters, suspects)
     suspects |= set(ahead)
     unseen = () if suspects or first is None else _not_seen(case, first.row)
     suspects |= set(unseen)
@@ -298,7 +309,7 @@ def _nan_finding(case: Case, first: Bad | None, asserts: Sequence[Row], owners: 
     value = first.value if first is not None else str(detail(lead).get("value", "nan"))
     # They came through their own check, or share nothing before gradients are averaged.
     passed = bool(alone) and (case.is_data_parallel or case.expected - set(alone) <= case.waited_ranks)
-    passed |= bool(given)
+    passed |= bool(given or watched)
     if alone and case.is_data_parallel:
         claims.append(Claim(words.PLAIN_DATA_PARALLEL, "for"))
     began = None if first is None else _began(case, first.row)

@@ -1,7 +1,8 @@
 """Did one rank alone lose a figure, in what all ranks record under the same name, before the others did?
 
 Where it stands tells the cause: in parameters or the optimizer's state, in what the step was given, in what a reduction gave to it
-while all that went in were numbers; else the value itself, Inf or NaN.
+while all that went in were numbers; else the value itself, Inf or NaN. What stays a number on all ranks after the others were lost holds nothing
+that was learnt: it is what a step is given, whatever it is called.
 """
 
 from collections.abc import Mapping
@@ -78,7 +79,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     cause = _cause(found)
     # What a rank was given by its own reader, or has loaded, is bad before anybody else takes part, whatever the layout.
     is_first = cause == "bad_input" and not _DATA.isdisjoint(words_of(called(found)))
-    is_first |= cause == "bad_state" and found.step is None
+    is_first |= found.is_given or (cause == "bad_state" and found.step is None)
     alone = case.is_data_parallel or has_experts(case.tables) or is_first or found.is_proven
     form = words.ODD_VALUE_AT_LAST if found.is_last else words.ODD_VALUE
     form = words.ODD_VALUE_AT_FIRST if found.step is None else form
@@ -125,6 +126,8 @@ def _cause(found: OddValue) -> Cause:
     kept = frozenset(word for name in found.kept for word in words_of(name))
     if said & _REDUCED and not said & _STATE and kept & _OWN:
         return "comm_corruption"
+    if found.is_given and not said & _MADE:
+        return "bad_input"
     if said & _STATE and not said & _MADE:
         return "bad_state"
     if found.opens and said & _GIVEN and not said & _GRADIENT:
