@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 import polars as pl
 
+from forensics.assemble.apart import own_logs
 from forensics.assemble.roll_calls import has_begun
 from parsers.schema.tables import TableName, table
 from parsers.text.patterns import regex
@@ -49,7 +50,7 @@ class _Odd(msgspec.Struct, frozen=True):
 
 def with_refused_values(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same with such events."""
-    files = tables["files"].filter(pl.col("rank").is_not_null() & (pl.col("last_lines").list.len() > 0))
+    files = own_logs(tables).filter(pl.col("rank").is_not_null() & (pl.col("last_lines").list.len() > 0))
     if has_begun(tables) or not _FEWEST <= files.height <= _LOGS or files["rank"].n_unique() < files.height:
         return dict(tables)
     logs = {row["rank"]: (row["file"], _lines(row)) for row in files.sort("file").iter_rows(named=True)}
