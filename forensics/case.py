@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import msgspec
 import polars as pl
 
-from forensics.assemble.aborted import with_aborted
 from forensics.assemble.beyond_world import within_world
 from forensics.assemble.blocked_threads import with_blocked_threads
 from forensics.assemble.by_device import with_device_ranks
@@ -32,7 +31,9 @@ from forensics.assemble.logged_errors import with_logged_errors
 from forensics.assemble.lost_first import with_lost_first
 from forensics.assemble.named_pids import with_named_pids
 from forensics.assemble.named_pods import with_named_pods
+from forensics.assemble.nameless_errors import with_nameless_errors
 from forensics.assemble.placed_ends import Job, with_placed_ends
+from forensics.assemble.refused_values import with_refused_values
 from forensics.assemble.roll_calls import with_roll_calls
 from forensics.assemble.service_words import with_service_words
 from forensics.assemble.told_arguments import with_told_arguments
@@ -166,9 +167,8 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         from forensics.facts.killed_pods import with_killed_pods
         from forensics.facts.process_ends import process_ends, standing, stopped_rest
 
-        order = giving_up(self.events, self.identity, self.clocks)
-        rest = stopped_rest(self.events, self.expected if self.is_world_told else frozenset())
-        ends = with_dead(in_order(standing(process_ends(self.events, rest)), order), self.tables)
+        said = standing(process_ends(self.events, stopped_rest(self.events, self.expected)))
+        ends = with_dead(in_order(said, giving_up(self.events, self.identity, self.clocks)), self.tables)
         return with_killed_pods(ends, self.events, self.waited_ranks, self.anomaly_window, self.expected)
 
     @cached_property
@@ -195,9 +195,8 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         waited = self.waited_ranks | frozenset(self.states.open["rank"].to_list())
         job = self.expected or self.seen
         stop = scheduled_stop(self.events, self.job_hosts)
-        return origins(
-            self.ends, Around(self.failure_roles, job, waited, singled, self.host_of_rank, self.clocks, stop)
-        )
+        around = Around(self.failure_roles, job, waited, singled, self.host_of_rank, self.clocks, stop)
+        return origins(self.ends, around)
 
     @cached_property
     def ended_agents(self) -> "tuple[Row, ...]":
@@ -473,8 +472,9 @@ def case_of(
     job = frozenset(range(max(job | seen) + 1)) if learnt == HIGHEST_RANK else job
     whole = with_ranks_of_cgroups(with_blocked_threads(with_device_ranks(whole, identity), identity))
     whole = with_placed_ends(whole, Job(job, told, seen), identity)
-    whole = with_logged_errors(with_killed_ranks(with_killed_workers(with_aborted(with_lost_first(whole)))))
-    whole = with_recovered(with_unreached(with_roll_calls(with_group_ends(whole), told, seen)), told, seen)
+    whole = with_logged_errors(with_killed_ranks(with_killed_workers(with_nameless_errors(with_lost_first(whole)))))
+    whole = with_roll_calls(with_refused_values(with_group_ends(whole)), told, seen)
+    whole = with_recovered(with_unreached(whole), told, seen)
     unread = unread_ranks(whole, identity, seen, told)
     return Case(
         whole,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from forensics.assemble.apart import own_logs
 from forensics.assemble.identity import hosts_of_ranks, short_host
 from forensics.model.told import has_kind
 from parsers.schema.tables import TableName
@@ -26,7 +27,7 @@ def with_named_pods(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataF
     for rank, host in sorted(hosts_of_ranks(identity).items()):
         ranks[host].append(rank)
     pods = named.drop_nulls().unique().to_list()
-    called = _called(tables["files"], frozenset(pods))
+    called = _called(own_logs(tables), frozenset(pods))
     of_pod = {name: own for name in pods if (own := ranks.get(short_host(name)) or called.get(name))}
     if not of_pod:
         return dict(tables)

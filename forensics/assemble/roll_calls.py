@@ -8,11 +8,13 @@ What a line counts its words do not tell. What does: it holds the size of the jo
 that all are there; and the job had not begun. Who is inside is told where just as many ranks as were counted repeat that number: then the others
 are outside. Each of them is named where its own log repeats what none of those inside repeats, or where a line with the count holds, of
 all numbers below the size, just theirs beside it; else they are suspects. Where nobody tells who is inside, two things that know nothing of each
-other must agree: the numbers that stand beside a count that stands still, as many as it leaves, are those of just the ranks that left no record.
-So after the first steps too, where the log that counts then gave up waiting: there it is the word of a barrier.
+other must agree: the numbers that stand beside a count that stands still, as many as it leaves, are those of just the ranks that left no record, or whose
+logs went another way than those of all others (apart.py).
+So after the first steps too, or where all had come before, where the log that counts then gave up waiting: there it is the word of a barrier. Then
+the size need not be told: as many left a record as were counted, and the rest stands beside the count.
 
 Events `missing_members`, a row for each log that counts, with the code ROLL_CALL where names_ranks is who did not come, and ROLL_COUNT where it is whom the
-count leaves, or nobody; detail.joined and detail.expected. Where a library has counted, nothing is added: its words are known.
+count leaves, or nobody; detail.joined and detail.expected; with the code barrier and detail.again where it is no start. Where a library has counted, nothing is added: its words are known.
 
 Fooled by: a count of something else that there is as much of as ranks, that stands still before a first step, and that just as many ranks print.
 """
@@ -27,6 +29,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from forensics.assemble.apart import is_apart, own_logs
 from parsers.schema.tables import TableName, table
 from parsers.text.patterns import regex
 from parsers.text.whole_numbers import whole_numbers
@@ -93,17 +96,22 @@ def with_roll_calls(
 ) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global; `job`: its ranks if its size is told, else empty; `seen`: those that left rows →
     the same with such events."""
-    size = len(job)
     gave_up = _gave_up(tables["events"])
     is_late = tables["steps"].height > 0 and bool(gave_up)
     is_counted = bool((tables["events"]["kind"] == "missing_members").any())
     begun = has_begun(tables)
-    if size < _FEWEST or (begun and not is_late) or is_counted or not _may_count(tables["files"], size):
+    heard = seen | frozenset(tables["files"]["rank"].drop_nulls())
+    is_open = len(job or (heard if gave_up else ())) >= _FEWEST
+    if not is_open or (begun and not is_late) or is_counted or not _may_count(tables["files"], len(job)):
         return dict(tables)
-    logs = [*_logs(tables["files"])]
+    files = own_logs(tables)
+    logs = [*_logs(files)]
+    job = job or _as_counted(logs, heard)
+    size = len(job)
     told = _told(logs, size)
     if not told:
         return dict(tables)
+    begun = begun or any(_was_whole(one, size) for one in logs if one.file in told)
     most = max(count for count, _ in told.values())
     told = {file: found for file, found in told.items() if found[0] == most}
     unheard = job - seen - {one.rank for one in logs}
@@ -113,10 +121,34 @@ def with_roll_calls(
         rows = [_barrier(one, told[one.file][1], most, size, rest) for one in logs if one.file in told]
         return {**tables, "events": pl.concat([tables["events"], table("events", rows if rest == unheard else [])])}
     outside, is_named = _outside(logs, most, job, told)
-    if not is_named and unheard and unheard == _beside_counts(logs, told, most, size):
-        outside, is_named = tuple(sorted(unheard)), True
+    if not is_named and (rest := _beside_counts(logs, told, most, size)) >= unheard:
+        counting = {one.rank for one in logs if one.file in told}
+        if not rest - unheard or is_apart(files, rest - unheard, job - rest - counting):
+            outside, is_named = (tuple(sorted(rest)), True) if rest else (outside, is_named)
     rows = [_row(one, told[one.file][1], most, size, outside, is_named) for one in logs if one.file in told]
     return {**tables, "events": pl.concat([tables["events"], table("events", rows)])}
+
+
+def _as_counted(logs: Sequence[_Log], seen: frozenset[int]) -> frozenset[int]:
+    """The job as a count that stands still tells it, where just as many left a record as it counts, and those beside it did not; else nobody."""
+    pairs = {pair for log in logs for _, held in log.stands for pair in held if pair is not None}
+    sizes = {of for count, of in pairs if count == len(seen) and max(seen) < of and 2 * (of - count) < of}
+    fitting = [
+        of for of in sizes if _beside_counts(logs, _told(logs, of), len(seen), of) == frozenset(range(of)) - seen
+    ]
+    return frozenset(range(fitting[0])) if len(fitting) == 1 else frozenset()
+
+
+def _was_whole(log: _Log, size: int) -> bool:
+    """Did a line of one kind count up to all of them, and then anew? Then this is not the first time that they come together."""
+    counted: defaultdict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
+    for line in log.lines:
+        for place, pair in enumerate(line.pairs):
+            counted[line.template, place].append(pair)
+    return any(
+        (size, size) in said and any(0 < count < of == size for count, of in said[said.index((size, size)) :])
+        for said in counted.values()
+    )
 
 
 def _gave_up(events: pl.DataFrame) -> dict[str, int]:
@@ -130,7 +162,9 @@ def _is_before(log: _Log, told: Mapping[str, tuple[int, int]], gave_up: Mapping[
 
 
 def _may_count(files: pl.DataFrame, size: int) -> bool:
-    """Does any log hold the size in one of its last lines? Most bundles end here."""
+    """Does any log hold the size in one of its last lines? Most bundles end here. `size`: 0 if nobody tells it."""
+    if not size:
+        return files.height <= _LOGS
     held = files.select(pl.col("last_lines").explode()).drop_nulls()["last_lines"]
     return files.height <= _LOGS and bool(held.str.contains(rf"(?:^|\D){size}(?:\D|$)").any())
 
@@ -250,7 +284,7 @@ def _barrier(log: _Log, at: int, count: int, size: int, absent: frozenset[int]) 
     return {
         **_row(log, at, count, size, sorted(absent), True),
         "code": "barrier",
-        "detail": json.dumps({"reached": count, "expected": size}),
+        "detail": json.dumps({"reached": count, "expected": size, "again": True}),
     }
 
 

@@ -120,6 +120,11 @@ def is_missing(row: Row) -> bool:
     return bool(row["kind"] == "missing_members" and row["code"] == "INCOMPLETE" and row["names_ranks"])
 
 
+def is_later_barrier(row: Row, has_steps: bool) -> bool:
+    """A whole barrier of a job that had come together before: by its steps, or since all had come to that barrier (assemble/roll_calls.py)."""
+    return is_whole_barrier(row) and (has_steps or "again" in detail(row))
+
+
 def is_whole_barrier(row: Row) -> bool:
     """A coordination service's word on a barrier that timed out, with the name of everybody who did not come."""
     said = detail(row) if row["kind"] == "missing_members" and row["code"] == "barrier" and row["names_ranks"] else {}

@@ -14,7 +14,7 @@ Asked in this order, of each process that ended by an error of which its own lin
    in groups above two. Clients of services are own, if they asked no host of the job. Everything else is *unclear*: native code raises RuntimeError, and foreign
    classes, without a frame.
 5. What is unclear on most ranks alike *lost* others, by its form. So did what several raise alike, in a class of the program, of which one launcher
-   saw that all ended after another had been killed.
+   saw that all ended after another had been killed; or where the pod of that one was evicted.
 6. What a library raised on one rank alone, in no call that may wait for anybody and in words that tell of nobody else, is its *own*, by its
    form, where all other ranks of a job of more than two told in known words that they waited for others or lost them.
 
@@ -81,6 +81,7 @@ _MAY_WAIT = regex(
 _OF_OTHERS_WORDS = regex(
     r"(?i)time[d -]?out|deadline|connect|\bpeers?\b|remote|socket|\branks?\b|abort|network|closed|reset\b|unreachable|\blinks?\b|commun|collective|heartbeat|cancel|shut ?down|other (?:end|side|process|worker)"
 )
+_EVICTIONS = ("killed", "Evicted")  # codes of a kubelet's words
 _PROVEN = ("gpu_oom", "disk_full", "host_oom", "segfault", "gpu_fault")  # a row said so when the line was read
 _BY_KERNEL = ("host_oom", "segfault", "gpu_fault")
 _OF_LINK = "link_fault"  # claims of knowledge
@@ -223,6 +224,8 @@ def _was_killed_before(
 ) -> bool:
     """Did one launcher see all ranks end, and those that were killed, of which no line of their own tells, before every other?"""
     killed = {rank for rank, end in ends.items() if end.how == "died" and end.cause == "killed" and rank not in roles}
+    if killed and all(_was_evicted(ends[rank], events) for rank in killed):
+        return True
     seen = events.filter(
         (pl.col("kind") == "exit") & (pl.col("rank_space") == "global") & pl.col("time_ns").is_not_null()
     )
@@ -234,6 +237,12 @@ def _was_killed_before(
             others = min(time for rank, time in times.items() if rank not in killed)
             return bool(max(times[rank] for rank in killed) < others)
     return False
+
+
+def _was_evicted(end: ProcessEnd, events: pl.DataFrame) -> bool:
+    """Does the file that tells of its end say that its pod was killed for what the node lacked? No launcher does that."""
+    said = events.filter((pl.col("file") == end.refs[0].file) & pl.col("code").is_in(_EVICTIONS))["text"].drop_nulls()
+    return any((one := meaning(text)) is not None and one.about == "pod" for text in said.unique())
 
 
 def _is_foreign(file: str | None) -> bool:

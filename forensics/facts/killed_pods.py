@@ -3,7 +3,7 @@
 A kubelet kills a container that fails its probe, and evicts pods of a node without memory or disk; parsers/knowledge has their words.
 A pod may hold other containers (a log shipper fails its probe as well): what befell a container counts only where no other one of
 its pod is told of. And it counts only of a pod of whose ranks no end is told and none gave up, while others waited for them in vain,
-or lost them, and only where it came before that. A row without a time counts where all others lost a peer and nobody waited: a rank that
+or lost them, or failed alike, most of them, and only where it came before that. A row without a time counts where all others lost a peer and nobody waited: a rank that
 hung, and was killed for that, is waited for first.
 """
 
@@ -14,11 +14,13 @@ from typing import Any
 import polars as pl
 
 from forensics.facts.anomaly_window import AnomalyWindow
+from forensics.facts.error_words import without_numbers
 from forensics.facts.event_rows import detail, of_kinds, own_rank, reference
 from forensics.facts.process_ends import ProcessEnd
 from parsers.knowledge import meanings
 
 _LOST = ("peer_closed", "remote_error")
+_EVICTED = "Evicted"
 
 
 def with_killed_pods(
@@ -32,6 +34,7 @@ def with_killed_pods(
     found = dict(ends)
     waiting = {*waited, *(rank for rank, end in ends.items() if end.waited)}
     lost = {rank for row in of_kinds(events, *_LOST).iter_rows(named=True) if (rank := own_rank(row)) is not None}
+    lost |= _failed_alike(ends, expected)
     of_pods = events.filter((pl.col("kind") == "scheduler") & (pl.col("names_ranks").list.len() > 0).fill_null(False))
     if not waiting | lost or not of_pods.height:
         return found
@@ -39,7 +42,9 @@ def with_killed_pods(
     for row in of_pods.iter_rows(named=True):
         containers[detail(row).get("object")].add(detail(row).get("container"))
     said = meanings(of_pods["text"])
-    is_killed = ((said["claim"] == "killed") & (said["about"] == "pod")).fill_null(False)
+    is_killed = ((said["claim"] == "killed") & (said["about"] == "pod")).fill_null(False) | (
+        of_pods["code"] == _EVICTED
+    ).fill_null(False)
     for row in of_pods.filter(is_killed).sort("time_ns", "file", "line", "record").iter_rows(named=True):
         here, others = set(row["names_ranks"]), containers[detail(row).get("object")] - {None}
         is_whole = detail(row).get("container") is None or len(others) == 1
@@ -48,6 +53,15 @@ def with_killed_pods(
         if is_whole and is_silent and (is_alone or window.when(row) == "before"):
             found |= {rank: _killed(rank, row) for rank in sorted(here)}
     return found
+
+
+def _failed_alike(ends: Mapping[int, ProcessEnd], expected: frozenset[int]) -> frozenset[int]:
+    """Ranks that all printed one and the same failure, where these are more than half of the job: what most failed with, none of them began."""
+    said: defaultdict[str, set[int]] = defaultdict(set)
+    for rank, end in ends.items():
+        if end.how in ("died", "gave_up") and end.by == "process" and end.refs:
+            said[without_numbers(end.refs[0].text)].add(rank)
+    return next((frozenset(ranks) for ranks in said.values() if 2 * len(ranks) > max(2, len(expected))), frozenset())
 
 
 def _killed(rank: int, row: Mapping[str, Any]) -> ProcessEnd:

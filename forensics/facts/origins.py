@@ -63,6 +63,9 @@ def origins(ends: Mapping[int, ProcessEnd], around: Around) -> Origins | None:
     if not told:
         return None
     found = _first(told, around)
+    if found.why_not is None and (failed := _before_kills(told, ends)):
+        others = {*found.others, *failed}
+        return msgspec.structs.replace(found, why_not="tied_explanations", others=tuple(sorted(others)))
     if found.is_most or found.why_not is not None or not _is_by_form(found.ends, ends, around):
         return found
     named = {end.rank for end in found.ends}
@@ -87,10 +90,33 @@ def scheduled_stop(events: pl.DataFrame, job_hosts: frozenset[str]) -> tuple[int
 
 
 def _not_killed_with_the_rest(told: Sequence[ProcessEnd], around: Around) -> Sequence[ProcessEnd]:
-    """Where all of a job ended, most by SIGKILL and the rest by something of its own, whoever started them killed the most for that."""
+    """Where most of those that ended did by SIGKILL and the rest by something of its own, whoever started them killed the most for that: if these
+    are all of the job; or if a row of knowledge proves what the rest died of, and the launcher tells of every kill behind that end."""
     own = [end for end in told if end.code != "SIGKILL"]
-    killed = len(told) - len(own)
-    return own if own and killed > len(own) and {end.rank for end in told} >= around.job else told
+    killed = [end for end in told if end.code == "SIGKILL"]
+    if not own or len(killed) <= len(own):
+        return told
+    proven = all((role := around.roles.get(end.rank)) is not None and role.by_row for end in own)
+    is_behind = proven and all(_is_told_behind(own, end) for end in killed)
+    return own if is_behind or {end.rank for end in told} >= around.job else told
+
+
+def _before_kills(told: Sequence[ProcessEnd], ends: Mapping[int, ProcessEnd]) -> list[int]:
+    """Where several were killed by nobody knows whom, the ranks that a launcher saw fail for no known reason before all of these: it may have
+    killed the rest for that."""
+    if len(told) == 1 or any(end.code != "SIGKILL" for end in told):
+        return []
+    failed = [end for end in ends.values() if end.how == "failed"]
+    return [end.rank for end in failed if all(_is_told_behind([end], one) for one in told)]
+
+
+def _is_told_behind(first: Sequence[ProcessEnd], end: ProcessEnd) -> bool:
+    """Does a launcher's line tell of this end, in a file that tells of all of these before?"""
+    at = end.refs[-1] if end.by == "launcher" and end.refs else None
+    if at is None or at.line is None:
+        return False
+    lines = [[ref.line for ref in one.refs if ref.file == at.file and ref.line is not None] for one in first]
+    return all(own and max(own) < at.line for own in lines)
 
 
 def few(ranks: Collection[int], job: Collection[int]) -> tuple[int, ...]:

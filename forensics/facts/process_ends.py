@@ -182,7 +182,8 @@ def without_echoes(events: pl.DataFrame, wanted: pl.Expr | None = None) -> pl.Da
 
 def stopped_rest(events: pl.DataFrame, job: frozenset[int]) -> frozenset[int]:
     """Ranks that a launcher stopped though no line joins them to a pid: it stops processes by pid, and tells of as many as the job
-    has ranks, with those that it saw fail and whose ranks it knows; the rest were stopped."""
+    has ranks, with those that it saw fail and whose ranks it knows; the rest were stopped. The size of the job need not be told: it is
+    the least that the ranks seen allow, and the launcher's processes are as many."""
     signalled = events.filter((pl.col("kind") == "closing_signal") & pl.col("pid").is_not_null())
     if signalled["rank"].is_null().sum() == 0:
         return frozenset()

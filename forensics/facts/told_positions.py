@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from forensics.facts.event_rows import Row, detail, is_whole_barrier, of_kinds, own_rank, rows
+from forensics.facts.event_rows import Row, detail, is_later_barrier, of_kinds, own_rank, rows
 from forensics.facts.memberships import Memberships, is_default, label
 from forensics.model.texts import UNNAMED_GROUP
 from parsers.schema.tables import TableName
@@ -21,13 +21,13 @@ _Group = tuple[str | None, str | None]
 
 
 def told(
-    events: pl.DataFrame, memberships: Memberships, expected: frozenset[int], has_begun: bool
+    events: pl.DataFrame, memberships: Memberships, expected: frozenset[int], has_steps: bool
 ) -> Iterator[Position]:
-    """Rows of positions from reports: few, and a member or more in each. `has_begun`: a barrier of the coordination service is
+    """Rows of positions from reports: few, and a member or more in each. `has_steps`: a barrier of the coordination service is
     no longer that of the start."""
     yield from _of_desync(events, memberships)
     yield from _of_barriers(events, memberships, expected)
-    yield from _of_service(events, has_begun, max(len(expected), len(memberships.seen)))
+    yield from _of_service(events, has_steps, max(len(expected), len(memberships.seen)))
     yield from _of_fingerprints(events, memberships, expected)
 
 
@@ -221,10 +221,12 @@ def _of_barriers(events: pl.DataFrame, memberships: Memberships, expected: froze
         yield _place(row, "barrier", rank=leader, number=1, state="entered", **same)
 
 
-def _of_service(events: pl.DataFrame, has_begun: bool, known: int) -> Iterator[Position]:
+def _of_service(events: pl.DataFrame, has_steps: bool, known: int) -> Iterator[Position]:
     """Who did not come to a barrier of XLA's coordination service, or another's: it counts all tasks, and tells every one of them. Where
     more ranks are known, it counts something else (hosts)."""
-    for row in filter(is_whole_barrier, rows(events, "missing_members") if has_begun else ()):
+    for row in rows(events, "missing_members"):
+        if not is_later_barrier(row, has_steps):
+            continue
         size = int(detail(row)["expected"])
         if known > size:
             continue

@@ -16,6 +16,7 @@ PORT_IS_HELD = Said(
     "其主机上的另一进程占用了它监听的端口",
 )
 OTHER_SIZE = Form("{who} was given another size of the world than most", "{who} 得到的 world size 与多数进程不同")
+OTHER_VALUE = Form("{who} tells {own} where all others tell {usual}", "{who} 的值为 {own}，其他均为 {usual}")
 REFUSED = Said("a library refused the set-up of the job", "某个库拒绝了作业的配置")
 CANNOT_WORK = Form("The job is set up in a way that cannot work: {line}", "作业的配置无法工作：“{line}”")
 NCCL_LOGS = Said("NCCL_DEBUG=INFO logs of all ranks", "所有 rank 的 NCCL_DEBUG=INFO 日志", "comm")

@@ -75,7 +75,7 @@ _ENDED = regex(
     r"|\b(?:failed|finished|ended|returned|completed)(?: with)?(?: an?)?(?: error)? code[ =:]{1,3}(?P<failed>-?\d{1,5})\b"
     r"|\bexited\b[^=]{0,40} pid=\d{1,10}\b.{0,40}? (?:exit_)?(?:code|status)=(?P<field>-?\d{1,5})\b"
     r"|退出码\s?[:：=]?\s?(?P<chinese>-?\d{1,5})"
-    r"|\bexited \((?P<docker>-?\d{1,5})\)|\bexited(?: with)?[ =:]{1,3}(?P<bare>-?\d{1,5})(?=[.,;)\]]?\s*\Z)"
+    r"|\bexited \((?P<docker>-?\d{1,5})\)|\bexit(?:ed)?(?: with)?[ =:]{1,3}(?P<bare>-?\d{1,5})(?=[.,;)\]]?\s*\Z)"
 )
 _RECORD = regex(r"\bExit Code: \d{1,3}, Signal: [1-9]\d?\b")  # of a task, in the record of its allocation
 _BY_SIGNAL = regex(r"(?i)\b(?:exit|return) ?code[ =:]{1,3}-(?:4|6|7|8|9|11)\b")

@@ -267,7 +267,7 @@ PARSER = LineParser(
         *(f"[E{digit}".encode() for digit in range(10)), *(f"E{month:02d}".encode() for month in range(1, 13)),
         b"rror: ", b"atal: ", b"error:", b"[error", b"[Error", b"<error", b"=error", b'"error"', b"error |",
         b"[fatal", b"=fatal", b'"fatal"', b"fatal error", b"critical: ", b"[critical", b"=critical", b'"critical"',
-        b"exit code", b" with code ", b" with status ", b"exitcode", b"exit status", b"xited", b"status code", b"OOMKilled", b"OOM-killed", b"OOM killer", b"memory budget", b"core dumped", b": Killed", b": Aborted", b": Bus error", b"retcode", b"return code", b"returncode", b"error code", b"illed by", b"(rc=", b" rc=", "退出码".encode(), "信号".encode(), b"xit codes", b"eturncodes", b"eturn codes", b"returned -", b"code=killed", b"code=exited", b"code=dumped", b"SIG", b"ignal ", b", Signal: ",
+        b"exit code", b" exit ", b" with code ", b" with status ", b"exitcode", b"exit status", b"xited", b"status code", b"OOMKilled", b"OOM-killed", b"OOM killer", b"memory budget", b"core dumped", b": Killed", b": Aborted", b": Bus error", b"retcode", b"return code", b"returncode", b"error code", b"illed by", b"(rc=", b" rc=", "退出码".encode(), "信号".encode(), b"xit codes", b"eturncodes", b"eturn codes", b"returned -", b"code=killed", b"code=exited", b"code=dumped", b"SIG", b"ignal ", b", Signal: ",
         b"imed out", b"imed-out", b"imeout exceeded", b"imeout expired", b"imeout reached", b"imeout occurred",
         b"imeout waiting", b"talled", b"ang detected", b"ang was detected", b"ang is detected", b"ang has been detected", b"etected hang", b"etected a hang",
         b"etected the hang", b"etected a job hang", b"eartbeat", b"eart beat", b"eart-beat", *_BARE, *_OF_MODULE, *_COUNTED,

@@ -39,7 +39,7 @@ def parse(lines: pl.DataFrame) -> Tables:
         words = found["said"] or (behind["text"] if is_next and behind is not None else "")
         is_main = found["thread"] == "main"
         own = {"pid": int(found["pid"])} if found["pid"] and is_main else {}
-        detail = json.dumps({"place": found["place"], "thread": found["thread"]})
+        detail = json.dumps({"place": found["place"]} | ({} if is_main else {"thread": found["thread"]}))
         said = {
             "code": "panic",
             "severity": "fatal" if is_main else "error",

@@ -307,7 +307,8 @@ _JOB = (
 _UNIT = rf"(?=(?:kernel|[\w./@-]+(?:\[\d+\])?):(?: |$))(?:kernel: |{_JOB}\[(\d{{1,10}})\]:(?: |$))?"
 # Severities of RFC 5424 and syslog.h, levels of Python's logging and log4j: no names of hosts.
 _LEVELS = "emerg(?:ency)?|panic|alert|crit(?:ical)?|fatal|err(?:or)?|warn(?:ing)?|notice|info|debug|trace"
-_LOG_HOST = rf"(?!(?i:{_LEVELS}) )({_HOST}) "
+# A word without a digit before a number and a colon (`rank 3: `) says what is counted.
+_LOG_HOST = rf"(?!(?i:{_LEVELS}) |[A-Za-z]+ \d{{1,7}}: )({_HOST}) "
 # Who logs as a host prints a zone, as rsyslog and journalctl do, or the number of a process; a program prints its level there.
 _ISO_HOST = (
     r"(?:(?<=Z )|(?<=UTC )|(?<=[+-]\d{4} )|(?<=[+-]\d\d:\d\d )|(?=\S+ (?:kernel|[\w./@-]+\[\d+\]):))" + _LOG_HOST

@@ -4,8 +4,9 @@ Two ranks on one device, libraries of different versions, no interface of the wa
 without its last words ("invalid usage" alone) it stays a hypothesis. No rank is named: what differs is a setting. Where the processes of
 three hosts and more say which version of that library they run, and more than half of the hosts run another one than the rest, the
 rest is named: there it has to be changed. So it is with the size of the world that the members of one communicator were given: hosts whose
-processes all have another one than more than half of the members, or the ranks where only some of a host's do. A process that cannot listen
-on its own port, while most could on theirs, is named: another program of its host holds it.
+processes all have another one than more than half of the members, or the ranks where only some of a host's do. So is who was refused for a
+value that it alone has (assemble/refused_values.py). A process that cannot listen on its own port, while most could on theirs, is named: another
+program of its host holds it.
 """
 
 from collections import Counter, defaultdict
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from forensics.assemble.identity import short_host
+from forensics.assemble.refused_values import REFUSED
 from forensics.case import Case, Detector
 from forensics.facts.error_words import tells_setting, tells_versions
 from forensics.facts.event_rows import Row, detail, own_rank, reference, refs, rows
@@ -40,7 +42,8 @@ def _cause(case: Case, first: Row) -> Cause:
         return "exception"
     if first["code"] == _NO_INTERFACE:
         return "wrong_interface"
-    return "version_mismatch" if tells_versions(_said(first)) else "config_drift"
+    is_version = tells_versions(_said(first)) or detail(first).get("is_version")
+    return "version_mismatch" if is_version else "config_drift"
 
 
 def _minority(case: Case, first: Row) -> tuple[tuple[str, ...], tuple[Ref, ...]]:
@@ -97,8 +100,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     found = rows(case.events, "config_error")
     if not found:
         return ()
-    first = next((row for row in found if tells_setting(_said(row))), found[0])
-    precise = tells_setting(_said(first))
+    is_precise = [row for row in found if tells_setting(_said(row)) or row["code"] == REFUSED]
+    first, precise = (is_precise or found)[0], bool(is_precise)
     cause = _cause(case, first)
     hosts, shown = _minority(case, first) if cause == "version_mismatch" else ((), ())
     other = words.OTHER_VERSION(hosts=joined(hosts, ", "))
@@ -109,6 +112,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if cause == "config_drift" and first["code"] in _OF_SIZE:
         ranks, hosts, shown = _odd_size(case)
         other = words.OTHER_SIZE(who=ranks_text(ranks) if ranks else joined(hosts, ", "))
+    if first["code"] == REFUSED:
+        ranks, hosts, shown = tuple(first["names_ranks"]), (), refs(row for row in found if row["code"] == REFUSED)
+        other = words.OTHER_VALUE(who=ranks_text(ranks), own=detail(first)["own"], usual=detail(first)["usual"])
     line = cut_middle(detail(first).get("last_error") or (first["text"] or "").splitlines()[0], 200)
     return (
         Finding(

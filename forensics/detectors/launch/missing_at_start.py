@@ -2,7 +2,7 @@
 
 A connection that was refused or never made, a store or a rendezvous that counted too few members or did not answer, all
 before anything was communicated. An address is named as printed, or as the host that listens on it; a rank is named whom the service
-names that counted all others, and of which nothing else is heard; one that merely was not counted is a suspect where the size of the job is known. Of a store, whoever alone did not reach it is named, and
+names that counted all others, and of which nothing else is heard, or whose own log goes another way than those of all others; one that merely was not counted is a suspect where the size of the job is known. Of a store, whoever alone did not reach it is named, and
 nobody where none did: that a store does not answer says nothing of its host.
 """
 
@@ -11,12 +11,23 @@ from typing import Any
 
 import polars as pl
 
+from forensics.assemble.apart import is_apart, own_logs
 from forensics.assemble.identity import short_host
 from forensics.assemble.roll_calls import ROLL_CALL, ROLL_COUNT
 from forensics.assemble.unreached import OTHERS
 from forensics.case import Case, Detector
 from forensics.facts.error_words import is_refusal, is_within_a_host, names_bridge, tells_setting
-from forensics.facts.event_rows import detail, host_of, is_missing, is_whole_barrier, of_kinds, own_rank, refs, rows
+from forensics.facts.event_rows import (
+    detail,
+    host_of,
+    is_later_barrier,
+    is_missing,
+    is_whole_barrier,
+    of_kinds,
+    own_rank,
+    refs,
+    rows,
+)
 from forensics.facts.given_sizes import given_another_size
 from forensics.facts.store_clients import Address, OddClients, odd_clients
 from forensics.graph.hang.blame import UNKNOWN_HOST, blames, find_root
@@ -46,10 +57,10 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if not begun and not is_placed and not is_refused and (refused := _refused(case)).height:
         odd = odd_clients(case.events, case.identity)
         return (_connection(case, refused) if odd is None else _odd(odd),)
-    later = case.tables["steps"].height > 0 and any(map(is_whole_barrier, rows(case.events, "missing_members")))
+    has_steps = case.tables["steps"].height > 0
+    later = any(is_later_barrier(row, has_steps) for row in rows(case.events, "missing_members"))
     told = [row for row in rows(case.events, "missing_members") if not is_missing(row) and not later]
     # Who cannot be reached after some steps, by whoever collects or restarts, was not missing at the start.
-    has_steps = case.tables["steps"].height > 0
     if missing := [row for row in told if not (has_steps and row["code"] == "unreachable")]:
         return (_members(case, missing, begun),)
     if silent := [row for row in rows(case.events, "store_timeout") if row["severity"] != "info"]:
@@ -183,7 +194,7 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
     last = max(missing, key=lambda row: (_joined(row) or 0, "joined" in detail(row)))
     said = detail(last)
     called = tuple(sorted({rank for row in missing if is_whole_barrier(row) for rank in row["names_ranks"]}))
-    named = () if begun or any(rank in case.seen - case.unread for rank in called) else called
+    named = () if begun or not _went_another_way(case, called, missing) else called
     named = named or (() if begun else _of_roll(missing, ROLL_CALL))
     unseen = named or _eliminated(missing) or _of_roll(missing, ROLL_COUNT) or _unseen(case)
     leader = last["names_ranks"] == [0]
@@ -240,6 +251,13 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
         collect=() if pods or is_drift else (words.LOGS_OF_MISSING,),  # what was put nowhere has no log
         summary=words.NEVER_STARTED(what=joined((text, absent), "; ")),
     )
+
+
+def _went_another_way(case: Case, called: tuple[int, ...], missing: list[dict[str, Any]]) -> bool:
+    """Are those whom a barrier misses not heard of otherwise, or do their own logs show that they went another way than all others?"""
+    heard = {*called} & (case.seen - case.unread)
+    others = case.seen - {*called} - {own_rank(row) for row in missing}
+    return not heard or is_apart(own_logs(case.tables), heard, others)
 
 
 def _unscheduled(case: Case) -> dict[str, str]:

@@ -1,0 +1,130 @@
+"""Who was refused at a start for a value that it alone has, in whatever words.
+
+    rank 2: meeting point up, protocol 9                      rank 5: meeting point up, protocol 7
+            guest 5 speaks 7, this house 9, door closed               turned away: 7 spoken, 9 wanted
+
+What a line calls its numbers its words do not tell. What does: a line that most ranks print at the start holds one value in the logs of all but a few,
+and another one in theirs; and then a line that few print holds both values, in a log of these few and in one of the others. Neither knows what the
+other was given but by what it was told: two observers say what they differ in. A value that differs and that nobody speaks of is no fault.
+
+Events `config_error` with the code REFUSED, of each of the few; names_ranks: these; detail.own and detail.usual. An exception that one of them raised with
+both values in its words is that event. Nothing is said of a job that had begun.
+
+Fooled by: a number that differs by chance in a line of the start, and two lines that hold both by chance, one in the very log that differs.
+"""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+import polars as pl
+
+from forensics.assemble.apart import own_logs
+from forensics.assemble.roll_calls import has_begun
+from parsers.schema.tables import TableName, table
+from parsers.text.patterns import regex
+from parsers.who.prefixes import strip
+
+REFUSED = "refused"
+_LOGS = 4096  # more are not read line by line
+_FEWEST = 3  # ranks that tell the value: of two neither is usual
+_TOKEN = regex(r"\d+(?:\.\d+)*")
+_VERSION = regex(r"(?i)(?<![a-z])(?:v|ver|version|protocol|proto|abi|revision|rev|版本|协议)\W{0,3}$")
+
+
+class _Line(msgspec.Struct, frozen=True):
+    number: int
+    text: str
+    template: str
+    values: tuple[str, ...]
+
+
+class _Odd(msgspec.Struct, frozen=True):
+    ranks: frozenset[int]
+    own: str
+    usual: str
+    setting: str  # the template of the line that tells it
+    is_version: bool  # of a program or a protocol, by what stands before it
+
+
+def with_refused_values(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+    """Tables of one attempt, ranks global → the same with such events."""
+    files = own_logs(tables).filter(pl.col("rank").is_not_null() & (pl.col("last_lines").list.len() > 0))
+    if has_begun(tables) or not _FEWEST <= files.height <= _LOGS or files["rank"].n_unique() < files.height:
+        return dict(tables)
+    logs = {row["rank"]: (row["file"], _lines(row)) for row in files.sort("file").iter_rows(named=True)}
+    told = {odd: places for odd in _odd(logs) if (places := _refusals(logs, odd))}
+    if len({odd.ranks for odd in told}) != 1:
+        return dict(tables)
+    odd = min(told, key=lambda one: (one.setting, one.own, one.usual))
+    said = {file for rank in odd.ranks for file in (logs[rank][0],)}
+    both = pl.all_horizontal(
+        pl.col("text").str.contains(rf"(?:^|\D){value.replace('.', '[.]')}(?:\D|$)") for value in (odd.own, odd.usual)
+    )
+    is_it = ((pl.col("kind") == "exception") & pl.col("file").is_in(list(said)) & both).fill_null(False)
+    rows = [_row(rank, logs[rank][0], line, odd) for rank, line in told[odd] if rank in odd.ranks]
+    return {**tables, "events": pl.concat([tables["events"].filter(~is_it), table("events", rows)])}
+
+
+def _lines(row: Mapping[str, object]) -> list[_Line]:
+    texts = row["last_lines"]
+    assert isinstance(texts, list)
+    first = (row["lines"] if isinstance(row["lines"], int) else len(texts)) - len(texts) + 1
+    own = [strip(text).text for text in texts]
+    return [
+        _Line(first + at, texts[at], _TOKEN.sub("#", text), tuple(_TOKEN.findall(text)))
+        for at, text in enumerate(own)
+        if text
+    ]
+
+
+def _odd(logs: Mapping[int, tuple[str, Sequence[_Line]]]) -> Iterator[_Odd]:
+    """What a few of all ranks tell otherwise than the rest, in the first line of a template that most print."""
+    first: defaultdict[str, dict[int, tuple[str, ...]]] = defaultdict(dict)
+    for rank, (_, lines) in logs.items():
+        for line in lines:
+            first[line.template].setdefault(rank, line.values)
+    found: set[_Odd] = set()
+    for template, told in first.items():
+        is_of_most = len(told) >= _FEWEST and 2 * len(told) > len(logs)  # a long log no longer holds its start
+        for at in range(template.count("#") if is_of_most else 0):
+            values = Counter(own[at] for own in told.values() if at < len(own))
+            (usual, most), *others = values.most_common()
+            if len(others) == 1 and 2 * others[0][1] < len(told) and most > others[0][1]:
+                own = others[0][0]
+                before = "#".join(template.split("#")[: at + 1])
+                is_version = "." in own or _VERSION.search(before[-20:]) is not None
+                ranks = frozenset(rank for rank, held in told.items() if held[at] == own)
+                found.add(_Odd(ranks, own, usual, template, is_version))
+    yield from found
+
+
+def _refusals(logs: Mapping[int, tuple[str, Sequence[_Line]]], odd: _Odd) -> list[tuple[int, _Line]]:
+    """The first line of each log that holds both values, of templates that few print; none where only one side says so."""
+    printers: defaultdict[str, set[int]] = defaultdict(set)
+    for rank, (_, lines) in logs.items():
+        for line in lines:
+            printers[line.template].add(rank)
+    held: dict[int, _Line] = {}
+    for rank, (_, lines) in logs.items():
+        for line in lines:
+            if {odd.own, odd.usual} <= {*line.values} and 2 * len(printers[line.template]) <= len(logs):
+                held.setdefault(rank, line)
+    return sorted(held.items()) if odd.ranks <= held.keys() and held.keys() - odd.ranks else []
+
+
+def _row(rank: int, file: str, line: _Line, odd: _Odd) -> dict[str, object]:
+    return {
+        "kind": "config_error",
+        "code": REFUSED,
+        "severity": "error",
+        "rank": rank,
+        "rank_space": "global",
+        "names_ranks": sorted(odd.ranks),
+        "names_rank_space": "global",
+        "text": line.text,
+        "detail": json.dumps({"own": odd.own, "usual": odd.usual, "is_version": odd.is_version}),
+        "file": file,
+        "line": line.number,
+    }

@@ -1,0 +1,126 @@
+"""Who was refused at a start for a value that it alone has, in words that nobody has taught."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from forensics import analyze
+from forensics.model.incident import Verdict
+
+SIZE, ODD = 6, 4
+Logs = dict[str, list[str]]
+
+
+def house(odd: int | None = ODD) -> Logs:
+    """A door-keeper refuses; its guest raises what it was told."""
+    logs = {}
+    for rank in range(SIZE):
+        form = 7 if rank == odd else 9
+        logs[f"g{rank}.log"] = [f"<10:00:0{rank}> rank={rank} pid={700 + rank} Vorschlag: Stil {form}, Farbe blau"]
+    for rank in range(SIZE):
+        if rank == odd:
+            logs[f"g{rank}.log"] += [
+                "Traceback (most recent call last):",
+                '  File "/opt/fox/door.py", line 8, in <module>',
+                "    raise NotWelcome(answer)",
+                "fox.door.NotWelcome: du: 7, wir: 9",
+            ]
+        else:
+            logs[f"g{rank}.log"] += [f"<10:05:0{rank}> die Runde ist nicht voll, Schluss"]
+    logs["g0.log"].insert(
+        1, f"<10:00:30> Gast {ODD} abgewiesen: er hat 7, hier gilt 9" if odd is not None else "<10:00:30> alle da"
+    )
+    return logs
+
+
+def ring(odd: int | None = ODD) -> Logs:
+    """Neighbours refuse each other; nobody raises anything."""
+    logs = {}
+    for rank in range(SIZE):
+        own = "1.9.3" if rank == odd else "2.0.1"
+        lines = [f"rank {rank} of {SIZE} 启动", f"库 版本 {own}"]
+        if odd is not None and rank == odd:
+            lines += [f"邻居 {(rank + 1) % SIZE} 用 2.0.1, 本机 1.9.3, 不行"]
+        elif odd is not None and (rank - odd) % SIZE in (1, SIZE - 1):
+            lines += [f"邻居 {odd} 用 1.9.3, 本机 2.0.1, 不行"]
+        logs[f"rank{rank}/out.txt"] = [*lines, "环 没有 形成", f"结束 {rank}"]
+    return logs
+
+
+def size(odd: int | None = ODD) -> Logs:
+    """The size of the world itself; the last to come are still waiting."""
+    logs = {}
+    for rank in range(SIZE):
+        own = SIZE + 2 if rank == odd else SIZE
+        lines = [f"2026-02-03T04:00:0{rank}Z w{rank} RANK={rank} WORLD_SIZE={own} started"]
+        if rank == odd:
+            lines += [f"2026-02-03T04:00:09Z w{rank} E0404 server says {SIZE}, I say {SIZE + 2}, leaving with status 4"]
+        else:
+            lines += [f"2026-02-03T04:09:0{rank}Z w{rank} nobody opened"]
+        logs[f"w{rank}.out"] = lines
+    if odd is not None:
+        logs["w0.out"].insert(1, f"2026-02-03T04:00:09Z w0 member {odd} wants {SIZE + 2} seats, hall has {SIZE}: no")
+    return logs
+
+
+FORMS: Mapping[str, Callable[..., Logs]] = {"a house": house, "a ring": ring, "the size": size}
+
+
+def verdict(tmp_path: Path, logs: Logs) -> Verdict:
+    for path, lines in logs.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("\n".join(lines) + "\n")
+    return analyze(tmp_path).verdict
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_who_was_refused_for_its_own_value_is_named(tmp_path: Path, form: str) -> None:
+    found = verdict(tmp_path, FORMS[form]())
+    assert (found.kind, found.ranks) == ("launch", [ODD])
+    assert found.cause == ("version_mismatch" if form == "a ring" else "config_drift")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_value_of_which_only_one_side_speaks_names_nobody_here(tmp_path: Path, form: str) -> None:
+    logs = FORMS[form]()
+    for path, lines in logs.items():
+        if str(ODD) not in path:
+            logs[path] = [line for line in lines if not ("Gast" in line or "邻居" in line or "seats" in line)]
+    assert verdict(tmp_path, logs).cause not in ("version_mismatch", "config_drift")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_value_that_differs_and_of_which_nobody_speaks_is_no_fault(tmp_path: Path, form: str) -> None:
+    logs = FORMS[form]()
+    for path, lines in logs.items():
+        logs[path] = [
+            line
+            for line in lines
+            if not any(
+                word in line for word in ("Gast", "邻居", "seats", "du:", "I say", "Traceback", "File", "raise ")
+            )
+        ]
+    found = verdict(tmp_path, logs)
+    assert (found.cause in ("version_mismatch", "config_drift"), found.ranks) == (False, [])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_half_against_half_is_nobody(tmp_path: Path, form: str) -> None:
+    logs = FORMS[form]()
+    old, new = {
+        "a house": ("Stil 9", "Stil 7"),
+        "a ring": ("版本 2.0.1", "版本 1.9.3"),
+        "the size": (f"SIZE={SIZE}", f"SIZE={SIZE + 2}"),
+    }[form]
+    for path in sorted(logs)[:2]:
+        logs[path] = [line.replace(old, new) for line in logs[path]]
+    assert verdict(tmp_path, logs).ranks in ([], [ODD] if form == "a house" else [])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_job_that_had_begun_was_refused_nothing(tmp_path: Path, form: str) -> None:
+    logs = FORMS[form]()
+    for lines in logs.values():
+        lines.insert(1, "2026-02-03 04:00:01 step 1 loss 2.5")
+    assert verdict(tmp_path, logs).kind != "launch"
