@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
+from forensics.model.frames import LIBRARY
 from forensics.model.names import EvidenceKind
 from parsers.text.patterns import regex
 
@@ -48,7 +49,6 @@ _USERS: Mapping[Vendor, str] = {
 }  # fmt: skip
 _VENDOR_OF_SETUP: Mapping[Vendor, str] = {"huawei": "ascend"}  # as its table calls it
 _SCRIPT = regex(r"(?:/[\w@.+-]+)+", re.ASCII)
-_OF_LIBRARY = regex(r"/(?:site|dist)-packages/|/lib/python3")
 _PATH = regex(r"(?:/[\w@.+-]+)+/?", re.ASCII)
 _PCI = regex(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}(?:\.[0-7])?", re.IGNORECASE)
 _BEFORE, _AFTER = 10, 5  # lines of a source file that are shown
@@ -163,6 +163,21 @@ def device(host: str | None, index: int | None, around: Surroundings = NOWHERE) 
     return _on_host(host, every if index is None else one.format(index), around)
 
 
+def file_server(host: str | None, server: str) -> str | None:
+    """Which mounts are a file server's, and whether it answers; the look itself must not wait for it."""
+    if not is_plain(server):
+        return None
+    return _on_host(host, f"sh -c 'grep -F {server} /proc/mounts; timeout 10 rpcinfo -t {server} nfs'", NOWHERE)
+
+
+def cpu_limit(host: str | None, folder: str, version: int | None) -> str | None:
+    """The quota of processor time of a control group: in two files, or in one since its second version."""
+    if _PATH.fullmatch(folder) is None or version is None:
+        return None
+    files = ("cpu.cfs_quota_us", "cpu.cfs_period_us") if version == 1 else ("cpu.max",)
+    return _on_host(host, " ".join(["cat", *(f"{folder.rstrip('/')}/{one}" for one in files)]), NOWHERE)
+
+
 def ports(host: str | None, around: Surroundings = NOWHERE) -> str | None:
     """The state of a host's links, by the tool for their sort."""
     return None if around.link is None else _on_host(host, _LINKS[around.link], around)
@@ -185,7 +200,7 @@ class Target(NamedTuple):
 def _source(at: Target) -> str | None:
     """The lines around the one in question. Only a whole path leads there from wherever somebody stands: samplers and Cython cut
     theirs short; and a library's own code is not what is to be changed."""
-    if at.line is None or _SCRIPT.fullmatch(at.file or "") is None or _OF_LIBRARY.search(at.file or ""):
+    if at.line is None or _SCRIPT.fullmatch(at.file or "") is None or LIBRARY.search(at.file or ""):
         return None
     return f"sed -n '{max(1, at.line - _BEFORE)},{at.line + _AFTER}p' {at.file}"
 
@@ -196,6 +211,14 @@ def _loaders(at: Target) -> str | None:
     if not at.pids or (in_pods and at.around.pod(at.host) is None):
         return None
     return _on(at.host, f"py-spy dump --subprocesses --pid {at.pids[0]}", at.around, as_root=True)
+
+
+def _profile(at: Target) -> str | None:
+    """Half a minute of a process, as its stacks and how often each was seen."""
+    if not at.pids or (at.around.launcher in PODS and at.around.pod(at.host) is None):
+        return None
+    told = f"py-spy record --duration 30 --format raw --output /dev/stdout --pid {at.pids[0]}"
+    return _on(at.host, told, at.around, as_root=True)
 
 
 def _of_vendor(at: Target, tools: Mapping[Vendor, str], one: Mapping[Vendor, str] | None = None) -> str | None:
@@ -304,12 +327,13 @@ def _on(host: str | None, command: str, around: Surroundings, *, as_root: bool =
 CommandName = Literal[
     "source", "loaders", "kernel_log", "device", "memory_errors", "clocks", "pci_state", "fabric_manager", "users_of_memory",
     "links", "space", "accounting", "pod", "previous_log", "core", "addresses", "load", "locks", "fingerprints", "recorder",
-    "checkpoint", "diagnosis", "reset", "bug_report", "boot_before", "bmc", "shared_memory", "gather", "next_run", "uptime", "listeners",
+    "checkpoint", "diagnosis", "reset", "bug_report", "boot_before", "bmc", "shared_memory", "gather", "next_run", "uptime", "listeners", "profile",
 ]  # fmt: skip
 
 COMMANDS: Mapping[CommandName, Callable[[Target], str | None]] = {
     "source": _source,
     "loaders": _loaders,
+    "profile": _profile,
     "kernel_log": lambda at: kernel_log(at.host, at.around),
     "device": lambda at: device(at.host, at.gpu, at.around),
     "memory_errors": _memory_errors,

@@ -52,6 +52,7 @@ class Scene(NamedTuple):
     gpu: int | None
     has_records: bool  # flight records are there
     host_of: Callable[[Action | None], str | None]
+    is_alone: bool = False  # other ranks of its host are as fast as any
 
 
 def followed(
@@ -121,7 +122,7 @@ def _step_of(action: Action, book: Iterable[Step], finding: Finding, scene: Scen
 
 def _by(action: Action, step: Step, finding: Finding, scene: Scene) -> Action:
     command = action.command or _command(step, finding, scene, action)
-    if step.command == "load" and command is not None:
+    if step.command == "load" and command is not None and not scene.is_alone:
         action = msgspec.structs.replace(action, target=words.LOAD_OF(who=action.target))
     if action.command is None and step in (GATHER, NEXT_RUN):
         action = msgspec.structs.replace(action, target=_when(action, step))
@@ -168,7 +169,7 @@ def _facts(at: Target, finding: Finding, scene: Scene) -> set[Fact]:
         "host": at.host, "pid": at.pids, "gpu": at.gpu is not None, "pci": at.pci, "code": at.file, "no_code": not at.file, "no_records": not scene.has_records,
         "checkpoint": at.checkpoint, "job": at.around.job, "pod": at.around.launcher in PODS and at.around.pod(at.host),
         "gone": is_gone, "alive": not is_gone, "running": not scene.has_ended,
-        "refused": is_refused, "not_refused": not is_refused, "by_kernel": holder != "ray", "shared": holder == "shared",
+        "alone": scene.is_alone, "not_alone": not scene.is_alone, "refused": is_refused, "not_refused": not is_refused, "by_kernel": holder != "ray", "shared": holder == "shared",
         "rebooted": finding.first_anomaly.signature == "node_failure", "nvidia": at.around.vendor == "nvidia", "fabric": code.startswith("sxid:"),
         "visible": _ADVICE.get(advice(code)) != "reboot",
     }  # fmt: skip

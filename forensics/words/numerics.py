@@ -382,8 +382,8 @@ NOT_GATHERED = Form(
     "所有留下记录的 rank 当时自身的值都是有限数，因此始于没有记录的 {who} 之一",
 )
 PRINTED_FOR_AND_MATES = Form(
-    "it was printed for {who}, and other ranks of its tensor-parallel group may have it too",
-    "打印自 {who}，其张量并行组的其他 rank 也可能有",
+    "it was printed for {who}; ranks that share its layers, if there are any, may have it too",
+    "打印自 {who}；若有 rank 与其共享同一层（张量并行），也可能有",
 )
 ODD_VALUE, ODD_VALUE_AT_LAST, ODD_VALUE_AT_FIRST = (
     Form(
