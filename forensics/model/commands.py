@@ -51,6 +51,10 @@ _VENDOR_OF_SETUP: Mapping[Vendor, str] = {"huawei": "ascend"}  # as its table ca
 _SCRIPT = regex(r"(?:/[\w@.+-]+)+", re.ASCII)
 _PATH = regex(r"(?:/[\w@.+-]+)+/?", re.ASCII)
 _PCI = regex(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}(?:\.[0-7])?", re.IGNORECASE)
+_ADDRESS = regex(r"\d{1,3}(?:\.\d{1,3}){3}")
+_TAKEN = regex(
+    r"(?i)\bport[: =]{1,3}(?P<port>\d{2,5})\b.{0,200}(?:EADDRINUSE|address already in use)|:(?P<other>\d{2,5})\b.{0,60}address already in use"
+)
 _BEFORE, _AFTER = 10, 5  # lines of a source file that are shown
 _NO_PODS: Mapping[str, str | None] = MappingProxyType({})
 # How Docker names a host within, and EC2 an instance: nobody reaches it by that.
@@ -195,6 +199,43 @@ class Target(NamedTuple):
     checkpoint: str | None = None
     asks: tuple[EvidenceKind, ...] = ()
     around: Surroundings = NOWHERE
+    path: str | None = None  # of the file that could not be written or read
+
+
+def _space(at: Target) -> str | None:
+    """How full the file system of a path is, else all of them; one that does not answer must not hold up the look. Without a host, there where its rank ran."""
+    folder = (at.path or "").rpartition("/")[0]
+    known = folder if _PATH.fullmatch(folder) else ""
+    look = (
+        " ".join(["sh -c 'timeout 20 df -h", *([known] if known else [])])
+        + "; "
+        + " ".join(["timeout 20 df -i", *([known] if known else [])])
+        + "'"
+    )
+    return look if known and at.host is None else _on_host(at.host, look, at.around)
+
+
+def _shared_memory(at: Target) -> str | None:
+    """How large shared memory is; of a container by its id, as Docker was told."""
+    if at.host is not None and _CONTAINER.fullmatch(at.host) and not at.host.startswith("i-"):
+        return f"docker inspect --format '{{{{.HostConfig.ShmSize}}}}' {at.host}"
+    return _on_host(at.host, "df -h /dev/shm", at.around)
+
+
+def _raylet(at: Target) -> str | None:
+    """What the keeper of a node's memory in Ray said; Ray finds a node by its address."""
+    return f"ray logs raylet.out -ip {at.host}" if _ADDRESS.fullmatch(at.host or "") else None
+
+
+def holder_of_port(text: str) -> str | None:
+    """Who listens on the port that an error of the system names; on the host where that was said."""
+    found = _TAKEN.search(text)
+    return f"ss -ltnp 'sport = :{found['port'] or found['other']}'" if found else None
+
+
+def pci_state(pci: str | None) -> str | None:
+    """What the bus sees of a device, on the host that its line is from."""
+    return f"sudo lspci -vv -s {pci}" if _PCI.fullmatch(pci or "") else None
 
 
 def _source(at: Target) -> str | None:
@@ -327,7 +368,7 @@ def _on(host: str | None, command: str, around: Surroundings, *, as_root: bool =
 CommandName = Literal[
     "source", "loaders", "kernel_log", "device", "memory_errors", "clocks", "pci_state", "fabric_manager", "users_of_memory",
     "links", "space", "accounting", "pod", "previous_log", "core", "addresses", "load", "locks", "fingerprints", "recorder",
-    "checkpoint", "diagnosis", "reset", "bug_report", "boot_before", "bmc", "shared_memory", "gather", "next_run", "uptime", "listeners", "profile",
+    "checkpoint", "diagnosis", "reset", "bug_report", "boot_before", "bmc", "shared_memory", "gather", "next_run", "uptime", "listeners", "profile", "raylet",
 ]  # fmt: skip
 
 COMMANDS: Mapping[CommandName, Callable[[Target], str | None]] = {
@@ -345,8 +386,9 @@ COMMANDS: Mapping[CommandName, Callable[[Target], str | None]] = {
     ),
     "uptime": lambda at: _on_host(at.host, "uptime -s", at.around),
     "links": lambda at: ports(at.host, at.around),
-    "space": lambda at: _on_host(at.host, "sh -c 'timeout 20 df -h; timeout 20 df -i'", at.around),
-    "shared_memory": lambda at: _on_host(at.host, "df -h /dev/shm", at.around),
+    "space": _space,
+    "shared_memory": _shared_memory,
+    "raylet": _raylet,
     "accounting": _accounting,
     "pod": lambda at: _of_pod(at, "describe pod {}"),
     "previous_log": lambda at: _of_pod(at, "logs {} --previous"),

@@ -58,7 +58,8 @@ def actions_of(finding: Finding, status: Status, known: Known = NOTHING) -> list
     """Finding and its status → actions, in the order in which they are to be done."""
     scene = Scene(
         known.places, known.dead | known.gone, known.has_ended, known.checkpoint, known.around, _gpu(finding, known.places),
-        known.has_records, lambda action: _host_of(action, finding, known), known.is_alone,
+        known.has_records, lambda action: _host_of(action, finding, known),
+        known.dead | (known.gone - known.left), known.is_alone,
     )  # fmt: skip
     actions = list(finding.actions)
     drains = _drains(finding, known)

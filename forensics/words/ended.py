@@ -176,3 +176,7 @@ CALL_TO_DEVICE_FAILED = Said(
     "a call to the device failed, and its words do not tell whether the device or the program did it",
     "对设备的调用失败，报错内容无法区分是设备还是程序的问题",
 )
+OTHERS_AT_THAT_TIME = Said("stacks and logs of all ranks at that time", "当时所有 rank 的调用栈与日志", "stack", "log")
+MAY_BE_ANOTHERS = Said(
+    "it may have waited for another process, whose line this is not", "它可能在等待另一个进程，出错的不是这一行"
+)

@@ -17,6 +17,7 @@ from forensics.assemble.identity import short_host
 from forensics.case import Case, Detector
 from forensics.facts.error_words import tells_setting, tells_versions
 from forensics.facts.event_rows import Row, detail, own_rank, reference, refs, rows
+from forensics.model.commands import holder_of_port
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause
@@ -124,7 +125,12 @@ def detect(case: Case) -> tuple[Finding, ...]:
             ),
             first_anomaly=FirstAnomaly(signature=f"config:{first['code'] or ''}"),
             actions=(
-                Action(kind="check_config", target=words.THE_JOB, command=None, reason=words.AS_PRINTED(line=line)),
+                Action(
+                    kind="check_config",
+                    target=words.THE_JOB,
+                    command=holder_of_port(str(first["text"] or "")),
+                    reason=words.AS_PRINTED(line=line),
+                ),
             ),
             collect=() if precise else (words.NCCL_LOGS,),
             summary=sentence(words.CANNOT_WORK(line=line)),

@@ -14,7 +14,7 @@ from forensics.model.finding import Claim
 from forensics.model.incident import Action
 from forensics.model.said import sentence
 from forensics.model.texts import ranks_text
-from forensics.words import advice
+from forensics.words import advice as words
 
 _RISES = 2  # lines in a row after the first that are higher each than the one before
 _GROWN = 10.0  # times the first high loss: no batch makes that of the next ones, too
@@ -37,13 +37,13 @@ def diverged(case: Case, last: Spike) -> Divergence | None:
     ranks = sorted(
         {rows[0]["rank"] for rows in streams if rows[0]["rank"] is not None and _grows_too(case, rows, last)}
     )
-    alike = advice.ON_ALL_ALIKE(who=ranks_text(ranks)) if len(ranks) > 1 else ""
-    claims = [Claim(advice.DIVERGED_TO(loss=f"{end['loss']:.4g}", step=end["step"]), "for", (line_ref(end),))]
+    alike = words.ON_ALL_ALIKE(who=ranks_text(ranks)) if len(ranks) > 1 else ""
+    claims = [Claim(words.DIVERGED_TO(loss=f"{end['loss']:.4g}", step=end["step"]), "for", (line_ref(end),))]
     bad = first_nan(own)
     if bad is not None and own.index(bad.row) > own.index(end):
-        claims.append(Claim(advice.NAN_FROM(step=bad.row["step"]), "for", (line_ref(bad.row),)))
-    reason = advice.GROWS_FOR_GOOD(step=step, alike=alike) if step is not None else advice.GROWS_IN_NO_STEP
-    check = Action(kind="check_config", target=advice.RATE_WARMUP_CLIPPING, command=None, reason=reason)
+        claims.append(Claim(words.NAN_FROM(step=bad.row["step"]), "for", (line_ref(bad.row),)))
+    reason = words.GROWS_FOR_GOOD(step=step, alike=alike) if step is not None else words.GROWS_IN_NO_STEP
+    check = Action(kind="check_config", target=words.RATE_WARMUP_CLIPPING, command=None, reason=reason)
     return Divergence(tuple(claims), sentence(*(one.text for one in claims)), (check,))
 
 

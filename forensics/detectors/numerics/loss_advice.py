@@ -13,7 +13,6 @@ from forensics.facts.loss_spikes import finite_lines
 from forensics.model.frames import is_own_file
 from forensics.model.incident import Action, Code
 from forensics.model.texts import ranks_text
-from forensics.words import advice
 from forensics.words import numerics as words
 
 _OF_BACKWARD = ("grad_norm", "anomaly_mode")  # what is checked between the backward pass and the update
@@ -74,8 +73,8 @@ def raised_at(asserts: Sequence[Row], events: pl.DataFrame) -> Code | None:
 def of_batch(who: Sequence[int], step: int | None, after: Action) -> tuple[Action, ...]:
     """What ranks read whose own numbers alone were bad, though all hold the same parameters; then where to go on from."""
     names = ranks_text(who)
-    batch = advice.BATCH_OF(who=names) if step is None else advice.BATCH_OF_AT(who=names, step=step)
-    return (Action(kind="check_data", target=batch, command=None, reason=advice.OTHERS_WERE_FINITE), after)
+    batch = words.BATCH_OF(who=names) if step is None else words.BATCH_OF_AT(who=names, step=step)
+    return (Action(kind="check_data", target=batch, command=None, reason=words.OTHERS_WERE_FINITE), after)
 
 
 def _is_raised(row: Row) -> bool:

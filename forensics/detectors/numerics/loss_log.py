@@ -35,7 +35,6 @@ from forensics.model.incident import Action, Code, FirstAnomaly
 from forensics.model.names import Cause, Severity
 from forensics.model.said import Said, joined, sentence
 from forensics.model.texts import cut_middle, ranks_text
-from forensics.words import advice
 from forensics.words import numerics as words
 from parsers.text.patterns import regex
 from parsers.training.progress import BAR
@@ -319,7 +318,7 @@ def _nan_finding(case: Case, first: Bad | None, asserts: Sequence[Row], owners: 
     if forward is not None:
         where = words.BACKWARD_GAVE(op=forward[0], file=forward[1].file, line=forward[1].line)
     elif place is not None:
-        where = advice.RAISED_AT(file=place.file, line=place.line)
+        where = words.RAISED_AT(file=place.file, line=place.line)
     told = sentence(shown, whose(who=ranks_text(suspects)) if suspects else "", where)
     if ahead:
         told = sentence(
@@ -328,7 +327,7 @@ def _nan_finding(case: Case, first: Bad | None, asserts: Sequence[Row], owners: 
     at = step if began is None else began
     at = step_in_progress(case.tables["steps"], alone[0] if alone else None) if at is None else at
     actions = _after_nan(case, ended, at, tuple(sorted(suspects)), forward, place)
-    if alone and case.is_data_parallel and _is_of_batch(asserts, step, ahead):
+    if alone and case.is_data_parallel and _is_of_batch(asserts, step, ahead) and (ahead or _went_on(case, alone)):
         was_raised = first is None and all(detail(row).get("raised") is True for row in asserts)
         actions = of_batch(alone, step, _NEWEST if was_raised or ended else actions[-1])
     if given:
@@ -370,6 +369,15 @@ def _data_of(first: int | None, last: int | None) -> Said:
     return words.DATA_OF(batch=words.STEP(step=first)) if is_one else words.DATA_OF_STEPS(first=first, last=last)
 
 
+def _went_on(case: Case, alone: Sequence[int]) -> bool:
+    """Did all others come past the place where these were ended, to a communication that they waited in or lost there?"""
+    others = (case.expected or case.seen) - {*alone}
+    return bool(others) and all(
+        rank in case.waited_ranks or (rank in case.ends and case.ends[rank].how in ("gave_up", "lost"))
+        for rank in others
+    )
+
+
 def _is_of_batch(asserts: Sequence[Row], step: int | None, ahead: Sequence[int]) -> bool:
     """Is it the loss itself, and no module that was given good values, that a rank found bad?"""
     return _module(asserts, step) is None and (bool(ahead) or {row["code"] for row in asserts} <= {*_LOSSES})
@@ -387,7 +395,7 @@ def _after_nan(
     or by whatever ended the process there."""
     check = []
     if place is not None and place.file:
-        why = words.BACKWARD_IS_OF_IT(op=forward[0]) if forward is not None else advice.RAISED_ON_THE_WAY(what="NaN")
+        why = words.BACKWARD_IS_OF_IT(op=forward[0]) if forward is not None else words.RAISED_ON_THE_WAY(what="NaN")
         check = [Action(kind="check_code", target=f"{place.file}:{place.line}", command=None, reason=why)]
     return (*check, _NEWEST if ended else roll_back(case, step, words.NOT_FINITE, who))
 

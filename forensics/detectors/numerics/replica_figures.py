@@ -14,7 +14,6 @@ from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.ref import Ref
 from forensics.model.said import sentence
 from forensics.model.texts import ranks_text
-from forensics.words import advice
 from forensics.words import numerics as words
 
 
@@ -65,9 +64,9 @@ def _parted(case: Case, left: Left, rate: Left | None) -> Finding:
 def _by_rate(rate: Left, left: Left) -> tuple[Action, ...]:
     """Whose settings differ computes something else, whatever its device does. What all had in common before they were read is good."""
     one, other = rate.place[min(rate.few)], rate.place[rate.sides[0][0]]
-    reason = advice.OTHER_RATE(rate=one[2], others=other[2])
-    check = Action(kind="check_config", target=advice.RATE_OF(who=ranks_text(rate.few)), command=None, reason=reason)
-    again = Action(kind="restart_job", target=advice.FROM_LOADED, command=None, reason=advice.EQUAL_UNTIL_THEN)
+    reason = words.OTHER_RATE(rate=one[2], others=other[2])
+    check = Action(kind="check_config", target=words.RATE_OF(who=ranks_text(rate.few)), command=None, reason=reason)
+    again = Action(kind="restart_job", target=words.FROM_LOADED, command=None, reason=words.EQUAL_UNTIL_THEN)
     return (check, again) if rate.step == left.step and not left.is_first else (check,)
 
 

@@ -138,7 +138,9 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
                 signature=f"{cause}:{same[0]['code']}" if same[0]["code"] else str(cause),
             ),
             time_ns=same[0]["time_ns"],
-            actions=_actions(same, cause, joined(hosts, ", "), storage, holder),
+            actions=_unclear(same)
+            if unclear and storage is None
+            else _actions(same, cause, joined(hosts, ", "), storage, holder),
             summary=sentence(text, words.NOT_ITS_OWN if unclear else words.MAY_HAVE_FOLLOWED if after else ""),
         ),
     )
@@ -207,6 +209,13 @@ def _devices(case: Case, same: list[dict[str, Any]]) -> tuple[Device, ...]:
         if row["pci"] or (row["host"] and row["device_index"] is not None)
     }
     return tuple(Device(host=h, pci=p, index=i, uuid=None) for h, p, i in sorted(placed, key=str))
+
+
+def _unclear(same: Sequence[Row]) -> tuple[Action, ...]:
+    """An exception that may be of whoever it waited for: not its line, but what the others did is to be looked at."""
+    if any(row["kind"] == "cuda_error" for row in same):
+        return _actions(same, "exception", "", None, None)
+    return (Action(kind="collect_more", target=words.OTHERS_AT_THAT_TIME, command=None, reason=words.MAY_BE_ANOTHERS),)
 
 
 def _actions(
