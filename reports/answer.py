@@ -18,7 +18,7 @@ from reports.words import ACTION, KIND, REASON, STUCK
 STOPPED = frozenset(cause for cause, row in CAUSES.items() if row.from_outside)  # nothing crashed
 _SHOWN = 4  # names in a sentence
 _TOLD_BESIDE = ("check_config", "check_data", "inspect_hardware")
-_SHORT = 110  # characters of a reason that are said beside a command: with what it is of, two lines
+_SHORT = 140  # characters of a reason that are said beside a command: with what it is of, two lines
 LABELS = ("Undecided: ", "Slow: ", "Collective mismatch: ", "Deadlock: ")  # of summaries; the label says it
 _END = re.compile(r"(?<=[a-z0-9)%…])\. (?=[A-Z])")  # of a sentence, and not of a number or a name
 

@@ -75,7 +75,27 @@ def actions_of(finding: Finding, status: Status, known: Known = NOTHING) -> list
     told = _kernel_first([_with_setup(action) for action in actions], finding, known)
     is_sure = status in ("established", "supported") and finding.is_named
     done = followed(told, finding, scene, known.beside, is_sure)
-    return [_with_command(action, finding, known) for action in done]
+    return _settings_first([_with_command(action, finding, known) for action in done])
+
+
+def _settings_first(actions: list[Action]) -> list[Action]:
+    """What the next run is to leave is set before it is started; and where nobody knows whom to inspect, what would tell comes first."""
+    told = [one for one in actions if one.kind == "collect_more" and one.command]
+    if (
+        actions
+        and told
+        and (actions[0].kind, actions[0].target) == ("inspect_hardware", "job")
+        and not actions[0].command
+    ):
+        actions = [told[0], *(one for one in actions if one is not told[0])]
+    at = next((number for number, one in enumerate(actions) if one.kind == "restart_job" and one.command is None), None)
+    if at is None:
+        return actions
+    return [
+        *actions[:at],
+        *(one for one in actions[at:] if one in told),
+        *(one for one in actions[at:] if one not in told),
+    ]
 
 
 def _with_setup(action: Action) -> Action:
@@ -157,7 +177,10 @@ def _with_command(action: Action, finding: Finding, known: Known) -> Action:
     if action.kind == "drain_node":
         command = commands.drain_node(action.target, finding.cause or "failed_check", known.around)
     elif (host := _host_of(action, finding, known)) is None:
-        return action
+        pci = {device.pci for device in finding.devices if device.pci and not device.host}
+        if action.kind != "inspect_hardware" or len(pci) != 1 or finding.places:
+            return action
+        command = commands.pci_state(pci.pop())
     elif action.kind == "inspect_hardware":
         command = commands.device(host, _gpu(finding, known.places), known.around)
     elif action.kind == "inspect_network":

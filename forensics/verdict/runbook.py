@@ -112,6 +112,8 @@ def _step_of(action: Action, book: Iterable[Step], finding: Finding, scene: Scen
             continue
         if step.command is None and step.gives and not (action.command and {*step.gives} & {*action.setup}):
             continue
+        if step is GATHER and "core" in action.setup:
+            continue  # whoever crashed is gone, and leaves that
         if step.do == "collect_more" and action.command is None:
             gives = bool({*step.gives} & {*action.setup})
             wanted = step is NEXT_RUN or (gives and "alive" not in step.needs)

@@ -141,6 +141,13 @@ WHAT_PROCESSES_PRINTED = Said(
     "log",
     "launcher",
 )
+CORES_AND_KERNEL = Said(
+    "the core dump of the process that crashed and the kernel log of its node (“segfault at”), and in the next run its stack by faulthandler",
+    "崩溃进程的 core dump 及其节点的内核日志（“segfault at”）；下次运行时用 faulthandler 留下其调用栈",
+    "core",
+    "kernel",
+    "log",
+)
 RANK_NOT_RECORDED = Said("which rank it was is not recorded", "无法得知是哪个 rank")
 RANK_AND_WHY_NOT_RECORDED = Said(
     "which rank it was and why it ended are not recorded", "无法得知是哪个 rank，也无法得知退出原因"

@@ -110,6 +110,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if cause == "config_drift" and first["code"] in _OF_SIZE:
         ranks, hosts, shown = _odd_size(case)
         other = words.OTHER_SIZE(who=ranks_text(ranks) if ranks else joined(hosts, ", "))
+    command = holder_of_port(str(first["text"] or ""))
     line = cut_middle(detail(first).get("last_error") or (first["text"] or "").splitlines()[0], 200)
     return (
         Finding(
@@ -127,8 +128,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
             actions=(
                 Action(
                     kind="check_config",
-                    target=words.THE_JOB,
-                    command=holder_of_port(str(first["text"] or "")),
+                    target=words.THE_JOB if command is None else words.WHO_LISTENS,
+                    command=command,
                     reason=words.AS_PRINTED(line=line),
                 ),
             ),

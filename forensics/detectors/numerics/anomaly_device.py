@@ -31,6 +31,8 @@ class Suspect(NamedTuple):
 
 
 NO_DEVICE = Suspect()
+_FEW = 0.01  # of the elements: what goes in, or a weight, makes a row or a column of them bad
+_SMALL = 1e3  # the largest finite one: far from the end of every format
 
 
 def suspect_device(case: Case, births: Births, row: Row) -> Suspect:
@@ -64,10 +66,12 @@ def device_tests(births: Births, row: Row) -> tuple[Action, ...]:
 
 
 def in_order(suspect: Suspect, row: Row, actions: Sequence[Action], tests: Sequence[Action]) -> tuple[Action, ...]:
-    """The test of a device before the code, where it is suspected of a sum of products: the code of those who computed it well is the same, and
-    theirs were the larger values."""
+    """The test of a device before the code, where it is suspected of a sum of products of which hardly any is bad and the others are small: the code
+    and the weights of those who computed it well are the same, and theirs were the larger values."""
     is_sum = (row["op"] or "").lower() in LINEAR
-    return (*tests, *actions) if suspect.devices and is_sum else (*actions, *tests)
+    bad, whole = (row["nan_count"] or 0) + (row["inf_count"] or 0), row["numel"] or 0
+    is_lone = 0 < bad <= _FEW * whole and row["absmax"] is not None and row["absmax"] <= _SMALL
+    return (*tests, *actions) if suspect.devices and is_sum and is_lone else (*actions, *tests)
 
 
 def _peers(births: Births, row: Row) -> pl.DataFrame:
