@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from forensics import Report, analyze
-from forensics.model.commands import holder_of_port
+from forensics.model.commands import holder_of_port, reach
 from forensics.model.frames import is_own, is_own_file
 from forensics.model.incident import Action, EnvironmentRow, Incident
 from forensics.verdict.changed_settings import with_changes
@@ -348,10 +348,9 @@ def test_a_loss_that_one_rank_alone_finds_bad_is_of_what_it_read(tmp_path: Path,
         (tmp_path / f"rank_{rank}.log").write_text("\n".join(lines) + "\n")
     report = analyze(tmp_path)
     assert report.verdict.kind == "numerics"
-    if report.verdict.ranks:
-        assert report.verdict.ranks == [2] and first(report).kind == "check_data"
-        assert "rank 2" in first(report).target and "step 14" in first(report).target
-        assert kinds(report)[1] == "rollback" and report.incidents[0].decision.do == "change_first"
+    assert report.verdict.ranks == [2] and first(report).kind == "check_data"
+    assert "rank 2" in first(report).target and "step 14" in first(report).target
+    assert kinds(report)[1] == "rollback" and report.incidents[0].decision.do == "change_first"
 
 
 JAX = (
@@ -373,3 +372,35 @@ def test_what_an_operator_gave_before_the_update_needs_no_older_state(tmp_path: 
     code = report.verdict.code
     assert code is not None and (code.file, code.line) == ("/srv/app/train.py", 32)
     assert any(action.command == "sed -n '22,37p' /srv/app/train.py" for action in told(report))
+
+
+@pytest.mark.parametrize(
+    ("address", "command"),
+    [
+        ("head-0:8711", "ssh n3 \"sh -c 'getent hosts head-0; nc -zv -w 5 head-0 8711'\""),
+        ("10.2.3.4:29500", "ssh n3 \"sh -c 'getent hosts 10.2.3.4; nc -zv -w 5 10.2.3.4 29500'\""),
+        ("a;id:29500", None),
+        ("head-0:http", None),
+    ],
+)
+def test_whether_an_address_is_reached_is_asked_from_the_host_that_did_not(address: str, command: str | None) -> None:
+    assert reach("n3", address) == command
+
+
+SHARED = "RuntimeError: DataLoader worker (pid {pid}) is killed by signal: Bus error. It is possible that dataloader's workers are out of shared memory."
+
+
+@pytest.mark.parametrize("pid", [417, 30882])
+def test_who_is_out_of_shared_memory_needs_more_of_it(tmp_path: Path, pid: int) -> None:
+    trace = 'Traceback (most recent call last):\n  File "/srv/app/t.py", line 9, in <module>\n    run()\n'
+    (tmp_path / "train.log").write_text(trace + SHARED.format(pid=pid) + "\n")
+    action = first(analyze(tmp_path))
+    assert (action.kind, action.command) in (("check_config", "df -h /dev/shm"), ("check_config", None))
+    assert "shared memory" in f"{action.target} {action.reason}"
+
+
+@pytest.mark.parametrize("line", ["StepId=264.batch", "StepId=264.0"])
+def test_slurms_own_lines_tell_the_job(tmp_path: Path, line: str) -> None:
+    said = f"slurmstepd: error: Detected 1 oom-kill event(s) in {line} cgroup. Some of your processes may have been killed by the cgroup out-of-memory handler."
+    (tmp_path / "job.err").write_text(f"srun: error: n7: task 1: Out Of Memory\n{said}\n")
+    assert any((action.command or "").startswith("sacct -j 264 ") for action in told(analyze(tmp_path)))

@@ -182,6 +182,19 @@ def cpu_limit(host: str | None, folder: str, version: int | None) -> str | None:
     return _on_host(host, " ".join(["cat", *(f"{folder.rstrip('/')}/{one}" for one in files)]), NOWHERE)
 
 
+def reach(host: str | None, address: str) -> str | None:
+    """Whether a host finds an address, and whether anybody listens there."""
+    name, _, port = address.rpartition(":")
+    if not is_plain(name) or not port.isascii() or not port.isdigit():
+        return None
+    return _on_host(host, f"sh -c 'getent hosts {name}; nc -zv -w 5 {name} {port}'", NOWHERE)
+
+
+def users(host: str | None, around: Surroundings = NOWHERE) -> str | None:
+    """Which processes run on the devices of a host."""
+    return None if around.vendor is None else _on_host(host, _USERS[around.vendor], around)
+
+
 def ports(host: str | None, around: Surroundings = NOWHERE) -> str | None:
     """The state of a host's links, by the tool for their sort."""
     return None if around.link is None else _on_host(host, _LINKS[around.link], around)

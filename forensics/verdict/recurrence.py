@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from forensics.model.causes import CAUSES
-from forensics.model.commands import NOWHERE, Surroundings, drain_node
+from forensics.model.commands import NOWHERE, Surroundings, device, drain_node
 from forensics.model.incident import Action, EnvironmentRow, Evidence, Incident
 from forensics.model.past import Past, PastIncident, Thing
 from forensics.model.said import Said, capital, inside, joined, unlabelled
@@ -129,7 +129,8 @@ def _marked(
             actions.append(Action(kind="drain_node", target=name, command=command, reason=claims[-1]))
         elif kind == "host":
             reason = words.TAKE_OUT_AND_TEST(before=claims[-1])
-            actions.insert(0, Action(kind="inspect_hardware", target=name, command=None, reason=reason))
+            command = device(name, None, around)
+            actions.insert(0, Action(kind="inspect_hardware", target=name, command=command, reason=reason))
     told = with_claims(incident, claims)
     if claims and not named and again:  # nobody is named now: then who comes back is the most that is known
         form = words.AND_BEFORE

@@ -187,3 +187,4 @@ OTHERS_AT_THAT_TIME = Said("stacks and logs of all ranks at that time", "当时�
 MAY_BE_ANOTHERS = Said(
     "it may have waited for another process, whose line this is not", "它可能在等待另一个进程，出错的不是这一行"
 )
+SHARED_MEMORY = Said("shared memory, in the container itself", "共享内存（在容器内查看）")

@@ -223,6 +223,9 @@ def _actions(
 ) -> tuple[Action, ...]:
     """A call to a device that failed for no known reason may be of the device as well as of the program: its driver's log tells."""
     own = _action(cause, target, storage, holder)
+    if cause == "exception" and all(holder_of("disk_full", None, str(row["text"] or "")) == "shared" for row in same):
+        why = words.WHY_AT["shared"]
+        return (Action(kind="check_config", target=words.SHARED_MEMORY, command="df -h /dev/shm", reason=why),)
     if cause != "exception" or storage is not None or not any(row["kind"] == "cuda_error" for row in same):
         return (own,)
     log = Action(kind="collect_more", target=words.DRIVERS_LOG, command=None, reason=words.CALL_TO_DEVICE_FAILED)
