@@ -7,10 +7,13 @@ import pytest
 from msgspec.structs import replace
 
 from forensics import Report, analyze
+from forensics.facts.surroundings import surroundings
 from forensics.model.commands import holder_of_port, reach
 from forensics.model.frames import is_own, is_own_file
 from forensics.model.incident import Action, EnvironmentRow, Incident
 from forensics.verdict.changed_settings import with_changes
+from parsers.schema.tables import table
+from tests.log_cases import case
 
 
 def first(report: Report) -> Action:
@@ -399,8 +402,16 @@ def test_who_is_out_of_shared_memory_needs_more_of_it(tmp_path: Path, pid: int) 
     assert "shared memory" in f"{action.target} {action.reason}"
 
 
-@pytest.mark.parametrize("line", ["StepId=264.batch", "StepId=264.0"])
-def test_slurms_own_lines_tell_the_job(tmp_path: Path, line: str) -> None:
-    said = f"slurmstepd: error: Detected 1 oom-kill event(s) in {line} cgroup. Some of your processes may have been killed by the cgroup out-of-memory handler."
-    (tmp_path / "job.err").write_text(f"srun: error: n7: task 1: Out Of Memory\n{said}\n")
-    assert any((action.command or "").startswith("sacct -j 264 ") for action in told(analyze(tmp_path)))
+@pytest.mark.parametrize(
+    "line",
+    [
+        "slurmstepd: error: Detected 1 oom-kill event(s) in StepId={}.batch cgroup.",
+        "slurmstepd: error: *** JOB {} ON n7 CANCELLED",
+    ],
+)
+@pytest.mark.parametrize(("numbers", "job"), [((264,), "264"), ((264, 265), None)])
+def test_slurms_own_lines_tell_the_job(tmp_path: Path, line: str, numbers: tuple[int, ...], job: str | None) -> None:
+    rows = [{"kind": "scheduler", "text": line.format(number), "file": "job.err", "line": number} for number in numbers]
+    files = [{"file": "job.err", "parsers": ["slurm"]}]
+    tables = {**case([], 1).tables, "events": table("events", rows), "files": table("files", files)}
+    assert surroundings(tables).job == job
