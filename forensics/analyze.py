@@ -36,7 +36,7 @@ from forensics.verdict.conclude import Conclusion, choose, conclude, rows
 from forensics.verdict.recurrence import NO_PAST, mark_repeats
 from forensics.views.compare import Compared, compare, compared
 from forensics.views.coverage import coverage, file_rows, files_left_out, years_not_told
-from forensics.views.environment import environment, settings_of
+from forensics.views.environment import changes, environment, settings_of
 from forensics.views.ledger import Told, ledger, told
 from forensics.views.networks import networks
 from forensics.views.page import views
@@ -150,15 +150,16 @@ def conclude_evidence(
     _check_layout(topology or {}, worlds)
     files, members = file_rows(evidence.tables), coverage(evidence.tables, job, seen, len(split), skew, learnt, several)
     past = past.without(origin_of(files, members.hosts_seen))
+    around = environment(split)
     limits = [*stale, *(row.summary for row in listed if not row.ran)]
     return Report(
         tool=Tool(name=TOOL_NAME, version=__version__),
         bundle=Bundle(name=evidence.name, files=evidence.files, bytes=evidence.bytes),
         coverage=members,
         primary=primary,
-        incidents=mark_repeats(incidents, primary, len(job), hosts, arounds, past),
+        incidents=mark_repeats(incidents, primary, len(job), hosts, arounds, past, changes(around)),
         findings=listed,
-        environment=environment(split),
+        environment=around,
         limits=[
             *attempts.limits,
             *dict.fromkeys(limits),

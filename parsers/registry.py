@@ -41,6 +41,7 @@ from parsers.engine.dense import Dense
 from parsers.kernel import (
     amdgpu,
     bug_report,
+    cpu_stat,
     fabric_manager,
     habanalabs,
     host,
@@ -254,6 +255,7 @@ PARSERS: tuple[Parser, ...] = (
     shell.PARSER,
     xid.PARSER,
     host.PARSER,
+    cpu_stat.PARSER,
     pci_memory.PARSER,
     nic.PARSER,
     fabric_manager.PARSER,

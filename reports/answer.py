@@ -17,6 +17,8 @@ from reports.words import ACTION, KIND, REASON, STUCK
 
 STOPPED = frozenset(cause for cause, row in CAUSES.items() if row.from_outside)  # nothing crashed
 _SHOWN = 4  # names in a sentence
+_TOLD_BESIDE = ("check_config", "check_data", "inspect_hardware")
+_SHORT = 140  # characters of a reason that are said beside a command: with what it is of, two lines
 LABELS = ("Undecided: ", "Slow: ", "Collective mismatch: ", "Deadlock: ")  # of summaries; the label says it
 _END = re.compile(r"(?<=[a-z0-9)%…])\. (?=[A-Z])")  # of a sentence, and not of a number or a name
 
@@ -103,8 +105,9 @@ def todo(action: Action) -> str:
 
 
 def _do_first(action: Action) -> str:
-    """A command speaks for itself; its reason stands in the list of actions."""
-    return _what(action) if action.command else todo(action)
+    """A command that only shows speaks for itself, and its reason stands in the list of actions; what is to be changed is said beside it."""
+    is_told = action.kind in _TOLD_BESIDE and len(action.reason) <= _SHORT
+    return todo(action) if is_told or not action.command else _what(action)
 
 
 def _what(action: Action) -> str:

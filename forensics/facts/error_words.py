@@ -9,6 +9,7 @@ from ipaddress import ip_address, ip_network
 from typing import Any
 
 from forensics.facts.event_rows import detail
+from forensics.model.frames import LIBRARY
 from forensics.model.incident import Code
 from forensics.model.said import Said
 from forensics.words import facts as words
@@ -18,7 +19,6 @@ from parsers.text.patterns import regex
 # "(GPU 0; 39.59 GiB total capacity; 36.22 GiB already allocated; 1.19 GiB free; …)" (before): torch, CUDACachingAllocator.
 _ASKED = regex(r"Tried to allocate (?P<asked>[\d.]+ ?[KMGT]i?B)", re.IGNORECASE)
 _FREE = regex(r"of which (?P<is>[\d.]+ ?[KMGT]i?B) is free|(?P<was>[\d.]+ ?[KMGT]i?B) free", re.IGNORECASE)
-_LIBRARY = regex(r"[\\/](?:site|dist)-packages[\\/]|[\\/]lib[\\/]python3|^<")
 _DIGITS = regex(r"[0-9]+")
 _XID = regex(r"^.*?\bS?Xid \([^)]*\): \d+, (?:pid=[^,]*, )?(?:name=[^,]*, )?")
 _VERSION = regex(r"[Mm]ismatched \w+ version|version (?:mismatch|conflict)|different versions|incompatible with")
@@ -90,7 +90,7 @@ def names_bridge(text: str) -> bool:
 
 def is_library(file: str) -> bool:
     """Is it a file of the standard library or of an installed package, and none of the job's own code?"""
-    return _LIBRARY.search(file) is not None
+    return LIBRARY.search(file.replace("\\", "/")) is not None
 
 
 def users_code(row: Mapping[str, Any]) -> Code | None:

@@ -41,13 +41,15 @@ def codes(stacks: pl.DataFrame, ranks: Iterable[int]) -> dict[int, Code]:
     return result
 
 
-def gave_up_elsewhere(stacks: pl.DataFrame, ranks: Collection[int]) -> dict[int, Code]:
+def gave_up_elsewhere(
+    stacks: pl.DataFrame, ranks: Collection[int], sources: Collection[str] = ("traceback",)
+) -> dict[int, Code]:
     """Of the ranks whose traceback shows where in the user's code they gave up, those that did so at another line than most;
-    nobody where there is no line of more than half of them."""
+    nobody where there is no line of more than half of them. `sources`: who shows it."""
     if not stacks.height:
         return {}
     at: dict[int, Code] = {}
-    for row in stacks.filter(pl.col("rank").is_in(sorted(ranks)) & (pl.col("source") == "traceback")).iter_rows(
+    for row in stacks.filter(pl.col("rank").is_in(sorted(ranks)) & pl.col("source").is_in(sources)).iter_rows(
         named=True
     ):
         if (frame := classify(to_frames(row["frames"])).user) is not None:

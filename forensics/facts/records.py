@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from forensics.facts.recovered_errors import unrecovered
+from forensics.model.frames import LIBRARY
 from parsers.schema.literals import slim
 from parsers.schema.tables import TableName, spelled, stack_frames
-from parsers.text.patterns import regex
 
 # gloo records no send and recv: a gloo rank with nothing open may still wait in one.
 UNRECORDED_P2P = ("gloo",)
@@ -241,7 +241,6 @@ def _without_errors(operations: pl.DataFrame, groups: pl.DataFrame, events: pl.D
 
 # Kinds whose members must bring equally many elements; gathers only in the form with one tensor on each side (the
 # form with lists allows uneven ones).
-_LIBRARY = regex(r"site-packages|dist-packages|/lib/python3|^<|^torch/")
 _EQUAL_SIZES = ("all_reduce", "broadcast", "reduce")
 _EQUAL_IF_FLAT = ("all_gather", "reduce_scatter")
 
@@ -258,7 +257,7 @@ def _numel(column: str) -> pl.Expr:
 
 def _user_code(stack: str) -> str | None:
     """Innermost frame outside libraries, as "file:line"."""
-    own = ((file, line) for _, file, line in stack_frames(stack) if not _LIBRARY.search(file or ""))
+    own = ((file, line) for _, file, line in stack_frames(stack) if not LIBRARY.search(file or ""))
     file, line = next(own, (None, None))
     return None if file is None or line is None else f"{file}:{line}"
 

@@ -9,6 +9,7 @@ quota has a cause of its own.
 import errno
 from typing import NamedTuple
 
+from forensics.model.finding import Finding
 from forensics.model.said import Said
 from forensics.words import facts as words
 from parsers.text.patterns import regex
@@ -46,3 +47,10 @@ def storage_error(text: str) -> StorageError | None:
         if number in _ALONE or (number in _WITH_PATH and is_file):
             return StorageError(errno.errorcode[number], found["words"].strip(), path)
     return None
+
+
+def path_of(finding: Finding) -> str | None:
+    """The file that the system's error names, in the lines that a finding cites."""
+    texts = (ref.text for claim in finding.claims if claim.direction == "for" for ref in claim.refs)
+    paths = (found["path"] for text in texts for found in _ERRNO.finditer(text))
+    return next((path for path in paths if path and not path.startswith(_NO_FILES)), None)

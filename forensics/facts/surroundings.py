@@ -33,6 +33,7 @@ _OTHER_HCCL = "habanalabs"
 _TORCH = frozenset(["process_group", "desync", "flight_recorder", "fr_report", "elastic", "torch_cpp", "deepspeed", "hf_trainer",
                     "lightning", "megatron_timers", "dlrover"])  # fmt: skip
 _OF_TORCH = regex(r"\btorch/|\btorch\.[a-z]|\bTORCH_|^torch$|\bc10d\b|ProcessGroup|\btorch_(?:npu|musa)\b")
+_STEP = r"(?:slurmstepd|srun).{0,120}?\b(?:StepId=|JobId=|STEP |JOB )(\d{1,10})\b"
 _DETAIL = "Detected mismatch between collectives|CollectiveFingerPrint"
 
 
@@ -45,6 +46,9 @@ def surroundings(tables: Mapping[TableName, pl.DataFrame]) -> Surroundings:
     groups = {_VENDOR_OF[torch.library]} if torch is not None and torch.library in _VENDOR_OF else set()
     vendors = sorted({name for name, own in _VENDORS.items() if own & read} | groups)
     jobs = files["launch"].drop_nulls().unique().to_list()
+    if not jobs and launchers == ["slurm"]:  # the name of no file tells it, but Slurm's own lines may
+        told = tables["events"].filter(pl.col("text").str.contains(_STEP))["text"]
+        jobs = told.str.extract(_STEP, 1).drop_nulls().unique().to_list()
     if "dlrover" in launchers:  # it runs upon Kubernetes
         launchers = [name for name in launchers if name != "kubernetes"]
     launcher = launchers[0] if len(launchers) == 1 else None

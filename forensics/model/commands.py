@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
+from forensics.model.frames import LIBRARY
 from forensics.model.names import EvidenceKind
 from parsers.text.patterns import regex
 
@@ -48,9 +49,12 @@ _USERS: Mapping[Vendor, str] = {
 }  # fmt: skip
 _VENDOR_OF_SETUP: Mapping[Vendor, str] = {"huawei": "ascend"}  # as its table calls it
 _SCRIPT = regex(r"(?:/[\w@.+-]+)+", re.ASCII)
-_OF_LIBRARY = regex(r"/(?:site|dist)-packages/|/lib/python3")
 _PATH = regex(r"(?:/[\w@.+-]+)+/?", re.ASCII)
 _PCI = regex(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}(?:\.[0-7])?", re.IGNORECASE)
+_ADDRESS = regex(r"\d{1,3}(?:\.\d{1,3}){3}")
+_TAKEN = regex(
+    r"(?i)\bport[: =]{1,3}(?P<port>\d{2,5})\b.{0,200}(?:EADDRINUSE|address already in use)|:(?P<other>\d{2,5})\b.{0,60}address already in use"
+)
 _BEFORE, _AFTER = 10, 5  # lines of a source file that are shown
 _NO_PODS: Mapping[str, str | None] = MappingProxyType({})
 # How Docker names a host within, and EC2 an instance: nobody reaches it by that.
@@ -163,6 +167,34 @@ def device(host: str | None, index: int | None, around: Surroundings = NOWHERE) 
     return _on_host(host, every if index is None else one.format(index), around)
 
 
+def file_server(host: str | None, server: str) -> str | None:
+    """Which mounts are a file server's, and whether it answers; the look itself must not wait for it."""
+    if not is_plain(server):
+        return None
+    return _on_host(host, f"sh -c 'grep -F {server} /proc/mounts; timeout 10 rpcinfo -t {server} nfs'", NOWHERE)
+
+
+def cpu_limit(host: str | None, folder: str, version: int | None) -> str | None:
+    """The quota of processor time of a control group: in two files, or in one since its second version."""
+    if _PATH.fullmatch(folder) is None or version is None:
+        return None
+    files = ("cpu.cfs_quota_us", "cpu.cfs_period_us") if version == 1 else ("cpu.max",)
+    return _on_host(host, " ".join(["cat", *(f"{folder.rstrip('/')}/{one}" for one in files)]), NOWHERE)
+
+
+def reach(host: str | None, address: str) -> str | None:
+    """Whether a host finds an address, and whether anybody listens there."""
+    name, _, port = address.rpartition(":")
+    if not is_plain(name) or not port.isascii() or not port.isdigit():
+        return None
+    return _on_host(host, f"sh -c 'getent hosts {name}; nc -zv -w 5 {name} {port}'", NOWHERE)
+
+
+def users(host: str | None, around: Surroundings = NOWHERE) -> str | None:
+    """Which processes run on the devices of a host."""
+    return None if around.vendor is None else _on_host(host, _USERS[around.vendor], around)
+
+
 def ports(host: str | None, around: Surroundings = NOWHERE) -> str | None:
     """The state of a host's links, by the tool for their sort."""
     return None if around.link is None else _on_host(host, _LINKS[around.link], around)
@@ -180,12 +212,49 @@ class Target(NamedTuple):
     checkpoint: str | None = None
     asks: tuple[EvidenceKind, ...] = ()
     around: Surroundings = NOWHERE
+    path: str | None = None  # of the file that could not be written or read
+
+
+def _space(at: Target) -> str | None:
+    """How full the file system of a path is, else all of them; one that does not answer must not hold up the look. Without a host, there where its rank ran."""
+    folder = (at.path or "").rpartition("/")[0]
+    known = folder if _PATH.fullmatch(folder) else ""
+    look = (
+        " ".join(["sh -c 'timeout 20 df -h", *([known] if known else [])])
+        + "; "
+        + " ".join(["timeout 20 df -i", *([known] if known else [])])
+        + "'"
+    )
+    return look if known and at.host is None else _on_host(at.host, look, at.around)
+
+
+def _shared_memory(at: Target) -> str | None:
+    """How large shared memory is; of a container by its id, as Docker was told."""
+    if at.host is not None and _CONTAINER.fullmatch(at.host) and not at.host.startswith("i-"):
+        return f"docker inspect --format '{{{{.HostConfig.ShmSize}}}}' {at.host}"
+    return _on_host(at.host, "df -h /dev/shm", at.around)
+
+
+def _raylet(at: Target) -> str | None:
+    """What the keeper of a node's memory in Ray said; Ray finds a node by its address."""
+    return f"ray logs raylet.out -ip {at.host}" if _ADDRESS.fullmatch(at.host or "") else None
+
+
+def holder_of_port(text: str) -> str | None:
+    """Who listens on the port that an error of the system names; on the host where that was said."""
+    found = _TAKEN.search(text)
+    return f"ss -ltnp 'sport = :{found['port'] or found['other']}'" if found else None
+
+
+def pci_state(pci: str | None) -> str | None:
+    """What the bus sees of a device, on the host that its line is from."""
+    return f"sudo lspci -vv -s {pci}" if _PCI.fullmatch(pci or "") else None
 
 
 def _source(at: Target) -> str | None:
     """The lines around the one in question. Only a whole path leads there from wherever somebody stands: samplers and Cython cut
     theirs short; and a library's own code is not what is to be changed."""
-    if at.line is None or _SCRIPT.fullmatch(at.file or "") is None or _OF_LIBRARY.search(at.file or ""):
+    if at.line is None or _SCRIPT.fullmatch(at.file or "") is None or LIBRARY.search(at.file or ""):
         return None
     return f"sed -n '{max(1, at.line - _BEFORE)},{at.line + _AFTER}p' {at.file}"
 
@@ -196,6 +265,14 @@ def _loaders(at: Target) -> str | None:
     if not at.pids or (in_pods and at.around.pod(at.host) is None):
         return None
     return _on(at.host, f"py-spy dump --subprocesses --pid {at.pids[0]}", at.around, as_root=True)
+
+
+def _profile(at: Target) -> str | None:
+    """Half a minute of a process, as its stacks and how often each was seen."""
+    if not at.pids or (at.around.launcher in PODS and at.around.pod(at.host) is None):
+        return None
+    told = f"py-spy record --duration 30 --format raw --output /dev/stdout --pid {at.pids[0]}"
+    return _on(at.host, told, at.around, as_root=True)
 
 
 def _of_vendor(at: Target, tools: Mapping[Vendor, str], one: Mapping[Vendor, str] | None = None) -> str | None:
@@ -304,12 +381,13 @@ def _on(host: str | None, command: str, around: Surroundings, *, as_root: bool =
 CommandName = Literal[
     "source", "loaders", "kernel_log", "device", "memory_errors", "clocks", "pci_state", "fabric_manager", "users_of_memory",
     "links", "space", "accounting", "pod", "previous_log", "core", "addresses", "load", "locks", "fingerprints", "recorder",
-    "checkpoint", "diagnosis", "reset", "bug_report", "boot_before", "bmc", "shared_memory", "gather", "next_run", "uptime", "listeners",
+    "checkpoint", "diagnosis", "reset", "bug_report", "boot_before", "bmc", "shared_memory", "gather", "next_run", "uptime", "listeners", "profile", "raylet",
 ]  # fmt: skip
 
 COMMANDS: Mapping[CommandName, Callable[[Target], str | None]] = {
     "source": _source,
     "loaders": _loaders,
+    "profile": _profile,
     "kernel_log": lambda at: kernel_log(at.host, at.around),
     "device": lambda at: device(at.host, at.gpu, at.around),
     "memory_errors": _memory_errors,
@@ -321,8 +399,9 @@ COMMANDS: Mapping[CommandName, Callable[[Target], str | None]] = {
     ),
     "uptime": lambda at: _on_host(at.host, "uptime -s", at.around),
     "links": lambda at: ports(at.host, at.around),
-    "space": lambda at: _on_host(at.host, "sh -c 'timeout 20 df -h; timeout 20 df -i'", at.around),
-    "shared_memory": lambda at: _on_host(at.host, "df -h /dev/shm", at.around),
+    "space": _space,
+    "shared_memory": _shared_memory,
+    "raylet": _raylet,
     "accounting": _accounting,
     "pod": lambda at: _of_pod(at, "describe pod {}"),
     "previous_log": lambda at: _of_pod(at, "logs {} --previous"),

@@ -15,8 +15,9 @@ from forensics.model import commands
 from forensics.model.causes import CAUSES
 from forensics.model.commands import NOWHERE, Surroundings
 from forensics.model.finding import Finding
+from forensics.model.frames import is_own_file
 from forensics.model.incident import Action, Place
-from forensics.model.names import Status
+from forensics.model.names import Site, Status
 from forensics.model.said import Said, joined
 from forensics.model.texts import head_of, ranks_text
 from forensics.verdict.runbook import Scene, followed
@@ -28,6 +29,7 @@ _HOSTS = 3  # of which stacks are asked for, one command each
 _AT_ONCE, _LISTED = 3, 6  # hosts that fail together, and those of them that are listed
 _PROCESSES = 16  # in one command
 _NAMED_PIDS = 2  # in a sentence
+_OF_STORAGE: tuple[Site, ...] = ("storage_io", "checkpoint_io")
 
 
 class Known(NamedTuple):
@@ -45,6 +47,7 @@ class Known(NamedTuple):
     left: frozenset[int] = frozenset()  # of these, those of which no line says so
     has_ended: bool = False  # the whole run
     checkpoint: str | None = None  # to go on from
+    is_alone: bool = False  # other ranks of its host left figures, and are not slow
     beside: frozenset[Action] = frozenset()  # actions of the finding that are not of its cause
 
 
@@ -56,12 +59,15 @@ def actions_of(finding: Finding, status: Status, known: Known = NOTHING) -> list
     scene = Scene(
         known.places, known.dead | known.gone, known.has_ended, known.checkpoint, known.around, _gpu(finding, known.places),
         known.has_records, lambda action: _host_of(action, finding, known),
+        known.dead | (known.gone - known.left), known.is_alone,
     )  # fmt: skip
     actions = list(finding.actions)
     drains = _drains(finding, known)
     code = (finding.first_anomaly.signature or "").removeprefix("device:")
     # A device that only a reset, reboot or repair brings back is taken out first: its own tool may not even see it.
-    actions = drains + actions if is_lasting(code) and status != "hypothesis" else actions + _checks(finding) + drains
+    actions = (
+        drains + actions if is_lasting(code) and status != "hypothesis" else actions + _checks(finding, known) + drains
+    )
     actions += _by_halves(finding, known) + _shared(finding, known.shared)
     has_nothing = not actions and finding.cause is not None
     if finding.collect or finding.undecided or status == "unknown" or has_nothing:
@@ -69,7 +75,27 @@ def actions_of(finding: Finding, status: Status, known: Known = NOTHING) -> list
     told = _kernel_first([_with_setup(action) for action in actions], finding, known)
     is_sure = status in ("established", "supported") and finding.is_named
     done = followed(told, finding, scene, known.beside, is_sure)
-    return [_with_command(action, finding, known) for action in done]
+    return _settings_first([_with_command(action, finding, known) for action in done])
+
+
+def _settings_first(actions: list[Action]) -> list[Action]:
+    """What the next run is to leave is set before it is started; and where nobody knows whom to inspect, what would tell comes first."""
+    told = [one for one in actions if one.kind == "collect_more" and one.command]
+    if (
+        actions
+        and told
+        and (actions[0].kind, actions[0].target) == ("inspect_hardware", "job")
+        and not actions[0].command
+    ):
+        actions = [told[0], *(one for one in actions if one is not told[0])]
+    at = next((number for number, one in enumerate(actions) if one.kind == "restart_job" and one.command is None), None)
+    if at is None:
+        return actions
+    return [
+        *actions[:at],
+        *(one for one in actions[at:] if one in told),
+        *(one for one in actions[at:] if one not in told),
+    ]
 
 
 def _with_setup(action: Action) -> Action:
@@ -79,12 +105,19 @@ def _with_setup(action: Action) -> Action:
     return msgspec.structs.replace(action, setup=tuple(asks)) if asks else action
 
 
-def _checks(finding: Finding) -> list[Action]:
+def _checks(finding: Finding, known: Known) -> list[Action]:
     at = finding.code
     target = f"{at.file}{'' if at.line is None else f':{at.line}'}" if at is not None and at.file else None
-    if finding.cause == "rank_absent" and finding.code and target:
+    if finding.cause == "rank_absent":
         who = ranks_text(finding.ranks or finding.suspect_ranks) if finding.subjects else words.THE_RANK
-        return [_check(target, words.STOPPED_IN(who=who, where=finding.code.function or words.THIS_LINE))]
+        where = at.function if at is not None else None
+        reason = words.STOPPED_IN(who=who, where=where or words.THIS_LINE)
+        # A library's line is not what is to be changed; what it waits for is.
+        checks = [_check(target, reason)] if target and at is not None and is_own_file(at.file) else []
+        if finding.site not in _OF_STORAGE or at is None:
+            return checks
+        files = Action(kind="inspect_hardware", target=words.FILES_OF(who=who), command=None, reason=reason)
+        return [files, *checks] if _host_of(None, finding, known) else [*checks, files]
     if finding.cause == "collective_mismatch":
         return [_check(target or "job", words.NOT_THE_SAME_CALL)]
     if finding.cause == "deadlock_cycle":
@@ -144,7 +177,10 @@ def _with_command(action: Action, finding: Finding, known: Known) -> Action:
     if action.kind == "drain_node":
         command = commands.drain_node(action.target, finding.cause or "failed_check", known.around)
     elif (host := _host_of(action, finding, known)) is None:
-        return action
+        pci = {device.pci for device in finding.devices if device.pci and not device.host}
+        if action.kind != "inspect_hardware" or len(pci) != 1 or finding.places:
+            return action
+        command = commands.pci_state(pci.pop())
     elif action.kind == "inspect_hardware":
         command = commands.device(host, _gpu(finding, known.places), known.around)
     elif action.kind == "inspect_network":

@@ -5,6 +5,7 @@ import polars as pl
 from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.event_rows import Row, reference
+from forensics.model.commands import pci_state
 from forensics.model.finding import Claim
 from forensics.model.incident import Action
 from forensics.model.taxonomy import EVENTS
@@ -59,7 +60,7 @@ def lost_devices(case: Case) -> list[tuple[Claim, Action]]:
         action = Action(
             kind="inspect_hardware",
             target=words.GPU_THERE(pci=row["pci"], where=where),
-            command=None,
+            command=None if one.host else pci_state(row["pci"]),
             reason=words.IT_IS_GONE(line=text),
         )
         found.setdefault(row["pci"], (Claim(text, "for", (reference(row),)), action))

@@ -39,6 +39,7 @@ from forensics.verdict.beside import beside
 from forensics.verdict.checked import checked
 from forensics.verdict.complaints import complaints, hints, lost_devices
 from forensics.verdict.counterfactual import counterfactual
+from forensics.verdict.file_servers import with_file_server
 from forensics.verdict.gone import gone, has_ended, may_be_left
 from forensics.verdict.health import healthy
 from forensics.verdict.observers import Observers
@@ -181,7 +182,8 @@ def _is_of_its_own(case: Case, one: Candidate) -> bool:
 
 def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callable[[Finding], Views]) -> Incident:
     told_of = with_errors_of_program(case, one.finding, one.kind)
-    finding, choice = with_shared_host(case, with_settings(case, told_of)), conclusion.choice
+    told_of = with_file_server(case, with_settings(case, told_of))
+    finding, choice = with_shared_host(case, told_of), conclusion.choice
     told = status_of(one, choice.observers)
     rivals = [other for other in choice.candidates if other is not one and other.finding.summary != one.finding.summary]
     verdict = Verdict(
@@ -244,8 +246,15 @@ def _known(case: Case, verdict: Verdict, finding: Finding) -> Known:
     twice = case.stacks.filter(pl.col("moving").is_not_null())["rank"].drop_nulls()
     return Known(
         places, dead, surroundings(case.tables)._replace(link=link), has_records, len(case.job_hosts), case.locations.shared(hosts),
-        frozenset(twice.to_list()), ended, may_be_left(case) & ended, has_ended(case, ended),
+        frozenset(twice.to_list()), ended, may_be_left(case) & ended, has_ended(case, ended), is_alone=_is_alone(case, finding),
     )  # fmt: skip
+
+
+def _is_alone(case: Case, finding: Finding) -> bool:
+    """Did other ranks of its host leave figures of a slow job, and stand out in none? Then no host as a whole is slow."""
+    here = set(_hosts_of(case, finding.ranks))
+    timed = set(case.phase_times["rank"].to_list()) - finding.subjects
+    return bool(here) and any(case.host_of_rank.get(rank) in here for rank in timed)
 
 
 def _evidence(claims: Iterable[Claim]) -> list[Evidence]:

@@ -25,9 +25,9 @@ from forensics.words import verdict as words
 from parsers.catalogues import is_lasting
 
 _PROVEN = ("established", "supported")
-# Exceptions of the interpreter that follow from the code alone; those of files, memory and connections do not.
+# Exceptions of the interpreter that follow from the code, or from what it is given; those of files, memory and connections do not.
 _OF_THE_CODE = ("NameError", "TypeError", "AttributeError", "ImportError", "ModuleNotFoundError", "SyntaxError",
-                "UnboundLocalError", "ZeroDivisionError", "NotImplementedError")  # fmt: skip
+                "UnboundLocalError", "ZeroDivisionError", "NotImplementedError", "KeyError", "IndexError")  # fmt: skip
 _MAY_LAST: frozenset[Cause] = frozenset(cause for cause, row in CAUSES.items() if row.holds in ("device", "link"))
 _SECONDS = 3600.0
 _TIMES = 3  # the same end in a row, after which starting it again is no answer
@@ -62,6 +62,8 @@ def _unless(do: DecisionKind, verdict: Verdict) -> Said:
     """A host is left out for what failed there, and for nothing that a program did; of a steady pace two stacks tell nothing."""
     if do == "wait" and verdict.kind == "slow":
         return words.SLOWER_STILL
+    if verdict.kind == "numerics" and do in ("wait", "change_first"):
+        return words.BATCH_IS_GONE if do == "change_first" else words.BAD_AGAIN
     of_host = verdict.hosts and (
         verdict.cause is None or CAUSES[verdict.cause].holds in ("device", "link") or verdict.domain == "infrastructure"
     )
@@ -82,7 +84,8 @@ def _decided(incident: Incident, again: Collection[str]) -> tuple[DecisionKind, 
         return "evict", words.AT_FAULT_BEFORE(hosts=joined(hosts, ", ")), hosts
     if verdict.kind == "slow":
         is_asked = any(action.kind == "restart_job" for action in incident.actions)
-        return *_faster(verdict, incident.has_ended, is_asked), ()
+        looks_at = incident.actions[0].kind if incident.actions else None
+        return *_faster(verdict, incident.has_ended, is_asked, looks_at), ()
     of_devices = sorted({device.host for device in verdict.devices if device.host})
     if _is_lasting(verdict):
         return "evict", words.LASTING_ERROR(host=joined(of_devices, ", ")), of_devices
@@ -92,7 +95,7 @@ def _decided(incident: Incident, again: Collection[str]) -> tuple[DecisionKind, 
     if verdict.cause is not None and returns == "changed":
         return "change_first", words.TOO_SMALL[verdict.cause], ()
     if verdict.kind == "numerics":
-        return "cannot_tell", words.ORIGIN_DECIDES, ()
+        return *_of_values(incident), ()
     if returns == "over":
         none = joined((words.NO_LASTING_FAULT, words.QUEUED_AGAIN if verdict.cause == "preempted" else ""), "; ")
         return "restart", words.LOOK_AT_RECORDS if _has_fault_on_record(incident) else none, ()
@@ -101,6 +104,23 @@ def _decided(incident: Incident, again: Collection[str]) -> tuple[DecisionKind, 
     if CAUSES[verdict.cause].is_of_hardware:
         return _left_out(verdict.cause, of_devices or sorted(verdict.hosts))
     return "restart", words.MAY_COME_BACK, ()
+
+
+def _of_values(incident: Incident) -> tuple[DecisionKind, Said]:
+    """By what is to be looked at first: a setting makes the same of the same numbers, and a batch comes again; what no state has to be
+    loaded for came back by itself."""
+    kinds = [action.kind for action in incident.actions]
+    first = kinds[0] if kinds else None
+    if first == "check_config":
+        return "stop", words.WOULD_DIVERGE_AGAIN
+    if first == "ignore":
+        return "wait", words.CAME_BACK_BY_ITSELF
+    is_spike, is_done = incident.verdict.cause == "loss_spike", {*kinds} & {"rollback", "restart_job"}
+    if first == "check_data" and not is_spike and is_done:
+        return "change_first", words.SAME_BATCH_AGAIN
+    if first == "check_data" and is_spike and not is_done:
+        return "wait", words.CAME_BACK_BY_ITSELF
+    return "cannot_tell", words.ORIGIN_DECIDES
 
 
 def _share(incident: Incident) -> float:
@@ -127,17 +147,21 @@ def _has_fault_on_record(incident: Incident) -> bool:
     return bool(incident.views.hardware or incident.verdict.devices or weighed & _MAY_LAST)
 
 
-def _faster(verdict: Verdict, has_ended: bool, may_tell: bool) -> tuple[DecisionKind, Said]:
+def _faster(
+    verdict: Verdict, has_ended: bool, may_tell: bool, looks_at: ActionKind | None
+) -> tuple[DecisionKind, Said]:
     """What to do about a job that is slow: a device or a link that is named does not become faster by itself. `may_tell`: a restart is asked
-    for, as a test."""
-    who = joined(sorted(verdict.hosts), ", ") or (
-        words.DEVICE_OF(ranks=ranks_text(verdict.ranks)) if verdict.ranks else ""
-    )
+    for, as a test. `looks_at`: what is to be done first; where that is the program, nobody is left out."""
+    # Of one rank, whether its host or its device is slow is not shown; of several on one host it is the host.
+    who = words.DEVICE_OF(ranks=ranks_text(verdict.ranks)) if verdict.ranks else ""
+    if len(verdict.ranks) != 1 and verdict.hosts:
+        who = joined(sorted(verdict.hosts), ", ")
     is_hardware = (
         bool(who)
         and verdict.cause is not None
         and CAUSES[verdict.cause].returns == "lasts"
         and verdict.domain != "workload"
+        and looks_at not in ("check_code", "check_data", "check_config")
     )
     if has_ended:
         return "change_first", words.REPLACE_BEFORE_NEXT(who=who) if is_hardware else words.FIND_BEFORE_NEXT

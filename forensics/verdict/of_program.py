@@ -9,6 +9,8 @@ from forensics.case import Case
 from forensics.facts.error_words import driver_words
 from forensics.facts.event_rows import refs
 from forensics.facts.hardware import Record
+from forensics.facts.surroundings import surroundings
+from forensics.model.commands import users
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action
 from forensics.model.names import Kind
@@ -28,8 +30,15 @@ def with_errors_of_program(case: Case, finding: Finding, kind: Kind) -> Finding:
     if not found:
         return finding
     claims = [Claim(words.OF_THE_PROGRAM(line=_line(one)), "for", refs([one.row])) for one in found]
+    around = surroundings(case.tables)
     checks = [
-        Action(kind="check_code", target=_program(one), command=None, reason=words.TOUCHED_NOT_ITS_OWN) for one in found
+        Action(
+            kind="check_code",
+            target=_program(one),
+            command=users(one.host, around) if one.rank is None else None,
+            reason=words.TOUCHED_NOT_ITS_OWN,
+        )
+        for one in found
     ]
     is_first = finding.cause is None
     return replace(

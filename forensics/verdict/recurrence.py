@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from forensics.model.causes import CAUSES
-from forensics.model.commands import NOWHERE, Surroundings, drain_node
-from forensics.model.incident import Action, Evidence, Incident
+from forensics.model.commands import NOWHERE, Surroundings, device, drain_node
+from forensics.model.incident import Action, EnvironmentRow, Evidence, Incident
 from forensics.model.past import Past, PastIncident, Thing
 from forensics.model.said import Said, capital, inside, joined, unlabelled
 from forensics.model.texts import ranks_text
 from forensics.verdict.accused import accused, suspected
+from forensics.verdict.changed_settings import with_changes
 from forensics.verdict.decide import carried_out, decide
 from forensics.verdict.offenders import OF_THINGS, Offender, offenders
 from forensics.verdict.signature import words_of
@@ -32,11 +33,13 @@ def mark_repeats(
     hosts: Mapping[int, frozenset[str]] | None = None,
     arounds: Sequence[Surroundings] = (),
     past: Past = NO_PAST,
+    changed: Sequence[EnvironmentRow] = (),
 ) -> list[Incident]:
     """Incidents in the order of their attempts → the same with what to do, the primary one with what was before it.
 
     `ranks`: size of the job, 0 where unknown. `hosts`: attempt → hosts of the job. `arounds`: what reaches the hosts of each
-    incident. `past`: the history, without this bundle."""
+    incident. `past`: the history, without this bundle. `changed`: settings that differ
+    between the last two attempts."""
     around = arounds[primary] if arounds else NOWHERE
     one = incidents[primary]
     before, ranks_then = _earlier(incidents, primary)
@@ -54,6 +57,7 @@ def mark_repeats(
     )
     decided = _marked(decided, again, before, around)
     decided = _with_new_hosts(decided, hosts or {})
+    decided = with_changes(decided, [each for each in incidents if each.attempt < one.attempt], changed)
     marked[primary] = _with_failures_before(_with_past(decided, known, past), incidents[:primary])
     places = arounds or [NOWHERE] * len(incidents)
     return [carried_out(each, where) for each, where in zip(marked, places, strict=True)]
@@ -125,7 +129,8 @@ def _marked(
             actions.append(Action(kind="drain_node", target=name, command=command, reason=claims[-1]))
         elif kind == "host":
             reason = words.TAKE_OUT_AND_TEST(before=claims[-1])
-            actions.insert(0, Action(kind="inspect_hardware", target=name, command=None, reason=reason))
+            command = device(name, None, around)
+            actions.insert(0, Action(kind="inspect_hardware", target=name, command=command, reason=reason))
     told = with_claims(incident, claims)
     if claims and not named and again:  # nobody is named now: then who comes back is the most that is known
         form = words.AND_BEFORE

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from forensics.facts.storage_errors import path_of
 from forensics.facts.whose_memory import holder_in
 from forensics.model.causes import CAUSES
 from forensics.model.causes.shared import GATHER, NEXT_RUN, STACK
@@ -52,6 +53,8 @@ class Scene(NamedTuple):
     gpu: int | None
     has_records: bool  # flight records are there
     host_of: Callable[[Action | None], str | None]
+    told_ended: frozenset[int] = frozenset()  # of `ended`, those of which a line says so
+    is_alone: bool = False  # other ranks of its host are as fast as any
 
 
 def followed(
@@ -109,6 +112,8 @@ def _step_of(action: Action, book: Iterable[Step], finding: Finding, scene: Scen
             continue
         if step.command is None and step.gives and not (action.command and {*step.gives} & {*action.setup}):
             continue
+        if step is GATHER and "core" in action.setup:
+            continue  # whoever crashed is gone, and leaves that
         if step.do == "collect_more" and action.command is None:
             gives = bool({*step.gives} & {*action.setup})
             wanted = step is NEXT_RUN or (gives and "alive" not in step.needs)
@@ -121,7 +126,7 @@ def _step_of(action: Action, book: Iterable[Step], finding: Finding, scene: Scen
 
 def _by(action: Action, step: Step, finding: Finding, scene: Scene) -> Action:
     command = action.command or _command(step, finding, scene, action)
-    if step.command == "load" and command is not None:
+    if step.command == "load" and command is not None and not scene.is_alone:
         action = msgspec.structs.replace(action, target=words.LOAD_OF(who=action.target))
     if action.command is None and step in (GATHER, NEXT_RUN):
         action = msgspec.structs.replace(action, target=_when(action, step))
@@ -154,7 +159,7 @@ def _target(step: Step, finding: Finding, scene: Scene, action: Action | None) -
     pci = {device.pci for device in finding.devices if device.pci}
     asks = action.setup if action is not None else ()
     return Target(
-        host, tuple(pids), scene.gpu, pci.pop() if len(pci) == 1 else None, file, line, scene.checkpoint, asks, scene.around
+        host, tuple(pids), scene.gpu, pci.pop() if len(pci) == 1 else None, file, line, scene.checkpoint, asks, scene.around, path_of(finding),
     )  # fmt: skip
 
 
@@ -168,7 +173,7 @@ def _facts(at: Target, finding: Finding, scene: Scene) -> set[Fact]:
         "host": at.host, "pid": at.pids, "gpu": at.gpu is not None, "pci": at.pci, "code": at.file, "no_code": not at.file, "no_records": not scene.has_records,
         "checkpoint": at.checkpoint, "job": at.around.job, "pod": at.around.launcher in PODS and at.around.pod(at.host),
         "gone": is_gone, "alive": not is_gone, "running": not scene.has_ended,
-        "refused": is_refused, "not_refused": not is_refused, "by_kernel": holder != "ray", "shared": holder == "shared",
+        "place": at.host or at.path, "ray": holder == "ray", "stands": not scene.has_ended and finding.subjects and not finding.subjects & scene.told_ended, "alone": scene.is_alone, "not_alone": not scene.is_alone, "refused": is_refused, "not_refused": not is_refused, "by_kernel": holder != "ray", "shared": holder == "shared",
         "rebooted": finding.first_anomaly.signature == "node_failure", "nvidia": at.around.vendor == "nvidia", "fabric": code.startswith("sxid:"),
         "visible": _ADVICE.get(advice(code)) != "reboot",
     }  # fmt: skip

@@ -59,6 +59,11 @@ def environment(attempts: Mapping[int, Mapping[TableName, pl.DataFrame]]) -> lis
     return rows[:_ROWS]
 
 
+def changes(rows: Iterable[EnvironmentRow]) -> list[EnvironmentRow]:
+    """Of the rows of an environment, the settings that were changed between the last two attempts."""
+    return [row for row in rows if row.note == words.CHANGED and "→" not in "".join(row.values)]
+
+
 def _membership(attempts: Mapping[int, Mapping[TableName, pl.DataFrame]]) -> Iterable[EnvironmentRow]:
     """Hosts that joined or left, and another number of ranks, from the last attempt but one to the newest. Hosts are told
     only where both attempts know the host of as many ranks."""

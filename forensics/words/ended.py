@@ -141,6 +141,13 @@ WHAT_PROCESSES_PRINTED = Said(
     "log",
     "launcher",
 )
+CORES_AND_KERNEL = Said(
+    "the core dump of the process that crashed and the kernel log of its node (“segfault at”), and in the next run its stack by faulthandler",
+    "崩溃进程的 core dump 及其节点的内核日志（“segfault at”）；下次运行时用 faulthandler 留下其调用栈",
+    "core",
+    "kernel",
+    "log",
+)
 RANK_NOT_RECORDED = Said("which rank it was is not recorded", "无法得知是哪个 rank")
 RANK_AND_WHY_NOT_RECORDED = Said(
     "which rank it was and why it ended are not recorded", "无法得知是哪个 rank，也无法得知退出原因"
@@ -176,3 +183,8 @@ CALL_TO_DEVICE_FAILED = Said(
     "a call to the device failed, and its words do not tell whether the device or the program did it",
     "对设备的调用失败，报错内容无法区分是设备还是程序的问题",
 )
+OTHERS_AT_THAT_TIME = Said("stacks and logs of all ranks at that time", "当时所有 rank 的调用栈与日志", "stack", "log")
+MAY_BE_ANOTHERS = Said(
+    "it may have waited for another process, whose line this is not", "它可能在等待另一个进程，出错的不是这一行"
+)
+SHARED_MEMORY = Said("shared memory, in the container itself", "共享内存（在容器内查看）")

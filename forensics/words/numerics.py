@@ -3,6 +3,15 @@
 from collections.abc import Mapping
 
 from forensics.model.said import Form, Noun, Said
+from forensics.words.advice import BATCH_OF as BATCH_OF
+from forensics.words.advice import BATCH_OF_AT as BATCH_OF_AT
+from forensics.words.advice import EQUAL_UNTIL_THEN as EQUAL_UNTIL_THEN
+from forensics.words.advice import FROM_LOADED as FROM_LOADED
+from forensics.words.advice import OTHER_RATE as OTHER_RATE
+from forensics.words.advice import OTHERS_WERE_FINITE as OTHERS_WERE_FINITE
+from forensics.words.advice import RAISED_AT as RAISED_AT
+from forensics.words.advice import RAISED_ON_THE_WAY as RAISED_ON_THE_WAY
+from forensics.words.advice import RATE_OF as RATE_OF
 
 # --- rows of tensor statistics: who holds what, and where ------------------------------------------------------------
 VALUE: Mapping[str, Said] = {
@@ -199,43 +208,6 @@ LEAPT = Form(
     "{who} 的 {where} 突变为 {size}，远超其他 rank 的值。",
 )
 
-# --- bad_scale, exhausted_range: number formats ----------------------------------------------------------------------
-SCALE_IS, SCALE_OF_FORMAT_IS = (
-    Form("{where}: the scale is {value}", "{where}：scale 为 {value}"),
-    Form("{where}: the scale of {format} is {value}", "{where}：{format} 的 scale 为 {value}"),
-)
-AMAX_IS_ZERO = Form(
-    "{scale}, its amax is 0: nothing but zeros was seen, or the recipe does not guard it",
-    "{scale}，其 amax 为 0：只出现过 0，或 recipe 未做保护",
-)
-SCALE_WAS = Form("at step {step} it was {scale}, amax {amax}", "step {step} 时为 {scale}，amax {amax}")
-RECIPE_AND_FORMAT = Said("scaling recipe and number format", "scaling recipe 与数值格式")
-SCALE_LOSES_ALL = Said(
-    "a scale without a finite value loses all that is multiplied by it", "scale 不是有限值，与其相乘的数值全部失效"
-)
-SCALE_BECAME = Form("A scale became {value} on {who}: {what}.", "{who} 的 scale 变为 {value}：{what}。")
-CLIPPED = Form(
-    "{share} % of its values are clipped at the largest one of the format", "{share}% 的值被截断为该格式的最大值"
-)
-TOO_SMALL = Form(
-    "{share} % of its values are too small for the format and became zero", "{share}% 的值低于该格式的下限，变为 0"
-)
-BEFORE_IT_WAS_CALM = Form("{at}: {share}; none before", "{at}：{share}；此前没有")
-FROM_STEP_ON = Form("From step {step} on, {share} in {where}.", "从 step {step} 起，{where} 中 {share}。")
-FROM_STEP_ON_RANKS = Form(
-    "From step {step} on, {share} in {where} (ranks {ranks}).",
-    "从 step {step} 起，{where} 中 {share}（rank {ranks}）。",
-)
-ITS_FIGURES = Form("its {name}: {figures}", "其 {name}：{figures}")
-GRADIENTS_ARE_ZERO = Form(
-    "{percent} % of the gradients seen in step {step} are zero, and were not before",
-    "step {step} 中 {percent}% 的已观测梯度为 0，此前不为 0",
-)
-GRADIENTS_ZERO_FROM = Form("From step {step} on gradients are zero: {what}.", "从 step {step} 起梯度为 0：{what}。")
-SCALE_RECIPE_AND_FORMAT = Said("loss scale, scaling recipe and number format", "loss scale、scaling recipe 与数值格式")
-RANGE_EXHAUSTED = Said("the range of the format is exhausted", "超出数值格式的表示范围")
-LEARNT_FROM_LOST_VALUES = Said("later steps learnt from clipped or lost values", "之后的 step 使用了被截断或丢失的值")
-
 # --- replicas that must be equal -------------------------------------------------------------------------------------
 WEIGHTS_STAYED = Form(
     "the weights of {who} after step {step} are those of the step before, and those of {others} moved",
@@ -382,8 +354,8 @@ NOT_GATHERED = Form(
     "所有留下记录的 rank 当时自身的值都是有限数，因此始于没有记录的 {who} 之一",
 )
 PRINTED_FOR_AND_MATES = Form(
-    "it was printed for {who}, and other ranks of its tensor-parallel group may have it too",
-    "打印自 {who}，其张量并行组的其他 rank 也可能有",
+    "it was printed for {who}; ranks that share its layers, if there are any, may have it too",
+    "打印自 {who}；若有 rank 与其共享同一层（张量并行），也可能有",
 )
 ODD_VALUE, ODD_VALUE_AT_LAST, ODD_VALUE_AT_FIRST = (
     Form(

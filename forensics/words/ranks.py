@@ -436,3 +436,6 @@ LOST_BY_OTHERS = Form(
     "{others} 失去连接；在它们提到的 rank 中，只有 {who} 未提到任何 rank",
 )
 ITSELF_OR_ITS_LINK = Said("it left, or its link broke", "它已退出，或其链路中断")
+GAVE_UP_AT = Form(
+    "{who} gave up in {where}, most others at another line", "{who} 在 {where} 处中止，多数其他 rank 在另一行"
+)

@@ -1,6 +1,6 @@
 """What detectors of slowness say: who takes longer than its peers, who keeps the others waiting, when a job became slower."""
 
-from forensics.model.said import Form, Said
+from forensics.model.said import Form, Noun, Said
 
 SLOW = Form("Slow: {what}.", "{what}。")
 NOBODY_NAMED = Form("Nobody is named: {why}.", "未判定故障 rank：{why}。")
@@ -200,6 +200,34 @@ TAKES_LONGER = Said(
 HOST_KEEPS_WAITING = Said(
     "its steps wait for its host (look at the loader, storage, other processes)",
     "其 step 在等待主机（检查数据加载、存储、其他进程）",
+)
+LONGER_IN_ALL = Form(
+    "it takes longer in all that it computes, and {mates} not: clocks, temperature, power and throttling of its device before the load of the host",
+    "其所有计算都变慢，而{mates}正常：先查其设备的频率、温度、功耗与降频，再查主机负载",
+)
+RANKS_OF_ITS_HOST = Noun("other rank of its host does", "other ranks of its host do", "个同节点 rank ")
+WHAT_IT_DOES_IN = Form("what {who} does in {phases} that others do not", "{who} 在 {phases} 中比其他多做了什么")
+AS_FAST_IN = Form(
+    "in {phases} it is as fast as its peers, and a slow device or host would be slow there, too: a hook, an extra module, longer inputs, logging",
+    "在 {phases} 中与其他一样快，而设备或主机变慢时该处也会慢：检查钩子、多出的模块、更长的输入、日志",
+)
+STACKS_IN = Form("stacks of {who} while it is in {phases}", "{who} 处于 {phases} 时的调用栈", ("stack",))
+LOADS_LONGER = Form(
+    "{phase} alone takes longer: its loader, its part of the data, and the storage that this is read from",
+    "仅 {phase} 变慢：检查其数据加载、所读的数据分片与存储",
+)
+WRITES_LONGER = Form(
+    "{phase} alone takes longer: what it writes, and the storage that this goes to",
+    "仅 {phase} 变慢：检查其写入内容与目标存储",
+)
+THROTTLED = Form(
+    "the control group of rank {rank} was held back by its quota of processor time in {throttled} of {periods} periods",
+    "rank {rank} 的 cgroup 在 {periods} 个周期中有 {throttled} 个因 CPU 配额被限流",
+)
+LIMIT_OF = Form("the CPU limit of rank {rank} ({folder})", "rank {rank} 的 CPU 限额（{folder}）")
+HELD_BY_QUOTA = Form(
+    "its control group is throttled in {percent} % of its periods: raise the quota; the host is not at fault",
+    "其 cgroup 在 {percent}% 的周期中被限流：提高配额；节点本身没有问题",
 )
 MORE_TOKENS, MORE_TO_WRITE = (
     Said("more tokens were routed there", "路由到此的 token 更多"),

@@ -15,6 +15,22 @@ QUEUED_AGAIN = Said(
     "调度器可能已自动重新排队：再次提交前先查看队列",
 )
 STOPPED_IN = Form("{who} stopped in {where}", "{who} 停在 {where}")
+CHANGED_BEFORE = Form(
+    "before attempt {attempt} settings were changed: {what}", "第 {attempt} 次启动前修改了配置：{what}"
+)
+WHAT_CHANGED = Form("what was changed before it: {names}", "启动前的改动：{names}")
+WAS_AND_IS = Form("{name} from {was} to {now}", "{name} 由 {was} 改为 {now}")
+NOT_SO_BEFORE = Form("{what}; attempt {attempt} did not fail so", "{what}；第 {attempt} 次启动没有这样失败")
+FILE_SERVER = Form("the file server {server}, as {host} reaches it", "文件服务器 {server}（从 {host} 检查）")
+DOES_NOT_ANSWER = Said(
+    "it does not answer, and the rank waits for it: do not restart onto it",
+    "它不应答，而该 rank 正在等它：恢复前不要重启",
+)
+SERVER_IS_SILENT = Form(
+    "the kernel of {host} says that the file server {server} does not answer",
+    "{host} 的内核报告文件服务器 {server} 无应答",
+)
+FILES_OF = Form("the file systems in use by {who}", "{who} 所用的文件系统")
 THE_RANK, THIS_LINE = Said("the rank", "该 rank"), Said("this line", "该行")
 NOT_THE_SAME_CALL = Said(
     "not all members made the same call, or not in the same order", "各成员的调用不一致，或调用顺序不一致"
@@ -92,6 +108,16 @@ WOULD_FAIL_AGAIN = Said(
     "重启后会同样失败；须先修改代码或配置",
 )
 ORIGIN_DECIDES = Said("what the values came from decides whether they come back", "异常值是否再次出现取决于其来源")
+WOULD_DIVERGE_AGAIN = Said(
+    "with the same settings the next start comes to the same numbers; they must change first",
+    "配置不变，重启后会得到同样的数值；须先修改配置",
+)
+SAME_BATCH_AGAIN = Said(
+    "the next start meets the same batch: it must be mended or skipped first", "重启后会遇到同一 batch；须先修复或跳过"
+)
+CAME_BACK_BY_ITSELF = Said("the numbers came back by themselves", "数值已自行恢复")
+BATCH_IS_GONE = Said("that batch has been mended or is skipped", "该 batch 已修复或跳过")
+BAD_AGAIN = Said("it comes again, or the loss stays higher than before", "再次出现，或 loss 持续高于此前")
 RETURN_NOT_SHOWN = Said("whether it comes back is not shown", "无法得知是否会再次发生")
 MAY_COME_BACK = Said("the records do not show why it happened, so it may come back", "记录未显示原因，可能再次发生")
 LOOK_AT_RECORDS = Said(

@@ -19,6 +19,7 @@ from forensics.assemble.refused_values import REFUSED
 from forensics.case import Case, Detector
 from forensics.facts.error_words import tells_setting, tells_versions
 from forensics.facts.event_rows import Row, detail, own_rank, reference, refs, rows
+from forensics.model.commands import holder_of_port
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause
@@ -115,6 +116,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if first["code"] == REFUSED:
         ranks, hosts, shown = tuple(first["names_ranks"]), (), refs(row for row in found if row["code"] == REFUSED)
         other = words.OTHER_VALUE(who=ranks_text(ranks), own=detail(first)["own"], usual=detail(first)["usual"])
+    command = holder_of_port(str(first["text"] or ""))
     line = cut_middle(detail(first).get("last_error") or (first["text"] or "").splitlines()[0], 200)
     return (
         Finding(
@@ -130,7 +132,12 @@ def detect(case: Case) -> tuple[Finding, ...]:
             ),
             first_anomaly=FirstAnomaly(signature=f"config:{first['code'] or ''}"),
             actions=(
-                Action(kind="check_config", target=words.THE_JOB, command=None, reason=words.AS_PRINTED(line=line)),
+                Action(
+                    kind="check_config",
+                    target=words.THE_JOB if command is None else words.WHO_LISTENS,
+                    command=command,
+                    reason=words.AS_PRINTED(line=line),
+                ),
             ),
             collect=() if precise else (words.NCCL_LOGS,),
             summary=sentence(words.CANNOT_WORK(line=line)),

@@ -31,7 +31,7 @@ from forensics.facts.event_rows import (
 from forensics.facts.given_sizes import given_another_size
 from forensics.facts.store_clients import Address, OddClients, odd_clients
 from forensics.graph.hang.blame import UNKNOWN_HOST, blames, find_root
-from forensics.model.commands import events_of_pod, nodes
+from forensics.model.commands import events_of_pod, nodes, reach
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause
@@ -149,7 +149,7 @@ def _odd(odd: OddClients) -> Finding:
             Action(
                 kind="inspect_network" if is_network else "check_config",
                 target=who if is_network else words.STORE_ADDRESS_OF(who=who),
-                command=None,
+                command=reach(odd.hosts[0] if len(odd.hosts) == 1 else None, odd.target),
                 reason=came,
             ),
         ),

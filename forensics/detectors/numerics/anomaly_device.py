@@ -5,6 +5,7 @@ Not where a scale has no finite value, which loses what is multiplied by it; nor
 what went in was not observed or was larger than at any peer: then the values may be why. A test is asked for in any case.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import polars as pl
@@ -14,7 +15,7 @@ from forensics.detectors.numerics.anomaly_inputs import inputs_of
 from forensics.detectors.numerics.anomaly_rows import Row, ref, speaker
 from forensics.facts.scales import bad_scales
 from forensics.graph.numerics.births import Births
-from forensics.graph.numerics.tensor_rules import MASK_CONSUMERS
+from forensics.graph.numerics.tensor_rules import LINEAR, MASK_CONSUMERS
 from forensics.model.finding import Claim
 from forensics.model.incident import Action, Device
 from forensics.model.said import Said
@@ -30,6 +31,8 @@ class Suspect(NamedTuple):
 
 
 NO_DEVICE = Suspect()
+_FEW = 0.01  # of the elements: what goes in, or a weight, makes a row or a column of them bad
+_SMALL = 1e3  # the largest finite one: far from the end of every format
 
 
 def suspect_device(case: Case, births: Births, row: Row) -> Suspect:
@@ -60,6 +63,15 @@ def device_tests(births: Births, row: Row) -> tuple[Action, ...]:
         return ()  # its mask is why, or it is tested first
     reason = words.TEST_DEVICE(number=peers["rank"].n_unique(), what=row["op"] or words.SAME_OPERATION)
     return (Action(kind="inspect_hardware", target=speaker(row["rank"]), command=None, reason=reason),)
+
+
+def in_order(suspect: Suspect, row: Row, actions: Sequence[Action], tests: Sequence[Action]) -> tuple[Action, ...]:
+    """The test of a device before the code, where it is suspected of a sum of products of which hardly any is bad and the others are small: the code
+    and the weights of those who computed it well are the same, and theirs were the larger values."""
+    is_sum = (row["op"] or "").lower() in LINEAR
+    bad, whole = (row["nan_count"] or 0) + (row["inf_count"] or 0), row["numel"] or 0
+    is_lone = 0 < bad <= _FEW * whole and row["absmax"] is not None and row["absmax"] <= _SMALL
+    return (*tests, *actions) if suspect.devices and is_sum and is_lone else (*actions, *tests)
 
 
 def _peers(births: Births, row: Row) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from forensics.facts.scales import bad_scales
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.texts import ranks_text
-from forensics.words import numerics as words
+from forensics.words import formats as words
 
 _MANY = 0.5  # of the ranks that report scales, and more than two
 

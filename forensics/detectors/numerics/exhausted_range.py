@@ -18,7 +18,7 @@ from forensics.model.incident import Action
 from forensics.model.names import Cause
 from forensics.model.said import Form, joined
 from forensics.model.texts import ranges
-from forensics.words import numerics as words
+from forensics.words import formats as words
 
 _CALM_PCT, _CLIPPED_PCT, _LOST_PCT = 0.1, 1.0, 25.0  # of values; below the first nothing is wrong
 _CALM_LOST_PCT = 5.0

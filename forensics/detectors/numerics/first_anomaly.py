@@ -22,7 +22,7 @@ from forensics.detectors.numerics.anomaly_context import (
     repeat_claims,
     step_claims,
 )
-from forensics.detectors.numerics.anomaly_device import NO_DEVICE, device_tests, suspect_device
+from forensics.detectors.numerics.anomaly_device import NO_DEVICE, device_tests, in_order, suspect_device
 from forensics.detectors.numerics.anomaly_inputs import clean_update, inputs_of, is_finite
 from forensics.detectors.numerics.anomaly_jump import jump_finding
 from forensics.detectors.numerics.anomaly_rows import (
@@ -139,6 +139,8 @@ def _finding(case: Case, births: Births, roots: Sequence[Root], answer: Answer) 
     hardware = hardware_near(case, [bad_row(births, root.at) for root in local])
     is_alone = answer.ranks == (row["rank"],) and lead.birth == "op" and not lead.ended and not hardware.claims
     device = suspect_device(case, births, row) if is_alone else NO_DEVICE
+    is_tested = answer.ranks == (row["rank"],) and (answer.cause == "nan_birth" or device.devices)
+    tests = device_tests(births, row) if is_tested else ()
     return Finding(
         detector=DETECTOR.name,
         cause=answer.cause,
@@ -162,8 +164,7 @@ def _finding(case: Case, births: Births, roots: Sequence[Root], answer: Answer) 
         severity=_severity(births, lead),
         actions=(
             *hardware.actions,
-            *actions_for(births, answer, row),
-            *(device_tests(births, row) if answer.cause == "nan_birth" and answer.ranks == (row["rank"],) else ()),
+            *in_order(device, row, actions_for(births, answer, row), tests),
         ),
         collect=to_collect(answer.undecided, answer.suspects),
         tensors=tuple(_tensor_rows(births, answer)),

@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 
+import polars as pl
+
 from forensics.case import Case
 from forensics.detectors.numerics.loss_lines import Row
 from forensics.facts.checkpoints import before_step
-from forensics.facts.error_words import is_library
+from forensics.facts.error_words import is_library, users_code
 from forensics.facts.event_rows import detail
 from forensics.facts.loss_spikes import finite_lines
+from forensics.model.frames import is_own_file
 from forensics.model.incident import Action, Code
 from forensics.model.texts import ranks_text
 from forensics.words import numerics as words
@@ -39,9 +42,39 @@ def raised_before_update(asserts: Sequence[Row]) -> bool:
     }  # one line may be read as two statements
     ends = [row for row in asserts if not (row["code"] == "anomaly_mode" and row["severity"] == "warning")]
     return bool(ends) and all(
-        (row["file"], row["line"]) in raised and (row["kind"] == "exception" or row["code"] in _OF_BACKWARD)
-        for row in ends
+        (row["file"], row["line"]) in raised and (row["kind"] == "exception" or _is_before(row)) for row in ends
     )
+
+
+def _is_before(row: Row) -> bool:
+    """Is it asked before an update takes the value over? So is what an operator gives, where each is asked, and what goes into a
+    communication."""
+    said = detail(row)
+    by_operator = row["code"] == "operator" and said.get("compiled") is False
+    return row["code"] in _OF_BACKWARD or by_operator or (row["code"] == "nan_check" and said.get("tensor") == "input")
+
+
+def with_raised(asserts: Sequence[Row], events: pl.DataFrame) -> Sequence[Row]:
+    """The same checks, with the exceptions that stand at their very lines: these ended their processes."""
+    at = {(row["file"], row["line"]) for row in asserts}
+    raised = events.filter((pl.col("kind") == "exception") & (pl.col("file").is_in(sorted({file for file, _ in at}))))
+    return [*asserts, *(row for row in raised.iter_rows(named=True) if (row["file"], row["line"]) in at)]
+
+
+def raised_at(asserts: Sequence[Row], events: pl.DataFrame) -> Code | None:
+    """Where in the job's own code an operator gave the bad value, where the process was ended there."""
+    if not asserts or any(row["code"] != "operator" for row in asserts if row["kind"] == "nan_assert"):
+        return None
+    codes = [users_code(row) for row in with_raised(asserts, events) if row["kind"] == "exception"]
+    own = {code for code in codes if code is not None and is_own_file(code.file)}
+    return own.pop() if len(own) == 1 else None
+
+
+def of_batch(who: Sequence[int], step: int | None, after: Action) -> tuple[Action, ...]:
+    """What ranks read whose own numbers alone were bad, though all hold the same parameters; then where to go on from."""
+    names = ranks_text(who)
+    batch = words.BATCH_OF(who=names) if step is None else words.BATCH_OF_AT(who=names, step=step)
+    return (Action(kind="check_data", target=batch, command=None, reason=words.OTHERS_WERE_FINITE), after)
 
 
 def _is_raised(row: Row) -> bool:

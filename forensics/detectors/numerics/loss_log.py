@@ -11,12 +11,16 @@ import polars as pl
 
 from forensics.assemble.topology import mates
 from forensics.case import Case, Detector
+from forensics.detectors.numerics.divergence import diverged
 from forensics.detectors.numerics.loss_advice import (
     are_of_evaluations,
     forward_of,
+    of_batch,
+    raised_at,
     raised_before_update,
     roll_back,
     trained_to,
+    with_raised,
 )
 from forensics.detectors.numerics.loss_lines import Bad, Row, first_nan, line_ref, ref_to, streams_of, when
 from forensics.detectors.numerics.loss_resumed import leap_of, loaded_state, resumed_finding
@@ -43,6 +47,7 @@ _SPIKES = 10  # that are shown
 _LONG = 120  # characters of a check's line
 _NEAR = 10  # times the usual loss
 _OF_OTHERS = ("psum", "pmin", "pmax", "pmean", "ppermute", "all_", "reduce_scatter", "pbroadcast", "pgather")  # jax.lax
+_LOSSES = ("loss", "forward_loss", "batch")
 _LOCAL = ("grad_norm", "nan_check")  # checks of what a rank made itself, before it is given to others
 
 
@@ -318,9 +323,13 @@ def _nan_finding(case: Case, first: Bad | None, asserts: Sequence[Row], owners: 
     )
     whose = words.NOT_GATHERED if unseen else words.PRINTED_FOR if why or passed else words.PRINTED_FOR_AND_MATES
     forward = forward_of(asserts) if first is None else None
+    ended = first is None and raised_before_update(with_raised(asserts, case.events))
+    place = forward[1] if forward is not None else raised_at(asserts, case.events) if first is None else None
     where: Said = words.LOG_ALONE
     if forward is not None:
         where = words.BACKWARD_GAVE(op=forward[0], file=forward[1].file, line=forward[1].line)
+    elif place is not None:
+        where = words.RAISED_AT(file=place.file, line=place.line)
     told = sentence(shown, whose(who=ranks_text(suspects)) if suspects else "", where)
     if ahead:
         told = sentence(
@@ -328,7 +337,10 @@ def _nan_finding(case: Case, first: Bad | None, asserts: Sequence[Row], owners: 
         )
     at = step if began is None else began
     at = step_in_progress(case.tables["steps"], alone[0] if alone else None) if at is None else at
-    actions = _after_nan(case, first, asserts, at, tuple(sorted(suspects)), forward)
+    actions = _after_nan(case, ended, at, tuple(sorted(suspects)), forward, place)
+    if alone and case.is_data_parallel and _is_of_batch(asserts, step, ahead) and (ahead or _went_on(case, alone)):
+        was_raised = first is None and all(detail(row).get("raised") is True for row in asserts)
+        actions = of_batch(alone, step, _NEWEST if was_raised or ended else actions[-1])
     if given:
         who = ranks_text(given)
         batch = Action(
@@ -353,7 +365,7 @@ def _nan_finding(case: Case, first: Bad | None, asserts: Sequence[Row], owners: 
         claims=tuple(claims),
         severity="fatal",
         actions=actions,
-        code=None if forward is None else forward[1],
+        code=place,
         since_step=began,
         collect=(words.STATISTICS_AROUND_STEP,),
         time_ns=lead["time_ns"],
@@ -368,22 +380,35 @@ def _data_of(first: int | None, last: int | None) -> Said:
     return words.DATA_OF(batch=words.STEP(step=first)) if is_one else words.DATA_OF_STEPS(first=first, last=last)
 
 
+def _went_on(case: Case, alone: Sequence[int]) -> bool:
+    """Did all others come past the place where these were ended, to a communication that they waited in or lost there?"""
+    others = (case.expected or case.seen) - {*alone}
+    return bool(others) and all(
+        rank in case.waited_ranks or (rank in case.ends and case.ends[rank].how in ("gave_up", "lost"))
+        for rank in others
+    )
+
+
+def _is_of_batch(asserts: Sequence[Row], step: int | None, ahead: Sequence[int]) -> bool:
+    """Is it the loss itself, and no module that was given good values, that a rank found bad?"""
+    return _module(asserts, step) is None and (bool(ahead) or {row["code"] for row in asserts} <= {*_LOSSES})
+
+
 def _after_nan(
     case: Case,
-    first: Bad | None,
-    asserts: Sequence[Row],
+    ended: bool,
     step: int | None,
     who: Sequence[int],
     forward: tuple[str, Code] | None,
+    place: Code | None,
 ) -> tuple[Action, ...]:
-    """`step`: the first that may have been bad; `forward`: what autograd's check shows of the forward pass."""
+    """`ended`: before any parameter took it over; `step`: the first that may have been bad; `place`: where it was computed, by autograd's check, `forward`,
+    or by whatever ended the process there."""
     check = []
-    if forward is not None:
-        at = f"{forward[1].file}:{forward[1].line}"
-        check = [Action(kind="check_code", target=at, command=None, reason=words.BACKWARD_IS_OF_IT(op=forward[0]))]
-    if first is None and raised_before_update(asserts):
-        return (*check, _NEWEST)
-    return (*check, roll_back(case, step, words.NOT_FINITE, who))
+    if place is not None and place.file:
+        why = words.BACKWARD_IS_OF_IT(op=forward[0]) if forward is not None else words.RAISED_ON_THE_WAY(what="NaN")
+        check = [Action(kind="check_code", target=f"{place.file}:{place.line}", command=None, reason=why)]
+    return (*check, _NEWEST if ended else roll_back(case, step, words.NOT_FINITE, who))
 
 
 def _began(case: Case, row: Row) -> int | None:
@@ -452,8 +477,14 @@ def _spike_finding(case: Case, found: Sequence[Spike]) -> Finding:
         claims.append(Claim(more, "for", tuple(line_ref(one.outlier) for one in found[1:_SPIKES])))
     begin, last = found[0].first_step, found[0].last_step
     batches = _data_of(begin, last)
+    grown = diverged(case, found[-1])
     actions = [Action(kind="check_data", target=batches, command=None, reason=words.SPIKES_COME_FROM)]
-    if found[-1].calm is None:  # what came back by itself needs no older state
+    if grown is not None:
+        claims += grown.claims
+        rose = joined((rose, grown.text), " ")
+        saved = any(begin is not None and one.step < begin for one in case.checkpoints.complete)
+        actions = [*grown.actions, *([roll_back(case, begin, words.BEFORE_THE_SPIKE)] if saved else [])]
+    elif found[-1].calm is None:  # what came back by itself needs no older state
         actions.append(roll_back(case, begin, words.BEFORE_THE_SPIKE))
         actions.append(Action(kind="skip_data", target=batches, command=None, reason=words.SAME_DATA_SAME_SPIKE))
     return Finding(

@@ -10,11 +10,11 @@ from math import isfinite, nan
 from typing import Any
 
 from forensics.case import Case, Detector
-from forensics.detectors.numerics.loss_advice import roll_back
+from forensics.detectors.numerics.loss_advice import of_batch, roll_back
 from forensics.facts.odd_values import OddValue, called
 from forensics.facts.own_values import has_experts
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import FirstAnomaly
+from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause
 from forensics.model.ref import Ref
 from forensics.model.said import sentence
@@ -113,12 +113,19 @@ def detect(case: Case) -> tuple[Finding, ...]:
             ),
             claims=tuple(claims),
             severity="fatal",
-            actions=(roll_back(case, found.step, words.NOT_FINITE, (found.rank,)),),
+            actions=_actions(case, found, cause),
             collect=(words.STATISTICS_AROUND_STEP,),
             time_ns=found.row["time_ns"],
             summary=sentence(text),
         ),
     )
+
+
+def _actions(case: Case, found: OddValue, cause: Cause) -> tuple[Action, ...]:
+    """Where all hold the same parameters, and others came to numbers there, it is what this rank read."""
+    back = roll_back(case, found.step, words.NOT_FINITE, (found.rank,))
+    is_read = cause == "bad_input" or (case.is_data_parallel and cause in ("nan_birth", "overflow"))
+    return of_batch((found.rank,), found.step, back) if is_read and back.kind == "rollback" else (back,)
 
 
 def _cause(found: OddValue) -> Cause:

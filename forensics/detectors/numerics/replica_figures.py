@@ -33,6 +33,7 @@ def _parted(case: Case, left: Left, rate: Left | None) -> Finding:
     who = left.few or left.members
     named = who if left.is_sure else ()
     form = words.LOG_NEVER_ALIKE if left.is_first else words.LOG_LEFT if left.few else words.LOG_PARTED
+    by_rate = rate is not None and set(rate.few) == set(who) and rate.step <= left.step
     text = form(who=ranks_text(who), name=left.name, step=left.step, others=ranks_text(left.sides[0]))
     return Finding(
         detector=DETECTOR.name,
@@ -48,13 +49,25 @@ def _parted(case: Case, left: Left, rate: Left | None) -> Finding:
             *(_rate_claims(rate) if rate is not None and set(rate.few) <= set(who) else ()),
         ),
         severity="severe",
-        actions=(
+        domain="workload" if by_rate else "unknown",
+        actions=_by_rate(rate, left)
+        if rate is not None and by_rate
+        else (
             Action(kind="inspect_hardware", target=ranks_text(who), command=None, reason=words.DIFFER_SILENTLY),
             roll_back(case, left.step, words.DIVERGED, who),
         ),
         collect=() if named else (words.REPLAY_ELSEWHERE,),
         summary=sentence(text),
     )
+
+
+def _by_rate(rate: Left, left: Left) -> tuple[Action, ...]:
+    """Whose settings differ computes something else, whatever its device does. What all had in common before they were read is good."""
+    one, other = rate.place[min(rate.few)], rate.place[rate.sides[0][0]]
+    reason = words.OTHER_RATE(rate=one[2], others=other[2])
+    check = Action(kind="check_config", target=words.RATE_OF(who=ranks_text(rate.few)), command=None, reason=reason)
+    again = Action(kind="restart_job", target=words.FROM_LOADED, command=None, reason=words.EQUAL_UNTIL_THEN)
+    return (check, again) if rate.step == left.step and not left.is_first else (check,)
 
 
 def _drifted(case: Case, rate: Left) -> Finding:

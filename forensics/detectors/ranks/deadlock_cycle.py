@@ -7,7 +7,7 @@ from forensics.case import Case, Detector
 from forensics.facts.progress import step_in_progress
 from forensics.graph.hang.operations import Operation, anomaly_at, describe
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import BlastRadius
+from forensics.model.incident import BlastRadius, Code
 from forensics.model.said import joined
 from forensics.model.texts import ranks_text
 from forensics.words import ranks as words
@@ -24,6 +24,13 @@ def _claims(operations: list[Operation], cycle: tuple[int, ...]) -> tuple[Claim,
         text = waits(who=ranks_text(inside), call=call, missing=ranks_text(missing))
         claims.append(Claim(text, "for", operation.refs(2, cycle)))
     return tuple(claims)
+
+
+def _code(operations: list[Operation]) -> Code | None:
+    """The line of the first of these calls that tells where it was made; one is enough to find the order in its program."""
+    at = next((call.code for operation in operations for call in operation.calls if call.code), None)
+    file, _, line = (at or "").rpartition(":")
+    return Code(file=file, line=int(line), function=None) if file and line.isdigit() else None
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -52,6 +59,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
                 detector=DETECTOR.name,
                 cause="deadlock_cycle",
                 cycle=cycle,
+                code=_code(operations),
                 domain="workload",
                 claims=claims,
                 first_anomaly=anomaly_at(

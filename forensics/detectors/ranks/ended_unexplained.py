@@ -92,6 +92,9 @@ def _unplaced_failures(case: Case, explained: tuple[str, ...]) -> list[dict[str,
     ]
 
 
+_CRASHES = frozenset({"SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT"})  # that leave a core
+
+
 def _unplaced(case: Case, failed: list[dict[str, Any]]) -> Finding:
     codes = sorted({signal_of(row["code"]) or str(row["code"]) for row in failed})
     locals_ = sorted({row["local_rank"] for row in failed if row["local_rank"] is not None})
@@ -113,7 +116,7 @@ def _unplaced(case: Case, failed: list[dict[str, Any]]) -> Finding:
             step=step_in_progress(case.tables["steps"]),
             signature=f"exit:{codes[0]}",
         ),
-        collect=(words.WHAT_PROCESSES_PRINTED,),
+        collect=(words.CORES_AND_KERNEL if {*codes} & _CRASHES else words.WHAT_PROCESSES_PRINTED,),
         summary=sentence(text, words.RANK_NOT_RECORDED)
         if cause
         else words.UNDECIDED(what=joined((text, words.RANK_AND_WHY_NOT_RECORDED), "; ")),

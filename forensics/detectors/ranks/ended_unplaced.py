@@ -138,7 +138,9 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
                 signature=f"{cause}:{same[0]['code']}" if same[0]["code"] else str(cause),
             ),
             time_ns=same[0]["time_ns"],
-            actions=_actions(same, cause, joined(hosts, ", "), storage, holder),
+            actions=_unclear(same)
+            if unclear and storage is None
+            else _actions(same, cause, joined(hosts, ", "), storage, holder),
             summary=sentence(text, words.NOT_ITS_OWN if unclear else words.MAY_HAVE_FOLLOWED if after else ""),
         ),
     )
@@ -209,11 +211,21 @@ def _devices(case: Case, same: list[dict[str, Any]]) -> tuple[Device, ...]:
     return tuple(Device(host=h, pci=p, index=i, uuid=None) for h, p, i in sorted(placed, key=str))
 
 
+def _unclear(same: Sequence[Row]) -> tuple[Action, ...]:
+    """An exception that may be of whoever it waited for: not its line, but what the others did is to be looked at."""
+    if any(row["kind"] == "cuda_error" for row in same):
+        return _actions(same, "exception", "", None, None)
+    return (Action(kind="collect_more", target=words.OTHERS_AT_THAT_TIME, command=None, reason=words.MAY_BE_ANOTHERS),)
+
+
 def _actions(
     same: Sequence[Row], cause: Cause, target: str, storage: StorageError | None, holder: Holder | None
 ) -> tuple[Action, ...]:
     """A call to a device that failed for no known reason may be of the device as well as of the program: its driver's log tells."""
     own = _action(cause, target, storage, holder)
+    if cause == "exception" and all(holder_of("disk_full", None, str(row["text"] or "")) == "shared" for row in same):
+        why = words.WHY_AT["shared"]
+        return (Action(kind="check_config", target=words.SHARED_MEMORY, command="df -h /dev/shm", reason=why),)
     if cause != "exception" or storage is not None or not any(row["kind"] == "cuda_error" for row in same):
         return (own,)
     log = Action(kind="collect_more", target=words.DRIVERS_LOG, command=None, reason=words.CALL_TO_DEVICE_FAILED)

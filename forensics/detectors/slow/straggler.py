@@ -14,6 +14,7 @@ import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.detectors.slow import peers
+from forensics.detectors.slow.first_look import actions, as_fast_in, held_back, of_quota
 from forensics.facts.event_rows import Row, refs
 from forensics.facts.outliers import Outlier
 from forensics.model.finding import Claim, Finding
@@ -105,12 +106,14 @@ def _straggler(case: Case, slow: Sequence[Outlier]) -> Finding:
     chosen = sorted((one for one in slow if one.sort == sort), key=lambda one: (-one.excess_ms, one.rank))
     ranks = tuple(sorted({one.rank for one in chosen}))
     crowded = _crowded(case, ranks) if sort == "work" else []
+    quotas = held_back(case, ranks)
     first = chosen[0]
     late = [one for one in case.slow_phases.late if one.rank in ranks]
     claims = [*map(peers.longer, chosen[:8]), *map(peers.waiting, late[:4])]
     claims += [peers.longer(one) for one in slow if one not in chosen][:4]
     measured = peers.measured(case, ranks) if sort == "work" else []
-    shown = measured or (peers.hot(case, ranks) if sort == "work" else [])
+    fast = [] if crowded or measured or quotas else as_fast_in(case, chosen)
+    shown = measured or (peers.hot(case, ranks) if sort == "work" else []) or of_quota(quotas)
     reason, why = peers.doubt(case, chosen)
     if sort == "work" and not crowded and case.roles.is_tensor_group(ranks):
         slowed = {one.rank for one in case.apart if one.effect == "slows"}
@@ -123,7 +126,8 @@ def _straggler(case: Case, slow: Sequence[Outlier]) -> Finding:
     form = words.SLOWER_AT if len(ranks) == 1 else words.ALL_SLOWER_AT
     text = form(who=peers.named(ranks, case), phases=_phases(chosen), course=peers.course(first))
     cost_text = peers.price(case, [one for one in slow if one.rank in ranks])
-    cause: Cause = "straggler_compute" if sort == "work" and not crowded and not host else "straggler_host"
+    by_device = sort == "work" and not crowded and not host and not quotas
+    cause: Cause = "straggler_compute" if by_device else "straggler_host"
     return Finding(
         detector=DETECTOR.name,
         cause=cause,
@@ -140,9 +144,17 @@ def _straggler(case: Case, slow: Sequence[Outlier]) -> Finding:
             signature="slow_rank",
         ),
         undecided=doubts,
-        claims=(*claims, *crowded, *measured[:4]),
-        actions=_actions("host" if crowded else sort, ranks) if not reason else _of_host(host) if host else (),
-        collect=(words.CLOCKS_LOAD_STAGES,),
+        claims=(*claims, *crowded, *of_quota(quotas), *measured[:4]),
+        actions=actions(case, chosen, "host" if crowded else sort, fast, quotas)
+        if not reason
+        else _of_host(host)
+        if host
+        else (),
+        collect=()
+        if quotas and not reason
+        else (
+            words.STACKS_IN(who=peers.named(ranks, case), phases=_phases(chosen)) if fast else words.CLOCKS_LOAD_STAGES,
+        ),
         summary=joined(
             (
                 words.SLOW(what=text),
@@ -167,13 +179,6 @@ def _crowded(case: Case, ranks: Sequence[int]) -> list[Claim]:
 
 def _phases(slow: Sequence[Outlier]) -> Said:
     return joined(list(dict.fromkeys(one.phase for one in slow))[:4], ", ")
-
-
-def _actions(sort: str, ranks: Sequence[int]) -> tuple[Action, ...]:
-    who = joined((f"rank {rank}" for rank in ranks[:8]), ", ")
-    if sort == "work":
-        return (Action(kind="inspect_hardware", target=who, command=None, reason=words.TAKES_LONGER),)
-    return (Action(kind="check_data", target=who, command=None, reason=words.HOST_KEEPS_WAITING),)
 
 
 def _of_host(host: str) -> tuple[Action, ...]:

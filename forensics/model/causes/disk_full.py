@@ -42,7 +42,7 @@ ROW = CauseRow(
         ),
         Step(
             do="check_config",
-            needs=("host",),
+            needs=("place",),
             command="space",
             look=Said(
                 "a line at 100 % that holds the checkpoint folder, /dev/shm or /tmp, of blocks or of inodes",

@@ -33,7 +33,7 @@ ROW = CauseRow(
         KERNEL,
         Step(
             do="inspect_hardware",
-            needs=("host",),
+            needs=("place",),
             command="space",
             look=Said(
                 "a mount that does not answer, is stale or is full",

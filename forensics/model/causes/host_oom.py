@@ -32,6 +32,21 @@ ROW = CauseRow(
         POD,
         Step(
             do="check_config",
+            needs=("host", "ray"),
+            command="raylet",
+            gives=("log",),
+            look=Said(
+                "the table of processes and their memory that the monitor prints before it kills one",
+                "监控在终止进程之前打印的各进程内存表",
+            ),
+            then=Said(
+                "many workers: fewer or smaller ones on a node; one that grows: a leak; else RAY_memory_usage_threshold",
+                "worker 多：减少每节点的数量或规模；单个持续增长：泄漏；否则调整 RAY_memory_usage_threshold",
+            ),
+            source="Ray: Out-Of-Memory Prevention; ray logs --help",
+        ),
+        Step(
+            do="check_config",
             needs=("host", "by_kernel"),
             command="kernel_log",
             gives=("kernel",),

@@ -81,13 +81,12 @@ ROW = CauseRow(
             source="lslocks(8)",
         ),
         Step(
-            do="check_code",
+            do="inspect_hardware",
             needs=(
                 "storage",
                 "host",
             ),
             command="space",
-            what=Said("the file systems that it reads and writes", "其读写的文件系统"),
             look=Said(
                 "a file system that is full or does not answer; a device that is busy all the time",
                 "已满或无响应的文件系统；持续繁忙的设备",

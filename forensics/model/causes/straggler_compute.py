@@ -27,8 +27,20 @@ ROW = CauseRow(
     returns="lasts",
     runbook=(
         Step(
+            do="check_code",
+            needs=("alive", "pid", "host"),
+            command="profile",
+            gives=("stack",),
+            look=Said(
+                "functions that take time here and none in the same look at a rank that is fast",
+                "只在该进程中耗时、在正常 rank 的同样采样中没有的函数",
+            ),
+            then=Said("take it out, or have every rank do its share", "去掉，或分摊到各 rank"),
+            source="py-spy README: record",
+        ),
+        Step(
             do="inspect_hardware",
-            needs=("host",),
+            needs=("host", "not_alone"),
             command="load",
             look=Said(
                 "processes that are not of the job and take processors, a load above the number of processors, steal",

@@ -6,7 +6,7 @@ from forensics.model.runbook import Step
 from forensics.model.said import Said
 
 ROW = CauseRow(
-    title=Said("its host is slower than the others", "所在节点比其他节点慢"),
+    title=Said("loses time outside of its device: data, storage or processor", "时间耗在设备之外：数据、存储或 CPU"),
     means=Said(
         "A rank loses time on the host: data, Python, the file system.",
         "该 rank 在主机侧耗时更长：数据、Python 或文件系统。",

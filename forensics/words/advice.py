@@ -1,0 +1,37 @@
+"""What to do first about bad numbers that logs show: which batch, which setting, which state is still good."""
+
+from forensics.model.said import Form, Said
+
+RAISED_AT = Form("it was raised at {file}:{line}", "在 {file}:{line} 抛出")
+BATCH_OF = Form("the batch of {who}", "{who} 的 batch")
+BATCH_OF_AT = Form("the batch of {who} in step {step}", "{who} 在 step {step} 的 batch")
+OTHERS_WERE_FINITE = Said(
+    "the other ranks hold the same parameters and came to finite numbers there, so these are good and what it read is not",
+    "其他 rank 参数相同且结果有限，参数正常，异常来自其读入的数据",
+)
+RAISED_ON_THE_WAY = Form(
+    "{what} was raised there, and every result before it was finite", "{what} 在此处抛出，此前的结果均有限"
+)
+RATE_WARMUP_CLIPPING = Said("learning rate, warm-up and gradient clipping", "学习率、warmup 与梯度裁剪")
+GROWS_FOR_GOOD = Form(
+    "the loss grows from step {step} on and never comes back{alike}: that is the course of an update too large, not of one batch",
+    "loss 自 step {step} 起持续增长且未恢复{alike}：是更新步幅过大，而不是单个 batch 所致",
+)
+GROWS_IN_NO_STEP = Said(
+    "the loss grows and never comes back: that is the course of an update too large, not of one batch",
+    "loss 持续增长且未恢复：是更新步幅过大，而不是单个 batch 所致",
+)
+ON_ALL_ALIKE = Form(", on {who} alike", "（{who} 均如此）")
+DIVERGED_TO = Form("the loss grew on, to {loss} at step {step}", "loss 继续增长，在 step {step} 达到 {loss}")
+NAN_FROM = Form("from step {step} on it is NaN or Inf to the end", "自 step {step} 起直到最后为 NaN 或 Inf")
+RATE_OF = Form("the learning rate of {who}", "{who} 的学习率")
+OTHER_RATE = Form(
+    "it is {rate} after the restart, that of the others {others}: see how optimizer and schedule are restored there; the hardware only if "
+    "the settings are equal",
+    "重启后为 {rate}，其他 rank 为 {others}：检查其如何恢复优化器与学习率调度；配置一致时才查硬件",
+)
+FROM_LOADED = Said("from the checkpoint that was loaded", "本次加载的检查点")
+EQUAL_UNTIL_THEN = Said(
+    "the replicas were equal in the last step before the restart, so what was saved then is good",
+    "重启前最后一个 step 各副本一致，当时保存的检查点可用",
+)
