@@ -11,7 +11,6 @@ import polars as pl
 
 from forensics.assemble.topology import mates
 from forensics.case import Case, Detector
-from forensics.detectors.numerics.divergence import diverged
 from forensics.detectors.numerics.loss_advice import (
     are_of_evaluations,
     forward_of,
@@ -24,18 +23,18 @@ from forensics.detectors.numerics.loss_advice import (
 )
 from forensics.detectors.numerics.loss_lines import Bad, Row, first_nan, line_ref, ref_to, streams_of, when
 from forensics.detectors.numerics.loss_resumed import leap_of, loaded_state, resumed_finding
+from forensics.detectors.numerics.loss_risen import spike_finding
 from forensics.facts.event_rows import detail
 from forensics.facts.far_values import far_value
 from forensics.facts.first_checked import first_checked
-from forensics.facts.loss_spikes import Spike, finite_lines, since, spikes
+from forensics.facts.loss_spikes import finite_lines, since, spikes
 from forensics.facts.own_values import OwnLoss, own_loss
 from forensics.facts.progress import step_in_progress
 from forensics.facts.scale_falls import collapse
 from forensics.graph.numerics.tensor_ops import read_rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Code, FirstAnomaly
-from forensics.model.names import Cause, Severity
-from forensics.model.said import Said, joined, sentence
+from forensics.model.said import Said, sentence
 from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import numerics as words
 from parsers.text.patterns import regex
@@ -43,7 +42,6 @@ from parsers.training.progress import BAR
 from parsers.training.reduced_losses import REDUCED
 
 _NEWEST = Action(kind="restart_job", target=words.FROM_NEWEST, command=None, reason=words.RAISED_BEFORE_UPDATE)
-_SPIKES = 10  # that are shown
 _LONG = 120  # characters of a check's line
 _NEAR = 10  # times the usual loss
 _OF_OTHERS = ("psum", "pmin", "pmax", "pmean", "ppermute", "all_", "reduce_scatter", "pbroadcast", "pgather")  # jax.lax
@@ -81,8 +79,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
         if any(spike.over_step is None for listed in found for spike in listed) or not _is_the_end(
             streams, first, asserts
         ):
-            return (_spike_finding(case, risen),)
-        earlier = (_spike_finding(case, risen),)
+            return (spike_finding(case, risen, DETECTOR.name),)
+        earlier = (spike_finding(case, risen, DETECTOR.name),)
     if first is None and not asserts:
         return ()
     if first is not None and first.row["step"] in _told_by_statistics(case):
@@ -373,13 +371,6 @@ def _nan_finding(case: Case, first: Bad | None, asserts: Sequence[Row], owners: 
     )  # fmt: skip
 
 
-def _data_of(first: int | None, last: int | None) -> Said:
-    if first is None or last is None:
-        return words.DATA_BEFORE_IT
-    is_one = first == last
-    return words.DATA_OF(batch=words.STEP(step=first)) if is_one else words.DATA_OF_STEPS(first=first, last=last)
-
-
 def _went_on(case: Case, alone: Sequence[int]) -> bool:
     """Did all others come past the place where these were ended, to a communication that they waited in or lost there?"""
     others = (case.expected or case.seen) - {*alone}
@@ -449,57 +440,6 @@ def _module(asserts: Sequence[Row], step: int | None) -> str | None:
     said = [(row["rank"], detail(row)) for row in asserts if row["step"] in (None, step)]
     born = [(rank, told["module"]) for rank, told in said if "module" in told and told.get("input") != "bad"]
     return str(born[0][1]) if born and len({rank for rank, _ in born}) == 1 else None
-
-
-# --- spikes ----------------------------------------------------------------------------------------------------------
-
-
-def _spike_finding(case: Case, found: Sequence[Spike]) -> Finding:
-    onset, outlier, normal, calm, *_ = found[0]
-    cause: Cause = "loss_spike"
-    severity: Severity = "severe"
-    at, rise = outlier["step"], {"normal": f"{normal:.4g}", "loss": f"{outlier['loss']:.4g}"}
-    text = words.LOSS_ROSE_IN_NO_STEP(**rise) if at is None else words.LOSS_ROSE(**rise, step=at)
-    claims = [Claim(text, "for", (line_ref(outlier),))]
-    is_shaken = onset is not outlier and onset["step"] is not None
-    if is_shaken:
-        claims.insert(0, Claim(words.NORM_GREW(step=onset["step"]), "for",
-                               (line_ref(onset),)))  # fmt: skip
-    rose = sentence(text, words.ONSET_IS(step=onset["step"]) if is_shaken else "")
-    if len(found) > 1:
-        first, final, number = onset["step"], found[-1].onset["step"], len(found)
-        is_told = None not in (first, final)
-        more = (
-            words.MORE_SPIKES(number=number, first=first, last=final)
-            if is_told
-            else words.MORE_SPIKES_IN_NO_STEP(number=number)
-        )
-        claims.append(Claim(more, "for", tuple(line_ref(one.outlier) for one in found[1:_SPIKES])))
-    begin, last = found[0].first_step, found[0].last_step
-    batches = _data_of(begin, last)
-    grown = diverged(case, found[-1])
-    actions = [Action(kind="check_data", target=batches, command=None, reason=words.SPIKES_COME_FROM)]
-    if grown is not None:
-        claims += grown.claims
-        rose = joined((rose, grown.text), " ")
-        saved = any(begin is not None and one.step < begin for one in case.checkpoints.complete)
-        actions = [*grown.actions, *([roll_back(case, begin, words.BEFORE_THE_SPIKE)] if saved else [])]
-    elif found[-1].calm is None:  # what came back by itself needs no older state
-        actions.append(roll_back(case, begin, words.BEFORE_THE_SPIKE))
-        actions.append(Action(kind="skip_data", target=batches, command=None, reason=words.SAME_DATA_SAME_SPIKE))
-    return Finding(
-        detector=DETECTOR.name,
-        cause=cause,
-        domain="workload",
-        first_anomaly=FirstAnomaly(step=onset["step"], value="finite", signature="loss_spike"),
-        claims=tuple(claims),
-        severity=severity,
-        actions=tuple(actions),
-        since_step=begin,
-        over_step=found[-1].over_step,
-        time_ns=onset["time_ns"],
-        summary=joined((rose, words.LOSS_RECOVERED if calm is not None else ""), " "),
-    )  # fmt: skip
 
 
 DETECTOR = Detector(name="loss_log", needs=(), detect=detect, about="bad_value")

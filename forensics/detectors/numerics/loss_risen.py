@@ -1,0 +1,72 @@
+"""A finite loss that rose: from where, whether it came back, whether it only grows, and which batches are to be looked at."""
+
+from collections.abc import Sequence
+
+from forensics.case import Case
+from forensics.detectors.numerics.divergence import diverged
+from forensics.detectors.numerics.loss_advice import roll_back
+from forensics.detectors.numerics.loss_lines import line_ref
+from forensics.facts.loss_spikes import Spike
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.names import Cause, Severity
+from forensics.model.said import Said, joined, sentence
+from forensics.words import numerics as words
+
+_SPIKES = 10  # that are shown
+
+
+def spike_finding(case: Case, found: Sequence[Spike], detector: str) -> Finding:
+    """Of one stream's spikes, the first ahead."""
+    onset, outlier, normal, calm, *_ = found[0]
+    cause: Cause = "loss_spike"
+    severity: Severity = "severe"
+    at, rise = outlier["step"], {"normal": f"{normal:.4g}", "loss": f"{outlier['loss']:.4g}"}
+    text = words.LOSS_ROSE_IN_NO_STEP(**rise) if at is None else words.LOSS_ROSE(**rise, step=at)
+    claims = [Claim(text, "for", (line_ref(outlier),))]
+    is_shaken = onset is not outlier and onset["step"] is not None
+    if is_shaken:
+        claims.insert(0, Claim(words.NORM_GREW(step=onset["step"]), "for",
+                               (line_ref(onset),)))  # fmt: skip
+    rose = sentence(text, words.ONSET_IS(step=onset["step"]) if is_shaken else "")
+    if len(found) > 1:
+        first, final, number = onset["step"], found[-1].onset["step"], len(found)
+        is_told = None not in (first, final)
+        more = (
+            words.MORE_SPIKES(number=number, first=first, last=final)
+            if is_told
+            else words.MORE_SPIKES_IN_NO_STEP(number=number)
+        )
+        claims.append(Claim(more, "for", tuple(line_ref(one.outlier) for one in found[1:_SPIKES])))
+    begin, last = found[0].first_step, found[0].last_step
+    batches = _data_of(begin, last)
+    grown = diverged(case, found[-1])
+    actions = [Action(kind="check_data", target=batches, command=None, reason=words.SPIKES_COME_FROM)]
+    if grown is not None:
+        claims += grown.claims
+        rose = joined((rose, grown.text), " ")
+        saved = any(begin is not None and one.step < begin for one in case.checkpoints.complete)
+        actions = [*grown.actions, *([roll_back(case, begin, words.BEFORE_THE_SPIKE)] if saved else [])]
+    elif found[-1].calm is None:  # what came back by itself needs no older state
+        actions.append(roll_back(case, begin, words.BEFORE_THE_SPIKE))
+        actions.append(Action(kind="skip_data", target=batches, command=None, reason=words.SAME_DATA_SAME_SPIKE))
+    return Finding(
+        detector=detector,
+        cause=cause,
+        domain="workload",
+        first_anomaly=FirstAnomaly(step=onset["step"], value="finite", signature="loss_spike"),
+        claims=tuple(claims),
+        severity=severity,
+        actions=tuple(actions),
+        since_step=begin,
+        over_step=found[-1].over_step,
+        time_ns=onset["time_ns"],
+        summary=joined((rose, words.LOSS_RECOVERED if calm is not None else ""), " "),
+    )  # fmt: skip
+
+
+def _data_of(first: int | None, last: int | None) -> Said:
+    if first is None or last is None:
+        return words.DATA_BEFORE_IT
+    is_one = first == last
+    return words.DATA_OF(batch=words.STEP(step=first)) if is_one else words.DATA_OF_STEPS(first=first, last=last)
