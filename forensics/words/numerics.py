@@ -192,9 +192,8 @@ DEVICE_SUSPECT_IN_SHORT = Form(
     "Its device is a suspect: {number} peers computed it well.", "其设备可疑：{number} 个其他 rank 的同一计算正常。"
 )
 TEST_DEVICE = Form(
-    "{number} other ranks computed it well: test its device with {what} in the same sizes and format, for hours; other "
-    "operations use other parts of it, and no error record clears it",
-    "{number} 个其他 rank 的计算正常：在该设备上用同样的 shape 和精度反复运行 {what} 数小时；其他操作用到的部件不同，没有错误记录也不能排除",
+    "{number} others computed it well: test its device with {what} in the same sizes and format, for hours",
+    "{number} 个其他 rank 的计算正常：在该设备上用同样的 shape 和精度反复运行 {what} 数小时",
 )
 SAME_OPERATION = Said("the same operation", "同一操作")
 LEAPT_ALONE = Form(

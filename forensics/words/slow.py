@@ -208,8 +208,8 @@ LONGER_IN_ALL = Form(
 RANKS_OF_ITS_HOST = Noun("other rank of its host does", "other ranks of its host do", "个同节点 rank ")
 WHAT_IT_DOES_IN = Form("what {who} does in {phases} that others do not", "{who} 在 {phases} 中比其他多做了什么")
 AS_FAST_IN = Form(
-    "in {phases} it is as fast as its peers, and a slow device or host would be slow there, too: a hook, an extra module, longer inputs, logging",
-    "在 {phases} 中与其他一样快，而设备或主机变慢时该处也会慢：检查钩子、多出的模块、更长的输入、日志",
+    "in {phases} it is as fast as they are: a hook, an extra module, longer inputs, logging",
+    "在 {phases} 中与其他一样快：检查钩子、多出的模块、更长的输入、日志",
 )
 STACKS_IN = Form("stacks of {who} while it is in {phases}", "{who} 处于 {phases} 时的调用栈", ("stack",))
 LOADS_LONGER = Form(
