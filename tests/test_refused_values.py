@@ -124,3 +124,13 @@ def test_a_job_that_had_begun_was_refused_nothing(tmp_path: Path, form: str) -> 
     for lines in logs.values():
         lines.insert(1, "2026-02-03 04:00:01 step 1 loss 2.5")
     assert verdict(tmp_path, logs).kind != "launch"
+
+
+@pytest.mark.parametrize("mark", ["# of guests: 3/6.", "### lobby ###", "gate#2 of \N{NULL}hall #1"])
+@pytest.mark.parametrize("form", FORMS)
+def test_text_may_hold_any_mark(tmp_path: Path, form: str, mark: str) -> None:
+    logs = FORMS[form]()
+    for lines in logs.values():
+        lines.append(mark)
+    found = verdict(tmp_path, logs)
+    assert (found.kind, found.ranks) == ("launch", [ODD])

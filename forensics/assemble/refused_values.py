@@ -29,6 +29,7 @@ from parsers.who.prefixes import strip
 REFUSED = "refused"
 _LOGS = 4096  # more are not read line by line
 _FEWEST = 3  # ranks that tell the value: of two neither is usual
+_HOLE = "\N{NULL}"  # where a value stood, in templates: nobody prints it, and text may hold any other mark
 _TOKEN = regex(r"\d+(?:\.\d+)*")
 _VERSION = regex(r"(?i)(?<![a-z])(?:v|ver|version|protocol|proto|abi|revision|rev|版本|协议)\W{0,3}$")
 
@@ -73,7 +74,7 @@ def _lines(row: Mapping[str, object]) -> list[_Line]:
     first = (row["lines"] if isinstance(row["lines"], int) else len(texts)) - len(texts) + 1
     own = [strip(text).text for text in texts]
     return [
-        _Line(first + at, texts[at], _TOKEN.sub("#", text), tuple(_TOKEN.findall(text)))
+        _Line(first + at, texts[at], _TOKEN.sub(_HOLE, text.replace(_HOLE, " ")), tuple(_TOKEN.findall(text)))
         for at, text in enumerate(own)
         if text
     ]
@@ -88,12 +89,12 @@ def _odd(logs: Mapping[int, tuple[str, Sequence[_Line]]]) -> Iterator[_Odd]:
     found: set[_Odd] = set()
     for template, told in first.items():
         is_of_most = len(told) >= _FEWEST and 2 * len(told) > len(logs)  # a long log no longer holds its start
-        for at in range(template.count("#") if is_of_most else 0):
+        for at in range(template.count(_HOLE) if is_of_most else 0):
             values = Counter(own[at] for own in told.values() if at < len(own))
             (usual, most), *others = values.most_common()
             if len(others) == 1 and 2 * others[0][1] < len(told) and most > others[0][1]:
                 own = others[0][0]
-                before = "#".join(template.split("#")[: at + 1])
+                before = _HOLE.join(template.split(_HOLE)[: at + 1])
                 is_version = "." in own or _VERSION.search(before[-20:]) is not None
                 ranks = frozenset(rank for rank, held in told.items() if held[at] == own)
                 found.add(_Odd(ranks, own, usual, template, is_version))
