@@ -134,3 +134,26 @@ def test_text_may_hold_any_mark(tmp_path: Path, form: str, mark: str) -> None:
         lines.append(mark)
     found = verdict(tmp_path, logs)
     assert (found.kind, found.ranks) == ("launch", [ODD])
+
+
+def _figures(at: int, rank: int, bad: int) -> str:
+    values = [0, 1, 64, 4096, at, rank, bad, 7, 9]
+    return '{"' + '", "'.join(f'k{n}": {value}, "w' for n, value in enumerate(values)) + '": 0}'
+
+
+@pytest.mark.parametrize("form", ["records", "early"])
+def test_numbers_that_meet_by_chance_are_no_refusal(tmp_path: Path, form: str) -> None:
+    """Rows of figures hold any two numbers; and who had much to do after such a line was not refused by it."""
+    logs = house()
+    for rank in range(SIZE):
+        own = [line for line in logs[f"g{rank}.log"] if "Vorschlag" in line]
+        if form == "records":
+            own += [
+                _figures(at, rank, int(rank in (1, ODD) and at == 2)).replace('"w', '"x' * (rank + 1))
+                for at in range(4)
+            ]
+        else:
+            own += [f"<10:01:{rank:02}> Haus 7 neben Haus 9"] * (rank in (1, ODD))
+            own += [f"<10:02:{at:02}> {'lese' if rank == ODD else 'warte'} Band {at}" for at in range(20)]
+        logs[f"g{rank}.log"] = own
+    assert verdict(tmp_path, logs).ranks == []

@@ -4,8 +4,8 @@ Alone they say that something is done. They are the end where every printer of s
 that of its steps (a file that tells nothing but the last step is no printer), nothing comes after the words in their file, and nothing in the attempt shows a failure, an operation that
 never ended, or that somebody looked at a job that stood still. Else they say nothing, and are left out. A complaint, of whatever program,
 that is stamped before the last of these steps, is no failure of what came to its end afterwards; nor is any where the scheduler says of the
-job and all of its steps that they were completed, with exit code 0. What one printer tells three times in the same words ends nothing, unless all
-of it stands behind the last step of its file, as where the processes of a job say it one after the other. A record of figures has no words to end
+job and all of its steps that they were completed, with exit code 0. What one printer tells three times in the same words ends nothing, unless
+nobody is named and all of it stands behind the last step of its file, as where the processes of a job say it one after the other. A record of figures has no words to end
 with: it came to its end with the step that is announced as the last.
 """
 
@@ -46,7 +46,8 @@ def _without_repeated(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableNam
     # A log without a step tells nothing of where its steps end.
     last = tables["steps"].drop_nulls("line").group_by("file").agg(pl.col("line").max().alias("_last"))
     told = told.join(last, on="file", how="left", maintain_order="left")
-    among = (pl.col("line").min().over(*_PRINTER, "_template") < pl.col("_last")).fill_null(True)
+    is_named = pl.col("rank").is_not_null() | pl.col("local_rank").is_not_null()
+    among = is_named | (pl.col("line").min().over(*_PRINTER, "_template") < pl.col("_last")).fill_null(True)
     return {**tables, "events": told.filter(~(ends & again & among).fill_null(False)).drop("_template", "_last")}
 
 

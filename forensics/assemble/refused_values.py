@@ -29,6 +29,8 @@ from parsers.who.prefixes import strip
 REFUSED = "refused"
 _LOGS = 4096  # more are not read line by line
 _FEWEST = 3  # ranks that tell the value: of two neither is usual
+_NUMBERS = 6  # of a line that speaks of both; a record of figures holds any two by chance
+_LATE = 8  # lines that follow in the log of who was refused: it has nothing left to do
 _HOLE = "\N{NULL}"  # where a value stood, in templates: nobody prints it, and text may hold any other mark
 _TOKEN = regex(r"\d+(?:\.\d+)*")
 _VERSION = regex(r"(?i)(?<![a-z])(?:v|ver|version|protocol|proto|abi|revision|rev|版本|协议)\W{0,3}$")
@@ -110,7 +112,9 @@ def _refusals(logs: Mapping[int, tuple[str, Sequence[_Line]]], odd: _Odd) -> lis
     held: dict[int, _Line] = {}
     for rank, (_, lines) in logs.items():
         for line in lines:
-            if {odd.own, odd.usual} <= {*line.values} and 2 * len(printers[line.template]) <= len(logs):
+            is_late = rank not in odd.ranks or line.number >= lines[-1].number - _LATE
+            is_said = {odd.own, odd.usual} <= {*line.values} and len(line.values) <= _NUMBERS and is_late
+            if is_said and 2 * len(printers[line.template]) <= len(logs):
                 held.setdefault(rank, line)
     return sorted(held.items()) if odd.ranks <= held.keys() and held.keys() - odd.ranks else []
 
