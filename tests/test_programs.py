@@ -73,6 +73,35 @@ def test_the_number_that_a_tracer_knows_a_process_by_makes_no_program(tmp_path: 
     assert analyze(written(tmp_path, files)).coverage.programs == []
 
 
+# Folders below which torchrun makes its own, what a file beside them is called, minutes between the beginnings.
+TORCHRUN = {
+    "two programs": ("policy", "rollout", "rollout.log", 0, "rollout"),
+    "other words": ("trainer", "vllm", "logs/vllm-launcher.txt", 1, "vllm"),
+    "a restart": ("trainer", "trainer", "trainer.log", 10, None),
+    "one after the other": ("a/run", "b/run", "run.log", 10, None),
+}
+
+
+@pytest.mark.parametrize("form", TORCHRUN)
+def test_launches_of_torchrun_that_ran_at_once_are_programs(tmp_path: Path, form: str) -> None:
+    trainer, engine, beside, minutes, name = TORCHRUN[form]
+    files: dict[str, list[str]] = {}
+    for place, run, world, begun in ((trainer, "none_a1b2c3d4", 4, 40), (engine, "none_e5f6a7b8", 2, 40 + minutes)):
+        for rank in range(world):
+            files[f"{place}/{run}/attempt_0/{rank}/stderr.log"] = [
+                f"2026-11-23 05:{begun + at}:1{rank},000 INFO rank {rank} of {world} pid {70 * world + rank} handled {at}"
+                for at in range(5)
+            ]
+    files[f"{engine}/none_e5f6a7b8/attempt_0/1/stderr.log"] += _RAISED
+    files[f"{trainer}/none_a1b2c3d4/attempt_0/2/stderr.log"] += [
+        "2026-11-23 05:44:59,000 ERROR the answer did not come"
+    ]
+    files[beside] = ["2026-11-23 05:45:02 launcher: local_rank 1 (pid: 141) exited with exit code 1"]
+    report = analyze(written(tmp_path, files))
+    assert (report.verdict.ranks, report.verdict.program) == ([1], name)
+    assert [one.name for one in report.coverage.programs] == sorted({trainer.rpartition("/")[2], name} if name else ())
+
+
 SHARD = "2026-01-30T10:26:57.{at:06}Z {level} shard-manager: text_generation_launcher: {what} rank={rank}"
 
 

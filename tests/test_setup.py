@@ -96,7 +96,9 @@ def _said() -> list[tuple[str, Said]]:
         module = __import__(f"forensics.words.{path.stem}", fromlist=["words"])
         for name, form in vars(module).items():
             if isinstance(form, Form) and form.asks:
-                found.append((name, form(**dict.fromkeys(("who", "what", "host", "hosts", "pids", "pod", "phases"), "x"))))
+                found.append(
+                    (name, form(**dict.fromkeys(("who", "what", "host", "hosts", "pids", "pod", "phases"), "x")))
+                )
             elif isinstance(form, Said) and form.asks:
                 found.append((name, form))
     assert words and len(found) > 50

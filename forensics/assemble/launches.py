@@ -2,7 +2,7 @@
 
 Every agent of torchrun makes a folder of its own (run id and eight random characters), so that the folders of several
 hosts are one launch: they share the run id and no rank. Folders that share a rank, or differ in the run id, are
-launches of their own. A scheduler's job id (`slurm-4711.out`, `job_4711/`) stands for a run id, and so does a number in names of
+launches of their own; unless they ran at once below folders of their own, as the programs of one job do (register.py). A scheduler's job id (`slurm-4711.out`, `job_4711/`) stands for a run id, and so does a number in names of
 one shape where it is such an id in one of them (`train-4711_0.log`), or where the other numbers come again beside it and the times of
 its files do not overlap; folders and files that are numbered otherwise are judged by what they hold (numbered_runs.py). Files of ranks that a launch of fewer ranks left lying are of an older one: the lower ranks, complete from
 0, all begin more than `_DAY_NS` after everything in the files of the higher ones, which no zone explains.
@@ -27,16 +27,24 @@ _NUMBER = regex(r"(\d+)(?:_(\d+))?")
 _DIGITS = regex(r"\d+")
 _DAY_NS = 15 * 3600 * 1_000_000_000  # zones differ by 14 hours at most
 _ID = 3  # digits of a job's id, at least
+_MOSTLY = 0.5
 _SPOKEN: tuple[TableName, ...] = ("steps", "events", "ranks", "stacks", "operations", "tensors")
 
 
 class Launch(msgspec.Struct):
-    """Files of one launch, its run ids, the ranks that speak in them, and (first, last) time by basis."""
+    """Files of one launch, its run ids, the ranks that speak in them, and (first, last) time by basis; `lasted`: the same by the stamps
+    of all its lines."""
 
     names: set[str]
     files: list[str]
     ranks: set[int] = msgspec.field(default_factory=set)
     spans: dict[str, tuple[int, int]] = msgspec.field(default_factory=dict)
+    lasted: tuple[int, int] | None = None
+
+    @property
+    def places(self) -> set[str]:
+        """The folders that its own folders stand in."""
+        return {file.partition(f"/{name}/")[0] for file in self.files for name in self.names if f"/{name}/" in file}
 
 
 def spans_of(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
@@ -70,9 +78,12 @@ def launches(tables: Mapping[TableName, pl.DataFrame]) -> tuple[list[Launch], tu
     if len(named) < 2:
         return list(named.values()), ()
     ranks = _ranks(tables)
+    stamps = tables["files"].select("file", "time_first_ns", "time_last_ns").drop_nulls()
+    lasted = {file: (first, last) for file, first, last in stamps.iter_rows()}
     for one in named.values():
         one.ranks = {rank for file in one.files for rank in ranks.get(file, ())}
         one.spans = _joined(spans.get(file, {}) for file in one.files)
+        one.lasted = _joined({"": lasted[file]} for file in one.files if file in lasted).get("")
     found: list[Launch] = []
     doubts: list[Said] = []
     for _, one in sorted(named.items()):
@@ -148,9 +159,10 @@ def _name(launch: Launch) -> str:
 
 
 def _is_one(one: Launch, other: Launch) -> bool:
-    """One run id and no rank in common; other run ids only where they ran at once, rank beside rank."""
+    """One run id and no rank in common; other run ids only where they ran at once, rank beside rank. What shares ranks, and ran at once below other
+    folders, are programs of one job."""
     if one.ranks & other.ranks:
-        return False
+        return bool(one.places and other.places) and not one.places & other.places and _were_together(one, other)
     if {_RANDOM.sub("", name) for name in one.names} & {_RANDOM.sub("", name) for name in other.names}:
         return True
     at_once = any(
@@ -160,11 +172,21 @@ def _is_one(one: Launch, other: Launch) -> bool:
     return bool(one.ranks and other.ranks and at_once)
 
 
+def _were_together(one: Launch, other: Launch) -> bool:
+    """For half of the time, at least, that the shorter one lasted? A restart meets no more than the end of what went before."""
+    if one.lasted is None or other.lasted is None:
+        return False
+    (first, last), (begun, ended) = one.lasted, other.lasted
+    shorter = min(last - first, ended - begun)
+    return shorter > 0 and min(last, ended) - max(first, begun) >= _MOSTLY * shorter
+
+
 def _merge(into: Launch, other: Launch) -> None:
     into.names |= other.names
     into.files += other.files
     into.ranks |= other.ranks
     into.spans = _joined([into.spans, other.spans])
+    into.lasted = _joined({"": one.lasted} for one in (into, other) if one.lasted is not None).get("")
 
 
 def _joined(spans: Iterable[Mapping[str, tuple[int, int]]]) -> dict[str, tuple[int, int]]:

@@ -6,10 +6,11 @@ side; `identity.identify` takes the one that most agree on.
 
 **Programs** are told apart by a folder, or by the words in which names of files beside each other differ (`rank_0.engine.log`,
 `rank_0.trainer.log`): where both speak for the same ranks, at the same time, as different processes. Two that hold one process
-of each rank, its streams or its dumps and its logs, are one program. The launcher of an engine that numbers shards of its own says so
+of each rank, its streams or its dumps and its logs, are one program. A file beside the folders that is called as one of them is its, too. The launcher of an engine that numbers shards of its own says so
 itself. A server has no ranks: then it is told by the folder in which a process raised something that is none of the ranks beside it.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Set
 from itertools import combinations
@@ -121,16 +122,18 @@ def _named(frame: pl.DataFrame, column: str, name: str, how: pl.Expr, *, with_no
 
 def programs(tables: Tables) -> list[Program]:
     """Tables of one attempt → its programs by name, none where the bundle shows one."""
-    files = tables["files"].select("file", "time_first_ns", "time_last_ns")
-    spans = {file: (first, last) for file, first, last in files.iter_rows()}
+    files = tables["files"].select("file", "time_first_ns", "time_last_ns", "launch")
+    spans = {file: (first, last) for file, first, last, _ in files.iter_rows()}
+    launches = {file: launch for file, _, _, launch in files.iter_rows() if launch is not None}
     ranks: defaultdict[_Place, set[int]] = defaultdict(set)
-    pids: defaultdict[_Place, set[tuple[int, int]]] = defaultdict(set)
+    pids: defaultdict[_Place, set[tuple[int, int | str]]] = defaultdict(set)
     speaking = _speaking(tables)
     for file, rank, pid in speaking.iter_rows():
         for place in _places(file):
             ranks[place].add(rank)
-            if pid is not None:
-                pids[place].add((rank, pid))
+            process = launches.get(file, pid)  # one launch has one process of each rank
+            if process is not None:
+                pids[place].add((rank, process))
     beside: defaultdict[tuple[str, bool], list[_Place]] = defaultdict(list)
     of_several = [place for place, own in pids.items() if len(own) >= _FEWEST]
     for place in sorted(of_several, key=lambda place: (place.parent, place.name or "", place.shape)):
@@ -145,6 +148,7 @@ def programs(tables: Tables) -> list[Program]:
             shared = ranks[one] & ranks[other]
             if _are_two(shared, pids[one], pids[other]) and _at_once(own_files[one], own_files[other], spans):
                 apart |= {one: _word(one, other), other: _word(other, one)}
+    _called_so(own_files, apart, spans)
     worlds = _worlds(tables["ranks"])
     found = []
     for place, name in sorted(apart.items(), key=itemgetter(1)):
@@ -152,6 +156,20 @@ def programs(tables: Tables) -> list[Program]:
         told = [worlds[file] for file in sorted(own) if file in worlds]
         found.append(Program(name, max(told, default=None), frozenset(ranks[place]), frozenset(own)))
     return found or _engines(speaking, tables["ranks"]) or _without_ranks(tables, speaking)
+
+
+def _called_so(own_files: Mapping[_Place, set[str]], apart: Mapping[_Place, str], files: Iterable[str]) -> None:
+    """A file of no program is of the one whose folder's name its path holds as a word: the launcher's output, looks from outside."""
+    placed = {file for place in apart for file in own_files[place]}
+    names = {
+        place: regex(rf"(?i)(?<![a-z]){re.escape(name)}(?![a-z])")
+        for place, name in apart.items()
+        if place.name is not None
+    }
+    for file in files:
+        called = [place for place, name in names.items() if file not in placed and name.search(file)]
+        if len(called) == 1:
+            own_files[called[0]].add(file)
 
 
 def _engines(speaking: pl.DataFrame, claims: pl.DataFrame) -> list[Program]:
@@ -207,7 +225,7 @@ def program_of(found: Iterable[Program], files: Iterable[str]) -> str | None:
     return counts.most_common(1)[0][0] if counts else None
 
 
-def _are_two(shared: set[int], one: set[tuple[int, int]], other: set[tuple[int, int]]) -> bool:
+def _are_two(shared: set[int], one: set[tuple[int, int | str]], other: set[tuple[int, int | str]]) -> bool:
     """Do ranks that both have belong to different processes in each?"""
     mine, theirs = (dict(own) for own in (one, other))
     both = shared & mine.keys() & theirs.keys()
