@@ -127,7 +127,7 @@ def conclude_evidence(
         case = whole.case
         several = programs(case.tables)
         own = {one.name: judged(of_program(tables, one, several), None) for one in several}
-        name, one = _decisive(whole, own)
+        name, one = _decisive(whole, own, partial(_program_of, several))
         with step("verdict"):
             found = conclude(one.case, one.conclusion, partial(views, one.case))
             found = [_with_program(incident, several, name) for incident in found]
@@ -189,12 +189,26 @@ class _Judged(msgspec.Struct, frozen=True):
     conclusion: Conclusion
 
 
-def _decisive(whole: _Judged, own: Mapping[str, _Judged]) -> tuple[str | None, _Judged]:
+def _decisive(
+    whole: _Judged, own: Mapping[str, _Judged], of: Callable[[Conclusion], str | None]
+) -> tuple[str | None, _Judged]:
     """The whole, and each program by itself → whose verdict it is: of the one program that by itself names somebody who did not only
-    wait, while no other does, or suspects somebody of an end; else of the whole. What others waited for may be of no program."""
-    names = [name for name, one in own.items() if _names(one.conclusion)]
-    is_one = len(names) == 1 and not any(_suspects(one.conclusion) for name, one in own.items() if name not in names)
-    return (names[0], own[names[0]]) if is_one else (None, whole)
+    wait, while no other does, or suspects somebody of an end; what only lost the service that it asked is no such other. Else of the whole, what
+    others waited for may be of no program; unless the whole names a rank that several have and none by itself: then of the program that its
+    evidence is `of`."""
+    asked = {name: one for name, one in own.items() if not _lost_a_service(one.case)}
+    names = [name for name, one in asked.items() if _names(one.conclusion)]
+    if len(names) == 1 and not any(_suspects(one.conclusion) for name, one in asked.items() if name not in names):
+        return names[0], own[names[0]]
+    name = of(whole.conclusion)
+    is_mixed = whole.conclusion.chosen[0].finding.is_named and not any(_names(one.conclusion) for one in own.values())
+    return (name, own[name]) if is_mixed and name is not None else (None, whole)
+
+
+def _lost_a_service(case: Case) -> bool:
+    """Did everybody of a program whose own lines tell of its end lose a service that it asked, or others?"""
+    roles = case.failure_roles.values()
+    return bool(roles) and all(role.asks or role.state == "lost" for role in roles)
 
 
 def _names(conclusion: Conclusion) -> bool:
@@ -206,6 +220,11 @@ def _suspects(conclusion: Conclusion) -> bool:
     """Did somebody of the program end by what may be its own?"""
     best = conclusion.chosen[0]
     return best.kind == "crash" and bool(best.finding.suspect_ranks or best.finding.undecided)
+
+
+def _program_of(several: Sequence[Program], found: Conclusion) -> str | None:
+    claims = found.chosen[0].finding.claims
+    return program_of(several, [ref.file for one in claims if one.direction == "for" for ref in one.refs])
 
 
 def _with_program(incident: Incident, several: Sequence[Program], name: str | None) -> Incident:

@@ -174,3 +174,71 @@ def test_a_name_of_many_folders_costs_what_it_is_long(tmp_path: Path) -> None:
         assert tracemalloc.get_traced_memory()[1] < 64 << 20
     finally:
         tracemalloc.stop()
+
+
+def _client(line: str) -> list[str]:
+    return [
+        "Traceback (most recent call last):",
+        '  File "/srv/train.py", line 40, in <module>',
+        "    answer = ask(prompt)",
+        '  File "/usr/lib/python3.11/http/client.py", line 294, in _read_status',
+        '    raise RemoteDisconnected("Remote end closed connection without"',
+        line,
+    ]
+
+
+LOST = "http.client.RemoteDisconnected: Remote end closed connection without response"
+
+
+@pytest.mark.parametrize("clients", [1, 4])
+@pytest.mark.parametrize("fails", [True, False])
+def test_who_lost_the_service_that_it_asked_is_no_culprit(tmp_path: Path, clients: int, fails: bool) -> None:
+    """Nobody is, where no process of the engine failed by itself."""
+    files = {
+        f"{place}/rank{rank}.log": [
+            f"2026-11-23 05:40:1{rank},000 | rank {rank} of {world} is up, pid {first + rank} on node7",
+            f"2026-11-23 05:41:0{rank},000 | ready",
+        ]
+        for place, world, first in (("trainer", 4, 4000), ("engine", 2, 5000))
+        for rank in range(world)
+    }
+    for rank in range(clients):
+        files[f"trainer/rank{rank}.log"] += _client(LOST)
+    files["engine/rank1.log"] += _RAISED * fails
+    verdict = analyze(written(tmp_path, files)).verdict
+    assert (verdict.ranks, verdict.program if fails else None) == (([1], "engine") if fails else ([], None))
+
+
+def _thread(pid: int, *frames: str) -> list[str]:
+    return [f"Process {pid}: python serve.py", "Python v3.11.4 (/usr/bin/python3.11)", "", f'Thread {pid} (idle): "MainThread"', *(f"    {frame}" for frame in frames), ""]  # fmt: skip
+
+
+WAITS = ("all_reduce (torch/distributed/distributed_c10d.py:3252)", "serve (serve.py:8)")
+READS = ("read (storage/nfs.py:20)", "load_batch (serve.py:6)")
+IDLE = ("select (selectors.py:415)", "BaseServer.serve_forever (socketserver.py:233)", "main (serve.py:3)")
+
+
+@pytest.mark.parametrize(
+    ("looks", "first", "second", "ranks"),
+    [(2, WAITS, READS, [1]), (1, WAITS, READS, []), (2, WAITS, WAITS, []), (2, READS, READS, [])],
+)
+def test_of_two_the_one_that_does_not_come_in_two_looks(
+    tmp_path: Path, looks: int, first: tuple[str, ...], second: tuple[str, ...], ranks: list[int]
+) -> None:
+    files = {
+        f"rank{rank}.log": [f"2026-11-23 05:40:1{rank},000 | rank {rank} of 2 is up, pid {7000 + rank} on node7"] * 2
+        for rank in range(2)
+    }
+    for look in range(looks):
+        files |= {
+            f"look{look + 1}/serve-{7000 + at}.txt": _thread(7000 + at, *one) for at, one in enumerate((first, second))
+        }
+        files[f"look{look + 1}/reward-900.txt"] = _thread(900, *IDLE)
+    assert analyze(written(tmp_path, files)).verdict.ranks == ranks
+
+
+def test_a_server_that_nobody_asks_is_late_for_nothing(tmp_path: Path) -> None:
+    files = {f"look{look}/900.txt": _thread(900, *IDLE) for look in range(2)}
+    files |= {f"look{look}/{at}.txt": _thread(at, *WAITS) for look in range(2) for at in (901, 902, 903)}
+    verdict = analyze(written(tmp_path, files)).verdict
+    assert (verdict.cause, verdict.ranks, verdict.hosts) == (None, [], [])

@@ -213,10 +213,14 @@ def _folder(file: str) -> str:
 
 
 def of_program(tables: Tables, one: Program, several: Iterable[Program]) -> dict[TableName, pl.DataFrame]:
-    """Tables of one attempt → without the files of the other programs; what is of none stays."""
+    """Tables of one attempt → without the files of the other programs; what is of none stays, but for what is concluded, from no one file, of processes
+    that are not known as its own."""
     others = sorted({file for other in several if other is not one for file in other.files} - one.files)
     left = pl.Series(others, dtype=pl.String).implode()
-    return {name: frame.filter(~pl.col("file").cast(pl.String).is_in(left)) for name, frame in tables.items()}
+    own = {name: frame.filter(~pl.col("file").cast(pl.String).is_in(left)) for name, frame in tables.items()}
+    file, pids = pl.col("file").cast(pl.String), own["ranks"].filter(pl.col("file").cast(pl.String) != "")["pid"]
+    ranks = own["ranks"].filter((file != "") | pl.col("pid").is_in(pids.drop_nulls().implode()).fill_null(False))
+    return own | {"ranks": ranks}
 
 
 def program_of(found: Iterable[Program], files: Iterable[str]) -> str | None:

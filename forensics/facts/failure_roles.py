@@ -105,6 +105,7 @@ class FailureRole(msgspec.Struct, frozen=True):
     in_call: bool = False  # some frame is a call among ranks
     is_wait: bool = False  # the innermost one is, or waits for a device, which may wait for ranks in turn
     is_link: bool = False  # of a link between devices, whose end at fault is not said
+    asks: bool = False  # it asked a service, whose failure it may be
     between: frozenset[int] = frozenset()  # processes that it says differ: either may be wrong
 
 
@@ -395,7 +396,8 @@ def role_of(
     waits = innermost_waits(frames)
     if waits == "service":
         asked = _asks_the_job(text, hosts)
-        return role("unclear", words.ITS_SERVICE_IS_OF_THE_JOB) if asked else role("own", words.ITS_SERVICE_FAILED)
+        reason = words.ITS_SERVICE_IS_OF_THE_JOB if asked else words.ITS_SERVICE_FAILED
+        return role("unclear" if asked else "own", reason, asks=True)
     file = frames[0][0] or ""
     is_own_code = waits is None and not is_library(file)
     if is_own_code and (_RAISES.match(at) or is_pythons or _is_of_library_of_python(code)):

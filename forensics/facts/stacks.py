@@ -2,7 +2,7 @@
 
 Method: STAT (prefix tree with rank sets) and ByteRobust (singular leaf classes). The rules that turn frames into a site
 are data: forensics/data/stack_sites.csv, columns strength (strong rules first; within a strength the innermost frame
-wins), site, op (for communication), function and file (regular expressions; empty = any). Between the two strengths stands
+wins; idle: a loop that waits for work, idle inside: what it waits in), site, op (for communication), function and file (regular expressions; empty = any). Between the first two stands
 what parsers/knowledge knows to wait for ranks.
 """
 
@@ -130,7 +130,9 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     ranked = frame.filter(pl.col("rank").is_not_null()).with_columns(
         pl.lit(None, pl.String).alias("host"), pl.lit(None, pl.Int64).alias("pid")
     )
-    whole = pl.concat([ranked, frame.filter(pl.col("rank").is_null())])
+    nobodys = frame.filter(pl.col("rank").is_null())
+    works = [not _waits_for_work(to_frames(frames)) for frames in nobodys["frames"].to_list()]
+    whole = pl.concat([ranked, nobodys.filter(pl.Series(works, dtype=pl.Boolean))])
     paths = whole["file"].unique().to_list()
     whole = whole.with_columns(
         pl.col("file").replace_strict(paths, [series(path) for path in paths], return_dtype=pl.String).alias("_series"),
@@ -160,6 +162,12 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
         pl.col("count").fill_null(1),
     )
     return _in_kernel(told, whole, key).select(_MAIN.keys())
+
+
+def _waits_for_work(frames: Sequence[Frame]) -> bool:
+    """Does it stand in the loop of a server that nobody asks, or of a launcher that watches its workers? It is no rank, and late for nothing."""
+    outer = next((at for at, one in enumerate(frames) if _told("idle", one.function, one.file) is not None), None)
+    return outer is not None and all(_told("idle inside", one.function, one.file) is not None for one in frames[:outer])
 
 
 def _moving(live: pl.DataFrame, key: list[str], place: pl.Expr) -> pl.DataFrame:

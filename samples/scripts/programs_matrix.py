@@ -30,8 +30,8 @@ from typing import Any
 TRAINERS, ENGINES = 4, 2
 STEPS, FAULTY = 12, 5
 LOOKS, APART = 2, 9.0
-HANG_AFTER = 25.0
-LIMIT = 75.0
+HANG_AFTER = 45.0
+LIMIT = 120.0
 # name → (program, rank, what it does there), the truth, whether gloo gives up soon
 _HANG: Mapping[str, Any] = {"kinds": ["hang"], "causes": ["rank_absent", None]}
 _CRASH: Mapping[str, Any] = {"kinds": ["crash"]}
@@ -149,7 +149,7 @@ def serve_engine() -> None:
             asked.put((said, answer))
             _reply(self, answer.get())
 
-        def log_message(self, format: str, *args: Any) -> None:
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name of its base class
             log.info(format, *args)
 
     if rank == 0:
@@ -206,7 +206,7 @@ def serve_reward() -> None:
             _act("" if what == "once" else what)
             _reply(self, {"score": len(said["text"]) / 10})
 
-        def log_message(self, format: str, *args: Any) -> None:
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name of its base class
             log.info(format, *args)
 
     log.info("reward model loaded, pid %d, port %s", os.getpid(), os.environ["REWARD_PORT"])
@@ -266,9 +266,13 @@ def _watch(
             for role, one in started.items():
                 if role not in seen and one.poll() is not None:
                     seen.add(role)
-                    told.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} supervisor: {role} (pid {one.pid}) exited with {one.poll()}\n")
+                    told.write(
+                        f"{time.strftime('%Y-%m-%d %H:%M:%S')} supervisor: {role} (pid {one.pid}) exited with {one.poll()}\n"
+                    )
             if what == "stop" and time.monotonic() - begun > 12 and "trainer" not in seen:
-                told.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} supervisor: asked by the operator to stop, sending SIGTERM to trainer\n")
+                told.write(
+                    f"{time.strftime('%Y-%m-%d %H:%M:%S')} supervisor: asked by the operator to stop, sending SIGTERM to trainer\n"
+                )
                 started["trainer"].terminate()
                 started["trainer"].wait()
             if not gives_up and time.monotonic() - begun > HANG_AFTER:
@@ -281,12 +285,23 @@ def _watch(
             time.sleep(4)
 
 
+def _below(root: int) -> list[int]:
+    """A process and its children, whose groups torchrun makes anew."""
+    listed = subprocess.run(["ps", "-e", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    parents = [(int(pid), int(parent)) for pid, parent in map(str.split, listed.splitlines())]
+    found = [root]
+    for pid in found:
+        found += [child for child, parent in parents if parent == pid]
+    return found
+
+
 def _look(folder: Path, started: Mapping[str, "subprocess.Popen[bytes]"]) -> None:
     for look in range(1, LOOKS + 1):
         for role, one in started.items():
-            listed = subprocess.run(["pgrep", "-g", str(one.pid)], capture_output=True, text=True, check=False).stdout
-            for pid in listed.split():
-                dump = subprocess.run(["py-spy", "dump", "--pid", pid], capture_output=True, text=True, check=False)
+            for pid in _below(one.pid):
+                dump = subprocess.run(
+                    ["py-spy", "dump", "--pid", str(pid)], capture_output=True, text=True, check=False
+                )
                 at = folder / f"look{look}"
                 at.mkdir(exist_ok=True)
                 (at / f"{role}-{pid}.txt").write_text(dump.stdout)

@@ -3,7 +3,7 @@
 A host that waits stands in communication, in a wait for its device, or at the one line where most processes of the job stand:
 what calls into a library without Python frames, such as `.item()`, shows only the line that called it (STAT: the large class
 of equal stacks). Whose own watchdog gave up on others had waited, and its traceback shows where. Whoever is in a place of the host that is no wait is outside; so is one that waits for a service outside the job,
-or as a worker for its next task, and one that computes while all others wait.
+or as a worker for its next task, and one that computes while all others wait. Of two, one look tells nothing.
 """
 
 import msgspec
@@ -14,6 +14,7 @@ from forensics.graph.hang.waits import HOST_SITES
 from parsers import knowledge
 
 _WAITS = ("communication", "gpu_sync")
+_PAIR = 2
 _FEW = 3  # at most one in three processes may be outside
 
 
@@ -46,9 +47,16 @@ def places(stacks: pl.DataFrame, timed_out: frozenset[int], job: frozenset[int])
     waiting = pl.concat([live.filter(waits), gave_up])
     outside = _outside(live, waiting, waits, timed_out)
     total, few = int(live["count"].sum() or 0) + int(gave_up["count"].sum() or 0), int(outside["count"].sum() or 0)
-    if int(waiting["count"].sum() or 0) < 2 or _FEW * few > total:
+    if (int(waiting["count"].sum() or 0) < 2 or _FEW * few > total) and not _are_two(live, waiting, outside, job):
         outside = outside.clear()
     return Places(live, waiting, outside)
+
+
+def _are_two(live: pl.DataFrame, waiting: pl.DataFrame, outside: pl.DataFrame, job: frozenset[int]) -> bool:
+    """Of a job of two, does one stand in a call that is known, and the other elsewhere, in two looks?"""
+    both = waiting.height == outside.height == 1 and live.height == _PAIR
+    is_whole = both and job == {*live["rank"].drop_nulls().to_list()} and len(job) == _PAIR
+    return is_whole and waiting["op"].null_count() == 0 and bool((~live["moving"].fill_null(True)).all())
 
 
 def _at_one_line(live: pl.DataFrame) -> pl.Series:
