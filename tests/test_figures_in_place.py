@@ -1,0 +1,257 @@
+"""Figures where people leave them: printed in cells of a notebook, counted beside a loss, behind a hash that begins with a letter; and what stays silent."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forensics import analyze
+from forensics.model.incident import Verdict
+from parsers.archive import notebooks
+from parsers.forms import framings
+from parsers.text import vocabulary
+
+RANKS, STEPS, FIRST, ODD = 4, 9, 6, 2
+
+
+def judged(folder: Path, files: dict[str, str]) -> Verdict:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return analyze(folder).verdict
+
+
+def at(verdict: Verdict) -> tuple[str, list[int], int | None]:
+    return verdict.kind, verdict.ranks, verdict.first_anomaly.step if verdict.first_anomaly else None
+
+
+def printed(
+    form: str, *, bad: Callable[[int, int], bool], hides: Callable[[int, int], int] = lambda *_: 0
+) -> list[str]:
+    """A line for each step and rank: {v} a loss, {n} how many values of the input were bad."""
+    return [
+        form.format(r=rank, s=step + 20, v="nan" if bad(step, rank) else f"2.{rank}{step}7", n=hides(step, rank))
+        for step in range(STEPS)
+        for rank in range(RANKS)
+    ]
+
+
+def first_alone(step: int, rank: int) -> bool:
+    return step > FIRST or (step == FIRST and rank == ODD)
+
+
+def given(step: int, rank: int) -> int:
+    return 12 * (step == FIRST and rank == ODD)
+
+
+# --- notebooks -----------------------------------------------------------------------------------------------------------
+
+
+def notebook(*outputs: dict[str, Any], **more: Any) -> str:
+    code = {"cell_type": "code", "source": ["raise ValueError('never run')\n"], "outputs": [*outputs]}
+    return json.dumps({"cells": [{"cell_type": "markdown", "source": "loss nan at step 3"}, code], **more}, indent=1)
+
+
+NBFORMAT = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}}
+
+
+@pytest.mark.parametrize("as_list", [True, False])
+def test_what_a_notebook_printed_is_a_log(tmp_path: Path, as_list: bool) -> None:
+    lines = [f"{line}\n" for line in printed("[rank {r}] step {s} local loss {v}", bad=first_alone)]
+    stream = {"output_type": "stream", "name": "stdout", "text": lines if as_list else "".join(lines)}
+    verdict = judged(tmp_path, {"try.ipynb": notebook(stream, **NBFORMAT)})
+    assert at(verdict) == ("numerics", [ODD], FIRST + 20)
+
+
+def test_outputs_are_read_and_code_and_remarks_are_not() -> None:
+    error = {"output_type": "error", "ename": "E", "traceback": ["Traceback (most recent call last)", "E: no\nmore"]}
+    value = {"output_type": "execute_result", "data": {"text/plain": "8"}}
+    found = json.loads(notebook(value, error, **NBFORMAT))
+    assert notebooks.lines_of(found) == b"8\nTraceback (most recent call last)\nE: no\nmore\n"
+    assert notebooks.lines_of(json.loads(notebook(**NBFORMAT))) == b"\n"  # nothing was printed
+    assert notebooks.lines_of(json.loads(notebook(value))) is None  # no notebook
+    old = {"worksheets": [{"cells": [{"outputs": [{"output_type": "stream", "text": ["a\n", "b"]}]}]}], "nbformat": 3}
+    assert notebooks.lines_of(old) == b"a\nb\n"
+
+
+def test_a_notebook_without_outputs_says_nothing(tmp_path: Path) -> None:
+    assert judged(tmp_path, {"plan.ipynb": notebook(**NBFORMAT)}).kind == "unknown"
+
+
+# --- counted beside a loss -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "[rank {r}] step {s} | in_nan={n} | loss {v}",
+        "rank {r} | step {s} | n_nonfinite={n}  amax=3.5 | loss {v} (own batch)",
+        "[rank{r}] iter {s}: batch_nans={n} loss {v}",
+    ],
+)
+def test_what_a_step_was_given_is_bad_where_its_count_stands_beside_the_loss(tmp_path: Path, form: str) -> None:
+    verdict = judged(tmp_path, {"all.log": "\n".join(printed(form, bad=first_alone, hides=given)) + "\n"})
+    assert (*at(verdict), verdict.cause) == ("numerics", [ODD], FIRST + 20, "bad_input")
+
+
+def test_a_count_that_stays_is_of_what_was_made(tmp_path: Path) -> None:
+    lines = printed(
+        "[rank {r}] step {s} | out_nan={n} | loss {v}", bad=first_alone, hides=lambda s, r: 12 * first_alone(s, r)
+    )
+    verdict = judged(tmp_path, {"all.log": "\n".join(lines) + "\n"})
+    assert (*at(verdict), verdict.cause) == ("numerics", [ODD], FIRST + 20, "nan_birth")
+
+
+def test_counts_that_are_zero_tell_nothing(tmp_path: Path) -> None:
+    lines = printed("[rank {r}] step {s} | in_nan={n} | loss {v}", bad=lambda *_: False)
+    assert judged(tmp_path, {"all.log": "\n".join(lines) + "\n"}).kind == "unknown"
+
+
+# --- hashes --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        ("check step  70 rank 1: weights digest bcb1d13558ec59e6 l2 8.96 loss_local 2.3", "weights digest", "bcb1d13558ec59e6"),
+        ("step 70 rank 1 crc c0ffee12 norm 8.96", "crc", "c0ffee12"),
+    ],
+)  # fmt: skip
+def test_a_hash_that_begins_with_a_letter_is_no_part_of_the_next_name(text: str, name: str, value: str) -> None:
+    said = framings.mentions(text) or {}
+    assert (said.get(name), said.get("rank")) == (value, "1")
+
+
+def checked(parts: int, members: int) -> list[str]:
+    """Digests of all, of which the last rank's differs from step 30 on."""
+    return [
+        f"00:0{step % 10}:00 replica check step  {step} rank {rank}: params digest "
+        f"{'ab' if step >= 30 and rank >= members - parts else 'bc'}{step:02}1d13558ec59e l2 8.96 loss_local 2.{rank}{step}1"
+        for step in range(10, 80, 10)
+        for rank in range(members)
+    ]
+
+
+def test_one_of_many_that_leaves_what_all_print_alike_is_named(tmp_path: Path) -> None:
+    verdict = judged(tmp_path, {"all.log": "\n".join(checked(1, 4)) + "\n"})
+    assert (*at(verdict), verdict.cause) == ("numerics", [3], 30, "replica_divergence")
+
+
+def test_of_two_nobody_is(tmp_path: Path) -> None:
+    verdict = judged(tmp_path, {"all.log": "\n".join(checked(1, 2)) + "\n"})
+    assert (*at(verdict), verdict.cause) == ("numerics", [], 30, "replica_divergence")
+
+
+# --- curves named from behind --------------------------------------------------------------------------------------------
+
+
+def rising(step: int) -> float:
+    """It leaps at step 30 and comes back."""
+    return 2.5 - step / 200 if step < 30 else 2.4 + 7 * 0.8 ** (step - 30)
+
+
+@pytest.mark.parametrize(
+    "name", ["run-a-tag-Loss_train.csv", "run-a-tag-loss_train.csv", "run-a-tag-loss_train_step.csv"]
+)
+def test_a_loss_of_the_training_is_one_whichever_word_comes_first(tmp_path: Path, name: str) -> None:
+    rows = [f"{1_790_000_000 + step},{step},{rising(step)}" for step in range(60)]
+    verdict = judged(tmp_path, {name: "\n".join(["Wall time,Step,Value", *rows]) + "\n"})
+    assert (*at(verdict), verdict.cause) == ("numerics", [], 30, "loss_spike")
+
+
+@pytest.mark.parametrize("name", ["Loss/train", "loss_training"])
+def test_a_column_of_it_too(tmp_path: Path, name: str) -> None:
+    rows = [f"{step},{rising(step)}" for step in range(60)]
+    verdict = judged(tmp_path, {"history.csv": "\n".join([f"step,{name}", *rows]) + "\n"})
+    assert at(verdict) == ("numerics", [], 30)
+
+
+@pytest.mark.parametrize("name", ["Loss/val", "loss_test", "Loss/train_best", "accuracy/train"])
+def test_of_an_evaluation_or_a_score_it_is_none(name: str) -> None:
+    assert vocabulary.meaning_of(name) is None
+
+
+def test_a_time_of_the_training_is_no_moment() -> None:
+    assert vocabulary.meaning_of("time/train") is None
+
+
+@pytest.mark.parametrize(
+    "name", ["loss on own shard", "loss (before all-reduce)", "loss_pre_allreduce", "loss_own_data"]
+)
+def test_a_loss_of_what_a_rank_has_is_its_own(name: str) -> None:
+    said = vocabulary.meaning_of(name)
+    assert said is not None and (said.meaning, said.sort) == ("loss", "own")
+
+
+# --- numbers behind an r -------------------------------------------------------------------------------------------------
+
+
+def canaries(form: str, *, in_turn: bool = False) -> str:
+    """A digest that is the same on all, but for rank 2 from step 500 on."""
+    cells = [(step, rank) for step in range(100, 900, 100) for rank in range(RANKS)]
+    cells = sorted(cells, key=lambda cell: cell[1]) if in_turn else cells
+    return "".join(
+        form.format(
+            r=rank, pid=7108 + 3 * rank, s=step, d="0badf00d39a2" if rank == ODD and step >= 500 else "39a20e2d597c"
+        )
+        + "\n"
+        for step, rank in cells
+    )
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "Sep 12 00:00:00 n1 trainer[{pid}]: [r{r:02}] step={s} canary digest={d} loss(local)=2.{r}{s}",
+        "{pid} [r{r}] step {s} selftest crc={d}",
+    ],
+)
+def test_processes_that_speak_at_once_behind_an_r_are_ranks(tmp_path: Path, form: str) -> None:
+    verdict = judged(tmp_path, {"all.log": canaries(form)})
+    assert (*at(verdict), verdict.cause) == ("numerics", [ODD], 500, "replica_divergence")
+
+
+def test_tries_one_after_the_other_are_none(tmp_path: Path) -> None:
+    text = canaries("Sep 12 00:00:00 n1 trainer[{pid}]: [r{r}] step={s} canary digest={d}", in_turn=True)
+    assert judged(tmp_path, {"all.log": text}).ranks == []
+
+
+def test_nor_are_numbers_of_one_process(tmp_path: Path) -> None:
+    text = canaries("Sep 12 00:00:00 n1 trainer[7108]: [r{r}] step={s} canary digest={d}")
+    assert judged(tmp_path, {"all.log": text}).ranks == []
+
+
+# --- files called as what they hold --------------------------------------------------------------------------------------
+
+RUNS = ("3f0c9be1", "0c44e1f7", "e97a20b4", "b81d7ac9")
+
+
+def runs(told: Callable[[int], dict[str, str]]) -> dict[str, str]:
+    """A run of a tracker for each rank: its own norm is Inf at step 6 on the odd one, that of all is from then on."""
+    files = {}
+    for rank, run in enumerate(RUNS):
+        own = [f"{1_790_000_000_000 + at} {'inf' if at == 6 and rank == ODD else 'nan' if at > 6 else 1.2 + at / 100 + rank / 7} {at}" for at in range(9)]  # fmt: skip
+        loss = [f"{1_790_000_000_000 + at} {'nan' if at > 6 else 2.4 + at / 100 + rank / 9} {at}" for at in range(9)]
+        files |= {f"mlruns/7/{run}/metrics/{name}": "\n".join(rows) + "\n" for name, rows in (("grad_norm_local", own), ("loss_local", loss))}  # fmt: skip
+        files |= {f"mlruns/7/{run}/{name}": text for name, text in told(rank).items()}
+    return files
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        lambda rank: {"tags/rank": f"{rank}", "params/rank": f"{rank}", "params/world_size": "4"},
+        lambda rank: {"tags/rank": f"{rank}", "tags/mlflow.runName": f"try-{rank + 4}"},
+        lambda rank: {"params/global_rank": f"{rank}\n", "tags/process_index": f"{rank}\n"},
+    ],
+)
+def test_runs_that_tell_their_rank_twice_tell_it(tmp_path: Path, told: Callable[[int], dict[str, str]]) -> None:
+    assert at(judged(tmp_path, runs(told))) == ("numerics", [ODD], 6)
+
+
+def test_runs_that_tell_two_ranks_are_nobodys(tmp_path: Path) -> None:
+    told = runs(lambda rank: {"tags/rank": f"{rank}", "params/rank": f"{3 - rank}", "params/world_size": "4"})
+    assert judged(tmp_path, told).ranks == []
