@@ -255,3 +255,49 @@ def test_runs_that_tell_their_rank_twice_tell_it(tmp_path: Path, told: Callable[
 def test_runs_that_tell_two_ranks_are_nobodys(tmp_path: Path) -> None:
     told = runs(lambda rank: {"tags/rank": f"{rank}", "params/rank": f"{3 - rank}", "params/world_size": "4"})
     assert judged(tmp_path, told).ranks == []
+
+
+# --- far together --------------------------------------------------------------------------------------------------------
+
+
+def leaps(loss: float, norm: float, top: float = 1.0) -> Callable[[int, int], dict[str, float]]:
+    """How many times what it usually is each figure of the odd rank is in its worst step; all are high after the update, and stay so."""
+
+    def row(step: int, rank: int) -> dict[str, float]:
+        is_it = (step, rank) == (FIRST, ODD)
+        later = 40.0 if step > FIRST else 1.0
+        usual = 1 + rank / 7 + (step * 3 + rank) % 5 / 10
+        return {"l": 2 * usual * later * (loss if is_it else 1), "g": usual * later * (norm if is_it else 1), "t": usual * (top if is_it else 1)}  # fmt: skip
+
+    return row
+
+
+def told_far(form: str, figures: Callable[[int, int], dict[str, float]]) -> str:
+    return "".join(
+        form.format(r=rank, s=step + 50, **figures(step, rank)) + "\n" for step in range(14) for rank in range(RANKS)
+    )
+
+
+FAR = (
+    "[rank {r}] step {s} own loss {l:.3f} own grad norm {g:.4f}",
+    '{{"rank": {r}, "step": {s}, "loss_local": {l:.4f}, "grad_norm_local": {g:.4f}, "input_absmax": {t:.3f}}}',
+    "rank={r} iteration={s} local_loss={l:.4f} local_grad_norm={g:.4f} x_absmax={t:.3f}",
+)
+
+
+@pytest.mark.parametrize("form", FAR)
+def test_a_loss_and_a_norm_that_leap_together_are_the_ranks(tmp_path: Path, form: str) -> None:
+    verdict = judged(tmp_path, {"all.log": told_far(form, leaps(300, 400))})
+    assert at(verdict) == ("numerics", [ODD], FIRST + 50)
+
+
+@pytest.mark.parametrize("form", FAR[1:])
+def test_with_what_it_was_given_it_is_the_input(tmp_path: Path, form: str) -> None:
+    verdict = judged(tmp_path, {"all.log": told_far(form, leaps(300, 400, 2000))})
+    assert (*at(verdict), verdict.cause) == ("numerics", [ODD], FIRST + 50, "bad_input")
+
+
+@pytest.mark.parametrize("times", [(300, 1), (1, 300), (40, 40), (1, 1)])
+@pytest.mark.parametrize("form", FAR)
+def test_one_that_leaps_alone_or_not_so_far_is_nobodys(tmp_path: Path, form: str, times: tuple[float, float]) -> None:
+    assert judged(tmp_path, {"all.log": told_far(form, leaps(*times))}).ranks == []
