@@ -231,7 +231,7 @@ RUNS = ("3f0c9be1", "0c44e1f7", "e97a20b4", "b81d7ac9")
 
 def runs(told: Callable[[int], dict[str, str]]) -> dict[str, str]:
     """A run of a tracker for each rank: its own norm is Inf at step 6 on the odd one, that of all is from then on."""
-    files = {}
+    files: dict[str, str] = {}
     for rank, run in enumerate(RUNS):
         own = [f"{1_790_000_000_000 + at} {'inf' if at == 6 and rank == ODD else 'nan' if at > 6 else 1.2 + at / 100 + rank / 7} {at}" for at in range(9)]  # fmt: skip
         loss = [f"{1_790_000_000_000 + at} {'nan' if at > 6 else 2.4 + at / 100 + rank / 9} {at}" for at in range(9)]
@@ -301,3 +301,93 @@ def test_with_what_it_was_given_it_is_the_input(tmp_path: Path, form: str) -> No
 @pytest.mark.parametrize("form", FAR)
 def test_one_that_leaps_alone_or_not_so_far_is_nobodys(tmp_path: Path, form: str, times: tuple[float, float]) -> None:
     assert judged(tmp_path, {"all.log": told_far(form, leaps(*times))}).ranks == []
+
+
+# --- reports with a part for each step -----------------------------------------------------------------------------------
+
+
+def reports(write: Callable[[dict[str, Any]], str], name: str, *, lost: str = "exp_avg_nan") -> dict[str, str]:
+    """A report of each rank: what it loaded, and three steps; the odd one loaded a moment with NaN."""
+    files: dict[str, str] = {}
+    for rank in range(RANKS):
+        own = {"rank": rank, "world_size": RANKS, "host": f"n{rank}"}
+        own["load"] = {"params_nan": 0, "exp_avg_nan": 0, "exp_avg_absmax": 0.25} | ({lost: 64} if rank == ODD else {})
+        for at in range(3):
+            own[f"step_{at + 80}"] = {"input_nan": 0, "loss_local": "nan" if at else 2.5 + rank / 7}
+        files[name.format(r=rank)] = write(own)
+    return files
+
+
+def as_toml(own: dict[str, Any]) -> str:
+    plain = "".join(f'{name} = "{cell}"\n' if isinstance(cell, str) else f"{name} = {cell}\n" for name, cell in own.items() if not isinstance(cell, dict))  # fmt: skip
+    parts = "".join(
+        f"\n[{name.replace('_', '.')}]\n" + "".join(f"{key} = {cell}   # as it was\n" for key, cell in inner.items())
+        for name, inner in own.items()
+        if isinstance(inner, dict)
+    )
+    return plain + parts
+
+
+def as_yaml(own: dict[str, Any]) -> str:
+    def rows(inner: dict[str, Any], before: str) -> str:
+        return "".join(f"{before}{key}: {'.nan' if cell == 'nan' else cell}\n" for key, cell in inner.items())
+
+    steps = {name.partition("_")[2]: inner for name, inner in own.items() if name.startswith("step_")}
+    plain = rows({name: cell for name, cell in own.items() if not isinstance(cell, dict)}, "")
+    return plain + "load:\n" + rows(own["load"], "  ") + "steps:\n" + "".join(f"  {step}:\n{rows(inner, '    ')}" for step, inner in steps.items())  # fmt: skip
+
+
+def as_json(own: dict[str, Any]) -> str:
+    return json.dumps(own, indent=1).replace('"nan"', "NaN") + "\n"
+
+
+def merged(name: str, write: Callable[[dict[int, dict[str, Any]]], dict[str, Any]], lost: str) -> dict[str, str]:
+    """The same of all ranks in one document."""
+    all_ = {rank: json.loads(text) for rank, text in enumerate(reports(json.dumps, "{r}", lost=lost).values())}
+    return {name: json.dumps(write(all_)).replace('"nan"', "NaN")}
+
+
+def by_rank(all_: dict[int, dict[str, Any]]) -> dict[str, Any]:
+    return {"world_size": RANKS, "ranks": {f"{rank}": {name: cell for name, cell in own.items() if isinstance(cell, dict)} for rank, own in all_.items()}}  # fmt: skip
+
+
+def by_step(all_: dict[int, dict[str, Any]]) -> dict[str, Any]:
+    steps = [name for name in all_[0] if name.startswith("step_")]
+    load = {"load": {f"rank_{rank}": own["load"] for rank, own in all_.items()}}
+    return load | {step: {f"rank_{rank}": own[step] for rank, own in all_.items()} for step in steps}
+
+
+@pytest.mark.parametrize("lost", ["exp_avg_nan", "exp_avg_absmax"])
+@pytest.mark.parametrize("write", [by_rank, by_step])
+def test_one_report_of_all_ranks(
+    tmp_path: Path, write: Callable[[dict[int, dict[str, Any]]], dict[str, Any]], lost: str
+) -> None:
+    verdict = judged(tmp_path, merged("summary.json", write, lost))
+    assert (verdict.kind, verdict.ranks) == ("numerics", [ODD] if lost == "exp_avg_nan" else [])
+
+
+WRITTEN = [(as_toml, "resume/rank{r}.toml"), (as_yaml, "rank_{r}/report.yaml"), (as_json, "report_r{r}.json")]
+
+
+@pytest.mark.parametrize(("write", "name"), WRITTEN)
+def test_what_was_loaded_stands_before_the_steps_of_a_report(
+    tmp_path: Path, write: Callable[[dict[str, Any]], str], name: str
+) -> None:
+    verdict = judged(tmp_path, reports(write, name))
+    assert (verdict.kind, verdict.ranks, verdict.cause) == ("numerics", [ODD], "bad_state")
+
+
+@pytest.mark.parametrize(("write", "name"), WRITTEN)
+def test_where_nobody_loaded_anything_bad_nobody_is_named(
+    tmp_path: Path, write: Callable[[dict[str, Any]], str], name: str
+) -> None:
+    verdict = judged(tmp_path, reports(write, name, lost="exp_avg_absmax"))
+    assert (verdict.kind, verdict.ranks) == ("numerics", [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["steps:\n  100: 0.1\n  200: 0.01\n", "step: 5\nloss: 2.1\n", "jobs:\n  step_1: {run: a}\n", "step 5 loss 2.1\nstep 6 loss 2.0\n"],
+)  # fmt: skip
+def test_counts_that_hold_no_records_of_steps_make_no_report(text: str) -> None:
+    assert framings.framing("x.yaml", text.encode()) != "outlined"

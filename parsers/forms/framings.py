@@ -10,6 +10,7 @@
     - rank: 3⏎  step: 5                                  reports in blocks, also with parts of their own (YAML)
              rank0  rank1⏎  step⏎  1  2.1  2.2        frames of pandas
     step 12⏎  rank  loss⏎                                tables of a step each, under headings
+    [step.12]⏎ loss = 2.1                                reports with a part for each step
     1790000000 2.31 5                                    without names: a stamp or a count, and the name of the path (MLflow)
 
 `FRAMINGS` holds a row for each. What is no row of its file's form is None, never an error. What the names mean is for
@@ -26,6 +27,7 @@ from typing import Any, NamedTuple
 from parsers.forms.curves import NUMBER, column_kinds, curve_rows
 from parsers.forms.documents import document_rows, first_names
 from parsers.forms.frames import frame_names, frame_rows
+from parsers.forms.outlined import outlined_names, outlined_rows
 from parsers.forms.reading import HEADER as HEADER
 from parsers.forms.reading import Row, Said, csv_cells, json_object, text_lines
 from parsers.forms.seated import seated
@@ -479,6 +481,7 @@ def _block_rows(source: Source) -> Iterator[Row]:
 
 # The first whose names are found has the file.
 FRAMINGS: tuple[Framing, ...] = (
+    Framing("outlined", lambda head: outlined_names(head.text), outlined_rows),
     Framing("document", _document_names, document_rows),
     Framing("objects", _object_names, _object_rows),
     Framing("curve", lambda head: column_kinds(head.path, head.lines), curve_rows),
