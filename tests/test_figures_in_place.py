@@ -391,3 +391,39 @@ def test_where_nobody_loaded_anything_bad_nobody_is_named(
 )  # fmt: skip
 def test_counts_that_hold_no_records_of_steps_make_no_report(text: str) -> None:
     assert framings.framing("x.yaml", text.encode()) != "outlined"
+
+
+# --- whose ranks nobody knows --------------------------------------------------------------------------------------------
+
+
+def test_a_table_of_hosts_says_that_it_went_bad_and_names_nobody(tmp_path: Path) -> None:
+    rows = [
+        f"{step}\t{host}\t4\t{'nan' if step > 66 or (step == 66 and host == 'fir') else 1.9 + at / 100}"
+        for step in range(60, 70)
+        for at, host in enumerate(("elm", "fir", "oak"))
+    ]
+    verdict = judged(tmp_path, {"all.tsv": "\n".join(["step\thost\tprocs\tloss(mean over procs)", *rows]) + "\n"})
+    assert at(verdict) == ("numerics", [], 66)
+
+
+def test_the_first_of_many_that_nobody_can_tell_apart_is_heard(tmp_path: Path) -> None:
+    lines = [
+        f"---\nstep: {step}\nworker: {{host: h{slot // 2}, card: {slot % 2}}}\nlocal_loss: {'.nan' if step > 66 or (step == 66 and slot == 2) else f'1.{slot}{step}'}"
+        for step in range(60, 70)
+        for slot in (1, 2, 0, 3)
+    ]
+    assert at(judged(tmp_path, {"all.yaml": "\n".join(lines) + "\n"})) == ("numerics", [], 66)
+
+
+def entries(nested: bool) -> str:
+    def one(step: int, local: int, loss: str) -> str:
+        text = f"[local {local}] step {step}: loss on own shard (before reduce) {loss}"
+        told = {"jsonPayload": {"message": text, "levelname": "INFO"}} if nested else {"textPayload": text}
+        return json.dumps({**told, "resource": {"labels": {"task_name": "worker-1"}}, "timestamp": f"2026-10-20T13:00:{step:02}.5Z"})  # fmt: skip
+
+    return "".join(one(step, local, "nan" if step > 25 else f"1.{local}{step}") + "\n" for step in range(20, 30) for local in (0, 1))  # fmt: skip
+
+
+@pytest.mark.parametrize("nested", [True, False])
+def test_lines_of_cloud_logging_are_what_was_logged(tmp_path: Path, nested: bool) -> None:
+    assert at(judged(tmp_path, {"export.jsonl": entries(nested)})) == ("numerics", [], 26)

@@ -41,7 +41,8 @@ def outlined_names(text: str) -> list[str]:
     """The names of the first record of a step in a document that begins so; none where it is no such document."""
     if _MAY.search(text) is None:
         return []
-    told = [one for _, one in _records(leaves(text[: text.rfind("\n") + 1] or text) or _cut(text)) if "step" in one]
+    found = _records(leaves(text[: text.rfind("\n") + 1] or text) or _cut(text))
+    told = [one for path, one in found if "step" in _part((*path, ""))[1]]
     return [name for name in told[0] if name] if len(told) >= _FEWEST else []
 
 

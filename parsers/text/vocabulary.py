@@ -149,7 +149,8 @@ def _bare(words: Sequence[str]) -> Sequence[str]:
             said = _meaning(words[:at]) if term.meaning == "of_training" else None
             if term.meaning == "of_training" and (said is None or said.meaning not in _FIGURES):
                 return ()
-            return ["own", *words[:at]] if term.meaning == "of_rank" else words[:at]
+            whose_it_is = {"of_rank": ["own"], "of_all": ["mean"]}.get(term.meaning, [])
+            return [*whose_it_is, *words[:at]]
     return ()
 
 
