@@ -127,6 +127,33 @@ def test_scheduler_job_ids_are_launches_in_order_of_number() -> None:
     assert not found.doubts
 
 
+def _tasks(job: str, *ranks: tuple[int, ...], minutes: tuple[int, ...] | None = None) -> Bundle:
+    bundle = Bundle()
+    for task, own in enumerate(ranks):
+        name = f"{job}_{task}.out"
+        bundle.file(name)
+        if minutes is not None:
+            begun = NOW + minutes[task] * MINUTE
+            bundle.rows["files"][-1] |= {"time_first_ns": begun, "time_last_ns": begun + 9 * MINUTE}
+        for line, rank in enumerate(own):
+            bundle.step(name, line + 1, 7, rank=rank)
+    return bundle
+
+
+def test_the_number_behind_a_job_counts_its_tasks_where_each_speaks_of_ranks_of_its_own() -> None:
+    assert list(_tasks("slurm-4711", (0,), (1,), (2,)).split().tables) == [0]
+    assert list(_tasks("logs/job_4711", (0, 1), (), (2, 3)).split().tables) == [0]  # a task without a word
+    assert list(_tasks("slurm-4711", (0,), (1,), minutes=(0, 3)).split().tables) == [0]
+    both = _tasks("slurm-4711", (0,), (1,)).file("slurm-4711.err").event("slurm-4711.err", 1, "scheduler")
+    assert list(both.split().tables) == [0]
+
+
+def test_members_of_an_array_stay_apart() -> None:
+    assert list(_tasks("slurm-4711", (0, 1), (0, 1)).split().tables) == [0, 1]
+    assert list(_tasks("slurm-4711", (3,), (5,), minutes=(0, 30)).split().tables) == [0, 1]  # one after the other
+    assert list(_tasks("slurm-4711", (3,), ()).split().tables) == [0, 1]  # nothing tells
+
+
 def test_the_output_of_a_job_beside_attempt_folders_is_no_launch() -> None:
     bundle = Bundle().file("slurm-1001.out").file("r/attempt_0/0/out.log", "r", 0)
     assert list(bundle.event("slurm-1001.out", 1, "scheduler").split().tables) == [0]

@@ -10,7 +10,7 @@ its files do not overlap; folders and files that are numbered otherwise are judg
 
 import re
 from collections.abc import Iterable, Mapping
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import msgspec
 import polars as pl
@@ -84,6 +84,7 @@ def launches(tables: Mapping[TableName, pl.DataFrame]) -> tuple[list[Launch], tu
         one.ranks = {rank for file in one.files for rank in ranks.get(file, ())}
         one.spans = _joined(spans.get(file, {}) for file in one.files)
         one.lasted = _joined({"": lasted[file]} for file in one.files if file in lasted).get("")
+    named = _without_tasks(named)
     found: list[Launch] = []
     doubts: list[Said] = []
     for _, one in sorted(named.items()):
@@ -96,6 +97,27 @@ def launches(tables: Mapping[TableName, pl.DataFrame]) -> tuple[list[Launch], tu
             found.append(one)
     order, why = _ordered(found)
     return order, (*dict.fromkeys(doubts), *why)
+
+
+def _without_tasks(named: Mapping[str, Launch]) -> dict[str, Launch]:
+    """The same, where the number behind a job's id counts its tasks (`slurm-%j_%t.out`) and not the members of an array: those that speak in the
+    files are other ranks each, and none was over before another began. Each member of an array begins from rank 0."""
+    found = dict(named)
+    parts: dict[str, list[str]] = {}
+    for name in named:
+        job, mark, _ = name.partition("_")
+        if mark and job.isdigit():
+            parts.setdefault(job, []).append(name)
+    for job, names in parts.items():
+        told = [found[name].ranks for name in names if found[name].ranks]
+        is_shared = sum(map(len, told)) > len(set().union(*told))
+        times = [lasted for name in names if (lasted := found[name].lasted) is not None]
+        if len(told) < 2 or is_shared or any(one[1] < two[0] for one, two in permutations(times, 2)):
+            continue
+        for name in names:
+            _merge(found.setdefault(job, Launch({job}, [])), found.pop(name))
+        found[job].names = {job}
+    return found
 
 
 def _add_numbered(

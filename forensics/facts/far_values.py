@@ -2,10 +2,11 @@
 the largest of the others', and what it usually is itself.
 
 What all have summed or averaged rises on all alike, so such a figure is of what the rank made or was given itself. A loss or a norm of its own says so
-alone; of names of which nothing is known, two must. What becomes of it later does not matter: a spike that is over was one.
+alone; of names of which nothing is known, two must. Where several of its figures leap in one step, one of them its own, a hundred times will do: what it
+usually is, the steps before tell. What becomes of it later does not matter: a spike that is over was one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -14,6 +15,7 @@ from forensics.facts.own_values import OwnLoss
 from parsers.text import vocabulary
 
 _FAR = 1e3  # times the others', or 1 where that is less
+_TOGETHER = 100  # times the others', of two figures at once
 _NEAR = 10  # times the others': it is back
 _FEWEST = 3  # ranks
 _STEPS = 4  # that tell what is usual
@@ -36,30 +38,53 @@ def far_value(steps: pl.DataFrame, job: frozenset[int]) -> OwnLoss | None:
         in_order.slice(1, 1).first().alias("next"),
         pl.col("rank").sort_by("size", descending=True).first().alias("rank"),
     )
-    usual = series.group_by("key", "rank").agg(
-        pl.col("size").median().alias("usual"), pl.len().alias("steps"), pl.col("size").last().alias("last")
+    least = pl.max_horizontal("next", pl.lit(1.0))
+    per_step = per_step.filter((pl.col("count") == len(job)) & (pl.col("top") > _TOGETHER * least))
+    begun = per_step.group_by("key", "rank").agg(pl.col("step").min().alias("begun"))
+    size = pl.col("size")
+    before = size.filter(pl.col("step") < pl.col("begun"))
+    usual = (
+        series.join(begun, on=["key", "rank"], maintain_order="left")
+        .group_by("key", "rank")
+        .agg(
+            pl.min_horizontal(size.median(), pl.when(before.len() >= _STEPS).then(before.median())).alias("usual"),
+            pl.len().alias("steps"),
+            size.last().alias("last"),
+        )
     )
     others = pl.max_horizontal("next", "usual", pl.lit(1.0))
     far = (
-        per_step.filter(pl.col("count") == len(job))
-        .join(usual, on=["key", "rank"])
-        .filter((pl.col("steps") >= _STEPS) & (pl.col("top") > _FAR * others))
+        per_step.join(usual, on=["key", "rank"])
+        .filter((pl.col("steps") >= _STEPS) & (pl.col("top") > _TOGETHER * others))
+        .with_columns((pl.col("top") > _FAR * others).alias("is_far"))
         .sort("step", "key")
     )
-    if not far.height:
-        return None
-    first = far.filter(pl.col("step") == far["step"].min())
-    names = [str(key).partition(" ")[2] for key in first["key"].to_list()]
-    known = [at for at, name in enumerate(names) if _is_known(name)]
-    if first["rank"].n_unique() != 1 or not (known or len(names) >= _ALIKE):
-        return None
-    chosen = first.row(min(known, default=0), named=True)
+    for _, first in far.group_by("step", maintain_order=True):
+        names = [str(key).partition(" ")[2] for key in first["key"].to_list()]
+        order = sorted(range(len(names)), key=lambda at: (not _is_known(names[at]), not first["is_far"][at]))
+        if _is_enough(first, names):
+            row = first.row(order[0], named=True)
+            return _found(series, row, [names[at] for at in order])
+        if first["is_far"].any():
+            return None
+    return None
+
+
+def _is_enough(first: pl.DataFrame, names: Sequence[str]) -> bool:
+    """Are the figures that are far in a step one rank's, one of its own among them or two that are very far?"""
+    known = [far for name, far in zip(names, first["is_far"], strict=True) if _is_known(name)]
+    is_enough = any(known) or first["is_far"].sum() >= _ALIKE or (bool(known) and len(names) >= _ALIKE)
+    return is_enough and first["rank"].n_unique() == 1
+
+
+def _found(series: pl.DataFrame, chosen: Mapping[str, Any], names: Sequence[str]) -> OwnLoss:
     of_it = (pl.col("key") == chosen["key"]) & (pl.col("step") == chosen["step"]) & (pl.col("rank") == chosen["rank"])
     row: Mapping[str, Any] = series.filter(of_it).row(0, named=True)
     shown = {"loss": row["value"], "grad_norm": None, "loss_scale": None, "skipped": None}
     is_back = chosen["last"] <= _NEAR * max(chosen["next"], chosen["usual"], 1.0)
-    name = names[min(known, default=0)]
-    return OwnLoss(chosen["step"], [{**row, **shown}], True, name=name, times=_FAR, is_back=is_back)
+    times = _FAR if chosen["is_far"] else _TOGETHER
+    beside = tuple(names[1:])
+    return OwnLoss(chosen["step"], [{**row, **shown}], True, name=names[0], times=times, is_back=is_back, beside=beside)
 
 
 def _is_known(name: str) -> bool:

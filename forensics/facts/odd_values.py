@@ -76,7 +76,7 @@ def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
         if found is None and step == _BEFORE:
             continue
         return found and msgspec.structs.replace(
-            found, opens=_opens(values, found), is_last=is_last, is_given=_is_given(told, found, job)
+            found, opens=_opens(values, found), is_last=is_last, is_given=_is_given(told, lost, found, job)
         )
     return None
 
@@ -108,16 +108,17 @@ def without_passing(values: pl.DataFrame) -> pl.DataFrame:
     return numbered.with_columns(of.cast(values.schema["of"]).alias("of")).drop("_row", "_names")
 
 
-def _is_given(told: pl.DataFrame, found: OddValue, job: frozenset[int]) -> bool:
-    """Later, when most had lost some other figure, was this one a number on every rank of the job? A count of Inf alone says nothing of that:
+def _is_given(told: pl.DataFrame, losses: Mapping[int, frozenset[int]], found: OddValue, job: frozenset[int]) -> bool:
+    """Later, when most had lost some other figure, or their loss, was this one a number on every rank of the job? A count of Inf alone says nothing of that:
     what comes of it is NaN."""
     if found.step is None or not _OF_INF.isdisjoint(words_of(found.name)):
         return False
     is_it = (pl.col("of") == found.of) & (pl.col("name") == found.name)
     after = told.filter(pl.col("step") > found.step)
     lost = after.filter(pl.col("bad")).group_by("step").agg(pl.col("rank").n_unique().alias("_lost"))
-    steps = lost.filter(2 * pl.col("_lost") > len(job))["step"]
-    own = after.filter(is_it & pl.col("step").is_in(steps.implode()))
+    steps = {*lost.filter(2 * pl.col("_lost") > len(job))["step"].to_list()}
+    steps |= {step for step, ranks in losses.items() if 2 * len(ranks) > len(job)}
+    own = after.filter(is_it & pl.col("step").is_in(sorted(steps)))
     return own.height > 1 and not own["bad"].any() and _ranks(own) == job
 
 

@@ -4,12 +4,13 @@
     {"took": 3, "hits": {"hits": [{"_index": "logs", "_source": {"@timestamp": "2026-…", "message": "a line", "kubernetes": {…}}}]}}
     {"_index": "logs", "_source": {"@timestamp": "2026-…", "message": "a line"}}                  a record in each line
     {"events": [{"logStreamName": "job/w-3-1774000694", "timestamp": 1774000000038, "message": "a line"}, …]}
+    {"jsonPayload": {"message": "a line"}, "resource": {"labels": {"task_name": "w-3"}}, "timestamp": "2026-…"}       likewise
     [{"line": "a line", "timestamp": "17…", "fields": {"pod": "w-3"}}, …]
     "@timestamp","kubernetes.pod.name","message"⏎"Nov 24, 2026 @ 09:00:00.010","w-3","a line"
     2026-11-24T09:00:02Z {pod="w-3"} a line⏎2026-11-24T09:00:01Z {pod="w-3"} the line before it
 
 Each becomes a line of JSON with `time`, `log`, and the pod or host where it is told, in order of time, so that whoever reads collectors'
-lines reads these, and tracebacks stand upright; a line's number is that of the record in this order. Documents without lines of a log in
+lines reads these, and tracebacks stand upright (a notebook becomes what it printed, notebooks.py); a line's number is that of the record in this order. Documents without lines of a log in
 most of their records stay as they are. Nothing is executed; what cannot be decoded stays as it is.
 
 Printed by: Loki (query_range, logcli), Grafana's download of Explore, Elasticsearch and OpenSearch (_search, elasticdump),
@@ -27,6 +28,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from parsers.archive import notebooks
 from parsers.text import stamps
 from parsers.text.patterns import regex
 
@@ -46,7 +48,8 @@ TEXTS = (
     "content",
 )
 TIMES = ("time", "ts", "timestamp", "realtime_timestamp", "date", "时间", "日志时间", "时间戳")
-_MARKS = (b'"_source"', b'"stream"', *(f'{text}"'.encode() for text in TEXTS))
+_MARKS = (b'"_source"', b'"stream"', *notebooks.MARKS, *(f'{text}"'.encode() for text in TEXTS))
+_ENTRIES = frozenset(("jsonPayload", "textPayload"))  # of Cloud Logging, whose sinks write a record in each line
 _DEPTH = 4  # records within each other: kubernetes.pod.name
 _FEW, _MOSTLY = 2, 0.9  # records, and the share of them with a line of a log
 _MOMENTS = 4  # so many that differ, of lines that are no records: a late line after others of one moment is none
@@ -89,7 +92,8 @@ def _of_json(data: bytes) -> bytes | None:
     first = data.partition(b"\n")[0]
     alone = _decoded(first)
     if isinstance(alone, dict) and len(first) + 1 < len(data.rstrip()):  # a record in each line
-        if not isinstance(alone.get("_source"), dict):
+        is_entry = not _ENTRIES.isdisjoint(alone) and _time_of(alone) is not None
+        if not is_entry and not isinstance(alone.get("_source"), dict):
             lines = data.splitlines()
             told = [time for line in lines[: _FEW * 500] if (time := _time_of(_decoded(line))) is not None]
             return _upright(lines) if _falls(told) else None
@@ -102,6 +106,8 @@ def _of_json(data: bytes) -> bytes | None:
             return _written(_logged(hits))
         case [dict(), *_]:
             return _written(_logged(found))
+        case {"nbformat": _}:
+            return notebooks.lines_of(found)
         case dict():
             lists = [own for own in found.values() if isinstance(own, list) and own and isinstance(own[0], dict)]
             if len(lists) == 1 and _time_of(lists[0][0]) is not None:

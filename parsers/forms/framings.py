@@ -10,6 +10,7 @@
     - rank: 3⏎  step: 5                                  reports in blocks, also with parts of their own (YAML)
              rank0  rank1⏎  step⏎  1  2.1  2.2        frames of pandas
     step 12⏎  rank  loss⏎                                tables of a step each, under headings
+    [step.12]⏎ loss = 2.1                                reports with a part for each step
     1790000000 2.31 5                                    without names: a stamp or a count, and the name of the path (MLflow)
 
 `FRAMINGS` holds a row for each. What is no row of its file's form is None, never an error. What the names mean is for
@@ -26,6 +27,7 @@ from typing import Any, NamedTuple
 from parsers.forms.curves import NUMBER, column_kinds, curve_rows
 from parsers.forms.documents import document_rows, first_names
 from parsers.forms.frames import frame_names, frame_rows
+from parsers.forms.outlined import outlined_names, outlined_rows
 from parsers.forms.reading import HEADER as HEADER
 from parsers.forms.reading import Row, Said, csv_cells, json_object, text_lines
 from parsers.forms.seated import seated
@@ -57,7 +59,7 @@ _SAYS = regex(
     rf"(?:- )?(?P<name>{_NAME}(?: [A-Za-z_()/][\w./()-]{{0,40}}){{0,4}}?)(?:\s*[:=]\s*| +(?=[-+.\d]|nan|inf|NaN|Inf))(?P<value>\S.{{0,4096}})"
 )
 _MENTION = regex(
-    r"(?<![\w./-])(?P<name>[A-Za-z_][\w./@-]{0,60}(?: (?!(?i:nan|inf)\b)[A-Za-z_][\w./@-]{0,30}){0,3}(?: ?\([a-z_ /-]{1,40}\))?)"
+    r"(?<![\w./-])(?P<name>[A-Za-z_][\w./@-]{0,60}(?: (?!(?i:nan|inf)\b|(?=[a-f]{1,127}\d)[0-9a-f]{8,128}\b)[A-Za-z_][\w./@-]{0,30}){0,3}(?: ?\([a-z_ /-]{1,40}\))?)"
     r"(?: ?\[ {0,8}(?:\d{1,15}-)?(?P<place>\d{1,15}) {0,8}(?:/ {0,8}\d{1,15} {0,8})?\]|(?: ?[:=] {0,8}| {1,8})"
     r"(?:(?P<sum>(?:0x[0-9a-f]{6,128}|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{8,128})(?![\w./-]))"
     r"|(?P<value>[+-]?(?:\d[\d.]{0,30}(?:[eE][+-]?\d{1,3})?|(?i:nan|inf(?:inity)?)))(?:/\d{1,15})?(?: ?(?P<unit>ms|msec|us|usec|s|secs?|seconds?)\b)?(?![\w./-]|:\S)|(?P<said>\"[^\"]{0,200}\"|[\[{(] {0,4}[-+.\dn'\"][^\[{(\])}]{0,2000}[\])}])(?!\w))"
@@ -479,6 +481,7 @@ def _block_rows(source: Source) -> Iterator[Row]:
 
 # The first whose names are found has the file.
 FRAMINGS: tuple[Framing, ...] = (
+    Framing("outlined", lambda head: outlined_names(head.text), outlined_rows),
     Framing("document", _document_names, document_rows),
     Framing("objects", _object_names, _object_rows),
     Framing("curve", lambda head: column_kinds(head.path, head.lines), curve_rows),

@@ -11,19 +11,33 @@ Versions: none.
 Source: this project's own samples.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import polars as pl
 
+from parsers.forms import framings
+from parsers.schema.lines import reporter
 from parsers.schema.parser import LineParser
+from parsers.schema.rules import LINE_CHARACTERS
 from parsers.schema.tables import Tables, conform
 from parsers.training.progress import rows, whole, with_reporter
+from parsers.training.step_figures import figures
 
 _STEP = r"(?i)(?:^|[\s\]:,|])(?:global_|train_)?(?:step|iter(?:ation)?)[ =:]{1,2}([0-9]{1,15})\b"
 
 
 def parse(lines: pl.DataFrame) -> Tables:
-    """steps; claimed: those lines."""
+    """steps; claimed: those lines. Who can be read as a record tells more that way (parsers/logs/figure_lines.py)."""
+    lines = lines.filter(pl.Series([not _is_record(row) for row in lines.iter_rows(named=True)], dtype=pl.Boolean))
     steps = rows(with_reporter(lines), None, step=whole(_STEP)).filter(pl.col("checksum").is_not_null())
     return {"steps": steps, "claimed": conform("claimed", steps.select("file", "line"))}
+
+
+def _is_record(row: Mapping[str, Any]) -> bool:
+    said = framings.record(row["text"][:LINE_CHARACTERS])
+    found = None if said is None else figures(said, reporter(row) | {"time_ns": None, "time_basis": None})
+    return found is not None and any(one["checksum"] is not None for one in found.steps)
 
 
 PARSER = LineParser(

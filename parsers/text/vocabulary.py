@@ -30,6 +30,7 @@ _WHICH = regex(r" ?第 ?(?P<count>\d{1,15}) ?(?P<what>[步次轮])(?:迭代)? ?"
 _WIDE = {ord(wide): plain for wide, plain in zip("：，；（）＝｜　", ":,;()=| ", strict=True)}
 _EMPTY = frozenset(("", "-", "null", "None", "N/A", "n/a"))
 _OF_PROCESS = ("rank", "local_rank", "node_rank", "world_size", "processes_per_node", "nodes")
+_FIGURES = ("loss", "grad_norm", "learning_rate")
 _LOSSES = ("own", "plain", "of_all", "named")  # which of several is the training's: the first that one column alone is
 
 
@@ -141,10 +142,15 @@ def meaning_of(name: str) -> Meaning | None:
 
 
 def _bare(words: Sequence[str]) -> Sequence[str]:
-    """`loss on this rank` → own loss, `loss now` → loss; nothing where no such words stand behind it."""
+    """`loss on this rank` → own loss, `loss now`, `Loss/train` → loss; nothing where no such words stand behind it. A time of the training is none of
+    a record."""
     for at in range(max(1, len(words) - 3), len(words)):
         if (term := _table()["after"].get("_".join(words[at:]))) is not None:
-            return ["own", *words[:at]] if term.meaning == "of_rank" else words[:at]
+            said = _meaning(words[:at]) if term.meaning == "of_training" else None
+            if term.meaning == "of_training" and (said is None or said.meaning not in _FIGURES):
+                return ()
+            whose_it_is = {"of_rank": ["own"], "of_all": ["mean"]}.get(term.meaning, [])
+            return [*whose_it_is, *words[:at]]
     return ()
 
 
@@ -211,7 +217,7 @@ def is_unknown(name: str) -> bool:
     known, before = words_of(name), _table()["before"]
     is_derived = any(word in before and before[word].meaning in ("of_evaluation", "derived") for word in known)
     ends = ("_".join(known[at:]) for at in range(len(known)))
-    return bool(known) and not is_derived and not any(end in _table()[""] for end in ends)
+    return bool(known) and not is_derived and meaning_of(name) is None and not any(end in _table()[""] for end in ends)
 
 
 @lru_cache(maxsize=2048)

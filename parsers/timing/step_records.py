@@ -30,6 +30,8 @@ from parsers.training.spread import bare_names
 from parsers.training.step_figures import figures, has_figures, one_figure
 from parsers.training.step_tables import names_in, step_tables
 
+_HEAD = 16384
+
 
 def accepts(path: str, head: bytes) -> bool:
     """By the names of its first record."""
@@ -46,7 +48,9 @@ def accepts(path: str, head: bytes) -> bool:
 
 def parse(source: Source) -> Tables:
     """timings, a row per part of a step; steps; ranks; `unread` for rows that log neither (parsers/training/step_tables.py)."""
-    return step_tables(source)
+    with source.open() as stream:
+        form = framings.framing(source.path, stream.read(_HEAD))
+    return step_tables(source, is_of_parts=form == "outlined")
 
 
 PARSER = FileParser(name="step_records", accepts=accepts, parse=parse)

@@ -82,6 +82,8 @@ def _whose(own: Mapping[str, Any], source: Source) -> dict[str, Any]:
 
 
 def _logged(steps: pl.DataFrame) -> pl.DataFrame:
-    """Without NaN that stands where nothing was logged: some exports write it, and a loss that is NaN stays so."""
+    """Without NaN that stands where nothing was logged: some exports write it, and a loss that is NaN stays so. Where several tell one step, whose ranks
+    nobody knows yet, the loss of another may be finite after it."""
     last = pl.col("line").filter(pl.col("loss").is_finite()).max().over("rank")
-    return steps.filter(~(pl.col("loss").is_nan() & (pl.col("line") < last)).fill_null(False))
+    is_of_one = pl.col("step").is_unique().over("rank")
+    return steps.filter(~(pl.col("loss").is_nan() & (pl.col("line") < last) & is_of_one).fill_null(False))

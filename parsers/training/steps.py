@@ -51,6 +51,7 @@ from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.training import reduced_losses
 from parsers.training.progress import CLOSING, COUNT, LAST_STEP, MEAN, NUMBER, number, rows, whole, with_reporter
+from parsers.training.told_values import rows_of_lines
 
 _MEGATRON = rf"(?:^|[\s\]:])iteration\s+{COUNT}/\s*[0-9]+\s*\|"
 _NANOTRON = rf"iteration: {COUNT} / [0-9]+ \|"
@@ -80,6 +81,7 @@ _IS_COUNTED = pl.col("text").str.contains(_PLAIN) | pl.col("text").str.contains(
 _NOT_TRAINING = (
     r"(?i)(?:checkpoint|sav(?:e|ed|ing)|load(?:ed|ing)|eval[A-Za-z0-9_]*|valid[A-Za-z0-9_]*)\b.{0,60}\b(?:step|iter)"
 )
+_BAD_COUNT = r"(?i)(?:^|[^a-z])(?:n(?:um)?_?)?(?:non[_-]?fin(?:ite)?|nans?|infs?)(?:_?(?:count|values|elements|num))?[=: ]{1,3}[0-9]"
 _INIT = rf"\binit done pid={COUNT}"
 _COORDINATES = r"\(((?:(?:tp|pp|dp|ep|cp)=[0-9]{1,9}[ ,]*)+)\)"
 _BAD_LOSS = (
@@ -146,7 +148,7 @@ _SCALES = {"K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
 
 
 def parse(lines: pl.DataFrame) -> Tables:
-    """steps, one row per progress line; ranks, settings; events job_start, job_end, bad_loss."""
+    """steps, one row per progress line; values, where bad ones are counted; ranks, settings; events job_start, job_end, bad_loss."""
     known = with_reporter(lines)
     known, joined = _joined(known)
     steps = pl.concat(
@@ -169,6 +171,7 @@ def parse(lines: pl.DataFrame) -> Tables:
         "ranks": _claims(known),
         "settings": settings,
         "events": events,
+        "values": _values(known),
         "claimed": joined,
     }
 
@@ -376,6 +379,12 @@ def _plain(lines: pl.DataFrame) -> pl.DataFrame:
             for one in (_PER_S, _PER_S_BEHIND)
         ),
     )
+
+
+def _values(lines: pl.DataFrame) -> pl.DataFrame:
+    """How many values of something were bad, where the line of a step counts them beside its loss."""
+    mine = lines.filter(_IS_COUNTED & pl.col("text").str.contains(_BAD_COUNT))
+    return table("values", rows_of_lines(mine.iter_rows(named=True))) if mine.height else empty("values")
 
 
 def _claims(lines: pl.DataFrame) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 A **form** of labels (labels.py) is admitted whole or not at all:
 - nothing that tells the processes of its lines apart otherwise (an introduction, a printed rank, a launcher's task or local rank, a pid) disagrees: one number each;
-- two numbers at least, each on two lines with words behind it; introductions or printed ranks say the same numbers; or such processes, or files, have one each, and the numbers are just 0 … N-1 of a told world of N; or its word is "rank", in no group, and the numbers are such, or count from 0 where no world is told.
+- two numbers at least, each on two lines with words behind it; introductions or printed ranks say the same numbers; or such processes, or files, have one each, and the numbers are just 0 … N-1 of a told world of N; or its word is "rank", in no group, and the numbers are such, or count from 0 where no world is told; so does `r` of processes that speak at once.
 So levels, layers, experts, steps and workers are none. A bare number is one, without introductions, only before nearly all lines, where nothing else tells processes
 apart, and where the numbers share half of what the poorest of them prints.
 
@@ -30,6 +30,7 @@ from parsers.who.beginnings import HEAD_LINES, Said, beginning, collectors_of, s
 from parsers.who.counted_columns import counted_columns
 from parsers.who.counts import (
     alone,
+    are_at_once,
     are_several,
     from_zero,
     introduce,
@@ -477,7 +478,7 @@ class _Bundle:
         counted = is_whole or (self.world is None and numbers == set(range(len(numbers))))
         if form.total or not share_half([(number, behind) for number, behind, _ in rows]):
             return False
-        if word in _RANK or (word == _GROUP_OF_WORLD and self.world is None):
+        if word in _RANK or (self.world is None and (word == _GROUP_OF_WORLD or are_at_once(word, rows))):
             return counted
         return not word and is_whole and not told_apart and len(files) < 2 and len(rows) > 0.8 * lines
 

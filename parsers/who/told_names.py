@@ -359,9 +359,11 @@ def alike(items: Sequence[Item]) -> Iterator[list[Item]]:
     its path."""
     by_name: defaultdict[tuple[str, int], list[Item]] = defaultdict(list)
     by_folder: defaultdict[tuple[str, str], list[Item]] = defaultdict(list)
+    kinds = Counter(item.file.split("/")[-2] for item in items if item.file.endswith("/"))
     for item in items:
         folder, _, name = item.file.rpartition("/")
-        by_name[name, item.file.count("/")].append(item)
+        kind = folder.rpartition("/")[2]  # params/rank and tags/rank of each run
+        by_name[name or (kind if kinds[kind] > 1 else ""), item.file.count("/")].append(item)
         by_folder[folder, name.rpartition(".")[2]].append(item)
     grouped: set[str] = set()
     for own in by_name.values():

@@ -34,10 +34,12 @@ from forensics.facts.scale_falls import collapse
 from forensics.graph.numerics.tensor_ops import read_rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Code, FirstAnomaly
+from forensics.model.names import Cause
 from forensics.model.said import Said, sentence
 from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import numerics as words
 from parsers.text.patterns import regex
+from parsers.text.vocabulary import words_of
 from parsers.training.progress import BAR
 from parsers.training.reduced_losses import REDUCED
 
@@ -46,6 +48,10 @@ _LONG = 120  # characters of a check's line
 _NEAR = 10  # times the usual loss
 _OF_OTHERS = ("psum", "pmin", "pmax", "pmean", "ppermute", "all_", "reduce_scatter", "pbroadcast", "pgather")  # jax.lax
 _LOSSES = ("loss", "forward_loss", "batch")
+_GIVEN = frozenset(
+    ("input", "inputs", "in", "x", "batch", "pixel", "pixels", "image", "images", "data", "sample", "samples")
+)
+_STATISTIC = frozenset(("abs", "absmax", "amax", "maxabs", "l2", "rms", "std", "mean", "norm", "local", "own", "peak"))
 _LOCAL = ("grad_norm", "nan_check")  # checks of what a rank made itself, before it is given to others
 
 
@@ -207,7 +213,7 @@ def _outlier(case: Case, own: OwnLoss) -> Finding:
     claims += [Claim(words.PLAIN_DATA_PARALLEL, "for")] if alone else []
     return Finding(
         detector=DETECTOR.name,
-        cause="loss_scale_collapse" if led else "loss_spike" if _is_back(case, own) else "bad_state",
+        cause="loss_scale_collapse" if led else _far_cause(case, own),
         ranks=alone,
         suspect_ranks=() if alone else ranks,
         first_anomaly=FirstAnomaly(rank=alone[0] if alone else None, step=own.step, value="finite"),
@@ -219,6 +225,13 @@ def _outlier(case: Case, own: OwnLoss) -> Finding:
         time_ns=own.rows[0]["time_ns"],
         summary=sentence(text),
     )
+
+
+def _far_cause(case: Case, own: OwnLoss) -> Cause:
+    """What the rank was given, where that was as far; else by whether it came back."""
+    words_of_them = [frozenset(words_of(name)) for name in own.beside]
+    is_given = any(of & _GIVEN and of <= _GIVEN | _STATISTIC for of in words_of_them)
+    return "bad_input" if is_given else "loss_spike" if _is_back(case, own) else "bad_state"
 
 
 def _is_back(case: Case, own: OwnLoss) -> bool:

@@ -1,0 +1,105 @@
+"""Reports in which a part is called after its step: what a rank writes about itself, all steps in one document.
+
+    rank = 7                                 rank: 7                           {"rank": 7, "host": "n2",
+    [load]                                   steps:                             "load": {"exp_avg_nan": 0},
+    exp_avg_nan = 0                            9001:                            "steps": {"9001": {"loss_local": 3.9},
+    [step.9001]                                  loss_local: 3.9                          "9002": {"loss_local": NaN}}}
+    loss_local = 3.9                           9002: {loss_local: .nan}        {"step_9001": {…}, "step_9002": {…}}
+
+A part of a step is a record of it, what lies within it under names joined by a slash; any other part is a record without a step. Parts may be
+called after ranks as well, around those of steps or within them. What stands beside the parts and says who it is, is so of all.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from parsers.forms.reading import HEADER, Row, Said, all_bytes
+from parsers.schema.parser import Source
+from parsers.text import vocabulary
+from parsers.text.outlines import Leaf, Path, leaves
+from parsers.text.patterns import regex
+
+_BYTES = 4 << 20
+_FEWEST = 2  # steps
+_SHOWN = 200
+_COUNT = r"(?:global_?)?(?:step|iter(?:ation)?)"
+_MAY = regex(
+    rf"(?im)^[\s\[{{,\"']{{0,40}}{_COUNT}s?[\"']?[\s._:/-]{{0,4}}\{{?\s{{0,40}}[\"']?\d{{1,15}}[\"']?[\s\]:.{{]"
+    rf"|[\"']{_COUNT}(?:s?[\"']\s{{0,4}}:\s{{0,4}}\{{\s{{0,40}}[\"']\d|[ ._/-]{{0,2}}\d{{1,15}}[\"']\s{{0,4}}:\s{{0,4}}\{{)"
+)
+_NUMBER = regex(r"\d{1,15}")
+_CALLED = {  # what a part is called after, and what holds parts that are numbers
+    "step": (regex(rf"(?i){_COUNT}[ ._/-]{{0,2}}(?P<number>\d{{1,15}})"), regex(rf"(?i){_COUNT}s?")),
+    "rank": (
+        regex(r"(?i)(?:global_?)?rank[ ._/-]{0,2}(?P<number>\d{1,7})"),
+        regex(r"(?i)(?:global_?)?(?:by_|per_)?ranks?"),
+    ),
+}
+_IDENTITY = ("rank", "host", "pid", "local_rank", "device", "attempt", "pod")
+
+
+def outlined_names(text: str) -> list[str]:
+    """The names of the first record of a step in a document that begins so; none where it is no such document."""
+    if _MAY.search(text) is None:
+        return []
+    found = _records(leaves(text[: text.rfind("\n") + 1] or text) or _cut(text))
+    told = [one for path, one in found if "step" in _part((*path, ""))[1]]
+    return [name for name in told[0] if name] if len(told) >= _FEWEST else []
+
+
+def _cut(text: str) -> list[Leaf]:
+    """Of a document of JSON that goes on, as much as is whole."""
+    end = len(text)
+    for _ in range(8 if text.lstrip()[:1] == "{" else 0):
+        end = text.rfind("}", 0, end)
+        found = next((own for close in ("}", "}}", "}}}") if (own := leaves(text[: end + 1] + close))), [])
+        if found or end < 0:
+            return found
+    return []
+
+
+def outlined_rows(source: Source) -> Iterator[Row]:
+    """(line, text, record) of each part; a line of no record is a HEADER."""
+    data = all_bytes(source, _BYTES)
+    if data is None:
+        source.lose(f"not read: {_BYTES} bytes are the limit for a report")
+        return
+    text = data.decode("utf-8", "replace").lstrip("\ufeff")
+    lines = text.splitlines()
+    at = 0
+    for path, said in _records(leaves(text)):
+        line = said.pop("")
+        if line == 1 and text.lstrip()[:1] == "{":  # JSON tells no lines: where its name stands
+            at = max(at, text.find(f'"{path[-1]}"', at))
+            line = text.count("\n", 0, at) + 1
+        yield line, lines[line - 1][:_SHOWN] if line <= len(lines) else "", said
+    yield from ((number, "", HEADER) for number in range(1, len(lines) + 1))
+
+
+def _part(path: Path) -> tuple[Path, Said]:
+    """Which part a leaf is of, and the step and the rank that it and those around it are called after; without a step the outermost one."""
+    called: Said = {}
+    end = 1
+    for at in range(1, len(path) - 1):
+        name = str(path[at])
+        for what, (form, many) in _CALLED.items():
+            if found := form.fullmatch(name):
+                called, end = called | {what: found["number"]}, at + 1
+            elif at > 1 and _NUMBER.fullmatch(name) and many.fullmatch(str(path[at - 1])):
+                called, end = called | {what: name}, at + 1
+    return path[: end if "step" in called else min(end + 1, len(path) - 1)], called
+
+
+def _records(told: Sequence[Leaf]) -> Iterator[tuple[Path, Said]]:
+    """Each part and its record, in order; the line of its first leaf is under the empty name."""
+    parts: dict[Path, Said] = {}
+    common: Said = {}
+    for leaf in told:
+        part, called = _part(leaf.path)
+        if len(part) < 2:
+            said = vocabulary.meaning_of(str(leaf.path[-1]))
+            if said is not None and said.meaning in _IDENTITY:
+                common[str(leaf.path[-1])] = leaf.value
+            continue
+        own = parts.setdefault(part, {"": leaf.line, **called})
+        own["/".join(map(str, leaf.path[len(part) :]))] = leaf.value.removeprefix(".")
+    yield from ((part, {**common, **own}) for part, own in parts.items())
