@@ -36,7 +36,7 @@ from parsers.text.whole_numbers import whole_numbers
 from parsers.who.prefixes import strip
 
 ROLL_CALL, ROLL_COUNT = "roll_call", "roll_count"
-_STILL = "stood_still"  # `code` of what somebody says of the job, who gave up
+STILL = "stood_still"  # `code` of what somebody says of the job, who gave up
 _FEWEST = 3  # of a job, and 2 of them inside: of two, neither is most
 _LABEL, _WORDS = 0.8, 3  # of the lines of a log, and lines of so many kinds, hold what stands before its words
 _LOGS = 4096  # more are not read line by line
@@ -156,7 +156,7 @@ def _was_whole(log: _Log, size: int) -> bool:
 def _gave_up(events: pl.DataFrame) -> dict[str, int]:
     """File → the last line of it that says that a wait for others, or of nobody knows what, ended without them."""
     is_end = (pl.col("kind") == "collective_timeout") | (
-        (pl.col("kind") == "heartbeat_lost") & (pl.col("code") == _STILL)
+        (pl.col("kind") == "heartbeat_lost") & (pl.col("code") == STILL)
     ).fill_null(False)
     ended = events.filter(is_end).group_by("file").agg(pl.col("line").max())
     return {file: line for file, line in ended.iter_rows() if file is not None and line is not None}
