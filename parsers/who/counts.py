@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from parsers.schema.labels import OF_GROUP
 from parsers.schema.parser import Source
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
@@ -29,13 +30,14 @@ _OF_ALL = regex(
 _OF_SIZE = regex(
     r"(?<![\w/.-])(?P<word>[^\W\d_]{1,20})[ #:=]{1,2}(?P<number>\d{1,6})(?: of | out of | ?/ ?)(?P<total>\d{1,6})(?![\w/]|[.:]\d)"
 )
+_RANK = regex(r"(?i)(?<![\w-])rank ?[=:#] ?(\d{1,6})(?![\w/]|[.:]\d| of )")
 _WORLD = regex(r"\b(?:world(?:[_ ]?size)?|nranks|num_processes)[\"']?(?: {0,2}[=:] {0,2}| {1,3})(\d{1,7})\b")
 # what a node has, or a job, or a training: each file may be of one of these
 _IS_OTHER = regex(
     r"(?i)(?:layer|epoch|step|iter|iteration|attempt|expert|stage|node|host|machine|server|pod|agent|launcher|trial|run|job|experiment|seed|fold|round|phase|tp|pp|ep|cp|sp|tensor|pipeline|group|island|slice|batch|chunk|file|part|bucket|retry|try|page)s?|节点|主机|机器|服务器|步|第|轮|层|批|批次|阶段|组|专家|分组|重试|次"
 )
 _BEFORE = regex(r"\[(\d{1,6})\]")
-_CHARACTERS, _LABELS = 400, 60
+_CHARACTERS, _LABELS, _HEADS = 400, 60, 2
 _HEAD = regex(r"[\[<(][^\[\]<>()\d]{1,24}(?P<number>\d{1,6})/(?P<total>\d{1,6})[\])>]")
 
 
@@ -56,12 +58,35 @@ def counted_off(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
         for own in told.values()
     ]
     fitting = [at for at, key in enumerate(told) if _is_roll(rolls[at], len(told[key]), key[1])]
-    if len(fitting) != 1:
+    if not fitting:
+        return _headed(given)
+    if len(fitting) > 1:
         return given
     (_, size), places = [*told.items()][fitting[0]]
     for path, rank in rolls[fitting[0]].items():
         at = min(at for _, at in places[path])
         given[path][at] = replace(given[path][at], introduces=Introduction(rank, size))
+    return given
+
+
+def _headed(given: dict[str, list[Said]]) -> dict[str, list[Said]]:
+    """The same where the first lines of files each tell one rank, and these count from 0 without a gap: heads of dumps and of records."""
+    told: dict[str, tuple[int, int]] = {}
+    for path, own in given.items():
+        found = [
+            (int(rank[1]), at)
+            for at, one in enumerate(own[:_HEADS])
+            for rank in _RANK.finditer(one.raw[:_CHARACTERS])
+            if not OF_GROUP.search(one.raw[: rank.start()])
+        ]
+        if len({rank for rank, _ in found}) == 1:
+            told[path] = found[0]
+    ranks = {rank for rank, _ in told.values()}
+    shapes = {_NUMBER.sub("#", path) for path in told}
+    is_whole = len(ranks) > _FEWEST and ranks == {*range(len(ranks))} and len(shapes) == 1
+    if is_whole and not any(path not in told and _NUMBER.sub("#", path) in shapes for path in given):
+        for path, (rank, at) in told.items():
+            given[path][at] = replace(given[path][at], introduces=Introduction(rank))
     return given
 
 
