@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from forensics import analyze
+from forensics.assemble.given_up_together import with_given_up_together
 from forensics.model.incident import Verdict
+from parsers import read
 
 SIZE, OUT = 6, 4
 Logs = dict[str, list[str]]
@@ -124,3 +126,15 @@ def test_what_two_of_many_give_up_is_nobody_s_wait(tmp_path: Path) -> None:
         lines += [f"amber|{rank}|08:10:38.090|upload 38 still open after 600 s, retrying"] if rank < 2 else []
         logs[f"k.{rank}.trace"] = lines
     assert verdict(tmp_path, logs).kind == "unknown"
+
+
+def test_where_everybody_watches_the_job_nobody_says_that_he_waits(tmp_path: Path) -> None:
+    logs = star()
+    for lines in logs.values():
+        lines[-1] = "09:10:30 watch: no progress for 600 s"
+    for path, lines in logs.items():
+        (tmp_path / path).write_text("\n".join(lines) + "\n")
+    tables = read(str(tmp_path)).tables
+    assert set(tables["events"]["kind"]) == {"heartbeat_lost"}
+    waits = with_given_up_together(tables, frozenset(range(SIZE)))["events"]
+    assert "collective_timeout" not in set(waits["kind"])

@@ -75,7 +75,7 @@ def test_rows(tmp_path: Path, number: str) -> None:
     assert frames == [("thread.Ring.Sum", 61), ("work.Loop.Step", 88), ("main.main", 41)]
 
 
-@pytest.mark.parametrize("head", ["# node rank={0}", "lora rank=8, h{0}", "# h{0}"])
+@pytest.mark.parametrize("head", ["# node rank={0}", "lora rank=8, h{0}", "# h{0}", "# rank={0}\n[rank7]: up"])
 def test_a_head_that_tells_no_rank_of_the_job(tmp_path: Path, head: str) -> None:
     for rank in range(5):
         (tmp_path / f"h{rank}.txt").write_text(dump(rank, "chan receive", SUM, head))

@@ -64,6 +64,9 @@ def with_given_up_together(
 def _as_waits(events: pl.DataFrame, files: pl.DataFrame) -> pl.DataFrame:
     """What most logs of one form gave up in the same words is a wait of each of them."""
     is_open = (pl.col("kind") == "heartbeat_lost") & (pl.col("code") == STILL) & pl.col("rank").is_null()
+    is_open &= pl.col("detail").str.contains(
+        '"begun"', literal=True
+    )  # it counts from a line of its own: no monitor of the job
     told = events.with_row_index("_at").filter(is_open.fill_null(False)).select("_at", "file", "text")
     if told["file"].n_unique() < _FEWEST:
         return events

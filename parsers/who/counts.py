@@ -72,6 +72,9 @@ def counted_off(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
 def _headed(given: dict[str, list[Said]]) -> dict[str, list[Said]]:
     """The same where the first lines of files each tell one rank, and these count from 0 without a gap: heads of dumps and of records."""
     told: dict[str, tuple[int, int]] = {}
+    lines = [one.line for own in given.values() for one in own]
+    if any(line.rank is not None or line.local_rank is not None for line in lines):
+        return given  # who speaks is told otherwise, and a head may be of a node
     for path, own in given.items():
         found = [
             (int(rank[1]), at)
