@@ -13,6 +13,7 @@ from forensics.assemble.by_device import with_device_ranks
 from forensics.assemble.cgroups import with_ranks_of_cgroups
 from forensics.assemble.closings import with_closings
 from forensics.assemble.dump_ranks import with_dump_ranks
+from forensics.assemble.given_up_together import with_given_up_together
 from forensics.assemble.group_counts import without_group_counts
 from forensics.assemble.group_ends import with_group_ends
 from forensics.assemble.identity import (
@@ -473,22 +474,13 @@ def case_of(
     whole = with_ranks_of_cgroups(with_blocked_threads(with_device_ranks(whole, identity), identity))
     whole = with_placed_ends(whole, Job(job, told, seen), identity)
     whole = with_logged_errors(with_killed_ranks(with_killed_workers(with_nameless_errors(with_lost_first(whole)))))
-    whole = with_roll_calls(with_refused_values(with_group_ends(whole)), told, seen)
+    whole = with_roll_calls(with_given_up_together(with_refused_values(with_group_ends(whole)), told), told, seen)
     whole = with_recovered(with_unreached(whole), told, seen)
     unread = unread_ranks(whole, identity, seen, told)
     return Case(
-        whole,
-        attempt,
-        job,
-        seen | unread,
-        unread,
-        identity,
-        known_bad,
-        topology or {},
-        hung=hung,
-        tolerances=tolerances,
-        world_from=learnt,
-    )
+        whole, attempt, job, seen | unread, unread, identity, known_bad, topology or {},
+        hung=hung, tolerances=tolerances, world_from=learnt,
+    )  # fmt: skip
 
 
 class Detector(msgspec.Struct, frozen=True):

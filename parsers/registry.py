@@ -99,6 +99,7 @@ from parsers.scheduling import (
 from parsers.schema.parser import Parser
 from parsers.stacks import (
     faulthandler,
+    goroutines,
     native,
     pasted,
     proc_stack,
@@ -214,6 +215,7 @@ PARSERS: tuple[Parser, ...] = (
     torch_cpp.PARSER,
     pasted.PARSER,
     thread_traces.PARSER,
+    goroutines.PARSER,
     steps.PARSER,
     deepspeed.PARSER,
     hf_trainer.PARSER,

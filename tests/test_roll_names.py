@@ -47,10 +47,34 @@ def later(out: int, said: int) -> Logs:
     return logs
 
 
+def named(out: int, said: int) -> Logs:
+    """A server calls the absent one as its log is called, and gives up in words that nobody knows."""
+    inside = [rank for rank in range(SIZE) if rank != out]
+    logs = {
+        f"gast{rank}.log": [
+            f"03:00:00 gast{rank} da, mitglied {rank}/{SIZE}",
+            *(f"03:00:0{step} gast{rank} round {step} done loss=1.{step}" for step in STEPS),
+            "03:00:08 eigener teil fertig",
+        ]
+        for rank in inside
+    }
+    logs["haus.log"] = [
+        *(f"haus 03:00:0{step}.512 round={step} voll ({SIZE}/{SIZE})" for step in STEPS),
+        f"haus 03:00:10.104 round=7 {SIZE - 1}/{SIZE} sind da",
+        *(
+            f"haus 03:{5 * n:02}:10.104 round=7 {SIZE - 1}/{SIZE} nach {300 * n}s; es fehlt gast{said}"
+            for n in range(1, 5)
+        ),
+        "haus 03:20:10.104 round=7 aufgegeben nach 1200s",
+    ]
+    return logs
+
+
 FORMS: Mapping[str, tuple[str, Callable[[int, int], Logs]]] = {
     "counted in": ("launch", gate),
     "a list": ("launch", bell),
     "a barrier": ("hang", later),
+    "a name": ("hang", named),
 }
 
 

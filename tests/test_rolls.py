@@ -204,3 +204,31 @@ def test_in_brackets_what_may_count_something_else_is_no_rank(tmp_path: Path, to
     }
     names = read(str(written(tmp_path, files))).tables["files"]
     assert names["rank"].null_count() == WORLD
+
+
+@pytest.mark.parametrize("word", ["Mitglied", "участник", "进程"])
+@pytest.mark.parametrize("gone", [None, 3])
+def test_who_counts_off_once_by_any_word_is_whom_its_file_counts(tmp_path: Path, word: str, gone: int | None) -> None:
+    """Of the one whose log is lost, the others tell that it is of the job."""
+    ranks = [rank for rank in range(6) if rank != gone]
+    files = {f"q{rank:02}.log": [f"09:00:00 {word} {rank}/6 da, Kiste {rank % 2}", "go", "go on"] for rank in ranks}
+    told = read(str(written(tmp_path, files))).tables["ranks"]
+    found = told.filter(told["world_size"] == 6).select("file", "rank").unique().iter_rows()
+    assert dict(found) == {f"q{rank:02}.log": rank for rank in ranks}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "layer {0}/6 up",
+        "Stufe {1}/6 up",
+        "node {0}/6 up",
+        "Teil {0}/16 up",
+        "Teil {0}/6 up, Teil {1}/6 up",
+        "up {0}/6/2",
+    ],
+    ids=["layers", "another number than in the name", "nodes", "of many more", "several", "a date"],
+)
+def test_what_else_is_counted_once_makes_no_rank(tmp_path: Path, said: str) -> None:
+    files = {f"q{n}.log": [f"09:00:00 {said.format(n, (n + 1) % 6)}", "go", "go on"] for n in range(6) if n != 3}
+    assert read(str(written(tmp_path, files))).tables["ranks"].height == 0

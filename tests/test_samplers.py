@@ -181,3 +181,29 @@ def test_an_actor_without_a_task_is_not_in_the_call_of_the_others(
         (tmp_path / f"rank{rank}.txt").write_text(dump(4711 + rank, 16, frames, "--lora-rank"))
     document = forensics.analyze(tmp_path, hung=True)
     assert document.incidents[document.primary].verdict.ranks == named
+
+
+SOCKET = "    read (ssl.py:1134)\n    recv_into (ssl.py:1279)\n    readinto (socket.py:718)\n"
+
+
+@pytest.mark.parametrize(
+    ("inside", "named"),
+    [
+        (SOCKET + "    begin (http/client.py:331)\n    ask (house/index.py:12)", [2]),
+        (SOCKET + "    read_response (redis/_parsers/resp2.py:15)\n    ask (house/index.py:12)", [2]),
+        ("    create_connection (/usr/lib/python3.12/socket.py:837)\n    _new_conn (urllib3/connection.py:199)", [2]),
+        (SOCKET + "    take (woven/chan.py:31)\n    gather_all (woven/ops.py:90)", []),
+        (SOCKET + "    recv (zmq/sugar/socket.py:805)\n    hand_out (woven/ops.py:44)", []),
+    ],
+    ids=["http", "redis", "a new connection", "a library that nobody knows", "the end of another process"],
+)
+def test_of_whom_a_socket_reads_the_frame_around_it_tells(tmp_path: Path, inside: str, named: list[int]) -> None:
+    """The others stand at one line of a library of the house, which no row knows."""
+    for look in (1, 2):
+        for rank in range(6):
+            at = inside if rank == 2 else "    turn (woven/chan.py:52)\n    sum_all (woven/ops.py:117)"
+            own = tmp_path / f"look{look}" / f"rank{rank}.txt"
+            own.parent.mkdir(exist_ok=True)
+            own.write_text(dump(4711 + rank, 16, f"{at}\n    main (job.py:31)", "--lora-rank"))
+    verdict = forensics.analyze(tmp_path).verdict
+    assert (verdict.kind, verdict.ranks) == ("hang" if named else verdict.kind, named)

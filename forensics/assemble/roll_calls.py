@@ -36,12 +36,14 @@ from parsers.text.whole_numbers import whole_numbers
 from parsers.who.prefixes import strip
 
 ROLL_CALL, ROLL_COUNT = "roll_call", "roll_count"
+STILL = "stood_still"  # `code` of what somebody says of the job, who gave up
 _FEWEST = 3  # of a job, and 2 of them inside: of two, neither is most
 _LABEL, _WORDS = 0.8, 3  # of the lines of a log, and lines of so many kinds, hold what stands before its words
 _LOGS = 4096  # more are not read line by line
 _BEGUN: tuple[TableName, ...] = ("steps", "operations", "tensors", "timings", "progress")
 
 _ALONE = regex(r"(?<![\w.:/-])\d{1,7}(?![\w:/-]|\.\d)")  # a number that is no part of a name, a time or a fraction
+_NAMED = regex(r"(?<![\w.:/-])[^\W\d_]{1,12}[_-]?(\d{1,7})(?![\w:/-]|\.\d)")  # that ends a name, `w17`
 # Two numbers with little between them, neither part of a name, a date or a process's brackets; ~ is a time.
 _PAIR = regex(
     r"(?<![A-Za-z0-9_./-])(\d{1,7})(?=[^\d~\[\]]{1,24}?(?<![A-Za-z_-])(\d{1,7})(?![A-Za-z0-9_-]|[/:.]\d))", re.ASCII
@@ -152,8 +154,11 @@ def _was_whole(log: _Log, size: int) -> bool:
 
 
 def _gave_up(events: pl.DataFrame) -> dict[str, int]:
-    """File → the last line of it that says that a wait for others ended without them."""
-    ended = events.filter(pl.col("kind") == "collective_timeout").group_by("file").agg(pl.col("line").max())
+    """File → the last line of it that says that a wait for others, or of nobody knows what, ended without them."""
+    is_end = (pl.col("kind") == "collective_timeout") | (
+        (pl.col("kind") == "heartbeat_lost") & (pl.col("code") == STILL)
+    ).fill_null(False)
+    ended = events.filter(is_end).group_by("file").agg(pl.col("line").max())
     return {file: line for file, line in ended.iter_rows() if file is not None and line is not None}
 
 
@@ -265,8 +270,9 @@ def _beside(line: _Line, count: int, size: int) -> Iterator[frozenset[int]]:
         if {int(found[1]), int(found[2])} == {count, size}:
             rest_of_it = f"{text[: found.start(1)]} {text[found.end(1) : found.start(2)]} {text[found.end(2) :]}"
             stamped = max((one.end() for one in _TIME.finditer(rest_of_it)), default=0)  # before it stands a date
-            beside = map(int, _ALONE.findall(rest_of_it, stamped))
-            yield frozenset(number for number in beside if number < size)
+            told = (map(int, form.findall(rest_of_it, stamped)) for form in (_ALONE, _NAMED))
+            plain, named = (frozenset(number for number in own if number < size) for own in told)
+            yield plain or named
 
 
 def _beside_counts(logs: Sequence[_Log], told: Mapping[str, tuple[int, int]], count: int, size: int) -> frozenset[int]:

@@ -18,7 +18,7 @@ _ALSO_SCRIPTS = frozenset({"cmd", "code", "profile", "this", "trace", "turtle"})
 _MODULES = sorted(sys.stdlib_module_names - _ALSO_SCRIPTS)
 # Where packages are installed, frozen modules, shared objects, and what is printed without its folder.
 LIBRARY = re.compile(
-    r"site-packages|dist-packages|/lib/python3|^<|/lib[\w.+-]{1,80}\.so[\d.]*$"
+    r"site-packages|dist-packages|/lib/python3|/go/src/|/go/pkg/mod/|^<|/lib[\w.+-]{1,80}\.so[\d.]*$"
     r"|/torch/(?:_dynamo|_inductor|autograd|cuda|distributed|multiprocessing|nn|optim|utils)/"
     rf"|^(?:{'|'.join(_PACKAGES)})/|^(?:{'|'.join(_MODULES)})(?:/|\.py$|$)"
 )

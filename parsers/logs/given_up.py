@@ -192,7 +192,8 @@ def _event(begin: _Line, end: _Line, seconds: float) -> dict[str, Any] | None:
     if op is None and not peers:
         if seconds < _LEAST_OF_NOBODY_S:
             return None
-        still = {"rank": None, "code": "stood_still", "value": seconds, "detail": json.dumps({"unit": "s"})}
+        counted = json.dumps({"unit": "s", "begun": begin.row["line"]})
+        still = {"rank": None, "code": "stood_still", "value": seconds, "detail": counted}
         return event(end.row, "heartbeat_lost", **about | still)
     told = vocabulary.told(pairs_of(begin.text))
     numbers = [{found["number"] for found in _CALL.finditer(text)} for text in both]

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from parsers.schema.labels import OF_GROUP
 from parsers.schema.parser import Source
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
@@ -27,14 +28,80 @@ _ROLL = regex(
 _OF_ALL = regex(
     r"(?<![\w-])(?P<word>[A-Za-z]{2,20})[ #:=]{1,2}(?P<number>\d{1,6})(?: of | out of | ?/ ?)(?P<total>\d{1,6})\b"
 )
+_OF_SIZE = regex(
+    r"(?<![\w/.-])(?P<word>[^\W\d_]{1,20})[ #:=]{1,2}(?P<number>\d{1,6})(?: of | out of | ?/ ?)(?P<total>\d{1,6})(?![\w/]|[.:]\d)"
+)
+_RANK = regex(r"(?i)(?<![\w-])rank ?[=:#] ?(\d{1,6})(?![\w/]|[.:]\d| of )")
 _WORLD = regex(r"\b(?:world(?:[_ ]?size)?|nranks|num_processes)[\"']?(?: {0,2}[=:] {0,2}| {1,3})(\d{1,7})\b")
 # what a node has, or a job, or a training: each file may be of one of these
 _IS_OTHER = regex(
-    r"(?i)(?:layer|epoch|step|iter|iteration|attempt|expert|stage|node|host|machine|server|pod|agent|launcher|trial|run|job|experiment|seed|fold|round|phase|tp|pp|ep|cp|sp|tensor|pipeline|group|island|slice)s?"
+    r"(?i)(?:layer|epoch|step|iter|iteration|attempt|expert|stage|node|host|machine|server|pod|agent|launcher|trial|run|job|experiment|seed|fold|round|phase|tp|pp|ep|cp|sp|tensor|pipeline|group|island|slice|batch|chunk|file|part|bucket|retry|try|page)s?|节点|主机|机器|服务器|步|第|轮|层|批|批次|阶段|组|专家|分组|重试|次"
 )
 _BEFORE = regex(r"\[(\d{1,6})\]")
-_CHARACTERS, _LABELS = 400, 60
+_CHARACTERS, _LABELS, _HEADS = 400, 60, 2
 _HEAD = regex(r"[\[<(][^\[\]<>()\d]{1,24}(?P<number>\d{1,6})/(?P<total>\d{1,6})[\])>]")
+
+
+def counted_off(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
+    """Lines by path → the same, where processes count off by a word that nobody knows, once each and of one size, and the number is that in the
+    name of the file: `member 3/32` in w03.log, `进程 3/8` in 进程3.log. That is an introduction where more than half of them do, and nobody introduces himself otherwise."""
+    given = {path: [*own] for path, own in said.items()}
+    if any(one.introduces is not None for own in given.values() for one in own):
+        return given
+    told: defaultdict[tuple[str, int], dict[str, set[tuple[int, int]]]] = defaultdict(lambda: defaultdict(set))
+    for path, own in given.items():
+        for at, one in enumerate(own):
+            for found in _OF_SIZE.finditer(one.raw[:_CHARACTERS]) if "/" in one.raw or " of " in one.raw else ():
+                if not _IS_OTHER.fullmatch(found["word"]):
+                    told[found["word"], int(found["total"])][path].add((int(found["number"]), at))
+    rolls = [
+        {path: number for path, places in own.items() if len(places) == 1 for number, _ in places}
+        for own in told.values()
+    ]
+    fitting = [at for at, key in enumerate(told) if _is_roll(rolls[at], len(told[key]), key[1])]
+    if not fitting:
+        return _headed(given)
+    if len(fitting) > 1:
+        return given
+    (_, size), places = [*told.items()][fitting[0]]
+    for path, rank in rolls[fitting[0]].items():
+        at = min(at for _, at in places[path])
+        given[path][at] = replace(given[path][at], introduces=Introduction(rank, size))
+    return given
+
+
+def _headed(given: dict[str, list[Said]]) -> dict[str, list[Said]]:
+    """The same where the first lines of files each tell one rank, and these count from 0 without a gap: heads of dumps and of records."""
+    told: dict[str, tuple[int, int]] = {}
+    lines = [one.line for own in given.values() for one in own]
+    if any(line.rank is not None or line.local_rank is not None for line in lines):
+        return given  # who speaks is told otherwise, and a head may be of a node
+    for path, own in given.items():
+        found = [
+            (int(rank[1]), at)
+            for at, one in enumerate(own[:_HEADS])
+            for rank in _RANK.finditer(one.raw[:_CHARACTERS])
+            if not OF_GROUP.search(one.raw[: rank.start()])
+        ]
+        if len({rank for rank, _ in found}) == 1:
+            told[path] = found[0]
+    ranks = {rank for rank, _ in told.values()}
+    shapes = {_NUMBER.sub("#", path) for path in told}
+    is_whole = len(ranks) > _FEWEST and ranks == {*range(len(ranks))} and len(shapes) == 1
+    if is_whole and not any(path not in told and _NUMBER.sub("#", path) in shapes for path in given):
+        for path, (rank, at) in told.items():
+            given[path][at] = replace(given[path][at], introduces=Introduction(rank))
+    return given
+
+
+def _is_roll(numbers: Mapping[str, int], files: int, size: int) -> bool:
+    """Do these files count off 0 … N-1, or up to N, a few aside, each with the number in its name?"""
+    is_named = all(
+        number in {int(one) for one in _NUMBER.findall(path.rpartition("/")[2])} for path, number in numbers.items()
+    )
+    ranks = {*numbers.values()}
+    is_one_each = is_named and len(ranks) == len(numbers) == files > _FEWEST and 2 * files > size
+    return is_one_each and max(ranks) <= size and (0 in ranks) != (size in ranks)
 
 
 def from_zero(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:

@@ -32,6 +32,7 @@ from parsers.who.counts import (
     alone,
     are_at_once,
     are_several,
+    counted_off,
     from_zero,
     introduce,
     is_of_nodes,
@@ -100,14 +101,13 @@ def speakers(sources: Sequence[Source]) -> Known:
     collectors = collectors_of(read)
     headed = {one.path: 0 if one.rank is not None else max(LEAST, HEADED // len(sampled)) for one in sampled}
     begun = {at: said_in(at, own, collectors.get(at, ""), headed.get(at, HEAD_LINES)) for at, own in read.items()}
-    said = of_one_size(from_zero(renamed(begun)))
+    said = of_one_size(from_zero(counted_off(renamed(begun))))
     lines = [Line(path, one.number, one.line.host, one.raw, one.line.text) for path, own in said.items() for one in own]
     stated = [*statements(lines)]  # read once: every line of all beginnings is asked for names and numbers
     introduce(said, {place: Introduction(*who) for place, who in introduced(stated).items()})
     size, _ = sizes_of([one.introduces for own in said.values() for one in own if one.introduces], said)
     documents = standing([*told_names(sources), *told_in_lines(lines, stated)], said)
-    every = [source.path for source in sources]
-    table = process_table(said, every, size, stated, lists_of(sources, said), documents)
+    table = process_table(said, [one.path for one in sources], size, stated, lists_of(sources, said), documents)
     introduce(said, table.introductions)
     whole = _Bundle(shapes, said, stated, table)
     listed_names = rosters(said, sources, whole.world)

@@ -80,8 +80,27 @@ def _for_services(live: pl.DataFrame) -> pl.Series:
     return pl.Series(found or [False] * live.height, dtype=pl.Boolean)
 
 
+def _within(odd: pl.DataFrame, waiting: pl.DataFrame) -> pl.Series:
+    """Who is in the same library as the others, where these all stand at one line of one that nobody knows: a lock in it may be held for them."""
+    lines = {tuple(to_frames(frames)[:1]) for frames in waiting["frames"].to_list()}
+    if len(lines) != 1 or not (waiting["site"] == "unknown").all():
+        return pl.Series([False] * odd.height, dtype=pl.Boolean)
+    frames = to_frames(waiting["frames"][0])
+    library, main = (_folder(frame.file) for frame in (frames[0], frames[-1]))
+    same = [
+        library not in ("", main) and library in {_folder(frame.file) for frame in to_frames(own)}
+        for own in odd["frames"].to_list()
+    ]
+    return pl.Series(same, dtype=pl.Boolean)
+
+
+def _folder(file: str) -> str:
+    return file.rpartition("/")[0]
+
+
 def _outside(live: pl.DataFrame, waiting: pl.DataFrame, waits: pl.Series, timed_out: frozenset[int]) -> pl.DataFrame:
     odd = live.filter(pl.col("site").is_in(sorted(HOST_SITES)) | _for_services(live))
+    odd = odd.filter(~_within(odd, waiting))
     if odd.height or not waiting.height:
         return odd
     computing = live.filter(~waits)
