@@ -28,6 +28,7 @@ _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _CALL = re.compile(r"\b([A-Za-z_]\w*)(!?)\s*\(")
 _LITERAL = re.compile(r'(?:\b[LuU]8?)?"((?:[^"\\\n]|\\.)*)"|`([^`]*)`')
 _SPEC = re.compile(r"%(?:\([\w.]+\))?[-+ #0]*(?:\*|\d+)?(?:\.(?:\*|\d+))?(?:hh|h|ll|l|z|j|t|L)?([a-zA-Z%])")
+_REGISTERS = re.compile(r"\s*reg(?:ister)?_\w+\(")  # a check of the call that declares a parameter: the text is help
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "", "0": ""}
 _COMPLAINS = re.compile(
@@ -225,7 +226,7 @@ def _code(path: str, text: str) -> Iterator[Format]:
         is_thrown = re.search(r"\bthrow\s+(?:[\w:]+::)?$", before) is not None
         first = inside.split(",", 1)[0]
         level = "raise" if is_thrown else _level(name, first if '"' not in first and len(first) < 60 else "")
-        if level is None:
+        if level is None or _REGISTERS.match(inside):
             continue
         streamed = text[end + 1 : text.find(";", end)] if text[end + 1 : end + 200].lstrip().startswith("<<") else ""
         said = _joined(streamed or inside)
@@ -273,6 +274,8 @@ def _joined(inside: str) -> str:
             is_printf = True
             if made.count("%") == 0:  # an argument of the condition before
                 made = _unescaped(literal)
+        elif plain == "," and re.fullmatch(r"[\w.-]{0,40}", made):  # a name beside the text
+            made = _unescaped(literal)
         elif re.fullmatch(r"[,<\s]*", plain):
             made += _unescaped(literal)
         else:

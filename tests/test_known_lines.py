@@ -329,3 +329,27 @@ def test_a_file_or_a_report_of_heartbeats_is_no_process_that_stopped_to_send_the
 def test_a_scale_that_must_be_finite_is_a_setting_and_no_value_that_was_bad(tmp_path: Path) -> None:
     made = _events(tmp_path, _traceback("ValueError: fp16.loss_scale must be a finite number (not inf/-inf/nan)"))
     assert "nan_assert" not in {event["kind"] for event in made}
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (f"{STAMP}ERROR - NVRx decided the job must not be restarted (n3): bad. Agent's exit code = 3", "told_to_stop"),
+        ("slurmctld: error: Power action suspend exited with status 3", "call_failed"),
+        (f"{STAMP}WARNING - Torch process group shutdown timed out after 30 seconds", "gave_up_waiting"),
+    ],
+)
+def test_a_row_answers_before_words_of_an_end_that_was_none_or_of_a_wait(text: str, code: str, tmp_path: Path) -> None:
+    assert [(event["kind"], event["code"]) for event in _events(tmp_path, text)] == [("other", code)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{STAMP}WARNING - Parsing timed out for x + 1",
+        f"{STAMP}ERROR - Failed to start HTTP server on port 8000 at try 1, error: address in use",
+        "slurmctld: error: NodeNames=n7 CoresPerSocket=0 is invalid, reset to 1",
+    ],
+)
+def test_what_was_gone_around_makes_no_event(text: str, tmp_path: Path) -> None:
+    assert _events(tmp_path, text) == []

@@ -13,9 +13,9 @@ the level field decides, not the word ERROR in a sentence (parsers/forms/records
 (`OSError: …`) is an event `exception`; what it says of a device or a disk makes another event. Everything else of level ERROR or
 FATAL is `other`. Only lines come here that no other parser has read.
 
-Events by words: `exit` (code = exit code or signal) where a process, a rank or the like is its subject; `collective_timeout`
-and `store_timeout` where the record that says "timed out" speaks of a collective or a store, else `other` with code
-timed_out; `heartbeat_lost`; `other` with code stalled; `nan_assert` with code loss or grad_norm where a value is NaN (a loss
+Events by words: `exit` (code = exit code or signal) where a process, a rank or the like is its subject, unless a row says that
+the line tells of a call or of others; `collective_timeout` and `store_timeout` where the record that says "timed out" speaks of a
+collective or a store and no row knows it, else `other` with code timed_out; `heartbeat_lost`; `other` with code stalled; `nan_assert` with code loss or grad_norm where a value is NaN (a loss
 that is Inf, too; a gradient norm that is Inf is `other`: a loss scaler skips such a step).
 
 Printed by: any program.
@@ -65,6 +65,7 @@ _STORE = regex(
 _UNCORRECTABLE = regex(
     r"(?i)\b(?:uncorrect(?:able|ed)|double[- ]bit|multi(?:ple)?[- ]bit)(?: \w{2,12}){0,2}? (?:error|fault)\b(?!s? (?:count|counter|rate|threshold))"
 )
+_WAITS = ("collective_timeout", "store_timeout")
 _DEVICE = regex(r"(?i)\b(?:device|gpu|npu|dcu|mlu|hpu|xpu|chip|card|accelerator|die)[ #:=]{0,2}(\d{1,4})\b")
 _ADDRESS = regex(r"\b[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\b")  # of a device on a PCI bus
 _STALLED = regex(r"(?i)\bstalled\b|\bhang (?:was |has been |is )?detected\b|\bdetected (?:a |the )?(?:job )?hang\b")
@@ -126,9 +127,10 @@ def _events(row: Row, found: Record, known: knowledge.Message | None) -> list[di
         return [event(row, said.pop("kind"), **_of_device(row["text"]) | said)]
     if said and said["kind"] != "other":
         return [event(row, said.pop("kind"), **said)]
-    if listed := each_end(row, found.message):
+    if (listed := each_end(row, found.message)) and not _is_no_end(known):
         return [event(row, told.pop("kind"), **told) for told in listed]
-    if told := _words(row, found, is_error):
+    told = _words(row, found, is_error)
+    if told and not (said and (told["kind"] in _WAITS or (told["kind"] == "exit" and _is_no_end(known)))):
         return [event(row, told.pop("kind"), **told)]
     if is_error and (named := _CLASS.match(found.message)) and not is_of_kernel(row):
         return raised(row, named["code"], named["message"], {"frames": []}, row["text"], found.severity)
@@ -137,6 +139,11 @@ def _events(row: Row, found: Record, known: knowledge.Message | None) -> list[di
         return []
     said = told or {"kind": "other"}
     return [event(row, said.pop("kind"), **{"severity": found.severity} | said)]
+
+
+def _is_no_end(known: knowledge.Message | None) -> bool:
+    """Does a row say of the line that the code in it ended no process of the job: of a call, or of what others decided?"""
+    return known is not None and (known.claim == "call_failed" or known.own is False)
 
 
 def _of_device(text: str) -> dict[str, Any]:
