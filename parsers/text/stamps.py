@@ -164,8 +164,9 @@ def _slashed(text: str) -> Stamp:
     match = _SLASHED.match(text)
     if match is None:
         return NONE
-    date = match.group("first", "second", "third") if match["first"] else match.group("year", "month", "day")
-    return _local(_ns(*date, match["clock"], match["fraction"]))
+    named = ("first", "second", "third") if match["first"] else ("year", "month", "day")
+    year, month, day = match.group(*named)
+    return _local(_ns(year, month, day, match["clock"], match["fraction"]))
 
 
 def _glog(text: str, around: Around | None) -> Stamp:
