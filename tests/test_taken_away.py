@@ -49,21 +49,29 @@ def verdict(
 ) -> Verdict:
     for rank in range(4):
         steps = [
-            f"gx{rank * 7 + 3} fit[7{rank}]: I0131 10:1{n}:00.000000 p{rank}/4 step {n} loss 2.{9 - n}" for n in (1, 2, 3)
+            f"ip-10-0-4-{rank * 7 + 31} fit[41{rank}7]: I0131 10:1{n}:00.000000 p{rank}/4 step {n} loss 2.{9 - n}"
+            for n in (1, 2, 3)
         ]
-        head = f"gx{rank * 7 + 3} fit[7{rank}]: I0131 10:10:00.000000 p{rank}/4 jax.distributed up: process_id={rank} num_processes=4"
+        head = f"ip-10-0-4-{rank * 7 + 31} fit[41{rank}7]: I0131 10:10:00.000000 p{rank}/4 jax.distributed up: coordinator ip-10-0-4-31:8476 process_id={rank} num_processes=4"
         end = own if rank == 2 else others.get(rank, LOST)
         fate = (
             []
             if rank == 2 or rank in others
-            else [f"gx{rank * 7 + 3} systemd[1]: fit.service: Main process exited, code=killed, status=6/ABRT"]
+            else [f"ip-10-0-4-{rank * 7 + 31} systemd[1]: fit.service: Main process exited, code=killed, status=6/ABRT"]
         )
-        lines = [head, *steps, *(f"gx{rank * 7 + 3} fit[7{rank}]: {line}" for line in end.splitlines()), *fate]
+        lines = [
+            head,
+            *steps,
+            *(f"ip-10-0-4-{rank * 7 + 31} fit[41{rank}7]: {line}" for line in end.splitlines()),
+            *fate,
+        ]
         (folder / "journal").mkdir(exist_ok=True)
-        (folder / "journal" / f"gx{rank * 7 + 3}.txt").write_text("\n".join(lines) + "\n")
+        (folder / "journal" / f"ip-10-0-4-{rank * 7 + 31}.txt").write_text("\n".join(lines) + "\n")
         (folder / "agent").mkdir(exist_ok=True)
         told = [said] if rank in noticed else []
-        (folder / "agent" / f"gx{rank * 7 + 3}.log").write_text("\n".join(["2026-01-31T10:10:00Z watching", *told]) + "\n")
+        (folder / "agent" / f"ip-10-0-4-{rank * 7 + 31}.log").write_text(
+            "\n".join(["2026-01-31T10:10:00Z watching", *told]) + "\n"
+        )
     return analyze(folder).verdict
 
 

@@ -28,8 +28,8 @@ def with_named_pods(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataF
     )
     tables = {**tables, "events": events}
     machine = pl.when(pl.col("detail").str.contains(_OF_PRINTER, literal=True)).then("host")
-    told = pl.coalesce(pl.col("detail").str.extract(_POD, 1), machine)
-    pod = pl.when(pl.col("kind") == "scheduler").then(told)
+    of_whom = pl.coalesce(pl.col("detail").str.extract(_POD, 1), machine)
+    pod = pl.when(pl.col("kind") == "scheduler").then(of_whom)
     named = events.select(pod.alias("pod"))["pod"]
     if named.null_count() == len(named):
         return dict(tables)
