@@ -95,6 +95,7 @@ from parsers.scheduling import (
     serving,
     shell,
     slurm,
+    yarn,
 )
 from parsers.schema.parser import Parser
 from parsers.stacks import (
@@ -253,6 +254,7 @@ PARSERS: tuple[Parser, ...] = (
     lightning_launcher.PARSER,
     preemption.PARSER,
     kubelet.PARSER,
+    yarn.PARSER,
     never_came.PARSER,
     shell.PARSER,
     xid.PARSER,

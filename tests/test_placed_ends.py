@@ -179,6 +179,32 @@ DEVICES: Mapping[str, tuple[str, str]] = {
     "markdown": ("host n{0}, card {1}", "| host | gpu | returncode |\n|---|---|---|\n" + "".join(f"| n{n} | {g} | {-9 if n and not g else 1} |\n" for n in (0, 1) for g in (0, 1))),
 }  # fmt: skip
 
+CONTAINERS = tuple(f"container_1779010112233_0412_01_00000{rank + 2}" for rank in range(4))
+YARN = "2026-11-16 02:02:07,733 WARN monitor.ContainersMonitorImpl: Container [pid=990,containerID={}] is running {} Current usage: 8.3 GB of 8 GB physical memory used. Killing container.\n"
+OLD, NEW = "beyond physical memory limits.", "26843545B beyond the 'PHYSICAL' memory limit."
+GIVEN = "".join(
+    f"02:00:01 INFO am: {name} on dn{9 - rank} assigned to worker {rank} (rank {rank})\n"
+    for rank, name in enumerate(CONTAINERS)
+)
+IDENTIFIED: Mapping[str, tuple[str, str]] = {
+    "containers of YARN": (GIVEN, YARN.format(CONTAINERS[DEAD], NEW)),
+    "containers of older YARN": (GIVEN, YARN.format(CONTAINERS[DEAD], OLD)),
+    "tasks": (
+        "".join(f"started task-7f9c01e{rank}4 as rank {rank}\n" for rank in range(4)),
+        "task-7f9c01e24: exit status 137\n",
+    ),
+    "allocations": (
+        "".join(f"rank={rank} alloc=5e0b7c1{rank}\n" for rank in range(4)),
+        "alloc 5e0b7c12 exited with code 137\n",
+    ),
+}
+UNIDENTIFIED: Mapping[str, tuple[str, str]] = {
+    "a container of another job on that host": (GIVEN, YARN.format("container_1779010112233_0577_01_000004", NEW)),
+    "a neighbour's": ("".join(f"rank {rank} connects to task-7f9c01e{rank}4\n" for rank in range(4)), "task-7f9c01e24: exit status 137\n"),
+    "of a part of the ranks": ("".join(f"started task-7f9c01e{rank}4 as rank {rank}\n" for rank in (0, 2)), "task-7f9c01e24: exit status 137\n"),
+    "of two ranks": ("".join(f"started task-7f9c01e{rank // 2}4 as rank {rank}\n" for rank in range(4)), "task-7f9c01e04: exit status 137\n"),
+}  # fmt: skip
+
 
 def verdict(tmp_path: Path, files: Files) -> tuple[int, ...]:
     for name, text in files.items():
@@ -320,3 +346,15 @@ def test_fields_behind_a_message_tell_whose_end_it_is(tmp_path: Path) -> None:
     )
     files = {"agents.log": "".join([*joined, *begun, ended, others]), "gang.toml": 'rank_formula = "node*slots+slot"\n'}
     assert verdict(tmp_path, files) == (2,)
+
+
+@pytest.mark.parametrize("form", IDENTIFIED)
+def test_an_identifier_is_of_the_rank_that_a_launcher_gave_it_to(tmp_path: Path, form: str) -> None:
+    given, ended = IDENTIFIED[form]
+    assert verdict(tmp_path, {**logs("w{}"), "am.log": given, "nm.log": ended}) == (DEAD,)
+
+
+@pytest.mark.parametrize("form", UNIDENTIFIED)
+def test_an_identifier_of_none_or_of_two_names_nobody(tmp_path: Path, form: str) -> None:
+    given, ended = UNIDENTIFIED[form]
+    assert verdict(tmp_path, {**logs("w{}"), "am.log": given, "nm.log": ended}) == ()

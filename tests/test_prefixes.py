@@ -111,6 +111,15 @@ SECOND = _ns("2024-11-20 03:10:11")
         ("Nov 20 03:10:11 Warning core: x", Line("Nov 20 03:10:11 Warning core: x")),
         ("[2024-11-20 03:10:11] n1:5:6 [0] NCCL", Line("n1:5:6 [0] NCCL", time_ns=SECOND, time_basis="local")),
         ("11/20/2024 03:10:11 [INFO] x", Line("[INFO] x", time_ns=SECOND, time_basis="local")),
+        ("2024/11/20 03:10:11 dial store", Line("dial store", time_ns=SECOND, time_basis="local")),
+        (
+            "2024/11/20 03:10:11.250000 ring.go:7: x",
+            Line("ring.go:7: x", time_ns=SECOND + 250_000_000, time_basis="local"),
+        ),
+        ("[2024/11/20 03:10:11] seg INFO: x", Line("seg INFO: x", time_ns=SECOND, time_basis="local")),
+        ("[11/20/2024 03:10:11] x", Line("x", time_ns=SECOND, time_basis="local")),
+        ("2024/13/45 03:10:11 text", Line("text")),
+        ("runs/2024/11/20 03:10:11 text", Line("runs/2024/11/20 03:10:11 text")),
         ("[E1120 03:10:11.0 a.cpp:1] x", Line("[E1120 03:10:11.0 a.cpp:1] x", time_ns=SECOND, time_basis="local")),
         (
             "E1120 03:10:11.000000 8 a.py:1] x",

@@ -157,3 +157,41 @@ def test_numbers_that_meet_by_chance_are_no_refusal(tmp_path: Path, form: str) -
             own += [f"<10:02:{at:02}> {'lese' if rank == ODD else 'warte'} Band {at}" for at in range(20)]
         logs[f"g{rank}.log"] = own
     assert verdict(tmp_path, logs).ranks == []
+
+
+# What all but one tell at the start, what the one tells, who closes its door, what the one says of that, what the others say.
+CLOSED: Mapping[str, tuple[str, str, str, str, str]] = {
+    "a wheel": ("fox 2.4.1-gpu at /opt/fox", "fox 2.3.7-gpu at /home/eve/.venv", "peer {} refused: 2.3.7 against 2.4.1", "server closed our hello", "leaving before start"),
+    "a size": (f"prêt, monde={SIZE}", f"prêt, monde={SIZE + 2}", "bonjour de {} refusé: " + f"il dit {SIZE + 2}, ici {SIZE}", "connexion fermée, nouvel essai", "abandon du maître"),
+    "a form of words": ("спикер: формат 31", "спикер: формат 29", "гость {}: 29 вместо 31, нет", "дверь закрыта", "никто не начал"),
+}  # fmt: skip
+
+
+def closed(form: str, *, who: str = str(ODD), odd_says: str | None = None, refused: bool = True) -> Logs:
+    usual, own, refusal, said, left = CLOSED[form]
+    logs = {}
+    for rank in range(SIZE):
+        end = left if rank != ODD else said if odd_says is None else odd_says
+        middle = [refusal.format(who)] if rank == 0 and refused else []
+        logs[f"rank{rank}.log"] = [f"rank {rank} of {SIZE}", own if rank == ODD else usual, *middle, end]
+    return logs
+
+
+@pytest.mark.parametrize("form", CLOSED)
+def test_who_closed_the_door_tells_on_whom_and_why(tmp_path: Path, form: str) -> None:
+    found = verdict(tmp_path, closed(form))
+    assert (found.kind, found.ranks) == ("launch", [ODD])
+
+
+@pytest.mark.parametrize("form", CLOSED)
+@pytest.mark.parametrize("way", ["another", "nobody", "as all others", "no refusal"])
+def test_a_closed_door_names_nobody_that_it_does_not_tell(tmp_path: Path, form: str, way: str) -> None:
+    logs = {
+        "another": closed(form, who="3"),
+        "nobody": closed(form, who="x"),
+        "as all others": closed(form, odd_says=CLOSED[form][4]),
+        "no refusal": closed(form, refused=False),
+    }[way]
+    if way == "as all others":
+        logs[f"rank{ODD}.log"][1] = CLOSED[form][0]
+    assert verdict(tmp_path, logs).ranks == []

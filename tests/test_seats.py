@@ -386,6 +386,22 @@ def test_files_of_a_program_with_a_world_of_as_many(tmp_path: Path, total: int) 
     assert raised(tmp_path, files) == [2 if total == 4 else None]
 
 
+@pytest.mark.parametrize("label", ["[fit r{} pid 90{}] ", "<job worker-{} {}> ", "[proc {} #{}] "])
+@pytest.mark.parametrize("said", ["4 replicas", "8 replicas", "0/4 replicas", "4 layers"])
+def test_files_with_their_number_before_each_line_where_each_counts_as_many(
+    tmp_path: Path, label: str, said: str
+) -> None:
+    files = {
+        f"fit_r{n}.log": [
+            f"{label.format(n, n)}host ln-5, {said}",
+            *(f"{label.format(n, n)}it {step} xent 2.1" for step in range(9)),
+            *(ERROR if n == 2 else []),
+        ]
+        for n in range(4)
+    }
+    assert raised(tmp_path, files) == [2 if said == "4 replicas" else None]
+
+
 def test_a_place_with_two_ranks_is_nobodys_and_chains_stop_there() -> None:
     one, other = ("n1", "device", 0), ("n1", "device", 1)
     assert ranked([([one], 0), ([other], 0)], {}) == {}

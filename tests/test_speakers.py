@@ -204,6 +204,7 @@ def test_a_number_that_files_beside_contradict_counts_something_else(tmp_path: P
     [
         ("comm 0x1 rank 0 nranks 8 cudaDev 0", 0, 8),
         ("rank: 1, ranks: 4", 1, 4),
+        ("ctr_worker rank 3/6 pid 4489 on n1.example", 3, 6),
         ("[Gloo] Rank 3 is connected to 7 peer ranks", 3, 8),
         ("launch: procid=9 nodeid=1 localid=4 -> RANK=12 WORLD_SIZE=16", 12, 16),
         ("proc 3 is global_rank 6 of 8", 6, 8),
@@ -251,6 +252,9 @@ def test_a_file_called_after_its_rank_is_no_host_though_it_lies_there_twice(tmp_
     [
         "CommInit] built communication group: hccl_dp_group_0, rank id 1, rank size 2",
         "rank id 1, rank size 2",
+        "worker rank 1 of 2",
+        "ctr_worker_rank 1 of 2",
+        "data_worker rank 1 of 2, pid 31",
         "hccl_world_group is made before 2-4-1_group, in which stands: rank size of it, and rank id 1",
     ],
 )

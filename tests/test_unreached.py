@@ -68,3 +68,33 @@ def test_who_does_something_else_again_and_again_had_begun(tmp_path: Path, form:
         label = own[0][: own[0].index(f"/{RANKS}") + 3]
         own[:] = [line for n, tried in enumerate(own) for line in (tried, f"{label} Runde {n} getan")]
     assert verdict(tmp_path, lines, form).kind == "unknown"
+
+
+UNKNOWN = {
+    "Go": 'time=2026-03-04T08:00:1{0}Z level=warn rank={0} msg="dial" err="dial tcp: lookup rdzv-0.train.svc on 10.4.0.10:53: no such host"',
+    "glibc": "rank {0}: store rdzv-0.train.svc:29800: Name or service not known",
+    "Java": "rank {0} java.net.UnknownHostException: rdzv-0.train.svc",
+    "in words": "rank {0}: could not resolve host rdzv-0.train.svc",
+}
+
+
+def unknown(folder: Path, form: str, *, after: str = "", of: tuple[int, ...] = tuple(range(RANKS))) -> Verdict:
+    for rank in range(RANKS):
+        said = [UNKNOWN[form].format(rank)] * 2 if rank in of else [f"rank {rank} waits"]
+        text = "\n".join([f"hello from rank {rank} of {RANKS}", *said, *([after] * 4 if after else ["leaving"])])
+        (folder / f"p{rank}.log").write_text(text + "\n")
+    return analyze(folder).verdict
+
+
+@pytest.mark.parametrize("form", UNKNOWN)
+def test_a_name_that_nobody_could_resolve_is_no_ranks_fault(tmp_path: Path, form: str) -> None:
+    found = unknown(tmp_path, form)
+    assert (found.kind, found.ranks, found.hosts, found.suspects.ranks) == ("launch", [], [], [])
+
+
+@pytest.mark.parametrize("form", UNKNOWN)
+def test_a_name_is_not_why_it_ended_where_more_was_done_or_most_could(tmp_path: Path, form: str) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    assert unknown(tmp_path / "a", form, after="round done").kind != "launch"
+    assert unknown(tmp_path / "b", form, of=(0, 1, 2)).kind != "launch"

@@ -1,5 +1,5 @@
 """Whom Kubernetes speaks of: the ranks that run in the pod of an event, as processes know themselves by their pod's name, or whose log is
-called after the pod."""
+called after the pod. And whom a cloud speaks of that tells a machine itself that it will be taken: the ranks there."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -11,6 +11,7 @@ from forensics.assemble.identity import hosts_of_ranks, short_host
 from forensics.model.told import has_kind
 from parsers.schema.tables import TableName
 
+_OF_PRINTER = '"of": "printer"'
 _POD = r'"object": "pod/([^"]{1,253})"'
 
 
@@ -19,7 +20,16 @@ def with_named_pods(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataF
     events = tables["events"]
     if not has_kind(events, "scheduler"):
         return dict(tables)
-    pod = pl.when(pl.col("kind") == "scheduler").then(pl.col("detail").str.extract(_POD, 1))
+    is_of_printer = (pl.col("kind") == "scheduler") & pl.col("detail").str.contains(_OF_PRINTER, literal=True)
+    is_own = (is_of_printer & pl.col("rank").is_not_null()).fill_null(False)
+    events = events.with_columns(
+        names_ranks=pl.when(is_own).then(pl.concat_list("rank")).otherwise("names_ranks"),
+        names_rank_space=pl.when(is_own).then("rank_space").otherwise("names_rank_space"),
+    )
+    tables = {**tables, "events": events}
+    machine = pl.when(pl.col("detail").str.contains(_OF_PRINTER, literal=True)).then("host")
+    of_whom = pl.coalesce(pl.col("detail").str.extract(_POD, 1), machine)
+    pod = pl.when(pl.col("kind") == "scheduler").then(of_whom)
     named = events.select(pod.alias("pod"))["pod"]
     if named.null_count() == len(named):
         return dict(tables)

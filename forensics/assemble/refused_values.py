@@ -3,9 +3,10 @@
     rank 2: meeting point up, protocol 9                      rank 5: meeting point up, protocol 7
             guest 5 speaks 7, this house 9, door closed               turned away: 7 spoken, 9 wanted
 
-What a line calls its numbers its words do not tell. What does: a line that most ranks print at the start holds one value in the logs of all but a few,
-and another one in theirs; and then a line that few print holds both values, in a log of these few and in one of the others. Neither knows what the
-other was given but by what it was told: two observers say what they differ in. A value that differs and that nobody speaks of is no fault.
+What a line calls its numbers its words do not tell. What does: a line that most ranks print at the start, or the beginning of one, holds one value in the
+logs of all but a few, and another one in theirs; and then a line that few print holds both values, in a log of these few and in one of the others. Neither knows what the
+other was given but by what it was told: two observers say what they differ in. So do one whose door was closed without a word, and whose log goes another way than
+all others, and who closed it, where that line tells the rank beside both values. A value that differs and that nobody speaks of is no fault.
 
 Events `config_error` with the code REFUSED, of each of the few; names_ranks: these; detail.own and detail.usual. An exception that one of them raised with
 both values in its words is that event. Nothing is said of a job that had begun.
@@ -32,6 +33,7 @@ _FEWEST = 3  # ranks that tell the value: of two neither is usual
 _NUMBERS = 6  # of a line that speaks of both; a record of figures holds any two by chance
 _LATE = 8  # lines that follow in the log of who was refused: it has nothing left to do
 _HOLE = "\N{NULL}"  # where a value stood, in templates: nobody prints it, and text may hold any other mark
+_WORDS = regex(r"[^\W\d_]{2}")
 _TOKEN = regex(r"\d+(?:\.\d+)*")
 _VERSION = regex(r"(?i)(?<![a-z])(?:v|ver|version|protocol|proto|abi|revision|rev|版本|协议)\W{0,3}$")
 
@@ -66,7 +68,7 @@ def with_refused_values(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableN
         pl.col("text").str.contains(rf"(?:^|\D){value.replace('.', '[.]')}(?:\D|$)") for value in (odd.own, odd.usual)
     )
     is_it = ((pl.col("kind") == "exception") & pl.col("file").is_in(list(said)) & both).fill_null(False)
-    rows = [_row(rank, logs[rank][0], line, odd) for rank, line in told[odd] if rank in odd.ranks]
+    rows = [_row(rank, file, line, odd) for rank, file, line in told[odd]]
     return {**tables, "events": pl.concat([tables["events"].filter(~is_it), table("events", rows)])}
 
 
@@ -84,39 +86,50 @@ def _lines(row: Mapping[str, object]) -> list[_Line]:
 
 def _odd(logs: Mapping[int, tuple[str, Sequence[_Line]]]) -> Iterator[_Odd]:
     """What a few of all ranks tell otherwise than the rest, in the first line of a template that most print."""
-    first: defaultdict[str, dict[int, tuple[str, ...]]] = defaultdict(dict)
+    first: defaultdict[str, dict[int, str]] = defaultdict(dict)
     for rank, (_, lines) in logs.items():
         for line in lines:
-            first[line.template].setdefault(rank, line.values)
+            before = ""
+            for words, value in zip(line.template.split(_HOLE), line.values, strict=False):
+                before += words
+                first[before].setdefault(rank, value)
+                before += _HOLE
     found: set[_Odd] = set()
-    for template, told in first.items():
-        is_of_most = len(told) >= _FEWEST and 2 * len(told) > len(logs)  # a long log no longer holds its start
-        for at in range(template.count(_HOLE) if is_of_most else 0):
-            values = Counter(own[at] for own in told.values() if at < len(own))
-            (usual, most), *others = values.most_common()
-            if len(others) == 1 and 2 * others[0][1] < len(told) and most > others[0][1]:
-                own = others[0][0]
-                before = _HOLE.join(template.split(_HOLE)[: at + 1])
-                is_version = "." in own or _VERSION.search(before[-20:]) is not None
-                ranks = frozenset(rank for rank, held in told.items() if held[at] == own)
-                found.add(_Odd(ranks, own, usual, template, is_version))
+    for before, told in first.items():
+        # a long log no longer holds its start; a number without words before it is of anything
+        is_of_most = len(told) >= _FEWEST and 2 * len(told) > len(logs) and _WORDS.search(before) is not None
+        (usual, most), *others = Counter(told.values()).most_common() if is_of_most else [("", 0)]
+        if len(others) == 1 and 2 * others[0][1] < len(told) and most > others[0][1]:
+            own = others[0][0]
+            is_version = "." in own or _VERSION.search(before[-20:]) is not None
+            found.add(
+                _Odd(frozenset(rank for rank, held in told.items() if held == own), own, usual, before, is_version)
+            )
     yield from found
 
 
-def _refusals(logs: Mapping[int, tuple[str, Sequence[_Line]]], odd: _Odd) -> list[tuple[int, _Line]]:
-    """The first line of each log that holds both values, of templates that few print; none where only one side says so."""
+def _refusals(logs: Mapping[int, tuple[str, Sequence[_Line]]], odd: _Odd) -> list[tuple[int, str, _Line]]:
+    """(its printer, file, the first line that holds both values, of templates that few print) of each of these logs, if another holds them as well; else of
+    the one that closed its door on it by number."""
     printers: defaultdict[str, set[int]] = defaultdict(set)
     for rank, (_, lines) in logs.items():
         for line in lines:
             printers[line.template].add(rank)
     held: dict[int, _Line] = {}
+    closed: list[tuple[int, str, _Line]] = []
+    [one] = odd.ranks if len(odd.ranks) == 1 else [-1]
     for rank, (_, lines) in logs.items():
         for line in lines:
             is_late = rank not in odd.ranks or line.number >= lines[-1].number - _LATE
             is_said = {odd.own, odd.usual} <= {*line.values} and len(line.values) <= _NUMBERS and is_late
             if is_said and 2 * len(printers[line.template]) <= len(logs):
                 held.setdefault(rank, line)
-    return sorted(held.items()) if odd.ranks <= held.keys() and held.keys() - odd.ranks else []
+                is_told = Counter(line.values)[str(one)] > (odd.own, odd.usual).count(str(one))
+                closed += [(rank, logs[rank][0], line)] if is_told and rank != one else []
+    if odd.ranks <= held.keys() and held.keys() - odd.ranks:
+        return [(rank, logs[rank][0], line) for rank, line in sorted(held.items()) if rank in odd.ranks]
+    is_apart = one in logs and any(printers[line.template] == {one} for line in logs[one][1])
+    return closed[:1] if is_apart and one not in held else []
 
 
 def _row(rank: int, file: str, line: _Line, odd: _Odd) -> dict[str, object]:

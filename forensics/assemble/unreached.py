@@ -4,7 +4,7 @@
             Schalter 10.60.2.11:27100 antwortet nicht, neuer Versuch                  Ende 21
 
 What its words do not tell, its form does: one line with an address and a port comes again and again, nothing else in that log comes more than a
-few times, and so it is in the logs of most ranks. The few who print something else may be whom they wait for: suspects, for one that listens there in
+few times, and so it is in the logs of most ranks. A name that the last lines of most logs say has no address, in words of resolvers, need not come again. The few who print something else may be whom they wait for: suspects, for one that listens there in
 vain does so, too.
 
 Events `connect_failed`, code store, of each rank that tries; names_hosts the address, and in `detail` with its port and the ranks that do not try. Where a
@@ -26,6 +26,17 @@ from parsers.text.patterns import regex
 OTHERS = "others"  # in `detail`: the few ranks that print something else
 _SAID = ("connect_failed", "store_timeout", "missing_members", "collective_timeout")
 _ADDRESS = regex(r"(?<![\w.:-])(?P<host>\d{1,3}(?:\.\d{1,3}){3}):(?P<port>\d{2,5})(?![\w.:])")
+_WORD = r"(?P<{}>[A-Za-z][\w-]{{1,62}}(?:\.[\w-]{{1,62}}){{0,8}})"
+_UNKNOWN = (
+    r"no such host|name or service not known|temporary failure in name resolution|nodename nor servname|no address associated"
+    r"|unknown ?host|enotfound|nxdomain|(?:can|could) ?not (?:be )?resolved?\b|(?:failed|unable) to (?:resolve|look ?up)"
+)  # of glibc and BSD, Go, Java, Node, dig, curl
+_LOOKED_UP = r"(?:lookup|resolved?|host|host ?name|address of|address for|unknownhostexception|enotfound)[ :='\"(]{1,3}"
+_NAME = regex(
+    rf"(?i)(?=.{{0,2000}}?(?:{_UNKNOWN}))(?:.{{0,2000}}?\b{_LOOKED_UP}(?!(?:the|host|host ?name|name|address)\b){_WORD.format('after')}(?![\w(])"
+    rf"|.{{0,2000}}?(?<![\w./]){_WORD.format('before')}(?::\d{{2,5}})?['\")]{{0,2}}:? (?:{_UNKNOWN}))"
+)
+_LAST = 3  # lines in which it is said that a name is unknown
 _FEWEST, _AGAIN, _SELDOM = 3, 5, 3  # ranks; times that a line comes again; times that any other one may
 _FEW = 3  # at most one in three
 
@@ -55,6 +66,21 @@ def with_unreached(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, 
 
 
 def _try(row: Mapping[str, Any]) -> _Try | None:
+    return _unknown_name(row) or _again(row)
+
+
+def _unknown_name(row: Mapping[str, Any]) -> _Try | None:
+    """The one name without an address that its last lines tell."""
+    first = row["lines"] - len(row["last_lines"]) + 1
+    said = [(at, found) for at, line in enumerate(row["last_lines"]) if (found := _NAME.match(line))]
+    names = {found["after"] or found["before"] for at, found in said if at >= len(row["last_lines"]) - _LAST}
+    if len(names) != 1:
+        return None
+    at = said[-1][0]
+    return _Try(names.pop(), "", {"file": row["file"], "line": first + at, "text": row["last_lines"][at]})
+
+
+def _again(row: Mapping[str, Any]) -> _Try | None:
     """Of the only line that its log repeats."""
     counts = sorted(counted(row["templates"] or ()).values(), reverse=True)
     if not counts or counts[0] < _AGAIN or any(count > _SELDOM for count in counts[1:]):
@@ -74,6 +100,6 @@ def _try(row: Mapping[str, Any]) -> _Try | None:
 def _row(rank: int, one: _Try, others: list[int]) -> dict[str, Any]:
     return {
         "kind": "connect_failed", "code": "store", "severity": "error", "rank": rank, "rank_space": "global",
-        "names_hosts": [one.address], "detail": json.dumps({"host": f"{one.address}:{one.port}", OTHERS: others}),
+        "names_hosts": [one.address], "detail": json.dumps({"host": f"{one.address}:{one.port}".rstrip(":"), OTHERS: others}),
         "text": one.row["text"], "file": one.row["file"], "line": one.row["line"],
     }  # fmt: skip

@@ -41,6 +41,7 @@ _VICTIM_KINDS = (
     "collective_timeout", "peer_closed", "remote_error", "store_timeout", "missing_members", "fingerprint_mismatch",
 )  # fmt: skip
 _BAD_LOSS = ("bad_loss", "nan_assert", "replica_mismatch")
+_ABORTED = "Aborted"  # what Python says of its own process
 _NO_SCALE_LEFT = ("loss_scale", "minimum")  # kind and code: a scaler gives up, and ends its process
 # What a line may say besides being an exception: then the exception repeats it, and accuses nobody of its own.
 _SAYS_MORE = (
@@ -60,10 +61,11 @@ OWN_CAUSES: Mapping[str, Cause] = {
 }
 
 
-# A runtime that ends its own process for what its device did; the driver's word of the same device is the kernel's.
+# A runtime that ends its own process for what its device did, or, as ROCm's, for what it was asked to do; the driver's word of the same
+# device is the kernel's.
 BY_ITS_RUNTIME = (
     (pl.col("kind") == "gpu_error")
-    & (pl.col("severity") == "fatal")
+    & ((pl.col("severity") == "fatal") | pl.col("code").str.starts_with("hsa:").fill_null(False))
     & pl.col("detail").str.contains('"library"', literal=True)
 ).fill_null(False)
 
@@ -119,8 +121,10 @@ def is_consequence(detail: str | None) -> bool:
         return False
 
 
-def own_cause(kind: str, text: str) -> Cause:
-    """Cause that a failure of a process proves, by its event's kind and text."""
+def own_cause(kind: str, text: str, severity: str | None = "fatal") -> Cause:
+    """Cause that a failure of a process proves, by its event's kind and text. A device's error that is not fatal to the device may be a program's."""
+    if kind == "gpu_error" and severity != "fatal":
+        return "exception"
     if kind == "gpu_error" or (kind in ("cuda_error", "exception") and is_device_error(text)):
         return "gpu_fault"
     return OWN_CAUSES[kind]
@@ -213,7 +217,8 @@ def process_ends(events: pl.DataFrame, rest: frozenset[int] = frozenset()) -> di
     aborted = own.filter(BY_ITS_RUNTIME)["rank"].unique()
     if len(aborted) > 1:  # the reset of one device ends the processes of its neighbours with the same words
         own = own.filter(~BY_ITS_RUNTIME)
-    is_said = pl.col("kind").is_in([*OWN_CAUSES, *_VICTIM_KINDS, *_BAD_LOSS]) | no_scale | BY_ITS_RUNTIME
+    aborts = (pl.col("kind") == "other") & (pl.col("code") == _ABORTED) & (pl.col("severity") == "fatal")
+    is_said = pl.col("kind").is_in([*OWN_CAUSES, *_VICTIM_KINDS, *_BAD_LOSS]) | no_scale | BY_ITS_RUNTIME | aborts
     told = without_echoes(own, is_said)
     told = _decisive(sort_if_needed(told, ("rank", "file", "line"), nulls_last=False))
     lines = told.select(_OF_LINES).iter_rows(named=True)
@@ -277,6 +282,11 @@ def _is_before(wait: Mapping[str, Any], raised: Mapping[str, Any], any_order: bo
     return True
 
 
+def _is_abort_after(row: Mapping[str, Any], said: Mapping[str, Any]) -> bool:
+    is_later = row["file"] == said["file"] and (row["line"] or 0) > (said["line"] or 0)
+    return is_later and row["kind"] == "other" and row["code"] == _ABORTED
+
+
 def _from_lines(rank: int, listed: Sequence[Mapping[str, Any]]) -> ProcessEnd | None:
     """What one rank's own lines say: NaN stop, then its own error, then a wait that ended; None if nothing."""
     own = [
@@ -296,8 +306,15 @@ def _from_lines(rank: int, listed: Sequence[Mapping[str, Any]]) -> ProcessEnd | 
     unnamed = all(row["kind"] == "exception" for row in own)
     if own and not any(_is_before(row, own[0], unnamed) for row in waits):
         specific = next((row for row in own if row["kind"] != "exception"), own[0])
-        died = end("died", specific, specific["code"] or "", own_cause(specific["kind"], specific["text"] or ""))
+        died = end(
+            "died",
+            specific,
+            specific["code"] or "",
+            own_cause(specific["kind"], specific["text"] or "", specific["severity"]),
+        )
         elsewhere = next((row for row in own if row["file"] != specific["file"]), None)  # a kernel's word, and its own
+        if specific["kind"] == "gpu_error":  # its runtime reports, then ends it
+            elsewhere = next((row for row in listed if _is_abort_after(row, specific)), elsewhere)
         return died if elsewhere is None else replace(died, refs=(*died.refs, reference(elsewhere)))
     if waits:
         return end("gave_up", waits[0], waits[0]["code"] or waits[0]["kind"])

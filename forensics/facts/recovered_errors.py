@@ -24,12 +24,12 @@ import polars as pl
 
 from forensics.facts.caught_errors import caught_errors
 from forensics.facts.hearsay import hearsay
-from forensics.facts.process_ends import is_stopped_launcher
+from forensics.facts.process_ends import BY_ITS_RUNTIME, is_stopped_launcher
 from forensics.model.told import has_kind
 from parsers.pytorch.elastic import WORKERS
 from parsers.schema.tables import TableName
 
-# Never hardware: a device that reported an error goes on for a while. Never bad values: training goes on with NaN, but where a
+# Never hardware: a device that reported an error goes on for a while; but a process that its runtime aborts does not. Never bad values: training goes on with NaN, but where a
 # program caught the exception that told of one.
 _ERRORS = (
     "exception", "gpu_oom", "cuda_error", "disk_full", "peer_closed", "connect_failed", "remote_error", "completion_error",
@@ -61,7 +61,8 @@ def recovered_errors(tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:
     """Tables of one attempt, ranks global → for each row of `events`, whether it is an error that its printer outlived."""
     events = tables["events"].with_row_index("_event")
     steps = tables["steps"].filter((pl.col("phase") == "train").fill_null(True) & pl.col("step").is_not_null())
-    errors = events.filter(pl.col("kind").is_in(_ERRORS) & pl.col("line").is_not_null())
+    is_error = pl.col("kind").is_in(_ERRORS) | (BY_ITS_RUNTIME & (pl.col("severity") == "error"))
+    errors = events.filter(is_error & pl.col("line").is_not_null())
     found = [caught_errors(events, steps, _ERRORS), _of_another_day(events, tables)]
     if has_kind(events, "job_end"):
         ends = _ends(events, steps)

@@ -107,8 +107,11 @@ class Explainer:
     def _wait(self, said: _Said, symptom: Symptom) -> bool:
         if said.holds == "value":  # bad values hold nobody up, but the check that found them ends its process
             return bool(self._bad_losses) and not self._bad_losses & symptom.ranks
-        if said.holds == "job":
-            return said.finding.cause not in STOPS
+        if (
+            said.holds == "job"
+        ):  # a stop explains no wait before it, but that nothing more is heard of whose machine was taken
+            is_gone = symptom.key == "heartbeat_lost" and bool(said.subjects) and not said.subjects & symptom.ranks
+            return said.finding.cause not in STOPS or is_gone
         there = said.subjects or self._ranks_there(said)
         if symptom.node is not None:
             return symptom.node in self._leading(said, there) if there else bool(said.places)

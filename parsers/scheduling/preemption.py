@@ -2,6 +2,7 @@
 
     Spot instance interruption notice: instance i-0a1 will be terminated at 2026-01-31T10:13:12Z
     {"EventId": "0A1B", "EventType": "Preempt", "Resources": ["gpu-3"], "NotBefore": "…"}                       Azure
+    GET …/latest/meta-data/spot/instance-action -> 200 {"action": "terminate", "time": "2026-01-31T10:13:12Z"}       whoever asks it, on that machine
     node gpu-3: the instance was preempted  ·  compute.instances.preempted gpu-3
     Preempted in order to admit critical pod                                                                                    kubelet
     Preempted to accommodate a workload (UID: 8b2f-13, JobUID: 2cc2) due to prioritization in the ClusterQueue                  Kueue
@@ -42,7 +43,7 @@ from parsers.schema.rules import Rule, integer, read_rules
 from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 from parsers.text.signals import SIGNALS
-from parsers.text.taken_away import OUT_OF_TIME, TAKEN_AWAY
+from parsers.text.taken_away import OF_ASKING, OUT_OF_TIME, TAKEN_AWAY
 
 
 def _coded(groups: Mapping[str, str]) -> dict[str, Any]:
@@ -63,6 +64,7 @@ def _silent(groups: Mapping[str, str]) -> dict[str, Any]:
 
 
 RULES = (
+    Rule(OF_ASKING, "scheduler", "fatal", "preemption", lambda _: {"detail": {"of": "printer"}}),
     *(Rule(pattern, "scheduler", "fatal", "preemption") for pattern in TAKEN_AWAY),
     *(Rule(pattern, "scheduler", "fatal", "time_limit") for pattern in OUT_OF_TIME),
     Rule(regex(r"Caught signal SIG\w{2,8} on \S{1,255}: this job is (?P<how>preempted|timed-out)\b"), "scheduler", "fatal",
@@ -100,7 +102,7 @@ def parse(lines: pl.DataFrame) -> Tables:
 PARSER = LineParser(
     name="preemption",
     anchors=(
-        b"preempted", b"nterruption notice", b"nterruption warning", b"nterruption Notice", b"nterruption Warning", b"EventType", b"Preempted ", b"Evicted to accommodate", b"Pod is evicted", b"reemption notice",
+        b"preempted", b"nterruption notice", b"nterruption warning", b"nterruption Notice", b"nterruption Warning", b"EventType", b'"action": "', b'"action":"', b"Preempted ", b"Evicted to accommodate", b"Pod is evicted", b"reemption notice",
         b"be interrupted", b"being interrupted", b"be reclaimed", b"being reclaimed", b"be taken back", b"being terminated", b"being preempted", b"Scale-down: ", b"scale down",
         b"walltime", b"wallclock", b"wall time", b"TERM_RUNLIMIT", b"run time limit", b"type=timeout", b"specified deadline", b"enforced h_rt", b"MaxRuntimeExceeded",
         b"exceeded timeout", b"time limit", b"TIME LIMIT",

@@ -19,7 +19,9 @@ HEAD = 160  # characters of a line that may hold its label
 # Words before "rank" after which the number is a place in a group or on a node, by what stands between them.
 OF_GROUP = regex(
     r"(?:local|node|group|role|machine|relative|dp|tp|pp|ep|cp|sp|mp|edp|etp|vpp|tensor|pipeline|data|expert|context|model"
-    r"|parallel|shard|replica|leader|peer|remote|root|src|dst|source|target|worker|loader|child|helper)[ _-]?\Z",
+    r"|parallel|shard|replica|leader|peer|remote|root|src|dst|source|target|loader|child|helper"
+    # The name of a program may end so, a blank before its rank: `tide_worker rank 3/8`.
+    r"|worker(?=_)|(?:(?<![a-z\d][_-])|(?<=data[_-])|(?<=loader[_-]))worker)[ _-]?\Z",
     re.I,
 )
 _BETWEEN = r"(?: {0,2}[=:#_-] {0,2}| {1,4})?"  # a word and its number

@@ -57,7 +57,7 @@ _CLOCK = r"\d\d:\d\d:\d\d"
 _FRACTION = r"(?:[.,]\d{1,9})?"
 
 ISO = rf"\d{{4}}-\d\d-\d\d[T ]{_CLOCK}{_FRACTION}(?: ?(?:Z\b|UTC\b|[+-]\d\d:?\d\d\b))?"
-SLASHED = rf"\d\d/\d\d/\d{{4}} {_CLOCK}{_FRACTION}"
+SLASHED = rf"(?:\d\d/\d\d/\d{{4}}|\d{{4}}/\d\d/\d\d) {_CLOCK}{_FRACTION}"  # the latter of Go's log, Paddle, nginx
 CTIME = rf"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) {_MONTH} [ \d]\d {_CLOCK} \d{{4}}"
 MONTH_YEAR = rf"{_MONTH} [ \d]\d \d{{4}} {_CLOCK}{_FRACTION}"
 SYSLOG = rf"{_MONTH} [ \d]\d {_CLOCK}{_FRACTION}"
@@ -66,7 +66,10 @@ GLOG = rf"[IWEF](?:20\d\d)?\d{{3,4}} {_CLOCK}\.\d{{1,9}}"
 _ISO = regex(
     r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(?: ?(?:(Z\b|UTC\b)|([+-])(\d\d):?(\d\d)\b))?"
 )
-_SLASHED = regex(r"(\d\d)/(\d\d)/(\d{4}) (\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
+_SLASHED = regex(
+    r"(?:(?P<month>\d\d)/(?P<day>\d\d)/(?P<year>\d{4})|(?P<first>\d{4})/(?P<second>\d\d)/(?P<third>\d\d))"
+    r" (?P<clock>\d\d:\d\d:\d\d)(?:[.,](?P<fraction>\d{1,9}))?"
+)
 _CTIME = regex(r"(?:[A-Z][a-z]{2} )?([A-Z][a-z]{2}) ([ \d]\d) (\d\d:\d\d:\d\d) (\d{4})")
 _MONTH_YEAR = regex(r"([A-Z][a-z]{2}) ([ \d]\d) (\d{4}) (\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
 _SYSLOG = regex(r"([A-Z][a-z]{2}) ([ \d]\d) (\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
@@ -74,7 +77,7 @@ GLOG_PARTS = r"[IWEF](\d{1,2})(\d\d) (\d\d:\d\d:\d\d)\.(\d{1,9})"  # month, day,
 _GLOG = regex(GLOG_PARTS)
 _GLOG_OF_YEAR = regex(r"[IWEF](20\d\d)(\d\d)(\d\d) (\d\d:\d\d:\d\d)\.(\d{1,9})")  # glog since 0.5
 _YEARS = regex(
-    rb"^[^\n]{0,60}?(?<!\d)(20\d\d)-(0[1-9]|1[0-2])-[0-3]\d[T ][0-2]\d:[0-5]\d:[0-5]\d"
+    rb"^[^\n]{0,60}?(?<!\d)(20\d\d)[-/](0[1-9]|1[0-2])[-/][0-3]\d[T ][0-2]\d:[0-5]\d:[0-5]\d"
     rb"|^\[?[A-Z][a-z]{2} (" + _MONTH.encode() + rb") [ \d]\d \d\d:\d\d:\d\d (20\d\d)\b",  # dmesg -T
     re.MULTILINE,
 )
@@ -159,7 +162,11 @@ def _iso(text: str) -> Stamp:
 
 def _slashed(text: str) -> Stamp:
     match = _SLASHED.match(text)
-    return _local(_ns(*match.group(3, 1, 2, 4, 5))) if match else NONE
+    if match is None:
+        return NONE
+    named = ("first", "second", "third") if match["first"] else ("year", "month", "day")
+    year, month, day = match.group(*named)
+    return _local(_ns(year, month, day, match["clock"], match["fraction"]))
 
 
 def _glog(text: str, around: Around | None) -> Stamp:

@@ -9,13 +9,15 @@ from parsers.text.patterns import regex
 TAKEN_AWAY = (
     regex(r'"EventType": ?"Preempt"'),
     regex(r"(?i)\bspot (?:instance )?interruption (?:notice|warning)\b[^\n]{0,200}"),
-    regex(r"(?i)\b(?:spot |virtual |cloud )?(?:instance|machine|node|vm) (?:will be|is going to be|is being) (?:interrupted|reclaimed|taken back|terminated|stopped) (?:at|in|by the cloud)\b"),
+    regex(r"(?i)\b(?:spot |virtual |cloud )?(?:instance|machine|node|vm)(?: i-[0-9a-f]{8,17})?(?: \([^()\n]{0,80}\))? (?:will be|is going to be|is being) (?:taken back\b|reclaimed\b|(?:interrupted|terminated|stopped) (?:at|in|by the cloud)\b)"),
     regex(r"compute\.instances\.preempted|(?i:(?<!the )\b(?:instance|node|vm|pod|job)\b[^,;.()]{0,60}?\b(?:was|is being|has been|got) preempted\b(?!,? or ))"),
     regex(r"\b(?:Preempted|Evicted) to accommodate a workload \(UID: [\w-]{1,60}|\bPod is evicted, because of (?:gang)?(?:preempt|reclaim)\b"),
     regex(r"\bScale-down: (?:removing node [^\n]{0,300}\bpods to reschedule: \S|node \S{1,253} is going to be deleted)|(?i:\bdeleting pod for node scale[ -]?down\b)"),
     regex(r"\bEvicted pod: (?:Underutilized|Empty|Drifted|Expired|SpotInterrupted|CapacityReservationInterrupted)\b"),
     regex(r"\bPreempted in order to admit|(?i:\bpreemption notice\b)|\bPreempted by (?:pod|job)\b"),
 )  # fmt: skip
+# What a metadata service answers is said of the machine that asks (EC2's instance-action).
+OF_ASKING = regex(r'"action": ?"(?:terminate|stop|hibernate)", ?"time": ?"\d{4}-')
 OUT_OF_TIME = (
     regex(r"(?i)\b(?:job|step|allocation)\b[^\n.]{0,60}\b(?:killed|terminated|aborted|cancell?ed)\b[^\n.]{0,60}\b(?:wall[ -]?(?:clock)?[ -]?time|run[ -]?time limit|run limit|time limit|runlimit)\b(?! of\b)"),
     regex(r"\bTERM_RUNLIMIT\b|\bMaxRuntimeExceeded\b|(?i:\bexceed(?:ed|s) (?:hard |soft |its |the |the job's )?(?:wall[ -]?clock|wall)[ -]?time\b(?: limit)?)"),

@@ -32,12 +32,13 @@ _OF_SIZE = regex(
     r"(?<![\w/.-])(?P<word>[^\W\d_]{1,20})[ #:=]{1,2}(?P<number>\d{1,6})(?: of | out of | ?/ ?)(?P<total>\d{1,6})(?![\w/]|[.:]\d)"
 )
 _RANK = regex(r"(?i)(?<![\w-])rank ?[=:#] ?(\d{1,6})(?![\w/]|[.:]\d| of )")
-_WORLD = regex(r"\b(?:world(?:[_ ]?size)?|nranks|num_processes)[\"']?(?: {0,2}[=:] {0,2}| {1,3})(\d{1,7})\b")
+_ALL = r"|(?<![\w./:=-])(\d{1,6}) (?:replicas|ranks|processes|procs|trainers|learners)\b"
+_WORLD = regex(r"\b(?:world(?:[_ ]?size)?|nranks|num_processes)[\"']?(?: {0,2}[=:] {0,2}| {1,3})(\d{1,7})\b" + _ALL)
 # what a node has, or a job, or a training: each file may be of one of these
 _IS_OTHER = regex(
     r"(?i)(?:layer|epoch|step|iter|iteration|attempt|expert|stage|node|host|machine|server|pod|agent|launcher|trial|run|job|experiment|seed|fold|round|phase|tp|pp|ep|cp|sp|tensor|pipeline|group|island|slice|batch|chunk|file|part|bucket|retry|try|page)s?|节点|主机|机器|服务器|步|第|轮|层|批|批次|阶段|组|专家|分组|重试|次"
 )
-_BEFORE = regex(r"\[(\d{1,6})\]")
+_BEFORE = regex(r"[\[<(](?:[A-Za-z][\w-]{0,30} ){0,2}(?P<word>[A-Za-z]{0,12})[ #:=_-]?(?P<number>\d{1,6})(?=[\])> ])")
 _CHARACTERS, _LABELS, _HEADS = 400, 60, 2
 _HEAD = regex(r"[\[<(][^\[\]<>()\d]{1,24}(?P<number>\d{1,6})/(?P<total>\d{1,6})[\])>]")
 
@@ -301,8 +302,9 @@ def _numbered(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: i
             for found in _OF_ALL.finditer(one.raw[:_CHARACTERS]):
                 if int(found["total"]) == len(paths):
                     told[found["word"].lower()][path].add(int(found["number"]))
-            worlds |= {int(size) for size in _WORLD.findall(one.raw[:_CHARACTERS])}
-            before.update({int(number) for number in _BEFORE.findall(one.raw[:_LABELS]) if int(number) in named})
+            worlds |= {int(size) for sizes in _WORLD.findall(one.raw[:_CHARACTERS]) for size in sizes if size}
+            labels = {(label["word"], int(label["number"])) for label in _BEFORE.finditer(one.raw[:_LABELS])}
+            before.update({number for word, number in labels if number in named and not _IS_OTHER.fullmatch(word)})
         if worlds == {len(paths)}:
             # what stands before all lines of a file was taken off as a collector's
             told["["][path] = {number for number, times in before.items() if 2 * times > len(lines)} or (

@@ -364,7 +364,7 @@ _OTHER: dict[str, tuple[tuple[str, Take], ...]] = {
             _of_ascend,
         ),
         (rf"\[{stamps.ISO}: (?=[A-Z] )", _seen_time),  # Horovod, MXNet
-        (rf"\[(?:{stamps.ISO}|{stamps.CTIME}|{stamps.MONTH_YEAR})\](?: |$)", _time),
+        (rf"\[(?:{stamps.ISO}|{stamps.SLASHED}|{stamps.CTIME}|{stamps.MONTH_YEAR})\](?: |$)", _time),
         (r"\[ *(\d{1,9}\.\d{6})\](?:\[ *[TC]\d+\])?(?: |$)", _boot),
     ),
     "(": (

@@ -2,10 +2,14 @@
 
     {'tcp://10.1.0.5:38911': 0, 'tcp://10.1.0.7:36541': 1}          {"0": "mixer-1/c", "1": "mixer-0/a"}
     # position in the list = rank⏎places:⏎  - hal3:0⏎  - hal1:1
+    container_1779_0412_01_000005 on n7 assigned to worker 3 (rank 3)               task 7f9c01e2: rank=1, n3
 
 A mapping between names and numbers is one where the numbers are just 0 … N-1, each once, each name once, of two processes at least; a list,
 where a line above it says rank, and the world that is told is as large. A mapping to devices or places on a host says so before it, and is none.
 A roster of another size than the told world, or two that contradict each other, are none.
+
+So is what lines of one file tell, a rank and an identifier each: of one shape, each of one rank and each rank of one. An identifier holds a run of digits
+that no count has, so that what a line says of a neighbour by its host or its place is none.
 
 Who is called so is asked elsewhere (joins.py). **Files** of one shape of name are processes' where all have a line alike, with another name of
 the roster each, on a host that the path of the file names as well; not where the line tells of a peer.
@@ -39,7 +43,13 @@ _ITEM = regex(r"\s*-\s+[\"']?(?P<name>[A-Za-z][\w.-]{0,120}[:/][\w.-]{1,60})[\"'
 _SLOT = regex(r"(?P<host>[A-Za-z0-9][\w.-]{0,120})[:/](?P<slot>\d{1,3})")
 _HOST = regex(r"(?:\w+://)?(?P<host>[A-Za-z0-9][\w.-]{0,120})[:/]\S+")
 _PEER = regex(r"(?i)\b(?:to|from|peer\w*|remote|next|prev\w*|neighbou?r\w*|connect\w*|left|right|with|lost)\b")
+_GIVEN = regex(r"(?i)\b(?:assigned|mapped|bound|given) to\b")
 _DIGITS = regex(r"\d+")
+_RANK = regex(r"(?i)(?<![a-z_-])rank(?: {0,2}[=:#] {0,2}| {1,2}|(?=\d))(?P<rank>\d{1,7})(?![\d./:-])")
+_IDENTIFIER = regex(
+    r"(?<![\w./:-])(?:[A-Za-z][A-Za-z_-]{0,40}[-_])?(?=[0-9a-f]{0,40}\d)[0-9a-f]{6,40}(?:[_-][0-9a-f]{2,20}){0,6}(?![\w.-])"
+)
+_HEX = regex(r"(?:(?=[0-9a-f]*\d)[0-9a-f]{2,}|\d)")
 
 
 def rosters(said: Mapping[str, Sequence[Said]], sources: Iterable[Source], world: int | None) -> list[Told]:
@@ -54,6 +64,7 @@ def rosters(said: Mapping[str, Sequence[Said]], sources: Iterable[Source], world
         for one in lines:
             found += _mappings(path, one.number, one.raw[:_CHARACTERS]) if "{" in one.raw else []
         found += _lists(path, lines)
+        found += _told_apart(path, lines)
     for source in sources:
         if source.path not in said and 0 < source.size <= _BYTES and source.seen is None:
             found += _mappings(source.path, 1, _small(source))
@@ -61,7 +72,8 @@ def rosters(said: Mapping[str, Sequence[Said]], sources: Iterable[Source], world
     names: defaultdict[tuple[str, int | None], set[int]] = defaultdict(set)
     for told in (told for group in fitting for told in group):
         names[told.name, told.local_rank].add(told.rank or 0)
-    return [told for group in fitting for told in group] if all(len(own) == 1 for own in names.values()) else []
+    agreed = [group for group in fitting if all(len(names[one.name, one.local_rank]) == 1 for one in group)]
+    return [told for group in agreed for told in group]
 
 
 def _small(source: Source) -> str:
@@ -114,6 +126,29 @@ def _lists(path: str, lines: Sequence[Said]) -> Iterator[list[Told]]:
         own = []
         above = one.raw[:_CHARACTERS] if one is not None else ""
         is_of_ranks = is_of_ranks or (_SAYS.search(above) is not None and not _NO_RANK.search(above))
+
+
+def _told_apart(path: str, lines: Sequence[Said]) -> list[list[Told]]:
+    """Of lines that name a rank and an identifier, where those of one shape are one-to-one with ranks from 0 on."""
+    pairs: defaultdict[str, set[tuple[int, str]]] = defaultdict(set)
+    first: dict[tuple[int, str], int] = {}
+    for one in lines:
+        text = one.raw[:_CHARACTERS]
+        ranks = {int(rank) for rank in _RANK.findall(text)} if "ank" in text else set()
+        if len(ranks) != 1 or _NO_RANK.search(text) or _PEER.search(_GIVEN.sub("", text)):
+            continue
+        [rank] = ranks
+        for name in {match[0] for match in _IDENTIFIER.finditer(text)}:
+            pairs[_HEX.sub("#", name)].add((rank, name))
+            first.setdefault((rank, name), one.number)
+    groups = [sorted(own) for own in pairs.values()]
+    return [
+        [_told(path, first[rank, name], name, rank, len(own)) for rank, name in own]
+        for own in groups
+        if len(own) >= _FEWEST
+        and [rank for rank, _ in own] == [*range(len(own))]
+        and len({name for _, name in own}) == len(own)
+    ]
 
 
 def _told(path: str, line: int, name: str, rank: int, world: int) -> Told:

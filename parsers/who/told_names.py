@@ -40,6 +40,7 @@ from parsers.text.outlines import Leaf, Path, leaves
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.who.renamed import called_by_options
+from parsers.who.rosters import KIND as ROSTER
 
 BYTES, ALL_BYTES, DOCUMENTS = 1 << 20, 16 << 20, 4096  # of one document, of all, and how many
 HEAD = 8192
@@ -135,6 +136,9 @@ def claims_of(told: Iterable[Told], names: Names, places: Mapping[str, str] = {}
             rows = [(one.rank, one.name, one.local_rank)]
         elif one.kind == "pid" and one.rank is not None and one.name.isascii() and one.name.isdecimal():
             yield place | {"rank": one.rank, "pid": int(one.name), "host": places.get(one.file)}
+            continue
+        elif one.kind == ROSTER and one.local_rank is None and names.ranks.get(one.name) == one.rank:
+            yield place | {"rank": one.rank, "name": one.name}
             continue
         else:
             continue

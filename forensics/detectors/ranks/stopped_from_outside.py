@@ -1,7 +1,8 @@
 """Did somebody stop the job: by hand, by a time limit, by a preemption?
 
 A stop explains that processes ended, and never a wait or slowness before it. It names nobody, but whose pods were preempted, by the scheduler's
-word on each, where most of the job kept theirs: these left, and all others followed. So with nodes that it took, where the job had others.
+word on each, where most of the job kept theirs: these left, and all others followed. So with nodes that it took, where the job had others, and
+with the ranks of a machine that was told so itself, where just all others failed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,7 +46,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
         told = [row for row in said if _code(row, codes) == code and not (is_of_node and "JobID" in detail(row))]
         if told:
             text = words.STOPPED_BY[code]
-            ranks = _of_pods(case, told)
+            ranks = _of_pods(case, told) or _of_noticed(case, told)
             hosts = () if ranks else _of_hosts(case, told)
             text = joined((text, words.ITS_PODS_WERE(who=ranks_text(ranks))), "; ") if ranks else text
             text = joined((text, words.ITS_NODES_WERE(hosts=joined(hosts, ", "))), "; ") if hosts else text
@@ -72,6 +73,18 @@ def _of_pods(case: Case, told: Sequence[Row]) -> tuple[int, ...]:
     taken = {rank for row in told for rank in row["names_ranks"]}
     job = case.expected | case.seen
     return tuple(sorted(taken)) if taken <= job and 2 * len(taken) < len(job) else ()
+
+
+def _of_noticed(case: Case, told: Sequence[Row]) -> tuple[int, ...]:
+    """The ranks of the one host of the job to which it was said that it will be taken, where all others failed and none of these did: that is
+    how it goes when they leave first."""
+    noticed = [row for row in told if detail(row).get("of") == "printer"]
+    job = case.expected | case.seen
+    taken = {rank for row in noticed for rank in row["names_ranks"] or ()}
+    failed = {rank for rank, end in case.ends.items() if end.how not in ("ended", "stopped")}
+    is_first = bool(taken) and failed == job - taken
+    is_one = len({row["host"] for row in noticed}) == 1
+    return tuple(sorted(taken)) if is_one and is_first and 2 * len(taken) < len(job) else ()
 
 
 def _of_hosts(case: Case, told: Sequence[Row]) -> tuple[str, ...]:
