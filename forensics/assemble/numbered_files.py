@@ -7,6 +7,8 @@ files are enough: the others say nothing of who they are. Then a number that a l
 
 So are files of which each tells another rank, where these are all ranks of the job: what the numbers of their names count does not matter.
 
+So are files of places on a host, each of another one, where they are as many as the world that is told: all of it runs on one host.
+
 So are files called after processes whose ranks another file tells, a listing of ps or a launch: `train.31102.log`.
 
 So are files each of which tells its place among replicas, where these are the whole job and each place is told once.
@@ -59,6 +61,10 @@ def numbered_files(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
             found |= {file: ranks[file] for file in own}
         elif not several.intersection(own):
             found |= _rolled(own, ranks)
+    for own in shapes.values():
+        if len(own) >= _FEWEST and is_local.issuperset(own) and _sizes(tables) == {str(len(own))}:
+            numbers = dict(untold.filter(pl.col("file").is_in(own)).select("file", "local_rank").iter_rows())
+            found |= numbers if sorted(numbers.values()) == [*range(len(own))] else {}
     unplaced = [file for file in untold["file"] if file not in is_local]
     found |= _placed(claims, unplaced)
     for own in shapes.values():

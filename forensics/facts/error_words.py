@@ -30,6 +30,10 @@ _BRIDGES = (ip_network("172.17.0.0/16"), ip_network("192.168.122.0/24"))
 # The interpreter, what PyTorch calls its own processes (pt_main_thread, pt_data_worker), Ray's workers, programs of a job's own.
 _TRAINS = regex(r"python|pt_|ray::|\S*train")
 _NOT_TAKEN = regex(r"connection refused|ECONNREFUSED|\berrno:? 111\b", re.IGNORECASE)
+# Words that may tell of another process or of the way to it, known or not.
+_OF_OTHERS_WORDS = regex(
+    r"(?i)time[d -]?out|deadline|connect|\bpeers?\b|remote|socket|\branks?\b|abort|network|closed|reset\b|unreachable|\blinks?\b|commun|collective|heartbeat|cancel|shut ?down|other (?:end|side|process|worker)"
+)
 _BRIDGE = regex(r"\b(?:docker0|virbr\d|veth\w+|lo):")
 
 
@@ -102,3 +106,8 @@ def users_code(row: Mapping[str, Any]) -> Code | None:
     frames = [frame for frame in listed if len(frame) == 3 and frame[1]]
     own = [frame for frame in frames if not is_library(frame[1])] or frames
     return Code(file=own[0][1], line=own[0][2], function=own[0][0]) if own else None
+
+
+def tells_of_others(text: str) -> bool:
+    """Are there words in it that may tell of another process, or of the way to it?"""
+    return _OF_OTHERS_WORDS.search(text) is not None

@@ -11,7 +11,7 @@ Asked in this order, of each process that ended by an error of which its own lin
 4. The innermost frame (wrappers aside; of a child's error that of the child's traceback): in own code, `raise`, `assert` and the
    classes that Python itself raises are its *own*. In a library, such a class is, by its form, and one of a module of Python's where no
    frame asks anybody; in a call that waits for ranks, too,
-   in groups above two. Clients of services are own, if they asked no host of the job. Everything else is *unclear*: native code raises RuntimeError, and foreign
+   in groups above two. Clients of services are own, if they asked no host of the job, nor one that was lost. Everything else is *unclear*: native code raises RuntimeError, and foreign
    classes, without a frame.
 5. What is unclear on most ranks alike *lost* others, by its form. So did what several raise alike, in a class of the program, of which one launcher
    saw that all ended after another had been killed; or where the pod of that one was evicted.
@@ -33,8 +33,9 @@ import polars as pl
 from msgspec.structs import replace
 
 from forensics.assemble.identity import short_host
-from forensics.facts.error_words import is_library, is_within_a_host, without_numbers
+from forensics.facts.error_words import is_library, is_within_a_host, tells_of_others, without_numbers
 from forensics.facts.event_rows import detail
+from forensics.facts.lost_hosts import asked_in_vain
 from forensics.facts.process_ends import How, ProcessEnd
 from forensics.model.names import Cause
 from forensics.model.said import Said
@@ -76,10 +77,6 @@ _FROM_PEER = regex(
 # Calls in which an error of another process, or of what was launched before, may come to light.
 _MAY_WAIT = regex(
     r"(?i)(?<![a-z])_?(?:\w{0,40}backward|synchroni[sz]e\w{0,20}|barrier|wait\w{0,20}|item|cpu|tolist|numpy|asnumpy|block_until_ready|i?recv\w{0,20}|i?send\w{0,20}|connect\w{0,20}|all_?reduce\w{0,20}|all_?gather\w{0,20}|broadcast\w{0,20}|step|join|result)\("
-)
-# Words that may tell of another process or of the way to it, known or not.
-_OF_OTHERS_WORDS = regex(
-    r"(?i)time[d -]?out|deadline|connect|\bpeers?\b|remote|socket|\branks?\b|abort|network|closed|reset\b|unreachable|\blinks?\b|commun|collective|heartbeat|cancel|shut ?down|other (?:end|side|process|worker)"
 )
 _EVICTIONS = ("killed", "Evicted")  # codes of a kubelet's words
 _PROVEN = ("gpu_oom", "disk_full", "host_oom", "segfault", "gpu_fault")  # a row said so when the line was read
@@ -171,6 +168,9 @@ def failure_roles(
         rank: _unless_of_a_peer(role, str((raised.get(rank) or {}).get("text") or ""), job - {rank})
         for rank, role in found.items()
     }
+    for rank in asked_in_vain(asked, events):
+        if found[rank].state in ("own", "unclear") and not found[rank].is_device:
+            found[rank] = replace(found[rank], state="lost", reason=words.ITS_SERVICE_WAS_LOST, by_form=False)
     found = _as_all_tell(found, asked, raised, job)
     unclear = Counter(role.template for role in found.values() if role.state == "unclear")
     most = {template for template, count in unclear.items() if count > 1 and 2 * count > len(job)}
@@ -418,5 +418,5 @@ def role_of(
     may_wait = any(
         frame_waits(*one) or (_is_foreign(one[0]) and _MAY_WAIT.match(f"{_last(one[1])}(")) for one in frames
     )
-    is_placed = not (may_wait or _MAY_WAIT.search(at) or _OF_OTHERS_WORDS.search(text))
+    is_placed = not (may_wait or _MAY_WAIT.search(at) or tells_of_others(text))
     return role("unclear", reason, is_wait=waits is not None, in_call=in_call, is_placed=is_placed)

@@ -13,6 +13,7 @@ from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.counted_calls import numbered
 from forensics.facts.event_rows import reference
+from forensics.facts.lost_hosts import asked_in_vain
 from forensics.facts.process_ends import in_thread, is_consequence, is_stop, stopped_launchers, without_echoes
 from forensics.facts.rank_stacks import stack_ref
 from forensics.facts.storage_waits import live_stacks, storage_waits
@@ -247,6 +248,7 @@ def _ended(case: Case) -> Iterator[Symptom]:
     reasons = {kind for kinds in CONSEQUENCES.values() for kind in kinds}
     own = (pl.col("rank_space") == "global") & pl.col("kind").is_in(list(reasons))
     said = set(case.events.select("rank", "rank_space", "kind").filter(own).select("rank", "kind").unique().iter_rows())
+    asked = asked_in_vain(case.ends, case.events)
     held, unclear = _held(case), ("unclear", "lost", "quoted")
     for rank, end in case.ends.items():
         follows = any((rank, kind) in said for kind in CONSEQUENCES.get(end.code, ()))
@@ -255,6 +257,7 @@ def _ended(case: Case) -> Iterator[Symptom]:
             end.how in ("died", "bad_loss")
             or (end.how in unclear and case.origins is None)
             or (end.how == "failed" and not follows)
+            or (end.how == "gave_up" and rank in asked)
         ):
             yield Symptom("ended", f"process of rank {rank}", frozenset((rank,)), end.refs[:2])
 

@@ -223,6 +223,7 @@ ITS_SERVICE_IS_OF_THE_JOB = Said(
     "该调用访问的是作业自身的主机，可能是那里的另一进程先失败",
 )
 ITS_SERVICE_FAILED = Said("the call asked a service outside the job", "该调用访问作业之外的服务")
+ITS_SERVICE_WAS_LOST = Said("the call asked a host that was lost", "该调用访问的主机已失联")
 RECORD_SHOWS_IT_WAITED = Said("its own record shows it in an operation with others", "其自身记录表明它正处于集合操作中")
 CLASS_TELLS_NOTHING = Said("neither the class nor a traceback tells", "异常类和调用栈都无法说明")
 RAISED_BY_A_WAIT = Said("it came out of a call that waits for other ranks", "它由等待其他 rank 的调用抛出")

@@ -347,6 +347,14 @@ ALL_OTHERS_TIMED_OUT_ELSEWHERE = Form(
     "all other members of {group} timed out in {call}; {rank} did not, and its stack shows it {site}",
     "{group} 的其他成员均在 {call} 中超时；{rank} 未超时，其调用栈显示正在{site}",
 )
+ALL_OTHERS_TIMED_OUT_DEVICE = Form(
+    "all other members of {group} timed out in {call}; {rank} did not, and before that its driver alone reported an error of its device",
+    "{group} 的其他成员均在 {call} 中超时；{rank} 未超时，此前唯有其设备驱动报告了错误",
+)
+ALL_OTHERS_TIMED_OUT_COUNTS = Form(
+    "all other members of {group} timed out in {call}; {rank} did not, and its own log says that it waits for something else",
+    "{group} 的其他成员均在 {call} 中超时；{rank} 未超时，其自身日志表明它在等待另一对象",
+)
 CALLING_A_SERVICE = Said("calling a service outside the job", "调用作业之外的服务")
 ALL_OTHERS_OF_THE_JOB = Form(
     "all other ranks of the job timed out or lost their connections, and {rank} did not",

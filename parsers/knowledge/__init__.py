@@ -273,13 +273,26 @@ def heard(line: str) -> Message | None:
     return _meaning(line[:_LONG], True)
 
 
+_QUOTES = ("peer_failed", "aborted_by_peer")
+
+
 @lru_cache(maxsize=_KEPT)
 def _meaning(text: str, is_line: bool) -> Message | None:
+    """What stands behind the words that another process failed is quoted, and nobody's own."""
+    found: tuple[int, MessageRow, re.Match[str]] | None = None
     for row in _candidates(text):
-        if (row.event or not is_line) and (match := compiled(row)[0].search(text)) is not None:
-            fields = {name: value for name, value in match.groupdict().items() if value is not None}
-            return Message(f"{row.printer}.{row.name}", row.claim, row.about, row.own, fields, row.event, row.severity)
-    return None
+        quotes = row.claim in _QUOTES
+        if (found is not None and not quotes) or not (row.event or not is_line):
+            continue
+        if (match := compiled(row)[0].search(text)) is not None and (found is None or match.start() < found[0]):
+            found = match.start(), row, match
+            if not row.own:
+                break
+    if found is None:
+        return None
+    _, row, match = found
+    fields = {name: value for name, value in match.groupdict().items() if value is not None}
+    return Message(f"{row.printer}.{row.name}", row.claim, row.about, row.own, fields, row.event, row.severity)
 
 
 MEANING = {"row": pl.String(), "claim": pl.String(), "about": pl.String(), "own": pl.Boolean()}

@@ -74,6 +74,7 @@ _QUOTED = regex(
 )
 _QUOTED_LINES = 200
 _MORE, _MORE_LINES = 4, 10  # lines of a message that are kept, and within how many after its first
+_AT_ONCE_NS = 200_000_000
 _HEARD, _HEARD_OF = 4, 16  # later lines of a printer that are kept, of its last exceptions
 _DIGIT = regex(r"\d")
 _LINK = regex(r"During handling of the above exception|direct cause of the following exception")
@@ -189,7 +190,8 @@ class _Reader:
         self._record: tuple[int, str] | None = None  # line and level of the last record of a logger
         self._raised: list[dict[str, Any]] = []  # exceptions after which no record came yet
         self._quoted: tuple[int, dict[str, Any]] | None = None  # line, whose
-        self._announced: tuple[int, list[dict[str, Any]]] | None = None  # line and events of a message that goes on
+        # line, stamp and events of a message that goes on
+        self._announced: tuple[int, int | None, list[dict[str, Any]]] | None = None
         self._bad: set[int] = set()  # lines of those that told of a bad value
         self._is_told = False  # the exception of the quoted process has been read; only what is linked to it may follow
 
@@ -204,7 +206,7 @@ class _Reader:
                 self._logged(row, level)
             else:
                 if self._raised and _OF_NPU.match(row["text"]):  # behind it CANN's own words stand
-                    self._announced = row["line"], self._raised[-1:]
+                    self._announced = row["line"], None, self._raised[-1:]
                 else:
                     self._goes_on(row)
                 self._heard(row)
@@ -265,8 +267,10 @@ class _Reader:
         """A line of the message that the last exception announced."""
         if self._announced is None or not row["text"].strip():
             return
-        at, made = self._announced
-        if row["time_ns"] is not None or row["line"] > at + _MORE_LINES:
+        at, told_ns, made = self._announced
+        # Whoever stamps each line, as collectors do, stamps what goes on, too, at once.
+        is_later = row["time_ns"] is not None and (told_ns is None or abs(row["time_ns"] - told_ns) > _AT_ONCE_NS)
+        if is_later or row["line"] > at + _MORE_LINES:
             self._announced = None
             return
         for one in made:
@@ -375,7 +379,8 @@ class _Reader:
             made = [one | {"names_ranks": [block.quoted], "names_rank_space": "group"} for one in made]
         self.events += made
         if message is not None and message.rstrip().endswith(":"):
-            self._announced = said["line"], [one for one in made if one["kind"] == "exception"]
+            own_ns = last["time_ns"] if last is not None and block.row["time_ns"] is not None else None
+            self._announced = said["line"], own_ns, [one for one in made if one["kind"] == "exception"]
         self._raised += [one for one in made if one["kind"] == "exception"]
         who = reporter(block.row)
         if block.is_main and frames and (who["rank"] is not None or who["local_rank"] is not None):

@@ -76,7 +76,7 @@ RULES = (
     ),
     Rule(regex(r"LAUNCH INFO .{10,40} Terminating with signal (?P<number>\d{1,2})\s*$"), "closing_signal", "warning", refine=_signalled),
     Rule(
-        regex(r"(?i)\bworker process (?P<pid>\d{1,9}) exit with exception\b\.?(?: ?(?:error|exit) code: (?P<number>-?\d{1,5}))?"), "exit", refine=_coded
+        regex(r"(?i)\bworker process (?P<pid>\d{1,9}) exit with exception\b\.?(?: ?rank(?: id)?: (?P<rank>\d{1,7}),?)?(?: ?(?:error|exit) code: (?P<number>-?\d{1,5}))?"), "exit", refine=_coded
     ),
     Rule(regex(r"The node: (?P<node>\d{1,7}) is timed out\. It may exit with exception"), "heartbeat_lost", refine=_silent),
 )  # fmt: skip

@@ -8,6 +8,10 @@
     Thread 1 (Thread 0x7f11 (LWP 4700) "python"):
     #0  …
 
+    0x00007f69 in poll () from /lib64/libc.so.6                                 gdb -p 4700 -batch -ex bt
+    #0  0x00007f69 in poll () from /lib64/libc.so.6
+    [Inferior 1 (process 4700) detached]
+
     PID 4700 - process                                                          eu-stack
     TID 4700:
     #0  0x00007f69 poll
@@ -15,7 +19,7 @@
 Table `stacks`, a row per thread and snapshot, `line` = its header, thread = LWP, frames innermost first, source `gdb`.
 The pid is what gdb attached to, what a heading names (`== pstack 4711`), what eu-stack or the file's name says. The main thread is the one whose LWP is the pid;
 where the pid is unknown, the one whose outermost frame starts a program, else `Thread 1` (gdb's numbering of a live
-process; of a core the thread that crashed). Frames of Python that gdb's extension explains are read as such. `unread`:
+process; of a core the thread that crashed). `bt` alone heads no thread and shows the main one: its pid is that of what gdb then leaves. Frames of Python that gdb's extension explains are read as such. `unread`:
 a cut file, frames without a thread.
 
 Printed by: gdb, cuda-gdb, pstack, eu-stack.
@@ -42,6 +46,9 @@ _TID = regex(r"TID (?P<lwp>\d{1,10})(?: \((?P<name>[^)]*)\))?:$")
 _PID = regex(
     r"PID (?P<pid>\d{1,10}) - (?:process|core)|Attaching to (?:.*, )?process (?P<attached>\d{1,10})|\W{0,8}(?:pstack|eu-stack -p|gdb (?:-\S{1,40} ){0,6}-p)[ :#]{1,2}(?P<headed>\d{2,10})\b"
 )
+_LEFT = regex(
+    r"(?:\[Inferior \d{1,4} \((?:process|LWP)|Detaching from program: \S+, process) (?P<pid>\d{1,10})(?:\) detached\])?$"
+)
 _REST = regex(r"\s+((?:at|from|in) \S.*|- ?\d+)$|\s+/\S+:\d+(?::\d+)?$")  # gdb and eu-stack break long frames
 _NOISE = regex(
     r"\[(?:New|Switching to|Inferior|Thread debugging|Current thread|Detaching)|Using host libthread_db|warning: |"
@@ -58,14 +65,14 @@ def accepts(path: str, head: bytes) -> bool:
     if (
         b"#" not in head
         or b"#0 " not in head
-        or (b"(LWP " not in head and b"TID " not in head and b"(process " not in head)
+        or (b"(LWP " not in head and b"TID " not in head and b"process " not in head)
     ):
         return False
     lines = [line[:LINE_CHARACTERS].rstrip() for line in head.decode("utf-8", "replace").split("\n")[:2000]]
     filled = [line for line in lines if line]
     known = sum(bool(_header(line) or GDB_FRAME.match(line) or _NOISE.match(line) or _REST.match(line)
                      or _PID.match(line)) for line in filled)  # fmt: skip
-    return 2 * known > len(filled) and any(map(_header, filled))
+    return 2 * known > len(filled) and any(_header(line) or _LEFT.match(line) for line in filled)
 
 
 def _header(line: str) -> re.Match[str] | None:
@@ -73,7 +80,7 @@ def _header(line: str) -> re.Match[str] | None:
 
 
 class _Thread(msgspec.Struct):
-    header: re.Match[str]
+    header: re.Match[str] | None  # None where gdb heads no thread: then it shows the main one
     line: int
     pid: int | None
     frames: list[Frame] = msgspec.field(default_factory=list)
@@ -88,8 +95,8 @@ class _Thread(msgspec.Struct):
         self.open = None
 
     @property
-    def lwp(self) -> int:
-        return int(self.header["lwp"])
+    def lwp(self) -> int | None:
+        return int(self.header["lwp"]) if self.header is not None else self.pid
 
     @property
     def starts_program(self) -> bool:
@@ -117,29 +124,40 @@ def parse(source: Source) -> Tables:
 
 def _threads(text: str, pid: int | None, problems: list[dict[str, Any]]) -> list[_Thread]:
     threads: list[_Thread] = []
+    is_inside = False  # of a process that gdb has not left, with a thread
     for number, raw in enumerate(text.split("\n"), start=1):
         line = raw[:LINE_CHARACTERS].rstrip()
         if header := _header(line):
             if threads:
                 threads[-1].close()
             threads.append(_Thread(header, number, pid))
+            is_inside = True
         elif found := GDB_FRAME.match(line):
             if threads:
                 threads[-1].close()
+            if not is_inside and found["number"] == "0":
+                threads.append(_Thread(None, number, None))
+                is_inside = True
+            if is_inside:
                 threads[-1].open = found["rest"]
             elif len(problems) < MAX_PROBLEMS:
                 problems.append({"line": number, "bytes": len(line), "reason": "cut: a frame without its thread"})
         elif threads and threads[-1].open is not None and (rest := _REST.match(line)):
             threads[-1].open += f" {rest[1] or 'at ' + line.strip()}"
+        elif left := _LEFT.match(line):
+            if is_inside and threads[-1].header is None:
+                threads[-1].pid = int(left["pid"])
+            is_inside = False
         elif process := _PID.match(line):
             pid = int(process["pid"] or process["attached"] or process["headed"])
+            is_inside = False
     if threads:
         threads[-1].close()
-    return threads
+    return [one for one in threads if one.header is not None or one.pid is not None]
 
 
 def _rows(threads: list[_Thread]) -> list[dict[str, Any]]:
-    seen: Counter[tuple[int | None, int]] = Counter()
+    seen: Counter[tuple[int | None, int | None]] = Counter()
     snapshots: list[int] = []
     for thread in threads:
         snapshots.append(seen[thread.pid, thread.lwp])
@@ -149,7 +167,7 @@ def _rows(threads: list[_Thread]) -> list[dict[str, Any]]:
         {
             "pid": thread.pid,
             "thread": str(thread.lwp),
-            "thread_name": thread.header["name"] or None,
+            "thread_name": (thread.header["name"] or None) if thread.header is not None else None,
             "is_main": _is_main(thread, (thread.pid, at) in starting),
             "snapshot": at,
             "frames": thread.frames,
@@ -166,7 +184,7 @@ def _is_main(thread: _Thread, one_starts_program: bool) -> bool:
         return thread.lwp == thread.pid
     if one_starts_program:
         return thread.starts_program
-    return thread.header.groupdict().get("number") == "1"
+    return thread.header is not None and thread.header.groupdict().get("number") == "1"
 
 
 PARSER = FileParser(name="native_stacks", accepts=accepts, parse=parse, whole=True)

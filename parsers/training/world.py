@@ -11,7 +11,9 @@
     - (node_id=1a2b, ip=10.0.0.7, pid=4711) world_rank=3, local_rank=1, node_rank=0         Ray Train
     (Worker_TP1 pid=612) … rank 1 in world size 2 is assigned as DP rank 0, PP rank 0, TP rank 1       vLLM
     [WARNING] DISTRIBUTED(32018,ffff9a7c0020,python):… PostProcess] This node 1 rank id: 1  MindSpore
+    … CreateCommunicationGroup] Start to create communication group: hccl_world_group [const vector]{0, 1, 2, 3}, …  MindSpore
     Start worker processes, local_worker_num: 4, worker_num: 16, …  ·  msrun --worker_num=16 …        MindSpore
+    JAX process: 3 / 16  ·  jax.process_index()=3, …                                        JAX
     env {…, 'PADDLE_TRAINERS_NUM': '4', …}                                                 Paddle
     init done rank=3 world_size=16 …  ·  world size 16, …                                    scripts
     NODE_NAME=gpu-7                                                     in a pod: the node that it runs on (a row without a rank)
@@ -64,6 +66,12 @@ _FORMS = tuple(
             "vLLM",
         ),
         (rf"^\[\w+\] DISTRIBUTED\((?P<pid>\d{{1,9}}),.{{0,300}}?\bThis node \S{{1,80}} rank id: {_RANK}", "MindSpore"),
+        (rf"\bJAX (?:process|host): {_RANK} ?/ ?{_WORLD}", "JAX"),
+        (
+            rf"\bjax\.process_index(?:\(\))? ?[=:] ?{_RANK}(?:.{{0,80}}?\bjax\.process_count(?:\(\))? ?[=:] ?{_WORLD})?",
+            "JAX",
+        ),
+        (r"\b[a-z]?ccl_world_group\b[^{]{0,40}\{0(?:, ?\d{1,7})*, ?(?P<last>\d{1,7})\}", "MindSpore"),
         (rf"(?<!\w)(?:--)?worker_num(?:: |[= ]){_WORLD}", "msrun"),  # beside it local_worker_num, of one node
         (rf"'PADDLE_TRAINERS_NUM': '{_WORLD}'", "Paddle"),
         (rf"\[rank=(?P<rank>\d{{1,7}}), world_size={_WORLD}\]", "Ray Train"),
@@ -128,7 +136,9 @@ def parse(lines: pl.DataFrame) -> Tables:
         if found[1] == "start line" and (not _STARTS.search(text) or _PID.search(text)):
             continue
         who, said = reporter(row), found[0].groupdict()
-        world = integer(said["world"]) if "world" in said else None
+        world = integer(said.get("world"))
+        if "last" in said:
+            world = int(said["last"]) + 1
         if "nodes" in said:
             world = int(said["nodes"]) * int(said["each"])
             rows += _launched(row, text, int(said["nodes"]), int(said["each"]))
@@ -170,7 +180,7 @@ PARSER = LineParser(
     anchors=(
         b"world size", b"World size", b"world_size ", b"MEMBER: ", b"Num processes: ", b", total ", b"Completed store-based barrier", b"store based barrier", b"world_size=", b"world_size:",
         b"world_size =", b" world=", b"world_rank=", b"WORLD_SIZE=", b"NODE_NAME=", b"nproc_per_node", b"nproc-per-node", b"mpirun ", b"mpiexec ",
-        b"in world size ", b"rank id: ", b"PADDLE_TRAINERS_NUM", b"worker_num",
+        b"in world size ", b"rank id: ", b"PADDLE_TRAINERS_NUM", b"worker_num", b"_world_group", b"JAX process: ", b"JAX host: ", b"process_index",
     ),
     parse=parse,
 )  # fmt: skip

@@ -43,7 +43,8 @@ _AT_RULE = regex(r" {0,4}[-–—|:·]{1,2} {1,4}(?=\S)")
 _BARRED = r"[^\s|]{1,60}"  # words before a bar, several
 _AT_BAR = regex(rf" {{0,8}}({_BARRED}(?: {{1,4}}{_BARRED}){{1,2}}) {{0,40}}\| ?")
 _AT_WORD = regex(rf" {{0,8}}{_GROUP}(?:\[\d{{1,10}}\](?=:))?(?:{'|'.join(f'({mark})' for mark in _MARKS)})")
-_AT_FIRST = regex(rf" {{0,8}}{_GROUP} (?=\S)")
+_BEHIND_FIRST = r" (?=(?: {2,40})?\S)"  # what is indented behind it, too, as frames of a stack are
+_AT_FIRST = regex(rf" {{0,8}}{_GROUP}{_BEHIND_FIRST}")
 _TELLS = regex(r"[A-Za-z0-9]")
 _OF_RECORD = regex(
     r"[^:]{1,80}:\d{1,10}:\d{1,10}"
@@ -87,7 +88,7 @@ def heads_of(text: str) -> Iterator[Head]:
             before += rf" {{0,8}}{_BARRED}(?: {{1,4}}{_BARRED}){{{len(words) - 1}}} {{0,40}}\| ?"
         else:
             if not place and _AT_FIRST.match(text, at):
-                yield from _made(text, before + rf" {{0,8}}{_GROUP} (?=\S)")
+                yield from _made(text, before + rf" {{0,8}}{_GROUP}{_BEHIND_FIRST}")
             return
         at = found.end()
 

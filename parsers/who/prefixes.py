@@ -304,7 +304,9 @@ _JOB = (
     r"(?:python[\d.]*|pt_main_thread|torchrun|deepspeed|accelerate|mpirun|mpiexec|orted|bash|sh|docker|[0-9a-f]{12}"
     r"|[\w./@-]+(?=\[\d+\]: \[(?:rank|default)\d+\]:))"
 )
-_UNIT = rf"(?=(?:kernel|[\w./@-]+(?:\[\d+\])?):(?: |$))(?:kernel: |{_JOB}\[(\d{{1,10}})\]:(?: |$))?"
+# A class that was raised, or the code of a status, is no daemon.
+_RAISED = r"(?!(?:\w+\.)+[A-Z]\w*:|[A-Z]+_[A-Z_]+:|[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Timeout|Expired|Warning):)"
+_UNIT = rf"(?=(?:kernel|{_RAISED}[\w./@-]+(?:\[\d+\])?):(?: |$))(?:kernel: |{_JOB}\[(\d{{1,10}})\]:(?: |$))?"
 # Severities of RFC 5424 and syslog.h, levels of Python's logging and log4j: no names of hosts.
 _LEVELS = "emerg(?:ency)?|panic|alert|crit(?:ical)?|fatal|err(?:or)?|warn(?:ing)?|notice|info|debug|trace"
 # A word without a digit before a number and a colon (`rank 3: `) says what is counted.

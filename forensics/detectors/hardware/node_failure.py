@@ -5,7 +5,7 @@ dead: they name hosts or their addresses, never ranks, and explain that the rank
 of knowledge that claim it of a host (parsers/knowledge, `node_lost`), unless a rank there went on to tell how it ended.
 
 A scheduler speaks of hosts of other jobs, too. Of the job is a host that its processes spoke from, or that they name as the
-other end of a connection that broke: whoever held the key-value store may have left no line of its own. A node that is taken away
+other end of a connection that broke, or that they asked in vain (facts/lost_hosts.py): whoever held the key-value store, or a server on a node of its own, may have left no line. A node that is taken away
 (a preemption) failed in nothing.
 """
 
@@ -16,6 +16,7 @@ import polars as pl
 from forensics.assemble.identity import short_host
 from forensics.case import Case, Detector
 from forensics.facts.event_rows import Row, of_kinds, refs, rows
+from forensics.facts.lost_hosts import asked_in_vain
 from forensics.facts.progress import step_in_progress
 from forensics.facts.taken_places import NODE_FAILED
 from forensics.graph.hang.blame import blames
@@ -42,6 +43,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if not by_scheduler | by_row:
         return ()
     lost, broken = _lost(case, by_scheduler | by_row)
+    asked = asked_in_vain(case.ends, case.events)
+    clients = [case.ends[rank] for rank in asked]
+    lost |= frozenset().union(*asked.values())
     of_job = case.job_hosts | lost
     speaking = {short_host(case.host_of_rank.get(rank) or "") for rank in _told_their_end(case)}
     hosts = tuple(sorted((by_scheduler & of_job if case.job_hosts else by_scheduler) | (by_row & of_job - speaking)))
@@ -50,7 +54,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     listed = joined(hosts, ", ")
     text = words.SCHEDULER_SAYS(hosts=listed)
     ends = joined(sorted(lost), ", ")
-    followed = [Claim(words.CONNECTIONS_LOST(hosts=ends), "for", refs(broken))] if broken else []
+    shown = (*refs(broken), *(ref for end in clients[:_SHOWN] for ref in end.refs[:1]))
+    followed = [Claim(words.CONNECTIONS_LOST(hosts=ends), "for", shown)] if shown else []
     return (
         Finding(
             detector=DETECTOR.name,

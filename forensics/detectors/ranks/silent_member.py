@@ -5,7 +5,7 @@ where they are few; where the members of a group are not known, so are the few r
 told, the few that left a line: the highest rank seen is only the least size. One is named only where it alone of a group of
 three and more gave up in nothing, all the others gave up in one and the same call, and something shows that it did not wait there: its
 own watchdog saw the signal that somebody had given up; or its kernel says that it was blocked; or its stack shows it in a place of the
-host that is no wait for others. Of a group whose members are not told these are the whole job, if its size is told; those of the default
+host that is no wait for others; or its driver, or its own log, tells what held it up (facts/held_by_itself.py). Of a group whose members are not told these are the whole job, if its size is told; those of the default
 group are all that left a record, too, if these are 0 … N-1; and only a kernel or a stack names whom all others wait for. Where several groups gave up, the same goes for the one rank of the job that did
 not, if a signal has stopped its process or its kernel says that it is blocked: that is no wait, whoever waits for it. Whoever ended well before the first of them
 gave up (several may) did not wait either, and nobody could wait for it but in vain. If every member waits in the same operation, link, adapter, switch and kernel
@@ -20,14 +20,15 @@ import polars as pl
 from forensics.assemble.identity import short_host
 from forensics.case import Case, Detector
 from forensics.facts.event_rows import of_kinds, own_rank, refs, rows
+from forensics.facts.held_by_itself import counted_wait, device_errors
 from forensics.facts.progress import step_in_progress
 from forensics.facts.rank_stacks import codes, stack_ref
-from forensics.facts.stacks import to_frames
+from forensics.facts.stacks import classify, to_frames
 from forensics.graph.hang.standings import free, standings
 from forensics.graph.hang.waits import HOST_SITES
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
-from forensics.model.names import Reason
+from forensics.model.names import Cause, Reason
 from forensics.model.ref import Ref
 from forensics.model.said import Form, Said, joined, sentence
 from forensics.model.signals import signal_of
@@ -132,6 +133,12 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
             found.setdefault(missing, (group, words.ALL_OTHERS_TIMED_OUT_BLOCKED, refs([row]), row["host"]))
         elif (row := _elsewhere(case, min(missing))) is not None:
             found.setdefault(missing, (group, words.ALL_OTHERS_TIMED_OUT_ELSEWHERE, (stack_ref(row),), None))
+        elif errors := device_errors(case.hardware, case.anomaly_window, min(missing)):
+            found.setdefault(
+                missing, (group, words.ALL_OTHERS_TIMED_OUT_DEVICE, refs(one.row for one in errors), errors[0].host)
+            )
+        elif own := counted_wait(case.events, case.tables["files"], min(missing)):
+            found.setdefault(missing, (group, words.ALL_OTHERS_TIMED_OUT_COUNTS, refs(own), None))
     if len(found) != 1:
         return None
     ((ranks, (group, form, shown, host)),) = found.items()
@@ -144,7 +151,7 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
     text = form(**who, site=shows) if row is not None else form(**who)
     return Finding(
         detector=DETECTOR.name,
-        cause="rank_died" if form is words.ALL_OTHERS_TIMED_OUT_LEFT else "rank_absent",
+        cause=_cause(case, form, min(ranks)),
         ranks=tuple(sorted(ranks)),
         hosts=(short_host(host),) if host else (),
         site=site,
@@ -159,6 +166,16 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
         collect=(words.WHOLE_LOG(who=ranks_text(ranks)),),
         summary=sentence(text),
     )  # fmt: skip
+
+
+def _cause(case: Case, form: Form, rank: int) -> Cause:
+    """What its witness says of the one that the others wait for."""
+    if form is words.ALL_OTHERS_TIMED_OUT_LEFT:
+        return "rank_died"
+    if form is not words.ALL_OTHERS_TIMED_OUT_DEVICE:
+        return "rank_absent"
+    errors = device_errors(case.hardware, case.anomaly_window, rank)
+    return "gpu_fault" if any(one.is_device_error for one in errors) else "kernel_stuck"
 
 
 def _is_from_zero(case: Case) -> bool:
@@ -249,16 +266,29 @@ def _blocked(case: Case, rank: int) -> _Row | None:
 
 
 def _elsewhere(case: Case, rank: int) -> _Row | None:
-    """The stack of a rank that shows it in a place of the host that is no wait for others, and was not seen to move from there."""
+    """The stack of a rank that shows it in a place of the host that is no wait for others, and was not seen to leave it."""
     if not case.stacks.height:
         return None
     own = case.stacks.filter((pl.col("rank") == rank) & (pl.col("source") != "traceback"))
     stands = [
         row
         for row in own.iter_rows(named=True)
-        if not row["moving"] and (row["site"] in HOST_SITES or (_waits_for_service(row) and not _lost_another(case)))
+        if (not row["moving"] or _stays(case, rank, row["site"]))
+        and (row["site"] in HOST_SITES or (_waits_for_service(row) and not _lost_another(case)))
     ]
     return stands[0] if own.height and len(stands) == own.height else None
+
+
+def _stays(case: Case, rank: int, site: str) -> bool:
+    """Does every look at a rank show it in that place, wherever in there? Who works on in it comes to nobody meanwhile."""
+    looks = case.tables["stacks"].filter(
+        (pl.col("rank") == rank)
+        & pl.col("is_main").fill_null(False)
+        & pl.col("parent_pid").is_null()
+        & (pl.col("source") != "traceback")
+        & (pl.col("frames").list.len() > 0)
+    )
+    return looks.height > 1 and all(classify(to_frames(own)).site == site for own in looks["frames"].to_list())
 
 
 def _lost_another(case: Case) -> bool:

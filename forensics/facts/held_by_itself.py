@@ -1,0 +1,82 @@
+"""What shows of a rank that alone did not give up its wait that it was held up by itself: its driver's word of its device, or its own.
+
+A device: in the time before the first rank gave up, drivers report errors of the device of this rank and of no other's; whether a program may
+bring them about is not asked, for that it held this rank up is all that is said. Its own words: its log counts how long it waits for something
+that is no operation of communication (parsers/logs/given_up.py), no other rank's log does, and what it names has a name that the
+logs of all others tell in other words, a number aside (a lock of each rank), or that somebody else tells (who gives it out). A monitor of the whole job names no such thing.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import polars as pl
+
+from forensics.facts.anomaly_window import AnomalyWindow
+from forensics.facts.event_rows import Row, of_kinds
+from forensics.facts.hardware import Record
+from forensics.facts.waiting import OF_THE_JOB
+from parsers.catalogues import described
+from parsers.text.patterns import regex
+
+_NAME = regex(r"(?<![\w./-])[A-Za-z_/][\w./-]{2,120}[\w]")
+_DIGITS = regex(r"\d+")
+
+
+def device_errors(hardware: Iterable[Record], window: AnomalyWindow, rank: int) -> tuple[Record, ...]:
+    """Errors of this rank's device, where no other rank's had one in that time."""
+    found = [
+        one
+        for one in hardware
+        if one.kind in ("gpu_error", "gpu_lost")
+        and one.severity in ("error", "fatal")
+        and one.rank is not None
+        and one.on_job is not False
+        and not (one.common or one.is_consequence or described(one.origin).category == "informational")
+        and (one.when == "before" or window.is_during(one.row))
+    ]
+    return tuple(found) if {one.rank for one in found} == {rank} else ()
+
+
+def counted_wait(events: pl.DataFrame, files: pl.DataFrame, rank: int) -> tuple[Row, ...]:
+    """The last line in which this rank counts its own wait; nothing where another rank counts one, or what it waits for may be anything."""
+    of_file = dict(files.select("file", "rank").drop_nulls().iter_rows())
+    counts = of_kinds(events, "heartbeat_lost").filter(
+        pl.col("code").eq_missing(pl.lit(OF_THE_JOB)) & pl.col("value").is_not_null()
+    )
+    told = [row for row in counts.sort("value").iter_rows(named=True) if row["file"] in of_file]
+    if not told or {of_file[row["file"]] for row in told} != {rank}:
+        return ()
+    last = told[-1]
+    names = _names(last["text"]) - _of_every_line(files, rank)
+    return (last,) if any(_is_told_elsewhere(name, files, rank) for name in names) else ()
+
+
+def _names(text: str) -> frozenset[str]:
+    """What looks like the name of one thing: a word with a number, an underscore or a slash in it."""
+    found = (one[0] for one in _NAME.finditer(text))
+    return frozenset(name for name in found if any(sign.isdigit() or sign in "_/" for sign in name))
+
+
+def _of_every_line(files: pl.DataFrame, rank: int) -> frozenset[str]:
+    """Names that stand in all lines of a log name the one who writes."""
+    own = [_names(line) for lines in _lines(files, pl.col("rank") == rank) for line in lines if line.strip()]
+    return frozenset.intersection(*own) if own else frozenset()
+
+
+def _is_told_elsewhere(name: str, files: pl.DataFrame, rank: int) -> bool:
+    beside = _lines(files, pl.col("rank").is_null())
+    if any(char.isdigit() for char in name) and any(name in _names(line) for lines in beside for line in lines):
+        return True
+    shape = _DIGITS.sub("#", name)
+    others: Mapping[int, list[str]] = {
+        other: [line for lines in _lines(files, pl.col("rank") == other) for line in lines]
+        for other in files["rank"].drop_nulls().unique().to_list()
+        if other != rank
+    }
+    return len(others) > 1 and all(
+        any(shape in {_DIGITS.sub("#", one) for one in _names(line)} for line in lines) for lines in others.values()
+    )
+
+
+def _lines(files: pl.DataFrame, which: pl.Expr) -> list[Any]:
+    return files.filter(which)["last_lines"].drop_nulls().to_list()
