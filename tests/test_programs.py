@@ -215,12 +215,19 @@ def _thread(pid: int, *frames: str) -> list[str]:
 
 WAITS = ("all_reduce (torch/distributed/distributed_c10d.py:3252)", "serve (serve.py:8)")
 READS = ("read (storage/nfs.py:20)", "load_batch (serve.py:6)")
+ASKED = ("Condition.wait (threading.py:327)", "Queue.get (queue.py:171)", "next_request (serve.py:9)")
 IDLE = ("select (selectors.py:415)", "BaseServer.serve_forever (socketserver.py:233)", "main (serve.py:3)")
 
 
 @pytest.mark.parametrize(
     ("looks", "first", "second", "ranks"),
-    [(2, WAITS, READS, [1]), (1, WAITS, READS, []), (2, WAITS, WAITS, []), (2, READS, READS, [])],
+    [
+        (2, WAITS, READS, [1]),
+        (1, WAITS, READS, []),
+        (2, WAITS, WAITS, []),
+        (2, READS, READS, []),
+        (2, WAITS, ASKED, []),
+    ],
 )
 def test_of_two_the_one_that_does_not_come_in_two_looks(
     tmp_path: Path, looks: int, first: tuple[str, ...], second: tuple[str, ...], ranks: list[int]

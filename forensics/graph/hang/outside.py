@@ -53,8 +53,8 @@ def places(stacks: pl.DataFrame, timed_out: frozenset[int], job: frozenset[int])
 
 
 def _are_two(live: pl.DataFrame, waiting: pl.DataFrame, outside: pl.DataFrame, job: frozenset[int]) -> bool:
-    """Of a job of two, does one stand in a call that is known, and the other elsewhere, in two looks?"""
-    both = waiting.height == outside.height == 1 and live.height == _PAIR
+    """Of a job of two, does one stand in a call that is known, and the other elsewhere, in two looks? Who waits for a lock or a queue may wait for work."""
+    both = waiting.height == outside.height == 1 and live.height == _PAIR and outside["site"][0] != "lock"
     is_whole = both and job == {*live["rank"].drop_nulls().to_list()} and len(job) == _PAIR
     return is_whole and waiting["op"].null_count() == 0 and bool((~live["moving"].fill_null(True)).all())
 
