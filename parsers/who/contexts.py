@@ -47,6 +47,9 @@ _HEX = regex(r"[0-9a-f]{12,64}")
 _COUNTED = regex(r"([A-Za-z_]*?)[_.-]?\d{1,4}")
 _OF_DEVICE = regex(r"(?i)(?:gpu|cuda|npu|card|core|cpu|default|thread|layer|slot|worker|trace|python|py|v)_?")
 _HEADING = regex(r"[^\w]{0,8}(?P<name>[A-Za-z0-9][\w.-]{1,250})[^\w]{0,8}(?P<rest>.{0,60})")
+_ITEM = regex(
+    r"\s*(?:- )?(?:([\"'])[^\"']{1,252}\1,?|[\w.-]{1,252},)\s*|\s*- [\w.-]{1,252}\s*"
+)  # of a list in a document
 _GLOG = regex(r"[IWEF]\d{4}")  # a level and a day
 _SUFFIXED = regex(r"([a-z0-9.-]*-\d{1,5})-[a-z0-9]{5}")
 _STAMPED = regex(r"[\d:.,/TZ +-]{0,40}|.{0,40}\d{1,2}:\d\d.{0,20}")
@@ -153,7 +156,7 @@ class Places:
 
     def heading(self, text: str) -> str | None:
         """The place that a line is the heading of: it names it and nothing else but a time and a few words, set off."""
-        found = _HEADING.fullmatch(text.strip()) if len(text) < 120 else None
+        found = _HEADING.fullmatch(text.strip()) if len(text) < 120 and not _ITEM.fullmatch(text) else None
         if found is None or not self.is_place(found["name"].rstrip(".-")):
             return None
         is_set_off = not text[:1].isalnum()
