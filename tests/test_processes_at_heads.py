@@ -149,3 +149,47 @@ def test_who_tells_that_another_process_died_is_not_that_process(tmp_path: Path)
     events = read(str(written(tmp_path, {"run.log": lines}))).tables["events"]
     told = [rank for text, rank in events.select("text", "rank").iter_rows() if "peer" in text]
     assert told == [0]
+
+
+# --- lists of processes in the order of their ranks
+
+
+def in_order(sep: str, mark: str = ":", order: Sequence[tuple[str, int]] = ()) -> str:
+    order = order or [(host, g) for g in range(EACH) for host in HOSTS]  # a launcher that deals the ranks out in turn
+    return sep.join(f"{host}{mark}{PIDS[host, g]}" for host, g in order)
+
+
+TURNS = {(host, g): g * len(HOSTS) + HOSTS.index(host) for host, g in PLACES}
+ORDERED: dict[str, Sequence[str]] = {
+    "a tool of the scheduler": ["$ flux job hostpids f9Xq", in_order(",")],
+    "a comment": ["# processes in rank order", in_order(" ")],
+    "a line of words": ["tasks started, by rank:", in_order(", ", "/")],
+}
+UNORDERED: dict[str, Sequence[str]] = {
+    "nobody says in which order": ["$ pids of the job", in_order(",")],
+    "in another order than ranks": ["sorted by start time", in_order(",")],
+    "two processes of one number": ["# processes in rank order", f"{in_order(',')},{HOSTS[0]}:{PIDS[HOSTS[0], 0]}"],
+    "no places": ["# blocks in rank order", "a1:4417,b2:931,a1:4402"],
+}
+
+
+@pytest.mark.parametrize("form", ORDERED)
+def test_a_list_of_processes_in_the_order_of_ranks(tmp_path: Path, form: str) -> None:
+    files = of_hosts(log(ALONE["pid="]))
+    assert raised(tmp_path, {"cmds.txt": ORDERED[form], **files}) == [TURNS[HOSTS[CULPRIT // EACH], CULPRIT % EACH]]
+
+
+@pytest.mark.parametrize("form", UNORDERED)
+def test_other_lists_of_processes(tmp_path: Path, form: str) -> None:
+    assert raised(tmp_path, {"cmds.txt": UNORDERED[form], **of_hosts(log(ALONE["pid="]))}) == [None]
+
+
+def test_a_list_that_contradicts_what_processes_say(tmp_path: Path) -> None:
+    lines = mixed(log(BOTH["a stamp"], says_rank))
+    assert raised(tmp_path, {"cmds.txt": ORDERED["a comment"], "run.log": lines}) in ([CULPRIT], [None])
+
+
+def test_an_executor_of_hosts_counts_no_ranks(tmp_path: Path) -> None:
+    said = "30.0s: job.exception type=exec severity=0 rank 1 task exited with exit code 1"
+    events = read(str(written(tmp_path, {"attach.err": [said, "rank 2 exited with exit code 1"]}))).tables["events"]
+    assert [rank for kind, rank in events.select("kind", "rank").iter_rows() if kind == "exit"] == [None, 2]

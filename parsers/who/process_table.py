@@ -31,7 +31,7 @@ from parsers.who.formulas import Scripts, called, scripts_of
 from parsers.who.introductions import PID, Introduction
 from parsers.who.job_table import HOW, Table
 from parsers.who.listed import Listed
-from parsers.who.orders import blocks
+from parsers.who.orders import blocks, in_order_of_ranks
 from parsers.who.place_files import counted_files, of_places
 from parsers.who.regrouped import standing_rows
 from parsers.who.seat_labels import words_of_scripts
@@ -396,6 +396,10 @@ class _Resolved:
                     at, told.pid, told.facts.get("local_rank"), told.facts["rank"], world=world,
                     each=told.facts.get("processes_per_node"), file=told.file, line=told.line, is_word=True,
                 )  # fmt: skip
+        for item in in_order_of_ranks(self._said, self._places):
+            yield Process(
+                item.place, item.pid, None, item.rank, world=item.world, file=item.file, line=item.line, is_word=True
+            )
         for block in blocks(self._said, self._places):
             for local, rank in enumerate(block.ranks):
                 yield Process(
