@@ -60,7 +60,8 @@ def process_table(
 ) -> Table:
     """The lines of files, the paths of all files, the world that introductions tell, what lines and blocks of settings state → the
     processes."""
-    places = Places(said, paths, {one.name for one in told if one.local_rank is not None or one.node_rank is not None})
+    placed = (one for one in told if {one.local_rank, one.node_rank, one.device} != {None})
+    places = Places(said, paths, {one.name for one in placed})
     launched = frozenset(own for lines in said.values() for one in lines if one.launch and (own := one.launch.world))
     stated = [*stated]
     sizes_told = launched | {one.facts["world_size"] for one in stated if "world_size" in one.facts} | _worlds(said)
