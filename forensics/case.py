@@ -190,13 +190,13 @@ class Case(msgspec.Struct, frozen=True, dict=True):
     def origins(self) -> "Origins | None":
         """Who failed by itself first (facts/origins.py)."""
         from forensics.facts.hardware import device_records
-        from forensics.facts.origins import Around, origins, scheduled_stop
+        from forensics.facts.origins import Around, origins, scheduled_stop, told_to_stop
 
         singled = frozenset(rank for rank in self.failure_roles if device_records(self.hardware, rank))
         waited = self.waited_ranks | frozenset(self.states.open["rank"].to_list())
-        job = self.expected or self.seen
         stop = scheduled_stop(self.events, self.job_hosts)
-        around = Around(self.failure_roles, job, waited, singled, self.host_of_rank, self.clocks, stop)
+        beside = (self.host_of_rank, self.clocks, stop, told_to_stop(self.events))
+        around = Around(self.failure_roles, self.expected or self.seen, waited, singled, *beside)
         return origins(self.ends, around)
 
     @cached_property

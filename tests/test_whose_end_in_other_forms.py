@@ -14,6 +14,7 @@ from parsers.logs import check_failures
 from parsers.pytorch import traceback
 from tests.lines import lines
 from tests.log_cases import case
+from tests.sources import written
 
 LIBRARY = ["__getitem__", "/env/lib/python3.11/site-packages/arrayfile/table.py", 75]
 LOADER = ["next_batch", "/job/stream.py", 31]
@@ -216,3 +217,34 @@ def test_a_launcher_that_writes_the_rank_as_a_field_before_each_line(tmp_path: P
     text += "".join(failed + line + "\n" for line in trace("KeyError: 'eos'", MAIN).splitlines())
     (tmp_path / "trial.log").write_text(text)
     assert read(str(tmp_path)).tables["events"].filter(kind="exception")["rank"].to_list() == [2]
+
+
+OWN = ["Traceback (most recent call last):", '  File "/job/fit.py", line 31, in collate', "    out = stack(rows)", '  File "/env/lib/python3.11/site-packages/arrays/base.py", line 9, in stack', "    raise ValueError('shapes differ')", "ValueError: shapes differ"]  # fmt: skip
+HEARD = "received SIGTERM, leaving"
+STOPS = {
+    "a handler of the trainer": HEARD,
+    "in other words": "caught signal SIGTERM (15): saving nothing",
+    "by its name alone": "got SIGTERM from the launcher",
+}
+
+
+def of_ranks(lines_: dict[int, list[str]]) -> dict[str, list[str]]:
+    return {f"rank{rank}.log": [f"[rank{rank}]: step {n} loss 2.0" for n in (1, 2)] + [f"[rank{rank}]: {line}" for line in own] for rank, own in lines_.items()}  # fmt: skip
+
+
+def named(folder: Path, lines_: dict[int, list[str]]) -> list[int]:
+    incident = analyze(str(written(folder, of_ranks(lines_)))).incidents[0]
+    return list(incident.verdict.ranks)
+
+
+@pytest.mark.parametrize("said", STOPS.values(), ids=STOPS)
+def test_who_did_not_hear_the_signal_that_all_others_heard_had_ended_before(tmp_path: Path, said: str) -> None:
+    assert named(tmp_path, {0: [said], 1: [said], 2: OWN, 3: [said]}) == [2]
+
+
+def test_a_signal_that_came_to_all_explains_what_one_raised(tmp_path: Path) -> None:
+    assert named(tmp_path, {0: [HEARD], 1: [HEARD], 2: [HEARD, *OWN], 3: [HEARD]}) == []
+
+
+def test_a_signal_that_others_did_not_hear_either(tmp_path: Path) -> None:
+    assert named(tmp_path, {0: [HEARD], 1: [], 2: OWN, 3: [HEARD]}) == []

@@ -21,7 +21,7 @@ import polars as pl
 
 from forensics.assemble.clocks import SECOND_NS, Clocks
 from forensics.assemble.identity import short_host
-from forensics.facts.event_rows import detail
+from forensics.facts.event_rows import detail, reference
 from forensics.facts.failure_roles import FailureRole
 from forensics.facts.process_ends import ProcessEnd
 from forensics.model.names import Reason
@@ -52,6 +52,7 @@ class Around(msgspec.Struct, frozen=True):
     hosts: Mapping[int, str]
     clocks: Clocks
     stop: tuple[int, str | None, str] | None = None
+    told: Mapping[int, ProcessEnd] = msgspec.field(default_factory=dict)  # who says that it got a signal to stop
 
 
 def origins(ends: Mapping[int, ProcessEnd], around: Around) -> Origins | None:
@@ -71,6 +72,7 @@ def origins(ends: Mapping[int, ProcessEnd], around: Around) -> Origins | None:
     named = {end.rank for end in found.ends}
     fitting = {rank for rank, end in ends.items() if end.waited or end.how in _FITS} | around.waited
     fitting |= _left_a_wait(found.ends, ends, around)
+    fitting |= _stopped_later(found.ends, around) - ends.keys()
     rest = around.job - named - fitting
     return msgspec.structs.replace(found, why_not="tied_explanations", others=tuple(sorted(rest))) if rest else found
 
@@ -87,6 +89,27 @@ def scheduled_stop(events: pl.DataFrame, job_hosts: frozenset[str]) -> tuple[int
     where = row["host"] or detail(row).get("where") or (min(job_hosts) if len(job_hosts) == 1 else None)
     host = short_host(str(where)) if where else None
     return row["time_ns"], host, row["time_basis"] or "utc"
+
+
+def told_to_stop(events: pl.DataFrame) -> dict[int, ProcessEnd]:
+    """Events of one attempt, ranks global → the ranks that say themselves that they got a signal to stop, when first."""
+    is_told = (pl.col("kind") == "other") & (pl.col("code") == "told_to_stop") & (pl.col("rank_space") == "global")
+    rows = events.filter(is_told.fill_null(False)).sort("time_ns", descending=True, nulls_last=False)
+    return {
+        row["rank"]: ProcessEnd(
+            row["rank"], "stopped", None, "", row["time_ns"], (reference(row),), row["time_basis"], "process"
+        )
+        for row in rows.iter_rows(named=True)
+        if row["rank"] is not None and detail(row).get("about") == "printer"
+    }
+
+
+def _stopped_later(first: Sequence[ProcessEnd], around: Around) -> set[int]:
+    """Ranks that were alive until a signal came which those that failed first, as the only ones, did not hear of any more."""
+    told = around.told
+    is_before = any(_precedes(stop, end, around) for stop in told.values() for end in first)
+    is_whole = told.keys() >= around.job - {end.rank for end in first} and not any(end.rank in told for end in first)
+    return {*told} if is_whole and not is_before else set()
 
 
 def _not_killed_with_the_rest(told: Sequence[ProcessEnd], around: Around) -> Sequence[ProcessEnd]:

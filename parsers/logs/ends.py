@@ -47,6 +47,7 @@ from parsers.text.signals import SIGNALS
 from parsers.who import arguments
 
 _RANK = regex(r"(?i)(?<![\w-])(?:(?P<space>[a-z]{1,12})[ _-])?rank[ :=_#-]{0,2}(?P<number>\d{1,7})\b")
+_OF_HOSTS = regex(r"\bjob\.exception type=exec\b")  # Flux's executor counts its shells, one on each host
 _OF_GROUP = regex(r"(?i)\b[tpdec]p \Z")  # `DP worker rank=3`: counted within a kind of group
 _PID = regex(
     r"(?i)\b(?:pid|process)[ :=#]{1,2}(\d{2,10})\b|(?:进程|\bchild|\bsubprocess|\bworker)\s?[:：#=]?\s?(\d{4,10})\b"
@@ -235,7 +236,7 @@ def _code(text: str) -> str | None:
 def _rank(text: str) -> tuple[int | None, int | None]:
     """(global rank, local rank) of whom the line speaks: what stands before the word tells what is counted."""
     rank = local = None
-    for found in _RANK.finditer(text):
+    for found in _RANK.finditer(text) if not _OF_HOSTS.search(text) else ():
         if found["space"] and _OF_GROUP.search(text[: found.start()]):
             continue
         meaning = vocabulary.meaning_of(f"{found['space']}_rank") if found["space"] else None

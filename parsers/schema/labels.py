@@ -7,7 +7,8 @@ it is a row about that rank (`rank  0: 123.4`), and nobody speaks.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Set
 from functools import lru_cache
 
 import msgspec
@@ -30,13 +31,15 @@ _CLOSED = regex(r" {0,4}([\])|>,}\[]|:(?= |$)|-(?= ))")
 _LEVEL = regex(
     r" {1,4}(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL)\b"
 )  # closes a label as a mark does
-_CLOSING = {":": r":(?= |$)", "-": r"-(?= )", "~": _LEVEL.pattern}
+_PID = regex(r"(?i)pid ?[=:] ?\Z")  # stands without a mark behind its number, too
+_CLOSING = {":": r":(?= |$)", "-": r"-(?= )", "~": _LEVEL.pattern, "+": r"(?= )"}
 _BESIDE = regex(r" [\w.-]{1,60}[\])|>](?: |$)")  # one word more in the bracket
 _BRACKETS = regex(r"\[[^\]]{0,200}\]|\([^)]{0,200}\)")
 _WORD = regex(r"[A-Za-z][\w./:-]+")
 _MARK = regex(
     r" {0,8}(?:[\])|>,}:-](?= |$|[\[(|])|[\w.-]{0,60}\]|\[[^\] ]{1,60}\]:?|[A-Z]{1,8}(?= {0,8}\|)|(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b:?) {0,8}"
 )
+_TOLD = 2  # lines that tell of a process: that it began, and that it ended
 _MARKS = 8  # behind a label, at most
 _LETTER = regex(r"[A-Za-z]")
 
@@ -85,19 +88,30 @@ def labels_of(text: str) -> Iterator[tuple[Form, int, str]]:
         before, behind = text[: found.start()], text[found.end() :]
         closed = _CLOSED.match(behind)
         is_level = not closed and found[1] and _LEVEL.match(behind)
-        if not (closed or is_level or (found[1] and _BESIDE.match(behind))) or not _LETTER.search(behind):
+        pid = None if closed or not behind.startswith(" ") else _PID.search(text, 0, found.start(2))
+        if not (closed or is_level or pid or (found[1] and _BESIDE.match(behind))) or not _LETTER.search(behind):
             continue
         if not _may_be_before(before):
             return
         of_group = OF_GROUP.search(before) if found[1] else None
         mark = before[: of_group.start() if of_group else None].rstrip(" ")[-1:]
         opened = "w" if mark.isalnum() else mark
-        word = (of_group[0] if of_group else "") + (found[1] or "")
+        word = pid[0].strip(" ") if pid else (of_group[0] if of_group else "") + (found[1] or "")
         yield (
-            Form(opened, word, found[3] or "", closed[1] if closed else "~" if is_level else "_"),
+            Form(opened, word, found[3] or "", closed[1] if closed else "~" if is_level else "+" if pid else "_"),
             int(found[2]),
             behind,
         )
+
+
+def are_pids(form: Form, numbers: Iterable[int], introduced: Container[int | None]) -> bool:
+    """Are the numbers of a form those of processes: introduced, each on two lines, or called so? Behind another word one may be told of others
+    (`worker (pid 7) died`), unless each comes as often as who speaks."""
+    counts = Counter(numbers)
+    is_word = form.word.lower().rstrip(" =:") == "pid" and not form.total
+    if is_word and (form.opened not in ("w", "(") or min(counts.values()) > _TOLD):
+        return True
+    return min(counts.values()) >= _TOLD and all(number in introduced for number in counts)
 
 
 def number_of(labels: Iterable[tuple[Form, int, str]], forms: frozenset[Form]) -> int | None:

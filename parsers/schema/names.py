@@ -15,7 +15,7 @@ _Key = TypeVar("_Key")
 _WORDS = regex(r"[._ ]+")
 _HYPHENS = regex(r"[._ -]+")
 _PLACE = regex(r"(?<![A-Za-z])(node|local)_?rank\\?[\"']?\s{0,2}[=:]\s{0,2}[\"']?(\d{1,7})(?![\d.])", re.I)
-_PROCESS = regex(r"(?:(?P<host>[A-Za-z0-9][\w.-]{0,252})[:/@ .-])?(?P<pid>\d{1,10})")
+_PROCESS = regex(r"(?:(?P<host>[A-Za-z0-9][\w.-]{0,252})[:/@ .-])?(?:p(?:id)?[=:#-]?)?(?P<pid>\d{1,10})")
 _DEVICE = regex(r"(?i)(?<![a-z])(?:device|dev|npu|gpu|card|dcu|cuda|davinci)[_-]?(\d{1,3})(?![\w])")
 _CALL = regex(r"(?:(?<=[\s/;&'\"])|\A)(?P<name>[\w.-]{1,80})[ \t]+[\"']?(?P<number>\d{1,7})(?![\w.])")
 _CONTAINER = regex(r"[0-9a-f]{12,64}(?=-)")  # before what is of it
@@ -84,7 +84,7 @@ class Names(msgspec.Struct, frozen=True):
         return self.places.get((place, int(number))) if is_number and place is not None else None
 
     def process(self, name: str) -> int | None:
-        """The rank of `gn14:31877`, `gn14/31877`, or of the process `31877` of the place that the file is from."""
+        """The rank of `gn14:31877`, `gn14/31877`, or of the process `31877`, `p31877` of the place that the file is from."""
         found = _PROCESS.fullmatch(name)
         host = (found["host"] or self.here) if found else None
         return self.processes.get((host, int(found["pid"]))) if found and host else None

@@ -47,6 +47,9 @@ _HEX = regex(r"[0-9a-f]{12,64}")
 _COUNTED = regex(r"([A-Za-z_]*?)[_.-]?\d{1,4}")
 _OF_DEVICE = regex(r"(?i)(?:gpu|cuda|npu|card|core|cpu|default|thread|layer|slot|worker|trace|python|py|v)_?")
 _HEADING = regex(r"[^\w]{0,8}(?P<name>[A-Za-z0-9][\w.-]{1,250})[^\w]{0,8}(?P<rest>.{0,60})")
+_ITEM = regex(
+    r"\s*(?:- )?(?:([\"'])[^\"']{1,252}\1,?|[\w.-]{1,252},)\s*|\s*- [\w.-]{1,252}\s*"
+)  # of a list in a document
 _GLOG = regex(r"[IWEF]\d{4}")  # a level and a day
 _SUFFIXED = regex(r"([a-z0-9.-]*-\d{1,5})-[a-z0-9]{5}")
 _STAMPED = regex(r"[\d:.,/TZ +-]{0,40}|.{0,40}\d{1,2}:\d\d.{0,20}")
@@ -77,6 +80,7 @@ class Places:
     ) -> None:
         """`documented`: what documents call places of processes, where a path or a line has that name."""
         self._same: dict[str, str] = {}
+        self._words: set[str] = set()
         self.names = self._known(said, paths, frozenset(name for name in documented if not name.isdigit()))
         self._of_file: dict[str, str | None] = {}
         self._inside: dict[str, str] = {}
@@ -87,6 +91,7 @@ class Places:
         self._by_hex()
         self._by_suffix()
         self._by_tables(said)
+        self._by_folders(paths)
         self._inside = self._told_inside(said)
 
     def join(self, one: str, other: str) -> None:
@@ -153,7 +158,7 @@ class Places:
 
     def heading(self, text: str) -> str | None:
         """The place that a line is the heading of: it names it and nothing else but a time and a few words, set off."""
-        found = _HEADING.fullmatch(text.strip()) if len(text) < 120 else None
+        found = _HEADING.fullmatch(text.strip()) if len(text) < 120 and not _ITEM.fullmatch(text) else None
         if found is None or not self.is_place(found["name"].rstrip(".-")):
             return None
         is_set_off = not text[:1].isalnum()
@@ -215,6 +220,7 @@ class Places:
                             names.add(word)
             if listed_names := _file_of_names(own):
                 names |= listed_names
+        self._words = {*used}
         names |= {word for word, where in used.items() if len(where) > 1 and _may_be(word)}
         folders = _folders_alike(paths)
         names |= {name for name in dotted if name.partition(".")[0] in names | folders}
@@ -272,6 +278,27 @@ class Places:
                     names = [{*column} for column in zip(*pairs, strict=True)]
                     if pairs and all(len(column) == len(pairs) for column in names) and not names[0] & names[1]:
                         self._join_known(pairs)
+
+    def _by_folders(self, paths: Sequence[str]) -> None:
+        """By folders beside each other, called as the ends of names of places: `worker-1/` of lm-ft-worker-1, where each is the end of another one's."""
+        siblings: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+        for path in paths:
+            parts = path.split("/")
+            for at, name in enumerate(parts[:-1]):
+                siblings["/".join(parts[:at]), _DIGITS.sub("#", name)].add(name)
+        known = [name for name in {*self._same, *self._words} if "-" in name]
+        for folders in siblings.values():
+            ends = {
+                folder: [name for name in known if name.endswith(f"-{folder}")]
+                for folder in folders
+                if any(map(str.isalpha, folder)) and folder not in self._same
+            }
+            whole = {folder: own[0] for folder, own in ends.items() if len({*map(self.of, own)}) == 1}
+            whole = {folder: name for folder, name in whole.items() if name in self._same}
+            if len(whole) == len(folders) == len({*map(self.of, whole.values())}) > 1:
+                for folder, name in whole.items():
+                    self._same[folder] = folder
+                    self.join(folder, name)
 
     def _join_known(self, pairs: Iterable[tuple[str, str]]) -> None:
         for one, other in pairs:

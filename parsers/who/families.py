@@ -33,7 +33,7 @@ from parsers.who.beginnings import Said
 from parsers.who.contexts import Places
 from parsers.who.introductions import PROCESS
 from parsers.who.joins import counts_others
-from parsers.who.rows_alike import Row, families_of, headed
+from parsers.who.rows_alike import Row, families_of, headed, speakers
 
 PID = 100  # a container counts its processes from 1; below this they are not told from other counts
 _FEWEST = 2
@@ -41,7 +41,7 @@ _LABEL = regex(
     r"(?P<word>[A-Za-z_][\w-]*(?: (?:id|index|rank|number|size))?)(?:\(\))?[\"']?\s{0,3}(?P<is>[=:#(]|is)?[\s\"'\[(]{0,4}\Z"
 )
 _GIVEN = regex(
-    r"(?i)(?:part(?:ition)?|split|fold|chunk|slice|bucket|file|segment|block|tile|batch|port)[ _#:=-]{0,3}\Z"
+    r"(?i)(?:part(?:ition)?|split|fold|chunk|slice|bucket|file|segment|block|tile|batch|port|layer|head|sample|page|row)[ _#:=-]{0,3}\Z"
 )
 _OF_PROCESS = regex(r"(?i)(?:rank|process|proc|id|index|number)[\"']?[ _#:=-]{0,3}\Z")
 _OF_TOTAL = regex(
@@ -50,6 +50,7 @@ _OF_TOTAL = regex(
 _OF_PROCESSES = regex(rf"(?<![A-Za-z])(?:{'|'.join(PROCESS)})[-_.]?(?P<number>\d{{1,7}})(?![\dA-Za-z])")
 _RANGE = regex(r"(?<=[\[({])0 ?(?:-|\.\.) ?(\d{1,7})(?=[\])}])")  # of all processes
 _IS_PID = regex(r"(?i)(?:^|[^a-z])(?:os)?p(?:rocess[ _]?)?id\W*\Z|(?<!本地)(?<!局部)进程(?:号)?\W*\Z")
+_OF_PID = regex(r"(?i)(?:^|[^a-z])(?:sub|child[ _-]?)?proc(?:ess)?\W*\Z")  # a large number behind it
 _IS_DEVICE = regex(r"(?i)(?:gpu|cuda|dev(?:ice)?|npu|card)(?:[_ -]?(?:id|index|no))?[\"']?[\s:=#_({\[-]*\Z")
 _IS_LOCAL = regex(
     r"(?i)(?:local(?:[_ -]?(?:rank|id|index|process|worker))?|slot|place|本地(?:进程|序号|编号)?|局部(?:进程|序号|编号)?)[\"']?[\s:=#_-]*\Z"
@@ -59,6 +60,7 @@ _IS_ID = regex(r"(?i)(?:id|index|proc(?:ess)?|task|worker)\Z")  # of a process, 
 _IS_RANK = regex(r"(?i)rank(?:[_ ]?(?:id|index|nr|no))?[\"']?[\s:=#_(-]*\Z|process[_ ]index(?:\(\))?[\s:=]*\Z")
 _IS_NUMBERED = regex(r"(?i)process[_ ](?:id|number|no)[\"']?[\s:=#(]*\Z")  # where as many processes are told beside it
 _OF_STACK = regex(r"(?:Process|Thread) (\d{1,10})\b")
+_AT_HEAD = regex(r"(?<![0-9.])\d{3,10}(?![0-9.])")
 _IN_PATH = regex(r"(?<![A-Za-z0-9])\d{3,10}(?![A-Za-z0-9])")
 
 
@@ -121,7 +123,7 @@ def _used(
     used: Counter[int] = Counter()
     for rows in families.values():
         used.update({number for row in rows for number in row.numbers if number >= PID})
-    elsewhere: set[int] = set()
+    elsewhere = {int(number) for *_, name in speakers(said, are_numbered=True) for number in _AT_HEAD.findall(name)}
     for path, own in said.items():
         elsewhere |= {int(number) for number in _IN_PATH.findall(path.rpartition("/")[2])}
         for one in own:
@@ -237,6 +239,8 @@ class _Family:
             return True
         label, values = self._labels[at], {*column}
         is_used = sum(self._used[number] > 1 for number in values) >= _FEWEST
+        if _OF_PID.search(label) and min(column) >= PID:
+            return True
         return (
             min(column) >= PID
             and 2 * len(values) > len(column)

@@ -2,7 +2,7 @@
 `[gpu-a] `, `j4\\t`, `trainer@1[5609]: `, `stage1/dp1 loss …`, `[I p2 train] `.
 
 A **head** is a word that is set off: in brackets of its own or with up to three words beside it, or closed by a mark, behind stamps,
-levels, rules and other heads; the first word of a line is one without a mark, too. Its **form** is a regular expression for all around it,
+levels, rules and other heads; the first word of a line, behind stamps and levels alone, is one without a mark, too. Its **form** is a regular expression for all around it,
 from the beginning of the line, with the word as group `value` (and `pid`, behind the tag of a daemon). Which forms hold names of
 processes, and of whom, joins.py learns.
 """
@@ -43,8 +43,8 @@ _AT_RULE = regex(r" {0,4}[-–—|:·]{1,2} {1,4}(?=\S)")
 _BARRED = r"[^\s|]{1,60}"  # words before a bar, several
 _AT_BAR = regex(rf" {{0,8}}({_BARRED}(?: {{1,4}}{_BARRED}){{1,2}}) {{0,40}}\| ?")
 _AT_WORD = regex(rf" {{0,8}}{_GROUP}(?:\[\d{{1,10}}\](?=:))?(?:{'|'.join(f'({mark})' for mark in _MARKS)})")
-_BEHIND_FIRST = r" (?=(?: {2,40})?\S)"  # what is indented behind it, too, as frames of a stack are
-_AT_FIRST = regex(rf" {{0,8}}{_GROUP}{_BEHIND_FIRST}")
+_FIRST = rf" {{0,8}}{_GROUP} (?= {{0,40}}\S)"
+_AT_FIRST = regex(_FIRST)
 _TELLS = regex(r"[A-Za-z0-9]")
 _OF_RECORD = regex(
     r"[^:]{1,80}:\d{1,10}:\d{1,10}"
@@ -62,13 +62,15 @@ class Head(msgspec.Struct, frozen=True):
 
 def heads_of(text: str) -> Iterator[Head]:
     """All heads of a line, the leftmost first."""
-    at, before = 0, r"\A"
-    for place in range(HEADS):
+    at, before, is_bare = 0, r"\A", True
+    for _ in range(HEADS):
         if found := _AT_STAMP.match(text, at):
-            before += rf" {{0,8}}{_STAMP} {{1,8}}"
-        elif found := _AT_LEVEL.match(text, at):
-            before += rf" {{0,8}}{_LEVEL} {{1,8}}"
-        elif found := _AT_RULE.match(text, at):
+            at, before = found.end(), before + rf" {{0,8}}{_STAMP} {{1,8}}"
+            continue
+        if found := _AT_LEVEL.match(text, at):
+            at, before = found.end(), before + rf" {{0,8}}{_LEVEL} {{1,8}}"
+            continue
+        if found := _AT_RULE.match(text, at):
             before += r" {0,4}[-–—|:·]{1,2} {1,4}"
         elif found := _AT_BRACKET.match(text, at):
             words = next(filter(None, found.groups())).split()
@@ -87,10 +89,10 @@ def heads_of(text: str) -> Iterator[Head]:
                 yield from _made(text, before + rf" {{0,8}}{inside} {{0,40}}\| ?")
             before += rf" {{0,8}}{_BARRED}(?: {{1,4}}{_BARRED}){{{len(words) - 1}}} {{0,40}}\| ?"
         else:
-            if not place and _AT_FIRST.match(text, at):
-                yield from _made(text, before + rf" {{0,8}}{_GROUP}{_BEHIND_FIRST}")
+            if is_bare and _AT_FIRST.match(text, at):
+                yield from _made(text, before + _FIRST)
             return
-        at = found.end()
+        at, is_bare = found.end(), False
 
 
 def _one_of(words: Sequence[str], other: str) -> Iterator[str]:

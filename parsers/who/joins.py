@@ -150,14 +150,15 @@ def _labels(lines: Iterable[Spoken], *, of_file: bool) -> Iterator[Label]:
 
 
 def _proven(slot: str, values: Iterable[str], lines: Sequence[Spoken], told: Told) -> Join | None:
-    """Of names that are the place and the number of a known process, most of them, whatever they print."""
+    """Of names that are the place and the number of a known process, most of them or those of most lines, whatever they print."""
     if not told.documents.processes or slot in SLOTS:
         return None
     own = list(values)
     ranks: dict[Value, int] = {(value,): rank for value in own if (rank := told.documents.process(value)) is not None}
-    said = ((one.rank, ranks.get((one.slots[slot][0],))) for one in lines if slot in one.slots)
+    said = [(one.rank, ranks.get((one.slots[slot][0],))) for one in lines if slot in one.slots]
     is_wrong = any(None not in pair and pair[0] != pair[1] for pair in said)
-    return Join((slot,), ranks) if len(ranks) >= _FEWEST and 2 * len(ranks) > len(own) and not is_wrong else None
+    is_most = 2 * len(ranks) > len(own) or 2 * sum(rank is not None for _, rank in said) > len(said)
+    return Join((slot,), ranks) if len(ranks) >= _FEWEST and is_most and not is_wrong else None
 
 
 def names_in(learnt: Iterable[Join]) -> Iterator[tuple[str, int]]:

@@ -2,6 +2,7 @@
 
     horovodrun -np 8 -H trx2:2,trx5:4,trx9:2 …            $nodes = @("WINGPU02","WINGPU01")        for n in cn17 cn14; do
     10.1.1.8:6170,10.1.1.8:6171,10.1.1.5:6170,10.1.1.5:6171        SLURM_JOB_NODELIST=dgx[08,02]
+    tx11:7741,tx12:88427,tx11:7745        processes, in the order of ranks where a line beside them says so
     gn07⏎gn07⏎gn03⏎gn03        a file whose lines are names           global_rank_mapping={'n3': [0, 1, 2], 'n1': [3, 4, 5, 6]}
 
 A list is two names of places at least with nothing but marks between them, each place once or in one run. How many processes each has may stand
@@ -10,7 +11,7 @@ beside it; which list is that of the ranks, is for processes.py to say.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from parsers.text.host_list import host_list
@@ -27,6 +28,9 @@ _ITEM = regex(
 _BETWEEN = regex(r"[\s,;\"'|]{1,8}")
 _BLOCK = regex(r"[\"'](?P<name>[A-Za-z0-9][\w.-]{0,252})[\"']: ?\[(?P<ranks>\d{1,7}(?:, ?\d{1,7}){0,63})\]")
 _PORTS = 1024
+_PROCESS = regex(r"(?<![\w.:/-])(?P<name>[A-Za-z0-9][\w.-]{0,252})[:/@](?P<pid>\d{2,10})(?![\w.:/-])")
+_BY_RANK = regex(r"(?i)\b(?:in|by)(?: order of)?(?: the)? (?:tasks?|ranks?)\b|\b(?:task|rank)[ -]order|\bhostpids\b")
+_BESIDE = 2  # lines above a list, or one below it, that say so
 
 
 class Order(NamedTuple):
@@ -79,6 +83,31 @@ def blocks(said: Mapping[str, Sequence[Said]], places: Places) -> Iterator[Block
             ranks = [rank for _, own_ranks in pairs for rank in own_ranks]
             if len(pairs) >= _FEWEST and sorted(ranks) == [*range(len(ranks))]:
                 yield from (Block(path, one.number, places.of(name), own_ranks) for name, own_ranks in pairs)
+
+
+class Counted(NamedTuple):
+    """A process in a list of all of them, `rank` others before it."""
+
+    file: str
+    line: int
+    place: str
+    pid: int
+    rank: int
+    world: int
+
+
+def in_order_of_ranks(said: Mapping[str, Sequence[Said]], places: Places) -> Iterator[Counted]:
+    """What lists of places with process numbers tell (`n3:4411,n1:902,n3:4409`), where a line beside them says that they are in the order of ranks."""
+    for path, own in said.items():
+        for at, one in enumerate(own[:_LINES]):
+            found = [*_PROCESS.finditer(one.raw[:_CHARACTERS])]
+            pairs = [(places.of(item["name"]), int(item["pid"])) for item in found if places.is_place(item["name"])]
+            if len({*pairs}) < max(_FEWEST, len(found)) or not all(
+                _BETWEEN.fullmatch(one.raw, last.end(), item.start()) for last, item in pairwise(found)
+            ):
+                continue
+            if any(_BY_RANK.search(line.raw[:_CHARACTERS]) for line in own[max(0, at - _BESIDE) : at + _BESIDE]):
+                yield from (Counted(path, one.number, *pair, rank, len(pairs)) for rank, pair in enumerate(pairs))
 
 
 def _of_file(path: str, own: Sequence[Said], places: Places) -> Order | None:

@@ -31,7 +31,7 @@ from parsers.who.formulas import Scripts, called, scripts_of
 from parsers.who.introductions import PID, Introduction
 from parsers.who.job_table import HOW, Table
 from parsers.who.listed import Listed
-from parsers.who.orders import blocks
+from parsers.who.orders import blocks, in_order_of_ranks
 from parsers.who.place_files import counted_files, of_places
 from parsers.who.regrouped import standing_rows
 from parsers.who.seat_labels import words_of_scripts
@@ -60,7 +60,8 @@ def process_table(
 ) -> Table:
     """The lines of files, the paths of all files, the world that introductions tell, what lines and blocks of settings state → the
     processes."""
-    places = Places(said, paths, {one.name for one in told if one.local_rank is not None or one.node_rank is not None})
+    placed = (one for one in told if {one.local_rank, one.node_rank, one.device} != {None})
+    places = Places(said, paths, {one.name for one in placed})
     launched = frozenset(own for lines in said.values() for one in lines if one.launch and (own := one.launch.world))
     stated = [*stated]
     sizes_told = launched | {one.facts["world_size"] for one in stated if "world_size" in one.facts} | _worlds(said)
@@ -396,6 +397,10 @@ class _Resolved:
                     at, told.pid, told.facts.get("local_rank"), told.facts["rank"], world=world,
                     each=told.facts.get("processes_per_node"), file=told.file, line=told.line, is_word=True,
                 )  # fmt: skip
+        for item in in_order_of_ranks(self._said, self._places):
+            yield Process(
+                item.place, item.pid, None, item.rank, world=item.world, file=item.file, line=item.line, is_word=True
+            )
         for block in blocks(self._said, self._places):
             for local, rank in enumerate(block.ranks):
                 yield Process(

@@ -48,13 +48,13 @@ class Row(NamedTuple):
     speaker: str | None = None  # the name before it, which comes again after others
 
 
-def _speakers(said: Mapping[str, Sequence[Said]]) -> set[tuple[str, str, str]]:
-    """(file, form, name) of what stands at the heads of lines and comes again after others, without a number in it."""
+def speakers(said: Mapping[str, Sequence[Said]], *, are_numbered: bool) -> set[tuple[str, str, str]]:
+    """(file, form, name) of what stands at the heads of lines and comes again after others, with a number in it or without."""
     again: set[tuple[str, str, str]] = set()
     for path, own in said.items():
         last: dict[str, str] = {}
         once: set[tuple[str, str]] = set()
-        for head in (head for one in own for head in one.heads if not any(map(str.isdigit, head.value))):
+        for head in (head for one in own for head in one.heads if any(map(str.isdigit, head.value)) is are_numbered):
             if last.get(head.form) != head.value:
                 if (head.form, head.value) in once:
                     again.add((path, head.form, head.value))
@@ -65,7 +65,7 @@ def _speakers(said: Mapping[str, Sequence[Said]]) -> set[tuple[str, str, str]]:
 
 def families_of(said: Mapping[str, Sequence[Said]], places: Places) -> dict[tuple[str, tuple[str, ...]], list[Row]]:
     """(template, what stands before each number) → its rows, of all files."""
-    speakers = _speakers(said)
+    again = speakers(said, are_numbered=False)
     found: defaultdict[tuple[str, tuple[str, ...]], list[Row]] = defaultdict(list)
     for own in said.values():
         heading: str | None = None
@@ -92,7 +92,7 @@ def families_of(said: Mapping[str, Sequence[Said]], places: Places) -> dict[tupl
                 if numbers:
                     found[template, labels].append(Row(one, numbers, names, heading, ends, above))
                 for head in one.heads:
-                    if (one.file, head.form, head.value) in speakers and any(map(str.isdigit, head.behind)):
+                    if (one.file, head.form, head.value) in again and any(map(str.isdigit, head.behind)):
                         template, labels, numbers, names, ends = _apart(head.behind[:CHARACTERS], places)
                         row = Row(one, numbers, names, heading, ends, (), head.value)
                         found[f"{head.form} {template}", labels].append(row)

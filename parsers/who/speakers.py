@@ -20,7 +20,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from parsers.schema.labels import NO_LABELS, Form, Join, Labels, number_of, rank_of
+from parsers.schema.labels import NO_LABELS, Form, Join, Labels, are_pids, number_of, rank_of
 from parsers.schema.names import Names, aliased, names_of
 from parsers.schema.parser import PATH, Source
 from parsers.text.patterns import regex
@@ -402,7 +402,7 @@ class _Bundle:
             for form, number, behind in one.labels:
                 found[form].append((number, behind, one))
         forms = {form for form, rows in found.items() if self._are_ranks(form, rows, ranks, len(said))}
-        pids = {form for form, rows in found.items() if self._are_pids(rows, ranks)}
+        pids = {form for form, rows in found.items() if self._are_pids(form, rows, ranks)}
         labelled = [(one, rank) for form in forms for rank, _, one in found[form]]
         tasks = self._tasks_are_ranks(said, labelled)
         told_forms = {
@@ -488,12 +488,12 @@ class _Bundle:
         is_whole = self.world is not None and numbers == list(range(self.world)) and len(rows) == lines
         return is_whole and form.word.lower() in PROCESS and form.opened == ""
 
-    def _are_pids(self, rows: Sequence[tuple[int, str, Said]], ranks: Mapping[str, int]) -> bool:
-        """Are the numbers pids that were introduced, each on two lines, and of nobody else than who speaks there?"""
-        counts = Counter(number for number, *_ in rows)
-        if counts.keys() - self._pids.keys() or min(counts.values()) < 2 or any(one.line.process for *_, one in rows):
+    def _are_pids(self, form: Form, rows: Sequence[tuple[int, str, Said]], ranks: Mapping[str, int]) -> bool:
+        """Are the numbers pids, and of nobody else than who speaks there?"""
+        if any(one.line.process for *_, one in rows) or not are_pids(form, (one[0] for one in rows), self._pids):
             return False
-        return all(self._known(one, ranks) in (None, self._pids[number]) for number, _, one in rows)
+        said = ((self._known(one, ranks), self._pids.get(pid)) for pid, _, one in rows)
+        return all(None in pair or pair[0] == pair[1] for pair in said)
 
     def _known(self, one: Said, ranks: Mapping[str, int]) -> int | None:
         rank = self._rank(one)

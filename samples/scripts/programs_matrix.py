@@ -248,8 +248,8 @@ def record(out: Path, name: str) -> None:
     _watch(folder, work, started, what, gives_up)
     taken.close()
     for one in started.values():
-        if one.poll() is None:
-            os.killpg(one.pid, signal.SIGKILL)
+        for pid in _below(one.pid) if one.poll() is None else ():
+            os.kill(pid, signal.SIGKILL)
     shutil.rmtree(work)
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not path.stat().st_size:

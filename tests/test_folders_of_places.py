@@ -1,0 +1,84 @@
+"""A folder that is called as the end of a place's name is of that place; documents tell the devices of places, by whichever of their names
+(parsers/who/contexts.py)."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from parsers import read
+from tests.sources import written
+
+NODES = {"10.8.3.62": "npu-62", "10.8.3.14": "npu-14"}  # in the order of the ranks
+PODS = {"glm-sft-worker-0": "10.8.3.14", "glm-sft-worker-1": "10.8.3.62"}
+EACH = 3
+ERROR = ["Traceback (most recent call last):", '  File "/job/pretrain.py", line 9, in <module>', "    batch = next(it)", "KeyError: 'ids'"]  # fmt: skip
+CULPRIT = ("worker-0", 1)
+RANK = 4  # the device 1 of 10.8.3.14
+
+TABLE = {
+    "server_list": [
+        {
+            "server_id": address,
+            "device": [{"device_id": str(at), "device_ip": f"192.168.{node}.{at}", "rank_id": str(EACH * node + at)} for at in range(EACH)],
+        }
+        for node, address in enumerate(NODES)
+    ]
+}  # fmt: skip
+FLAT = [f"{EACH * node + at},{address},{at}" for node, address in enumerate(NODES) for at in range(EACH)]
+TOLD: dict[str, Mapping[str, Sequence[str]]] = {
+    "a rank table": {"ranktable.json": json.dumps(TABLE, indent=1).splitlines()},
+    "a table of devices": {"map.csv": ["rank,host,device_id", *FLAT]},
+}
+CALLED: dict[str, Mapping[str, Sequence[str]]] = {
+    "pods with addresses and nodes": {"pods.txt": ["NAME                READY   STATUS   IP          NODE", *(f"{pod}    0/1     Error    {ip}   {NODES[ip]}" for pod, ip in PODS.items())]},
+    "a table of pods": {"pods.csv": ["pod,ip", *(f"{pod},{ip}" for pod, ip in PODS.items())]},
+    "a file of hosts": {"hosts.txt": [f"{ip} {pod}" for pod, ip in PODS.items()]},
+}  # fmt: skip
+
+
+def logs(name: str = "device_{}.log", folder: str = "{}") -> dict[str, list[str]]:
+    return {
+        f"{folder.format(pod)}/{name.format(at)}": [
+            *(f" iteration {step}/ 90 | lm loss: 2.{step}{at} |" for step in (1, 2, 3)),
+            *(ERROR if (pod, at) == CULPRIT else []),
+        ]
+        for pod in ("worker-0", "worker-1")
+        for at in range(EACH)
+    }
+
+
+def raised(folder: Path, files: Mapping[str, Sequence[str]]) -> list[int | None]:
+    events = read(str(written(folder, files))).tables["events"]
+    return [rank for kind, rank in events.select("kind", "rank").iter_rows() if kind == "exception"]
+
+
+@pytest.mark.parametrize("called", CALLED)
+@pytest.mark.parametrize("told", TOLD)
+def test_a_log_of_a_device_below_the_folder_of_a_pod(tmp_path: Path, told: str, called: str) -> None:
+    assert raised(tmp_path, {**TOLD[told], **CALLED[called], **logs()}) == [RANK]
+
+
+@pytest.mark.parametrize("folder", ["logs/{}", "glm-sft-{}"])
+def test_folders_elsewhere_or_called_in_full(tmp_path: Path, folder: str) -> None:
+    files = {**TOLD["a rank table"], **CALLED["pods with addresses and nodes"], **logs("npu{}.log", folder)}
+    assert raised(tmp_path, files) == [RANK]
+
+
+SILENT: dict[str, Mapping[str, Sequence[str]]] = {
+    "nobody says where the pods are": TOLD["a rank table"],
+    "two jobs whose pods end alike": {
+        **TOLD["a rank table"],
+        "pods.txt": [*CALLED["pods with addresses and nodes"]["pods.txt"], "glm-dpo-worker-0    1/1     Running    10.8.3.90   npu-90"],
+    },
+    "pods on one node": {
+        **TOLD["a rank table"],
+        "pods.txt": ["NAME                READY   STATUS   IP          NODE", *(f"{pod}    0/1     Error    10.8.3.14   npu-14" for pod in PODS)],
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", SILENT)
+def test_folders_of_no_one_place(tmp_path: Path, form: str) -> None:
+    assert raised(tmp_path, {**SILENT[form], **logs()}) == [None]
