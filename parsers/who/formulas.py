@@ -42,6 +42,7 @@ _BARE = regex(r"[A-Za-z_]\w*|[iI]\Z")
 _INDEX = regex(
     r"(?i)(?:_|^)(?:id|index|idx|num|number|nr|procid|procno|ordinal|slot)\Z|^%?i\Z|[a-z](?:Index|Id)\Z|process_num"
 )
+_OF_MPI = regex(r"(?:OMPI_COMM_WORLD|MV2_COMM_WORLD|PMIX?)_RANK")  # which of its tasks, that MPI has begun
 
 _COUNTING = ("id", "index", "idx", "num", "number", "nr", "rank", "ordinal")
 ORDINAL = "host_ordinal"
@@ -279,7 +280,8 @@ def _formula(empty: Formula, read: Sum, constants: Mapping[str, int], passed: Ma
     offset = read.get((), 0)
     if len(names) == 1:
         [(key, number)] = names.items()
-        is_index = len(key) == 1 and number == 1 and (_INDEX.search(key[0]) or key[0] in passed)
+        is_task = empty.what == "node_rank" and _OF_MPI.fullmatch(key[0]) is not None
+        is_index = len(key) == 1 and number == 1 and (_INDEX.search(key[0]) or key[0] in passed or is_task)
         return empty._replace(counter=key[0], offset=offset, argument=passed.get(key[0])) if is_index else None
     if len(names) != 2 or offset:
         return None

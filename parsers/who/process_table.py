@@ -61,6 +61,7 @@ def process_table(
     """The lines of files, the paths of all files, the world that introductions tell, what lines and blocks of settings state → the
     processes."""
     places = Places(said, paths, {one.name for one in told if one.local_rank is not None or one.node_rank is not None})
+    _join_items(told, places)
     launched = frozenset(own for lines in said.values() for one in lines if one.launch and (own := one.launch.world))
     stated = [*stated]
     sizes_told = launched | {one.facts["world_size"] for one in stated if "world_size" in one.facts} | _worlds(said)
@@ -111,6 +112,17 @@ def _with_users(family: Sequence[Process], devices: Devices, worlds: Set[int | N
     if devices.what == "rank":  # of which host it is, the device does not say
         return [*family]
     return [one._replace(local=user) for one, user in zip(family, users, strict=True)]
+
+
+def _join_items(told: Iterable[Told], places: Places) -> None:
+    """What one item of a document calls its node by is one place: a pod, and the host that it runs on."""
+    items: defaultdict[tuple[str, int | None, int], set[str]] = defaultdict(set)
+    for one in told:
+        if one.node_rank is not None and places.is_place(one.name):
+            items[one.file, one.line, one.node_rank].add(one.name)
+    for first, *others in map(sorted, items.values()):
+        for other in others:
+            places.join(first, other)
 
 
 def _documented(told: Iterable[Told], places: Places, devices: Devices) -> Iterator[Process]:
