@@ -132,6 +132,7 @@ def _called(line: Line, record: Mapping[str, object], habits: Habits) -> None:
     if names and line.rank is None:
         line.rank = names.counted(record)
         line.rank = names.of_cells(record.values()) if line.rank is None else line.rank
+        line.rank = names.of_bus(record.values()) if line.rank is None else line.rank
 
 
 def _moment(record: Mapping[str, object], habits: Habits) -> str | None:

@@ -311,14 +311,23 @@ class _Resolved:
             counter=self._begin.counter(),
             each_task=self._begin.each_task(),
             computed=[*computed_too, *(one for one in uuids if one.rank is not None)],
+            buses={
+                (one.place, one.bus): rank
+                for one in names
+                if one.bus is not None and (rank := seats.get((one.place, one.bus, 0))) is not None
+            },
             is_open=begin.is_open,
             is_computed=computed,
             labels=words_of_scripts(self._said, begin.formulas),
         )
 
-    def _seats_called(self, one: Called) -> tuple[list[Seat], None]:
-        """A process and its pid inside a container; a device and whoever uses it."""
-        seats: list[Seat] = [(one.place, one.sort, one.number)]
+    def _seats_called(self, one: Called) -> tuple[list[Seat], int | None]:
+        """A process and its pid inside a container; a device, its address, and whoever uses it."""
+        seats: list[Seat] = [] if one.sort == "rank" else [(one.place, one.sort, one.number)]
+        if one.bus is not None:
+            seats.append((one.place, one.bus, 0))
+        if one.sort == "rank":
+            return seats, one.number
         if one.inner is not None:
             seats.append((one.place, "inner", one.inner))
         elif (user := self._devices.user(one.number)) is not None and self._devices.what == "local_rank":
