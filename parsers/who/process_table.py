@@ -40,6 +40,7 @@ from parsers.who.seat_names import called as called_seats
 from parsers.who.seats import Seat, in_order, ranked, seats_of
 from parsers.who.starts import Starts
 from parsers.who.told_lines import Statement
+from parsers.who.told_places import join_told
 
 _FEWEST = 2
 _LIST = regex(r"\b(?P<kind>local|global)_?ranks?[\"']? {0,2}[=:] {0,2}\[(?P<numbers>\d{1,7}(?:, ?\d{1,7}){0,63})\]")
@@ -62,6 +63,7 @@ def process_table(
     processes."""
     places = Places(said, paths, {one.name for one in told if one.local_rank is not None or one.node_rank is not None})
     _join_items(told, places)
+    join_told(told, said, paths, places)
     launched = frozenset(own for lines in said.values() for one in lines if one.launch and (own := one.launch.world))
     stated = [*stated]
     sizes_told = launched | {one.facts["world_size"] for one in stated if "world_size" in one.facts} | _worlds(said)
