@@ -1,5 +1,6 @@
 """The number of a node, whoever tells it: the task of a launcher that a script makes it, an item of a document about a pod and its host."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -89,3 +90,36 @@ def test_a_pod_and_its_host_are_one_place_of_one_item(tmp_path: Path, mark: str,
         ]  # fmt: skip
         files[f"logs/{place}.log"] = "".join(lines)
     assert ranks_of_steps(tmp_path, files) == RANKED
+
+
+POOLS = ("pool0-0", "pool1-0", "pool1-1")
+SCRIPTS = {
+    "of the cluster": "node = 0 if t['type'] == 'pool0' else 1 + t['index']\n",
+    "a chief": 'node_rank = 0 if os.environ["ROLE"] == "chief" else task["index"] + 1\n',
+}
+RUN = "subprocess.check_call(['torchrun', '--nnodes=3', '--nproc-per-node=2', f'--node-rank={node}', 'fit.py'])\n"
+
+
+def exported(of_nodes: Mapping[int, str]) -> str:
+    """Records of a log store, the newest first as it lists them."""
+    records = [
+        {
+            "insertId": f"{number:x}f",
+            "jsonPayload": {"levelname": "INFO", "message": f"[local {rank % EACH}] step {round(loss * 1000) % 10}: loss {loss:.3f}"},
+            "resource": {"labels": {"job_id": "88", "task_name": of_nodes[rank // EACH]}, "type": "ml_job"},
+            "timestamp": f"2026-02-03T10:00:{number:02}.5Z",
+        }
+        for number, (loss, rank) in enumerate(RANKED.items())
+    ]  # fmt: skip
+    return "".join(json.dumps(record) + "\n" for record in reversed(records))
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_one_of_two_numbers_of_a_node_is_that_of_its_pool(tmp_path: Path, script: str) -> None:
+    files = {"start.py": SCRIPTS[script] + RUN, "log.jsonl": exported(dict(enumerate(POOLS)))}
+    assert ranks_of_steps(tmp_path, files) == RANKED
+
+
+def test_without_a_number_that_is_read_nobody_is_named(tmp_path: Path) -> None:
+    files = {"start.py": "node = table[name]\n" + RUN, "log.jsonl": exported(dict(enumerate(POOLS)))}
+    assert {*ranks_of_steps(tmp_path, files).values()} == {None}

@@ -3,6 +3,7 @@
     {"status": "success", "data": {"resultType": "streams", "result": [{"stream": {"pod": "w-3"}, "values": [["17…", "a line"]]}]}}
     {"took": 3, "hits": {"hits": [{"_index": "logs", "_source": {"@timestamp": "2026-…", "message": "a line", "kubernetes": {…}}}]}}
     {"_index": "logs", "_source": {"@timestamp": "2026-…", "message": "a line"}}                  a record in each line
+    {"jsonPayload": {"message": "a line"}, "resource": {"labels": {"task_name": "w-3"}}, "timestamp": "2026-…"}
     {"events": [{"logStreamName": "job/w-3-1774000694", "timestamp": 1774000000038, "message": "a line"}, …]}
     [{"line": "a line", "timestamp": "17…", "fields": {"pod": "w-3"}}, …]
     "@timestamp","kubernetes.pod.name","message"⏎"Nov 24, 2026 @ 09:00:00.010","w-3","a line"
@@ -89,7 +90,7 @@ def _of_json(data: bytes) -> bytes | None:
     first = data.partition(b"\n")[0]
     alone = _decoded(first)
     if isinstance(alone, dict) and len(first) + 1 < len(data.rstrip()):  # a record in each line
-        if not isinstance(alone.get("_source"), dict):
+        if not isinstance(alone.get("_source"), dict) and not _is_nested(alone):
             lines = data.splitlines()
             told = [time for line in lines[: _FEW * 500] if (time := _time_of(_decoded(line))) is not None]
             return _upright(lines) if _falls(told) else None
@@ -107,6 +108,14 @@ def _of_json(data: bytes) -> bytes | None:
             if len(lists) == 1 and _time_of(lists[0][0]) is not None:
                 return _written(_logged(lists[0]))
     return None
+
+
+def _is_nested(record: dict[str, Any]) -> bool:
+    """Does a record tell its moment, and its line in a record within it, which holds nothing else that counts?"""
+    inner = next((own for name, own in record.items() if _bare(name) == "jsonpayload" and isinstance(own, dict)), {})
+    others = (cell for name, cell in inner.items() if _bare(name) not in TEXTS)
+    is_line = isinstance(inner.get("message"), str) and all(isinstance(cell, str) for cell in others)
+    return (is_line or isinstance(record.get("textPayload"), str)) and _time_of(record) is not None
 
 
 def _of_streams(streams: Sequence[Any]) -> Iterator[_Logged | None]:

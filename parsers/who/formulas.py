@@ -34,6 +34,8 @@ _FIELD = regex(
 _COMPUTED = regex(r"(?<![A-Za-z_])(?:GLOBAL_|WORLD_)?RANK=\"?\$\(\((?P<sum>[^\n]{1,160}?)\)\)")
 _TOKEN = regex(rf"\s*(?:(?P<name>{_NAME})|(?P<number>\d{{1,7}})|(?P<mark>[-+*()%]))")
 _REST = regex(rf"\s*(?:\((?P<sum>[^()]*)\)|(?P<name>{_NAME}))\s*%\s*\$?\{{?(?P<by>\w{{1,40}})\}}?\s*")
+_EITHER = regex(r"\s*(?P<name>[A-Za-z_]\w{0,60}) = [^\n]{1,200}? if [^\n]{1,200}? else (?P<other>[^\n]{1,120})")
+_ITEM = regex(r"\b[A-Za-z_]\w{0,40}\[[\"'](\w{1,60})[\"']\]")  # of a dictionary
 _ATTRIBUTE = regex(r"(?:[A-Za-z_]\w*\.)*([A-Za-z_]\w*)(?:\(\))?")  # of an object, or what one of its methods says
 _PASSED = regex(
     r"(?:^|[\s;])(?P<name>[A-Za-z_]\w{0,40})=[\"']?\$\{?(?P<argument>[1-9])\b"
@@ -181,6 +183,11 @@ def _may(text: str) -> bool:
     return "=" in text or ":" in text or "--" in text
 
 
+def is_of_node(name: str) -> bool:
+    """Is a name that of a node's number?"""
+    return _what(name) == "node_rank"
+
+
 def _what(name: str) -> str | None:
     """Is a name that of a rank, or of a node's number?"""
     meaning = of_process(name.removesuffix("_formula"))
@@ -190,7 +197,10 @@ def _what(name: str) -> str | None:
 
 
 def assigned(text: str) -> Iterator[tuple[str, Sum, str | None]]:
-    """(name, sum, what it is the rest by) of all that is given to names."""
+    """(name, sum, what it is the rest by) of all that is given to names; of `0 if … else 1 + t["index"]` both."""
+    if " else " in text and (either := _EITHER.match(text)) is not None:
+        other = _ITEM.sub(r"\1", either["other"])
+        yield from ((found, read, rest) for found, read, rest in assigned(f"{either['name']} = {other}"))
     for found in _ASSIGNED.finditer(text):
         if found["is"] == " " and not found["dash"]:
             continue
