@@ -282,7 +282,7 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         """What shows that the job stood still for long, or that it went on (facts/time_witness.py)."""
         from forensics.facts.time_witness import time_witness
 
-        return time_witness(self.tables, self.events, self.states.open, self.stacks)
+        return time_witness(self.tables, self.events, self.states.open, self.stacks, self.ends)
 
     @cached_property
     def anomaly_window(self) -> "AnomalyWindow":

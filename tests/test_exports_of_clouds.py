@@ -25,3 +25,14 @@ def test_other_documents_stay_as_they_are() -> None:
         lines_of(json.dumps({"items": [{"message": "a", "kind": "Event"}, {"message": "b", "kind": "Event"}]}).encode())
         is None
     )
+
+
+def test_a_line_within_a_record_of_each_line_is_one_of_its_task() -> None:
+    def record(at: int, **inner: object) -> bytes:
+        told = {"jsonPayload": {"message": f"it {at}", **inner}, "resource": {"labels": {"task_name": f"w-{at % 2}"}}}
+        return json.dumps(told | {"timestamp": f"2026-02-03T10:00:0{at}Z"}).encode()
+
+    data = b"\n".join(record(at, levelname="INFO") for at in (1, 2, 3))
+    assert may_be(data)
+    assert [json.loads(line)["host"] for line in (lines_of(data) or b"").splitlines()] == ["w-1", "w-0", "w-1"]
+    assert lines_of(b"\n".join(record(at, loss=2.5) for at in (1, 2, 3))) is None  # a record of figures

@@ -4,7 +4,9 @@ import polars as pl
 import pytest
 
 from forensics.case import Case
+from forensics.facts.process_ends import How, ProcessEnd
 from forensics.facts.time_witness import time_witness
+from forensics.model.ref import Ref
 from parsers.schema.tables import TABLE_NAMES, table
 from tests.log_cases import case
 
@@ -97,3 +99,22 @@ def test_a_framework_s_own_watchdog_tells_that_somebody_stood(row: dict[str, str
     tables = {name: table(name, []) for name in TABLE_NAMES}
     events = table("events", [{"file": "a.log", "line": 1, "text": "x", **row}])
     assert bool(time_witness(tables, events, None, tables["stacks"]).stood) is stood
+
+
+@pytest.mark.parametrize(
+    ("how", "text", "stood"),
+    [
+        ("lost", "RuntimeError: all_reduce it=40 did not complete within 900 s", True),
+        ("lost", "CommError: ReduceScatter #12 gave no answer after 30 minutes", True),
+        ("lost", "RuntimeError: broadcast of dp0 over its limit of 600s", True),
+        ("unclear", "RuntimeError: all_reduce it=40 did not complete within 900 s", False),
+        ("lost", "RuntimeError: all_reduce failed after 3 s", False),
+        ("lost", "RuntimeError: the checkpoint is 900 s old", False),
+    ],
+    ids=["a limit", "minutes", "in other words", "not of most", "no long wait", "of no operation"],
+)
+def test_what_most_raised_alike_may_tell_that_a_wait_was_given_up(how: How, text: str, stood: bool) -> None:
+    tables = {name: table(name, []) for name in TABLE_NAMES}
+    ref = Ref(file="a.log", line=1, text=text)
+    end = ProcessEnd(0, how, None, "RuntimeError", None, (ref,), None, "process")
+    assert bool(time_witness(tables, tables["events"], None, tables["stacks"], {0: end}).stood) is stood

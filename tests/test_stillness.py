@@ -25,6 +25,9 @@ WORDS = [
     ("cron: job 4711: last iteration 25 minutes ago", 1500.0),
     ("no output since 0.5 hours, GPUs at 0 %", 1800.0),
     ("the run looks stuck for 90 secs already", 90.0),
+    ("watch.sh[311]: step timeout of 45 min exceeded, sending SIGKILL", 2700.0),
+    ("no new minibatch for 600 s", 600.0),
+    ("supervise: heartbeat limit 1800 s reached", 1800.0),
 ]
 
 
@@ -42,8 +45,18 @@ def test_for_how_long_nothing_moved(text: str, seconds: float) -> None:
         "stuck at 40 percent for now",
         "last step 2424 took 3 s",
         "checkpoint saved 20 minutes ago",
+        "watch.sh: step timeout 45 min, poll every 30 s",
+        "retry limit of 300 s exceeded",
     ],
-    ids=["a limit", "too short", "no time", "a duration", "something else"],
+    ids=[
+        "a limit",
+        "too short",
+        "no time",
+        "a duration",
+        "something else",
+        "a limit that is set",
+        "a limit of something else",
+    ],
 )
 def test_other_words(text: str) -> None:
     assert PARSER.parse(lines(text))["events"].is_empty()

@@ -122,7 +122,17 @@ PROCESSES: dict[str, tuple[Files, dict[str, int]]] = {
                 for name, rank in (("alpha", 2), ("beta", 0), ("gamma", 1))
             )
         },
-        {"program:alpha": 2, "program:beta": 0, "program:gamma": 1},
+        {"alpha": 2, "beta": 0, "gamma": 1},
+    ),
+    "watchers of circus": (
+        {
+            "circus.ini": "[circus]\ncheck_delay = 5\n"
+            + "".join(
+                f"[watcher:{name}]\ncmd = python train.py\n[env:{name}]\nRANK = {rank}\nWORLD_SIZE = 3\n"
+                for name, rank in (("alpha", 2), ("beta", 0), ("gamma", 1))
+            )
+        },
+        {"alpha": 2, "beta": 0, "gamma": 1},
     ),
     "units of systemd": (
         {

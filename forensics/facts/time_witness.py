@@ -1,7 +1,7 @@
 """Does anything show that the job stood still for long, or that it went on? (contract, rule 17)
 
 Flight records and stacks of a running job, taken at slightly different moments, look like a hang. A witness for a long
-wait is whoever gave one up (a watchdog, a barrier, a store), an operation that was retired unfinished, two snapshots in
+wait is whoever gave one up (a watchdog, a barrier, a store; most ranks that raised alike, and tell a limit of an operation), an operation that was retired unfinished, two snapshots in
 which nothing moved, two reports with the same numbers of launched operations, or records of the job's own processes that are much younger than an operation that is still open, by
 one clock. A witness against is a step that was completed after that operation began; where nothing else tells, two steps after all stacks were taken.
 """
@@ -14,8 +14,11 @@ import polars as pl
 from forensics.facts.event_rows import reference
 from forensics.facts.later_steps import ZONE_NS, steps_after_records
 from forensics.facts.launched import Witness, launched_since
+from forensics.facts.process_ends import ProcessEnd
 from forensics.model.ref import Ref
 from forensics.words import facts as words
+from parsers.logs.given_up import round_times
+from parsers.pytorch.op_types import spoken
 from parsers.schema.tables import TableName, spelled
 
 GAVE_UP = (
@@ -36,9 +39,13 @@ class TimeWitness(msgspec.Struct, frozen=True):
 
 
 def time_witness(
-    tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame, opened: pl.DataFrame | None, stacks: pl.DataFrame
+    tables: Mapping[TableName, pl.DataFrame],
+    events: pl.DataFrame,
+    opened: pl.DataFrame | None,
+    stacks: pl.DataFrame,
+    ends: Mapping[int, ProcessEnd] = {},
 ) -> TimeWitness:
-    """`events`: without recovered errors. `opened`: open operations (facts of positions). `stacks`: the main threads."""
+    """`events`: without recovered errors. `opened`: open operations (facts of positions). `stacks`: the main threads. `ends`: by rank."""
     stood: list[Witness] = []
     of_ras = (pl.col("kind") == "missing_members") & (pl.col("code") == "INCOMPLETE").fill_null(False)
     is_told = pl.col("kind").is_in(GAVE_UP) | (
@@ -48,6 +55,8 @@ def time_witness(
     if gave_up.height:
         refs = tuple(reference(row) for row in gave_up.sort("file", "line").head(2).iter_rows(named=True))
         stood.append((words.WAIT_GIVEN_UP, refs))
+    elif limits := [ref for end in ends.values() for ref in end.refs[:1] if end.how == "lost" and _tells_a_limit(ref)]:
+        stood.append((words.WAIT_GIVEN_UP, tuple(limits[:2])))
     if (still := _still(stacks)).height:
         refs = tuple(reference(row) for row in still.head(2).iter_rows(named=True))
         stood.append((words.DID_NOT_MOVE, refs))
@@ -62,6 +71,12 @@ def time_witness(
     if not (moved or stood) and (later := steps_after_records(tables, opened)).height:
         moved.append((words.LATER_STEP, _cited(later)))
     return TimeWitness(tuple(stood), tuple(moved))
+
+
+def _tells_a_limit(ref: Ref) -> bool:
+    """Does an error name an operation of communication, and a round time?"""
+    text = ref.text or ""
+    return spoken(text) is not None and bool(round_times(text))
 
 
 def _still(stacks: pl.DataFrame) -> pl.DataFrame:

@@ -3,8 +3,8 @@
     {"status": "success", "data": {"resultType": "streams", "result": [{"stream": {"pod": "w-3"}, "values": [["17…", "a line"]]}]}}
     {"took": 3, "hits": {"hits": [{"_index": "logs", "_source": {"@timestamp": "2026-…", "message": "a line", "kubernetes": {…}}}]}}
     {"_index": "logs", "_source": {"@timestamp": "2026-…", "message": "a line"}}                  a record in each line
+    {"jsonPayload": {"message": "a line"}, "resource": {"labels": {"task_name": "w-3"}}, "timestamp": "2026-…"}
     {"events": [{"logStreamName": "job/w-3-1774000694", "timestamp": 1774000000038, "message": "a line"}, …]}
-    {"jsonPayload": {"message": "a line"}, "resource": {"labels": {"task_name": "w-3"}}, "timestamp": "2026-…"}       likewise
     [{"line": "a line", "timestamp": "17…", "fields": {"pod": "w-3"}}, …]
     "@timestamp","kubernetes.pod.name","message"⏎"Nov 24, 2026 @ 09:00:00.010","w-3","a line"
     2026-11-24T09:00:02Z {pod="w-3"} a line⏎2026-11-24T09:00:01Z {pod="w-3"} the line before it
@@ -49,7 +49,6 @@ TEXTS = (
 )
 TIMES = ("time", "ts", "timestamp", "realtime_timestamp", "date", "时间", "日志时间", "时间戳")
 _MARKS = (b'"_source"', b'"stream"', *notebooks.MARKS, *(f'{text}"'.encode() for text in TEXTS))
-_ENTRIES = frozenset(("jsonPayload", "textPayload"))  # of Cloud Logging, whose sinks write a record in each line
 _DEPTH = 4  # records within each other: kubernetes.pod.name
 _FEW, _MOSTLY = 2, 0.9  # records, and the share of them with a line of a log
 _MOMENTS = 4  # so many that differ, of lines that are no records: a late line after others of one moment is none
@@ -92,8 +91,7 @@ def _of_json(data: bytes) -> bytes | None:
     first = data.partition(b"\n")[0]
     alone = _decoded(first)
     if isinstance(alone, dict) and len(first) + 1 < len(data.rstrip()):  # a record in each line
-        is_entry = not _ENTRIES.isdisjoint(alone) and _time_of(alone) is not None
-        if not is_entry and not isinstance(alone.get("_source"), dict):
+        if not isinstance(alone.get("_source"), dict) and not _is_nested(alone):
             lines = data.splitlines()
             told = [time for line in lines[: _FEW * 500] if (time := _time_of(_decoded(line))) is not None]
             return _upright(lines) if _falls(told) else None
@@ -113,6 +111,14 @@ def _of_json(data: bytes) -> bytes | None:
             if len(lists) == 1 and _time_of(lists[0][0]) is not None:
                 return _written(_logged(lists[0]))
     return None
+
+
+def _is_nested(record: dict[str, Any]) -> bool:
+    """Does a record tell its moment, and its line in a record within it, which holds nothing else that counts?"""
+    inner = next((own for name, own in record.items() if _bare(name) == "jsonpayload" and isinstance(own, dict)), {})
+    others = (cell for name, cell in inner.items() if _bare(name) not in TEXTS)
+    is_line = isinstance(inner.get("message"), str) and all(isinstance(cell, str) for cell in others)
+    return (is_line or isinstance(record.get("textPayload"), str)) and _time_of(record) is not None
 
 
 def _of_streams(streams: Sequence[Any]) -> Iterator[_Logged | None]:

@@ -142,7 +142,7 @@ def rows(source: Source) -> Iterator[Row]:
 
 
 def _named(told: Iterator[Row], names: Names) -> Iterator[Row]:
-    """The same with the rank of whom a cell names, an address, a pod, a device of a host, where the record tells no rank and all its names
+    """The same with the rank of whom a cell names, an address, a pod, a device of a host (two cells: its address there), where the record tells no rank and all its names
     are one's."""
     for number, text, said in told:
         if said is None or said is HEADER or "rank" in said:
@@ -150,7 +150,9 @@ def _named(told: Iterator[Row], names: Names) -> Iterator[Row]:
             continue
         rank = names.counted(said)
         if rank is None:
-            rank = names.of_cells(cell for name, cell in said.items() if not vocabulary.points_elsewhere(name))
+            own = {name: cell for name, cell in said.items() if not vocabulary.points_elsewhere(name)}
+            rank = names.of_cells(own.values())
+            rank = names.of_bus([*own.values(), said.get("node")]) if rank is None else rank
         is_theirs = rank is not None and "rank" not in vocabulary.told(said)
         yield number, text, said | {"rank": rank} if is_theirs else said
 

@@ -97,7 +97,7 @@ def _seconds(row: Row) -> float | None:
     return int(clock[1]) * 3600 + int(clock[2]) * 60 + float(clock[3].replace(",", ".")) if clock else None
 
 
-def _times(text: str) -> list[float]:
+def round_times(text: str) -> list[float]:
     """Round times of a minute and more that a text tells, in seconds."""
     told = (int(found["number"]) * _unit(found["unit"]) for found in _TOLD.finditer(text))
     return [seconds for seconds in dict.fromkeys(told) if _is_round(seconds)]
@@ -122,7 +122,7 @@ def _waits(said: Sequence[_Line]) -> Iterator[tuple[_Line, _Line, float]]:
     told = [
         (at, times)
         for at, one in enumerate(said)
-        if one.row["hit"] and (times := _times(one.text)) and not _COMPLETED.search(one.text)
+        if one.row["hit"] and (times := round_times(one.text)) and not _COMPLETED.search(one.text)
     ]
     found: dict[int, tuple[int, float]] = {}
     for at, times in told[-_MOST:]:
@@ -136,7 +136,7 @@ def _waits(said: Sequence[_Line]) -> Iterator[tuple[_Line, _Line, float]]:
 
 def _of_records(said: Sequence[_Line]) -> Iterator[tuple[int, tuple[int, float]]]:
     """The last of records that came again and again → the last line that counts from there."""
-    told = [(at, times) for at, one in enumerate(said) if one.row["hit"] and (times := _times(one.text))][-_MOST:]
+    told = [(at, times) for at, one in enumerate(said) if one.row["hit"] and (times := round_times(one.text))][-_MOST:]
     if not told:
         return
     first = told[0][0]
@@ -168,7 +168,7 @@ def _beginning(said: Sequence[_Line], at: int, seconds: float) -> int | None:
     known: set[str] = set()
     best: tuple[float, int] | None = None
     for place, one in enumerate(said[:at]):
-        if place and one.time is not None and seconds not in _times(one.text) and (own.words & one.words) - known:
+        if place and one.time is not None and seconds not in round_times(one.text) and (own.words & one.words) - known:
             off = abs((own.time - one.time) % _DAY_S - seconds)
             if off <= max(_LATE_S, _LATE * seconds) and (best is None or off < best[0]):
                 best = off, place

@@ -4,6 +4,7 @@
     [guard] no progress in 30 min, collecting stacks
     WARNING: training stalled for 1200 seconds
     last iteration 25 minutes ago
+    watch.sh: step timeout of 45 min exceeded, killing the job
 
 Event `heartbeat_lost` of the job, value = the time in seconds, from a minute on. Whose fault it is, it does not say: no rank is named.
 
@@ -24,7 +25,7 @@ from parsers.schema.tables import Tables, table
 from parsers.text.patterns import regex
 
 _TIME = r"(?P<{0}>\d{{1,9}}(?:\.\d{{1,6}})?) ?(?P<{0}_unit>s|secs?|seconds?|m|mins?|minutes?|h|hours?)\b"
-_WHAT = r"(?:steps?|iterations?|iters?|progress|output|updates?|batch(?:es)?|log lines?|activity|heartbeats?)"
+_WHAT = r"(?:steps?|iterations?|iters?|progress|output|updates?|(?:mini-?|micro-?)?batch(?:es)?|log lines?|activity|heartbeats?)"
 _STILL = regex(
     rf"(?i)\b(?:no|without(?: any)?) (?:new |forward |training |further )?{_WHAT}\b[^.;\n]{{0,24}}?\b(?:for|in|since|within)\b[^\d.;\n]{{0,16}}"
     + _TIME.format("none")
@@ -33,6 +34,9 @@ _STILL = regex(
     + rf"|\b(?:last|latest|newest) {_WHAT}\b[^.;\n]{{0,30}}?\b"
     + _TIME.format("ago")
     + r" ago\b"
+    + rf"|\b(?:{_WHAT}|stall|hang|idle|inactivity|silence) (?:time-?out|limit)\b[^.;\n]{{0,12}}?\b"
+    + _TIME.format("limit")
+    + r"[^.;\n]{0,8}\b(?:exceeded|reached|expired|elapsed|passed|hit)\b"
 )
 _IF = regex(
     r"(?i)\b(?:if|when|unless|after|until|would|will|timeout (?:is )?set)\b"
@@ -48,7 +52,7 @@ def parse(lines: pl.DataFrame) -> Tables:
         found = _STILL.search(row["text"][:LINE_CHARACTERS])
         if found is None or _IF.search(row["text"][: found.start()]):
             continue
-        kind = next(name for name in ("none", "still", "ago") if found[name])
+        kind = next(name for name in ("none", "still", "ago", "limit") if found[name])
         seconds = float(found[kind]) * _SECONDS[found[f"{kind}_unit"][0].lower()]
         if seconds >= _LEAST_S:
             about = {"rank": None, "code": "stood_still", "value": seconds, "detail": json.dumps({"unit": "s"})}
@@ -61,7 +65,7 @@ PARSER = LineParser(
     anchors=(
         b"o step", b"o new step", b"o iter", b"o progress", b"o forward progress", b"o training progress", b"o output", b"o update",
         b"o new ", b"o batch", b"o log line", b"o activity", b"o heartbeat", b"talled ", b"tuck ", b"hung ", b"hanging ", b"frozen ",
-        b"rogressing", b"progressed", b" ago",
+        b"rogressing", b"progressed", b" ago", b" timeout ", b" limit ",
     ),
     parse=parse,
     leftover=True,

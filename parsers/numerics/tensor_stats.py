@@ -80,7 +80,7 @@ def together(sources: Sequence[Source]) -> Tables:
         with source.open() as stream:
             head = stream.read(HEAD_BYTES)
         with source.open() as stream:
-            frame, lost = _text(stream, known) if not head.strip() or _is_plain(head) else _other(source)
+            frame, lost = _text(stream, known) if not head.strip() or _is_by_blocks(source, head) else _other(source)
         nth = pl.repeat(0, frame.height, dtype=pl.UInt32, eager=True)
         frame, without = _complete([source], frame, nth)
         frames.append(frame)
@@ -132,6 +132,12 @@ def _is_plain(head: bytes) -> bool:
     """Is it JSON Lines or CSV, which are read by blocks?"""
     lines = head.split(b"\n", 8)[:8]
     return (b'"step"' in head and any(_telling(_keys(line)) for line in lines)) or _telling(_header(lines[0]))
+
+
+def _is_by_blocks(source: Source, head: bytes) -> bool:
+    """Is it, and need no names in it say whose its rows are?"""
+    tells = source.rank is not None or not source.labels.names or b"rank" in head[:LINE_BYTES].partition(b"\n")[0]
+    return tells and _is_plain(head)
 
 
 def _header(line: bytes) -> set[str]:

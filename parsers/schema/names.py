@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from parsers.schema.node_ranks import Layout, layout
+from parsers.schema.rules import pci
 from parsers.text.patterns import regex
 
 _Key = TypeVar("_Key")
@@ -16,6 +17,7 @@ _WORDS = regex(r"[._ ]+")
 _HYPHENS = regex(r"[._ -]+")
 _PLACE = regex(r"(?<![A-Za-z])(node|local)_?rank\\?[\"']?\s{0,2}[=:]\s{0,2}[\"']?(\d{1,7})(?![\d.])", re.I)
 _PROCESS = regex(r"(?:(?P<host>[A-Za-z0-9][\w.-]{0,252})[:/@ .-])?(?:p(?:id)?[=:#-]?)?(?P<pid>\d{1,10})")
+_BUS = regex(r"(?i)(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _DEVICE = regex(r"(?i)(?<![a-z])(?:device|dev|npu|gpu|card|dcu|cuda|davinci)[_-]?(\d{1,3})(?![\w])")
 _CALL = regex(r"(?:(?<=[\s/;&'\"])|\A)(?P<name>[\w.-]{1,80})[ \t]+[\"']?(?P<number>\d{1,7})(?![\w.])")
 _CONTAINER = regex(r"[0-9a-f]{12,64}(?=-)")  # before what is of it
@@ -50,7 +52,7 @@ class Names(msgspec.Struct, frozen=True):
     nothing hides devices from processes, so that the first uses the first. `here`: the place that a file is from. `scripts`: name of one that is called with a number
     → what is added to it, and what the rank is the rest by. `hosts`: what documents call
     hosts. `devices`: (name of a host, its device) → rank. `labels`: words that scripts put before the number of a process at its place; `fields` that hold it.
-    `counts`: the column of the file's records that counts the ranks."""
+    `counts`: the column of the file's records that counts the ranks. `buses`: (name of a place, bus address of a device) → rank."""
 
     ranks: Mapping[str, int] = msgspec.field(default_factory=dict)
     places: Mapping[tuple[str, int], int] = msgspec.field(default_factory=dict)
@@ -66,6 +68,7 @@ class Names(msgspec.Struct, frozen=True):
     labels: frozenset[str] = frozenset()
     fields: frozenset[str] = frozenset()
     counts: str | None = None
+    buses: Mapping[tuple[str, str], int] = msgspec.field(default_factory=dict)
 
     def rank(self, name: str | None, local_rank: int | None = None) -> int | None:
         """The rank of who is called so, on that place if the name is a host's."""
@@ -105,6 +108,13 @@ class Names(msgspec.Struct, frozen=True):
     def of_cells(self, cells: Iterable[object]) -> int | None:
         """The one rank that all names in a record's cells mean; null where they mean none or two."""
         told = {self.of_cell(cell) for cell in cells if isinstance(cell, str)} - {None}
+        return told.pop() if len(told) == 1 else None
+
+    def of_bus(self, cells: Iterable[object]) -> int | None:
+        """The rank that uses the device whose address a cell tells, on the host that another cell does, or the file is from."""
+        words = {cell.strip() for cell in cells if isinstance(cell, str)} if self.buses else set()
+        places = {place for place, _ in self.buses} & words or {self.here or ""}
+        told = {self.buses.get((place, pci(cell))) for place in places for cell in words if _BUS.fullmatch(cell)}
         return told.pop() if len(told) == 1 else None
 
     def counted(self, said: Mapping[str, object]) -> int | None:
@@ -152,6 +162,7 @@ class Names(msgspec.Struct, frozen=True):
             or self.devices
             or self.scripts
             or self.counts
+            or self.buses
         )
 
     def _of_device(self, path: str) -> int | None:

@@ -20,6 +20,8 @@ ANSI = regex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_
 _BETTER = {None: 0, "boot": 1, "local": 2, "utc": 3}
 # A host has pods of several processes each: of one of its pods, that is who speaks.
 _PLACES = ("pod_name", "pod", "host", "hostname", "_HOSTNAME", "node")
+_TIMES = ("time", "ts", "timestamp", "@timestamp", "__REALTIME_TIMESTAMP")
+_STAMP = regex(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S{0,20}")
 _INSTANCE = regex(r"@(\d{1,3})\.service\Z")
 _PAIR = regex(r'(?P<name>[A-Za-z_][\w.-]*)=(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<bare>\S*))')
 
@@ -78,8 +80,8 @@ def of_json(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> 
     text = next((record[key] for key in ("log", "message", "MESSAGE", "line", "msg") if key in record), None)
     if isinstance(text, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in text):
         text = ANSI.sub("", bytes(text).decode("utf-8", "replace"))  # journald's, of what is no plain text
-    keys = ("time", "ts", "timestamp", "@timestamp", "__REALTIME_TIMESTAMP")
-    time = next((record[key] for key in keys if key in record), None)
+    time = next((record[key] for key in _TIMES if key in record), None)
+    time = time if time is not None or not isinstance(text, str) else _moment(record, habits)
     if not isinstance(text, str) or (time is None and line.time_ns is None):
         return
     if not any(map(_says_more, record, record.values())):  # a record of its own, whatever its message
@@ -130,6 +132,13 @@ def _called(line: Line, record: Mapping[str, object], habits: Habits) -> None:
     if names and line.rank is None:
         line.rank = names.counted(record)
         line.rank = names.of_cells(record.values()) if line.rank is None else line.rank
+        line.rank = names.of_bus(record.values()) if line.rank is None else line.rank
+
+
+def _moment(record: Mapping[str, object], habits: Habits) -> str | None:
+    """The one field that is a moment as a whole, whatever it is called (`t`, `eventTime`)."""
+    found = [cell for cell in record.values() if isinstance(cell, str) and _STAMP.fullmatch(cell)]
+    return found[0] if len(found) == 1 and stamps.parse_time(found[0], habits.around)[0] is not None else None
 
 
 def _says_more(name: object, cell: object) -> bool:

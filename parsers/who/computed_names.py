@@ -5,6 +5,7 @@
     RANK = "${ALLOC_INDEX}"      e07b91c4.txt: Name = pretrain.worker[3]             alloc/e07b91c4/stderr.0
     --node_rank=$((JOB_INDEX*2+COMPLETION_INDEX))         slice-1-0-p4mdh
     RANK=$((G*GROUP_SIZE+WORKER_INDEX))                   ft-1  ft-1-2
+    rank = group * 4 + member                             g2/1, in a column of a table
 
 Names are of one form where their parts are as many: one part counts (two, where the script makes the rank of two), the others are of all alike, or of
 each another one (an id, a host). What the script makes of the numbers must be just 0 … N-1 of the world that is told; where it is told
@@ -16,9 +17,13 @@ Fooled by: names that somebody else has numbered, of as many things as there are
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from io import BytesIO
 
+from parsers.forms import framings
 from parsers.schema.labels import OF_GROUP
 from parsers.schema.names import Told
+from parsers.schema.parser import Source
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.vocabulary import of_process
@@ -31,6 +36,7 @@ _PARTS = regex(r"[A-Za-z0-9]+")
 _LAST = regex(r"(?i)completion|worker|pod_?index|local|member")  # what is counted last in a name
 _OTHERS = regex(r"(?i)(?:gpu|cuda|npu|card|device|dev|slot|core|cpu|step|epoch|it|iter|shard|part|v)\Z")
 _TASKS = ("worker", "replica", "node")  # groups of a program, and what schedulers call their tasks
+_PAIR = regex(r"([A-Za-z]{0,20})[_-]?(\d{1,5})[/:._-]([A-Za-z]{0,20})[_-]?(\d{1,5})")  # in a cell
 _FIELD = regex(r"\s*(?P<key>[A-Za-z][\w ]{0,30}?)\s*[:=]\s*\"?(?P<name>[A-Za-z][\w.@/\[\]-]{2,120})\"?,?\s*")
 
 
@@ -148,8 +154,23 @@ def _groups(said: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> Iterato
         hosts = {host for own in said.values() for one in own if (host := getattr(one.line, where))}
         if _FEWEST <= len(hosts) <= RANKS:
             yield {host: [host] for host in sorted(hosts)}
+    for path, own in said.items():
+        yield from _cells(path, own)
     for alike in (own for own in files.values() if _FEWEST <= len(own) <= RANKS):
         yield from _fields(alike, said)
+
+
+def _cells(path: str, own: Sequence[Said]) -> Iterator[dict[str, list[str]]]:
+    """The columns of a table whose cells are two numbers: these, set apart → the cell."""
+    text = "\n".join(one.raw for one in own).encode()
+    if not own or own[0].number != 1 or framings.framing(path, text) not in framings.TABLES:
+        return
+    found: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
+    for _, _, record in framings.rows(Source(path, len(text), partial(BytesIO, text))):
+        for name, cell in (record or {}).items():
+            if isinstance(cell, str) and (pair := _PAIR.fullmatch(cell)) is not None:
+                found[name].setdefault("-".join(filter(None, pair.groups())), [cell])
+    yield from (cells for cells in found.values() if _FEWEST <= len(cells) <= RANKS)
 
 
 def _fields(alike: Sequence[str], said: Mapping[str, Sequence[Said]]) -> Iterator[dict[str, list[str]]]:

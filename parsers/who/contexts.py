@@ -100,6 +100,7 @@ class Places:
         if first != second:
             kept, other = sorted((first, second), key=_by_use)
             self._same[other] = kept
+            self._of_file.clear()
 
     def of(self, name: str) -> str:
         """The place that is called so, by one of its names: one that is no address, the shortest."""
@@ -129,7 +130,7 @@ class Places:
                     self._of_file[path] = found.pop() if len(found) == 1 else None
                     break
             else:
-                self._of_file[path] = self._inside.get(path)
+                self._of_file[path] = self._root(here) if (here := self._inside.get(path)) is not None else None
         return self._of_file[path]
 
     def apart(self, paths: Iterable[str]) -> dict[str, str]:

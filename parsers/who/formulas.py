@@ -34,6 +34,8 @@ _FIELD = regex(
 _COMPUTED = regex(r"(?<![A-Za-z_])(?:GLOBAL_|WORLD_)?RANK=\"?\$\(\((?P<sum>[^\n]{1,160}?)\)\)")
 _TOKEN = regex(rf"\s*(?:(?P<name>{_NAME})|(?P<number>\d{{1,7}})|(?P<mark>[-+*()%]))")
 _REST = regex(rf"\s*(?:\((?P<sum>[^()]*)\)|(?P<name>{_NAME}))\s*%\s*\$?\{{?(?P<by>\w{{1,40}})\}}?\s*")
+_EITHER = regex(r"\s*(?P<name>[A-Za-z_]\w{0,60}) = [^\n]{1,200}? if [^\n]{1,200}? else (?P<other>[^\n]{1,120})")
+_ITEM = regex(r"\b[A-Za-z_]\w{0,40}\[[\"'](\w{1,60})[\"']\]")  # of a dictionary
 _ATTRIBUTE = regex(r"(?:[A-Za-z_]\w*\.)*([A-Za-z_]\w*)(?:\(\))?")  # of an object, or what one of its methods says
 _PASSED = regex(
     r"(?:^|[\s;])(?P<name>[A-Za-z_]\w{0,40})=[\"']?\$\{?(?P<argument>[1-9])\b"
@@ -42,6 +44,7 @@ _BARE = regex(r"[A-Za-z_]\w*|[iI]\Z")
 _INDEX = regex(
     r"(?i)(?:_|^)(?:id|index|idx|num|number|nr|procid|procno|ordinal|slot)\Z|^%?i\Z|[a-z](?:Index|Id)\Z|process_num"
 )
+_OF_MPI = regex(r"(?:OMPI_COMM_WORLD|MV2_COMM_WORLD|PMIX?)_RANK")  # which of its tasks, that MPI has begun
 
 _COUNTING = ("id", "index", "idx", "num", "number", "nr", "rank", "ordinal")
 ORDINAL = "host_ordinal"
@@ -180,6 +183,11 @@ def _may(text: str) -> bool:
     return "=" in text or ":" in text or "--" in text
 
 
+def is_of_node(name: str) -> bool:
+    """Is a name that of a node's number?"""
+    return _what(name) == "node_rank"
+
+
 def _what(name: str) -> str | None:
     """Is a name that of a rank, or of a node's number?"""
     meaning = of_process(name.removesuffix("_formula"))
@@ -189,7 +197,10 @@ def _what(name: str) -> str | None:
 
 
 def assigned(text: str) -> Iterator[tuple[str, Sum, str | None]]:
-    """(name, sum, what it is the rest by) of all that is given to names."""
+    """(name, sum, what it is the rest by) of all that is given to names; of `0 if … else 1 + t["index"]` both."""
+    if " else " in text and (either := _EITHER.match(text)) is not None:
+        other = _ITEM.sub(r"\1", either["other"])
+        yield from ((found, read, rest) for found, read, rest in assigned(f"{either['name']} = {other}"))
     for found in _ASSIGNED.finditer(text):
         if found["is"] == " " and not found["dash"]:
             continue
@@ -279,7 +290,8 @@ def _formula(empty: Formula, read: Sum, constants: Mapping[str, int], passed: Ma
     offset = read.get((), 0)
     if len(names) == 1:
         [(key, number)] = names.items()
-        is_index = len(key) == 1 and number == 1 and (_INDEX.search(key[0]) or key[0] in passed)
+        is_task = empty.what == "node_rank" and _OF_MPI.fullmatch(key[0]) is not None
+        is_index = len(key) == 1 and number == 1 and (_INDEX.search(key[0]) or key[0] in passed or is_task)
         return empty._replace(counter=key[0], offset=offset, argument=passed.get(key[0])) if is_index else None
     if len(names) != 2 or offset:
         return None

@@ -1,5 +1,5 @@
 """What stands at the head of a line and may be the name of who speaks, whatever it is: `trainer.3  | `, `w3> `, `(6/8) `, `ddp_02: `,
-`[gpu-a] `, `j4\\t`, `trainer@1[5609]: `, `stage1/dp1 loss …`, `[I p2 train] `.
+`[gpu-a] `, `pid=4711 `, `j4\\t`, `trainer@1[5609]: `, `stage1/dp1 loss …`, `[I p2 train] `.
 
 A **head** is a word that is set off: in brackets of its own or with up to three words beside it, or closed by a mark, behind stamps,
 levels, rules and other heads; the first word of a line, behind stamps and levels alone, is one without a mark, too. Its **form** is a regular expression for all around it,
@@ -45,6 +45,9 @@ _AT_BAR = regex(rf" {{0,8}}({_BARRED}(?: {{1,4}}{_BARRED}){{1,2}}) {{0,40}}\| ?"
 _AT_WORD = regex(rf" {{0,8}}{_GROUP}(?:\[\d{{1,10}}\](?=:))?(?:{'|'.join(f'({mark})' for mark in _MARKS)})")
 _FIRST = rf" {{0,8}}{_GROUP} (?= {{0,40}}\S)"
 _AT_FIRST = regex(_FIRST)
+_FIELD = r"[\[(<]?(?:pid|PID|Pid|process_id)[=:] ?"  # before the number of a process, as a field tells it
+_BEHIND_FIELD = r"[\])>]?[,;:]?(?: {0,8}\| ?| {1,8})(?=\S)"
+_AT_FIELD = regex(rf" {{0,8}}{_FIELD}\d{{1,10}}{_BEHIND_FIELD}")
 _TELLS = regex(r"[A-Za-z0-9]")
 _OF_RECORD = regex(
     r"[^:]{1,80}:\d{1,10}:\d{1,10}"
@@ -72,6 +75,9 @@ def heads_of(text: str) -> Iterator[Head]:
             continue
         if found := _AT_RULE.match(text, at):
             before += r" {0,4}[-–—|:·]{1,2} {1,4}"
+        elif found := _AT_FIELD.match(text, at):
+            yield from _made(text, before + rf" {{0,8}}{_FIELD}(?P<value>\d{{1,10}}){_BEHIND_FIELD}")
+            before += rf" {{0,8}}{_FIELD}\d{{1,10}}{_BEHIND_FIELD}"
         elif found := _AT_BRACKET.match(text, at):
             words = next(filter(None, found.groups())).split()
             opened = re.escape(found[0].lstrip(" ")[0])

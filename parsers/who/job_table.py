@@ -36,6 +36,7 @@ class Table(msgspec.Struct, frozen=True):
     )
     each_task: int | None = None  # processes of each task of a launcher, whose number a script counts ranks by
     computed: Sequence[Told] = ()  # names that a script makes ranks of
+    buses: Mapping[tuple[str, str], int] = msgspec.field(default_factory=dict)  # (place, address of its device) → rank
     size: int | None = None  # of the world, or else the number that lines tell by that name
     labels: frozenset[str] = frozenset()  # words that scripts put before the number of a process at its place
     is_open: bool = False  # a script computes the ranks in a way that is not read: no number of a node tells them
@@ -75,6 +76,7 @@ class Table(msgspec.Struct, frozen=True):
             is_by_device=self.is_by_device,
             scripts=self.scripts,
             labels=self.labels,
+            buses={(name, bus): rank for (at, bus), rank in self.buses.items() for name in self.aliases.get(at, (at,))},
         )
 
     def claims(self) -> Iterator[dict[str, Any]]:

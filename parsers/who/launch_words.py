@@ -50,6 +50,6 @@ def launch(text: str) -> Launch | None:
     world, nodes, each, node, all_ = (next(iter(own), None) for own in found)
     if each is None and all_ is not None and nodes and all_ % nodes == 0:
         each = all_ // nodes
-    if world is None and nodes and each:
+    if nodes and each and world in (None, nodes):  # a launcher that begins those of the nodes counts these
         world = nodes * each
     return Launch(world if world is None or 0 < world <= RANKS else None, nodes, each, node)

@@ -5,6 +5,7 @@
     --node_rank=$RANK          HOSTNAME=lm-w-1⏎RANK=2          a block of variables, as the launch calls them
     NODE_RANK=$((JOB_INDEX*3+COMPLETION_INDEX))   lm-1-2-x9c4q     what a script makes of the numbers in names
     case $type in pool0) node=0 ;; pool1) node=$((idx+1)) ;;       pool0-0  pool1-0  pool1-1
+    node = 0 if t["type"] == "pool0" else 1 + t["index"]
 
 Two statements of one place that differ are none; two places of one number are the caller's to refuse.
 """
@@ -18,7 +19,7 @@ from parsers.who.beginnings import Said
 from parsers.who.computed_names import computed_names
 from parsers.who.contexts import Places
 from parsers.who.families import Process
-from parsers.who.formulas import Formula, Given
+from parsers.who.formulas import Formula, Given, is_of_node
 
 _ORDINAL = regex(r"(?P<stem>.*?)-(?P<number>\d{1,5})(?:-[a-z0-9]{4,10})?")
 _DIGITS = regex(r"\d+")
@@ -82,7 +83,12 @@ class NodeNumbers:
         if len({(one.offset, one.modulus) for one in counted}) != 1:
             return {}
         stems = self.stems()
-        fixed = {one.number for one in self._given if one.name in self._used}
+        scripts = {one.file for one in counted}
+        fixed = {
+            one.number
+            for one in self._given
+            if one.name in self._used or (one.file in scripts and is_of_node(one.name))
+        }
         found = [
             (len(own), made) for stem, own in stems.items() if (made := self._of_stem(stem, stems, counted[0], fixed))
         ]

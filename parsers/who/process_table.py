@@ -40,6 +40,7 @@ from parsers.who.seat_names import called as called_seats
 from parsers.who.seats import Seat, in_order, ranked, seats_of
 from parsers.who.starts import Starts
 from parsers.who.told_lines import Statement
+from parsers.who.told_places import join_told
 
 _FEWEST = 2
 _LIST = regex(r"\b(?P<kind>local|global)_?ranks?[\"']? {0,2}[=:] {0,2}\[(?P<numbers>\d{1,7}(?:, ?\d{1,7}){0,63})\]")
@@ -62,6 +63,8 @@ def process_table(
     processes."""
     placed = (one for one in told if {one.local_rank, one.node_rank, one.device} != {None})
     places = Places(said, paths, {one.name for one in placed})
+    _join_items(told, places)
+    join_told(told, said, paths, places)
     launched = frozenset(own for lines in said.values() for one in lines if one.launch and (own := one.launch.world))
     stated = [*stated]
     sizes_told = launched | {one.facts["world_size"] for one in stated if "world_size" in one.facts} | _worlds(said)
@@ -112,6 +115,17 @@ def _with_users(family: Sequence[Process], devices: Devices, worlds: Set[int | N
     if devices.what == "rank":  # of which host it is, the device does not say
         return [*family]
     return [one._replace(local=user) for one, user in zip(family, users, strict=True)]
+
+
+def _join_items(told: Iterable[Told], places: Places) -> None:
+    """What one item of a document calls its node by is one place: a pod, and the host that it runs on."""
+    items: defaultdict[tuple[str, int | None, int], set[str]] = defaultdict(set)
+    for one in told:
+        if one.node_rank is not None and places.is_place(one.name):
+            items[one.file, one.line, one.node_rank].add(one.name)
+    for first, *others in map(sorted, items.values()):
+        for other in others:
+            places.join(first, other)
 
 
 def _documented(told: Iterable[Told], places: Places, devices: Devices) -> Iterator[Process]:
@@ -300,14 +314,23 @@ class _Resolved:
             counter=self._begin.counter(),
             each_task=self._begin.each_task(),
             computed=[*computed_too, *(one for one in uuids if one.rank is not None)],
+            buses={
+                (one.place, one.bus): rank
+                for one in names
+                if one.bus is not None and (rank := seats.get((one.place, one.bus, 0))) is not None
+            },
             is_open=begin.is_open,
             is_computed=computed,
             labels=words_of_scripts(self._said, begin.formulas),
         )
 
-    def _seats_called(self, one: Called) -> tuple[list[Seat], None]:
-        """A process and its pid inside a container; a device and whoever uses it."""
-        seats: list[Seat] = [(one.place, one.sort, one.number)]
+    def _seats_called(self, one: Called) -> tuple[list[Seat], int | None]:
+        """A process and its pid inside a container; a device, its address, and whoever uses it."""
+        seats: list[Seat] = [] if one.sort == "rank" else [(one.place, one.sort, one.number)]
+        if one.bus is not None:
+            seats.append((one.place, one.bus, 0))
+        if one.sort == "rank":
+            return seats, one.number
         if one.inner is not None:
             seats.append((one.place, "inner", one.inner))
         elif (user := self._devices.user(one.number)) is not None and self._devices.what == "local_rank":

@@ -1,7 +1,8 @@
 """What else a process, or the device that it uses, is called at its place.
 
     NSpid:  71241  46                                the pid 46 that it has in its container
-    GPU 2: MTT S4000 (UUID: GPU-10bc09c5-0000-…)     2, GPU-10bc09c5-0000-…, 00000000:3B:00.0        the UUID of its device
+    GPU 2: MTT S4000 (UUID: GPU-10bc09c5-0000-…)     2, GPU-10bc09c5-0000-…, 00000000:3B:00.0        the UUID of its device, its bus address
+    rank 3 of 8 | host k7 | pci 0000:3b:00.0         the bus address that a process tells of the device that it uses
 
 A container counts its processes anew: a pid inside that two processes of one place have is none's (seats.py).
 """
@@ -9,6 +10,7 @@ A container counts its processes anew: a pid inside that two processes of one pl
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from parsers.schema.rules import pci
 from parsers.text.patterns import regex
 from parsers.who.beginnings import Said
 from parsers.who.contexts import Places
@@ -16,13 +18,15 @@ from parsers.who.contexts import Places
 _LINES, _CHARACTERS = 400, 400
 _INNER = regex(r"\ANSpid:\s+(?P<outer>\d{1,10})(?:\s+\d{1,10}){0,4}?\s+(?P<inner>\d{1,10})\s*\Z")
 _UUID = regex(r"(?<![\w-])(?P<uuid>(?:[A-Z]{2,4}-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![\w-])")
+_BUS = regex(r"(?i)(?<![\w:.])(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7](?![\w.])")
+_OF_OTHERS = regex(r"(?i)\b(?:peer|remote|nic|hca|link|switch|mlx|via)\b")  # what else has such an address
 _DEVICE = regex(
     r"(?i)\A\W{0,4}(?:(?:gpu|npu|dcu|device|card|index)[ :#=\[]{0,3})?(?P<device>\d{1,3})(?=\s{0,4}[\]:,|│;]|\s)"
 )
 
 
 class Called(NamedTuple):
-    """`sort`: pid or device, whose number is `number` at the place; `inner`: its pid in its container; `uuid`: of the device."""
+    """`sort`: pid, device, or rank, whose number is `number` at the place; `inner`: its pid in its container; `uuid`, `bus`: of the device."""
 
     place: str
     sort: str
@@ -31,6 +35,7 @@ class Called(NamedTuple):
     line: int
     inner: int | None = None
     uuid: str | None = None
+    bus: str | None = None
 
 
 def called(said: Mapping[str, Sequence[Said]], places: Places) -> Iterator[Called]:
@@ -40,13 +45,19 @@ def called(said: Mapping[str, Sequence[Said]], places: Places) -> Iterator[Calle
         for one in own[:_LINES]:
             text = one.line.text[:_CHARACTERS]
             heading = places.heading(text) or heading
-            host = one.line.host
+            host = (one.introduces.host if one.introduces is not None else None) or one.line.host
             place = (places.of(host) if host and places.is_place(host) else None) or heading or places.of_file(path)
             if place is None:
                 continue
             if (pids := _INNER.match(text)) is not None:
                 yield Called(place, "pid", int(pids["outer"]), path, one.number, inner=int(pids["inner"]))
-            elif "-" in text and (device := _DEVICE.match(text)) is not None:
-                found = [*_UUID.finditer(text)]
-                if len(found) == 1:
-                    yield Called(place, "device", int(device["device"]), path, one.number, uuid=found[0]["uuid"])
+                continue
+            rank = one.introduces.rank if one.introduces is not None else one.line.rank
+            buses = [] if ":" not in text or _OF_OTHERS.search(text) else [pci(bus) for bus in _BUS.findall(text)]
+            if rank is not None and len(buses) == 1:
+                yield Called(place, "rank", rank, path, one.number, bus=buses[0])
+            elif ("-" in text or len(buses) == 1) and (device := _DEVICE.match(text)) is not None:
+                uuids = _UUID.findall(text)
+                uuid, bus = (own[0] if len(own) == 1 else None for own in (uuids, buses))
+                if uuid is not None or bus is not None:
+                    yield Called(place, "device", int(device["device"]), path, one.number, uuid=uuid, bus=bus)

@@ -185,12 +185,16 @@ class Starts:
         return {world // nodes for world, nodes in pairs if nodes and world % nodes == 0 and world > nodes}
 
     def each_task(self) -> int | None:
-        """Processes of each of a launcher's tasks, where a formula counts ranks by the number of the task."""
+        """Processes of each of a launcher's tasks, where a formula counts ranks or nodes by the number of the task."""
         said = {
             one.each
             for one in self.formulas
             if one.what == "rank" and one.node is not None and of_process(one.node) == "rank"
         }
+        counted = {
+            (one.offset, one.modulus, of_process(one.counter or "")) for one in self.formulas if one.what == "node_rank"
+        }
+        said |= {self.each()} if counted == {(0, None, "rank")} else set()
         return said.pop() if len(said) == 1 and not self._numbers.are_given() else None
 
     def counter(self) -> tuple[int, int | None, bool] | None:

@@ -64,6 +64,7 @@ _NAMING = regex(
 _DEVICE = regex(r"(?i)(?:phy(?:sical)?_?)?(?:device|npu|gpu|card|dcu|die)_?(?:id|index|no|num)?")
 _OF_OTHERS = frozenset(("master", "head", "leader", "chief", "coordinator", "coord", "rdzv", "rendezvous", "driver", "scheduler", "peer"))  # fmt: skip
 _NAME = regex(r"/?(?=[^/\s]{0,253}[A-Za-z.])[A-Za-z0-9][\w.@:-]{0,252}")
+_KIND = regex(r"[a-z][a-z_-]{0,40}:(?=[A-Za-z])")  # of unit, before its name: `program:w-3`
 _SLOTS = regex(r"([A-Za-z0-9][\w.-]{0,252})\s+(?:.{0,80}\s)?slots\s{0,2}=\s{0,2}(\d{1,4})(?:\s.{0,80})?")
 
 
@@ -324,7 +325,7 @@ def _item(
     names: dict[tuple[str | int, ...], tuple[str, str]] = {}
     for at, key in enumerate(prefix):
         if isinstance(key, str) and _NAME.fullmatch(key):
-            names["", at] = ("key", key)
+            names["", at] = ("key", _KIND.sub("", key))
     for leaf in own:
         kind = _kind(leaf.path[-1])
         value = leaf.value.split("/")[0] if kind == "host" else leaf.value
