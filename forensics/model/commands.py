@@ -123,11 +123,17 @@ def restart_job(host: str | None, around: Surroundings = NOWHERE) -> str | None:
     return f"kubectl delete pod {host}" if host in around.pods and is_plain(host) else None
 
 
-def stacks(host: str | None, pids: Sequence[int], around: Surroundings = NOWHERE) -> str | None:
-    """The stacks of these processes; in Kubernetes they are numbered within their pod."""
+def stacks(
+    host: str | None, pids: Sequence[int], around: Surroundings = NOWHERE, *, is_held: bool = False
+) -> str | None:
+    """The stacks of these processes; in Kubernetes they are numbered within their pod. `is_held`: their processes are stopped, and a sampler
+    that would stop them for its look gets no answer; who holds them is told by their host."""
     if not pids or (around.launcher in PODS and around.pod(host) is None):
         return None
     listed = " ".join(str(pid) for pid in pids)
+    if is_held:
+        look = "grep -e State -e PPid -e TracerPid /proc/$p/status; py-spy dump --nonblocking --pid $p"
+        return _on(host, f"sh -c 'for p in {listed}; do {look}; done'", around, as_root=True)
     many = f"sh -c 'for p in {listed}; do py-spy dump --pid $p; done'"
     return _on(host, f"py-spy dump --pid {pids[0]}" if len(pids) == 1 else many, around, as_root=True)
 
@@ -381,7 +387,7 @@ def _on(host: str | None, command: str, around: Surroundings, *, as_root: bool =
 CommandName = Literal[
     "source", "loaders", "kernel_log", "device", "memory_errors", "clocks", "pci_state", "fabric_manager", "users_of_memory",
     "links", "space", "accounting", "pod", "previous_log", "core", "addresses", "load", "locks", "fingerprints", "recorder",
-    "checkpoint", "diagnosis", "reset", "bug_report", "boot_before", "bmc", "shared_memory", "gather", "next_run", "uptime", "listeners", "profile", "raylet",
+    "checkpoint", "diagnosis", "reset", "bug_report", "boot_before", "bmc", "shared_memory", "gather", "next_run", "uptime", "listeners", "profile", "raylet", "held",
 ]  # fmt: skip
 
 COMMANDS: Mapping[CommandName, Callable[[Target], str | None]] = {
@@ -418,6 +424,7 @@ COMMANDS: Mapping[CommandName, Callable[[Target], str | None]] = {
     "bug_report": _bug_report,
     "boot_before": lambda at: boot_before(at.host, at.around),
     "bmc": lambda at: _on_host(at.host, "ipmitool sel list", at.around, as_root=True),
+    "held": lambda at: stacks(at.host, at.pids, at.around, is_held=True),
     "gather": lambda at: "forensics setup --gather -o gather.sh" if at.asks else None,
     "next_run": lambda at: next_run(at.asks, at.around),
 }

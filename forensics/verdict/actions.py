@@ -48,6 +48,7 @@ class Known(NamedTuple):
     has_ended: bool = False  # the whole run
     checkpoint: str | None = None  # to go on from
     is_alone: bool = False  # other ranks of its host left figures, and are not slow
+    held: frozenset[int] = frozenset()  # whose processes are stopped, and run nothing
     beside: frozenset[Action] = frozenset()  # actions of the finding that are not of its cause
 
 
@@ -59,7 +60,7 @@ def actions_of(finding: Finding, status: Status, known: Known = NOTHING) -> list
     scene = Scene(
         known.places, known.dead | known.gone, known.has_ended, known.checkpoint, known.around, _gpu(finding, known.places),
         known.has_records, lambda action: _host_of(action, finding, known),
-        known.dead | (known.gone - known.left), known.is_alone,
+        known.dead | (known.gone - known.left), known.is_alone, known.held,
     )  # fmt: skip
     actions = list(finding.actions)
     drains = _drains(finding, known)
@@ -289,8 +290,10 @@ def _there(finding: Finding, known: Known) -> list[Action]:
     actions = []
     for host, pids in list(by_host.items())[:_HOSTS]:
         shown = dict(list(pids.items())[:_PROCESSES])
-        target = words.STACK_THERE(who=ranks_text(shown), host=host, pids=_pids(shown))
-        command = commands.stacks(host, list(shown.values()), known.around)
+        is_held = bool(finding.subjects) and {*shown} <= known.held
+        form = words.HELD_THERE if is_held else words.STACK_THERE
+        target = form(who=ranks_text(shown), host=host, pids=_pids(shown))
+        command = commands.stacks(host, list(shown.values()), known.around, is_held=is_held)
         actions.append(Action(kind="collect_more", target=target, command=command, reason=""))
     return actions
 

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from forensics.assemble.identity import short_host
 from forensics.case import Case
+from forensics.facts.held_processes import held_processes
 from forensics.facts.link_sorts import link_sort
 from forensics.facts.surroundings import surroundings
 from forensics.model import incident as shape
@@ -247,7 +248,14 @@ def _known(case: Case, verdict: Verdict, finding: Finding) -> Known:
     return Known(
         places, dead, surroundings(case.tables)._replace(link=link), has_records, len(case.job_hosts), case.locations.shared(hosts),
         frozenset(twice.to_list()), ended, may_be_left(case) & ended, has_ended(case, ended), is_alone=_is_alone(case, finding),
+        held=_stopped(case),
     )  # fmt: skip
+
+
+def _stopped(case: Case) -> frozenset[int]:
+    """Whose processes are stopped by a signal or a tracer, as their host shows them."""
+    held = held_processes(case.tables["stacks"], ())
+    return frozenset(rank for rank, one in held.items() if one.how in ("stopped", "traced"))
 
 
 def _is_alone(case: Case, finding: Finding) -> bool:

@@ -78,6 +78,11 @@ STACK_THERE = Form(
     "若作业仍在运行：{host} 上 {who} 的调用栈（{pids}）",
     ("stack",),
 )
+HELD_THERE = Form(
+    "what shows who stopped {who} on {host} ({pids}), and where it stands",
+    "{host} 上 {who}（{pids}）被谁停止、停在何处",
+    ("stack",),
+)
 PID, PIDS = Form("pid {pid}", "pid {pid}"), Form("pids {pids}", "pid {pids}")
 KERNEL_LOG = Form("the kernel log of {host}", "{host} 的内核日志", ("kernel",))
 SHOWS_WHETHER_KERNEL_ENDED_IT = Said("it shows whether the kernel ended the process", "可确认进程是否被内核终止")

@@ -121,6 +121,22 @@ STACK = Step(
     ),
     source="py-spy README",
 )
+HELD = Step(
+    do="collect_more",
+    needs=("held", "alive", "pid", "host"),
+    command="held",
+    gives=("stack",),
+    look=Said(
+        "State T: a signal stopped it; t with a TracerPid: a debugger holds it; below, where it stands",
+        "State 为 T：被信号停止；t 且有 TracerPid：被调试器控制；其后为所停位置",
+    ),
+    then=Said(
+        "find who stopped it (shell, debugger, freezer, a scheduler that suspends); if nobody means it, `kill -CONT` with that pid lets it go on, "
+        "or end the debugger; where the others have given up meanwhile, restart",
+        "查明是谁停止的（shell、调试器、freezer、调度器挂起）；若无人有意如此，对该 pid 执行 `kill -CONT` 或退出调试器即可继续；若其他 rank 已超时退出则重启",
+    ),
+    source="proc(5): status; signal(7); py-spy README: dump --nonblocking",
+)
 GATHER = Step(
     do="collect_more",
     needs=("running",),
