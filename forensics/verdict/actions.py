@@ -163,7 +163,13 @@ def _shared(finding: Finding, shared: Shared | None) -> list[Action]:
 def _by_halves(finding: Finding, known: Known) -> list[Action]:
     """How to find a host that slows all and that no record tells: by exchange, for alone it may look well."""
     is_of_host = not any(action.kind == "restart_job" for action in finding.actions)
-    if finding.cause != "throughput_drop" or finding.subjects or finding.places or not is_of_host:
+    if (
+        finding.cause != "throughput_drop"
+        or finding.subjects
+        or finding.places
+        or not is_of_host
+        or finding.domain == "workload"
+    ):
         return []
     most = words.ROUNDS(rounds=(known.hosts - 1).bit_length(), hosts=known.hosts)
     reason = words.BY_HALVES(rounds=most if known.hosts > 1 else words.ABOUT_LOG_ROUNDS)

@@ -465,7 +465,8 @@ SCALE_FELL_SINCE = Form("from step {step} on the loss scale fell {what}", "从 s
 TO_ITS_MINIMUM = Said("until it reached its minimum", "，最终至最小值")
 DOWN_TO, FOUND_ITS_LEVEL = Form("to {scale}", "至 {scale}"), Form("and settled at {scale}", "并稳定在 {scale}")
 LOSS_BAD_MEANWHILE = Form(
-    "from step {step} on the loss itself is {value}, at every scale", "从 step {step} 起 loss 本身为 {value}，与 scale 无关"
+    "from step {step} on the loss itself is {value}, at every scale",
+    "从 step {step} 起 loss 本身为 {value}，与 scale 无关",
 )
 NO_SCALE_CURES_IT = Said(
     "the loss itself is bad, so that no scale cures it: take a state whose loss was finite",

@@ -94,6 +94,8 @@ RESTART_WOULD_TELL = Said(
     "to the next checkpoint; a restart there tells whether the processes or the hosts became slow",
     "运行到下一个检查点；在该处重启可区分是进程还是节点变慢",
 )
+SLOWER_ALL_THE_TIME = Said("it gets slower all the time: running on does not mend it", "持续变慢：继续运行不会改善")
+GROWS_NO_MORE = Said("its steps no longer take longer", "step 耗时不再增长")
 SLOWER_STILL = Said("it gets slower still", "继续变慢")
 SAME_COMES_BACK = Said("the same comes back: then repair what the job stood at", "再次发生：则处理作业停住之处")
 RESTART_CHANGES_NOTHING = Said("nothing shows that a restart would change it", "没有迹象表明重启会改善")
