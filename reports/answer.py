@@ -91,6 +91,14 @@ def actions(incident: Incident) -> list[Action]:
     return told
 
 
+def next_setup(incident: Incident) -> str | None:
+    """What prints the settings by which the next run leaves what the actions ask for, for the devices of their commands."""
+    kinds = dict.fromkeys(kind for action in incident.actions for kind in action.setup)
+    commands = " ".join(action.command or "" for action in incident.actions)
+    vendor = re.search(r"forensics setup .*( --vendor \w+)", commands)
+    return f"forensics setup {' '.join(kinds)}{vendor[1] if vendor else ''}" if kinds else None
+
+
 def _is_test_of_suspect(action: Action, verdict: Verdict) -> bool:
     """The host of the suspects is to be tested: what would decide it is there, whatever else may be collected."""
     suspects = verdict.suspects

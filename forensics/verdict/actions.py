@@ -48,6 +48,7 @@ class Known(NamedTuple):
     has_ended: bool = False  # the whole run
     checkpoint: str | None = None  # to go on from
     is_alone: bool = False  # other ranks of its host left figures, and are not slow
+    has_ras: bool = False  # RAS was asked, and its answer is there
     held: frozenset[int] = frozenset()  # whose processes are stopped, and run nothing
     beside: frozenset[Action] = frozenset()  # actions of the finding that are not of its cause
 
@@ -244,7 +245,18 @@ def _hosts(finding: Finding, places: Iterable[Place]) -> list[str]:
 def _collected(finding: Finding, known: Known) -> list[Action]:
     """Stacks by host and process first, for they are gone when the job is; then what the detector asks for."""
     actions = _stacks(finding, known) + _kernel_logs(finding, known)
-    called = [_as_called(what, known.around) for what in finding.collect]
+    called = [_as_called(what, known) for what in finding.collect]
+    asked = {kind for what in called if isinstance(what, Said) for kind in what.asks}
+    # Who waited is over: its stack is gone, and what the others' logs and the kernels say is not.
+    if (
+        known.has_ended
+        and finding.undecided
+        and not finding.is_named
+        and asked
+        and asked.isdisjoint(words.LEFT_OF_ALL.asks)
+    ):
+        command = commands.COMMANDS["gather"](commands.Target(asks=words.LEFT_OF_ALL.asks))
+        actions.insert(0, Action(kind="collect_more", target=words.LEFT_OF_ALL, command=command, reason=""))
     actions += [Action(kind="collect_more", target=what, command=None, reason="") for what in called]
     is_open = bool(set(finding.undecided) - {"no_hang"})
     if known.around.torch is not None and _is_by_stack(finding) and not known.has_records and is_open:
@@ -253,12 +265,13 @@ def _collected(finding: Finding, known: Known) -> list[Action]:
     return actions
 
 
-def _as_called(what: str, around: Surroundings) -> str:
-    """What the detector asks for, in the names of the libraries that the job has."""
+def _as_called(what: str, known: Known) -> str:
+    """What the detector asks for, in the names of the libraries that the job has, without what is there."""
+    around = known.around
     torch = around.torch
     by_vendor = None if around.vendor is None else commands.OF_VENDOR.get(around.vendor)
     library = by_vendor if torch is None else torch.library
-    lacks: list[Lacks] = ["ras"] if around.vendor not in (None, "nvidia") else []
+    lacks: list[Lacks] = ["ras"] if around.vendor not in (None, "nvidia") or known.has_ras else []
     lacks += ["recorder", "detail"] if torch is None else ["detail"] if torch.is_detailed else []
     return of_libraries(what, library, *lacks)
 

@@ -248,7 +248,7 @@ def _known(case: Case, verdict: Verdict, finding: Finding) -> Known:
     return Known(
         places, dead, surroundings(case.tables)._replace(link=link), has_records, len(case.job_hosts), case.locations.shared(hosts),
         frozenset(twice.to_list()), ended, may_be_left(case) & ended, has_ended(case, ended), is_alone=_is_alone(case, finding),
-        held=_stopped(case),
+        held=_stopped(case), has_ras=case.events.filter(pl.col("kind") == "ras_status").height > 0,
     )  # fmt: skip
 
 

@@ -62,6 +62,13 @@ BEFORE_IT_ENDS = Form(
     "{what}: run gather.sh on every node before anything is stopped", "{what}：停止任何进程之前在每个节点运行 gather.sh"
 )
 LOAD_OF = Form("{who}: the load of its host first", "{who}：先查看其主机的负载")
+LEFT_OF_ALL = Said(
+    "what outlives the job: logs of all other ranks, kernel logs and port counters of their hosts",
+    "作业结束后仍在的证据：其他 rank 的日志，各节点的内核日志与端口计数",
+    "log",
+    "kernel",
+    "port",
+)
 IN_NEXT_RUN = Form("in the next run: {what}", "下次运行时：{what}")
 WHAT_IS_LEFT = Form(
     "{what} (what is still there; these settings keep it in the next run)",

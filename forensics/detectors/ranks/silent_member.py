@@ -19,6 +19,7 @@ import polars as pl
 
 from forensics.assemble.identity import short_host
 from forensics.case import Case, Detector
+from forensics.facts.given_up_calls import told_of_call
 from forensics.facts.event_rows import of_kinds, own_rank, refs, rows
 from forensics.facts.progress import step_in_progress
 from forensics.facts.rank_stacks import codes, stack_ref
@@ -284,10 +285,18 @@ def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Fin
     reason, suspects, why = _reading(group, timed_out, bool(launched), frozenset(stuck), case)
     who = ranks_text(timed_out) if timed_out else words.SOME_RANKS(number=waits.height)
     call = wait["kind"] or words.SOME_COLLECTIVE
+    here = frozenset(waits["rank"].drop_nulls().to_list()) or timed_out
+    told = told_of_call(case.events, waits)
     claims = [Claim(words.TIMED_OUT_IN(who=who, call=call), "for", refs(waits.iter_rows(named=True))), *launched]
     if stuck:
         claims.append(Claim(words.WATCHDOG_HELD(who=ranks_text(stuck)), "for", refs(stuck.values())))
-    text = words.TIMED_OUT_IN_GROUP(who=who, call=call, group=group_text(group.label))
+    if told is not None:
+        claims.append(told)
+        why = told.text if reason == "membership_unknown" and not suspects else joined((why, told.text), "; ")
+    there = ranks_text(here) if timed_out else who
+    in_group = words.TIMED_OUT_IN_GROUP(who=there, call=call, group=group_text(group.label))
+    others = ranks_text(timed_out - here) if timed_out - here else None
+    text = joined((in_group, words.TIMED_OUT_TOO(who=others)), "; ") if others else in_group
     return Finding(
         detector=DETECTOR.name,
         suspect_ranks=tuple(sorted(suspects)),
@@ -310,7 +319,7 @@ def _reading(
     silent = group.members - timed_out
     here = {*group.waits["rank"].unique().to_list()}
     if launched or (group.members and group.members <= here and _calls(group.waits) == 1):
-        why = words.SAME_OPERATION_RAS if launched else words.SAME_OPERATION
+        why = words.RAS_FINE if launched else words.SAME_OPERATION
         return "all_entered_no_counters", group.members, joined((why, words.LOOK_ALIKE), "; ")
     if silent and 2 * len(silent) <= len(group.members):
         return "culprit_among_missing", silent, words.NO_TIMEOUT_PRINTED(who=ranks_text(silent))

@@ -152,6 +152,19 @@ GATHER = Step(
     ),
     source="forensics/setup/gather.sh, its head",
 )
+LEFT = Step(
+    do="collect_more",
+    needs=("over",),
+    command="gather",
+    gives=("log", "kernel", "port"),
+    look=Said(
+        "gather.sh: run `sh gather.sh` on every node of the job, before logs are rotated and counters cleared: whose log ends otherwise than the "
+        "others', “Xid”, “Out of memory”, a link that went down, errors of ports",
+        "gather.sh：在日志轮转、计数清零之前在作业的每个节点上运行 `sh gather.sh`：哪个 rank 的日志结尾不同，有无 “Xid”、“Out of memory”、链路断开、端口错误",
+    ),
+    then=GATHER.then,
+    source=GATHER.source,
+)
 NEXT_RUN = Step(
     do="collect_more",
     command="next_run",
