@@ -48,6 +48,7 @@ _USERS: Mapping[Vendor, str] = {
     "moore_threads": "mthreads-gmi", "metax": "mx-smi --show-process", "amd": "amd-smi process", "huawei": "npu-smi info",
 }  # fmt: skip
 _VENDOR_OF_SETUP: Mapping[Vendor, str] = {"huawei": "ascend"}  # as its table calls it
+_OF_MEMORY = "ECC,ROW_REMAPPER,PAGE_RETIREMENT"
 _SCRIPT = regex(r"(?:/[\w@.+-]+)+", re.ASCII)
 _PATH = regex(r"(?:/[\w@.+-]+)+/?", re.ASCII)
 _PCI = regex(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}(?:\.[0-7])?", re.IGNORECASE)
@@ -293,7 +294,17 @@ def _memory_errors(at: Target) -> str | None:
     if at.around.vendor != "nvidia":
         return device(at.host, at.gpu, at.around)
     of_one = "" if at.gpu is None else f" -i {at.gpu}"
-    return _on_host(at.host, f"nvidia-smi -q -d ECC,ROW_REMAPPER,PAGE_RETIREMENT{of_one}", at.around)
+    return _on_host(at.host, f"nvidia-smi -q -d {_OF_MEMORY}{of_one}", at.around)
+
+
+def memory_errors_here(around: Surroundings) -> str | None:
+    """The same of all devices, on the host that one is at."""
+    return f"nvidia-smi -q -d {_OF_MEMORY}" if around.vendor == "nvidia" else None
+
+
+def core_here(pid: int) -> str:
+    """What systemd kept of a process, on the host that it ran on."""
+    return f"sudo coredumpctl info {pid}"
 
 
 def _pci_state(at: Target) -> str | None:

@@ -3,6 +3,7 @@
 A command is there where everything in it is known: host, process, GPU, and how the launcher reaches them.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
@@ -29,6 +30,7 @@ _HOSTS = 3  # of which stacks are asked for, one command each
 _AT_ONCE, _LISTED = 3, 6  # hosts that fail together, and those of them that are listed
 _PROCESSES = 16  # in one command
 _NAMED_PIDS = 2  # in a sentence
+_ECC = re.compile(r"\bECC\b|ECCUncorrectable")
 _OF_STORAGE: tuple[Site, ...] = ("storage_io", "checkpoint_io")
 
 
@@ -185,15 +187,37 @@ def _with_command(action: Action, finding: Finding, known: Known) -> Action:
     if action.kind == "drain_node":
         command = commands.drain_node(action.target, finding.cause or "failed_check", known.around)
     elif (host := _host_of(action, finding, known)) is None:
-        pci = {device.pci for device in finding.devices if device.pci and not device.host}
-        if action.kind != "inspect_hardware" or len(pci) != 1 or finding.places:
-            return action
-        command = commands.pci_state(pci.pop())
-    elif action.kind == "inspect_hardware":
+        return _there_where_it_ran(action, finding, known)
+    elif action.kind == "inspect_hardware":  # whose devices they are may not be told, and any kernel tells of its own
         command = commands.device(host, _gpu(finding, known.places), known.around)
+        is_slow = finding.cause is not None and "slow" in CAUSES[finding.cause].kinds
+        command = command or (None if is_slow else commands.kernel_log(host, known.around))
     elif action.kind == "inspect_network":
         command = commands.ports(host, known.around)
     return msgspec.structs.replace(action, command=command)
+
+
+def _there_where_it_ran(action: Action, finding: Finding, known: Known) -> Action:
+    """The same with the command for the host that nobody names, where the rest of it is known."""
+    pci = {device.pci for device in finding.devices if device.pci and not device.host}
+    pids = {place.pid for place in known.places if place.rank in finding.subjects and place.pid and not place.host}
+    if finding.places:
+        return action
+    if action.kind == "inspect_hardware" and len(pci) == 1:
+        return msgspec.structs.replace(action, command=commands.pci_state(pci.pop()))
+    command = None
+    if action.kind == "inspect_hardware" and finding.cause == "gpu_fault":
+        command = commands.memory_errors_here(known.around) if _is_of_memory(finding) else None
+    elif action.kind == "check_code" and finding.cause == "segfault" and len(pids) == 1:
+        command = commands.core_here(pids.pop())
+    if command is None:
+        return action
+    target = words.ON_ITS_HOST if action.target in ("", "job") else words.ON_HOST_OF(what=action.target)
+    return msgspec.structs.replace(action, target=target, command=command)
+
+
+def _is_of_memory(finding: Finding) -> bool:
+    return any(_ECC.search(ref.text) or _ECC.search(claim.text) for claim in finding.claims for ref in claim.refs)
 
 
 def _kernel_first(actions: Sequence[Action], finding: Finding, known: Known) -> list[Action]:

@@ -74,6 +74,8 @@ WHAT_IS_LEFT = Form(
     "{what} (what is still there; these settings keep it in the next run)",
     "{what}（现存的部分；以下设置使下次运行保留）",
 )
+ON_ITS_HOST = Said("the host that it ran on", "其所在节点")
+ON_HOST_OF = Form("{what}, on the host that it ran on", "{what}（在其所在节点上）")
 STACK = Form("the stack of {who}, if the job still runs", "若作业仍在运行：{who} 的调用栈", ("stack",))
 STACK_NEXT_TIME = Form(
     "the stack of {who} when it hangs the next time, before the watchdog ends the job",

@@ -19,8 +19,8 @@ import polars as pl
 
 from forensics.assemble.identity import short_host
 from forensics.case import Case, Detector
-from forensics.facts.given_up_calls import told_of_call
 from forensics.facts.event_rows import of_kinds, own_rank, refs, rows
+from forensics.facts.given_up_calls import told_of_call
 from forensics.facts.progress import step_in_progress
 from forensics.facts.rank_stacks import codes, stack_ref
 from forensics.facts.stacks import to_frames
