@@ -12,7 +12,7 @@ from forensics.model.causes import CAUSES
 from forensics.model.incident import Action, Alternative, Incident, Place, PlaceDevice, Verdict
 from forensics.model.names import Cause
 from forensics.model.said import capital
-from forensics.model.texts import ranks_text
+from forensics.model.texts import IN_THE_TOKENIZER, doing, ranks_text
 from reports.words import ACTION, KIND, REASON, STUCK
 
 STOPPED = frozenset(cause for cause, row in CAUSES.items() if row.from_outside)  # nothing crashed
@@ -214,8 +214,15 @@ def _absent(incident: Incident) -> str:
     be = "is" if len(verdict.ranks) == 1 else "are"
     if verdict.site not in (None, "unknown", "communication"):
         at = f" at {code(verdict)}" if code(verdict) else ""
-        return f"{who(verdict)} {be} stuck {STUCK[verdict.site]}{at}{waiting(incident)}"
+        return f"{who(verdict)} {be} stuck {stuck_in(verdict)}{at}{waiting(incident)}"
     return f"{who(verdict)} never entered {operation(verdict) or 'the operation'}{waiting(incident)}"
+
+
+def stuck_in(verdict: Verdict) -> str:
+    """ "in data loading", after "is stuck"."""
+    site = verdict.site or "unknown"
+    said = doing(site, verdict.code.function if verdict.code else None)
+    return str(said) if said is IN_THE_TOKENIZER else STUCK[site]
 
 
 def _cycle(incident: Incident) -> str:

@@ -45,7 +45,11 @@ def test_of_devices_that_nobody_calls_by_a_vendor_the_kernel_tells() -> None:
 
 
 def test_a_core_is_looked_for_by_its_process_on_the_host_that_nobody_names() -> None:
-    first, *_ = actions_of(look("segfault", "check_code"), "supported", Known([Place(rank=3, pid=4711)], has_ended=True))
+    first, *_ = actions_of(
+        look("segfault", "check_code"), "supported", Known([Place(rank=3, pid=4711)], has_ended=True)
+    )
     assert first.command == "sudo coredumpctl info 4711" and "on the host that it ran on" in first.target
-    other, *_ = actions_of(look("exception", "check_code"), "supported", Known([Place(rank=3, pid=4711)], has_ended=True))
+    other, *_ = actions_of(
+        look("exception", "check_code"), "supported", Known([Place(rank=3, pid=4711)], has_ended=True)
+    )
     assert other.command is None

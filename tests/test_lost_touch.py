@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from forensics import analyze
+from reports.answer import answer
+from tests.hang_tables import Rows
 
 LINES = {
     "closed": ("[rank2]: RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.7]:40211", "closed the connection"),
@@ -30,3 +32,25 @@ def test_what_the_line_says_of_the_other_end_and_no_more(tmp_path: Path, form: s
     if "barrier" in form:
         assert says in said.replace("Rank", "rank") or "barrier" in said
         assert "closed" not in said
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        ("decode_and_retokenize", "in the tokenizer"),
+        ("_tokenise_batch", "in the tokenizer"),
+        ("fetch_batch", "in data loading"),
+    ],
+)
+def test_what_a_rank_is_in_is_called_by_the_frame_that_tells(function: str, says: str) -> None:
+    stacks = {
+        rank: (("all_gather", "torch/distributed/distributed_c10d.py", 2806), ("step", "train.py", 12))
+        for rank in range(4)
+    }
+    rows = Rows(4)
+    for rank, frames in {**stacks, 2: ((function, "rewards.py", 41), ("step", "train.py", 14))}.items():
+        rows.add("stacks", rank=rank, pid=100 + rank, thread="1", is_main=True, source="py-spy", snapshot=0, file=f"{rank}.txt", line=1,
+                 frames=[{"function": name, "file": file, "line": line} for name, file, line in frames])  # fmt: skip
+    incident = rows.incident()
+    assert (incident.verdict.site, incident.verdict.ranks) == ("data_loading", [2])
+    assert says in answer(incident).sentence and any(says in one.claim for one in incident.evidence)

@@ -46,7 +46,9 @@ def surroundings(tables: Mapping[TableName, pl.DataFrame]) -> Surroundings:
     launchers = [name for name, own in _LAUNCHERS.items() if own & read]
     torch = _torch(tables, read)
     text = tables["events"]["text"]
-    runtime: set[Vendor] = {"nvidia"} if text.str.contains(_OF_CUDA).any() and not text.str.contains(_AS_CUDA).any() else set()
+    runtime: set[Vendor] = (
+        {"nvidia"} if text.str.contains(_OF_CUDA).any() and not text.str.contains(_AS_CUDA).any() else set()
+    )
     groups = {_VENDOR_OF[torch.library]} if torch is not None and torch.library in _VENDOR_OF else set()
     vendors = sorted({name for name, own in _VENDORS.items() if own & read} | groups) or sorted(runtime)
     jobs = files["launch"].drop_nulls().unique().to_list()

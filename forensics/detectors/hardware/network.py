@@ -180,7 +180,9 @@ def _closed(case: Case, root: Root | None, local: Sequence[Row], closed: pl.Data
         claims=tuple(claims),
         first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="peer_closed"),
         collect=(words.LOGS_AND_KERNELS(who=names or words.ALL_OTHER_RANKS),),
-        summary=words.UNDECIDED(what=joined((other_end, words.DEAD_OR_BROKEN if is_said else words.DEAD_LATE_OR_BROKEN), "; ")),
+        summary=words.UNDECIDED(
+            what=joined((other_end, words.DEAD_OR_BROKEN if is_said else words.DEAD_LATE_OR_BROKEN), "; ")
+        ),
     )
 
 

@@ -22,7 +22,7 @@ from forensics.case import Case, Detector
 from forensics.facts.event_rows import of_kinds, own_rank, refs, rows
 from forensics.facts.given_up_calls import told_of_call
 from forensics.facts.progress import step_in_progress
-from forensics.facts.rank_stacks import codes, stack_ref
+from forensics.facts.rank_stacks import codes, place_of, stack_ref
 from forensics.facts.stacks import to_frames
 from forensics.graph.hang.standings import free, standings
 from forensics.graph.hang.waits import HOST_SITES
@@ -32,7 +32,7 @@ from forensics.model.names import Reason
 from forensics.model.ref import Ref
 from forensics.model.said import Form, Said, joined, sentence
 from forensics.model.signals import signal_of
-from forensics.model.texts import SITE, group_text, ranges, ranks_text
+from forensics.model.texts import doing, group_text, ranges, ranks_text
 from forensics.words import ranks as words
 from parsers.knowledge import waits
 
@@ -140,7 +140,7 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
     call = wait["kind"] if wait["number"] is None else f"{wait['kind']} {wait['number']}"
     row = _elsewhere(case, min(ranks)) if form is words.ALL_OTHERS_TIMED_OUT_ELSEWHERE else None
     site = row["site"] if row is not None and row["site"] in HOST_SITES else None
-    shows = SITE[site] if site is not None else words.CALLING_A_SERVICE
+    shows = doing(site, place_of(row)) if site is not None and row is not None else words.CALLING_A_SERVICE
     who = {"group": group_text(group.label), "call": call, "rank": ranks_text(ranks)}
     text = form(**who, site=shows) if row is not None else form(**who)
     return Finding(
@@ -292,7 +292,8 @@ def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Fin
         claims.append(Claim(words.WATCHDOG_HELD(who=ranks_text(stuck)), "for", refs(stuck.values())))
     if told is not None:
         claims.append(told)
-        why = told.text if reason == "membership_unknown" and not suspects else joined((why, told.text), "; ")
+        is_all = reason == "membership_unknown" and not suspects
+        why = joined(("" if is_all else why, told.text), "; ")
     there = ranks_text(here) if timed_out else who
     in_group = words.TIMED_OUT_IN_GROUP(who=there, call=call, group=group_text(group.label))
     others = ranks_text(timed_out - here) if timed_out - here else None
