@@ -38,15 +38,14 @@ def test_what_the_line_says_of_the_other_end_and_no_more(tmp_path: Path, form: s
     ("function", "says"),
     [
         ("decode_and_retokenize", "in the tokenizer"),
-        ("_tokenise_batch", "in the tokenizer"),
+        ("tokenize_batch", "in the tokenizer"),
         ("fetch_batch", "in data loading"),
     ],
 )
 def test_what_a_rank_is_in_is_called_by_the_frame_that_tells(function: str, says: str) -> None:
-    stacks = {
-        rank: (("all_gather", "torch/distributed/distributed_c10d.py", 2806), ("step", "train.py", 12))
-        for rank in range(4)
-    }
+    stacks = dict.fromkeys(
+        range(4), (("all_gather", "torch/distributed/distributed_c10d.py", 2806), ("step", "train.py", 12))
+    )
     rows = Rows(4)
     for rank, frames in {**stacks, 2: ((function, "rewards.py", 41), ("step", "train.py", 14))}.items():
         rows.add("stacks", rank=rank, pid=100 + rank, thread="1", is_main=True, source="py-spy", snapshot=0, file=f"{rank}.txt", line=1,
@@ -54,3 +53,20 @@ def test_what_a_rank_is_in_is_called_by_the_frame_that_tells(function: str, says
     incident = rows.incident()
     assert (incident.verdict.site, incident.verdict.ranks) == ("data_loading", [2])
     assert says in answer(incident).sentence and any(says in one.claim for one in incident.evidence)
+
+
+@pytest.mark.parametrize(("warned", "told"), [((2,), True), ((1,), False), ((0, 1, 2, 3), True), ((), False)])
+def test_a_warning_of_a_fork_is_told_of_who_stands_in_the_tokenizer(warned: tuple[int, ...], told: bool) -> None:
+    rows = Rows(4)
+    for rank in range(4):
+        name, file = (
+            ("tokenize", "rewards.py") if rank == 2 else ("all_gather", "torch/distributed/distributed_c10d.py")
+        )
+        rows.add("stacks", rank=rank, pid=100 + rank, thread="1", is_main=True, source="py-spy", snapshot=0, file=f"{rank}.txt", line=1,
+                 frames=[{"function": name, "file": file, "line": 41}])  # fmt: skip
+    for rank in warned:
+        rows.add("events", kind="other", code="advice", severity="info", rank=rank, rank_space="global", file=f"{rank}.err", line=5,
+                 text="The current process just got forked", detail='{"about": "printer", "row": "tokenizers.forked"}')  # fmt: skip
+    incident = rows.incident()
+    assert incident.verdict.ranks == [2]
+    assert any("TOKENIZERS_PARALLELISM" in one.claim for one in incident.evidence) is told

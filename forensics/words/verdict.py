@@ -339,6 +339,10 @@ MEMBERS_AGREE = Said(
 )
 
 # --- beside, settings, shared host: what stands beside the proof -----------------------------------------------------
+FORKED = Form(
+    "{who} warned that it was forked after its tokenizer had started threads: a lock may stay held; TOKENIZERS_PARALLELISM=false avoids it",
+    "{who} 警告：其进程在分词线程启动后被 fork，锁可能永远不被释放；设置 TOKENIZERS_PARALLELISM=false 可避免",
+)
 STILL_CALLED_RUNNING = Form(
     "the scheduler still calls the job running though {who} ended: it holds its nodes for nothing",
     "{who} 已退出，但调度器仍显示作业在运行：节点被空占",
