@@ -70,3 +70,24 @@ def test_a_warning_of_a_fork_is_told_of_who_stands_in_the_tokenizer(warned: tupl
     incident = rows.incident()
     assert incident.verdict.ranks == [2]
     assert any("TOKENIZERS_PARALLELISM" in one.claim for one in incident.evidence) is told
+
+
+@pytest.mark.parametrize(
+    ("inner", "waits"),
+    [
+        ("recv_object (distributed/parallel_state.py:1067)", True),
+        ("recv (torch/distributed/distributed_c10d.py:2400)", True),
+        ("forward (models/llama.py:300)", False),
+    ],
+)
+def test_a_lone_stack_that_waits_for_another_process_is_told_as_a_waiter(
+    tmp_path: Path, inner: str, waits: bool
+) -> None:
+    (tmp_path / "pyspy.txt").write_text(
+        f'Process 4711: python -m serve\nPython v3.11.7 (/usr/bin/python3.11)\n\nThread 4711 (active): "MainThread"\n    {inner}\n'
+        "    event_loop (scheduler.py:111)\n    <module> (serve.py:9)\n"
+    )
+    report = analyze(tmp_path)
+    verdict = report.incidents[report.primary].verdict
+    assert (verdict.kind, verdict.ranks) == ("unknown", [])
+    assert ("waiting for other processes" in verdict.summary) is waits

@@ -202,6 +202,15 @@ NOTHING_SHOWN = Said(
     "No line shows a failure, and no line shows that the run ended well.",
     "没有任何一行表明失败，也没有任何一行表明正常结束。",
 )
+STACKS_THERE = Noun("stack", "stacks", "个调用栈")
+COMMUNICATION = Said("communication", "通信")
+ONLY_WAITERS = Form(
+    "{stacks} in the bundle, waiting for other processes ({ops})", "证据包中有{stacks}，都在等待其他进程（{ops}）"
+)
+NOTHING_BUT_WAITERS = Form(
+    "No line shows a failure; {waiters}: whom these wait for is to be looked at.",
+    "没有任何一行表明失败；{waiters}：应查看其等待的对象。",
+)
 ALL_RECORDS = Form(
     "Flight Recorder dumps, py-spy dumps and logs of all ranks, and kernel logs of {hosts}",
     "所有 rank 的 Flight Recorder 转储、py-spy 调用栈和日志，以及 {hosts} 的内核日志",
