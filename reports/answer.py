@@ -12,7 +12,7 @@ from forensics.model.causes import CAUSES
 from forensics.model.incident import Action, Alternative, Incident, Place, PlaceDevice, Verdict
 from forensics.model.names import Cause
 from forensics.model.said import capital
-from forensics.model.texts import ranks_text
+from forensics.model.texts import IN_THE_TOKENIZER, doing, ranks_text
 from reports.words import ACTION, KIND, REASON, STUCK
 
 STOPPED = frozenset(cause for cause, row in CAUSES.items() if row.from_outside)  # nothing crashed
@@ -89,6 +89,14 @@ def actions(incident: Incident) -> list[Action]:
         leading = told[:1] if told and _is_test_of_suspect(told[0], incident.verdict) else []
         return [*leading, *sorted(told[len(leading) :], key=lambda action: action.kind != "collect_more")]
     return told
+
+
+def next_setup(incident: Incident) -> str | None:
+    """What prints the settings by which the next run leaves what the actions ask for, for the devices of their commands."""
+    kinds = dict.fromkeys(kind for action in incident.actions for kind in action.setup)
+    commands = " ".join(action.command or "" for action in incident.actions)
+    vendor = re.search(r"forensics setup .*( --vendor \w+)", commands)
+    return f"forensics setup {' '.join(kinds)}{vendor[1] if vendor else ''}" if kinds else None
 
 
 def _is_test_of_suspect(action: Action, verdict: Verdict) -> bool:
@@ -206,8 +214,15 @@ def _absent(incident: Incident) -> str:
     be = "is" if len(verdict.ranks) == 1 else "are"
     if verdict.site not in (None, "unknown", "communication"):
         at = f" at {code(verdict)}" if code(verdict) else ""
-        return f"{who(verdict)} {be} stuck {STUCK[verdict.site]}{at}{waiting(incident)}"
+        return f"{who(verdict)} {be} stuck {stuck_in(verdict)}{at}{waiting(incident)}"
     return f"{who(verdict)} never entered {operation(verdict) or 'the operation'}{waiting(incident)}"
+
+
+def stuck_in(verdict: Verdict) -> str:
+    """ "in data loading", after "is stuck"."""
+    site = verdict.site or "unknown"
+    said = doing(site, verdict.code.function if verdict.code else None)
+    return str(said) if said is IN_THE_TOKENIZER else STUCK[site]
 
 
 def _cycle(incident: Incident) -> str:

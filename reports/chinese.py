@@ -10,9 +10,20 @@ from string import Formatter
 from forensics.model.causes import CAUSES
 from forensics.model.incident import Action, Alternative, Document, Evidence, Incident, Place, Verdict
 from forensics.model.said import Said, zh
-from forensics.model.texts import group_text, ranges
+from forensics.model.texts import IN_THE_TOKENIZER, doing, group_text, ranges
 from reports import words_zh as words
-from reports.answer import LABELS, STOPPED, Answer, actions, code, is_idle, is_named, is_undecided, tells_apart
+from reports.answer import (
+    LABELS,
+    STOPPED,
+    Answer,
+    actions,
+    code,
+    is_idle,
+    is_named,
+    is_undecided,
+    stuck_in,
+    tells_apart,
+)
 from reports.answer import answer as english
 from reports.layout import count, duration, time_text
 from reports.summary import TENTH, Row, cause_text, operation_label, place
@@ -111,6 +122,10 @@ def _tight(text: str) -> str:
     return _BESIDE.sub("", text)
 
 
+def _doing(verdict: Verdict) -> str:
+    return zh(doing(verdict.site or "unknown", verdict.code.function if verdict.code else None))
+
+
 def _fields(incident: Incident) -> dict[str, str]:
     verdict = incident.verdict
     first = verdict.first_anomaly
@@ -119,8 +134,8 @@ def _fields(incident: Incident) -> dict[str, str]:
         "R": who(verdict),
         "O": _operation(verdict),
         "C": code(verdict).replace(" (", "，").removesuffix(")"),
-        "A": words.STUCK[site] if site else "",
-        "T": words.SITE[site] if site else "",
+        "A": ("卡在" + _doing(verdict) if stuck_in(verdict) == IN_THE_TOKENIZER else words.STUCK[site]) if site else "",
+        "T": _doing(verdict) if site else "",
         "G": found[0] if (found := _SIGNAL.search(verdict.summary)) else "",
         "L": "" if incident.lost.last_completed_step is None else str(incident.lost.last_completed_step),
         "X": _printed(incident),
@@ -297,7 +312,7 @@ def facts(incident: Incident) -> list[Row]:
     done = [f"{word} step {step}" for word, step in steps if step is not None]
     done += [] if lost.stalled_s is None else [f"停滞 {duration(lost.stalled_s)}"]
     began = (first.time_utc and time_text(first.time_utc), None if first.step is None else f"step {first.step}")
-    site = words.SITE[verdict.site] if verdict.site else ""
+    site = _doing(verdict) if verdict.site else ""
     rows = [
         Row("may be" if is_undecided(verdict) else "cause", words.CAUSE[verdict.cause] if verdict.cause and cause_text(verdict) else ""),
         Row(operation_label(verdict), _operation(verdict)),

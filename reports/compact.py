@@ -208,8 +208,8 @@ def _next(incident: Incident, bundle: str) -> Iterator[str]:
         yield f"forensics unread {place}"
     if incident.views.stacks:
         yield f"forensics stacks {place}"
-    if kinds := dict.fromkeys(kind for action in incident.actions for kind in action.setup):
-        yield f"forensics setup {' '.join(kinds)}"  # so that the next run leaves it
+    if setup := answer.next_setup(incident):
+        yield setup  # so that the next run leaves it
     if verdict.cause:
         yield f"forensics explain {verdict.cause}"
 

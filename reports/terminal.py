@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from forensics.model.incident import Action, Document, Incident
 from reports import summary
-from reports.answer import actions, is_undecided, others
+from reports.answer import actions, is_undecided, next_setup, others
 from reports.language import Language
 from reports.layout import cells, cut_middle, wrap, wrap_command
 from reports.links import linked
@@ -255,9 +255,9 @@ def _then(page: _Page, incident: Incident, voice: Voice) -> None:
             page.command(action.command)
         _reading(page, action, voice)
     _more(page, len(rest) - _ACTIONS, voice)
-    if kinds := dict.fromkeys(kind for action in incident.actions for kind in action.setup):
+    if setup := next_setup(incident):
         page.of(_CLAIMS_AFTER)
-        page.row(voice.row("next run"), f"forensics setup {' '.join(kinds)}")
+        page.row(voice.row("next run"), setup)
 
 
 def _reading(page: _Page, action: Action, voice: Voice) -> None:

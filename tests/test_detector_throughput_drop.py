@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from forensics.detectors.slow.throughput_drop import DETECTOR, drift, split
+from forensics.detectors.slow.throughput_drop import DETECTOR, drift, leaves_level, sinks_on, split
 from tests.log_cases import case, judged
 
 NOISE = random.Random(7)
@@ -152,3 +152,47 @@ def test_what_to_look_at_follows_from_the_part_that_grew(name: str) -> None:
     assert (found.cause, found.ranks) == ("throughput_drop", ())
     assert [one.kind for one in found.finding.actions] == [action]
     assert (found.finding.domain == "workload") == (action == "check_config")
+
+
+SINKING = [100 + NOISE.gauss(0, 0.4) if i < 90 else 100 * 0.99 ** (i - 90) for i in range(200)]
+
+
+@pytest.mark.parametrize(
+    ("values", "onset", "says"),
+    [
+        (SINKING, 93, "goes on falling"),
+        (LEVEL[:60] + LOWER[60:], 60, "stayed there"),
+        ([*LEVEL[:90], *(55 + 40 / (1 + i) for i in range(110))], 91, "stayed there"),
+        (SINKING[:96], None, ""),
+        ([value * (1 - 0.0006 * i) for i, value in enumerate(LEVEL)], 0, "fell steadily"),
+    ],
+    ids=["sinks on and on", "one step", "comes to rest", "it has just begun", "evenly from the start"],
+)
+def test_what_goes_on_falling_did_not_stay(values: Sequence[float], onset: int | None, says: str) -> None:
+    steps = [{"step": i, "tflops": v, "file": "a"} for i, v in enumerate(values)]
+    found = DETECTOR.detect(case(steps=steps))
+    assert [one.first_anomaly.step for one in found] == ([] if onset is None else [onset])
+    assert all(says in one.summary for one in found)
+
+
+def test_where_a_sinking_begins_and_what_is_none() -> None:
+    assert leaves_level(SINKING, 130) == 93
+    assert sinks_on(SINKING[130:]) is not None
+    assert sinks_on(LEVEL[130:]) is None and sinks_on(SINKING[130:150]) is None
+
+
+@pytest.mark.parametrize("limit", ["response_length/max", "rollout_tokens_limit"])
+def test_what_jumped_when_one_part_began_to_grow_is_said(limit: str) -> None:
+    steps, timings = [], []
+    for step in range(140):
+        own = {"data_time": 3.0, "forward_time": 80.0, "timing_s/gen": 60.0 + max(0, step - 60) * 2}
+        place = {"step": step, "rank": None, "file": "a.log", "line": step + 1}
+        figures = f"{limit}={1024 if step < 60 else 8192} score={step % 7 / 10}"
+        steps.append(place | {"phase": "train", "elapsed_ms": sum(own.values()) + step % 3, "figures": figures})
+        timings += [
+            place | {"phase": PARTS[part][0], "name": part, "level": 0, "value_ms": ms} for part, ms in own.items()
+        ]
+    found = judged(case(steps=steps, timings=timings), DETECTOR)
+    [action] = found.finding.actions
+    assert action.kind == "check_config" and f"{limit} went from 1024 to 8192 at step 60" in action.reason
+    assert "timing_s/gen" in action.reason

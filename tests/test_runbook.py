@@ -1,6 +1,6 @@
 """The runbooks of the causes: rows of data, and what the steps of a finding become."""
 
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -93,3 +93,22 @@ def test_a_rank_that_computes_slowly_has_its_host_looked_at_before_its_device() 
 def test_a_source_is_shown_by_its_whole_path_and_no_librarys(file: str, is_shown: bool) -> None:
     built = COMMANDS["source"](Target(file=file, line=20))
     assert built == (f"sed -n '10,25p' {file}" if is_shown else None)
+
+
+@pytest.mark.parametrize(
+    ("held", "status", "cause", "asks_host"),
+    [
+        ({3}, "supported", "rank_absent", True),
+        ({3}, "hypothesis", None, True),
+        ({4}, "supported", "rank_absent", False),
+        (set(), "hypothesis", None, False),
+    ],
+)
+def test_a_stopped_process_is_looked_at_without_stopping_it(held: set[int], status: Any, cause: Any, asks_host: bool) -> None:  # fmt: skip
+    """A sampler that stops a process for its look fails on one that is stopped already."""
+    finding = Finding(detector="x", cause=cause, ranks=(3,), collect=("the stack",))
+    known = Known([Place(rank=3, host="n1", pid=7), Place(rank=4, host="n2", pid=8)], held=frozenset(held))
+    first = next(one for one in actions_of(finding, status, known) if "py-spy" in (one.command or ""))
+    assert ("--nonblocking" in first.command and "TracerPid" in first.command) is asks_host  # type: ignore[operator]
+    assert ("kill -CONT" in first.then and "State T" in first.look) is asks_host
+    assert ("stopped" in first.target) is asks_host

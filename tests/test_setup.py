@@ -422,3 +422,16 @@ def test_gather_prints_the_script() -> None:
 )
 def test_what_makes_no_sense_is_refused(arguments: list[str]) -> None:
     assert CliRunner().invoke(cli, ["setup", *arguments]).exit_code == 2
+
+
+@pytest.mark.parametrize("vendor", ["amd", "moore_threads", None])
+def test_what_is_printed_by_kind_can_be_pasted_and_is_of_one_vendor(vendor: str | None) -> None:
+    """A folder that no line sets is the root of the disk."""
+    options = ["--vendor", vendor] if vendor else []
+    text = CliRunner().invoke(cli, ["setup", "dump", "stack", *options]).output
+    at = text.index("export INCIDENT_DIR=")
+    assert at < text.index('mkdir -p "$INCIDENT_DIR')
+    assert ("TORCH_MCCL_" in text) == (vendor == "moore_threads")
+    assert ("--vendor NAME" in text) and "TORCH_HCCL_" not in text
+    named = CliRunner().invoke(cli, ["setup", "recorder_of_musa", *options]).output
+    assert "TORCH_MCCL_TRACE_BUFFER_SIZE" in named  # by its name whoever's it is

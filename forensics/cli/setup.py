@@ -14,6 +14,7 @@ from forensics.cli.reading import loading, read_bundle
 if TYPE_CHECKING:
     from forensics.setup.rows import Question, Row
 
+_USUAL = "nvidia"  # vendor
 _FILES, _BYTES = 64, 1 << 20  # of what --check reads: files, bytes of each
 
 
@@ -92,12 +93,21 @@ def _overview() -> str:
 def _rows(topics: Sequence[str], vendor: str | None) -> str:
     """Rows by name or kind, in full."""
     from forensics.setup.rows import rows_of, settings
+    from forensics.setup.script import FOLDER
 
     known = [*settings().kinds, *(row.name for row in settings().row)]
     if unknown := [topic for topic in topics if topic not in known]:
         launchers = [side.name for side in settings().launcher]
         raise click.UsageError(f"unknown: {', '.join(unknown)}; known are {', '.join([*launchers, *known])}")
-    return "\n".join(_in_full(row) for row in rows_of(topics) if row.is_for(None, vendor))
+    asked = rows_of(topics)
+    own = [row for row in asked if row.name in topics or row.is_for(None, vendor or _USUAL)]
+    shown = [_in_full(row) for row in own]
+    if any("$INCIDENT_DIR" in text for text in shown):
+        shown.insert(0, f"folder: where evidence goes, seen by all nodes\n  $ {FOLDER}\n")
+    if len(own) < len(asked):
+        names = ", ".join(side.name for side in settings().vendor if side.name != (vendor or _USUAL))
+        shown.append(f"For {vendor or _USUAL}; --vendor NAME prints those of {names}.\n")
+    return "\n".join(shown)
 
 
 def _in_full(row: "Row") -> str:

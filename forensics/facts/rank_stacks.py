@@ -12,7 +12,7 @@ from forensics.model.incident import Code
 from forensics.model.names import Site
 from forensics.model.ref import Ref
 from forensics.model.said import Said, joined
-from forensics.model.texts import SITE, ranks_text
+from forensics.model.texts import doing, ranks_text
 from forensics.words import facts as words
 
 
@@ -59,6 +59,12 @@ def gave_up_elsewhere(
     return {rank: code for rank, code in at.items() if most is not None and (code.file, code.line) != most}
 
 
+def place_of(row: dict[str, Any]) -> str | None:
+    """The frame that tells what a stack does."""
+    frame = classify(to_frames(row["frames"])).frame
+    return None if frame is None else frame.function
+
+
 def stack_ref(row: dict[str, Any]) -> Ref:
     """The place of a stack, with its innermost telling frames."""
     frames = to_frames(row["frames"])
@@ -93,5 +99,5 @@ def stack_claims(stacks: pl.DataFrame, ranks: tuple[int, ...]) -> list[Claim]:
             claims.append(Claim(beside(words.STACK_NOT_IN_COMMUNICATION(who=who)), "for", refs))
         else:
             shows = words.STACK_SHOWS if peers else words.STACK_SHOWS_ALONE
-            claims.append(Claim(beside(shows(who=who, site=SITE[site])), "for", refs))
+            claims.append(Claim(beside(shows(who=who, site=doing(site, place_of(rows[0])))), "for", refs))
     return claims

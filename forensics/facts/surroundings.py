@@ -34,6 +34,8 @@ _TORCH = frozenset(["process_group", "desync", "flight_recorder", "fr_report", "
                     "lightning", "megatron_timers", "dlrover"])  # fmt: skip
 _OF_TORCH = regex(r"\btorch/|\btorch\.[a-z]|\bTORCH_|^torch$|\bc10d\b|ProcessGroup|\btorch_(?:npu|musa)\b")
 _STEP = r"(?:slurmstepd|srun).{0,120}?\b(?:StepId=|JobId=|STEP |JOB )(\d{1,10})\b"
+# Errors of CUDA's runtime; who builds upon its names has words of its own beside them.
+_OF_CUDA, _AS_CUDA = r"CUDA error: |\bcudaError[A-Z]", r"(?i)\bHIP\b|\bmaca|metax|\bmusa\b|\bmc(?:Error|runtime)"
 _DETAIL = "Detected mismatch between collectives|CollectiveFingerPrint"
 
 
@@ -43,8 +45,12 @@ def surroundings(tables: Mapping[TableName, pl.DataFrame]) -> Surroundings:
     read = set(files["parsers"].explode().drop_nulls())
     launchers = [name for name, own in _LAUNCHERS.items() if own & read]
     torch = _torch(tables, read)
+    text = tables["events"]["text"]
+    runtime: set[Vendor] = (
+        {"nvidia"} if text.str.contains(_OF_CUDA).any() and not text.str.contains(_AS_CUDA).any() else set()
+    )
     groups = {_VENDOR_OF[torch.library]} if torch is not None and torch.library in _VENDOR_OF else set()
-    vendors = sorted({name for name, own in _VENDORS.items() if own & read} | groups)
+    vendors = sorted({name for name, own in _VENDORS.items() if own & read} | groups) or sorted(runtime)
     jobs = files["launch"].drop_nulls().unique().to_list()
     if not jobs and launchers == ["slurm"]:  # the name of no file tells it, but Slurm's own lines may
         told = tables["events"].filter(pl.col("text").str.contains(_STEP))["text"]

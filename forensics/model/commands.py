@@ -48,6 +48,7 @@ _USERS: Mapping[Vendor, str] = {
     "moore_threads": "mthreads-gmi", "metax": "mx-smi --show-process", "amd": "amd-smi process", "huawei": "npu-smi info",
 }  # fmt: skip
 _VENDOR_OF_SETUP: Mapping[Vendor, str] = {"huawei": "ascend"}  # as its table calls it
+_OF_MEMORY = "ECC,ROW_REMAPPER,PAGE_RETIREMENT"
 _SCRIPT = regex(r"(?:/[\w@.+-]+)+", re.ASCII)
 _PATH = regex(r"(?:/[\w@.+-]+)+/?", re.ASCII)
 _PCI = regex(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}(?:\.[0-7])?", re.IGNORECASE)
@@ -123,11 +124,17 @@ def restart_job(host: str | None, around: Surroundings = NOWHERE) -> str | None:
     return f"kubectl delete pod {host}" if host in around.pods and is_plain(host) else None
 
 
-def stacks(host: str | None, pids: Sequence[int], around: Surroundings = NOWHERE) -> str | None:
-    """The stacks of these processes; in Kubernetes they are numbered within their pod."""
+def stacks(
+    host: str | None, pids: Sequence[int], around: Surroundings = NOWHERE, *, is_held: bool = False
+) -> str | None:
+    """The stacks of these processes; in Kubernetes they are numbered within their pod. `is_held`: their processes are stopped, and a sampler
+    that would stop them for its look gets no answer; who holds them is told by their host."""
     if not pids or (around.launcher in PODS and around.pod(host) is None):
         return None
     listed = " ".join(str(pid) for pid in pids)
+    if is_held:
+        look = "grep -e State -e PPid -e TracerPid /proc/$p/status; py-spy dump --nonblocking --pid $p"
+        return _on(host, f"sh -c 'for p in {listed}; do {look}; done'", around, as_root=True)
     many = f"sh -c 'for p in {listed}; do py-spy dump --pid $p; done'"
     return _on(host, f"py-spy dump --pid {pids[0]}" if len(pids) == 1 else many, around, as_root=True)
 
@@ -287,7 +294,17 @@ def _memory_errors(at: Target) -> str | None:
     if at.around.vendor != "nvidia":
         return device(at.host, at.gpu, at.around)
     of_one = "" if at.gpu is None else f" -i {at.gpu}"
-    return _on_host(at.host, f"nvidia-smi -q -d ECC,ROW_REMAPPER,PAGE_RETIREMENT{of_one}", at.around)
+    return _on_host(at.host, f"nvidia-smi -q -d {_OF_MEMORY}{of_one}", at.around)
+
+
+def memory_errors_here(around: Surroundings) -> str | None:
+    """The same of all devices, on the host that one is at."""
+    return f"nvidia-smi -q -d {_OF_MEMORY}" if around.vendor == "nvidia" else None
+
+
+def core_here(pid: int) -> str:
+    """What systemd kept of a process, on the host that it ran on."""
+    return f"sudo coredumpctl info {pid}"
 
 
 def _pci_state(at: Target) -> str | None:
@@ -381,7 +398,7 @@ def _on(host: str | None, command: str, around: Surroundings, *, as_root: bool =
 CommandName = Literal[
     "source", "loaders", "kernel_log", "device", "memory_errors", "clocks", "pci_state", "fabric_manager", "users_of_memory",
     "links", "space", "accounting", "pod", "previous_log", "core", "addresses", "load", "locks", "fingerprints", "recorder",
-    "checkpoint", "diagnosis", "reset", "bug_report", "boot_before", "bmc", "shared_memory", "gather", "next_run", "uptime", "listeners", "profile", "raylet",
+    "checkpoint", "diagnosis", "reset", "bug_report", "boot_before", "bmc", "shared_memory", "gather", "next_run", "uptime", "listeners", "profile", "raylet", "held",
 ]  # fmt: skip
 
 COMMANDS: Mapping[CommandName, Callable[[Target], str | None]] = {
@@ -418,6 +435,7 @@ COMMANDS: Mapping[CommandName, Callable[[Target], str | None]] = {
     "bug_report": _bug_report,
     "boot_before": lambda at: boot_before(at.host, at.around),
     "bmc": lambda at: _on_host(at.host, "ipmitool sel list", at.around, as_root=True),
+    "held": lambda at: stacks(at.host, at.pids, at.around, is_held=True),
     "gather": lambda at: "forensics setup --gather -o gather.sh" if at.asks else None,
     "next_run": lambda at: next_run(at.asks, at.around),
 }

@@ -119,6 +119,9 @@ class Code(msgspec.Struct, frozen=True, kw_only=True):
     function: str | None
 
 
+SINKING = "throughput_sinks"  # signature of what fell, and goes on falling
+
+
 class FirstAnomaly(msgspec.Struct, frozen=True, kw_only=True):
     time_utc: str | None = None
     rank: int | None = None

@@ -1,5 +1,6 @@
 """How ranks, times and figures are written."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -23,6 +24,15 @@ SITE: Mapping[str, str] = {  # Site → what a rank was doing, after "is" or "th
     "communication": Said("in communication", "通信"),
     "unknown": Said("not known", "未知"),
 }
+
+IN_THE_TOKENIZER = Said("in the tokenizer", "分词")
+_TOKENIZER = re.compile(r"(?i)tokeni[sz]")
+
+
+def doing(site: str, at: str | None) -> str:
+    """What a rank was doing, by the name of the place in its stack: text is made tokens of elsewhere than in a loader, too."""
+    return IN_THE_TOKENIZER if site == "data_loading" and _TOKENIZER.search(at or "") else SITE[site]
+
 
 PHASE: Mapping[str, Said] = {  # of a step, as parsers name it
     "forward": Said("forward", "前向"),

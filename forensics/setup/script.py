@@ -8,6 +8,7 @@ from textwrap import indent, wrap
 from forensics.setup.rows import Row, rows_for, settings
 
 _WIDTH = 118
+FOLDER = 'export INCIDENT_DIR="${INCIDENT_DIR:-$PWD/incident}"'
 _USE = {
     "torchrun": "bash launch.sh --nproc-per-node 8 train.py …      what stood behind `torchrun`",
     "slurm": "sbatch launch.sh python train.py …      what stood behind `srun`; options of sbatch go below its #SBATCH line",
@@ -44,9 +45,7 @@ def _script(rows: Sequence[Row], launcher: str) -> str:
     """Everything behind the head: settings, hooks, the launch."""
     lines = [
         "set -u",
-        'export INCIDENT_DIR="${INCIDENT_DIR:-$PWD/incident}"'
-        if launcher != "kubernetes"
-        else "export INCIDENT_DIR=/incident",
+        FOLDER if launcher != "kubernetes" else "export INCIDENT_DIR=/incident",
     ]
     lines += ['mkdir -p "$INCIDENT_DIR"']
     for row in rows:

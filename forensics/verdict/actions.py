@@ -3,6 +3,7 @@
 A command is there where everything in it is known: host, process, GPU, and how the launcher reaches them.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
@@ -29,6 +30,7 @@ _HOSTS = 3  # of which stacks are asked for, one command each
 _AT_ONCE, _LISTED = 3, 6  # hosts that fail together, and those of them that are listed
 _PROCESSES = 16  # in one command
 _NAMED_PIDS = 2  # in a sentence
+_ECC = re.compile(r"\bECC\b|ECCUncorrectable")
 _OF_STORAGE: tuple[Site, ...] = ("storage_io", "checkpoint_io")
 
 
@@ -48,6 +50,8 @@ class Known(NamedTuple):
     has_ended: bool = False  # the whole run
     checkpoint: str | None = None  # to go on from
     is_alone: bool = False  # other ranks of its host left figures, and are not slow
+    has_ras: bool = False  # RAS was asked, and its answer is there
+    held: frozenset[int] = frozenset()  # whose processes are stopped, and run nothing
     beside: frozenset[Action] = frozenset()  # actions of the finding that are not of its cause
 
 
@@ -59,7 +63,7 @@ def actions_of(finding: Finding, status: Status, known: Known = NOTHING) -> list
     scene = Scene(
         known.places, known.dead | known.gone, known.has_ended, known.checkpoint, known.around, _gpu(finding, known.places),
         known.has_records, lambda action: _host_of(action, finding, known),
-        known.dead | (known.gone - known.left), known.is_alone,
+        known.dead | (known.gone - known.left), known.is_alone, known.held,
     )  # fmt: skip
     actions = list(finding.actions)
     drains = _drains(finding, known)
@@ -162,7 +166,13 @@ def _shared(finding: Finding, shared: Shared | None) -> list[Action]:
 def _by_halves(finding: Finding, known: Known) -> list[Action]:
     """How to find a host that slows all and that no record tells: by exchange, for alone it may look well."""
     is_of_host = not any(action.kind == "restart_job" for action in finding.actions)
-    if finding.cause != "throughput_drop" or finding.subjects or finding.places or not is_of_host:
+    if (
+        finding.cause != "throughput_drop"
+        or finding.subjects
+        or finding.places
+        or not is_of_host
+        or finding.domain == "workload"
+    ):
         return []
     most = words.ROUNDS(rounds=(known.hosts - 1).bit_length(), hosts=known.hosts)
     reason = words.BY_HALVES(rounds=most if known.hosts > 1 else words.ABOUT_LOG_ROUNDS)
@@ -177,15 +187,37 @@ def _with_command(action: Action, finding: Finding, known: Known) -> Action:
     if action.kind == "drain_node":
         command = commands.drain_node(action.target, finding.cause or "failed_check", known.around)
     elif (host := _host_of(action, finding, known)) is None:
-        pci = {device.pci for device in finding.devices if device.pci and not device.host}
-        if action.kind != "inspect_hardware" or len(pci) != 1 or finding.places:
-            return action
-        command = commands.pci_state(pci.pop())
-    elif action.kind == "inspect_hardware":
+        return _there_where_it_ran(action, finding, known)
+    elif action.kind == "inspect_hardware":  # whose devices they are may not be told, and any kernel tells of its own
         command = commands.device(host, _gpu(finding, known.places), known.around)
+        is_slow = finding.cause is not None and "slow" in CAUSES[finding.cause].kinds
+        command = command or (None if is_slow else commands.kernel_log(host, known.around))
     elif action.kind == "inspect_network":
         command = commands.ports(host, known.around)
     return msgspec.structs.replace(action, command=command)
+
+
+def _there_where_it_ran(action: Action, finding: Finding, known: Known) -> Action:
+    """The same with the command for the host that nobody names, where the rest of it is known."""
+    pci = {device.pci for device in finding.devices if device.pci and not device.host}
+    pids = {place.pid for place in known.places if place.rank in finding.subjects and place.pid and not place.host}
+    if finding.places:
+        return action
+    if action.kind == "inspect_hardware" and len(pci) == 1:
+        return msgspec.structs.replace(action, command=commands.pci_state(pci.pop()))
+    command = None
+    if action.kind == "inspect_hardware" and finding.cause == "gpu_fault":
+        command = commands.memory_errors_here(known.around) if _is_of_memory(finding) else None
+    elif action.kind == "check_code" and finding.cause == "segfault" and len(pids) == 1:
+        command = commands.core_here(pids.pop())
+    if command is None:
+        return action
+    target = words.ON_ITS_HOST if action.target in ("", "job") else words.ON_HOST_OF(what=action.target)
+    return msgspec.structs.replace(action, target=target, command=command)
+
+
+def _is_of_memory(finding: Finding) -> bool:
+    return any(_ECC.search(ref.text) or _ECC.search(claim.text) for claim in finding.claims for ref in claim.refs)
 
 
 def _kernel_first(actions: Sequence[Action], finding: Finding, known: Known) -> list[Action]:
@@ -237,7 +269,18 @@ def _hosts(finding: Finding, places: Iterable[Place]) -> list[str]:
 def _collected(finding: Finding, known: Known) -> list[Action]:
     """Stacks by host and process first, for they are gone when the job is; then what the detector asks for."""
     actions = _stacks(finding, known) + _kernel_logs(finding, known)
-    called = [_as_called(what, known.around) for what in finding.collect]
+    called = [_as_called(what, known) for what in finding.collect]
+    asked = {kind for what in called if isinstance(what, Said) for kind in what.asks}
+    # Who waited is over: its stack is gone, and what the others' logs and the kernels say is not.
+    if (
+        known.has_ended
+        and finding.undecided
+        and not finding.is_named
+        and asked
+        and asked.isdisjoint(words.LEFT_OF_ALL.asks)
+    ):
+        command = commands.COMMANDS["gather"](commands.Target(asks=words.LEFT_OF_ALL.asks))
+        actions.insert(0, Action(kind="collect_more", target=words.LEFT_OF_ALL, command=command, reason=""))
     actions += [Action(kind="collect_more", target=what, command=None, reason="") for what in called]
     is_open = bool(set(finding.undecided) - {"no_hang"})
     if known.around.torch is not None and _is_by_stack(finding) and not known.has_records and is_open:
@@ -246,12 +289,13 @@ def _collected(finding: Finding, known: Known) -> list[Action]:
     return actions
 
 
-def _as_called(what: str, around: Surroundings) -> str:
-    """What the detector asks for, in the names of the libraries that the job has."""
+def _as_called(what: str, known: Known) -> str:
+    """What the detector asks for, in the names of the libraries that the job has, without what is there."""
+    around = known.around
     torch = around.torch
     by_vendor = None if around.vendor is None else commands.OF_VENDOR.get(around.vendor)
     library = by_vendor if torch is None else torch.library
-    lacks: list[Lacks] = ["ras"] if around.vendor not in (None, "nvidia") else []
+    lacks: list[Lacks] = ["ras"] if around.vendor not in (None, "nvidia") or known.has_ras else []
     lacks += ["recorder", "detail"] if torch is None else ["detail"] if torch.is_detailed else []
     return of_libraries(what, library, *lacks)
 
@@ -289,8 +333,10 @@ def _there(finding: Finding, known: Known) -> list[Action]:
     actions = []
     for host, pids in list(by_host.items())[:_HOSTS]:
         shown = dict(list(pids.items())[:_PROCESSES])
-        target = words.STACK_THERE(who=ranks_text(shown), host=host, pids=_pids(shown))
-        command = commands.stacks(host, list(shown.values()), known.around)
+        is_held = bool(finding.subjects) and {*shown} <= known.held
+        form = words.HELD_THERE if is_held else words.STACK_THERE
+        target = form(who=ranks_text(shown), host=host, pids=_pids(shown))
+        command = commands.stacks(host, list(shown.values()), known.around, is_held=is_held)
         actions.append(Action(kind="collect_more", target=target, command=command, reason=""))
     return actions
 

@@ -162,6 +162,7 @@ def _with_claims(known: Merged, more: Finding) -> Merged:
     pooled = replace(
         first, claims=claims, undecided=reasons, hosts=first.hosts or more.hosts, devices=first.devices or more.devices,
         site=first.site or more.site, code=first.code or more.code,
+        blast_radius=max(first.blast_radius, more.blast_radius, key=lambda one: one.ranks_waiting),
         actions=tuple(dict.fromkeys((*first.actions, *more.actions))),
     )  # fmt: skip
     return pooled, (*detectors, more.detector)

@@ -30,6 +30,7 @@ def beside(case: Case, finding: Finding, kind: Kind) -> list[Claim]:
     found = [*_measured(case, finding, hosts), *_links(case, hosts), *_running(case)]
     found += [*_checks(case, sorted(hosts)), *_extent(case, finding), *_common(case, hosts), *_pairs(case, hosts)]
     found += [*_launch(case, finding), *_unseen(case, kind), *_without_a_time(case, kind)]
+    found += _forked(case, finding)
     return [claim for claim in found if not any(claim.text in text for text in told)]
 
 
@@ -45,6 +46,23 @@ def _measured(case: Case, finding: Finding, hosts: frozenset[str]) -> list[Claim
 def _links(case: Case, hosts: Collection[str]) -> list[Claim]:
     """How often and for how long links of its hosts were down."""
     return [Claim(one.text, "for", one.refs[:_PLACES]) for one in case.flaps if one.host in hosts][:_SHOWN]
+
+
+def _forked(case: Case, finding: Finding) -> list[Claim]:
+    """Of a rank that stands in its tokenizer or at a lock, its own warning that it was forked with threads beside it: a lock that one of
+    them held is held for ever in what was forked."""
+    if finding.cause != "rank_absent" or finding.site not in ("data_loading", "lock"):
+        return []
+    said = case.events.filter(
+        (pl.col("code") == "advice")
+        & pl.col("detail").str.contains('"tokenizers.forked"', literal=True)
+        & pl.col("rank").is_in(sorted(finding.subjects))
+        & (pl.col("rank_space") == "global")
+    )
+    if said.is_empty():
+        return []
+    who = ranks_text(said["rank"].unique().to_list())
+    return [Claim(words.FORKED(who=who), "for", refs(said.iter_rows(named=True)))]
 
 
 def _running(case: Case) -> list[Claim]:

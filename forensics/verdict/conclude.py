@@ -8,7 +8,9 @@ from msgspec.structs import replace
 
 from forensics.assemble.identity import short_host
 from forensics.case import Case
+from forensics.facts.held_processes import held_processes
 from forensics.facts.link_sorts import link_sort
+from forensics.facts.rank_stacks import stack_ref
 from forensics.facts.surroundings import surroundings
 from forensics.model import incident as shape
 from forensics.model.commands import drain_node
@@ -113,12 +115,23 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
     elif said := hints(case):
         summary = words.HINT_OF_FAILURE(line=said[0].text)
     else:
-        summary = words.NOTHING_SHOWN
+        said = _waiters(case)
+        summary = words.NOTHING_BUT_WAITERS(waiters=said[0].text) if said else words.NOTHING_SHOWN
         collect = words.IF_IT_STANDS(what=collect)
     base = hint if hint is not None and not said else Finding(detector="verdict", summary=summary, collect=(collect,))
     base = replace(base, actions=(*base.actions, *(action for _, action in lost)))
     reason: Reason = "conflicting_evidence" if refuted and not said else "nothing_found"
     return replace(base, undecided=(*base.undecided, reason), claims=(*base.claims, *said))
+
+
+def _waiters(case: Case) -> list[Claim]:
+    """Of stacks that all wait for other processes, that they do: whoever they wait for left none, and is to be looked at."""
+    live = case.stacks.filter(pl.col("source") != "traceback") if case.stacks.height else case.stacks
+    if not live.height or live.filter(pl.col("site") != "communication").height:
+        return []
+    ops = live["op"].drop_nulls().unique().sort().to_list()
+    text = words.ONLY_WAITERS(stacks=words.STACKS_THERE(live.height), ops=head_of(ops, 3) or words.COMMUNICATION)
+    return [Claim(text, "for", tuple(stack_ref(row) for row in live.head(3).iter_rows(named=True)))]
 
 
 def _shown(symptoms: Sequence[Symptom]) -> list[Claim]:
@@ -247,7 +260,14 @@ def _known(case: Case, verdict: Verdict, finding: Finding) -> Known:
     return Known(
         places, dead, surroundings(case.tables)._replace(link=link), has_records, len(case.job_hosts), case.locations.shared(hosts),
         frozenset(twice.to_list()), ended, may_be_left(case) & ended, has_ended(case, ended), is_alone=_is_alone(case, finding),
+        held=_stopped(case), has_ras=case.events.filter(pl.col("kind") == "ras_status").height > 0,
     )  # fmt: skip
+
+
+def _stopped(case: Case) -> frozenset[int]:
+    """Whose processes are stopped by a signal or a tracer, as their host shows them."""
+    held = held_processes(case.tables["stacks"], ())
+    return frozenset(rank for rank, one in held.items() if one.how in ("stopped", "traced"))
 
 
 def _is_alone(case: Case, finding: Finding) -> bool:

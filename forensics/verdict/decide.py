@@ -17,7 +17,7 @@ import msgspec
 from forensics.model import commands
 from forensics.model.causes import CAUSES
 from forensics.model.commands import Surroundings
-from forensics.model.incident import Action, Decision, Incident, Verdict
+from forensics.model.incident import SINKING, Action, Decision, Incident, Verdict
 from forensics.model.names import ActionKind, Cause, DecisionKind
 from forensics.model.said import Said, joined
 from forensics.model.texts import ranks_text
@@ -62,6 +62,8 @@ def _unless(do: DecisionKind, verdict: Verdict) -> Said:
     """A host is left out for what failed there, and for nothing that a program did; of a steady pace two stacks tell nothing."""
     if do == "wait" and verdict.kind == "slow":
         return words.SLOWER_STILL
+    if verdict.first_anomaly.signature == SINKING and do == "change_first":
+        return words.GROWS_NO_MORE
     if verdict.kind == "numerics" and do in ("wait", "change_first"):
         return words.BATCH_IS_GONE if do == "change_first" else words.BAD_AGAIN
     of_host = verdict.hosts and (
@@ -163,6 +165,8 @@ def _faster(
         and verdict.domain != "workload"
         and looks_at not in ("check_code", "check_data", "check_config")
     )
+    if verdict.first_anomaly.signature == SINKING and looks_at == "check_config":
+        return "change_first", words.SLOWER_ALL_THE_TIME
     if has_ended:
         return "change_first", words.REPLACE_BEFORE_NEXT(who=who) if is_hardware else words.FIND_BEFORE_NEXT
     if is_hardware:

@@ -14,7 +14,7 @@ import msgspec
 from forensics.facts.storage_errors import path_of
 from forensics.facts.whose_memory import holder_in
 from forensics.model.causes import CAUSES
-from forensics.model.causes.shared import GATHER, NEXT_RUN, STACK
+from forensics.model.causes.shared import GATHER, HELD, LEFT, NEXT_RUN, STACK
 from forensics.model.commands import COMMANDS, PODS, Surroundings, Target
 from forensics.model.finding import Finding
 from forensics.model.incident import Action, Place
@@ -55,6 +55,7 @@ class Scene(NamedTuple):
     host_of: Callable[[Action | None], str | None]
     told_ended: frozenset[int] = frozenset()  # of `ended`, those of which a line says so
     is_alone: bool = False  # other ranks of its host are as fast as any
+    held: frozenset[int] = frozenset()  # whose processes are stopped
 
 
 def followed(
@@ -62,14 +63,14 @@ def followed(
 ) -> list[Action]:
     """The actions, each with its step, and the steps of the runbook that nobody asks for. `beside`: actions that are of no cause.
     Where it is not sure who or why, only what collects follows."""
-    own = CAUSES[finding.cause].runbook if finding.cause is not None else (STACK, NEXT_RUN)
+    own = CAUSES[finding.cause].runbook if finding.cause is not None else (HELD, STACK, NEXT_RUN)
     # What a process takes along is gathered while the job is there; settings come in time for the next run alone.
-    book = tuple(chain.from_iterable((GATHER, step) if step is NEXT_RUN else (step,) for step in own))
+    book = tuple(chain.from_iterable((GATHER, LEFT, step) if step is NEXT_RUN else (step,) for step in own))
     done: list[Action] = []
     used: list[Step] = []
     for action in actions:
         step = None if action in beside else _step_of(action, book, finding, scene)
-        if step is not None and step not in (GATHER, NEXT_RUN):
+        if step is not None and step not in (GATHER, LEFT, NEXT_RUN):
             used.append(step)
         is_again = step is GATHER and any(other.source == GATHER.source for other in done)  # one script gathers all
         one = action if step is None or is_again else _by(action, step, finding, scene)
@@ -175,6 +176,7 @@ def _facts(at: Target, finding: Finding, scene: Scene) -> set[Fact]:
         "gone": is_gone, "alive": not is_gone, "running": not scene.has_ended,
         "place": at.host or at.path, "ray": holder == "ray", "stands": not scene.has_ended and finding.subjects and not finding.subjects & scene.told_ended, "alone": scene.is_alone, "not_alone": not scene.is_alone, "refused": is_refused, "not_refused": not is_refused, "by_kernel": holder != "ray", "shared": holder == "shared",
         "rebooted": finding.first_anomaly.signature == "node_failure", "nvidia": at.around.vendor == "nvidia", "fabric": code.startswith("sxid:"),
+        "over": scene.has_ended, "held": finding.subjects and finding.subjects <= scene.held,
         "visible": _ADVICE.get(advice(code)) != "reboot",
     }  # fmt: skip
     facts = {name for name, value in shown.items() if value}

@@ -11,6 +11,15 @@ CALL_OF = Form("{kind} of {what}", "{kind}（{what}）")
 # --- stacks ----------------------------------------------------------------------------------------------------------
 STACK_IN_COMMUNICATION = Form("the stack of {who} is in communication", "调用栈显示 {who} 在通信中")
 STACK_NOT_IN_COMMUNICATION = Form("the stack of {who} is not in communication", "调用栈显示 {who} 不在通信中")
+WAITED_FOR_MEMBER = Form(
+    "it waited for member {member} of that group, as the group counts them: which rank that is, no line tells",
+    "它在等该组内编号为 {member} 的成员；无日志说明其对应的 rank",
+)
+SIZES_DIFFER = Form(
+    "for {call} their sizes differ: {sizes}; this holds it up if they are of one group, which no line tells",
+    "{call} 中各 rank 的数据大小不同：{sizes}；若属同一组则因此停住，但无日志说明是否同组",
+)
+SIZE_OF = Form("{size} ({who})", "{size}（{who}）")
 PROCESS_IS_STOPPED = Form(
     "the process of {who} is stopped by a signal, and runs nothing until it is told to go on",
     "{who} 的进程被信号停止（T 状态），在收到继续信号前不执行任何代码",

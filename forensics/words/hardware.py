@@ -128,6 +128,16 @@ CLOSED = Said(
     "connections were closed by the other end; nothing tells whether its process died or the network broke",
     "连接被对端关闭；无法得知是对端进程退出还是网络中断",
 )
+NO_ANSWER = Said("a message to or from another process failed", "与另一进程的消息失败")
+NO_ANSWER_OF = Form("a message to or from {ends} failed", "与 {ends} 的消息失败")
+NO_ANSWER_AT_BARRIER = Form(
+    "rank {own} came to a barrier, and its exchange with rank {peer} failed there",
+    "rank {own} 已到达 barrier，但与 rank {peer} 的消息失败",
+)
+DEAD_LATE_OR_BROKEN = Said(
+    "whether that process died, gave up, or the network broke, its own log tells",
+    "该进程是退出、放弃等待还是网络中断，须看其自身日志",
+)
 LINK_WENT_DOWN = Said("a link of a host of the job went down", "作业某节点的链路断开")
 LOGS_AND_KERNELS = Form(
     "logs of {who}, kernel logs of their hosts", "{who} 的日志，及其节点的内核日志", ("log", "kernel")

@@ -460,9 +460,18 @@ SPIKES_COME_FROM = Said("a spike often comes from the data or the learning rate"
 BEFORE_THE_SPIKE = Said("it holds the model before the spike", "保存的是突增之前的模型")
 SAME_DATA_SAME_SPIKE = Said("the same data may cause the same spike", "同样的数据可能再次引起突增")
 SCALE_AT_MINIMUM = Said("the loss scale reached its minimum", "loss scale 降至最小值")
-SCALE_FELL = Form("the loss scale fell to {scale}", "loss scale 降至 {scale}")
-SCALE_SETTLED = Form("the loss scale found its level at {scale}", "loss scale 稳定在 {scale}")
-SINCE_STEP = Form("{what} from step {step} on", "{what}（从 step {step} 起）")
+SCALE_FELL = Form("the loss scale fell {what}", "loss scale 下降{what}")
+SCALE_FELL_SINCE = Form("from step {step} on the loss scale fell {what}", "从 step {step} 起 loss scale 下降{what}")
+TO_ITS_MINIMUM = Said("until it reached its minimum", "，最终至最小值")
+DOWN_TO, FOUND_ITS_LEVEL = Form("to {scale}", "至 {scale}"), Form("and settled at {scale}", "并稳定在 {scale}")
+LOSS_BAD_MEANWHILE = Form(
+    "from step {step} on the loss itself is {value}, at every scale",
+    "从 step {step} 起 loss 本身为 {value}，与 scale 无关",
+)
+NO_SCALE_CURES_IT = Said(
+    "the loss itself is bad, so that no scale cures it: take a state whose loss was finite",
+    "loss 本身已异常，调整 scale 无效：应回到 loss 有限时的状态",
+)
 LOSS_SCALE, PRECISION = (Said("loss scale", "loss scale"), Said("precision and learning rate", "精度与学习率"))
 IT_SETTLED, OVERFLOW_IN_FP16 = (
     Said("it settled", "已稳定"),

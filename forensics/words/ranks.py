@@ -363,6 +363,7 @@ ALL_OTHERS_OF_THE_JOB = Form(
 KERNEL_SAYS_BLOCKED = Form("its kernel says that {who} was blocked", "内核记录 {who} 的进程被阻塞")
 TIMED_OUT_IN = Form("{who} timed out waiting in {call}", "{who} 在 {call} 中等待超时")
 TIMED_OUT_IN_GROUP = Form("{who} timed out in {call} of {group}", "{who} 在 {group} 的 {call} 中超时")
+TIMED_OUT_TOO = Form("{who} timed out, too", "{who} 也已超时")
 SOME_RANKS = Form("{number} ranks", "{number} 个 rank")
 SOME_COLLECTIVE = Said("a collective", "集合通信")
 WATCHDOG_HELD = Form(
@@ -377,7 +378,6 @@ ALL_DUMPS_AND_RAS = Said(
     "ras",
 )
 SAME_OPERATION = Said("all members wait in the same operation", "所有成员等待于同一操作")
-SAME_OPERATION_RAS = Said("all members wait in the same operation, says RAS", "据 RAS，所有成员等待于同一操作")
 NO_TIMEOUT_PRINTED = Form(
     "{who} of the group printed no timeout, and may have been there all the same",
     "组内 {who} 未打印超时，但仍可能已进入",

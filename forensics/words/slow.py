@@ -250,6 +250,10 @@ FELL = Form(
     "from step {step} on {metric} fell from {high} to {low} ({less}) and stayed there",
     "从 step {step} 起 {metric} 由 {high} 降至 {low}（{less}），未恢复",
 )
+FELL_AND_SINKS = Form(
+    "from step {step} on {metric} fell from {high} to {low} ({less}), and goes on falling",
+    "从 step {step} 起 {metric} 由 {high} 降至 {low}（{less}），且仍在下降",
+)
 FELL_IN_MEANS = Form(
     "from the printed mean number {step} on, {metric} fell from {high} to {low} ({less}) and stayed there",
     "从第 {step} 行均值起 {metric} 由 {high} 降至 {low}（{less}），未恢复",
@@ -264,10 +268,12 @@ OTHER_WORK_AS_BEFORE = Said(
     "Other work of the devices takes as long as before, so that this part seems to have more to do.",
     "设备上的其他计算耗时未变，应是这一阶段的工作量增大。",
 )
-WORK_OF_ONE_PART = Said(
-    "only this part takes longer: look at what it works on (lengths of sequences or responses, batch, retries)",
-    "仅这一阶段变慢：检查其处理的内容（序列或回复长度、batch、重试）",
+WORK_OF_ONE_PART = Form(
+    "only {part} takes longer: look at what it works on (lengths of sequences or responses, batch, retries)",
+    "仅 {part} 变慢：检查其处理的内容（序列或回复长度、batch、重试）",
 )
+JUMPED = Form("{name} went from {before} to {after} at step {step}", "{name} 在 step {step} 由 {before} 变为 {after}")
+JUMPED_THEN = Form("only {part} takes longer, and {jumped}", "仅 {part} 变慢，且 {jumped}")
 HOSTS_KEEP_WAITING = Said(
     "the devices wait longer for their hosts (loader, storage, checkpoint, logging, other processes)",
     "设备等待主机的时间变长（数据加载、存储、检查点、日志、其他进程）",

@@ -62,11 +62,20 @@ BEFORE_IT_ENDS = Form(
     "{what}: run gather.sh on every node before anything is stopped", "{what}：停止任何进程之前在每个节点运行 gather.sh"
 )
 LOAD_OF = Form("{who}: the load of its host first", "{who}：先查看其主机的负载")
+LEFT_OF_ALL = Said(
+    "what outlives the job: logs of all other ranks, kernel logs and port counters of their hosts",
+    "作业结束后仍在的证据：其他 rank 的日志，各节点的内核日志与端口计数",
+    "log",
+    "kernel",
+    "port",
+)
 IN_NEXT_RUN = Form("in the next run: {what}", "下次运行时：{what}")
 WHAT_IS_LEFT = Form(
     "{what} (what is still there; these settings keep it in the next run)",
     "{what}（现存的部分；以下设置使下次运行保留）",
 )
+ON_ITS_HOST = Said("the host that it ran on", "其所在节点")
+ON_HOST_OF = Form("{what}, on the host that it ran on", "{what}（在其所在节点上）")
 STACK = Form("the stack of {who}, if the job still runs", "若作业仍在运行：{who} 的调用栈", ("stack",))
 STACK_NEXT_TIME = Form(
     "the stack of {who} when it hangs the next time, before the watchdog ends the job",
@@ -76,6 +85,11 @@ STACK_NEXT_TIME = Form(
 STACK_THERE = Form(
     "the stack of {who} on {host} ({pids}), if the job still runs",
     "若作业仍在运行：{host} 上 {who} 的调用栈（{pids}）",
+    ("stack",),
+)
+HELD_THERE = Form(
+    "what shows who stopped {who} on {host} ({pids}), and where it stands",
+    "{host} 上 {who}（{pids}）被谁停止、停在何处",
     ("stack",),
 )
 PID, PIDS = Form("pid {pid}", "pid {pid}"), Form("pids {pids}", "pid {pids}")
@@ -89,6 +103,8 @@ RESTART_WOULD_TELL = Said(
     "to the next checkpoint; a restart there tells whether the processes or the hosts became slow",
     "运行到下一个检查点；在该处重启可区分是进程还是节点变慢",
 )
+SLOWER_ALL_THE_TIME = Said("it gets slower all the time: running on does not mend it", "持续变慢：继续运行不会改善")
+GROWS_NO_MORE = Said("its steps no longer take longer", "step 耗时不再增长")
 SLOWER_STILL = Said("it gets slower still", "继续变慢")
 SAME_COMES_BACK = Said("the same comes back: then repair what the job stood at", "再次发生：则处理作业停住之处")
 RESTART_CHANGES_NOTHING = Said("nothing shows that a restart would change it", "没有迹象表明重启会改善")
@@ -185,6 +201,15 @@ HINT_OF_FAILURE = Form("No line says error; what hints at a failure: {line}", "�
 NOTHING_SHOWN = Said(
     "No line shows a failure, and no line shows that the run ended well.",
     "没有任何一行表明失败，也没有任何一行表明正常结束。",
+)
+STACKS_THERE = Noun("stack", "stacks", "个调用栈")
+COMMUNICATION = Said("communication", "通信")
+ONLY_WAITERS = Form(
+    "{stacks} in the bundle, waiting for other processes ({ops})", "证据包中有{stacks}，都在等待其他进程（{ops}）"
+)
+NOTHING_BUT_WAITERS = Form(
+    "No line shows a failure; {waiters}: whom these wait for is to be looked at.",
+    "没有任何一行表明失败；{waiters}：应查看其等待的对象。",
 )
 ALL_RECORDS = Form(
     "Flight Recorder dumps, py-spy dumps and logs of all ranks, and kernel logs of {hosts}",
@@ -323,6 +348,10 @@ MEMBERS_AGREE = Said(
 )
 
 # --- beside, settings, shared host: what stands beside the proof -----------------------------------------------------
+FORKED = Form(
+    "{who} warned that it was forked after its tokenizer had started threads: a lock may stay held; TOKENIZERS_PARALLELISM=false avoids it",
+    "{who} 警告：其进程在分词线程启动后被 fork，锁可能永远不被释放；设置 TOKENIZERS_PARALLELISM=false 可避免",
+)
 STILL_CALLED_RUNNING = Form(
     "the scheduler still calls the job running though {who} ended: it holds its nodes for nothing",
     "{who} 已退出，但调度器仍显示作业在运行：节点被空占",

@@ -346,7 +346,7 @@ _SINGLE: tuple[tuple[tuple[str, ...], re.Pattern[str], Build], ...] = (
      _plain("peer_closed")),
     (("loo connectFullMesh failed",), regex(r"[Gg]loo connectFullMesh failed"), _plain("connect_failed", "gloo")),
     (("failed to pass monitoredBarrier",), regex(r"Ranks? ([\d, ]+) failed to pass monitoredBarrier in"), _named("barrier_missing", "group")),
-    (("reached monitoredBarrier",), regex(r"reached monitoredBarrier, but received errors while waiting"), _plain("remote_error", "barrier")),
+    (("reached monitoredBarrier",), regex(r"(?:Rank (?P<own>\d{1,7}) \w{1,20} )?reached monitoredBarrier, but received errors while waiting(?:[\w /]{1,30} from rank (?P<peer>\d{1,7}))?"), _plain("remote_error", "barrier")),
     (("timed out in monitoredBarrier",), regex(rf"timed out in monitoredBarrier after (?P<ms>{_N}) ms"), _plain("collective_timeout", "barrier")),
     (("dump signal due to",), regex(r"dump signal due to a collective timeout from this local rank"), _own_timeout),
     (("dump signal due to",), regex(rf"dump signal due to a .*? from\s+rank ({_N})"), _named("dump_signal", severity="info")),

@@ -69,6 +69,8 @@ _MINDFORMERS = rf"\bstep:\[\s*{COUNT}/\s*[0-9]+\], loss: *{NUMBER}"
 _FAIRSEQ = rf"\| train_inner \| .*?\bnum_updates(?:=|\": \"){COUNT}"  # its bars `simple` and `json`
 _VERL = rf"(?:^|[\s\]])step:{COUNT} - [A-Za-z_]+/"
 _SCALAR = r"(?:np\.float(?:32|64)\()?"  # later versions print what numpy calls it
+_VERL_PAIR = rf"- (?:response_length|prompt_length|actor|critic|global_seqlen|val|rollout)[\w/.@-]*:{_SCALAR}{NUMBER}"
+_AS_PAIR = pl.element().str.replace(r"^- ", "").str.replace(rf":{_SCALAR}", "=")
 _PAIRS = (
     r"(?:[\s,;|-]+[A-Za-z_/][A-Za-z0-9_/]{0,24}(?:\[[A-Za-z/,| ]{1,24}\])?[\s=:]+[-+]?(?:[0-9.][0-9.e+-]{0,20}[A-Za-z%/]{0,8}|(?i:nan|inf))"
     r"(?:/[-+]?[0-9.]{1,20})?){0,8}"
@@ -324,6 +326,7 @@ def _verl(lines: pl.DataFrame) -> pl.DataFrame:
         step=whole(_VERL),
         loss=pl.when(~loss.is_finite()).then(loss),
         grad_norm=number(rf"\bactor/grad_norm:{_SCALAR}{NUMBER}"),
+        figures=pl.col("text").str.extract_all(_VERL_PAIR).list.eval(_AS_PAIR).list.join(" "),
     )
 
 

@@ -21,6 +21,7 @@ from forensics.model.incident import Action, BlastRadius, FirstAnomaly
 from forensics.model.said import Said, joined
 from forensics.words import hardware as words
 
+_SAYS_CLOSED = r"(?i)clos(?:ed|ing)|\breset\b|broken pipe|refused|disconnect|hung up|end of file|\bEOF\b|exited"
 _FLUSHED = ("5", "IBV_WC_WR_FLUSH_ERR")  # work requests dropped after another one failed: secondary
 
 
@@ -161,11 +162,15 @@ def _closed(case: Case, root: Root | None, local: Sequence[Row], closed: pl.Data
     if root is None:
         named = {blame.named for blame in blames(case.tables, case.identity, case.job_hosts, closed)}
         ends = sorted(named - {UNKNOWN_HOST})
-    claims = [Claim(words.CLOSED, "for", refs(closed.iter_rows(named=True)))]
+    is_said = bool((closed["kind"] == "peer_closed").any() or closed["text"].str.contains(_SAYS_CLOSED).any())
+    no_answer = _at_barrier(closed) or words.NO_ANSWER
+    claims = [Claim(words.CLOSED if is_said else no_answer, "for", refs(closed.iter_rows(named=True)))]
     if local:
         claims.append(Claim(words.LINK_WENT_DOWN, "for", refs(local)))
     names = joined(ends[:8], ", ")
     other_end = words.OTHER_ENDS_CLOSED(ends=names) if ends else words.OTHER_END_CLOSED
+    if not is_said:
+        other_end = words.NO_ANSWER_OF(ends=names) if ends else no_answer
     return Finding(
         detector=DETECTOR.name,
         cause="network_fault" if local else None,
@@ -175,8 +180,17 @@ def _closed(case: Case, root: Root | None, local: Sequence[Row], closed: pl.Data
         claims=tuple(claims),
         first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="peer_closed"),
         collect=(words.LOGS_AND_KERNELS(who=names or words.ALL_OTHER_RANKS),),
-        summary=words.UNDECIDED(what=joined((other_end, words.DEAD_OR_BROKEN), "; ")),
+        summary=words.UNDECIDED(
+            what=joined((other_end, words.DEAD_OR_BROKEN if is_said else words.DEAD_LATE_OR_BROKEN), "; ")
+        ),
     )
+
+
+def _at_barrier(closed: pl.DataFrame) -> Said | None:
+    """Who came to a monitored barrier and had no answer there, and of whom, where lines tell one pair."""
+    told = {(said.get("own"), said.get("peer")) for row in closed.iter_rows(named=True) if (said := detail(row))}
+    own, peer = told.pop() if len(told) == 1 else (None, None)
+    return words.NO_ANSWER_AT_BARRIER(own=own, peer=peer) if own and peer else None
 
 
 DETECTOR = Detector("network", ("events",), detect, "ended")

@@ -5,16 +5,21 @@ its minimum, means that gradients overflow at every step: training no longer lea
 without another one show that it stays, also where they print no scale.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
+import polars as pl
+from msgspec import structs
+
 from forensics.case import Case, Detector
-from forensics.facts.scale_falls import collapse, falls
+from forensics.facts.checkpoints import before_step
+from forensics.facts.scale_falls import Fall, collapse, falls
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Severity
 from forensics.model.ref import Ref
-from forensics.model.said import Said, sentence
+from forensics.model.said import Said, joined, sentence
 from forensics.words import numerics as words
 
 Row = Mapping[str, Any]
@@ -24,17 +29,23 @@ def detect(case: Case) -> tuple[Finding, ...]:
     """At most one finding: the collapse; else the overflows of a warm-up, as minor."""
     steps, events = case.tables["steps"], case.events
     if (fall := collapse(steps, events)) is not None:
-        what = words.SCALE_AT_MINIMUM if fall.is_minimum else words.SCALE_FELL(scale=f"{fall.end['scale']:g}")
-        return (_finding(fall.start, fall.end, "fatal" if fall.is_minimum else "severe", what),)
+        what = words.TO_ITS_MINIMUM if fall.is_minimum else words.DOWN_TO(scale=f"{fall.end['scale']:g}")
+        found = _finding(fall, "fatal" if fall.is_minimum else "severe", what)
+        return (_with_bad_loss(found, steps, fall),)
     for fall in falls(steps, events)[:1]:
-        return (_finding(fall.start, fall.end, "minor", words.SCALE_SETTLED(scale=f"{fall.end['scale']:g}")),)
+        return (_finding(fall, "minor", words.FOUND_ITS_LEVEL(scale=f"{fall.end['scale']:g}")),)
     return ()
 
 
-def _finding(start: Row, end: Row, severity: Severity, what: Said) -> Finding:
-    minor = severity == "minor"
-    refs = tuple(Ref(file=row["file"] or "", line=row["line"], text=_figures(row)) for row in (start, end))
-    text = what if start["step"] is None else words.SINCE_STEP(what=what, step=start["step"])
+def _finding(fall: Fall, severity: Severity, what: Said) -> Finding:
+    minor, start, end = severity == "minor", fall.start, fall.end
+    refs = tuple(
+        dict.fromkeys(Ref(file=row["file"] or "", line=row["line"], text=_figures(row)) for row in (end, start))
+    )
+    text: Said = words.SCALE_AT_MINIMUM
+    if start is not end:
+        fell, step = words.SCALE_FELL, start["step"]
+        text = fell(what=what) if step is None else words.SCALE_FELL_SINCE(step=step, what=what)
     action = Action(kind="ignore", target=words.LOSS_SCALE, command=None, reason=words.IT_SETTLED) if minor else Action(
         kind="check_config", target=words.PRECISION, command=None, reason=words.OVERFLOW_IN_FP16
     )  # fmt: skip
@@ -48,6 +59,32 @@ def _finding(start: Row, end: Row, severity: Severity, what: Said) -> Finding:
         actions=(action,),
         time_ns=start["time_ns"],
         summary=sentence(text),
+    )
+
+
+def _with_bad_loss(found: Finding, steps: pl.DataFrame, fall: Fall) -> Finding:
+    """The same with the loss, where it is bad from some step of the fall on to the end: a scale touches gradients alone."""
+    began, file = fall.start["step"], fall.start["file"]
+    told = steps.filter((pl.col("file") == file) & pl.col("loss").is_not_null() & pl.col("step").is_not_null())
+    told = told.filter(pl.col("step") >= began).sort("step", "line") if began is not None else told.clear()
+    bad = told.filter(~pl.col("loss").is_finite())
+    if bad.is_empty():
+        return found
+    first = bad.row(0, named=True)
+    if told.filter((pl.col("step") >= first["step"]) & pl.col("loss").is_finite()).height:
+        return found
+    value = "NaN" if math.isnan(first["loss"]) else "Inf"
+    claim = Claim(
+        words.LOSS_BAD_MEANWHILE(step=first["step"], value=value),
+        "for",
+        (Ref(file=first["file"], line=first["line"], text=f"step={first['step']} loss={first['loss']}"),),
+    )
+    back = Action(kind="rollback", target=before_step(began), command=None, reason=words.NO_SCALE_CURES_IT)
+    return structs.replace(
+        found,
+        claims=(*found.claims, claim),
+        actions=(*found.actions, back),
+        summary=joined((found.summary, sentence(claim.text)), " "),
     )
 
 

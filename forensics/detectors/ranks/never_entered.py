@@ -69,9 +69,16 @@ def _among_others(found: Finding, lost: tuple[int, ...]) -> Finding:
 
 
 def _needing(case: Case, ranks: tuple[int, ...]) -> list[Operation]:
-    """The operations that need these ranks, the one with most waiting members first."""
+    """The operations that need these ranks, the one with most waiting members first; last those whose group may not even have them, and
+    that miss a member of their own."""
     ops = {op for rank in ranks for kind, op in case.waits.graph.predecessors(("rank", rank)) if kind == "op"}
-    return sorted(describe(case.states, ops).values(), key=lambda op: (-len(op.members.get("in", ())), op.op))
+
+    def is_doubtful(op: Operation) -> bool:
+        missing = {*op.members.get("absent", ())} - {*ranks}
+        return bool(missing) and not op.whole and not {*ranks} & {*op.all_ranks} - {*op.members.get("unknown", ())}
+
+    found = describe(case.states, ops).values()
+    return sorted(found, key=lambda op: (is_doubtful(op), -len(op.members.get("in", ())), op.op))
 
 
 def _counter_refs(case: Case, rank: int, operation: Operation) -> tuple[Ref, ...]:

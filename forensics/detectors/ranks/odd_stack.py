@@ -10,13 +10,13 @@ from typing import Any
 
 from forensics.case import Case, Detector
 from forensics.facts.progress import step_in_progress
-from forensics.facts.rank_stacks import stack_ref
+from forensics.facts.rank_stacks import place_of, stack_ref
 from forensics.facts.stacks import classify, to_frames
 from forensics.graph.hang.outside import places
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, Code, FirstAnomaly
 from forensics.model.said import joined, sentence
-from forensics.model.texts import SITE, ranks_text
+from forensics.model.texts import doing, ranks_text
 from forensics.words import ranks as words
 
 
@@ -41,19 +41,19 @@ def detect(case: Case) -> tuple[Finding, ...]:
     site = rows[0]["site"]
     alone = len(rows) == 1
     on_hosts = words.ON_HOSTS(who=words.PROCESSES(len(rows)), hosts=joined(hosts, ", ") or words.UNNAMED_HOST)
-    where = words.OUTSIDE if site == "unknown" else SITE[site]
-    doing = words.IS_AT[alone](who=ranks_text(ranks) if whole else on_hosts, site=where)
+    where = words.OUTSIDE if site == "unknown" else doing(site, place_of(rows[0]))
+    standing = words.IS_AT[alone](who=ranks_text(ranks) if whole else on_hosts, site=where)
     ops = sorted({op for op in waiting["op"].to_list() if op})
     others = int(waiting["count"].sum())
     wait = words.THEY_WAIT_IN(number=others, ops=joined(ops, ", ") or words.KIND_UNKNOWN)
-    claim = Claim(joined((doing, wait), "; "), "for", tuple(stack_ref(row) for row in rows[:3]))
+    claim = Claim(joined((standing, wait), "; "), "for", tuple(stack_ref(row) for row in rows[:3]))
     # Somebody's Ctrl-C does not prove that the job hung: a running one shows the same for a moment.
     by_chance = whole and (odd["source"] == "interrupt").all() and not case.has_waited
     moving = bool(odd["moving"].fill_null(False).any())
     repeated = odd["moving"].null_count() < odd.height
     decided = repeated or (whole and case.is_world_told and case.waited_ranks >= case.expected - set(ranks))
     named = ranks if whole and not by_chance else ()
-    while_others = words.WHILE_OTHERS_WAIT(doing=doing, number=others)
+    while_others = words.WHILE_OTHERS_WAIT(doing=standing, number=others)
     slow = joined((while_others, words.MOVED_ON[alone] if moving else ""), ": ")
     return (
         Finding(

@@ -20,9 +20,10 @@ import polars as pl
 from forensics.assemble.identity import short_host
 from forensics.case import Case, Detector
 from forensics.facts.event_rows import of_kinds, own_rank, refs, rows
+from forensics.facts.given_up_calls import told_of_call
 from forensics.facts.held_by_itself import counted_wait, device_errors
 from forensics.facts.progress import step_in_progress
-from forensics.facts.rank_stacks import codes, stack_ref
+from forensics.facts.rank_stacks import codes, place_of, stack_ref
 from forensics.facts.stacks import classify, to_frames
 from forensics.graph.hang.standings import free, standings
 from forensics.graph.hang.waits import HOST_SITES
@@ -32,7 +33,7 @@ from forensics.model.names import Cause, Reason
 from forensics.model.ref import Ref
 from forensics.model.said import Form, Said, joined, sentence
 from forensics.model.signals import signal_of
-from forensics.model.texts import SITE, group_text, ranges, ranks_text
+from forensics.model.texts import doing, group_text, ranges, ranks_text
 from forensics.words import ranks as words
 from parsers.knowledge import waits
 
@@ -146,7 +147,7 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
     call = wait["kind"] if wait["number"] is None else f"{wait['kind']} {wait['number']}"
     row = _elsewhere(case, min(ranks)) if form is words.ALL_OTHERS_TIMED_OUT_ELSEWHERE else None
     site = row["site"] if row is not None and row["site"] in HOST_SITES else None
-    shows = SITE[site] if site is not None else words.CALLING_A_SERVICE
+    shows = doing(site, place_of(row)) if site is not None and row is not None else words.CALLING_A_SERVICE
     who = {"group": group_text(group.label), "call": call, "rank": ranks_text(ranks)}
     text = form(**who, site=shows) if row is not None else form(**who)
     return Finding(
@@ -314,10 +315,19 @@ def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Fin
     reason, suspects, why = _reading(group, timed_out, bool(launched), frozenset(stuck), case)
     who = ranks_text(timed_out) if timed_out else words.SOME_RANKS(number=waits.height)
     call = wait["kind"] or words.SOME_COLLECTIVE
+    here = frozenset(waits["rank"].drop_nulls().to_list()) or timed_out
+    told = told_of_call(case.events, waits)
     claims = [Claim(words.TIMED_OUT_IN(who=who, call=call), "for", refs(waits.iter_rows(named=True))), *launched]
     if stuck:
         claims.append(Claim(words.WATCHDOG_HELD(who=ranks_text(stuck)), "for", refs(stuck.values())))
-    text = words.TIMED_OUT_IN_GROUP(who=who, call=call, group=group_text(group.label))
+    if told is not None:
+        claims.append(told)
+        is_all = reason == "membership_unknown" and not suspects
+        why = joined(("" if is_all else why, told.text), "; ")
+    there = ranks_text(here) if timed_out else who
+    in_group = words.TIMED_OUT_IN_GROUP(who=there, call=call, group=group_text(group.label))
+    others = ranks_text(timed_out - here) if timed_out - here else None
+    text = joined((in_group, words.TIMED_OUT_TOO(who=others)), "; ") if others else in_group
     return Finding(
         detector=DETECTOR.name,
         suspect_ranks=tuple(sorted(suspects)),
@@ -340,7 +350,7 @@ def _reading(
     silent = group.members - timed_out
     here = {*group.waits["rank"].unique().to_list()}
     if launched or (group.members and group.members <= here and _calls(group.waits) == 1):
-        why = words.SAME_OPERATION_RAS if launched else words.SAME_OPERATION
+        why = words.RAS_FINE if launched else words.SAME_OPERATION
         return "all_entered_no_counters", group.members, joined((why, words.LOOK_ALIKE), "; ")
     if silent and 2 * len(silent) <= len(group.members):
         return "culprit_among_missing", silent, words.NO_TIMEOUT_PRINTED(who=ranks_text(silent))

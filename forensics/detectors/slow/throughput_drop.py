@@ -16,11 +16,12 @@ from msgspec.structs import replace
 
 from forensics.case import Case, Detector
 from forensics.detectors.slow import held_back
+from forensics.facts.jumped_figures import Jump, jumped_at
 from forensics.facts.outliers import spread_of
 from forensics.facts.phase_times import with_sort
 from forensics.facts.telemetry import Apart
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, Device, FirstAnomaly
+from forensics.model.incident import SINKING, Action, Device, FirstAnomaly
 from forensics.model.middle import median
 from forensics.model.ref import Ref
 from forensics.model.said import Said, first_clause, joined
@@ -42,6 +43,8 @@ _SIDE = 2  # points on either side, at least
 _TENTHS, _EACH = 10, 5  # parts of the run that a drift is seen by, and the points in each, at least
 _FALLING = 0.9  # of the pairs of parts
 _DRIFT = 0.05  # of the level of the first part
+_LEVEL = 0.01  # of it: what sinks less in a time stays on one level
+_PARTS, _SINKS_ON = 5, 0.1  # parts of what came after a fall, by which it is seen to go on; of the first part's level
 
 
 def _series(case: Case) -> list[tuple[Said, pl.DataFrame]]:
@@ -154,6 +157,39 @@ def drift(values: Sequence[float]) -> tuple[float, float] | None:
     return (levels[0], levels[-1]) if sinks else None
 
 
+def sinks_on(values: Sequence[float]) -> float | None:
+    """Of what came after a fall, the level of the last part, where it goes on sinking from part to part."""
+    size = len(values)
+    if size < _PARTS * _EACH:
+        return None
+    levels = [median(values[size * i // _PARTS : size * (i + 1) // _PARTS]) for i in range(_PARTS)]
+    falls = sum(later < earlier for earlier, later in combinations(levels, 2))
+    pairs = _PARTS * (_PARTS - 1) / 2
+    return levels[-1] if falls >= _FALLING * pairs and levels[-1] <= (1 - _SINKS_ON) * levels[0] else None
+
+
+def leaves_level(values: Sequence[float], at: int) -> int:
+    """Of what sinks on and on, the first point below what was usual before; a split in the midst of it comes too late."""
+    smooth = _smoothed(values)
+    usual = smooth[: max(_SIDE, at // _PARTS)]
+    limit = median(usual) - max(_SIGMAS * spread_of(usual), _FALL * median(usual))
+    while at > _SIDE and smooth[at - 1] < limit:
+        at -= 1
+    return at
+
+
+def _fall(values: Sequence[float]) -> int | None:
+    """The first point of a lower level; or that from which it sinks on and on, after a time on one level: no split tells such two."""
+    if (at := split(values)) is not None or len(values) < 2 * _PARTS * _EACH:
+        return at
+    at = leaves_level(values, len(values))
+    third = at // 3
+    if third < _EACH or at == len(values) or sinks_on(values[at:]) is None:
+        return None
+    early, late = median(values[:third]), median(values[2 * third : at])
+    return at if early - late < _LEVEL * early else None
+
+
 # What turns slow does so at once, on some host; what sinks evenly grows, mostly within the processes, and a restart tells.
 _OF_DRIFT = (
     Action(kind="check_code", target=words.WHAT_GROWS, command=None, reason=words.SINKS_EVENLY),
@@ -164,19 +200,26 @@ _OF_DRIFT = (
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding: the earliest fall of any rank's series, else its deepest drift."""
     series = _series(case)
-    falls = [(at, name, points) for name, points in series if (at := split(points["rate"].to_list())) is not None]
+    falls = [(at, name, points) for name, points in series if (at := _fall(points["rate"].to_list())) is not None]
     if 2 * len(falls) >= max(
         len(series), 1
     ):  # ranks of a job wait for each other: a fall that few print is theirs alone
         at, name, points = min(falls, key=lambda fall: (fall[2]["step"][fall[0]], fall[2]["file"][0]))
         rates = points["rate"].to_list()
-        high, low, onset = median(rates[:at]), median(rates[at:]), int(points["step"][at])
-        form = words.FELL_IN_MEANS if points["_mean"][at] else words.FELL
+        high, low, form = median(rates[:at]), median(rates[at:]), words.FELL
+        if is_sinking := (last := sinks_on(rates[at:])) is not None:
+            at, low, form = leaves_level(rates, at), last, words.FELL_AND_SINKS
+            high = median(rates[:at])
+        onset = int(points["step"][at])
+        form = words.FELL_IN_MEANS if points["_mean"][at] else form
         text = form(step=onset, metric=name, **_levels(high, low))
         shown, share = points.slice(max(at - 1, 0), 2), (high - low) / high
         reason = held_back.by_device(case, points[at], share) or held_back.by_link(case, points[at])
         began = None if points["_mean"][at] else onset
-        return (_finding(case, text, began, shown, name, reason, _grown(case, points, onset)),)
+        newest = int(points["step"][-(len(rates) - at) // _PARTS :][0]) if is_sinking else onset
+        grown = _grown(case, points, onset, newest)
+        jumped = jumped_at(case.tables["steps"].filter(pl.col("file") == points["file"][0]), onset)
+        return (_finding(case, text, began, shown, name, reason, grown, jumped, is_sinking=is_sinking),)
     drifts = [(levels, name, points) for name, points in series if (levels := drift(points["rate"].to_list()))]
     if not drifts:
         return ()
@@ -196,13 +239,14 @@ class _Grown(NamedTuple):
     """The part of a step that grew most: what says so, what is done in it, and whether other work of the device, a share of the step
     that matters, takes as long as before: then the device is as fast as it was."""
 
+    name: str
     claim: Claim
     sort: str
     is_alone: bool
 
 
-def _grown(case: Case, points: pl.DataFrame, onset: int) -> _Grown | None:
-    """By the times in the same file; of those that grew alike the innermost."""
+def _grown(case: Case, points: pl.DataFrame, onset: int, newest: int) -> _Grown | None:
+    """By the times in the same file, those from step `newest` on beside those before the onset; of those that grew alike the innermost."""
     timed = with_sort(case.tables["timings"]).filter(
         (pl.col("file") == points["file"][0])
         & pl.col("sort").is_in(["work", "host", "wait"])
@@ -211,7 +255,7 @@ def _grown(case: Case, points: pl.DataFrame, onset: int) -> _Grown | None:
     late, value = pl.col("step") >= onset, pl.col("value_ms")
     parts = timed.group_by("name", "level", "sort").agg(
         before=value.filter(~late).median(),
-        after=value.filter(late).median(),
+        after=value.filter(pl.col("step") >= newest).median(),
         line=pl.col("line").filter(late & (value > value.filter(~late).median() * _GROWN)).min(),
     )
     is_grown = pl.col("after") > _GROWN * pl.col("before")
@@ -224,7 +268,7 @@ def _grown(case: Case, points: pl.DataFrame, onset: int) -> _Grown | None:
     name, before, after, line, sort = parts.select("name", "before", "after", "line", "sort").row(0)
     text = words.GREW_MOST(name=name, before=f"{before:.4g}", after=f"{after:.4g}")
     is_alone &= not way_of(name).towards  # within a pass the ranks wait for each other
-    return _Grown(Claim(text, "for", (Ref(file=points["file"][0], line=line, text=name),)), sort, is_alone)
+    return _Grown(name, Claim(text, "for", (Ref(file=points["file"][0], line=line, text=name),)), sort, is_alone)
 
 
 def _finding(
@@ -235,6 +279,9 @@ def _finding(
     name: str,
     explained: Sequence[Apart] | None,
     grown: _Grown | None = None,
+    jumped: Jump | None = None,
+    *,
+    is_sinking: bool = False,
 ) -> Finding:
     """`explained`: what was measured of the one device or host that accounts for the fall. Else whose device is held back is
     a suspect: nothing shows that the others waited for it."""
@@ -251,9 +298,14 @@ def _finding(
         suspect_ranks=tuple(sorted({one.rank for one in slowed if one.rank is not None})),
         suspect_hosts=tuple(sorted({one.host for one in slowed if one.rank is None and one.host})),
         domain="workload" if is_of_work else "unknown",
-        claims=(claim, *((grown.claim,) if grown else ()), *(Claim(one.text, "for", one.refs) for one in slowed[:4])),
-        first_anomaly=FirstAnomaly(step=onset, signature="throughput_drop"),
-        actions=(_action(grown, is_of_work),),
+        claims=(
+            claim,
+            *((grown.claim,) if grown else ()),
+            *((_claim(jumped),) if jumped else ()),
+            *(Claim(one.text, "for", one.refs) for one in slowed[:4]),
+        ),
+        first_anomaly=FirstAnomaly(step=onset, signature=SINKING if is_sinking else "throughput_drop"),
+        actions=(_action(grown, jumped, is_of_work=is_of_work),),
         collect=(words.TIMERS_AND_CLOCKS,),
         summary=joined(
             (
@@ -267,9 +319,20 @@ def _finding(
     )
 
 
-def _action(grown: _Grown | None, is_of_work: bool) -> Action:
-    if is_of_work:
-        return Action(kind="check_config", target="job", command=None, reason=words.WORK_OF_ONE_PART)
+def _claim(jumped: Jump) -> Claim:
+    return Claim(_said(jumped), "for", (Ref(file=jumped.file, line=jumped.line, text=jumped.name),))
+
+
+def _said(jumped: Jump) -> Said:
+    before, after = f"{jumped.before:g}", f"{jumped.after:g}"
+    return words.JUMPED(name=jumped.name, before=before, after=after, step=jumped.step)
+
+
+def _action(grown: _Grown | None, jumped: Jump | None, *, is_of_work: bool) -> Action:
+    if is_of_work and grown is not None:
+        of_work = words.WORK_OF_ONE_PART(part=grown.name)
+        reason = of_work if jumped is None else words.JUMPED_THEN(part=grown.name, jumped=_said(jumped))
+        return Action(kind="check_config", target="job", command=None, reason=reason)
     if grown is not None and grown.sort == "host":
         return Action(kind="check_data", target="job", command=None, reason=words.HOSTS_KEEP_WAITING)
     return Action(kind="inspect_hardware", target="job", command=None, reason=words.ONE_SLOWS_ALL)

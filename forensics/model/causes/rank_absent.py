@@ -1,7 +1,7 @@
 """rank_absent: never entered the collective (process alive)."""
 
 from forensics.model.causes.row import CauseRow
-from forensics.model.causes.shared import NEXT_RUN, STACK
+from forensics.model.causes.shared import HELD, NEXT_RUN, STACK
 from forensics.model.runbook import Step
 from forensics.model.said import Said
 
@@ -94,6 +94,7 @@ ROW = CauseRow(
             then=Said("repair the mount or free space before the restart", "重启前先恢复挂载或清理空间"),
             source="df(1); nfs(5), hard mounts wait for ever",
         ),
+        HELD,
         STACK,
         NEXT_RUN,
     ),

@@ -121,6 +121,22 @@ STACK = Step(
     ),
     source="py-spy README",
 )
+HELD = Step(
+    do="collect_more",
+    needs=("held", "alive", "pid", "host"),
+    command="held",
+    gives=("stack",),
+    look=Said(
+        "State T: a signal stopped it; t with a TracerPid: a debugger holds it; below, where it stands",
+        "State 为 T：被信号停止；t 且有 TracerPid：被调试器控制；其后为所停位置",
+    ),
+    then=Said(
+        "find who stopped it (shell, debugger, freezer, a scheduler that suspends); if nobody means it, `kill -CONT` with that pid lets it go on, "
+        "or end the debugger; where the others have given up meanwhile, restart",
+        "查明是谁停止的（shell、调试器、freezer、调度器挂起）；若无人有意如此，对该 pid 执行 `kill -CONT` 或退出调试器即可继续；若其他 rank 已超时退出则重启",
+    ),
+    source="proc(5): status; signal(7); py-spy README: dump --nonblocking",
+)
 GATHER = Step(
     do="collect_more",
     needs=("running",),
@@ -135,6 +151,19 @@ GATHER = Step(
         "将各节点的归档与现有证据放在一起重新分析；若作业确已停滞则加 --hung",
     ),
     source="forensics/setup/gather.sh, its head",
+)
+LEFT = Step(
+    do="collect_more",
+    needs=("over",),
+    command="gather",
+    gives=("log", "kernel", "port"),
+    look=Said(
+        "gather.sh: run `sh gather.sh` on every node of the job, before logs are rotated and counters cleared: whose log ends otherwise than the "
+        "others', “Xid”, “Out of memory”, a link that went down, errors of ports",
+        "gather.sh：在日志轮转、计数清零之前在作业的每个节点上运行 `sh gather.sh`：哪个 rank 的日志结尾不同，有无 “Xid”、“Out of memory”、链路断开、端口错误",
+    ),
+    then=GATHER.then,
+    source=GATHER.source,
 )
 NEXT_RUN = Step(
     do="collect_more",

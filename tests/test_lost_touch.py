@@ -1,0 +1,93 @@
+"""That the other end closed a connection is said only where a line says it."""
+
+from pathlib import Path
+
+import pytest
+
+from forensics import analyze
+from reports.answer import answer
+from tests.hang_tables import Rows
+
+LINES = {
+    "closed": ("[rank2]: RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.7]:40211", "closed the connection"),
+    "reset": ("[rank2]: RuntimeError: Read error [10.0.0.7]:40211: Connection reset by peer", "closed the connection"),
+    "at a barrier": (
+        "[E ProcessGroupGloo.cpp:138] Rank 2 successfully reached monitoredBarrier, but received errors while waiting for send/recv from rank 5. "
+        "Please check rank 5 logs for faulty rank.", "rank 2 came to a barrier, and its exchange with rank 5 failed"),
+    "at a barrier, of several": (
+        "[E ProcessGroupGloo.cpp:138] Rank 2 successfully reached monitoredBarrier, but received errors while waiting for send/recv from rank 5.\n"
+        "[E ProcessGroupGloo.cpp:138] Rank 3 successfully reached monitoredBarrier, but received errors while waiting for send/recv from rank 5.",
+        "message to or from another process failed"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", LINES)
+def test_what_the_line_says_of_the_other_end_and_no_more(tmp_path: Path, form: str) -> None:
+    line, says = LINES[form]
+    (tmp_path / "train.log").write_text("\n".join([*(f"step {n} loss 2.{n}" for n in range(6)), line]) + "\n")
+    report = analyze(tmp_path)
+    incident = report.incidents[report.primary]
+    said = " ".join([str(incident.verdict.summary), *(str(one.claim) for one in incident.evidence)])
+    assert not incident.verdict.ranks
+    if "barrier" in form:
+        assert says in said.replace("Rank", "rank") or "barrier" in said
+        assert "closed" not in said
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        ("decode_and_retokenize", "in the tokenizer"),
+        ("tokenize_batch", "in the tokenizer"),
+        ("fetch_batch", "in data loading"),
+    ],
+)
+def test_what_a_rank_is_in_is_called_by_the_frame_that_tells(function: str, says: str) -> None:
+    stacks = dict.fromkeys(
+        range(4), (("all_gather", "torch/distributed/distributed_c10d.py", 2806), ("step", "train.py", 12))
+    )
+    rows = Rows(4)
+    for rank, frames in {**stacks, 2: ((function, "rewards.py", 41), ("step", "train.py", 14))}.items():
+        rows.add("stacks", rank=rank, pid=100 + rank, thread="1", is_main=True, source="py-spy", snapshot=0, file=f"{rank}.txt", line=1,
+                 frames=[{"function": name, "file": file, "line": line} for name, file, line in frames])  # fmt: skip
+    incident = rows.incident()
+    assert (incident.verdict.site, incident.verdict.ranks) == ("data_loading", [2])
+    assert says in answer(incident).sentence and any(says in one.claim for one in incident.evidence)
+
+
+@pytest.mark.parametrize(("warned", "told"), [((2,), True), ((1,), False), ((0, 1, 2, 3), True), ((), False)])
+def test_a_warning_of_a_fork_is_told_of_who_stands_in_the_tokenizer(warned: tuple[int, ...], told: bool) -> None:
+    rows = Rows(4)
+    for rank in range(4):
+        name, file = (
+            ("tokenize", "rewards.py") if rank == 2 else ("all_gather", "torch/distributed/distributed_c10d.py")
+        )
+        rows.add("stacks", rank=rank, pid=100 + rank, thread="1", is_main=True, source="py-spy", snapshot=0, file=f"{rank}.txt", line=1,
+                 frames=[{"function": name, "file": file, "line": 41}])  # fmt: skip
+    for rank in warned:
+        rows.add("events", kind="other", code="advice", severity="info", rank=rank, rank_space="global", file=f"{rank}.err", line=5,
+                 text="The current process just got forked", detail='{"about": "printer", "row": "tokenizers.forked"}')  # fmt: skip
+    incident = rows.incident()
+    assert incident.verdict.ranks == [2]
+    assert any("TOKENIZERS_PARALLELISM" in one.claim for one in incident.evidence) is told
+
+
+@pytest.mark.parametrize(
+    ("inner", "waits"),
+    [
+        ("recv_object (distributed/parallel_state.py:1067)", True),
+        ("recv (torch/distributed/distributed_c10d.py:2400)", True),
+        ("forward (models/llama.py:300)", False),
+    ],
+)
+def test_a_lone_stack_that_waits_for_another_process_is_told_as_a_waiter(
+    tmp_path: Path, inner: str, waits: bool
+) -> None:
+    (tmp_path / "pyspy.txt").write_text(
+        f'Process 4711: python -m serve\nPython v3.11.7 (/usr/bin/python3.11)\n\nThread 4711 (active): "MainThread"\n    {inner}\n'
+        "    event_loop (scheduler.py:111)\n    <module> (serve.py:9)\n"
+    )
+    report = analyze(tmp_path)
+    verdict = report.incidents[report.primary].verdict
+    assert (verdict.kind, verdict.ranks) == ("unknown", [])
+    assert ("waiting for other processes" in verdict.summary) is waits
