@@ -87,8 +87,10 @@ def _of_words(incident: Incident) -> Iterator[str]:
 
 def _says_when(action: Action) -> bool:
     """Does the sentence of the step say that its command is for now, or for the next run?"""
-    is_now = "--gather" in (action.command or "") and "before anything is stopped" in action.target
-    return is_now or any(words in action.target for words in ("next run", "the next time"))
+    is_now = "--gather" in (action.command or "") and re.search(
+        r"before (?:anything is stopped|it is overwritten)", action.target
+    )
+    return bool(is_now) or any(words in action.target for words in ("next run", "the next time"))
 
 
 def _shown(incident: Incident) -> Iterator[str]:

@@ -129,7 +129,7 @@ def _by(action: Action, step: Step, finding: Finding, scene: Scene) -> Action:
     command = action.command or _command(step, finding, scene, action)
     if step.command == "load" and command is not None and not scene.is_alone:
         action = msgspec.structs.replace(action, target=words.LOAD_OF(who=action.target))
-    if action.command is None and step in (GATHER, NEXT_RUN):
+    if action.command is None and step in (GATHER, LEFT, NEXT_RUN):
         action = msgspec.structs.replace(action, target=_when(action, step))
     return msgspec.structs.replace(action, command=command, look=step.look, then=step.then, source=step.source)
 
@@ -138,6 +138,8 @@ def _when(action: Action, step: Step) -> Said:
     """What to collect, and when: now, while it is there; what is left of it; or in the next run."""
     if step is GATHER:
         return words.BEFORE_IT_ENDS(what=action.target)
+    if step is LEFT:
+        return words.BEFORE_IT_IS_LOST(what=action.target)
     is_left = {*action.setup} <= _OUTLIVES
     return (words.WHAT_IS_LEFT if is_left else words.IN_NEXT_RUN)(what=action.target)
 

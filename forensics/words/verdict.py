@@ -63,8 +63,8 @@ BEFORE_IT_ENDS = Form(
 )
 LOAD_OF = Form("{who}: the load of its host first", "{who}：先查看其主机的负载")
 LEFT_OF_ALL = Said(
-    "what outlives the job: logs of all other ranks, kernel logs and port counters of their hosts",
-    "作业结束后仍在的证据：其他 rank 的日志，各节点的内核日志与端口计数",
+    "what outlives the job, before it is overwritten: logs of all other ranks, kernel logs and port counters of their hosts",
+    "作业结束后仍在的证据（在被覆盖之前）：其他 rank 的日志，各节点的内核日志与端口计数",
     "log",
     "kernel",
     "port",
@@ -74,6 +74,7 @@ WHAT_IS_LEFT = Form(
     "{what} (what is still there; these settings keep it in the next run)",
     "{what}（现存的部分；以下设置使下次运行保留）",
 )
+BEFORE_IT_IS_LOST = Form("{what}, before it is overwritten", "{what}（在被覆盖之前）")
 ON_ITS_HOST = Said("the host that it ran on", "其所在节点")
 ON_HOST_OF = Form("{what}, on the host that it ran on", "{what}（在其所在节点上）")
 STACK = Form("the stack of {who}, if the job still runs", "若作业仍在运行：{who} 的调用栈", ("stack",))

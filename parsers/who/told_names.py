@@ -15,7 +15,6 @@ mappings, of folders and files, and fields that say a name (`name`, `host`, `pod
 Admitted are items of one kind together, or none: two ranks at least that differ, all below the told world, and a plain `rank`, which may be that
 of an adapter, only where they are just 0 … N-1 or the world is told. One name, one rank: a name with two is nobody's, and so are
 two names with one rank. Folders whose ranks are every k-th are nodes, of which the first process wrote the document.
-
 Fooled by: documents of another job that has the same names.
 """
 
