@@ -53,11 +53,16 @@ def called(said: Mapping[str, Sequence[Said]], places: Places) -> Iterator[Calle
                 yield Called(place, "pid", int(pids["outer"]), path, one.number, inner=int(pids["inner"]))
                 continue
             rank = one.introduces.rank if one.introduces is not None else one.line.rank
-            buses = [] if ":" not in text or _OF_OTHERS.search(text) else [pci(bus) for bus in _BUS.findall(text)]
-            if rank is not None and len(buses) == 1:
-                yield Called(place, "rank", rank, path, one.number, bus=buses[0])
-            elif ("-" in text or len(buses) == 1) and (device := _DEVICE.match(text)) is not None:
+            device = _DEVICE.match(text) if rank is None else None
+            if rank is None and device is None:
+                continue
+            is_own = "." in text and not _OF_OTHERS.search(text)
+            buses = [pci(bus) for bus in _BUS.findall(text)] if is_own else []
+            bus = buses[0] if len(buses) == 1 else None
+            if rank is not None and bus is not None:
+                yield Called(place, "rank", rank, path, one.number, bus=bus)
+            elif device is not None:
                 uuids = _UUID.findall(text)
-                uuid, bus = (own[0] if len(own) == 1 else None for own in (uuids, buses))
+                uuid = uuids[0] if len(uuids) == 1 else None
                 if uuid is not None or bus is not None:
                     yield Called(place, "device", int(device["device"]), path, one.number, uuid=uuid, bus=bus)
