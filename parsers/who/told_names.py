@@ -118,7 +118,6 @@ def told_names(sources: Sequence[Source]) -> list[Told]:
 
 def claims_of(told: Iterable[Told], names: Names, places: Mapping[str, str] = {}) -> Iterator[dict[str, Any]]:
     """What stands of it, as rows of `ranks`: who is called so as a host is, and processes by pid. `places`: file → the host that it is from."""
-    told = list(told)
     done: set[tuple[int | None, int | None]] = set()
     for one in sorted(told, key=lambda one: HOSTS.index(one.kind) if one.kind in HOSTS else len(HOSTS)):
         place = {"world_size": one.world, "how": HOW, "file": one.file, "line": one.line}
