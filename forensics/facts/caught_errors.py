@@ -3,7 +3,8 @@
 The interpreter prints a traceback from where the program begins: `<module>`, or what Python and its libraries start processes with.
 One that begins inside the program was printed by whoever caught the exception, in its outermost frame; of a chain the last one tells.
 Such an error ended nothing where its printer afterwards
-- writes, by a later stamp of its own, a line that tells of no error, or does work; or
+- writes, by a later stamp of its own, a line that tells of no error, or does work;
+- is one of those that all together come to many more steps, told below it in its file; or
 - ends in the very place, frame by frame, in which another rank ended that had caught nothing: it stood there with the others.
 What is outlived in a place is caught there again. Lines without a stamp prove nothing, for what a program has written to a file
 may come out when it ends; nor do they after a traceback of the interpreter, for a process has something to clear up. After
@@ -30,6 +31,7 @@ _PLACE = ["file", "line"]
 _OF_LOGGER = '"went_on"|"introduced": "(?:ERROR|CRITICAL|FATAL)"|"relayed"'
 _QUIET = ("lifecycle", "note", "symptom")
 _LOUD = ("error", "fatal")
+_MANY = 10  # steps; fewer may be on their way when one process ends
 
 
 class _Raised(msgspec.Struct, frozen=True):
@@ -70,7 +72,8 @@ def caught_errors(events: pl.DataFrame, steps: pl.DataFrame, kinds: Sequence[str
     worked = life.group_by("rank", "time_basis").agg(pl.col("time_ns").max().alias("_worked"))
     told = raised.join(last, on=_PRINTER, how="left", nulls_equal=True)
     told = told.join(worked, on=["rank", "time_basis"], how="left").with_columns(
-        pl.col("detail").fill_null(""), (pl.col("_worked") > pl.col("time_ns")).fill_null(False)
+        pl.col("detail").fill_null(""),
+        (pl.col("_worked") > pl.col("time_ns")).fill_null(False) | pl.col("_event").is_in(_went_on(raised, steps)),
     )
     logged = pl.col("detail").str.contains('"went_on"')
     logged |= pl.col("detail").str.contains('"introduced"') & (pl.col("_alive") > pl.col("line")).fill_null(False)
@@ -84,6 +87,16 @@ def caught_errors(events: pl.DataFrame, steps: pl.DataFrame, kinds: Sequence[str
     caught = caught.join(alone, on="rank", how="anti")
     derived = events.filter(pl.col("kind").is_in(kinds)).join(caught.select(_PLACE).unique(), on=_PLACE, how="semi")
     return derived["_event"]
+
+
+def _went_on(raised: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
+    """Numbers of those below which their file tells of many steps that nobody tells above: a step takes all of a job."""
+    told = steps.filter(pl.col("phase").fill_null("train") == "train").select("file", "step", at="line").drop_nulls()
+    reached = raised.select("_event", "file", "line").join(told, on="file")
+    above = pl.col("step").filter(pl.col("at") < pl.col("line")).max()
+    below = pl.col("step").filter(pl.col("at") > pl.col("line"))
+    counted = reached.group_by("_event").agg(below.filter(below > above).n_unique().alias("_steps"))
+    return counted.filter(pl.col("_steps") >= _MANY)["_event"]
 
 
 def _is_of_ended_driver(events: pl.DataFrame) -> pl.Expr:
