@@ -153,6 +153,7 @@ def test_a_line_alone_ends_nothing_where_ends_are_shown() -> None:
         ("RuntimeError: On WorkerInfo(id=3, name=frond3): std::bad_alloc", "unclear"),
         ("RuntimeError: quorl 41 died of std::bad_alloc", "unclear"),
         ("RuntimeError: NPU function error: aclrtSynchronizeStream, error code is 507015", "own"),
+        ("RuntimeError: ACL stream synchronize failed, error code:507015", "own"),
         ("tensorflow.python.framework.errors_impl.NotFoundError: /data/part-4; No such file or directory", "own"),
         ("tensorflow.python.framework.errors_impl.NotFoundError: {{function_node __wrapped__ReadFile}} gs://b/v.txt; No such file or directory", "own"),
         ("tensorflow.python.framework.errors_impl.PermissionDeniedError: /ckpt/model.index; Permission denied", "own"),
