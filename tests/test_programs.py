@@ -238,9 +238,8 @@ def test_of_two_the_one_that_does_not_come_in_two_looks(
     }
     for look in range(looks):
         files |= {
-            f"look{look + 1}/serve-{7000 + at}.txt": _thread(7000 + at, *one) for at, one in enumerate((first, second))
+            f"look{look}/serve-{7000 + at}.txt": _thread(7000 + at, *one) for at, one in enumerate((first, second))
         }
-        files[f"look{look + 1}/reward-900.txt"] = _thread(900, *IDLE)
     assert analyze(written(tmp_path, files)).verdict.ranks == ranks
 
 

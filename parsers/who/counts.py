@@ -40,6 +40,7 @@ _IS_OTHER = regex(
 )
 _BEFORE = regex(r"[\[<(](?:[A-Za-z][\w-]{0,30} ){0,2}(?P<word>[A-Za-z]{0,12})[ #:=_-]?(?P<number>\d{1,6})(?=[\])> ])")
 _CHARACTERS, _LABELS, _HEADS = 400, 60, 2
+_PID = 1000  # from where on a number in a name may be a pid
 _HEAD = regex(r"[\[<(][^\[\]<>()\d]{1,24}(?P<number>\d{1,6})/(?P<total>\d{1,6})[\])>]")
 
 
@@ -350,6 +351,18 @@ def numbers(own: Sequence[Source], place: int) -> dict[str, int]:
     """Path → the number at this place in it, where no two files have the same."""
     found = {one.path: int(_NUMBER.findall(one.path)[place]) for one in own}
     return found if len(set(found.values())) == len(found) else {}
+
+
+def by_pid(path: str, pids: Mapping[int | None, int]) -> int | None:
+    """The rank of the one known process whose number a file's name holds."""
+    told = (int(number) for number in _NUMBER.findall(path.rsplit("/", 1)[-1]))
+    found = {pids[number] for number in told if number >= _PID and number in pids}
+    return found.pop() if len(found) == 1 else None
+
+
+def are_of_pids(found: Mapping[str, int], pids: Mapping[int | None, int]) -> bool:
+    """Is no file, by a process number in its name, another rank's than its number says? Looks at all processes are numbered, too."""
+    return all(by_pid(path, pids) in (None, number) for path, number in found.items())
 
 
 def of_node(found: Mapping[str, int], ranks: Mapping[str, int], others: Set[int]) -> dict[str, int]:

@@ -31,7 +31,9 @@ from parsers.who.counted_columns import counted_columns
 from parsers.who.counts import (
     alone,
     are_at_once,
+    are_of_pids,
     are_several,
+    by_pid,
     counted_off,
     from_zero,
     introduce,
@@ -76,7 +78,7 @@ SIBLINGS = 8  # files of one shape of name in which forms are learnt, by as much
 WINDOW, LINES, LEAST = 256 << 10, 8_000, 160  # bytes at most, lines of all together, lines of each if they are many
 HEADED = 4_000  # lines of all together in which names at heads are learnt
 FILES, NAMED, BEGINNING = 512, 64, 4096  # so many, as many others, fewer whose names tell ranks, by so many bytes
-DEVICES, PID = 16, 1000  # of a host, hardly more; from where on a number in a name may be a pid
+DEVICES = 16  # of a host, hardly more
 _NUMBER = regex(r"\d{1,10}")
 _SHAPE = regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[0-9a-f]{0,7}\d)[0-9a-f]{8,}|\d+")
 _RANK, _GROUP_OF_WORLD, _ROUNDS = ("rank", "global_rank", "world_rank", "mpi_rank"), "tp", 2
@@ -230,7 +232,9 @@ class _Bundle:
             ranks |= self._of_job([one for one in own if self._processes(one.path)])
         for own in self._shapes.values():
             ranks |= {
-                one.path: rank for one in own if one.path not in ranks and (rank := self._by_pid(one)) is not None
+                one.path: rank
+                for one in own
+                if one.path not in ranks and (rank := by_pid(one.path, self._pids)) is not None
             }
         ranks |= {path: rank for path, rank in self._by_beginning(ranks).items() if path not in ranks}
         of_files = ranks | {one.path: one.rank for own in self._shapes.values() for one in own if one.rank is not None}
@@ -343,6 +347,7 @@ class _Bundle:
             if node := of_node(found, ranks, {rank for path, rank in self._speaking if path not in found}):
                 return node
             is_world = self.world is not None and sorted(found.values()) == list(range(self.world)) and not ranks
+            is_world = is_world and are_of_pids(found, self._pids)
             if (len(equal) > 1 and len(equal) == len(ranks)) or (is_world and self.introduced):
                 top = self.world if self.world is not None else 1 + max(ranks.values())
                 return {path: number for path, number in found.items() if number < top}
@@ -358,11 +363,6 @@ class _Bundle:
         if any(LAUNCHER.search(one.line.text) for one in said):
             return {None, -1}
         return ranks | {None, -1} if are_several(said) else ranks
-
-    def _by_pid(self, source: Source) -> int | None:
-        numbers = map(int, _NUMBER.findall(source.path.rsplit("/", 1)[-1]))
-        found = {self._pids.get(number) for number in numbers if number >= PID} - {None}
-        return found.pop() if len(found) == 1 else None
 
     @cached_property
     def _speaking(self) -> set[tuple[str, int]]:
