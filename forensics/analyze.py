@@ -195,14 +195,23 @@ def _decisive(
     """The whole, and each program by itself → whose verdict it is: of the one program that by itself names somebody who did not only
     wait, while no other does, or suspects somebody of an end; what only lost the service that it asked is no such other. Else of the whole, what
     others waited for may be of no program; unless the whole names a rank that several have and none by itself: then of the program that its
-    evidence is `of`."""
+    evidence is `of`. Where several name somebody, ranks of one are none of another: one of them, and never the whole (_order)."""
     asked = {name: one for name, one in own.items() if not _lost_a_service(one.case)}
     names = [name for name, one in asked.items() if _names(one.conclusion)]
     if len(names) == 1 and not any(_suspects(one.conclusion) for name, one in asked.items() if name not in names):
         return names[0], own[names[0]]
+    if len(names) > 1:
+        first = min(names, key=lambda one: _order(own[one].conclusion))
+        return first, own[first]
     name = of(whole.conclusion)
     is_mixed = whole.conclusion.chosen[0].finding.is_named and not any(_names(one.conclusion) for one in own.values())
     return (name, own[name]) if is_mixed and name is not None else (None, whole)
+
+
+def _order(found: Conclusion) -> tuple[bool, bool, int]:
+    """Of programs that all name somebody, each by itself: who ended comes before who stood still, for that may be what it led to; then by time."""
+    best = found.chosen[0]
+    return best.kind != "crash", best.finding.time_ns is None, best.finding.time_ns or 0
 
 
 def _lost_a_service(case: Case) -> bool:

@@ -38,18 +38,24 @@ def test_while_nothing_says_that_it_ended_it_is_gathered_now(kind: EvidenceKind,
 
 
 @pytest.mark.parametrize("cause", CAUSES_LEFT)
-@pytest.mark.parametrize("kind", WHILE_IT_RUNS)
+@pytest.mark.parametrize("kind", [kind for kind in WHILE_IT_RUNS if kind != "port"])
 def test_after_its_end_the_sentence_says_that_it_is_for_the_next_run(kind: EvidenceKind, cause: Cause | None) -> None:
     told = [one for one in _asked(kind, ended=True, cause=cause) if "what was seen" in one.target]
     assert [one.command for one in told] == [f"forensics setup {kind}"]
     assert told[0].target == "in the next run: what was seen" and zh(told[0].target) == "下次运行时：所见"
 
 
-@pytest.mark.parametrize("kinds", [("log",), ("log", "kernel"), ("launcher",)])
-def test_what_outlives_its_processes_is_asked_for_as_it_is(kinds: tuple[EvidenceKind, ...]) -> None:
+@pytest.mark.parametrize("kinds", [("log",), ("log", "kernel"), ("port",)])
+def test_what_outlives_its_processes_is_gathered_before_it_is_overwritten(kinds: tuple[EvidenceKind, ...]) -> None:
     one = next(one for one in _asked(*kinds, ended=True) if "what was seen" in one.target)
+    assert one.target == "what was seen, before it is overwritten" and zh(one.target) == "所见（在被覆盖之前）"
+    assert one.command == GATHER
+
+
+def test_what_no_script_gathers_of_what_is_left_is_kept_in_the_next_run() -> None:
+    one = next(one for one in _asked("launcher", ended=True) if "what was seen" in one.target)
     assert one.target.startswith("what was seen (what is still there")
-    assert one.command == f"forensics setup {' '.join(kinds)}"
+    assert one.command == "forensics setup launcher"
 
 
 @pytest.mark.parametrize("kind", ["tensors", "times"])

@@ -276,6 +276,7 @@ def _collected(finding: Finding, known: Known) -> list[Action]:
         known.has_ended
         and finding.undecided
         and not finding.is_named
+        and (finding.cause is None or "hang" in CAUSES[finding.cause].kinds)
         and asked
         and asked.isdisjoint(words.LEFT_OF_ALL.asks)
     ):

@@ -33,6 +33,7 @@ _OF_SIZE = regex(
 )
 _RANK = regex(r"(?i)(?<![\w-])rank ?[=:#] ?(\d{1,6})(?![\w/]|[.:]\d| of )")
 _ALL = r"|(?<![\w./:=-])(\d{1,6}) (?:replicas|ranks|processes|procs|trainers|learners)\b"
+_NAMED_RANK = regex(r"(?i)(?<![a-z])rank\W{0,3}(\d{1,6})(?!\d)")
 _WORLD = regex(r"\b(?:world(?:[_ ]?size)?|nranks|num_processes)[\"']?(?: {0,2}[=:] {0,2}| {1,3})(\d{1,7})\b" + _ALL)
 # what a node has, or a job, or a training: each file may be of one of these
 _IS_OTHER = regex(
@@ -54,7 +55,8 @@ def counted_off(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
     for path, own in given.items():
         for at, one in enumerate(own):
             for found in _OF_SIZE.finditer(one.raw[:_CHARACTERS]) if "/" in one.raw or " of " in one.raw else ():
-                if not _IS_OTHER.fullmatch(found["word"]):
+                named = {int(number) for number in _NAMED_RANK.findall(one.raw[:_CHARACTERS])}
+                if not _IS_OTHER.fullmatch(found["word"]) and named <= {int(found["number"])}:
                     told[found["word"], int(found["total"])][path].add((int(found["number"]), at))
     rolls = [
         {path: number for path, places in own.items() if len(places) == 1 for number, _ in places}
