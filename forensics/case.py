@@ -187,6 +187,13 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         return as_own(roles, sole) if sole is not None and is_clean else roles
 
     @cached_property
+    def asked_in_vain(self) -> "Mapping[int, frozenset[str]]":
+        """Rank → hosts that were lost, whose silence ended it by its own words (facts/lost_hosts.py)."""
+        from forensics.facts.lost_hosts import asked_in_vain
+
+        return asked_in_vain(self.ends, self.events)
+
+    @cached_property
     def origins(self) -> "Origins | None":
         """Who failed by itself first (facts/origins.py)."""
         from forensics.facts.hardware import device_records

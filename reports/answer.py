@@ -220,9 +220,13 @@ def _absent(incident: Incident) -> str:
 
 def stuck_in(verdict: Verdict) -> str:
     """ "in data loading", after "is stuck"."""
-    site = verdict.site or "unknown"
-    said = doing(site, verdict.code.function if verdict.code else None)
-    return str(said) if said is IN_THE_TOKENIZER else STUCK[site]
+    said = occupied(verdict)
+    return str(said) if said is IN_THE_TOKENIZER else STUCK[verdict.site or "unknown"]
+
+
+def occupied(verdict: Verdict) -> str:
+    """What the ranks of a verdict do where they stand."""
+    return doing(verdict.site or "unknown", verdict.code.function if verdict.code else None)
 
 
 def _cycle(incident: Incident) -> str:

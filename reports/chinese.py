@@ -10,7 +10,7 @@ from string import Formatter
 from forensics.model.causes import CAUSES
 from forensics.model.incident import Action, Alternative, Document, Evidence, Incident, Place, Verdict
 from forensics.model.said import Said, zh
-from forensics.model.texts import IN_THE_TOKENIZER, doing, group_text, ranges
+from forensics.model.texts import IN_THE_TOKENIZER, group_text, ranges
 from reports import words_zh as words
 from reports.answer import (
     LABELS,
@@ -21,6 +21,7 @@ from reports.answer import (
     is_idle,
     is_named,
     is_undecided,
+    occupied,
     stuck_in,
     tells_apart,
 )
@@ -122,10 +123,6 @@ def _tight(text: str) -> str:
     return _BESIDE.sub("", text)
 
 
-def _doing(verdict: Verdict) -> str:
-    return zh(doing(verdict.site or "unknown", verdict.code.function if verdict.code else None))
-
-
 def _fields(incident: Incident) -> dict[str, str]:
     verdict = incident.verdict
     first = verdict.first_anomaly
@@ -134,8 +131,10 @@ def _fields(incident: Incident) -> dict[str, str]:
         "R": who(verdict),
         "O": _operation(verdict),
         "C": code(verdict).replace(" (", "，").removesuffix(")"),
-        "A": ("卡在" + _doing(verdict) if stuck_in(verdict) == IN_THE_TOKENIZER else words.STUCK[site]) if site else "",
-        "T": _doing(verdict) if site else "",
+        "A": ("卡在" + zh(occupied(verdict)) if stuck_in(verdict) == IN_THE_TOKENIZER else words.STUCK[site])
+        if site
+        else "",
+        "T": zh(occupied(verdict)) if site else "",
         "G": found[0] if (found := _SIGNAL.search(verdict.summary)) else "",
         "L": "" if incident.lost.last_completed_step is None else str(incident.lost.last_completed_step),
         "X": _printed(incident),
@@ -312,7 +311,7 @@ def facts(incident: Incident) -> list[Row]:
     done = [f"{word} step {step}" for word, step in steps if step is not None]
     done += [] if lost.stalled_s is None else [f"停滞 {duration(lost.stalled_s)}"]
     began = (first.time_utc and time_text(first.time_utc), None if first.step is None else f"step {first.step}")
-    site = _doing(verdict) if verdict.site else ""
+    site = zh(occupied(verdict)) if verdict.site else ""
     rows = [
         Row("may be" if is_undecided(verdict) else "cause", words.CAUSE[verdict.cause] if verdict.cause and cause_text(verdict) else ""),
         Row(operation_label(verdict), _operation(verdict)),

@@ -7,8 +7,8 @@ from forensics.model.causes import CAUSES
 from forensics.model.incident import Document, Evidence, Incident, Place, Verdict
 from forensics.model.ref import Ref
 from forensics.model.said import Form
-from forensics.model.texts import doing, ranks_text
-from reports.answer import STOPPED, code, is_undecided, operation, some
+from forensics.model.texts import ranks_text
+from reports.answer import STOPPED, code, is_undecided, occupied, operation, some
 from reports.layout import count, duration, plural, ranks_phrase, time_text
 from reports.words import DECISION, VALUE
 
@@ -186,14 +186,7 @@ def _operation(incident: Incident) -> str:
 
 
 def _site(verdict: Verdict) -> str:
-    return ", ".join(
-        part
-        for part in (
-            doing(verdict.site, verdict.code.function if verdict.code else None) if verdict.site else "",
-            code(verdict),
-        )
-        if part
-    )
+    return ", ".join(part for part in (occupied(verdict) if verdict.site else "", code(verdict)) if part)
 
 
 def _value(verdict: Verdict) -> str:

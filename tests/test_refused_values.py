@@ -7,6 +7,7 @@ import pytest
 
 from forensics import analyze
 from forensics.model.incident import Verdict
+from tests.sources import written
 
 SIZE, ODD = 6, 4
 Logs = dict[str, list[str]]
@@ -68,10 +69,7 @@ FORMS: Mapping[str, Callable[..., Logs]] = {"a house": house, "a ring": ring, "t
 
 
 def verdict(tmp_path: Path, logs: Logs) -> Verdict:
-    for path, lines in logs.items():
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text("\n".join(lines) + "\n")
-    return analyze(tmp_path).verdict
+    return analyze(written(tmp_path, logs)).verdict
 
 
 @pytest.mark.parametrize("form", FORMS)

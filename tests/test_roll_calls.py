@@ -7,6 +7,7 @@ import pytest
 
 from forensics import analyze
 from forensics.model.incident import Verdict
+from tests.sources import written
 
 SIZE, OUT = 6, 2  # ranks of the job, who is not there
 Logs = dict[str, list[str]]
@@ -53,10 +54,7 @@ FORMS: Mapping[str, Callable[..., Logs]] = {"everybody counts": hall, "one count
 
 
 def verdict(tmp_path: Path, logs: Logs) -> Verdict:
-    for path, lines in logs.items():
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text("\n".join(lines) + "\n")
-    return analyze(tmp_path).verdict
+    return analyze(written(tmp_path, logs)).verdict
 
 
 @pytest.mark.parametrize("form", FORMS)

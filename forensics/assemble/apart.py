@@ -5,6 +5,7 @@ did. A log that is merely shorter, or that ends as those of the others do, goes 
 """
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 import polars as pl
 
@@ -24,6 +25,12 @@ def own_logs(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     told = alone.select(pl.col("file").cast(tables["files"].schema["file"]), pl.col("rank").list.first().alias("_rank"))
     joined = tables["files"].join(told, on="file", how="left", maintain_order="left")
     return joined.with_columns(pl.coalesce("rank", "_rank").alias("rank")).drop("_rank")
+
+
+def first_line(row: Mapping[str, Any]) -> int:
+    """The number of the first of the last lines that a row of `files` holds."""
+    count = len(row["last_lines"])
+    return int(row["lines"] or count) - count + 1
 
 
 def is_apart(files: pl.DataFrame, few: Collection[int], others: Collection[int]) -> bool:

@@ -16,12 +16,14 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 import polars as pl
 
-from forensics.assemble.apart import own_logs
-from forensics.assemble.roll_calls import STILL
+from forensics.assemble.apart import first_line, own_logs
+from forensics.assemble.identity import given_rank
+from parsers.schema.event_kinds import STILL
 from parsers.schema.tables import TableName, table
 from parsers.text.patterns import regex
 from parsers.who.prefixes import strip
@@ -64,10 +66,10 @@ def with_given_up_together(
 def _as_waits(events: pl.DataFrame, files: pl.DataFrame) -> pl.DataFrame:
     """What most logs of one form gave up in the same words is a wait of each of them."""
     is_open = (pl.col("kind") == "heartbeat_lost") & (pl.col("code") == STILL) & pl.col("rank").is_null()
-    is_open &= pl.col("detail").str.contains(
-        '"begun"', literal=True
-    )  # it counts from a line of its own: no monitor of the job
-    told = events.with_row_index("_at").filter(is_open.fill_null(False)).select("_at", "file", "text")
+    # It counts from a line of its own: no monitor of the job.
+    is_open &= pl.col("detail").str.contains('"begun"', literal=True)
+    numbered = events.with_row_index("_at")
+    told = numbered.filter(is_open.fill_null(False)).select("_at", "file", "text")
     if told["file"].n_unique() < _FEWEST:
         return events
     logs = files.filter(pl.col("lines") > 0).select("file", "rank", _shape(pl.col("file")))
@@ -78,27 +80,18 @@ def _as_waits(events: pl.DataFrame, files: pl.DataFrame) -> pl.DataFrame:
     own = own.filter(
         (alike >= _FEWEST) & (2 * alike > pl.col("logs")) & (pl.col("rank").is_null() | pl.col("rank").is_unique())
     )
-    rank = pl.col("_at").replace_strict(own["_at"], own["rank"], default=None, return_dtype=pl.Int64)
+    waits = numbered.join(own.select("_at", pl.col("rank").alias("_rank")), on="_at", how="left", maintain_order="left")
     is_one = pl.col("_at").is_in(own["_at"].implode())
     return (
-        events.with_row_index("_at")
-        .with_columns(
-            pl.when(is_one)
-            .then(pl.lit("collective_timeout"))
-            .otherwise("kind")
-            .cast(events.schema["kind"])
-            .alias("kind"),
-            pl.when(is_one).then(None).otherwise("code").cast(events.schema["code"]).alias("code"),
+        waits.with_columns(
+            pl.when(is_one).then(pl.lit("collective_timeout")).otherwise("kind").alias("kind"),
+            pl.when(is_one).then(None).otherwise("code").alias("code"),
             pl.when(is_one).then(pl.col("value") * 1000.0).otherwise("value").alias("value"),
-            pl.when(is_one).then(pl.lit("{}")).otherwise("detail").cast(events.schema["detail"]).alias("detail"),
-            pl.when(is_one).then(rank).otherwise("rank").alias("rank"),
-            pl.when(is_one & rank.is_not_null())
-            .then(pl.lit("global"))
-            .otherwise("rank_space")
-            .cast(events.schema["rank_space"])
-            .alias("rank_space"),
+            pl.when(is_one).then(pl.lit("{}")).otherwise("detail").alias("detail"),
+            *given_rank(pl.col("_rank")),
         )
-        .drop("_at")
+        .select(events.columns)
+        .cast(events.schema)
     )
 
 
@@ -129,18 +122,15 @@ def _missed(files: pl.DataFrame, events: pl.DataFrame, job: frozenset[int]) -> I
         yield from (agreed[0][rank] for rank in sorted(agreed[0]))
 
 
-def _lists(row: Mapping[str, object]) -> Iterator[tuple[str, _Said]]:
+def _lists(row: Mapping[str, Any]) -> Iterator[tuple[str, _Said]]:
     """(the words around a list, the list), of the last lines of a log."""
-    texts, count, file, rank = row["last_lines"], row["lines"], row["file"], row["rank"]
-    assert isinstance(texts, list) and isinstance(file, str) and isinstance(rank, int)
-    first = (count if isinstance(count, int) else len(texts)) - len(texts) + 1
-    filled = [(first + at, text) for at, text in enumerate(texts) if text.strip()]
+    filled = [(line, text) for line, text in enumerate(row["last_lines"], first_line(row)) if text.strip()]
     for line, text in filled[-_LAST:]:
         own = strip(text).text
         for found in _LIST.finditer(own):
             if (ranks := _ranks(found["items"])) is not None:
                 around = f"{own[: found.start()]}[]{own[found.end() :]}"
-                yield _DIGITS.sub("#", around), _Said(file, rank, line, text, ranks)
+                yield _DIGITS.sub("#", around), _Said(row["file"], row["rank"], line, text, ranks)
 
 
 def _ranks(items: str) -> frozenset[int] | None:

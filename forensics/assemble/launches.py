@@ -78,12 +78,12 @@ def launches(tables: Mapping[TableName, pl.DataFrame]) -> tuple[list[Launch], tu
     if len(named) < 2:
         return list(named.values()), ()
     ranks = _ranks(tables)
-    stamps = tables["files"].select("file", "time_first_ns", "time_last_ns").drop_nulls()
+    stamps = tables["files"].select("file", "time_first_ns", "time_last_ns")
     lasted = {file: (first, last) for file, first, last in stamps.iter_rows()}
     for one in named.values():
         one.ranks = {rank for file in one.files for rank in ranks.get(file, ())}
         one.spans = _joined(spans.get(file, {}) for file in one.files)
-        one.lasted = _joined({"": lasted[file]} for file in one.files if file in lasted).get("")
+        one.lasted = widest(lasted[file] for file in one.files if file in lasted)
     named = _without_tasks(named)
     found: list[Launch] = []
     doubts: list[Said] = []
@@ -208,7 +208,13 @@ def _merge(into: Launch, other: Launch) -> None:
     into.files += other.files
     into.ranks |= other.ranks
     into.spans = _joined([into.spans, other.spans])
-    into.lasted = _joined({"": one.lasted} for one in (into, other) if one.lasted is not None).get("")
+    into.lasted = widest(one.lasted for one in (into, other) if one.lasted is not None)
+
+
+def widest(spans: Iterable[tuple[int | None, int | None]]) -> tuple[int, int] | None:
+    """From the first of them to the last, of those that are told."""
+    own = [(first, last) for first, last in spans if first and last]
+    return (min(first for first, _ in own), max(last for _, last in own)) if own else None
 
 
 def _joined(spans: Iterable[Mapping[str, tuple[int, int]]]) -> dict[str, tuple[int, int]]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from forensics.assemble.identity import given_rank
 from forensics.model.signals import signal_of
 from parsers.schema.tables import TableName
 
@@ -42,8 +43,5 @@ def of_the_only_end(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName,
         pl.col("rank").is_null() & (pl.col("file") == open_["file"].item()) & (pl.col("line") == open_["line"].item())
     )
     is_open = is_open | is_its.fill_null(False)
-    made = events.with_columns(
-        pl.when(is_open).then(pl.lit(rank, dtype=events.schema["rank"])).otherwise(pl.col("rank")).alias("rank"),
-        pl.when(is_open).then(pl.lit("global")).otherwise(pl.col("rank_space")).alias("rank_space"),
-    )
-    return {**tables, "events": made}
+    made = events.with_columns(*given_rank(pl.when(is_open).then(pl.lit(rank))))
+    return {**tables, "events": made.cast(events.schema)}

@@ -17,11 +17,12 @@ Fooled by: a number that differs by chance in a line of the start, and two lines
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 import polars as pl
 
-from forensics.assemble.apart import own_logs
+from forensics.assemble.apart import first_line, own_logs
 from forensics.assemble.roll_calls import has_begun
 from parsers.schema.tables import TableName, table
 from parsers.text.patterns import regex
@@ -63,7 +64,7 @@ def with_refused_values(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableN
     if len({odd.ranks for odd in told}) != 1:
         return dict(tables)
     odd = min(told, key=lambda one: (one.setting, one.own, one.usual))
-    said = {file for rank in odd.ranks for file in (logs[rank][0],)}
+    said = {logs[rank][0] for rank in odd.ranks}
     both = pl.all_horizontal(
         pl.col("text").str.contains(rf"(?:^|\D){value.replace('.', '[.]')}(?:\D|$)") for value in (odd.own, odd.usual)
     )
@@ -72,10 +73,8 @@ def with_refused_values(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableN
     return {**tables, "events": pl.concat([tables["events"].filter(~is_it), table("events", rows)])}
 
 
-def _lines(row: Mapping[str, object]) -> list[_Line]:
-    texts = row["last_lines"]
-    assert isinstance(texts, list)
-    first = (row["lines"] if isinstance(row["lines"], int) else len(texts)) - len(texts) + 1
+def _lines(row: Mapping[str, Any]) -> list[_Line]:
+    texts, first = row["last_lines"], first_line(row)
     own = [strip(text).text for text in texts]
     return [
         _Line(first + at, texts[at], _TOKEN.sub(_HOLE, text.replace(_HOLE, " ")), tuple(_TOKEN.findall(text)))

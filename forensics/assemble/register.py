@@ -21,6 +21,7 @@ from typing import NamedTuple
 import msgspec
 import polars as pl
 
+from forensics.assemble.launches import widest
 from parsers.schema.parser import PATH
 from parsers.schema.tables import TableName, spelled
 from parsers.text.patterns import regex
@@ -231,20 +232,15 @@ def program_of(found: Iterable[Program], files: Iterable[str]) -> str | None:
 
 def _are_two(shared: set[int], one: set[tuple[int, int | str]], other: set[tuple[int, int | str]]) -> bool:
     """Do ranks that both have belong to different processes in each?"""
-    mine, theirs = (dict(own) for own in (one, other))
+    mine, theirs = (dict(sorted(own, key=str)) for own in (one, other))
     both = shared & mine.keys() & theirs.keys()
     return len(both) >= _FEWEST and all(mine[rank] != theirs[rank] for rank in both)
 
 
 def _at_once(one: Set[str], other: Set[str], spans: _Spans) -> bool:
     """Do files of both show times that overlap? One after the other they are attempts."""
-    mine, theirs = (_span(files, spans) for files in (one, other))
+    mine, theirs = (widest(spans[file] for file in files) for files in (one, other))
     return mine is not None and theirs is not None and mine[0] <= theirs[1] and theirs[0] <= mine[1]
-
-
-def _span(files: Set[str], spans: _Spans) -> tuple[int, int] | None:
-    own = [(first, last) for first, last in (spans[file] for file in files) if first and last]
-    return (min(first for first, _ in own), max(last for _, last in own)) if own else None
 
 
 def _speaking(tables: Tables) -> pl.DataFrame:

@@ -29,14 +29,14 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from forensics.assemble.apart import is_apart, own_logs
+from forensics.assemble.apart import first_line, is_apart, own_logs
+from parsers.schema.event_kinds import STILL
 from parsers.schema.tables import TableName, table
 from parsers.text.patterns import regex
 from parsers.text.whole_numbers import whole_numbers
 from parsers.who.prefixes import strip
 
 ROLL_CALL, ROLL_COUNT = "roll_call", "roll_count"
-STILL = "stood_still"  # `code` of what somebody says of the job, who gave up
 _FEWEST = 3  # of a job, and 2 of them inside: of two, neither is most
 _LABEL, _WORDS = 0.8, 3  # of the lines of a log, and lines of so many kinds, hold what stands before its words
 _LOGS = 4096  # more are not read line by line
@@ -177,8 +177,7 @@ def _may_count(files: pl.DataFrame, size: int) -> bool:
 def _logs(files: pl.DataFrame) -> Iterator[_Log]:
     for row in files.sort("file").iter_rows(named=True):
         if texts := row["last_lines"]:
-            first = (row["lines"] or len(texts)) - len(texts) + 1
-            yield _Log(row["file"], row["rank"], first, [_line(text) for text in texts])
+            yield _Log(row["file"], row["rank"], first_line(row), [_line(text) for text in texts])
 
 
 def _line(text: str) -> _Line:

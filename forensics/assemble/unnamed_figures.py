@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from forensics.assemble.figure_pairs import figure_pairs
 from parsers.schema.tables import TableName
 
 _BEFORE = 4  # finite figures of a process before it may turn
@@ -51,16 +52,9 @@ def with_unnamed(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl
 
 def _series(told: pl.DataFrame) -> pl.DataFrame:
     """_row, file, rank, step, name, value: a row for each pair, in order."""
-    pairs = (
-        told.with_row_index("_row")
-        .select("_row", "file", "rank", "line", "step", pl.col("figures").str.split(" "))
-        .explode("figures")
-    )
-    apart = pl.col("figures").str.splitn("=", 2)
-    value = apart.struct.field("field_1").str.to_lowercase().cast(pl.Float64, strict=False)
-    named = pairs.with_columns(apart.struct.field("field_0").alias("name"), value.alias("value"))
     return (
-        named.filter(pl.col("value").is_not_null())
+        figure_pairs(told.with_row_index("_row"), "_row", "file", "rank", "line", "step")
+        .filter(pl.col("value").is_not_null())
         .unique([*_WHO, "step"], keep="first", maintain_order=True)
         .sort("step", "_row")
     )

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from forensics.assemble.apart import first_line
 from forensics.assemble.roll_calls import has_begun
 from parsers.engine.unknown import counted
 from parsers.schema.tables import TableName, table
@@ -71,13 +72,12 @@ def _try(row: Mapping[str, Any]) -> _Try | None:
 
 def _unknown_name(row: Mapping[str, Any]) -> _Try | None:
     """The one name without an address that its last lines tell."""
-    first = row["lines"] - len(row["last_lines"]) + 1
     said = [(at, found) for at, line in enumerate(row["last_lines"]) if (found := _NAME.match(line))]
     names = {found["after"] or found["before"] for at, found in said if at >= len(row["last_lines"]) - _LAST}
     if len(names) != 1:
         return None
     at = said[-1][0]
-    return _Try(names.pop(), "", {"file": row["file"], "line": first + at, "text": row["last_lines"][at]})
+    return _Try(names.pop(), "", {"file": row["file"], "line": first_line(row) + at, "text": row["last_lines"][at]})
 
 
 def _again(row: Mapping[str, Any]) -> _Try | None:
@@ -93,7 +93,7 @@ def _again(row: Mapping[str, Any]) -> _Try | None:
     if len(often) != 1:
         return None
     (address, port), places = often[0]
-    line = {"line": row["lines"] - len(row["last_lines"]) + 1 + places[-1], "text": row["last_lines"][places[-1]]}
+    line = {"line": first_line(row) + places[-1], "text": row["last_lines"][places[-1]]}
     return _Try(address, port, {"file": row["file"], **line})
 
 

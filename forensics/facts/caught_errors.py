@@ -72,12 +72,11 @@ def caught_errors(events: pl.DataFrame, steps: pl.DataFrame, kinds: Sequence[str
     worked = life.group_by("rank", "time_basis").agg(pl.col("time_ns").max().alias("_worked"))
     told = raised.join(last, on=_PRINTER, how="left", nulls_equal=True)
     told = told.join(worked, on=["rank", "time_basis"], how="left").with_columns(
-        pl.col("detail").fill_null(""),
-        (pl.col("_worked") > pl.col("time_ns")).fill_null(False) | pl.col("_event").is_in(_went_on(raised, steps)),
+        pl.col("detail").fill_null(""), (pl.col("_worked") > pl.col("time_ns")).fill_null(False)
     )
     logged = pl.col("detail").str.contains('"went_on"')
     logged |= pl.col("detail").str.contains('"introduced"') & (pl.col("_alive") > pl.col("line")).fill_null(False)
-    logged |= pl.col("_event").is_in(_outlived(told, events))
+    logged |= pl.col("_event").is_in(_outlived(told, events, steps))
     logged &= ~_is_of_ended_driver(events)
     caught, bare = told.filter(logged), told.filter(~logged)
     caught = caught.join(bare.select("rank", "text").unique(), on=["rank", "text"], how="anti", nulls_equal=True)
@@ -91,11 +90,15 @@ def caught_errors(events: pl.DataFrame, steps: pl.DataFrame, kinds: Sequence[str
 
 def _went_on(raised: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
     """Numbers of those below which their file tells of many steps that nobody tells above: a step takes all of a job."""
-    told = steps.filter(pl.col("phase").fill_null("train") == "train").select("file", "step", at="line").drop_nulls()
+    told = steps.filter(
+        (pl.col("phase").fill_null("train") == "train") & pl.col("file").is_in(raised["file"].implode())
+    )
+    told = told.select("file", "step", at="line").drop_nulls()
+    told = told.group_by("file", "step").agg(pl.col("at").min().alias("first"), pl.col("at").max().alias("last"))
     reached = raised.select("_event", "file", "line").join(told, on="file")
-    above = pl.col("step").filter(pl.col("at") < pl.col("line")).max()
-    below = pl.col("step").filter(pl.col("at") > pl.col("line"))
-    counted = reached.group_by("_event").agg(below.filter(below > above).n_unique().alias("_steps"))
+    above = pl.col("step").filter(pl.col("first") < pl.col("line")).max()
+    below = pl.col("step").filter(pl.col("last") > pl.col("line"))
+    counted = reached.group_by("_event").agg((below > above).sum().alias("_steps"))
     return counted.filter(pl.col("_steps") >= _MANY)["_event"]
 
 
@@ -117,15 +120,17 @@ def _life(events: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([events.filter(calm).select(wanted), steps.select(wanted)])
 
 
-def _outlived(told: pl.DataFrame, events: pl.DataFrame) -> list[int]:
+def _outlived(told: pl.DataFrame, events: pl.DataFrame, steps: pl.DataFrame) -> list[int]:
     """Those that were caught by their form, and outlived."""
     chains = _chains([_read(row) for row in told.sort(_PLACE).iter_rows(named=True)])
     printed = [chain for chain in chains if chain[-1].is_printed_inside]
     if not printed:
         return []
+    asked = told.filter(pl.col("_event").is_in([one.event for chain in printed for one in chain]))
+    went_on = {*_went_on(asked, steps)}
     errors = set(events.filter(pl.col("severity").is_in(_LOUD)).select(_PLACE).iter_rows())
     places = _with_others(chains) | {
-        _place(chain) for chain in printed for one in chain if one.worked or any((one.file, line) not in errors for line in one.later)
+        _place(chain) for chain in printed for one in chain if one.worked or one.event in went_on or any((one.file, line) not in errors for line in one.later)
     }  # fmt: skip
     return [one.event for chain in printed if _place(chain) in places for one in chain]
 

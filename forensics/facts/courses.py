@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from forensics.assemble.apart import first_line
 from forensics.model.ref import Ref
 from parsers.text.whole_numbers import whole_numbers
 from parsers.who.prefixes import strip
@@ -129,5 +130,4 @@ def _mark(said: Mapping[int, Sequence[tuple[tuple[int, ...], int]]], at: int) ->
 
 
 def _ref(row: Mapping[str, Any], place: int) -> Ref:
-    lines = row["last_lines"]
-    return Ref(file=row["file"], line=row["lines"] - len(lines) + 1 + place, text=lines[place])
+    return Ref(file=row["file"], line=first_line(row) + place, text=row["last_lines"][place])

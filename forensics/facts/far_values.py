@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from forensics.assemble.figure_pairs import figure_pairs
 from forensics.facts.own_values import OwnLoss
 from parsers.text import vocabulary
 
@@ -99,12 +100,8 @@ def _series(rows: pl.DataFrame) -> pl.DataFrame:
     losses = rows.filter(pl.col("loss").is_not_null()).select(
         *_WHERE, pl.concat_str("shape", pl.lit(" loss")).alias("key"), pl.col("loss").alias("value")
     )
-    pairs = rows.filter(pl.col("figures").is_not_null()).select(*_WHERE, "shape", pl.col("figures").str.split(" "))
-    told = pairs.explode("figures").with_columns(pl.col("figures").str.splitn("=", 2).alias("pair"))
-    told = told.select(
-        *_WHERE,
-        pl.concat_str("shape", pl.lit(" "), pl.col("pair").struct.field("field_0")).alias("key"),
-        pl.col("pair").struct.field("field_1").cast(pl.Float64, strict=False).alias("value"),
+    told = figure_pairs(rows, *_WHERE, "shape").select(
+        *_WHERE, pl.concat_str("shape", pl.lit(" "), "name").alias("key"), "value"
     )
     series = (
         pl.concat([losses, told]).filter(pl.col("value").is_finite()).with_columns(pl.col("value").abs().alias("size"))

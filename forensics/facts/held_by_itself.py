@@ -6,16 +6,16 @@ that is no operation of communication (parsers/logs/given_up.py), no other rank'
 logs of all others tell in other words, a number aside (a lock of each rank), or that somebody else tells (who gives it out). A monitor of the whole job names no such thing.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
 from forensics.facts.anomaly_window import AnomalyWindow
 from forensics.facts.event_rows import Row, of_kinds
 from forensics.facts.hardware import Record
-from forensics.facts.waiting import OF_THE_JOB
 from parsers.catalogues import described
+from parsers.schema.event_kinds import STILL
 from parsers.text.patterns import regex
 
 _NAME = regex(r"(?<![\w./-])[A-Za-z_/][\w./-]{2,120}[\w]")
@@ -41,14 +41,17 @@ def counted_wait(events: pl.DataFrame, files: pl.DataFrame, rank: int) -> tuple[
     """The last line in which this rank counts its own wait; nothing where another rank counts one, or what it waits for may be anything."""
     of_file = dict(files.select("file", "rank").drop_nulls().iter_rows())
     counts = of_kinds(events, "heartbeat_lost").filter(
-        pl.col("code").eq_missing(pl.lit(OF_THE_JOB)) & pl.col("value").is_not_null()
+        pl.col("code").eq_missing(pl.lit(STILL)) & pl.col("value").is_not_null()
     )
     told = [row for row in counts.sort("value").iter_rows(named=True) if row["file"] in of_file]
     if not told or {of_file[row["file"]] for row in told} != {rank}:
         return ()
     last = told[-1]
-    names = _names(last["text"]) - _of_every_line(files, rank)
-    return (last,) if any(_is_told_elsewhere(name, files, rank) for name in names) else ()
+    logs: defaultdict[int | None, list[list[str]]] = defaultdict(list)
+    for of, lines in files.select("rank", "last_lines").rows():
+        logs[of].append(lines or [])
+    names = _names(last["text"]) - _of_every_line(logs.pop(rank, []))
+    return (last,) if names and _are_told_elsewhere(names, logs) else ()
 
 
 def _names(text: str) -> frozenset[str]:
@@ -57,26 +60,24 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(name for name in found if any(sign.isdigit() or sign in "_/" for sign in name))
 
 
-def _of_every_line(files: pl.DataFrame, rank: int) -> frozenset[str]:
+def _of_every_line(logs: Iterable[Sequence[str]]) -> frozenset[str]:
     """Names that stand in all lines of a log name the one who writes."""
-    own = [_names(line) for lines in _lines(files, pl.col("rank") == rank) for line in lines if line.strip()]
+    own = [_names(line) for lines in logs for line in lines if line.strip()]
     return frozenset.intersection(*own) if own else frozenset()
 
 
-def _is_told_elsewhere(name: str, files: pl.DataFrame, rank: int) -> bool:
-    beside = _lines(files, pl.col("rank").is_null())
-    if any(char.isdigit() for char in name) and any(name in _names(line) for lines in beside for line in lines):
-        return True
-    shape = _DIGITS.sub("#", name)
-    others: Mapping[int, list[str]] = {
-        other: [line for lines in _lines(files, pl.col("rank") == other) for line in lines]
-        for other in files["rank"].drop_nulls().unique().to_list()
-        if other != rank
-    }
-    return len(others) > 1 and all(
-        any(shape in {_DIGITS.sub("#", one) for one in _names(line)} for line in lines) for lines in others.values()
-    )
+def _are_told_elsewhere(names: Iterable[str], logs: Mapping[int | None, Sequence[Sequence[str]]]) -> bool:
+    """Is one of these told by a log of nobody, or, a number aside, by the logs of all other ranks? `logs`: those of the others, by rank."""
+    told = {of: _all_names(own) for of, own in logs.items()}
+    beside = told.pop(None, frozenset())
+    common = frozenset[str].intersection(*(_shapes(own) for own in told.values())) if len(told) > 1 else frozenset()
+    numbered = {name for name in names if any(map(str.isdigit, name))}
+    return not numbered.isdisjoint(beside) or not _shapes(names).isdisjoint(common)
 
 
-def _lines(files: pl.DataFrame, which: pl.Expr) -> list[Any]:
-    return files.filter(which)["last_lines"].drop_nulls().to_list()
+def _all_names(logs: Iterable[Sequence[str]]) -> frozenset[str]:
+    return frozenset(name for lines in logs for line in lines for name in _names(line))
+
+
+def _shapes(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(_DIGITS.sub("#", name) for name in names)

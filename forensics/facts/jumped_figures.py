@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from forensics.assemble.figure_pairs import figure_pairs
 from forensics.facts.outliers import spread_of
 from forensics.model.middle import median
 
@@ -32,14 +33,8 @@ class Jump(NamedTuple):
 
 def jumped_at(steps: pl.DataFrame, step: int) -> Jump | None:
     """Table `steps` of one file → the figure that went farthest from its level, relative to it, about that step; first those that else stand."""
-    told = steps.filter(pl.col("figures").is_not_null() & pl.col("step").is_between(step - _SIDE, step + _SIDE))
-    if told.is_empty():
-        return None
-    pair = pl.col("pair").str.splitn("=", 2)
-    value = pair.struct.field("field_1").cast(pl.Float64, strict=False)
-    pairs = told.select("step", "file", "line", pl.col("figures").str.split(" ").alias("pair")).explode("pair")
-    rows = pairs.select("step", "file", "line", pair.struct.field("field_0").alias("name"), value.alias("value"))
-    rows = rows.filter(pl.col("value").is_finite()).sort("step", "line")
+    told = steps.filter(pl.col("step").is_between(step - _SIDE, step + _SIDE))
+    rows = figure_pairs(told, "step", "file", "line").filter(pl.col("value").is_finite()).sort("step", "line")
     found = [one for (name,), own in rows.group_by("name", maintain_order=True) if (one := _jump(str(name), own, step))]
     return max(found, key=lambda one: (one.stands, _ratio(one), one.name), default=None)
 

@@ -7,8 +7,7 @@ import polars as pl
 
 from forensics.assemble.identity import hosts_of_ranks
 from forensics.facts.event_rows import rows
-
-OF_THE_JOB = "stood_still"  # what somebody says of the job, not of the process that prints it
+from parsers.schema.event_kinds import STILL
 
 
 def waited_ranks(events: pl.DataFrame) -> frozenset[int]:
@@ -33,6 +32,6 @@ def is_silence_elsewhere(
 
 def stuck_watchdogs(events: pl.DataFrame) -> list[dict[str, Any]]:
     """What monitors say of the watchdog of their own process: it made no progress, and the process will be aborted."""
-    of_watchdogs = ~pl.col("code").eq_missing(pl.lit(OF_THE_JOB))
+    of_watchdogs = ~pl.col("code").eq_missing(pl.lit(STILL))
     said = rows(events.filter(pl.col("severity").is_in(["error", "fatal"]) & of_watchdogs), "heartbeat_lost")
     return [row for row in said if row["rank"] is not None and not row["names_ranks"]]

@@ -225,13 +225,8 @@ class Target(NamedTuple):
 def _space(at: Target) -> str | None:
     """How full the file system of a path is, else all of them; one that does not answer must not hold up the look. Without a host, there where its rank ran."""
     folder = (at.path or "").rpartition("/")[0]
-    known = folder if _PATH.fullmatch(folder) else ""
-    look = (
-        " ".join(["sh -c 'timeout 20 df -h", *([known] if known else [])])
-        + "; "
-        + " ".join(["timeout 20 df -i", *([known] if known else [])])
-        + "'"
-    )
+    known = f" {folder}" if _PATH.fullmatch(folder) else ""
+    look = f"sh -c 'timeout 20 df -h{known}; timeout 20 df -i{known}'"
     return look if known and at.host is None else _on_host(at.host, look, at.around)
 
 

@@ -13,11 +13,9 @@ from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.counted_calls import numbered
 from forensics.facts.event_rows import reference
-from forensics.facts.lost_hosts import asked_in_vain
 from forensics.facts.process_ends import in_thread, is_consequence, is_stop, stopped_launchers, without_echoes
 from forensics.facts.rank_stacks import stack_ref
 from forensics.facts.storage_waits import live_stacks, storage_waits
-from forensics.facts.waiting import OF_THE_JOB
 from forensics.graph.hang.outside import places
 from forensics.graph.hang.waits import OpNode
 from forensics.model.causes import CAUSES
@@ -26,6 +24,7 @@ from forensics.model.names import SymptomKind
 from forensics.model.ref import Ref
 from forensics.model.taxonomy import CONSEQUENCES, EVENTS
 from forensics.verdict.observers import Observers
+from parsers.schema.event_kinds import STILL
 from parsers.schema.order import sort_if_needed
 
 _REFS = 3  # lines that a symptom cites
@@ -158,7 +157,7 @@ def _victims(case: Case) -> Iterator[Symptom]:
     kinds = [kind for kind in _WAITS if begun or kind not in _BEFORE_IT_RAN]
     rows = case.events.filter(pl.col("kind").is_in(kinds) & pl.col("severity").is_in(["warning", "error", "fatal"]))
     if not begun and case.events["kind"].is_in(_BEFORE_IT_RAN).any():  # that nothing moved is that it did not begin
-        rows = rows.filter(~pl.col("code").eq_missing(pl.lit(OF_THE_JOB)))
+        rows = rows.filter(~pl.col("code").eq_missing(pl.lit(STILL)))
     for (kind,), part in rows.sort("kind", "file", "line").group_by(["kind"], maintain_order=True):
         own = part.filter(pl.col("rank_space") == "global")["rank"].drop_nulls().to_list()
         yield Symptom(
@@ -248,7 +247,6 @@ def _ended(case: Case) -> Iterator[Symptom]:
     reasons = {kind for kinds in CONSEQUENCES.values() for kind in kinds}
     own = (pl.col("rank_space") == "global") & pl.col("kind").is_in(list(reasons))
     said = set(case.events.select("rank", "rank_space", "kind").filter(own).select("rank", "kind").unique().iter_rows())
-    asked = asked_in_vain(case.ends, case.events)
     held, unclear = _held(case), ("unclear", "lost", "quoted")
     for rank, end in case.ends.items():
         follows = any((rank, kind) in said for kind in CONSEQUENCES.get(end.code, ()))
@@ -257,7 +255,7 @@ def _ended(case: Case) -> Iterator[Symptom]:
             end.how in ("died", "bad_loss")
             or (end.how in unclear and case.origins is None)
             or (end.how == "failed" and not follows)
-            or (end.how == "gave_up" and rank in asked)
+            or (end.how == "gave_up" and rank in case.asked_in_vain)
         ):
             yield Symptom("ended", f"process of rank {rank}", frozenset((rank,)), end.refs[:2])
 

@@ -28,6 +28,7 @@ import polars as pl
 
 from parsers.forms.reading import pairs_of, whole
 from parsers.pytorch.op_types import spoken
+from parsers.schema.event_kinds import STILL
 from parsers.schema.lines import Row, event, reporter, streams
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import LINE_CHARACTERS
@@ -193,7 +194,7 @@ def _event(begin: _Line, end: _Line, seconds: float) -> dict[str, Any] | None:
         if seconds < _LEAST_OF_NOBODY_S:
             return None
         counted = json.dumps({"unit": "s", "begun": begin.row["line"]})
-        still = {"rank": None, "code": "stood_still", "value": seconds, "detail": counted}
+        still = {"rank": None, "code": STILL, "value": seconds, "detail": counted}
         return event(end.row, "heartbeat_lost", **about | still)
     told = vocabulary.told(pairs_of(begin.text))
     numbers = [{found["number"] for found in _CALL.finditer(text)} for text in both]

@@ -18,6 +18,7 @@ from typing import Any
 
 import polars as pl
 
+from parsers.schema.event_kinds import STILL
 from parsers.schema.lines import event
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import LINE_CHARACTERS
@@ -55,7 +56,7 @@ def parse(lines: pl.DataFrame) -> Tables:
         kind = next(name for name in ("none", "still", "ago", "limit") if found[name])
         seconds = float(found[kind]) * _SECONDS[found[f"{kind}_unit"][0].lower()]
         if seconds >= _LEAST_S:
-            about = {"rank": None, "code": "stood_still", "value": seconds, "detail": json.dumps({"unit": "s"})}
+            about = {"rank": None, "code": STILL, "value": seconds, "detail": json.dumps({"unit": "s"})}
             events.append(event(row, "heartbeat_lost", severity="error", **about))
     return {"events": table("events", events)}
 

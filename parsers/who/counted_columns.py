@@ -27,14 +27,12 @@ from parsers.text.rank_list import RANKS
 
 HEAD = 64 << 10
 _NAMED = "process_name"  # what a worker, an actor is called, which may be a number
-_STEPS, _FEWEST, _ORDERS = (
-    3,
-    2,
-    3,
-)  # whole steps; ranks in each; orders in which they come, where nobody puts them in one
+_STEPS, _FEWEST = 3, 2  # whole steps; ranks in each
+_ORDERS = 3  # in which they come, where nobody puts them in one
 _PROCESS = frozenset(
     ("w", "r", "rk", "wrk", "worker", "workers", "proc", "process", "member", "replica", "trainer", "peer", "dp", "gpu")
 )
+_NUMBERED = frozenset(("id", "idx", "index", "no", "num", "number", "nr"))
 _WITHIN = frozenset(
     ("layer", "block", "blk", "module", "micro", "microbatch", "mb", "ubatch", "stage", "pp", "tp", "cp", "ep", "sp", "vpp", "head", "expert", "bucket",
      "chunk", "shard", "thread", "loader", "env", "task", "fold", "trial", "epoch", "seed", "token", "pos", "position", "group", "node", "host", "machine",
@@ -84,9 +82,6 @@ def _counts(steps: Sequence[Sequence[_Said]], name: str, sizes: Set[int]) -> boo
     words = vocabulary.words_of(name)
     is_process = bool(words) and words[0] in _PROCESS and all(word in _PROCESS or word in _NUMBERED for word in words)
     return is_process or (size > _FEWEST and len(set(orders)) >= _ORDERS)
-
-
-_NUMBERED = frozenset(("id", "idx", "index", "no", "num", "number", "nr"))
 
 
 def _number(cell: int | None) -> int:

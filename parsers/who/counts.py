@@ -98,13 +98,19 @@ def _headed(given: dict[str, list[Said]]) -> dict[str, list[Said]]:
     return given
 
 
+def _in_name(path: str) -> set[int]:
+    return {int(number) for number in _NUMBER.findall(path.rpartition("/")[2])}
+
+
+def _are_in_names(numbers: Mapping[str, int]) -> bool:
+    """Does each file's name hold its number?"""
+    return all(number in _in_name(path) for path, number in numbers.items())
+
+
 def _is_roll(numbers: Mapping[str, int], files: int, size: int) -> bool:
     """Do these files count off 0 … N-1, or up to N, a few aside, each with the number in its name?"""
-    is_named = all(
-        number in {int(one) for one in _NUMBER.findall(path.rpartition("/")[2])} for path, number in numbers.items()
-    )
     ranks = {*numbers.values()}
-    is_one_each = is_named and len(ranks) == len(numbers) == files > _FEWEST and 2 * files > size
+    is_one_each = _are_in_names(numbers) and len(ranks) == len(numbers) == files > _FEWEST and 2 * files > size
     return is_one_each and max(ranks) <= size and (0 in ranks) != (size in ranks)
 
 
@@ -297,7 +303,7 @@ def _numbered(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: i
     whole = [*range(len(paths))]
     told: defaultdict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     for path in paths:
-        named = {int(number) for number in _NUMBER.findall(path.rpartition("/")[2])}
+        named = _in_name(path)
         worlds: set[int] = set()
         before: Counter[int] = Counter()
         lines = said.get(path, ())
@@ -315,15 +321,8 @@ def _numbered(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: i
             )
     for word, own in told.items():
         numbers = {path: min(found) for path, found in own.items() if len(found) == 1}
-        is_named = all(
-            number in {int(one) for one in _NUMBER.findall(path.rpartition("/")[2])} for path, number in numbers.items()
-        )
-        if (
-            sorted(numbers.values()) == whole
-            and len(numbers) == len(own)
-            and is_named
-            and not _IS_OTHER.fullmatch(word)
-        ):
+        is_of_each = sorted(numbers.values()) == whole and len(numbers) == len(own) and _are_in_names(numbers)
+        if is_of_each and not _IS_OTHER.fullmatch(word):
             return numbers
     return {}
 
@@ -357,8 +356,7 @@ def numbers(own: Sequence[Source], place: int) -> dict[str, int]:
 
 def by_pid(path: str, pids: Mapping[int | None, int]) -> int | None:
     """The rank of the one known process whose number a file's name holds."""
-    told = (int(number) for number in _NUMBER.findall(path.rsplit("/", 1)[-1]))
-    found = {pids[number] for number in told if number >= _PID and number in pids}
+    found = {pids[number] for number in _in_name(path) if number >= _PID and number in pids}
     return found.pop() if len(found) == 1 else None
 
 

@@ -16,7 +16,6 @@ import polars as pl
 from forensics.assemble.identity import short_host
 from forensics.case import Case, Detector
 from forensics.facts.event_rows import Row, of_kinds, refs, rows
-from forensics.facts.lost_hosts import asked_in_vain
 from forensics.facts.progress import step_in_progress
 from forensics.facts.taken_places import NODE_FAILED
 from forensics.graph.hang.blame import blames
@@ -43,9 +42,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if not by_scheduler | by_row:
         return ()
     lost, broken = _lost(case, by_scheduler | by_row)
-    asked = asked_in_vain(case.ends, case.events)
-    clients = [case.ends[rank] for rank in asked]
-    lost |= frozenset().union(*asked.values())
+    clients = [case.ends[rank] for rank in case.asked_in_vain]
+    lost |= frozenset().union(*case.asked_in_vain.values())
     of_job = case.job_hosts | lost
     speaking = {short_host(case.host_of_rank.get(rank) or "") for rank in _told_their_end(case)}
     hosts = tuple(sorted((by_scheduler & of_job if case.job_hosts else by_scheduler) | (by_row & of_job - speaking)))

@@ -93,13 +93,13 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return earlier  # these say more
     if odd is not None and (first is None or odd.step is None or odd.step <= when(first.row)[0]):
         return earlier
-    if first is None and are_of_evaluations(asserts):
-        return (_of_evaluation(asserts, streams, _nan_finding(case, None, asserts, ())), *earlier)
-    owners = _owners(case, nans, own)
     earliest = first_checked(asserts, case.job_told_of)
+    if first is None and are_of_evaluations(asserts):
+        return (_of_evaluation(asserts, streams, _nan_finding(case, None, asserts, (), earliest)), *earlier)
+    owners = _owners(case, nans, own)
     if not owners and first is not None and earliest is not None and earliest["step"] <= when(first.row)[0]:
         first = None  # the figure of all went bad by what that check found
-    finding = _nan_finding(case, owners[0] if owners else first, asserts, owners)
+    finding = _nan_finding(case, owners[0] if owners else first, asserts, owners, earliest)
     if not finding.ranks and _fell_before(case, finding):
         return earlier
     heads = [rows[0] for rows in streams]
@@ -301,13 +301,15 @@ def _not_seen(case: Case, row: Row) -> tuple[int, ...]:
     return tuple(sorted(case.expected - case.seen)) if case.seen and case.seen <= set(fine) else ()
 
 
-def _nan_finding(case: Case, first: Bad | None, asserts: Sequence[Row], owners: Sequence[Bad]) -> Finding:
+def _nan_finding(
+    case: Case, first: Bad | None, asserts: Sequence[Row], owners: Sequence[Bad], earliest: Row | None
+) -> Finding:
+    """`earliest`: the check that was first alone (facts/first_checked.py)."""
     claims = []
     ahead = tuple(bad.row["rank"] for bad in owners)
     reporters = _reporters(asserts)
     suspects, why = _origin(reporters, case.coordinates)
     given = () if first is not None else _given(case, reporters)
-    earliest = first_checked(asserts, case.job_told_of)
     watched = tuple(sorted(suspects)) if earliest is not None and len(suspects) == 1 else ()
     alone = (ahead if case.is_data_parallel else ()) or given or watched or _lone(case, asserts, reporters, suspects)
     suspects |= set(ahead)
