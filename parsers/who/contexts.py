@@ -225,7 +225,7 @@ class Places:
         names |= {word for word, where in used.items() if len(where) > 1 and _may_be(word)}
         folders = _folders_alike(paths)
         names |= {name for name in dotted if name.partition(".")[0] in names | folders}
-        files = {path.rpartition("/")[2] for path in paths}
+        files = {name for path in paths if "." in (name := path.rpartition("/")[2])}
         folders |= _stems_alike(paths)
         return {name for name in names | folders if name.lower() not in _HERE and _is_name(name) and name not in files}
 
@@ -371,7 +371,7 @@ def _stems_alike(paths: Iterable[str]) -> set[str]:
     folders: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for path in paths:
         folder, _, name = path.rpartition("/")
-        stem, _, kind = name.rpartition(".")
+        stem, _, kind = name.rpartition(".") if "." in name else (name, "", "")
         if any(map(str.isdigit, stem)):
             folders[folder, kind].add(stem)
     groups = Counter(frozenset(own) for own in folders.values() if len(own) > 1)

@@ -9,7 +9,7 @@ the same script, a list in the order of the places, or a line for each rank. Whe
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 import msgspec
 
@@ -25,6 +25,11 @@ _GIVEN = regex(
 )
 _TAKES = regex(r"\bset_device\((?:\w{1,40}\.){0,3}(?P<sum>[\w +*()-]{1,60}?)\)")
 _PLACES = ("rank", "local_rank")
+_HIDDEN = regex(rf"{_HIDES}[\"']?\s{{0,2}}[=:]\s{{0,2}}[\"']?\$\{{?(?P<name>[A-Za-z_]\w{{0,40}}(?![\w\[]))?")
+_PICKED = regex(
+    r"\$\(\((?P<sum>[\w +*-]{1,40})\)\)|\[(?P<at>[\w +*$-]{1,40})\]"
+)  # the number of a line, or a place in an array
+_OF_LINES = regex(r"\b(?:sed|awk|head|tail)\b")  # count lines from 1
 
 
 class Devices(msgspec.Struct, frozen=True):
@@ -44,8 +49,22 @@ class Devices(msgspec.Struct, frozen=True):
         return number if number is not None and number >= 0 else None
 
 
-def used_devices(said: Mapping[str, Sequence[Said]]) -> Devices:
-    """The lines of files → whose each device is."""
+def _picked(text: str, every: Sequence[str], given: Sequence[tuple[str, Sum]]) -> Devices | None:
+    """Of a name that is given what stands in a list of devices, or in one line of it: `U=$(nvidia-smi -L | sed -n "$((i+1))p")`."""
+    found = _HIDDEN.search(text)
+    lines = [text] if found is None or found["name"] is None else [one for one in every if f"{found['name']}=" in one]
+    made: list[Devices | None] = []
+    for one in lines:
+        value = one[found.end() :] if found is not None and found["name"] is None else one.partition("=")[2]
+        for place in _PICKED.finditer(value):
+            read = parsed((place["sum"] or place["at"]).replace("$", ""))
+            own = None if read is None else {**read, (): read.get((), 0) - (_OF_LINES.search(value) is not None)}
+            made.append(_by_sum(own, given))
+    return made[0] if len(made) == 1 else None
+
+
+def used_devices(said: Mapping[str, Sequence[Said]], locals_: Set[str] = frozenset()) -> Devices:
+    """The lines of files → whose each device is. `locals_`: names that formulas count the processes of a place by."""
     told: list[Devices] = []
     for own in said.values():
         if lines := [one.raw[:_CHARACTERS] for one in own if _HIDES in one.raw or "set_device(" in one.raw]:
@@ -56,13 +75,14 @@ def used_devices(said: Mapping[str, Sequence[Said]]) -> Devices:
                 for name, read, rest in assigned(one.raw[:_CHARACTERS])
                 if rest is None
             ]
-            told += _of_file(lines, given)
+            given += [("LOCAL_RANK", {(name,): 1}) for name in locals_]
+            told += _of_file(lines, given, [one.raw[:_CHARACTERS] for one in own if "=" in one.raw])
     if len({(one.what, one.sign, one.offset, tuple(sorted(one.listed.items()))) for one in told}) > 1:
         return Devices(None)
     return told[0] if told else Devices()
 
 
-def _of_file(lines: Sequence[str], given: Sequence[tuple[str, Sum]]) -> Iterator[Devices]:
+def _of_file(lines: Sequence[str], given: Sequence[tuple[str, Sum]], every: Sequence[str]) -> Iterator[Devices]:
     single: defaultdict[str, dict[int, int]] = defaultdict(dict)
     is_open = False
     for text in lines:
@@ -84,7 +104,7 @@ def _of_file(lines: Sequence[str], given: Sequence[tuple[str, Sum]]) -> Iterator
             is_open = is_open or what is None or numbers[0] in single[what]
             single[what or ""][numbers[0]] = who.get(what or "", 0)
         else:
-            by_sum = _by_sum(hides[0], given) if hides else None
+            by_sum = (_by_sum(hides[0], given) if hides else None) or _picked(text, every, given)
             is_open = is_open or by_sum is None
             yield from [by_sum] if by_sum is not None else []
     if is_open or len(single) > 1:

@@ -35,7 +35,7 @@ from parsers.who.orders import blocks, in_order_of_ranks
 from parsers.who.place_files import counted_files, of_places
 from parsers.who.regrouped import standing_rows
 from parsers.who.seat_labels import words_of_scripts
-from parsers.who.seat_names import Called
+from parsers.who.seat_names import Called, names_of_devices
 from parsers.who.seat_names import called as called_seats
 from parsers.who.seats import Seat, in_order, ranked, seats_of
 from parsers.who.starts import Starts
@@ -68,9 +68,9 @@ def process_table(
     launched = frozenset(own for lines in said.values() for one in lines if one.launch and (own := one.launch.world))
     stated = [*stated]
     sizes_told = launched | {one.facts["world_size"] for one in stated if "world_size" in one.facts} | _worlds(said)
-    devices = used_devices(said)
     scripts = scripts_of(said)
     made = scripts.formulas
+    devices = used_devices(said, {one.local for one in made if one.what == "rank" and one.local is not None})
     is_of_tasks = any(one.what == "rank" and one.node is not None and of_process(one.node) == "rank" for one in made)
     plain = [one for one in made if one.what == "rank" and one.counter and of_process(one.counter) == "rank"]
     is_counted = bool(plain) and all(not one.offset and one.modulus is None for one in plain)
@@ -269,16 +269,8 @@ class _Resolved:
             if one.inner is not None and (rank := seats.get((one.place, "inner", one.inner))) is not None
         ]
         uuids = (
-            Told(
-                one.uuid,
-                "uuid",
-                one.file,
-                one.line,
-                rank=seats.get((one.place, one.sort, one.number)),
-                world=self.world,
-            )
-            for one in names
-            if one.uuid is not None
+            Told(name, "uuid", one.file, one.line, rank=seats.get((one.place, one.sort, one.number)), world=self.world)
+            for one, name in names_of_devices(names)
         )
         files = counted_files(self._paths, self._begin.formulas, self.world)
         for path in self._paths:

@@ -7,6 +7,7 @@
 A container counts its processes anew: a pid inside that two processes of one place have is none's (seats.py).
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ _INNER = regex(r"\ANSpid:\s+(?P<outer>\d{1,10})(?:\s+\d{1,10}){0,4}?\s+(?P<inner
 _UUID = regex(r"(?<![\w-])(?P<uuid>(?:[A-Z]{2,4}-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![\w-])")
 _BUS = regex(r"(?i)(?<![\w:.])(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7](?![\w.])")
 _OF_OTHERS = regex(r"(?i)\b(?:peer|remote|nic|hca|link|switch|mlx|via)\b")  # what else has such an address
+_FIRST = regex(r"(?<![0-9a-f])[0-9a-f]{8}(?=-)")
 _DEVICE = regex(
     r"(?i)\A\W{0,4}(?:(?:gpu|npu|dcu|device|card|index)[ :#=\[]{0,3})?(?P<device>\d{1,3})(?=\s{0,4}[\]:,|│;]|\s)"
 )
@@ -66,3 +68,13 @@ def called(said: Mapping[str, Sequence[Said]], places: Places) -> Iterator[Calle
                 uuid = uuids[0] if len(uuids) == 1 else None
                 if uuid is not None or bus is not None:
                     yield Called(place, "device", int(device["device"]), path, one.number, uuid=uuid, bus=bus)
+
+
+def names_of_devices(found: Sequence[Called]) -> Iterator[tuple[Called, str]]:
+    """The UUIDs of devices, with the vendor and without, and how each begins, where no other does so: scripts cut them short."""
+    told = [(one, one.uuid, parts[0]) for one in found if one.uuid and (parts := _FIRST.findall(one.uuid))]
+    whole = {(uuid, begins) for _, uuid, begins in told}
+    times = Counter(begins for _, begins in whole)
+    for one, uuid, begins in told:
+        short = [begins] if times[begins] == 1 else []
+        yield from ((one, name) for name in dict.fromkeys([uuid, uuid[uuid.index(begins) :], *short]))
