@@ -92,3 +92,11 @@ def test_a_call_of_a_group_is_not_said_of_who_told_no_group(tmp_path: Path) -> N
                     "last enqueued NCCL work: 616, last completed NCCL work: 609.")  # fmt: skip
     said = told(tmp_path, lines).verdict.summary
     assert "ank 4 timed out in coalesced of group 9" in said and "rank 6 timed out, too" in said
+
+
+def test_figures_of_the_next_run_are_not_what_a_node_still_has(tmp_path: Path) -> None:
+    """A loss went bad: logs and port counters of the nodes tell nothing of the tensors."""
+    lines = [f"[rank0]: step {n} loss {'nan' if n > 30 else 2.5 - n / 50}" for n in range(60)]
+    incident = told(tmp_path, [*lines, "training finished after 60 steps"])
+    assert incident.verdict.kind == "numerics"
+    assert not any("--gather" in (one.command or "") for one in incident.actions)
