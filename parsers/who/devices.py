@@ -27,8 +27,9 @@ _TAKES = regex(r"\bset_device\((?:\w{1,40}\.){0,3}(?P<sum>[\w +*()-]{1,60}?)\)")
 _PLACES = ("rank", "local_rank")
 _HIDDEN = regex(rf"{_HIDES}[\"']?\s{{0,2}}[=:]\s{{0,2}}[\"']?\$\{{?(?P<name>[A-Za-z_]\w{{0,40}}(?![\w\[]))?")
 _PICKED = regex(
-    r"\$\(\((?P<sum>[\w +*-]{1,40})\)\)|\[(?P<at>[\w +*$-]{1,40})\]"
-)  # the number of a line, or a place in an array
+    r"(?:(?P<array>\w{1,40})\[(?:\$\(\()?|\$\(\()(?P<sum>[\w +*$-]{1,40})[\])]"
+)  # a place in an array, or a line's number
+_LIST = regex(r"\b[a-z]{0,20}-?[sg]mi\b")  # a vendor's tool lists the devices in the order of their numbers
 _OF_LINES = regex(r"\b(?:sed|awk|head|tail)\b")  # count lines from 1
 
 
@@ -57,7 +58,10 @@ def _picked(text: str, every: Sequence[str], given: Sequence[tuple[str, Sum]]) -
     for one in lines:
         value = one[found.end() :] if found is not None and found["name"] is None else one.partition("=")[2]
         for place in _PICKED.finditer(value):
-            read = parsed((place["sum"] or place["at"]).replace("$", ""))
+            where = [value, *(told for told in every if place["array"] and place["array"] in told)]
+            if not any(map(_LIST.search, where)):
+                return Devices(None)
+            read = parsed(place["sum"].replace("$", ""))
             own = None if read is None else {**read, (): read.get((), 0) - (_OF_LINES.search(value) is not None)}
             made.append(_by_sum(own, given))
     return made[0] if len(made) == 1 else None
