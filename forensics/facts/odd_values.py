@@ -50,6 +50,7 @@ def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
     values = without_passing(values)
     told = told_values(values.filter(pl.col("rank").is_in(sorted(job))))
     lost = lost_losses(tables["steps"], job)
+    told = told.filter(~_is_of_printer())
     bad = told.filter("bad")
     steps = sorted(bad["step"].unique().to_list())
     for step in steps:
@@ -209,6 +210,13 @@ def told_values(values: pl.DataFrame) -> pl.DataFrame:
     return told.filter((usual < 0.5) | is_of_one)
 
 
+def _is_of_printer() -> pl.Expr:
+    """Of a figure that one rank alone ever tells, and tells as a number first: what is of all, by who prints for them. Nobody's is beside it."""
+    is_alone = pl.col("rank").n_unique().over("of", "name") == 1
+    was_fine = (~pl.col("bad")).any().over("of", "name")
+    return is_alone & was_fine & (pl.col("step") != _BEFORE)
+
+
 def lost_losses(steps: pl.DataFrame, job: frozenset[int]) -> dict[int, frozenset[int]]:
     """Step → the ranks whose loss of the training was no number in it; all, where one rank prints it for the job."""
     train = pl.col("phase").fill_null("train") == "train"
@@ -216,7 +224,9 @@ def lost_losses(steps: pl.DataFrame, job: frozenset[int]) -> dict[int, frozenset
         train & pl.col("rank").is_in(sorted(job)) & pl.col("step").is_not_null() & pl.col("loss").is_not_null()
     )
     is_of_all = rows["rank"].n_unique() == 1  # who alone prints one prints that of all
-    rows = rows.filter(~pl.col("loss").is_finite()).group_by("step").agg("rank")
+    # Who tells two of a step tells the mean of all beside its own.
+    lost = rows.group_by("step", "rank").agg((~pl.col("loss").is_finite()).all().alias("_lost"))
+    rows = lost.filter("_lost").group_by("step").agg("rank")
     return {step: job if is_of_all else frozenset(ranks) for step, ranks in rows.iter_rows()}
 
 

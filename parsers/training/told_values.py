@@ -144,13 +144,13 @@ def _sort(name: str) -> str:
         return "left out"
     if said is not None and said.meaning in _NAMING:
         return "naming"
-    timed = words.figure(name)
     if said is not None and said.meaning in _OF_WHOM:
         return "left out"
+    if _COUNT_NAME.fullmatch(name):  # optimizer/nan, which times nothing
+        return "count"
+    timed = words.figure(name)
     if timed is not None and (timed.is_time or words.sort_of(timed.phase) is not None):
         return "left out"
-    if _COUNT_NAME.fullmatch(name):
-        return "count"
     return "is fine" if _IS_FINE.fullmatch(name) else ""
 
 

@@ -1,0 +1,51 @@
+"""What each rank found in what it loaded, and then its steps in a list of the same report."""
+
+from pathlib import Path
+
+import pytest
+
+from forensics import analyze
+
+RANKS, ODD = range(4), 2
+YAML = """rank: {rank}
+host: n{rank}
+load:
+  {part}:
+    count: 96
+    nan: {bad}
+  seconds: 1.2{rank}
+steps:
+{steps}"""
+TOML = """rank = {rank}
+host = "n{rank}"
+
+[load]
+{part}_count = 96
+{part}_nan = {bad}
+{steps}"""
+FLOW = "  - {{step: {step}, loss_own: .{own}, loss_mean: .nan}}\n"
+BLOCK = "  - step: {step}\n    loss_own: .{own}\n    loss_mean: .nan\n"
+TABLES = "\n[[steps]]\nstep = {step}\nloss_own = {own}\nloss_mean = nan\n"
+
+
+def _reports(folder: Path, form: str, one: str, part: str, bad: int) -> Path:
+    for rank in RANKS:
+        own = [
+            "nan" if at or (bad and rank == ODD) else ("2.1" if one is TABLES else "21") + str(rank) for at in range(3)
+        ]
+        steps = "".join(one.format(step=701 + at, own=own[at]) for at in range(3))
+        text = form.format(rank=rank, part=part, bad=bad if rank == ODD else 0, steps=steps)
+        (folder / f"report_{rank}.{'toml' if one is TABLES else 'yaml'}").write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize("part", ["parameters", "optimizer"])
+@pytest.mark.parametrize(("form", "one"), [(YAML, FLOW), (YAML, BLOCK), (TOML, TABLES)])
+def test_what_was_loaded_is_bad_on_one(tmp_path: Path, form: str, one: str, part: str) -> None:
+    verdict = analyze(_reports(tmp_path, form, one, part, 5)).verdict
+    assert (verdict.cause, verdict.ranks) == ("bad_state", [ODD])
+
+
+@pytest.mark.parametrize(("form", "one"), [(YAML, FLOW), (YAML, BLOCK), (TOML, TABLES)])
+def test_without_a_bad_one_nobody_is_named(tmp_path: Path, form: str, one: str) -> None:
+    assert analyze(_reports(tmp_path, form, one, "parameters", 0)).verdict.ranks == []
