@@ -49,3 +49,38 @@ def test_what_was_loaded_is_bad_on_one(tmp_path: Path, form: str, one: str, part
 @pytest.mark.parametrize(("form", "one"), [(YAML, FLOW), (YAML, BLOCK), (TOML, TABLES)])
 def test_without_a_bad_one_nobody_is_named(tmp_path: Path, form: str, one: str) -> None:
     assert analyze(_reports(tmp_path, form, one, "parameters", 0)).verdict.ranks == []
+
+
+# --- all found the same ------------------------------------------------------------------------------------------------
+
+FOUND = (
+    "[rank {rank}] loaded {part}: nan={bad} inf=0 of 960\n",
+    '{{"event": "loaded", "rank": {rank}, "{part}_nan": {bad}, "{part}_count": 960}}\n',
+    "rank={rank} phase=load {part}_numel=960 {part}_nonfinite={bad}\n",
+)
+AFTER = (
+    "[rank {rank}] step {step} own loss nan norm nan\n",
+    '{{"event": "step", "rank": {rank}, "step": {step}, "loss_own": NaN}}\n',
+    "rank={rank} step={step} local_loss=nan\n",
+)
+
+
+def _log(folder: Path, at: int, part: str, *, but: int | None = None) -> Path:
+    text = "".join(FOUND[at].format(rank=rank, part=part, bad=0 if rank == but else 7) for rank in RANKS)
+    text += "".join(AFTER[at].format(rank=rank, step=step) for step in range(41, 45) for rank in RANKS)
+    (folder / "job.log").write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize("at", range(3))
+@pytest.mark.parametrize("part", ["optimizer", "weights"])
+def test_what_was_loaded_is_bad_on_all_alike(tmp_path: Path, at: int, part: str) -> None:
+    verdict = analyze(_log(tmp_path, at, part)).verdict
+    assert (verdict.cause, verdict.ranks, verdict.suspects.ranks) == ("bad_state", [], [])
+
+
+@pytest.mark.parametrize("at", range(3))
+@pytest.mark.parametrize(("part", "but"), [("optimizer", 1), ("masks", None), ("grads", None)])
+def test_of_no_state_or_not_of_all(tmp_path: Path, at: int, part: str, but: int | None) -> None:
+    verdict = analyze(_log(tmp_path, at, part, but=but)).verdict
+    assert (verdict.cause, verdict.ranks) != ("bad_state", []) and verdict.ranks == []
