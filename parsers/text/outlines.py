@@ -32,7 +32,7 @@ _KEY = regex(
     r"(?P<key>\"[^\"]{1,200}\"|'[^']{1,200}'|[\w$@%/*+.-](?:[\w$@%/*+. ()-]{0,120}[\w)*])?)\s{0,20}(?::(?=\s|$)|=)\s*(?P<value>.*)",
 )
 _EXPORT = regex(r"(?:export|declare -x|set|setenv) +(?=\w+=)")
-_SECTION = regex(r"\[(?P<again>\[)?\s*(?P<name>[^\[\]]{1,200}?)\s*\]{1,2}\s*")
+_SECTION = regex(r"\[(?P<again>\[)?\s*(?P<name>[^\[\]]{1,200}?)\s*\]{1,2}\s*(?:\s[#;].*)?")
 _BLOCK = regex(r"[|>][+-]?\d?")
 _COMMENT = regex(r"\s#.*$")
 _MARKS = ("#", ";", "//", "%")

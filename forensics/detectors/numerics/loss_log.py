@@ -94,6 +94,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if odd is not None and (first is None or odd.step is None or odd.step <= when(first.row)[0]):
         return earlier
     earliest = first_checked(asserts, case.job_told_of)
+    if earliest is not None and detail(earliest).get("reduced") is False:
+        asserts = [row for row in asserts if row["step"] != earliest["step"] or row is earliest]
     if first is None and are_of_evaluations(asserts):
         return (_of_evaluation(asserts, streams, _nan_finding(case, None, asserts, (), earliest)), *earlier)
     owners = _owners(case, nans, own)
