@@ -57,6 +57,12 @@ CASES = [
     pytest.param(slurm.PARSER, CANCEL, [("scheduler", "time_limit", "error", None)], id="cancel"),
     pytest.param(
         slurm.PARSER,
+        CANCEL.replace("DUE TO TIME LIMIT", "DUE to SIGNAL Terminated"),
+        [("scheduler", "cancelled", "error", None)],
+        id="cancel_by_signal",
+    ),
+    pytest.param(
+        slurm.PARSER,
         "[2026-03-01T10:11:12.000] error: *** STEP 4711.0 ON gpu-016 CANCELLED AT 2026-03-01T10:11:12 ***",
         [("scheduler", "cancelled", "error", None)],
         id="cancel_new",

@@ -125,7 +125,7 @@ RULES = (
     Rule(
         regex(
             r"\*\*\* (?P<what>JOB|STEP) (?P<job>[\d._+a-z]{1,40})(?: STEPD)? (?:ON (?P<where>\S{1,120}) )?CANCELLED"
-            r"(?: AT (?P<at>[\d:T-]{19}))?(?: DUE [Tt][Oo] (?P<why>[A-Z ]{1,40}?))?(?:,| \*\*\*|$)"
+            r"(?: AT (?P<at>[\d:T-]{19}))?(?: DUE [Tt][Oo] (?P<why>[A-Za-z ]{1,40}?))?(?:,| \*\*\*|$)"
         ),
         "scheduler", refine=_cancelled,
     ),
