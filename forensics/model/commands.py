@@ -60,6 +60,7 @@ _BEFORE, _AFTER = 10, 5  # lines of a source file that are shown
 _NO_PODS: Mapping[str, str | None] = MappingProxyType({})
 # How Docker names a host within, and EC2 an instance: nobody reaches it by that.
 _CONTAINER = regex(r"[0-9a-f]{12}|i-[0-9a-f]{8,17}")
+HERE = "localhost"  # of a command that is for a host without a name
 _HERE = regex(r"localhost|127(?:\.\d{1,3}){3}|::1", re.IGNORECASE)  # whoever prints it: no name that leads anywhere
 
 

@@ -63,7 +63,7 @@ def actions_of(finding: Finding, status: Status, known: Known = NOTHING) -> list
     scene = Scene(
         known.places, known.dead | known.gone, known.has_ended, known.checkpoint, known.around, _gpu(finding, known.places),
         known.has_records, lambda action: _host_of(action, finding, known),
-        known.dead | (known.gone - known.left), known.is_alone, known.held,
+        known.dead | (known.gone - known.left), known.is_alone, known.held, bool(_hosts(finding, known.places)),
     )  # fmt: skip
     actions = list(finding.actions)
     drains = _drains(finding, known)

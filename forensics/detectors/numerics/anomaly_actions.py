@@ -64,7 +64,7 @@ def _of_state(births: Births, answer: Answer, row: Row, back: Action) -> tuple[A
     who = ranks_text(answer.ranks)
     update = clean_update(births, row)
     if update is not None:
-        return (back, _action("inspect_hardware", who, words.WENT_BAD_BETWEEN(step=update["step"])))
+        return (_action("inspect_hardware", who, words.WENT_BAD_BETWEEN(step=update["step"])), back)  # else it comes back
     holders = clean_holders(births, row)
     is_first = row["step"] == births.history["step"].min()
     if is_first and holders:  # what was loaded is well, or the others would hold it, too

@@ -1,7 +1,7 @@
 """bad_state: weights, optimizer or checkpoint already bad."""
 
 from forensics.model.causes.row import CauseRow
-from forensics.model.causes.shared import CHECKPOINT, NEXT_RUN, SOURCE
+from forensics.model.causes.shared import CHECKPOINT, MEMORY, NEXT_RUN, SOURCE
 from forensics.model.said import Said
 
 ROW = CauseRow(
@@ -26,6 +26,7 @@ ROW = CauseRow(
     runbook=(
         CHECKPOINT,
         SOURCE,
+        *MEMORY,
         NEXT_RUN,
     ),
 )
