@@ -175,6 +175,13 @@ def device(host: str | None, index: int | None, around: Surroundings = NOWHERE) 
     return _on_host(host, every if index is None else one.format(index), around)
 
 
+def device_at(host: str | None, pci: str, around: Surroundings = NOWHERE) -> str | None:
+    """The state of one NVIDIA device by its address, on the host that its line is from where nobody names that."""
+    whole = pci if "." in pci else f"{pci}.0"  # drivers leave the function out, and tools ask for it
+    known = around.vendor == "nvidia" and _PCI.fullmatch(whole)
+    return _on_host(host or HERE, f"nvidia-smi -q -i {whole}", around) if known else None
+
+
 def file_server(host: str | None, server: str) -> str | None:
     """Which mounts are a file server's, and whether it answers; the look itself must not wait for it."""
     if not is_plain(server):

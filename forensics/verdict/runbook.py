@@ -134,7 +134,7 @@ def _by(action: Action, step: Step, finding: Finding, scene: Scene) -> Action:
     command = action.command or _command(step, finding, scene, action)
     is_there = command != action.command and _host(step, finding, scene, action) == HERE != scene.host_of(action)
     if is_there and "host" in step.needs and step.command != "load":
-        action = msgspec.structs.replace(action, target=words.ON_HOST_OF(what=action.target))
+        action = msgspec.structs.replace(action, target=words.AT_ITS_HOST(what=action.target))
     if step.command == "load" and command is not None and not scene.is_alone:
         action = msgspec.structs.replace(action, target=words.LOAD_OF(who=action.target))
     if action.command is None and step in (GATHER, LEFT, NEXT_RUN):

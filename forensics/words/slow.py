@@ -213,7 +213,7 @@ AS_FAST_IN = Form(
 )
 STACKS_IN = Form("stacks of {who} while it is in {phases}", "{who} 处于 {phases} 时的调用栈", ("stack",))
 LOADS_LONGER = Form(
-    "{phase} alone takes longer: its loader, its part of the data, and the storage that this is read from",
+    "{phase} alone takes longer: its loader, its data, the storage of these",
     "仅 {phase} 变慢：检查其数据加载、所读的数据分片与存储",
 )
 WRITES_LONGER = Form(
