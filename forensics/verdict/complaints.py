@@ -16,7 +16,7 @@ from forensics.model.said import Said
 from forensics.model.taxonomy import EVENTS
 from forensics.model.texts import cut_middle
 from forensics.words import verdict as words
-from parsers.catalogues import printed
+from parsers.catalogues import described, printed
 
 _SHOWN, _WORDS, _LOST = 12, 200, 3
 _PROCESSES = 2  # that met the same error on one device
@@ -76,14 +76,13 @@ class OnDevice(NamedTuple):
 def told_by_drivers(case: Case) -> list[OnDevice]:
     """Where nothing but drivers' words of devices is there, all of them known to the catalogue: those that follow from an error last."""
     grave = case.events.filter(pl.col("severity").is_in(list(_GRAVITY)))
-    at = {(one.row["file"], one.row["line"]): one for one in case.hardware if printed(one.row["code"])}
     told: dict[tuple[str, str], list[Row]] = {}
     for row in grave.sort("file", "line", nulls_last=True).iter_rows(named=True):
-        if row["kind"] != "gpu_error" or not row["pci"] or (row["file"], row["line"]) not in at:
+        if row["kind"] != "gpu_error" or not row["pci"] or not printed(row["code"]):
             return []
         told.setdefault((row["pci"], row["code"]), []).append(row)
     found = [OnDevice(pci, code, rows) for (pci, code), rows in told.items()]
-    return sorted(found, key=lambda one: at[one.rows[0]["file"], one.rows[0]["line"]].is_consequence)
+    return sorted(found, key=lambda one: described(one.code).is_consequence)
 
 
 def repeated(case: Case, told: Sequence[OnDevice]) -> tuple[Action, ...]:

@@ -10,6 +10,7 @@ from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.held_processes import held_processes
 from forensics.facts.link_sorts import link_sort
+from forensics.facts.phase_times import are_of_kernels
 from forensics.facts.rank_stacks import stack_ref
 from forensics.facts.surroundings import surroundings
 from forensics.model import incident as shape
@@ -106,7 +107,7 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
     refuted = [one for one in choice.candidates if one.refuted_by is not None]
     hint = best.finding if best is not None and best.kind == "unknown" and not best.finding.is_named else None
     collect = _to_collect(case)
-    drivers = [] if lost or choice.symptoms else told_by_drivers(case)
+    drivers = [] if lost or any(one.refs for one in choice.symptoms) else told_by_drivers(case)
     if drivers:
         lines = {(row["file"], row["line"]): at for at, one in enumerate(drivers) for row in one.rows}
         said = sorted(said, key=lambda one: lines.get((one.refs[0].file, one.refs[0].line), len(drivers)))
@@ -276,7 +277,11 @@ def _stopped(case: Case) -> frozenset[int]:
 
 
 def _is_alone(case: Case, finding: Finding) -> bool:
-    """Did other ranks of its host leave figures of a slow job, and stand out in none? Then no host as a whole is slow."""
+    """Did other ranks of its host leave figures of a slow job, and stand out in none, or did its device alone time it? Then no host as a whole
+    is slow."""
+    phase = finding.first_anomaly.phase
+    if finding.ranks and all(are_of_kernels(case.tables, rank, phase) for rank in finding.ranks):
+        return True  # as if others were: it is not the host
     here = set(_hosts_of(case, finding.ranks))
     timed = set(case.phase_times["rank"].to_list()) - finding.subjects
     return bool(here) and any(case.host_of_rank.get(rank) in here for rank in timed)

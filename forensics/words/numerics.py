@@ -89,7 +89,8 @@ FIRST_NOT_OBSERVED = Said("the first bad value was not observed", "未观测到�
 PRODUCED_THERE = Form("{value} was produced there from finite inputs", "该处输入正常却产生 {value}")
 BETWEEN = Form("what lies between {one} and {other}", "{one} 与 {other} 之间的计算")
 FIRST_IN_INPUT = Form(
-    "{value} first shows in what went into the latter, and the former was finite", "{value} 首现于后者的输入，前者正常"
+    "{value} first shows in what went into the latter, and what came out of the former was finite: a hook, a cast, a write in place",
+    "{value} 首现于后者的输入，前者的输出正常：检查 hook、类型转换与原地写入",
 )
 FIRST_THERE = Form(
     "{value} first shows there; what went in is not recorded as finite", "{value} 首现于此；没有记录表明输入为有限值"

@@ -96,7 +96,8 @@ def _of_birth(births: Births, answer: Answer, row: Row) -> tuple[Action, ...]:
         tests = (_action("inspect_hardware", ranks_text(answer.ranks), test),) if is_named else ()
         return (*tests, _action("check_code", place, words.CANNOT_COME_OF_IT(**told)))
     before = clean_before(births, row) if row["role"] == "in" else None
-    if before is not None and before["step"] == row["step"] and before["module"] not in (None, place):
+    is_out = before is not None and before["role"] == "out" and before["step"] == row["step"]
+    if before is not None and is_out and before["module"] not in (None, place):
         between = words.BETWEEN(one=before["module"], other=place)
         return (_action("check_code", between, words.FIRST_IN_INPUT(value=value)),)
     form = words.PRODUCED_THERE if inputs.given == "finite" else words.FIRST_THERE
