@@ -131,7 +131,7 @@ CLEAN_AFTER_UPDATE = Form(
     "{who}：step {step} 更新后正常，故在此之后、使用之前变坏",
 )
 WENT_BAD_BETWEEN = Form(
-    "clean after the update of step {step}, bad when it was used: memory of the device, or a write between steps",
+    "clean after the update of step {step}, bad when used: its memory, or a stray write",
     "参数在 step {step} 更新后正常、使用时已异常：设备显存故障，或两个 step 之间有写入",
 )
 STATISTICS_OF = Form("tensor statistics of {who}", "{who} 的张量统计", ("tensors",))
