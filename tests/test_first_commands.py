@@ -41,7 +41,9 @@ def test_of_devices_that_nobody_calls_by_a_vendor_the_kernel_tells() -> None:
     slow, *_ = actions_of(look("straggler_compute"), "supported", places)
     assert slow.command is None or "dmesg" not in slow.command  # which tells of no clocks
     nowhere, *_ = actions_of(look("overflow"), "supported", Known([Place(rank=3, pid=7)]))
-    assert nowhere.command is None and nowhere.target == "rank 3"
+    assert (nowhere.command, str(nowhere.target)) == ("sudo dmesg -T", "rank 3, on its host")
+    other, *_ = actions_of(look("straggler_host", "check_data"), "supported", Known([Place(rank=3, pid=7)]))
+    assert (other.command or "").startswith("sh -c 'top")
 
 
 def test_a_core_is_looked_for_by_its_process_on_the_host_that_nobody_names() -> None:

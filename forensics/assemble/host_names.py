@@ -1,5 +1,6 @@
 """One name for each host: addresses and other names that the bundle says are of one place (parsers/who/process_table.py) become the one that a person would
-call it by. Domains are left to `identity.short_host`."""
+call it by; what ends in the number of the one process there is a name of that process, as of its log, and no host's. Domains are left to
+`identity.short_host`."""
 
 from collections.abc import Mapping
 
@@ -13,9 +14,10 @@ from parsers.who.job_table import ALIAS
 def with_one_name_each(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
     """Evidence tables → the same with one name for each host, without the rows that told that."""
     told = tables["ranks"].filter(pl.col("how") == ALIAS)
-    if not told.height:
+    names: dict[str, str | None] = dict(told.select("host", "name").unique().iter_rows())
+    names |= dict.fromkeys(_of_processes(tables["ranks"]))
+    if not names:
         return dict(tables)
-    names = dict(told.select("host", "name").unique().iter_rows())
     result = dict(tables)
     result["ranks"] = tables["ranks"].filter(pl.col("how").ne_missing(ALIAS))
     for name in HOSTED:
@@ -27,3 +29,11 @@ def with_one_name_each(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableNa
             own = pl.col("host").cast(pl.String).replace({host: names[host] for host in found})
             result[name] = frame.with_columns(own.cast(frame.schema["host"]).alias("host"))
     return result
+
+
+def _of_processes(ranks: pl.DataFrame) -> list[str]:
+    """Names of one process each that end in its number."""
+    placed = ranks.filter(pl.col("host").is_not_null() & pl.col("pid").is_not_null())
+    alone = placed.select(pl.col("host").cast(pl.String), "pid").unique().filter(pl.len().over("host") == 1)
+    number = pl.col("host").str.extract(r"\D(\d{3,10})$", 1).cast(pl.Int64, strict=False)
+    return alone.filter(number == pl.col("pid"))["host"].sort().to_list()

@@ -42,6 +42,18 @@ SCHEMA = {
 }  # fmt: skip
 
 
+_KERNELS = ("compute", "memcpy")  # phases of a trace that are sums of its kernels
+
+
+def are_of_kernels(tables: Mapping[TableName, pl.DataFrame], rank: int, phase: str | None) -> bool:
+    """Are the times of a rank in a phase those of its device's kernels, as a profiler timed them there? No load of a host makes these longer."""
+    if phase not in _KERNELS:
+        return False
+    own = tables["timings"].filter((pl.col("rank") == rank) & (pl.col("phase") == phase))
+    traces = tables["files"].filter(pl.col("parsers").list.contains("kineto"))["file"].to_list()
+    return own.height > 0 and bool(own["file"].cast(pl.String).is_in(traces).all())
+
+
 def _no_times() -> pl.DataFrame:
     return pl.DataFrame(schema=SCHEMA)
 

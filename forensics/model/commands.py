@@ -60,6 +60,7 @@ _BEFORE, _AFTER = 10, 5  # lines of a source file that are shown
 _NO_PODS: Mapping[str, str | None] = MappingProxyType({})
 # How Docker names a host within, and EC2 an instance: nobody reaches it by that.
 _CONTAINER = regex(r"[0-9a-f]{12}|i-[0-9a-f]{8,17}")
+HERE = "localhost"  # of a command that is for a host without a name
 _HERE = regex(r"localhost|127(?:\.\d{1,3}){3}|::1", re.IGNORECASE)  # whoever prints it: no name that leads anywhere
 
 
@@ -172,6 +173,13 @@ def device(host: str | None, index: int | None, around: Surroundings = NOWHERE) 
         return None
     one, every = _GPU[around.vendor]
     return _on_host(host, every if index is None else one.format(index), around)
+
+
+def device_at(host: str | None, pci: str, around: Surroundings = NOWHERE) -> str | None:
+    """The state of one NVIDIA device by its address, on the host that its line is from where nobody names that."""
+    whole = pci if "." in pci else f"{pci}.0"  # drivers leave the function out, and tools ask for it
+    known = around.vendor == "nvidia" and _PCI.fullmatch(whole)
+    return _on_host(host or HERE, f"nvidia-smi -q -i {whole}", around) if known else None
 
 
 def file_server(host: str | None, server: str) -> str | None:

@@ -14,6 +14,7 @@ import msgspec
 from forensics.facts.locations import Shared, listed
 from forensics.model import commands
 from forensics.model.causes import CAUSES
+from forensics.model.causes.shared import LEFT, NEXT_RUN
 from forensics.model.commands import NOWHERE, Surroundings
 from forensics.model.finding import Finding
 from forensics.model.frames import is_own_file
@@ -63,7 +64,7 @@ def actions_of(finding: Finding, status: Status, known: Known = NOTHING) -> list
     scene = Scene(
         known.places, known.dead | known.gone, known.has_ended, known.checkpoint, known.around, _gpu(finding, known.places),
         known.has_records, lambda action: _host_of(action, finding, known),
-        known.dead | (known.gone - known.left), known.is_alone, known.held,
+        known.dead | (known.gone - known.left), known.is_alone, known.held, bool(_hosts(finding, known.places)),
     )  # fmt: skip
     actions = list(finding.actions)
     drains = _drains(finding, known)
@@ -79,7 +80,17 @@ def actions_of(finding: Finding, status: Status, known: Known = NOTHING) -> list
     told = _kernel_first([_with_setup(action) for action in actions], finding, known)
     is_sure = status in ("established", "supported") and finding.is_named
     done = followed(told, finding, scene, known.beside, is_sure)
-    return _settings_first([_with_command(action, finding, known) for action in done])
+    return _left_first(_settings_first([_with_command(action, finding, known) for action in done]))
+
+
+def _left_first(actions: list[Action]) -> list[Action]:
+    """What is left of a run is collected before the next one is set up: it may be overwritten by then."""
+    next_ones = [one for one in actions if one.kind == "collect_more" and one.source == NEXT_RUN.source]
+    last = max((at for at, one in enumerate(actions) if one.source == LEFT.source and one.command), default=-1)
+    before = [one for one in next_ones if actions.index(one) < last]
+    if not before:
+        return actions
+    return [*(one for one in actions[: last + 1] if one not in before), *before, *actions[last + 1 :]]
 
 
 def _settings_first(actions: list[Action]) -> list[Action]:
@@ -318,7 +329,8 @@ def _stacks(finding: Finding, known: Known) -> list[Action]:
         return [Action(kind="collect_more", target=next_time, command=command, reason="")] if next_time else []
     actions = _there(finding, known)
     if not actions and finding.cause == "rank_absent" and finding.ranks:  # where it runs is not known
-        what = words.STACK(who=ranks_text(finding.ranks))
+        form = words.STACK_NEXT_TIME if known.has_ended else words.STACK
+        what = form(who=ranks_text(finding.ranks))
         actions.append(Action(kind="collect_more", target=what, command=None, reason=""))
     return actions
 

@@ -3,6 +3,7 @@ its hosts, for how long its links were down, how much of a host is lost. It name
 
 from collections.abc import Collection, Iterable
 
+import msgspec
 import polars as pl
 
 from forensics.assemble.identity import short_host
@@ -14,12 +15,14 @@ from forensics.facts.locations import listed
 from forensics.facts.process_ends import OWN_CAUSES, is_consequence
 from forensics.facts.unrecorded import unrecorded
 from forensics.model.finding import Claim, Finding
+from forensics.model.incident import Action
 from forensics.model.names import Kind
 from forensics.model.said import joined
 from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import verdict as words
 
 _SHOWN, _PLACES = 8, 4
+_NO_FORKED_LOCK = "TOKENIZERS_PARALLELISM"
 _LINE = 200  # characters of a line that are quoted
 
 
@@ -63,6 +66,17 @@ def _forked(case: Case, finding: Finding) -> list[Claim]:
         return []
     who = ranks_text(said["rank"].unique().to_list())
     return [Claim(words.FORKED(who=who), "for", refs(said.iter_rows(named=True)))]
+
+
+def with_setting_of_forks(case: Case, finding: Finding) -> Finding:
+    """With the setting that avoids it first, where a rank stands in what it warned of: the line that it stands at is well."""
+    if not _forked(case, finding):
+        return finding
+    who = ranks_text(sorted(finding.subjects))
+    setting = Action(
+        kind="check_config", target=_NO_FORKED_LOCK, command=f"export {_NO_FORKED_LOCK}=false", reason=words.FORKED_LOCK(who=who)
+    )  # fmt: skip
+    return msgspec.structs.replace(finding, actions=(setting, *finding.actions))
 
 
 def _running(case: Case) -> list[Claim]:

@@ -1,18 +1,25 @@
 """Failure lines that no rule explains: what an `unknown` shows, the gravest first, verbatim. They never enter the choice."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import polars as pl
 
 from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.event_rows import Row, reference
-from forensics.model.commands import pci_state
+from forensics.facts.surroundings import surroundings
+from forensics.model.commands import device_at, pci_state
 from forensics.model.finding import Claim
 from forensics.model.incident import Action
+from forensics.model.said import Said
 from forensics.model.taxonomy import EVENTS
 from forensics.model.texts import cut_middle
 from forensics.words import verdict as words
+from parsers.catalogues import described, printed
 
 _SHOWN, _WORDS, _LOST = 12, 200, 3
+_PROCESSES = 2  # that met the same error on one device
 _HINTS = ("stalled", "timed_out", "bad_number")
 _GRAVITY = {"fatal": 0, "error": 1}
 
@@ -46,6 +53,53 @@ def complaints(case: Case) -> list[Claim]:
         if len(found) == _SHOWN:
             break
     return list(found.values())
+
+
+class OnDevice(NamedTuple):
+    """What a driver reported of one device, with a code that the vendor's catalogue lists: `rows`, the first first."""
+
+    pci: str
+    code: str
+    rows: list[Row]
+
+    @property
+    def processes(self) -> int:
+        return len({row["pid"] for row in self.rows} - {None})
+
+    @property
+    def said(self) -> Said:
+        return words.CODE_ON(
+            code=printed(self.code), pci=self.pci, times=words.FOR_PROCESSES(max(self.processes, 1))
+        )  # fmt: skip
+
+
+def told_by_drivers(case: Case) -> list[OnDevice]:
+    """Where nothing but drivers' words of devices is there, all of them known to the catalogue: those that follow from an error last."""
+    grave = case.events.filter(pl.col("severity").is_in(list(_GRAVITY)))
+    told: dict[tuple[str, str], list[Row]] = {}
+    for row in grave.sort("file", "line", nulls_last=True).iter_rows(named=True):
+        if row["kind"] != "gpu_error" or not row["pci"] or not printed(row["code"]):
+            return []
+        told.setdefault((row["pci"], row["code"]), []).append(row)
+    found = [OnDevice(pci, code, rows) for (pci, code), rows in told.items()]
+    return sorted(found, key=lambda one: described(one.code).is_consequence)
+
+
+def repeated(case: Case, told: Sequence[OnDevice]) -> tuple[Action, ...]:
+    """The device that several processes met the same error on: another program, and the same card."""
+    again = [one for one in told if one.processes >= _PROCESSES][:1]
+    around = surroundings(case.tables)
+    return tuple(
+        Action(
+            kind="inspect_hardware",
+            target=words.GPU_THERE(
+                pci=one.pci, where=one.rows[0]["host"] or words.HOST_OF_LOG(file=one.rows[0]["file"])
+            ),
+            command=device_at(one.rows[0]["host"], one.pci, around),
+            reason=words.AGAIN_ON_IT(code=printed(one.code), number=one.processes),
+        )
+        for one in again
+    )
 
 
 def lost_devices(case: Case) -> list[tuple[Claim, Action]]:

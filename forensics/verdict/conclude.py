@@ -10,6 +10,7 @@ from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.held_processes import held_processes
 from forensics.facts.link_sorts import link_sort
+from forensics.facts.phase_times import are_of_kernels
 from forensics.facts.rank_stacks import stack_ref
 from forensics.facts.surroundings import surroundings
 from forensics.model import incident as shape
@@ -33,13 +34,13 @@ from forensics.model.incident import (
     Verdict,
 )
 from forensics.model.names import Kind, Reason
-from forensics.model.said import Said, clause, unlabelled
+from forensics.model.said import Said, clause, joined, unlabelled
 from forensics.model.texts import UNNAMED_GROUP, cut_middle, head_of, ranges
 from forensics.verdict.actions import Known, actions_of
 from forensics.verdict.arbitrate import About, Candidate, Choice, arbitrate
-from forensics.verdict.beside import beside
+from forensics.verdict.beside import beside, with_setting_of_forks
 from forensics.verdict.checked import checked
-from forensics.verdict.complaints import complaints, hints, lost_devices
+from forensics.verdict.complaints import complaints, hints, lost_devices, repeated, told_by_drivers
 from forensics.verdict.counterfactual import counterfactual
 from forensics.verdict.file_servers import with_file_server
 from forensics.verdict.gone import gone, has_ended, may_be_left
@@ -106,7 +107,12 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
     refuted = [one for one in choice.candidates if one.refuted_by is not None]
     hint = best.finding if best is not None and best.kind == "unknown" and not best.finding.is_named else None
     collect = _to_collect(case)
-    if said:
+    drivers = [] if lost or any(one.refs for one in choice.symptoms) else told_by_drivers(case)
+    if drivers:
+        lines = {(row["file"], row["line"]): at for at, one in enumerate(drivers) for row in one.rows}
+        said = sorted(said, key=lambda one: lines.get((one.refs[0].file, one.refs[0].line), len(drivers)))
+        summary = words.DRIVER_TOLD(what=joined([one.said for one in drivers[:_HOSTS]], ", "))
+    elif said:
         form = words.ONE_LINE_UNEXPLAINED if len(said) == 1 else words.LINES_UNEXPLAINED
         summary = form(number=len(said), line=said[0].text)
     elif choice.symptoms:
@@ -119,7 +125,7 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
         summary = words.NOTHING_BUT_WAITERS(waiters=said[0].text) if said else words.NOTHING_SHOWN
         collect = words.IF_IT_STANDS(what=collect)
     base = hint if hint is not None and not said else Finding(detector="verdict", summary=summary, collect=(collect,))
-    base = replace(base, actions=(*base.actions, *(action for _, action in lost)))
+    base = replace(base, actions=(*base.actions, *(action for _, action in lost), *repeated(case, drivers)))
     reason: Reason = "conflicting_evidence" if refuted and not said else "nothing_found"
     return replace(base, undecided=(*base.undecided, reason), claims=(*base.claims, *said))
 
@@ -195,7 +201,7 @@ def _is_of_its_own(case: Case, one: Candidate) -> bool:
 
 def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callable[[Finding], Views]) -> Incident:
     told_of = with_errors_of_program(case, one.finding, one.kind)
-    told_of = with_file_server(case, with_settings(case, told_of))
+    told_of = with_setting_of_forks(case, with_file_server(case, with_settings(case, told_of)))
     finding, choice = with_shared_host(case, told_of), conclusion.choice
     told = status_of(one, choice.observers)
     rivals = [other for other in choice.candidates if other is not one and other.finding.summary != one.finding.summary]
@@ -271,7 +277,11 @@ def _stopped(case: Case) -> frozenset[int]:
 
 
 def _is_alone(case: Case, finding: Finding) -> bool:
-    """Did other ranks of its host leave figures of a slow job, and stand out in none? Then no host as a whole is slow."""
+    """Did other ranks of its host leave figures of a slow job, and stand out in none, or did its device alone time it? Then no host as a whole
+    is slow."""
+    phase = finding.first_anomaly.phase
+    if finding.ranks and all(are_of_kernels(case.tables, rank, phase) for rank in finding.ranks):
+        return True  # as if others were: it is not the host
     here = set(_hosts_of(case, finding.ranks))
     timed = set(case.phase_times["rank"].to_list()) - finding.subjects
     return bool(here) and any(case.host_of_rank.get(rank) in here for rank in timed)

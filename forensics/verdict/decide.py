@@ -120,7 +120,7 @@ def _of_values(incident: Incident) -> tuple[DecisionKind, Said]:
     is_spike, is_done = incident.verdict.cause == "loss_spike", {*kinds} & {"rollback", "restart_job"}
     if first == "check_data" and not is_spike and is_done:
         return "change_first", words.SAME_BATCH_AGAIN
-    if first == "check_data" and is_spike and not is_done:
+    if first == "check_data" and is_spike and not is_done and not incident.has_ended:
         return "wait", words.CAME_BACK_BY_ITSELF
     return "cannot_tell", words.ORIGIN_DECIDES
 

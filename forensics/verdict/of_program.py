@@ -40,7 +40,8 @@ def with_errors_of_program(case: Case, finding: Finding, kind: Kind) -> Finding:
         )
         for one in found
     ]
-    is_first = finding.cause is None
+    # Where a card met the same error with several programs, it is looked at before any of these.
+    is_first = finding.cause is None and all(one.kind != "inspect_hardware" for one in finding.actions)
     return replace(
         finding,
         hosts=finding.hosts or _where(case, finding, found),

@@ -15,10 +15,10 @@ from forensics.facts.storage_errors import path_of
 from forensics.facts.whose_memory import holder_in
 from forensics.model.causes import CAUSES
 from forensics.model.causes.shared import GATHER, HELD, LEFT, NEXT_RUN, STACK
-from forensics.model.commands import COMMANDS, PODS, Surroundings, Target
+from forensics.model.commands import COMMANDS, HERE, PODS, Surroundings, Target
 from forensics.model.finding import Finding
 from forensics.model.incident import Action, Place
-from forensics.model.names import EvidenceKind, Site
+from forensics.model.names import ActionKind, EvidenceKind, Site
 from forensics.model.runbook import Fact, Step
 from forensics.model.said import Said
 from forensics.words import verdict as words
@@ -35,6 +35,10 @@ _ADVICE: dict[str | None, Fact] = {
     "reset_gpu": "reset", "reboot_node": "reboot", "drain_and_rma": "repair", "repair": "repair",
 }  # fmt: skip
 _SORTS: tuple[Fact, ...] = ("infiniband", "ethernet", "efa")
+# What is done at a host: where nobody tells its name, whoever has the job knows where its one rank ran.
+_AT_ITS_HOST: frozenset[ActionKind] = frozenset(
+    ["inspect_hardware", "inspect_network", "check_code", "check_config", "check_data"]
+)
 _OUTLIVES: frozenset[EvidenceKind] = frozenset(
     ["log", "kernel", "launcher", "settings", "core"]
 )  # the processes that it tells of
@@ -56,6 +60,7 @@ class Scene(NamedTuple):
     told_ended: frozenset[int] = frozenset()  # of `ended`, those of which a line says so
     is_alone: bool = False  # other ranks of its host are as fast as any
     held: frozenset[int] = frozenset()  # whose processes are stopped
+    has_host: bool = False  # a host of the subjects is told
 
 
 def followed(
@@ -127,6 +132,9 @@ def _step_of(action: Action, book: Iterable[Step], finding: Finding, scene: Scen
 
 def _by(action: Action, step: Step, finding: Finding, scene: Scene) -> Action:
     command = action.command or _command(step, finding, scene, action)
+    is_there = command != action.command and _host(step, finding, scene, action) == HERE != scene.host_of(action)
+    if is_there and "host" in step.needs and step.command != "load":
+        action = msgspec.structs.replace(action, target=words.AT_ITS_HOST(what=action.target))
     if step.command == "load" and command is not None and not scene.is_alone:
         action = msgspec.structs.replace(action, target=words.LOAD_OF(who=action.target))
     if action.command is None and step in (GATHER, LEFT, NEXT_RUN):
@@ -152,9 +160,16 @@ def _command(step: Step, finding: Finding, scene: Scene, action: Action | None) 
     return COMMANDS[step.command](at)
 
 
+def _host(step: Step, finding: Finding, scene: Scene, action: Action | None) -> str | None:
+    """The host in question; HERE where it is that of one named rank, and nobody tells its name."""
+    host = scene.host_of(action)
+    is_open = host is None and action is not None and len(finding.ranks) == 1 and not scene.has_host
+    return HERE if is_open and step.do in _AT_ITS_HOST else host
+
+
 def _target(step: Step, finding: Finding, scene: Scene, action: Action | None) -> Target:
-    of_alive, host = "alive" in step.needs, scene.host_of(action)
-    pids = [place.pid for place in scene.places if place.rank in finding.subjects and place.pid and place.host == host
+    of_alive, host = "alive" in step.needs, _host(step, finding, scene, action)
+    pids = [place.pid for place in scene.places if place.rank in finding.subjects and place.pid and place.host == scene.host_of(action)
             and (place.rank in scene.ended) != of_alive]  # fmt: skip
     named = _AT.fullmatch(action.target) if action is not None else None
     code = finding.code

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
+from forensics.assemble.host_names import with_one_name_each
 from forensics.assemble.identity import short_host
 from forensics.assemble.register import Program
 from forensics.facts.line_templates import complaints
@@ -95,7 +96,7 @@ def coverage(
         ranks_expected=len(expected) or None,
         ranks_seen=range_list(seen),
         ranks_missing=range_list(expected - seen),
-        hosts_seen=hosts_of(tables),
+        hosts_seen=hosts_of(with_one_name_each(tables)),
         sources=_sources(tables),
         lines=Lines(total=total, recognised=known, unrecognised=total - known),
         unreadable=unreadable,

@@ -145,8 +145,8 @@ THEN_FOR_GOOD = Said("it then went down for good", "之后断开且未恢复")
 STORAGE_OF = Form("the storage that holds {path}", "{path} 所在的存储")
 ITS_FILES = Said("what it read or wrote", "其读写文件")
 STORAGE_ANSWERED = Form(
-    "it answered {name} ({words}), which no program brings about",
-    "存储返回 {name}（“{words}”），程序自身不会引起该错误",
+    "it answered {name} ({words}), which no wrong path and no missing right brings about",
+    "存储返回 {name}（“{words}”），路径或权限错误不会引起该错误",
 )
 
 # --- checks of nodes: what a test is of ------------------------------------------------------------------------------

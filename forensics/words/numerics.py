@@ -55,6 +55,7 @@ ON_MANY_ALIKE = Form(
     "{value} 在多个 rank 上同样首现于 {where}：原因在数据、模型或配置，而非单个设备。",
 )
 ALREADY_HELD, RECEIVED, PRODUCED = Said("already held", "已含"), Said("received", "收到"), Said("produced", "产生")
+FIRST_SHOWED = Said("first showed", "首次出现")
 HAD_VALUE = Form("{who} {how} {value} in {where}", "{who} {how} {value}，位于 {where}")
 EACH_PRODUCED = Form(
     "{who} each produced a bad value of their own; the first is {value} in {where}",
@@ -86,11 +87,16 @@ BAD_BEFORE_STEP = Said(
 ONE_OUTPUT_WAS_NOT = Said("all inputs of the call were finite, an output was not", "该调用的输入均正常，输出异常")
 FIRST_NOT_OBSERVED = Said("the first bad value was not observed", "未观测到首个异常值", "tensors")
 PRODUCED_THERE = Form("{value} was produced there from finite inputs", "该处输入正常却产生 {value}")
+BETWEEN = Form("what lies between {one} and {other}", "{one} 与 {other} 之间的计算")
+FIRST_IN_INPUT = Form(
+    "{value} first shows in what went into the latter, and what came out of the former was finite: a hook, a cast, a write in place",
+    "{value} 首现于后者的输入，前者的输出正常：检查 hook、类型转换与原地写入",
+)
 FIRST_THERE = Form(
     "{value} first shows there; what went in is not recorded as finite", "{value} 首现于此；没有记录表明输入为有限值"
 )
 CANNOT_COME_OF_IT = Form(
-    "{value} cannot come of what went in ({bound} at most): look for what else writes into its output, and what wraps it",
+    "what went in gives {bound} at most, and never {value}: look for what else writes into its output, and what wraps it",
     "所记录的输入至多得到 {bound}，不可能产生 {value}：查找还有什么代码写入其输出或包装了它",
 )
 MASKED_WHOLLY = Form(
@@ -105,7 +111,7 @@ MASKED_BEFORE = Form(
     "{who}: its input is masked, {number} values are -Inf", "{who}：其输入被遮蔽，{number} 个值为 -Inf"
 )
 TEST_FOR_BOUND = Form(
-    "{value} cannot come of what went in ({bound} at most): test it with {what} for hours",
+    "what went in gives {bound} at most, and never {value}: test it with {what} for hours",
     "所记录的输入至多得到 {bound}，不可能产生 {value}：用 {what} 反复测试该设备数小时",
 )
 COPY_OF_BATCH = Form(
@@ -125,7 +131,7 @@ CLEAN_AFTER_UPDATE = Form(
     "{who}：step {step} 更新后正常，故在此之后、使用之前变坏",
 )
 WENT_BAD_BETWEEN = Form(
-    "a parameter that was clean after the update of step {step} was not when it was used: memory of the device, or a write between steps",
+    "clean after the update of step {step}, bad when used: its memory, or a stray write",
     "参数在 step {step} 更新后正常、使用时已异常：设备显存故障，或两个 step 之间有写入",
 )
 STATISTICS_OF = Form("tensor statistics of {who}", "{who} 的张量统计", ("tensors",))

@@ -40,6 +40,11 @@ DID_NOT_REACH = Form("{who} did not reach {barrier}", "{who} 未到达 {barrier}
 REACHED_OTHERS_DID_NOT = Form(
     "{who} reached {call}, and others did not, {by}", "{who} 已到达 {call}，其余成员未到达（{by}）"
 )
+LEFT_AFTER = Form(
+    "{who} finished #{last} of {group} and never joined #{missing}; {others}, {by}",
+    "{who} 完成了 {group} 的 #{last}，未加入 #{missing}；{others}（{by}）",
+)
+STARTED = Form("{who} started {kind} #{number}", "{who} 已开始 {kind} #{number}")
 REACHED_ONLY = Form(
     "{who} reached {call}; {late} reached only {last}, {by}", "{who} 已到达 {call}；{late} 只到 {last}（{by}）"
 )
@@ -404,7 +409,9 @@ RAS_FINE = Said("RAS reports no missing rank and no mismatch", "RAS 报告没有
 GAVE_NO_STACK = Form("{who} gave no stack", "{who} 未能采到调用栈")
 OTHER_RANKS_WAIT = Form("{number} other ranks wait", "其他 {number} 个 rank 在等待")
 ANSWERED_THERE = Form("on {host} {who} answered", "{host} 上的 {who} 可以采到调用栈")
-NO_SAMPLER = Said("several of its processes answer no sampler", "该节点上多个进程无法采到调用栈")
+NO_SAMPLER = Form(
+    "{number} of its {all} processes answer no sampler", "该节点 {all} 个进程中有 {number} 个无法采到调用栈"
+)
 STATES_AND_DUMPS = Form(
     "process states and kernel stacks of {who}; Flight Recorder dumps of all ranks",
     "{who} 的进程状态与内核栈；所有 rank 的 Flight Recorder 转储",

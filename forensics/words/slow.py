@@ -197,6 +197,10 @@ TAKES_LONGER = Said(
     "clocks, power and temperature)",
     "其耗时更长；是工作更多、主机繁忙还是设备原因并未显示（先检查主机负载，再检查频率、功耗、温度）",
 )
+KERNELS_LONGER = Said(
+    "its kernels take longer on the device, which no load of its host brings about: clocks, temperature and power, else larger shapes",
+    "其 kernel 在设备上耗时更长，与主机负载无关：检查频率、温度与功耗，否则是计算的形状更大",
+)
 HOST_KEEPS_WAITING = Said(
     "its steps wait for its host (look at the loader, storage, other processes)",
     "其 step 在等待主机（检查数据加载、存储、其他进程）",
@@ -213,7 +217,7 @@ AS_FAST_IN = Form(
 )
 STACKS_IN = Form("stacks of {who} while it is in {phases}", "{who} 处于 {phases} 时的调用栈", ("stack",))
 LOADS_LONGER = Form(
-    "{phase} alone takes longer: its loader, its part of the data, and the storage that this is read from",
+    "{phase} alone takes longer: its loader, its data, the storage of these",
     "仅 {phase} 变慢：检查其数据加载、所读的数据分片与存储",
 )
 WRITES_LONGER = Form(

@@ -76,6 +76,7 @@ WHAT_IS_LEFT = Form(
 )
 BEFORE_IT_IS_LOST = Form("{what}, before it is overwritten", "{what}（在被覆盖之前）")
 ON_ITS_HOST = Said("the host that it ran on", "其所在节点")
+AT_ITS_HOST = Form("{what}, on its host", "{what}（在其所在节点上）")
 ON_HOST_OF = Form("{what}, on the host that it ran on", "{what}（在其所在节点上）")
 STACK = Form("the stack of {who}, if the job still runs", "若作业仍在运行：{who} 的调用栈", ("stack",))
 STACK_NEXT_TIME = Form(
@@ -219,6 +220,17 @@ ALL_RECORDS = Form(
 )
 HOST_OF_LOG = Form("the host that {file} is from", "{file} 所属的节点")
 GPU_THERE = Form("GPU {pci} of {where}", "{where} 的 GPU {pci}")
+AGAIN_ON_IT = Form(
+    "its driver reported {code} there for {number} processes: where the same program runs on another card without it, leave this card "
+    "out and test it; where it does not, look for the access in the program (compute-sanitizer)",
+    "驱动在该卡上对 {number} 个进程报告了 {code}：若同一程序在其他卡上无此错误，隔离并检测该卡；否则在程序中查找越界访问（compute-sanitizer）",
+)
+DRIVER_TOLD = Form(
+    "The driver reported {what}; nothing here tells of the job that ran there.",
+    "驱动报告了 {what}；此处没有该作业的记录。",
+)
+CODE_ON = Form("{code} on GPU {pci} ({times})", "GPU {pci} 上的 {code}（{times}）")
+FOR_PROCESSES = Noun("process", "processes", "个进程")
 IT_IS_GONE = Form(
     "its driver lost it (“{line}”): take the host out, read the PCIe link and the power of its slot, then have card or riser replaced",
     "驱动已失去该设备（“{line}”）：隔离该节点，检查 PCIe 链路与插槽供电，再更换板卡或转接卡",
@@ -349,6 +361,10 @@ MEMBERS_AGREE = Said(
 )
 
 # --- beside, settings, shared host: what stands beside the proof -----------------------------------------------------
+FORKED_LOCK = Form(
+    "{who} was forked after its tokenizer had started threads, and stands at a lock that they may have held: set it before the restart",
+    "{who} 在分词线程启动后被 fork，可能停在这些线程所持的锁上：重启前设置",
+)
 FORKED = Form(
     "{who} warned that it was forked after its tokenizer had started threads: a lock may stay held; TOKENIZERS_PARALLELISM=false avoids it",
     "{who} 警告：其进程在分词线程启动后被 fork，锁可能永远不被释放；设置 TOKENIZERS_PARALLELISM=false 可避免",

@@ -87,6 +87,7 @@ class _Reader:
         self._is_root = False
         self._in_table = False
         self._record: dict[str, Any] = {}
+        self._before: dict[str, Any] = {}  # fields that may be of a table, whose head is cut
         self._result: dict[str, Any] | None = None
 
     def read(self, stream: list[dict[str, Any]]) -> None:
@@ -131,6 +132,7 @@ class _Reader:
                 return True
         field = _FIELD.match(text)
         if field is None:
+            self._before = {}
             filling = bool(_FILLING.match(text))
             if not filling and self._in_table and text.strip():
                 self._end_record()
@@ -138,7 +140,9 @@ class _Reader:
             return filling
         key, value = field[1], field[2].strip()
         if not self._in_table and not _proves_table(key, value):
+            self._before[key] = value
             return False
+        self._record, self._before = self._before | self._record, {}
         if key in self._record:
             self._end_record()
         self._record[key] = value
@@ -251,4 +255,5 @@ PARSER = LineParser(
     ),
     parse=parse,
     after=12,  # the result of a rendezvous; the head of a failure table
+    before=True,  # the host, of a table whose head is cut
 )

@@ -31,6 +31,7 @@ from parsers.text.patterns import regex
 
 _START = regex(r'"traceEvents"\s*:\s*\[')
 _RANK = regex(r'"distributedInfo"\s*:\s*\{[^{}]*?"rank"\s*:\s*(\d{1,9})')
+_WORLD = regex(r'"distributedInfo"\s*:\s*\{[^{}]*?"world_size"\s*:\s*(\d{1,9})')
 _PROFILER_STEP = regex(r"ProfilerStep#(\d{1,12})")
 _COMM = regex(r"nccl|mccl|rccl|hccl|AllReduce|AllGather|ReduceScatter|SendRecv|all_to_all", re.I)
 _CHUNK = 1 << 18
@@ -51,7 +52,7 @@ def accepts(_path: str, head: bytes) -> bool:
 
 
 def parse(source: Source) -> Tables:
-    """timings: per step and phase, `value_ms`; without profiler steps one row per phase of the whole trace."""
+    """timings: per step and phase, `value_ms`; without profiler steps one row per phase of the whole trace. ranks: world_size."""
     trace = _Trace(source)
     steps: list[tuple[int, float, float]] = []
     columns: dict[str, array[Any]] = {"phase": array("b"), "ts": array("d"), "dur": array("d")}
@@ -68,7 +69,13 @@ def parse(source: Source) -> Tables:
             columns["dur"].append(length)
     unread = [{"file": source.path, "reason": trace.reason}] if trace.reason else []
     rank = trace.rank if trace.rank is not None else source.rank
-    return {"timings": _timings(columns, steps, source, rank), "unread": table("unread", unread)}
+    size = {"rank": rank, "world_size": trace.world, "how": "kineto", "file": source.path}
+    sizes = [size] if rank is not None and trace.world is not None and rank < trace.world else []
+    return {
+        "timings": _timings(columns, steps, source, rank),
+        "ranks": table("ranks", sizes),
+        "unread": table("unread", unread),
+    }
 
 
 def _phase(category: str, name: str) -> str | None:
@@ -115,11 +122,12 @@ def _timings(
 
 
 class _Trace:
-    """The events of a trace, one after the other; `rank` and `reason` (why it stopped) are known afterwards."""
+    """The events of a trace, one after the other; `rank`, `world` (its size) and `reason` (why it stopped) are known afterwards."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self.rank: int | None = None
+        self.world: int | None = None
         self.reason: str | None = None
 
     def events(self) -> Iterator[dict[str, Any]]:
@@ -129,6 +137,8 @@ class _Trace:
             if not is_inside:
                 found = _RANK.search(text)
                 self.rank = self.rank if found is None else integer(found[1])
+                size = _WORLD.search(text)
+                self.world = self.world if size is None else integer(size[1])
                 start = _START.search(text)
                 text, is_inside = (text[start.end() :], True) if start else (text[-_CHUNK:], False)
             position = 0

@@ -94,7 +94,8 @@ def _connection(case: Case, lines: pl.DataFrame) -> Finding:
     chosen = words.WRONG_INTERFACE(unreachable=unreachable) if wrong else ""
     is_set = bool(wrong) or store
     # Whoever refuses has answered: its host and the way to it are well, and its process is gone, or listens elsewhere.
-    is_answered = not is_set and any(is_refusal(f"{row['code']} {row['text']}") for row in refused)
+    is_answered = not is_set and any(_is_refused(row) for row in (*refused, *_raised_of(case, names)))
+    shown = [*lines.iter_rows(named=True), *(_raised_of(case, names) if is_answered else ())]
     reason = unreachable if wrong else words.NOBODY_LISTENS if is_answered else words.NO_ANSWER[len(names) > 1]
     of_reporters = words.INTERFACE_OF(host=joined(reporters, ", ")) if reporters else words.THE_JOB
     return Finding(
@@ -105,7 +106,7 @@ def _connection(case: Case, lines: pl.DataFrame) -> Finding:
         suspect_ranks=others,
         undecided=("tied_explanations",) if others or is_answered else (),
         domain="infrastructure",
-        claims=(Claim(text, "for", refs(lines.iter_rows(named=True))),),
+        claims=(Claim(text, "for", refs(sorted(shown, key=lambda row: not _is_refused(row)))),),
         first_anomaly=FirstAnomaly(
             host=hosts[0] if len(hosts) == 1 else None, signature=f"connect:{'refused' if is_answered else cause}"
         ),
@@ -120,6 +121,15 @@ def _connection(case: Case, lines: pl.DataFrame) -> Finding:
         collect=(words.STORE_RECORDS,) if store else (words.LOGS_OF_HOSTS(hosts=joined(told, ", ")),) if told else (),
         summary=words.NEVER_STARTED(what=joined((text, chosen), "; ")),
     )
+
+
+def _raised_of(case: Case, names: Sequence[str]) -> list[dict[str, Any]]:
+    """What was raised of these addresses: whose words tell the reason where those of the library do not."""
+    return [row for row in rows(case.events, "exception") if any(name in (row["text"] or "") for name in names)]
+
+
+def _is_refused(row: Mapping[str, Any]) -> bool:
+    return is_refusal(f"{row['code']} {row['text']}")
 
 
 def _odd(odd: OddClients) -> Finding:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from forensics.detectors.numerics.anomaly_answer import Answer
 from forensics.detectors.numerics.anomaly_inputs import (
+    clean_before,
     clean_holders,
     clean_readers,
     clean_update,
@@ -64,7 +65,10 @@ def _of_state(births: Births, answer: Answer, row: Row, back: Action) -> tuple[A
     who = ranks_text(answer.ranks)
     update = clean_update(births, row)
     if update is not None:
-        return (back, _action("inspect_hardware", who, words.WENT_BAD_BETWEEN(step=update["step"])))
+        return (
+            _action("inspect_hardware", who, words.WENT_BAD_BETWEEN(step=update["step"])),
+            back,
+        )  # else it comes back
     holders = clean_holders(births, row)
     is_first = row["step"] == births.history["step"].min()
     if is_first and holders:  # what was loaded is well, or the others would hold it, too
@@ -91,6 +95,11 @@ def _of_birth(births: Births, answer: Answer, row: Row) -> tuple[Action, ...]:
         test = words.TEST_FOR_BOUND(**told, what=row["op"] or words.SAME_OPERATION)
         tests = (_action("inspect_hardware", ranks_text(answer.ranks), test),) if is_named else ()
         return (*tests, _action("check_code", place, words.CANNOT_COME_OF_IT(**told)))
+    before = clean_before(births, row) if row["role"] == "in" else None
+    is_out = before is not None and before["role"] == "out" and before["step"] == row["step"]
+    if before is not None and is_out and before["module"] not in (None, place):
+        between = words.BETWEEN(one=before["module"], other=place)
+        return (_action("check_code", between, words.FIRST_IN_INPUT(value=value)),)
     form = words.PRODUCED_THERE if inputs.given == "finite" else words.FIRST_THERE
     return (_action("check_code", place, form(value=value)),)
 

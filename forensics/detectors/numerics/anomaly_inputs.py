@@ -37,6 +37,18 @@ class Inputs(NamedTuple):
     well: tuple[int, ...] = ()
 
 
+def clean_before(births: Births, row: Row) -> Row | None:
+    """The last row of the same rank before it that is known to be clean."""
+    place = row["place"]
+    mine = births.rows.filter(
+        (pl.col("rank") == row["rank"])
+        & (pl.col("place") < place)
+        & pl.col("role").is_not_null()
+        & ~pl.col("bad").fill_null(True)
+    )
+    return mine.row(-1, named=True) if mine.height else None
+
+
 def inputs_of(births: Births, row: Row) -> Inputs:
     """`row`: the first bad one, an output."""
     if row["role"] != "out":

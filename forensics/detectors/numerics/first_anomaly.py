@@ -23,7 +23,7 @@ from forensics.detectors.numerics.anomaly_context import (
     step_claims,
 )
 from forensics.detectors.numerics.anomaly_device import NO_DEVICE, device_tests, in_order, suspect_device
-from forensics.detectors.numerics.anomaly_inputs import clean_update, inputs_of, is_finite
+from forensics.detectors.numerics.anomaly_inputs import clean_before, clean_update, inputs_of, is_finite
 from forensics.detectors.numerics.anomaly_jump import jump_finding
 from forensics.detectors.numerics.anomaly_rows import (
     Row,
@@ -134,7 +134,7 @@ def _stated_members(tensors: pl.DataFrame) -> frozenset[int]:
 def _finding(case: Case, births: Births, roots: Sequence[Root], answer: Answer) -> Finding:
     lead = answer.lead
     row = first_row(births, lead)
-    clean = _clean_before(births, row)
+    clean = clean_before(births, row)
     local = [root for root in roots if root.rank in answer.ranks and root.birth in ("op", "state", "window")]
     hardware = hardware_near(case, [bad_row(births, root.at) for root in local])
     is_alone = answer.ranks == (row["rank"],) and lead.birth == "op" and not lead.ended and not hardware.claims
@@ -170,17 +170,6 @@ def _finding(case: Case, births: Births, roots: Sequence[Root], answer: Answer) 
         tensors=tuple(_tensor_rows(births, answer)),
         summary=joined((_summary(births, answer, row), *device.sentences), " "),
     )
-
-
-def _clean_before(births: Births, row: Row) -> Row | None:
-    place = row["place"]
-    mine = births.rows.filter(
-        (pl.col("rank") == row["rank"])
-        & (pl.col("place") < place)
-        & pl.col("role").is_not_null()
-        & ~pl.col("bad").fill_null(True)
-    )
-    return mine.row(-1, named=True) if mine.height else None
 
 
 def _claims(births: Births, roots: Sequence[Root], answer: Answer, row: Row, clean: Row | None) -> list[Claim]:
@@ -259,17 +248,19 @@ def _summary(births: Births, answer: Answer, row: Row) -> Said:
     if answer.ranks:
         others = len(births.spread.first.keys() - set(answer.ranks))
         reach = words.SPREAD(value=value, ranks=words.OTHER_RANKS(others)) if others else ""
-        return joined((sentence(_produced(answer, value, place)), reach), " ")
+        return joined((sentence(_produced(answer, row)), reach), " ")
     if answer.suspects:
         return words.WHICH_NOT_SHOWN(value=value, where=place, who=ranks_text(answer.suspects))
     return words.ORIGIN_NOT_SHOWN(value=value, where=place)
 
 
-def _produced(answer: Answer, value: Said, place: Said) -> Said:
+def _produced(answer: Answer, row: Row) -> Said:
+    """What went into an operation was made before it, by whatever left no row."""
+    value, place = shown_value(row), where(row)
     if len(answer.ranks) > 1:
         return words.EACH_PRODUCED(who=ranks_text(answer.ranks), value=value, where=place)
     verbs = {"bad_state": words.ALREADY_HELD, "bad_input": words.RECEIVED, "comm_corruption": words.RECEIVED}
-    how = verbs.get(answer.cause or "", words.PRODUCED)
+    how = verbs.get(answer.cause or "", words.FIRST_SHOWED if row["role"] == "in" else words.PRODUCED)
     return words.HAD_VALUE(who=speaker(answer.ranks[0]), how=how, value=value, where=place)
 
 

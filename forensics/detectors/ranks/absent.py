@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 from forensics.case import Case, Detector
-from forensics.facts.event_rows import rows
+from forensics.facts.event_rows import detail, rows
 from forensics.facts.progress import step_in_progress
 from forensics.facts.rank_stacks import codes, sites, stack_claims
 from forensics.graph.hang.standings import Standing, free, standings
@@ -164,11 +164,42 @@ def _words(source: _Source, main: Standing, named: tuple[int, ...]) -> Said:
     return words.REACHED_ONLY(who=who, call=call, late=ranks_text(named), last=last, by=by)
 
 
+class _Apart(msgspec.Struct, frozen=True):
+    """The first call that a rank missed, where those who waited for it stand at several."""
+
+    text: Said
+    missing: int
+
+
+def _apart(case: Case, source: _Source, main: Standing, named: tuple[int, ...]) -> _Apart | None:
+    """Of a desync report that shows the others at calls of several numbers: the one that was missed first is none of these."""
+    if source.name != "desync" or len(named) != 1:
+        return None
+    for row in rows(case.events, "desync"):
+        said = detail(row)
+        started = [one for one in said["snapshot"] if not {*one["ranks"]} & {*named} and one["state"] == "started"]
+        own = [one for one in said["lagging"] if one["ranks"] == [*named] and isinstance(one.get("missing"), int)]
+        told = {rank for one in started for rank in one["ranks"]} | {*named}
+        if len({one["count"] for one in started}) < 2 or len(own) != 1 or told != main.at.keys():
+            continue
+        each = [
+            words.STARTED(who=ranks_text(one["ranks"]), kind=one["op"], number=one["count"])
+            for one in sorted(started, key=lambda one: one["count"])
+        ]
+        text = words.LEFT_AFTER(
+            who=ranks_text(named), last=own[0]["missing"] - 1, missing=own[0]["missing"], group=group_text(main.label),
+            others=joined(each, ", "), by=words.BY[source.name],
+        )  # fmt: skip
+        return _Apart(text, own[0]["missing"])
+    return None
+
+
 def _finding(
     case: Case, source: _Source, main: Standing, named: tuple[int, ...], doubt: _Doubt | None, is_snapshot: bool = False
 ) -> Finding:
-    text = _words(source, main, named)
-    number, call = main.first_missed(named)
+    apart = _apart(case, source, main, named)
+    text = _words(source, main, named) if apart is None else apart.text
+    number, call = main.first_missed(named) if apart is None else (apart.missing, None)
     reasons: tuple[Reason, ...] = () if doubt is None else (doubt.reason,)
     where = sites(case.stacks, named) if doubt is None else {}
     refs = (*(main.refs[rank] for rank in named[:2] if rank in main.refs), *main.front_refs, *main.loose_refs)
@@ -190,7 +221,7 @@ def _finding(
             op=call,
             group=main.label,
             seq=None if source.name == "barrier" else number,
-            signature=f"absent:{call}",
+            signature=f"absent:{call or main.kind}",
         ),
         blast_radius=BlastRadius(ranks_waiting=len(main.ahead), groups=[main.label]),
         collect=(words.WHOLE_LOG(who=ranks_text(named)) if named else words.ALL_DUMPS,),

@@ -70,7 +70,8 @@ def _finding(case: Case, silent: tuple[int, ...], shown: set[int], waiting: pl.D
     if not case.has_waited and not waiting["moving"].is_not_null().any():
         reasons.append("single_snapshot")
     refs = tuple(stack_ref(row) for row in waiting.sort("rank").head(2).iter_rows(named=True))
-    actions = [Action(kind="inspect_hardware", target=host, command=None, reason=words.NO_SAMPLER) for host in named]
+    why = words.NO_SAMPLER(number=len(silent), all=len(silent) + beside.height)
+    actions = [Action(kind="inspect_hardware", target=host, command=None, reason=why) for host in named]
     return Finding(
         detector=DETECTOR.name,
         hosts=named,

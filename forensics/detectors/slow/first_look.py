@@ -12,6 +12,7 @@ import polars as pl
 from forensics.case import Case
 from forensics.detectors.slow import peers
 from forensics.facts.outliers import Outlier
+from forensics.facts.phase_times import are_of_kernels
 from forensics.facts.throttled import Throttled, throttled
 from forensics.model.commands import cpu_limit
 from forensics.model.finding import Claim
@@ -80,6 +81,8 @@ def actions(
     if sort == "work":
         mates = _fast_mates(case, ranks)
         reason = words.LONGER_IN_ALL(mates=words.RANKS_OF_ITS_HOST(mates)) if mates else words.TAKES_LONGER
+        if all(are_of_kernels(case.tables, one.rank, one.phase) for one in slow):
+            reason = words.KERNELS_LONGER
         return (Action(kind="inspect_hardware", target=who, command=None, reason=reason),)
     return (Action(kind="check_data", target=who, command=None, reason=_of_host(slow)),)
 

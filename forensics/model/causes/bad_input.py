@@ -1,7 +1,7 @@
 """bad_input: the input was already bad."""
 
 from forensics.model.causes.row import CauseRow
-from forensics.model.causes.shared import NEXT_RUN, REPEATED, SOURCE
+from forensics.model.causes.shared import MEMORY, NEXT_RUN, REPEATED, SOURCE
 from forensics.model.said import Said
 
 ROW = CauseRow(
@@ -24,6 +24,7 @@ ROW = CauseRow(
     runbook=(
         REPEATED,
         SOURCE,
+        *MEMORY,
         NEXT_RUN,
     ),
 )

@@ -1,11 +1,11 @@
-"""bad_state: weights, optimizer or checkpoint already bad."""
+"""bad_state: weights or the optimizer's state already bad."""
 
 from forensics.model.causes.row import CauseRow
-from forensics.model.causes.shared import CHECKPOINT, NEXT_RUN, SOURCE
+from forensics.model.causes.shared import CHECKPOINT, MEMORY, NEXT_RUN, SOURCE
 from forensics.model.said import Said
 
 ROW = CauseRow(
-    title=Said("weights, optimizer or checkpoint already bad", "权重、优化器状态或检查点已含异常值"),
+    title=Said("weights or the optimizer's state already bad", "权重或优化器状态已含异常值"),
     means=Said(
         "Weights or the optimizer's state were bad when first seen.", "权重或优化器状态首次被观测时已含异常值。"
     ),
@@ -26,6 +26,7 @@ ROW = CauseRow(
     runbook=(
         CHECKPOINT,
         SOURCE,
+        *MEMORY,
         NEXT_RUN,
     ),
 )

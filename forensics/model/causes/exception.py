@@ -40,8 +40,8 @@ ROW = CauseRow(
                 "无响应、句柄失效或已满的挂载",
             ),
             then=Said(
-                "mount it again or have its server repaired; the program is not at fault",
-                "重新挂载或修复存储服务端；与程序无关",
+                "mount it again or have its server repaired; stale alone: see who replaced or removed the file on the server, and open it anew",
+                "重新挂载或修复存储服务端；仅句柄失效：查明谁在服务端替换或删除了该文件，并重新打开",
             ),
             source="df(1); nfs(5), ESTALE",
         ),

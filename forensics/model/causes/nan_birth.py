@@ -1,7 +1,7 @@
 """nan_birth: NaN produced from finite inputs."""
 
 from forensics.model.causes.row import CauseRow
-from forensics.model.causes.shared import CHECKPOINT, DIAGNOSIS, NEXT_RUN, REPEATED, SOURCE
+from forensics.model.causes.shared import CHECKPOINT, DIAGNOSIS, MEMORY, NEXT_RUN, REPEATED, SOURCE
 from forensics.model.said import Said
 
 ROW = CauseRow(
@@ -26,6 +26,7 @@ ROW = CauseRow(
         SOURCE,
         CHECKPOINT,
         REPEATED,
+        *MEMORY,
         DIAGNOSIS,
         NEXT_RUN,
     ),

@@ -1,7 +1,7 @@
 """overflow: overflow to Inf."""
 
 from forensics.model.causes.row import CauseRow
-from forensics.model.causes.shared import CHECKPOINT, NEXT_RUN, SOURCE
+from forensics.model.causes.shared import CHECKPOINT, MEMORY, NEXT_RUN, SOURCE
 from forensics.model.said import Said
 
 ROW = CauseRow(
@@ -29,6 +29,7 @@ ROW = CauseRow(
     runbook=(
         SOURCE,
         CHECKPOINT,
+        *MEMORY,
         NEXT_RUN,
     ),
 )

@@ -1,8 +1,7 @@
 """replica_divergence: replicas differ while all values are finite."""
 
 from forensics.model.causes.row import CauseRow
-from forensics.model.causes.shared import CHECKPOINT, DIAGNOSIS, NEXT_RUN
-from forensics.model.runbook import Step
+from forensics.model.causes.shared import CHECKPOINT, DIAGNOSIS, MEMORY, NEXT_RUN
 from forensics.model.said import Said
 
 ROW = CauseRow(
@@ -31,20 +30,7 @@ ROW = CauseRow(
     ),
     runbook=(
         DIAGNOSIS,
-        Step(
-            do="inspect_hardware",
-            needs=("host",),
-            command="memory_errors",
-            look=Said(
-                "corrected and uncorrected memory errors of this GPU beside those of its neighbours",
-                "该 GPU 与相邻 GPU 的可纠正与不可纠正错误",
-            ),
-            then=Said(
-                "errors: leave the host out; none clears nobody: repeat the step on another GPU",
-                "有错误：隔离节点；没有也不能排除：换一块 GPU 重跑该 step",
-            ),
-            source="vendors' manuals of their tools; Dixit et al. 2021, Silent Data Corruptions at Scale",
-        ),
+        *MEMORY,
         CHECKPOINT,
         NEXT_RUN,
     ),

@@ -277,6 +277,35 @@ DIAGNOSIS = Step(
     ),
     source="NVIDIA DCGM user guide: dcgmi diag, level 3 (half an hour, on an idle GPU)",
 )
+_CLEARS_NOBODY = Said(
+    "errors: leave the host out; none clears nobody: repeat the step on another device",
+    "有错误：隔离节点；没有也不能排除：换一个设备重跑该 step",
+)
+# Of a value that nobody computed: what counts its memory's errors, else what the kernel saw of it.
+MEMORY = (
+    Step(
+        do="inspect_hardware",
+        needs=("host",),
+        command="memory_errors",
+        look=Said(
+            "corrected and uncorrected memory errors of this GPU beside those of its neighbours",
+            "该 GPU 与相邻 GPU 的可纠正与不可纠正错误",
+        ),
+        then=_CLEARS_NOBODY,
+        source="vendors' manuals of their tools; Dixit et al. 2021, Silent Data Corruptions at Scale",
+    ),
+    Step(
+        do="inspect_hardware",
+        needs=("host",),
+        command="kernel_log",
+        look=Said(
+            "“EDAC”, “Machine check”, “Hardware Error” or an error of the device before that step",
+            "该 step 之前的 “EDAC”、“Machine check”、“Hardware Error” 或设备错误",
+        ),
+        then=_CLEARS_NOBODY,
+        source="Linux: admin-guide/ras; Dixit et al. 2021, Silent Data Corruptions at Scale",
+    ),
+)
 CHECKPOINT = Step(
     do="rollback",
     needs=("checkpoint",),
