@@ -60,12 +60,15 @@ CALLED: list[tuple[dict[str, int], dict[str, int]]] = [
     ({"t/r0.log": 0, "t/r1.log": 1}, {"t/dump_2341_r1.txt": 1, "t/dump_2355_r0.txt": 0}),
     ({"w-3/out": 9, "learner-00.out": 0, "learner-01.out": 1}, {"learner-01.pyspy": 1}),
     ({"a/w_0.log": 0, "a/w_4.log": 4}, {"a/stacks/w_4.gdb.txt": 4}),
+    ({"logs/scorer-00.out": 0, "logs/scorer-01.out": 1}, {"looks/2/scorer-01.txt": 1}),
 ]
 OTHERS: list[tuple[dict[str, int], str]] = [
     ({"t/r0.log": 0, "t/r1.log": 1}, "t/dump_r0_r1.txt"),  # of two
     ({"t/r0.log": 0, "t/r1.log": 1}, "e/dump_r1.txt"),  # of another folder
     ({"t/r0.log": 0, "t/r1.log": 1}, "t/dump_r7.txt"),  # of none that is known
     ({"t/r0.log": 4, "t/r1.log": 5}, "t/dump_r1.txt"),  # places on a later host
+    ({"t/worker0.log": 0, "t/worker1.log": 1}, "e/worker1.dump"),  # as any program's may be called
+    ({"t/actor0.log": 0, "t/actor1.log": 1, "e/actor0.log": 0, "e/actor1.log": 1}, "s/actor1.dump"),
     ({"t/step0.log": 0, "t/step1.log": 1}, "t/step1.dump"),
 ]
 

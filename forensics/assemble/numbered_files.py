@@ -22,7 +22,7 @@ of each of several hosts or folders, if their numbers go on from one to the next
 Fooled by: workers of a program that numbers them otherwise than their ranks, and tells these nowhere.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from math import prod
 
@@ -32,10 +32,27 @@ from parsers.engine.unknown import counted
 from parsers.schema.tables import TableName, spelled
 from parsers.text.patterns import regex
 from parsers.training.layout_words import AMONG_REPLICAS
+from parsers.who.introductions import PROCESS
 from parsers.who.joins import counts_others
 
 _NUMBER = regex(r"\d{1,10}")
 _CALLED = regex(r"(?i)(?<![a-z])(?P<word>[a-z]{1,16})[_.-]?(?P<number>\d{1,6})(?![a-z\d])")
+_ROLE = 4  # letters of what a program is called, at least
+_OF_ANY = (
+    *PROCESS,
+    "worker",
+    "work",
+    "stdout",
+    "stderr",
+    "output",
+    "dump",
+    "stack",
+    "stacks",
+    "trace",
+    "pyspy",
+    "file",
+    "part",
+)
 _OF_OTHERS = ("elastic failure table",)  # of processes that the printer started
 _FEWEST = 2
 _OFTEN = 5  # lines
@@ -97,7 +114,8 @@ def _rolled(own: list[str], ranks: Mapping[str, int]) -> dict[str, int]:
 def _called(
     known: Mapping[str, int], untold: Sequence[str], ranks: Mapping[str, int], several: Collection[str]
 ) -> dict[str, int]:
-    """Files → the number behind the word that all files of their folder, or of one above it, whose rank is `known` have before their rank, each another one."""
+    """Files → the number behind the word that all files of their folder, or of one above it, whose rank is `known` have before their rank, each another one;
+    also in other folders, where it is what one program is called and no other."""
     told: defaultdict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     for file, rank in known.items():
         for word, number in _words(file):
@@ -107,6 +125,9 @@ def _called(
         for place, own in told.items()
         if len({rank for _, rank in own}) >= _FEWEST and all(number == rank for number, rank in own)
     }
+    times = Counter(word for _, word in told)
+    roles = {word for _, word in words if times[word] == 1 and len(word) >= _ROLE and word not in _OF_ANY}
+    words |= {("", word): own for (_, word), own in words.items() if word in roles}
     found: dict[str, int] = {}
     for file in untold if words else ():
         parts = file.split("/")[:-1]

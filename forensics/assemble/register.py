@@ -154,7 +154,8 @@ def programs(tables: Tables) -> list[Program]:
             shared = ranks[one] & ranks[other]
             is_other = _is_of_other_size(ranks[one], sizes[one], ranks[other], sizes[other])
             are_two = _are_two(shared, pids[one], pids[other]) or (is_other and not pids[one] & pids[other])
-            if are_two and _at_once(own_files[one], own_files[other], spans):
+            are_named = is_other and _DIGITS.sub("", _word(one, other)) != _DIGITS.sub("", _word(other, one))
+            if are_two and _at_once(own_files[one], own_files[other], spans, unless_told=are_named):
                 apart |= {one: _word(one, other), other: _word(other, one)}
     _called_so(own_files, apart, spans)
     found = []
@@ -171,13 +172,9 @@ def programs(tables: Tables) -> list[Program]:
 
 
 def _called_so(own_files: Mapping[_Place, set[str]], apart: Mapping[_Place, str], files: Iterable[str]) -> None:
-    """A file of no program is of the one whose folder's name its path holds as a word: the launcher's output, looks from outside."""
+    """A file of no program is of the one that its path calls by name, as a word: the launcher's output, looks from outside."""
     placed = {file for place in apart for file in own_files[place]}
-    names = {
-        place: regex(rf"(?i)(?<![a-z]){re.escape(name)}(?![a-z])")
-        for place, name in apart.items()
-        if place.name is not None
-    }
+    names = {place: regex(rf"(?i)(?<![a-z]){re.escape(name)}(?![a-z])") for place, name in apart.items()}
     for file in files:
         called = [place for place, name in names.items() if file not in placed and name.search(file)]
         if len(called) == 1:
@@ -271,10 +268,12 @@ def _is_of_other_size(one: Set[int], size: int | None, other: Set[int], other_si
     return is_whole and size is not None and max(other, default=-1) >= size and other_size != size
 
 
-def _at_once(one: Set[str], other: Set[str], spans: _Spans) -> bool:
-    """Do files of both show times that overlap? One after the other they are attempts."""
+def _at_once(one: Set[str], other: Set[str], spans: _Spans, *, unless_told: bool) -> bool:
+    """Do files of both show times that overlap? One after the other they are attempts. `unless_told`: the answer where either shows none."""
     mine, theirs = (widest(spans[file] for file in files) for files in (one, other))
-    return mine is not None and theirs is not None and mine[0] <= theirs[1] and theirs[0] <= mine[1]
+    if mine is None or theirs is None:
+        return unless_told
+    return mine[0] <= theirs[1] and theirs[0] <= mine[1]
 
 
 def _speaking(tables: Tables) -> pl.DataFrame:

@@ -1,7 +1,7 @@
 """How processes are counted: what numbers of files and introductions amount to, before they are believed as ranks."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain, pairwise
 from typing import Any
 
@@ -340,6 +340,22 @@ def counted_by(said: Mapping[str, Sequence[Said]], shapes: Mapping[str, Sequence
         ):
             sizes.add(len(paths))
     return sizes.pop() if len(sizes) == 1 else None
+
+
+def sizes_of_rolls(
+    said: Mapping[str, Sequence[Said]], shapes: Iterable[Sequence[Source]], ranks: Mapping[str, int]
+) -> Iterator[dict[str, Any]]:
+    """Rows of the table `ranks`: the size by which files of one shape of name count themselves off, where nobody introduces himself in them."""
+    for own in shapes:
+        paths = [one.path for one in own if one.size]
+        is_told = any(one.introduces is not None for path in paths for one in said.get(path, ()))
+        if (
+            not is_told
+            and (roll := rolled(said, paths, None))
+            and all(ranks.get(path) == own for path, own in roll.items())
+        ):
+            told = {"world_size": len(paths), "how": "roll", "line": None}
+            yield from ({"rank": rank, "file": path} | told for path, rank in roll.items())
 
 
 def is_of_nodes(ranks: Sequence[int], files: int, world: int | None) -> bool:

@@ -390,12 +390,17 @@ _OTHER: dict[str, tuple[tuple[str, Take], ...]] = {
     ),
     "(": (
         (_ACTOR + _ACTORS, _ray),
+        (rf"\(({stamps.ISO})\)", _time_within),
         (r"\([\w.:-]+, ip=([\w.:]+)\) ", _host),
         (r"\(([\w.:-]+), rank=(\d{1,5}), pid=\d{1,10}(?:, ip=[\w.:]+)?\) ", _of_node),
     ),
     "{": ((r'\{(?=\s*")', of_json),),
     "@": ((r"@(4[0-9a-f]{15})([0-9a-f]{8}) ", _tai),),
-    "<": ((r"<\d{1,3}>(?=\[)", _nothing), (rf"<\d{{1,3}}>1 (?={stamps.ISO})", _nothing)),
+    "<": (
+        (rf"<({stamps.ISO})>", _time_within),
+        (r"<\d{1,3}>(?=\[)", _nothing),
+        (rf"<\d{{1,3}}>1 (?={stamps.ISO})", _nothing),
+    ),
     "\t": ((r"\t[\w.-]{1,200}\t(?=\{)", _nothing),),  # fluentd: the stamp, a tag, a record
     " ": ((r" {1,5}(\d{1,6}):(?: (?! *\d+:)|$)", _task),),
 }

@@ -50,6 +50,7 @@ from parsers.who.counts import (
     rolled,
     shared_ranks,
     sizes_of,
+    sizes_of_rolls,
     stream,
     until,
     whole_beginnings,
@@ -133,7 +134,9 @@ def _spaces(whole: "_Bundle") -> "list[_Bundle]":
         return [whole]
     ways = (whole.by(lambda path: path.partition("/")[0]), whole.by(lambda path: _SHAPE.sub("#", path)))
     if whole.shared < 2:
-        return next((own for own in ways if len({one.counted() for one in own} - {None}) > 1), [whole])
+        return next(
+            (own for own in ways if len({counted_by(one._said, one._shapes) for one in own} - {None}) > 1), [whole]
+        )
     return next((parts for parts in ways if sum(bool(part.introduced) for part in parts) > 1), [whole])
 
 
@@ -168,9 +171,6 @@ class _Bundle:
         """Does somebody else tell another number, without a world, of a process that has told its rank in one?"""
         said = one.introduces
         return said is not None and said.world is None and own.get(self._pid(one), said.rank) != said.rank
-
-    def counted(self) -> int | None:
-        return counted_by(self._said, self._shapes)
 
     def by(self, part: Callable[[str], str]) -> "list[_Bundle]":
         """Its parts by what is told of each path."""
@@ -252,7 +252,8 @@ class _Bundle:
             told = replace(told, names={**names, **told.names})
         paths = [one.path for own in self._shapes.values() for one in own]
         pids = pids_at_heads(self._said, lambda one: self._spoken_by(one, ranks | of_files, labels), paths)
-        return Known(ranks, labels, [*self._introductions(), *self._labelled(labels), *pids])
+        sizes = sizes_of_rolls(self._said, self._shapes.values(), ranks)
+        return Known(ranks, labels, [*self._introductions(), *self._labelled(labels), *pids, *sizes])
 
     def _introductions(self) -> Iterator[dict[str, Any]]:
         for one in self.introduced:
