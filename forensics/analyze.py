@@ -1,6 +1,6 @@
 """The one road, a step per line: read → attempts → identity → clocks → graph → detectors → verdict."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cache, partial
 from math import prod
 from pathlib import Path
@@ -127,7 +127,7 @@ def conclude_evidence(
         case = whole.case
         several = programs(case.tables)
         own = {one.name: judged(of_program(tables, one, several), None) for one in several}
-        name, one = _decisive(whole, own, partial(_program_of, several))
+        name, one = _decisive(whole, own, several)
         with step("verdict"):
             found = conclude(one.case, one.conclusion, partial(views, one.case))
             found = [_with_program(incident, several, name) for incident in found]
@@ -189,21 +189,22 @@ class _Judged(msgspec.Struct, frozen=True):
     conclusion: Conclusion
 
 
-def _decisive(
-    whole: _Judged, own: Mapping[str, _Judged], of: Callable[[Conclusion], str | None]
-) -> tuple[str | None, _Judged]:
+def _decisive(whole: _Judged, own: Mapping[str, _Judged], several: Sequence[Program]) -> tuple[str | None, _Judged]:
     """The whole, and each program by itself → whose verdict it is: of the one program that by itself names somebody who did not only
     wait, while no other does, or suspects somebody of an end; what only lost the service that it asked is no such other. Else of the whole, what
     others waited for may be of no program; unless the whole names a rank that several have and none by itself: then of the program that its
-    evidence is `of`. Where several name somebody, ranks of one are none of another: one of them, and never the whole (_order)."""
+    evidence is of. Where several name somebody, ranks of one are none of another: one of them, and never the whole (_order)."""
     asked = {name: one for name, one in own.items() if not _lost_a_service(one.case)}
     names = [name for name, one in asked.items() if _names(one.conclusion)]
-    if len(names) == 1 and not any(_suspects(one.conclusion) for name, one in asked.items() if name not in names):
+    files = {one.name: one.files for one in several}
+    if len(names) == 1 and not any(
+        _suspects(one.conclusion, files[name]) for name, one in asked.items() if name not in names
+    ):
         return names[0], own[names[0]]
     if len(names) > 1:
         first = min(names, key=lambda one: _order(own[one].conclusion))
         return first, own[first]
-    name = of(whole.conclusion)
+    name = _program_of(several, whole.conclusion)
     is_mixed = whole.conclusion.chosen[0].finding.is_named and not any(_names(one.conclusion) for one in own.values())
     return (name, own[name]) if is_mixed and name is not None else (None, whole)
 
@@ -225,10 +226,12 @@ def _names(conclusion: Conclusion) -> bool:
     return best.is_named and best.cause is not None
 
 
-def _suspects(conclusion: Conclusion) -> bool:
-    """Did somebody of the program end by what may be its own?"""
+def _suspects(conclusion: Conclusion, files: Set[str]) -> bool:
+    """Did somebody of the program end by what may be its own? What files of no program tell, of nobody's rank, is as much another's."""
     best = conclusion.chosen[0]
-    return best.kind == "crash" and bool(best.finding.suspect_ranks or best.finding.undecided)
+    told = {ref.file for one in best.finding.claims if one.direction == "for" for ref in one.refs}
+    is_open = bool(best.finding.suspect_ranks or (best.finding.undecided and told & files))
+    return best.kind == "crash" and is_open
 
 
 def _program_of(several: Sequence[Program], found: Conclusion) -> str | None:

@@ -89,3 +89,26 @@ def test_of_another_node_or_with_a_warning_nothing_is_over(row: dict[str, Any]) 
 
 def test_where_a_process_ended_by_itself_a_lost_node_is_no_symptom_of_its_own() -> None:
     assert _names({"kind": "exit", "code": "SIGSEGV", "rank": 7}, LOST)[0] == ((), (7,))
+
+
+_LOST = {"kind": "other", "code": "node_lost", "severity": "fatal", "file": "master.log", "names_hosts": ["m7"]}
+_PODS: list[dict[str, Any]] = [one | {"host": f"pod-{one['rank'] // 2}"} for one in RANKS]
+
+
+@pytest.mark.parametrize(
+    ("missed", "hosts"),
+    [
+        ({"file": "master.log", "text": "no heartbeat from worker-3 for 120 s"}, ("m7",)),
+        ({"file": "agents.log", "text": "agent of worker-3 (m7.example.net) missed 4 beats"}, ("m7",)),
+        ({"file": "agents.log", "text": "agent of worker-3 missed 4 beats, m70 answers"}, None),
+    ],
+)
+def test_a_node_that_the_controller_of_the_job_misses_is_of_the_job(
+    missed: dict[str, Any], hosts: tuple[str] | None
+) -> None:
+    found = DETECTOR.detect(case([_LOST, {"kind": "heartbeat_lost", **missed}, *WAITS], ranks=_PODS))
+    assert [one.hosts for one in found] == ([hosts] if hosts else [])
+
+
+def test_a_node_that_nobody_misses_is_of_another_job() -> None:
+    assert DETECTOR.detect(case([_LOST, *WAITS], ranks=_PODS)) == ()

@@ -53,3 +53,40 @@ def test_one_that_says_nothing_is_the_number_that_is_left(local: int | None) -> 
 def test_what_a_launcher_says_of_its_processes_and_what_a_path_says_already_count_for_nothing() -> None:
     assert told(WORKERS, how="elastic failure table") == {}
     assert told(WORKERS, local_rank=0) == {}
+
+
+# Known files with their ranks, others, and what is told of these.
+CALLED: list[tuple[dict[str, int], dict[str, int]]] = [
+    ({"t/r0.log": 0, "t/r1.log": 1}, {"t/dump_2341_r1.txt": 1, "t/dump_2355_r0.txt": 0}),
+    ({"w-3/out": 9, "learner-00.out": 0, "learner-01.out": 1}, {"learner-01.pyspy": 1}),
+    ({"a/w_0.log": 0, "a/w_4.log": 4}, {"a/stacks/w_4.gdb.txt": 4}),
+    ({"logs/scorer-00.out": 0, "logs/scorer-01.out": 1}, {"looks/2/scorer-01.txt": 1}),
+]
+OTHERS: list[tuple[dict[str, int], str]] = [
+    ({"t/r0.log": 0, "t/r1.log": 1}, "t/dump_r0_r1.txt"),  # of two
+    ({"t/r0.log": 0, "t/r1.log": 1}, "e/dump_r1.txt"),  # of another folder
+    ({"t/r0.log": 0, "t/r1.log": 1}, "t/dump_r7.txt"),  # of none that is known
+    ({"t/r0.log": 4, "t/r1.log": 5}, "t/dump_r1.txt"),  # places on a later host
+    ({"t/worker0.log": 0, "t/worker1.log": 1}, "e/worker1.dump"),  # as any program's may be called
+    ({"t/actor0.log": 0, "t/actor1.log": 1, "e/actor0.log": 0, "e/actor1.log": 1}, "s/actor1.dump"),
+    ({"t/step0.log": 0, "t/step1.log": 1}, "t/step1.dump"),
+]
+
+
+def _beside(known: dict[str, int], others: Sequence[str]) -> dict[str, int]:
+    files = [*({"file": file, "bytes": 9, "rank": rank} for file, rank in known.items())]
+    rows: dict[TableName, list[dict[str, Any]]] = {"files": [*files, *({"file": file, "bytes": 9} for file in others)]}
+    found = numbered_files({name: table(name, rows.get(name, [])) for name in TABLE_NAMES})
+    return dict(found.iter_rows())
+
+
+@pytest.mark.parametrize(("known", "expected"), CALLED)
+def test_a_file_called_as_a_ranks_files_of_its_folder_is_its_too(
+    known: dict[str, int], expected: dict[str, int]
+) -> None:
+    assert _beside(known, [*expected]) == expected
+
+
+@pytest.mark.parametrize(("known", "other"), OTHERS)
+def test_a_file_that_is_called_otherwise_is_nobodys(known: dict[str, int], other: str) -> None:
+    assert _beside(known, [other]) == {}

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import parsers
@@ -445,3 +446,23 @@ def test_what_follows_the_record_of_an_error_has_its_time(
     (tmp_path / "rank_3.log").write_text(f"2026-03-01 10:11:02,000 INFO begun\n{before}\n{end}")
     [row] = parsers.read(tmp_path).tables["events"].filter(kind="exception").rows(named=True)
     assert (row["time_ns"] is not None) is expected
+
+
+_RECORDS = [
+    f"worker 2 failed: {HEAD}ValueError: bad key: 7",
+    f"ERROR {HEAD}ValueError: bad key: 7\nValueError: of another",
+]
+
+
+@pytest.mark.parametrize("record", _RECORDS)
+def test_a_record_that_a_traceback_begins_in_is_of_who_stands_before_its_first_line(record: str) -> None:
+    said = lines(record)
+    raised = PARSER.parse(said.with_columns(rank=pl.when(pl.col("line") == 1).then(2)))["events"]
+    assert raised.filter(pl.col("kind") == "exception")["rank"].to_list()[0] == 2
+    assert None in raised["rank"].to_list()[1:] or raised.height == 1
+
+
+def test_a_traceback_of_nobody_behind_a_line_of_somebody_is_nobodys() -> None:
+    said = lines(f"rank 2 goes on\n{HEAD}ValueError: bad key: 7")
+    raised = PARSER.parse(said.with_columns(rank=pl.when(pl.col("line") == 1).then(2)))["events"]
+    assert raised["rank"].to_list() == [None]

@@ -237,6 +237,33 @@ def test_strip_never_raises_and_only_takes_away(raw: str) -> None:
     assert (line.time_ns is None) == (line.time_basis is None)
 
 
+_BESIDE = (
+    "[2024-11-20 03:10:11 TP2] x", "[NeMo W 2024-11-20 03:10:11 critic:77] x", "[I 2024-11-20 03:10:11 serve.py:3] x",
+    "[2024-11-20 03:10:11][root][INFO] - x", "[ERROR] [2024-11-20 03:10:11] x", "[2/8] 2024-11-20 03:10:11 x", "[w3][INFO] 2024-11-20 03:10:11 x",
+    "INFO 2024-11-20 03:10:11 x", "WARNING:trainer.loop:2024-11-20 03:10:11 x", "[worker-3 2024-11-20 03:10:11] x",
+    "[2024-11-20 03:10:11 | INFO | loop] x", "ERROR 11-20 03:10:11 [engine.py:7] x",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("raw", _BESIDE)
+def test_a_stamp_beside_other_words_of_a_logger_is_read_and_all_stays(raw: str) -> None:
+    line = strip(raw, Habits(Around(2024, 11)))
+    assert (line.text, line.time_ns, line.time_basis) == (raw, SECOND, "local")
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "[resumed from 2024-11-20 03:10:11] x",
+        "resumed from 2024-11-20 03:10:11",
+        "[x] saved on 2024-11-20 03:10:11",
+        "ERROR 11-20 03:10:11 x",
+    ],
+)
+def test_a_stamp_in_a_sentence_is_none_of_the_line(raw: str) -> None:
+    assert strip(raw, Habits(Around(2024, 11))).time_ns is None
+
+
 @pytest.mark.parametrize("level", ["ERROR", "WARNING", "CRITICAL", "INFO"])
 def test_a_level_before_a_logger_is_no_host(level: str) -> None:
     line = strip(f"2026-01-31 10:11:12,689 {level} trainer: no shard")

@@ -9,6 +9,8 @@ So are files of which each tells another rank, where these are all ranks of the 
 
 So are files of places on a host, each of another one, where they are as many as the world that is told: all of it runs on one host.
 
+So are files called, by a word and a number, as those of their folder are whose number is their rank: `dump_2341_r4.txt` beside r4.log.
+
 So are files called after processes whose ranks another file tells, a listing of ps or a launch: `train.31102.log`.
 
 So are files each of which tells its place among replicas, where these are the whole job and each place is told once.
@@ -20,7 +22,7 @@ of each of several hosts or folders, if their numbers go on from one to the next
 Fooled by: workers of a program that numbers them otherwise than their ranks, and tells these nowhere.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from math import prod
 
@@ -30,9 +32,27 @@ from parsers.engine.unknown import counted
 from parsers.schema.tables import TableName, spelled
 from parsers.text.patterns import regex
 from parsers.training.layout_words import AMONG_REPLICAS
+from parsers.who.introductions import PROCESS
 from parsers.who.joins import counts_others
 
 _NUMBER = regex(r"\d{1,10}")
+_CALLED = regex(r"(?i)(?<![a-z])(?P<word>[a-z]{1,16})[_.-]?(?P<number>\d{1,6})(?![a-z\d])")
+_ROLE = 4  # letters of what a program is called, at least
+_OF_ANY = (
+    *PROCESS,
+    "worker",
+    "work",
+    "stdout",
+    "stderr",
+    "output",
+    "dump",
+    "stack",
+    "stacks",
+    "trace",
+    "pyspy",
+    "file",
+    "part",
+)
 _OF_OTHERS = ("elastic failure table",)  # of processes that the printer started
 _FEWEST = 2
 _OFTEN = 5  # lines
@@ -65,6 +85,8 @@ def numbered_files(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
         if len(own) >= _FEWEST and is_local.issuperset(own) and _sizes(tables) == {str(len(own))}:
             numbers = dict(untold.filter(pl.col("file").is_in(own)).select("file", "local_rank").iter_rows())
             found |= numbers if sorted(numbers.values()) == [*range(len(own))] else {}
+    known = dict(tables["files"].filter(pl.col("rank").is_not_null()).select("file", "rank").iter_rows())
+    found |= _called(known | found, [file for file in untold["file"] if file not in found], ranks, several)
     unplaced = [file for file in untold["file"] if file not in is_local]
     found |= _placed(claims, unplaced)
     for own in shapes.values():
@@ -87,6 +109,42 @@ def _rolled(own: list[str], ranks: Mapping[str, int]) -> dict[str, int]:
         if sorted(column) == [*range(len(own))] and all(number[file] == rank for file, rank in told):
             return number
     return {}
+
+
+def _called(
+    known: Mapping[str, int], untold: Sequence[str], ranks: Mapping[str, int], several: Collection[str]
+) -> dict[str, int]:
+    """Files → the number behind the word that all files of their folder, or of one above it, whose rank is `known` have before their rank, each another one;
+    also in other folders, where it is what one program is called and no other."""
+    told: defaultdict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+    for file, rank in known.items():
+        for word, number in _words(file):
+            told[file.rpartition("/")[0], word].append((number, rank))
+    words = {
+        place: {rank for _, rank in own}
+        for place, own in told.items()
+        if len({rank for _, rank in own}) >= _FEWEST and all(number == rank for number, rank in own)
+    }
+    times = Counter(word for _, word in told)
+    roles = {word for _, word in words if times[word] == 1 and len(word) >= _ROLE and word not in _OF_ANY}
+    words |= {("", word): own for (_, word), own in words.items() if word in roles}
+    found: dict[str, int] = {}
+    for file in untold if words else ():
+        parts = file.split("/")[:-1]
+        folders = ["/".join(parts[:at]) for at in range(len(parts) + 1)]
+        numbers = {
+            number for word, number in _words(file) for folder in folders if number in words.get((folder, word), ())
+        }
+        if len(numbers) == 1 and file not in several and ranks.get(file, *numbers) in numbers:
+            found[file] = numbers.pop()
+    return found
+
+
+def _words(file: str) -> list[tuple[str, int]]:
+    """The words in a file's own name that stand right before a number, each once, with it; none that is known to count something else."""
+    found = [(one["word"].lower(), int(one["number"])) for one in _CALLED.finditer(file.rpartition("/")[2])]
+    words = [word for word, _ in found]
+    return [(word, number) for word, number in found if words.count(word) == 1 and not counts_others(word)]
 
 
 def _are_numbered(own: list[str], ranks: Mapping[str, int]) -> bool:

@@ -5,7 +5,7 @@ A process is a rank of a program. That it runs on a host, has a pid, a local ran
 side; `identity.identify` takes the one that most agree on.
 
 **Programs** are told apart by a folder, or by the words in which names of files beside each other differ (`rank_0.engine.log`,
-`rank_0.trainer.log`): where both speak for the same ranks, at the same time, as different processes. Two that hold one process
+`rank_0.trainer.log`): where both speak for the same ranks, at the same time, as different processes, or one for all of a world that the other's ranks are beyond. Two that hold one process
 of each rank, its streams or its dumps and its logs, are one program. A file beside the folders that is called as one of them is its, too. The launcher of an engine that numbers shards of its own says so
 itself. A server has no ranks: then it is told by the folder in which a process raised something that is none of the ranks beside it.
 """
@@ -25,6 +25,7 @@ from forensics.assemble.launches import widest
 from parsers.schema.parser import PATH
 from parsers.schema.tables import TableName, spelled
 from parsers.text.patterns import regex
+from parsers.who.engine_labels import SHARD
 
 Tables = Mapping[TableName, pl.DataFrame]
 _Spans = Mapping[str, tuple[int | None, int | None]]
@@ -51,7 +52,7 @@ SCHEMA = {
     "line": pl.Int64(),  # null: the name of the file, or a record in it
 }
 _FEWEST = 2  # ranks that two folders share
-_SHARD, _JOB = "shard of an engine", "job"  # parsers/scheduling/serving.py
+_JOB = "job"
 _MOST = 16  # folders beside each other that may be programs; hosts and processes are more
 
 
@@ -136,55 +137,74 @@ def programs(tables: Tables) -> list[Program]:
             if process is not None:
                 pids[place].add((rank, process))
     beside: defaultdict[tuple[str, bool], list[_Place]] = defaultdict(list)
-    of_several = [place for place, own in pids.items() if len(own) >= _FEWEST]
-    for place in sorted(of_several, key=lambda place: (place.parent, place.name or "", place.shape)):
+    several = [place for place, own in ranks.items() if len(own) >= _FEWEST]
+    for place in sorted(several, key=lambda own: (len(pids[own]) < _FEWEST, own.parent, own.name or "", own.shape)):
         beside[place.parent, place.name is None].append(place)
     own_files: defaultdict[_Place, set[str]] = defaultdict(set)
     for file in spans:
         for place in _places(file):
             own_files[place].add(file)
+    worlds = _worlds(tables["ranks"])
+    sizes = {
+        place: max((worlds[file] for file in own_files[place] if file in worlds), default=None) for place in several
+    }
     apart: dict[_Place, str] = {}
     for places in beside.values():
         for one, other in combinations(places[:_MOST], 2):
             shared = ranks[one] & ranks[other]
-            if _are_two(shared, pids[one], pids[other]) and _at_once(own_files[one], own_files[other], spans):
+            is_other = _is_of_other_size(ranks[one], sizes[one], ranks[other], sizes[other])
+            are_two = _are_two(shared, pids[one], pids[other]) or (is_other and not pids[one] & pids[other])
+            are_named = is_other and _DIGITS.sub("", _word(one, other)) != _DIGITS.sub("", _word(other, one))
+            if are_two and _at_once(own_files[one], own_files[other], spans, unless_told=are_named):
                 apart |= {one: _word(one, other), other: _word(other, one)}
     _called_so(own_files, apart, spans)
-    worlds = _worlds(tables["ranks"])
     found = []
+    engines = _engines(speaking, tables["ranks"], worlds)
+    shards = {file for one in engines for file in one.files}
     for place, name in sorted(apart.items(), key=itemgetter(1)):
-        own = own_files[place]
+        own = own_files[place] - shards
         told = [worlds[file] for file in sorted(own) if file in worlds]
         found.append(Program(name, max(told, default=None), frozenset(ranks[place]), frozenset(own)))
-    return found or _engines(speaking, tables["ranks"]) or _without_ranks(tables, speaking)
+    if engines:
+        found = found or _rest(speaking, shards)
+        return sorted([*engines, *(one for one in found if one.files)], key=attrgetter("name"))
+    return found or _without_ranks(tables, speaking)
 
 
 def _called_so(own_files: Mapping[_Place, set[str]], apart: Mapping[_Place, str], files: Iterable[str]) -> None:
-    """A file of no program is of the one whose folder's name its path holds as a word: the launcher's output, looks from outside."""
+    """A file of no program is of the one that its path calls by name, as a word: the launcher's output, looks from outside."""
     placed = {file for place in apart for file in own_files[place]}
-    names = {
-        place: regex(rf"(?i)(?<![a-z]){re.escape(name)}(?![a-z])")
-        for place, name in apart.items()
-        if place.name is not None
-    }
+    names = {place: regex(rf"(?i)(?<![a-z]){re.escape(name)}(?![a-z])") for place, name in apart.items()}
     for file in files:
         called = [place for place, name in names.items() if file not in placed and name.search(file)]
         if len(called) == 1:
             own_files[called[0]].add(file)
 
 
-def _engines(speaking: pl.DataFrame, claims: pl.DataFrame) -> list[Program]:
-    """The launchers of engines by their files, and the rest by its folder, where it has ranks that an engine has as well."""
-    shards = claims.filter(pl.col("how") == _SHARD)
-    engines = {file: frozenset(own["rank"]) for (file,), own in shards.group_by("file", maintain_order=True)}
-    rest = speaking.filter(~pl.col("file").is_in(list(engines)))
-    others = frozenset(rest["rank"])
+def _engines(speaking: pl.DataFrame, claims: pl.DataFrame, worlds: Mapping[str, int]) -> list[Program]:
+    """Engines by their files, where others have a rank that an engine has as well."""
+    own_shards = claims.filter(pl.col("how") == SHARD)
+    engines = {file: frozenset(own["rank"]) for (file,), own in own_shards.group_by("file", maintain_order=True)}
+    others = frozenset(speaking.filter(~pl.col("file").is_in(list(engines)))["rank"])
     if not any(own & others for own in engines.values()):
         return []
+    return [
+        Program(
+            PurePosixPath(file).stem,
+            worlds.get(file, len(own) if own == {*range(len(own))} else None),
+            own,
+            frozenset({file}),
+        )
+        for file, own in engines.items()
+    ]
+
+
+def _rest(speaking: pl.DataFrame, shards: Set[str]) -> list[Program]:
+    """All others, by their folder."""
+    rest = speaking.filter(~pl.col("file").is_in(list(shards)))
     folders = {file.rpartition("/")[0].rpartition("/")[2] for file in rest["file"]}
-    found = [Program(PurePosixPath(file).stem, len(own), own, frozenset({file})) for file, own in engines.items()]
     name = folders.pop() if len(folders) == 1 else ""
-    return sorted([*found, Program(name or _JOB, None, others, frozenset(rest["file"]))], key=attrgetter("name"))
+    return [Program(name or _JOB, None, frozenset(rest["rank"]), frozenset(rest["file"]))]
 
 
 def _without_ranks(tables: Tables, speaking: pl.DataFrame) -> list[Program]:
@@ -214,14 +234,17 @@ def _folder(file: str) -> str:
 
 
 def of_program(tables: Tables, one: Program, several: Iterable[Program]) -> dict[TableName, pl.DataFrame]:
-    """Tables of one attempt → without the files of the other programs; what is of none stays, but for what is concluded, from no one file, of processes
-    that are not known as its own."""
+    """Tables of one attempt → without the files of the other programs, and what others tell of their processes alone; what is of none stays, but for
+    what is concluded, from no one file, of processes that are not known as its own."""
     others = sorted({file for other in several if other is not one for file in other.files} - one.files)
     left = pl.Series(others, dtype=pl.String).implode()
     own = {name: frame.filter(~pl.col("file").cast(pl.String).is_in(left)) for name, frame in tables.items()}
     file, pids = pl.col("file").cast(pl.String), own["ranks"].filter(pl.col("file").cast(pl.String) != "")["pid"]
     ranks = own["ranks"].filter((file != "") | pl.col("pid").is_in(pids.drop_nulls().implode()).fill_null(False))
-    return own | {"ranks": ranks}
+    theirs = tables["ranks"].filter(pl.col("file").cast(pl.String).is_in(left))["pid"].drop_nulls()
+    is_theirs = pl.col("pid").is_in(theirs.filter(~theirs.is_in(ranks["pid"].drop_nulls().implode())).implode())
+    events = own["events"].filter(~is_theirs.fill_null(False))
+    return own | {"ranks": ranks, "events": events}
 
 
 def program_of(found: Iterable[Program], files: Iterable[str]) -> str | None:
@@ -237,10 +260,20 @@ def _are_two(shared: set[int], one: set[tuple[int, int | str]], other: set[tuple
     return len(both) >= _FEWEST and all(mine[rank] != theirs[rank] for rank in both)
 
 
-def _at_once(one: Set[str], other: Set[str], spans: _Spans) -> bool:
-    """Do files of both show times that overlap? One after the other they are attempts."""
+def _is_of_other_size(one: Set[int], size: int | None, other: Set[int], other_size: int | None) -> bool:
+    """Are there all ranks of the size that is told in one place, and beyond it in the other, whose size is told as a larger one or not at all?"""
+    if size is None or (other_size is not None and other_size < size):
+        one, size, other, other_size = other, other_size, one, size
+    is_whole = size is not None and len(one) >= _FEWEST and one == {*range(size)}
+    return is_whole and size is not None and max(other, default=-1) >= size and other_size != size
+
+
+def _at_once(one: Set[str], other: Set[str], spans: _Spans, *, unless_told: bool) -> bool:
+    """Do files of both show times that overlap? One after the other they are attempts. `unless_told`: the answer where either shows none."""
     mine, theirs = (widest(spans[file] for file in files) for files in (one, other))
-    return mine is not None and theirs is not None and mine[0] <= theirs[1] and theirs[0] <= mine[1]
+    if mine is None or theirs is None:
+        return unless_told
+    return mine[0] <= theirs[1] and theirs[0] <= mine[1]
 
 
 def _speaking(tables: Tables) -> pl.DataFrame:

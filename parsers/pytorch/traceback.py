@@ -59,6 +59,7 @@ _MAX_FOREIGN = 6  # lines of other writers that may lie within a traceback
 _HEAD = regex(
     r"^(?P<before>.*?)(?P<original>Original )?Traceback \(most recent call last\):\s*(?:\(RANK (?P<quoted>\d{1,7})\)\s*)?$"
 )
+_SPEAKER = ("rank", "local_rank", "task", "process")  # of a line itself
 _FRAME = regex(r'^[>\s]*File "(?P<file>.*)", line (?P<line>\d{1,9})(?:, in (?P<function>.*?))?\s*$')
 _CARETS = regex(r"^\s+[~^]+\s*$|^\s*\[Previous line repeated \d+ more times?\]")
 _LAST = regex(r"^\s*(?P<code>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::(?:\s(?P<message>.*))?)?\s*$")
@@ -120,13 +121,40 @@ _Stamps = Mapping[tuple[str, int], Mapping[str, Any]]
 def parse(lines: pl.DataFrame) -> Tables:
     """events exception, exit, gpu_oom, cuda_error, disk_full, other; stacks where rank or local rank is known."""
     reader = _Reader(_stamps_before(lines))
-    for stream in streams(lines):
+    for stream in streams(_with_carried(lines)):
         reader.read(stream)
     return {
         "events": table("events", reader.events),
         "stacks": table("stacks", reader.stacks),
         "claimed": claimed(reader.claimed),
     }
+
+
+def _with_carried(lines: pl.DataFrame) -> pl.DataFrame:
+    """Who speaks stands before the first line of a record alone, if a traceback begins within it: its other lines, until the class that was raised,
+    are told without a speaker right behind it."""
+    begins = pl.col("text").str.contains(r"\S ?Traceback \(most recent call last\):\s*$") & pl.col("rank").is_not_null()
+    files = lines.filter(begins)["file"].unique()
+    if not len(files):
+        return lines
+    own = lines.filter(pl.col("file").is_in(files.implode()))
+    is_behind = pl.all_horizontal(
+        pl.col("file") == pl.col("file").shift(1), pl.col("line") == pl.col("line").shift(1) + 1
+    )
+    is_rest = is_behind & pl.all_horizontal(pl.col(*_SPEAKER).is_null())
+    own = own.with_columns(
+        (~is_rest).fill_null(value=True).cum_sum().alias("_record"),
+        pl.col("text").str.contains(r"^\s").alias("_is_in"),
+        begins.alias("_begins"),
+    )
+    is_body = pl.col("_begins").first() & (
+        (~pl.col("_is_in")).cum_sum().shift(1, fill_value=0) - (~pl.col("_is_in")).first() < 1
+    )
+    own = own.with_columns(
+        pl.when(is_body.over("_record")).then(pl.col(name).first().over("_record")).otherwise(name).alias(name)
+        for name in _SPEAKER
+    )
+    return pl.concat([lines.filter(~pl.col("file").is_in(files.implode())), own.drop("_record", "_is_in", "_begins")])
 
 
 def _stamps_before(lines: pl.DataFrame) -> _Stamps:

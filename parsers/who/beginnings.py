@@ -23,6 +23,10 @@ HEAD_LINES = 24  # so many tell a file's habits
 _LABELLED = regex(r"\[[^\]\[\s]{0,40}\d[^\]\[\s]{0,40}\] ?")
 _DIGITS = regex(r"\\?\d+")
 _STRUCTURED = regex(rb"\s*(?:\{\s*[\"'}\n]|\[\s*\{|<[?!])")
+SIBLINGS = 8  # files of one shape of name in which forms are learnt, by as much of their beginnings
+WINDOW, LINES, LEAST = 256 << 10, 8_000, 160  # bytes at most, lines of all together, lines of each if they are many
+HEADED = 4_000  # lines of all together in which names at heads are learnt
+FILES, NAMED, BEGINNING = 512, 64, 4096  # so many, as many others, fewer whose names tell ranks, by so many bytes
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -43,6 +47,18 @@ class Beginning(msgspec.Struct, frozen=True):
 
     lines: list[str]
     around: stamps.Around | None
+
+
+def begun_by(sampled: Sequence[Source], others: Sequence[Source]) -> tuple[dict[str, list[Said]], dict[str, str]]:
+    """Files, and others of which less is read → what their first lines say, and what collectors put before all of them; by path."""
+    share = max(LEAST, LINES // max(1, len(sampled)))
+    few = max(HEAD_LINES, min(LEAST, LINES // max(1, len(sampled) + len(others))))  # hardly more than their habits
+    asked = [*((one, WINDOW, share) for one in sampled), *((one, BEGINNING, few) for one in others)]
+    read = {one.path: found for one, size, most in asked if (found := beginning(one, size, most))}
+    collectors = collectors_of(read)
+    headed = {one.path: 0 if one.rank is not None else max(LEAST, HEADED // len(sampled)) for one in sampled}
+    begun = {at: said_in(at, own, collectors.get(at, ""), headed.get(at, HEAD_LINES)) for at, own in read.items()}
+    return begun, collectors
 
 
 def beginning(source: Source, size: int, most: int) -> Beginning | None:

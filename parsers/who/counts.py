@@ -1,7 +1,7 @@
 """How processes are counted: what numbers of files and introductions amount to, before they are believed as ranks."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain, pairwise
 from typing import Any
 
@@ -42,7 +42,7 @@ _IS_OTHER = regex(
 _BEFORE = regex(r"[\[<(](?:[A-Za-z][\w-]{0,30} ){0,2}(?P<word>[A-Za-z]{0,12})[ #:=_-]?(?P<number>\d{1,6})(?=[\])> ])")
 _CHARACTERS, _LABELS, _HEADS = 400, 60, 2
 _PID = 1000  # from where on a number in a name may be a pid
-_HEAD = regex(r"[\[<(][^\[\]<>()\d]{1,24}(?P<number>\d{1,6})/(?P<total>\d{1,6})[\])>]")
+_HEAD = regex(r"[\[<(][^\[\]<>()\d]{0,24}(?P<number>\d{1,6})/(?P<total>\d{1,6})[\])>]")
 
 
 def counted_off(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
@@ -325,6 +325,37 @@ def _numbered(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: i
         if is_of_each and not _IS_OTHER.fullmatch(word):
             return numbers
     return {}
+
+
+def counted_by(said: Mapping[str, Sequence[Said]], shapes: Mapping[str, Sequence[Source]]) -> int | None:
+    """The one size by which files of one shape of name, a file of each process, count themselves off: each tells that size and its own
+    number, in their lines or by introductions."""
+    sizes: set[int] = set()
+    for own_shape in shapes.values():
+        paths = [one.path for one in own_shape if one.size]
+        told = [{(own.rank, own.world) for one in said.get(path, ()) if (own := one.introduces)} for path in paths]
+        each = {own.pop() for own in told if len(own) == 1}
+        if len(paths) > 1 and (
+            each == {(number, len(paths)) for number in range(len(paths))} or rolled(said, paths, None)
+        ):
+            sizes.add(len(paths))
+    return sizes.pop() if len(sizes) == 1 else None
+
+
+def sizes_of_rolls(
+    said: Mapping[str, Sequence[Said]], shapes: Iterable[Sequence[Source]], ranks: Mapping[str, int]
+) -> Iterator[dict[str, Any]]:
+    """Rows of the table `ranks`: the size by which files of one shape of name count themselves off, where nobody introduces himself in them."""
+    for own in shapes:
+        paths = [one.path for one in own if one.size]
+        is_told = any(one.introduces is not None for path in paths for one in said.get(path, ()))
+        if (
+            not is_told
+            and (roll := rolled(said, paths, None))
+            and all(ranks.get(path) == own for path, own in roll.items())
+        ):
+            told = {"world_size": len(paths), "how": "roll", "line": None}
+            yield from ({"rank": rank, "file": path} | told for path, rank in roll.items())
 
 
 def is_of_nodes(ranks: Sequence[int], files: int, world: int | None) -> bool:

@@ -255,6 +255,18 @@ def _seen_time(line: Line, match: "re.Match[str]", group: int, habits: Habits) -
     line.text = match.string
 
 
+def _time_within(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> None:
+    """A logger's stamp beside its other words: the time is read, the text stays."""
+    line.stamp(stamps.parse_time(match[group], habits.around))
+    line.text = match.string
+
+
+def _day_within(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> None:
+    """vLLM's, of no year."""
+    line.stamp(stamps.of_glog(habits.around, match[group], match[group + 1], match[group + 2], "0"))
+    line.text = match.string
+
+
 def _boot(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
     seconds, _dot, fraction = match[group].partition(".")
     line.stamp((int(seconds) * 1_000_000_000 + int(fraction.ljust(9, "0")), "boot"))
@@ -345,6 +357,8 @@ _LETTER: tuple[tuple[str, Take], ...] = (
     (_HOST_COLON.pattern, _named),
     (_CONTAINER, _nothing),
     (r"(?:ts|time|timestamp|t)=(?=\S)", of_logfmt),
+    (rf"{_LEVEL}[ :]{{1,2}}(?:[\w.]{{1,40}}:)?\[?({stamps.ISO})\b", _time_within),
+    (rf"{_LEVEL} (\d\d)-(\d\d) (\d\d:\d\d:\d\d) (?=\[)", _day_within),
 )
 _ACTOR = r"\((?:[\w.:-]+ ){0,3}pid=(\d{1,10})(?:, ip=([\w.:]+))?\) "
 _ACTORS = r"((?:\((?:[\w.:-]+ ){0,3}pid=\d{1,10}(?:, ip=[\w.:]+)?\) ){0,3})"  # of its own processes
@@ -368,15 +382,25 @@ _OTHER: dict[str, tuple[tuple[str, Take], ...]] = {
         (rf"\[{stamps.ISO}: (?=[A-Z] )", _seen_time),  # Horovod, MXNet
         (rf"\[(?:{stamps.ISO}|{stamps.SLASHED}|{stamps.CTIME}|{stamps.MONTH_YEAR})\](?: |$)", _time),
         (r"\[ *(\d{1,9}\.\d{6})\](?:\[ *[TC]\d+\])?(?: |$)", _boot),
+        (
+            rf"\[(?:[\w.-]{{1,24}}[ |:]{{1,3}})?(?:(?:{_LEVEL}|[DIWEF])[ |:]{{1,3}})?({stamps.ISO})(?=[\] ,|])",
+            _time_within,
+        ),  # NeMo, SGLang, tornado
+        (rf"(?:\[[^\[\]]{{1,24}}\] ?){{1,3}}\[?({stamps.ISO})(?=[\] ,|])", _time_within),
     ),
     "(": (
         (_ACTOR + _ACTORS, _ray),
+        (rf"\(({stamps.ISO})\)", _time_within),
         (r"\([\w.:-]+, ip=([\w.:]+)\) ", _host),
         (r"\(([\w.:-]+), rank=(\d{1,5}), pid=\d{1,10}(?:, ip=[\w.:]+)?\) ", _of_node),
     ),
     "{": ((r'\{(?=\s*")', of_json),),
     "@": ((r"@(4[0-9a-f]{15})([0-9a-f]{8}) ", _tai),),
-    "<": ((r"<\d{1,3}>(?=\[)", _nothing), (rf"<\d{{1,3}}>1 (?={stamps.ISO})", _nothing)),
+    "<": (
+        (rf"<({stamps.ISO})>", _time_within),
+        (r"<\d{1,3}>(?=\[)", _nothing),
+        (rf"<\d{{1,3}}>1 (?={stamps.ISO})", _nothing),
+    ),
     "\t": ((r"\t[\w.-]{1,200}\t(?=\{)", _nothing),),  # fluentd: the stamp, a tag, a record
     " ": ((r" {1,5}(\d{1,6}):(?: (?! *\d+:)|$)", _task),),
 }

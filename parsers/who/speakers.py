@@ -26,7 +26,7 @@ from parsers.schema.parser import PATH, Source
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.unanimous import unanimous
-from parsers.who.beginnings import HEAD_LINES, Said, beginning, collectors_of, said_in, with_speakers
+from parsers.who.beginnings import FILES, NAMED, SIBLINGS, Said, begun_by, with_speakers
 from parsers.who.counted_columns import counted_columns
 from parsers.who.counts import (
     alone,
@@ -34,6 +34,7 @@ from parsers.who.counts import (
     are_of_pids,
     are_several,
     by_pid,
+    counted_by,
     counted_off,
     from_zero,
     introduce,
@@ -49,12 +50,14 @@ from parsers.who.counts import (
     rolled,
     shared_ranks,
     sizes_of,
+    sizes_of_rolls,
     stream,
     until,
     whole_beginnings,
     without_agents,
 )
 from parsers.who.documented import documented
+from parsers.who.engine_labels import engine_labels
 from parsers.who.head_pids import pids_at_heads
 from parsers.who.introductions import PROCESS, Introduction
 from parsers.who.job_table import Table
@@ -74,10 +77,6 @@ from parsers.who.told_names import claims_of, told_names
 from parsers.who.told_pairs import merged, pids_of_names, ranks_of_names
 from parsers.who.told_stems import counted_on
 
-SIBLINGS = 8  # files of one shape of name in which forms are learnt, by as much of their beginnings
-WINDOW, LINES, LEAST = 256 << 10, 8_000, 160  # bytes at most, lines of all together, lines of each if they are many
-HEADED = 4_000  # lines of all together in which names at heads are learnt
-FILES, NAMED, BEGINNING = 512, 64, 4096  # so many, as many others, fewer whose names tell ranks, by so many bytes
 DEVICES = 16  # of a host, hardly more
 _NUMBER = regex(r"\d{1,10}")
 _SHAPE = regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[0-9a-f]{0,7}\d)[0-9a-f]{8,}|\d+")
@@ -96,13 +95,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     paths = {one.path for one in sampled}
     rest = [one for own in listed for one in own if one.path not in paths]
     others = [one for one in rest if one.rank is None][:FILES] + [one for one in rest if one.rank is not None][:NAMED]
-    share = max(LEAST, LINES // max(1, len(sampled)))
-    few = max(HEAD_LINES, min(LEAST, LINES // max(1, len(sampled) + len(others))))  # hardly more than their habits
-    asked = [*((one, WINDOW, share) for one in sampled), *((one, BEGINNING, few) for one in others)]
-    read = {one.path: found for one, size, most in asked if (found := beginning(one, size, most))}
-    collectors = collectors_of(read)
-    headed = {one.path: 0 if one.rank is not None else max(LEAST, HEADED // len(sampled)) for one in sampled}
-    begun = {at: said_in(at, own, collectors.get(at, ""), headed.get(at, HEAD_LINES)) for at, own in read.items()}
+    begun, collectors = begun_by(sampled, others)
     said = of_one_size(from_zero(counted_off(renamed(begun))))
     lines = [Line(path, one.number, one.line.host, one.raw, one.line.text) for path, own in said.items() for one in own]
     stated = [*statements(lines)]  # read once: every line of all beginnings is asked for names and numbers
@@ -126,7 +119,9 @@ def speakers(sources: Sequence[Source]) -> Known:
     learnt = [one.known(names) for one in _spaces(whole)]
     ranks = {path: rank for one in learnt for path, rank in one.ranks.items()}
     labels = {path: own for one in learnt for path, own in one.labels.items()}
-    claims = [*(row for one in learnt for row in one.claims), *table.claims(), *claims_of(told, names, table.apart)]
+    engines, shards = engine_labels(said, ranks, labels)
+    labels |= engines
+    claims = [*chain(shards, *(one.claims for one in learnt), table.claims()), *claims_of(told, names, table.apart)]
     files = {**table.files, **files_of(listed_names, said), **whole.documented(names)}
     size = whole.world if whole.world is not None else table.size
     columns = counted_columns([one for one in [*sampled, *others] if one.path not in ranks], size)
@@ -134,10 +129,14 @@ def speakers(sources: Sequence[Source]) -> Known:
 
 
 def _spaces(whole: "_Bundle") -> "list[_Bundle]":
-    """Folders, or shapes of names, whose processes have the same ranks are programs, each with a world of its own."""
-    if whole.shared < 2:
+    """Folders, or shapes of names, whose processes have the same ranks, or count themselves off by sizes of their own, are programs, each with its world."""
+    if whole.world is None and whole.shared < 2:
         return [whole]
     ways = (whole.by(lambda path: path.partition("/")[0]), whole.by(lambda path: _SHAPE.sub("#", path)))
+    if whole.shared < 2:
+        return next(
+            (own for own in ways if len({counted_by(one._said, one._shapes) for one in own} - {None}) > 1), [whole]
+        )
     return next((parts for parts in ways if sum(bool(part.introduced) for part in parts) > 1), [whole])
 
 
@@ -253,7 +252,8 @@ class _Bundle:
             told = replace(told, names={**names, **told.names})
         paths = [one.path for own in self._shapes.values() for one in own]
         pids = pids_at_heads(self._said, lambda one: self._spoken_by(one, ranks | of_files, labels), paths)
-        return Known(ranks, labels, [*self._introductions(), *self._labelled(labels), *pids])
+        sizes = sizes_of_rolls(self._said, self._shapes.values(), ranks)
+        return Known(ranks, labels, [*self._introductions(), *self._labelled(labels), *pids, *sizes])
 
     def _introductions(self) -> Iterator[dict[str, Any]]:
         for one in self.introduced:

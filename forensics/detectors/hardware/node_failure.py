@@ -5,8 +5,8 @@ dead: they name hosts or their addresses, never ranks, and explain that the rank
 of knowledge that claim it of a host (parsers/knowledge, `node_lost`), unless a rank there went on to tell how it ended.
 
 A scheduler speaks of hosts of other jobs, too. Of the job is a host that its processes spoke from, or that they name as the
-other end of a connection that broke, or that they asked in vain (facts/lost_hosts.py): whoever held the key-value store, or a server on a node of its own, may have left no line. A node that is taken away
-(a preemption) failed in nothing.
+other end of a connection that broke, or that they asked in vain (facts/lost_hosts.py): whoever held the key-value store, or a server on a node of its own, may have left no line. So is one
+that the job's controller names where it misses the heartbeat of a member, or itself calls lost beside that. A node that is taken away (a preemption) failed in nothing.
 """
 
 from collections.abc import Iterable
@@ -23,10 +23,12 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.said import joined, sentence
 from forensics.words import hardware as words
+from parsers.text.patterns import regex
 
 _TAKEN = "preemption"  # such a node stops answering because somebody takes it away
 _BROKEN = ("peer_closed", "remote_error", "completion_error")
-_SHOWN = 3
+_SHOWN, _MANY = 3, 64
+_WORDS = regex(r"[A-Za-z0-9][\w.-]{1,252}")
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -44,7 +46,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     lost, broken = _lost(case, by_scheduler | by_row)
     clients = [case.ends[rank] for rank in case.asked_in_vain]
     lost |= frozenset().union(*case.asked_in_vain.values())
-    of_job = case.job_hosts | lost
+    of_job = case.job_hosts | lost | _missed(case.events, heard)
     speaking = {short_host(case.host_of_rank.get(rank) or "") for rank in _told_their_end(case)}
     hosts = tuple(sorted((by_scheduler & of_job if case.job_hosts else by_scheduler) | (by_row & of_job - speaking)))
     if not hosts:
@@ -73,6 +75,15 @@ def detect(case: Case) -> tuple[Finding, ...]:
             summary=sentence(text, words.RANKS_ENDED_WITH),
         ),
     )
+
+
+def _missed(events: pl.DataFrame, lost: Iterable[Row]) -> frozenset[str]:
+    """Of hosts that rows call lost, those that somebody who misses a heartbeat names, or calls lost in the same log."""
+    missed = events.filter(pl.col("kind") == "heartbeat_lost").select("file", "text").drop_nulls()
+    files = {*missed["file"]}
+    named = {short_host(word.strip(".-")) for text in missed["text"].head(_MANY) for word in _WORDS.findall(text)}
+    hosts = ((row, short_host(host)) for row in lost for host in row["names_hosts"] or ())
+    return frozenset(host for row, host in hosts if host in named or row["file"] in files)
 
 
 def _told_their_end(case: Case) -> frozenset[int]:
