@@ -47,6 +47,21 @@ def test_a_smaller_launch_before_is_no_program(tmp_path: Path) -> None:
     assert analyze(_two(tmp_path, *FORMS[0], 3, later=3)).coverage.programs == []
 
 
+@pytest.mark.parametrize("called", ["looks/rank{}.txt", "after/stack_{}/rank_{}.txt"])
+def test_a_folder_of_looks_is_no_program(tmp_path: Path, called: str) -> None:
+    folder = _two(tmp_path, *FORMS[1], 3)
+    stack = [
+        "Process 90: python fit.py",
+        'Thread 90 (idle): "MainThread"',
+        "    wait (threading.py:320)",
+        "    fit (fit.py:9)",
+    ]
+    written(folder, {called.format(rank, rank): stack for rank in range(4)})
+    report = analyze(folder)
+    assert sorted(one.name for one in report.coverage.programs) == ["score", "train"]
+    assert report.verdict.ranks == [3]
+
+
 def _with_driver(folder: Path, pid: int) -> Path:
     files = {
         f"workers/{name}_{rank}_{first + rank}.log": [

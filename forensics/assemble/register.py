@@ -154,8 +154,13 @@ def programs(tables: Tables) -> list[Program]:
             shared = ranks[one] & ranks[other]
             is_other = _is_of_other_size(ranks[one], sizes[one], ranks[other], sizes[other])
             are_two = _are_two(shared, pids[one], pids[other]) or (is_other and not pids[one] & pids[other])
-            are_named = is_other and _DIGITS.sub("", _word(one, other)) != _DIGITS.sub("", _word(other, one))
-            if are_two and _at_once(own_files[one], own_files[other], spans, unless_told=are_named):
+            is_told = (
+                sizes[one] is not None and sizes[other] is not None
+            )  # a folder of looks at both counts itself off by none
+            is_named = _DIGITS.sub("", _word(one, other)) != _DIGITS.sub("", _word(other, one))
+            if are_two and _at_once(
+                own_files[one], own_files[other], spans, unless_told=is_other and is_told and is_named
+            ):
                 apart |= {one: _word(one, other), other: _word(other, one)}
     _called_so(own_files, apart, spans)
     found = []
