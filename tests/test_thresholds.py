@@ -16,7 +16,7 @@ _UNITS = {"min": 60_000_000_000}
 ROWS = [found for line in (ROOT / "docs" / "thresholds.md").read_text().splitlines() if (found := _ROW.match(line))]
 # What modules hold besides: units, bits, lists of columns, how many rows are looked at, and how many are shown.
 _NO_THRESHOLDS = (
-    "_GRADIENTS", "_SERIES", "_SPIKES", "_SHOWN", "_WORDS", "_WORDS_OF_LINE", "_LONG", "_NAMED", "_SECOND_NS", "SECOND_NS",
+    "_GRADIENTS", "_LINES", "_SERIES", "_SPIKES", "_SHOWN", "_WORDS", "_WORDS_OF_LINE", "_LONG", "_NAMED", "_SECOND_NS", "SECOND_NS",
     "_MINUTE_NS", "_MS_NS", "_THERMAL", "_HARDWARE", "SIGMA", "_MOST_RANKS", "_AT_ONCE", "_CANDIDATES", "_PRINTERS", "_OPS",
 )  # fmt: skip
 # The rooms in which one thing is told from another by a number.

@@ -27,7 +27,7 @@ from parsers.text.patterns import regex
 
 _TAKEN = "preemption"  # such a node stops answering because somebody takes it away
 _BROKEN = ("peer_closed", "remote_error", "completion_error")
-_SHOWN, _MANY = 3, 64
+_SHOWN, _LINES = 3, 64
 _WORDS = regex(r"[A-Za-z0-9][\w.-]{1,252}")
 
 
@@ -81,7 +81,7 @@ def _missed(events: pl.DataFrame, lost: Iterable[Row]) -> frozenset[str]:
     """Of hosts that rows call lost, those that somebody who misses a heartbeat names, or calls lost in the same log."""
     missed = events.filter(pl.col("kind") == "heartbeat_lost").select("file", "text").drop_nulls()
     files = {*missed["file"]}
-    named = {short_host(word.strip(".-")) for text in missed["text"].head(_MANY) for word in _WORDS.findall(text)}
+    named = {short_host(word.strip(".-")) for text in missed["text"].head(_LINES) for word in _WORDS.findall(text)}
     hosts = ((row, short_host(host)) for row in lost for host in row["names_hosts"] or ())
     return frozenset(host for row, host in hosts if host in named or row["file"] in files)
 
