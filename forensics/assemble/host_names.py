@@ -11,11 +11,15 @@ from parsers.schema.tables import TableName
 from parsers.who.job_table import ALIAS
 
 
+def names_of_hosts(ranks: pl.DataFrame) -> dict[str, str | None]:
+    """The table `ranks` → what a host is called otherwise by the name that it is known by; null for what is no host's."""
+    told = ranks.filter(pl.col("how") == ALIAS)
+    return dict(told.select("host", "name").unique().iter_rows()) | dict.fromkeys(_of_processes(ranks))
+
+
 def with_one_name_each(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
     """Evidence tables → the same with one name for each host, without the rows that told that."""
-    told = tables["ranks"].filter(pl.col("how") == ALIAS)
-    names: dict[str, str | None] = dict(told.select("host", "name").unique().iter_rows())
-    names |= dict.fromkeys(_of_processes(tables["ranks"]))
+    names = names_of_hosts(tables["ranks"])
     if not names:
         return dict(tables)
     result = dict(tables)

@@ -154,13 +154,10 @@ def programs(tables: Tables) -> list[Program]:
             shared = ranks[one] & ranks[other]
             is_other = _is_of_other_size(ranks[one], sizes[one], ranks[other], sizes[other])
             are_two = _are_two(shared, pids[one], pids[other]) or (is_other and not pids[one] & pids[other])
-            is_told = (
-                sizes[one] is not None and sizes[other] is not None
-            )  # a folder of looks at both counts itself off by none
             is_named = _DIGITS.sub("", _word(one, other)) != _DIGITS.sub("", _word(other, one))
-            if are_two and _at_once(
-                own_files[one], own_files[other], spans, unless_told=is_other and is_told and is_named
-            ):
+            # A folder of looks at both counts itself off by no size.
+            is_sure = is_other and is_named and None not in (sizes[one], sizes[other])
+            if are_two and _at_once(own_files[one], own_files[other], spans, unless_told=is_sure):
                 apart |= {one: _word(one, other), other: _word(other, one)}
     _called_so(own_files, apart, spans)
     found = []

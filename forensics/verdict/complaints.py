@@ -68,9 +68,8 @@ class OnDevice(NamedTuple):
 
     @property
     def said(self) -> Said:
-        return words.CODE_ON(
-            code=printed(self.code), pci=self.pci, times=words.FOR_PROCESSES(max(self.processes, 1))
-        )  # fmt: skip
+        times = words.FOR_PROCESSES(max(self.processes, 1))
+        return words.CODE_ON(code=printed(self.code), pci=self.pci, times=times)
 
 
 def told_by_drivers(case: Case) -> list[OnDevice]:
@@ -87,19 +86,17 @@ def told_by_drivers(case: Case) -> list[OnDevice]:
 
 def repeated(case: Case, told: Sequence[OnDevice]) -> tuple[Action, ...]:
     """The device that several processes met the same error on: another program, and the same card."""
-    again = [one for one in told if one.processes >= _PROCESSES][:1]
-    around = surroundings(case.tables)
-    return tuple(
-        Action(
-            kind="inspect_hardware",
-            target=words.GPU_THERE(
-                pci=one.pci, where=one.rows[0]["host"] or words.HOST_OF_LOG(file=one.rows[0]["file"])
-            ),
-            command=device_at(one.rows[0]["host"], one.pci, around),
-            reason=words.AGAIN_ON_IT(code=printed(one.code), number=one.processes),
-        )
-        for one in again
+    one = next((one for one in told if one.processes >= _PROCESSES), None)
+    if one is None:
+        return ()
+    host = one.rows[0]["host"]
+    action = Action(
+        kind="inspect_hardware",
+        target=words.GPU_THERE(pci=one.pci, where=host or words.HOST_OF_LOG(file=one.rows[0]["file"])),
+        command=device_at(host, one.pci, surroundings(case.tables)),
+        reason=words.AGAIN_ON_IT(code=printed(one.code), number=one.processes),
     )
+    return (action,)
 
 
 def lost_devices(case: Case) -> list[tuple[Claim, Action]]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from forensics.assemble.host_names import with_one_name_each
+from forensics.assemble.host_names import names_of_hosts
 from forensics.assemble.identity import short_host
 from forensics.assemble.register import Program
 from forensics.facts.line_templates import complaints
@@ -14,6 +14,7 @@ from forensics.model.texts import iso, range_list, ranges
 from forensics.words import views as words
 from parsers.schema.tables import TableName, spelled
 from parsers.schema.years import is_told
+from parsers.who.job_table import ALIAS
 
 _EVIDENCE: tuple[TableName, ...] = (
     "ranks",
@@ -67,12 +68,12 @@ def _sources(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, SourceCovera
 
 
 def hosts_of(tables: Mapping[TableName, pl.DataFrame]) -> list[str]:
-    """Every host that a record speaks for, first label only, ascending."""
-    names: set[str] = set()
-    for name in ("ranks", "stacks", "events", "settings", "devices", "files"):
-        if tables[name].height:
-            names |= {short_host(host) for host in tables[name]["host"].drop_nulls().unique().to_list()}
-    return sorted(names - {""})
+    """Every host that a record speaks for, by the one name it is known by, first label only, ascending."""
+    names = names_of_hosts(tables["ranks"])
+    spoken = tables["ranks"].filter(pl.col("how").ne_missing(ALIAS))
+    frames = (spoken, *(tables[name] for name in ("stacks", "events", "settings", "devices", "files")))
+    told = {host for frame in frames for host in frame["host"].drop_nulls().unique().to_list()}
+    return sorted({short_host(name) for host in told if (name := names.get(host, host))} - {""})
 
 
 def coverage(
@@ -96,7 +97,7 @@ def coverage(
         ranks_expected=len(expected) or None,
         ranks_seen=range_list(seen),
         ranks_missing=range_list(expected - seen),
-        hosts_seen=hosts_of(with_one_name_each(tables)),
+        hosts_seen=hosts_of(tables),
         sources=_sources(tables),
         lines=Lines(total=total, recognised=known, unrecognised=total - known),
         unreadable=unreadable,

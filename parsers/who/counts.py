@@ -331,13 +331,11 @@ def counted_by(said: Mapping[str, Sequence[Said]], shapes: Mapping[str, Sequence
     """The one size by which files of one shape of name, a file of each process, count themselves off: each tells that size and its own
     number, in their lines or by introductions."""
     sizes: set[int] = set()
-    for own_shape in shapes.values():
-        paths = [one.path for one in own_shape if one.size]
+    for paths in ([one.path for one in own if one.size] for own in shapes.values()):
         told = [{(own.rank, own.world) for one in said.get(path, ()) if (own := one.introduces)} for path in paths]
         each = {own.pop() for own in told if len(own) == 1}
-        if len(paths) > 1 and (
-            each == {(number, len(paths)) for number in range(len(paths))} or rolled(said, paths, None)
-        ):
+        is_whole = each == {(number, len(paths)) for number in range(len(paths))}
+        if len(paths) > 1 and (is_whole or rolled(said, paths, None)):
             sizes.add(len(paths))
     return sizes.pop() if len(sizes) == 1 else None
 
@@ -346,14 +344,11 @@ def sizes_of_rolls(
     said: Mapping[str, Sequence[Said]], shapes: Iterable[Sequence[Source]], ranks: Mapping[str, int]
 ) -> Iterator[dict[str, Any]]:
     """Rows of the table `ranks`: the size by which files of one shape of name count themselves off, where nobody introduces himself in them."""
-    for own in shapes:
-        paths = [one.path for one in own if one.size]
-        is_told = any(one.introduces is not None for path in paths for one in said.get(path, ()))
-        if (
-            not is_told
-            and (roll := rolled(said, paths, None))
-            and all(ranks.get(path) == own for path, own in roll.items())
-        ):
+    for paths in ([one.path for one in own if one.size] for own in shapes):
+        if any(one.introduces is not None for path in paths for one in said.get(path, ())):
+            continue
+        roll = rolled(said, paths, None)
+        if all(ranks.get(path) == rank for path, rank in roll.items()):
             told = {"world_size": len(paths), "how": "roll", "line": None}
             yield from ({"rank": rank, "file": path} | told for path, rank in roll.items())
 

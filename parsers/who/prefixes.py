@@ -250,18 +250,12 @@ def _stamped(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> 
 
 
 def _seen_time(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> None:
-    """glog: the time is read, the text stays."""
-    _time(line, match, group, habits)
-    line.text = match.string
-
-
-def _time_within(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> None:
-    """A logger's stamp beside its other words: the time is read, the text stays."""
+    """glog, and stamps beside other words of a logger: the time is read, the text stays."""
     line.stamp(stamps.parse_time(match[group], habits.around))
     line.text = match.string
 
 
-def _day_within(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> None:
+def _seen_day(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> None:
     """vLLM's, of no year."""
     line.stamp(stamps.of_glog(habits.around, match[group], match[group + 1], match[group + 2], "0"))
     line.text = match.string
@@ -347,7 +341,7 @@ _DIGIT: tuple[tuple[str, Take], ...] = (
     (_CONTAINER, _nothing),
 )
 _LETTER: tuple[tuple[str, Take], ...] = (
-    (rf"{stamps.GLOG}\b", _seen_time),
+    (rf"({stamps.GLOG})\b", _seen_time),
     (rf"(?:{stamps.CTIME}|{stamps.MONTH_YEAR}):?(?: |(?=\[))", _time),
     (_HOST_TASK.pattern, _host_and_task),
     (rf"{stamps.SYSLOG} {_LOG_HOST}{_UNIT}", _stamp_and_host),
@@ -357,8 +351,8 @@ _LETTER: tuple[tuple[str, Take], ...] = (
     (_HOST_COLON.pattern, _named),
     (_CONTAINER, _nothing),
     (r"(?:ts|time|timestamp|t)=(?=\S)", of_logfmt),
-    (rf"{_LEVEL}[ :]{{1,2}}(?:[\w.]{{1,40}}:)?\[?({stamps.ISO})\b", _time_within),
-    (rf"{_LEVEL} (\d\d)-(\d\d) (\d\d:\d\d:\d\d) (?=\[)", _day_within),
+    (rf"{_LEVEL}[ :]{{1,2}}(?:[\w.]{{1,40}}:)?\[?({stamps.ISO})\b", _seen_time),
+    (rf"{_LEVEL} (\d\d)-(\d\d) (\d\d:\d\d:\d\d) (?=\[)", _seen_day),
 )
 _ACTOR = r"\((?:[\w.:-]+ ){0,3}pid=(\d{1,10})(?:, ip=([\w.:]+))?\) "
 _ACTORS = r"((?:\((?:[\w.:-]+ ){0,3}pid=\d{1,10}(?:, ip=[\w.:]+)?\) ){0,3})"  # of its own processes
@@ -374,30 +368,30 @@ _OTHER: dict[str, tuple[tuple[str, Take], ...]] = {
         (r"\[[\w.-]+@\d+,(\d{1,7})\]<std(?:out|err|diag)>: ?", _mpi),
         (r"\[(\d{1,5})\] (?=\S+:\d+:\d+ \[)", _task),
         (r"\[pod/([\w.-]+)/[\w.-]+\] ", _host),
-        (rf"\[{stamps.GLOG} ", _seen_time),
+        (rf"\[({stamps.GLOG}) ", _seen_time),
         (
             r"(?=\[[A-Z]{4,8}\] [A-Z][A-Z_]{1,20}\((\d{1,10})[:,][^()\s]{1,60}\):(\d{4}-\d\d-\d\d)-(\d\d:\d\d:\d\d)\.(\d{3})\.(\d{3})\b)",
             _of_ascend,
         ),
-        (rf"\[{stamps.ISO}: (?=[A-Z] )", _seen_time),  # Horovod, MXNet
+        (rf"\[({stamps.ISO}): (?=[A-Z] )", _seen_time),  # Horovod, MXNet
         (rf"\[(?:{stamps.ISO}|{stamps.SLASHED}|{stamps.CTIME}|{stamps.MONTH_YEAR})\](?: |$)", _time),
         (r"\[ *(\d{1,9}\.\d{6})\](?:\[ *[TC]\d+\])?(?: |$)", _boot),
         (
             rf"\[(?:[\w.-]{{1,24}}[ |:]{{1,3}})?(?:(?:{_LEVEL}|[DIWEF])[ |:]{{1,3}})?({stamps.ISO})(?=[\] ,|])",
-            _time_within,
+            _seen_time,
         ),  # NeMo, SGLang, tornado
-        (rf"(?:\[[^\[\]]{{1,24}}\] ?){{1,3}}\[?({stamps.ISO})(?=[\] ,|])", _time_within),
+        (rf"(?:\[[^\[\]]{{1,24}}\] ?){{1,3}}\[?({stamps.ISO})(?=[\] ,|])", _seen_time),
     ),
     "(": (
         (_ACTOR + _ACTORS, _ray),
-        (rf"\(({stamps.ISO})\)", _time_within),
+        (rf"\(({stamps.ISO})\)", _seen_time),
         (r"\([\w.:-]+, ip=([\w.:]+)\) ", _host),
         (r"\(([\w.:-]+), rank=(\d{1,5}), pid=\d{1,10}(?:, ip=[\w.:]+)?\) ", _of_node),
     ),
     "{": ((r'\{(?=\s*")', of_json),),
     "@": ((r"@(4[0-9a-f]{15})([0-9a-f]{8}) ", _tai),),
     "<": (
-        (rf"<({stamps.ISO})>", _time_within),
+        (rf"<({stamps.ISO})>", _seen_time),
         (r"<\d{1,3}>(?=\[)", _nothing),
         (rf"<\d{{1,3}}>1 (?={stamps.ISO})", _nothing),
     ),

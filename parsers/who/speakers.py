@@ -116,7 +116,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     told = standing([*aliased(told, places), *counted_on(told, chain.from_iterable(places), whole.world)], said)
     names = table.named(names_of(told, whole.world), told)
     names = replace(names, hosts=names.hosts | launched_hosts(said), fields=fields_of_places(said, names))
-    learnt = [one.known(names) for one in _spaces(whole)]
+    learnt = [one.known(names) for one in whole.spaces()]
     ranks = {path: rank for one in learnt for path, rank in one.ranks.items()}
     labels = {path: own for one in learnt for path, own in one.labels.items()}
     engines, shards = engine_labels(said, ranks, labels)
@@ -126,18 +126,6 @@ def speakers(sources: Sequence[Source]) -> Known:
     size = whole.world if whole.world is not None else table.size
     columns = counted_columns([one for one in [*sampled, *others] if one.path not in ranks], size)
     return Known(ranks, labels, claims, collectors, names, files, table.hosts, columns, table.apart)
-
-
-def _spaces(whole: "_Bundle") -> "list[_Bundle]":
-    """Folders, or shapes of names, whose processes have the same ranks, or count themselves off by sizes of their own, are programs, each with its world."""
-    if whole.world is None and whole.shared < 2:
-        return [whole]
-    ways = (whole.by(lambda path: path.partition("/")[0]), whole.by(lambda path: _SHAPE.sub("#", path)))
-    if whole.shared < 2:
-        return next(
-            (own for own in ways if len({counted_by(one._said, one._shapes) for one in own} - {None}) > 1), [whole]
-        )
-    return next((parts for parts in ways if sum(bool(part.introduced) for part in parts) > 1), [whole])
 
 
 class _Bundle:
@@ -184,6 +172,17 @@ class _Bundle:
             said = {path: self._said[path] for path in paths if path in self._said}
             parts.append(_Bundle(own_shapes, said, [one for one in self._stated if one.file in said], self._table))
         return parts
+
+    def spaces(self) -> "list[_Bundle]":
+        """Folders, or shapes of names, whose processes have the same ranks, or count themselves off by sizes of their own, are programs, each with its world."""
+        if self.world is None and self.shared < 2:
+            return [self]
+        ways = (self.by(lambda path: path.partition("/")[0]), self.by(lambda path: _SHAPE.sub("#", path)))
+        if self.shared < 2:
+            return next(
+                (own for own in ways if len({counted_by(one._said, one._shapes) for one in own} - {None}) > 1), [self]
+            )
+        return next((parts for parts in ways if sum(bool(part.introduced) for part in parts) > 1), [self])
 
     @cached_property
     def _beside(self) -> dict[str, int]:

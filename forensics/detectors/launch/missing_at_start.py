@@ -94,8 +94,9 @@ def _connection(case: Case, lines: pl.DataFrame) -> Finding:
     chosen = words.WRONG_INTERFACE(unreachable=unreachable) if wrong else ""
     is_set = bool(wrong) or store
     # Whoever refuses has answered: its host and the way to it are well, and its process is gone, or listens elsewhere.
-    is_answered = not is_set and any(_is_refused(row) for row in (*refused, *_raised_of(case, names)))
-    shown = [*lines.iter_rows(named=True), *(_raised_of(case, names) if is_answered else ())]
+    raised = [] if is_set else _raised_of(case, names)
+    is_answered = not is_set and any(map(_is_refused, (*refused, *raised)))
+    shown = [*lines.iter_rows(named=True), *(raised if is_answered else ())]
     reason = unreachable if wrong else words.NOBODY_LISTENS if is_answered else words.NO_ANSWER[len(names) > 1]
     of_reporters = words.INTERFACE_OF(host=joined(reporters, ", ")) if reporters else words.THE_JOB
     return Finding(
