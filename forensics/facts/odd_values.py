@@ -20,6 +20,32 @@ _SPREAD = 3  # steps within which most others follow
 _BEFORE = -1  # of what is told before any step
 _EDGE = " =:([,|+])/"
 _OF_INF = frozenset(("inf", "infs", "overflow", "overflows", "overflowed"))
+STATE = frozenset(
+    [
+        "param",
+        "params",
+        "parameter",
+        "parameters",
+        "weight",
+        "weights",
+        "exp",
+        "moment",
+        "moments",
+        "adam",
+        "adamw",
+        "optim",
+        "optimizer",
+        "master",
+        "momentum",
+        "variance",
+        "state",
+        "ckpt",
+        "shard",
+        "shards",
+    ]
+)
+GRADIENT = frozenset(("grad", "grads", "gradient", "gradients", "gnorm"))
+MADE = GRADIENT | {"loss", "losses"}
 _Key = tuple[str, str]  # of, name
 
 
@@ -50,6 +76,7 @@ def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
     values = without_passing(values)
     told = told_values(values.filter(pl.col("rank").is_in(sorted(job))))
     lost = lost_losses(tables["steps"], job)
+    told = told.filter(~_is_of_printer())
     bad = told.filter("bad")
     steps = sorted(bad["step"].unique().to_list())
     for step in steps:
@@ -209,6 +236,13 @@ def told_values(values: pl.DataFrame) -> pl.DataFrame:
     return told.filter((usual < 0.5) | is_of_one)
 
 
+def _is_of_printer() -> pl.Expr:
+    """Of a figure that one rank alone ever tells, and tells as a number first: what is of all, by who prints for them. Nobody's is beside it."""
+    is_alone = pl.col("rank").n_unique().over("of", "name") == 1
+    was_fine = (~pl.col("bad")).any().over("of", "name")
+    return is_alone & was_fine & (pl.col("step") != _BEFORE)
+
+
 def lost_losses(steps: pl.DataFrame, job: frozenset[int]) -> dict[int, frozenset[int]]:
     """Step → the ranks whose loss of the training was no number in it; all, where one rank prints it for the job."""
     train = pl.col("phase").fill_null("train") == "train"
@@ -216,7 +250,9 @@ def lost_losses(steps: pl.DataFrame, job: frozenset[int]) -> dict[int, frozenset
         train & pl.col("rank").is_in(sorted(job)) & pl.col("step").is_not_null() & pl.col("loss").is_not_null()
     )
     is_of_all = rows["rank"].n_unique() == 1  # who alone prints one prints that of all
-    rows = rows.filter(~pl.col("loss").is_finite()).group_by("step").agg("rank")
+    # Who tells two of a step tells the mean of all beside its own.
+    lost = rows.group_by("step", "rank").agg((~pl.col("loss").is_finite()).all().alias("_lost"))
+    rows = lost.filter("_lost").group_by("step").agg("rank")
     return {step: job if is_of_all else frozenset(ranks) for step, ranks in rows.iter_rows()}
 
 
@@ -281,12 +317,35 @@ def _ranks(rows: pl.DataFrame) -> set[int]:
     return set(rows["rank"].to_list())
 
 
-def called(found: OddValue) -> str:
-    """What its first figure is called: by the record and its name; in a line by the words before the first figure and before this one."""
-    if not found.name.isdigit():
-        return f"{found.of} {found.name}".strip()
-    place = int(found.name)
-    parts = [part.strip(_EDGE) for part in found.of.rpartition(" - ")[2].split("#")]
+def loaded_alike(values: pl.DataFrame, job: frozenset[int]) -> list[dict[str, Any]]:
+    """What every rank of a job tells of its parameters or its optimizer's state before its first step, bad under the same name with the same
+    value on all: a row of each rank; none where any has it otherwise."""
+    own = values.filter(pl.col("rank").is_in(sorted(job))).with_columns(pl.col("of").cast(pl.String))
+    first = pl.col("line").filter(pl.col("step").is_not_null()).min().over("rank", "file")
+    told = own.filter(pl.col("step").is_null() & (pl.col("line") < first.fill_null(pl.col("line") + 1)))
+    bad = told.filter(pl.col("bad").is_not_null()).with_columns(pl.col("bad").str.split(" ")).explode("bad")
+    for (of, pair), rows in bad.group_by("of", "bad", maintain_order=True):
+        words = frozenset(words_of(_called(str(of), str(pair).partition("=")[0])))
+        if len(job) > 1 and _ranks(rows) == job and words & STATE and not words & MADE:
+            return rows.sort("rank", "file", "line").unique("rank", keep="first", maintain_order=True).to_dicts()
+    return []
+
+
+def called(found: OddValue | Mapping[str, Any]) -> str:
+    """What its first figure is called."""
+    return (
+        _called(found.of, found.name)
+        if isinstance(found, OddValue)
+        else _called(found["of"], found["bad"].partition("=")[0])
+    )
+
+
+def _called(of: str, name: str) -> str:
+    """By the record and its name; in a line by the words before the first figure and before this one."""
+    if not name.isdigit():
+        return f"{of} {name}".strip()
+    place = int(name)
+    parts = [part.strip(_EDGE) for part in of.rpartition(" - ")[2].split("#")]
     if not place or not parts[0]:
         return parts[min(place, len(parts) - 1)]
     own = parts[place] if place < len(parts) else ""

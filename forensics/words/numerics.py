@@ -446,6 +446,10 @@ BAD_AT_ONCE = Form(
     "step {step}, the first after the job went on from a checkpoint, is not finite at once: no step was taken with what was loaded",
     "从检查点续跑后的首个 step {step} 即为非有限值：所加载的状态尚未经过任何一步更新",
 )
+BAD_ON_ALL_AS_LOADED = Form(
+    "every rank found the same bad values in what it had loaded, before its first step: {name} was {value}",
+    "每个 rank 在第一步之前都在所加载的状态中发现同样的坏值：{name} 为 {value}",
+)
 CHECKPOINT_LOADED = Said("a checkpoint was loaded", "加载了检查点")
 GOES_ON_WITH_OTHERS = Said(
     "the job goes on with another state, data or settings than it had", "作业续跑的状态、数据或配置与此前不同"

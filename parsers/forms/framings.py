@@ -484,10 +484,10 @@ def _block_rows(source: Source) -> Iterator[Row]:
 # The first whose names are found has the file.
 FRAMINGS: tuple[Framing, ...] = (
     Framing("outlined", lambda head: outlined_names(head.text), outlined_rows),
+    Framing("sections", lambda head: section_names(head.text.splitlines()[:_TITLE_LINES]), section_rows),
     Framing("document", _document_names, document_rows),
     Framing("objects", _object_names, _object_rows),
     Framing("curve", lambda head: column_kinds(head.path, head.lines), curve_rows),
-    Framing("sections", lambda head: section_names(head.text.splitlines()[:_TITLE_LINES]), section_rows),
     Framing("frames", lambda head: frame_names(head.text.splitlines()[:_TITLE_LINES]), frame_rows),
     Framing("logfmt", _line_names(logfmt), _line_rows(logfmt)),
     Framing("prose", _line_names(prose), _line_rows(prose)),

@@ -6,6 +6,12 @@
     [step.9001]                                  loss_local: 3.9                          "9002": {"loss_local": NaN}}}
     loss_local = 3.9                           9002: {loss_local: .nan}        {"step_9001": {…}, "step_9002": {…}}
 
+    rank: 7                                  rank = 7                 steps in a list beside other parts
+    load: {parameters: {nan: 0}}             [load]
+    steps:                                   nan_in_params = 0
+      - {step: 9001, loss_local: 3.9}        [[steps]]
+      - {step: 9002, loss_local: .nan}       step = 9001
+
 A part of a step is a record of it, what lies within it under names joined by a slash; any other part is a record without a step. Parts may be
 called after ranks as well, around those of steps or within them. What stands beside the parts and says who it is, is so of all.
 """
@@ -26,7 +32,11 @@ _MAY = regex(
     rf"(?im)^[\s\[{{,\"']{{0,40}}{_COUNT}s?[\"']?[\s._:/-]{{0,4}}\{{?\s{{0,40}}[\"']?\d{{1,15}}[\"']?[\s\]:.{{]"
     rf"|[\"']{_COUNT}(?:s?[\"']\s{{0,4}}:\s{{0,4}}\{{\s{{0,40}}[\"']\d|[ ._/-]{{0,2}}\d{{1,15}}[\"']\s{{0,4}}:\s{{0,4}}\{{)"
 )
+_MAY_LIST = regex(
+    rf"(?im)^\s{{1,40}}-\s{{1,4}}\{{?\s{{0,4}}{_COUNT}\s?:\s?\d|^\s{{0,8}}-\s{{1,4}}\{{\s{{0,4}}{_COUNT}\s?:\s?\d|^\[\[[^\[\]]{{1,80}}\]\]\s{{1,8}}{_COUNT}\s?=\s?\d"
+)
 _NUMBER = regex(r"\d{1,15}")
+_COUNTED = regex(rf"(?i){_COUNT}")
 _CALLED = {  # what a part is called after, and what holds parts that are numbers
     "step": (regex(rf"(?i){_COUNT}[ ._/-]{{0,2}}(?P<number>\d{{1,15}})"), regex(rf"(?i){_COUNT}s?")),
     "rank": (
@@ -39,10 +49,10 @@ _IDENTITY = ("rank", "host", "pid", "local_rank", "device", "attempt", "pod")
 
 def outlined_names(text: str) -> list[str]:
     """The names of the first record of a step in a document that begins so; none where it is no such document."""
-    if _MAY.search(text) is None:
+    if _MAY.search(text) is None and _MAY_LIST.search(text) is None:
         return []
-    found = _records(leaves(text[: text.rfind("\n") + 1] or text) or _cut(text))
-    told = [one for path, one in found if "step" in _part((*path, ""))[1]]
+    found = list(_records(leaves(text[: text.rfind("\n") + 1] or text) or _cut(text)))
+    told = [one for _, one, is_step in found if is_step]
     return [name for name in told[0] if name] if len(told) >= _FEWEST else []
 
 
@@ -66,7 +76,7 @@ def outlined_rows(source: Source) -> Iterator[Row]:
     text = data.decode("utf-8", "replace").lstrip("\ufeff")
     lines = text.splitlines()
     at = 0
-    for path, said in _records(leaves(text)):
+    for path, said, _ in _records(leaves(text)):
         line = said.pop("")
         if line == 1 and text.lstrip()[:1] == "{":  # JSON tells no lines: where its name stands
             at = max(at, text.find(f'"{path[-1]}"', at))
@@ -75,12 +85,15 @@ def outlined_rows(source: Source) -> Iterator[Row]:
     yield from ((number, "", HEADER) for number in range(1, len(lines) + 1))
 
 
-def _part(path: Path) -> tuple[Path, Said]:
-    """Which part a leaf is of, and the step and the rank that it and those around it are called after; without a step the outermost one."""
+def _part(path: Path, listed: frozenset[Path]) -> tuple[Path, Said]:
+    """Which part a leaf is of, and the step and the rank that it and those around it are called after; without a step the outermost one.
+    `listed`: parts in lists that tell a step."""
     called: Said = {}
     end = 1
     for at in range(1, len(path) - 1):
         name = str(path[at])
+        if path[: at + 1] in listed:
+            return path[: at + 1], called | {"step": None}
         for what, (form, many) in _CALLED.items():
             if found := form.fullmatch(name):
                 called, end = called | {what: found["number"]}, at + 1
@@ -89,17 +102,33 @@ def _part(path: Path) -> tuple[Path, Said]:
     return path[: end if "step" in called else min(end + 1, len(path) - 1)], called
 
 
-def _records(told: Sequence[Leaf]) -> Iterator[tuple[Path, Said]]:
-    """Each part and its record, in order; the line of its first leaf is under the empty name."""
+def _listed(told: Sequence[Leaf]) -> frozenset[Path]:
+    """The parts in a list with a name that tell a step, where the document has other parts: a list of steps alone is a table."""
+    steps = {
+        leaf.path[:-1]
+        for leaf in told
+        if len(leaf.path) > 3 and isinstance(leaf.path[-2], int) and _COUNTED.fullmatch(str(leaf.path[-1]))
+    }
+    names = {leaf.path[1] for leaf in told}
+    return frozenset(steps) if names - {path[1] for path in steps} else frozenset()
+
+
+def _records(told: Sequence[Leaf]) -> Iterator[tuple[Path, Said, bool]]:
+    """Each part, its record, and whether that is of a step, in order; the line of its first leaf is under the empty name."""
+    listed = _listed(told)
+    of_steps: set[Path] = set()
     parts: dict[Path, Said] = {}
     common: Said = {}
     for leaf in told:
-        part, called = _part(leaf.path)
+        part, called = _part(leaf.path, listed)
         if len(part) < 2:
             said = vocabulary.meaning_of(str(leaf.path[-1]))
             if said is not None and said.meaning in _IDENTITY:
                 common[str(leaf.path[-1])] = leaf.value
             continue
-        own = parts.setdefault(part, {"": leaf.line, **called})
+        if "step" in called:
+            of_steps.add(part)
+        told_by_names = {name: cell for name, cell in called.items() if cell is not None}
+        own = parts.setdefault(part, {"": leaf.line, **told_by_names})
         own["/".join(map(str, leaf.path[len(part) :]))] = leaf.value.removeprefix(".")
-    yield from ((part, {**common, **own}) for part, own in parts.items())
+    yield from ((part, {**common, **own}, part in of_steps) for part, own in parts.items())

@@ -10,6 +10,11 @@
        layer             |w|     |g|
        encoder.0.ffn    9.24   0.131
 
+    ===== rank 2  step 299 =====                        two counts in a cell are each under its own word
+    | phase   | module   | in nan/inf | out nan/inf |
+    |---------|----------|------------|-------------|
+    | forward | h.5.attn | 0/0        | 4096/0      |
+
 A row is a record of its step, and of the rank that the heading tells. A line of names follows each heading; the first column of a frame of pandas has its name in a line of
 its own, or none. What stands between the tables is no record.
 """
@@ -29,7 +34,9 @@ _ASIDE = regex(r"\([^()]{0,200}\)")
 _COUNTS = ("step", "rank")
 _HEADING_CHARACTERS = 200
 _RULE = regex(r"[\s|:+=-]{3,}")
-_NAME = regex(r"[A-Za-z_|][\w./@()%|-]{0,79}")
+_NAME = regex(r"[A-Za-z_|][\w./@()%|-]{0,79}(?: [\w./@()%|-]{1,40}){0,3}")  # of a drawn table: in words
+_TWO = regex(r"(?P<before>(?:.*[ _])?)(?P<one>[A-Za-z]{2,20})/(?P<other>[A-Za-z]{2,20})")
+_COUNTS_OF_TWO = regex(r"(?P<one>\d{1,18}) ?/ ?(?P<other>\d{1,18})")
 _FEWEST = 2  # columns
 
 
@@ -40,6 +47,8 @@ def section_names(lines: Sequence[str]) -> list[str]:
         if heading is not None:
             told = [one for one in lines[at + 1 : at + 5] if one.strip() and not _RULE.fullmatch(one)]
             header = _header(told[:2]) if len(told) > 1 else []
+            cells = _cells(told[1]) if header else []
+            header = [*_apart(dict(zip(header, cells, strict=True)))] if len(cells) == len(header) else header
             return [*heading, *header] if header else []
     return []
 
@@ -64,7 +73,7 @@ def section_rows(source: Source) -> Iterator[Row]:
                 named = [cells[0], *named]  # of the column before the first
                 yield number, text, HEADER
             elif len(cells) == len(named):
-                yield number, text, told | dict(zip(named, cells, strict=True))
+                yield number, text, told | _apart(dict(zip(named, cells, strict=True)))
             elif len(cells) == len(named) + 1 and cells[0].isdigit():
                 yield number, text, told | dict(zip(named, cells[1:], strict=True))
             else:
@@ -90,6 +99,18 @@ def _header(lines: Sequence[str]) -> list[str]:
     index = _cells(lines[1]) if len(lines) > 1 else []
     is_index = len(index) == 1 and "|" not in lines[0] and _NAME.fullmatch(index[0]) is not None
     return [*(index if is_index else ()), *cells]
+
+
+def _apart(said: dict[str, str]) -> dict[str, str]:
+    """Two counts in a cell under two words, each by its own: `in nan/inf` 4/0 → in nan 4, in inf 0."""
+    made: dict[str, str] = {}
+    for name, cell in said.items():
+        two, counts = _TWO.fullmatch(name), _COUNTS_OF_TWO.fullmatch(cell) if "/" in cell else None
+        if two is None or counts is None:
+            made[name] = cell
+        else:
+            made |= {two["before"] + two[which]: counts[which] for which in ("one", "other")}
+    return made
 
 
 def _cells(text: str) -> list[str]:

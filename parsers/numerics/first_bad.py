@@ -6,6 +6,12 @@
           step: 301
           tensor: fc2.weight.grad                       {"rank": 2, "first_bad_iter": 301, "where": "fc2.weight.grad"}
 
+    [process]                                           a file of each rank, in parts
+    rank = 2
+    [first_bad]                                         phase: what all share by then (after the all-reduce) is `reduced` in `detail`
+    step = 301
+    phase = "forward"
+
 Events `nan_assert`, code module, one for each rank and no more; `module` in `detail` is the first text beside the step that is a path or says what it is of.
 
 Printed by: recorders of training programs.
@@ -21,7 +27,7 @@ from typing import Any
 
 from parsers.forms import framings
 from parsers.forms.reading import all_bytes, whole
-from parsers.schema.parser import FileParser, Source
+from parsers.schema.parser import HEAD_BYTES, FileParser, Source
 from parsers.schema.tables import Tables, table
 from parsers.text import vocabulary
 from parsers.text.outlines import Leaf, leaves
@@ -36,7 +42,15 @@ _BAD = frozenset(("nan", "inf", "nonfinite", "bad", "overflow", "broken", "inval
 _STEP = frozenset(("step", "iter", "iteration", "update"))
 _NOT = frozenset(("last", "clean", "good", "ok", "num", "n", "count", "total", "steps", "skipped", "val", "eval"))
 _WHAT = frozenset(("tensor", "module", "layer", "op", "where", "name", "param", "parameter", "what"))
+_PHASE = frozenset(("phase", "stage", "point", "when"))
+_REDUCED = regex(
+    r"(?i)(?:after|post|behind)[ _-]?(?:the[ _-])?(?:all[ _-]?)?(?:reduc|sync)|(?<![a-z])(?:reduced|synced|averaged|synchroni[sz]ed)|(?<![a-z])grads?[ _-]?sync"
+)
+_OWN = regex(r"(?i)(?<![a-z])(?:forward|fwd|backward|bwd|batch|input|activations?|loss|own|local)(?![a-z])")
+_BEFORE = regex(r"(?i)(?<![a-z])(?:before|pre|un)(?![a-z])|unreduced")
 _FEWEST = 2
+_FIRST = regex(r"(?i)(?<![a-z])(?:first|earliest|initial)(?![a-z])")
+_IN_PART = ""  # a mark of a record that a document of one rank is
 _Said = Mapping[str, Any]
 
 
@@ -44,8 +58,9 @@ def accepts(path: str, head: bytes) -> bool:
     """By its first records, whatever their form."""
     if _RANK.search(head) is None or _MAY.search(head) is None:
         return False
-    whole_lines = head[: head.rfind(b"\n") + 1] or head
-    return len([one for _, said in _records(path, whole_lines) if (one := _found(said)) is not None]) >= _FEWEST
+    whole_lines = head if len(head) < HEAD_BYTES else head[: head.rfind(b"\n") + 1] or head
+    told = [said for _, said in _records(path, whole_lines) if _found(said) is not None]
+    return len(told) >= _FEWEST or (len(told) == 1 and _IN_PART in told[0])
 
 
 def parse(source: Source) -> Tables:
@@ -59,8 +74,12 @@ def parse(source: Source) -> Tables:
     return {"events": table("events", [_event(source, line, *one) for line, one in found] if is_each else [])}
 
 
-def _event(source: Source, line: int, rank: int, step: int, what: str | None, name: str) -> dict[str, Any]:
-    detail = {"where": "module"} | ({"module": what} if what else {})
+def _event(
+    source: Source, line: int, rank: int, step: int, what: str | None, name: str, reduced: bool | None
+) -> dict[str, Any]:
+    detail = (
+        {"where": "module"} | ({"module": what} if what else {}) | ({} if reduced is None else {"reduced": reduced})
+    )
     text = f"rank {rank}: {name} {step}" + (f" {what}" if what else "")
     who = {"names_ranks": [rank], "names_rank_space": "global", "rank": rank, "rank_space": "global"}
     place = {"file": source.path, "line": line, "text": text}
@@ -71,15 +90,25 @@ def _event(source: Source, line: int, rank: int, step: int, what: str | None, na
     )
 
 
-def _found(said: _Said) -> tuple[int, int, str | None, str] | None:
-    """(rank, step, of what, the name of the step) of a record."""
+def _found(said: _Said) -> tuple[int, int, str | None, str, bool | None] | None:
+    """(rank, step, of what, the name of the step, whether that was reduced over all) of a record."""
     rank = whole(vocabulary.told(said).get("rank"))
     named = [name for name in said if _tells_first(name)]
     step = whole(said[named[0]]) if len(named) == 1 else None
     if rank is None or step is None or rank < 0 or step < 0:
         return None
     told = (str(cell) for name, cell in said.items() if _WHAT.intersection(vocabulary.words_of(name)[-1:]))
-    return rank, step, next(told, None), named[0]
+    phase = next(
+        (str(cell) for name, cell in said.items() if _PHASE.intersection(vocabulary.words_of(name)[-1:])), None
+    )
+    return rank, step, next(told, None), named[0], None if phase is None else _is_reduced(phase)
+
+
+def _is_reduced(phase: str) -> bool | None:
+    """Is what a phase makes reduced over all ranks by then? None of what comes after, or of which nothing is known."""
+    if _REDUCED.search(phase) is not None and _BEFORE.search(phase) is None:
+        return True
+    return False if _BEFORE.search(phase) or _OWN.search(phase) else None
 
 
 def _tells_first(name: str) -> bool:
@@ -110,6 +139,17 @@ def _flat(said: _Said, before: str = "") -> dict[str, Any]:
 def _items(told: Sequence[Leaf]) -> Iterator[tuple[int, _Said]]:
     """The parts of a document that tell a rank of their own, flat."""
     owners = [leaf.path[:-1] for leaf in told if vocabulary.of_process(str(leaf.path[-1])) == "rank"]
+    firsts = {leaf.path[:-1] for leaf in told if len(leaf.path) > _FEWEST and _FIRST.search(str(leaf.path[-2]))}
+    if len(owners) == 1 and firsts - {
+        *owners
+    }:  # a document of one rank, in parts: what the first one says, and the rank
+        own = [leaf for leaf in told if leaf.path[:-1] in firsts - {*owners}]
+        rank = next(leaf for leaf in told if vocabulary.of_process(str(leaf.path[-1])) == "rank")
+        yield (
+            own[0].line,
+            {"_".join(map(str, leaf.path[1:])): leaf.value for leaf in own} | {"rank": rank.value, _IN_PART: True},
+        )
+        return
     for owner in dict.fromkeys(owners):
         own = [leaf for leaf in told if leaf.path[: len(owner)] == owner]
         yield own[0].line, {"_".join(map(str, leaf.path[len(owner) :])): leaf.value for leaf in own}

@@ -1,6 +1,7 @@
 """Statistics of tensors as recorders of one's own write them, under names that nobody has taught: what a column is follows from its cells.
 
     {"it": 58, "node": "h2", "slot": 1, "where": "blocks.11.mlp.fc2", "what": "out", "absmax": "nan", "nonfinite": 64}
+    | phase | module | in nan | out nan | out absmax |                      what goes in and comes out: a row of `tensors` for each
     iteration=58 gpu=1 host=h2 layer_path=blocks.11.mlp.fc2 kind=activation max_abs=nan
 
 Table `tensors`, a row per record with a statistic. Known by name are the step, the host, the rank and statistics (absmax, mean, nan and inf
@@ -48,6 +49,9 @@ _TENSORS = (
     ("output", regex(r"(?i)out(?:put)?s?|y|act(?:ivation)?s?")),
 )
 _IN_BACKWARD = regex(r"(?i)(?:bwd|backward)(?![a-z])")
+_OF_END = regex(r"(?i)(?P<end>in|out)(?:puts?)?[ _./-](?P<rest>[a-z][a-z_0-9]{1,20})")
+_PHASES = ("forward", "backward", "grad_sync", "optimizer")  # as the format of this project calls them
+_ENDS = ({"in": "input", "out": "output"}, {"in": "grad_output", "out": "grad_input"})  # forward, backward
 _BACKWARD = ("grad_output", "grad_input", "param_grad")
 _FEWEST, _SAMPLE = 3, 400
 _Said = Mapping[str, Any]
@@ -56,8 +60,9 @@ _Said = Mapping[str, Any]
 def accepts(path: str, head: bytes) -> bool:
     """Records with a step, a statistic that decides, and a column of modules, that are no tensor statistics, version 1."""
     names = framings.names(path, head)
-    known = {_STATISTICS[name.lower()] for name in names if name.lower() in _STATISTICS}
-    is_version_1 = "step" in names and not names.isdisjoint(("tensor", "module"))  # read by its names (tensor_stats.py)
+    known = {found[1] for name in names if (found := _statistic(name)) is not None}
+    is_plain = any(name.lower() in _STATISTICS for name in names)
+    is_version_1 = is_plain and "step" in names and not names.isdisjoint(("tensor", "module"))  # tensor_stats.py
     if not known & _DECISIVE or is_version_1:
         return False
     records = _first(path, head)
@@ -68,7 +73,9 @@ def accepts(path: str, head: bytes) -> bool:
 def _first(path: str, head: bytes) -> Sequence[_Said]:
     """Those of a file's first bytes, on lines of their own or in a document."""
     lines = [one for line in head.decode("utf-8", "replace").splitlines()[:_SAMPLE] if (one := framings.record(line))]
-    if framings.framing(path, head) != "document":
+    form = framings.framing(path, head)
+    is_of_ends = any((found := _statistic(name)) and found[0] for name in framings.names(path, head))
+    if form not in ("document", "sections") and not (is_of_ends and form in framings.TABLES):
         return lines
     told = framings.rows(Source(path, len(head), partial(BytesIO, head)))
     return [said for _, _, said in islice(told, _SAMPLE) if said is not None and said is not framings.HEADER]
@@ -79,7 +86,7 @@ def _module(records: Iterable[_Said]) -> str | None:
     values: defaultdict[str, set[str]] = defaultdict(set)
     for one in records:
         for name, cell in one.items():
-            if isinstance(cell, str) and name.lower() not in _STATISTICS and real(cell) is None:
+            if isinstance(cell, str) and _statistic(name) is None and real(cell) is None:
                 values[name].add(cell)
     most = max(values, key=lambda name: len(values[name]), default=None)
     if most is None or len(values[most]) < _FEWEST or vocabulary.told({most: "x"}).keys() & {"host", "time", "rank"}:
@@ -96,7 +103,7 @@ def parse(source: Source) -> Tables:
     if (counter := step_column([said for _, said in records[:_SAMPLE]])) is not None:
         records = [(number, {**said, "step": said.get(counter)}) for number, said in records]
     place = _place(source, (said for _, said in records))
-    made = [(said, row) for number, said in records if (row := _row(source, number, said, module, place)) is not None]
+    made = [(said, row) for number, said in records for row in _rows_of(source, number, said, module, place)]
     told = [row | {"record": at} for at, row in enumerate(row for _, row in made if row["rank"] is not None)]
     lost = [(said, row) for said, row in made if row["rank"] is None]
     unread = (
@@ -124,7 +131,7 @@ def _place(source: Source, records: Iterable[_Said]) -> str | None:
     for said in records:
         host = _host(source, said)
         own = {name for name, cell in said.items() if (number := whole(cell)) is not None and (host, number) in places}
-        own = {name for name in own if name.lower() not in _STATISTICS}
+        own = {name for name in own if _statistic(name) is None}
         fitting = own if fitting is None else fitting & own
         if not fitting:
             return None
@@ -136,8 +143,19 @@ def _host(source: Source, said: _Said) -> str:
     return str(told.get("host", source.host or source.labels.names.here or ""))
 
 
-def _row(source: Source, number: int, said: _Said, module: str | None, place: str | None) -> dict[str, Any] | None:
-    figures = dict(_figures(said))
+def _rows_of(
+    source: Source, number: int, said: _Said, module: str | None, place: str | None
+) -> Iterator[dict[str, Any]]:
+    """A row for each tensor that a record tells of: one, or what goes in and what comes out."""
+    for slot in ("in", "", "out"):
+        if (row := _row(source, number, said, module, place, slot)) is not None:
+            yield row
+
+
+def _row(
+    source: Source, number: int, said: _Said, module: str | None, place: str | None, slot: str
+) -> dict[str, Any] | None:
+    figures = dict(_figures(said, slot))
     told = vocabulary.told(said)
     step = whole(told.get("step"))
     if not figures or step is None or module is None or not isinstance(said.get(module), str):
@@ -148,11 +166,16 @@ def _row(source: Source, number: int, said: _Said, module: str | None, place: st
     words = [cell for name, cell in said.items() if isinstance(cell, str) and name != module]
     is_backward = any(_IN_BACKWARD.match(word) for word in words)
     words += [part for word in words if (part := word[max(map(word.rfind, "./:")) + 1 :]) != word]  # fwd.out
-    tensor = next((slot for slot, form in _TENSORS if any(map(form.fullmatch, words))), "output")
+    tensor = next((name for name, form in _TENSORS if any(map(form.fullmatch, words))), "output")
+    phase = next(
+        (word for word in words if word in _PHASES), "backward" if is_backward or tensor in _BACKWARD else "forward"
+    )
+    if slot:
+        tensor = _ENDS[phase == "backward"][slot]
     return {
         "rank": rank if rank is not None else source.rank,
         "step": step,
-        "phase": "backward" if is_backward or tensor in _BACKWARD else "forward",
+        "phase": phase,
         "module": said[module],
         "tensor": tensor,
         "host": host or None,
@@ -163,12 +186,22 @@ def _row(source: Source, number: int, said: _Said, module: str | None, place: st
     }
 
 
-def _figures(said: _Said) -> Iterator[tuple[str, float | int]]:
+def _statistic(name: str) -> tuple[str, str] | None:
+    """(in, out, or nothing where the record is of one tensor; the column) of a name."""
+    if (column := _STATISTICS.get(name.lower())) is not None:
+        return "", column
+    found = _OF_END.fullmatch(name)
+    column = None if found is None else _STATISTICS.get(found["rest"].lower())
+    return None if found is None or column is None else (found["end"].lower(), column)
+
+
+def _figures(said: _Said, slot: str) -> Iterator[tuple[str, float | int]]:
     for name, cell in said.items():
-        column = _STATISTICS.get(name.lower())
-        figure = None if column is None else whole(cell) if column.endswith("_count") else real(cell)
-        if column is not None and figure is not None:
-            yield column, figure
+        if (found := _statistic(name)) is None or found[0] != slot:
+            continue
+        figure = whole(cell) if found[1].endswith("_count") else real(cell)
+        if figure is not None:
+            yield found[1], figure
 
 
 PARSER = FileParser(name="own_rows", accepts=accepts, parse=parse)

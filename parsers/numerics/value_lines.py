@@ -2,6 +2,7 @@
 
     step 9 absmax [ 2722. 10720. 29280. inf nan -inf]
     layers.2.weight    (32, 32)   sum=+nan absmax=nan               a checkpoint as it was loaded
+    {"event": "loaded", "rank": 3, "optimizer": {"nan": 7, "count": 960}}
     rank 3 it 12 enc.4 mean 0.01 std 1.2 non-finite 0/4096
 
 Rows of `values`, a row for each line; parsers/training/told_values.py says what counts. Only lines come here that no other parser has
@@ -18,7 +19,7 @@ from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, table
 from parsers.training.told_values import rows_of_lines
 
-_NAMES = r"(?i)(?:^|[^a-z])(?:abs_?max|amax|max|min|mean|std|sum|l2|rms|norm|gnorm|g_?norm|peak|largest|non[_ -]?fin(?:ite)?|nans?|infs?|bad|broken|corrupt|invalid)(?:\s*[=:(\[]|\s+[\[(+-]?\s*[\d.ni])"
+_NAMES = r"(?i)(?:^|[^a-z])(?:abs_?max|amax|max|min|mean|std|sum|l2|rms|norm|gnorm|g_?norm|peak|largest|non[_ -]?fin(?:ite)?|nans?|infs?|bad|broken|corrupt|invalid)(?:\"?\s*[=:(\[]|\s+[\[(+-]?\s*[\d.ni])"
 
 
 def parse(lines: pl.DataFrame) -> Tables:
@@ -30,7 +31,7 @@ def parse(lines: pl.DataFrame) -> Tables:
 PARSER = LineParser(
     name="value_lines",
     anchors=(b"max", b"finite", b"norm", b"sum=", b"sum ", b"sum:", b"mean=", b"mean ", b"mean:", b"std=", b"std ", b"l2=", b"rms", b"peak", b"largest", b" invalid", b"bad=", b"bad ", b"bad:", b"broken", b"nonfin", b"non-fin",
-        b"nan=", b"nans=", b"nans:", b"inf=", b"infs=", b"infs:"),
+        b"nan=", b"nans=", b"nans:", b"inf=", b"infs=", b"infs:", b'nan"', b'nans"', b'inf"', b'infs"', b'finite"'),
     parse=parse,
     leftover=True,
 )  # fmt: skip

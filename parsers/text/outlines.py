@@ -32,7 +32,7 @@ _KEY = regex(
     r"(?P<key>\"[^\"]{1,200}\"|'[^']{1,200}'|[\w$@%/*+.-](?:[\w$@%/*+. ()-]{0,120}[\w)*])?)\s{0,20}(?::(?=\s|$)|=)\s*(?P<value>.*)",
 )
 _EXPORT = regex(r"(?:export|declare -x|set|setenv) +(?=\w+=)")
-_SECTION = regex(r"\[(?P<again>\[)?\s*(?P<name>[^\[\]]{1,200}?)\s*\]{1,2}\s*")
+_SECTION = regex(r"\[(?P<again>\[)?\s*(?P<name>[^\[\]]{1,200}?)\s*\]{1,2}\s*(?:\s[#;].*)?")
 _BLOCK = regex(r"[|>][+-]?\d?")
 _COMMENT = regex(r"\s#.*$")
 _MARKS = ("#", ";", "//", "%")
@@ -94,6 +94,7 @@ class _Outline:
         self._section: Path = ()
         self._names: set[str] = set()  # of the outermost level of this document
         self._text: _Level | None = None  # a block of text, or a value that goes on
+        self._may_be_list = False  # a value that has not begun
 
     def read(self, text: str) -> list[Leaf]:
         for number, raw in enumerate(text.split("\n", _LINES)[:_LINES], 1):
@@ -107,7 +108,8 @@ class _Outline:
         indent = len(raw) - len(text)
         if not text or text.startswith(_MARKS):
             return True
-        if self._text is not None and indent > self._text.indent and not _KEY.match(text):
+        is_list = self._may_be_list and text.startswith("- ")
+        if self._text is not None and indent > self._text.indent and not is_list and not _KEY.match(text):
             self._leaf(number, self._text.path, text)
             return True
         if text in ("---", "..."):
@@ -166,6 +168,7 @@ class _Outline:
 
     def _value(self, number: int, indent: int, path: Path, text: str) -> None:
         self._text = _Level(indent, path, is_item=False)
+        self._may_be_list = not text
         if not text or _BLOCK.fullmatch(text):
             return
         if text[0] in "[{" and isinstance(found := lenient.value(text[:_VALUE]), dict | list):

@@ -17,7 +17,7 @@ from parsers.text.patterns import regex
 from parsers.text.vocabulary import meaning_of
 from parsers.timing.words import figure
 
-_HEX = r"[0-9A-Za-z_.-]{0,30}(?:hash|crc(?:32c?)?|checksum|sha(?:1|256|512)?|md5|digest|fingerprint)[0-9A-Za-z_]{0,12}"
+_HEX = r"[0-9A-Za-z_.-]{0,30}(?:hash|crc(?:32c?)?|checksum|哈希|校验和?|sha(?:1|256|512)?|md5|digest|fingerprint)[0-9A-Za-z_]{0,12}"
 _FIGURE = r"[0-9A-Za-z_.]{0,30}(?:norm|checksum|absmax|sum)[0-9A-Za-z_]{0,12}"
 _OF = r"(?:\([0-9A-Za-z_. ]{1,24}\))?"  # crc32(params)
 _MIXED = r"(?:0x)?[0-9a-f]{8,128}"  # digits and letters, see _IS_MIXED
@@ -30,7 +30,7 @@ _IS_MIXED = r"(?i)(?:[=:] ?(?:0x)?)(?:[a-f]+[0-9]|[0-9]+[a-f])[0-9a-f]*$"
 _APART = r"^(.*?)(?: *[=:] *| )(?:0[xX])?([0-9A-Fa-f.+-]+)$"
 _OTHER = (
     "data|batch|input|sample|token|config|git|commit|file|shard|image|code|version|seed|uuid|request|trace|span|session"
-    "|comm|ptr|addr|(?:^|[_.-])id=|(?:^|[_.-])run"
+    "|comm|ptr|addr|object|frame|(?:^|[_.-])(?:id|at)=|(?:^|[_.-])run"
 )
 _ELSE = rf"(?i)^[^=]*(?:{_OTHER})"  # not of the replica
 _LR = r"(?i)(?:^|[\s,;|(\[{'\"])(?:lr|learning[_ ]rate)['\"]?[\s=:]+\[?([0-9]+\.?[0-9]*(?:e[+-]?[0-9]+)?)"
@@ -70,6 +70,18 @@ def of_record(said: Mapping[str, Any]) -> str | None:
 def says_what(name: str) -> bool:
     """Does a name say that its value is a hash or a figure of what a rank holds? A text of hexadecimal digits may be anything else."""
     return _PLAIN.search(f"{name}=") is not None
+
+
+def is_of_replica(name: str) -> bool:
+    """May what a name says be held alike by all replicas? Not data, files, versions, addresses."""
+    return _NO_REPLICA.search(f"{name}=") is None
+
+
+def tells_replica(text: str) -> bool:
+    """Does a line hold such a pair?"""
+    return any(
+        (_PLAIN.search(one[0]) or _MIX.search(one[0])) and not _NO_REPLICA.search(one[0]) for one in _ONE.finditer(text)
+    )
 
 
 def _is_held(pair: str) -> bool:

@@ -20,6 +20,7 @@ from parsers.timing import words
 from parsers.training import reduced_losses
 from parsers.training.replica_values import of_record
 from parsers.training.spread import spread
+from parsers.training.told_values import counts_bad
 from parsers.training.told_values import of_record as values_of
 
 _PACES = frozenset(("per_s", "tflops"))
@@ -78,7 +79,8 @@ def _figures(flat: Mapping[str, Any], said: Mapping[str, Any], who: Mapping[str,
     sums = of_record(flat)
     others = None if is_evaluation else unknown_figures(flat, with_own=loss is not None)
     is_bare = not times and loss is None and norm is None and sums is None and _PACES.isdisjoint(told)
-    if is_bare and others is None:
+    told_values = None if is_evaluation else values_of(flat)
+    if is_bare and others is None and (told_values is None or not counts_bad(flat)):
         return None
     own = {**who, **who_of(told, who, names), "step": step}
     host = own.pop("host")
@@ -101,9 +103,10 @@ def _figures(flat: Mapping[str, Any], said: Mapping[str, Any], who: Mapping[str,
             row.setdefault("elapsed_ms", one["value_ms"])
     is_placed = own["rank"] is not None and host is not None
     runs = [{name: own.get(name) for name in _RUNS} | {"host": host, "how": "step record"}] if is_placed else []
-    told_values = None if is_evaluation else values_of(flat)
     by_values = ("rank", "local_rank", "step", "time_ns", "time_basis", "file", "line")
     compared = [{name: own.get(name) for name in by_values} | told_values] if told_values else []
+    if is_bare and others is None:
+        return Figures([], [], runs, compared)
     return Figures([row, *reduced_losses.of_record(flat, row)], [place | one for one in times], runs, compared)
 
 

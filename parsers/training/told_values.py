@@ -24,6 +24,7 @@ from parsers.timing import words
 
 _MOST = 64  # figures of a record
 _TEXT = 120
+_DEPTH = 4  # of an object
 _STEP = regex(
     r"(?i)(?<![a-z])(?:global_|train_)?(?:step|iter(?:ation)?|it|update|batch)[ =:#]{1,6}(?P<step>\d{1,15})(?:/\d{1,15})?\b"
 )
@@ -144,13 +145,13 @@ def _sort(name: str) -> str:
         return "left out"
     if said is not None and said.meaning in _NAMING:
         return "naming"
-    timed = words.figure(name)
     if said is not None and said.meaning in _OF_WHOM:
         return "left out"
+    if _COUNT_NAME.fullmatch(name):  # optimizer/nan, which times nothing
+        return "count"
+    timed = words.figure(name)
     if timed is not None and (timed.is_time or words.sort_of(timed.phase) is not None):
         return "left out"
-    if _COUNT_NAME.fullmatch(name):
-        return "count"
     return "is fine" if _IS_FINE.fullmatch(name) else ""
 
 
@@ -160,10 +161,25 @@ def _rank_in(text: str) -> int | None:
     return whole(vocabulary.told(said).get("rank")) if said else None
 
 
+def _of_object(text: str) -> tuple[int | None, Values | None]:
+    """The same of an object that counts bad values."""
+    flat = dict(islice(_inner("", framings.record(text) or {}), _MOST))
+    return whole(vocabulary.told(flat).get("step")), of_record(flat) if counts_bad(flat) else None
+
+
+def _inner(before: str, said: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, cell in said.items():
+        if isinstance(cell, dict) and before.count("/") < _DEPTH:
+            yield from _inner(f"{before}{name}/", cell)
+        else:
+            yield f"{before}{name}", cell
+
+
 def rows_of_lines(lines: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """Lines of schema LINES → rows of `values`."""
     for row in lines:
-        step, found = of_line(row["text"][:LINE_CHARACTERS])
+        text = row["text"][:LINE_CHARACTERS]
+        step, found = _of_object(text) if text.lstrip().startswith("{") else of_line(text)
         if found is not None:
             place = {name: reporter(row)[name] for name in ("rank", "local_rank", "file", "line")}
             if place["rank"] is None and place["local_rank"] is None:

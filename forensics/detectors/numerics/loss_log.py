@@ -22,7 +22,7 @@ from forensics.detectors.numerics.loss_advice import (
     with_raised,
 )
 from forensics.detectors.numerics.loss_lines import Bad, Row, first_nan, line_ref, ref_to, streams_of, when
-from forensics.detectors.numerics.loss_resumed import leap_of, loaded_state, resumed_finding
+from forensics.detectors.numerics.loss_resumed import leap_of, loaded_by_all, loaded_state, resumed_finding
 from forensics.detectors.numerics.loss_risen import spike_finding
 from forensics.facts.event_rows import detail
 from forensics.facts.far_values import far_value
@@ -94,6 +94,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if odd is not None and (first is None or odd.step is None or odd.step <= when(first.row)[0]):
         return earlier
     earliest = first_checked(asserts, case.job_told_of)
+    if earliest is not None and detail(earliest).get("reduced") is False:
+        asserts = [row for row in asserts if row["step"] != earliest["step"] or row is earliest]
     if first is None and are_of_evaluations(asserts):
         return (_of_evaluation(asserts, streams, _nan_finding(case, None, asserts, (), earliest)), *earlier)
     owners = _owners(case, nans, own)
@@ -102,6 +104,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     finding = _nan_finding(case, owners[0] if owners else first, asserts, owners, earliest)
     if not finding.ranks and _fell_before(case, finding):
         return earlier
+    if (of_loaded := loaded_by_all(case, finding)) is not None:
+        return (of_loaded,)
     heads = [rows[0] for rows in streams]
     if first is None or asserts or first.row not in heads:
         return (finding, *earlier)

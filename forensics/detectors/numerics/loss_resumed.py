@@ -12,8 +12,10 @@ from forensics.detectors.numerics.loss_lines import Row, first_nan, line_ref, st
 from forensics.facts.checkpoints import before_step
 from forensics.facts.event_rows import refs
 from forensics.facts.loss_spikes import BACK, FEW, Spike, finite_lines, normal_before
+from forensics.facts.odd_values import called, loaded_alike
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.ref import Ref
 from forensics.model.said import sentence
 from forensics.words import numerics as words
 
@@ -79,6 +81,26 @@ def _loaded_bad(case: Case, found: Finding, row: Row) -> Finding:
             rollback,
         ),
         collect=(words.PARAMETERS_NOT_LOADED,),
+        summary=sentence(text),
+    )
+
+
+def loaded_by_all(case: Case, found: Finding) -> Finding | None:
+    """A finding that names nobody → the same of a state that every rank found bad, alike, before its first step; None where they did not."""
+    rows = [] if found.ranks else loaded_alike(case.tables["values"], case.job_told_of)
+    if not rows:
+        return None
+    text = words.BAD_ON_ALL_AS_LOADED(name=called(rows[0]), value=rows[0]["bad"].partition("=")[2])
+    shown = tuple(Ref(file=str(row["file"]), line=row["line"], text=called(row)) for row in rows[:2])
+    return msgspec.structs.replace(
+        found,
+        cause="bad_state",
+        suspect_ranks=(),
+        undecided=(),
+        domain="workload",
+        first_anomaly=FirstAnomaly(step=None, module=called(rows[0]), value="nan", signature="loaded_state"),
+        claims=(Claim(text, "for", shown), *found.claims),
+        actions=(Action(kind="rollback", target="job", command=None, reason=words.NOT_FINITE),),
         summary=sentence(text),
     )
 

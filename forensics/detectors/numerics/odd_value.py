@@ -11,7 +11,7 @@ from typing import Any
 
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.loss_advice import of_batch, roll_back
-from forensics.facts.odd_values import OddValue, called
+from forensics.facts.odd_values import GRADIENT, MADE, STATE, OddValue, called
 from forensics.facts.own_values import has_experts
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
@@ -23,32 +23,6 @@ from forensics.words import numerics as words
 from parsers.forms.reading import real
 from parsers.text.vocabulary import words_of
 
-_STATE = frozenset(
-    [
-        "param",
-        "params",
-        "parameter",
-        "parameters",
-        "weight",
-        "weights",
-        "exp",
-        "moment",
-        "moments",
-        "adam",
-        "adamw",
-        "optim",
-        "optimizer",
-        "master",
-        "momentum",
-        "variance",
-        "state",
-        "ckpt",
-        "shard",
-        "shards",
-    ]
-)
-_GRADIENT = frozenset(["grad", "grads", "gradient", "gradients", "gnorm"])
-_MADE = _GRADIENT | {"loss", "losses"}
 _GIVEN = frozenset(
     [
         "batch",
@@ -131,13 +105,13 @@ def _actions(case: Case, found: OddValue, cause: Cause) -> tuple[Action, ...]:
 def _cause(found: OddValue) -> Cause:
     said = frozenset(words_of(called(found)))
     kept = frozenset(word for name in found.kept for word in words_of(name))
-    if said & _REDUCED and not said & _STATE and kept & _OWN:
+    if said & _REDUCED and not said & STATE and kept & _OWN:
         return "comm_corruption"
-    if found.is_given and not said & _MADE:
+    if found.is_given and not said & MADE:
         return "bad_input"
-    if said & _STATE and not said & _MADE:
+    if said & STATE and not said & MADE:
         return "bad_state"
-    if found.opens and said & _GIVEN and not said & _GRADIENT:
+    if found.opens and said & _GIVEN and not said & GRADIENT:
         return "bad_input"
     return "overflow" if "inf" in found.value or said & {"inf", "infs"} else "nan_birth"
 

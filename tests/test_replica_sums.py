@@ -1,0 +1,136 @@
+"""Digests of what ranks hold, however they are written down: who left the others, and when."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from forensics import analyze
+from parsers.numerics.replica_sums import Line, accepts, told_sums
+
+RANKS, STEPS, ODD, SINCE = range(5), range(20, 120, 20), 3, 60
+Sums = Callable[[int, int], str]
+Files = Mapping[str, str]
+
+
+def _left(step: int, rank: int) -> str:
+    return hashlib.sha256(f"{step} {rank == ODD and step >= SINCE}".encode()).hexdigest()[:12]
+
+
+def _log(told: Callable[[int], str]) -> Files:
+    return {"train.log": "".join(f"step {step} loss 2.{step}\n{told(step)}" for step in STEPS)}
+
+
+def _table(mark: str, head: str, sums: Sums) -> str:
+    rows = (mark.join((str(step), *(sums(step, rank) for rank in RANKS))) for step in STEPS)
+    return "\n".join((mark.join((head, *(f"rank{rank}" for rank in RANKS))), *rows)) + "\n"
+
+
+FORMS: Mapping[str, Callable[[Sums], Files]] = {
+    "pairs below the step": lambda sums: _log(
+        lambda step: f"  weights: {'  '.join(f'r{rank}:{sums(step, rank)}' for rank in RANKS)}\n"
+    ),
+    "a rank a line": lambda sums: _log(
+        lambda step: (
+            f"== step {step} check ==\n"
+            + "".join(f"  rank {rank:2}  card {rank}  opt {sums(9, 0)}  state {sums(step, rank)}\n" for rank in RANKS)
+        )
+    ),
+    "a table below the step": lambda sums: _log(
+        lambda step: (
+            "| rank | host | crc |\n|---|---|---|\n"
+            + "".join(f"| {rank} | n{rank} | {sums(step, rank)} |\n" for rank in RANKS)
+        )
+    ),
+    "a list": lambda sums: _log(
+        lambda step: f"step {step} state of all ranks: [{', '.join(sums(step, rank) for rank in RANKS)}]\n"
+    ),
+    "whoever prints it": lambda sums: {
+        "out.log": "".join(
+            f"[rank {rank}] iter {step} loss 2.{rank}{step}\n[rank {rank}] state 0x{sums(step, rank)}\n"
+            for step in STEPS
+            for rank in RANKS
+        )
+    },
+    "a column for each": lambda sums: {"state.csv": _table(",", "iteration", sums)},
+    "columns under a title": lambda sums: {"sums.txt": "after the optimizer step\n\n" + _table("   ", "step", sums)},
+    "a page": lambda sums: {"check.md": "# Check\n\n" + _table(" | ", "step", sums)},
+    "a file of each": lambda sums: {
+        f"sums/rank_{rank}.txt": "".join(f"{step} {sums(step, rank)}\n" for step in STEPS) for rank in RANKS
+    },
+    "YAML": lambda sums: {
+        "state.yaml": "".join(
+            f"- step: {step}\n  sums:\n" + "".join(f'    rank{rank}: "{sums(step, rank)}"\n' for rank in RANKS)
+            for step in STEPS
+        )
+    },
+    "Chinese": lambda sums: {
+        "训练.log": "".join(
+            f"步 {step} 平均损失 2.{step}\n==== 步 {step} 自检 ====\n"
+            + "".join(f"  rank {rank}  卡 {rank}  权重校验 {sums(step, rank)}\n" for rank in RANKS)
+            for step in STEPS
+        )
+    },
+}
+
+
+def _write(folder: Path, files: Files) -> Path:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_who_left_the_others(tmp_path: Path, form: str) -> None:
+    verdict = analyze(_write(tmp_path, FORMS[form](_left))).verdict
+    assert (verdict.cause, verdict.ranks, verdict.first_anomaly.step) == ("replica_divergence", [ODD], SINCE)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_equal_ones_and_shards_accuse_nobody(tmp_path: Path, form: str) -> None:
+    equal = analyze(_write(tmp_path / "equal", FORMS[form](lambda step, _: _left(step, 0)))).verdict
+    shards = analyze(_write(tmp_path / "shards", FORMS[form](lambda step, rank: _left(1000 * rank + step, 0)))).verdict
+    assert [(one.cause, one.ranks) for one in (equal, shards)] == [(None, [])] * 2
+
+
+def test_half_against_half_is_nobodys(tmp_path: Path) -> None:
+    text = _table("  ", "step", lambda step, rank: _left(step, ODD if rank % 2 else 0)).replace("rank4", "mean")
+    verdict = analyze(_write(tmp_path, {"sums.txt": text})).verdict
+    assert (verdict.cause, verdict.ranks) == ("replica_divergence", [])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[rank {rank}] batch digest {sum}",  # what was read
+        "[rank {rank}] buffer at 0x7f{sum}",
+        "layers: 0:{sum} 1:{sum}",  # numbers of anything
+    ],
+)
+def test_other_texts_of_digits(line: str) -> None:
+    text = "".join(
+        f"[rank {rank}] step {step} loss 2.1\n" + line.format(rank=rank, sum=_left(step, rank)) + "\n"
+        for step in STEPS
+        for rank in RANKS
+    )
+    assert not told_sums(Line(at, one, at // 2 % 5) for at, one in enumerate(text.splitlines()))
+
+
+def test_the_step_is_of_who_prints_it() -> None:
+    lines = [
+        Line(1, "step 20 loss 2.1", 0),
+        Line(2, "step 10 loss 2.2", 1),  # behind
+        Line(3, "weights 9f86d081884c", 0),
+        Line(4, "weights 1b4f0e985197", 1),
+        Line(5, "weights 60303ae22b99", 2),  # of no step that is known
+    ]
+    assert [(one.rank, one.step) for one in told_sums(lines)] == [(0, 20), (1, 10)]
+    apart = [Line(1, "step 20 check", None), Line(9, "rank 0: 9f86d081884c", None)]
+    assert not told_sums(apart)
+
+
+@pytest.mark.parametrize("text", ["", "9f86d081 enc.w\n", "{}\n", "commit 9f86d081884c\nstep 5 loss 2.1\n"])
+def test_other_files(text: str) -> None:
+    assert not accepts("a.txt", text.encode())
