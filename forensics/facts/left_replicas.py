@@ -146,7 +146,7 @@ def _is_common(now: Mapping[int, _Said], replicas: frozenset[int]) -> bool:
     """Do all print it, alike in every step and anew in each?"""
     values = [{value for _, _, value in said.values()} for said in now.values()]
     is_alike = all(frozenset(said) == replicas for said in now.values()) and all(len(own) == 1 for own in values)
-    return is_alike and len(set.union(*values)) > _SURE
+    return is_alike and len(set().union(*values)) > _SURE
 
 
 def _never_alike(name: str, now: Mapping[int, _Said], replicas: frozenset[int]) -> Left | None:
