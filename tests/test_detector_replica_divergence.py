@@ -1,11 +1,9 @@
 """Replicas that must be equal: who differs, who cannot be told, and what is no divergence."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from forensics import analyze
 from forensics.detectors.numerics.replica_divergence import DETECTOR
 from tests.log_cases import judged
 from tests.tensor_rows import OK, Job
@@ -134,14 +132,3 @@ def test_what_is_each_ranks_own_in_every_step_is_no_replica_before_a_nan(
             {rank: (lost if lost and rank == 2 else OK, lost or got[rank]) for rank in range(4)}, range(4), step=step
         )
     assert bool(DETECTOR.detect(job.case())) is said
-
-
-def test_two_values_of_every_rank_in_each_step_tell_of_no_class(tmp_path: Path) -> None:
-    lines = [
-        f"rank {rank} step {step} loss {value}"
-        for step in range(1, 8)
-        for rank in range(3)
-        for value in (f"2.{step}", f"3.{rank}")
-    ]
-    (tmp_path / "train.log").write_text("\n".join(lines) + "\n")
-    assert analyze(tmp_path).verdict.ranks == []

@@ -107,6 +107,9 @@ def test_half_against_half_is_nobodys(tmp_path: Path) -> None:
         "[rank {rank}] batch digest {sum}",  # what was read
         "[rank {rank}] buffer at 0x7f{sum}",
         "layers: 0:{sum} 1:{sum}",  # numbers of anything
+        "    @     0x7f{sum}  nccl::Proxy::wait()",  # native stacks
+        "#3  0x00007f{sum} in sem_wait",
+        "  0x7f{sum} in c10d::Work::wait() (libtorch.so)",
     ],
 )
 def test_other_texts_of_digits(line: str) -> None:
@@ -116,6 +119,14 @@ def test_other_texts_of_digits(line: str) -> None:
         for rank in RANKS
     )
     assert not told_sums(Line(at, one, at // 2 % 5) for at, one in enumerate(text.splitlines()))
+
+
+def test_two_values_of_each_rank_in_a_step_are_nobodys(tmp_path: Path) -> None:
+    steps = [f"[rank:{rank}] [train], iter: {step}/2000, loss: 5.{step}{rank}" for step in STEPS for rank in RANKS]
+    lines = [f"[rank:{rank}] weights {_left(part, rank)}" for rank in RANKS for part in (1, 2, 3)]
+    text = "\n".join((*steps, *lines)) + "\n"
+    verdict = analyze(_write(tmp_path, {"train.log": text})).verdict
+    assert (verdict.cause, verdict.ranks) == (None, [])
 
 
 def test_the_step_is_of_who_prints_it() -> None:

@@ -11,7 +11,8 @@
 
 A digest is a text of hexadecimal digits, of a name of which any value has letters and digits. Whose it is, a word for a rank before it says, a number where these are
 all from 0 on and a word of the block is of ranks, a column's name, who prints the line, or the file. The step is the line's own, or that of the nearest line above
-that tells one, where nothing else stands between; in interleaved logs that of the same printer. What names data, files or addresses is none.
+that tells one, where nothing else stands between; in interleaved logs that of the same printer. What names data, files or addresses is none,
+nor what a native stack holds.
 
 Rows of `steps`: rank, step, `checksum`. Lines of a step that replica_values.py reads are left to it.
 
@@ -54,6 +55,9 @@ _LABELS = ("r", "rk")  # as short as they are, only where digests follow
 _NO_NAME = frozenset(
     ("debug", "info", "warning", "error", "rank", "ranks", "per", "of", "each", "every", "at", "the", "on", "all")
 )
+_FRAME = regex(
+    r"(?:#\d{1,3}|@)\s{0,8}0x[0-9a-f]{4,20}\s|0x[0-9a-f]{4,20}\s{1,4}(?:in\s)?[\w:~<>.]{1,200}\("
+)  # of a native stack
 _GAP = 3  # lines between a step and the first of its digests
 _WORDS = 10  # of a line that tells one rank's digests
 _FEWEST = 2
@@ -99,7 +103,7 @@ class _Block:
             return
         text = _counted(text) if self.is_file else text
         own = _STEP.search(text)
-        found = list(islice(_SUM.finditer(text), _MOST))
+        found = [] if _FRAME.search(text) else list(islice(_SUM.finditer(text), _MOST))
         if own is not None:
             self.steps[line.speaker] = (int(own["step"]), line.number)
             self.printer, self.until = line.speaker, line.number
