@@ -16,7 +16,7 @@ So are files called after processes whose ranks another file tells, a listing of
 So are files each of which tells its place among replicas, where these are the whole job and each place is told once.
 
 Where no process says who it is: files of one name, numbered from 0 to as many as the world that is told less one, each of which trains
-in the same steps, or prints lines as all others do. There is one for each rank then, and nothing else counts them. Where no world is told, so are several files
+in the same steps, prints lines as all others do, or is shown by a stack. There is one for each rank then, and nothing else counts them. Where no world is told, so are several files
 of each of several hosts or folders, if their numbers go on from one to the next.
 
 Fooled by: workers of a program that numbers them otherwise than their ranks, and tells these nowhere.
@@ -194,16 +194,30 @@ def _one_a_rank(tables: Mapping[TableName, pl.DataFrame], shapes: Iterable[list[
         pl.concat([spelled(one) for one in told]).drop_nulls().group_by("file").agg(pl.col("step").unique()).iter_rows()
     )
     lines = dict(tables["files"].select("file", "templates").drop_nulls().iter_rows())
-    sets = []
-    for own in shapes:
-        if len(own) < _FEW or not (_go_on(own, steps) or _are_alike(own, lines)):
+    is_one = tables["stacks"].group_by("file").agg((pl.col("pid").drop_nulls().n_unique() < _FEWEST).alias("one"))
+    looked_at = {file for file, one in is_one.iter_rows() if one}
+    sets: list[dict[str, int]] = []
+    shapes = [*shapes]
+    parts = [part for own in shapes if looked_at.issuperset(own) for part in _folders(own)]
+    for own in [*shapes, *parts]:
+        if len(own) < _FEW or not (_go_on(own, steps) or _are_alike(own, lines) or looked_at.issuperset(own)):
             continue
         columns = zip(*(map(int, _NUMBER.findall(file)) for file in own), strict=True)
         numbered = [column for column in columns if sorted(column) == [*range(len(own))]]
         is_untold = not _sizes(tables) and tables["ranks"]["rank"].drop_nulls().is_empty()
         if len(numbered) == 1 and (_is_world(tables, own) or (is_untold and _are_spread(own, numbered[0]))):
             sets.append(dict(zip(own, numbered[0], strict=True)))
+    if len(sets) > 1 and looked_at.issuperset(file for own in sets for file in own):  # looks at the same processes
+        return {file: rank for own in sets for file, rank in own.items()}
     return sets[0] if len(sets) == 1 else {}
+
+
+def _folders(own: Iterable[str]) -> list[list[str]]:
+    """Files of one shape → those of each folder, where there are several."""
+    folders: defaultdict[str, list[str]] = defaultdict(list)
+    for file in own:
+        folders[file.rpartition("/")[0]].append(file)
+    return [*folders.values()] if len(folders) > 1 else []
 
 
 def _is_world(tables: Mapping[TableName, pl.DataFrame], own: list[str]) -> bool:

@@ -13,7 +13,7 @@ of srun. Each is asked of what the bundle holds:
 - **all of a place**: what a launcher says of all its processes at once holds of the ranks of its host, or of its file, where these
   are as many;
 - **tasks of srun**: ranks where its lines account for just as many tasks as the job has ranks (of a job whose size is not told: as ranks
-  left a line), or where the ranks' own hosts agree with the tasks' and there are more tasks than hosts. Where torchrun ran below srun,
+  left a line, or just 0 … N-1 where none did), or where the ranks' own hosts agree with the tasks' and there are more tasks than hosts. Where torchrun ran below srun,
   a task is a node's launcher. What ended by SIGTERM or SIGKILL after srun began to stop the step was stopped by it.
 
 Names that mean two ranks mean nobody. A plain code of something that is only named, and by no name that is known, is of another program.
@@ -301,8 +301,12 @@ def _are_ranks(rows: list[Row], job: Job, identity: pl.DataFrame) -> bool:
                 if place[task] != host:
                     return False
                 agree.add(task)
-    if not job.ranks:  # then those that left a line are the job, unless there is one task per host, as of launchers
-        return tasks == job.seen and len(tasks) > len({host for row in rows for host in row["names_hosts"] or ["?"]})
+    if (
+        not job.ranks
+    ):  # then those that left a line, else 0 … N-1, are the job, unless there is one task per host, as of launchers
+        return tasks == (job.seen or {*range(len(tasks))}) and len(tasks) > len(
+            {host for row in rows for host in row["names_hosts"] or ["?"]}
+        )
     more_than_hosts = max(tasks) >= len(set(place.values()))
     return tasks == job.ranks or (tasks <= job.ranks and agree == tasks and more_than_hosts)
 

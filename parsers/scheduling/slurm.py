@@ -131,7 +131,7 @@ RULES = (
     ),
     Rule(
         regex(
-            r"Detected (?P<value>\d{1,9}) oom[-_]kill event(?:\(s\)|s)? in (?:StepId=|step )?(?P<job>[\w.]{1,40})"
+            r"Detected (?P<value>\d{1,9}) oom[-_]kill event(?:\(s\)|s)? in (?:StepId=|step )?(?P<job>\w[\w.]{0,38}\w)"
         ),
         "host_oom", "fatal", "cgroup",
     ),

@@ -19,7 +19,7 @@
 Table `stacks`, a row per thread and snapshot, `line` = its header, thread = LWP, frames innermost first, source `gdb`.
 The pid is what gdb attached to, what a heading names (`== pstack 4711`), what eu-stack or the file's name says. The main thread is the one whose LWP is the pid;
 where the pid is unknown, the one whose outermost frame starts a program, else `Thread 1` (gdb's numbering of a live
-process; of a core the thread that crashed). `bt` alone heads no thread and shows the main one: its pid is that of what gdb then leaves. Frames of Python that gdb's extension explains are read as such. `unread`:
+process; of a core the thread that crashed). `bt` alone heads no thread and shows the main one: its pid is that of what gdb then leaves, or its file's; so does pstack where there is one thread. Frames of Python that gdb's extension explains are read as such. `unread`:
 a cut file, frames without a thread.
 
 Printed by: gdb, cuda-gdb, pstack, eu-stack.
@@ -62,17 +62,19 @@ _STARTS = frozenset({"_start", "main", "__libc_start_main", "__libc_start_call_m
 def accepts(path: str, head: bytes) -> bool:
     """Mostly lines of such a dump, with a thread's header and a frame among them. A byte is looked for in a tenth of the time of a word."""
     del path
-    if (
-        b"#" not in head
-        or b"#0 " not in head
-        or (b"(LWP " not in head and b"TID " not in head and b"process " not in head)
-    ):
+    if b"#" not in head or b"#0 " not in head:
         return False
     lines = [line[:LINE_CHARACTERS].rstrip() for line in head.decode("utf-8", "replace").split("\n")[:2000]]
     filled = [line for line in lines if line]
     known = sum(bool(_header(line) or GDB_FRAME.match(line) or _NOISE.match(line) or _REST.match(line)
                      or _PID.match(line)) for line in filled)  # fmt: skip
-    return 2 * known > len(filled) and any(_header(line) or _LEFT.match(line) for line in filled)
+    is_bare = known == len(filled) and _of_one(head.decode("utf-8", "replace"))
+    return 2 * known > len(filled) and (is_bare or any(_header(line) or _LEFT.match(line) for line in filled))
+
+
+def _of_one(text: str) -> bool:
+    """Is it what pstack prints of a process of one thread: its frames alone, down to where a program starts?"""
+    return any(thread.starts_program for thread in _threads(text, None, []))
 
 
 def _header(line: str) -> re.Match[str] | None:
@@ -153,7 +155,7 @@ def _threads(text: str, pid: int | None, problems: list[dict[str, Any]]) -> list
             is_inside = False
     if threads:
         threads[-1].close()
-    return [one for one in threads if one.header is not None or one.pid is not None]
+    return [one for one in threads if one.header is not None or one.pid is not None or one.starts_program]
 
 
 def _rows(threads: list[_Thread]) -> list[dict[str, Any]]:
@@ -166,7 +168,7 @@ def _rows(threads: list[_Thread]) -> list[dict[str, Any]]:
     return [
         {
             "pid": thread.pid,
-            "thread": str(thread.lwp),
+            "thread": None if thread.lwp is None else str(thread.lwp),
             "thread_name": (thread.header["name"] or None) if thread.header is not None else None,
             "is_main": _is_main(thread, (thread.pid, at) in starting),
             "snapshot": at,

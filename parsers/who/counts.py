@@ -34,9 +34,9 @@ _OF_SIZE = regex(
 _RANK = regex(r"(?i)(?<![\w-])rank ?[=:#] ?(\d{1,6})(?![\w/]|[.:]\d| of )")
 _ALL = r"|(?<![\w./:=-])(\d{1,6}) (?:replicas|ranks|processes|procs|trainers|learners)\b"
 _NAMED_RANK = regex(r"(?i)(?<![a-z])rank\W{0,3}(\d{1,6})(?!\d)")
-_WORLD = regex(r"\b(?:world(?:[_ ]?size)?|nranks|num_processes)[\"']?(?: {0,2}[=:] {0,2}| {1,3})(\d{1,7})\b" + _ALL)
+WORLD = regex(r"\b(?:world(?:[_ ]?size)?|nranks|num_processes)[\"']?(?: {0,2}[=:] {0,2}| {1,3})(\d{1,7})\b" + _ALL)
 # what a node has, or a job, or a training: each file may be of one of these
-_IS_OTHER = regex(
+IS_OTHER = regex(
     r"(?i)(?:layer|epoch|step|iter|iteration|attempt|expert|stage|node|host|machine|server|pod|agent|launcher|trial|run|job|experiment|seed|fold|round|phase|tp|pp|ep|cp|sp|tensor|pipeline|group|island|slice|batch|chunk|file|part|bucket|retry|try|page)s?|节点|主机|机器|服务器|步|第|轮|层|批|批次|阶段|组|专家|分组|重试|次"
 )
 _BEFORE = regex(r"[\[<(](?:[A-Za-z][\w-]{0,30} ){0,2}(?P<word>[A-Za-z]{0,12})[ #:=_-]?(?P<number>\d{1,6})(?=[\])> ])")
@@ -56,7 +56,7 @@ def counted_off(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
         for at, one in enumerate(own):
             for found in _OF_SIZE.finditer(one.raw[:_CHARACTERS]) if "/" in one.raw or " of " in one.raw else ():
                 named = {int(number) for number in _NAMED_RANK.findall(one.raw[:_CHARACTERS])}
-                if not _IS_OTHER.fullmatch(found["word"]) and named <= {int(found["number"])}:
+                if not IS_OTHER.fullmatch(found["word"]) and named <= {int(found["number"])}:
                     told[found["word"], int(found["total"])][path].add((int(found["number"]), at))
     rolls = [
         {path: number for path, places in own.items() if len(places) == 1 for number, _ in places}
@@ -311,9 +311,9 @@ def _numbered(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: i
             for found in _OF_ALL.finditer(one.raw[:_CHARACTERS]):
                 if int(found["total"]) == len(paths):
                     told[found["word"].lower()][path].add(int(found["number"]))
-            worlds |= {int(size) for sizes in _WORLD.findall(one.raw[:_CHARACTERS]) for size in sizes if size}
+            worlds |= {int(size) for sizes in WORLD.findall(one.raw[:_CHARACTERS]) for size in sizes if size}
             labels = {(label["word"], int(label["number"])) for label in _BEFORE.finditer(one.raw[:_LABELS])}
-            before.update({number for word, number in labels if number in named and not _IS_OTHER.fullmatch(word)})
+            before.update({number for word, number in labels if number in named and not IS_OTHER.fullmatch(word)})
         if worlds == {len(paths)}:
             # what stands before all lines of a file was taken off as a collector's
             told["["][path] = {number for number, times in before.items() if 2 * times > len(lines)} or (
@@ -322,7 +322,7 @@ def _numbered(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: i
     for word, own in told.items():
         numbers = {path: min(found) for path, found in own.items() if len(found) == 1}
         is_of_each = sorted(numbers.values()) == whole and len(numbers) == len(own) and _are_in_names(numbers)
-        if is_of_each and not _IS_OTHER.fullmatch(word):
+        if is_of_each and not IS_OTHER.fullmatch(word):
             return numbers
     return {}
 

@@ -66,6 +66,7 @@ from parsers.who.keyed_records import keyed_records
 from parsers.who.known import Known
 from parsers.who.launched_hosts import launched_hosts
 from parsers.who.listed import lists_of
+from parsers.who.own_numbers import own_numbers
 from parsers.who.process_table import process_table
 from parsers.who.regrouped import standing
 from parsers.who.renamed import renamed
@@ -96,7 +97,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     rest = [one for own in listed for one in own if one.path not in paths]
     others = [one for one in rest if one.rank is None][:FILES] + [one for one in rest if one.rank is not None][:NAMED]
     begun, collectors = begun_by(sampled, others)
-    said = of_one_size(from_zero(counted_off(renamed(begun))))
+    said = of_one_size(from_zero(own_numbers(counted_off(renamed(begun)))))
     lines = [Line(path, one.number, one.line.host, one.raw, one.line.text) for path, own in said.items() for one in own]
     stated = [*statements(lines)]  # read once: every line of all beginnings is asked for names and numbers
     introduce(said, {place: Introduction(*who) for place, who in introduced(stated).items()})

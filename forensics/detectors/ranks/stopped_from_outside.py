@@ -38,6 +38,7 @@ _BY_SCHEDULER: dict[str, Cause] = {
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → one finding: the scheduler's word, else that of a launcher which was told to stop, else Ctrl-C."""
     said = [row for row in rows(case.events, "scheduler") if not is_of_another(row, case.events, case.job_hosts)]
+    said = [row for row in said if not _is_by_srun(row, said)]
     jobs = {str(detail(row)["JobID"]).partition(".")[0] for row in said if "JobID" in detail(row)}
     codes = _PODS | (_STATES if len(jobs) == 1 else {})
     # What else runs of a job whose node failed, the scheduler cancels: no person does.
@@ -59,6 +60,13 @@ def detect(case: Case) -> tuple[Finding, ...]:
     pressed = {rank for row in interrupted if (rank := own_rank(row)) is not None}
     text = words.CTRL_C(who=ranks_text(pressed) if pressed else words.ITS_PROCESSES)
     return (_finding("stopped_by_hand", text, Claim(text, "for", refs(interrupted))),)
+
+
+def _is_by_srun(row: Row, said: Sequence[Row]) -> bool:
+    """Is it the cancellation of a step that srun had begun to terminate before, for how a task of it had ended?"""
+    begun = (one for one in said if one["code"] == "terminating" and one["file"] == row["file"])
+    is_step = row["code"] == "cancelled" and detail(row).get("what") == "STEP"
+    return is_step and any((one["line"] or 0) < (row["line"] or 0) for one in begun)
 
 
 def _of_pods(case: Case, told: Sequence[Row]) -> tuple[int, ...]:

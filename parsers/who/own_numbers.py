@@ -1,0 +1,84 @@
+"""Files of which each says its own number again and again, where nobody tells who he is in any other way.
+
+    executor-3.log    … INFO Learner: [partition 3] round 1          worker_3.log    12:09:30 worker 3 blocked at clock 10
+
+Of three files at least, called alike but for numbers that are just 0 … N-1, each prints lines of one form that hold the number of its name behind one word, and
+never another one there; twice in each. The word is none that counts hosts, devices, layers or steps, and stands apart from the number: of names (`cn3 kernel:`)
+nothing is said. Then these are the processes of the job, if no world that is told is another.
+
+Fooled by: programs of several threads that number themselves, a file each.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+
+from msgspec.structs import replace
+
+from parsers.text.patterns import regex
+from parsers.who.beginnings import Said
+from parsers.who.counts import IS_OTHER, WORLD
+from parsers.who.introductions import Introduction
+from parsers.who.joins import counts_others
+
+_NUMBER = regex(r"\d{1,10}")
+_OWN = regex(r"(?<![\w.-])(?P<word>[^\W\d_]{2,20})(?: |[ ]?[=:#][ ]?)(?P<number>\d{1,6})(?![\w-]|[./:]\d)")
+_OF_MACHINES = regex(
+    r"(?i)(?:gpu|device|dev|card|slot|local|core|cpu|socket|numa|port|nic|thread|queue|stream|lane|channel|line|code|status|exit|signal|pid|no|id)s?"
+)
+_FEWEST, _OFTEN = 3, 2
+_CHARACTERS = 400
+
+
+def own_numbers(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
+    """Lines by path → the same, where the first that tells its file's number is an introduction."""
+    given = {path: [*own] for path, own in said.items()}
+    lines = [one for own in given.values() for one in own]
+    if any(one.introduces or one.line.rank is not None or one.line.local_rank is not None for one in lines):
+        return given
+    shapes: defaultdict[str, list[str]] = defaultdict(list)
+    for path in given:
+        shapes[_NUMBER.sub("#", path)].append(path)
+    rolls = [roll for own in shapes.values() if len(own) >= _FEWEST and (roll := _roll(given, own))]
+    worlds = {int(size) for one in lines for sizes in WORLD.findall(one.raw[:_CHARACTERS]) for size in sizes if size}
+    if len({len(roll) for roll in rolls}) != 1 or not worlds <= {len(rolls[0])}:
+        return given
+    for path, (rank, at) in chain.from_iterable(roll.items() for roll in rolls):
+        given[path][at] = replace(given[path][at], introduces=Introduction(rank))
+    return given
+
+
+def _roll(given: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Path → its number, and the first of its lines that tells it; of files that are just 0 … N-1 by the number that each says of itself."""
+    columns = zip(*(map(int, _NUMBER.findall(path)) for path in paths), strict=True)
+    numbered = [column for column in columns if sorted(column) == [*range(len(paths))]]
+    if len(numbered) != 1:
+        return {}
+    number = dict(zip(paths, numbered[0], strict=True))
+    told = {path: _told(given[path]) for path in paths}
+    words = set[str].intersection(*({word for word, _ in own} for own in map(_forms, told.values())))
+    fitting = [word for word in sorted(words) if all(_is_own(word, told[path], number[path]) for path in paths)]
+    return (
+        {path: (number[path], min(at for w, _, at in told[path] if w in fitting)) for path in paths} if fitting else {}
+    )
+
+
+def _forms(told: Iterable[tuple[str, int, int]]) -> Counter[tuple[str, int]]:
+    return Counter((word, number) for word, number, _ in told)
+
+
+def _told(lines: Sequence[Said]) -> list[tuple[str, int, int]]:
+    """(word, number, which line) of what stands in the lines of a file."""
+    return [
+        (one["word"].lower(), int(one["number"]), at)
+        for at, line in enumerate(lines)
+        for one in _OWN.finditer(line.raw[:_CHARACTERS])
+        if not (IS_OTHER.fullmatch(one["word"]) or _OF_MACHINES.fullmatch(one["word"]))
+        and not (counts_others(one["word"]) and one["word"].lower() != "worker")
+    ]
+
+
+def _is_own(word: str, told: Sequence[tuple[str, int, int]], number: int) -> bool:
+    """Is the number behind this word nearly always the file's own?"""
+    own = [other for said, other, _ in told if said == word]
+    return own.count(number) >= _OFTEN and 2 * own.count(number) > len(own)
