@@ -166,3 +166,23 @@ CANCELLED = scheduler("cancelled") | {"file": "job.out"}
 )
 def test_what_ends_below_the_stop_of_its_own_log_follows_from_it(rows: list[dict[str, Any]], cause: str) -> None:
     assert judged(case(rows), *DETECTORS).cause == cause
+
+
+STEP = CANCELLED | {"detail": json.dumps({"what": "STEP", "job": "4711.0"})}
+TERMINATING = scheduler("terminating") | {"file": "job.out"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "causes"),
+    [
+        ([TERMINATING | {"line": 5}, STEP | {"line": 7}], []),  # for how a task of it had ended
+        ([STEP | {"line": 7}, TERMINATING | {"line": 9}], ["stopped_by_hand"]),
+        ([TERMINATING | {"line": 5, "file": "other.out"}, STEP | {"line": 7}], ["stopped_by_hand"]),
+        ([TERMINATING | {"line": 5}, CANCELLED | {"line": 7}], ["stopped_by_hand"]),  # the whole job
+    ],
+    ids=["by srun", "srun after it", "another log", "the job"],
+)
+def test_a_step_that_srun_terminates_itself_is_cancelled_by_nobody(
+    rows: list[dict[str, Any]], causes: list[str]
+) -> None:
+    assert [found.cause for found in DETECTOR.detect(case(rows))] == causes

@@ -60,7 +60,8 @@ RANKS: list[dict[str, Any]] = [{"rank": rank, "host": f"n{rank // 4}", "how": "i
         ([ended([5], "SIGSEGV", "n0")], {"ranks": RANKS}, 8, False),
         ([ended([5], "SIGSEGV", "n0"), *REST], {"ranks": RANKS}, 8, False),
         ([ended([5], "SIGSEGV"), *REST], {}, 16, False),
-        ([ended([5], "SIGSEGV"), *REST], {}, None, False),
+        ([ended([5], "SIGSEGV"), *REST], {}, None, True),
+        ([ended([5], "SIGSEGV"), REST[0]], {}, None, False),
         ([ended([5], "SIGSEGV"), *REST], {"steps": [{"rank": rank, "step": 1} for rank in range(8)]}, None, True),
         ([ended([5], "SIGSEGV"), *REST], {"steps": [{"rank": rank, "step": 1} for rank in range(7)]}, None, False),
         (
@@ -71,7 +72,7 @@ RANKS: list[dict[str, Any]] = [{"rank": rank, "host": f"n{rank // 4}", "how": "i
     ],
     ids=[
         "its host says the same", "told twice", "part of the tasks", "a node's launcher", "another host", "all, but another host",
-        "more ranks than tasks", "size of the job unknown", "all that left a line", "one left none", "a task per host", "torchrun below srun",
+        "more ranks than tasks", "size of the job unknown: they are 0 to N-1", "or not", "all that left a line", "one left none", "a task per host", "torchrun below srun",
     ],
 )  # fmt: skip
 def test_when_a_task_is_a_rank(

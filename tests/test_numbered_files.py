@@ -90,3 +90,18 @@ def test_a_file_called_as_a_ranks_files_of_its_folder_is_its_too(
 @pytest.mark.parametrize(("known", "other"), OTHERS)
 def test_a_file_that_is_called_otherwise_is_nobodys(known: dict[str, int], other: str) -> None:
     assert _beside(known, [other]) == {}
+
+
+@pytest.mark.parametrize("folders", [("",), ("first/", "second/")])
+@pytest.mark.parametrize(("world", "numbers"), [(4, range(4)), (8, ()), (None, ())])
+def test_stacks_of_as_many_processes_as_the_world_has(
+    folders: tuple[str, ...], world: int | None, numbers: Sequence[int]
+) -> None:
+    files = [(f"{folder}pstack.{at}", at) for folder in folders for at in range(4)]
+    rows: dict[TableName, list[dict[str, Any]]] = {
+        "files": [{"file": file, "bytes": 9} for file, _ in files],
+        "stacks": [{"file": file, "source": "gdb", "frames": []} for file, _ in files],
+        "settings": [{"name": "world_size", "value": str(world)}] if world else [],
+    }
+    found = numbered_files({name: table(name, rows.get(name, [])) for name in TABLE_NAMES})
+    assert dict(found.iter_rows()) == {file: at for file, at in files if at in numbers}

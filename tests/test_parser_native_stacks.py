@@ -101,6 +101,14 @@ def test_which_thread_is_the_main_one(path: str, text: str, main: list[str]) -> 
     assert [row["thread"] for row in _stacks(NATIVE, text, path) if row["is_main"]] == main
 
 
+def test_the_frames_of_a_process_of_one_thread_stand_alone() -> None:
+    bare = "#0  0x1 in poll () from /lib64/libc.so.6\n#1  0x2 in PMPI_Barrier () from /opt/mpi/libmpi.so\n#2  0x3 in main () at a.c:7\n"
+    (one,) = _stacks(NATIVE, bare, "pstack.3")
+    assert (one["thread"], one["is_main"], _names(one)[0][0]) == (None, True, "poll")
+    for other in (bare + "a line of a log\n", bare.partition("#2")[0]):
+        assert not NATIVE.accepts("pstack.3", other.encode())
+
+
 def test_a_second_dump_is_a_second_snapshot() -> None:
     assert [row["snapshot"] for row in _stacks(NATIVE, GDB + GDB)] == [0, 0, 1, 1]
 

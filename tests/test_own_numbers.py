@@ -1,0 +1,55 @@
+"""Files that say their own number again and again, where nobody says who he is in any other way; and what only looks like them."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from forensics import analyze
+from parsers import read
+from tests.sources import written
+
+FULL = " forrtl: No space left on device"
+Line = Callable[[int, int], str]  # of a file's number and a round
+
+
+def files(name: str, line: Line, count: int = 4, lines: int = 8) -> dict[str, list[str]]:
+    return {name.format(own): [line(own, at) for at in range(lines)] for own in range(count)}
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("executor-{}.log", lambda own, at: f"INFO Learner: [partition {own}] round {at} auc 0.71"),
+        ("out.{}", lambda own, at: f" PE {own} OF 4  TIMESTEP {at}  RESID 0.03"),
+        ("m{}.txt", lambda own, at: f"12:0{at}:00 member={own} clock {at}"),
+        ("worker_{}.log", lambda own, at: f"12:0{at}:00 worker {own} clock {at} loss 1.25"),
+    ],
+)
+def test_a_number_in_a_name_that_the_process_says_of_itself(tmp_path: Path, name: str, line: Line) -> None:
+    bundle = files(name, line)
+    bundle[name.format(2)].append(FULL)
+    verdict = analyze(written(tmp_path, bundle)).verdict
+    assert (verdict.kind, verdict.cause, verdict.ranks) == ("crash", "disk_full", [2])
+
+
+@pytest.mark.parametrize(
+    "bundle",
+    [
+        pytest.param(files("agent-{}.log", lambda own, at: f"agent {own} heartbeat {at}"), id="what runs on a node"),
+        pytest.param(files("n{}.log", lambda own, at: f"gpu {own} util {at}"), id="devices"),
+        pytest.param(files("cn{}.log", lambda own, at: f"Mar  4 12:00:0{at} cn{own} kernel: eth0 up"), id="names of hosts"),
+        pytest.param(files("w{}.log", lambda own, at: f"part {own + at} of the corpus"), id="numbers of other things"),
+        pytest.param(files("w{}.log", lambda own, at: f"member {own} clock {at} world_size=16"), id="another world"),
+        pytest.param(files("w{}.log", lambda own, at: f"member {own} clock {at}", 2), id="only two"),
+        pytest.param(
+            files("w{}.log", lambda own, at: f"member {own} clock {at}") | {"main.log": ["rank 7 of 8 pid 4711 is up"]},
+            id="somebody says who he is",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_no_number_of_a_process(tmp_path: Path, bundle: dict[str, list[str]]) -> None:
+    first = min(bundle)
+    tables = read(str(written(tmp_path, bundle | {first: [*bundle[first], FULL]}))).tables
+    assert tables["files"].filter(file=first)["rank"].to_list() == [None]
+    assert 0 not in tables["ranks"].filter(file=first)["rank"].to_list()
