@@ -100,7 +100,7 @@ def test_stacks_of_as_many_processes_as_the_world_has(
     files = [(f"{folder}pstack.{at}", at) for folder in folders for at in range(4)]
     rows: dict[TableName, list[dict[str, Any]]] = {
         "files": [{"file": file, "bytes": 9} for file, _ in files],
-        "stacks": [{"file": file, "source": "gdb", "frames": []} for file, _ in files],
+        "stacks": [{"file": file, "source": "gdb", "frames": [], "pid": pid and pid + at} for file, at in files],
         "settings": [{"name": "world_size", "value": str(world)}] if world else [],
     }
     found = numbered_files({name: table(name, rows.get(name, [])) for name in TABLE_NAMES})

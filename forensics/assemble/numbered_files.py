@@ -16,7 +16,7 @@ So are files called after processes whose ranks another file tells, a listing of
 So are files each of which tells its place among replicas, where these are the whole job and each place is told once.
 
 Where no process says who it is: files of one name, numbered from 0 to as many as the world that is told less one, each of which trains
-in the same steps, prints lines as all others do, or is shown by a stack. There is one for each rank then, and nothing else counts them. Where no world is told, so are several files
+in the same steps, prints lines as all others do, or is shown by a stack that tells no pid. There is one for each rank then, and nothing else counts them. Where no world is told, so are several files
 of each of several hosts or folders, if their numbers go on from one to the next.
 
 Fooled by: workers of a program that numbers them otherwise than their ranks, and tells these nowhere.
@@ -194,8 +194,9 @@ def _one_a_rank(tables: Mapping[TableName, pl.DataFrame], shapes: Iterable[list[
         pl.concat([spelled(one) for one in told]).drop_nulls().group_by("file").agg(pl.col("step").unique()).iter_rows()
     )
     lines = dict(tables["files"].select("file", "templates").drop_nulls().iter_rows())
-    is_one = tables["stacks"].group_by("file").agg((pl.col("pid").drop_nulls().n_unique() < _FEWEST).alias("one"))
-    looked_at = {file for file, one in is_one.iter_rows() if one}
+    # Where a stack tells its process, the number is as likely that of a turn of a loop.
+    is_bare = tables["stacks"].group_by("file").agg(pl.col("pid").is_null().all().alias("bare"))
+    looked_at = {file for file, bare in is_bare.iter_rows() if bare}
     sets: list[dict[str, int]] = []
     shapes = [*shapes]
     parts = [part for own in shapes if looked_at.issuperset(own) for part in _folders(own)]
