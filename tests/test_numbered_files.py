@@ -93,10 +93,13 @@ def test_a_file_that_is_called_otherwise_is_nobodys(known: dict[str, int], other
 
 
 @pytest.mark.parametrize("folders", [("",), ("first/", "second/")])
-@pytest.mark.parametrize(("world", "numbers"), [(4, range(4)), (8, ()), (None, ())])
+@pytest.mark.parametrize(
+    ("world", "pid", "numbers"), [(4, None, range(4)), (8, None, ()), (None, None, ()), (4, 900, ())]
+)
 def test_stacks_of_as_many_processes_as_the_world_has(
-    folders: tuple[str, ...], world: int | None, numbers: Sequence[int]
+    folders: tuple[str, ...], world: int | None, pid: int | None, numbers: Sequence[int]
 ) -> None:
+    """Who dumps them by pid may count as he likes."""
     files = [(f"{folder}pstack.{at}", at) for folder in folders for at in range(4)]
     rows: dict[TableName, list[dict[str, Any]]] = {
         "files": [{"file": file, "bytes": 9} for file, _ in files],
