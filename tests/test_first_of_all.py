@@ -141,3 +141,31 @@ def test_a_remark_tells_the_ranks_of_files(tmp_path: Path, remark: str) -> None:
 )
 def test_another_remark_does_not(tmp_path: Path, remark: str) -> None:
     assert not _curves(tmp_path, remark).verdict.ranks
+
+
+OPERATOR = "[PRECISION] [ERROR] in [device=gpu:0, op={op}, tensor=x, dtype=fp16], numel=64, num_nan={nans}, num_inf={infs}, num_zero=0, max=1, min=-1, mean=0"
+INF, NAN = OPERATOR.format(op="matmul_v2", nans=0, infs=5), OPERATOR.format(op="softmax", nans=9, infs=0)
+
+
+@pytest.mark.parametrize(
+    ("at", "checks", "cause", "op"),
+    [
+        (31, [INF, NAN], "overflow", "matmul_v2"),
+        (31, [NAN, INF], "nan_birth", "softmax"),
+        (28, [INF], "nan_birth", None),  # in a step whose loss was fine
+    ],
+    ids=["inf before nan", "nan before inf", "an earlier step"],
+)
+def test_what_operators_gave_above_the_line_of_a_loss_says_what_it_was_at_first(
+    tmp_path: Path, at: int, checks: list[str], cause: str, op: str | None
+) -> None:
+    for rank in range(4):
+        lines = [f"rank {rank} of 4, data-parallel size: 4"]
+        for step in range(24, 33):
+            lines += checks if (rank, step) == (2, at) else []
+            bad = step > 31 or (step, rank) == (31, 2)
+            lines.append(f"global step {step}, local_loss: {'nan' if bad else 3 - step / 50 + rank / 9:.4}")
+        (tmp_path / f"rank_{rank}.log").write_text("\n".join(lines) + "\n")
+    report = analyze(tmp_path)
+    assert (*_said(report), report.verdict.cause) == ("numerics", [2], 31, cause)
+    assert report.verdict.first_anomaly is not None and report.verdict.first_anomaly.op == op

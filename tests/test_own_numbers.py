@@ -23,6 +23,10 @@ def files(name: str, line: Line, count: int = 4, lines: int = 8) -> dict[str, li
         ("executor-{}.log", lambda own, at: f"INFO Learner: [partition {own}] round {at} auc 0.71"),
         ("out.{}", lambda own, at: f" PE {own} OF 4  TIMESTEP {at}  RESID 0.03"),
         ("m{}.txt", lambda own, at: f"12:0{at}:00 member={own} clock {at}"),
+        (
+            "workerlog.{}",
+            lambda own, at: f"checker(trainer_id={own}) is on" if at == 0 else f"global step {at}, loss: 1.25",
+        ),
         ("worker_{}.log", lambda own, at: f"12:0{at}:00 worker {own} clock {at} loss 1.25"),
     ],
 )
@@ -38,6 +42,7 @@ def test_a_number_in_a_name_that_the_process_says_of_itself(tmp_path: Path, name
     [
         pytest.param(files("agent-{}.log", lambda own, at: f"agent {own} heartbeat {at}"), id="what runs on a node"),
         pytest.param(files("n{}.log", lambda own, at: f"gpu {own} util {at}"), id="devices"),
+        pytest.param(files("n{}.log", lambda own, at: f"node_id={own} node rank {own} gpu_id={own} is up"), id="of nodes"),
         pytest.param(files("cn{}.log", lambda own, at: f"Mar  4 12:00:0{at} cn{own} kernel: eth0 up"), id="names of hosts"),
         pytest.param(files("w{}.log", lambda own, at: f"part {own + at} of the corpus"), id="numbers of other things"),
         pytest.param(files("w{}.log", lambda own, at: f"member {own} clock {at} world_size=16"), id="another world"),

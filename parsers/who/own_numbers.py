@@ -3,7 +3,7 @@
     executor-3.log    … INFO Learner: [partition 3] round 1          worker_3.log    12:09:30 worker 3 blocked at clock 10
 
 Of three files at least, called alike but for numbers that are just 0 … N-1, each prints lines of one form that hold the number of its name behind one word, and
-never another one there; twice in each. The word is none that counts hosts, devices, layers or steps, and stands apart from the number: of names (`cn3 kernel:`)
+nearly never another one there. The word is none that counts hosts, devices, layers or steps, and stands apart from the number: of names (`cn3 kernel:`)
 nothing is said. Then these are the processes of the job, if no world that is told is another.
 
 Fooled by: programs of several threads that number themselves, a file each.
@@ -22,11 +22,13 @@ from parsers.who.introductions import Introduction
 from parsers.who.joins import counts_others
 
 _NUMBER = regex(r"\d{1,10}")
-_OWN = regex(r"(?<![\w.-])(?P<word>[^\W\d_]{2,20})(?: |[ ]?[=:#][ ]?)(?P<number>\d{1,6})(?![\w-]|[./:]\d)")
+_OWN = regex(
+    r"(?<![\w.-])(?P<word>[^\W\d_]{2,20})(?:[_ ](?:id|idx|index|rank|number|no))?(?: |[ ]?[=:#][ ]?)(?P<number>\d{1,6})(?![\w-]|[./:]\d)"
+)
 _OF_MACHINES = regex(
     r"(?i)(?:gpu|device|dev|card|slot|local|core|cpu|socket|numa|port|nic|thread|queue|stream|lane|channel|line|code|status|exit|signal|pid|no|id)s?"
 )
-_FEWEST, _OFTEN = 3, 2
+_FEWEST = 3
 _CHARACTERS = 400
 
 
@@ -81,4 +83,4 @@ def _told(lines: Sequence[Said]) -> list[tuple[str, int, int]]:
 def _is_own(word: str, told: Sequence[tuple[str, int, int]], number: int) -> bool:
     """Is the number behind this word nearly always the file's own?"""
     own = [other for said, other, _ in told if said == word]
-    return own.count(number) >= _OFTEN and 2 * own.count(number) > len(own)
+    return 2 * own.count(number) > len(own)

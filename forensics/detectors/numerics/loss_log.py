@@ -328,7 +328,14 @@ def _nan_finding(
         claims.insert(0, Claim(text, "for", (line_ref(bad.row),)))
     if why:
         claims.append(Claim(why, "for"))
-    value = first.value if first is not None else str(detail(lead).get("value", "nan"))
+    above = _operators_above(case, asserts, first.row) if first is not None else []
+    value = (
+        str(detail(above[0]).get("value", "nan"))
+        if above
+        else first.value
+        if first is not None
+        else str(detail(lead).get("value", "nan"))
+    )
     # They came through their own check, or share nothing before gradients are averaged.
     passed = bool(alone) and (case.is_data_parallel or case.expected - set(alone) <= case.waited_ranks)
     passed |= bool(given or watched)
@@ -348,9 +355,11 @@ def _nan_finding(
     elif place is not None:
         where = words.RAISED_AT(file=place.file, line=place.line)
     told = sentence(shown, whose(who=ranks_text(suspects)) if suspects else "", where)
-    if ahead:
+    if ahead and first is not None:
         told = sentence(
-            words.OWN_LOSS(who=ranks_text(ahead), value=words.VALUE["nan" if value == "nan" else "inf"], step=step)
+            words.OWN_LOSS(
+                who=ranks_text(ahead), value=words.VALUE["nan" if first.value == "nan" else "inf"], step=step
+            )
         )
     at = step if began is None else began
     at = step_in_progress(case.tables["steps"], alone[0] if alone else None) if at is None else at
@@ -375,7 +384,7 @@ def _nan_finding(
         suspect_ranks=() if alone else tuple(sorted(suspects)),
         first_anomaly=FirstAnomaly(
             rank=alone[0] if alone else None, value=value,
-            step=step if step is not None else step_in_progress(case.tables["steps"], alone[0] if alone else None), op=_operator(asserts) if first is None else None,
+            step=step if step is not None else step_in_progress(case.tables["steps"], alone[0] if alone else None), op=_operator(above or (asserts if first is None else ())),
             module=_module(asserts, step),
         ),
         undecided=() if passed else ("culprit_among_missing",) if unseen else ("tied_explanations",),
@@ -401,6 +410,8 @@ def _went_on(case: Case, alone: Sequence[int]) -> bool:
 
 def _is_of_batch(asserts: Sequence[Row], step: int | None, ahead: Sequence[int]) -> bool:
     """Is it the loss itself, and no module that was given good values, that a rank found bad?"""
+    if any(row["code"] == "operator" for row in asserts):
+        return False
     return _module(asserts, step) is None and (bool(ahead) or {row["code"] for row in asserts} <= {*_LOSSES})
 
 
@@ -452,6 +463,16 @@ def _operator(asserts: Sequence[Row]) -> str | None:
         if isinstance(function := detail(row).get("function"), str):
             return function
     return None
+
+
+def _operators_above(case: Case, asserts: Sequence[Row], line: Row) -> list[Row]:
+    """What a check of each operator found in the step that a line ends: the first of it says what the value was at first."""
+    end, file = line["line"] or 0, line["file"]
+    own = case.tables["steps"].filter((pl.col("file") == file) & (pl.col("line") < end))["line"].max()
+    begin = own if isinstance(own, int) else 0
+    return [
+        row for row in asserts if row["code"] == "operator" and row["file"] == file and begin < (row["line"] or 0) < end
+    ]
 
 
 def _module(asserts: Sequence[Row], step: int | None) -> str | None:
