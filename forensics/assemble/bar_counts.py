@@ -1,5 +1,5 @@
-"""What a progress bar counts (batches of an epoch, items of any loop) is no step of the training where the same log prints its
-steps itself: the bar's line keeps its loss and loses its number. A log that has nothing but bars goes by their count.
+"""What a progress bar counts (batches of an epoch, items of any loop) is no step of the training where the same log, or another
+of the same rank, tells its steps itself: the bar's line keeps its loss and loses its number. A log that has nothing but bars goes by their count.
 """
 
 from collections.abc import Mapping
@@ -17,6 +17,9 @@ def without_bar_counts(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableNa
     if not steps.height or not steps.select(counted.any()).item():
         return dict(tables)
     is_step = pl.col("step").is_not_null() & (pl.col("phase") == "train").fill_null(True)
-    told = steps.filter(~counted & is_step)["file"].unique()
-    step = pl.when(~(counted & pl.col("file").is_in(told.implode()))).then("step").alias("step")
+    told = steps.filter(~counted & is_step)
+    is_told = pl.any_horizontal(
+        pl.col(of).is_in(told[of].drop_nulls().unique().implode()).fill_null(value=False) for of in ("file", "rank")
+    )
+    step = pl.when(~(counted & is_told)).then("step").alias("step")
     return {**tables, "steps": steps.with_columns(step)}

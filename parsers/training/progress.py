@@ -7,7 +7,7 @@ from parsers.text.stamps import EARLIEST_NS, LATEST_NS
 from parsers.training.replica_values import checksum, learning_rate
 
 NUMBER = r"([+-]?(?i:nan|inf(?:inity)?|[0-9]+\.?[0-9]*(?:e[+-]?[0-9]+)?|\.[0-9]+))"
-BAR = "tqdm"  # the framework of a row whose step is the count of a progress bar
+BAR = "tqdm"  # the framework of a row whose step is the count of a progress bar, or of batches in an epoch
 CLOSING, LAST_STEP = "closing", "last_step"  # codes of a job_end that is one only if all ranks close alike
 MEAN = "mean"  # the phase of a row that tells what steps took since the last such line, and counts these lines
 COUNT = r"([0-9]{1,15})"

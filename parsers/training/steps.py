@@ -50,7 +50,7 @@ from parsers.schema.tables import Tables, conform, empty, table
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.training import reduced_losses
-from parsers.training.progress import CLOSING, COUNT, LAST_STEP, MEAN, NUMBER, number, rows, whole, with_reporter
+from parsers.training.progress import BAR, CLOSING, COUNT, LAST_STEP, MEAN, NUMBER, number, rows, whole, with_reporter
 from parsers.training.told_values import rows_of_lines
 
 _MEGATRON = rf"(?:^|[\s\]:])iteration\s+{COUNT}/\s*[0-9]+\s*\|"
@@ -64,6 +64,7 @@ _BRACKETED = (
     rf"\b(?:Epoch|Train|Iter)(?:\(train\))?:?\s*(?:\[?\s*[0-9]{{1,9}}(?:/[0-9]{{1,9}})?\s*\]?:?\s*)?\[\s*{COUNT}\s*/\s*[0-9]{{1,15}}"
     r"(?:\s*\([^)]{0,12}\))?\s*\]"
 )
+_IN_EPOCH = r"\b(?:Epoch|Train)(?:\(train\))?:?\s*\[?\s*[0-9]{1,9}(?:/[0-9]{1,9})?\s*\]?:?\s*\[\s*[0-9]"  # batches behind the number of an epoch
 _BRACKETED_LOSS = rf"\b[Ll]oss:?[\s=]+{NUMBER}"
 _MINDFORMERS = rf"\bstep:\[\s*{COUNT}/\s*[0-9]+\], loss: *{NUMBER}"
 _FAIRSEQ = rf"\| train_inner \| .*?\bnum_updates(?:=|\": \"){COUNT}"  # its bars `simple` and `json`
@@ -347,7 +348,10 @@ def _bracketed(lines: pl.DataFrame) -> pl.DataFrame:
     loss = number(_BRACKETED_LOSS)
     return rows(
         mine,
-        pl.when(text.str.contains(r"- mm\w+ - ")).then(pl.lit("mmengine")),
+        pl.when(text.str.contains(r"- mm\w+ - "))
+        .then(pl.lit("mmengine"))
+        .when(text.str.contains(_IN_EPOCH))
+        .then(pl.lit(BAR)),
         step=whole(_BRACKETED),
         loss=loss,
         loss_seen=loss.is_not_null(),
