@@ -57,6 +57,7 @@ from parsers.location import ib_fabric, node_labels, rack_map, slurm_topology
 from parsers.logs import bad_numbers, check_failures, failures, field_lines, figure_lines, given_up, panics, stillness
 from parsers.numerics import (
     anomaly_mode,
+    comm_lines,
     first_bad,
     hf_underflow,
     msprobe,
@@ -232,6 +233,7 @@ PARSERS: tuple[Parser, ...] = (
     recompute.PARSER,
     overflow.PARSER,
     nan_asserts.PARSER,
+    comm_lines.PARSER,
     replica_hashes.PARSER,
     replica_lines.PARSER,
     replica_sums.LINES,

@@ -34,12 +34,15 @@ _STATISTICS: Mapping[str, str] = {
     **dict.fromkeys(("absmax", "abs_max", "max_abs", "maxabs", "amax"), "absmax"),
     **{name: name for name in ("min", "max", "mean", "l2norm", "nan_count", "inf_count")},
     **dict.fromkeys(
-        ("nonfinite", "non_finite", "num_nonfinite", "n_nonfinite", "nan", "nans", "num_nan", "n_nan"), "nan_count"
+        ("nonfinite", "non_finite", "nonfin", "num_nonfinite", "n_nonfinite", "nan", "nans", "num_nan", "n_nan"),
+        "nan_count",
     ),
     **dict.fromkeys(("inf", "infs", "num_inf", "n_inf"), "inf_count"),
 }
 _DECISIVE = frozenset(("absmax", "min", "max", "nan_count", "inf_count"))
-_PATH = regex(r"[A-Za-z_][\w-]*(?:[./][\w-]+)+|[A-Za-z_]+\d+")
+_DIGEST = regex(r"(?i)(?:0x)?(?=[0-9a-f]*\d)[0-9a-f]{8,128}")
+_PATH = regex(r"[A-Za-z_][\w-]*(?:[./\[]+[\w-]+\]?)+|[A-Za-z_]+\d+")
+_SIDES = ({"in", "out"}, {"input", "output"}, {"inputs", "outputs"})
 _TENSORS = (
     ("grad_output", regex(r"(?i)grad_?out(?:put)?s?|dy|dout|gy")),
     ("grad_input", regex(r"(?i)grad_?in(?:put)?s?|dx|din|gx")),
@@ -75,10 +78,20 @@ def _first(path: str, head: bytes) -> Sequence[_Said]:
     lines = [one for line in head.decode("utf-8", "replace").splitlines()[:_SAMPLE] if (one := framings.record(line))]
     form = framings.framing(path, head)
     is_of_ends = any((found := _statistic(name)) and found[0] for name in framings.names(path, head))
-    if form != "document" and not (is_of_ends and form in (*framings.TABLES, "sections")):
+    if form not in ("document", *framings.TABLES) and not (is_of_ends and form == "sections"):
         return lines
     told = framings.rows(Source(path, len(head), partial(BytesIO, head)))
-    return [said for _, _, said in islice(told, _SAMPLE) if said is not None and said is not framings.HEADER]
+    found = [said for _, _, said in islice(told, _SAMPLE) if said is not None and said is not framings.HEADER]
+    return found if form not in framings.TABLES or is_of_ends or _tells_sides(found) else lines
+
+
+def _tells_sides(records: Iterable[_Said]) -> bool:
+    """Does a column say of each record whether that went in or came out?"""
+    cells: defaultdict[str, set[str]] = defaultdict(set)
+    for one in records:
+        for name, cell in one.items():
+            cells[name].add(str(cell).lower())
+    return any(own in _SIDES for own in cells.values())
 
 
 def _module(records: Iterable[_Said]) -> str | None:
@@ -86,7 +99,12 @@ def _module(records: Iterable[_Said]) -> str | None:
     values: defaultdict[str, set[str]] = defaultdict(set)
     for one in records:
         for name, cell in one.items():
-            if isinstance(cell, str) and _statistic(name) is None and real(cell) is None:
+            if (
+                isinstance(cell, str)
+                and _statistic(name) is None
+                and real(cell) is None
+                and not _DIGEST.fullmatch(cell)
+            ):
                 values[name].add(cell)
     most = max(values, key=lambda name: len(values[name]), default=None)
     if most is None or len(values[most]) < _FEWEST or vocabulary.told({most: "x"}).keys() & {"host", "time", "rank"}:
@@ -155,7 +173,7 @@ def _rows_of(
 def _row(
     source: Source, number: int, said: _Said, module: str | None, place: str | None, slot: str
 ) -> dict[str, Any] | None:
-    figures = dict(_figures(said, slot))
+    figures: dict[str, Any] = dict(_figures(said, slot))
     told = vocabulary.told(said)
     step = whole(told.get("step"))
     if not figures or step is None or module is None or not isinstance(said.get(module), str):
@@ -172,6 +190,8 @@ def _row(
     )
     if slot:
         tensor = _ENDS[phase == "backward"][slot]
+    digests = [cell for cell in words if _DIGEST.fullmatch(cell)]
+    figures |= {"checksum": digests[0].lower()} if len(digests) == 1 and not slot else {}
     return {
         "rank": rank if rank is not None else source.rank,
         "step": step,

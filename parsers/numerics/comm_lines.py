@@ -1,0 +1,100 @@
+"""What goes into a communication and what comes out of it, as training programs print it: a line for each side, with figures of the tensor.
+
+    step 1331 bucket 2 (head) before all_reduce: absmax=87.6 nan=0 inf=0         it=40 r5 allreduce[3] out maxabs 0.28 nonfinite 3 xxh=e6863ba8
+    step 71 fwd mb 0 RECV from r4 [2048,1,5120] nan=0 inf=0 absmax(finite)=7.67 crc=f91596a8
+
+Rows of `tensors`, phase comm: op, whether it is what went in (input) or came out (output), the peer of a send or a receive; `module` is what stands between the step
+and the side, which tells one call of a step from the next. Whose a line is, it or who prints it says. Lines without a step, a rank, a count or a largest value are left.
+
+Printed by: training scripts.
+Versions: none.
+Source: as users write them.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from parsers.forms.reading import real, whole
+from parsers.schema.lines import reporter
+from parsers.schema.parser import LineParser
+from parsers.schema.rules import LINE_CHARACTERS
+from parsers.schema.tables import Tables, table
+from parsers.text.patterns import regex
+
+_OPS = r"all[_-]?reduce|reduce[_-]?scatter|all[_-]?gather|all[_-]?to[_-]?all|broadcast|bcast|psum"
+_IN, _OUT = r"before|pre|in(?:put)?s?|local|send(?:buf)?", r"after|post|out(?:put)?s?|reduced|recv(?:buf)?"
+_BETWEEN = r"(?:\[\d{1,6}\])?[ _:#.-]{1,4}(?:the )?"
+_SIDE = regex(
+    rf"(?i)(?<![A-Za-z])(?:(?:(?P<in>{_IN})|(?P<out>{_OUT})){_BETWEEN}(?P<op>{_OPS})|(?P<op_>{_OPS}){_BETWEEN}(?:(?P<in_>{_IN})|(?P<out_>{_OUT})))(?![A-Za-z])"
+    r"|(?<![A-Za-z])(?:(?P<send>i?send|sent)|(?P<recv>i?recv|receiv(?:e|ed)))(?:ing)?[ :]{1,2}(?:to|from|->|<-|=>|<=)? {0,2}(?:rank|peer|r|stage rank)?[ =#:]{0,2}(?P<peer>\d{1,6})(?![\w.])"
+)
+_STEP = regex(
+    r"(?i)(?<![a-z])(?:global_|train_)?(?:step|iter(?:ation)?|it|update)[ =:#_-]{1,4}(?P<step>\d{1,15})(?![\w.])"
+)
+_RANK = regex(r"(?i)(?<![a-z_])(?:rank|r)[ =:#]{0,2}(?P<rank>\d{1,7})(?![\w.])")
+_BATCH = regex(r"(?i)(?<![a-z])(?:mb|micro[_-]?batch)[ =:#_]{0,2}(?P<batch>\d{1,6})(?![\w.])")
+_NUMBER = r"(?:\([a-z]{1,12}\))?\"? {0,2}[=: ] {0,2}\"?(?P<figure>[-+]?(?:\d[\d.e+-]{0,24}|nan|inf(?:inity)?))(?![\w.])"
+_FIGURES = {
+    "absmax": regex(rf"(?i)(?<![a-z])(?:abs_?max|max_?abs|amax){_NUMBER}"),
+    "nan_count": regex(rf"(?i)(?<![a-z])(?:n_?)?(?:nans?|non[_-]?fin(?:ite)?)(?:_?count)?{_NUMBER}"),
+    "inf_count": regex(rf"(?i)(?<![a-z])(?:n_?)?infs?(?:_?count)?{_NUMBER}"),
+}
+_SUM = regex(
+    r"(?i)(?<![a-z])(?:crc(?:32c?)?|xxh(?:ash)?\d{0,3}|md5|sha\d{0,3}|hash|digest|sum|checksum)\"? {0,2}[=: ] {0,2}\"?(?:0x)?(?P<sum>[0-9a-f]{6,128})(?!\w)"
+)
+_DTYPE = regex(r"\b(?P<dtype>fp16|float16|bf16|bfloat16|fp32|float32|half)\b")
+_NAMES = {"allreduce": "all_reduce", "psum": "all_reduce", "reducescatter": "reduce_scatter", "allgather": "all_gather", "alltoall": "all_to_all", "bcast": "broadcast", "broadcast": "broadcast"}  # fmt: skip
+
+
+def parse(lines: pl.DataFrame) -> Tables:
+    """tensors, claimed."""
+    rows: list[dict[str, Any]] = []
+    dtypes: dict[str, str | None] = {}
+    for row in lines.sort("file", "line").iter_rows(named=True):
+        text = row["text"][:LINE_CHARACTERS]
+        if (dtype := _DTYPE.search(text)) is not None:
+            dtypes.setdefault(row["file"], dtype["dtype"])
+        rows += [made | {"dtype": dtypes.get(row["file"]), "record": len(rows)} for made in _row(row, text)]
+    claimed = [{"file": row["file"], "line": row["line"]} for row in rows]
+    return {"tensors": table("tensors", rows), "claimed": table("claimed", claimed)}
+
+
+def _row(row: dict[str, Any], text: str) -> Iterator[dict[str, Any]]:
+    side, step = _SIDE.search(text), _STEP.search(text)
+    if side is None or step is None or step.end() > side.start():
+        return
+    told = {name: found["figure"] for name, form in _FIGURES.items() if (found := form.search(text, side.end()))}
+    figures = {name: real(cell) if name == "absmax" else whole(cell) for name, cell in told.items()}
+    between = text[step.end() : side.start()]
+    labels = {int(one["rank"]) for one in _RANK.finditer(text[: side.start()])}
+    who = reporter(row)
+    rank = labels.pop() if len(labels) == 1 else who["rank"] if not labels else None
+    if not {name for name, figure in figures.items() if figure is not None} or rank is None:
+        return
+    peer = side["peer"] and int(side["peer"])
+    given = bool(side["in"] or side["in_"] or side["send"])
+    op = ("send" if side["send"] else "recv") if peer is not None else _NAMES["".join(filter(str.isalpha, (side["op"] or side["op_"]).lower()))]  # fmt: skip
+    batch, digest = _BATCH.search(between), _SUM.search(text, side.end())
+    yield {
+        **{name: who[name] for name in ("host", "file", "line")},
+        **figures,
+        "rank": rank,
+        "step": int(step["step"]),
+        "phase": "comm",
+        "module": None if peer is not None else " ".join(_RANK.sub("", between).split()).strip(" :|,-") or None,
+        "op": op,
+        "tensor": "input" if given else "output",
+        "peer": peer,
+        "microbatch": None if batch is None else int(batch["batch"]),
+        "checksum": None if digest is None else digest["sum"].lower(),
+        "attempt": row["attempt"],
+    }
+
+
+PARSER = LineParser(
+    name="comm_lines",
+    anchors=(b"reduce", b"Reduce", b"REDUCE", b"gather", b"Gather", b"psum", b"to_all", b"toall", b"bcast", b"broadcast", b"SEND ", b"RECV ", b"send ", b"recv ", b"Send ", b"Recv ", b"sent to", b"received from"),
+    parse=parse,
+)  # fmt: skip
