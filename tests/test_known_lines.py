@@ -57,6 +57,12 @@ def test_every_line_that_a_row_is_about_is_read(tmp_path: Path) -> None:
     assert [HEARD[number].name for number in range(len(HEARD)) if f"{number:04}.log" not in read] == []
 
 
+@pytest.mark.parametrize("library", ["NCCL", "NCCLX", "RCCLX", "HCCL"])
+def test_an_operation_of_any_library_that_is_raised_as_late_was_waited_for(tmp_path: Path, library: str) -> None:
+    (event,) = _events(tmp_path, _traceback(f"RuntimeError: {library} operation timed out"))
+    assert event["kind"] == "collective_timeout"
+
+
 @pytest.mark.parametrize("level", ["ERROR", "WARNING", "INFO"])
 def test_an_event_has_whom_and_when_the_line_tells_and_the_level_of_the_line(level: str, tmp_path: Path) -> None:
     (found,) = _events(

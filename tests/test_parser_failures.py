@@ -148,7 +148,7 @@ def test_what_a_line_lists_as_possible_causes_was_not_observed() -> None:
         ("Lustre: 711:0:(llite_lib.c:9) s1: dirty page discard: 10.0.0.9@tcp:/s1/fid: /a may get corrupted (rc -108)",
          ("other", "io_error", None)),
         ("mlx5_core 0000:41:00.0: CREATE_QP(0x500) timed out while waiting for a slot.",
-         ("other", "network_error", "0000:41:00.0")),
+         ("other", "call_failed", "0000:41:00.0")),
         ("NVRM: GSP RM heartbeat timed out", ("other", "device_error", None)),
     ],
 )  # fmt: skip

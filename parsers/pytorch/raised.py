@@ -66,7 +66,7 @@ _OF_ARGUMENTS = (
     "NotImplementedError",
 )
 _COLLECTIVE = regex(
-    r"(?i)all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|all[-_ ]?to[-_ ]?all|broadcast|barrier|\bcollective|\b[NMRHEX]CCL\b|\bgloo\b"
+    r"(?i)all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|all[-_ ]?to[-_ ]?all|broadcast|barrier|\bcollective|\b[NMRHEX]CCLX?\b|\bgloo\b"
 )
 _KEYS = regex(r"(?i)\bkey(?:s|\(s\))?: ")  # what only a store has, whichever library waits for it
 _STORE = regex(
