@@ -205,6 +205,21 @@ def reach(host: str | None, address: str) -> str | None:
     return _on_host(host, f"sh -c 'getent hosts {name}; nc -zv -w 5 {name} {port}'", NOWHERE)
 
 
+# Which GIDs an adapter has; a slot of zeros is empty.
+_GIDS = "grep -rsv 0000:0000:0000:0000:0000:0000:0000:0000 /sys/class/infiniband/*/ports/*/gids"
+
+
+def way(host: str | None, address: str | None, is_silent: bool, is_of_adapter: bool) -> str | None:
+    """Which way a host takes to an address, by which interface; `is_silent`: and whether it answers; `is_of_adapter`: and what an RDMA adapter
+    is known by."""
+    known = address is not None and _ADDRESS.fullmatch(address)
+    looks = ["ip -br addr", f"ip route get {address}" if known else "ip route"]
+    looks += [f"ip neigh show to {address}"] if known else [f"getent hosts {address}"] if is_plain(address) else []
+    looks += [f"ping -c 3 -W 2 {address}"] if is_silent and is_plain(address) else []
+    looks += [_GIDS] if is_of_adapter else []
+    return _on_host(host, f"sh -c '{'; '.join(looks)}'", NOWHERE)
+
+
 def users(host: str | None, around: Surroundings = NOWHERE) -> str | None:
     """Which processes run on the devices of a host."""
     return None if around.vendor is None else _on_host(host, _USERS[around.vendor], around)

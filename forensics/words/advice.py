@@ -35,3 +35,17 @@ EQUAL_UNTIL_THEN = Said(
     "the replicas were equal in the last step before the restart, so what was saved then is good",
     "重启前最后一个 step 各副本一致，当时保存的检查点可用",
 )
+EQUAL_AFTER_UPDATE = Form(
+    "all were equal after the update of step {step}, so it changed between that and its use in step {used}",
+    "step {step} 更新后各副本一致，因此它在该更新之后、step {used} 使用之前发生了变化",
+)
+ONE_ELEMENT = Said(
+    "one changed element explains the difference: a flipped bit looks like this, and so does a stray write",
+    "仅一个元素变化即可解释该差异：位翻转或误写会造成此现象",
+)
+WHAT_MULTIPLIES = Form("what multiplies {tensor}", "对 {tensor} 做乘法的代码或配置")
+WHAT_MULTIPLIES_ON = Form("what multiplies {tensor} on {who}", "{who} 上对 {tensor} 做乘法的代码或配置")
+ALL_BY_FACTOR = Form(
+    "all of it is {factor} times that of the others, which no flipped bit brings about: a hook, a scale, a divisor, decay or clipping",
+    "整个张量是其他副本的 {factor} 倍，位翻转不会如此：检查 hook、缩放、除数、权重衰减或裁剪",
+)

@@ -11,7 +11,7 @@ from forensics.detectors.numerics.anomaly_inputs import (
     inputs_of,
     mask_maker,
 )
-from forensics.detectors.numerics.anomaly_rows import Row, shown_value
+from forensics.detectors.numerics.anomaly_rows import Row, name_of, shown_value
 from forensics.facts.checkpoints import before_step
 from forensics.graph.numerics.births import Births
 from forensics.model.incident import Action
@@ -72,9 +72,8 @@ def _of_state(births: Births, answer: Answer, row: Row, back: Action) -> tuple[A
     holders = clean_holders(births, row)
     is_first = row["step"] == births.history["step"].min()
     if is_first and holders:  # what was loaded is well, or the others would hold it, too
-        name = ".".join(str(part) for part in (row["module"], str(row["tensor"]).removeprefix("param.")) if part)
         reason = words.OTHERS_HOLD_CLEAN(others=ranks_text(holders))
-        return (_action("check_code", words.TENSOR_OF(tensor=name, who=who), reason),)
+        return (_action("check_code", words.TENSOR_OF(tensor=name_of(row), who=who), reason),)
     return (back,)
 
 
