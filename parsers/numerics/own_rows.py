@@ -75,7 +75,7 @@ def _first(path: str, head: bytes) -> Sequence[_Said]:
     lines = [one for line in head.decode("utf-8", "replace").splitlines()[:_SAMPLE] if (one := framings.record(line))]
     form = framings.framing(path, head)
     is_of_ends = any((found := _statistic(name)) and found[0] for name in framings.names(path, head))
-    if form not in ("document", "sections") and not (is_of_ends and form in framings.TABLES):
+    if form != "document" and not (is_of_ends and form in (*framings.TABLES, "sections")):
         return lines
     told = framings.rows(Source(path, len(head), partial(BytesIO, head)))
     return [said for _, _, said in islice(told, _SAMPLE) if said is not None and said is not framings.HEADER]

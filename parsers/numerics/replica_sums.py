@@ -251,6 +251,8 @@ def told_sums(lines: Iterable[Line], *, is_file: bool = False) -> list[Sum]:
             bare.setdefault((one.name, one.step), []).append(one.rank)
     whole = {key for key, ranks in bare.items() if len(ranks) >= _FEWEST and sorted(ranks) == [*range(len(ranks))]}
     mixed = {one.name for one in found if not one.value.isdigit() and not one.value.isalpha()}
+    # What never changes is an identity, as of a container in a prefix.
+    mixed -= {name for name in mixed if len({one.value for one in found if one.name == name}) < _FEWEST}
     return [one for one in found if one.name in mixed and (not one.is_bare or (one.name, one.step) in whole)]
 
 
@@ -308,8 +310,8 @@ def accepts(path: str, head: bytes) -> bool:
     if text.lstrip()[:1] in ("{", "<") or "\x00" in text[:64] or _SUM.search(text) is None:
         return False
     lines = [line for line in text[: text.rfind("\n") + 1].splitlines() if line.strip()]
-    if sum(_SUM.search(line) is not None for line in lines) * 2 < len(lines):
-        return False
+    if sum(_SUM.search(line) is not None and not tells_replica(line) for line in lines) * 2 < len(lines):
+        return False  # or a log
     found = told_sums((Line(number, line, 0) for number, line in enumerate(lines, 1)), is_file=True)
     return len({one.number for one in found}) * 2 > len(lines) - _GAP and len({one.step for one in found}) >= _FEWEST
 
