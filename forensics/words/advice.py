@@ -49,3 +49,23 @@ ALL_BY_FACTOR = Form(
     "all of it is {factor} times that of the others, which no flipped bit brings about: a hook, a scale, a divisor, decay or clipping",
     "整个张量是其他副本的 {factor} 倍，位翻转不会如此：检查 hook、缩放、除数、权重衰减或裁剪",
 )
+LAYER_AND_INPUT = Form("{module} of {who} and what went into it", "{who} 的 {module} 及其输入")
+LAYER_AND_INPUT_AT = Form(
+    "{module} of {who} and what went into it in step {step}", "{who} 的 {module} 及其在 step {step} 的输入"
+)
+GAVE_BAD_OF = Form(
+    "it was given a number ({given}) and gave none: repeat that step once on another device before a state is given up",
+    "其输入为有限值（{given}）而输出不是：回退之前先在另一设备上重跑该 step 一次",
+)
+FIRST_TO_SAY_SO = Said(
+    "nothing before it was printed as bad: repeat that step once on another device before a state is given up",
+    "此前的输出均未报告异常：回退之前先在另一设备上重跑该 step 一次",
+)
+LOADED_AND_SETTINGS = Form(
+    "what {who} loaded and how it is set after the restart", "{who} 重启后加载的内容与其配置"
+)
+EQUAL_UNTIL_RESTART = Said(
+    "the replicas were equal before the restart and differ in the first step after it: compare checkpoint, learning rate, seed and data order; the "
+    "hardware only if all are equal",
+    "重启前各副本一致，重启后首个 step 即不同：比较检查点、学习率、随机种子与数据顺序；均一致时才查硬件",
+)

@@ -13,6 +13,7 @@ from forensics.facts.loss_spikes import finite_lines
 from forensics.model.frames import is_own_file
 from forensics.model.incident import Action, Code
 from forensics.model.texts import ranks_text
+from forensics.words import advice
 from forensics.words import numerics as words
 
 _OF_BACKWARD = ("grad_norm", "anomaly_mode")  # what is checked between the backward pass and the update
@@ -75,6 +76,18 @@ def of_batch(who: Sequence[int], step: int | None, after: Action) -> tuple[Actio
     names = ranks_text(who)
     batch = words.BATCH_OF(who=names) if step is None else words.BATCH_OF_AT(who=names, step=step)
     return (Action(kind="check_data", target=batch, command=None, reason=words.OTHERS_WERE_FINITE), after)
+
+
+def layer_of(module: str, who: Sequence[int], step: int | None, asserts: Sequence[Row]) -> Action:
+    """A module that gave a bad value of good ones is looked at before a state is given up: what it was given, and whether another device
+    comes to the same."""
+    told = [detail(row) for row in asserts if row["step"] in (None, step) and row["rank"] in {*who}]
+    given = next((one["given"] for one in told if str(one.get("module")) == module and "given" in one), None)
+    names = ranks_text(who)
+    form = advice.LAYER_AND_INPUT if step is None else advice.LAYER_AND_INPUT_AT
+    target = form(module=module, who=names, step=step)
+    reason = advice.FIRST_TO_SAY_SO if given is None else advice.GAVE_BAD_OF(given=given)
+    return Action(kind="check_code", target=target, command=None, reason=reason)
 
 
 def _is_raised(row: Row) -> bool:

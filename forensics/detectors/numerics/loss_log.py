@@ -14,6 +14,7 @@ from forensics.case import Case, Detector
 from forensics.detectors.numerics.loss_advice import (
     are_of_evaluations,
     forward_of,
+    layer_of,
     of_batch,
     raised_at,
     raised_before_update,
@@ -358,6 +359,9 @@ def _nan_finding(
     if alone and case.is_data_parallel and _is_of_batch(asserts, step, ahead) and (ahead or _went_on(case, alone)):
         was_raised = first is None and all(detail(row).get("raised") is True for row in asserts)
         actions = of_batch(alone, step, _NEWEST if was_raised or ended else actions[-1])
+    module = _module(asserts, step)
+    if alone and module is not None:
+        actions = (layer_of(module, alone, step, asserts), *actions)
     if given:
         who = ranks_text(given)
         batch = Action(
@@ -376,7 +380,7 @@ def _nan_finding(
         first_anomaly=FirstAnomaly(
             rank=alone[0] if alone else None, value=value,
             step=step if step is not None else step_in_progress(case.tables["steps"], alone[0] if alone else None), op=_operator(asserts) if first is None else None,
-            module=_module(asserts, step),
+            module=module,
         ),
         undecided=() if passed else ("culprit_among_missing",) if unseen else ("tied_explanations",),
         claims=tuple(claims),
