@@ -77,8 +77,10 @@ def is_named(verdict: Verdict) -> bool:
 
 def is_undecided(verdict: Verdict) -> bool:
     """Undecided is an answer of its own: what is known, what remains, what to collect."""
+    # What ended a process may be told where nobody tells which it was.
+    is_told = verdict.kind == "crash" and verdict.cause is not None and verdict.undecided == ["membership_unknown"]
     return verdict.kind == "unknown" or (
-        verdict.kind != "healthy" and not is_named(verdict) and bool(verdict.undecided)
+        verdict.kind != "healthy" and not is_named(verdict) and bool(verdict.undecided) and not is_told
     )
 
 

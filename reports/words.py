@@ -75,6 +75,7 @@ REASON: Mapping[Reason, Said] = {
     "replica_tie": Said("replicas differ, and no majority shows which one is wrong", "副本不一致，且没有多数一方"),
     "no_time_witness": Said("nothing shows that the job stood still when this was taken", "无法得知采集时作业是否停滞"),
 }
+BAD_SCALE = Said("a scale of a number format is not finite", "数值格式的 scale 不是有限值")
 # Of verdicts that are about no group: what it is whose members are not recorded.
 UNRECORDED: Mapping[Kind, Said] = {
     "crash": Said("which rank it was is not recorded", "未记录是哪个 rank"),

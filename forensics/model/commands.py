@@ -253,6 +253,18 @@ def _space(at: Target) -> str | None:
     return look if known and at.host is None else _on_host(at.host, look, at.around)
 
 
+def link_test(one: str, other: str) -> str | None:
+    """How fast one host writes to the other over RDMA, for ten seconds; the first waits for the second."""
+    if not all(is_plain(name) and not _HERE.fullmatch(name) and not _CONTAINER.fullmatch(name) for name in (one, other)):
+        return None
+    return f"ssh {one} timeout 60 ib_write_bw -D 10 & sleep 3; ssh {other} timeout 60 ib_write_bw -D 10 {one}"
+
+
+def users_here(around: Surroundings) -> str | None:
+    """Which processes run on the devices of the host that one is at."""
+    return None if around.vendor is None else _USERS[around.vendor]
+
+
 def _shared_memory(at: Target) -> str | None:
     """How large shared memory is; of a container by its id, as Docker was told."""
     if at.host is not None and _CONTAINER.fullmatch(at.host) and not at.host.startswith("i-"):
@@ -429,9 +441,7 @@ COMMANDS: Mapping[CommandName, Callable[[Target], str | None]] = {
     "clocks": lambda at: _of_vendor(at, _CLOCKS, _OF_ONE),
     "pci_state": _pci_state,
     "fabric_manager": lambda at: _on_host(at.host, "systemctl status nvidia-fabricmanager", at.around),
-    "users_of_memory": lambda at: (
-        _of_vendor(at, _USERS) or _on_host(at.host, "ps -eo pid,user,etime,rss,args --sort=-rss", at.around)
-    ),
+    "users_of_memory": lambda at: _of_vendor(at, _USERS),
     "uptime": lambda at: _on_host(at.host, "uptime -s", at.around),
     "links": lambda at: ports(at.host, at.around),
     "space": _space,

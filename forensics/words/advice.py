@@ -69,3 +69,13 @@ EQUAL_UNTIL_RESTART = Said(
     "hardware only if all are equal",
     "重启前各副本一致，重启后首个 step 即不同：比较检查点、学习率、随机种子与数据顺序；均一致时才查硬件",
 )
+FORMAT_OF = Form("the number format of {module}", "{module} 的数值格式")
+NEAR_END = Form(
+    "what went in is up to {most}, and {format} ends at {end}: compute it in bfloat16 or float32, which hold that, or scale it down before",
+    "输入最大为 {most}，而 {format} 的上限为 {end}：改用容得下的 bfloat16 或 float32 计算，或事先缩小数值",
+)
+ZEROS_OF = Form("what gives {module} nothing but zeros on {who}", "{who} 上使 {module} 的输入全为 0 的原因")
+ZEROS_THERE_ALONE = Form(
+    "its {tensor} is all zero there; on other ranks it is up to {most}: a dead branch, an empty or masked batch, a write in place",
+    "该处的 {tensor} 全为 0，其他 rank 最大为 {most}：检查未执行的分支、空的或被掩码的 batch、原地写入",
+)

@@ -10,6 +10,7 @@ from forensics.detectors.numerics.anomaly_inputs import (
     clean_update,
     inputs_of,
     mask_maker,
+    near_end,
 )
 from forensics.detectors.numerics.anomaly_rows import Row, name_of, shown_value
 from forensics.facts.checkpoints import before_step
@@ -17,6 +18,7 @@ from forensics.graph.numerics.births import Births
 from forensics.model.incident import Action
 from forensics.model.names import Reason
 from forensics.model.texts import ranks_text
+from forensics.words import advice as words_of_advice
 from forensics.words import numerics as words
 
 
@@ -94,6 +96,8 @@ def _of_birth(births: Births, answer: Answer, row: Row) -> tuple[Action, ...]:
         test = words.TEST_FOR_BOUND(**told, what=row["op"] or words.SAME_OPERATION)
         tests = (_action("inspect_hardware", ranks_text(answer.ranks), test),) if is_named else ()
         return (*tests, _action("check_code", place, words.CANNOT_COME_OF_IT(**told)))
+    if (end := near_end(births, row)) is not None:
+        return (_action("check_config", words_of_advice.FORMAT_OF(module=place), words_of_advice.NEAR_END(**end)),)
     before = clean_before(births, row) if row["role"] == "in" else None
     is_out = before is not None and before["role"] == "out" and before["step"] == row["step"]
     if before is not None and is_out and before["module"] not in (None, place):
