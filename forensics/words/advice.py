@@ -46,8 +46,8 @@ ONE_ELEMENT = Said(
 WHAT_MULTIPLIES = Form("what multiplies {tensor}", "对 {tensor} 做乘法的代码或配置")
 WHAT_MULTIPLIES_ON = Form("what multiplies {tensor} on {who}", "{who} 上对 {tensor} 做乘法的代码或配置")
 ALL_BY_FACTOR = Form(
-    "all of it is {factor} times that of the others, which no flipped bit brings about: a hook, a scale, a divisor, decay or clipping",
-    "整个张量是其他副本的 {factor} 倍，位翻转不会如此：检查 hook、缩放、除数、权重衰减或裁剪",
+    "all is {factor} times the others': a hook or scale, no flipped bit",
+    "整体是其他副本的 {factor} 倍：是 hook 或缩放，而非位翻转",
 )
 LAYER_AND_INPUT = Form("{module} of {who} and what went into it", "{who} 的 {module} 及其输入")
 LAYER_AND_INPUT_AT = Form(

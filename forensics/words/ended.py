@@ -109,6 +109,10 @@ DID_SOMEWHERE: Mapping[str, Said] = {  # the same of a process whose rank is not
     "segfault": Said("crashed on a memory access", "因内存访问错误崩溃"),
     "exception": Said("raised an exception", "抛出异常"),
 }
+ENDED_BY_RUNTIME = Said(
+    "was ended by the runtime of its device, for what it asked of it or for a fault of it",
+    "被其设备的运行时终止（因程序的访问或设备故障）",
+)
 SOMEBODY_DID = Form("a process {did}: {line}", "某进程 {did}：“{line}”")
 ALL_RANKS_WAITED = Said(
     "all ranks of the job waited until a time-out, and it is none of them",

@@ -218,8 +218,8 @@ AS_FAST_IN = Form(
 STACKS_IN = Form("stacks of {who} while it is in {phases}", "{who} 处于 {phases} 时的调用栈", ("stack",))
 WHAT_WAITS_IN = Form("what {who} waits for in {phases}", "{who} 在 {phases} 中等待什么")
 FIXED_WAIT = Form(
-    "{times} times it took {ms} ms, within {percent} %: so even is a clock and no load: a sleep, a time-out and retry, a rate limit",
-    "共 {times} 次均为 {ms} ms，相差不到 {percent}%：如此均匀是定时而非负载：检查 sleep、超时重试、限速",
+    "{times} times {ms} ms, within {percent} %: a sleep, time-out or rate limit, no load",
+    "共 {times} 次均为 {ms} ms，相差不到 {percent}%：是 sleep、超时或限速，而非负载",
 )
 LOADS_LONGER = Form(
     "{phase} alone takes longer: its loader, its data, the storage of these",

@@ -13,7 +13,7 @@ from forensics.graph.numerics.tensor_ops import read_rows
 from forensics.model.drawn import TensorRow
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action
-from forensics.model.said import Said, sentence
+from forensics.model.said import Said, joined, sentence
 from forensics.model.texts import ranks_text
 from forensics.words import advice
 from forensics.words import numerics as words
@@ -118,7 +118,7 @@ def _finding(divergence: Divergence, earlier: Before, share: float) -> Finding:
             )
             for rank in (minority or everyone)[:200]
         ),
-        summary=sentence(text, _within(share)),
+        summary=joined((sentence(text), sentence(_within(share))), " ") if earlier.used else sentence(text, _within(share)),
     )  # fmt: skip
 
 
