@@ -79,3 +79,10 @@ ZEROS_THERE_ALONE = Form(
     "its {tensor} is all zero there; on other ranks it is up to {most}: a dead branch, an empty or masked batch, a write in place",
     "该处的 {tensor} 全为 0，其他 rank 最大为 {most}：检查未执行的分支、空的或被掩码的 batch、原地写入",
 )
+NO_TOKENS = Form(
+    "its batch held 0 tokens, that of the others {others:.0f}: a mean over nothing is NaN; skip or filter empty batches",
+    "其 batch 的 token 数为 0，其他为 {others:.0f}：对空集求平均即为 NaN；跳过或过滤空 batch",
+)
+ITS_STATE_IS = Form(
+    "its {name} is {value}, that of the others at most {others}", "其 {name} 为 {value}，其他 rank 最大为 {others}"
+)
