@@ -112,7 +112,11 @@ def _called_so(files: pl.DataFrame) -> frozenset[str]:
     ranked = files.filter(pl.col("rank").is_not_null()).select("rank", pl.col("file").cast(pl.String))
     folder = pl.col("file").str.extract(r"([^/]+)/[^/]+$", 1)
     beside = pl.col("file").str.replace(r"[^/]+/[^/]+$", "")
-    placed = ranked.with_columns(folder=folder, beside=beside).filter(pl.col("folder").str.contains(_CALLED)).unique(["rank", "folder", "beside"])
+    placed = (
+        ranked.with_columns(folder=folder, beside=beside)
+        .filter(pl.col("folder").str.contains(_CALLED))
+        .unique(["rank", "folder", "beside"])
+    )
     found: set[str] = set()
     for _, part in placed.group_by("beside", maintain_order=True):
         names = set(part["folder"].to_list())

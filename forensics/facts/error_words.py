@@ -35,7 +35,9 @@ _UNMADE: Mapping[Unmade, re.Pattern[str]] = {
     "refused": regex(r"connection refused|ECONNREFUSED|\berrno:? 111\b", re.IGNORECASE),
     "no_route": regex(r"network is unreachable|ENETUNREACH|\berrno:? 101\b", re.IGNORECASE),
     "no_host": regex(r"no route to host|host is unreachable|EHOSTUNREACH|\berrno:? 113\b", re.IGNORECASE),
-    "timed_out": regex(r"connection timed out|ETIMEDOUT|\berrno:? 110\b|\bconnect\w* .{0,60}time[d -]?out", re.IGNORECASE),
+    "timed_out": regex(
+        r"connection timed out|ETIMEDOUT|\berrno:? 110\b|\bconnect\w* .{0,60}time[d -]?out", re.IGNORECASE
+    ),
 }
 # Words that may tell of another process or of the way to it, known or not.
 _OF_OTHERS_WORDS = regex(

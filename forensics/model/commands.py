@@ -32,6 +32,7 @@ _GPU: Mapping[Vendor, tuple[str, str]] = {  # of one device, of all
 
 # EFA has no tool of its own that shows a port: the kernel's files do.
 _RDMA = "sh -c 'cd /sys/class/infiniband; grep . */ports/*/state */ports/*/phys_state */ports/*/hw_counters/*'"
+_OF_ANY = "sh -c 'ip -s link; grep -s . /sys/class/infiniband/*/ports/*/state'"
 _LINKS: Mapping[LinkSort, str] = {
     "infiniband": "ibstat", "ethernet": "ip -s link", "efa": _RDMA, "nvlink": "nvidia-smi nvlink -s",
     "mtlink": "mthreads-gmi -q", "metaxlink": "mx-smi mxlk --show-state",
@@ -220,14 +221,19 @@ def way(host: str | None, address: str | None, is_silent: bool, is_of_adapter: b
     return _on_host(host, f"sh -c '{'; '.join(looks)}'", NOWHERE)
 
 
+REPLAY = "python -c 'from forensics.probe import replay; help(replay)'"  # how a step is repeated, on the devices of neighbours as well
+# Which device is which, by the address that NCCL prints without its zeros.
+DEVICES_HERE = "nvidia-smi --query-gpu=index,pci.bus_id --format=csv"
+
+
 def users(host: str | None, around: Surroundings = NOWHERE) -> str | None:
     """Which processes run on the devices of a host."""
     return None if around.vendor is None else _on_host(host, _USERS[around.vendor], around)
 
 
 def ports(host: str | None, around: Surroundings = NOWHERE) -> str | None:
-    """The state of a host's links, by the tool for their sort."""
-    return None if around.link is None else _on_host(host, _LINKS[around.link], around)
+    """The state of a host's links, by the tool for their sort; of an unknown sort, what the kernel counts of any."""
+    return _on_host(host, _OF_ANY if around.link is None else _LINKS[around.link], around)
 
 
 class Target(NamedTuple):
@@ -255,7 +261,9 @@ def _space(at: Target) -> str | None:
 
 def link_test(one: str, other: str) -> str | None:
     """How fast one host writes to the other over RDMA, for ten seconds; the first waits for the second."""
-    if not all(is_plain(name) and not _HERE.fullmatch(name) and not _CONTAINER.fullmatch(name) for name in (one, other)):
+    if not all(
+        is_plain(name) and not _HERE.fullmatch(name) and not _CONTAINER.fullmatch(name) for name in (one, other)
+    ):
         return None
     return f"ssh {one} timeout 60 ib_write_bw -D 10 & sleep 3; ssh {other} timeout 60 ib_write_bw -D 10 {one}"
 

@@ -86,7 +86,9 @@ def _addresses(ranks: pl.DataFrame) -> set[str]:
     placed = ranks.select(pl.col("host").cast(pl.String), "rank", "pid").drop_nulls().unique()
     there = {host: set(part.select("rank", "pid").iter_rows()) for (host,), part in placed.group_by("host")}
     named = {host: own for host, own in there.items() if not _is_address(host)}
-    return {host for host, own in there.items() if host not in named and sum(own <= other for other in named.values()) == 1}
+    return {
+        host for host, own in there.items() if host not in named and sum(own <= other for other in named.values()) == 1
+    }
 
 
 def _is_address(name: str) -> bool:

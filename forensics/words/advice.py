@@ -61,9 +61,7 @@ FIRST_TO_SAY_SO = Said(
     "nothing before it was printed as bad: repeat that step once on another device before a state is given up",
     "此前的输出均未报告异常：回退之前先在另一设备上重跑该 step 一次",
 )
-LOADED_AND_SETTINGS = Form(
-    "what {who} loaded and how it is set after the restart", "{who} 重启后加载的内容与其配置"
-)
+LOADED_AND_SETTINGS = Form("what {who} loaded and how it is set after the restart", "{who} 重启后加载的内容与其配置")
 EQUAL_UNTIL_RESTART = Said(
     "the replicas were equal before the restart and differ in the first step after it: compare checkpoint, learning rate, seed and data order; the "
     "hardware only if all are equal",
@@ -85,4 +83,12 @@ NO_TOKENS = Form(
 )
 ITS_STATE_IS = Form(
     "its {name} is {value}, that of the others at most {others}", "其 {name} 为 {value}，其他 rank 最大为 {others}"
+)
+LOOK_AT_REPLAY = Said(
+    "how the program repeats that step on the rank itself and on the devices of its neighbours, bit by bit",
+    "程序如何在该 rank 自身及相邻 rank 的设备上逐位重跑该 step",
+)
+THEN_OF_REPLAY = Said(
+    "one device differs from two that agree: test that device; all agree: the parameters or what was read",
+    "一个设备与另外两个一致的设备不同：检测该设备；全部一致：参数或所读数据的问题",
 )

@@ -127,4 +127,5 @@ LOST_BEFORE = Said(
 LISTENS_ON = Form("the processes of {hosts} listen on {addresses}", "{hosts} 的进程监听 {addresses}")
 FAILED_FROM_OR_TO_IT = Said("connections from there, or to that address, failed", "从该处发起或连往该地址的连接失败")
 INTERFACE_OF = Form("NCCL_SOCKET_IFNAME on {host}", "{host} 上的 NCCL_SOCKET_IFNAME")
+WHO_HAS_WHICH = Said("which rank takes which device of that host", "该节点上各 rank 使用的设备")
 WHO_LISTENS = Said("the port: another process listens on it", "端口：已有进程在监听")

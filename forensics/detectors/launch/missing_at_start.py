@@ -109,9 +109,7 @@ def _connection(case: Case, lines: pl.DataFrame) -> Finding:
         undecided=("tied_explanations",) if others or is_answered else (),
         domain="infrastructure",
         claims=(Claim(text, "for", refs(sorted(shown, key=lambda row: _why(row) != why))),),
-        first_anomaly=FirstAnomaly(
-            host=hosts[0] if len(hosts) == 1 else None, signature=f"connect:{why or cause}"
-        ),
+        first_anomaly=FirstAnomaly(host=hosts[0] if len(hosts) == 1 else None, signature=f"connect:{why or cause}"),
         actions=(
             Action(
                 kind="check_config" if is_set or is_answered else "inspect_network",
@@ -144,9 +142,13 @@ def _from(reporters: Sequence[str], peers: str, why: Unmade | None) -> str:
     return words.WAY_FROM_TO(who=who, peers=peers) if peers else words.WAY_FROM(who=who)
 
 
-def _way(why: Unmade | None, reporters: Sequence[str], names: Sequence[str], shown: Sequence[Mapping[str, Any]]) -> str | None:
+def _way(
+    why: Unmade | None, reporters: Sequence[str], names: Sequence[str], shown: Sequence[Mapping[str, Any]]
+) -> str | None:
     is_of_adapter = any("ibv_" in f"{row['code']} {row['text']} {row['op']}" for row in shown)
-    return way(reporters[0] if reporters else HERE, names[0] if len(names) == 1 else None, why == "timed_out", is_of_adapter)
+    return way(
+        reporters[0] if reporters else HERE, names[0] if len(names) == 1 else None, why == "timed_out", is_of_adapter
+    )
 
 
 def _odd(odd: OddClients) -> Finding:

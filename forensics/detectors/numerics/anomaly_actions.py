@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from forensics.detectors.numerics.anomaly_answer import Answer
 from forensics.detectors.numerics.anomaly_inputs import (
     clean_before,
@@ -15,6 +17,7 @@ from forensics.detectors.numerics.anomaly_inputs import (
 from forensics.detectors.numerics.anomaly_rows import Row, name_of, shown_value
 from forensics.facts.checkpoints import before_step
 from forensics.graph.numerics.births import Births
+from forensics.model.commands import REPLAY
 from forensics.model.incident import Action
 from forensics.model.names import Reason
 from forensics.model.texts import ranks_text
@@ -102,9 +105,18 @@ def _of_birth(births: Births, answer: Answer, row: Row) -> tuple[Action, ...]:
     is_out = before is not None and before["role"] == "out" and before["step"] == row["step"]
     if before is not None and is_out and before["module"] not in (None, place):
         between = words.BETWEEN(one=before["module"], other=place)
-        return (_action("check_code", between, words.FIRST_IN_INPUT(value=value)),)
+        return (_repeated(between, words.FIRST_IN_INPUT(value=value), is_named and bool(inputs.well)),)
     form = words.PRODUCED_THERE if inputs.given == "finite" else words.FIRST_THERE
-    return (_action("check_code", place, form(value=value)),)
+    return (_repeated(place, form(value=value), is_named and bool(inputs.well)),)
+
+
+def _repeated(place: str, reason: str, has_peers: bool) -> Action:
+    """Where others computed the same well, the step is repeated on their devices: it tells the device from what it was given."""
+    action = _action("check_code", place, reason)
+    if not has_peers:
+        return action
+    told = {"command": REPLAY, "look": words_of_advice.LOOK_AT_REPLAY, "then": words_of_advice.THEN_OF_REPLAY}
+    return msgspec.structs.replace(action, **told, source="docs/probe.md: a suspect step once more")
 
 
 def _action(kind: str, target: str, reason: str) -> Action:

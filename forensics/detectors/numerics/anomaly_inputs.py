@@ -70,7 +70,9 @@ def inputs_of(births: Births, row: Row) -> Inputs:
 def near_end(births: Births, row: Row) -> dict[str, str] | None:
     """The largest input and the end of the format, where an Inf came out of what was within one doubling of it. A format that nobody
     prints is float16's where that fits: no other one ends there."""
-    given = [size for one in _given(births, row).iter_rows(named=True) if one["role"] == "in" and (size := _largest(one))]
+    given = [
+        size for one in _given(births, row).iter_rows(named=True) if one["role"] == "in" and (size := _largest(one))
+    ]
     most = limit(row) or LARGEST["float16"]
     if row["role"] != "out" or not row["inf"] or row["nan"] or not given or not most / 2 <= max(given) <= most:
         return None

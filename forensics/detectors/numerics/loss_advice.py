@@ -12,6 +12,7 @@ from forensics.facts.error_words import is_library, users_code
 from forensics.facts.event_rows import detail
 from forensics.facts.loss_spikes import finite_lines
 from forensics.facts.odd_values import MADE, STATE
+from forensics.model.commands import REPLAY
 from forensics.model.finding import Claim
 from forensics.model.frames import is_own_file
 from forensics.model.incident import Action, Code
@@ -88,17 +89,25 @@ def of_batch(case: Case, who: Sequence[int], step: int | None, after: Action) ->
 
 def _empty(case: Case, who: Sequence[int], step: int | None) -> Said | None:
     """That their batch held no token, where every other one held some: a mean over nothing is no number."""
-    told = case.tables["steps"].filter((pl.col("step") == step) & pl.col("tokens").is_not_null()) if step is not None else None
+    told = (
+        case.tables["steps"].filter((pl.col("step") == step) & pl.col("tokens").is_not_null())
+        if step is not None
+        else None
+    )
     if told is None or not told.height:
         return None
-    own, others = (told.filter(is_own)["tokens"] for is_own in (pl.col("rank").is_in(list(who)), ~pl.col("rank").is_in(list(who))))
+    own, others = (
+        told.filter(is_own)["tokens"] for is_own in (pl.col("rank").is_in(list(who)), ~pl.col("rank").is_in(list(who)))
+    )
     is_empty = len(own) > 0 and own.max() == 0 and len(others) > 0 and bool((others > 0).all())
     return advice.NO_TOKENS(others=others.median()) if is_empty else None
 
 
 def far_states(case: Case, rank: int, step: int) -> list[Claim]:
     """Figures of parameters that are far from those of all others in the same step: then it is they that give the rest."""
-    pairs = figure_pairs(case.tables["steps"].filter(pl.col("step") == step), "rank", "file", "line").filter(pl.col("value").is_finite())
+    pairs = figure_pairs(case.tables["steps"].filter(pl.col("step") == step), "rank", "file", "line").filter(
+        pl.col("value").is_finite()
+    )
     found = []
     for (name,), part in pairs.group_by("name", maintain_order=True):
         own, others = part.filter(pl.col("rank") == rank), part.filter(pl.col("rank") != rank)["value"].abs().max()
@@ -120,7 +129,10 @@ def layer_of(module: str, who: Sequence[int], step: int | None, asserts: Sequenc
     form = advice.LAYER_AND_INPUT if step is None else advice.LAYER_AND_INPUT_AT
     target = form(module=module, who=names, step=step)
     reason = advice.FIRST_TO_SAY_SO if given is None else advice.GAVE_BAD_OF(given=given)
-    return Action(kind="check_code", target=target, command=None, reason=reason)
+    return Action(
+        kind="check_code", target=target, command=REPLAY, reason=reason, look=advice.LOOK_AT_REPLAY, then=advice.THEN_OF_REPLAY,
+        source="docs/probe.md: a suspect step once more",
+    )  # fmt: skip
 
 
 def _is_raised(row: Row) -> bool:

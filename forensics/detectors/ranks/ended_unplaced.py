@@ -49,7 +49,9 @@ def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
             continue
         if row["kind"] == "gpu_error":
             if detail(row).get("library"):
-                result.append((own_cause(row["kind"], "", row["severity"]), row))  # its own runtime says so, and ends it
+                result.append(
+                    (own_cause(row["kind"], "", row["severity"]), row)
+                )  # its own runtime says so, and ends it
         elif not is_consequence(row["detail"]) and row["severity"] not in ("info", "warning"):
             cause = own_cause(row["kind"], f"{row['code'] or ''} {row['text'] or ''}")
             if cause != "exception" or _role(case, row) != "lost":

@@ -23,7 +23,11 @@ from forensics.words import slow as words
 _MUCH = 0.2  # of the peers' work in a step: less may be a phase too short to tell
 _AS_FAST = 0.25  # of the excess share in its slow phases: below that it is as fast as they
 _MANY = 8
-_OFTEN, _LONG_MS, _EVEN = 5, 50.0, 0.03  # waits, how long, and how little they differ, before a clock is taken for what ends them
+_OFTEN, _LONG_MS, _EVEN = (
+    5,
+    50.0,
+    0.03,
+)  # waits, how long, and how little they differ, before a clock is taken for what ends them
 
 
 def held_back(case: Case, ranks: Sequence[int]) -> tuple[Throttled, ...]:

@@ -81,7 +81,9 @@ def before(frame: pl.DataFrame, found: Divergence, share: float = 0.0) -> Before
     if row["phase"] != "optimizer" or row["base"] != "param":
         return Before()
     names = [pl.col(name).eq_missing(pl.lit(row[name])) for name in ("module", "tensor")]
-    same = frame.filter(pl.all_horizontal(names) & pl.col("rank").is_in(list(found.row)) & ~pl.col("bad").fill_null(True))
+    same = frame.filter(
+        pl.all_horizontal(names) & pl.col("rank").is_in(list(found.row)) & ~pl.col("bad").fill_null(True)
+    )
     now = same.filter((pl.col("step") == row["step"]) & (pl.col("phase") != "optimizer"))
     updates = same.filter(_UPDATED & (pl.col("step") < row["step"]))
     used = _first_of_each(now, found, share)
