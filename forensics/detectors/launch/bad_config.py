@@ -27,8 +27,8 @@ from forensics.model.ref import Ref
 from forensics.model.said import joined, sentence
 from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import launch as words
-from parsers.text.patterns import regex
 from parsers.comm.hccl_faults import OWN_PORT
+from parsers.text.patterns import regex
 
 _FEWEST = 3  # hosts that say their version
 _OF_SIZE = ("rank_count_mismatch", "already_checked_in")

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from forensics.assemble.figure_pairs import figure_pairs
 from forensics.case import Case
 from forensics.detectors.numerics.loss_lines import Row
-from forensics.assemble.figure_pairs import figure_pairs
 from forensics.facts.checkpoints import before_step
 from forensics.facts.error_words import is_library, users_code
 from forensics.facts.event_rows import detail
