@@ -87,7 +87,7 @@ def before(frame: pl.DataFrame, found: Divergence, share: float = 0.0) -> Before
     now = same.filter((pl.col("step") == row["step"]) & (pl.col("phase") != "optimizer"))
     updates = same.filter(_UPDATED & (pl.col("step") < row["step"]))
     used = _first_of_each(now, found, share)
-    last = _first_of_each(updates.filter(pl.col("step") == updates["step"].max()), found, share)
+    last = _first_of_each(updates.filter(pl.col("step") == pl.col("step").max()), found, share)
     is_equal = last is not None and len(last.sides) == 1
     return Before(
         used if used is not None and used.sides == found.sides else None,
