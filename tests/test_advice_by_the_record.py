@@ -64,7 +64,7 @@ def test_a_lone_element_is_told_from_others() -> None:
 def test_a_tensor_of_one_value_has_no_factor() -> None:
     one = {"min": 1.0, "max": 1.0, "absmax": 1.0, "l2norm": 4.0}
     job = Job()
-    job.reduce({rank: ("ok", "ok") for rank in range(3)}, range(3), module="w")
+    job.reduce(dict.fromkeys(range(3), ("ok", "ok")), range(3), module="w")
     for rank in range(3):
         double = {name: 2 * value for name, value in one.items()} if rank == 2 else one
         job.params([rank], {"nan_count": 0, "inf_count": 0, "dtype": "float32"} | double)

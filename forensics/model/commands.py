@@ -51,6 +51,7 @@ _USERS: Mapping[Vendor, str] = {
 _VENDOR_OF_SETUP: Mapping[Vendor, str] = {"huawei": "ascend"}  # as its table calls it
 _OF_MEMORY = "ECC,ROW_REMAPPER,PAGE_RETIREMENT"
 _SCRIPT = regex(r"(?:/[\w@.+-]+)+", re.ASCII)
+_FILE_IN = regex(r"(?<![\w:/.])(?:/[\w@.+-]+){2,20}", re.ASCII)
 _PATH = regex(r"(?:/[\w@.+-]+)+/?", re.ASCII)
 _PCI = regex(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}(?:\.[0-7])?", re.IGNORECASE)
 _ADDRESS = regex(r"\d{1,3}(?:\.\d{1,3}){3}")
@@ -257,6 +258,17 @@ def _space(at: Target) -> str | None:
     known = f" {folder}" if _PATH.fullmatch(folder) else ""
     look = f"sh -c 'timeout 20 df -h{known}; timeout 20 df -i{known}'"
     return look if known and at.host is None else _on_host(at.host, look, at.around)
+
+
+def file_in(text: str) -> str | None:
+    """The one whole path of a file in a text; a program's own is none."""
+    found = {path.rstrip(".,:;") for path in _FILE_IN.findall(text) if not path.endswith((".py", "/"))}
+    return found.pop() if len(found) == 1 else None
+
+
+def file_there(host: str | None, path: str) -> str | None:
+    """Whether a file is there, how large, and since when; of a host that nobody names, as one stands on it."""
+    return _on_host(host or HERE, f"ls -la --time-style=full-iso {path}", NOWHERE) if _PATH.fullmatch(path) else None
 
 
 def link_test(one: str, other: str) -> str | None:

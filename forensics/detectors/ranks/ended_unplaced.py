@@ -215,7 +215,7 @@ def _devices(case: Case, same: list[dict[str, Any]]) -> tuple[Device, ...]:
 
 def _unclear(same: Sequence[Row]) -> tuple[Action, ...]:
     """An exception that may be of whoever it waited for: not its line, but what the others did is to be looked at."""
-    if any(row["kind"] in ("cuda_error", "gpu_error") for row in same):
+    if any(row["kind"] == "cuda_error" for row in same):
         return _actions(same, "exception", "", None, None)
     return (Action(kind="collect_more", target=words.OTHERS_AT_THAT_TIME, command=None, reason=words.MAY_BE_ANOTHERS),)
 
@@ -228,7 +228,11 @@ def _actions(
     if cause == "exception" and all(holder_of("disk_full", None, str(row["text"] or "")) == "shared" for row in same):
         why = words.WHY_AT["shared"]
         return (Action(kind="check_config", target=words.SHARED_MEMORY, command="df -h /dev/shm", reason=why),)
-    if cause != "exception" or storage is not None or not any(row["kind"] == "cuda_error" for row in same):
+    if (
+        cause != "exception"
+        or storage is not None
+        or not any(row["kind"] in ("cuda_error", "gpu_error") for row in same)
+    ):
         return (own,)
     log = Action(kind="collect_more", target=words.DRIVERS_LOG, command=None, reason=words.CALL_TO_DEVICE_FAILED)
     return (log, own)
