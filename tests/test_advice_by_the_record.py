@@ -207,3 +207,106 @@ def test_other_folders_do_not(tmp_path: Path, names: tuple[str, str]) -> None:
         ]
         (folder / f"rank{rank}.out").write_text("\n".join(lines) + "\n")
     assert primary(tmp_path).verdict.hosts == []
+
+
+def weights(value: dict[str, Any]) -> Finding:
+    """A parameter that three replicas hold; rank 1 has another one in the step after a clean update."""
+    job = Job(dtype="float32", numel=64)
+    for step in range(3):
+        for rank in range(3):
+            held = value if rank == 1 and step == 2 else WEIGHT
+            job.row(rank, "param.weight", held, module="up", op="Linear", step=step)
+            job.op(rank, "up", "ok", "ok", step=step)
+            if step < 2:
+                job.row(rank, "param.weight", WEIGHT, module="up", op="step", phase="optimizer", step=step)
+    return next(one for one in FIRST_BAD.detect(job.case(expected=range(3))) if one.ranks == (1,))
+
+
+@pytest.mark.parametrize(("count", "kind"), [(64, "check_code"), (1, "inspect_hardware"), (3, "inspect_hardware")])
+def test_a_tensor_that_went_bad_as_a_whole_was_written(count: int, kind: str) -> None:
+    found = weights({"nan_count": count, "inf_count": 0, "dtype": "float32"})
+    assert (found.cause, found.actions[0].kind) == ("bad_state", kind)
+
+
+@pytest.mark.parametrize(("low", "kind"), [(-3e30, "check_code"), (-0.5, "inspect_hardware")])
+def test_both_ends_of_a_tensor_do_not_leap_by_one_bit(low: float, kind: str) -> None:
+    most = {"nan_count": 0, "inf_count": 0, "min": low, "max": 5e30, "absmax": 5e30, "dtype": "float32"}
+    assert weights(most).actions[0].kind == kind
+
+
+# --- what a worker of a loader raised --------------------------------------------------------------------------------
+
+CHILD = """Traceback (most recent call last):
+  File "/w/train.py", line 31, in main
+    for batch in loader:
+  File "/usr/lib/python3.11/site-packages/torch/utils/data/dataloader.py", line 1491, in _process_data
+    data.reraise()
+{kind}: Caught {kind} in DataLoader worker process 2.
+Original Traceback (most recent call last):
+  File "/usr/lib/python3.11/site-packages/reader/shards.py", line 88, in open_one
+    raise {kind}(text)
+{kind}: {said}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "path"),
+    [
+        ("ValueError", "bad magic number in /mnt/sets/part-0041.bin", "/mnt/sets/part-0041.bin"),
+        ("RuntimeError", "/data/a/b.tar: unexpected end of data", "/data/a/b.tar"),
+        ("KeyError", "'label'", None),
+        ("ValueError", "cannot read s3://bucket/set/part-0041", None),
+        ("ValueError", "/data/a.bin and /data/b.bin differ", None),
+    ],
+)
+def test_the_file_that_a_worker_could_not_read_is_looked_at(
+    tmp_path: Path, kind: str, said: str, path: str | None
+) -> None:
+    for rank in range(3):
+        text = CHILD.format(kind=kind, said=said) if rank == 1 else "step 7 loss 2.1\n"
+        (tmp_path / f"rank_{rank}.log").write_text(text)
+    incident = primary(tmp_path)
+    commands = [one.command or "" for one in incident.actions]
+    assert incident.verdict.ranks == [1] and any(said in item.claim for item in incident.evidence)
+    assert (commands[0] == f"ls -la --time-style=full-iso {path}") is (path is not None)
+    assert path is not None or not any(one.startswith("ls ") for one in commands)
+
+
+# --- a module, a restart, a driver -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("given", ["2.75", "9.1e-02"])
+def test_a_module_that_gave_nan_of_a_number_comes_before_a_rollback(tmp_path: Path, given: str) -> None:
+    lines = [
+        f"[default{rank}]:step {step} loss {3 - step / 10 + rank / 100:.4f}" for step in range(8) for rank in range(4)
+    ]
+    lines += [
+        f"[default1]:nan in block 4! step=8 rank=1 in_absmax={given}",
+        "[default1]:nan in block 5! step=8 rank=1 in_absmax=nan",
+    ]
+    lines += [f"[default{rank}]:step 8 loss {'nan' if rank == 1 else '2.2000'}" for rank in range(4)]
+    lines += [f"[default{rank}]:nan in block 4! step=9 rank={rank} in_absmax=nan" for rank in range(4)]
+    lines += [f"[default{rank}]:step 9 loss nan" for rank in range(4)]
+    (tmp_path / "job.out").write_text("\n".join(lines) + "\n")
+    incident = primary(tmp_path)
+    kinds = [one.kind for one in incident.actions]
+    assert incident.verdict.ranks == [1] and kinds.index("check_code") < kinds.index("rollback")
+    assert "block 4" in incident.actions[0].target and given in incident.actions[0].reason
+
+
+@pytest.mark.parametrize(("odd_from", "kind"), [(10, "check_config"), (13, "inspect_hardware")])
+def test_who_parts_in_the_first_step_after_a_restart_was_started_otherwise(
+    tmp_path: Path, odd_from: int, kind: str
+) -> None:
+    for attempt, steps in enumerate((range(10), range(10, 18))):
+        folder = tmp_path / f"attempt_{attempt}"
+        folder.mkdir()
+        for rank in range(4):
+            lines = [
+                f"[rank {rank}] step={step} loss={2.5 - step / 50 + rank / 100:.4f} "
+                f"param_hash={0x5F000000 + 7 * step + (rank == 3 and step >= odd_from):08x}"
+                for step in steps
+            ]
+            (folder / f"rank_{rank}.log").write_text("\n".join(lines) + "\n")
+    incident = primary(tmp_path)
+    assert (incident.verdict.ranks, incident.actions[0].kind) == ([3], kind)

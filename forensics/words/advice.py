@@ -92,3 +92,12 @@ THEN_OF_REPLAY = Said(
     "one device differs from two that agree: test that device; all agree: the parameters or what was read",
     "一个设备与另外两个一致的设备不同：检测该设备；全部一致：参数或所读数据的问题",
 )
+WHAT_WRITES = Form("what writes {tensor} on {who}", "{who} 上写入 {tensor} 的代码")
+ALL_BAD = Form(
+    "all {count} elements are bad, and were clean after the update of step {step}: a write of the program, no flipped bit",
+    "全部 {count} 个元素均异常，而在 step {step} 更新后正常：是程序写入，而非位翻转",
+)
+BOTH_ENDS_LEAPT = Said(
+    "both its ends leapt, so many elements did: a scale or a wrong load, no flipped bit",
+    "最小值与最大值均突变，涉及大量元素：是缩放或加载错误，而非位翻转",
+)

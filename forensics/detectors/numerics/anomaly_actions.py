@@ -69,6 +69,10 @@ def _of_state(births: Births, answer: Answer, row: Row, back: Action) -> tuple[A
         return (back,)
     who = ranks_text(answer.ranks)
     update = clean_update(births, row)
+    bad = (row["nan_count"] or 0) + (row["inf_count"] or 0)
+    if update is not None and 1 < bad == row["numel"]:  # no memory goes bad in all of it, and in nothing else
+        target = words_of_advice.WHAT_WRITES(tensor=name_of(row), who=who)
+        return (_action("check_code", target, words_of_advice.ALL_BAD(count=bad, step=update["step"])), back)
     if update is not None:
         return (
             _action("inspect_hardware", who, words.WENT_BAD_BETWEEN(step=update["step"])),
