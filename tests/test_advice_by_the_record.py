@@ -310,3 +310,18 @@ def test_who_parts_in_the_first_step_after_a_restart_was_started_otherwise(
             (folder / f"rank_{rank}.log").write_text("\n".join(lines) + "\n")
     incident = primary(tmp_path)
     assert (incident.verdict.ranks, incident.actions[0].kind) == ([3], kind)
+
+
+@pytest.mark.parametrize(("held", "is_said"), [("9.9e+29", True), ("0.1800", False)])
+def test_a_parameter_that_is_far_from_the_others_is_said(tmp_path: Path, held: str, is_said: bool) -> None:
+    for rank in range(4):
+        loss = "8.8e+29" if rank == 0 else f"4.{rank}1"
+        rows = [
+            f"{step},{loss},{'2.9e+30' if rank == 0 else '0.95'},{held if rank == 0 else '0.1764'}" for step in range(6)
+        ]
+        (tmp_path / f"metrics_rank{rank}.csv").write_text(
+            "\n".join(["step,local_loss,local_grad_norm,head_weight_absmax", *rows]) + "\n"
+        )
+    incident = primary(tmp_path)
+    said = [item.claim for item in incident.evidence if "head_weight_absmax" in item.claim]
+    assert incident.verdict.ranks == [0] and bool(said) is is_said

@@ -32,7 +32,7 @@ _GPU: Mapping[Vendor, tuple[str, str]] = {  # of one device, of all
 
 # EFA has no tool of its own that shows a port: the kernel's files do.
 _RDMA = "sh -c 'cd /sys/class/infiniband; grep . */ports/*/state */ports/*/phys_state */ports/*/hw_counters/*'"
-_OF_ANY = "sh -c 'ip -s link; grep -s . /sys/class/infiniband/*/ports/*/state'"
+_OF_ANY = "ip -s link"
 _LINKS: Mapping[LinkSort, str] = {
     "infiniband": "ibstat", "ethernet": "ip -s link", "efa": _RDMA, "nvlink": "nvidia-smi nvlink -s",
     "mtlink": "mthreads-gmi -q", "metaxlink": "mx-smi mxlk --show-state",

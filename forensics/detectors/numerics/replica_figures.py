@@ -7,6 +7,8 @@ restart, and that none had before, is how their configuration differs; what else
 
 from collections.abc import Sequence
 
+import polars as pl
+
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.loss_advice import roll_back
 from forensics.facts.left_replicas import Left, left_replicas, odd_rate
@@ -68,6 +70,9 @@ def _parted(case: Case, left: Left, rate: Left | None) -> Finding:
 def _by_restart(case: Case, left: Left, who: Sequence[int]) -> tuple[Action, ...]:
     """Who parts in the first step after a restart was started otherwise, whatever its device does; of a later step nothing is told."""
     if not case.steps_before.height or left.is_first or left.step != case.tables["steps"]["step"].min():
+        return ()
+    rates = case.tables["steps"].filter(pl.col("step") == left.step).unique("rank")["learning_rate"]
+    if rates.len() and not rates.null_count() and rates.n_unique() == 1:  # as they are set, they are alike
         return ()
     target = advice.LOADED_AND_SETTINGS(who=ranks_text(who))
     return (
