@@ -13,11 +13,11 @@ from forensics.model.incident import Action, Alternative, Incident, Place, Place
 from forensics.model.names import Cause
 from forensics.model.said import capital
 from forensics.model.texts import IN_THE_TOKENIZER, doing, ranks_text
-from reports.words import ACTION, KIND, REASON, STUCK
+from reports.words import ACTION, KIND, REASON, STUCK, UNRECORDED
 
 STOPPED = frozenset(cause for cause, row in CAUSES.items() if row.from_outside)  # nothing crashed
 _SHOWN = 4  # names in a sentence
-_TOLD_BESIDE = ("check_config", "check_data", "inspect_hardware")
+_TOLD_BESIDE = ("check_config", "check_data", "inspect_hardware", "inspect_network")
 _SHORT = 140  # characters of a reason that are said beside a command: with what it is of, two lines
 LABELS = ("Undecided: ", "Slow: ", "Collective mismatch: ", "Deadlock: ")  # of summaries; the label says it
 _END = re.compile(r"(?<=[a-z0-9)%…])\. (?=[A-Z])")  # of a sentence, and not of a number or a name
@@ -50,7 +50,7 @@ def answer(incident: Incident) -> Answer:
         label=label(verdict),
         sentence=_ended(sentence),
         more=_ended(capital(_unlabelled(more))),
-        cannot_tell="; ".join(REASON[reason] for reason in verdict.undecided if not is_idle(verdict, reason)),
+        cannot_tell="; ".join(doubts(verdict)),
         do=_ended(_do_first(first)) if first else "Nothing.",
         command=first.command if first else None,
     )
@@ -77,8 +77,10 @@ def is_named(verdict: Verdict) -> bool:
 
 def is_undecided(verdict: Verdict) -> bool:
     """Undecided is an answer of its own: what is known, what remains, what to collect."""
+    # What ended a process may be told where nobody tells which it was.
+    is_told = verdict.kind == "crash" and verdict.cause is not None and verdict.undecided == ["membership_unknown"]
     return verdict.kind == "unknown" or (
-        verdict.kind != "healthy" and not is_named(verdict) and bool(verdict.undecided)
+        verdict.kind != "healthy" and not is_named(verdict) and bool(verdict.undecided) and not is_told
     )
 
 
@@ -114,8 +116,14 @@ def todo(action: Action) -> str:
 
 def _do_first(action: Action) -> str:
     """A command that only shows speaks for itself, and its reason stands in the list of actions; what is to be changed is said beside it."""
-    is_told = action.kind in _TOLD_BESIDE and len(action.reason) <= _SHORT
-    return todo(action) if is_told or not action.command else _what(action)
+    return todo(action) if is_told(action) else _what(action)
+
+
+def is_told(action: Action) -> bool:
+    """Is the reason said in the first lines?"""
+    is_shown = action.kind == "check_code" and (action.command or "").startswith("sed ")  # a line of code, as it stands
+    is_short = (action.kind in _TOLD_BESIDE or action.kind == "check_code") and len(action.reason) <= _SHORT
+    return not action.command or (is_short and not is_shown)
 
 
 def _what(action: Action) -> str:
@@ -259,6 +267,12 @@ _SENTENCES: Mapping[Cause | None, Callable[[Incident], str]] = {
     "collective_mismatch": _mismatch,
     "kernel_stuck": _stuck,
 }
+
+
+def doubts(verdict: Verdict) -> list[str]:
+    """Why more cannot be told. What is not recorded depends on what was asked: the members of a group only where one is waited in."""
+    told = [reason for reason in verdict.undecided if not is_idle(verdict, reason)]
+    return [UNRECORDED.get(verdict.kind, REASON[one]) if one == "membership_unknown" else REASON[one] for one in told]
 
 
 def is_idle(verdict: Verdict, reason: str) -> bool:

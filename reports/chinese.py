@@ -18,8 +18,9 @@ from reports.answer import (
     Answer,
     actions,
     code,
-    is_idle,
+    doubts,
     is_named,
+    is_told,
     is_undecided,
     occupied,
     stuck_in,
@@ -45,12 +46,12 @@ def answer(incident: Incident) -> Answer:
     """The first lines of every report."""
     verdict = incident.verdict
     first = next(iter(actions(incident)), None)
-    do = "" if first is None else (_what(first) if first.command else todo(first))
+    do = "" if first is None else (todo(first) if is_told(first) else _what(first))
     return Answer(
         label=label(verdict),
         sentence=_headline(incident),
         more="",
-        cannot_tell="；".join(words.REASON[reason] for reason in verdict.undecided if not is_idle(verdict, reason)),
+        cannot_tell="；".join(zh(doubt) for doubt in doubts(verdict)),
         do=f"{do}。" if do else "无需处理。",
         command=first.command if first else None,
     )

@@ -10,7 +10,7 @@ from forensics.model.said import Form
 from forensics.model.texts import ranks_text
 from reports.answer import STOPPED, code, is_undecided, occupied, operation, some
 from reports.layout import count, duration, plural, ranks_phrase, time_text
-from reports.words import DECISION, VALUE
+from reports.words import BAD_SCALE, DECISION, VALUE
 
 _CHECKED = Form("{what} ({scope}): {result}", "{what}（{scope}）：{result}")
 _FEW = 4  # suspects of whom it is told where they run
@@ -68,6 +68,8 @@ def _decision(incident: Incident) -> str:
 def cause_text(verdict: Verdict) -> str:
     """The cause in words, where it adds to the sentence: whoever stopped the job stands there already, and a training log
     does not show that the inputs were finite."""
+    if (verdict.first_anomaly.signature or "").startswith("bad_scale/"):
+        return BAD_SCALE
     log_alone = verdict.cause in ("nan_birth", "overflow") and verdict.first_anomaly.module is None
     return CAUSES[verdict.cause].title if verdict.cause and verdict.cause not in STOPPED and not log_alone else ""
 

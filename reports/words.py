@@ -75,6 +75,13 @@ REASON: Mapping[Reason, Said] = {
     "replica_tie": Said("replicas differ, and no majority shows which one is wrong", "副本不一致，且没有多数一方"),
     "no_time_witness": Said("nothing shows that the job stood still when this was taken", "无法得知采集时作业是否停滞"),
 }
+BAD_SCALE = Said("a scale of a number format is not finite", "数值格式的 scale 不是有限值")
+# Of verdicts that are about no group: what it is whose members are not recorded.
+UNRECORDED: Mapping[Kind, Said] = {
+    "crash": Said("which rank it was is not recorded", "未记录是哪个 rank"),
+    "launch": Said("which ranks did not come is not recorded", "未记录哪些 rank 没有到达"),
+    "slow": Said("which ranks do the same work is not recorded", "未记录哪些 rank 承担相同的工作"),
+}
 ACTION: Mapping[
     ActionKind, tuple[Said, Said, Said]
 ] = {  # what to do, the same about a target, and who normally does it

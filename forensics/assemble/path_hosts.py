@@ -4,7 +4,8 @@
 that host; no list says what words are none. Every row of such a file that tells no host gets it.
 
 Where no record prints it: folders side by side that each hold a file of one name, with the state of devices (ids that no other
-of these folders shows), are named after their hosts; snapshots of one host show the same ids.
+of these folders shows), are named after their hosts; snapshots of one host show the same ids. So are folders that call themselves nodes or
+hosts, each with files of other ranks.
 
 Fooled by: a log that is named after one host and collects the lines of several, of which it prints none.
 """
@@ -14,7 +15,7 @@ from collections.abc import Iterable, Mapping
 import polars as pl
 
 from forensics.assemble.identity import short_host, short_hosts
-from parsers.schema.tables import SCHEMAS, TABLE_NAMES, TableName, spelled
+from parsers.schema.tables import SCHEMAS, TABLE_NAMES, TableName, conform, spelled
 from parsers.text.patterns import regex
 
 Tables = dict[TableName, pl.DataFrame]
@@ -23,14 +24,16 @@ HOSTED: tuple[TableName, ...] = tuple(
     name for name in TABLE_NAMES if {"file", "host"} <= SCHEMAS[name].keys() and name != "locations"
 )
 _SPEAKING: tuple[TableName, ...] = tuple(name for name in HOSTED if "rank" in SCHEMAS[name] and name != "files")
-_FOLDERS = 3  # side by side
+_FOLDERS, _SIDES = 3, 2  # side by side
+_CALLED = r"(?i)^(?:node|host)-[A-Za-z0-9][A-Za-z0-9.-]*$"
 _IDS = ("port_guid", "node_guid", "uuid", "serial")
 _WORD = regex(r"[A-Za-z0-9]+")
 
 
 def with_hosts_of_paths(tables: Mapping[TableName, pl.DataFrame]) -> Tables:
     """Evidence tables → the same, null hosts filled where the path of their file names a host that records know."""
-    known, result = _known(tables) | _folders(tables["devices"]), dict(tables)
+    called = _called_so(tables["files"])
+    known, result = _known(tables) | _folders(tables["devices"]) | called, dict(tables)
     files = tables["files"].filter(pl.col("host").is_null())["file"].to_list() if known else []
     begins = {word[0] for host in known if (word := _WORD.match(host))}  # a path without any of these words names none
     named = [file for file in files if not begins.isdisjoint(_WORD.findall(file))]
@@ -44,6 +47,10 @@ def with_hosts_of_paths(tables: Mapping[TableName, pl.DataFrame]) -> Tables:
             told = places.select(pl.col("file").cast(frame.schema["file"]), pl.col("_host").cast(frame.schema["host"]))
             filled = frame.join(told, on="file", how="left", maintain_order="left")
             result[name] = filled.with_columns(pl.coalesce("host", "_host").alias("host")).drop("_host")
+    own = result["files"].filter(pl.col("host").cast(pl.String).is_in(list(called)) & pl.col("rank").is_not_null())
+    if own.height:  # that a rank's own file lies there says where it ran
+        told = conform("ranks", own.select("rank", "host", "file", pl.lit("path").alias("how")))
+        result["ranks"] = pl.concat([result["ranks"], told], how="vertical_relaxed")
     return result
 
 
@@ -97,6 +104,24 @@ def _folders(devices: pl.DataFrame) -> frozenset[str]:
         )
         if folders >= _FOLDERS and shared == 1:
             found |= {name for name in part["folder"].unique().to_list() if not name.isdigit()}
+    return frozenset(found)
+
+
+def _called_so(files: pl.DataFrame) -> frozenset[str]:
+    """Folders side by side that call themselves nodes or hosts, each with files of ranks that no other one has: attempts would have the same."""
+    ranked = files.filter(pl.col("rank").is_not_null()).select("rank", pl.col("file").cast(pl.String))
+    folder = pl.col("file").str.extract(r"([^/]+)/[^/]+$", 1)
+    beside = pl.col("file").str.replace(r"[^/]+/[^/]+$", "")
+    placed = (
+        ranked.with_columns(folder=folder, beside=beside)
+        .filter(pl.col("folder").str.contains(_CALLED))
+        .unique(["rank", "folder", "beside"])
+    )
+    found: set[str] = set()
+    for _, part in placed.group_by("beside", maintain_order=True):
+        names = set(part["folder"].to_list())
+        if len(names) >= _SIDES and part["rank"].n_unique() == part.height:
+            found |= names
     return frozenset(found)
 
 

@@ -6,7 +6,7 @@ Detectors read no text; what several parsers leave in a message, or in a traceba
 import re
 from collections.abc import Mapping
 from ipaddress import ip_address, ip_network
-from typing import Any
+from typing import Any, Literal
 
 from forensics.facts.event_rows import detail
 from forensics.model.frames import LIBRARY
@@ -15,6 +15,7 @@ from forensics.model.said import Said
 from forensics.words import facts as words
 from parsers.text.patterns import regex
 
+Unmade = Literal["refused", "no_route", "no_host", "timed_out"]
 # "Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB of which 1.25 GiB is free" (torch 2.1 and later),
 # "(GPU 0; 39.59 GiB total capacity; 36.22 GiB already allocated; 1.19 GiB free; …)" (before): torch, CUDACachingAllocator.
 _ASKED = regex(r"Tried to allocate (?P<asked>[\d.]+ ?[KMGT]i?B)", re.IGNORECASE)
@@ -29,7 +30,15 @@ _SETTING = regex(
 _BRIDGES = (ip_network("172.17.0.0/16"), ip_network("192.168.122.0/24"))
 # The interpreter, what PyTorch calls its own processes (pt_main_thread, pt_data_worker), Ray's workers, programs of a job's own.
 _TRAINS = regex(r"python|pt_|ray::|\S*train")
-_NOT_TAKEN = regex(r"connection refused|ECONNREFUSED|\berrno:? 111\b", re.IGNORECASE)
+# connect(2): what the system says of a connection that was not made, each of another place.
+_UNMADE: Mapping[Unmade, re.Pattern[str]] = {
+    "refused": regex(r"connection refused|ECONNREFUSED|\berrno:? 111\b", re.IGNORECASE),
+    "no_route": regex(r"network is unreachable|ENETUNREACH|\berrno:? 101\b", re.IGNORECASE),
+    "no_host": regex(r"no route to host|host is unreachable|EHOSTUNREACH|\berrno:? 113\b", re.IGNORECASE),
+    "timed_out": regex(
+        r"connection timed out|ETIMEDOUT|\berrno:? 110\b|\bconnect\w* .{0,60}time[d -]?out", re.IGNORECASE
+    ),
+}
 # Words that may tell of another process or of the way to it, known or not.
 _OF_OTHERS_WORDS = regex(
     r"(?i)time[d -]?out|deadline|connect|\bpeers?\b|remote|socket|\branks?\b|abort|network|closed|reset\b|unreachable|\blinks?\b|commun|collective|heartbeat|cancel|shut ?down|other (?:end|side|process|worker)"
@@ -77,9 +86,10 @@ def is_within_a_host(address: str) -> bool:
     return found.is_loopback or found.is_link_local or any(found in bridge for bridge in _BRIDGES)
 
 
-def is_refusal(text: str) -> bool:
-    """Does it say that the other end took no connection? Then it was reached."""
-    return _NOT_TAKEN.search(text) is not None
+def why_unmade(text: str) -> Unmade | None:
+    """Why a connection was not made: the other end took none, so it was reached; this host knows no way there; the way ends before that host;
+    nothing came back in time. None: it does not tell."""
+    return next((why for why, pattern in _UNMADE.items() if pattern.search(text)), None)
 
 
 def may_be_rank(program: object) -> bool:

@@ -35,7 +35,10 @@ _TORCH = frozenset(["process_group", "desync", "flight_recorder", "fr_report", "
 _OF_TORCH = regex(r"\btorch/|\btorch\.[a-z]|\bTORCH_|^torch$|\bc10d\b|ProcessGroup|\btorch_(?:npu|musa)\b")
 _STEP = r"(?:slurmstepd|srun).{0,120}?\b(?:StepId=|JobId=|STEP |JOB )(\d{1,10})\b"
 # Errors of CUDA's runtime; who builds upon its names has words of its own beside them.
-_OF_CUDA, _AS_CUDA = r"CUDA error: |\bcudaError[A-Z]", r"(?i)\bHIP\b|\bmaca|metax|\bmusa\b|\bmc(?:Error|runtime)"
+_OF_CUDA, _AS_CUDA = (
+    r"CUDA error: |\bcudaError[A-Z]|\bCUDA out of memory|\bCuda failure",
+    r"(?i)\bHIP\b|\bmaca|metax|\bmusa\b|\bmc(?:Error|runtime)",
+)
 _DETAIL = "Detected mismatch between collectives|CollectiveFingerPrint"
 
 

@@ -32,6 +32,7 @@ _GPU: Mapping[Vendor, tuple[str, str]] = {  # of one device, of all
 
 # EFA has no tool of its own that shows a port: the kernel's files do.
 _RDMA = "sh -c 'cd /sys/class/infiniband; grep . */ports/*/state */ports/*/phys_state */ports/*/hw_counters/*'"
+_OF_ANY = "ip -s link"
 _LINKS: Mapping[LinkSort, str] = {
     "infiniband": "ibstat", "ethernet": "ip -s link", "efa": _RDMA, "nvlink": "nvidia-smi nvlink -s",
     "mtlink": "mthreads-gmi -q", "metaxlink": "mx-smi mxlk --show-state",
@@ -50,6 +51,7 @@ _USERS: Mapping[Vendor, str] = {
 _VENDOR_OF_SETUP: Mapping[Vendor, str] = {"huawei": "ascend"}  # as its table calls it
 _OF_MEMORY = "ECC,ROW_REMAPPER,PAGE_RETIREMENT"
 _SCRIPT = regex(r"(?:/[\w@.+-]+)+", re.ASCII)
+_FILE_IN = regex(r"(?<![\w:/.])(?:/[\w@.+-]+){2,20}", re.ASCII)
 _PATH = regex(r"(?:/[\w@.+-]+)+/?", re.ASCII)
 _PCI = regex(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}(?:\.[0-7])?", re.IGNORECASE)
 _ADDRESS = regex(r"\d{1,3}(?:\.\d{1,3}){3}")
@@ -205,14 +207,34 @@ def reach(host: str | None, address: str) -> str | None:
     return _on_host(host, f"sh -c 'getent hosts {name}; nc -zv -w 5 {name} {port}'", NOWHERE)
 
 
+# Which GIDs an adapter has; a slot of zeros is empty.
+_GIDS = "grep -rsv 0000:0000:0000:0000:0000:0000:0000:0000 /sys/class/infiniband/*/ports/*/gids"
+
+
+def way(host: str | None, address: str | None, is_silent: bool, is_of_adapter: bool) -> str | None:
+    """Which way a host takes to an address, by which interface; `is_silent`: and whether it answers; `is_of_adapter`: and what an RDMA adapter
+    is known by."""
+    known = address is not None and _ADDRESS.fullmatch(address)
+    looks = ["ip -br addr", f"ip route get {address}" if known else "ip route"]
+    looks += [f"ip neigh show to {address}"] if known else [f"getent hosts {address}"] if is_plain(address) else []
+    looks += [f"ping -c 3 -W 2 {address}"] if is_silent and is_plain(address) else []
+    looks += [_GIDS] if is_of_adapter else []
+    return _on_host(host, f"sh -c '{'; '.join(looks)}'", NOWHERE)
+
+
+REPLAY = "python -c 'from forensics.probe import replay; help(replay)'"  # how a step is repeated, on the devices of neighbours as well
+# Which device is which, by the address that NCCL prints without its zeros.
+DEVICES_HERE = "nvidia-smi --query-gpu=index,pci.bus_id --format=csv"
+
+
 def users(host: str | None, around: Surroundings = NOWHERE) -> str | None:
     """Which processes run on the devices of a host."""
     return None if around.vendor is None else _on_host(host, _USERS[around.vendor], around)
 
 
 def ports(host: str | None, around: Surroundings = NOWHERE) -> str | None:
-    """The state of a host's links, by the tool for their sort."""
-    return None if around.link is None else _on_host(host, _LINKS[around.link], around)
+    """The state of a host's links, by the tool for their sort; of an unknown sort, what the kernel counts of any."""
+    return _on_host(host, _OF_ANY if around.link is None else _LINKS[around.link], around)
 
 
 class Target(NamedTuple):
@@ -236,6 +258,31 @@ def _space(at: Target) -> str | None:
     known = f" {folder}" if _PATH.fullmatch(folder) else ""
     look = f"sh -c 'timeout 20 df -h{known}; timeout 20 df -i{known}'"
     return look if known and at.host is None else _on_host(at.host, look, at.around)
+
+
+def file_in(text: str) -> str | None:
+    """The one whole path of a file in a text; a program's own is none."""
+    found = {path.rstrip(".,:;") for path in _FILE_IN.findall(text) if not path.endswith((".py", "/"))}
+    return found.pop() if len(found) == 1 else None
+
+
+def file_there(host: str | None, path: str) -> str | None:
+    """Whether a file is there, how large, and since when; of a host that nobody names, as one stands on it."""
+    return _on_host(host or HERE, f"ls -la --time-style=full-iso {path}", NOWHERE) if _PATH.fullmatch(path) else None
+
+
+def link_test(one: str, other: str) -> str | None:
+    """How fast one host writes to the other over RDMA, for ten seconds; the first waits for the second."""
+    if not all(
+        is_plain(name) and not _HERE.fullmatch(name) and not _CONTAINER.fullmatch(name) for name in (one, other)
+    ):
+        return None
+    return f"ssh {one} timeout 60 ib_write_bw -D 10 & sleep 3; ssh {other} timeout 60 ib_write_bw -D 10 {one}"
+
+
+def users_here(around: Surroundings) -> str | None:
+    """Which processes run on the devices of the host that one is at."""
+    return None if around.vendor is None else _USERS[around.vendor]
 
 
 def _shared_memory(at: Target) -> str | None:
@@ -414,9 +461,7 @@ COMMANDS: Mapping[CommandName, Callable[[Target], str | None]] = {
     "clocks": lambda at: _of_vendor(at, _CLOCKS, _OF_ONE),
     "pci_state": _pci_state,
     "fabric_manager": lambda at: _on_host(at.host, "systemctl status nvidia-fabricmanager", at.around),
-    "users_of_memory": lambda at: (
-        _of_vendor(at, _USERS) or _on_host(at.host, "ps -eo pid,user,etime,rss,args --sort=-rss", at.around)
-    ),
+    "users_of_memory": lambda at: _of_vendor(at, _USERS),
     "uptime": lambda at: _on_host(at.host, "uptime -s", at.around),
     "links": lambda at: ports(at.host, at.around),
     "space": _space,

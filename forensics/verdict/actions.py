@@ -219,6 +219,8 @@ def _there_where_it_ran(action: Action, finding: Finding, known: Known) -> Actio
     command = None
     if action.kind == "inspect_hardware" and finding.cause == "gpu_fault":
         command = commands.memory_errors_here(known.around) if _is_of_memory(finding) else None
+    elif action.kind == "check_config" and finding.cause == "gpu_oom" and not _hosts(finding, known.places):
+        command = commands.users_here(known.around)
     elif action.kind == "check_code" and finding.cause == "segfault" and len(pids) == 1:
         command = commands.core_here(pids.pop())
     if command is None:

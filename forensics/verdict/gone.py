@@ -14,6 +14,8 @@ from forensics.case import Case
 from forensics.facts.event_rows import Row, host_of
 from forensics.verdict.symptoms import STOPS
 
+_RAISED = r"^[A-Za-z_][\w.]{0,120}(?:Error|Exception|Interrupt)\b"  # as the interpreter ends a traceback
+_SEVERAL = 2
 _ALIVE = ("gave_up", "followed")  # for all that is known of the process
 _TOLD = ("exit", "first_failure", "closing_signal")
 
@@ -53,7 +55,18 @@ def has_ended(case: Case, ended: frozenset[int]) -> bool:
     `ended`: ranks whose processes are known to have ended."""
     everybody = case.seen | case.expected
     said = pl.col("rank").is_null() & (pl.col("kind") == "job_end")
-    return case.ended_well or bool(everybody and everybody <= ended) or case.events.filter(said).height > 0
+    is_told = case.ended_well or case.events.filter(said).height > 0 or _has_driver_ended(case)
+    return is_told or bool(everybody and everybody <= ended)
+
+
+def _has_driver_ended(case: Case) -> bool:
+    """Does the log of who drives all ranks, each of which has one of its own, end with an error that nobody caught? What it started goes with it."""
+    files = case.tables["files"]
+    if not case.seen or not case.seen <= {*files["rank"].drop_nulls().to_list()}:
+        return False
+    ends = files.filter(pl.col("rank").is_null() & pl.col("last_lines").list.last().str.contains(_RAISED))
+    told = case.tables["ranks"].filter(pl.col("file").is_in(ends["file"].to_list()))
+    return bool((told.group_by("file").agg(pl.col("rank").n_unique())["rank"] >= _SEVERAL).any())
 
 
 def _places(case: Case, rows: Iterable[Row]) -> set[str | None]:

@@ -35,6 +35,7 @@ _ADVICE: dict[str | None, Fact] = {
     "reset_gpu": "reset", "reboot_node": "reboot", "drain_and_rma": "repair", "repair": "repair",
 }  # fmt: skip
 _SORTS: tuple[Fact, ...] = ("infiniband", "ethernet", "efa")
+_UNMADE: tuple[Fact, ...] = ("no_route", "no_host", "timed_out")
 # What is done at a host: where nobody tells its name, whoever has the job knows where its one rank ran.
 _AT_ITS_HOST: frozenset[ActionKind] = frozenset(
     ["inspect_hardware", "inspect_network", "check_code", "check_config", "check_data"]
@@ -116,6 +117,8 @@ def _step_of(action: Action, book: Iterable[Step], finding: Finding, scene: Scen
         command = _command(step, finding, scene, action)
         if action.command is not None and step.command is not None and command != action.command:
             continue
+        if step.command is None and not {*step.needs} <= _facts(_target(step, finding, scene, action), finding, scene):
+            continue
         if step.command is None and step.gives and not (action.command and {*step.gives} & {*action.setup}):
             continue
         if step is GATHER and "core" in action.setup:
@@ -187,6 +190,7 @@ def _facts(at: Target, finding: Finding, scene: Scene) -> set[Fact]:
     is_gone = scene.has_ended or bool(finding.subjects and finding.subjects <= scene.ended)
     holder = holder_in(finding)
     is_refused = finding.first_anomaly.signature == "connect:refused"
+    unmade = (finding.first_anomaly.signature or "").removeprefix("connect:")
     shown: dict[Fact, object] = {
         "host": at.host, "pid": at.pids, "gpu": at.gpu is not None, "pci": at.pci, "code": at.file, "no_code": not at.file, "no_records": not scene.has_records,
         "checkpoint": at.checkpoint, "job": at.around.job, "pod": at.around.launcher in PODS and at.around.pod(at.host),
@@ -197,5 +201,5 @@ def _facts(at: Target, finding: Finding, scene: Scene) -> set[Fact]:
         "visible": _ADVICE.get(advice(code)) != "reboot",
     }  # fmt: skip
     facts = {name for name, value in shown.items() if value}
-    facts |= {sort for sort in _SORTS if sort == at.around.link}
+    facts |= {sort for sort in _SORTS if sort == at.around.link} | {why for why in _UNMADE if why == unmade}
     return facts | {fact for fact in (_ADVICE.get(advice(code)), _SITES.get(finding.site or "unknown")) if fact}

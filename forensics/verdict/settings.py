@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.odd_settings import At, OddSetting, explaining
-from forensics.facts.setting_ranges import RANGES, out_of_range
+from forensics.facts.setting_ranges import RANGES, OutOfRange, out_of_range
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action
 from forensics.model.said import joined
@@ -39,13 +39,20 @@ def _with_ranges(case: Case, finding: Finding, hosts: Mapping[str, str | None]) 
         Action(
             kind="check_config",
             target=words.SETTING_OF(name=one.name, holders=one.holders),
-            command=None,
+            command=_as_elsewhere(one),
             reason=words.IT_IS_OUT_OF_RANGE(value=one.value, low=RANGES[one.name].low, high=RANGES[one.name].high),
         )
         for one in found
     ]
     claims = tuple(Claim(one.text, "for", one.refs) for one in found)
     return replace(finding, claims=(*finding.claims, *claims), actions=(*checks, *finding.actions))
+
+
+def _as_elsewhere(one: OutOfRange) -> str | None:
+    """Sets it to the one value that all others have, where that is within its range."""
+    value, known = str(one.others), RANGES[one.name]
+    is_fit = value.isascii() and value.isdigit() and known.low <= int(value) <= known.high
+    return f"export {one.name}={value}" if is_fit else None
 
 
 def _at(case: Case, finding: Finding) -> At:

@@ -1,12 +1,14 @@
 """What was read: ranks, hosts, sources, lines, and what could not be read. A verdict is never shown without it."""
 
 from collections.abc import Mapping, Sequence
+from ipaddress import ip_address
 
 import polars as pl
 
 from forensics.assemble.host_names import names_of_hosts
 from forensics.assemble.identity import short_host
 from forensics.assemble.register import Program
+from forensics.facts.error_words import is_within_a_host
 from forensics.facts.line_templates import complaints
 from forensics.model.incident import Clock, Coverage, FileRow, Lines, SourceCoverage, Unreadable, World
 from forensics.model.incident import Program as ProgramRow
@@ -73,7 +75,28 @@ def hosts_of(tables: Mapping[TableName, pl.DataFrame]) -> list[str]:
     spoken = tables["ranks"].filter(pl.col("how").ne_missing(ALIAS))
     frames = (spoken, *(tables[name] for name in ("stacks", "events", "settings", "devices", "files")))
     told = {host for frame in frames for host in frame["host"].drop_nulls().unique().to_list()}
-    return sorted({short_host(name) for host in told if (name := names.get(host, host))} - {""})
+    found = {name for host in told if (name := names.get(host, host))}
+    # Whoever prints the loopback has another name, which may be one of the others': it is no host besides these.
+    abroad = {name for name in found if not is_within_a_host(name)}
+    return sorted({short_host(name) for name in (abroad or found) - _addresses(tables["ranks"])} - {""})
+
+
+def _addresses(ranks: pl.DataFrame) -> set[str]:
+    """Addresses of which every process, by its rank and number, is known to run on one host that has a name."""
+    placed = ranks.select(pl.col("host").cast(pl.String), "rank", "pid").drop_nulls().unique()
+    there = {host: set(part.select("rank", "pid").iter_rows()) for (host,), part in placed.group_by("host")}
+    named = {host: own for host, own in there.items() if not _is_address(host)}
+    return {
+        host for host, own in there.items() if host not in named and sum(own <= other for other in named.values()) == 1
+    }
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name.split("%")[0])
+    except ValueError:
+        return False
+    return True
 
 
 def coverage(

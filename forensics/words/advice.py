@@ -35,3 +35,69 @@ EQUAL_UNTIL_THEN = Said(
     "the replicas were equal in the last step before the restart, so what was saved then is good",
     "重启前最后一个 step 各副本一致，当时保存的检查点可用",
 )
+EQUAL_AFTER_UPDATE = Form(
+    "all were equal after the update of step {step}, so it changed between that and its use in step {used}",
+    "step {step} 更新后各副本一致，因此它在该更新之后、step {used} 使用之前发生了变化",
+)
+ONE_ELEMENT = Said(
+    "one changed element explains the difference: a flipped bit looks like this, and so does a stray write",
+    "仅一个元素变化即可解释该差异：位翻转或误写会造成此现象",
+)
+WHAT_MULTIPLIES = Form("what multiplies {tensor}", "对 {tensor} 做乘法的代码或配置")
+WHAT_MULTIPLIES_ON = Form("what multiplies {tensor} on {who}", "{who} 上对 {tensor} 做乘法的代码或配置")
+ALL_BY_FACTOR = Form(
+    "all is {factor} times the others': a hook or scale, no flipped bit",
+    "整体是其他副本的 {factor} 倍：是 hook 或缩放，而非位翻转",
+)
+LAYER_AND_INPUT = Form("{module} of {who} and what went into it", "{who} 的 {module} 及其输入")
+LAYER_AND_INPUT_AT = Form(
+    "{module} of {who} and what went into it in step {step}", "{who} 的 {module} 及其在 step {step} 的输入"
+)
+GAVE_BAD_OF = Form(
+    "it was given a number ({given}) and gave none: repeat that step once on another device before a state is given up",
+    "其输入为有限值（{given}）而输出不是：回退之前先在另一设备上重跑该 step 一次",
+)
+FIRST_TO_SAY_SO = Said(
+    "nothing before it was printed as bad: repeat that step once on another device before a state is given up",
+    "此前的输出均未报告异常：回退之前先在另一设备上重跑该 step 一次",
+)
+LOADED_AND_SETTINGS = Form("what {who} loaded and how it is set after the restart", "{who} 重启后加载的内容与其配置")
+EQUAL_UNTIL_RESTART = Said(
+    "the replicas were equal before the restart and differ in the first step after it: compare checkpoint, learning rate, seed and data order; the "
+    "hardware only if all are equal",
+    "重启前各副本一致，重启后首个 step 即不同：比较检查点、学习率、随机种子与数据顺序；均一致时才查硬件",
+)
+FORMAT_OF = Form("the number format of {module}", "{module} 的数值格式")
+NEAR_END = Form(
+    "what went in is up to {most}, and {format} ends at {end}: compute it in bfloat16 or float32, which hold that, or scale it down before",
+    "输入最大为 {most}，而 {format} 的上限为 {end}：改用容得下的 bfloat16 或 float32 计算，或事先缩小数值",
+)
+ZEROS_OF = Form("what gives {module} nothing but zeros on {who}", "{who} 上使 {module} 的输入全为 0 的原因")
+ZEROS_THERE_ALONE = Form(
+    "its {tensor} is all zero there; on other ranks it is up to {most}: a dead branch, an empty or masked batch, a write in place",
+    "该处的 {tensor} 全为 0，其他 rank 最大为 {most}：检查未执行的分支、空的或被掩码的 batch、原地写入",
+)
+NO_TOKENS = Form(
+    "its batch held 0 tokens, that of the others {others:.0f}: a mean over nothing is NaN; skip or filter empty batches",
+    "其 batch 的 token 数为 0，其他为 {others:.0f}：对空集求平均即为 NaN；跳过或过滤空 batch",
+)
+ITS_STATE_IS = Form(
+    "its {name} is {value}, that of the others at most {others}", "其 {name} 为 {value}，其他 rank 最大为 {others}"
+)
+LOOK_AT_REPLAY = Said(
+    "how the program repeats that step on the rank itself and on the devices of its neighbours, bit by bit",
+    "程序如何在该 rank 自身及相邻 rank 的设备上逐位重跑该 step",
+)
+THEN_OF_REPLAY = Said(
+    "one device differs from two that agree: test that device; all agree: the parameters or what was read",
+    "一个设备与另外两个一致的设备不同：检测该设备；全部一致：参数或所读数据的问题",
+)
+WHAT_WRITES = Form("what writes {tensor} on {who}", "{who} 上写入 {tensor} 的代码")
+ALL_BAD = Form(
+    "all {count} elements are bad, and were clean after the update of step {step}: a write of the program, no flipped bit",
+    "全部 {count} 个元素均异常，而在 step {step} 更新后正常：是程序写入，而非位翻转",
+)
+BOTH_ENDS_LEAPT = Said(
+    "both its ends leapt, so many elements did: a scale or a wrong load, no flipped bit",
+    "最小值与最大值均突变，涉及大量元素：是缩放或加载错误，而非位翻转",
+)

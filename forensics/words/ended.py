@@ -109,6 +109,20 @@ DID_SOMEWHERE: Mapping[str, Said] = {  # the same of a process whose rank is not
     "segfault": Said("crashed on a memory access", "因内存访问错误崩溃"),
     "exception": Said("raised an exception", "抛出异常"),
 }
+ITS_WORKER_RAISED = Form("a process that it had started raised “{line}”", "其子进程抛出“{line}”")
+FILE_OF = Form("{path}, on the host of rank {rank}", "rank {rank} 所在主机上的 {path}")
+LOOK_AT_FILE = Said(
+    "its size and time beside those of its neighbours, and whether it is there at all",
+    "文件是否存在，大小与时间同相邻文件相比",
+)
+THEN_OF_FILE = Said(
+    "cut short or damaged: remove the copy and have it read anew, or restore it at its source; the others go on without it only if the loader skips it",
+    "不完整或损坏：删除该副本重新读取，或在来源处恢复；只有加载器会跳过它时其他 rank 才能继续",
+)
+ENDED_BY_RUNTIME = Said(
+    "was ended by the runtime of its device, for what it asked of it or for a fault of it",
+    "被其设备的运行时终止（因程序的访问或设备故障）",
+)
 SOMEBODY_DID = Form("a process {did}: {line}", "某进程 {did}：“{line}”")
 ALL_RANKS_WAITED = Said(
     "all ranks of the job waited until a time-out, and it is none of them",

@@ -15,6 +15,15 @@ BOTH_ENDS = Said(
     "port",
     "kernel",
 )
+NOTHING_RUNS_THERE = Said("a test between its two ends, while no job runs there", "在没有作业运行时于两端之间测试")
+LOOK_AT_TEST = Said(
+    "BW average near the rate of the link; choose the adapter of the message with -d on both ends, its port with -i",
+    "BW average 是否接近链路速率；两端用 -d 选择报错中的网卡，用 -i 选择端口",
+)
+THEN_OF_TEST = Said(
+    "it fails or is slow: test each end against a third host, leave out the one that fails with both; it is fast: the fault has passed, restart",
+    "失败或偏慢：两端分别与第三台主机测试，隔离与两者都失败的一端；正常：故障已过，可重启",
+)
 DEVICE_REPORTED = Form("the device of rank {rank} reported an error", "rank {rank} 的 GPU 报告了错误")
 A_HOST = Said("a host", "某节点")
 

@@ -45,14 +45,28 @@ UNREACHABLE = (  # one address, several
     Said("other hosts cannot reach this address", "其他节点无法访问该地址"),
     Said("other hosts cannot reach these addresses", "其他节点无法访问这些地址"),
 )
-NO_ANSWER = (
-    Said("nothing answered at this address", "该地址无应答"),
-    Said("nothing answered at these addresses", "这些地址无应答"),
-)
-NOBODY_LISTENS = Said(
-    "the connection was refused, so the host answers and no process listens there: it has ended, never began, or listens on another address",
-    "连接被拒绝：主机有应答，但没有进程在监听（已退出、未启动或监听其他地址）",
-)
+NO_CONNECTION = Said("no connection came about, and no line says why", "连接未建立，日志未说明原因")
+UNMADE = {
+    "refused": Said(
+        "the connection was refused, so the host answers and no process listens there: it has ended, never began, or listens on another address",
+        "连接被拒绝：主机有应答，但没有进程在监听（已退出、未启动或监听其他地址）",
+    ),
+    "no_route": Said(
+        "its own kernel knows no way there (ENETUNREACH): a missing route, an interface that is down or bare, or the GID index",
+        "本机内核没有通往该处的通路（ENETUNREACH）：缺少路由、网络接口未启用或无地址，或 GID index 不对",
+    ),
+    "no_host": Said(
+        "the way ends before that host (EHOSTUNREACH): it is down, of another subnet, or a firewall rejects it",
+        "报文到不了对端主机（EHOSTUNREACH）：主机宕机、不在同一子网，或被防火墙拒绝",
+    ),
+    "timed_out": Said(
+        "nothing answered before the time-out (ETIMEDOUT): the host is down, or packets are dropped on the way",
+        "超时前没有应答（ETIMEDOUT）：主机宕机，或报文在途中被丢弃",
+    ),
+}
+HOST_THAT_SAYS_SO = Said("the host that says so", "报告该错误的主机")
+WAY_FROM = Form("{who}", "{who}")
+WAY_FROM_TO = Form("{who}, on the way to {peers}", "{who} 到 {peers} 的通路")
 OTHERS_CAME = Form("{number} others reached {store}", "其他 {number} 个进程已连上 {store}")
 THE_STORE = Said("the key-value store", "rendezvous store")
 STORE_ADDRESS = Said("MASTER_ADDR and MASTER_PORT", "MASTER_ADDR 与 MASTER_PORT")
@@ -113,4 +127,5 @@ LOST_BEFORE = Said(
 LISTENS_ON = Form("the processes of {hosts} listen on {addresses}", "{hosts} 的进程监听 {addresses}")
 FAILED_FROM_OR_TO_IT = Said("connections from there, or to that address, failed", "从该处发起或连往该地址的连接失败")
 INTERFACE_OF = Form("NCCL_SOCKET_IFNAME on {host}", "{host} 上的 NCCL_SOCKET_IFNAME")
+WHO_HAS_WHICH = Said("which rank takes which device of that host", "该节点上各 rank 使用的设备")
 WHO_LISTENS = Said("the port: another process listens on it", "端口：已有进程在监听")

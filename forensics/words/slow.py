@@ -216,6 +216,11 @@ AS_FAST_IN = Form(
     "在 {phases} 中与其他一样快：检查钩子、多出的模块、更长的输入、日志",
 )
 STACKS_IN = Form("stacks of {who} while it is in {phases}", "{who} 处于 {phases} 时的调用栈", ("stack",))
+WHAT_WAITS_IN = Form("what {who} waits for in {phases}", "{who} 在 {phases} 中等待什么")
+FIXED_WAIT = Form(
+    "{times} times {ms} ms, within {percent} %: a sleep, time-out or rate limit, no load",
+    "共 {times} 次均为 {ms} ms，相差不到 {percent}%：是 sleep、超时或限速，而非负载",
+)
 LOADS_LONGER = Form(
     "{phase} alone takes longer: its loader, its data, the storage of these",
     "仅 {phase} 变慢：检查其数据加载、所读的数据分片与存储",

@@ -55,6 +55,9 @@ _COUNTED = regex(
 )
 _FILE = regex(r"(?i)\.(?:py|csv|json|jsonl|txt|log|parquet|pt|pth|npy|yaml|yml|toml|sh|cu|cpp|tar|gz|bin|safetensors)$")
 _INPUT_BAD = regex(r"(?i)(?<![a-z])in(?:put)?(?:_\w{1,20})?[ =:]{1,2}[+-]?(?:nan|inf)\b")
+_INPUT_IS = regex(
+    r"(?i)(?<![a-z])in(?:put)?(?:_\w{1,20})?[ =:]{1,2}(?P<given>[+-]?\d{1,20}(?:\.\d{1,30})?(?:e[+-]?\d{1,3})?)(?![\w.])"
+)
 _NOT_SO = regex(
     r"(?i)\b(?:no|not|never|without|if|when|whether|avoid|prevent|may|might|could|can|cause[sd]?|because|skip|ignore|why)\b"
 )
@@ -187,4 +190,7 @@ def _module(text: str, known: Mapping[str, Any] = {}) -> dict[str, Any] | None:
         return None
     is_input = _INPUT_BAD.search(text) is not None or "input" in (match["part"] or "").lower()
     detail = {**known, "where": "module", "module": name}
-    return _assert("module", text, detail | ({"input": "bad"} if is_input else {}))
+    given = None if is_input else _INPUT_IS.search(text)
+    return _assert(
+        "module", text, detail | ({"input": "bad"} if is_input else {"given": given["given"]} if given else {})
+    )

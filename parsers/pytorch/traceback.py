@@ -29,7 +29,7 @@ and logs has a record of that logger before it, or records of the same printer a
 level of the record right before; `went_on`: the line of the first record after it, native code aside, which clears up at the end; `later`: the first lines of the printer that
 have a later stamp than it has, up to such a record). Besides, `at`: the source text of the innermost
 frame; `source`: of the innermost one outside libraries; `original`: frames and `at` of the traceback of a child (a loader's
-worker), which its parent's exception quotes and which shows where it was raised; `quoted`: whose traceback the printer quotes,
+worker), what it said and at which line, which its parent's exception quotes and which shows where it was raised; `quoted`: whose traceback the printer quotes,
 counted in its group, which may be any: `names_ranks` has it, too. `more`: the next lines of a message
 whose first one ends with a colon, and CANN's words behind one of torch_npu. `relayed`: of the process that it says to be another's, it prints it.
 
@@ -376,7 +376,7 @@ class _Reader:
         listed = [[frame["function"], frame["file"], frame["line"]] for frame in frames[:MAX_FRAMES]]
         at = block.sources[-1] if block.sources else None
         if block.is_original and self._raised:
-            child = {"frames": listed, "at": at}
+            child = {"frames": listed, "at": at, "said": f"{code}: {message}"[:300], "line": last and last["line"]}
             self._raised[-1]["detail"] = _with(self._raised[-1]["detail"], original=child)
         detail: dict[str, Any] = {"frames": listed, "source": _user_source(block), "at": at}
         if block.row["task"] is not None and reporter(block.row)["rank"] is None:

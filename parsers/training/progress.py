@@ -11,6 +11,7 @@ BAR = "tqdm"  # the framework of a row whose step is the count of a progress bar
 CLOSING, LAST_STEP = "closing", "last_step"  # codes of a job_end that is one only if all ranks close alike
 MEAN = "mean"  # the phase of a row that tells what steps took since the last such line, and counts these lines
 COUNT = r"([0-9]{1,15})"
+_TOKENS = r"(?:^|[\s,;|])(?:num_|local_)?tokens[=:] ?([0-9]{1,15})(?:[\s,;|]|$)"  # of the step, on this rank
 _INLINE_RANK = r"\[rank\s?([0-9]{1,9})\]|(?:^|[\s,;|])(?:global_)?rank=([0-9]{1,9})(?:[\s,;|]|$)"
 _STAMP = r"^\s*(?:\[[A-Za-z][A-Za-z_.-]{0,30}\] )?\[?([0-9]{4}-[0-9][0-9]-[0-9][0-9][ T][0-9][0-9]:[0-9][0-9]:[0-9][0-9])(?:[.,]([0-9]{1,9}))?"
 
@@ -51,6 +52,6 @@ def rows(lines: pl.DataFrame, framework: str | pl.Expr | None, **columns: pl.Exp
         return empty("steps")  # most frameworks have no line in a bundle: compiling their patterns would cost the most
     who = ["rank", "local_rank", "time_ns", "time_basis", "file", "line"]
     by = framework if isinstance(framework, pl.Expr) else pl.lit(framework, dtype=pl.String())
-    agreed = {"learning_rate": learning_rate(), "checksum": checksum()}
+    agreed = {"learning_rate": learning_rate(), "checksum": checksum(), "tokens": whole(_TOKENS)}
     columns = {"phase": pl.lit("train"), "framework": by, **agreed, **columns}
     return conform("steps", lines.select(*who, **columns).filter(pl.col("step").is_not_null()))

@@ -16,11 +16,13 @@ from forensics.facts.locations import listed
 from forensics.facts.progress import step_in_progress
 from forensics.facts.refused_transfers import refusal_of
 from forensics.graph.hang.blame import UNKNOWN_HOST, Blame, Root, are_cut_off, blames, find_root
+from forensics.model.commands import link_test
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, FirstAnomaly
 from forensics.model.said import Said, joined
 from forensics.words import hardware as words
 
+_RDMA = r"NET/IB|\bibv_|\bIBV_WC|\bmlx[45]_|(?i:infiniband|\broce\b)"
 _SAYS_CLOSED = r"(?i)clos(?:ed|ing)|\breset\b|broken pipe|refused|disconnect|hung up|end of file|\bEOF\b|exited"
 _FLUSHED = ("5", "IBV_WC_WR_FLUSH_ERR")  # work requests dropped after another one failed: secondary
 
@@ -111,7 +113,7 @@ def _fault(case: Case, reports: Sequence[Blame], local: Sequence[Row], failed: p
             step=step_in_progress(case.tables["steps"]), host=hosts[0] if hosts else None, signature="network"
         ),
         blast_radius=BlastRadius(ranks_waiting=0),
-        actions=_actions(hosts or ends, refusal),
+        actions=(*_actions(hosts or ends, refusal), *_link_test(links, refusal, failed)),
         collect=() if hosts else (words.LOGS_OF_THE_ENDS,) if refusal else (words.BOTH_ENDS,),
         summary=words.REFUSED_WHERE(where=where, code=refusal)
         if refusal
@@ -130,6 +132,21 @@ def _actions(ends: Sequence[str], refusal: str | None) -> tuple[Action, ...]:
         Action(kind="inspect_network", target=name, command=None, reason=words.TRANSFERS_OF_IT)
         for name in (ends or (words.FABRIC,))
     )
+
+
+def _link_test(links: Sequence[tuple[str, str]], refusal: str | None, failed: pl.DataFrame) -> tuple[Action, ...]:
+    """Of a link of which neither end is known to be at fault: whether it carries anything; only where it is one of RDMA."""
+    is_rdma = failed["text"].str.contains(_RDMA).any()
+    command = link_test(*links[0]) if links and refusal is None and is_rdma else None
+    if command is None:
+        return ()
+    target = words.LINK_BETWEEN(one=links[0][0], other=links[0][1])
+    return (
+        Action(
+            kind="inspect_network", target=target, command=command, reason=words.NOTHING_RUNS_THERE, look=words.LOOK_AT_TEST,
+            then=words.THEN_OF_TEST, source="perftest: ib_write_bw(1)",
+        ),
+    )  # fmt: skip
 
 
 def _where(root: Root | None) -> Said:

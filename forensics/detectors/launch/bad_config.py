@@ -19,7 +19,7 @@ from forensics.assemble.refused_values import REFUSED
 from forensics.case import Case, Detector
 from forensics.facts.error_words import tells_setting, tells_versions
 from forensics.facts.event_rows import Row, detail, own_rank, reference, refs, rows
-from forensics.model.commands import holder_of_port
+from forensics.model.commands import DEVICES_HERE, holder_of_port
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause
@@ -28,9 +28,11 @@ from forensics.model.said import joined, sentence
 from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import launch as words
 from parsers.comm.hccl_faults import OWN_PORT
+from parsers.text.patterns import regex
 
 _FEWEST = 3  # hosts that say their version
 _OF_SIZE = ("rank_count_mismatch", "already_checked_in")
+_IS_SHARED = regex(r"Duplicate GPU.{0,80}CUDA device")
 _NO_INTERFACE = "no_interface"  # the library found none under the name that it was given, or none at all
 
 
@@ -116,7 +118,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if first["code"] == REFUSED:
         ranks, hosts, shown = tuple(first["names_ranks"]), (), refs(row for row in found if row["code"] == REFUSED)
         other = words.OTHER_VALUE(who=ranks_text(ranks), own=detail(first)["own"], usual=detail(first)["usual"])
-    command = holder_of_port(str(first["text"] or ""))
+    command = holder_of_port(_said(first)) or (DEVICES_HERE if _IS_SHARED.search(_said(first)) else None)
     line = cut_middle(detail(first).get("last_error") or (first["text"] or "").splitlines()[0], 200)
     return (
         Finding(
@@ -134,7 +136,11 @@ def detect(case: Case) -> tuple[Finding, ...]:
             actions=(
                 Action(
                     kind="check_config",
-                    target=words.THE_JOB if command is None else words.WHO_LISTENS,
+                    target=words.THE_JOB
+                    if command is None
+                    else words.WHO_HAS_WHICH
+                    if command == DEVICES_HERE
+                    else words.WHO_LISTENS,
                     command=command,
                     reason=words.AS_PRINTED(line=line),
                 ),

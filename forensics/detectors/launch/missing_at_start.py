@@ -7,7 +7,7 @@ nobody where none did: that a store does not answer says nothing of its host.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import polars as pl
 
@@ -16,7 +16,7 @@ from forensics.assemble.identity import short_host
 from forensics.assemble.roll_calls import ROLL_CALL, ROLL_COUNT
 from forensics.assemble.unreached import OTHERS
 from forensics.case import Case, Detector
-from forensics.facts.error_words import is_refusal, is_within_a_host, names_bridge, tells_setting
+from forensics.facts.error_words import Unmade, is_within_a_host, names_bridge, tells_setting, why_unmade
 from forensics.facts.event_rows import (
     detail,
     host_of,
@@ -31,7 +31,7 @@ from forensics.facts.event_rows import (
 from forensics.facts.given_sizes import given_another_size
 from forensics.facts.store_clients import Address, OddClients, odd_clients
 from forensics.graph.hang.blame import UNKNOWN_HOST, blames, find_root
-from forensics.model.commands import events_of_pod, nodes, reach
+from forensics.model.commands import HERE, events_of_pod, nodes, reach, way
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause
@@ -95,9 +95,10 @@ def _connection(case: Case, lines: pl.DataFrame) -> Finding:
     is_set = bool(wrong) or store
     # Whoever refuses has answered: its host and the way to it are well, and its process is gone, or listens elsewhere.
     raised = [] if is_set else _raised_of(case, names)
-    is_answered = not is_set and any(map(_is_refused, (*refused, *raised)))
+    why = None if is_set else _why(*refused, *raised)
+    is_answered = why == "refused"
     shown = [*lines.iter_rows(named=True), *(raised if is_answered else ())]
-    reason = unreachable if wrong else words.NOBODY_LISTENS if is_answered else words.NO_ANSWER[len(names) > 1]
+    reason = unreachable if wrong else words.UNMADE[why] if why is not None else words.NO_CONNECTION
     of_reporters = words.INTERFACE_OF(host=joined(reporters, ", ")) if reporters else words.THE_JOB
     return Finding(
         detector=DETECTOR.name,
@@ -107,15 +108,13 @@ def _connection(case: Case, lines: pl.DataFrame) -> Finding:
         suspect_ranks=others,
         undecided=("tied_explanations",) if others or is_answered else (),
         domain="infrastructure",
-        claims=(Claim(text, "for", refs(sorted(shown, key=lambda row: not _is_refused(row)))),),
-        first_anomaly=FirstAnomaly(
-            host=hosts[0] if len(hosts) == 1 else None, signature=f"connect:{'refused' if is_answered else cause}"
-        ),
+        claims=(Claim(text, "for", refs(sorted(shown, key=lambda row: _why(row) != why))),),
+        first_anomaly=FirstAnomaly(host=hosts[0] if len(hosts) == 1 else None, signature=f"connect:{why or cause}"),
         actions=(
             Action(
                 kind="check_config" if is_set or is_answered else "inspect_network",
-                target=words.STORE_ADDRESS if store else of_reporters if wrong else peers or words.THE_JOB,
-                command=None,
+                target=words.STORE_ADDRESS if store else of_reporters if wrong else _from(reporters, peers, why),
+                command=None if why in (None, "refused") else _way(why, reporters, names, shown),
                 reason=reason,
             ),
         ),
@@ -129,8 +128,27 @@ def _raised_of(case: Case, names: Sequence[str]) -> list[dict[str, Any]]:
     return [row for row in rows(case.events, "exception") if any(name in (row["text"] or "") for name in names)]
 
 
-def _is_refused(row: Mapping[str, Any]) -> bool:
-    return is_refusal(f"{row['code']} {row['text']}")
+def _why(*told: Mapping[str, Any]) -> Unmade | None:
+    """Who refuses has answered, whatever else is said of the way."""
+    found = {why_unmade(f"{row['code']} {row['text']}") for row in told} - {None}
+    return next((why for why in get_args(Unmade) if why in found), None)
+
+
+def _from(reporters: Sequence[str], peers: str, why: Unmade | None) -> str:
+    """What is to be looked at: the other end, or the way there as the host sees it that could not go it."""
+    if why in (None, "refused"):
+        return peers or words.THE_JOB
+    who = reporters[0] if reporters else words.HOST_THAT_SAYS_SO
+    return words.WAY_FROM_TO(who=who, peers=peers) if peers else words.WAY_FROM(who=who)
+
+
+def _way(
+    why: Unmade | None, reporters: Sequence[str], names: Sequence[str], shown: Sequence[Mapping[str, Any]]
+) -> str | None:
+    is_of_adapter = any("ibv_" in f"{row['code']} {row['text']} {row['op']}" for row in shown)
+    return way(
+        reporters[0] if reporters else HERE, names[0] if len(names) == 1 else None, why == "timed_out", is_of_adapter
+    )
 
 
 def _odd(odd: OddClients) -> Finding:

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from forensics.detectors.numerics.anomaly_answer import Answer
 from forensics.detectors.numerics.anomaly_inputs import (
     clean_before,
@@ -10,13 +12,16 @@ from forensics.detectors.numerics.anomaly_inputs import (
     clean_update,
     inputs_of,
     mask_maker,
+    near_end,
 )
-from forensics.detectors.numerics.anomaly_rows import Row, shown_value
+from forensics.detectors.numerics.anomaly_rows import Row, name_of, shown_value
 from forensics.facts.checkpoints import before_step
 from forensics.graph.numerics.births import Births
+from forensics.model.commands import REPLAY
 from forensics.model.incident import Action
 from forensics.model.names import Reason
 from forensics.model.texts import ranks_text
+from forensics.words import advice as words_of_advice
 from forensics.words import numerics as words
 
 
@@ -64,6 +69,10 @@ def _of_state(births: Births, answer: Answer, row: Row, back: Action) -> tuple[A
         return (back,)
     who = ranks_text(answer.ranks)
     update = clean_update(births, row)
+    bad = (row["nan_count"] or 0) + (row["inf_count"] or 0)
+    if update is not None and 1 < bad == row["numel"]:  # no memory goes bad in all of it, and in nothing else
+        target = words_of_advice.WHAT_WRITES(tensor=name_of(row), who=who)
+        return (_action("check_code", target, words_of_advice.ALL_BAD(count=bad, step=update["step"])), back)
     if update is not None:
         return (
             _action("inspect_hardware", who, words.WENT_BAD_BETWEEN(step=update["step"])),
@@ -72,9 +81,8 @@ def _of_state(births: Births, answer: Answer, row: Row, back: Action) -> tuple[A
     holders = clean_holders(births, row)
     is_first = row["step"] == births.history["step"].min()
     if is_first and holders:  # what was loaded is well, or the others would hold it, too
-        name = ".".join(str(part) for part in (row["module"], str(row["tensor"]).removeprefix("param.")) if part)
         reason = words.OTHERS_HOLD_CLEAN(others=ranks_text(holders))
-        return (_action("check_code", words.TENSOR_OF(tensor=name, who=who), reason),)
+        return (_action("check_code", words.TENSOR_OF(tensor=name_of(row), who=who), reason),)
     return (back,)
 
 
@@ -95,13 +103,24 @@ def _of_birth(births: Births, answer: Answer, row: Row) -> tuple[Action, ...]:
         test = words.TEST_FOR_BOUND(**told, what=row["op"] or words.SAME_OPERATION)
         tests = (_action("inspect_hardware", ranks_text(answer.ranks), test),) if is_named else ()
         return (*tests, _action("check_code", place, words.CANNOT_COME_OF_IT(**told)))
+    if (end := near_end(births, row)) is not None:
+        return (_action("check_config", words_of_advice.FORMAT_OF(module=place), words_of_advice.NEAR_END(**end)),)
     before = clean_before(births, row) if row["role"] == "in" else None
     is_out = before is not None and before["role"] == "out" and before["step"] == row["step"]
     if before is not None and is_out and before["module"] not in (None, place):
         between = words.BETWEEN(one=before["module"], other=place)
-        return (_action("check_code", between, words.FIRST_IN_INPUT(value=value)),)
+        return (_repeated(between, words.FIRST_IN_INPUT(value=value), is_named and bool(inputs.well)),)
     form = words.PRODUCED_THERE if inputs.given == "finite" else words.FIRST_THERE
-    return (_action("check_code", place, form(value=value)),)
+    return (_repeated(place, form(value=value), is_named and bool(inputs.well)),)
+
+
+def _repeated(place: str, reason: str, has_peers: bool) -> Action:
+    """Where others computed the same well, the step is repeated on their devices: it tells the device from what it was given."""
+    action = _action("check_code", place, reason)
+    if not has_peers:
+        return action
+    told = {"command": REPLAY, "look": words_of_advice.LOOK_AT_REPLAY, "then": words_of_advice.THEN_OF_REPLAY}
+    return msgspec.structs.replace(action, **told, source="docs/probe.md: a suspect step once more")
 
 
 def _action(kind: str, target: str, reason: str) -> Action:

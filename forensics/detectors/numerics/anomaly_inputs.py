@@ -12,7 +12,7 @@ import polars as pl
 from forensics.detectors.numerics.anomaly_rows import Row
 from forensics.graph.numerics.births import Births
 from forensics.graph.numerics.growth import limit
-from forensics.graph.numerics.tensor_rules import LINEAR, MASK_CONSUMERS
+from forensics.graph.numerics.tensor_rules import LARGEST, LINEAR, MASK_CONSUMERS
 
 Given = Literal["finite", "masked", "unseen"]
 _ROUNDING = 2.0  # far more than sums lose
@@ -65,6 +65,19 @@ def inputs_of(births: Births, row: Row) -> Inputs:
     if rows["bad"].fill_null(True).any() or masked.height:
         return Inputs(well=well)
     return Inputs("finite", _bound(rows, row), well=well)
+
+
+def near_end(births: Births, row: Row) -> dict[str, str] | None:
+    """The largest input and the end of the format, where an Inf came out of what was within one doubling of it. A format that nobody
+    prints is float16's where that fits: no other one ends there."""
+    given = [
+        size for one in _given(births, row).iter_rows(named=True) if one["role"] == "in" and (size := _largest(one))
+    ]
+    most = limit(row) or LARGEST["float16"]
+    if row["role"] != "out" or not row["inf"] or row["nan"] or not given or not most / 2 <= max(given) <= most:
+        return None
+    name = str(row["format"] or row["dtype"] or "float16").removeprefix("torch.")
+    return {"most": f"{max(given):.3g}", "end": f"{most:.5g}", "format": name}
 
 
 def is_finite(row: Row) -> bool:

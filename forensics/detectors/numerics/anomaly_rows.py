@@ -43,6 +43,12 @@ def where(row: Row) -> Said:
     return place if row["microbatch"] is None else words.PART(place=place, part=f"micro-batch {row['microbatch']}")
 
 
+def name_of(row: Row) -> str:
+    """`blocks.1.fc2.weight`: a parameter by its own name, any other tensor by that of its module."""
+    own = str(row["tensor"]).removeprefix("param").lstrip(".") if str(row["tensor"]).startswith("param") else ""
+    return ".".join(str(part) for part in (row["module"], own) if part) or str(row["tensor"])
+
+
 def describe(row: Row) -> Said:
     """As `where`, with the rank."""
     return words.AT(who=speaker(row["rank"]), where=where(row))

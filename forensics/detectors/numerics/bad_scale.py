@@ -6,14 +6,17 @@ scale is state, so what goes bad behind it has its cause there. Amax 0 alone is 
 replicas of a module, have it from their program or recipe. Source: Transformer Engine's delayed and current scaling.
 """
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.detectors.numerics.anomaly_rows import ref, where
+from forensics.detectors.numerics.anomaly_rows import Row, ref, where
 from forensics.facts.scales import bad_scales
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.texts import ranks_text
+from forensics.words import advice
 from forensics.words import formats as words
 
 _MANY = 0.5  # of the ranks that report scales, and more than two
@@ -61,10 +64,23 @@ def detect(case: Case) -> tuple[Finding, ...]:
                     kind="check_config", target=words.RECIPE_AND_FORMAT, command=None,
                     reason=words.SCALE_LOSES_ALL,
                 ),
+                *_of_zeros(told, row, ranks),
             ),
             summary=words.SCALE_BECAME(value=words.VALUE[value], who=ranks_text(ranks), what=text),
         ),
     )  # fmt: skip
+
+
+def _of_zeros(told: pl.DataFrame, row: Row, ranks: Sequence[int]) -> tuple[Action, ...]:
+    """Of a tensor that is all zero where other ranks hold numbers, what made it so comes before the scale."""
+    names = [pl.col(name).eq_missing(pl.lit(row[name])) for name in ("step", "microbatch", "phase", "module", "tensor")]
+    others = told.filter(pl.all_horizontal(names) & ~pl.col("rank").is_in(list(ranks)))["absmax"].drop_nulls()
+    most = others.max()
+    if row["amax"] != 0 or row["absmax"] != 0 or not isinstance(most, float) or not others.min():
+        return ()
+    target = advice.ZEROS_OF(module=row["module"] or row["op"], who=ranks_text(ranks))
+    reason = advice.ZEROS_THERE_ALONE(tensor=row["tensor"], most=f"{most:.4g}")
+    return (Action(kind="check_code", target=target, command=None, reason=reason),)
 
 
 DETECTOR = Detector("bad_scale", ("tensors",), detect, "bad_value")

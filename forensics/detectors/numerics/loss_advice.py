@@ -4,18 +4,27 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from forensics.assemble.figure_pairs import figure_pairs
 from forensics.case import Case
 from forensics.detectors.numerics.loss_lines import Row
 from forensics.facts.checkpoints import before_step
 from forensics.facts.error_words import is_library, users_code
 from forensics.facts.event_rows import detail
 from forensics.facts.loss_spikes import finite_lines
+from forensics.facts.odd_values import MADE, STATE
+from forensics.model.commands import REPLAY
+from forensics.model.finding import Claim
 from forensics.model.frames import is_own_file
 from forensics.model.incident import Action, Code
+from forensics.model.ref import Ref
+from forensics.model.said import Said
 from forensics.model.texts import ranks_text
+from forensics.words import advice
 from forensics.words import numerics as words
+from parsers.text.vocabulary import words_of
 
 _OF_BACKWARD = ("grad_norm", "anomaly_mode")  # what is checked between the backward pass and the update
+_FAR = 1e3  # times the others
 _FIRST = 1  # programs count their steps from 0 or 1
 
 
@@ -70,11 +79,60 @@ def raised_at(asserts: Sequence[Row], events: pl.DataFrame) -> Code | None:
     return own.pop() if len(own) == 1 else None
 
 
-def of_batch(who: Sequence[int], step: int | None, after: Action) -> tuple[Action, ...]:
+def of_batch(case: Case, who: Sequence[int], step: int | None, after: Action) -> tuple[Action, ...]:
     """What ranks read whose own numbers alone were bad, though all hold the same parameters; then where to go on from."""
+    why = _empty(case, who, step) or words.OTHERS_WERE_FINITE
     names = ranks_text(who)
     batch = words.BATCH_OF(who=names) if step is None else words.BATCH_OF_AT(who=names, step=step)
-    return (Action(kind="check_data", target=batch, command=None, reason=words.OTHERS_WERE_FINITE), after)
+    return (Action(kind="check_data", target=batch, command=None, reason=why), after)
+
+
+def _empty(case: Case, who: Sequence[int], step: int | None) -> Said | None:
+    """That their batch held no token, where every other one held some: a mean over nothing is no number."""
+    told = (
+        case.tables["steps"].filter((pl.col("step") == step) & pl.col("tokens").is_not_null())
+        if step is not None
+        else None
+    )
+    if told is None or not told.height:
+        return None
+    own, others = (
+        told.filter(is_own)["tokens"] for is_own in (pl.col("rank").is_in(list(who)), ~pl.col("rank").is_in(list(who)))
+    )
+    is_empty = len(own) > 0 and own.max() == 0 and len(others) > 0 and bool((others > 0).all())
+    return advice.NO_TOKENS(others=others.median()) if is_empty else None
+
+
+def far_states(case: Case, rank: int, step: int) -> list[Claim]:
+    """Figures of parameters that are far from those of all others in the same step: then it is they that give the rest."""
+    pairs = figure_pairs(case.tables["steps"].filter(pl.col("step") == step), "rank", "file", "line").filter(
+        pl.col("value").is_finite()
+    )
+    found = []
+    for (name,), part in pairs.group_by("name", maintain_order=True):
+        own, others = part.filter(pl.col("rank") == rank), part.filter(pl.col("rank") != rank)["value"].abs().max()
+        if STATE.isdisjoint(words_of(str(name))) or not MADE.isdisjoint(words_of(str(name))) or own.height != 1:
+            continue
+        value, file, line = own.select("value", "file", "line").row(0)
+        if isinstance(others, float) and abs(value) > _FAR * max(others, 1.0):
+            text = advice.ITS_STATE_IS(name=name, value=f"{value:.4g}", others=f"{others:.4g}")
+            found.append(Claim(text, "for", (Ref(file=str(file), line=line, text=f"{name}={value:.6g}"),)))
+    return found
+
+
+def layer_of(module: str, who: Sequence[int], step: int | None, asserts: Sequence[Row]) -> Action:
+    """A module that gave a bad value of good ones is looked at before a state is given up: what it was given, and whether another device
+    comes to the same."""
+    told = [detail(row) for row in asserts if row["step"] in (None, step) and row["rank"] in {*who}]
+    given = next((one["given"] for one in told if str(one.get("module")) == module and "given" in one), None)
+    names = ranks_text(who)
+    form = advice.LAYER_AND_INPUT if step is None else advice.LAYER_AND_INPUT_AT
+    target = form(module=module, who=names, step=step)
+    reason = advice.FIRST_TO_SAY_SO if given is None else advice.GAVE_BAD_OF(given=given)
+    return Action(
+        kind="check_code", target=target, command=REPLAY, reason=reason, look=advice.LOOK_AT_REPLAY, then=advice.THEN_OF_REPLAY,
+        source="docs/probe.md: a suspect step once more",
+    )  # fmt: skip
 
 
 def _is_raised(row: Row) -> bool:

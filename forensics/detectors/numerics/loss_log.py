@@ -13,7 +13,9 @@ from forensics.assemble.topology import mates
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.loss_advice import (
     are_of_evaluations,
+    far_states,
     forward_of,
+    layer_of,
     of_batch,
     raised_at,
     raised_before_update,
@@ -214,7 +216,8 @@ def _outlier(case: Case, own: OwnLoss) -> Finding:
     shown = {"loss": f"{own.rows[0]['loss']:.4g}", "name": own.name, "times": f"{own.times:,.0f}"}
     text = words.FAR_FROM_OTHERS(who=ranks_text(ranks), step=own.step, **shown)
     claims = [Claim(text, "for", tuple(line_ref(row) for row in own.rows[:10]))]
-    claims += [Claim(words.PLAIN_DATA_PARALLEL, "for")] if alone else []
+    states = far_states(case, ranks[0], own.step) if len(ranks) == 1 else []
+    claims += [*states, *([Claim(words.PLAIN_DATA_PARALLEL, "for")] if alone else [])]
     return Finding(
         detector=DETECTOR.name,
         cause="loss_scale_collapse" if led else _far_cause(case, own),
@@ -224,7 +227,7 @@ def _outlier(case: Case, own: OwnLoss) -> Finding:
         undecided=() if alone else ("tied_explanations",),
         claims=tuple(claims),
         severity="fatal",
-        actions=(roll_back(case, own.step, words.FAR, ranks),),
+        actions=(roll_back(case, own.step, states[0].text if states else words.FAR, ranks),),
         collect=(words.STATISTICS_AROUND_STEP,),
         time_ns=own.rows[0]["time_ns"],
         summary=sentence(text),
@@ -366,7 +369,10 @@ def _nan_finding(
     actions = _after_nan(case, ended, at, tuple(sorted(suspects)), forward, place)
     if alone and case.is_data_parallel and _is_of_batch(asserts, step, ahead) and (ahead or _went_on(case, alone)):
         was_raised = first is None and all(detail(row).get("raised") is True for row in asserts)
-        actions = of_batch(alone, step, _NEWEST if was_raised or ended else actions[-1])
+        actions = of_batch(case, alone, step, _NEWEST if was_raised or ended else actions[-1])
+    module = _module(asserts, step)
+    if alone and module is not None:
+        actions = (layer_of(module, alone, step, asserts), *actions)
     if given:
         who = ranks_text(given)
         batch = Action(
@@ -385,7 +391,7 @@ def _nan_finding(
         first_anomaly=FirstAnomaly(
             rank=alone[0] if alone else None, value=value,
             step=step if step is not None else step_in_progress(case.tables["steps"], alone[0] if alone else None), op=_operator(above or (asserts if first is None else ())),
-            module=_module(asserts, step),
+            module=module,
         ),
         undecided=() if passed else ("culprit_among_missing",) if unseen else ("tied_explanations",),
         claims=tuple(claims),

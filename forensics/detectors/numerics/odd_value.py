@@ -99,7 +99,7 @@ def _actions(case: Case, found: OddValue, cause: Cause) -> tuple[Action, ...]:
     """Where all hold the same parameters, and others came to numbers there, it is what this rank read."""
     back = roll_back(case, found.step, words.NOT_FINITE, (found.rank,))
     is_read = cause == "bad_input" or (case.is_data_parallel and cause in ("nan_birth", "overflow"))
-    return of_batch((found.rank,), found.step, back) if is_read and back.kind == "rollback" else (back,)
+    return of_batch(case, (found.rank,), found.step, back) if is_read and back.kind == "rollback" else (back,)
 
 
 def _cause(found: OddValue) -> Cause:

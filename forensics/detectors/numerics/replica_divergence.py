@@ -5,16 +5,17 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.detectors.numerics.anomaly_rows import describe, first_anomaly, ref, speaker, where
+from forensics.detectors.numerics.anomaly_rows import Row, describe, first_anomaly, name_of, ref, speaker, where
 from forensics.facts.checkpoints import before_step
-from forensics.graph.numerics.alike import FIGURES, differ
-from forensics.graph.numerics.replicas import Divergence, first_divergence, that_kept, without_own_ways
+from forensics.graph.numerics.alike import FIGURES, common_factor, differ, is_lone
+from forensics.graph.numerics.replicas import Before, Divergence, before, first_divergence, that_kept, without_own_ways
 from forensics.graph.numerics.tensor_ops import read_rows
 from forensics.model.drawn import TensorRow
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action
-from forensics.model.said import Said, sentence
+from forensics.model.said import Said, joined, sentence
 from forensics.model.texts import ranks_text
+from forensics.words import advice
 from forensics.words import numerics as words
 
 _NAMES = ("step", "microbatch", "phase", "module", "op", "tensor")
@@ -37,7 +38,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
     recompute = _recompute(frame, share)
     found: list[Finding] = []
     if divergence is not None:
-        found.append(_left_out(divergence, kept) if kept else _finding(divergence, share))
+        found.append(
+            _left_out(divergence, kept) if kept else _finding(divergence, before(frame, divergence, share), share)
+        )
     if recompute is not None and (not found or recompute[1]["step"] <= (found[0].first_anomaly.step or 0)):
         found = [_recompute_finding(*recompute)]
     return tuple(found)
@@ -83,7 +86,8 @@ def _left_out(divergence: Divergence, kept: frozenset[int]) -> Finding:
     )  # fmt: skip
 
 
-def _finding(divergence: Divergence, share: float) -> Finding:
+def _finding(divergence: Divergence, earlier: Before, share: float) -> Finding:
+    divergence = earlier.used or divergence
     largest, *others = divergence.sides
     tie = 2 * len(largest) <= len(divergence.members) or len(largest) == len(others[0])
     minority = tuple(sorted(rank for side in others for rank in side))
@@ -102,9 +106,10 @@ def _finding(divergence: Divergence, share: float) -> Finding:
         claims=(
             Claim(describe(row), "for", (ref(row),)),
             Claim(words.SAME_TENSOR_OTHER_FIGURES(who=speaker(peer["rank"])), "for", (ref(peer),)),
+            *_between(earlier, row),
         ),
         severity="severe",
-        actions=_actions(everyone if tie else minority, row["step"]),
+        actions=_by_what_differs(everyone if tie else minority, row, peer, tie),
         collect=(words.REPLAY_ELSEWHERE,) if tie else (),
         tensors=tuple(
             TensorRow(
@@ -113,14 +118,35 @@ def _finding(divergence: Divergence, share: float) -> Finding:
             )
             for rank in (minority or everyone)[:200]
         ),
-        summary=sentence(text, _within(share)),
+        summary=joined((sentence(text), sentence(_within(share))), " ") if earlier.used else sentence(text, _within(share)),
     )  # fmt: skip
 
 
-def _actions(ranks: tuple[int, ...], step: int) -> tuple[Action, ...]:
+def _between(earlier: Before, row: Row) -> tuple[Claim, ...]:
+    """What was equal after an update, and not when it was used next, changed where no program of training writes it."""
+    equal = earlier.equal
+    if earlier.used is None or equal is None:
+        return ()
+    return (Claim(advice.EQUAL_AFTER_UPDATE(step=equal["step"], used=row["step"]), "for", (ref(equal),)),)
+
+
+def _by_what_differs(ranks: tuple[int, ...], row: Row, peer: Row, tie: bool) -> tuple[Action, ...]:
+    """A whole tensor that one factor was multiplied into is a program's doing; a single element may be a flipped bit."""
+    factor = common_factor(row, peer)
+    if factor is None:
+        return _actions(ranks, row["step"], advice.ONE_ELEMENT if is_lone(row, peer) else words.DIFFER_ON_FINITE)
+    form = advice.WHAT_MULTIPLIES if tie else advice.WHAT_MULTIPLIES_ON
+    reason = advice.ALL_BY_FACTOR(factor=f"{factor:.5g}")
+    check = Action(
+        kind="check_code", target=form(tensor=name_of(row), who=ranks_text(ranks)), command=None, reason=reason
+    )
+    return (check, *_actions(ranks, row["step"], words.DIVERGED)[1:])
+
+
+def _actions(ranks: tuple[int, ...], step: int, reason: str) -> tuple[Action, ...]:
     target = ranks_text(ranks)
     return (
-        Action(kind="inspect_hardware", target=target, command=None, reason=words.DIFFER_ON_FINITE),
+        Action(kind="inspect_hardware", target=target, command=None, reason=reason),
         Action(kind="rollback", target=before_step(step), command=None, reason=words.DIVERGED),
     )
 
@@ -171,7 +197,7 @@ def _recompute_finding(forward: dict[str, Any], again: dict[str, Any]) -> Findin
             Claim(describe(again), "for", (ref(again),)),
         ),
         severity="severe",
-        actions=_actions((rank,), again["step"]),
+        actions=_actions((rank,), again["step"], words.DIFFER_ON_FINITE),
         summary=words.RECOMPUTE_DIFFERS(who=who, where=where(again)),
     )
 

@@ -5,6 +5,10 @@ and then something else, holds other parameters from then on. Of two nobody can 
 restart, and that none had before, is how their configuration differs; what else it changed is not known, so they are suspects.
 """
 
+from collections.abc import Sequence
+
+import polars as pl
+
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.loss_advice import roll_back
 from forensics.facts.left_replicas import Left, left_replicas, odd_rate
@@ -14,6 +18,7 @@ from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.ref import Ref
 from forensics.model.said import sentence
 from forensics.model.texts import ranks_text
+from forensics.words import advice
 from forensics.words import numerics as words
 
 
@@ -52,12 +57,27 @@ def _parted(case: Case, left: Left, rate: Left | None) -> Finding:
         domain="workload" if by_rate else "unknown",
         actions=_by_rate(rate, left)
         if rate is not None and by_rate
-        else (
+        else _by_restart(case, left, who)
+        or (
             Action(kind="inspect_hardware", target=ranks_text(who), command=None, reason=words.DIFFER_SILENTLY),
             roll_back(case, left.step, words.DIVERGED, who),
         ),
         collect=() if named else (words.REPLAY_ELSEWHERE,),
         summary=sentence(text),
+    )
+
+
+def _by_restart(case: Case, left: Left, who: Sequence[int]) -> tuple[Action, ...]:
+    """Who parts in the first step after a restart was started otherwise, whatever its device does; of a later step nothing is told."""
+    if not case.steps_before.height or left.is_first or left.step != case.tables["steps"]["step"].min():
+        return ()
+    rates = case.tables["steps"].filter(pl.col("step") == left.step).unique("rank")["learning_rate"]
+    if rates.len() and not rates.null_count() and rates.n_unique() == 1:  # as they are set, they are alike
+        return ()
+    target = advice.LOADED_AND_SETTINGS(who=ranks_text(who))
+    return (
+        Action(kind="check_config", target=target, command=None, reason=advice.EQUAL_UNTIL_RESTART),
+        Action(kind="restart_job", target=words.FROM_LOADED, command=None, reason=words.EQUAL_UNTIL_THEN),
     )
 
 

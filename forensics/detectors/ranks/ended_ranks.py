@@ -10,14 +10,17 @@ import polars as pl
 
 from forensics.case import Case
 from forensics.facts.error_words import memory_sizes, users_code
+from forensics.facts.event_rows import detail
 from forensics.facts.origins import Origins, few
 from forensics.facts.process_ends import ProcessEnd
 from forensics.facts.progress import step_in_progress
 from forensics.facts.storage_errors import StorageError, storage_error
 from forensics.facts.whose_memory import Holder, holder_of
+from forensics.model.commands import file_in, file_there
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, Code, FirstAnomaly
 from forensics.model.names import ActionKind, Cause, Domain
+from forensics.model.ref import Ref
 from forensics.model.said import Said, did_all, sentence
 from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import ended as words
@@ -87,6 +90,33 @@ def _code(case: Case, outcome: ProcessEnd) -> Code | None:
     return next((code for row in told.iter_rows(named=True) if (code := users_code(row))), None)
 
 
+def _child(case: Case, outcome: ProcessEnd) -> Ref | None:
+    """What a process that it started raised, as the exception that ended it quotes: it says what the parent does not."""
+    place = outcome.refs[0] if outcome.refs else None
+    at = (pl.col("file") == place.file) & (pl.col("line") == place.line) if place is not None else pl.lit(False)
+    for row in case.events.filter(at & (pl.col("kind") == "exception")).iter_rows(named=True):
+        told = detail(row).get("original")
+        if isinstance(told, dict) and isinstance(told.get("line"), int):
+            return Ref(file=str(row["file"]), line=told["line"], text=str(told["said"]))
+    return None
+
+
+def _of_file(case: Case, rank: int, child: Ref | None) -> tuple[Action, ...]:
+    """The file that a worker of a loader could not use is looked at before the line that reads any."""
+    path = file_in(child.text) if child is not None else None
+    if child is None or path is None or storage_error(child.text) is not None:
+        return ()
+    host = case.host_of_rank.get(rank)
+    target = words.FILE_OF(path=path, rank=rank) if host is None else path
+    reason = words.ITS_WORKER_RAISED(line=cut_middle(child.text, _WORDS_OF_LINE))
+    return (
+        Action(
+            kind="check_data", target=target, command=file_there(host, path), reason=reason, look=words.LOOK_AT_FILE,
+            then=words.THEN_OF_FILE, source="ls(1)",
+        ),
+    )  # fmt: skip
+
+
 def ended_ranks(case: Case) -> tuple[Finding, ...]:
     """Case → one finding over all origins."""
     return _finding(case, found) if (found := case.origins) is not None else ()
@@ -110,6 +140,10 @@ def _finding(case: Case, found: Origins) -> tuple[Finding, ...]:
         text = words.GAVE_UP_OR_STOPPED[len(victims) == 1](who=ranks_text(victims))
         claims.append(Claim(text, "for", sample.refs[-1:]))
     storage = _storage(first)
+    child = _child(case, first)
+    claims += (
+        [Claim(words.ITS_WORKER_RAISED(line=cut_middle(child.text, _WORDS_OF_LINE)), "for", (child,))] if child else []
+    )
     after = words.ENDED_AFTER(len(victims)) if victims else ""
     return (
         Finding(
@@ -128,6 +162,7 @@ def _finding(case: Case, found: Origins) -> tuple[Finding, ...]:
             claims=tuple(claims),
             time_ns=first.time_ns,
             actions=(
+                *_of_file(case, first.rank, child),
                 _action(
                     cause,
                     ranks,

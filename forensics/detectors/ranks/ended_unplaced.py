@@ -49,7 +49,9 @@ def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
             continue
         if row["kind"] == "gpu_error":
             if detail(row).get("library"):
-                result.append(("gpu_fault", row))  # its own runtime says so, and ends it
+                result.append(
+                    (own_cause(row["kind"], "", row["severity"]), row)
+                )  # its own runtime says so, and ends it
         elif not is_consequence(row["detail"]) and row["severity"] not in ("info", "warning"):
             cause = own_cause(row["kind"], f"{row['code'] or ''} {row['text'] or ''}")
             if cause != "exception" or _role(case, row) != "lost":
@@ -99,14 +101,14 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
     killed = _killed(case, same) if cause == "host_oom" else ()
     if not killed and any(end.how == "died" for end in case.ends.values()):
         return ()
-    unclear = cause == "exception" and not any(_role(case, row) == "own" for row in same)
+    unclear = cause == "exception" and not any(row["kind"] == "gpu_error" or _role(case, row) == "own" for row in same)
     places = tuple(sorted({host for row in same if (host := host_of(case.identity, row))}))
     after = cause == "exception" and (unclear or len(places) > 1 or _may_follow(case, same))  # not all were the first
     hosts = () if after else places
     line = " ".join(str(same[0]["text"] or same[0]["code"] or "").split())
     storage = storage_error(str(same[0]["text"] or "")) if cause == "exception" else None
     holder = holder_of(cause, same[0]["code"], str(same[0]["text"] or ""))
-    did = words.NO_STORAGE if storage else words.DID_AT[holder] if holder else words.DID_SOMEWHERE[cause]
+    did = words.NO_STORAGE if storage else words.DID_AT[holder] if holder else _did(cause, same)
     claims = [Claim(words.SOMEBODY_DID(did=did, line=cut_middle(" ".join(line.split()), 120)), "for", refs(same))]
     if killed:
         claims.append(Claim(words.KILLED_THERE(who=ranks_text(killed)), "for"))
@@ -222,19 +224,28 @@ def _actions(
     same: Sequence[Row], cause: Cause, target: str, storage: StorageError | None, holder: Holder | None
 ) -> tuple[Action, ...]:
     """A call to a device that failed for no known reason may be of the device as well as of the program: its driver's log tells."""
-    own = _action(cause, target, storage, holder)
+    own = _action(cause, target, storage, holder, _did(cause, same))
     if cause == "exception" and all(holder_of("disk_full", None, str(row["text"] or "")) == "shared" for row in same):
         why = words.WHY_AT["shared"]
         return (Action(kind="check_config", target=words.SHARED_MEMORY, command="df -h /dev/shm", reason=why),)
-    if cause != "exception" or storage is not None or not any(row["kind"] == "cuda_error" for row in same):
+    if (
+        cause != "exception"
+        or storage is not None
+        or not any(row["kind"] in ("cuda_error", "gpu_error") for row in same)
+    ):
         return (own,)
     log = Action(kind="collect_more", target=words.DRIVERS_LOG, command=None, reason=words.CALL_TO_DEVICE_FAILED)
     return (log, own)
 
 
-def _action(cause: Cause, target: str, storage: StorageError | None, holder: Holder | None) -> Action:
+def _did(cause: Cause, same: Sequence[Row]) -> Said:
+    by_runtime = cause == "exception" and all(row["kind"] == "gpu_error" for row in same)
+    return words.ENDED_BY_RUNTIME if by_runtime else words.DID_SOMEWHERE[cause]
+
+
+def _action(cause: Cause, target: str, storage: StorageError | None, holder: Holder | None, did: Said) -> Action:
     if storage is not None:
         return Action(kind="inspect_hardware", target=storage.holder, command=None, reason=storage.why)
     kinds: dict[str, Any] = {"gpu_fault": "inspect_hardware", "exception": "check_code"}
-    why = words.WHY_AT[holder] if holder else words.A_PROCESS_DID(did=words.DID_SOMEWHERE[cause])
+    why = words.WHY_AT[holder] if holder else words.A_PROCESS_DID(did=did)
     return Action(kind=kinds.get(cause, "check_config"), target=target, command=None, reason=why)

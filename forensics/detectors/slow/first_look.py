@@ -23,6 +23,11 @@ from forensics.words import slow as words
 _MUCH = 0.2  # of the peers' work in a step: less may be a phase too short to tell
 _AS_FAST = 0.25  # of the excess share in its slow phases: below that it is as fast as they
 _MANY = 8
+_OFTEN, _LONG_MS, _EVEN = (
+    5,
+    50.0,
+    0.03,
+)  # waits, how long, and how little they differ, before a clock is taken for what ends them
 
 
 def held_back(case: Case, ranks: Sequence[int]) -> tuple[Throttled, ...]:
@@ -84,7 +89,24 @@ def actions(
         if all(are_of_kernels(case.tables, one.rank, one.phase) for one in slow):
             reason = words.KERNELS_LONGER
         return (Action(kind="inspect_hardware", target=who, command=None, reason=reason),)
+    if fixed := _fixed_wait(case, slow[0]):
+        target = words.WHAT_WAITS_IN(who=who, phases=phases)
+        return (Action(kind="check_code", target=target, command=None, reason=fixed),)
     return (Action(kind="check_data", target=who, command=None, reason=_of_host(slow)),)
+
+
+def _fixed_wait(case: Case, one: Outlier) -> Said | None:
+    """What takes just as long each time is waited for by the clock: no busy disk, processor or network is so even."""
+    own = case.phase_times.filter(
+        (pl.col("rank") == one.rank) & (pl.col("phase") == one.phase) & pl.col("step").is_between(one.begin, one.end)
+    )
+    waits = own.filter(pl.col("ms") > one.level_ms + one.excess_ms / 2)["ms"]
+    middle, least, most = waits.median(), waits.min(), waits.max()
+    if len(waits) < _OFTEN or not isinstance(middle, float) or middle < _LONG_MS:
+        return None
+    spread = (float(most) - float(least)) / middle  # type: ignore[arg-type]
+    told = {"times": len(waits), "ms": f"{middle:.4g}", "percent": f"{100 * spread:.1f}"}
+    return words.FIXED_WAIT(**told) if spread <= _EVEN else None
 
 
 def _limit(case: Case, one: Throttled) -> Action:

@@ -153,7 +153,9 @@ def _straggler(case: Case, slow: Sequence[Outlier]) -> Finding:
         collect=()
         if quotas and not reason
         else (
-            words.STACKS_IN(who=peers.named(ranks, case), phases=_phases(chosen)) if fast else words.CLOCKS_LOAD_STAGES,
+            words.STACKS_IN(who=peers.named(ranks, case), phases=_phases(chosen))
+            if fast or sort == "host"
+            else words.CLOCKS_LOAD_STAGES,
         ),
         summary=joined(
             (

@@ -5,12 +5,16 @@ A checksum tells that bits differ and never by how much, so where a share is all
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 import polars as pl
 
 FIGURES = ("min", "max", "mean", "l2norm", "absmax")
 _LARGEST = ("min", "max", "absmax")
+_DIGITS = {"float16": 1e-3, "bfloat16": 8e-3}  # by how much rounding moves a figure
+_ROUNDED, _NEAR, _CLEAR = 2e-7, 0.01, 8  # of a float32; of the difference; times that it must stand out
+_WHOLE = ("min", "max", "l2norm")
 Ends = Callable[[str], tuple[pl.Expr, pl.Expr]]  # figure → its least and its greatest value among those compared
 
 
@@ -49,3 +53,28 @@ def _is_near(names: Sequence[str], one: Sequence[float], other: Sequence[float],
     sizes = {name: max(abs(a), abs(b)) for name, (a, b) in pairs.items()}
     largest = max((sizes[name] for name in _LARGEST if name in sizes), default=0.0)
     return all(abs(a - b) <= share * (sizes[name] if name == "l2norm" else largest) for name, (a, b) in pairs.items())
+
+
+def common_factor(one: Mapping[str, Any], other: Mapping[str, Any]) -> float | None:
+    """By what the whole of one tensor is the other one: both ends and the norm grew alike, which no single element brings about. Null
+    where they did not, or where they show too little: a tensor of one value has one factor whatever became of it."""
+    if not all(row[name] for row in (one, other) for name in _WHOLE) or other["min"] == other["max"]:
+        return None
+    low, high, factor = (one[name] / other[name] for name in _WHOLE)
+    rounded = _DIGITS.get(str(one["dtype"]).rpartition(".")[2], _ROUNDED)
+    apart = abs(factor - 1)
+    is_alike = all(abs(end - factor) <= max(_NEAR * apart, rounded) for end in (low, high))
+    return factor if isfinite(factor) and apart > _CLEAR * rounded and is_alike else None
+
+
+def is_lone(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Does one end of a tensor alone stand apart from that of its copy, by as much as the norm tells that one element moved?"""
+    if any(row[name] is None for row in (one, other) for name in _WHOLE):
+        return False
+    moved = [name for name in ("min", "max") if one[name] != other[name]]
+    grown = one["l2norm"] ** 2 - other["l2norm"] ** 2
+    if len(moved) != 1 or not isfinite(grown):
+        return False
+    before = one[moved[0]] ** 2 - grown  # the square of what that element was
+    room = _NEAR * abs(grown)
+    return bool(-room <= before <= max(other["min"] ** 2, other["max"] ** 2) + room)

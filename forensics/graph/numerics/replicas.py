@@ -67,6 +67,46 @@ def first_divergence(
     return min(found, key=lambda item: item[0])[1] if found else None
 
 
+class Before(msgspec.Struct, frozen=True):
+    """What came before a divergence of parameters. `used`: the same sides in an earlier row of that step, null where there is none;
+    `equal`: a row of the last update after which all were equal."""
+
+    used: Divergence | None = None
+    equal: Row | None = None
+
+
+def before(frame: pl.DataFrame, found: Divergence, share: float = 0.0) -> Before:
+    """The update that shows replicas apart may not be what parted them: that they were when the parameter was used in the same step."""
+    row = found.row[min(found.row)]
+    if row["phase"] != "optimizer" or row["base"] != "param":
+        return Before()
+    names = [pl.col(name).eq_missing(pl.lit(row[name])) for name in ("module", "tensor")]
+    same = frame.filter(
+        pl.all_horizontal(names) & pl.col("rank").is_in(list(found.row)) & ~pl.col("bad").fill_null(True)
+    )
+    now = same.filter((pl.col("step") == row["step"]) & (pl.col("phase") != "optimizer"))
+    updates = same.filter(_UPDATED & (pl.col("step") < row["step"]))
+    used = _first_of_each(now, found, share)
+    last = _first_of_each(updates.filter(pl.col("step") == pl.col("step").max()), found, share)
+    is_equal = last is not None and len(last.sides) == 1
+    return Before(
+        used if used is not None and used.sides == found.sides else None,
+        last.row[min(last.row)] if last is not None and is_equal else None,
+    )
+
+
+def _first_of_each(rows: pl.DataFrame, found: Divergence, share: float) -> Divergence | None:
+    """The first of these rows on each rank, and who agrees in them; null where a rank of `found` has none."""
+    first = {
+        one["rank"]: one
+        for one in rows.sort("place").unique("rank", keep="first", maintain_order=True).iter_rows(named=True)
+    }
+    if first.keys() != found.row.keys() or len({one["microbatch"] for one in first.values()}) > 1:
+        return None
+    parts = sorted((tuple(side) for side in sides(first, share)), key=lambda side: (-len(side), side))
+    return Divergence(tuple(parts), first, found.members)
+
+
 def without_own_ways(frame: pl.DataFrame) -> pl.DataFrame:
     """Rows of `frame` without outputs and parameters that are another on each of three or more ranks in every one of several steps:
     whatever was recorded of them, it is not what all hold in common."""

@@ -47,6 +47,18 @@ ROW = CauseRow(
         ),
         Step(
             do="check_config",
+            needs=("job", "by_kernel"),
+            command="accounting",
+            gives=("launcher",),
+            look=Said("MaxRSS of the step beside ReqMem of the job", "作业步的 MaxRSS 与作业的 ReqMem"),
+            then=Said(
+                "near each other: ask for more (--mem) or use less; far apart: it grew between two samples, so look at what it loads at once",
+                "接近：申请更多内存（--mem）或减少用量；相差很大：在两次采样之间骤增，检查一次性加载的内容",
+            ),
+            source="Slurm: sacct(1), MaxRSS, ReqMem",
+        ),
+        Step(
+            do="check_config",
             needs=("host", "by_kernel"),
             command="kernel_log",
             gives=("kernel",),

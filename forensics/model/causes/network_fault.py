@@ -47,6 +47,44 @@ ROW = CauseRow(
             ),
             source="ss(8); connect(2): ECONNREFUSED",
         ),
+        Step(
+            do="inspect_network",
+            needs=("no_route",),
+            look=Said(
+                "an interface of that network that is UP and has an address, a route that leads through it, and a GID of the same network",
+                "该网络的接口是否 UP 且有地址，是否有经由它的路由，以及同一网络的 GID",
+            ),
+            then=Said(
+                "the interface is down or bare: bring it up or leave the host out; it is well: set the interface or the GID index (NCCL_SOCKET_IFNAME, "
+                "NCCL_IB_HCA, NCCL_IB_GID_INDEX) to one that both ends have",
+                "接口未启用或无地址：启用或隔离该节点；接口正常：将接口或 GID index（NCCL_SOCKET_IFNAME、NCCL_IB_HCA、NCCL_IB_GID_INDEX）设为两端都有的",
+            ),
+            source="connect(2): ENETUNREACH; ip-route(8); NCCL: environment variables",
+        ),
+        Step(
+            do="inspect_network",
+            needs=("no_host",),
+            look=Said(
+                "through which interface the way goes, and FAILED or INCOMPLETE as state of the neighbour",
+                "经由哪个接口，邻居状态是否为 FAILED 或 INCOMPLETE",
+            ),
+            then=Said(
+                "FAILED: that host is down or in another network; REACHABLE: a firewall rejects it; the wrong interface: set it (NCCL_SOCKET_IFNAME, "
+                "GLOO_SOCKET_IFNAME)",
+                "FAILED：对端宕机或不在同一网络；REACHABLE：被防火墙拒绝；接口不对：设置 NCCL_SOCKET_IFNAME、GLOO_SOCKET_IFNAME",
+            ),
+            source="connect(2): EHOSTUNREACH; ip-neighbour(8)",
+        ),
+        Step(
+            do="inspect_network",
+            needs=("timed_out",),
+            look=Said("through which interface the way goes, and whether packets are lost", "经由哪个接口，有无丢包"),
+            then=Said(
+                "none comes back: the host is down, or the wrong interface; all come back: a firewall drops that port, or nobody takes connections fast enough",
+                "全部丢失：对端宕机或接口不对；全部返回：防火墙丢弃该端口，或对端来不及接受连接",
+            ),
+            source="connect(2): ETIMEDOUT; ping(8)",
+        ),
         *LINKS,
         Step(
             do="collect_more",

@@ -251,7 +251,7 @@ LINKS = (
 )
 CLOCKS = Step(
     do="inspect_hardware",
-    needs=("host",),
+    needs=("host", "running"),
     command="clocks",
     look=Said(
         "clocks below those of its peers, a temperature near its limit, an active reason to slow down",

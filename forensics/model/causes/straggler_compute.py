@@ -40,7 +40,7 @@ ROW = CauseRow(
         ),
         Step(
             do="inspect_hardware",
-            needs=("host", "not_alone"),
+            needs=("host", "not_alone", "running"),
             command="load",
             look=Said(
                 "processes that are not of the job and take processors, a load above the number of processors, steal",

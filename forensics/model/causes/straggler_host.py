@@ -25,7 +25,7 @@ ROW = CauseRow(
     runbook=(
         Step(
             do="check_data",
-            needs=("host",),
+            needs=("host", "running"),
             command="load",
             look=Said(
                 "a process that takes the processor and is none of the job; a device at 100 % (%util), long waits (r_await)",
