@@ -12,7 +12,6 @@ from forensics.model.texts import UNNAMED_GROUP
 from parsers.schema.tables import TableName
 
 _MS_NS = 1_000_000
-_FEWEST = 2  # ranks that wait for each other
 _CLOCKS = ("utc", "local", "boot")
 # Printed names of operations to which every member brings as many elements; others allow uneven ones.
 _EVEN = ("ALLREDUCE", "BROADCAST", "REDUCE", "_ALLGATHER_BASE", "_REDUCE_SCATTER_BASE")
@@ -241,7 +240,7 @@ def _crossed(told: Sequence[Row], world: int) -> tuple[Sequence[Row], list[Posit
         for rank in row["names_ranks"]:
             lacks[rank] |= set(detail(row)["tensors"])
             shown[rank] = row
-    if lacks.keys() != set(range(max(world, len(lacks), _FEWEST))):
+    if not lacks or lacks.keys() != set(range(max(world, len(lacks)))):
         return told, []
     one = {rank for rank in lacks if lacks[rank] & lacks[0]}
     other = lacks.keys() - one
