@@ -132,6 +132,8 @@ PLACED = {"kind": "scheduler", "code": "Scheduled", "detail": '{"node": "n1", "o
         ([NOTICE, SHUT, PLACED | {"detail": '{"node": "n2", "object": "pod/w-3"}'}], ("n1",)),
     ],
 )
-def test_a_node_that_a_cloud_takes_away_is_told_in_any_words(rows: list[dict[str, Any]], hosts: tuple[str, ...]) -> None:
+def test_a_node_that_a_cloud_takes_away_is_told_in_any_words(
+    rows: list[dict[str, Any]], hosts: tuple[str, ...]
+) -> None:
     found = DETECTOR.detect(case([FAILED, *WAITS, *rows], ranks=RANKS))
     assert tuple(host for one in found for host in one.hosts) == hosts
