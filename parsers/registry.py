@@ -74,7 +74,16 @@ from parsers.numerics import (
     tensor_stats,
     value_lines,
 )
-from parsers.pytorch import desync, elastic, error_json, flight_recorder, fr_report, process_group, traceback
+from parsers.pytorch import (
+    counter_table,
+    desync,
+    elastic,
+    error_json,
+    flight_recorder,
+    fr_report,
+    process_group,
+    traceback,
+)
 from parsers.scheduling import (
     checkpoint,
     deepspeed_launcher,
@@ -172,6 +181,7 @@ PARSERS: tuple[Parser, ...] = (
     prometheus.PARSER,
     prometheus_range.PARSER,
     nccl_inspector.PARSER,
+    counter_table.PARSER,
     clog.PARSER,
     kubernetes.PARSER,
     pod_description.PARSER,

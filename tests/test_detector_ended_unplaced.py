@@ -11,6 +11,8 @@ from forensics.detectors.ranks.ended_unplaced import ended_unplaced
 from forensics.detectors.ranks.process_ended import DETECTOR
 from tests.log_cases import case, judged
 
+_DIED_NS = 1_780_000_000 * 10**9
+
 
 @pytest.mark.parametrize(
     ("row", "cause", "hosts"),
@@ -73,6 +75,30 @@ def test_the_kernel_and_the_launcher_agree(killed: list[int], named: tuple[int, 
     assert tuple(rank for one in ended_unplaced(whole) for rank in one.ranks) == named
     if named:
         assert judged(whole, *DETECTORS).observers == ("the kernel", "the launcher")
+
+
+@pytest.mark.parametrize(
+    ("kill", "named"),
+    [
+        ({"time_basis": "boot", "time_ns": 900 * 10**9}, ()),
+        ({"time_basis": "boot", "time_ns": 900 * 10**9, "pid": 41}, (3,)),
+        ({"time_basis": "boot", "time_ns": 900 * 10**9, "detail": '{"task_memcg": "/kubepods.slice/pod1/c2"}'}, (3,)),
+        ({"time_basis": "boot", "time_ns": 900 * 10**9, "detail": '{"task_memcg": "/slurm/uid_7/job_12/step_0"}'}, ()),
+        ({"time_basis": "local", "time_ns": _DIED_NS - 10**9}, (3,)),
+        ({"time_basis": "local", "time_ns": _DIED_NS - 3600 * 10**9}, ()),
+        ({}, ()),
+    ],
+    ids=["since boot", "its number", "of a container", "of another job", "just before", "an hour before", "no stamp"],
+)
+def test_an_old_kill_of_another_process_is_not_that_of_the_rank_that_a_signal_ended(
+    kill: dict[str, Any], named: tuple[int, ...]
+) -> None:
+    ranks = [{"rank": 2, "host": "n1"}, {"rank": 3, "host": "n1", "pid": 41}]
+    ended = {"kind": "exit", "code": "-9", "rank": 3, "time_basis": "local", "time_ns": _DIED_NS}
+    killed = {"kind": "host_oom", "severity": "fatal", "host": "n1", "pid": 77, **kill}
+    whole = case([killed, ended], ranks=ranks)
+    found = judged(whole, *DETECTORS)
+    assert (found.cause, found.ranks) == ("host_oom" if named else "killed", (3,))
 
 
 def test_the_task_stands_in_the_text_where_its_rank_is_unknown() -> None:

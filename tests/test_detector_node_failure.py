@@ -112,3 +112,28 @@ def test_a_node_that_the_controller_of_the_job_misses_is_of_the_job(
 
 def test_a_node_that_nobody_misses_is_of_another_job() -> None:
     assert DETECTOR.detect(case([_LOST, *WAITS], ranks=_PODS)) == ()
+
+
+TAKEN = {"kind": "scheduler", "code": "preemption", "severity": "fatal"}
+NOTICE = TAKEN | {"rank": 3, "text": "Received preemption notice with death_time 2026-03-01T10:01:40"}
+SHUT = {"kind": "scheduler", "code": "NodeShutdown", "detail": '{"object": "pod/w-3"}'}
+PLACED = {"kind": "scheduler", "code": "Scheduled", "detail": '{"node": "n1", "object": "pod/w-3"}'}
+
+
+@pytest.mark.parametrize(
+    ("rows", "hosts"),
+    [
+        ([TAKEN | {"text": "compute.instances.preempted   eu-b/instances/n1   DONE"}], ()),
+        ([TAKEN | {"text": "Spot instance n1.local will be reclaimed"}], ()),
+        ([NOTICE, SHUT, PLACED], ()),
+        ([TAKEN | {"text": "compute.instances.preempted   eu-b/instances/n12   DONE"}], ("n1",)),
+        ([SHUT, PLACED], ("n1",)),  # for maintenance, or for whatever
+        ([NOTICE, PLACED], ("n1",)),
+        ([NOTICE, SHUT, PLACED | {"detail": '{"node": "n2", "object": "pod/w-3"}'}], ("n1",)),
+    ],
+)
+def test_a_node_that_a_cloud_takes_away_is_told_in_any_words(
+    rows: list[dict[str, Any]], hosts: tuple[str, ...]
+) -> None:
+    found = DETECTOR.detect(case([FAILED, *WAITS, *rows], ranks=RANKS))
+    assert tuple(host for one in found for host in one.hosts) == hosts

@@ -23,27 +23,43 @@ def test_what_many_hosts_show_counts_for_none(with_it: int, common: bool) -> Non
 
 
 def _failed(
-    kind: str = "gpu_lost", ranks: tuple[int, ...] = (11,), hosts: tuple[str, ...] = ("n7",), **known: str
+    kind: str = "gpu_lost",
+    ranks: tuple[int, ...] = (11,),
+    hosts: tuple[str, ...] = ("n7",),
+    code: str = "unknown error",
+    own: str | None = None,
+    lost: tuple[str, ...] = ("0000:a1:00",),
+    **known: str,
 ) -> int | None:
-    """Whose device the record of n7 is, where `ranks` met errors of theirs and the launcher tells failures on `hosts`."""
-    rows: list[dict[str, object]] = [{"kind": kind, "host": "n7", "pci": "0000:a1:00", "severity": "fatal"}]
-    rows += [{"kind": "cuda_error", "code": "unknown error", "rank": rank, "file": "job.out"} for rank in ranks]
+    """Whose device the records of n7 are, where `ranks` met errors of theirs, the launcher tells failures on `hosts`, and rank 11 says that
+    its device is at `own`."""
+    rows: list[dict[str, object]] = [{"kind": kind, "host": "n7", "pci": pci, "severity": "fatal"} for pci in lost]
+    rows += [{"kind": "cuda_error", "code": code, "rank": rank, "file": "job.out"} for rank in ranks]
     rows += [{"kind": "exit", "code": "1", "host": host, "file": "job.out"} for host in hosts]
     rows += [{"kind": "exit", "code": "SIGTERM", "host": "n6", "severity": "info", "file": "job.out"}]
-    placed = [{"rank": int(rank[1:]), "host": host, "how": "told"} for rank, host in known.items()]
-    (record,) = [one for one in case(rows, ranks=placed).hardware if one.kind == kind]
-    return record.rank
+    placed = [
+        {"rank": int(rank[1:]), "host": host, "pci": own if rank == "r11" else None, "how": "told"}
+        for rank, host in known.items()
+    ]
+    (rank,) = {one.rank for one in case(rows, ranks=placed).hardware if one.kind == kind}
+    return rank
 
 
 def test_the_only_process_that_failed_ran_on_the_only_device_that_did() -> None:
     assert _failed() == 11
     assert _failed(r11="n7") == 11
+    assert _failed(r11="n7", own="0000:a1:00.0") == 11
+    assert _failed(r11="n7", r4="n6", hosts=("n6", "n7")) == 11  # of a launcher on each host
+    assert _failed(r11="n7", r4="n6", ranks=(4, 11), hosts=("n6", "n7")) == 11
 
 
 @pytest.mark.parametrize(
     "changed",
-    [{"ranks": (10, 11)}, {"ranks": ()}, {"hosts": ("n7", "n6")}, {"hosts": ("n6",)}, {"r11": "n6"}, {"kind": "memory_error"}],
-    ids=["two ranks", "no rank", "failures on two hosts", "on another", "the rank runs elsewhere", "no end of a device"],
+    [{"ranks": (10, 11)}, {"ranks": ()}, {"hosts": ("n7", "n6")}, {"hosts": ("n6",)}, {"r11": "n6"}, {"kind": "memory_error"},
+     {"r10": "n7", "r11": "n7", "ranks": (10, 11)}, {"r11": "n7", "own": "0000:c4:00.0"}, {"r11": "n7", "code": "device-side assert triggered"},
+     {"r11": "n7", "lost": ("0000:a1:00", "0000:c4:00")}],
+    ids=["two ranks", "no rank", "failures on two hosts", "on another", "the rank runs elsewhere", "no end of a device",
+         "two ranks of the host", "another device than its own", "what a program does", "two devices"],
 )  # fmt: skip
 def test_where_more_than_one_failed_no_device_is_anybodys(changed: dict[str, object]) -> None:
     assert _failed(**changed) is None  # type: ignore[arg-type]

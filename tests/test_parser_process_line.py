@@ -43,6 +43,20 @@ def test_the_rank_may_stand_before_the_line() -> None:
     assert ranks.select("rank", "pid", "local_rank", "host").rows() == [(6, 4006, 2, "n2")]
 
 
+@pytest.mark.parametrize(
+    ("text", "pci"),
+    [
+        ("local_rank 2 pid 4006 host n2 cuda:2 bus 0000:b9:00.0", "0000:b9:00.0"),
+        ("worker started rank=6 node=n2 pid=4006 gpu=2 pci_bus_id=00000000:B9:00.0", "0000:b9:00.0"),
+        ("rank 6 of 8 | host n2 | pid 4006 | PCI B9:00.0", "0000:b9:00.0"),
+        ("started rank=6 pid=4006 gpu 0000:b9:00.0 nic 0000:3b:00.0", None),
+        ("started rank=6 pid=4006 at 12:04:11.0", None),
+    ],
+)
+def test_the_address_of_its_device(text: str, pci: str | None) -> None:
+    assert PARSER.parse(lines(text, rank=6))["ranks"]["pci"].to_list() == [pci]
+
+
 def test_ray_and_pytorch_write_both_before_the_words() -> None:
     """Whoever prints for several ranks is the process of none."""
     one, other = (lines(f"step {number}\nstep 9", rank=rank, process=pid, host="n1") for number, rank, pid in

@@ -43,3 +43,36 @@ def test_the_minority_of_hosts_is_named(
 ) -> None:
     verdict = analyze(write(tmp_path, versions, library)).verdict
     assert (verdict.kind, verdict.cause, verdict.ranks, verdict.hosts) == ("launch", "version_mismatch", [], hosts)
+
+
+@pytest.mark.parametrize(
+    ("versions", "ranks", "hosts"),
+    [
+        ((NEW, NEW, NEW, OLD), [3], ["n3"]),
+        ((NEW, NEW, f"{OLD}+cuda11.8", NEW), [2], ["n2"]),
+        ((NEW, f"{NEW}+cuda12.1", NEW, OLD), [3], ["n3"]),  # the same version, with its build
+        ((NEW, NEW, OLD, OLD), [], []),
+        ((NEW, f"{NEW}+cuda12.1", NEW, NEW), [], []),
+    ],
+)
+def test_with_one_process_a_host_its_rank_is_named_too(
+    tmp_path: Path, versions: Sequence[str | None], ranks: list[int], hosts: list[str]
+) -> None:
+    verdict = analyze(write(tmp_path, versions, each=1)).verdict
+    assert (verdict.cause, verdict.ranks, verdict.hosts) == ("version_mismatch", ranks, hosts)
+
+
+@pytest.mark.parametrize(("odd", "named"), [((5,), [5]), ((1, 2), [1, 2]), ((0, 1, 2, 3), [])])
+def test_processes_of_one_host_may_differ(tmp_path: Path, odd: tuple[int, ...], named: list[int]) -> None:
+    lines = []
+    for rank in range(8):
+        version = OLD if rank in odd else NEW
+        lines += [
+            f"[rank{rank}]: worker {rank} of world_size=8 rank={rank} pid={700 + rank} started",
+            f"n0:{700 + rank}:{900 + rank} [{rank}] NCCL INFO NCCL version {version}+cuda12.1",
+            f"n0:{700 + rank}:{900 + rank} [{rank}] NCCL INFO comm 0x5{rank} rank {rank} nranks 8 cudaDev {rank} busId {rank}0 commId 0x77 - Init START",
+            f"n0:{700 + rank}:{900 + rank} [{rank}] init.cc:1092 NCCL WARN Mismatched NCCL version detected : rank {rank} 21806 rank 6 20906",
+        ]
+    (tmp_path / "launch.log").write_text("\n".join(lines) + "\n")
+    verdict = analyze(tmp_path).verdict
+    assert (verdict.cause, verdict.ranks) == ("version_mismatch", named)

@@ -22,6 +22,7 @@ from parsers.catalogues import described
 from parsers.schema.tables import TableName
 
 KINDS = tuple(kind for kind, row in EVENTS.items() if "hardware" in row.roles or "recovery" in row.roles)
+_BY_PROGRAM = ("device-side assert triggered", "invalid device ordinal", "invalid argument")
 _COMMON = 0.3  # of the hosts that left a log
 _FEWEST = 3
 _RESET = "reset"  # code of parsers/kernel/amdgpu.py
@@ -113,8 +114,8 @@ def hardware(
     devices = Devices(identity)
     pods = pod_of_node(events, job_hosts)
     rows = _with_only_host(rows, devices, job_hosts if {*logged, *job_hosts} == job_hosts else frozenset())
-    failure = _only_failure(events)
-    return _with_victims(tuple(_records(rows, hosts, devices, window, job_hosts, len(logged), failure, pods)))
+    failures = _only_failures(events, devices)
+    return _with_victims(tuple(_records(rows, hosts, devices, window, job_hosts, len(logged), failures, pods)))
 
 
 def _with_only_host(rows: Iterable[Row], devices: "Devices", shown: frozenset[str]) -> Iterator[Row]:
@@ -156,14 +157,25 @@ def _with_victims(found: tuple[Record, ...]) -> tuple[Record, ...]:
     return tuple(counted(one) for one in found)
 
 
-def _only_failure(events: pl.DataFrame) -> tuple[str, int] | None:
-    """(host, rank) where one rank alone met an error of its device, and the launcher says of one host alone that a process
-    failed there: what the process itself does not tell, where it ran, follows."""
+def _only_failures(events: pl.DataFrame, devices: "Devices") -> dict[str, int]:
+    """Host → the one rank there that met an error of its device which its program need not have brought about, where one device at most was
+    lost. Where one rank alone did, and does not tell where it ran, it was on the one host on which, as the launcher says, a process failed."""
     raised = events.filter((pl.col("kind") == "cuda_error") & (pl.col("rank_space") == "global"))
-    ranks = raised["rank"].drop_nulls().unique().to_list()
+    ranks = set(raised.filter(~pl.col("code").is_in(_BY_PROGRAM).fill_null(False))["rank"].drop_nulls())
     ends = pl.col("kind").is_in(["exit", "first_failure"]) & pl.col("severity").is_in(["error", "fatal"])
     hosts = {short_host(host) for host in events.filter(ends)["host"].drop_nulls()}
-    return (hosts.pop(), ranks[0]) if len(ranks) == 1 and len(hosts) == 1 else None
+    met: dict[str, list[int]] = defaultdict(list)
+    for rank in sorted(ranks):
+        if (host := devices.host_of(rank)) is not None:
+            met[host].append(rank)
+    lost: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    gone = events.filter(pl.col("kind").is_in(["gpu_lost", "gpu_error"]) & (pl.col("severity") == "fatal"))
+    for host, pci in gone.select("host", "pci").drop_nulls().unique().iter_rows():
+        lost[short_host(host)].add(_whole(pci))
+    found = {host: own[0] for host, own in met.items() if len(own) == 1 and len(lost[host]) <= 1}
+    if len(ranks) == 1 and len(hosts) == 1 and devices.host_of(min(ranks)) is None:
+        found[hosts.pop()] = min(ranks)
+    return found
 
 
 def _records(
@@ -173,7 +185,7 @@ def _records(
     window: AnomalyWindow,
     job_hosts: frozenset[str],
     logged: int,
-    failure: tuple[str, int] | None,
+    failures: Mapping[str, int],
     pods: Mapping[str, str],
 ) -> Iterator[Record]:
     """`hosts`: how many hosts have records of a kind and code."""
@@ -186,8 +198,9 @@ def _records(
         common = logged > _FEWEST and hosts[row["kind"], row["code"]] > _COMMON * logged
         counts = window.counts(row) or (rank is not None and window.is_during(row))
         one = Record(row, host, on_job, window.when(row), counts, rank, common)
-        if rank is None and failure is not None and failure[0] == host and one.ends_device and counts:
-            one = replace(one, rank=failure[1] if devices.host_of(failure[1]) in (None, host) else None)
+        met = failures.get(there or "") if rank is None and one.ends_device and counts else None
+        if met is not None and devices.may_use(met, row["pci"]):
+            one = replace(one, rank=met)
         yield one
 
 
@@ -203,6 +216,7 @@ class Devices:
         rows = list(identity.iter_rows(named=True)) if identity.height else []
         self._host = {row["rank"]: row["host"] for row in rows}
         usual = _usual_addresses(rows)
+        self._address = {row["rank"]: row["pci"] or usual.get(row["rank"]) for row in rows}
         self._on: dict[str, list[tuple[int, str | None, int | None]]] = defaultdict(list)
         for row in rows:
             if row["host"] is not None:
@@ -211,6 +225,11 @@ class Devices:
 
     def host_of(self, rank: int | None) -> str | None:
         return self._host.get(rank) if rank is not None else None
+
+    def may_use(self, rank: int, pci: str | None) -> bool:
+        """Does nothing that the rank printed of its device speak against this address?"""
+        own = self._address.get(rank)
+        return own is None or pci is None or is_same_device(own, pci)
 
     def rank_at(self, host: str | None, pci: str | None, index: int | None) -> int | None:
         """The only rank on this device; addresses are compared whole, the function aside."""

@@ -1,6 +1,7 @@
 """What watchdogs, desync reports, monitored barriers and fingerprints say of ranks and calls, as rows of positions."""
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -202,8 +203,12 @@ def _desync_numbers(row: Row) -> dict[int, int]:
 
 
 def _of_barriers(events: pl.DataFrame, memberships: Memberships, expected: frozenset[int]) -> Iterator[Position]:
-    """Who did not come, by the list of the group's rank 0: others list whom they happened to wait for."""
-    for row in rows(events, "barrier_missing"):
+    """Who did not come, by the list of the group's rank 0: others list whom they happened to wait for. Or who brings what, where everybody is
+    waited for by somebody."""
+    told, crossed = _crossed(rows(events, "barrier_missing"), len(expected) or len(memberships.seen))
+    yield from crossed
+    several = len({rank for row in told for rank in row["names_ranks"] or ()}) > 1
+    for row in told:
         group = memberships.group_of(row)
         members = memberships.members_of(*group)
         leader = members[0] if members and not is_default(*group) else 0
@@ -212,13 +217,44 @@ def _of_barriers(events: pl.DataFrame, memberships: Memberships, expected: froze
         mapped = memberships.to_global(row, row["names_ranks"], assume=True) or {}
         known = max(len(expected), len(memberships.seen))
         numbered = max(row["names_ranks"]) + 1  # it has whom it numbers; that these are two tells of no pair
-        size = len(members) or (max(known, numbered) if known > 1 or (numbered > 2 and known) else None)
+        is_stall = row["code"] == "horovod_stall"  # its numbers are of the whole job
+        size = len(members) or (
+            max(known, numbered) if known > 1 or (numbered > 2 and known) or (is_stall and several) else None
+        )
         same = {"group": _key(group) or "barrier", "label": label(group), "size": size, "kind": "barrier"}
-        if row["code"] == "horovod_stall":
+        if is_stall:
             same |= {"label": "Horovod's stall inspector", "kind": row["op"] or "a collective"}
         for number in row["names_ranks"]:
             yield _place(row, "barrier", rank=mapped.get(number), count=1, number=0, state="absent", **same)
         yield _place(row, "barrier", rank=leader, number=1, state="entered", **same)
+
+
+def _crossed(told: Sequence[Row], world: int) -> tuple[Sequence[Row], list[Position]]:
+    """Rows; how many ranks the job has → the rows that tell of absence, and what two sides bring, each what the other lacks, where the stall
+    inspector lists every rank as missing something, and no tensor is missing on both sides. Whoever is only late is waited for, and waits for
+    nobody."""
+    stalled = [row for row in told if row["code"] == "horovod_stall" and row["names_ranks"]]
+    lacks: dict[int, set[str]] = defaultdict(set)
+    shown: dict[int, Row] = {}
+    for row in stalled:
+        for rank in row["names_ranks"]:
+            lacks[rank] |= set(detail(row)["tensors"])
+            shown[rank] = row
+    if not lacks or lacks.keys() != set(range(max(world, len(lacks)))):
+        return told, []
+    one = {rank for rank in lacks if lacks[rank] & lacks[0]}
+    other = lacks.keys() - one
+    lack_one, lack_other = (set[str]().union(*(lacks[rank] for rank in side)) for side in (one, other))
+    is_one = bool(other) and all(lacks[rank] & lacks[min(other)] for rank in other)
+    if not is_one or lack_one & lack_other:
+        return told, []
+    brought = {**dict.fromkeys(one, min(lack_other)), **dict.fromkeys(other, min(lack_one))}
+    same = {"group": "barrier", "label": "Horovod's stall inspector", "size": len(lacks), "state": "entered"}
+    listed = [
+        _place(row, "barrier", rank=rank, kind=row["op"] or "a collective", call=brought[rank], **same)
+        for rank, row in sorted(shown.items())
+    ]
+    return [row for row in told if row["code"] != "horovod_stall"], listed
 
 
 def _of_service(events: pl.DataFrame, has_steps: bool, known: int) -> Iterator[Position]:

@@ -10,7 +10,8 @@ from forensics.words.several import UNNAMED_HOST as UNNAMED_HOST
 NEVER_STARTED = Form("The job never started: {what}.", "作业未能启动：{what}。")
 
 # --- bad_config ------------------------------------------------------------------------------------------------------
-OTHER_VERSION = Form("{hosts} runs another version of it than most hosts", "{hosts} 上的版本与多数主机不同")
+OTHER_VERSION = Form("{who} runs another version of it than most hosts", "{who} 上的版本与多数主机不同")
+OTHER_VERSION_OF = Form("{who} runs another version of it than most ranks", "{who} 的版本与多数 rank 不同")
 PORT_IS_HELD = Said(
     "another process of its host holds the port on which it listens for its peers",
     "其主机上的另一进程占用了它监听的端口",

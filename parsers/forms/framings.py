@@ -252,7 +252,7 @@ def _cells(text: str, mark: str) -> list[str]:
     if mark == "|":
         return [cell.strip() for cell in text.strip().strip("|").split("|")]
     if mark == " ":
-        return text.split()
+        return text.replace(", ", ",").split()  # a list is one cell
     if '"' not in text:
         return text.split(mark)
     try:

@@ -33,7 +33,18 @@ _CONSEQUENCE = regex(
 _PORT = regex(
     r"The server socket has failed to (?:listen|bind)\b.{0,120}?\bport: (?P<port>\d{1,5})\b"
 )  # of c10d's store
+_NONE_LEFT = r"(?:out of memory|memory (?:is|was) (?:not enough|exhausted)|memory isn't enough|not enough memory|memory exhausted|\bOOM\b)"
+_ON_DEVICE = r"(?:(?:GPU|NPU|XPU|DCU|MLU|HPU|GCU|device|card)(?:_|[ :#]|\(id:) ?\d|\bHBM\b)"
 _OOM = regex(r"(?:CUDA|MUSA|MACA|HIP|NPU) out of memory|\bOutOfMemoryError\b|error: out of memory", re.IGNORECASE)
+_OF_A_DEVICE = regex(
+    r"RESOURCE_EXHAUSTED: .{0,200}?(?:out of memory|failed to allocate|attempting to (?:allocate|reserve))"  # XLA
+    rf"|{_NONE_LEFT}.{{0,200}}?{_ON_DEVICE}|{_ON_DEVICE}.{{0,80}}?{_NONE_LEFT}",
+    re.IGNORECASE,
+)
+_OF_HOST = regex(
+    r"(?i)\b(?:host|pinned|page-?locked|cpu|shared|swap)\b.{0,40}?\b(?:memory|allocat\w+|RAM)\b|device:CPU"
+)
+_ENDS_ITS_PROCESS = ("gpu_oom", "disk_full", "cuda_error")
 # "(GPU 5; 79.50 GiB total capacity; …" before torch 2.1, "GPU 5 has a total capacity of …" since: the process's own numbering.
 _FULL = regex(r"\b(?:GPU|NPU) (?P<device>\d{1,4})(?:;| has a total)")
 _RAY_OOM = regex(r"\bray\.exceptions\.OutOfMemoryError\b")  # of the node: Ray killed a task before the kernel would
@@ -204,7 +215,7 @@ def derived(message: str) -> dict[str, Any] | None:
     """The event that a message stands for besides the exception itself."""
     if _RAY_OOM.search(message):
         return {"kind": "host_oom", "detail": json.dumps({"library": "Ray"})}
-    if _OOM.search(message):
+    if _OOM.search(message) or (_OF_A_DEVICE.search(message) and not _OF_HOST.search(message)):
         full = _FULL.search(message)
         return {"kind": "gpu_oom"} | ({"device_index": int(full["device"])} if full else {})
     if found := _WORKER.search(message):
@@ -226,10 +237,15 @@ def derived(message: str) -> dict[str, Any] | None:
     return None
 
 
-def bad_value(made: Mapping[str, Any], more: list[str]) -> dict[str, Any] | None:
-    """The event of a bad value that the last of the lines tells which follow an exception's first; none where they tell of others."""
-    said = bad_values.raised(made["code"], more[-1]) if "thread" not in made["detail"] else None
-    if said is None or ((known := meaning(" ".join(more))) is not None and known.own is False):
+def told_later(made: Mapping[str, Any], more: list[str]) -> dict[str, Any] | None:
+    """The event that lines tell which follow an exception's first: memory or a disk that was full, a device's error, or a bad value, that the last
+    of them tells; none where they tell of others."""
+    if "thread" in made["detail"]:
+        return None
+    if (known := derived(" ".join(more))) is not None and known["kind"] in _ENDS_ITS_PROCESS:
+        return {**made, "code": None, "detail": "{}", **known}
+    said = bad_values.raised(made["code"], more[-1])
+    if said is None or ((told := meaning(" ".join(more))) is not None and told.own is False):
         return None
     said = said if made["rank"] is None else bad_values.by_its_printer(said)
     return {**made, "detail": "{}", **said}

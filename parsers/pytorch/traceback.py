@@ -47,7 +47,7 @@ import msgspec
 import polars as pl
 
 from parsers.pytorch.embedded import unfolded
-from parsers.pytorch.raised import bad_value, derived, interrupt, raised
+from parsers.pytorch.raised import derived, interrupt, raised, told_later
 from parsers.schema.lines import Row, claimed, event, is_of_kernel, reporter, streams
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, table
@@ -73,9 +73,8 @@ _QUOTED = regex(
     r"^-- Process (?P<local_rank>\d{1,4}) terminated with the following error|\[Rank (?P<rank>\d{1,7}) Error Snippet\]|\bworld_rank=(?P<world>\d{1,7})\b.{0,80}(?:error|failed|exception):?\s*$"
     r"|RayTaskError\([\w.]{1,80}\): ray::\S{1,200} \(pid=(?P<pid>\d{1,10}), ip=(?P<host>[\w.:-]{1,60})[,)]"
 )
-_QUOTED_LINES = 200
+_QUOTED_LINES, _AT_ONCE_NS = 200, 200_000_000
 _MORE, _MORE_LINES = 4, 10  # lines of a message that are kept, and within how many after its first
-_AT_ONCE_NS = 200_000_000
 _HEARD, _HEARD_OF = 4, 16  # later lines of a printer that are kept, of its last exceptions
 _DIGIT = regex(r"\d")
 _LINK = regex(r"During handling of the above exception|direct cause of the following exception")
@@ -218,9 +217,8 @@ class _Reader:
         self._record: tuple[int, str] | None = None  # line and level of the last record of a logger
         self._raised: list[dict[str, Any]] = []  # exceptions after which no record came yet
         self._quoted: tuple[int, dict[str, Any]] | None = None  # line, whose
-        # line, stamp and events of a message that goes on
         self._announced: tuple[int, int | None, list[dict[str, Any]]] | None = None
-        self._bad: set[int] = set()  # lines of those that told of a bad value
+        self._told: set[int] = set()  # lines of those whose message went on to tell what it stands for
         self._is_told = False  # the exception of the quoted process has been read; only what is linked to it may follow
 
     def read(self, stream: list[dict[str, Any]]) -> None:
@@ -274,7 +272,7 @@ class _Reader:
         elif self._terminated is not None and (found := _WHAT.match(text)):
             self._end_terminate(row, found["message"])
         elif self._block is None and (found := _LONELY.match(text)) and not is_of_kernel(row):
-            self.events += raised(row, found["code"], found["message"], {"frames": []}, text)
+            self._announce(row, found["message"], raised(row, found["code"], found["message"], {"frames": []}, text))
         elif self._block is None and row["rank"] is not None and (found := _NAKED.match(text)):
             self.events += raised(row, found["code"], "", {"frames": []}, text)
         elif meaning := derived(text) if _BARE.search(text) else None:
@@ -291,9 +289,14 @@ class _Reader:
                 made["detail"] = _with(made["detail"], went_on=row["line"])
             self._raised = []
 
+    def _announce(self, said: Row, message: str | None, made: list[dict[str, Any]]) -> None:
+        self.events += made
+        if message is not None and (message.rstrip() or ":").endswith(":"):
+            self._announced = said["line"], said["time_ns"], [one for one in made if one["kind"] == "exception"]
+
     def _goes_on(self, row: Row) -> None:
         """A line of the message that the last exception announced."""
-        if self._announced is None or not row["text"].strip():
+        if self._announced is None or not any(map(str.isalnum, row["text"])):  # or a rule of dashes
             return
         at, told_ns, made = self._announced
         # Whoever stamps each line, as collectors do, stamps what goes on, too, at once.
@@ -306,9 +309,9 @@ class _Reader:
             if len(said) < _MORE:
                 said = [*said, row["text"].strip()[:300]]
                 one["detail"] = _with(one["detail"], more=said)
-                if (bad := bad_value(one, said)) is not None and at not in self._bad:
-                    self._bad.add(at)
-                    self.events.append(bad)
+                if (told := told_later(one, said)) is not None and at not in self._told:
+                    self._told.add(at)
+                    self.events.append(told)
 
     def _heard(self, row: Row) -> None:
         """A line that nobody here understands: it is later than what was raised before it where its stamp says so."""
@@ -405,10 +408,8 @@ class _Reader:
         made = raised(said, code, message, detail, said["text"], severity, kind)
         if block.quoted is not None:
             made = [one | {"names_ranks": [block.quoted], "names_rank_space": "group"} for one in made]
-        self.events += made
-        if message is not None and message.rstrip().endswith(":"):
-            own_ns = last["time_ns"] if last is not None and block.row["time_ns"] is not None else None
-            self._announced = said["line"], own_ns, [one for one in made if one["kind"] == "exception"]
+        own_ns = last["time_ns"] if last is not None and block.row["time_ns"] is not None else None
+        self._announce({**said, "time_ns": own_ns}, message, made)
         self._raised += [one for one in made if one["kind"] == "exception"]
         who = reporter(block.row)
         if block.is_main and frames and (who["rank"] is not None or who["local_rank"] is not None):

@@ -3,7 +3,7 @@
     2026-05-04 10:00:01 [rank6] INFO loop: init done rank=6 world_size=8 pid=4006
     start: host=n2 pid: 4006, global_rank: 6, local_rank: 2
     rank 6 of 8 started, host n2 pid 4006                                      (rank 6/8)
-    [rank6] starting pid=4006 host=n2 local_rank=2                             (the rank by its prefix or its file)
+    [rank6] starting pid=4006 host=n2 local_rank=2 cuda:2 bus 0000:b9:00.0      (the rank by its prefix or its file; its device)
     setup: process 6 of 8, pid 4006, ready  |  world_rank=6, world_size=8, pid=4006       (in any words, beside the size of the world)
     launched RANK=6 LOCAL_RANK=2 as pid 70 (on node: 4006)                     (the number that its host counts: as `name`)
     (Worker pid=4006, ip=10.0.0.7) [rank6]:[W1120 …                            (any words: Ray's prefix, then PyTorch's)
@@ -36,14 +36,14 @@ from parsers.schema.rules import integer
 from parsers.schema.tables import Tables, table
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
-from parsers.who.introductions import Introduction, introduction
+from parsers.who.introductions import Introduction, bus_in, introduction
 
 NO_RANK = "process of no rank"
 _CHARACTERS = 2000
 _RANK = regex(r"(?<![\w-])(?:global[_ ]?)?rank ?[=:] ?(\d{1,7})\b", re.I)
 _OF = regex(r"(?<![\w-])rank ?[=:]? ?(\d{1,7}) ?(?:of|/) ?(\d{1,7})\b", re.I)
 _PID = regex(r"(?<![\w-])pid ?[=: ] ?(\d{1,10})\b", re.I)
-_LOCAL = regex(r"(?<![\w-])local[_ ]?rank ?[=:] ?(\d{1,4})\b", re.I)
+_LOCAL = regex(r"(?<![\w-])local[_ ]?rank ?[=: ] ?(\d{1,4})\b", re.I)
 _WORLD = regex(r"(?<![\w-])world[_ ]?size ?[=:] ?(\d{1,7})\b", re.I)
 _HOST = regex(r"(?<![\w-])(?:host|hostname|node) ?[=: ] ?([A-Za-z][\w.-]{0,252})", re.I)
 _STARTS = regex(r"\b(?:world[_ ]?size|local[_ ]?rank|init\w*|start(?:ed|ing|s)?|launch\w*|spawn\w*)\b", re.I)
@@ -66,7 +66,7 @@ def _name(text: str) -> str | None:
 
 
 def parse(lines: pl.DataFrame) -> Tables:
-    """ranks: rank, pid, local_rank, host; without a rank, name and pid of what a launcher starts, and host and pid of a process that tells
+    """ranks: rank, pid, local_rank, host, pci; without a rank, name and pid of what a launcher starts, and host and pid of a process that tells
     no rank (how = `process of no rank`)."""
     rows: list[dict[str, Any]] = []
     introduced: list[tuple[Introduction, dict[str, Any]]] = []
@@ -105,6 +105,7 @@ def parse(lines: pl.DataFrame) -> Tables:
         }
         own["local_rank"] = int(local[1]) if local else who["local_rank"]
         own["host"] = host[1] if host else who["host"]
+        own["pci"] = bus_in(text)
         world = int(of[2]) if of else int(size[1]) if (size := _WORLD.search(text)) else None
         if world is not None and rank > world:
             continue
@@ -148,6 +149,7 @@ def _of_the_job(introduced: list[tuple[Introduction, dict[str, Any]]]) -> Iterat
         alone = of_pid.get((row["file"], row["host"], told.pid)) == rank < worlds[row["file"]]
         if is_own and alone and of_rank.pop((row["file"], row["host"], rank), None) is not None:
             place = {"file": row["file"], "line": row["line"], "how": "process line", "device_index": told.device}
+            place["pci"] = told.pci
             yield {"rank": rank, "pid": told.pid, "world_size": told.world, "host": told.host or row["host"]} | place
 
 

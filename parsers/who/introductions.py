@@ -13,6 +13,7 @@ import msgspec
 
 from parsers.forms.reading import json_object, whole
 from parsers.schema.labels import OF_GROUP
+from parsers.schema.rules import pci
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 
@@ -42,6 +43,8 @@ _ORBAX = regex(
     r"\[process=\d{1,7}\](?:\[thread=|\s)"
 )  # orbax/checkpoint/_src: multihost.process_index(), before its own words
 _DEVICE = regex(r"(?i)(?<![A-Za-z])(?:gpu|device|npu|card|cuda|accel|hpu|hl)[ _:=#]{0,2}(\d{1,3})(?![\w.])")
+_BUS = regex(r"(?i)(?<![\w:.])(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7](?![\w.])")
+_OF_OTHERS = regex(r"(?i)\b(?:peer|remote|nic|hca|link|switch|mlx|via)\b")  # what else has such an address
 # What a process raised may be about any other one: a class that is called an error, or any with its module that quotes one.
 _RAISED = regex(
     r"(?:\w{1,60}\.){0,10}[A-Z]\w{0,80}(?:Error|Exception): |(?:[A-Za-z_]\w{0,60}\.){1,10}[A-Z]\w{0,80}: .{0,300}?\b[A-Z]\w{0,80}(?:Error|Exception)\b"
@@ -64,6 +67,7 @@ class Introduction(msgspec.Struct, frozen=True):
     pid: int | None = None
     host: str | None = None
     device: int | None = None  # of its host
+    pci: str | None = None  # the bus address of its device
     given: int | None = None  # the size of the world that it tells, where that is another one (counts.py)
 
 
@@ -71,6 +75,12 @@ def device_in(text: str) -> int | None:
     """The one device that a line names."""
     found = {int(number) for number in _DEVICE.findall(text)}
     return found.pop() if len(found) == 1 else None
+
+
+def bus_in(text: str) -> str | None:
+    """The one bus address that a line tells of a device."""
+    buses = {pci(bus) for bus in _BUS.findall(text)} if "." in text and not _OF_OTHERS.search(text) else set()
+    return buses.pop() if len(buses) == 1 else None
 
 
 def introduction(text: str, speaker: int | None = None) -> Introduction | None:
@@ -112,7 +122,7 @@ def introduction(text: str, speaker: int | None = None) -> Introduction | None:
     [rank], world = ranks, next(iter(worlds), None)
     if rank >= RANKS or (world is not None and not rank <= world <= RANKS):
         return None
-    return Introduction(rank, world, next(iter(pids), None), host, device_in(text))
+    return Introduction(rank, world, next(iter(pids), None), host, device_in(text), bus_in(text))
 
 
 def _tf_config(text: str) -> Introduction | None:

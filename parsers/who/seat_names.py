@@ -11,16 +11,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from parsers.schema.rules import pci
 from parsers.text.patterns import regex
 from parsers.who.beginnings import Said
 from parsers.who.contexts import Places
+from parsers.who.introductions import bus_in
 
 _LINES, _CHARACTERS = 400, 400
 _INNER = regex(r"\ANSpid:\s+(?P<outer>\d{1,10})(?:\s+\d{1,10}){0,4}?\s+(?P<inner>\d{1,10})\s*\Z")
 _UUID = regex(r"(?<![\w-])(?P<uuid>(?:[A-Z]{2,4}-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![\w-])")
-_BUS = regex(r"(?i)(?<![\w:.])(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7](?![\w.])")
-_OF_OTHERS = regex(r"(?i)\b(?:peer|remote|nic|hca|link|switch|mlx|via)\b")  # what else has such an address
 _FIRST = regex(r"(?<![0-9a-f])[0-9a-f]{8}(?=-)")
 _DEVICE = regex(
     r"(?i)\A\W{0,4}(?:(?:gpu|npu|dcu|device|card|index)[ :#=\[]{0,3})?(?P<device>\d{1,3})(?=\s{0,4}[\]:,|│;]|\s)"
@@ -58,9 +56,7 @@ def called(said: Mapping[str, Sequence[Said]], places: Places) -> Iterator[Calle
             device = _DEVICE.match(text) if rank is None else None
             if rank is None and device is None:
                 continue
-            is_own = "." in text and not _OF_OTHERS.search(text)
-            buses = [pci(bus) for bus in _BUS.findall(text)] if is_own else []
-            bus = buses[0] if len(buses) == 1 else None
+            bus = bus_in(text)
             if rank is not None and bus is not None:
                 yield Called(place, "rank", rank, path, one.number, bus=bus)
             elif device is not None:

@@ -265,9 +265,9 @@ class _Bundle:
                     "address": own if said.host else None,  # what a launcher calls the host that says its name
                     "pid": self._pid(one),
                     "world_size": said.given or said.world,
-                    "device_index": said.device,
                 }
-                yield told | {"how": "introduction", "file": one.file, "line": one.number}
+                device = {"device_index": said.device, "pci": said.pci}
+                yield {**told, **device, "how": "introduction", "file": one.file, "line": one.number}
 
     def _spoken_by(self, one: Said, ranks: Mapping[str, int], labels: Mapping[str, Labels]) -> int | None:
         """Whose a line is, by what was learnt."""

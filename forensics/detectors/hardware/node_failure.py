@@ -15,7 +15,7 @@ import polars as pl
 
 from forensics.assemble.identity import short_host
 from forensics.case import Case, Detector
-from forensics.facts.event_rows import Row, of_kinds, refs, rows
+from forensics.facts.event_rows import Row, detail, of_kinds, refs, rows
 from forensics.facts.progress import step_in_progress
 from forensics.facts.taken_places import NODE_FAILED
 from forensics.graph.hang.blame import blames
@@ -25,6 +25,7 @@ from forensics.model.said import joined, sentence
 from forensics.words import hardware as words
 from parsers.text.patterns import regex
 
+_SHUT = "NodeShutdown"  # Kubernetes of a pod whose node is shut down in order
 _TAKEN = "preemption"  # such a node stops answering because somebody takes it away
 _BROKEN = ("peer_closed", "remote_error", "completion_error")
 _SHOWN, _LINES = 3, 64
@@ -35,7 +36,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding over all such hosts of the job."""
     said = [row for row in rows(case.events, "scheduler") if row["code"] in NODE_FAILED]
     heard = [row for row in rows(case.events, "other") if row["code"] == "node_lost" and row["names_hosts"]]
-    taken = _hosts(row for row in rows(case.events, "scheduler") if row["code"] == _TAKEN)
+    taken = _taken(case.events)
     names = _names(case)
     by_scheduler, by_row = (
         frozenset(host if host in case.job_hosts else names.get(host, host) for host in found - taken)
@@ -75,6 +76,18 @@ def detect(case: Case) -> tuple[Finding, ...]:
             summary=sentence(text, words.RANKS_ENDED_WITH),
         ),
     )
+
+
+def _taken(events: pl.DataFrame) -> frozenset[str]:
+    """Nodes that a preemption is said of, in whatever words, and those that shut down in order under pods of a job that was told of one."""
+    by_scheduler = rows(events, "scheduler")
+    said = [row for row in by_scheduler if row["code"] == _TAKEN]
+    words_of = {short_host(word.strip(".-")) for row in said[:_LINES] for word in _WORDS.findall(row["text"] or "")}
+    shut = {str(detail(row).get("object")) for row in by_scheduler if said and row["code"] == _SHUT}
+    nodes = {
+        str(told["node"]) for row in by_scheduler if (told := detail(row)).get("node") and told.get("object") in shut
+    }
+    return _hosts(said) | words_of | {short_host(node) for node in nodes}
 
 
 def _missed(events: pl.DataFrame, lost: Iterable[Row]) -> frozenset[str]:

@@ -11,6 +11,7 @@ program of its host holds it.
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from typing import Any
 
 import polars as pl
 
@@ -30,7 +31,8 @@ from forensics.words import launch as words
 from parsers.comm.hccl_faults import OWN_PORT
 from parsers.text.patterns import regex
 
-_FEWEST = 3  # hosts that say their version
+_FEWEST = 3  # hosts, or ranks, that say their version
+_BUILD = r"\+.*$"  # of one version: `2.22.3` and `2.22.3+cuda12.6`
 _OF_SIZE = ("rank_count_mismatch", "already_checked_in")
 _IS_SHARED = regex(r"Duplicate GPU.{0,80}CUDA device")
 _NO_INTERFACE = "no_interface"  # the library found none under the name that it was given, or none at all
@@ -49,27 +51,33 @@ def _cause(case: Case, first: Row) -> Cause:
     return "version_mismatch" if is_version else "config_drift"
 
 
-def _minority(case: Case, first: Row) -> tuple[tuple[str, ...], tuple[Ref, ...]]:
-    """Hosts whose processes run another version of the library that refused than those of most hosts, and where two of both say so."""
+def _minority(case: Case, first: Row) -> tuple[tuple[int, ...], tuple[str, ...], tuple[Ref, ...]]:
+    """Ranks, and hosts, whose processes run another version of the library that refused than those of most, and where two of both say so: hosts
+    as a whole, with their rank where each has one alone; else ranks, where all of the job tell theirs."""
     library = str(detail(first).get("library") or "").lower()
     said = case.tables["settings"].filter(
-        (pl.col("name") == library)
-        & (pl.col("scope") == "version")
-        & pl.col("host").is_not_null()
-        & pl.col("value").is_not_null()
+        (pl.col("name") == library) & (pl.col("scope") == "version") & pl.col("value").is_not_null()
     )
-    held: dict[str, set[str]] = {}
-    for host, value in said.select("host", "value").unique().iter_rows():
-        held.setdefault(short_host(host), set()).add(value)
-    counts = Counter(value for values in held.values() for value in values)
-    if len(held) < _FEWEST or any(len(values) > 1 for values in held.values()) or not case.job_hosts <= held.keys():
-        return (), ()
-    usual, most = counts.most_common(1)[0]
-    if 2 * most <= len(held) or most == len(held):
-        return (), ()
-    rows_of = said.sort("file", "line").unique("value", keep="first", maintain_order=True)
+    said = said.with_columns(pl.col("value").str.replace(_BUILD, "")).sort("file", "line")
+    rows_of = said.unique("value", keep="first", maintain_order=True)
     shown = tuple(reference(row | {"text": f"{row['name']}={row['value']}"}) for row in rows_of.iter_rows(named=True))
-    return tuple(sorted(host for host, values in held.items() if usual not in values)), shown[:2]
+    held = [(short_host(host), value) for host, value in said.select("host", "value").drop_nulls().unique().iter_rows()]
+    if case.job_hosts <= {host for host, _ in held} and (hosts := _odd(held)):
+        here = case.identity.filter(pl.col("host").is_in(hosts)) if case.identity.height else case.identity
+        alone = tuple(sorted(here["rank"])) if here.height == len(hosts) == here["host"].n_unique() else ()
+        return alone, hosts, shown[:2]
+    own = list(said.select("rank", "value").drop_nulls().unique().iter_rows())
+    ranks = _odd(own) if case.is_world_told and case.expected == {rank for rank, _ in own} else ()
+    return ranks, (), shown[:2] if ranks else ()
+
+
+def _odd(said: Sequence[tuple[Any, str]]) -> tuple[Any, ...]:
+    """(who, version), each once → who differs from most, where three and more tell one version each."""
+    counts = Counter(value for _, value in said)
+    (usual, most), *others = counts.most_common() or [("", 0)]
+    if len(said) < _FEWEST or len({who for who, _ in said}) < len(said) or not others or 2 * most <= len(said):
+        return ()
+    return tuple(sorted(who for who, value in said if value != usual))
 
 
 def _own_port(case: Case, found: Sequence[Row]) -> tuple[int, ...]:
@@ -106,9 +114,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     is_precise = [row for row in found if tells_setting(_said(row)) or row["code"] == REFUSED]
     first, precise = (is_precise or found)[0], bool(is_precise)
     cause = _cause(case, first)
-    hosts, shown = _minority(case, first) if cause == "version_mismatch" else ((), ())
-    other = words.OTHER_VERSION(hosts=joined(hosts, ", "))
-    ranks: tuple[int, ...] = ()
+    ranks, hosts, shown = _minority(case, first) if cause == "version_mismatch" else ((), (), ())
+    other = words.OTHER_VERSION(who=joined(hosts, ", ")) if hosts else words.OTHER_VERSION_OF(who=ranks_text(ranks))
     if cause == "config_drift" and first["code"] == OWN_PORT:
         ranks, other = _own_port(case, found), words.PORT_IS_HELD
         shown = refs(row for row in found if row["code"] == OWN_PORT and own_rank(row) in ranks)

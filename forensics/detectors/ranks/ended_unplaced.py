@@ -37,6 +37,8 @@ from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import ended as words
 
 _BY_KERNEL = ("host_oom", "segfault")
+_SEEN_NS = 300 * 10**9  # until a launcher says that a process was killed
+_CONTAINERS = ("kubepods", "docker", "containerd", "crio", "libpod", "garden")  # in the names of their control groups
 # What a process itself may say of its end; a kernel has a row of its own for each device of each host.
 _OWN_WORDS = pl.col("kind").is_in(OWN_CAUSES.keys() - {"gpu_lost", *_BY_KERNEL}) | BY_ITS_RUNTIME
 
@@ -195,13 +197,27 @@ def _may_follow(case: Case, same: list[dict[str, Any]]) -> bool:
 
 
 def _killed(case: Case, same: list[dict[str, Any]]) -> tuple[int, ...]:
-    """Ranks that alone on their host were killed by SIGKILL, of the hosts whose kernel killed for memory."""
+    """Ranks that alone on their host were killed by SIGKILL, of the hosts whose kernel killed for memory: a process that may be theirs."""
     ranks: list[int] = []
     for host in {host_of(case.identity, row) for row in same} - {None}:
-        here = set(case.identity.filter(case.identity["host"] == host)["rank"]) if case.identity.height else set()
-        killed = [rank for rank, end in case.ends.items() if rank in here and end.cause == "killed"]
-        ranks += killed if len(killed) == 1 else []
+        here = case.identity.filter(case.identity["host"] == host) if case.identity.height else case.identity
+        pids: dict[int, int | None] = dict(here.select("rank", "pid").iter_rows()) if here.height else {}
+        killed = [rank for rank, end in case.ends.items() if rank in pids and end.cause == "killed"]
+        rows = [row for row in same if host_of(case.identity, row) == host]
+        ranks += (
+            killed if len(killed) == 1 and any(_may_be(case, row, killed[0], pids[killed[0]]) for row in rows) else []
+        )
     return tuple(sorted(ranks))
+
+
+def _may_be(case: Case, row: Row, rank: int, pid: int | None) -> bool:
+    """May a kernel have killed the process of this rank? One of another number may be a container's, where its control group is; else by
+    time alone: what does not fit by it as printed may be an old kill of another job."""
+    if pid is None or row["pid"] is None or any(word in (row["detail"] or "") for word in _CONTAINERS):
+        return True
+    end = case.ends[rank]
+    is_old = row["time_basis"] == end.time_basis and (end.time_ns or 0) - (row["time_ns"] or 0) > _SEEN_NS
+    return case.anomaly_window.when(row) == "before" and not is_old
 
 
 def _devices(case: Case, same: list[dict[str, Any]]) -> tuple[Device, ...]:

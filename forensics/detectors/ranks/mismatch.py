@@ -1,8 +1,9 @@
 """Do the members of one collective bring different calls: another operation, size, type or root at the same number?
 
 Flight records, watchdogs' time-outs, lines of enqueued collectives and fingerprints each tell what members bring (facts/
-positions.py). The minority is named if more than half of all members agree on the other call: members of whom the source
-says nothing count as unknown, and a stack inside the operation's own call as a record. In a group of two nobody is named.
+positions.py), Horovod's stall inspector what each lacks. The minority is named if more than half of all members agree on the other
+call: members of whom the source says nothing count as unknown, and a stack inside the operation's own call as a record. In a group
+of two nobody is named.
 RAS counts what members launched of each kind: whoever goes through the same calls in the same order has, at any moment, of
 every kind as many as another member or fewer, or of every kind as many or more. More of one and fewer of another is a mismatch.
 """
@@ -26,8 +27,12 @@ from forensics.model.texts import group_text, iso, ranges, ranks_text
 from forensics.words import ranks as words
 
 _ENDINGS = ("exit", "closing_signal", "job_end", "comm_destroy", "scheduler")  # a job that ends leaves logs uneven
-_BESIDE_RECORDS = ("flight_record", "fingerprint")  # tell more than flight records of open operations, or are these
-_SOURCES = ("flight_record", "watchdog", "collective_line", "ras", "fingerprint")
+_BESIDE_RECORDS = (
+    "flight_record",
+    "fingerprint",
+    "barrier",
+)  # tell more than flight records of open operations, or are these
+_SOURCES = ("flight_record", "watchdog", "collective_line", "ras", "fingerprint", "barrier")
 _Row = dict[str, Any]
 
 
@@ -81,7 +86,7 @@ def _first(case: Case, source: str) -> _Call | None:
         pl.len().over(key), "number", "group", descending=[source == "watchdog", False, False]
     )  # fmt: skip
     group, number = order.select(key).row(0)
-    here = calls.filter((pl.col("group") == group) & (pl.col("number") == number))
+    here = calls.filter((pl.col("group") == group) & pl.col("number").eq_missing(number))
     said = {row["rank"]: row for row in here.sort("rank", "file", "line").iter_rows(named=True)}
     unknown = told.filter(
         (pl.col("group") == group) & pl.col("number").eq_missing(number) & (pl.col("state") == "unknown")
@@ -191,7 +196,7 @@ def _words(call: _Call, few: tuple[int, ...], many: tuple[int, ...]) -> Said:
     who: dict[str, object] = {"few": ranks_text(few), "many": ranks_text(many), "group": group_text(one["label"])}
     if call.source == "ras":
         return words.CROSSED(**who, one=one["call"], other=other["call"])
-    differ = words.DIFFER if call.source == "fingerprint" else words.DIFFER_IN
+    differ = words.DIFFER if call.source in ("fingerprint", "barrier") else words.DIFFER_IN
     return differ(**who, number=one["number"], one=_brings(one), other=_brings(other))
 
 
