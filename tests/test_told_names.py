@@ -6,10 +6,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from forensics import analyze
 from parsers import read
 from parsers.archive.bundle import open_bundle
 from parsers.schema.names import Names
 from parsers.who.speakers import Known, speakers
+from tests.sources import written
 
 Files = dict[str, str]
 
@@ -461,3 +463,41 @@ def test_settings_one_below_the_other_introduce_their_process(tmp_path: Path) ->
         for name, rank in zip(ids, (2, 0, 1), strict=True)
     }
     assert known(tmp_path, files).ranks == {f"out-{name}.log": rank for name, rank in zip(ids, (2, 0, 1), strict=True)}
+
+
+def shards(rank: int, other: int, form: str) -> list[str]:
+    return [form.format(name=name, rank=number) for name, number in (("lark", rank), ("wren", other))]
+
+
+FORMS_OF_PROGRAMS = {
+    "supervisord.conf": '[program:{name}]\ncommand=/srv/t\nenvironment=RANK="{rank}",WORLD_SIZE="4"\n',
+    "compose.yml": "{name}:\n  environment:\n    - WORLD_SIZE=4\n    - RANK={rank}\n",
+}
+
+
+@pytest.mark.parametrize("document", FORMS_OF_PROGRAMS)
+def test_programs_that_hosts_call_alike_are_of_the_folder_that_tells_them(document: str, tmp_path: Path) -> None:
+    form = FORMS_OF_PROGRAMS[document]
+    logs = {f"n{host}/log/{name}.log": [LOG] for host in (1, 2) for name in ("lark", "wren")}
+    told = {f"n1/{document}": shards(3, 0, form), f"n2/{document}": shards(1, 2, form)}
+    ranks = dict(read(str(written(tmp_path, told | logs))).tables["files"].select("file", "rank").iter_rows())
+    assert [ranks[path] for path in logs] == [3, 0, 1, 2]
+
+
+@pytest.mark.parametrize("document", FORMS_OF_PROGRAMS)
+def test_folders_that_tell_one_rank_twice_are_runs_and_no_hosts(document: str, tmp_path: Path) -> None:
+    form = FORMS_OF_PROGRAMS[document]
+    logs = {f"n{run}/log/{name}.log": [LOG] for run in (1, 2) for name in ("lark", "wren")}
+    told = {f"n1/{document}": shards(0, 1, form), f"n2/{document}": shards(1, 0, form)}
+    ranks = dict(read(str(written(tmp_path, told | logs))).tables["files"].select("file", "rank").iter_rows())
+    assert [ranks[path] for path in logs] == [None] * len(logs)
+
+
+def test_an_end_is_of_the_program_of_its_own_host(tmp_path: Path) -> None:
+    form = FORMS_OF_PROGRAMS["supervisord.conf"]
+    told = {"n1/supervisord.conf": shards(3, 0, form), "n2/supervisord.conf": shards(1, 2, form)}
+    told["n2/supervisord.log"] = [
+        "2026-03-01 10:00:02,120 WARN exited: lark (terminated by SIGKILL; not expected)",
+        "2026-03-01 10:00:05,310 WARN exited: wren (exit status 1; not expected)",
+    ]
+    assert analyze(str(written(tmp_path, told))).verdict.ranks == [1]

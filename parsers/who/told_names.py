@@ -14,8 +14,7 @@ mappings, of folders and files, and fields that say a name (`name`, `host`, `pod
 
 Admitted are items of one kind together, or none: two ranks at least that differ, all below the told world, and a plain `rank`, which may be that
 of an adapter, only where they are just 0 … N-1 or the world is told. One name, one rank: a name with two is nobody's, and so are
-two names with one rank. Folders whose ranks are every k-th are nodes, of which the first process wrote the document.
-Fooled by: documents of another job that has the same names.
+two names with one rank. Folders whose ranks are every k-th are nodes, of which the first process wrote the document. Fooled by: documents of another job that has the same names.
 """
 
 from collections import Counter, defaultdict
@@ -136,7 +135,9 @@ def claims_of(told: Iterable[Told], names: Names, places: Mapping[str, str] = {}
         elif one.kind == "pid" and one.rank is not None and one.name.isascii() and one.name.isdecimal():
             yield place | {"rank": one.rank, "pid": int(one.name), "host": places.get(one.file)}
             continue
-        elif one.kind == ROSTER and one.local_rank is None and names.ranks.get(one.name) == one.rank:
+        elif names.within.get((one.file.rpartition("/")[0], one.name)) == one.rank is not None or (
+            one.kind == ROSTER and one.local_rank is None and names.ranks.get(one.name) == one.rank
+        ):
             yield place | {"rank": one.rank, "name": one.name}
             continue
         else:
