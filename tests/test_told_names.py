@@ -501,3 +501,50 @@ def test_an_end_is_of_the_program_of_its_own_host(tmp_path: Path) -> None:
         "2026-03-01 10:00:05,310 WARN exited: wren (exit status 1; not expected)",
     ]
     assert analyze(str(written(tmp_path, told))).verdict.ranks == [1]
+
+
+def pods(worker: str, index: str = "SLOT_NO") -> dict[str, str]:
+    """A master and two workers, whose commands tell who they are."""
+
+    def pod(name: str, said: str, number: int) -> dict[str, object]:
+        env = [{"name": "WORLD_SIZE", "value": "3"}, {"name": index, "value": str(number)}]
+        return {
+            "metadata": {"name": name, "uid": f"{number}{name[0].encode().hex()}c0ffe-0000-4000-8000-00000000000{number}"},
+            "spec": {"command": ["sh", "-c", said], "env": env},
+        }
+
+    told = [pod("boss-0", "export RANK=0; exec python t.py", 0), *(pod(f"hand-{at}", worker, at) for at in (1, 0))]
+    return {
+        "pods.json": json.dumps({"items": told}),
+        **{f"logs/{name}.txt": LOG for name in ("boss-0", "hand-0", "hand-1")},
+    }
+
+
+@pytest.mark.parametrize(
+    ("worker", "index"),
+    [
+        ("export RANK=$((SLOT_NO+1)); exec python t.py", "SLOT_NO"),
+        ("RANK=$((1 + TASK_INDEX)) python t.py", "TASK_INDEX"),
+        ("python t.py --rank $((ORD+1))", "ORD"),
+    ],
+)
+def test_a_command_makes_a_rank_of_its_own_variable(worker: str, index: str, tmp_path: Path) -> None:
+    found = names(tmp_path, pods(worker, index))
+    assert [found.rank(name) for name in ("boss-0", "hand-0", "hand-1")] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("worker", ["export RANK=$(who-am-i); exec python t.py", "exec python t.py"])
+def test_the_one_of_a_list_who_tells_his_rank_tells_nothing_of_the_others(worker: str, tmp_path: Path) -> None:
+    found = names(tmp_path, pods(worker))
+    assert {found.rank(name) for name in ("hand-0", "hand-1", "WORLD_SIZE", "SLOT_NO")} == {None}
+
+
+def test_a_kernel_kills_in_the_group_of_a_pod_that_a_document_tells(tmp_path: Path) -> None:
+    files = pods("export RANK=$((SLOT_NO+1)); exec python t.py")
+    uid = json.loads(files["pods.json"])["items"][1]["metadata"]["uid"].replace("-", "_")
+    files["kern.log"] = (
+        f"Mar  1 10:00:03 ip-7 kernel: oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x,mems_allowed=0,oom_memcg=/kubepods.slice/kubepods-pod{uid}.slice,task_memcg=/kubepods.slice/kubepods-pod{uid}.slice/c,task=python,pid=4711,uid=0\n"
+        "Mar  1 10:00:03 ip-7 kernel: Memory cgroup out of memory: Killed process 4711 (python) total-vm:9kB, anon-rss:9kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:9kB oom_score_adj:0\n"
+    )
+    found = analyze(str(written(tmp_path, {name: text.splitlines() for name, text in files.items()})))
+    assert (found.verdict.cause, found.verdict.ranks) == ("host_oom", [2])
