@@ -509,7 +509,10 @@ def pods(worker: str, index: str = "SLOT_NO") -> dict[str, str]:
     def pod(name: str, said: str, number: int) -> dict[str, object]:
         env = [{"name": "WORLD_SIZE", "value": "3"}, {"name": index, "value": str(number)}]
         return {
-            "metadata": {"name": name, "uid": f"{number}{name[0].encode().hex()}c0ffe-0000-4000-8000-00000000000{number}"},
+            "metadata": {
+                "name": name,
+                "uid": f"{number}{name[0].encode().hex()}c0ffe-0000-4000-8000-00000000000{number}",
+            },
             "spec": {"command": ["sh", "-c", said], "env": env},
         }
 
@@ -548,3 +551,34 @@ def test_a_kernel_kills_in_the_group_of_a_pod_that_a_document_tells(tmp_path: Pa
     )
     found = analyze(str(written(tmp_path, {name: text.splitlines() for name, text in files.items()})))
     assert (found.verdict.cause, found.verdict.ranks) == ("host_oom", [2])
+
+
+@pytest.mark.parametrize(
+    ("said", "numbers"),
+    [
+        ("# the global number is NODE_NO * 2 + slot\n", "NODE_NO"),
+        ('ts=2026-03-01T10:00:00Z msg="attached" rule="NODE_ID*2+gpu ordinal"\n', "NODE_ID"),
+        ('[rank]\nformula = "HOST_INDEX * 2 + lane"\n', "HOST_INDEX"),
+        ("; process p of a node is rank NODE*2+p and takes GPU p\n", "NODE"),
+    ],
+)
+def test_a_rule_in_words_tells_where_nodes_begin(said: str, numbers: str, tmp_path: Path) -> None:
+    files = {
+        "rule.txt": said,
+        **{f"ax{at}/node.env": f"{numbers}={number}\nNODES=3\n" for at, number in ((4, 1), (5, 0), (6, 2))},
+    }
+    found = names(tmp_path, files | {f"ax{at}/train.log": LOG for at in (4, 5, 6)})
+    assert [found.places.get((host, 1)) for host in ("ax4", "ax5", "ax6")] == [3, 1, 5]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "# the rule for the rate is base * 2 + warm\n",
+        "# id of a port: 29500 + NODE_NO * 2 + slot\n",
+        "# number of shards = NODE_NO * 2 + slot * 3\n",
+    ],
+)
+def test_a_rule_of_something_else_is_none(said: str, tmp_path: Path) -> None:
+    files = {"rule.txt": said, **{f"ax{at}/node.env": f"NODE_NO={at - 4}\nNODES=3\n" for at in (4, 5, 6)}}
+    assert names(tmp_path, files | {f"ax{at}/train.log": LOG for at in (4, 5, 6)}).places == {}
