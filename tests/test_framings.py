@@ -72,6 +72,12 @@ FORMS: dict[str, Callable[[Records], str]] = {
         json.dumps({"log": json.dumps(row) + "\n", "stream": "stdout"}) + "\n" for row in records
     ),
     "python literals": _literals,
+    "attributes": lambda records: "<?xml version='1.0'?>\n<records>\n"
+    + "".join(f"  <row {' '.join(f'{name}={chr(34)}{cell}{chr(34)}' for name, cell in row.items())}/>\n" for row in records)
+    + "</records>\n",
+    "elements": lambda records: "<all>\n"
+    + "".join(f"<one>{''.join(f'<{name}>{cell}</{name}>' if name.isalpha() else f'<cell name={chr(34)}{name}{chr(34)}>{cell}</cell>' for name, cell in row.items())}</one>\n" for row in records)
+    + "</all>\n",
     "commas": _delimited(","),
     "tabs": _delimited("\t"),
     "semicolons": _delimited(";"),

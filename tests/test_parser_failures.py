@@ -155,3 +155,29 @@ def test_what_a_line_lists_as_possible_causes_was_not_observed() -> None:
 def test_a_kernel_speaks_of_its_device_and_of_no_process(text: str, expected: tuple[Any, ...], tmp_path: Path) -> None:
     (tmp_path / "messages").write_text(f"Jan 31 10:11:12 n7 kernel: {text}\n")
     assert parsers.read(str(tmp_path)).tables["events"].select("kind", "code", "pci").rows() == [expected]
+
+
+@pytest.mark.parametrize(
+    ("words", "kinds"),
+    [
+        (
+            "Out of memory error on GPU 2. Cannot allocate 3.5GB memory on GPU 2, 70.1GB memory has been allocated.",
+            ["gpu_oom"],
+        ),
+        ("Please check whether there is any other process using GPU 2.", []),
+    ],
+)
+def test_what_is_said_below_an_error_without_words_is_heard(words: str, kinds: list[str], tmp_path: Path) -> None:
+    """Paddle raises a bare MemoryError, and tells lines later which memory was full."""
+    before = [
+        "Traceback (most recent call last):",
+        '  File "/app/t.py", line 3, in main',
+        "    go()",
+        "MemoryError: ",
+        "",
+        "ResourceExhaustedError: ",
+        "",
+    ]
+    (tmp_path / "rank_1.log").write_text("\n".join([*before, words, ""]))
+    found = parsers.read(str(tmp_path)).tables["events"]["kind"].to_list()
+    assert [kind for kind in found if kind != "exception"] == kinds

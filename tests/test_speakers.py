@@ -314,3 +314,24 @@ def test_two_processes_that_print_into_one_line_each_introduce_themselves(tmp_pa
 def test_a_device_is_no_host_of_a_process(place: str, host: str | None) -> None:
     said = introduction(f"rank 3 of 4 pid 15925 {place}")
     assert said is not None and said.host == host
+
+
+@pytest.mark.parametrize(
+    ("listed", "ranks"),
+    [
+        pytest.param([5000, 5001, 5002, 5003], [0, 1, 2, 3], id="the processes that were looked at"),
+        pytest.param([4100, 4103, 4101, 4102], [None] * 4, id="those of another start: looks were numbered by a loop"),
+    ],
+)
+def test_looks_at_other_processes_than_those_that_are_listed_have_no_rank_by_their_numbers(
+    tmp_path: Path, listed: list[int], ranks: list[int | None]
+) -> None:
+    rows = [f"n1  {pid}  {rank}  2026-03-01 09:31" for rank, pid in zip((0, 1, 2, 3), listed, strict=True)]
+    files = {"ps.txt": ["HOST  PID  RANK  STARTED", *rows]}
+    for at in range(4):
+        files[f"look_{at}.txt"] = [
+            f'Process {5000 + at}: python -m t\nPython v3.11.4\n\nThread {5000 + at} (active): "MainThread"\n'
+            "    step (t/loop.py:8)\n    <module> (t/__main__.py:3)"
+        ]
+    told = dict(read(str(written(tmp_path, files))).tables["files"].select("file", "rank").iter_rows())
+    assert [told[f"look_{at}.txt"] for at in range(4)] == ranks

@@ -3,8 +3,9 @@
     task_memcg=/kubepods.slice/…-pod2e9c82b1_478c_481d_a87c_966c377b9aa2.slice/…     a pod's uid, with other marks between its parts
     task_memcg=/docker/4f0c…64 digits…9a                                             a container's id
     /var/log/pods/NAMESPACE_POD_2e9c82b1-478c-481d-a87c-966c377b9aa2/main/0.log      a path with the same
+    {"metadata": {"uid": "2e9c82b1-478c-481d-a87c-966c377b9aa2"}, "env": {"RANK": "3"}}      a document that tells whose it is
 
-An id is told of a rank if all files below it, or lines in them, speak for that rank alone. What else the kernel says of the same
+An id is told of a rank if all files below it, or lines in them, speak for that rank alone, and documents of no other. What else the kernel says of the same
 process in that file is about it, too.
 """
 
@@ -54,11 +55,14 @@ def _ids(text: str) -> Iterator[str]:
 
 
 def _ranks_of_ids(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, set[int]]:
-    """Id in a path → the ranks that speak below it."""
+    """Id → the ranks that speak below a path with it, or are called so."""
     parts = [tables[name].filter(pl.col("rank").is_not_null()).select("file", "rank") for name in ("files", "ranks")]
     rows = pl.concat([part.cast({"file": pl.String, "rank": pl.Int64}) for part in parts]).unique()
     found: defaultdict[str, set[int]] = defaultdict(set)
     for file, rank in rows.iter_rows():
         for one in set(_ids(file)):
+            found[one].add(rank)
+    for name, rank in tables["ranks"].select("name", "rank").drop_nulls().unique().iter_rows():
+        for one in set(_ids(name)):
             found[one].add(rank)
     return found

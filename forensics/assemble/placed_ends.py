@@ -114,7 +114,7 @@ class _Names:
         for file, name, rank, pid in claims.select("file", "name", "rank", "pid").drop_nulls("name").iter_rows():
             own = self._of_pid.get(pid) if rank is None else rank
             if own is not None:
-                here += [(name, own), ((file, name), own)]
+                here += [(name, own), ((file, name), own), ((file.rpartition("/")[0], name), own)]
         for file, rank in _files(tables, told).items():
             *folders, last = str(file).split("/")
             above = ["/".join(folders[:depth]) for depth in range(1, len(folders) + 1)] or [""]

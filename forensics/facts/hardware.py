@@ -194,6 +194,7 @@ def _records(
         host = short_host(row["host"]) if row["host"] else devices.host_of(own)
         there = pods.get(host, host) if host is not None else None
         on_job = (there in job_hosts) if job_hosts and there is not None else None if not job_hosts else False
+        on_job = True if own is not None else on_job  # whose process it tells of is one of the job
         rank = own if own is not None else devices.rank_at(there, row["pci"], row["device_index"])
         common = logged > _FEWEST and hosts[row["kind"], row["code"]] > _COMMON * logged
         counts = window.counts(row) or (rank is not None and window.is_during(row))

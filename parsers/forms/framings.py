@@ -9,12 +9,11 @@
     rank: 3 | step 5 | loss: 2.1                         pairs in prose
     - rank: 3⏎  step: 5                                  reports in blocks, also with parts of their own (YAML)
              rank0  rank1⏎  step⏎  1  2.1  2.2        frames of pandas
-    step 12⏎  rank  loss⏎                                tables of a step each, under headings
-    [step.12]⏎ loss = 2.1                                reports with a part for each step
+    step 12⏎  rank  loss⏎     [step.12]⏎ loss = 2.1      tables of a step each, under headings; reports with a part for each step
+    <step n="5"><rank id="3" loss="nan"/></step>         elements of XML
     1790000000 2.31 5                                    without names: a stamp or a count, and the name of the path (MLflow)
 
-`FRAMINGS` holds a row for each. What is no row of its file's form is None, never an error. What the names mean is for
-parsers/text/vocabulary.py to say.
+`FRAMINGS` holds a row for each. What is no row of its file's form is None, never an error. Of names parsers/text/vocabulary.py knows the meaning.
 """
 
 import csv
@@ -27,6 +26,7 @@ from typing import Any, NamedTuple
 from parsers.forms.curves import NUMBER, column_kinds, curve_rows
 from parsers.forms.documents import document_rows, first_names
 from parsers.forms.frames import frame_names, frame_rows
+from parsers.forms.marked import marked_names, marked_rows
 from parsers.forms.outlined import outlined_names, outlined_rows
 from parsers.forms.reading import HEADER as HEADER
 from parsers.forms.reading import Row, Said, csv_cells, json_object, text_lines
@@ -53,7 +53,7 @@ _ONE_NAME = regex(_NAME)
 _PAIR = regex(
     rf"(?:^|(?<=[\s,;|(\[{{]))(?P<name>{_NAME})=(?P<value>\"(?:[^\"\\]|\\.)*\"|'[^']*'|[\[(][^\])]{{0,4096}}[\])]|[^\s,;|]*)"
 )
-_MARK = regex(r"\S[\s,;|=:]|[{\[|]|\+-")  # without one a line holds no two cells
+_MARK = regex(r"\S[\s,;|=:]|[{\[|<]|\+-")  # without one a line holds no two cells
 _APART = regex(r"\s*\|\s*|[,;]\s+|\t|\s{2,}")
 _SAYS = regex(
     rf"(?:- )?(?P<name>{_NAME}(?: [A-Za-z_()/][\w./()-]{{0,40}}){{0,4}}?)(?:\s*[:=]\s*| +(?=[-+.\d]|nan|inf|NaN|Inf))(?P<value>\S.{{0,4096}})"
@@ -111,20 +111,19 @@ class Framing(NamedTuple):
 
 def names(path: str, head: bytes) -> frozenset[str]:
     """The names in the first record of a file; none where it has no form that is known."""
-    found = _found(path, head)
-    return frozenset(found[1]) if found else frozenset()
+    return frozenset(found[1]) if (found := _found(path, head)) else frozenset()
 
 
 def framing(path: str, head: bytes) -> str | None:
     """The name of a file's form."""
-    found = _found(path, head)
-    return found[0].name if found else None
+    return found[0].name if (found := _found(path, head)) else None
 
 
 def first(path: str, head: bytes) -> Said:
     """The first record of a file, as far as its first bytes hold it; empty where it cannot be read."""
-    told = rows(Source(path, len(head), partial(BytesIO, head)))
-    return next((said or {} for _, _, said in told if said is not HEADER), {})
+    return next(
+        (said or {} for _, _, said in rows(Source(path, len(head), partial(BytesIO, head))) if said is not HEADER), {}
+    )
 
 
 def rows(source: Source) -> Iterator[Row]:
@@ -483,6 +482,7 @@ def _block_rows(source: Source) -> Iterator[Row]:
 
 # The first whose names are found has the file.
 FRAMINGS: tuple[Framing, ...] = (
+    Framing("marked", lambda head: marked_names(head.text), marked_rows),
     Framing("outlined", lambda head: outlined_names(head.text), outlined_rows),
     Framing("sections", lambda head: section_names(head.text.splitlines()[:_TITLE_LINES]), section_rows),
     Framing("document", _document_names, document_rows),

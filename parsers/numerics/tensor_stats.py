@@ -41,6 +41,7 @@ _PARQUET = b"PAR1"
 BLOCK_BYTES = 2 << 20  # rows and values of a block stay in the cache of a core
 LINE_BYTES = 1 << 20  # a longer line is lost: no row of statistics is that long
 _STATISTICS = {"min", "max", "mean", "l2norm", "absmax", "nan_count", "inf_count", "checksum", "amax"}
+_COUNTS = {"nan": "nan_count", "inf": "inf_count"}
 _TOKENS = {b"NaN": b"nan", b"Infinity": b"inf", b"-Infinity": b"-inf"}
 _DECODER = msgspec.json.Decoder(ROW)
 _NOTHING = {b"", b"null"}
@@ -183,7 +184,7 @@ def _other(source: Source) -> tuple[pl.DataFrame, list[_UNREAD]]:
     for number, text, said in framings.rows(source):
         if said is framings.HEADER:
             continue
-        told = {} if said is None else {name: cell for name, cell in said.items() if cell not in (None, "")}
+        told = {} if said is None else _called({name: cell for name, cell in said.items() if cell not in (None, "")})
         unknown |= told.keys() - SCHEMAS["tensors"].keys()
         row, reasons = to_row(told) if told else (None, ["no row of this table"])
         if row is not None:
@@ -194,6 +195,14 @@ def _other(source: Source) -> tuple[pl.DataFrame, list[_UNREAD]]:
         unread.append({"reason": "columns not read: " + ", ".join(sorted(unknown)[:50])})
     frame = _frame(rows, places, unread)
     return conform("tensors", frame.with_columns(pl.int_range(pl.len()).alias("record"))), unread
+
+
+def _called(said: _UNREAD) -> _UNREAD:
+    """Counts by their short names, and of `tensor: mlp, role: output` the module and which of its tensors it is."""
+    told = {_COUNTS.get(name, name): cell for name, cell in said.items()}
+    if "module" not in told and "tensor" in told and told.get("role") in ("input", "output"):
+        told |= {"module": told["tensor"], "tensor": told.pop("role")}
+    return told
 
 
 def _csv_header(line: bytes) -> list[str]:

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -52,7 +52,8 @@ class Names(msgspec.Struct, frozen=True):
     nothing hides devices from processes, so that the first uses the first. `here`: the place that a file is from. `scripts`: name of one that is called with a number
     → what is added to it, and what the rank is the rest by. `hosts`: what documents call
     hosts. `devices`: (name of a host, its device) → rank. `labels`: words that scripts put before the number of a process at its place; `fields` that hold it.
-    `counts`: the column of the file's records that counts the ranks. `buses`: (name of a place, bus address of a device) → rank."""
+    `counts`: the column of the file's records that counts the ranks. `buses`: (name of a place, bus address of a device) → rank.
+    `within`: (folder, name) → rank of names that folders use each for another one."""
 
     ranks: Mapping[str, int] = msgspec.field(default_factory=dict)
     places: Mapping[tuple[str, int], int] = msgspec.field(default_factory=dict)
@@ -69,6 +70,7 @@ class Names(msgspec.Struct, frozen=True):
     fields: frozenset[str] = frozenset()
     counts: str | None = None
     buses: Mapping[tuple[str, str], int] = msgspec.field(default_factory=dict)
+    within: Mapping[tuple[str, str], int] = msgspec.field(default_factory=dict)
 
     def rank(self, name: str | None, local_rank: int | None = None) -> int | None:
         """The rank of who is called so, on that place if the name is a host's."""
@@ -163,6 +165,7 @@ class Names(msgspec.Struct, frozen=True):
             or self.scripts
             or self.counts
             or self.buses
+            or self.within
         )
 
     def _of_device(self, path: str) -> int | None:
@@ -184,6 +187,8 @@ class Names(msgspec.Struct, frozen=True):
         for part in reversed(parts):
             for names in (parts_of(part), _HYPHENS.split(part)):
                 found = {rank for name in names if (rank := self.rank(name, local_rank)) is not None}
+                inside = folders(path) if self.within else ()
+                found |= {self.within[at, name] for at in inside for name in names if (at, name) in self.within}
                 if found:
                     return found.pop() if len(found) == 1 else None
         return None if local_rank is None else self.by_local.get(local_rank)
@@ -248,7 +253,30 @@ def names_of(told: Iterable[Told], world: int | None = None) -> Names:
     )
     by_local = of_one if is_whole else {}
     hosts = frozenset(one.name for one in told if one.kind == "host")
-    return Names(one_each(ranks), placed, one_each(folders), made, by_local, hosts=hosts, devices=one_each(devices))
+    within = one_each(_within(told, {name for name, own in ranks.items() if len(own) > 1}))
+    return Names(
+        one_each(ranks),
+        placed,
+        one_each(folders),
+        made,
+        by_local,
+        hosts=hosts,
+        devices=one_each(devices),
+        within=within,
+    )
+
+
+def _within(told: Sequence[Told], several: Collection[str]) -> dict[tuple[str, str], set[int]]:
+    """(folder, name) → ranks, of names that mean several in all, where no two folders tell of one rank: their hosts call processes alike."""
+    own: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
+    places: defaultdict[int, set[str]] = defaultdict(set)
+    for one in told:
+        if one.rank is not None and one.kind in ("key", "name", "service") and one.device is None:
+            folder = one.file.rpartition("/")[0]
+            places[one.rank].add(folder)
+            own[folder, one.name].add(one.rank)
+    is_apart = "" not in set[str].union(set(), *places.values()) and all(len(found) == 1 for found in places.values())
+    return {key: found for key, found in own.items() if is_apart and key[1] in several}
 
 
 def parts_of(part: str) -> list[str]:

@@ -41,6 +41,7 @@ IS_OTHER = regex(
 )
 _BEFORE = regex(r"[\[<(](?:[A-Za-z][\w-]{0,30} ){0,2}(?P<word>[A-Za-z]{0,12})[ #:=_-]?(?P<number>\d{1,6})(?=[\])> ])")
 _CHARACTERS, _LABELS, _HEADS = 400, 60, 2
+_OF_STACK = regex(r"Process (\d{3,10})\b")
 _PID = 1000  # from where on a number in a name may be a pid
 _HEAD = regex(r"[\[<(][^\[\]<>()\d]{0,24}(?P<number>\d{1,6})/(?P<total>\d{1,6})[\])>]")
 
@@ -386,9 +387,22 @@ def by_pid(path: str, pids: Mapping[int | None, int]) -> int | None:
     return found.pop() if len(found) == 1 else None
 
 
-def are_of_pids(found: Mapping[str, int], pids: Mapping[int | None, int]) -> bool:
-    """Is no file, by a process number in its name, another rank's than its number says? Looks at all processes are numbered, too."""
-    return all(by_pid(path, pids) in (None, number) for path, number in found.items())
+def are_of_pids(
+    found: Mapping[str, int], pids: Mapping[int | None, int], said: Mapping[str, Sequence[Said]], world: int | None
+) -> bool:
+    """Is no file, by a process number in its name, another rank's than its number says? Looks at all processes are numbered, too. Nor may a look be at a
+    process that is another rank, or none of those that are told for all ranks: a loop over a host's processes numbers its turns."""
+    looked = {
+        path: {int(stack[1]) for one in said.get(path, ()) if (stack := _OF_STACK.match(one.line.text))}
+        for path in found
+    }
+    is_whole = world is not None and {*range(world)} <= {rank for pid, rank in pids.items() if pid is not None}
+    return all(
+        by_pid(path, pids) in (None, number)
+        and {pids[pid] for pid in looked[path] if pid in pids} <= {number}
+        and not (is_whole and looked[path] and looked[path].isdisjoint(pids))
+        for path, number in found.items()
+    )
 
 
 def of_node(found: Mapping[str, int], ranks: Mapping[str, int], others: Set[int]) -> dict[str, int]:

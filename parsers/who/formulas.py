@@ -1,6 +1,7 @@
 """What scripts and settings compute ranks from: sums and products of named numbers.
 
     RANK=$((NODE_RANK*4+g))        RANK=str(node * G + g)        $r = $n*4 + $g        rank_formula = "node*slots+slot"        RANK=$((SGE_TASK_ID - 1))
+    # global number is NODE_INDEX * 4 + slot          rule="node*8+gpu"
     environment=RANK="%(process_num)d"        NODE=$((VC_TASK_INDEX+1))        env RANK=$r … -J tr.$r
 
 An expression is read as a sum of products of names and numbers, with + - * and parentheses, or the rest of such a sum (`(INDEX+5)%8`); a name in a
@@ -32,6 +33,10 @@ _FIELD = regex(
     r"(?:(?P<of>\w{1,60}):\s+\(v\d\w*:metadata\.\w{1,20}\[[^\n\]]{0,100}(?:index|ordinal)[^\n\]]{0,20}\]\))|name:\s*(?P<name>\w{1,60})\s+valueFrom:\s+fieldRef:\s+fieldPath:\s*(?P<field>[^\n]{0,120}(?:index|ordinal)[^\n]{0,20})"
 )
 _COMPUTED = regex(r"(?<![A-Za-z_])(?:GLOBAL_|WORLD_)?RANK=\"?\$\(\((?P<sum>[^\n]{1,160}?)\)\)")
+_SAID = regex(  # in words, or in a setting that is not called after a rank
+    r"(?i)\b(?:rank|global|world|process|worker|number|formula|rule|id|index)\b[^\n*+]{0,30}?(?<![\w.*+/-])"
+    r"(?P<sum>[a-z]\w{0,40}\s?\*\s?(?:[a-z]\w{0,40}|\d{1,4})\s?\+\s?[a-z]\w{0,40}|[a-z]\w{0,40}\s?\+\s?[a-z]\w{0,40}\s?\*\s?(?:[a-z]\w{0,40}|\d{1,4}))(?!\w|\s?[*+/(\[-])"
+)
 _TOKEN = regex(rf"\s*(?:(?P<name>{_NAME})|(?P<number>\d{{1,7}})|(?P<mark>[-+*()%]))")
 _REST = regex(rf"\s*(?:\((?P<sum>[^()]*)\)|(?P<name>{_NAME}))\s*%\s*\$?\{{?(?P<by>\w{{1,40}})\}}?\s*")
 _EITHER = regex(r"\s*(?P<name>[A-Za-z_]\w{0,60}) = [^\n]{1,200}? if [^\n]{1,200}? else (?P<other>[^\n]{1,120})")
@@ -44,6 +49,7 @@ _BARE = regex(r"[A-Za-z_]\w*|[iI]\Z")
 _INDEX = regex(
     r"(?i)(?:_|^)(?:id|index|idx|num|number|nr|procid|procno|ordinal|slot)\Z|^%?i\Z|[a-z](?:Index|Id)\Z|process_num"
 )
+_NODE = regex(r"(?i)n|(?:\w{1,30}_)?(?:node|host|machine|server)s?(?:_\w{1,20})?")
 _OF_MPI = regex(r"(?:OMPI_COMM_WORLD|MV2_COMM_WORLD|PMIX?)_RANK")  # which of its tasks, that MPI has begun
 
 _COUNTING = ("id", "index", "idx", "num", "number", "nr", "rank", "ordinal")
@@ -128,6 +134,7 @@ def _formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[G
             for _, name, read, modulus in sums
             if (key := next(iter(read), ())) and read == {key: 1} and len(key) == 1 and modulus is None
         }
+        sums += [(one.number, "rank", read, None) for one in own[:_LINES] if "*" in one.raw for read in _said(one.raw)]
         sources = unanimous((name, key) for key, name in alias.items() if _counts(key))
         numbers = unanimous((name, None if read.keys() - {()} else read.get((), 0)) for _, name, read, _ in sums)
         constants = {name: number for name, number in numbers.items() if number}
@@ -212,6 +219,15 @@ def assigned(text: str) -> Iterator[tuple[str, Sum, str | None]]:
         rest = _REST.fullmatch(value)
         if (read := parsed(rest["sum"] or rest["name"] if rest else value)) is not None:
             yield found["name"], read, rest["by"] if rest else None
+
+
+def _said(text: str) -> Iterator[Sum]:
+    """Sums that are said to be who is who: the number of a node, by how many each has, and a place there."""
+    for found in _SAID.finditer(text[:_CHARACTERS]):
+        read = parsed(found["sum"])
+        products = [key for key, number in (read or {}).items() if len(key) > 1 or number > 1]
+        if read is not None and len(products) == 1 and any(map(_NODE.fullmatch, products[0])):
+            yield read
 
 
 def parsed(text: str) -> Sum | None:

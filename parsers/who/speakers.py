@@ -347,7 +347,7 @@ class _Bundle:
             if node := of_node(found, ranks, {rank for path, rank in self._speaking if path not in found}):
                 return node
             is_world = self.world is not None and sorted(found.values()) == list(range(self.world)) and not ranks
-            is_world = is_world and are_of_pids(found, self._pids)
+            is_world = is_world and are_of_pids(found, self._pids, self._said, self.world)
             if (len(equal) > 1 and len(equal) == len(ranks)) or (is_world and self.introduced):
                 top = self.world if self.world is not None else 1 + max(ranks.values())
                 return {path: number for path, number in found.items() if number < top}

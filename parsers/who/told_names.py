@@ -14,15 +14,14 @@ mappings, of folders and files, and fields that say a name (`name`, `host`, `pod
 
 Admitted are items of one kind together, or none: two ranks at least that differ, all below the told world, and a plain `rank`, which may be that
 of an adapter, only where they are just 0 … N-1 or the world is told. One name, one rank: a name with two is nobody's, and so are
-two names with one rank. Folders whose ranks are every k-th are nodes, of which the first process wrote the document.
-Fooled by: documents of another job that has the same names.
+two names with one rank. Folders whose ranks are every k-th are nodes, of which the first process wrote the document. Fooled by: documents of another job that has the same names.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from io import BytesIO
-from itertools import islice, pairwise, takewhile
+from itertools import islice, pairwise
 from typing import Any
 
 import msgspec
@@ -40,6 +39,7 @@ from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.who.renamed import called_by_options
 from parsers.who.rosters import KIND as ROSTER
+from parsers.who.taken_numbers import made_of, name_of, taken
 
 BYTES, ALL_BYTES, DOCUMENTS = 1 << 20, 16 << 20, 4096  # of one document, of all, and how many
 HEAD = 8192
@@ -48,6 +48,7 @@ _MAY = regex(  # a name of those that vocabulary.of_process knows, and a number 
     rb"(?:rank(?:_?id)?|procid|trainer_id|process_?(?:id|index)|proc_id|local_?id|node_?id|pmi_id|slots|index)(?:[\"']?\s{0,3}[=:, ]\s{0,40}(?:desc:[^\n]{0,200}\n\s{0,40})?(?:[\"']?value[\"']?\s{0,3}:\s{0,3})?[\"']?\d|[\t,;| ]|[_-]?\d)",
 )
 _VARIABLES = regex(rb"\w{1,80}=[^\0]{0,4096}\0")  # as the kernel keeps those of a process
+_ID = regex(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{64}")  # of a pod, a container
 _WHO = ("rank", "node_rank", "local_rank")
 HOW = "document"
 HOSTS = ("pod", "name", "service", "key", "host")  # sorts of names that stand before lines as a host's does
@@ -56,7 +57,6 @@ _TOLD = regex(
 )
 _COLUMN = regex(r"[A-Za-z_#][\w ./#%()-]{0,60}")
 _NUMBER = regex(r"\d{1,7}")
-_VARIABLE = regex(r"\$[({]?(?P<name>[A-Za-z_]\w{2,60})[)}]?(?=\s|$)")
 _NAMING = regex(
     r"(?:^|_)(?:name|host|pod|container|service|unit|id|uid|uuid|ip|address|addr|node|instance|machine|actor|job|task)$"
 )
@@ -136,7 +136,11 @@ def claims_of(told: Iterable[Told], names: Names, places: Mapping[str, str] = {}
         elif one.kind == "pid" and one.rank is not None and one.name.isascii() and one.name.isdecimal():
             yield place | {"rank": one.rank, "pid": int(one.name), "host": places.get(one.file)}
             continue
-        elif one.kind == ROSTER and one.local_rank is None and names.ranks.get(one.name) == one.rank:
+        elif names.within.get((one.file.rpartition("/")[0], one.name)) == one.rank is not None or (
+            one.local_rank is None
+            and names.ranks.get(one.name) == one.rank
+            and (one.kind == ROSTER or _ID.fullmatch(one.name))
+        ):
             yield place | {"rank": one.rank, "name": one.name}
             continue
         else:
@@ -239,7 +243,7 @@ def _hostfile(text: str) -> list[Leaf]:
 def _facts(own: Sequence[Leaf]) -> Iterator[Fact]:
     called = {leaf.path[:-1]: leaf.value for leaf in own if leaf.path[-1] == "name"}
     for leaf in own:
-        name = _name(leaf, called)
+        name = name_of(leaf, called)
         meaning = _meaning(name, leaf.path) if isinstance(name, str) else None
         if (
             meaning is None
@@ -250,36 +254,15 @@ def _facts(own: Sequence[Leaf]) -> Iterator[Fact]:
             yield Fact("rank", rank, leaf.path, leaf.line, is_plain=True)
         elif meaning is None:
             yield from facts_in(leaf.value, leaf.path, leaf.line)
+            for found, made in made_of(leaf, own, called):
+                if (what := vocabulary.of_process(found)) in _WHO:
+                    yield Fact(what, made, leaf.path, leaf.line, found == "rank")
         elif _NUMBER.fullmatch(leaf.value):
             yield Fact(meaning, int(leaf.value), leaf.path, leaf.line, name == "rank")
         else:
             yield from facts_in(leaf.value, leaf.path, leaf.line)
-            if (number := _taken(leaf, own, called)) is not None:
+            if (number := taken(leaf, own, called)) is not None:
                 yield Fact(meaning, number, leaf.path, leaf.line, is_plain=True)
-
-
-def _name(leaf: Leaf, called: Mapping[Path, str]) -> str | int:
-    """What a field is called: {name: RANK, value: "3"}, or RANK: {value: 3}, or RANK: 3."""
-    name = leaf.path[-1]
-    return name if name != "value" else called.get(leaf.path[:-1], leaf.path[-2] if len(leaf.path) > 1 else name)
-
-
-def _taken(leaf: Leaf, own: Sequence[Leaf], called: Mapping[Path, str]) -> int | None:
-    """The number of another field whose name a value takes, `RANK=$JOB_COMPLETION_INDEX`: of several the nearest one."""
-    name = _VARIABLE.match(leaf.value)
-    words = vocabulary.words_of(name["name"]) if name else []
-    found: dict[int, set[str]] = {}
-    for other in own if words else ():
-        if (
-            _NUMBER.fullmatch(other.value)
-            and vocabulary.words_of(str(_name(other, called)).rpartition("/")[2]) == words
-        ):
-            shared = sum(
-                1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(leaf.path, other.path, strict=False))
-            )
-            found.setdefault(shared, set()).add(other.value)
-    nearest = found[max(found)] if found else set()
-    return int(nearest.pop()) if len(nearest) == 1 else None
 
 
 def _meaning(name: str, path: Path) -> str | None:
@@ -301,8 +284,21 @@ def _items(file: str, own: Sequence[Leaf]) -> list[Item]:
         for fact in who:
             parts[fact.path[:count]].append(fact)
         if all(_unanimous(part) for part in parts.values()):
-            return [_item(file, prefix, part, facts, own, parts.keys()) for prefix, part in parts.items()]
+            whole = _of_one(parts, own) if len(parts) == 1 else parts
+            return [_item(file, prefix, part, facts, own, whole.keys()) for prefix, part in whole.items()]
     return []
+
+
+def _of_one(parts: Mapping[Path, list[Fact]], own: Sequence[Leaf]) -> Mapping[Path, list[Fact]]:
+    """The one part, which is one of a list if all that it tells stands in one of several there: the others are not who it is."""
+    [(prefix, facts)] = parts.items()
+    for at in range(len(prefix), min(len(fact.path) for fact in facts)):
+        beside = {leaf.path[at] for leaf in own if len(leaf.path) > at and leaf.path[:at] == facts[0].path[:at]}
+        if len({fact.path[: at + 1] for fact in facts}) > 1:
+            break
+        if len(beside) > 1 and isinstance(facts[0].path[at], int):
+            return {facts[0].path[: at + 1]: facts}
+    return parts
 
 
 def _unanimous(part: Sequence[Fact]) -> bool:
@@ -324,8 +320,10 @@ def _item(
     for at, key in enumerate(prefix):
         if isinstance(key, str) and _NAME.fullmatch(key):
             names["", at] = ("key", _KIND.sub("", key))
+    of_variables = {leaf.path[:-1] for leaf in own if leaf.path[-1] == "value"}
+    elsewhere = {leaf.value for leaf in own if len(all_) == 1 and leaf.path[: len(prefix)] != prefix}
     for leaf in own:
-        kind = _kind(leaf.path[-1])
+        kind = _kind(leaf.path[-1]) if leaf.path[:-1] not in of_variables and leaf.value not in elsewhere else None
         value = leaf.value.split("/")[0] if kind == "host" else leaf.value
         value = value if _NAME.fullmatch(value) else value.rpartition("/")[2]  # a stream, in its group
         if kind and belongs(leaf.path) and (kind == "pid" or _NAME.fullmatch(value)):
