@@ -57,6 +57,7 @@ from parsers.location import ib_fabric, node_labels, rack_map, slurm_topology
 from parsers.logs import bad_numbers, check_failures, failures, field_lines, figure_lines, given_up, panics, stillness
 from parsers.numerics import (
     anomaly_mode,
+    compared_dumps,
     first_bad,
     hf_underflow,
     msprobe,
@@ -234,6 +235,7 @@ PARSERS: tuple[Parser, ...] = (
     nan_asserts.PARSER,
     replica_hashes.PARSER,
     replica_lines.PARSER,
+    compared_dumps.PARSER,
     replica_sums.LINES,
     rerun_tracker.PARSER,
     anomaly_mode.PARSER,
