@@ -35,7 +35,8 @@ from parsers.schema.tables import Tables, table
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
-from parsers.training.replica_values import is_of_replica, says_what, tells_replica
+from parsers.text.replica_names import is_of_replica, says_what
+from parsers.training.replica_values import tells_replica
 
 _STEP = regex(
     r"(?i)(?<![a-z])(?:global_|train_)?(?:step|iter(?:ation)?|it|update|步|步数)[\"']?[ =:#_-]{0,6}(?<![a-z])(?P<step>\d{1,15})(?:/\d{1,15})?(?![\w.])"
