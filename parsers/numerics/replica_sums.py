@@ -52,6 +52,7 @@ _WORD = regex(r"[^\W\d_]{2,30}")
 _OF_RANKS = regex(r"(?i)(?<![a-z])(?:ranks?|replicas?|workers?|gather(?:ed)?|各卡|每卡|所有卡)(?![a-z])")
 _CELLS = regex(r"\s*\|\s*|\s*[,;\t]\s*|\s+")
 _RULE = regex(r"[\s|:+=-]{3,}")
+_BOX = str.maketrans("│┃║─━═├┤┼┌┐└┘┬┴", "|||---||+++++++")  # lines of drawn tables
 _LABELS = ("r", "rk")  # as short as they are, only where digests follow
 _NO_NAME = frozenset(
     ("debug", "info", "warning", "error", "rank", "ranks", "per", "of", "each", "every", "at", "the", "on", "all")
@@ -98,7 +99,7 @@ class _Block:
         self.columns: list[int | str | None] = []
 
     def read(self, line: Line) -> Iterator[Sum]:
-        text = vocabulary.in_english(line.text[:LINE_CHARACTERS])
+        text = vocabulary.in_english(line.text[:LINE_CHARACTERS]).translate(_BOX)
         if self.columns and (cells := _cells(text)) and len(cells) == len(self.columns):
             yield from self._row(line.number, cells)
             return
@@ -185,7 +186,8 @@ def _counted(text: str) -> str:
 
 
 def _cells(text: str) -> list[str]:
-    return _CELLS.split(text.strip().strip("|").strip())
+    bare = text.strip().strip("|").strip()
+    return [one.strip() for one in bare.split("|")] if "|" in bare else _CELLS.split(bare)
 
 
 def _columns(text: str) -> list[int | str | None]:
