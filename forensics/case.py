@@ -121,7 +121,7 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         from forensics.facts.evaluations import without_evaluations
         from forensics.facts.recovered_errors import unrecovered
 
-        return without_evaluations(unrecovered(self.tables["events"]), self.job_told_of)
+        return without_evaluations(unrecovered(self.tables["events"]), self.tables["steps"], self.job_told_of)
 
     @cached_property
     def clocks(self) -> "Clocks":

@@ -58,6 +58,7 @@ from parsers.logs import bad_numbers, check_failures, failures, field_lines, fig
 from parsers.numerics import (
     anomaly_mode,
     comm_lines,
+    compared_dumps,
     first_bad,
     hf_underflow,
     msprobe,
@@ -246,6 +247,7 @@ PARSERS: tuple[Parser, ...] = (
     comm_lines.PARSER,
     replica_hashes.PARSER,
     replica_lines.PARSER,
+    compared_dumps.PARSER,
     replica_sums.LINES,
     rerun_tracker.PARSER,
     anomaly_mode.PARSER,

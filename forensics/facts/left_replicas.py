@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import polars as pl
 
-from parsers.training.replica_values import says_what
+from parsers.text.replica_names import says_what
 
 _SURE = 2  # steps in which they agreed, for one to be named
 _LAYOUT = 3  # and for parts of one size to be told at all

@@ -250,6 +250,14 @@ RECOMPUTE_DIFFERS = Form(
 )
 FIGURES_DIFFER = Form("{who} had another value than most", "{who} 的值与多数 rank 不同")
 WEIGHTS_DIFFER = Form("the weights of {who} differ from those of the first replica", "{who} 的权重与第一个副本不一致")
+DUMPS_DIFFER = Form(
+    "what {who} hold at step {step} differs between them, and was the same before",
+    "{who} 在 step {step} 的内容彼此不同，而此前相同",
+)
+DUMPS_LEFT = Form(
+    "what {who} holds at step {step} is not what the other replicas hold, as it was before",
+    "{who} 在 step {step} 的内容与其他副本不同，而此前相同",
+)
 BY_OWN_CHECK = Form("{what}, as the job's own check says", "{what}（作业自身的检查）")
 IN_PARAMETER = Form("{what} ({parameter})", "{what}（{parameter}）")
 SOME_REPLICA_DIFFERS = Said(

@@ -13,6 +13,7 @@ from parsers.forms.reading import HEADER, Row, text_lines
 from parsers.schema.parser import Source
 from parsers.text import lenient, vocabulary
 from parsers.text.patterns import regex
+from parsers.text.replica_names import is_of_replica, says_what
 
 NUMBER = regex(r"[+-]?(?:\d{1,30}\.?\d{0,30}(?:[eE][+-]?\d{1,3})?|(?i:nan|inf(?:inity)?))")
 _FIRST = 6  # rows that tell which column is what
@@ -46,10 +47,11 @@ def name_of(path: str) -> str | None:
     parent = _RANKED.sub("", folder.rpartition("/")[2])  # whose it is, is no part of its name
     own = f"{parent}/{bare}" if parent and vocabulary.meaning_of(parent) is None else bare
     said = next((found for name in (own, bare) if (found := vocabulary.meaning_of(name)) is not None), None)
-    told = (
-        vocabulary.is_of_evaluation(own) or said is None or said.meaning not in ("loss", "grad_norm", "own_grad_norm")
-    )
-    return None if told else own if vocabulary.meaning_of(own) else bare
+    if vocabulary.is_of_evaluation(own):
+        return None
+    if said is None or said.meaning not in ("loss", "grad_norm", "own_grad_norm"):
+        return bare if says_what(bare) and is_of_replica(bare) else None  # what replicas hold alike
+    return own if vocabulary.meaning_of(own) else bare
 
 
 def _header(line: str) -> list[str]:

@@ -221,7 +221,7 @@ def _call(text: str) -> dict[str, Any]:
 _BARE = tuple(
     f"{before}{value}".encode()
     for value in ("nan", "NaN", "NAN", "Nan", "inf", "Inf", "INF")
-    for before in ("loss ", "loss: ", "loss=", "loss = ", "loss:", "norm ", "norm: ", "norm=", "norm = ", "norm:", " is ", "(",
+    for before in ("loss ", "loss: ", "loss=", "loss = ", "loss:", "loss': ", "loss': '", 'loss": ', 'loss": "', "norm ", "norm: ", "norm=", "norm = ", "norm:", " is ", "(",
                    "ound ", "etected ", "ncountered ", "ot ")
 )  # fmt: skip
 _COUNTED = tuple(

@@ -24,7 +24,9 @@ from typing import Any
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 
-_STEP = regex(r"(?i)(?<![a-z])(?:step|iter(?:ation)?)[ =:#]{1,2}(\d{1,15})\b(?! ?(?:ms|s|sec|min|h)\b)")  # and no time
+_STEP = regex(
+    r"(?i)(?<![a-z])(?:step|iter(?:ation)?|update)[ =:#]{1,2}(\d{1,15})\b(?! ?(?:ms|s|sec|min|h)\b)"
+)  # and no time
 _BAD = r"(?P<{name}>[+-]?(?:nan|inf(?:inity)?))(?![\w.?-])"
 _NAMED = r"(?:loss|grad\w{0,30}|norm)"
 _THEN = r"(?:es|s)?['\"]?(?:\s*(?:[=:]|is|was|became|are|now)\s*|\s)['\"(\[]*(?:tensor\()?"
@@ -35,7 +37,7 @@ _SEEN = (
 _VALUE = regex(rf"(?i)(?<![a-z])(?P<what>[\w./ -]{{0,24}}?{_NAMED}){_THEN}{_BAD.format(name='value')}{_SEEN}")
 _VALUE_AT_ALL = regex(rf"(?i){_NAMED}{_THEN}{_BAD.format(name='value')}{_SEEN}")  # without what a search is slow by
 _OF_IT = 4  # words, the value among them, that say what a figure is of
-_NO_VALUE = regex(r"(?i)\b(?:best|min|max|init|initial|clip|threshold|limit|from|previous|check)(?=[\W_])")
+_NO_VALUE = regex(r"(?i)(?<![a-z0-9])(?:best|min|max|init|initial|clip|threshold|limit|from|previous|check)(?=[\W_])")
 _QUOTATION = regex(
     r"""(?:^|[\s:=(\[])['"]\w{1,40}(?: [^\s'"]{1,60}){3,400}$"""
 )  # words after a quote that is still open

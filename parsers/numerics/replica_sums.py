@@ -35,7 +35,8 @@ from parsers.schema.tables import Tables, table
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
-from parsers.training.replica_values import is_of_replica, says_what, tells_replica
+from parsers.text.replica_names import is_of_replica, says_what
+from parsers.training.replica_values import tells_replica
 
 _STEP = regex(
     r"(?i)(?<![a-z])(?:global_|train_)?(?:step|iter(?:ation)?|it|update|步|步数)[\"']?[ =:#_-]{0,6}(?<![a-z])(?P<step>\d{1,15})(?:/\d{1,15})?(?![\w.])"
@@ -51,6 +52,7 @@ _WORD = regex(r"[^\W\d_]{2,30}")
 _OF_RANKS = regex(r"(?i)(?<![a-z])(?:ranks?|replicas?|workers?|gather(?:ed)?|各卡|每卡|所有卡)(?![a-z])")
 _CELLS = regex(r"\s*\|\s*|\s*[,;\t]\s*|\s+")
 _RULE = regex(r"[\s|:+=-]{3,}")
+_BOX = str.maketrans("│┃║─━═├┤┼┌┐└┘┬┴", "|||---||+++++++")  # lines of drawn tables
 _LABELS = ("r", "rk")  # as short as they are, only where digests follow
 _NO_NAME = frozenset(
     ("debug", "info", "warning", "error", "rank", "ranks", "per", "of", "each", "every", "at", "the", "on", "all")
@@ -97,7 +99,7 @@ class _Block:
         self.columns: list[int | str | None] = []
 
     def read(self, line: Line) -> Iterator[Sum]:
-        text = vocabulary.in_english(line.text[:LINE_CHARACTERS])
+        text = vocabulary.in_english(line.text[:LINE_CHARACTERS]).translate(_BOX)
         if self.columns and (cells := _cells(text)) and len(cells) == len(self.columns):
             yield from self._row(line.number, cells)
             return
@@ -184,7 +186,8 @@ def _counted(text: str) -> str:
 
 
 def _cells(text: str) -> list[str]:
-    return _CELLS.split(text.strip().strip("|").strip())
+    bare = text.strip().strip("|").strip()
+    return [one.strip() for one in bare.split("|")] if "|" in bare else _CELLS.split(bare)
 
 
 def _columns(text: str) -> list[int | str | None]:

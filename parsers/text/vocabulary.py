@@ -195,6 +195,14 @@ def is_of_evaluation(text: str) -> bool:
     return any(word in before and before[word].meaning == "of_evaluation" for word in words_of(text))
 
 
+@lru_cache(maxsize=8192)
+def evaluated(name: str) -> Meaning | None:
+    """What a figure of an evaluation is of, as `val_loss` of a loss; None of the best so far, and of what is no evaluation's."""
+    before, words = _table()["before"], words_of(name)
+    kept = [word for word in words if word not in before or before[word].meaning != "of_evaluation"]
+    return _meaning(kept) if kept and len(kept) < len(words) and "best" not in words else None
+
+
 def is_free(words: Sequence[str]) -> bool:
     """May words of a sentence stand before a name without changing it: none of a preposition, none that tells of whom or which it is?"""
     before, pointing = _table()["before"], _table()["pointing"]

@@ -38,6 +38,8 @@ def accepts(path: str, head: bytes) -> bool:
     form, names = framings.framing(path, head), framings.names(path, head)
     if form not in (None, "objects") and "value" in names:  # a figure a row, each with its name
         names = frozenset(one_figure(framings.first(path, head)))
+    if form == "curve":
+        return name_of(path) is not None
     told = bare_names(list(names_in(names).values()), name_of(path))
     if form in (None, "objects") or not has_figures(frozenset(told)):
         return False

@@ -42,8 +42,8 @@ def parse(lines: pl.DataFrame) -> Tables:
         framework,
         phase=pl.when(is_eval).then(pl.lit("eval")).otherwise(pl.lit("train")),
         step=pl.coalesce(global_step, whole(_BAR)),
-        loss=loss,
-        loss_seen=pl.when(loss.is_not_null()).then(pl.lit(True)),
+        loss=pl.when(~is_eval).then(loss),  # its bar goes on showing that of the training
+        loss_seen=pl.when(loss.is_not_null() & ~is_eval).then(pl.lit(True)),
         grad_norm=number(rf"[ ,]grad(?:ient)?_norm={NUMBER}"),
         elapsed_ms=pl.coalesce(per_step, pl.when(per_second > 0).then(1 / per_second)) * 1000,
         samples=number(rf"[ ,]consumed_samples={NUMBER}").cast(pl.Int64, strict=False),

@@ -14,25 +14,17 @@ from typing import Any
 import polars as pl
 
 from parsers.text.patterns import regex
+from parsers.text.replica_names import ELSE, FIGURE, HEX, IS_PLAIN, OF
 from parsers.text.vocabulary import meaning_of
 from parsers.timing.words import figure
 
-_HEX = r"[0-9A-Za-z_.-]{0,30}(?:hash|crc(?:32c?)?|checksum|哈希|校验和?|sha(?:1|256|512)?|md5|digest|fingerprint)[0-9A-Za-z_]{0,12}"
-_FIGURE = r"[0-9A-Za-z_.]{0,30}(?:norm|checksum|absmax|sum)[0-9A-Za-z_]{0,12}"
-_OF = r"(?:\([0-9A-Za-z_. ]{1,24}\))?"  # crc32(params)
 _MIXED = r"(?:0x)?[0-9a-f]{8,128}"  # digits and letters, see _IS_MIXED
 _PAIR = (
-    rf"(?i)\b(?:[a-z_][a-z_.0-9]{{0,60}} {{1,40}})?(?:{_HEX}{_OF}(?: *[=:] *| )(?:0x|-)?(?:[0-9a-f]{{6,128}})"
-    rf"|{_FIGURE}(?: *[=:] *| )[+-]?[0-9]{{1,20}}\.[0-9]{{8,30}}(?:e[+-]?[0-9]{{1,3}})?|[a-z_][0-9a-z_.-]{{0,60}}{_OF} ?[=:] ?{_MIXED})\b"
+    rf"(?i)\b(?:[a-z_][a-z_.0-9]{{0,60}} {{1,40}})?(?:{HEX}{OF}(?: *[=:] *| )(?:0x|-)?(?:[0-9a-f]{{6,128}})"
+    rf"|{FIGURE}(?: *[=:] *| )[+-]?[0-9]{{1,20}}\.[0-9]{{8,30}}(?:e[+-]?[0-9]{{1,3}})?|[a-z_][0-9a-z_.-]{{0,60}}{OF} ?[=:] ?{_MIXED})\b"
 )
-_IS_PLAIN = rf"(?i)^(?:(?:[^=]* )?{_HEX}{_OF}(?: *[=:] *| )|(?:[^=]* )?{_FIGURE}(?: *[=:] *| ))"
 _IS_MIXED = r"(?i)(?:[=:] ?(?:0x)?)(?:[a-f]+[0-9]|[0-9]+[a-f])[0-9a-f]*$"
 _APART = r"^(.*?)(?: *[=:] *| )(?:0[xX])?([0-9A-Fa-f.+-]+)$"
-_OTHER = (
-    "data|batch|input|sample|token|config|git|commit|file|shard|image|code|version|seed|uuid|request|trace|span|session"
-    "|comm|ptr|addr|object|frame|(?:^|[_.-])(?:id|at)=|(?:^|[_.-])run"
-)
-_ELSE = rf"(?i)^[^=]*(?:{_OTHER})"  # not of the replica
 _LR = r"(?i)(?:^|[\s,;|(\[{'\"])(?:lr|learning[_ ]rate)['\"]?[\s=:]+\[?([0-9]+\.?[0-9]*(?:e[+-]?[0-9]+)?)"
 
 
@@ -45,20 +37,21 @@ def checksum() -> pl.Expr:
     """The same: the pairs; null where there are none."""
     pairs = pl.col("text").str.extract_all(_PAIR)
     one = pl.element().str.replace(_APART, "$1=$2").str.replace_all(" +", "_")
-    is_value = pl.element().str.contains(_IS_PLAIN) | pl.element().str.contains(_IS_MIXED)
-    pairs = pairs.list.eval(one.filter(~pl.element().str.contains(_ELSE) & is_value))
+    is_value = pl.element().str.contains(IS_PLAIN) | pl.element().str.contains(_IS_MIXED)
+    pairs = pairs.list.eval(one.filter(~pl.element().str.contains(ELSE) & is_value))
     return pl.when(pairs.list.len() > 0).then(pairs.list.join(" "))
 
 
+_WHOLE = 100_000  # a hash of fewer digits may be equal by chance
 _LONG = regex(r"[+-]?[0-9]{1,20}\.[0-9]{8,30}(?:e[+-]?[0-9]{1,3})?")
-_ONE, _NO_REPLICA = regex(_PAIR), regex(_ELSE)
-_PLAIN, _MIX = regex(_IS_PLAIN), regex(_IS_MIXED)
+_ONE, _NO_REPLICA = regex(_PAIR), regex(ELSE)
+_PLAIN, _MIX = regex(IS_PLAIN), regex(_IS_MIXED)
 
 
 def of_record(said: Mapping[str, Any]) -> str | None:
     """The pairs of a record's names and values; None where there are none."""
     pairs = [
-        f"{str(name).rpartition('/')[2]}={value}"
+        f"{str(name).rpartition('/')[2]}={_whole(value)}"
         for name, value in said.items()
         if isinstance(value, str | int | float)
     ]
@@ -67,14 +60,9 @@ def of_record(said: Mapping[str, Any]) -> str | None:
     return " ".join(pair.replace(" ", "_") for pair in (*known, *long)) or None
 
 
-def says_what(name: str) -> bool:
-    """Does a name say that its value is a hash or a figure of what a rank holds? A text of hexadecimal digits may be anything else."""
-    return _PLAIN.search(f"{name}=") is not None
-
-
-def is_of_replica(name: str) -> bool:
-    """May what a name says be held alike by all replicas? Not data, files, versions, addresses."""
-    return _NO_REPLICA.search(f"{name}=") is None
+def _whole(value: str | int | float) -> str | int | float:
+    """A hash that was stored as a figure, as trackers of experiments do."""
+    return int(value) if isinstance(value, float) and abs(value) >= _WHOLE and value.is_integer() else value
 
 
 def tells_replica(text: str) -> bool:

@@ -19,8 +19,8 @@ from parsers.schema.labels import OF_GROUP
 from parsers.text import lenient, vocabulary
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
+from parsers.text.replica_names import says_what
 from parsers.timing import words
-from parsers.training.replica_values import says_what
 
 _LABEL = regex(
     r"(?i)(?P<before>(?<![a-z])[a-z]{1,16}[_-])?(?<![a-z])(?P<word>[a-z]{1,16}?)s?[ _.#:/\[-]{0,2}(?P<rank>\d{1,7})(?!\.?\d|[a-z])"

@@ -78,9 +78,10 @@ def _figures(flat: Mapping[str, Any], said: Mapping[str, Any], who: Mapping[str,
     loss, norm = (None if is_evaluation or name not in told else _mean(told[name]) for name in ("loss", "grad_norm"))
     sums = of_record(flat)
     others = None if is_evaluation else unknown_figures(flat, with_own=loss is not None)
+    judged = _evaluated_loss(flat, told, is_evaluation)
     is_bare = not times and loss is None and norm is None and sums is None and _PACES.isdisjoint(told)
     told_values = None if is_evaluation else values_of(flat)
-    if is_bare and others is None and (told_values is None or not counts_bad(flat)):
+    if is_bare and others is None and judged is None and (told_values is None or not counts_bad(flat)):
         return None
     own = {**who, **who_of(told, who, names), "step": step}
     host = own.pop("host")
@@ -105,9 +106,19 @@ def _figures(flat: Mapping[str, Any], said: Mapping[str, Any], who: Mapping[str,
     runs = [{name: own.get(name) for name in _RUNS} | {"host": host, "how": "step record"}] if is_placed else []
     by_values = ("rank", "local_rank", "step", "time_ns", "time_basis", "file", "line")
     compared = [{name: own.get(name) for name in by_values} | told_values] if told_values else []
+    # What an evaluation came to is a row of its own.
+    evals = [] if judged is None else [{**own, "phase": "eval", "loss": judged, "loss_seen": True}]
     if is_bare and others is None:
-        return Figures([], [], runs, compared)
-    return Figures([row, *reduced_losses.of_record(flat, row)], [place | one for one in times], runs, compared)
+        return Figures(evals, [], runs, compared)
+    return Figures([row, *evals, *reduced_losses.of_record(flat, row)], [place | one for one in times], runs, compared)
+
+
+def _evaluated_loss(flat: Mapping[str, Any], told: Mapping[str, Any], is_evaluation: bool) -> float | None:
+    """The loss of an evaluation, by its own name or by what the record is of."""
+    if is_evaluation:
+        return real(told["loss"]) if "loss" in told else None
+    names = (name for name in islice(flat, _CELLS) if (said := vocabulary.evaluated(name)) and said.meaning == "loss")
+    return next((value for name in names if (value := real(flat[name])) is not None), None)
 
 
 def _is_logged(said: Mapping[str, Any]) -> bool:

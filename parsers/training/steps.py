@@ -57,6 +57,7 @@ _MEGATRON = rf"(?:^|[\s\]:])iteration\s+{COUNT}/\s*[0-9]+\s*\|"
 _NANOTRON = rf"iteration: {COUNT} / [0-9]+ \|"
 _NEMO = r"Training epoch [0-9]+, iteration [0-9]+/[0-9]+ \|"
 _EVAL = rf"(?:valid[A-Za-z0-9_]*|test) loss at iteration {COUNT} \|"
+_EVAL_LOSS = rf"(?i:(?:^|[\s,;|(])(?:eval|val|valid|validation|test|dev)[ _/.]?loss[\s=:]+){NUMBER}"
 # What follows an iteration's line and is none of its own: pairs of a name and a value.
 _MORE = r"^\s*(?:\|\s*)?(?:[a-z][A-Za-z ()/_-]{1,60}:\s*(?:[-+]?[0-9.][0-9A-Za-z.+-]{0,24}|[+-]?(?i:nan|inf))(?:\s*\|\s*|\s*$))+$"
 _JOINED = 6  # lines of one iteration at most
@@ -334,7 +335,13 @@ def _verl(lines: pl.DataFrame) -> pl.DataFrame:
 def _evaluation(lines: pl.DataFrame) -> pl.DataFrame:
     mine = lines.filter(pl.col("text").str.contains(_EVAL))
     loss = number(rf"lm loss value: {NUMBER}")
-    return rows(mine, "megatron", step=whole(_EVAL), phase=pl.lit("eval"), loss=loss, loss_seen=loss.is_not_null())
+    own = rows(mine, "megatron", step=whole(_EVAL), phase=pl.lit("eval"), loss=loss, loss_seen=loss.is_not_null())
+    # Beside the loss of the training, in the line of a step.
+    beside = lines.filter(_IS_COUNTED & pl.col("text").str.contains(_EVAL_LOSS))
+    step = pl.coalesce(whole(_PLAIN), whole(_APART))
+    loss = number(_EVAL_LOSS)
+    told = rows(beside, None, step=step, phase=pl.lit("eval"), loss=loss, loss_seen=loss.is_not_null())
+    return pl.concat([own, told])
 
 
 def _bracketed(lines: pl.DataFrame) -> pl.DataFrame:

@@ -14,6 +14,7 @@ import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.facts.checkpoints import before_step
+from forensics.facts.compared_pairs import apart
 from forensics.facts.event_rows import detail, refs
 from forensics.facts.progress import step_in_progress
 from forensics.model.finding import Claim, Finding
@@ -22,6 +23,7 @@ from forensics.model.said import sentence
 from forensics.model.texts import ranks_text
 from forensics.words import numerics as words
 from parsers.forms.reading import real
+from parsers.numerics.compared_dumps import DIFFERS
 from parsers.numerics.replica_hashes import COMPARED
 
 _BEHIND = 10  # lines between a check that failed and what it shows
@@ -30,7 +32,10 @@ _ALIKE = 1e-6  # of a figure, between replicas: sums in another order
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """At most one finding."""
-    events = case.events.filter(pl.col("kind") == "replica_mismatch").sort("file", "line", nulls_last=True)
+    if (parted := apart(case.events)) is not None:
+        return (_found(case, parted.rows, parted.odd, parted.ranks, parted.step),)
+    events = case.events.filter((pl.col("kind") == "replica_mismatch") & (pl.col("code") != DIFFERS))
+    events = events.sort("file", "line", nulls_last=True)
     rows = events.filter(pl.col("code") == "differs").to_dicts()
     named = tuple(sorted({rank for row in rows for rank in row["names_ranks"] or ()}))
     last = step_in_progress(case.tables["steps"])
@@ -85,6 +90,8 @@ def _found(
     who = named or tuple(sorted({rank for row in rows for rank in row["names_ranks"] or ()}))
     is_listed = rows[0]["code"] == COMPARED
     text = words.FIGURES_DIFFER(who=ranks_text(who)) if is_listed else words.WEIGHTS_DIFFER(who=ranks_text(who))
+    if rows[0]["code"] == DIFFERS:
+        text = (words.DUMPS_LEFT if named else words.DUMPS_DIFFER)(who=ranks_text(who), step=step)
     return Finding(
         detector=DETECTOR.name,
         cause="replica_divergence",

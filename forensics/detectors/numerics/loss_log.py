@@ -30,7 +30,7 @@ from forensics.facts.event_rows import detail
 from forensics.facts.far_values import far_value
 from forensics.facts.first_checked import first_checked
 from forensics.facts.loss_spikes import finite_lines, since, spikes
-from forensics.facts.own_values import OwnLoss, own_loss
+from forensics.facts.own_values import OwnLoss, has_experts, own_loss
 from forensics.facts.progress import step_in_progress
 from forensics.facts.scale_falls import collapse
 from forensics.graph.numerics.tensor_ops import read_rows
@@ -318,6 +318,8 @@ def _nan_finding(
     suspects, why = _origin(reporters, case.coordinates)
     given = () if first is not None else _given(case, reporters)
     watched = tuple(sorted(suspects)) if earliest is not None and len(suspects) == 1 else ()
+    if first is None and are_of_evaluations(asserts) and not has_experts(case.tables):
+        watched = tuple(sorted(suspects))  # all others' were numbers (facts/evaluations.py)
     alone = (ahead if case.is_data_parallel else ()) or given or watched or _lone(case, asserts, reporters, suspects)
     suspects |= set(ahead)
     unseen = () if suspects or first is None else _not_seen(case, first.row)
@@ -450,14 +452,16 @@ def _began(case: Case, row: Row) -> int | None:
 
 def _of_evaluation(asserts: Sequence[Row], streams: Sequence[Sequence[Row]], found: Finding) -> Finding:
     """The same finding, where it is the figures of evaluations that are bad, and the training went on with finite ones."""
-    step = found.first_anomaly.step
-    trained = trained_to(streams, step)
+    step, trained = asserts[0]["step"], trained_to(streams, asserts[0]["step"] or 0)
     if trained is None:
         return found
+    step = trained if step is None else step
     value = words.VALUE["nan" if found.first_anomaly.value == "nan" else "inf"]
     action = Action(kind="check_code", target=words.EVALUATION, command=None, reason=words.EVALUATION_ALONE)
-    told = sentence(words.EVALUATED(value=value, step=step, trained=trained))
-    return msgspec.structs.replace(found, actions=(action,), collect=(), summary=told)
+    whose = words.PRINTED_FOR(who=ranks_text(found.ranks)) if found.ranks else ""
+    told = sentence(words.EVALUATED(value=value, step=step, trained=trained), whose)
+    anomaly = msgspec.structs.replace(found.first_anomaly, step=step)
+    return msgspec.structs.replace(found, actions=(action,), collect=(), summary=told, first_anomaly=anomaly)
 
 
 def _operator(asserts: Sequence[Row]) -> str | None:
