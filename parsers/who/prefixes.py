@@ -354,6 +354,8 @@ _LETTER: tuple[tuple[str, Take], ...] = (
     (rf"{_LEVEL}[ :]{{1,2}}(?:[\w.]{{1,40}}:)?\[?({stamps.ISO})\b", _seen_time),
     (rf"{_LEVEL} (\d\d)-(\d\d) (\d\d:\d\d:\d\d) (?=\[)", _seen_day),
 )
+# A numbered frame of a stack is no task: a function or an address alone, as Rust prints them (`   3: alloc::vec::Vec<T,A>::push`).
+_FRAME = r"(?:0x[0-9a-f]+ - )?(?:<.{1,300}>|[A-Za-z_][\w$]*)(?:::[^\s:]{1,300}){1,20}|(?:0x[0-9a-f]+ - )?(?:_*[a-z]+(?:_[a-z_0-9]+)+|main)"
 _ACTOR = r"\((?:[\w.:-]+ ){0,3}pid=(\d{1,10})(?:, ip=([\w.:]+))?\) "
 _ACTORS = r"((?:\((?:[\w.:-]+ ){0,3}pid=\d{1,10}(?:, ip=[\w.:]+)?\) ){0,3})"  # of its own processes
 _PASSED_ON = regex(_ACTOR)
@@ -396,7 +398,7 @@ _OTHER: dict[str, tuple[tuple[str, Take], ...]] = {
         (rf"<\d{{1,3}}>1 (?={stamps.ISO})", _nothing),
     ),
     "\t": ((r"\t[\w.-]{1,200}\t(?=\{)", _nothing),),  # fluentd: the stamp, a tag, a record
-    " ": ((r" {1,5}(\d{1,6}):(?: (?! *\d+:)|$)", _task),),
+    " ": ((rf" {{1,5}}(\d{{1,6}}):(?: (?! *\d+:|(?:{_FRAME})$)|$)", _task),),
 }
 
 
