@@ -81,8 +81,8 @@ def _first(path: str, head: bytes) -> Sequence[_Said]:
     if form not in ("document", *framings.TABLES) and not (is_of_ends and form == "sections"):
         return lines
     told = framings.rows(Source(path, len(head), partial(BytesIO, head)))
-    found = [said for _, _, said in islice(told, _SAMPLE) if said is not None and said is not framings.HEADER]
-    return found if form not in framings.TABLES or is_of_ends or _tells_sides(found) else lines
+    records = [said for _, _, said in islice(told, _SAMPLE) if said is not None and said is not framings.HEADER]
+    return records if form not in framings.TABLES or is_of_ends or _tells_sides(records) else lines
 
 
 def _tells_sides(records: Iterable[_Said]) -> bool:
