@@ -58,3 +58,19 @@ def test_what_is_no_number_of_a_process(tmp_path: Path, bundle: dict[str, list[s
     tables = read(str(written(tmp_path, bundle | {first: [*bundle[first], FULL]}))).tables
     assert tables["files"].filter(file=first)["rank"].to_list() == [None]
     assert 0 not in tables["ranks"].filter(file=first)["rank"].to_list()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param(
+            lambda own, at: f"[{4000 + 10 * own + at % 2}] procno {own} of 4 events {at}00",
+            id="two processes take turns",
+        ),
+        pytest.param(lambda own, at: f"local index {own} of 4, epoch {at}", id="of a host"),
+        pytest.param(lambda own, at: f"slotno {own} of 4 on this host, epoch {at}", id="on a host"),
+    ],
+)
+def test_what_counts_hosts_or_within_one_is_no_number_of_a_process(tmp_path: Path, line: Line) -> None:
+    tables = read(str(written(tmp_path, files("out.{}", line)))).tables
+    assert tables["files"]["rank"].drop_nulls().is_empty() and tables["ranks"]["rank"].drop_nulls().is_empty()

@@ -15,6 +15,7 @@ from parsers.who.beginnings import Said
 from parsers.who.families import called_roll
 from parsers.who.introductions import Introduction
 from parsers.who.tasks import LAUNCHER
+from parsers.who.turns import hold_one_each, is_of_host
 
 _NUMBER = regex(r"\d{1,10}")
 _FEWEST = 2
@@ -57,13 +58,15 @@ def counted_off(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
         for at, one in enumerate(own):
             for found in _OF_SIZE.finditer(one.raw[:_CHARACTERS]) if "/" in one.raw or " of " in one.raw else ():
                 named = {int(number) for number in _NAMED_RANK.findall(one.raw[:_CHARACTERS])}
-                if not IS_OTHER.fullmatch(found["word"]) and named <= {int(found["number"])}:
+                is_other = IS_OTHER.fullmatch(found["word"]) or is_of_host(one.raw[:_CHARACTERS], found)
+                if not is_other and named <= {int(found["number"])}:
                     told[found["word"], int(found["total"])][path].add((int(found["number"]), at))
     rolls = [
         {path: number for path, places in own.items() if len(places) == 1 for number, _ in places}
         for own in told.values()
     ]
     fitting = [at for at, key in enumerate(told) if _is_roll(rolls[at], len(told[key]), key[1])]
+    fitting = [at for at in fitting if hold_one_each(given, rolls[at])]
     if not fitting:
         return _headed(given)
     if len(fitting) > 1:
@@ -279,6 +282,8 @@ def rolled(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: int 
     where the same number stands in their names."""
     if found := called_roll(paths, world):
         return found
+    if not hold_one_each(said, paths):
+        return {}
     if found := _numbered(said, paths, world):
         return found
     numbers: dict[str, int] = {}
@@ -310,7 +315,7 @@ def _numbered(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: i
         lines = said.get(path, ())
         for one in lines:
             for found in _OF_ALL.finditer(one.raw[:_CHARACTERS]):
-                if int(found["total"]) == len(paths):
+                if int(found["total"]) == len(paths) and not is_of_host(one.raw[:_CHARACTERS], found):
                     told[found["word"].lower()][path].add(int(found["number"]))
             worlds |= {int(size) for sizes in WORLD.findall(one.raw[:_CHARACTERS]) for size in sizes if size}
             labels = {(label["word"], int(label["number"])) for label in _BEFORE.finditer(one.raw[:_LABELS])}

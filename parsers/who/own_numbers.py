@@ -20,6 +20,7 @@ from parsers.who.beginnings import Said
 from parsers.who.counts import IS_OTHER, WORLD
 from parsers.who.introductions import Introduction
 from parsers.who.joins import counts_others
+from parsers.who.turns import hold_one_each, is_of_host
 
 _NUMBER = regex(r"\d{1,10}")
 _OWN = regex(
@@ -43,7 +44,11 @@ def own_numbers(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
         shapes[_NUMBER.sub("#", path)].append(path)
     rolls = [roll for own in shapes.values() if len(own) >= _FEWEST and (roll := _roll(given, own))]
     worlds = {int(size) for one in lines for sizes in WORLD.findall(one.raw[:_CHARACTERS]) for size in sizes if size}
-    if len({len(roll) for roll in rolls}) != 1 or not worlds <= {len(rolls[0])}:
+    if (
+        len({len(roll) for roll in rolls}) != 1
+        or not worlds <= {len(rolls[0])}
+        or not all(hold_one_each(given, roll) for roll in rolls)
+    ):
         return given
     for path, (rank, at) in chain.from_iterable(roll.items() for roll in rolls):
         given[path][at] = replace(given[path][at], introduces=Introduction(rank))
@@ -75,7 +80,11 @@ def _told(lines: Sequence[Said]) -> list[tuple[str, int, int]]:
         (one["word"].lower(), int(one["number"]), at)
         for at, line in enumerate(lines)
         for one in _OWN.finditer(line.raw[:_CHARACTERS])
-        if not (IS_OTHER.fullmatch(one["word"]) or _OF_MACHINES.fullmatch(one["word"]))
+        if not (
+            IS_OTHER.fullmatch(one["word"])
+            or _OF_MACHINES.fullmatch(one["word"])
+            or is_of_host(line.raw[:_CHARACTERS], one)
+        )
         and not (counts_others(one["word"]) and one["word"].lower() != "worker")
     ]
 

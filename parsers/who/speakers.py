@@ -3,8 +3,7 @@
 A **form** of labels (labels.py) is admitted whole or not at all:
 - nothing that tells the processes of its lines apart otherwise (an introduction, a printed rank, a launcher's task or local rank, a pid) disagrees: one number each;
 - two numbers at least, each on two lines with words behind it; introductions or printed ranks say the same numbers; or such processes, or files, have one each, and the numbers are just 0 … N-1 of a told world of N; or its word is "rank", in no group, and the numbers are such, or count from 0 where no world is told; so does `r` of processes that speak at once.
-So levels, layers, experts, steps and workers are none. A bare number is one, without introductions, only before nearly all lines, where nothing else tells processes
-apart, and where the numbers share half of what the poorest of them prints.
+So levels, layers, experts, steps and workers are none. A bare number is one, without introductions, only before nearly all lines, where nothing else does.
 
 **Files**: what a file introduces itself as is its rank where files of one shape of name (digits aside) tell different ones, unless they are every k-th (logs of nodes, of which the first
 process speaks). The number in such a name is the rank where it equals that of all that introduce themselves, or where these numbers are just 0 … N-1 of a told world of N and the files of
@@ -77,6 +76,7 @@ from parsers.who.told_lines import Line, Statement, introduced, statements, told
 from parsers.who.told_names import claims_of, told_names
 from parsers.who.told_pairs import merged, pids_of_names, ranks_of_names
 from parsers.who.told_stems import counted_on
+from parsers.who.turns import of_one_process
 
 DEVICES = 16  # of a host, hardly more
 _NUMBER = regex(r"\d{1,10}")
@@ -104,7 +104,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     size, _ = sizes_of([one.introduces for own in said.values() for one in own if one.introduces], said)
     documents = standing([*told_names(sources), *told_in_lines(lines, stated)], said)
     table = process_table(said, [one.path for one in sources], size, stated, lists_of(sources, said), documents)
-    introduce(said, table.introductions)
+    introduce(said, of_one_process(said, table.introductions))
     whole = _Bundle(shapes, said, stated, table)
     listed_names = rosters(said, sources, whole.world)
     told = [
