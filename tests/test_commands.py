@@ -104,7 +104,7 @@ def test_what_hosts_share_that_fail_at_once_is_asked(hosts: tuple[str, ...], ask
         (commands.device("n1", 3, SLURM), "ssh n1 mthreads-gmi -q -i 3"),
         (commands.device("w-0", None, POD), "kubectl exec w-0 -- mx-smi"),
         (commands.device("n1", 3), None),  # whose GPU it is, is not known
-        (commands.ports("n1"), None),  # nor over what its links run
+        (commands.ports("n1"), "ssh n1 ip -s link"),  # whatever its links run over
         (commands.ports("n1", NOWHERE._replace(link="infiniband")), "ssh n1 ibstat"),
         (commands.ports("n1", SLURM), "ssh n1 mthreads-gmi -q"),
         (commands.ports("n1", NOWHERE._replace(link="ethernet")), "ssh n1 ip -s link"),

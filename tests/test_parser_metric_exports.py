@@ -30,14 +30,13 @@ CURVE = "Wall time,Step,Value\n"
 )  # fmt: skip
 def test_rows(path: str, text: str, rows: list[tuple[int, float | None, float | None, int | None]]) -> None:
     assert PARSER.accepts(path, text.encode())
-    steps = PARSER.parse(source(text, path))["steps"]
+    steps = PARSER.parse(source(text, path))["steps"].filter(phase="train")
     assert repr([*steps.select("step", "loss", "grad_norm", "time_ns").iter_rows()]) == repr(rows)
 
 
 @pytest.mark.parametrize(
     ("path", "text"),
     [
-        ("run-a-tag-eval_loss.csv", CURVE),
         ("scalars.csv", CURVE),  # of what, nothing tells
         ("wandb.csv", "_step,_timestamp,val/loss,actor/pg_loss\n"),
         ("wandb.csv", "_step,a/loss,b/loss\n"),  # either may be it

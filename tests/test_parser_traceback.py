@@ -387,6 +387,8 @@ def test_what_a_child_raised_stands_with_the_exception_of_its_parent() -> None:
     assert json.loads(parent["detail"])["original"] == {
         "frames": [["decode", "/job/data.py", 102]],
         "at": "raise ValueError(path)",
+        "said": "ValueError: /data/7",
+        "line": 13,
     }
     assert json.loads(child["detail"])["thread"] == "worker"
 

@@ -84,6 +84,6 @@ def _whose(own: Mapping[str, Any], source: Source) -> dict[str, Any]:
 def _logged(steps: pl.DataFrame) -> pl.DataFrame:
     """Without NaN that stands where nothing was logged: some exports write it, and a loss that is NaN stays so. Where several tell one step, whose ranks
     nobody knows yet, the loss of another may be finite after it."""
-    last = pl.col("line").filter(pl.col("loss").is_finite()).max().over("rank")
-    is_of_one = pl.col("step").is_unique().over("rank")
+    last = pl.col("line").filter(pl.col("loss").is_finite()).max().over("rank", "phase")
+    is_of_one = pl.col("step").is_unique().over("rank", "phase")
     return steps.filter(~(pl.col("loss").is_nan() & (pl.col("line") < last) & is_of_one).fill_null(False))
