@@ -181,16 +181,21 @@ def test_memory_of_a_device_is_looked_for_on_the_device(tmp_path: Path) -> None:
     assert any("--query-compute-apps" in one for one in commands) and not any("rss" in one for one in commands)
 
 
-@pytest.mark.parametrize("names", [("node-a", "node-b"), ("host-17", "host-18")])
-def test_folders_that_call_themselves_nodes_name_the_host(tmp_path: Path, names: tuple[str, str]) -> None:
+def in_two_folders(base: Path, names: tuple[str, str]) -> None:
+    """Rank 4 of 6 leaves its replicas; three ranks in each folder."""
     for rank in range(6):
-        folder = tmp_path / names[rank // 3]
+        folder = base / names[rank // 3]
         folder.mkdir(exist_ok=True)
         lines = [
             f"[rank {rank}/6] step {step} loss 2.5 weights_crc32 {0x20000000 + step + (step > 5 and rank == 4):08x}"
             for step in range(12)
         ]
         (folder / f"rank{rank}.out").write_text("\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize("names", [("node-a", "node-b"), ("host-17", "host-18")])
+def test_folders_that_call_themselves_nodes_name_the_host(tmp_path: Path, names: tuple[str, str]) -> None:
+    in_two_folders(tmp_path, names)
     incident = primary(tmp_path)
     assert (incident.verdict.ranks, incident.verdict.hosts) == ([4], [names[1]])
     assert f"ssh -t {names[1]} " in (incident.actions[0].command or "")
@@ -198,14 +203,7 @@ def test_folders_that_call_themselves_nodes_name_the_host(tmp_path: Path, names:
 
 @pytest.mark.parametrize("names", [("attempt-0", "attempt-1"), ("stage-0", "stage-1"), ("monday", "tuesday")])
 def test_other_folders_do_not(tmp_path: Path, names: tuple[str, str]) -> None:
-    for rank in range(6):
-        folder = tmp_path / names[rank // 3]
-        folder.mkdir(exist_ok=True)
-        lines = [
-            f"[rank {rank}/6] step {step} loss 2.5 weights_crc32 {0x20000000 + step + (step > 5 and rank == 4):08x}"
-            for step in range(12)
-        ]
-        (folder / f"rank{rank}.out").write_text("\n".join(lines) + "\n")
+    in_two_folders(tmp_path, names)
     assert primary(tmp_path).verdict.hosts == []
 
 

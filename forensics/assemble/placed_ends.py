@@ -301,12 +301,10 @@ def _are_ranks(rows: list[Row], job: Job, identity: pl.DataFrame) -> bool:
                 if place[task] != host:
                     return False
                 agree.add(task)
-    if (
-        not job.ranks
-    ):  # then those that left a line, else 0 … N-1, are the job, unless there is one task per host, as of launchers
-        return tasks == (job.seen or {*range(len(tasks))}) and len(tasks) > len(
-            {host for row in rows for host in row["names_hosts"] or ["?"]}
-        )
+    if not job.ranks:
+        # Then those that left a line, else 0 … N-1, are the job, unless there is one task per host, as of launchers.
+        hosts = {host for row in rows for host in row["names_hosts"] or ["?"]}
+        return tasks == (job.seen or {*range(len(tasks))}) and len(tasks) > len(hosts)
     more_than_hosts = max(tasks) >= len(set(place.values()))
     return tasks == job.ranks or (tasks <= job.ranks and agree == tasks and more_than_hosts)
 

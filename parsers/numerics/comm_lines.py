@@ -11,7 +11,6 @@ Versions: none.
 Source: as users write them.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
@@ -56,15 +55,17 @@ def parse(lines: pl.DataFrame) -> Tables:
         text = row["text"][:LINE_CHARACTERS]
         if (dtype := _DTYPE.search(text)) is not None:
             dtypes.setdefault(row["file"], dtype["dtype"])
-        rows += [made | {"dtype": dtypes.get(row["file"]), "record": len(rows)} for made in _row(row, text)]
+        if (made := _row(row, text)) is not None:
+            rows.append(made | {"dtype": dtypes.get(row["file"]), "record": len(rows)})
     claimed = [{"file": row["file"], "line": row["line"]} for row in rows]
     return {"tensors": table("tensors", rows), "claimed": table("claimed", claimed)}
 
 
-def _row(row: dict[str, Any], text: str) -> Iterator[dict[str, Any]]:
+def _row(row: dict[str, Any], text: str) -> dict[str, Any] | None:
+    """One side of a communication; None where the line lacks what tells it."""
     side, step = _SIDE.search(text), _STEP.search(text)
     if side is None or step is None or step.end() > side.start():
-        return
+        return None
     told = {name: found["figure"] for name, form in _FIGURES.items() if (found := form.search(text, side.end()))}
     figures = {name: real(cell) if name == "absmax" else whole(cell) for name, cell in told.items()}
     between = text[step.end() : side.start()]
@@ -72,12 +73,12 @@ def _row(row: dict[str, Any], text: str) -> Iterator[dict[str, Any]]:
     who = reporter(row)
     rank = labels.pop() if len(labels) == 1 else who["rank"] if not labels else None
     if not {name for name, figure in figures.items() if figure is not None} or rank is None:
-        return
+        return None
     peer = side["peer"] and int(side["peer"])
     given = bool(side["in"] or side["in_"] or side["send"])
     op = ("send" if side["send"] else "recv") if peer is not None else _NAMES["".join(filter(str.isalpha, (side["op"] or side["op_"]).lower()))]  # fmt: skip
     batch, digest = _BATCH.search(between), _SUM.search(text, side.end())
-    yield {
+    return {
         **{name: who[name] for name in ("host", "file", "line")},
         **figures,
         "rank": rank,

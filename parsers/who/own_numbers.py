@@ -9,8 +9,8 @@ nothing is said. Then these are the processes of the job, if no world that is to
 Fooled by: programs of several threads that number themselves, a file each.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from itertools import chain
 
 from msgspec.structs import replace
@@ -63,15 +63,11 @@ def _roll(given: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> dict[str
         return {}
     number = dict(zip(paths, numbered[0], strict=True))
     told = {path: _told(given[path]) for path in paths}
-    words = set[str].intersection(*({word for word, _ in own} for own in map(_forms, told.values())))
-    fitting = [word for word in sorted(words) if all(_is_own(word, told[path], number[path]) for path in paths)]
+    words = set[str].intersection(*({word for word, *_ in own} for own in told.values()))
+    fitting = {word for word in words if all(_is_own(word, told[path], number[path]) for path in paths)}
     return (
         {path: (number[path], min(at for w, _, at in told[path] if w in fitting)) for path in paths} if fitting else {}
     )
-
-
-def _forms(told: Iterable[tuple[str, int, int]]) -> Counter[tuple[str, int]]:
-    return Counter((word, number) for word, number, _ in told)
 
 
 def _told(lines: Sequence[Said]) -> list[tuple[str, int, int]]:
