@@ -445,6 +445,20 @@ def test_a_bar_counts_no_steps_where_its_log_prints_them(bars_in: str, expected:
     assert attempts.tables[0]["steps"]["loss"].drop_nulls().len() == 3
 
 
+@pytest.mark.parametrize(("rank", "kept"), [(0, False), (1, True)], ids=["its own rank", "another rank"])
+def test_a_bar_of_its_own_log_counts_no_steps_where_another_record_of_the_rank_tells_them(
+    rank: int, kept: bool
+) -> None:
+    bundle = Bundle().file("history.csv").file("output.log")
+    for at, count in enumerate((248, 249, 250)):
+        bundle.step("history.csv", at + 1, 1500 + at, rank=0)
+        bundle.add(
+            "steps", "output.log", at + 1, None, rank=rank, step=count, phase="train", framework="tqdm", loss=2.5
+        )
+    steps = attempts_of(bundle.tables()).tables[0]["steps"].filter(file="output.log")
+    assert steps["step"].to_list() == ([248, 249, 250] if kept else [None] * 3)
+
+
 def _again(*ranks: int, between: str = "exit") -> dict[str, list[int]]:
     """Ranks 0 and 1 print step 40; then these print it again."""
     return _log(("step", 40, 0), ("step", 40, 1), (between,), *(("step", 40, rank) for rank in ranks))
