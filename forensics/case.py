@@ -472,7 +472,7 @@ def case_of(
     a line of a device, is told only once the size of the job and the place of each rank are known; what was outlived, or quoted from a group, is told by rows that already have their ranks. Files without a word come last."""
     tables = with_program_ranks(with_named_pids(with_dump_ranks(with_told_arguments(without_group_counts(tables)))))
     identity = identify(tables)
-    whole = with_service_words(with_closings(with_named_pods(globalise(tables, identity), identity)))
+    whole = with_service_words(with_closings(with_named_pods(globalise(tables, identity), identity), identity))
     job, learnt = world(whole, identity, expected)
     told = job if learnt != HIGHEST_RANK else frozenset()
     whole = within_world(whole, told)

@@ -88,3 +88,48 @@ def test_a_record_of_figures_ends_with_the_announced_step(tmp_path: Path, form: 
     lines = [f"[rank 0] step {step}/30 loss_avg={3 - step / 50:.4f}" for step in range(10, 31, 10)]
     (tmp_path / "run.log").write_text("\n".join(lines) + "\n")
     assert analyze(tmp_path).verdict.kind == kind
+
+
+# --- what others tell beside a run that came to its end ------------------------------------------------------------------
+
+KERNEL = "2026-{day}T{at}.000000+00:00 {host} kernel: {text}\n"
+OOM = "Out of memory: Killed process {pid} (python3) total-vm:9000000kB, anon-rss:8000000kB, file-rss:0kB, shmem-rss:0kB, UID:1000 pgtables:1000kB oom_score_adj:0"
+XID = "NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus."
+CAUGHT = '[rank1]: Traceback (most recent call last):\n[rank1]:   File "/opt/app/media.py", line 88, in open_decoder\n[rank1]:     return Fast(path)\n[rank1]: RuntimeError: not built for this platform\n'
+
+
+def _beside(folder: Path, name: str, text: str) -> str:
+    for rank in range(2):
+        lines = [
+            f"2026-03-01 10:00:00 | rank {rank} | INFO | host=n{rank} pid={500 + rank} rank={rank} world_size=2 local_rank=0",
+            *(f"2026-03-01 10:00:{step + 10:02} | rank {rank} | INFO | step={step} loss=0.0{step}" for step in range(20)),
+            f"2026-03-01 10:00:40 | rank {rank} | INFO | finished 20 steps",
+        ]  # fmt: skip
+        (folder / f"n{rank}.log").write_text("\n".join(lines) + "\n")
+    (folder / name).write_text(text)
+    return analyze(folder).verdict.kind
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_healthy"),
+    [
+        ("pip.log", "ERROR: the resolver does not look at all packages\n", True),
+        ("syslog", KERNEL.format(day="03-01", at="10:00:20", host="n99", text=OOM.format(pid=4242)), True),
+        ("syslog", KERNEL.format(day="03-01", at="10:00:20", host="n99", text=XID), True),
+        ("syslog", KERNEL.format(day="01-30", at="10:00:20", host="n1", text=XID), True),
+        ("syslog", KERNEL.format(day="03-01", at="10:00:20", host="n1", text=OOM.format(pid=4242)), True),
+        ("media.log", f"{CAUGHT}[rank1]: 2026-03-01 10:00:15 WARNING media: using the slow decoder\n", True),
+        ("syslog", KERNEL.format(day="03-01", at="10:00:20", host="n1", text=XID), False),
+        ("media.log", CAUGHT, False),
+        ("save.log", CAUGHT.replace("[rank1]: ", ""), False),
+        ("save.log", "ERROR: [Errno 28] No space left on device: '/ckpt/20'\n", False),
+    ],
+    ids=[
+        "words of nobody", "a foreign host's memory", "a foreign host's device", "a device, a month ago", "another program",
+        "caught", "a device of the job", "raised by a rank", "raised by nobody known", "a failure in known words",
+    ],
+)  # fmt: skip
+def test_what_others_tell_is_no_failure_of_ranks_that_closed(
+    tmp_path: Path, name: str, text: str, is_healthy: bool
+) -> None:
+    assert (_beside(tmp_path, name, text) == "healthy") is is_healthy

@@ -4,7 +4,8 @@ Alone they say that something is done. They are the end where every printer of s
 that of its steps (a file that tells nothing but the last step is no printer), nothing comes after the words in their file, and nothing in the attempt shows a failure, an operation that
 never ended, or that somebody looked at a job that stood still. Else they say nothing, and are left out. A complaint, of whatever program,
 that is stamped before the last of these steps, is no failure of what came to its end afterwards; nor is any where the scheduler says of the
-job and all of its steps that they were completed, with exit code 0. What one printer tells three times in the same words ends nothing, unless
+job and all of its steps that they were completed, with exit code 0. What is told of a host that none of the ranks is on, where the hosts of all are known, of another day, or of a process
+that is no rank's shows no failure of theirs; nor does an error that its printer outlived, or one in words of no rule that no rank and no host printed. What one printer tells three times in the same words ends nothing, unless
 nobody is named and all of it stands behind the last step of its file, as where the processes of a job say it one after the other. A record of figures has no words to end
 with: it came to its end with the step that is announced as the last.
 """
@@ -13,6 +14,8 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from forensics.assemble.identity import short_hosts
+from forensics.facts.recovered_errors import DAY_NS, recovered_errors
 from parsers.schema.tables import TableName
 from parsers.training.progress import CLOSING, LAST_STEP
 
@@ -23,15 +26,16 @@ _COMPLAINTS, _SOON_NS = ("other", "exception"), 10 * 10**9
 _GRAVE = ["error", "fatal"]
 
 
-def with_closings(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def with_closings(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same, without the rows of job_end that are none."""
     tables = _without_repeated(tables)
     events = tables["events"]
     is_weak = ((pl.col("kind") == "job_end") & pl.col("code").is_in([CLOSING, LAST_STEP])).fill_null(False)
     weak = events.filter(is_weak)
-    if not weak.height or _is_end(tables, weak):
+    if not weak.height:
         return dict(tables)
-    return {**tables, "events": events.filter(~is_weak)}
+    without = {**tables, "events": events.filter(~is_weak)}
+    return dict(tables) if _is_end(tables, weak) and not _shows_trouble(without, weak, identity) else without
 
 
 def _without_repeated(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
@@ -72,7 +76,7 @@ def _is_end(tables: Mapping[TableName, pl.DataFrame], weak: pl.DataFrame) -> boo
         return False
     closed = both.drop_nulls("_closed").group_by("file").agg(pl.col("_closed").max())
     ends = closed.join(tables["files"].select("file", "lines"), on="file", how="left")
-    return bool((ends["_closed"] == ends["lines"]).fill_null(False).all()) and not _shows_trouble(tables, weak)
+    return bool((ends["_closed"] == ends["lines"]).fill_null(False).all())
 
 
 def _announced(weak: pl.DataFrame) -> list[int]:
@@ -86,12 +90,28 @@ def _announced(weak: pl.DataFrame) -> list[int]:
     return [number - less for number in told.drop_nulls().unique().to_list() for less in (0, 1)]
 
 
-def _shows_trouble(tables: Mapping[TableName, pl.DataFrame], weak: pl.DataFrame) -> bool:
+def _shows_trouble(tables: Mapping[TableName, pl.DataFrame], weak: pl.DataFrame, identity: pl.DataFrame) -> bool:
+    """Tables without the weak ends, the weak ends, and who is where."""
     operations = tables["operations"].select("state", "retired")
     unfinished = (pl.col("state") != "completed").fill_null(True) & ~pl.col("retired").fill_null(False)
     sampled = tables["stacks"].filter((pl.col("source") != "traceback").fill_null(True))
-    grave = _not_outlived(tables["events"], weak)
+    left = tables["events"].filter(~recovered_errors(tables) & ~_is_of_others(tables["steps"], identity))
+    grave = _not_outlived(left, weak)
     return bool(grave.height or sampled.height or operations.filter(unfinished).height)
+
+
+def _is_of_others(steps: pl.DataFrame, identity: pl.DataFrame) -> pl.Expr:
+    """Of another host, another day or another process than those of the ranks, or of nobody in words of no rule."""
+    hosts, pids = (identity[column].drop_nulls().unique() for column in ("host", "pid"))
+    is_placed = not identity["host"].null_count() and set(steps["rank"]) <= set(identity["rank"])
+    worked = steps.filter(pl.col("time_basis").is_in(["utc", "local"]))["time_ns"].max()
+    nobody = pl.col("rank").is_null() & pl.col("local_rank").is_null() & pl.col("host").is_null()
+    return pl.any_horizontal(
+        pl.col("rank").is_null() & ~short_hosts().is_in(hosts.implode()) & pl.lit(is_placed),
+        (pl.col("kind") == "host_oom") & ~pl.col("pid").is_in(pids.implode()) & pl.lit(is_placed and not identity["pid"].null_count()),
+        pl.col("time_basis").is_in(["utc", "local"]) & (pl.col("time_ns") + DAY_NS < pl.lit(worked, dtype=pl.Int64())),
+        nobody & (pl.col("kind") == "other") & pl.col("code").is_null() & ~pl.col("file").is_in(steps["file"].unique().implode()),
+    ).fill_null(False)  # fmt: skip
 
 
 def _not_outlived(events: pl.DataFrame, weak: pl.DataFrame) -> pl.DataFrame:

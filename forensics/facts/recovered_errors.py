@@ -14,7 +14,7 @@ the end that rank 0 tells of is the leaving of rank 0. Once a scheduler has ende
 job, or somebody its launcher, or that launcher all its processes, what is raised, breaks and is stopped is the leaving of all: handlers of a signal fail, workers of
 loaders are gone, peers are lost. A wait that ran out began before.
 
-A failure of another day is none of this attempt: the launch began, or the job completed work, more than `_DAY_NS`
+A failure of another day is none of this attempt: the launch began, or the job completed work, more than `DAY_NS`
 later, which no zone explains. A line without a stamp is at most as old as the last stamp of its file.
 """
 
@@ -54,7 +54,7 @@ _KILLS = ("host_oom", "segfault")  # of a kernel: before a process began it ende
 _STALL, _GOES_ON = "horovod_stall", 2  # steps
 _PRINTER = ["file", "rank"]
 _PLACE = ["file", "line"]
-_DAY_NS = 15 * 3600 * 1_000_000_000  # zones differ by 14 hours at most
+DAY_NS = 15 * 3600 * 1_000_000_000  # zones differ by 14 hours at most
 
 
 def recovered_errors(tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:
@@ -102,7 +102,7 @@ def _of_another_day(events: pl.DataFrame, tables: Mapping[TableName, pl.DataFram
     begun = tables["files"].filter(pl.col("attempt").is_not_null())["time_first_ns"].min()
     worked = tables["steps"].select(_stamp().alias("_at"))["_at"].max(), tables["operations"]["time_created_ns"].max()
     known = [time for time in (begun, *worked) if isinstance(time, int)]
-    return failed.filter(pl.coalesce(_stamp(), "_last") + _DAY_NS < max(known, default=0))["_event"]
+    return failed.filter(pl.coalesce(_stamp(), "_last") + DAY_NS < max(known, default=0))["_event"]
 
 
 def _stamp() -> pl.Expr:

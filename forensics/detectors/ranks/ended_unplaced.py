@@ -80,7 +80,9 @@ def _role(case: Case, row: Row) -> State:
 def _is_foreign(case: Case, one: Record) -> bool:
     """Did the kernel end a process that is none of the job's? Where the processes of all ranks of the host are known, and it is none
     of them: in a container they may count otherwise, which neither proves nor excludes it. Or another program, or where all of
-    them waited until a time-out."""
+    them waited until a time-out. Or on a host that nothing joins to the job, all of whose ranks left a dump: who is killed leaves none."""
+    if one.on_job is None and case.is_world_told and case.expected <= _dumped(case):
+        return True
     here = (
         case.identity.filter(pl.col("host") == one.host) if case.identity.height and one.host else case.identity.clear()
     )
@@ -91,6 +93,13 @@ def _is_foreign(case: Case, one: Record) -> bool:
         return not may_be_rank(detail(one.row).get("task"))
     waited = bool(ends) and len(ends) == here.height and all(end.how in ("gave_up", "ended") for end in ends)
     return known or waited
+
+
+def _dumped(case: Case) -> set[int]:
+    """Ranks whose living process wrote or showed where it stood."""
+    flights = case.tables["operations"].filter(pl.col("record").is_not_null())
+    shown = case.tables["stacks"].filter(pl.col("source") != "traceback")
+    return {*flights["rank"].drop_nulls().unique(), *shown["rank"].drop_nulls().unique()}
 
 
 def ended_unplaced(case: Case) -> tuple[Finding, ...]:
