@@ -39,7 +39,7 @@ from forensics.assemble.roll_calls import with_roll_calls
 from forensics.assemble.service_words import with_service_words
 from forensics.assemble.told_arguments import with_told_arguments
 from forensics.assemble.unreached import with_unreached
-from forensics.facts.recovered_errors import with_recovered
+from forensics.facts.recovered_errors import recovered_errors, with_recovered
 from forensics.model.expected import NOTHING_EXPECTED, Expected
 from forensics.model.names import SymptomKind
 from forensics.model.tolerances import BUILT_IN, Tolerances
@@ -472,7 +472,8 @@ def case_of(
     a line of a device, is told only once the size of the job and the place of each rank are known; what was outlived, or quoted from a group, is told by rows that already have their ranks. Files without a word come last."""
     tables = with_program_ranks(with_named_pids(with_dump_ranks(with_told_arguments(without_group_counts(tables)))))
     identity = identify(tables)
-    whole = with_service_words(with_closings(with_named_pods(globalise(tables, identity), identity), identity))
+    whole = with_named_pods(globalise(tables, identity), identity)
+    whole = with_service_words(with_closings(whole, identity, recovered_errors))
     job, learnt = world(whole, identity, expected)
     told = job if learnt != HIGHEST_RANK else frozenset()
     whole = within_world(whole, told)

@@ -158,6 +158,13 @@ def test_another_program_where_no_pid_is_known() -> None:
     assert not ended("python3.11", *({"kind": "job_end", "rank": rank, "severity": "info"} for rank in (0, 1)))
 
 
+def test_nobody_was_killed_on_a_host_of_nobody_where_every_rank_left_a_dump() -> None:
+    row = {"kind": "host_oom", "severity": "fatal", "host": "n99", "pid": 7, "detail": json.dumps({"task": "python3"})}
+    dumps = [{"rank": rank, "record": 1, "file": f"fr/{rank}.json", "state": "scheduled"} for rank in range(4)]
+    assert ended_unplaced(case([row], expected=4, operations=dumps[:3]))
+    assert not ended_unplaced(case([row], expected=4, operations=dumps))
+
+
 def test_an_exception_beside_the_time_outs_of_most_ranks_may_follow_them() -> None:
     raised = {"kind": "exception", "code": "AttributeError"}
     waits = [{"kind": "collective_timeout", "rank": rank, "seq": 5} for rank in range(4)]

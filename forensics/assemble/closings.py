@@ -10,13 +10,13 @@ nobody is named and all of it stands behind the last step of its file, as where 
 with: it came to its end with the step that is announced as the last.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import polars as pl
 
 from forensics.assemble.identity import short_hosts
-from forensics.facts.recovered_errors import DAY_NS, recovered_errors
 from parsers.schema.tables import TableName
+from parsers.text.stamps import DAY_NS
 from parsers.training.progress import CLOSING, LAST_STEP
 
 _PRINTER = ["file", "rank", "local_rank"]
@@ -24,10 +24,14 @@ _AGAIN = 3
 _OF = r"\b([0-9]{1,15}) {0,4}(?:/|of) {0,4}[0-9]{1,15}\b"
 _COMPLAINTS, _SOON_NS = ("other", "exception"), 10 * 10**9
 _GRAVE = ["error", "fatal"]
+Tables = Mapping[TableName, pl.DataFrame]
 
 
-def with_closings(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) -> dict[TableName, pl.DataFrame]:
-    """Tables of one attempt, ranks global → the same, without the rows of job_end that are none."""
+def with_closings(
+    tables: Tables, identity: pl.DataFrame, outlived: Callable[[Tables], pl.Series]
+) -> dict[TableName, pl.DataFrame]:
+    """Tables of one attempt, ranks global, who is where, and which rows of `events` are errors that their printers outlived → the
+    tables without the rows of job_end that are none."""
     tables = _without_repeated(tables)
     events = tables["events"]
     is_weak = ((pl.col("kind") == "job_end") & pl.col("code").is_in([CLOSING, LAST_STEP])).fill_null(False)
@@ -35,10 +39,13 @@ def with_closings(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFra
     if not weak.height:
         return dict(tables)
     without = {**tables, "events": events.filter(~is_weak)}
-    return dict(tables) if _is_end(tables, weak) and not _shows_trouble(without, weak, identity) else without
+    if not _is_end(tables, weak):
+        return without
+    left = without["events"].filter(~outlived(without) & ~_is_of_others(tables["steps"], identity))
+    return without if _shows_trouble({**without, "events": left}, weak) else dict(tables)
 
 
-def _without_repeated(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
+def _without_repeated(tables: Tables) -> dict[TableName, pl.DataFrame]:
     """Without ends that one printer tells again and again in the same words, and not all behind its last step: a step, an epoch or a file is finished so."""
     events = tables["events"]
     ends = pl.col("kind") == "job_end"
@@ -55,7 +62,7 @@ def _without_repeated(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableNam
     return {**tables, "events": told.filter(~(ends & again & among).fill_null(False)).drop("_template", "_last")}
 
 
-def _is_end(tables: Mapping[TableName, pl.DataFrame], weak: pl.DataFrame) -> bool:
+def _is_end(tables: Tables, weak: pl.DataFrame) -> bool:
     steps = tables["steps"].filter((pl.col("phase") == "train").fill_null(True) & pl.col("line").is_not_null())
     last = steps.group_by(_PRINTER).agg(
         pl.col("line").max().alias("_last"), pl.col("step").max(), pl.len().alias("_rows")
@@ -90,13 +97,11 @@ def _announced(weak: pl.DataFrame) -> list[int]:
     return [number - less for number in told.drop_nulls().unique().to_list() for less in (0, 1)]
 
 
-def _shows_trouble(tables: Mapping[TableName, pl.DataFrame], weak: pl.DataFrame, identity: pl.DataFrame) -> bool:
-    """Tables without the weak ends, the weak ends, and who is where."""
+def _shows_trouble(tables: Tables, weak: pl.DataFrame) -> bool:
     operations = tables["operations"].select("state", "retired")
     unfinished = (pl.col("state") != "completed").fill_null(True) & ~pl.col("retired").fill_null(False)
     sampled = tables["stacks"].filter((pl.col("source") != "traceback").fill_null(True))
-    left = tables["events"].filter(~recovered_errors(tables) & ~_is_of_others(tables["steps"], identity))
-    grave = _not_outlived(left, weak)
+    grave = _not_outlived(tables["events"], weak)
     return bool(grave.height or sampled.height or operations.filter(unfinished).height)
 
 

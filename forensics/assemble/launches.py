@@ -5,7 +5,7 @@ hosts are one launch: they share the run id and no rank. Folders that share a ra
 launches of their own; unless they ran at once below folders of their own, as the programs of one job do (register.py). A scheduler's job id (`slurm-4711.out`, `job_4711/`) stands for a run id, and so does a number in names of
 one shape where it is such an id in one of them (`train-4711_0.log`), or where the other numbers come again beside it and the times of
 its files do not overlap; folders and files that are numbered otherwise are judged by what they hold (numbered_runs.py). Files of ranks that a launch of fewer ranks left lying are of an older one: the lower ranks, complete from
-0, all begin more than `_DAY_NS` after everything in the files of the higher ones, which no zone explains.
+0, all begin more than `DAY_NS` after everything in the files of the higher ones, which no zone explains.
 """
 
 import re
@@ -20,12 +20,12 @@ from forensics.model.said import Said, joined
 from forensics.words import views as words
 from parsers.schema.tables import TableName, spelled
 from parsers.text.patterns import regex
+from parsers.text.stamps import DAY_NS
 
 _RANDOM = regex(r"_[a-z0-9_]{8}$")
 _JOB = regex(r"(?:^|[/._-])(?:slurm|job|jobid)[-_]?(\d{3,12}(?:_\d{1,6})?)(?=$|[/._-])", re.I)
 _NUMBER = regex(r"(\d+)(?:_(\d+))?")
 _DIGITS = regex(r"\d+")
-_DAY_NS = 15 * 3600 * 1_000_000_000  # zones differ by 14 hours at most
 _ID = 3  # digits of a job's id, at least
 _MOSTLY = 0.5
 _SPOKEN: tuple[TableName, ...] = ("steps", "events", "ranks", "stacks", "operations", "tensors")
@@ -154,7 +154,7 @@ def _left_lying(files: pl.DataFrame) -> dict[str, Launch]:
     by_rank = span.group_by("rank", maintain_order=True).agg(pl.col("first").min(), pl.col("last").max())
     ranks, first, last = (by_rank[name].to_list() for name in ("rank", "first", "last"))
     for count in range(1, len(ranks)):
-        if ranks[:count] == list(range(count)) and max(last[count:]) + _DAY_NS < min(first[:count]):
+        if ranks[:count] == list(range(count)) and max(last[count:]) + DAY_NS < min(first[:count]):
             newer = pl.col("rank") < count
             older, own = (span.filter(one)["file"].to_list() for one in (~newer, newer))
             return {"before": Launch({"before"}, older), "newest": Launch({"newest"}, own)}

@@ -28,6 +28,7 @@ from forensics.facts.process_ends import BY_ITS_RUNTIME, is_stopped_launcher
 from forensics.model.told import has_kind
 from parsers.pytorch.elastic import WORKERS
 from parsers.schema.tables import TableName
+from parsers.text.stamps import DAY_NS
 
 # Never hardware: a device that reported an error goes on for a while; but a process that its runtime aborts does not. Never bad values: training goes on with NaN, but where a
 # program caught the exception that told of one.
@@ -54,7 +55,6 @@ _KILLS = ("host_oom", "segfault")  # of a kernel: before a process began it ende
 _STALL, _GOES_ON = "horovod_stall", 2  # steps
 _PRINTER = ["file", "rank"]
 _PLACE = ["file", "line"]
-DAY_NS = 15 * 3600 * 1_000_000_000  # zones differ by 14 hours at most
 
 
 def recovered_errors(tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:

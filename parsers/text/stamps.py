@@ -21,6 +21,7 @@ _AHEAD, _MONTHS_OF_A_YEAR = 4, 12  # months that a log goes on after the stamps 
 LAST_YEAR = 2200
 EARLIEST_NS = 946_684_800_000_000_000  # 2000-01-01: a clock that stands before it was never set, and tells no time
 LATEST_NS = (LAST_YEAR - 1970) * 366 * 86_400 * 1_000_000_000  # no time beyond is believed; it fits 64 bits
+DAY_NS = 15 * 3600 * 1_000_000_000  # another day whatever the zones, which differ by 14 hours at most
 
 
 class Around(NamedTuple):
