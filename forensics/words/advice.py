@@ -166,7 +166,7 @@ LOOK_AT_REPLAY = Said(
 THEN_OF_REPLAY = Said(
     "one device differs from two that agree: test that device; all agree: what was read, the parameters, or an operation that nothing guards "
     "(0 in a division, a root or a logarithm)",
-    "一个设备与另外两个一致的设备不同：检测该设备；全部一致：参数或所读数据的问题",
+    "一个设备与另外两个一致的设备不同：检测该设备；全部一致：查所读数据、参数，或缺少保护的运算（除以 0、对 0 开方或取对数）",
 )
 WHAT_WRITES = Form("what writes {tensor} on {who}", "{who} 上写入 {tensor} 的代码")
 ALL_BAD = Form(

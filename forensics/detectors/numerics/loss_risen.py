@@ -70,7 +70,7 @@ def spike_finding(case: Case, found: Sequence[Spike], detector: str) -> Finding:
 
 def _with_samples(data: Said, spike: Spike) -> Said:
     """By the count of samples as well, where lines tell how many had been consumed: a loader is asked for these, and for no step."""
-    before, last = (row and row["samples"] for row in (spike.well, spike.shaken or spike.outlier))
+    before, last = (None if row is None else row["samples"] for row in (spike.well, spike.shaken or spike.outlier))
     if before is None or last is None or not before < last:
         return data
     return advice.DATA_AND_SAMPLES(data=data, first=before, last=last)

@@ -70,7 +70,7 @@ def _of_settings(found: Finding, steps: pl.DataFrame, fall: Fall) -> Finding:
     told = steps.filter(pl.col("learning_rate").is_not_null() & (pl.col("file") == fall.start["file"]))
     before = told.filter(pl.col("step") <= step) if step is not None else told.clear()
     rate = before.sort("step", "line")["learning_rate"].last() if before.height else None
-    reason = action.reason if rate is None else advice.AT_RATE(what=action.reason, rate=f"{rate:g}")
+    reason = action.reason if not isinstance(rate, float) else advice.AT_RATE(what=action.reason, rate=f"{rate:g}")
     look = advice.LOOK_AT_SCALE_IN_NO_STEP if step is None else advice.LOOK_AT_SCALE(step=step)
     action = structs.replace(action, reason=reason, look=look, then=advice.THEN_OF_SCALE, source=_SOURCE)
     return structs.replace(found, actions=(action,), collect=(words.STATISTICS_AROUND_STEP,))
