@@ -136,7 +136,8 @@ WOULD_DIVERGE_AGAIN = Said(
     "记录中导致该结果的只有配置，配置不变可能再次如此：先修改配置",
 )
 SAME_BATCH_AGAIN = Said(
-    "the next start meets the same batch: it must be mended or skipped first", "重启后会遇到同一 batch；须先修复或跳过"
+    "if it is that batch, the next start meets it again: look at it, and mend or skip it first",
+    "若是该 batch 所致，重启后会再次遇到：先查看，再修复或跳过",
 )
 CAME_BACK_BY_ITSELF = Said("the numbers came back by themselves", "数值已自行恢复")
 BATCH_IS_GONE = Said("that batch has been mended or is skipped", "该 batch 已修复或跳过")
