@@ -88,7 +88,8 @@ def actions(incident: Incident) -> list[Action]:
     """What to do: as the report orders it, but where nothing is decided, collecting comes first."""
     told = list(incident.actions)
     if is_undecided(incident.verdict):
-        leading = told[:1] if told and _is_test_of_suspect(told[0], incident.verdict) else []
+        leads = told and (_is_test_of_suspect(told[0], incident.verdict) or _is_at_hand(told[0], incident.verdict))
+        leading = told[:1] if leads else []
         return [*leading, *sorted(told[len(leading) :], key=lambda action: action.kind != "collect_more")]
     return told
 
@@ -107,6 +108,13 @@ def _is_test_of_suspect(action: Action, verdict: Verdict) -> bool:
     hosts = {*suspects.hosts, *(place.host for place in verdict.places if place.rank in suspects.ranks)}
     is_all = verdict.kind == "unknown"  # a device that its driver lost is all that is known
     return action.kind == "inspect_hardware" and (action.target in hosts or is_all)
+
+
+def _is_at_hand(action: Action, verdict: Verdict) -> bool:
+    """The line that a bad value came from, or the device that gave it again: that is there now, and what the next run leaves is not."""
+    at = verdict.code
+    is_line = action.kind == "check_code" and at is not None and action.target == f"{at.file}:{at.line}"
+    return verdict.kind == "numerics" and (is_line or action.kind == "inspect_hardware")
 
 
 def todo(action: Action) -> str:
@@ -278,6 +286,14 @@ def doubts(verdict: Verdict) -> list[str]:
 def is_idle(verdict: Verdict, reason: str) -> bool:
     """That nothing hung is no doubt about a job that ended well; of what nobody explains the status says no less."""
     return (verdict.kind, reason) in (("healthy", "no_hang"), ("unknown", "no_hang"), ("unknown", "nothing_found"))
+
+
+def has_decision(incident: Incident) -> bool:
+    """Is there more to say than that nothing is proven, or shown? Of a bad value that is proven, on what it depends."""
+    verdict = incident.verdict
+    is_open = incident.decision.do == "cannot_tell"
+    is_of_value = verdict.kind == "numerics" and verdict.status in ("established", "supported")
+    return verdict.kind != "healthy" and (not is_open or (is_of_value and bool(incident.decision.reason)))
 
 
 def others(incident: Incident) -> list[Alternative]:

@@ -19,6 +19,7 @@ from reports.answer import (
     actions,
     code,
     doubts,
+    has_decision,
     is_named,
     is_told,
     is_undecided,
@@ -333,7 +334,7 @@ def facts(incident: Incident) -> list[Row]:
 
 def _decision(incident: Incident) -> str:
     told = incident.decision
-    if incident.verdict.kind == "healthy" or not words.DECISION[told.do]:
+    if not has_decision(incident):
         return ""
     why = "" if any(action.reason == told.reason for action in incident.actions) else spoken(told.reason)
     hours = told.lost_gpu_hours or 0

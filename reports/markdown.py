@@ -235,7 +235,7 @@ def _actions(incident: Incident, voice: Voice) -> list[str]:
         parts.append(f"**{number}.** {code(voice.todo(action))} ({voice.owner(action)})")
         if action.command:
             parts.append(fenced(action.command, "sh"))
-        if action.command and action.look:
+        if action.look:
             said = ((voice.row("look for"), action.look), (voice.row("if so"), action.then))
             parts.append("  \n".join(f"{label}{voice.colon}{code(voice.spoken(text))}" for label, text in said))
     return parts

@@ -8,7 +8,7 @@ from forensics.model.incident import Document, Evidence, Incident, Place, Verdic
 from forensics.model.ref import Ref
 from forensics.model.said import Form
 from forensics.model.texts import ranks_text
-from reports.answer import STOPPED, code, is_undecided, occupied, operation, some
+from reports.answer import STOPPED, code, has_decision, is_undecided, occupied, operation, some
 from reports.layout import count, duration, plural, ranks_phrase, time_text
 from reports.words import BAD_SCALE, DECISION, VALUE
 
@@ -57,7 +57,7 @@ def operation_label(verdict: Verdict) -> str:
 
 def _decision(incident: Incident) -> str:
     told = incident.decision
-    if told.do == "cannot_tell" or incident.verdict.kind == "healthy":
+    if not has_decision(incident):
         return ""
     hours = told.lost_gpu_hours or 0
     price = f"; the incident cost {hours:,.1f} GPU hours" if hours >= TENTH / 2 else ""

@@ -261,8 +261,8 @@ def _then(page: _Page, incident: Incident, voice: Voice) -> None:
 
 
 def _reading(page: _Page, action: Action, voice: Voice) -> None:
-    """What to look for in the output of a command, and what to do then."""
-    if action.command and action.look:
+    """What to look for, in the output of its command where it has one, and what to do then."""
+    if action.look:
         page.row(voice.row("look for"), voice.spoken(action.look))
         page.row(voice.row("if so"), voice.spoken(action.then))
 

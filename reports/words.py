@@ -151,7 +151,7 @@ DECISION: Mapping[DecisionKind, Said] = {
     "keep_running": Said("replace at the next checkpoint", "在下一个检查点更换"),
     "change_first": Said("change this first", "先处理再重启"),
     "wait": Said("let it run", "让作业继续运行"),
-    "cannot_tell": Said("", ""),
+    "cannot_tell": Said("look before the next start", "先查看再启动"),
 }
 VALUE: Mapping[str, Said] = {
     "nan": Said("NaN", "NaN"),

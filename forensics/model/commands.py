@@ -184,6 +184,12 @@ def device_at(host: str | None, pci: str, around: Surroundings = NOWHERE) -> str
     return _on_host(host or HERE, f"nvidia-smi -q -i {whole}", around) if known else None
 
 
+def memory_errors_at(host: str | None, pci: str, around: Surroundings = NOWHERE) -> str | None:
+    """The memory errors of one NVIDIA device by its address, as `device_at` finds it."""
+    command = device_at(host, pci, around)
+    return command and command.replace("-q -i", f"-q -d {_OF_MEMORY} -i")
+
+
 def file_server(host: str | None, server: str) -> str | None:
     """Which mounts are a file server's, and whether it answers; the look itself must not wait for it."""
     if not is_plain(server):

@@ -35,7 +35,7 @@ from forensics.model.incident import (
 )
 from forensics.model.names import Kind, Reason
 from forensics.model.said import Said, clause, joined, unlabelled
-from forensics.model.texts import UNNAMED_GROUP, cut_middle, head_of, ranges
+from forensics.model.texts import UNNAMED_GROUP, cut_middle, head_of, ranges, ranks_text
 from forensics.verdict.actions import Known, actions_of
 from forensics.verdict.arbitrate import About, Candidate, Choice, arbitrate
 from forensics.verdict.beside import beside, with_setting_of_forks
@@ -52,7 +52,7 @@ from forensics.verdict.rule_of_time import timed
 from forensics.verdict.settings import with_settings
 from forensics.verdict.shared_host import with_shared_host
 from forensics.verdict.status import status_of
-from forensics.verdict.symptoms import SHOWN, Symptom, counted
+from forensics.verdict.symptoms import SHOWN, UNEVEN_CALLS, Symptom, counted
 from forensics.words import verdict as words
 
 _PLACES, _WEIGHED, _HOSTS, _WORDS = 64, 20, 8, 200
@@ -117,7 +117,7 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
         summary = form(number=len(said), line=said[0].text)
     elif choice.symptoms:
         said = _shown(choice.symptoms)
-        summary = words.WENT_WRONG_HERE(line=said[0].text) if said else words.WENT_WRONG
+        summary = words.WENT_WRONG_HERE(line=said[0].text) if said else _of_counts(case, choice.symptoms)
     elif said := hints(case):
         summary = words.HINT_OF_FAILURE(line=said[0].text)
     else:
@@ -128,6 +128,15 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
     base = replace(base, actions=(*base.actions, *(action for _, action in lost), *repeated(case, drivers)))
     reason: Reason = "conflicting_evidence" if refuted and not said else "nothing_found"
     return replace(base, undecided=(*base.undecided, reason), claims=(*base.claims, *said))
+
+
+def _of_counts(case: Case, symptoms: Sequence[Symptom]) -> Said:
+    """Whose records end before those of most others, where that is all there is: it may stand there, or was asked earlier."""
+    ahead = frozenset[int]().union(*(one.ranks for one in symptoms))
+    behind = case.seen - ahead
+    if {one.key for one in symptoms} != {UNEVEN_CALLS} or not 0 < 2 * len(behind) <= len(ahead):
+        return words.WENT_WRONG
+    return words.FEWER_CALLS(behind=ranks_text(sorted(behind)), ahead=ranks_text(sorted(ahead)))
 
 
 def _waiters(case: Case) -> list[Claim]:

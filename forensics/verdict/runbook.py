@@ -114,6 +114,8 @@ def _step_of(action: Action, book: Iterable[Step], finding: Finding, scene: Scen
     for step in book:
         if step.do != action.kind:
             continue
+        if step.command is None and action.look:
+            continue  # who advises it says what to look for
         command = _command(step, finding, scene, action)
         if action.command is not None and step.command is not None and command != action.command:
             continue

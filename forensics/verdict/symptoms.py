@@ -48,6 +48,7 @@ _BROKEN = ("peer_closed", "remote_error", "completion_error", "connect_failed", 
 STOPS = ("time_limit", "preemption", "cancelled", "Preempted", "Preempting")
 STOPPED = "job, stopped from outside"
 _BEFORE_IT_RAN = ("connect_failed", "store_timeout", "missing_members", "config_error")
+UNEVEN_CALLS = "calls that not all members made"
 
 
 class Symptom(msgspec.Struct, frozen=True):
@@ -227,7 +228,7 @@ def _in_calls(case: Case) -> Iterator[Symptom]:
     uneven = last["seq"].n_unique() > 1 or bool((calls["kinds"] > 1).any())
     if uneven and last["rank"].n_unique() > 1:
         front = last.filter(pl.col("seq") == last["seq"].max())["rank"].to_list()
-        yield Symptom("waiting", "calls that not all members made", frozenset(front))
+        yield Symptom("waiting", UNEVEN_CALLS, frozenset(front))
 
 
 def _connections(case: Case) -> Iterator[Symptom]:

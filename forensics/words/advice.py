@@ -6,9 +6,10 @@ RAISED_AT = Form("it was raised at {file}:{line}", "在 {file}:{line} 抛出")
 BATCH_OF = Form("the batch of {who}", "{who} 的 batch")
 BATCH_OF_AT = Form("the batch of {who} in step {step}", "{who} 在 step {step} 的 batch")
 OTHERS_WERE_FINITE = Said(
-    "the other ranks hold the same parameters and came to finite numbers there, so these are good and what it read is not",
-    "其他 rank 参数相同且结果有限，参数正常，异常来自其读入的数据",
+    "the other ranks hold the same parameters and came to finite numbers there, so these are good: look at what it read first, at its device after that",
+    "其他 rank 参数相同且结果有限，参数正常：先查其读入的数据，再查其设备",
 )
+SAID_BY_CHECK = Form("its check says “{said}”", "其检查输出“{said}”")
 RAISED_ON_THE_WAY = Form(
     "{what} was raised there, and every result before it was finite", "{what} 在此处抛出，此前的结果均有限"
 )
@@ -67,6 +68,80 @@ EQUAL_UNTIL_RESTART = Said(
     "hardware only if all are equal",
     "重启前各副本一致，重启后首个 step 即不同：比较检查点、学习率、随机种子与数据顺序；均一致时才查硬件",
 )
+RECEIVED_WELL = Form(
+    "{others} got it finite: its memory, or what writes there, before its links",
+    "{others} 得到的值有限：先查其显存/内存或其他写入，再查链路",
+)
+COPY_WENT_BAD = Form(
+    "{others} hold it finite: its memory, or what else writes there",
+    "{others} 的该值有限：其显存/内存故障，或有其他写入",
+)
+OF_AT_MOST = Form("{what} (at most {most})", "{what}（输入最大 {most}）")
+SO_MANY = Form("{what}; {bad:,} of {all:,} values are bad", "{what}；{all:,} 个值中有 {bad:,} 个异常")
+LOOK_AT_BIRTH = Said(
+    "a division by 0, a root or its gradient at 0, a logarithm of 0, Inf - Inf or 0 * Inf in it; few bad values are of few samples, all of "
+    "them of a parameter or a scale",
+    "其中的除以 0、0 处的开方或其梯度、log(0)、Inf - Inf、0 * Inf；少量异常多来自少数样本，全部异常多来自参数或缩放",
+)
+THEN_OF_BIRTH = Said(
+    "guard it (an epsilon, a clamp); if nothing of this can be, repeat that step on another device",
+    "加保护（epsilon 或 clamp）；若均不可能，在另一设备上重跑该 step",
+)
+FIRST_UPDATE = Form(
+    "the first update and the batch of step {step}: learning rate, warm-up, initial scale",
+    "首次更新与 step {step} 的 batch（学习率、warmup、初始 scale）",
+)
+FIRST_UPDATE_ON = Form(
+    "the first update on {who} and its batch of step {step}: learning rate, warm-up, initial scale",
+    "{who} 上的首次更新与 step {step} 的 batch（学习率、warmup、初始 scale）",
+)
+FIRST_WAS_FINITE = Form(
+    "step {step} was finite, so what the run began from is well", "step {step} 为有限值，起始状态正常"
+)
+LOOK_AT_FIRST = Said(
+    "gradients and parameters after that update, and the values of that batch",
+    "该次更新后的梯度与参数，以及该 batch 的值",
+)
+THEN_OF_FIRST = Said(
+    "bad after the update: mend the settings or that module's backward pass; good: repeat the step on another device",
+    "更新后已异常：修改配置或该模块的反向；正常：在另一设备上重跑该 step",
+)
+AT_RATE = Form("{what}; the learning rate was {rate} then", "{what}；当时学习率为 {rate}")
+LOOK_AT_SCALE = Form(
+    "whether loss or gradient norm grew before step {step}, and since when the rate or the data are what they are",
+    "step {step} 之前 loss 或梯度范数是否增大；学习率与数据自何时起如此",
+)
+LOOK_AT_SCALE_IN_NO_STEP = Said(
+    "whether loss or gradient norm grew before the scale fell, and since when the rate or the data are what they are",
+    "scale 下降之前 loss 或梯度范数是否增大；学习率与数据自何时起如此",
+)
+THEN_OF_SCALE = Said(
+    "they grew: a lower rate, a longer warm-up, clipping; they did not: bfloat16 where the device has it, else find the module that overflows",
+    "增大：降低学习率、延长 warmup、裁剪梯度；未增大：设备支持则用 bfloat16，否则找出溢出的模块",
+)
+LOOK_AT_RATE = Said(
+    "the rate of these steps in the job's settings, the length of its warm-up, whether the norm is clipped",
+    "作业配置中这些 step 的学习率、warmup 长度、是否裁剪梯度范数",
+)
+THEN_OF_RATE = Said(
+    "lower the rate or warm up longer, and clip; then start from a state before that step, or anew",
+    "降低学习率或延长 warmup 并裁剪梯度；再从该 step 之前的状态启动，或从头启动",
+)
+DATA_AND_SAMPLES = Form(
+    "{data}, after {first:,} to {last:,} consumed samples", "{data}（已消费样本数 {first:,} 至 {last:,}）"
+)
+SAME_ON_SAME_DEVICE = Form(
+    "{who} came to the same on the same device: repeat that step on another one",
+    "{who} 在同一设备上重跑结果相同：换一个设备重跑该 step",
+)
+LOOK_AT_RERUN = Said(
+    "errors of the device's memory before that step; and whether another device comes to the same",
+    "该 step 之前的设备显存错误；另一设备的结果是否相同",
+)
+THEN_OF_RERUN = Said(
+    "the same there: the batch, the parameters or the program; another result: leave the host out and have that device tested",
+    "相同：数据、参数或程序的问题；不同：隔离该节点并检测该设备",
+)
 FORMAT_OF = Form("the number format of {module}", "{module} 的数值格式")
 NEAR_END = Form(
     "what went in is up to {most}, and {format} ends at {end}: compute it in bfloat16 or float32, which hold that, or scale it down before",
@@ -89,8 +164,9 @@ LOOK_AT_REPLAY = Said(
     "程序如何在该 rank 自身及相邻 rank 的设备上逐位重跑该 step",
 )
 THEN_OF_REPLAY = Said(
-    "one device differs from two that agree: test that device; all agree: the parameters or what was read",
-    "一个设备与另外两个一致的设备不同：检测该设备；全部一致：参数或所读数据的问题",
+    "one device differs from two that agree: test that device; all agree: what was read, the parameters, or an operation that nothing guards "
+    "(0 in a division, a root or a logarithm)",
+    "一个设备与另外两个一致的设备不同：检测该设备；全部一致：查所读数据、参数，或缺少保护的运算（除以 0、对 0 开方或取对数）",
 )
 WHAT_WRITES = Form("what writes {tensor} on {who}", "{who} 上写入 {tensor} 的代码")
 ALL_BAD = Form(

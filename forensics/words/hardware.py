@@ -175,6 +175,21 @@ MEASURED_APART = Form(
     "Measured apart from its peers, which accuses nobody by itself: {what}.",
     "测量值与同类不同，单凭此不能判定故障：{what}。",
 )
+HOST_OF_LOG = Form("the host that {file} is from", "{file} 所属的节点")
+GPU_THERE = Form("GPU {pci} of {where}", "{where} 的 GPU {pci}")
+BEFORE_ANYTHING_FAILS = Said(
+    "its memory tells of rows that fail: a reset puts a pending remapping in force",
+    "显存报告有行失效：待生效的重映射在复位后生效",
+)
+LOOK_AT_ROWS = Said(
+    "Remapped Rows: Pending, Remapping Failure Occurred; uncorrectable errors",
+    "Remapped Rows 的 Pending 与 Remapping Failure Occurred；不可纠正错误数",
+)
+THEN_OF_ROWS = Said(
+    "Pending: reset it once no job runs there; a failure, or uncorrectable errors that grow: leave the host out and have the GPU replaced",
+    "Pending：待无作业时复位；重映射失败或不可纠正错误增长：隔离节点并更换 GPU",
+)
+ALIKE = Form("{text} ({number} alike)", "{text}（共 {number} 个如此）")
 ALIKE_THERE = Form("{text} ({number} of {host} alike)", "{text}（{host} 上有 {number} 个如此）")
 APART_TOGETHER = Form(
     "{quantity} apart: {place}; rather one cause there than {number}",

@@ -6,6 +6,8 @@ from forensics.model.names import Cause, DecisionKind
 from forensics.model.said import Form, Noun, Said
 from forensics.words.facts import NAMED as NAMED
 from forensics.words.facts import PLACE as PLACE
+from forensics.words.hardware import GPU_THERE as GPU_THERE
+from forensics.words.hardware import HOST_OF_LOG as HOST_OF_LOG
 from forensics.words.several import PROCESSES as PROCESSES
 
 # --- actions and decision: what to do, and what would decide ---------------------------------------------------------
@@ -125,13 +127,17 @@ WOULD_FAIL_AGAIN = Said(
     "the next start would fail in the same way; code or configuration must change first",
     "重启后会同样失败；须先修改代码或配置",
 )
-ORIGIN_DECIDES = Said("what the values came from decides whether they come back", "异常值是否再次出现取决于其来源")
+ORIGIN_DECIDES = Said(
+    "whether it comes back depends on where it came from: a device's error with that device, a batch's with that batch",
+    "是否再次出现取决于来源：设备的错误随该设备再现，数据的错误随该 batch 再现",
+)
 WOULD_DIVERGE_AGAIN = Said(
-    "with the same settings the next start comes to the same numbers; they must change first",
-    "配置不变，重启后会得到同样的数值；须先修改配置",
+    "nothing but the settings is shown to lead there, so the same settings may lead there again: change them first",
+    "记录中导致该结果的只有配置，配置不变可能再次如此：先修改配置",
 )
 SAME_BATCH_AGAIN = Said(
-    "the next start meets the same batch: it must be mended or skipped first", "重启后会遇到同一 batch；须先修复或跳过"
+    "if it is that batch, the next start meets it again: look at it, and mend or skip it first",
+    "若是该 batch 所致，重启后会再次遇到：先查看，再修复或跳过",
 )
 CAME_BACK_BY_ITSELF = Said("the numbers came back by themselves", "数值已自行恢复")
 BATCH_IS_GONE = Said("that batch has been mended or is skipped", "该 batch 已修复或跳过")
@@ -195,6 +201,11 @@ ONE_LINE_UNEXPLAINED = Form("One error line that no rule explains: “{line}”"
 LINES_UNEXPLAINED = Form(
     "{number} error lines that no rule explains; the gravest: “{line}”", "{number} 行错误无法解释；最严重的是“{line}”"
 )
+FEWER_CALLS = Form(
+    "The records of {behind} end before those of {ahead}, by the numbers of their calls; nothing shows whether they were collected earlier or "
+    "stand there.",
+    "按调用序号，{behind} 的记录早于 {ahead} 结束；无法得知是采集得早，还是停在该处。",
+)
 WENT_WRONG = Said("Something went wrong, and no rule explains it.", "作业出现异常，没有规则能解释。")
 WENT_WRONG_HERE = Form(
     "Something went wrong, and no rule explains it: {line}", "作业出现异常，没有规则能解释：“{line}”"
@@ -218,8 +229,6 @@ ALL_RECORDS = Form(
     "所有 rank 的 Flight Recorder 转储、py-spy 调用栈和日志，以及 {hosts} 的内核日志",
     ("dump", "stack", "log", "kernel"),
 )
-HOST_OF_LOG = Form("the host that {file} is from", "{file} 所属的节点")
-GPU_THERE = Form("GPU {pci} of {where}", "{where} 的 GPU {pci}")
 AGAIN_ON_IT = Form(
     "its driver reported {code} there for {number} processes: where the same program runs on another card without it, leave this card "
     "out and test it; where it does not, look for the access in the program (compute-sanitizer)",

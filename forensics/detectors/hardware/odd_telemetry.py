@@ -8,9 +8,11 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from forensics.case import Case, Detector
+from forensics.facts.surroundings import surroundings
 from forensics.facts.telemetry import Apart
+from forensics.model.commands import memory_errors_at
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import FirstAnomaly
+from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.said import Said, joined
 from forensics.words import hardware as words
 
@@ -37,10 +39,26 @@ def detect(case: Case) -> tuple[Finding, ...]:
                 *(Claim(one.text, "for", one.refs) for one in pairs[:_SHOWN]),
             ),
             first_anomaly=FirstAnomaly(signature="telemetry"),
+            actions=_of_memory(case, found),
             collect=(words.PHASE_TIMES,),
             summary=words.MEASURED_APART(what=joined(texts[:3], ". ")),
         ),
     )
+
+
+def _of_memory(case: Case, found: Iterable[Apart]) -> tuple[Action, ...]:
+    """Who holds rows that fail, or waits for a reset, is looked at by its address, whatever the job does."""
+    one = next((one for one in found if one.effect == "fails" and one.pci), None)
+    command = memory_errors_at(one.host, one.pci, surroundings(case.tables)) if one is not None and one.pci else None
+    if one is None or command is None:
+        return ()
+    target = words.GPU_THERE(pci=one.pci, where=one.host or words.HOST_OF_LOG(file=one.refs[0].file))
+    return (
+        Action(
+            kind="inspect_hardware", target=target, command=command, reason=words.BEFORE_ANYTHING_FAILS,
+            look=words.LOOK_AT_ROWS, then=words.THEN_OF_ROWS, source="NVIDIA GPU Memory Error Management: row remapping",
+        ),
+    )  # fmt: skip
 
 
 def _by_host(found: Iterable[Apart]) -> Iterable[tuple[Said, list[Apart]]]:
@@ -50,7 +68,8 @@ def _by_host(found: Iterable[Apart]) -> Iterable[tuple[Said, list[Apart]]]:
         groups[one.quantity, one.host].append(one)
     for (_, host), listed in groups.items():
         text = listed[0].text
-        yield words.ALIKE_THERE(text=text, number=len(listed), host=host) if len(listed) > 1 else text, listed
+        form = words.ALIKE if host is None else words.ALIKE_THERE
+        yield form(text=text, number=len(listed), host=host) if len(listed) > 1 else text, listed
 
 
 def _at_one_place(case: Case, found: Iterable[Apart]) -> Iterable[tuple[Said, list[Apart]]]:

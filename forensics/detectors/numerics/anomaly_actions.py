@@ -7,10 +7,13 @@ import msgspec
 from forensics.detectors.numerics.anomaly_answer import Answer
 from forensics.detectors.numerics.anomaly_inputs import (
     clean_before,
+    clean_copies,
     clean_holders,
     clean_readers,
     clean_update,
+    has_bad_scale,
     inputs_of,
+    largest_given,
     mask_maker,
     near_end,
 )
@@ -20,9 +23,12 @@ from forensics.graph.numerics.births import Births
 from forensics.model.commands import REPLAY
 from forensics.model.incident import Action
 from forensics.model.names import Reason
+from forensics.model.said import Said
 from forensics.model.texts import ranks_text
 from forensics.words import advice as words_of_advice
 from forensics.words import numerics as words
+
+_OF_ARITHMETIC = "IEEE 754-2019, 7.2 and 7.4: which operations give NaN and Inf of finite values"
 
 
 def actions_for(births: Births, answer: Answer, row: Row) -> tuple[Action, ...]:
@@ -41,7 +47,7 @@ def actions_for(births: Births, answer: Answer, row: Row) -> tuple[Action, ...]:
         begin = _action("check_code", words.RUN_BEGINS_WITH, words.BAD_WHEN_FIRST_OBSERVED)
         return _of_state(births, answer, row, bad if is_begun else begin)
     if answer.cause == "comm_corruption":
-        return (_action("inspect_network", ranks_text(who), words.ONE_OUTPUT_WAS_NOT), *back)
+        return (*_of_communication(births, answer, row), *back)
     if answer.cause is None:
         return (_action("collect_more", ranks_text(who) if who else target, words.FIRST_NOT_OBSERVED),)
     return (*_of_birth(births, answer, row), *back)
@@ -61,6 +67,17 @@ def _of_batch(births: Births, answer: Answer, row: Row) -> tuple[Action, ...]:
         )
     bad = words.INPUT_OF_RANKS_WAS_BAD(who=ranks_text(who)) if who else words.INPUT_WAS_BAD
     return (_action("check_data", batch, bad), _action("skip_data", words.DATA_OF(batch=batch), bad))
+
+
+def _of_communication(births: Births, answer: Answer, row: Row) -> tuple[Action, ...]:
+    """Where the others got it well from the same call, the one that did not first: links sum up what they carry, and memory need not."""
+    who = ranks_text(answer.ranks or answer.suspects)
+    links = _action("inspect_network", who, words.ONE_OUTPUT_WAS_NOT)
+    well = clean_holders(births, row) if answer.ranks == (row["rank"],) else ()
+    if not well:
+        return (links,)
+    reason = words_of_advice.RECEIVED_WELL(others=ranks_text(well))
+    return (_action("inspect_hardware", who, reason), links)
 
 
 def _of_state(births: Births, answer: Answer, row: Row, back: Action) -> tuple[Action, ...]:
@@ -83,6 +100,8 @@ def _of_state(births: Births, answer: Answer, row: Row, back: Action) -> tuple[A
     if is_first and holders:  # what was loaded is well, or the others would hold it, too
         reason = words.OTHERS_HOLD_CLEAN(others=ranks_text(holders))
         return (_action("check_code", words.TENSOR_OF(tensor=name_of(row), who=who), reason),)
+    if copies := clean_copies(births, row):
+        return (_action("inspect_hardware", who, words_of_advice.COPY_WENT_BAD(others=ranks_text(copies))), back)
     return (back,)
 
 
@@ -110,15 +129,29 @@ def _of_birth(births: Births, answer: Answer, row: Row) -> tuple[Action, ...]:
     if before is not None and is_out and before["module"] not in (None, place):
         between = words.BETWEEN(one=before["module"], other=place)
         return (_repeated(between, words.FIRST_IN_INPUT(value=value), is_named and bool(inputs.well)),)
-    form = words.PRODUCED_THERE if inputs.given == "finite" else words.FIRST_THERE
-    return (_repeated(place, form(value=value), is_named and bool(inputs.well)),)
+    if has_bad_scale(births, row):
+        return ()  # a scale without a finite value gives it, and what made that is told (bad_scale.py)
+    return (_repeated(place, _of_figures(births, row, inputs.given == "finite"), is_named and bool(inputs.well)),)
 
 
-def _repeated(place: str, reason: str, has_peers: bool) -> Action:
+def _of_figures(births: Births, row: Row, is_of_finite: bool) -> Said:
+    """That it was produced there, of how large values, and how many are bad: some of them are of some samples."""
+    form = words.PRODUCED_THERE if is_of_finite else words.FIRST_THERE
+    told = form(value=shown_value(row))
+    most = largest_given(births, row) if is_of_finite else None
+    if most is not None:
+        told = words_of_advice.OF_AT_MOST(what=told, most=f"{most:.3g}")
+    bad = (row["nan_count"] or 0) + (row["inf_count"] or 0)
+    return told if not bad or not row["numel"] else words_of_advice.SO_MANY(what=told, bad=bad, all=row["numel"])
+
+
+def _repeated(place: str, reason: Said, has_peers: bool) -> Action:
     """Where others computed the same well, the step is repeated on their devices: it tells the device from what it was given."""
     action = _action("check_code", place, reason)
     if not has_peers:
-        return action
+        return msgspec.structs.replace(
+            action, look=words_of_advice.LOOK_AT_BIRTH, then=words_of_advice.THEN_OF_BIRTH, source=_OF_ARITHMETIC
+        )
     told = {"command": REPLAY, "look": words_of_advice.LOOK_AT_REPLAY, "then": words_of_advice.THEN_OF_REPLAY}
     return msgspec.structs.replace(action, **told, source="docs/probe.md: a suspect step once more")
 

@@ -80,6 +80,17 @@ def near_end(births: Births, row: Row) -> dict[str, str] | None:
     return {"most": f"{max(given):.3g}", "end": f"{most:.5g}", "format": name}
 
 
+def largest_given(births: Births, row: Row) -> float | None:
+    """The largest value that went in, where all rows of it tell theirs."""
+    sizes = [_largest(one) for one in _given(births, row).iter_rows(named=True) if one["role"] == "in"]
+    return max((size for size in sizes if size is not None), default=None) if None not in sizes else None
+
+
+def has_bad_scale(births: Births, row: Row) -> bool:
+    """Is a scale of what went in no finite number?"""
+    return any(one["scale"] is not None and not isfinite(one["scale"]) for one in _given(births, row).to_dicts())
+
+
 def is_finite(row: Row) -> bool:
     return not (row["inf"] or row["nan"] or row["bad"])
 
@@ -105,9 +116,16 @@ def clean_readers(births: Births, row: Row) -> tuple[int, ...]:
 
 
 def clean_holders(births: Births, row: Row) -> tuple[int, ...]:
-    """Ranks whose row of the same parameter in the same step is clean."""
+    """Ranks whose row of the same tensor in the same step is clean."""
     peers = _peers(births, row)
     return tuple(sorted(peers.filter(pl.col("bad") == False)["rank"].unique().to_list()))  # noqa: E712
+
+
+def clean_copies(births: Births, row: Row) -> tuple[int, ...]:
+    """Ranks that hold the same parameter as replicas of each other, all of them clean; parts of one, as sharding leaves them, differ."""
+    peers, holders = _peers(births, row), clean_holders(births, row)
+    is_whole = len(holders) > 1 and not peers["bad"].fill_null(True).any()
+    return holders if is_whole and _are_alike(peers) else ()
 
 
 def clean_update(births: Births, row: Row) -> Row | None:

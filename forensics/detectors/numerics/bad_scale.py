@@ -60,11 +60,11 @@ def detect(case: Case) -> tuple[Finding, ...]:
                 signature=f"bad_scale/{row['module']}",
             ),
             actions=(
+                *_of_zeros(told, row, ranks),
                 Action(
                     kind="check_config", target=words.RECIPE_AND_FORMAT, command=None,
                     reason=words.SCALE_LOSES_ALL,
                 ),
-                *_of_zeros(told, row, ranks),
             ),
             summary=words.SCALE_BECAME(value=words.VALUE[value], who=ranks_text(ranks), what=text),
         ),

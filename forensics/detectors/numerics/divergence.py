@@ -43,7 +43,12 @@ def diverged(case: Case, last: Spike) -> Divergence | None:
     if bad is not None and own.index(bad.row) > own.index(end):
         claims.append(Claim(words.NAN_FROM(step=bad.row["step"]), "for", (line_ref(bad.row),)))
     reason = words.GROWS_FOR_GOOD(step=step, alike=alike) if step is not None else words.GROWS_IN_NO_STEP
-    check = Action(kind="check_config", target=words.RATE_WARMUP_CLIPPING, command=None, reason=reason)
+    rate = last.outlier["learning_rate"]
+    check = Action(
+        kind="check_config", target=words.RATE_WARMUP_CLIPPING, command=None,
+        reason=reason if rate is None else words.AT_RATE(what=reason, rate=f"{rate:g}"),
+        look=words.LOOK_AT_RATE, then=words.THEN_OF_RATE, source="Zhang et al. 2022 (OPT), logbook",
+    )  # fmt: skip
     return Divergence(tuple(claims), sentence(*(one.text for one in claims)), (check,))
 
 

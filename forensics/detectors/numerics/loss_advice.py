@@ -12,19 +12,22 @@ from forensics.facts.error_words import is_library, users_code
 from forensics.facts.event_rows import detail
 from forensics.facts.loss_spikes import finite_lines
 from forensics.facts.odd_values import MADE, STATE
-from forensics.model.commands import REPLAY
+from forensics.facts.surroundings import surroundings
+from forensics.model.commands import COMMANDS, REPLAY, Target, kernel_log
 from forensics.model.finding import Claim
 from forensics.model.frames import is_own_file
 from forensics.model.incident import Action, Code
 from forensics.model.ref import Ref
 from forensics.model.said import Said
-from forensics.model.texts import ranks_text
+from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import advice
 from forensics.words import numerics as words
 from parsers.text.vocabulary import words_of
 
 _OF_BACKWARD = ("grad_norm", "anomaly_mode")  # what is checked between the backward pass and the update
 _FAR = 1e3  # times the others
+SOURCE = "docs/probe.md: a suspect step once more"
+_LONG = 120  # characters of a check's line
 _FIRST = 1  # programs count their steps from 0 or 1
 
 
@@ -32,6 +35,13 @@ def roll_back(case: Case, step: int | None, reason: str, who: Sequence[int] = ()
     """To a state before a step. Before the first of a run that loaded nothing there is none: then how it begins is to be looked at."""
     if step is None:
         return Action(kind="rollback", target="job", command=None, reason=reason)
+    if _is_beginning(case, step) and _was_well(case, step):
+        form = advice.FIRST_UPDATE_ON if who else advice.FIRST_UPDATE
+        target = form(who=ranks_text(who), step=step)
+        return Action(
+            kind="check_code", target=target, command=None, reason=advice.FIRST_WAS_FINITE(step=step - 1),
+            look=advice.LOOK_AT_FIRST, then=advice.THEN_OF_FIRST, source=SOURCE,
+        )  # fmt: skip
     if _is_beginning(case, step):
         target = words.BEGINS_WITH(who=ranks_text(who)) if who else words.RUN_BEGINS_WITH
         return Action(kind="check_code", target=target, command=None, reason=reason)
@@ -42,6 +52,12 @@ def _is_beginning(case: Case, step: int) -> bool:
     loaded = (case.events["kind"] == "checkpoint_load").any() or case.steps_before.height
     saved = any(one.step < step for one in case.checkpoints.complete)
     return step <= _FIRST and not loaded and not saved
+
+
+def _was_well(case: Case, step: int) -> bool:
+    """Did the step before it show finite losses, and no other ones? Then what the run began from is well."""
+    before = case.tables["steps"].filter((pl.col("step") == step - 1) & pl.col("loss").is_not_null())
+    return bool(before.height) and bool(before["loss"].is_finite().all())
 
 
 def raised_before_update(asserts: Sequence[Row]) -> bool:
@@ -79,12 +95,21 @@ def raised_at(asserts: Sequence[Row], events: pl.DataFrame) -> Code | None:
     return own.pop() if len(own) == 1 else None
 
 
-def of_batch(case: Case, who: Sequence[int], step: int | None, after: Action) -> tuple[Action, ...]:
-    """What ranks read whose own numbers alone were bad, though all hold the same parameters; then where to go on from."""
+def of_batch(
+    case: Case, who: Sequence[int], step: int | None, after: Action, asserts: Sequence[Row] = ()
+) -> tuple[Action, ...]:
+    """What ranks read whose own numbers alone were bad, though all hold the same parameters; then where to go on from. What their check
+    said may tell which samples these are, and its line how they are numbered."""
     why = _empty(case, who, step) or words.OTHERS_WERE_FINITE
     names = ranks_text(who)
     batch = words.BATCH_OF(who=names) if step is None else words.BATCH_OF_AT(who=names, step=step)
-    return (Action(kind="check_data", target=batch, command=None, reason=why), after)
+    own = [row for row in asserts if row["rank"] in {*who} and row["step"] in (None, step)]
+    if said := next((" ".join(str(row["text"]).split()) for row in own if row["text"]), ""):
+        why = advice.SAID_BY_CHECK(said=cut_middle(said, _LONG))
+    codes = {users_code(row) for row in with_raised(own, case.events) if row["kind"] == "exception"} - {None}
+    at = codes.pop() if len(codes) == 1 else None
+    command = None if at is None else COMMANDS["source"](Target(file=at.file, line=at.line))
+    return (Action(kind="check_data", target=batch, command=command, reason=why), after)
 
 
 def _empty(case: Case, who: Sequence[int], step: int | None) -> Said | None:
@@ -101,6 +126,23 @@ def _empty(case: Case, who: Sequence[int], step: int | None) -> Said | None:
     )
     is_empty = len(own) > 0 and own.max() == 0 and len(others) > 0 and bool((others > 0).all())
     return advice.NO_TOKENS(others=others.median()) if is_empty else None
+
+
+def repeated_here(case: Case, step: int | None, who: Sequence[int]) -> tuple[Action, ...]:
+    """Where the program repeated that step on the same device, came to the same, and left it open whether another device does: that one is next."""
+    told = case.events.filter((pl.col("code") == "first_rerun_reproducible") & pl.col("step").eq_missing(pl.lit(step)))
+    rows = [row for row in told.iter_rows(named=True) if {*(row["names_ranks"] or ())} == {*who}]
+    if not rows or len(who) != 1:
+        return ()
+    hosts = sorted({host for row in rows for host in row["names_hosts"] or ()})
+    return (
+        Action(
+            kind="inspect_hardware", target=hosts[0] if len(hosts) == 1 else ranks_text(who),
+            command=kernel_log(hosts[0], surroundings(case.tables)) if len(hosts) == 1 else None,
+            reason=advice.SAME_ON_SAME_DEVICE(who=ranks_text(who)), look=advice.LOOK_AT_RERUN, then=advice.THEN_OF_RERUN,
+            source="Megatron-LM: megatron/core/rerun_state_machine.py",
+        ),
+    )  # fmt: skip
 
 
 def far_states(case: Case, rank: int, step: int) -> list[Claim]:
@@ -131,7 +173,7 @@ def layer_of(module: str, who: Sequence[int], step: int | None, asserts: Sequenc
     reason = advice.FIRST_TO_SAY_SO if given is None else advice.GAVE_BAD_OF(given=given)
     return Action(
         kind="check_code", target=target, command=REPLAY, reason=reason, look=advice.LOOK_AT_REPLAY, then=advice.THEN_OF_REPLAY,
-        source="docs/probe.md: a suspect step once more",
+        source=SOURCE,
     )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from forensics.detectors.numerics.loss_advice import (
     of_batch,
     raised_at,
     raised_before_update,
+    repeated_here,
     roll_back,
     trained_to,
     with_raised,
@@ -368,10 +369,11 @@ def _nan_finding(
         )
     at = step if began is None else began
     at = step_in_progress(case.tables["steps"], alone[0] if alone else None) if at is None else at
-    actions = _after_nan(case, ended, at, tuple(sorted(suspects)), forward, place)
+    whom = tuple(sorted(suspects))
+    actions = (*repeated_here(case, step, whom), *_after_nan(case, ended, at, whom, forward, place))
     if alone and case.is_data_parallel and _is_of_batch(asserts, step, ahead) and (ahead or _went_on(case, alone)):
         was_raised = first is None and all(detail(row).get("raised") is True for row in asserts)
-        actions = of_batch(case, alone, step, _NEWEST if was_raised or ended else actions[-1])
+        actions = of_batch(case, alone, step, _NEWEST if was_raised or ended else actions[-1], asserts)
     module = _module(asserts, step)
     if alone and module is not None:
         actions = (layer_of(module, alone, step, asserts), *actions)

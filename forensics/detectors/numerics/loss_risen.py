@@ -11,6 +11,7 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause, Severity
 from forensics.model.said import Said, joined, sentence
+from forensics.words import advice
 from forensics.words import numerics as words
 
 _SPIKES = 10  # that are shown
@@ -39,9 +40,11 @@ def spike_finding(case: Case, found: Sequence[Spike], detector: str) -> Finding:
         )
         claims.append(Claim(more, "for", tuple(line_ref(one.outlier) for one in found[1:_SPIKES])))
     begin, last = found[0].first_step, found[0].last_step
-    batches = _data_of(begin, last)
+    batches = _with_samples(_data_of(begin, last), found[0])
+    rate = outlier["learning_rate"]
+    of_rate = words.SPIKES_COME_FROM if rate is None else advice.AT_RATE(what=words.SPIKES_COME_FROM, rate=f"{rate:g}")
     grown = diverged(case, found[-1])
-    actions = [Action(kind="check_data", target=batches, command=None, reason=words.SPIKES_COME_FROM)]
+    actions = [Action(kind="check_data", target=batches, command=None, reason=of_rate)]
     if grown is not None:
         claims += grown.claims
         rose = joined((rose, grown.text), " ")
@@ -63,6 +66,14 @@ def spike_finding(case: Case, found: Sequence[Spike], detector: str) -> Finding:
         time_ns=onset["time_ns"],
         summary=joined((rose, words.LOSS_RECOVERED if calm is not None else ""), " "),
     )  # fmt: skip
+
+
+def _with_samples(data: Said, spike: Spike) -> Said:
+    """By the count of samples as well, where lines tell how many had been consumed: a loader is asked for these, and for no step."""
+    before, last = (None if row is None else row["samples"] for row in (spike.well, spike.shaken or spike.outlier))
+    if before is None or last is None or not before < last:
+        return data
+    return advice.DATA_AND_SAMPLES(data=data, first=before, last=last)
 
 
 def _data_of(first: int | None, last: int | None) -> Said:

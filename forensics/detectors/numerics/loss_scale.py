@@ -20,9 +20,11 @@ from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Severity
 from forensics.model.ref import Ref
 from forensics.model.said import Said, joined, sentence
+from forensics.words import advice
 from forensics.words import numerics as words
 
 Row = Mapping[str, Any]
+_SOURCE = "Micikevicius et al. 2018, Mixed Precision Training, 3.2; PyTorch: torch.amp, GradScaler"
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -31,7 +33,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if (fall := collapse(steps, events)) is not None:
         what = words.TO_ITS_MINIMUM if fall.is_minimum else words.DOWN_TO(scale=f"{fall.end['scale']:g}")
         found = _finding(fall, "fatal" if fall.is_minimum else "severe", what)
-        return (_with_bad_loss(found, steps, fall),)
+        return (_with_bad_loss(_of_settings(found, steps, fall), steps, fall),)
     for fall in falls(steps, events)[:1]:
         return (_finding(fall, "minor", words.FOUND_ITS_LEVEL(scale=f"{fall.end['scale']:g}")),)
     return ()
@@ -60,6 +62,18 @@ def _finding(fall: Fall, severity: Severity, what: Said) -> Finding:
         time_ns=start["time_ns"],
         summary=sentence(text),
     )
+
+
+def _of_settings(found: Finding, steps: pl.DataFrame, fall: Fall) -> Finding:
+    """The same with the learning rate of that time, and what tells one setting from the other."""
+    step, [action] = fall.start["step"], found.actions
+    told = steps.filter(pl.col("learning_rate").is_not_null() & (pl.col("file") == fall.start["file"]))
+    before = told.filter(pl.col("step") <= step) if step is not None else told.clear()
+    rate = before.sort("step", "line")["learning_rate"].last() if before.height else None
+    reason = action.reason if not isinstance(rate, float) else advice.AT_RATE(what=action.reason, rate=f"{rate:g}")
+    look = advice.LOOK_AT_SCALE_IN_NO_STEP if step is None else advice.LOOK_AT_SCALE(step=step)
+    action = structs.replace(action, reason=reason, look=look, then=advice.THEN_OF_SCALE, source=_SOURCE)
+    return structs.replace(found, actions=(action,), collect=(words.STATISTICS_AROUND_STEP,))
 
 
 def _with_bad_loss(found: Finding, steps: pl.DataFrame, fall: Fall) -> Finding:

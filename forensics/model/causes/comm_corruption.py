@@ -1,7 +1,7 @@
 """comm_corruption: finite before the communication, bad after it."""
 
 from forensics.model.causes.row import CauseRow
-from forensics.model.causes.shared import CHECKPOINT, DIAGNOSIS, LINKS, NEXT_RUN
+from forensics.model.causes.shared import CHECKPOINT, DIAGNOSIS, LINKS, MEMORY, NEXT_RUN
 from forensics.model.said import Said
 
 ROW = CauseRow(
@@ -25,6 +25,7 @@ ROW = CauseRow(
         "exception",
     ),
     runbook=(
+        *MEMORY,
         *LINKS,
         DIAGNOSIS,
         CHECKPOINT,

@@ -322,6 +322,9 @@ REPEATED = Step(
         "samples that are empty, very long or all masked, and values out of range",
         "空样本、超长样本、全部被掩码的样本及超出范围的值",
     ),
-    then=Said("repeat the step without them; if it is fine, filter them", "去掉后重跑该 step；若正常则过滤这类数据"),
+    then=Said(
+        "repeat the step without them; if it is fine, filter them; if not, repeat it on another device",
+        "去掉后重跑该 step；若正常则过滤这类数据，否则在另一设备上重跑",
+    ),
     source="Chowdhery et al. 2022 (PaLM), 5.1; Zhang et al. 2022 (OPT), logbook",
 )
