@@ -113,6 +113,7 @@ from parsers.schema.parser import Parser
 from parsers.stacks import (
     faulthandler,
     goroutines,
+    jvm,
     native,
     pasted,
     proc_stack,
@@ -231,6 +232,7 @@ PARSERS: tuple[Parser, ...] = (
     pasted.PARSER,
     thread_traces.PARSER,
     goroutines.PARSER,
+    jvm.PARSER,
     steps.PARSER,
     deepspeed.PARSER,
     hf_trainer.PARSER,

@@ -36,3 +36,27 @@ def test_a_line_within_a_record_of_each_line_is_one_of_its_task() -> None:
     assert may_be(data)
     assert [json.loads(line)["host"] for line in (lines_of(data) or b"").splitlines()] == ["w-1", "w-0", "w-1"]
     assert lines_of(b"\n".join(record(at, loss=2.5) for at in (1, 2, 3))) is None  # a record of figures
+
+
+def test_a_record_of_a_stream_in_each_line_is_one_of_its_place() -> None:
+    def records(**more: object) -> bytes:
+        told = [
+            {
+                "timestamp": 1774000000000 + at,
+                "logStreamName": f"ft/default/7d{at % 2}",
+                "message": f"[p0] it {at}",
+                **more,
+            }
+            for at in (2, 1, 3)
+        ]
+        return b"\n".join(json.dumps(one).encode() for one in told)
+
+    read = [json.loads(line) for line in (lines_of(records()) or b"").splitlines()]
+    assert [(one["host"], one["log"]) for one in read] == [
+        ("7d1", "[p0] it 1"),
+        ("7d0", "[p0] it 2"),
+        ("7d1", "[p0] it 3"),
+    ]
+    assert (
+        lines_of(records(rank=3)) is None and lines_of(records(host="n1")) is None
+    )  # who tells it himself is read as he is

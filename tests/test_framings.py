@@ -84,6 +84,7 @@ FORMS: dict[str, Callable[[Records], str]] = {
     "markdown": _markdown,
     "drawn": _drawn,
     "aligned": _aligned,
+    "aligned below a remark": lambda records: f"# made by job 4 on n1, kept: {_aligned(records).lstrip()}",
     "logfmt": _lines("=", " "),
     "prose": _lines(": ", " | "),
     "blocks": _blocks,

@@ -255,3 +255,35 @@ def test_formulas_are_sums_of_products_and_nothing_else() -> None:
     assert parsed("%(process_num)02d") == {("process_num",): 1}
     for text in ("a/b", "f(1)", "a**2", "__import__('os')", "a;b", "1 + ", "(" * 40 + "a"):
         assert parsed(text) is None
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        (
+            "USER      PID    PPID STAT WCHAN                COMMAND",
+            "mia     {pid:>5}   {head:>5} {state}   {where:<20} python t.py --local_rank={at}",
+            "mia        99       1 Sl   do_wait              python -m torch.distributed.launch --nproc_per_node=3 --node_rank={}",
+        ),
+        ("  PID S  COMMAND", "{pid:>5} {state}  python -u t.py --local-rank {at}"),
+    ],
+)
+def test_who_is_stuck_in_another_state_is_a_process_like_the_others(tmp_path: Path, table: tuple[str, str]) -> None:
+    """A listing of each host beside the order of hosts; one process waits for a disk."""
+    hosts, places = ("oak", "elm", "ash"), (2, 0, 1)
+    files = {"hostfile": [f"{host} slots=3" for host in hosts], "run.sh": ["deepspeed --hostfile hostfile t.py"]}
+    pids = {}
+    for node, host in enumerate(hosts):
+        rows = [table[0], *([table[2].format(node)] if len(table) > 2 else [])]
+        for at in places:
+            pids[pid := 5000 + 40 * node + 7 * at] = 3 * node + at
+            is_stuck = (node, at) == (2, 1)
+            state, where = ("Dl", "folio_wait_bit") if is_stuck else ("Rl", "-")
+            rows.append(table[1].format(pid=pid, head=4000 + node, state=state, at=at, where=where))
+        files[f"ps/{host}.txt"] = rows
+    files |= {
+        f"st/{hosts[rank // 3]}/{pid}.txt": [f"Process {pid}: python t.py", "Python v3.11.9 (/usr/bin/python3.11)"]
+        for pid, rank in pids.items()
+    }
+    by_pid, _ = told(written(tmp_path, files))
+    assert {pid: {*ranks} for (_, pid), ranks in by_pid.items()} == {pid: {rank} for pid, rank in pids.items()}

@@ -1,11 +1,14 @@
 """A bad value that an exception tells: by what was asserted, or in the lines that follow its first."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from forensics import analyze
 from parsers.pytorch.traceback import PARSER
 from tests.lines import lines
+from tests.sources import written
 
 HEAD = """Traceback (most recent call last):
   File "/job/train.py", line 40, in <module>
@@ -39,3 +42,39 @@ def test_by_the_assertion_or_by_a_line_of_the_message(line: str, last: str, expe
     first, *others = events(line, last, rank=1)
     assert first["kind"] == "exception"
     assert [row["code"] for row in others if row["kind"] == "nan_assert"] == expected
+
+
+CHECKED = (
+    "RuntimeError: (PreconditionNotMet) There are NAN or INF (num_nan=4, num_inf=0, num_zero=1) in [device=gpu:1, op={}, tensor=, "
+    "dtype=bf16]. (at a.cc:17)"
+)
+LOST = "SystemError: (Fatal) NCCL error(6), remote process exited or there was a network error. (at b.cc:251)"
+PORTS = ",".join(f"10.0.0.{host}:{port}" for host in (9, 4) for port in (6170, 6171))
+
+
+@pytest.mark.parametrize(
+    ("op", "size", "ranks"),
+    [
+        ("softmax_grad", "PADDLE_TRAINERS_NUM=4 ", [3]),
+        ("c_allreduce_sum", "PADDLE_TRAINERS_NUM=4 ", []),
+        ("softmax_grad", "", []),
+    ],
+    ids=["its own operator", "what others sent as well", "how many they are is not told"],
+)
+def test_whom_a_check_of_each_operator_stopped_where_all_others_lost_him(
+    tmp_path: Path, op: str, size: str, ranks: list[int]
+) -> None:
+    """Files of places on hosts, whose order a list of all tells."""
+    files = {}
+    for at, host in enumerate((9, 4)):
+        for place in (0, 1):
+            error = CHECKED.format(op) if (at, place) == (1, 1) else LOST
+            told = [f"env {size}PADDLE_TRAINER_ENDPOINTS={PORTS}"] if (at, place) == (0, 0) else []
+            steps = [f"[2026-01-31 10:0{n},551] [ INFO] - loss: 2.{n}, global_step: {n}" for n in (1, 2)]
+            files[f"10.0.0.{host}/workerlog.{place}"] = [
+                *told,
+                *steps,
+                *HEAD.format(line="loss.backward()").splitlines(),
+                error,
+            ]
+    assert list(analyze(str(written(tmp_path, files))).incidents[0].verdict.ranks) == ranks

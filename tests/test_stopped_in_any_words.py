@@ -116,3 +116,16 @@ def test_a_kubelet_tells_of_which_pod_it_speaks() -> None:
     events = kubelet.PARSER.parse(lines(text))["events"]
     assert events["code"].to_list() == ["Killing", "Killing"]
     assert all('"pod/worker-2"' in said and '"trainer"' in said for said in events["detail"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"methodName": "compute.instances.preempted", "resourceName": "projects/p/zones/eu-b/instances/mill-spot-3", "at": 4}',
+        "compute.instances.preempted   eu-b/instances/mill-spot-3   DONE",
+        'node was preempted nodeName="mill-spot-3"',
+    ],
+)
+def test_whose_machine_a_cloud_took(text: str) -> None:
+    [hosts] = preemption.PARSER.parse(lines(text))["events"]["names_hosts"].to_list()
+    assert hosts == ["mill-spot-3"]

@@ -225,6 +225,9 @@ STOPS = {
     "a handler of the trainer": HEARD,
     "in other words": "caught signal SIGTERM (15): saving nothing",
     "by its name alone": "got SIGTERM from the launcher",
+    "by its number": "got signal 15, leaving",
+    "by what it is for": "[4711] caught termination signal, flushing logs",
+    "of somebody's library": "*** SIGTERM (@0x1bb8) received by PID 7100 (TID 0x7f8e) from PID 7096 ***",
 }
 
 
@@ -244,6 +247,10 @@ def test_who_did_not_hear_the_signal_that_all_others_heard_had_ended_before(tmp_
 
 def test_a_signal_that_came_to_all_explains_what_one_raised(tmp_path: Path) -> None:
     assert named(tmp_path, {0: [HEARD], 1: [HEARD], 2: [HEARD, *OWN], 3: [HEARD]}) == []
+
+
+def test_no_other_signal_is_one_to_stop(tmp_path: Path) -> None:
+    assert named(tmp_path, {0: ["caught signal 11, core dumped"], 1: [HEARD], 2: OWN, 3: [HEARD]}) != [2]
 
 
 def test_a_signal_that_others_did_not_hear_either(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def origins(ends: Mapping[int, ProcessEnd], around: Around) -> Origins | None:
     if found.is_most or found.why_not is not None or not _is_by_form(found.ends, ends, around):
         return found
     named = {end.rank for end in found.ends}
-    fitting = {rank for rank, end in ends.items() if end.waited or end.how in _FITS} | around.waited
+    fitting = {rank for rank, end in ends.items() if end.waited or end.was_stopped or end.how in _FITS} | around.waited
     fitting |= _left_a_wait(found.ends, ends, around)
     fitting |= _stopped_later(found.ends, around) - ends.keys()
     rest = around.job - named - fitting

@@ -4,6 +4,7 @@
     {"took": 3, "hits": {"hits": [{"_index": "logs", "_source": {"@timestamp": "2026-…", "message": "a line", "kubernetes": {…}}}]}}
     {"_index": "logs", "_source": {"@timestamp": "2026-…", "message": "a line"}}                  a record in each line
     {"jsonPayload": {"message": "a line"}, "resource": {"labels": {"task_name": "w-3"}}, "timestamp": "2026-…"}
+    {"timestamp": 1774000000038, "logStreamName": "job/w-3-1774000694", "message": "a line"}      a record in each line
     {"events": [{"logStreamName": "job/w-3-1774000694", "timestamp": 1774000000038, "message": "a line"}, …]}
     [{"line": "a line", "timestamp": "17…", "fields": {"pod": "w-3"}}, …]
     "@timestamp","kubernetes.pod.name","message"⏎"Nov 24, 2026 @ 09:00:00.010","w-3","a line"
@@ -55,6 +56,7 @@ _MOMENTS = 4  # so many that differ, of lines that are no records: a late line a
 _PODS = ("pod", "pod_name", "pod.name", "task_name", "实例", "实例名称", "实例名", "容器组")
 _KIBANA = regex(r"([A-Z][a-z]{2}) (\d{1,2}), (\d{4}) @ (\d\d:\d\d:\d\d(?:\.\d{1,9})?)$")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_STREAMS = ("logstreamname", "logstream")
 _CREATED = regex(r"-\d{10,13}\Z")  # when a stream was begun
 _UNITS = {10: 1_000_000_000, 13: 1_000_000, 16: 1_000, 19: 1}  # of digits since 1970, by how many they are
 
@@ -91,7 +93,7 @@ def _of_json(data: bytes) -> bytes | None:
     first = data.partition(b"\n")[0]
     alone = _decoded(first)
     if isinstance(alone, dict) and len(first) + 1 < len(data.rstrip()):  # a record in each line
-        if not isinstance(alone.get("_source"), dict) and not _is_nested(alone):
+        if not isinstance(alone.get("_source"), dict) and not _is_nested(alone) and not _is_of_stream(alone):
             lines = data.splitlines()
             told = [time for line in lines[: _FEW * 500] if (time := _time_of(_decoded(line))) is not None]
             return _upright(lines) if _falls(told) else None
@@ -119,6 +121,12 @@ def _is_nested(record: dict[str, Any]) -> bool:
     others = (cell for name, cell in inner.items() if _bare(name) not in TEXTS)
     is_line = isinstance(inner.get("message"), str) and all(isinstance(cell, str) for cell in others)
     return (is_line or isinstance(record.get("textPayload"), str)) and _time_of(record) is not None
+
+
+def _is_of_stream(record: dict[str, Any]) -> bool:
+    """Does a record tell its moment, its line, and which stream it is from by that alone?"""
+    stream, text = _field(record, _STREAMS, str), _field(record, TEXTS, str)
+    return None not in (stream, text, _time_of(record)) and not {*record} & {"rank", "host", "pod", "hostname"}
 
 
 def _of_streams(streams: Sequence[Any]) -> Iterator[_Logged | None]:
@@ -222,7 +230,7 @@ def _place(record: dict[str, Any]) -> dict[str, str]:
                 and any(plain == word or plain.endswith(("." + word, "_" + word)) for word in words)
             ):
                 return {"host": value}
-    stream = _field(record, ("logstreamname", "logstream"))
+    stream = _field(record, _STREAMS)
     named = _CREATED.sub("", stream.rpartition("/")[2]) if isinstance(stream, str) else ""
     return {"host": named} if named else {}
 

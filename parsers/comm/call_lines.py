@@ -45,10 +45,11 @@ def parse(lines: pl.DataFrame) -> Tables:
     for row in lines.iter_rows(named=True):
         said = pairs_of(row["text"][:LINE_CHARACTERS])
         told = vocabulary.told(said)
-        number, state = whole(told.get("call_number")), _state(said, told)
+        is_late = "operation" in told and _TOO_LONG.search(row["text"]) is not None
+        number, state = whole(told.get("call_number")), _state(said, told) or ("enqueued" if is_late else None)
         rank = whole(told.get("rank"))
         rank = reporter(row)["rank"] if rank is None else rank
-        if number is None or state is None or rank is None:
+        if number is None or state is None or (rank is None and not is_late):  # a name in the line may tell whose it is
             continue
         group = str(told["group"]) if "group" in told else "default"
         place = {"file": row["file"], "line": row["line"], "rank": rank}
@@ -69,9 +70,9 @@ def parse(lines: pl.DataFrame) -> Tables:
                     "how": "call line",
                 },
             )
-        if reporter(row)["rank"] is None:
+        if reporter(row)["rank"] is None and rank is not None:
             ranks.setdefault((row["file"], rank), place | {"host": reporter(row)["host"], "how": "call line"})
-        if state != "completed" and _TOO_LONG.search(row["text"]):
+        if state != "completed" and (is_late or _TOO_LONG.search(row["text"])):
             op = operation(str(told["operation"])) if "operation" in told else None
             about = {"rank": rank, "rank_space": "global", "group": group, "seq": number, "op": op}
             events.append(event(row, "collective_timeout", severity="error", **about))
@@ -97,7 +98,7 @@ PARSER = LineParser(
     name="call_lines",
     anchors=(
         b"tarted", b"ompleted", b"inished", b"nqueued", b"cheduled", b"n_progress", b"nflight", b"n_flight", b"ending", b"unning",
-        b"aiting",
+        b"aiting", b"imed out", b"imeout", b"time-out",
     ),
     parse=parse,
     leftover=True,

@@ -238,12 +238,6 @@ def _document_names(head: Head) -> Sequence[str]:
     return first_names(head.text, _object(head.lines[0].strip()) if head.text.startswith("{") else None)
 
 
-def _object_rows(source: Source) -> Iterator[Row]:
-    for number, text in text_lines(source):
-        if text.strip():
-            yield number, text, _object(text.strip())
-
-
 # --- tables with a line of names -------------------------------------------------------------------------------------
 
 
@@ -267,9 +261,11 @@ def _table_names(mark: str) -> Callable[[Head], Sequence[str]]:
         if not told or mark not in told[0] or told[0].startswith("{"):
             return []
         named = _header(told[0], mark)
+        if len(named) < 2:
+            return []
         if mark == ",":
-            return [] if NUMBER.fullmatch(named[0]) else named
-        if len(named) < 2 or not all(map(_ONE_NAME.match, named)) or len(told) < 2:
+            return [] if NUMBER.fullmatch(named[0].partition("  ")[0]) else named
+        if not all(map(_ONE_NAME.match, named)) or len(told) < 2:
             return []
         count = len(_cells(told[1], mark))
         return named if count == len(named) or (mark == " " and count == len(named) + 1) else []
@@ -298,8 +294,10 @@ def _remarks(lines: Sequence[str], mark: str) -> int:
 
 
 def _header(line: str, mark: str) -> list[str]:
-    cells = _cells(line.strip().removeprefix("#").strip() if mark != "|" else line, mark)
-    return [cell.strip() for cell in cells]
+    """The names above columns; of a remark that tells more, what stands behind its last colon."""
+    bare = line if mark == "|" else line.strip().removeprefix("#").strip()
+    named = bare.rpartition(": ")[2] if line.startswith("#") else bare
+    return [cell.strip() for cell in _cells(named.strip(), mark)]
 
 
 def _is_rule(line: str, mark: str) -> bool:
@@ -486,7 +484,7 @@ FRAMINGS: tuple[Framing, ...] = (
     Framing("outlined", lambda head: outlined_names(head.text), outlined_rows),
     Framing("sections", lambda head: section_names(head.text.splitlines()[:_TITLE_LINES]), section_rows),
     Framing("document", _document_names, document_rows),
-    Framing("objects", _object_names, _object_rows),
+    Framing("objects", _object_names, _line_rows(lambda text: _object(text.strip()))),
     Framing("curve", lambda head: column_kinds(head.path, head.lines), curve_rows),
     Framing("frames", lambda head: frame_names(head.text.splitlines()[:_TITLE_LINES]), frame_rows),
     Framing("logfmt", _line_names(logfmt), _line_rows(logfmt)),

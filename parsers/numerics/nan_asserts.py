@@ -72,7 +72,9 @@ def _named(groups: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _operator(groups: Mapping[str, str]) -> dict[str, Any]:
-    return {"detail": {"where": "operator", "value": "nan" if groups["nans"].strip("0") else "inf", "nans": None}}
+    """Each operator is asked, one after the other."""
+    value = "nan" if groups["nans"].strip("0") else "inf"
+    return {"detail": {"where": "operator", "value": value, "nans": None, "compiled": False}}
 
 
 RULES = (

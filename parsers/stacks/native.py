@@ -117,7 +117,11 @@ def parse(source: Source) -> Tables:
     if source.read_error:
         problems.append({"reason": f"cut: {source.read_error}"})
     named = _FILE_PID.search(source.path)
-    threads = _threads(data.decode("utf-8", "replace"), int(named[1]) if named else None, problems)
+    threads = _threads(data.decode("utf-8", "replace"), pid := int(named[1]) if named else None, problems)
+    headed = [one for one in threads if one.header is not None]
+    if pid not in {one.lwp for one in headed}:  # the number in the file's name counts something else
+        for one in headed:
+            one.pid = None if one.pid == pid else one.pid
     rows = _rows(threads)
     who = {"rank": source.rank, "local_rank": source.local_rank, "host": source.host, "file": source.path}
     unread = [problem | {"file": source.path} for problem in problems[:MAX_PROBLEMS]]

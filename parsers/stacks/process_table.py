@@ -3,7 +3,8 @@
       PID  PPID STAT WCHAN                    ELAPSED     TIME %CPU   RSS COMMAND
     24165 23967 TNsl do_signal_stop             00:22 00:00:03 14.7 325900 python -u train.py --rank 3
     USER         PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND
-        PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND
+        # ps -eo pid,stat,wchan:24,comm | grep train                                 what was asked for, where no header is kept
+    PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND
 
 Source: src/ps/output.c of procps-ng; the letters of states are those of Linux's fs/proc/array.c (task_state_array). Not read:
 top.c; the form is what top 4.0.2 prints.
@@ -23,13 +24,16 @@ STATES = {
     "I": "idle", "P": "parked",
 }  # fmt: skip
 CHARACTERS = 8192
-_COMMAND = ("COMMAND", "CMD", "ARGS")
+_COMMAND = ("COMMAND", "CMD", "ARGS", "COMM")
 _STATE = ("STAT", "S", "STATE")
 _THREAD = ("LWP", "TID", "SPID")
 _NAME = regex(r"[A-Z%][A-Z%+_-]{0,15}")
 # Columns whose cells may hold spaces: a date.
 _DATE = r"(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}|[A-Z][a-z]{2} [ \d]\d|\S+)"
 _NUMBER = regex(r"\d{1,10}")
+_ASKED = regex(
+    r"\bps (?:-?\w{1,8} ){0,4}?-?\w{0,6}o[ =]?(?P<names>[a-z%]{1,12}(?:[:=]\w{0,12})?(?:,[a-z%]{1,12}(?:[:=]\w{0,12})?){1,39})(?=$|[\s|;])"
+)
 _SHELL = regex(
     r"(?:[|\\_ ]{0,40})(?:/\S{0,200}/)?(?:sh|bash|dash|zsh|tini|sudo|timeout|srun|mpirun|mpiexec|tee|script)\s"
 )
@@ -50,7 +54,13 @@ class Form(msgspec.Struct, frozen=True):
 
 def form(line: str) -> Form | None:
     """What a header says; None where the line is none."""
-    names = line[:CHARACTERS].split()
+    asked = _ASKED.search(line[:CHARACTERS]) if "ps " in line else None
+    told = (
+        []
+        if asked is None
+        else [name.partition(":")[0].partition("=")[0].upper() for name in asked["names"].split(",")]
+    )
+    names = told or line[:CHARACTERS].split()
     if not (2 <= len(names) <= 40) or names[-1] not in _COMMAND or not all(map(_NAME.fullmatch, names)):
         return None
     kinds = {"PID": "pid", "PPID": "parent", "WCHAN": "wchan", names[-1]: "command"}

@@ -28,7 +28,7 @@ _HEAD_LINES = 12  # lines that may stand before the table
 
 def accepts(_path: str, head: bytes) -> bool:
     """One of the first lines is a table's header, and the next one a row of it."""
-    if b"PID" not in head[:4096]:
+    if b"PID" not in head[:4096] and b"pid," not in head[:4096]:
         return False
     lines = head[:16384].decode("utf-8", "replace").split("\n")[:_HEAD_LINES]
     forms = [(number, found) for number, line in enumerate(lines) if (found := form(line))]

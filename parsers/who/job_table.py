@@ -82,16 +82,18 @@ class Table(msgspec.Struct, frozen=True):
     def claims(self) -> Iterator[dict[str, Any]]:
         """Rows of `ranks`: the process, at the name that a person would call its place by; another name of it in a row of its own."""
         is_placed = any(row.place is not None for row in self.rows)
+        ranks = {row.rank for row in self.rows} | {*self.files.values()}
+        size = self.size if self.world is None and ranks == {*range(self.size or 0)} else self.world
         for row in self.rows:
             if row.place is None and is_placed and not self.files:  # the same number may be another process's elsewhere
                 continue
             names = self.aliases.get(row.place, (row.place,)) if row.place is not None else (None,)
-            said = {"rank": row.rank, "pid": row.pid, "local_rank": row.local, "world_size": self.world}
+            said = {"rank": row.rank, "pid": row.pid, "local_rank": row.local, "world_size": size}
             host = host_called(names[0], row.file, self.hosts)
             yield said | {"host": host, "how": row.how, "file": row.file, "line": row.line}
         for path, rank in self.files.items():
             name = path.rpartition("/")[2].partition(".")[0]
-            yield {"rank": rank, "name": name, "world_size": self.world, "how": HOW, "file": path}
+            yield {"rank": rank, "name": name, "world_size": size, "how": HOW, "file": path}
         for place in self.starts:
             first, *others = self.aliases.get(place, (place,))
             yield from ({"host": other, "name": first, "how": ALIAS, "file": ""} for other in others)

@@ -48,7 +48,9 @@ _NUMBER = regex(r"\d{1,10}")
 _LAUNCHER = regex(r"\b(?:torchrun|torch\.distributed\.(?:run|launch)|accelerate launch|deepspeed) ")
 
 
-_SIZE = regex(r"\bworld[ _]?size[\"']?(?: {0,2}[=:] {0,2}| {1,3})[\"'(]{0,2}(\d{1,7})\b")
+_SIZE = regex(
+    r"(?i)\b(?:world[ _]?size|nranks|num_processes|process_count|\w*trainers_num)[\"']?(?: {0,2}[=:] {0,2}| {1,3})[\"'(]{0,2}(\d{1,7})\b"
+)
 
 
 def process_table(

@@ -8,7 +8,7 @@ A mapping between names and numbers is one where the numbers are just 0 … N-1,
 where a line above it says rank, and the world that is told is as large. A mapping to devices or places on a host says so before it, and is none.
 A roster of another size than the told world, or two that contradict each other, are none.
 
-So is what lines of one file tell, a rank and an identifier each: of one shape, each of one rank and each rank of one. An identifier holds a run of digits
+So is what lines of one file tell, a rank (or one of as many as it tells, `member 3 of 6`) and an identifier or an address each: of one shape, each of one rank and each rank of one. An identifier holds a run of digits
 that no count has, so that what a line says of a neighbour by its host or its place is none.
 
 Who is called so is asked elsewhere (joins.py). **Files** of one shape of name are processes' where all have a line alike, with another name of
@@ -48,6 +48,10 @@ _DIGITS = regex(r"\d+")
 _RANK = regex(r"(?i)(?<![a-z_-])rank(?: {0,2}[=:#] {0,2}| {1,2}|(?=\d))(?P<rank>\d{1,7})(?![\d./:-])")
 _IDENTIFIER = regex(
     r"(?<![\w./:-])(?:[A-Za-z][A-Za-z_-]{0,40}[-_])?(?=[0-9a-f]{0,40}\d)[0-9a-f]{6,40}(?:[_-][0-9a-f]{2,20}){0,6}(?![\w.-])"
+)
+_ADDRESS = regex(r"(?<![\w./:-])(?:\d{1,3}(?:\.\d{1,3}){3}|[A-Za-z][\w.-]{0,120}):\d{4,5}(?![\w.:-])")
+_OF_ALL = regex(
+    r"(?i)\b(?:member|process|worker|trainer|learner|participant|replica)[ #]{1,2}(?P<rank>\d{1,7})(?: of | ?/ ?)(?P<total>\d{1,7})(?![\d./:-])"
 )
 _HEX = regex(r"(?:(?=[0-9a-f]*\d)[0-9a-f]{2,}|\d)")
 
@@ -135,11 +139,12 @@ def _told_apart(path: str, lines: Sequence[Said]) -> list[list[Told]]:
     for one in lines:
         text = one.raw[:_CHARACTERS]
         ranks = {int(rank) for rank in _RANK.findall(text)} if "ank" in text else set()
+        ranks = ranks or {int(of["rank"]) for of in _OF_ALL.finditer(text) if of["total"] != "1"}
         if len(ranks) != 1 or _NO_RANK.search(text) or _PEER.search(_GIVEN.sub("", text)):
             continue
         [rank] = ranks
-        for name in {match[0] for match in _IDENTIFIER.finditer(text)}:
-            pairs[_HEX.sub("#", name)].add((rank, name))
+        for name in {match[0] for form in (_IDENTIFIER, _ADDRESS) for match in form.finditer(text)}:
+            pairs["#" if _ADDRESS.fullmatch(name) else _HEX.sub("#", name)].add((rank, name))
             first.setdefault((rank, name), one.number)
     groups = [sorted(own) for own in pairs.values()]
     return [

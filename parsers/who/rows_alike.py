@@ -31,6 +31,8 @@ _SPACES, _DIGITS = regex(r"\s+"), regex(r"\d+")
 _COLUMN = regex(r"[^\W\d][^\s|│┃]*")  # a word of a line of names above columns
 _CELL_BEFORE = regex(r"(?:.*(?:  |[|│┃\t]))?\s*")
 _CELLS = regex(r"[^\s|│┃]+(?: [^\s|│┃]+)*")
+_CELL = regex(r"[^\s|│┃]+")
+_STATE = regex(r"[A-Za-z_+<>?-]+")  # a cell without a digit
 _HEADINGS = 3
 _BESIDE = 2  # characters between a name and its column at most
 _FEWEST = 2
@@ -88,7 +90,7 @@ def families_of(said: Mapping[str, Sequence[Said]], places: Places) -> dict[tupl
             elif not any(map(str.isdigit, text)):
                 above = (text, *above[: _HEADINGS - 1]) if len(_CELLS.findall(text)) >= _FEWEST else above
             else:
-                template, labels, numbers, names, ends = _apart(text, places)
+                template, labels, numbers, names, ends = _apart(_without_states(text, above, places), places)
                 if numbers:
                     found[template, labels].append(Row(one, numbers, names, heading, ends, above))
                 for head in one.heads:
@@ -97,6 +99,17 @@ def families_of(said: Mapping[str, Sequence[Said]], places: Places) -> dict[tupl
                         row = Row(one, numbers, names, heading, ends, (), head.value)
                         found[f"{head.form} {template}", labels].append(row)
     return found
+
+
+def _without_states(text: str, above: Sequence[str], places: Places) -> str:
+    """The row of a table below names in capitals, as `ps` and `squeue` print them, with a mark for each word before its last column: who a row is of,
+    no state tells, and that of who is stuck is another one than that of the others."""
+    names = _CELL.findall(above[0]) if above and above[0].isupper() else []
+    cells = [*_CELL.finditer(text)]
+    for cell in cells[: len(names) - 1] if 2 < len(names) <= len(cells) else []:
+        if _STATE.fullmatch(cell[0]) and not places.is_place(cell[0]):
+            text = text[: cell.start()] + "~".ljust(len(cell[0])) + text[cell.end() :]
+    return text
 
 
 def _indent(text: str) -> int:

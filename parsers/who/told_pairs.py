@@ -30,6 +30,7 @@ _NAME = regex(r"(?:[\w./@+#%~-]|:(?=[\w/])){1,80}")
 _NUMBERS = regex(r"\d+")
 _CELLS = regex(r"[│┃|\t,]| {2,}")
 _COLUMNS = ("rank", "global rank", "global_rank", "world rank", "world_rank", "process index")
+_SIGNS = tuple("%@#")  # before the number of a pane, a seat, a slot
 _FEWEST = 2
 _CHARACTERS = 400
 
@@ -85,7 +86,11 @@ def _sentences(lines: Sequence[tuple[str, frozenset[str]]], number: "re.Pattern[
         parts = [_NUMBERS.sub("#", word[0]) for word in words]
         for place, word in enumerate(words):
             name = word[0].rstrip(".:")
-            if name in speakers or found.start() <= word.start() < found.end() or not name[:1].isalpha():
+            if (
+                name in speakers
+                or found.start() <= word.start() < found.end()
+                or not (name[:1].isalpha() or name[:1] in _SIGNS)
+            ):
                 continue
             skeleton = " ".join([*parts[:place], "@", *parts[place + 1 :]])
             own = int(found[1])

@@ -49,7 +49,10 @@ from parsers.training.reduced_losses import REDUCED
 _NEWEST = Action(kind="restart_job", target=words.FROM_NEWEST, command=None, reason=words.RAISED_BEFORE_UPDATE)
 _LONG = 120  # characters of a check's line
 _NEAR = 10  # times the usual loss
-_OF_OTHERS = ("psum", "pmin", "pmax", "pmean", "ppermute", "all_", "reduce_scatter", "pbroadcast", "pgather")  # jax.lax
+_OF_OTHERS = (
+    *("psum", "pmin", "pmax", "pmean", "ppermute", "all", "reduce_scatter", "pbroadcast", "pgather"),  # jax.lax
+    *("c_", "mp_all", "broadcast", "recv", "p_recv", "partial_recv"),  # Paddle
+)
 _LOSSES = ("loss", "forward_loss", "batch")
 _GIVEN = frozenset(
     ("input", "inputs", "in", "x", "batch", "pixel", "pixels", "image", "images", "data", "sample", "samples")
@@ -264,7 +267,7 @@ def _is_of_all(row: Row) -> bool:
 
 
 def _is_of_operator(row: Row) -> bool:
-    """JAX checks what each operator gives, one after the other: the first that is bad was given good values. A program compiled
+    """JAX and Paddle check what each operator gives, one after the other: the first that is bad was given good values. A program compiled
     as a whole may hold what others sent, and so may a collective."""
     said = detail(row)
     if row["code"] == "anomaly_mode" or row["kind"] == "exception":  # autograd's mode asks each backward function alike
@@ -343,7 +346,7 @@ def _nan_finding(
         else str(detail(lead).get("value", "nan"))
     )
     # They came through their own check, or share nothing before gradients are averaged.
-    passed = bool(alone) and (case.is_data_parallel or case.expected - set(alone) <= case.waited_ranks)
+    passed = bool(alone) and (case.is_data_parallel or _went_on(case, alone))
     passed |= bool(given or watched)
     if alone and case.is_data_parallel:
         claims.append(Claim(words.PLAIN_DATA_PARALLEL, "for"))
