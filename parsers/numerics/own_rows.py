@@ -91,7 +91,23 @@ def _first(path: str, head: bytes) -> Sequence[_Said]:
         return lines
     told = framings.rows(Source(path, len(head), partial(BytesIO, head)))
     records = [said for _, _, said in islice(told, _SAMPLE) if said is not None and said is not framings.HEADER]
+    if form in ("sections", "nested"):  # whether a figure went in or came out must be told
+        return records if is_of_ends or _tells_tensors(records) else lines
     return records if form not in framings.TABLES or is_of_ends or _tells_sides(records) else lines
+
+
+def _tells_tensors(records: Sequence[_Said]) -> bool:
+    """Does most of them say which tensor of its module it is, in a word or by the module's name?"""
+    module = _module(records)
+    told = [
+        any(
+            _PARAMETER.fullmatch(cell) if name == module else any(form.fullmatch(cell) for _, form in _TENSORS)
+            for name, cell in one.items()
+            if isinstance(cell, str)
+        )
+        for one in records
+    ]
+    return 2 * sum(told) > len(told)
 
 
 def _tells_sides(records: Iterable[_Said]) -> bool:
