@@ -270,6 +270,8 @@ def test_statistics_of_transformer_engine() -> None:
     assert math.isnan(rows[2]["max"])
     assert (rows[3]["amax"], rows[3]["absmax"]) == (2.0, 2.0)
     assert tables["claimed"]["line"].to_list() == [2, 3, 5]
+    alone = TE.parse(lines("INFO - layers.3.fc1_gradient_amax   \t iteration=000012 \t value=inf", path_rank=3))
+    assert alone["tensors"]["absmax"].to_list() == [math.inf]
 
 
 PIECES = [TRACKER.format(status="initial_run", result="1e999"), REPORT, FORWARD, ERROR, "Rank 1, node ", "9" * 40, "\n",

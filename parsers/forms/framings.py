@@ -9,6 +9,7 @@
     rank: 3 | step 5 | loss: 2.1                         pairs in prose
     - rank: 3⏎  step: 5                                  reports in blocks, also with parts of their own (YAML)
              rank0  rank1⏎  step⏎  1  2.1  2.2        frames of pandas
+    wq: {nan: 0, absmax: 0.1}                            sets of statistics that documents nest
     step 12⏎  rank  loss⏎     [step.12]⏎ loss = 2.1      tables of a step each, under headings; reports with a part for each step
     <step n="5"><rank id="3" loss="nan"/></step>         elements of XML
     1790000000 2.31 5                                    without names: a stamp or a count, and the name of the path (MLflow)
@@ -27,6 +28,7 @@ from parsers.forms.curves import NUMBER, column_kinds, curve_rows
 from parsers.forms.documents import document_rows, first_names
 from parsers.forms.frames import frame_names, frame_rows
 from parsers.forms.marked import marked_names, marked_rows
+from parsers.forms.nested import nested_names, nested_rows
 from parsers.forms.outlined import outlined_names, outlined_rows
 from parsers.forms.reading import HEADER as HEADER
 from parsers.forms.reading import Row, Said, csv_cells, json_object, text_lines
@@ -41,12 +43,8 @@ from parsers.text.patterns import regex
 from parsers.text.quantities import bare_numbers
 
 _HEAD_CHARACTERS = 16384
-_HEAD_LINES = 6
-_TITLE_LINES = 40
-_BLOCK_LINES = 64
-_CELL = 65536
-_LINE = 4096
-_BEFORE_OBJECT = 64
+_HEAD_LINES, _TITLE_LINES, _BLOCK_LINES = 6, 40, 64
+_CELL, _LINE, _BEFORE_OBJECT = 65536, 4096, 64
 _RULE = regex(r"[\s|:+=-]{3,}")
 _NAME = r"[A-Za-z_@#][\w./@()%-]{0,79}"
 _ONE_NAME = regex(_NAME)
@@ -483,6 +481,7 @@ FRAMINGS: tuple[Framing, ...] = (
     Framing("marked", lambda head: marked_names(head.text), marked_rows),
     Framing("outlined", lambda head: outlined_names(head.text), outlined_rows),
     Framing("sections", lambda head: section_names(head.text.splitlines()[:_TITLE_LINES]), section_rows),
+    Framing("nested", lambda head: nested_names(head.text), nested_rows),
     Framing("document", _document_names, document_rows),
     Framing("objects", _object_names, _line_rows(lambda text: _object(text.strip()))),
     Framing("curve", lambda head: column_kinds(head.path, head.lines), curve_rows),

@@ -51,12 +51,12 @@ def outlined_names(text: str) -> list[str]:
     """The names of the first record of a step in a document that begins so; none where it is no such document."""
     if _MAY.search(text) is None and _MAY_LIST.search(text) is None:
         return []
-    found = list(_records(leaves(text[: text.rfind("\n") + 1] or text) or _cut(text)))
+    found = list(_records(leaves(text[: text.rfind("\n") + 1] or text) or cut_leaves(text)))
     told = [one for _, one, is_step in found if is_step]
     return [name for name in told[0] if name] if len(told) >= _FEWEST else []
 
 
-def _cut(text: str) -> list[Leaf]:
+def cut_leaves(text: str) -> list[Leaf]:
     """Of a document of JSON that goes on, as much as is whole."""
     end = len(text)
     for _ in range(8 if text.lstrip()[:1] == "{" else 0):

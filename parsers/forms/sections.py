@@ -15,11 +15,23 @@
     |---------|----------|------------|-------------|
     | forward | h.5.attn | 0/0        | 4096/0      |
 
-A row is a record of its step, and of the rank that the heading tells. A line of names follows each heading; the first column of a frame of pandas has its name in a line of
-its own, or none. What stands between the tables is no record.
+    == step 41 ==  z_loss 0.011  dropped 1.4 %          a heading may tell more, where its table follows at once
+    | layer | what   | out absmax | nan |
+    |     3 | mlp.12 |       3835 |   0 |
+
+    after the load  rank=1 host=n07                     above a table of statistics several lines may tell its step
+    trainer.step=9000
+
+    name            local shape  min    max   nan inf
+    layers.0.wq     [16, 64]    -0.11  0.12    0   0
+
+A row is a record of its step, and of the rank that the heading tells. A line of names is one whose number of cells the next line has; the first column of a frame of pandas has
+its name in a line of its own, or none. What stands between the tables is no record.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from parsers.forms.reading import HEADER, Row, text_lines
 from parsers.schema.parser import Source
@@ -34,50 +46,106 @@ _ASIDE = regex(r"\([^()]{0,200}\)")
 _COUNTS = ("step", "rank")
 _HEADING_CHARACTERS = 200
 _RULE = regex(r"[\s|:+=-]{3,}")
-_NAME = regex(r"[A-Za-z_|][\w./@()%|-]{0,79}(?: [\w./@()%|-]{1,40}){0,3}")  # of a drawn table: in words
+_NAME = regex(
+    r"[A-Za-z_|][\w./@()%|-]{0,79}(?: [\w./@()%|-]{1,40}){0,3}|\[[^\[\]\s]{1,40}\]"
+)  # of a drawn table: in words
+_APART = regex(r"\s{2,}")
+_BLANK = regex(r"(?P<before>(?<!\S)\S{1,80}) (?=(?P<after>\S{1,80}))")
 _TWO = regex(r"(?P<before>(?:.*[ _])?)(?P<one>[A-Za-z]{2,20})/(?P<other>[A-Za-z]{2,20})")
+_COUNTS_OF_APART = regex(r"\s{2,}")
+_BLANK = regex(r"(?P<before>(?<!\S)\S{1,80}) (?=(?P<after>\S{1,80}))")
+_TWO = regex(r"(?P<one>\d{1,18}) ?/ ?(?P<other>\d{1,18})")
+_PAIR = regex(
+    r"(?P<name>[A-Za-z_][\w./-]{0,40}(?: [A-Za-z_][\w./-]{0,20})?)[ :=]{1,4}(?P<value>[+-]?\d[\w.+-]{0,24}|[+-]?(?i:nan|inf))(?: ?%)?(?![\w.])"
+)
+_SAYS = regex(r"(?<![\w.-])(?:[A-Za-z_]\w{0,30}\.){0,3}(?P<name>[A-Za-z_]\w{0,30})[=:] ?(?P<value>[\w.-]{1,64})")
 _COUNTS_OF_TWO = regex(r"(?P<one>\d{1,18}) ?/ ?(?P<other>\d{1,18})")
+_FIGURE = regex(r"[+-]?(?:\d[\d.]{0,30}(?:[eE][+-]?\d{1,3})?|\.?(?i:nan|inf))%?")
+_STATISTIC = regex(r"(?i)(?:.*[ _])?(?:abs_?max|max_?abs|amax|min|max|nans?|infs?|non_?finite)(?:[ _]count)?")
+_NOTHING = frozenset(("", "-", "--", "na", "n/a", "none", "null"))
+_WHO = ("step", "rank", "host")
 _FEWEST = 2  # columns
+_TITLE = 8  # lines
+_AHEAD = 4  # lines that are looked at after one
 
 
 def section_names(lines: Sequence[str]) -> list[str]:
     """The names of the first table that stands under such a heading, that of the count first; none where none does."""
-    for at, line in enumerate(lines):
-        heading = _heading(line)
-        if heading is not None:
-            told = [one for one in lines[at + 1 : at + 5] if one.strip() and not _RULE.fullmatch(one)]
-            header = _header(told[:2]) if len(told) > 1 else []
-            cells = _cells(told[1]) if header else []
-            header = [*_apart(dict(zip(header, cells, strict=True)))] if len(cells) == len(header) else header
-            return [*heading, *header] if header else []
-    return []
+    below = [one for one in lines if not _is_rule(one)]
+    for at, line in enumerate(below):
+        if heading := _heading(line):
+            for nth in range(at + 1, min(at + 1 + _AHEAD, len(below))):
+                if header := _header(below[nth : nth + 3]):
+                    return [*heading, *_parted(header, below[nth + 1])]
+        elif heading := _fuller(line, below[at + 1 :]):
+            return [*heading, *_parted(_header(below[at + 1 : at + 4]), below[at + 2])]
+    title, at = _title(below)
+    return [*title, *_header(below[at : at + 3])] if title else []
 
 
 def section_rows(source: Source) -> Iterator[Row]:
     """(line, text, record) of a file of such tables."""
-    told: dict[str, str] = {}
+    first = [text for _, text in islice(text_lines(source), 2 * _TITLE)]
+    title, at = _title([one for one in first if not _is_rule(one)])
+    told: dict[str, str] = title if at < _TITLE and not any(map(_heading, first)) else {}
     named: list[str] = []
-    for number, text in text_lines(source):
+    first_row: list[str] = []
+    for number, text, below in _with_next(text_lines(source)):
         if heading := _heading(text):
-            told, named = heading, []
+            told, named, first_row = heading, [], []
             yield number, text, HEADER
-        elif not text.strip() or not told or _RULE.fullmatch(text):
+        elif not told and not (heading := _fuller(text, below)):
             if text.strip():
-                yield number, text, HEADER if told else None
-        elif not named:
-            named = _header([text])
-            yield number, text, HEADER if named else None
+                yield number, text, None
+        elif _is_rule(text):
+            if text.strip():
+                yield number, text, HEADER
+        elif heading := heading or _fuller(text, below):
+            told, named = {name: cell for name, cell in heading.items() if _meaning(name) in _WHO}, []
+            first_row = []
+            yield number, text, heading if len(heading) > len(told) else HEADER
         else:
             cells = _cells(text)
             if named and len(cells) == 1 and len(named) >= _FEWEST and _NAME.fullmatch(cells[0]):
                 named = [cells[0], *named]  # of the column before the first
                 yield number, text, HEADER
-            elif len(cells) == len(named):
+            elif named and len(cells) == len(named) and _is_row(cells, first_row):
+                first_row = first_row or cells
                 yield number, text, told | _apart(dict(zip(named, cells, strict=True)))
-            elif len(cells) == len(named) + 1 and cells[0].isdigit():
+            elif named and len(cells) == len(named) + 1 and cells[0].isdigit():
                 yield number, text, told | dict(zip(named, cells[1:], strict=True))
+            elif header := _header([text, *below]):
+                named = header[1:] if len(header) > len(_names(text, len(header))) else header
+                yield number, text, HEADER
             else:
                 yield number, text, None
+
+
+def _with_next(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str, Sequence[str]]]:
+    """Each line, and the next ones that are no rule."""
+    held: deque[tuple[int, str]] = deque()
+    for one in lines:
+        held.append(one)
+        if len(held) > 2 * _AHEAD:
+            yield *held.popleft(), [text for _, text in held if not _is_rule(text)]
+    while held:
+        yield *held.popleft(), [text for _, text in held if not _is_rule(text)]
+
+
+def _is_row(cells: Sequence[str], first: Sequence[str]) -> bool:
+    """Is there a figure, or nothing, wherever the first row of the table has one?"""
+    return not any(
+        _FIGURE.fullmatch(before) and not _FIGURE.fullmatch(cell) and cell.lower() not in _NOTHING
+        for cell, before in zip(cells, first, strict=bool(first))
+    )
+
+
+def _is_rule(line: str) -> bool:
+    return not line.strip() or _RULE.fullmatch(line) is not None
+
+
+def _meaning(name: str) -> str:
+    return said.meaning if (said := vocabulary.meaning_of(name)) is not None else ""
 
 
 def _heading(line: str) -> dict[str, str] | None:
@@ -86,19 +154,69 @@ def _heading(line: str) -> dict[str, str] | None:
         return None
     bare = _ASIDE.sub(" ", line.strip(_EDGE))
     counts = [(found["name"], found["count"]) for found in _COUNTED.finditer(bare)]
-    meant = [said.meaning if (said := vocabulary.meaning_of(name)) is not None else "" for name, _ in counts]
+    meant = [_meaning(name) for name, _ in counts]
     is_whole = "step" in meant and set(meant) <= set(_COUNTS) and not _COUNTED.sub(" ", bare).strip(_EDGE + ",;./@")
     return dict(counts) if is_whole and len(meant) == len(set(meant)) else None
 
 
+def _fuller(line: str, below: Sequence[str]) -> dict[str, str] | None:
+    """The pairs of a heading that tells more than its counts, right above a line of names."""
+    if len(line) > _HEADING_CHARACTERS or not any(map(str.isdigit, line)) or not _header(below[:3]):
+        return None
+    bare = _ASIDE.sub(" ", line.strip(_EDGE))
+    pairs = [(found["name"], found["value"]) for found in _PAIR.finditer(bare)]
+    meant = [_meaning(name) for name, _ in pairs]
+    return dict(pairs) if meant.count("step") == 1 and not _PAIR.sub(" ", bare).strip(_EDGE + ",;./@|") else None
+
+
+def _title(lines: Sequence[str]) -> tuple[dict[str, str], int]:
+    """What the first lines say of the step, and of whom, and how many stand above a table of statistics."""
+    for at in range(1, min(_TITLE, len(lines) - 1)):
+        if len(header := _header(lines[at : at + 3])) > _FEWEST and any(map(_STATISTIC.fullmatch, header)):
+            pairs = [(one["name"], one["value"]) for line in lines[:at] for one in _SAYS.finditer(line)]
+            told = {meaning: cell for name, cell in pairs if (meaning := _meaning(name)) in _WHO}
+            return (told, at) if "step" in told and not any(map(_STATISTIC.fullmatch, told)) else ({}, at)
+    return {}, len(lines)
+
+
 def _header(lines: Sequence[str]) -> list[str]:
-    """The names in the first line, and before them the one that stands alone in the second."""
-    cells = _cells(lines[0])
-    if len(cells) < _FEWEST or not all(map(_NAME.fullmatch, cells)) or len(set(cells)) < len(cells):
+    """The names in the first line, and before them the one that stands alone in the second; none where the next line has not as many cells."""
+    if len(lines) < _FEWEST:
         return []
-    index = _cells(lines[1]) if len(lines) > 1 else []
+    index = _cells(lines[1])
     is_index = len(index) == 1 and "|" not in lines[0] and _NAME.fullmatch(index[0]) is not None
-    return [*(index if is_index else ()), *cells]
+    row = _cells(lines[1 + is_index]) if len(lines) > 1 + is_index else []
+    cells = _names(lines[0], len(row) - is_index)
+    is_fitting = len(row) - is_index == len(cells) or (not is_index and len(row) == len(cells) + 1 and row[0].isdigit())
+    if not is_fitting or len(cells) < _FEWEST or len(set(cells)) < len(cells) or not any(map(_FIGURE.fullmatch, row)):
+        return []
+    return [*(index if is_index else ()), *cells] if all(map(_NAME.fullmatch, cells)) else []
+
+
+def _names(line: str, count: int) -> list[str]:
+    """The names of so many columns: where a line has more words, those that stand closest and are no statistics are one name."""
+    words = _cells(line)
+    if len(words) <= count or "|" in line:
+        return words
+    for parts in (_APART.split(line.strip()), _joined(line.strip(), len(words) - count)):
+        if len(parts) == count:
+            return parts
+    return words
+
+
+def _joined(line: str, many: int) -> list[str]:
+    """With as many blanks as are too many no ends of names, where it is plain which."""
+    gaps = [one for one in _BLANK.finditer(line) if not all(map(_STATISTIC.fullmatch, (one["before"], one["after"])))]
+    if len(gaps) != many:
+        return []
+    for one in reversed(gaps):
+        line = line[: one.end("before")] + "_" + line[one.start("after") :]
+    return line.split()
+
+
+def _parted(header: Sequence[str], row: str) -> Sequence[str]:
+    cells = _cells(row)
+    return [*_apart(dict(zip(header, cells, strict=True)))] if len(cells) == len(header) else header
 
 
 def _apart(said: dict[str, str]) -> dict[str, str]:
@@ -115,4 +233,6 @@ def _apart(said: dict[str, str]) -> dict[str, str]:
 
 def _cells(text: str) -> list[str]:
     is_drawn = text.lstrip().startswith("|") or " | " in text
-    return [cell.strip() for cell in text.strip().strip("|").split("|")] if is_drawn else text.split()
+    if is_drawn:
+        return [cell.strip() for cell in text.strip().strip("|").split("|")]
+    return text.replace(", ", ",").split()  # a list is one cell

@@ -6,7 +6,7 @@
 
 Table `tensors`, a row per record with a statistic. Known by name are the step, the host, the rank and statistics (absmax, mean, nan and inf
 counts). The **module** is the column of texts with the most values, most of which have a dot, a slash or a number in them; what else is text and says in
-or out, a gradient or a parameter, is the **tensor**, else it is an output. The **place** on the host is a column of numbers that is, with the host, a
+or out, a gradient or a parameter, is the **tensor**, else it is an output, or the parameter (of a file of gradients, its gradient) that the module's name ends in. The **place** on the host is a column of numbers that is, with the host, a
 process that the bundle tells the rank of. A record whose rank is not told makes no row of `tensors`. Rows are in the order of their file.
 
 Printed by: recorders of training programs.
@@ -23,7 +23,7 @@ from typing import Any
 
 from parsers.forms import framings
 from parsers.forms.counting import step_column
-from parsers.forms.reading import real, whole
+from parsers.forms.reading import real, text_lines, whole
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, table
 from parsers.text import vocabulary
@@ -47,16 +47,25 @@ _TENSORS = (
     ("grad_output", regex(r"(?i)grad_?out(?:put)?s?|dy|dout|gy")),
     ("grad_input", regex(r"(?i)grad_?in(?:put)?s?|dx|din|gx")),
     ("param_grad", regex(r"(?i)(?:param|weight|w)?_?grad(?:ient)?s?|dw|wgrad")),
-    ("param", regex(r"(?i)params?|parameters?|weights?|w")),
+    ("param", regex(r"(?i)(?:params?|parameters?|weights?|w)(?:_(?:before|after|loaded|new|old))?")),
+    (
+        "optimizer_state",
+        regex(
+            r"(?i)optim(?:izer)?(?:_states?)?|exp_avg(?:_sq)?|(?:first_|second_)?moment(?:um|s|_?\d)?(?:_\d)?|adam_[mv]"
+        ),
+    ),
     ("input", regex(r"(?i)in(?:put)?s?|x|args?")),
     ("output", regex(r"(?i)out(?:put)?s?|y|act(?:ivation)?s?")),
 )
+_PARAMETER = regex(r"(?P<module>.{1,300})[._](?P<name>weight|bias|kernel|[wb]_\d{1,3})")  # by its name
+_OF_GRADIENTS = regex(r"(?i)(?<![a-z])grad(?:ient)?s?(?![a-z])")
 _IN_BACKWARD = regex(r"(?i)(?:bwd|backward)(?![a-z])")
 _OF_END = regex(r"(?i)(?P<end>in|out)(?:puts?)?[ _./-](?P<rest>[a-z][a-z_0-9]{1,20})")
+_IS_UPDATED = regex(r"(?i)(?:.*_)?(?:after|post)(?:_(?:update|step|optim\w*))?")
 _PHASES = ("forward", "backward", "grad_sync", "optimizer")  # as the format of this project calls them
 _ENDS = ({"in": "input", "out": "output"}, {"in": "grad_output", "out": "grad_input"})  # forward, backward
 _BACKWARD = ("grad_output", "grad_input", "param_grad")
-_FEWEST, _SAMPLE = 3, 400
+_FEWEST, _SAMPLE, _ABOVE = 3, 400, 8
 _Said = Mapping[str, Any]
 
 
@@ -78,11 +87,27 @@ def _first(path: str, head: bytes) -> Sequence[_Said]:
     lines = [one for line in head.decode("utf-8", "replace").splitlines()[:_SAMPLE] if (one := framings.record(line))]
     form = framings.framing(path, head)
     is_of_ends = any((found := _statistic(name)) and found[0] for name in framings.names(path, head))
-    if form not in ("document", *framings.TABLES) and not (is_of_ends and form == "sections"):
+    if form not in ("document", "sections", "nested", *framings.TABLES):
         return lines
     told = framings.rows(Source(path, len(head), partial(BytesIO, head)))
     records = [said for _, _, said in islice(told, _SAMPLE) if said is not None and said is not framings.HEADER]
+    if form in ("sections", "nested"):  # whether a figure went in or came out must be told
+        return records if is_of_ends or _tells_tensors(records) else lines
     return records if form not in framings.TABLES or is_of_ends or _tells_sides(records) else lines
+
+
+def _tells_tensors(records: Sequence[_Said]) -> bool:
+    """Does most of them say which tensor of its module it is, in a word or by the module's name?"""
+    module = _module(records)
+    told = [
+        any(
+            _PARAMETER.fullmatch(cell) if name == module else any(form.fullmatch(cell) for _, form in _TENSORS)
+            for name, cell in one.items()
+            if isinstance(cell, str)
+        )
+        for one in records
+    ]
+    return 2 * sum(told) > len(told)
 
 
 def _tells_sides(records: Iterable[_Said]) -> bool:
@@ -121,7 +146,8 @@ def parse(source: Source) -> Tables:
     if (counter := step_column([said for _, said in records[:_SAMPLE]])) is not None:
         records = [(number, {**said, "step": said.get(counter)}) for number, said in records]
     place = _place(source, (said for _, said in records))
-    made = [(said, row) for number, said in records for row in _rows_of(source, number, said, module, place)]
+    named = "param_grad" if _is_of_gradients(source, records[0][0] if records else 0) else "param"
+    made = [(said, row) for number, said in records for row in _rows_of(source, number, said, module, place, named)]
     told = [row | {"record": at} for at, row in enumerate(row for _, row in made if row["rank"] is not None)]
     lost = [(said, row) for said, row in made if row["rank"] is None]
     unread = (
@@ -136,6 +162,12 @@ def parse(source: Source) -> Tables:
         "values": table("values", values),
         "unread": table("unread", unread),
     }
+
+
+def _is_of_gradients(source: Source, first: int) -> bool:
+    """Does the name of the file, or what stands above its first record, say so?"""
+    above = islice((text for _, text in text_lines(source)), min(first, _ABOVE))
+    return any(map(_OF_GRADIENTS.search, (source.path, *above)))
 
 
 def _whose(row: _Said) -> dict[str, Any]:
@@ -162,18 +194,19 @@ def _host(source: Source, said: _Said) -> str:
 
 
 def _rows_of(
-    source: Source, number: int, said: _Said, module: str | None, place: str | None
+    source: Source, number: int, said: _Said, module: str | None, place: str | None, named: str
 ) -> Iterator[dict[str, Any]]:
     """A row for each tensor that a record tells of: one, or what goes in and what comes out."""
-    for slot in ("in", "", "out"):
-        if (row := _row(source, number, said, module, place, slot)) is not None:
+    slots = [found[0] for name in said if (found := _statistic(name)) is not None]
+    for slot in ("in", "out") if "out" in slots else ("in", ""):  # what is said of neither is of what came out
+        if (row := _row(source, number, said, module, place, named, slot)) is not None:
             yield row
 
 
 def _row(
-    source: Source, number: int, said: _Said, module: str | None, place: str | None, slot: str
+    source: Source, number: int, said: _Said, module: str | None, place: str | None, named: str, slot: str
 ) -> dict[str, Any] | None:
-    figures: dict[str, Any] = dict(_figures(said, slot))
+    figures: dict[str, Any] = dict(_figures(said, ("", slot) if slot == "out" else (slot,)))
     told = vocabulary.told(said)
     step = whole(told.get("step"))
     if not figures or step is None or module is None or not isinstance(said.get(module), str):
@@ -184,10 +217,14 @@ def _row(
     words = [cell for name, cell in said.items() if isinstance(cell, str) and name != module]
     is_backward = any(_IN_BACKWARD.match(word) for word in words)
     words += [part for word in words if (part := word[max(map(word.rfind, "./:")) + 1 :]) != word]  # fwd.out
-    tensor = next((name for name, form in _TENSORS if any(map(form.fullmatch, words))), "output")
+    whose = _PARAMETER.fullmatch(said[module]) if not slot else None
+    otherwise = "output" if whose is None else named
+    tensor = next((name for name, form in _TENSORS if any(map(form.fullmatch, words))), otherwise)
     phase = next(
         (word for word in words if word in _PHASES), "backward" if is_backward or tensor in _BACKWARD else "forward"
     )
+    if tensor in ("param", "optimizer_state") and any(map(_IS_UPDATED.fullmatch, words)):
+        phase = "optimizer"
     if slot:
         tensor = _ENDS[phase == "backward"][slot]
     digests = [cell for cell in words if _DIGEST.fullmatch(cell)]
@@ -196,8 +233,8 @@ def _row(
         "rank": rank if rank is not None else source.rank,
         "step": step,
         "phase": phase,
-        "module": said[module],
-        "tensor": tensor,
+        "module": said[module] if whose is None or tensor in ("input", "output") else whose["module"],
+        "tensor": tensor if whose is None or tensor in ("input", "output") else f"{tensor}.{whose['name']}",
         "host": host or None,
         "attempt": source.attempt,
         "file": source.path,
@@ -215,9 +252,9 @@ def _statistic(name: str) -> tuple[str, str] | None:
     return None if found is None or column is None else (found["end"].lower(), column)
 
 
-def _figures(said: _Said, slot: str) -> Iterator[tuple[str, float | int]]:
+def _figures(said: _Said, slots: Sequence[str]) -> Iterator[tuple[str, float | int]]:
     for name, cell in said.items():
-        if (found := _statistic(name)) is None or found[0] != slot:
+        if (found := _statistic(name)) is None or found[0] not in slots:
             continue
         figure = whole(cell) if found[1].endswith("_count") else real(cell)
         if figure is not None:

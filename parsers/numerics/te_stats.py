@@ -5,7 +5,7 @@
 
 Table `tensors`, a row per printer, iteration, layer, tensor and recipe, at its first line; the lines of its other
 figures are claimed. tensor: activation → `input` (forward), gradient → `grad_output` (backward), weight → `param`
-(forward). min, max, mean, l2norm; absmax and amax from cur_amax; overflow_pct, underflow_pct in percent; scale = 1 /
+(forward). min, max, mean, l2norm; absmax and amax from cur_amax or amax; overflow_pct, underflow_pct in percent; scale = 1 /
 scale_inv_max, the smallest scale within the tensor; format = the recipe where the line names one. Other figures
 (std, l1_norm, mse, dynamic_range, columnwise ones) are claimed only. Figures are of one rank or of its reduction group,
 which the line does not say.
@@ -29,7 +29,7 @@ _LINE = (
 _TENSORS = {"activation": "input", "gradient": "grad_output", "weight": "param"}
 _PHASES = {"activation": "forward", "gradient": "backward", "weight": "forward"}
 _FIGURES = {
-    "min": "min", "max": "max", "mean": "mean", "l2_norm": "l2norm", "cur_amax": "amax",
+    "min": "min", "max": "max", "mean": "mean", "l2_norm": "l2norm", "cur_amax": "amax", "amax": "amax",
     "overflows%": "overflow_pct", "underflows%": "underflow_pct", "scale_inv_max": "scale",
 }  # fmt: skip
 _KEY = ["file", "rank", "host", "attempt", "step", "module", "tensor", "phase", "format"]
@@ -55,7 +55,10 @@ def parse(lines: pl.DataFrame) -> Tables:
     useful = read.with_columns(value=value).filter(pl.col("figure").is_not_null())
     rows = useful.group_by(_KEY, maintain_order=True).agg(
         pl.col("line").min(),
-        *(pl.col("value").filter(pl.col("figure") == name).first().alias(name) for name in sorted(_FIGURES.values())),
+        *(
+            pl.col("value").filter(pl.col("figure") == name).first().alias(name)
+            for name in sorted(set(_FIGURES.values()))
+        ),
     )
     rows = rows.with_columns(absmax=pl.col("amax")).sort("file", "line", maintain_order=True)
     others = read.select("file", "line").join(rows.select("file", "line"), on=["file", "line"], how="anti")

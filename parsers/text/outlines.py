@@ -34,6 +34,7 @@ _KEY = regex(
 _EXPORT = regex(r"(?:export|declare -x|set|setenv) +(?=\w+=)")
 _SECTION = regex(r"\[(?P<again>\[)?\s*(?P<name>[^\[\]]{1,200}?)\s*\]{1,2}\s*(?:\s[#;].*)?")
 _BLOCK = regex(r"[|>][+-]?\d?")
+_INLINE = regex(r"(?<=[{,\s])([\w.-]{1,80})\s{0,8}=\s{0,8}")  # of a table of TOML on a line
 _COMMENT = regex(r"\s#.*$")
 _MARKS = ("#", ";", "//", "%")
 
@@ -171,6 +172,8 @@ class _Outline:
         self._may_be_list = not text
         if not text or _BLOCK.fullmatch(text):
             return
+        if text[0] == "{" and ":" not in text:
+            text = _INLINE.sub(r"\g<1>: ", text)
         if text[0] in "[{" and isinstance(found := lenient.value(text[:_VALUE]), dict | list):
             self._leaves += _of_value(path, found, number)
             return

@@ -361,13 +361,24 @@ def _cause(births: Births, root: Root) -> Cause | None:
     if root.birth == "comm":
         return "comm_corruption"
     row = first_row(births, root)
-    if row["base"] in STATES:
+    if row["base"] in STATES and not _is_made_by_update(births, row):
         return "bad_state"
     if root.birth == "input":
         return "bad_input"
     if disagreeing_forward(births, row) is not None:
         return "nan_birth"
     return "overflow" if value_of(row) == "inf" or _is_exhausted(births, root.at, row) else "nan_birth"
+
+
+def _is_made_by_update(births: Births, row: Row) -> bool:
+    """A parameter that the optimizer left bad, where the same step shows it clean before, and its gradient."""
+    if row["phase"] != "optimizer" or row["base"] != "param":
+        return False
+    here = [pl.col(name) == row[name] for name in ("rank", "step", "module")]
+    before = births.rows.filter(pl.all_horizontal(*here, pl.col("place") < row["place"]))
+    clean = before.filter(pl.col("bad") == False)  # noqa: E712
+    held = clean.filter((pl.col("tensor") == row["tensor"]) & (pl.col("phase") != "optimizer"))
+    return bool(held.height) and bool(clean.filter(pl.col("base") == "param_grad").height) and not before["bad"].any()
 
 
 def _is_exhausted(births: Births, at: int, row: Row) -> bool:
