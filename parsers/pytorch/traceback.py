@@ -31,7 +31,7 @@ have a later stamp than it has, up to such a record). Besides, `at`: the source 
 frame; `source`: of the innermost one outside libraries; `original`: frames and `at` of the traceback of a child (a loader's
 worker), what it said and at which line, which its parent's exception quotes and which shows where it was raised; `quoted`: whose traceback the printer quotes,
 counted in its group, which may be any: `names_ranks` has it, too. `more`: the next lines of a message
-whose first one ends with a colon, and CANN's words behind one of torch_npu. `relayed`: of the process that it says to be another's, it prints it.
+whose first one ends with a colon, and CANN's words behind one of torch_npu or below their own head. `relayed`: of the process that it says to be another's, it prints it.
 
 Printed by: CPython, and programs in C++ that end by an exception.
 Versions: any Python 3.
@@ -97,7 +97,9 @@ _FOLLOWS = regex(
 # What comes along for a message that goes on: between the lines of a traceback another process prints it.
 _SENTENCE = regex(r"[A-Z][a-z]{1,30} [a-z]{2,30} ")
 # torch_npu ends the message of an exception so: no record of a logger that went on.
-_OF_NPU = regex(r"\[ERROR\] [\d:-]{19} \(PID:\d{1,9}, Device:-?\d{1,6}, RankID:-?\d{1,7}\) ERR\d{5} ")
+_OF_NPU = regex(
+    r"\[ERROR\] [\d:-]{19} \(PID:\d{1,9}, Device:-?\d{1,6}, RankID:-?\d{1,7}\) ERR\d{5} |(?P<code>E[A-Z]\d{4}): Inner Error!\s*$"
+)
 # A record of a Python logger: its level as a field of its own, among the first words. Native code writes one letter.
 _RECORD = regex(r"(?:^|[\s\[|:(-])(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL)(?:[\s\]|:)-]|$)")
 # The same of absl's logger, whose letter and date are those of native code: only the source file tells that Python spoke.
@@ -112,7 +114,6 @@ _LOUD = ("ERROR", "CRITICAL", "FATAL")
 _LAUNCHER = regex(r"(?i)elastic|launch|torchrun|\brunner\b|srun|closing signal")
 # Printed without a class of exception before it, by a worker's signal handler or where ranks garble each other.
 _BARE = regex(r"^(?:ERROR: )?(?:DataLoader worker \(pid|Unexpected bus error encountered in worker)")
-
 
 _Stamps = Mapping[tuple[str, int], Mapping[str, Any]]
 
@@ -231,8 +232,8 @@ class _Reader:
             elif (level := _level(row["text"])) is not None:
                 self._logged(row, level)
             else:
-                if self._raised and _OF_NPU.match(row["text"]):  # behind it CANN's own words stand
-                    self._announced = row["line"], None, self._raised[-1:]
+                if self._raised and (found := _OF_NPU.match(row["text"])):  # behind it CANN's own words stand
+                    self._announced = row["line"], row["time_ns"] if found["code"] else None, self._raised[-1:]
                 else:
                     self._goes_on(row)
                 self._heard(row)
@@ -446,8 +447,7 @@ def _level(text: str) -> str | None:
     if absl := _ABSL.search(text, 0, 2 * _RECORD_WITHIN):
         return _ABSL_LEVELS[absl["level"]]
     found = _RECORD.search(text, 0, _RECORD_WITHIN)
-    ours = found is not None and not _OF_NPU.match(text)
-    return found["level"] if found is not None and ours else None
+    return found["level"] if found is not None and not _OF_NPU.match(text) else None
 
 
 def _whose(found: re.Match[str]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """collective_mismatch: called another operation, size or type than the other members."""
 
 from forensics.model.causes.row import CauseRow
-from forensics.model.causes.shared import FINGERPRINTS, NEXT_RUN, SOURCE
+from forensics.model.causes.shared import CALLS, FINGERPRINTS, NEXT_RUN
 from forensics.model.said import Said
 
 ROW = CauseRow(
@@ -37,7 +37,7 @@ ROW = CauseRow(
     in_program=True,
     operation="differs in",
     runbook=(
-        SOURCE,
+        CALLS,
         FINGERPRINTS,
         NEXT_RUN,
     ),

@@ -1,7 +1,7 @@
 """deadlock_cycle: ranks wait for each other (deadlock)."""
 
 from forensics.model.causes.row import CauseRow
-from forensics.model.causes.shared import NEXT_RUN, RECORDER, SOURCE, STACK
+from forensics.model.causes.shared import CALLS, NEXT_RUN, RECORDER, STACK
 from forensics.model.said import Said
 
 ROW = CauseRow(
@@ -29,7 +29,7 @@ ROW = CauseRow(
     by_stack=True,
     operation="waiting in",
     runbook=(
-        SOURCE,
+        CALLS,
         RECORDER,
         STACK,
         NEXT_RUN,

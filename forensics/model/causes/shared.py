@@ -14,6 +14,20 @@ SOURCE = Step(
     then=Said("fix it, run that input on one process, then restart", "修改后用单进程跑同一输入，再重启"),
     source="sed(1)",
 )
+CALLS = Step(  # one process alone has nobody to differ from
+    do="check_code",
+    needs=("code",),
+    command="source",
+    look=Said(
+        "what leads to this call on some ranks and not on others: an if by rank, by data or by step, an exception that is caught, a loop of uneven length",
+        "为何只有部分 rank 走到该调用：按 rank、数据或步数的分支，被捕获的异常，长度不一的循环",
+    ),
+    then=Said(
+        "make every member call the same, in the same order; test it with at least two ranks, for one alone cannot show it",
+        "使每个成员按相同顺序发起相同调用；至少用两个 rank 验证，单进程无法复现",
+    ),
+    source="sed(1); PyTorch: torch.distributed, collectives",
+)
 KERNEL = Step(
     do="collect_more",
     needs=("host",),
