@@ -14,7 +14,7 @@ from forensics.case import Case
 from forensics.facts.event_rows import Row, host_of
 from forensics.verdict.symptoms import STOPS
 
-_RAISED = r"^[A-Za-z_][\w.]{0,120}(?:Error|Exception|Interrupt)\b"  # as the interpreter ends a traceback
+_RAISED = r"^[A-Za-z_][0-9A-Za-z_.]*(?:Error|Exception|Interrupt)\b"  # as the interpreter ends a traceback
 _SEVERAL = 2
 _ALIVE = ("gave_up", "followed")  # for all that is known of the process
 _TOLD = ("exit", "first_failure", "closing_signal")

@@ -422,7 +422,9 @@ def _happenings(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Rare lines, one at a time: events, settings."""
     rules = {"init": _INIT, "bad": _BAD_LOSS}
     told = [pl.col("text").str.contains(pattern) for pattern in rules.values()]
-    lines = lines.with_columns(says_end=_SAYS_END)
+    lines = lines.with_columns(says_end=pl.col("text").str.contains(_END))
+    if lines["says_end"].any():  # what denies it takes longer to compile than a small bundle to read
+        lines = lines.with_columns(says_end=_SAYS_END)
     lines = lines.with_columns(
         weak=pl.when(_IS_LAST & ~pl.col("says_end"))
         .then(pl.lit(LAST_STEP))
