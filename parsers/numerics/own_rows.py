@@ -211,8 +211,9 @@ def _row(
     step = whole(told.get("step"))
     if not figures or step is None or module is None or not isinstance(said.get(module), str):
         return None
-    host, rank = _host(source, said), whole(told.get("rank"))
-    if rank is None and place is not None:
+    host, rank = str(told.get("host", source.host or "")), whole(told.get("rank"))
+    if rank is None and place is not None:  # what the file is called by is a host only where the place was found by it
+        host = _host(source, said)
         rank = source.labels.names.places.get((host, whole(said[place]) or 0))
     words = [cell for name, cell in said.items() if isinstance(cell, str) and name != module]
     is_backward = any(_IN_BACKWARD.match(word) for word in words)
