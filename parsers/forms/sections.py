@@ -52,9 +52,6 @@ _NAME = regex(
 _APART = regex(r"\s{2,}")
 _BLANK = regex(r"(?P<before>(?<!\S)\S{1,80}) (?=(?P<after>\S{1,80}))")
 _TWO = regex(r"(?P<before>(?:.*[ _])?)(?P<one>[A-Za-z]{2,20})/(?P<other>[A-Za-z]{2,20})")
-_COUNTS_OF_APART = regex(r"\s{2,}")
-_BLANK = regex(r"(?P<before>(?<!\S)\S{1,80}) (?=(?P<after>\S{1,80}))")
-_TWO = regex(r"(?P<one>\d{1,18}) ?/ ?(?P<other>\d{1,18})")
 _PAIR = regex(
     r"(?P<name>[A-Za-z_][\w./-]{0,40}(?: [A-Za-z_][\w./-]{0,20})?)[ :=]{1,4}(?P<value>[+-]?\d[\w.+-]{0,24}|[+-]?(?i:nan|inf))(?: ?%)?(?![\w.])"
 )
@@ -160,8 +157,10 @@ def _heading(line: str) -> dict[str, str] | None:
 
 
 def _fuller(line: str, below: Sequence[str]) -> dict[str, str] | None:
-    """The pairs of a heading that tells more than its counts, right above a line of names."""
+    """The pairs of a heading that tells more than its counts, right above a line of names: prose between two such lines is none."""
     if len(line) > _HEADING_CHARACTERS or not any(map(str.isdigit, line)) or not _header(below[:3]):
+        return None
+    if any(_meaning(found["name"]) == "step" for found in _PAIR.finditer(below[1])):
         return None
     bare = _ASIDE.sub(" ", line.strip(_EDGE))
     pairs = [(found["name"], found["value"]) for found in _PAIR.finditer(bare)]

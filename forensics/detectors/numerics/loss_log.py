@@ -49,10 +49,8 @@ from parsers.training.reduced_losses import REDUCED
 _NEWEST = Action(kind="restart_job", target=words.FROM_NEWEST, command=None, reason=words.RAISED_BEFORE_UPDATE)
 _LONG = 120  # characters of a check's line
 _NEAR = 10  # times the usual loss
-_OF_OTHERS = (
-    *("psum", "pmin", "pmax", "pmean", "ppermute", "all", "reduce_scatter", "pbroadcast", "pgather"),  # jax.lax
-    *("c_", "mp_all", "broadcast", "recv", "p_recv", "partial_recv"),  # Paddle
-)
+_OF_OTHERS = ("psum", "pmin", "pmax", "pmean", "ppermute", "all", "reduce_scatter", "pbroadcast", "pgather",  # jax.lax
+              "c_", "mp_all", "broadcast", "recv", "p_recv", "partial_recv")  # fmt: skip
 _LOSSES = ("loss", "forward_loss", "batch")
 _GIVEN = frozenset(
     ("input", "inputs", "in", "x", "batch", "pixel", "pixels", "image", "images", "data", "sample", "samples")
@@ -289,7 +287,9 @@ def _lone(case: Case, asserts: Sequence[Row], reporters: Mapping[int, str], susp
     if local and case.is_data_parallel:
         return tuple(reporters)
     local &= not any(part & reporters.keys() and len(part) > 1 for part in case.loss_mates)
-    local &= set(reporters.values()) <= set(_LOCAL) or (bool(asserts) and all(_is_of_operator(row) for row in asserts))
+    checked = set(case.events.filter(pl.col("kind") == "nan_assert")["rank"].drop_nulls())
+    of_operators = bool(asserts) and checked <= reporters.keys() and all(map(_is_of_operator, asserts))
+    local &= of_operators or set(reporters.values()) <= set(_LOCAL)
     complete = bool(case.expected) and case.expected <= case.seen and len(case.expected) > 2
     return tuple(reporters) if local and complete and suspects == set(reporters) else ()
 
@@ -307,8 +307,8 @@ def _not_seen(case: Case, row: Row) -> tuple[int, ...]:
     """Whose loss made that of all bad, where everybody who left a record had a number of its own in that step: the ranks of which there is none."""
     if row["phase"] != REDUCED or not case.is_data_parallel:
         return ()
-    own = case.tables["steps"].filter((pl.col("step") == row["step"]) & (pl.col("phase") == "train"))
-    fine = own.filter(pl.col("loss").is_finite())["rank"]
+    own = (pl.col("step") == row["step"]) & (pl.col("phase") == "train") & pl.col("loss").is_finite()
+    fine = case.tables["steps"].filter(own)["rank"]
     return tuple(sorted(case.expected - case.seen)) if case.seen and case.seen <= set(fine) else ()
 
 
