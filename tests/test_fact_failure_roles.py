@@ -81,6 +81,18 @@ def test_a_module_of_python_that_speaks_with_nobody_fails_for_its_caller(
     assert role_of(raised(text, inner, outer)).state == state
 
 
+LOADER = ["_next_data", "/env/lib/python3.11/site-packages/torch/utils/data/dataloader.py", 708]
+POOL = ["__get_result", "/usr/lib/python3.11/concurrent/futures/_base.py", 401]
+STALE = ["inner", "/usr/lib/python3.11/contextlib.py", 81]
+
+
+@pytest.mark.parametrize(
+    ("outer", "state"), [(LOADER, "own"), (POOL, "own"), (STALE, "own"), (ALL_REDUCE, "unclear"), (SERVICE, "unclear")]
+)
+def test_what_only_hands_it_on_asked_nobody(outer: list[Any], state: State) -> None:
+    assert role_of(raised("json.decoder.JSONDecodeError: Extra data", JSON, OWN, outer)).state == state
+
+
 def test_form_is_known_from_words() -> None:
     in_wait = role_of(raised("ValueError: quorl 41", ALL_REDUCE, OWN))
     in_code = role_of(raised("ValueError: quorl 41", OWN))
@@ -93,6 +105,8 @@ def test_form_is_known_from_words() -> None:
     ("text", "file", "at", "is_seen"),
     [
         ("json.decoder.JSONDecodeError: Expecting value", "/usr/lib/python3.11/json/decoder.py", "raise JSONDecodeError(m) from None", True),
+        ("json.decoder.JSONDecodeError: Invalid control character", "/opt/py/lib/python3.10/json/decoder.py", "obj, end = self.scan_once(s, idx)", True),
+        ("json.decoder.JSONDecodeError: Invalid control character", "/opt/py/lib/python3.10/site-packages/wire/json/decoder.py", "take(s)", False),
         ("zipfile.BadZipFile: bad magic number", "/opt/py/lib/python3.12/zipfile/__init__.py", 'raise BadZipFile("bad")', True),
         ("configparser.NoOptionError: no option", "/usr/lib/python3.10/configparser.py", "value = d[option]", False),
         ("_csv.Error: line contains NUL", "/opt/py/lib/python3.12/site-packages/rows/read.py", "raise Error(line)", False),

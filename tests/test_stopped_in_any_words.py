@@ -129,3 +129,42 @@ def test_a_kubelet_tells_of_which_pod_it_speaks() -> None:
 def test_whose_machine_a_cloud_took(text: str) -> None:
     [hosts] = preemption.PARSER.parse(lines(text))["events"]["names_hosts"].to_list()
     assert hosts == ["mill-spot-3"]
+
+
+DELETED = [
+    "05/04/2026 10:00:41  S    Job to be deleted at request of ann@login1",
+    "Mon May  4 10:00:41 2026: Job <77> TERM_OWNER: job killed by owner.",
+    "009 (077.000.000) 05/04 10:00:41 Job was aborted. via condor_rm (by user ann)",
+    "05/04/2026 10:00:41|worker|sge|I|ann has registered the job 77 for deletion",
+]
+
+
+@pytest.mark.parametrize("text", DELETED)
+def test_a_person_deleted_the_job(tmp_path: Path, text: str) -> None:
+    verdict = _job(tmp_path, text)
+    assert (verdict.kind, verdict.cause, verdict.ranks, verdict.hosts) == ("crash", "stopped_by_hand", [], [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "05/04/2026 10:00:41  S    Job to be deleted at request of root@pbs1",
+        "05/04/2026 10:00:41  S    Job to be deleted at request of PBS_Server@pbs1",
+        "05/04/2026 10:00:41  S    Job Run at request of Scheduler@pbs1",
+        "ann has deleted job_cache before the run",
+        "condor_rm ends a job",
+    ],
+)
+def test_what_no_person_asked_for(text: str) -> None:
+    assert not preemption.PARSER.parse(lines(text))["events"].height
+
+
+def test_who_failed_before_a_person_deleted_the_job_is_named(tmp_path: Path) -> None:
+    (tmp_path / "rank1.log").write_text(
+        "2026-05-04 09:59:01 rank 1 of 2 step 4 loss 2.1\nTraceback (most recent call last):\n"
+        '  File "/app/train.py", line 9, in <module>\n    raise ValueError("odd batch")\nValueError: odd batch\n'
+    )
+    (tmp_path / "rank0.log").write_text("2026-05-04 09:59:01 rank 0 of 2 step 4 loss 2.1\n")
+    (tmp_path / "server.log").write_text(f"{DELETED[0]}\n")
+    verdict = analyze(tmp_path).verdict
+    assert verdict.cause == "exception" and verdict.ranks == [1]

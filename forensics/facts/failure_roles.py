@@ -402,7 +402,8 @@ def role_of(
     is_own_code = waits is None and not is_library(file)
     if is_own_code and (_RAISES.match(at) or is_pythons or _is_of_library_of_python(code)):
         return role("own", words.OWN_CODE_RAISED_IT)
-    asks_nobody = waits is None and not any(frame_waits(*frame) for frame in frames)
+    # What only hands on what was raised below it, a loader or a future, asks nobody itself.
+    asks_nobody = waits is None and all(frame_waits(*frame) in (None, "wrapper") for frame in frames)
     if is_held and not (is_pythons and asks_nobody):  # an operation may be on the way while its process reads data
         return role("lost", words.RECORD_SHOWS_IT_WAITED)
     if is_pythons and waits != "device" and not (waits == "ranks" and pair):
@@ -410,8 +411,10 @@ def role_of(
         is_seen = is_raised or _OF_FILE.search(text) is not None
         return role("own", words.PYTHON_RAISES_IT, by_form=not (asks_nobody and is_seen))
     if _is_of_library_of_python(code) and asks_nobody:
-        # What it read; not what a peer sent. Python's own code that raises its own class is seen to do it.
-        is_seen = _RAISES.match(at) is not None and _OF_STANDARD.search(file) is not None
+        # What it read; not what a peer sent. Python's own code that raises its own class, or calls native code that does, is seen to do it.
+        module = code.rpartition(".")[0].replace(".", "/")
+        raises = _RAISES.match(at) is not None or (f"/{module}." in file and at.endswith(")"))
+        is_seen = raises and _OF_STANDARD.search(file) is not None
         return role("own", words.PYTHON_RAISES_IT, by_form=not is_seen)
     reason = words.RAISED_BY_A_WAIT if waits == "ranks" else words.RAISED_BY_A_LIBRARY
     in_call = any(frame_waits(*frame) == "ranks" for frame in frames)

@@ -14,13 +14,17 @@
     TERM_RUNLIMIT: job killed after reaching LSF run time limit.                                                   LSF
     job 811.1 exceeded hard wallclock time - initiate terminate method                                             Grid Engine
     flux-job: job.exception type=timeout severity=0 resource allocation expired                                    Flux
+    Job to be deleted at request of ann@login1                                                                     PBS, TORQUE: a person's qdel
+    TERM_OWNER: job killed by owner.                                                                               LSF
+    via condor_rm (by user ann)                                                                                    HTCondor
+    06/01/2026 04:15:02|worker|sge|I|ann has registered the job 811 for deletion                                   Grid Engine
     submitit WARNING (2026-01-31 10:11:12,000) - Caught signal SIGUSR2 on gpu-3: this job is preempted.    (or timed-out)
     LAUNCH INFO 2026-01-31 10:11:12,000 Terminating with signal 2                                       Paddle, to which it was sent
     LAUNCH ERROR 2026-01-31 10:11:12,000 Container rank 3 status failed cmd ['python', 'a.py'] code -9 log log/workerlog.3   Paddle
     [ERROR] ME(…) worker process 4711 exit with exception. Error code: -9                                               MindSpore
     The node: 3 is timed out. It may exit with exception, please check this node's log.                                 MindSpore
 
-A preemption is an event `scheduler` with code preemption, the end of a job's time one with code time_limit: an order from outside, no fault. Kubernetes' TaintManagerEviction is
+A preemption is an event `scheduler` with code preemption, the end of a job's time one with code time_limit, its deletion by a person one with code cancelled: an order from outside, no fault. Kubernetes' TaintManagerEviction is
 none: it follows a node that is not ready. Paddle's rank is the container's
 in its pod (`local_rank` by its log's name), MindSpore's node is a process of the job.
 
@@ -29,7 +33,7 @@ Versions: Paddle 2.3 to 3.1, MindSpore 2.0 to 2.7; the words of clouds change.
 Source: read were kueue's pkg/scheduler/preemption and scheduler.go; volcano's pkg/scheduler/cache/cache.go with the reasons of
 pkg/scheduler/actions (shuffle is none: it moves a pod); kubelet's message before it admits a critical pod.
 Not read for this list, forms as users print them: AWS' node termination handler, the cluster autoscaler's actuator, Karpenter's events, resmom
-of PBS, TERM_RUNLIMIT of LSF, Grid Engine's qmaster, Flux's job-exec; submitit/core/job_environment.py; paddle/distributed/launch/job/container.py and
+of PBS, TERM_RUNLIMIT and TERM_OWNER of LSF, condor_rm's log, Grid Engine's qmaster, Flux's job-exec; submitit/core/job_environment.py; paddle/distributed/launch/job/container.py and
 controllers/controller.py; mindspore/parallel/cluster and meta_server_node.cc; cloud documentation.
 """
 
@@ -43,7 +47,7 @@ from parsers.schema.rules import Rule, integer, read_rules
 from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 from parsers.text.signals import SIGNALS
-from parsers.text.taken_away import OF_ASKING, OUT_OF_TIME, TAKEN_AWAY
+from parsers.text.taken_away import BY_HAND, OF_ASKING, OUT_OF_TIME, TAKEN_AWAY
 
 
 def _coded(groups: Mapping[str, str]) -> dict[str, Any]:
@@ -67,6 +71,7 @@ RULES = (
     Rule(OF_ASKING, "scheduler", "fatal", "preemption", lambda _: {"detail": {"of": "printer"}}),
     *(Rule(pattern, "scheduler", "fatal", "preemption") for pattern in TAKEN_AWAY),
     *(Rule(pattern, "scheduler", "fatal", "time_limit") for pattern in OUT_OF_TIME),
+    *(Rule(pattern, "scheduler", "fatal", "cancelled") for pattern in BY_HAND),
     Rule(regex(r"Caught signal SIG\w{2,8} on \S{1,255}: this job is (?P<how>preempted|timed-out)\b"), "scheduler", "fatal",
          refine=lambda groups: {"code": "preemption" if groups["how"] == "preempted" else "time_limit", "detail": {"how": None}}),
     Rule(
@@ -106,6 +111,7 @@ PARSER = LineParser(
         b"be interrupted", b"being interrupted", b"be reclaimed", b"being reclaimed", b"be taken back", b"being terminated", b"being preempted", b"Scale-down: ", b"scale down",
         b"walltime", b"wallclock", b"wall time", b"TERM_RUNLIMIT", b"run time limit", b"type=timeout", b"specified deadline", b"enforced h_rt", b"MaxRuntimeExceeded",
         b"exceeded timeout", b"time limit", b"TIME LIMIT",
+        b"deleted at request of ", b"TERM_OWNER", b"condor_rm", b" has deleted job ", b" for deletion",
         b"Container rank ", b"Terminating with signal ", b"exit with exception", b" is timed out. It may", b": this job is ",
     ),
     parse=parse,

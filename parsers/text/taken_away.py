@@ -1,5 +1,5 @@
-"""Words for a machine or a pod that is taken away: of clouds, of Kubernetes' scheduler, kubelet and autoscalers, of Kueue and Volcano; and
-for a job whose time was over: of batch systems and of Kubernetes.
+"""Words for a machine or a pod that is taken away: of clouds, of Kubernetes' scheduler, kubelet and autoscalers, of Kueue and Volcano;
+for a job whose time was over: of batch systems and of Kubernetes; and for a job that somebody deleted: of batch systems.
 
 Lines of logs (scheduling/preemption.py) and messages of events (scheduling/kubernetes.py) hold them alike; there the sources are told.
 """
@@ -23,6 +23,13 @@ OUT_OF_TIME = (
     regex(r"\bTERM_RUNLIMIT\b|\bMaxRuntimeExceeded\b|(?i:\bexceed(?:ed|s) (?:hard |soft |its |the |the job's )?(?:wall[ -]?clock|wall)[ -]?time\b(?: limit)?)"),
     regex(r"\btype=timeout\b[^\n]{0,80}\bresource allocation expired|\b(?:Pod was active on the node longer than the|Job was active longer than) specified deadline\b"),
     regex(r"\b(?:qmaster|execd) enforced h_rt\b|(?i:\bjob (?:attempt )?duration exceeded (?:the )?timeout\b)"),
+)  # fmt: skip
+# Asked for by a person: a server, a scheduler or a hook of the batch system deletes jobs for reasons of its own.
+BY_HAND = (
+    regex(r"\b[Jj]ob (?:to be )?deleted at request of (?!(?i:root|pbs|maui|moab|sched|server|hook|mom\b))[\w.-]{1,64}@[\w.-]{1,253}"),
+    regex(r"\bTERM_OWNER\b: job killed by owner"),
+    regex(r"\bvia condor_rm \(by user (?!root\b)[\w.@-]{1,100}\)"),
+    regex(r"\|[IW]\|(?!root\b)[\w.-]{1,64} has (?:deleted job \d|registered the job \d{1,12} for deletion)"),
 )  # fmt: skip
 
 
