@@ -24,7 +24,7 @@ from forensics.model.said import Said, joined
 from forensics.model.texts import head_of, ranks_text
 from forensics.verdict.runbook import Scene, followed
 from forensics.words import verdict as words
-from forensics.words.libraries import Lacks, of_libraries
+from forensics.words.libraries import Lacks, of_libraries, of_vendor
 from parsers.catalogues import is_lasting, is_of_program
 
 _HOSTS = 3  # of which stacks are asked for, one command each
@@ -80,7 +80,14 @@ def actions_of(finding: Finding, status: Status, known: Known = NOTHING) -> list
     told = _kernel_first([_with_setup(action) for action in actions], finding, known)
     is_sure = status in ("established", "supported") and finding.is_named
     done = followed(told, finding, scene, known.beside, is_sure)
-    return _left_first(_settings_first([_with_command(action, finding, known) for action in done]))
+    done = [_in_words_of(_with_command(action, finding, known), known.around) for action in done]
+    return _left_first(_settings_first(done))
+
+
+def _in_words_of(action: Action, around: Surroundings) -> Action:
+    """The same; what to look for is what the driver of its devices writes."""
+    target, look = (of_vendor(one, around.vendor) for one in (action.target, action.look))
+    return msgspec.structs.replace(action, target=target, look=look)
 
 
 def _left_first(actions: list[Action]) -> list[Action]:
@@ -226,7 +233,17 @@ def _there_where_it_ran(action: Action, finding: Finding, known: Known) -> Actio
     if command is None:
         return action
     target = words.ON_ITS_HOST if action.target in ("", "job") else words.ON_HOST_OF(what=action.target)
-    return msgspec.structs.replace(action, target=target, command=command)
+    return _as_by_runbook(msgspec.structs.replace(action, target=target, command=command), finding)
+
+
+def _as_by_runbook(action: Action, finding: Finding) -> Action:
+    """The same with what to look for, where the runbook of its cause has the step that is done by such a command."""
+    steps = CAUSES[finding.cause].runbook if finding.cause is not None else ()
+    names = ("pci_state", "memory_errors", "users_of_memory", "core")
+    step = next((one for one in steps if one.do == action.kind and one.command in names), None)
+    if step is None or action.look:
+        return action
+    return msgspec.structs.replace(action, look=step.look, then=step.then, source=step.source)
 
 
 def _is_of_memory(finding: Finding) -> bool:

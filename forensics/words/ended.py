@@ -48,6 +48,7 @@ WHY_AT: Mapping[str, Said] = {  # the same → what helps
     ),
 }
 A_PROCESS_DID = Form("a process {did}", "某进程{did}")
+A_PROCESS_SAID = Form("a process {did}, and its words are “{line}”", "某进程{did}，其报错为“{line}”")
 KILLED_BY_WORD = Said("was killed", "被终止")  # of whom somebody says that he killed it, and why
 NO_STORAGE = Said("could not use its storage", "无法访问存储")
 WHY: Mapping[str, Said] = {  # cause → why that is to be done first
@@ -189,8 +190,8 @@ PLACE_IN_A_GROUP = Said(
 )
 MEMBERS_OF_ITS_GROUP = Said("the members of their process group", "其进程组的成员列表", "dump", "comm")
 DRIVERS_LOG = Said(
-    "the kernel log of its host: an error of its device at that time, as Xid",
-    "其节点的内核日志（当时有无 Xid 等设备错误）",
+    "the kernel log of its host: an error of its device at that time, as “Xid”",
+    "其节点的内核日志（当时有无 “Xid” 等设备错误）",
     "kernel",
 )
 CALL_TO_DEVICE_FAILED = Said(

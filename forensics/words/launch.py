@@ -130,3 +130,27 @@ FAILED_FROM_OR_TO_IT = Said("connections from there, or to that address, failed"
 INTERFACE_OF = Form("NCCL_SOCKET_IFNAME on {host}", "{host} 上的 NCCL_SOCKET_IFNAME")
 WHO_HAS_WHICH = Said("which rank takes which device of that host", "该节点上各 rank 使用的设备")
 WHO_LISTENS = Said("the port: another process listens on it", "端口：已有进程在监听")
+LOOK_AT_PORT = Said(
+    "the process under users: one that an earlier run left, another job, or a second launcher of this one",
+    "users 一栏的进程：上次运行的残留、其他作业，还是本作业的第二个启动器",
+)
+THEN_OF_PORT = Said(
+    "a leftover: end it; anything else: give the job another port; nothing listens any more: start again",
+    "残留进程：结束它；其他：为作业换一个端口；已无进程监听：直接重新启动",
+)
+LOOK_AT_DEVICES = Said(
+    "how many devices there are, and whether two ranks were given the same one: compare with CUDA_VISIBLE_DEVICES and set_device of each rank",
+    "有多少个设备、是否有两个 rank 使用同一个：与各 rank 的 CUDA_VISIBLE_DEVICES 和 set_device 对照",
+)
+THEN_OF_DEVICES = Said(
+    "enough devices: let each rank take that of its local rank; too few: start no more ranks than devices there",
+    "设备足够：各 rank 按其 local rank 取设备；不足：该节点上的 rank 数不要超过设备数",
+)
+LOOK_AT_REACH = Said(
+    "the address that the name has there, and whether the port answers",
+    "该节点上此名称解析到的地址，以及端口是否有响应",
+)
+THEN_OF_REACH = Said(
+    "no address, or one that is not the first host's: correct the name; the right one, and no answer: a firewall, or a port other than the others'",
+    "解析不到或不是首节点的地址：改正名称；地址正确但无响应：检查防火墙，或端口与其他 rank 不一致",
+)

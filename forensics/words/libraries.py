@@ -4,6 +4,7 @@ PyTorch only where PyTorch's process groups are, and nothing that was on already
 from collections.abc import Mapping
 from typing import Literal
 
+from forensics.model.commands import Vendor
 from forensics.model.names import EvidenceKind
 from forensics.model.said import Said, zh
 
@@ -36,6 +37,22 @@ _LOGS: Mapping[str, Said] = {
     "hccl": Said("plogs of CANN", "CANN 的 plog"),
 }
 _NCCL_LOGS = Said("NCCL_DEBUG=INFO logs", "NCCL_DEBUG=INFO 日志")
+# What NVIDIA's driver calls an error of its device → what other vendors' drivers write into the kernel log.
+_XID = Said("“Xid”", "“Xid”")
+_DRIVERS: Mapping[Vendor, Said] = {
+    "amd": Said("“ring … timeout”, “GPU reset”, “page fault” of amdgpu", "amdgpu 的 “ring … timeout”、“GPU reset”、“page fault”"),
+    "moore_threads": Said("an error of mtgpu", "mtgpu 的错误"),
+    "metax": Said("an error of the MetaX driver", "MetaX 驱动的错误"),
+    "huawei": Said("an error of the Ascend driver", "昇腾驱动的错误"),
+}  # fmt: skip
+
+
+def of_vendor(said: str, vendor: Vendor | None) -> str:
+    """What to look for, in the words of the driver that is there; NVIDIA's where nobody tells whose it is."""
+    own = _DRIVERS.get(vendor) if vendor is not None else None
+    if own is None or not isinstance(said, Said) or _XID not in said:
+        return said
+    return Said(said.replace(_XID, own), zh(said).replace(_XID.zh, own.zh), *said.asks)
 
 
 def of_libraries(said: str, library: str | None, *lacks: Lacks) -> str:

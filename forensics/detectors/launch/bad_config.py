@@ -106,6 +106,19 @@ def _odd_size(case: Case) -> tuple[tuple[int, ...], tuple[str, ...], tuple[Ref, 
     return (() if is_of_hosts else odd), (tuple(sorted(whole)) if is_of_hosts else ()), shown
 
 
+def _looked(command: str | None) -> dict[str, Any]:
+    """What to look for in what the command prints, and what to do then."""
+    if command is None:
+        return {}
+    if command == DEVICES_HERE:
+        return {
+            "look": words.LOOK_AT_DEVICES,
+            "then": words.THEN_OF_DEVICES,
+            "source": "nvidia-smi manual: --query-gpu",
+        }
+    return {"look": words.LOOK_AT_PORT, "then": words.THEN_OF_PORT, "source": "ss(8)"}
+
+
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding."""
     found = rows(case.events, "config_error")
@@ -150,6 +163,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
                     else words.WHO_LISTENS,
                     command=command,
                     reason=words.AS_PRINTED(line=line),
+                    **_looked(command),
                 ),
             ),
             collect=() if precise else (words.NCCL_LOGS,),

@@ -250,6 +250,10 @@ def _actions(
 ) -> tuple[Action, ...]:
     """A call to a device that failed for no known reason may be of the device as well as of the program: its driver's log tells."""
     own = _action(cause, target, storage, holder, _did(cause, same))
+    line = " ".join(str(same[0]["text"] or "").split())
+    if own.kind == "check_code" and line and not holder:
+        why = words.A_PROCESS_SAID(did=_did(cause, same), line=cut_middle(line, 120))
+        own = Action(kind=own.kind, target=target, command=None, reason=why)
     if cause == "exception" and all(holder_of("disk_full", None, str(row["text"] or "")) == "shared" for row in same):
         why = words.WHY_AT["shared"]
         return (Action(kind="check_config", target=words.SHARED_MEMORY, command="df -h /dev/shm", reason=why),)

@@ -5,7 +5,7 @@ from forensics.model.causes.shared import NEXT_RUN, SOURCE
 from forensics.model.said import Said
 
 ROW = CauseRow(
-    title=Said("settings differ between ranks", "各 rank 的配置不一致"),
+    title=Said("settings that are wrong, or differ between ranks", "配置有误，或各 rank 的配置不一致"),
     means=Said("A setting differs between ranks.", "某项配置在各 rank 之间不一致。"),
     alike="Settings that must differ, such as ranks, do not count.",
     do=Said("Set it alike.", "统一该项配置。"),
