@@ -12,7 +12,7 @@ from forensics.model.causes import CAUSES
 from forensics.model.incident import Action, Alternative, Incident, Place, PlaceDevice, Verdict
 from forensics.model.names import Cause
 from forensics.model.said import capital
-from forensics.model.texts import IN_THE_TOKENIZER, doing, ranks_text
+from forensics.model.texts import AT_THE_PIPE, IN_THE_TOKENIZER, doing, ranks_text
 from reports.words import ACTION, KIND, REASON, STUCK, UNRECORDED
 
 STOPPED = frozenset(cause for cause, row in CAUSES.items() if row.from_outside)  # nothing crashed
@@ -237,11 +237,13 @@ def _absent(incident: Incident) -> str:
 def stuck_in(verdict: Verdict) -> str:
     """ "in data loading", after "is stuck"."""
     said = occupied(verdict)
-    return str(said) if said is IN_THE_TOKENIZER else STUCK[verdict.site or "unknown"]
+    return str(said) if said in (IN_THE_TOKENIZER, AT_THE_PIPE) else STUCK[verdict.site or "unknown"]
 
 
 def occupied(verdict: Verdict) -> str:
     """What the ranks of a verdict do where they stand."""
+    if AT_THE_PIPE in verdict.summary:
+        return AT_THE_PIPE
     return doing(verdict.site or "unknown", verdict.code.function if verdict.code else None)
 
 

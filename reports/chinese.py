@@ -10,7 +10,7 @@ from string import Formatter
 from forensics.model.causes import CAUSES
 from forensics.model.incident import Action, Alternative, Document, Evidence, Incident, Place, Verdict
 from forensics.model.said import Said, zh
-from forensics.model.texts import IN_THE_TOKENIZER, group_text, ranges
+from forensics.model.texts import AT_THE_PIPE, IN_THE_TOKENIZER, group_text, ranges
 from reports import words_zh as words
 from reports.answer import (
     LABELS,
@@ -133,7 +133,11 @@ def _fields(incident: Incident) -> dict[str, str]:
         "R": who(verdict),
         "O": _operation(verdict),
         "C": code(verdict).replace(" (", "，").removesuffix(")"),
-        "A": ("卡在" + zh(occupied(verdict)) if stuck_in(verdict) == IN_THE_TOKENIZER else words.STUCK[site])
+        "A": (
+            "卡在" + zh(occupied(verdict))
+            if stuck_in(verdict) in (IN_THE_TOKENIZER, AT_THE_PIPE)
+            else words.STUCK[site]
+        )
         if site
         else "",
         "T": zh(occupied(verdict)) if site else "",

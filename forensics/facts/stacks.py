@@ -71,7 +71,9 @@ def _told(strength: str, function: str, file: str) -> _Rule | None:
 
 def classify(frames: Sequence[Frame]) -> Site:
     """Frames, innermost first → Site. Nothing known: site "unknown"."""
-    user = next((frame for frame in frames if not LIBRARY.search(frame.file)), None)
+    own = [frame for frame in frames if not LIBRARY.search(frame.file)]
+    # What the kernel or a shared object says has no source file, and is no line that anybody may change.
+    user = next((frame for frame in own if "." in frame.file), own[0] if own else None)
     frame, rule = _first("strong", frames)
     if rule is None:  # a row of knowledge says more than the lock or the poll that every wait ends in
         frame = next((one for one in frames if waits(one.file, one.function) == "ranks"), None)
@@ -131,7 +133,7 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
         pl.lit(None, pl.String).alias("host"), pl.lit(None, pl.Int64).alias("pid")
     )
     nobodys = frame.filter(pl.col("rank").is_null())
-    works = [not _waits_for_work(to_frames(frames)) for frames in nobodys["frames"].to_list()]
+    works = [not waits_for_work(to_frames(frames)) for frames in nobodys["frames"].to_list()]
     whole = pl.concat([ranked, nobodys.filter(pl.Series(works, dtype=pl.Boolean))])
     paths = whole["file"].unique().to_list()
     whole = whole.with_columns(
@@ -164,7 +166,7 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     return _in_kernel(told, whole, key).select(_MAIN.keys())
 
 
-def _waits_for_work(frames: Sequence[Frame]) -> bool:
+def waits_for_work(frames: Sequence[Frame]) -> bool:
     """Does it stand in the loop of a server that nobody asks, or of a launcher that watches its workers? It is no rank, and late for nothing."""
     outer = next((at for at, one in enumerate(frames) if _told("idle", one.function, one.file) is not None), None)
     return outer is not None and all(_told("idle inside", one.function, one.file) is not None for one in frames[:outer])
