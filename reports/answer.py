@@ -198,6 +198,8 @@ def operation(verdict: Verdict) -> str:
     own = verdict.kind == "numerics" and not first.group  # an operator, no communication
     if own or (first.seq is None and not first.group and not (first.op and verdict.kind == "hang")):
         return ""
+    if first.op and (first.group or "").split(" ")[0] == first.op:
+        return first.group or ""  # a barrier by its own name
     number = "" if first.seq is None else f" #{first.seq}"
     return f"{first.op or 'operation'}{number}{_of(first.group)}"
 

@@ -182,6 +182,8 @@ def _operation(verdict: Verdict) -> str:
     first = verdict.first_anomaly
     if verdict.kind == "numerics" or (first.seq is None and not first.group and not first.op):
         return ""
+    if first.op and (first.group or "").split(" ")[0] == first.op:
+        return first.group or ""
     number = "" if first.seq is None else f" #{first.seq}"
     whose = f"{zh(group_text(first.group))} 的" if first.group else ""
     return f"{whose}{' ' if whose and first.op else ''}{first.op or '操作'}{number}"

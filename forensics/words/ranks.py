@@ -37,6 +37,7 @@ SAYS = Form("{kind}, {group} says", "{kind}（{group}）")
 ANY_CALL = Said("call", "调用")
 NO_CALL = Said("none", "无")
 DID_NOT_REACH = Form("{who} did not reach {barrier}", "{who} 未到达 {barrier}")
+MEMBERS_DID = Form("{number} of {size} did", "{size} 个成员中有 {number} 个到达")
 REACHED_OTHERS_DID_NOT = Form(
     "{who} reached {call}, and others did not, {by}", "{who} 已到达 {call}，其余成员未到达（{by}）"
 )
