@@ -13,7 +13,7 @@ from forensics.model.incident import Action, Alternative, Incident, Place, Place
 from forensics.model.names import Cause
 from forensics.model.said import capital
 from forensics.model.texts import AT_THE_PIPE, IN_THE_TOKENIZER, doing, ranks_text
-from reports.words import ACTION, KIND, REASON, STUCK, UNRECORDED
+from reports.words import ACTION, CAUSE, KIND, REASON, STUCK, UNRECORDED, UNSEEN
 
 STOPPED = frozenset(cause for cause, row in CAUSES.items() if row.from_outside)  # nothing crashed
 _SHOWN = 4  # names in a sentence
@@ -88,7 +88,13 @@ def actions(incident: Incident) -> list[Action]:
     """What to do: as the report orders it, but where nothing is decided, collecting comes first."""
     told = list(incident.actions)
     if is_undecided(incident.verdict):
-        leads = told and (_is_test_of_suspect(told[0], incident.verdict) or _is_at_hand(told[0], incident.verdict))
+        # What is to be changed by the word of the records themselves waits for no others.
+        shown = {item.claim for item in incident.evidence if item.direction == "for"}
+        leads = told and (
+            _is_test_of_suspect(told[0], incident.verdict)
+            or _is_at_hand(told[0], incident.verdict)
+            or (told[0].kind == "check_config" and told[0].reason in shown)
+        )
         leading = told[:1] if leads else []
         return [*leading, *sorted(told[len(leading) :], key=lambda action: action.kind != "collect_more")]
     return told
@@ -234,6 +240,14 @@ def _absent(incident: Incident) -> str:
         at = f" at {code(verdict)}" if code(verdict) else ""
         return f"{who(verdict)} {be} stuck {stuck_in(verdict)}{at}{waiting(incident)}"
     return f"{who(verdict)} never entered {operation(verdict) or 'the operation'}{waiting(incident)}"
+
+
+def cause_of(verdict: Verdict) -> str:
+    """Its cause in words, empty where none is known; that a process lived is said where a stack or its own record shows it."""
+    is_seen = verdict.site or verdict.code or (verdict.first_anomaly.signature or "").startswith("never_entered:")
+    if verdict.cause == "rank_absent" and not is_seen:
+        return UNSEEN
+    return CAUSE[verdict.cause] if verdict.cause else ""
 
 
 def stuck_in(verdict: Verdict) -> str:

@@ -17,6 +17,7 @@ from reports.answer import (
     STOPPED,
     Answer,
     actions,
+    cause_of,
     code,
     doubts,
     has_decision,
@@ -147,7 +148,7 @@ def _fields(incident: Incident) -> dict[str, str]:
         "M": _where(verdict),
         "V": words.VALUE.get(first.value or "", ""),
         "S": "" if first.step is None else str(first.step),
-        "K": words.CAUSE[verdict.cause] if verdict.cause else "",
+        "K": zh(cause_of(verdict)),
         "U": suspects(verdict),
     }
 
@@ -321,7 +322,7 @@ def facts(incident: Incident) -> list[Row]:
     began = (first.time_utc and time_text(first.time_utc), None if first.step is None else f"step {first.step}")
     site = zh(occupied(verdict)) if verdict.site else ""
     rows = [
-        Row("may be" if is_undecided(verdict) else "cause", words.CAUSE[verdict.cause] if verdict.cause and cause_text(verdict) else ""),
+        Row("may be" if is_undecided(verdict) else "cause", zh(cause_of(verdict)) if cause_text(verdict) else ""),
         Row(operation_label(verdict), _operation(verdict)),
         Row("was", "，".join(filter(None, (site, code(verdict))))),
         Row("runs on", "；".join(filter(None, (_runs_on(one) for one in verdict.places[:_SHOWN] if one.rank in (verdict.ranks or verdict.suspects.ranks[:_SHOWN]))))),

@@ -6,7 +6,10 @@ import pytest
 
 from forensics import analyze
 from forensics.model.incident import Incident
+from reports.answer import actions
+from reports.answer import answer as english
 from reports.chinese import answer as chinese
+from reports.summary import cause_text
 
 WORLD = 4
 HEAD = "2026-02-03 08:00:0{rank}.000 [rank{rank}] INFO train: init done rank={rank} world_size=4 local_rank={rank} host=cn7 pid=5{rank}0 backend=nccl\n"
@@ -135,3 +138,60 @@ def test_a_group_of_gloo_in_a_job_of_nccl_keeps_them(tmp_path: Path) -> None:
     (tmp_path / "other.log").write_text(CUT.format(rank=0))
     incident = counted(tmp_path, "lap 6/6", "lap 6/9")
     assert incident.verdict.kind == "hang" and ("TORCH_NCCL" in commands(incident) or "dump" in commands(incident))
+
+
+BARRIER = "jaxlib.XlaRuntimeError: DEADLINE_EXCEEDED: Barrier timed out.{name} This usually happens because a task triggered the barrier too early.\n# of tasks that reached the barrier: {came}/4.\nThe first task at the barrier: /job:jax_worker/replica:0/task:0. Some timed out task names:\n/job:jax_worker/replica:0/task:2\n"
+
+
+@pytest.mark.parametrize(("name", "called"), [(" Id: save.400.1.", "barrier save.400.1"), ("", "barrier")])
+def test_a_barrier_goes_by_its_own_name_and_tells_how_many_came(tmp_path: Path, name: str, called: str) -> None:
+    for rank in range(WORLD):
+        steps = "".join(STEP.format(rank=rank, step=step) for step in (1, 2))
+        (tmp_path / f"rank_{rank}.log").write_text(HEAD.format(rank=rank) + steps + BARRIER.format(name=name, came=3))
+    report = analyze(tmp_path)
+    incident = report.incidents[report.primary]
+    assert incident.verdict.ranks == [2] and incident.blast_radius.ranks_waiting == 3
+    assert f"did not reach {called}; 3 of 4 did" in incident.verdict.summary
+    told = english(incident).sentence
+    assert f"never entered {called}" in told and "barrier barrier" not in told and "3 ranks wait" in told
+    assert called in chinese(incident).sentence and "barrier 的 barrier" not in chinese(incident).sentence
+    assert cause_text(incident.verdict) == "never entered the collective"  # nothing shows that its process lived
+
+
+def test_who_is_seen_by_a_stack_lives(tmp_path: Path) -> None:
+    assert "process alive" in cause_text(told(tmp_path, READS).verdict)
+
+
+STALL = "[1,0]<stderr>:[2025-03-04 09:25:40.31: W horovod/common/stall_inspector.cc:107] One or more tensors were submitted to be reduced, gathered or broadcasted by subset of ranks and are waiting for remainder of ranks for more than 60 seconds. This may indicate that different ranks are trying to submit different tensors.\n[1,0]<stderr>:Missing ranks:\n[1,0]<stderr>:2: [allreduce.w1]\n"
+
+
+def test_all_that_no_list_misses_wait(tmp_path: Path) -> None:
+    steps = "".join(f"[1,{rank}]<stdout>:step {step} loss 1.5\n" for step in (1, 2, 3) for rank in range(WORLD))
+    (tmp_path / "run.log").write_text(steps + STALL)
+    report = analyze(tmp_path)
+    incident = report.incidents[report.primary]
+    assert incident.verdict.ranks == [2] and incident.blast_radius.ranks_waiting == 3
+
+
+BAR = "Packing (num_proc=8):  {percent}%|████▏| 880/1000 [{spent}<{left}, 4.59 examples/s]"
+STORE = "[rank1]:[W516 14:34:56.85 socket.cpp:464] [c10d] waitForInput: poll for socket SocketImpl(fd=79, addr=[localhost]:41170, remote=[localhost]:29500) returned 0, likely a timeout\n[rank1]:[W516 14:34:56.86 socket.cpp:489] [c10d] waitForInput: socket SocketImpl(fd=79, addr=[localhost]:41170, remote=[localhost]:29500) timed out after {limit}ms\n"
+
+
+@pytest.mark.parametrize(
+    ("percent", "spent", "left", "limit", "is_told"),
+    [
+        (88, "29:50", "04:10", 1800000, True),
+        (61, "59:58", "38:00", 3600000, True),
+        (100, "29:50", "00:00", 1800000, False),
+        (3, "00:40", "21:00", 1800000, False),
+        (88, "4:29:50", "04:10", 1800000, False),
+    ],
+)
+def test_work_that_outlasts_the_wait_of_others(
+    tmp_path: Path, percent: int, spent: str, left: str, limit: int, is_told: bool
+) -> None:
+    (tmp_path / "train.log").write_text(BAR.format(percent=percent, spent=spent, left=left) + STORE.format(limit=limit))
+    report = analyze(tmp_path)
+    incident = report.incidents[report.primary]
+    assert (f"at {percent}% after {spent}" in actions(incident)[0].reason) is is_told
+    assert any("longer timeout" in f"{one.target} {one.reason}" for one in incident.actions)

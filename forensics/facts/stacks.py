@@ -135,6 +135,7 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     nobodys = frame.filter(pl.col("rank").is_null())
     works = [not waits_for_work(to_frames(frames)) for frames in nobodys["frames"].to_list()]
     whole = pl.concat([ranked, nobodys.filter(pl.Series(works, dtype=pl.Boolean))])
+    whole = _once(whole)
     paths = whole["file"].unique().to_list()
     whole = whole.with_columns(
         pl.col("file").replace_strict(paths, [series(path) for path in paths], return_dtype=pl.String).alias("_series"),
@@ -164,6 +165,22 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
         pl.col("count").fill_null(1),
     )
     return _in_kernel(told, whole, key).select(_MAIN.keys())
+
+
+def _once(whole: pl.DataFrame) -> pl.DataFrame:
+    """Without what a list of innermost functions says of processes whose whole stack the same file shows."""
+    inner = pl.col("frames").list.first().struct
+    is_bare = (
+        pl.col("pid").is_null()
+        & (pl.col("frames").list.len() == 1)
+        & inner.field("file").is_null()
+        & (pl.col("count").fill_null(1) == 1)
+    )
+    is_whole = pl.col("pid").is_not_null() & inner.field("file").is_not_null()
+    key = ["file", "host", inner.field("function").alias("_inner")]
+    nobodys = pl.col("rank").is_null() & pl.col("host").is_not_null()
+    nth = (is_bare & nobodys).cum_sum().over(key)
+    return whole.filter(~((is_bare & nobodys & (nth <= (is_whole & nobodys).sum().over(key))).fill_null(False)))
 
 
 def waits_for_work(frames: Sequence[Frame]) -> bool:
