@@ -93,7 +93,7 @@ def actions(incident: Incident) -> list[Action]:
         leads = told and (
             _is_test_of_suspect(told[0], incident.verdict)
             or _is_at_hand(told[0], incident.verdict)
-            or (told[0].kind == "check_config" and told[0].reason in shown)
+            or (told[0].kind in ("check_config", "check_code") and told[0].reason in shown)
         )
         leading = told[:1] if leads else []
         return [*leading, *sorted(told[len(leading) :], key=lambda action: action.kind != "collect_more")]

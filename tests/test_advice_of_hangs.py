@@ -195,3 +195,38 @@ def test_work_that_outlasts_the_wait_of_others(
     incident = report.incidents[report.primary]
     assert (f"at {percent}% after {spent}" in actions(incident)[0].reason) is is_told
     assert any("longer timeout" in f"{one.target} {one.reason}" for one in incident.actions)
+
+
+LISTED = "trace-cn1\n" + 8 * "    all_reduce\n" + "trace-cn2\n" + 7 * "    all_reduce\n" + "    wait\n"
+LOADER = 'Thread 41 (idle): "MainThread"\n    {at} (threading.py:306)\n    get (queue.py:179)\n    _try_get_data (torch/utils/data/dataloader.py:1011)\n    fetch (fit.py:904)\n'
+
+
+@pytest.mark.parametrize(("at", "number"), [("wait", "1 process "), ("join", "2 processes ")])
+def test_a_process_that_a_list_and_its_stack_tell_of_counts_once(tmp_path: Path, at: str, number: str) -> None:
+    (tmp_path / "groups.txt").write_text(
+        LISTED + "\nProcess 41: python fit.py\nPython v3.8.12\n\n" + LOADER.format(at=at)
+    )
+    report = analyze(tmp_path)
+    assert number in report.incidents[report.primary].verdict.summary
+
+
+LAGS = "[Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=2, OpType=ALLREDUCE, NumelIn=4, NumelOut=4, Timeout(ms)=8000) ran for 8097 milliseconds before timing out.\n - [0] Timeout at collective: ALLREDUCE, #3\n - To our best knowledge, the lagging/dead/mismatched ranks that caused the desync are:\n     [1] finished collective #2, but didn't join collective #3 (count from 1)\n"
+CALLED = "Stack trace of the failed collective:\n#0 all_reduce from {lib}/torch/distributed/distributed_c10d.py:2501\n#1 push from {file}:31\n"
+
+
+@pytest.mark.parametrize("file", ["fit.py", "/srv/j/fit.py"])
+def test_the_line_that_a_log_names_is_passed_on(tmp_path: Path, file: str) -> None:
+    (tmp_path / "run.log").write_text(LAGS + CALLED.format(lib="/opt/env/lib/python3.11/site-packages", file=file))
+    report = analyze(tmp_path)
+    incident = report.incidents[report.primary]
+    first = actions(incident)[0]
+    assert (first.kind, first.target) == ("check_code", f"{file}:31") and not incident.verdict.ranks
+
+
+@pytest.mark.parametrize(
+    "called", ["", CALLED.format(lib="/a/site-packages", file="/a/site-packages/deepspeed/comm.py")]
+)
+def test_a_library_s_line_is_no_place_to_look_at(tmp_path: Path, called: str) -> None:
+    (tmp_path / "run.log").write_text(LAGS + called)
+    report = analyze(tmp_path)
+    assert not any(one.kind == "check_code" for one in report.incidents[report.primary].actions)

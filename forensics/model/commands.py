@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
+from forensics.model import stores
 from forensics.model.frames import LIBRARY
 from forensics.model.names import EvidenceKind
 from parsers.text.patterns import regex
@@ -258,21 +259,10 @@ class Target(NamedTuple):
     path: str | None = None  # of the file that could not be written or read
 
 
-_STORE = regex(r"(?P<scheme>[a-z][a-z0-9+.-]{1,20})://(?P<name>[\w.:-]{1,200})(?:/[\w@.+=-]+)*/?", re.ASCII)
-_OF_HDFS = "timeout 60 hdfs dfs -df -h {url}; timeout 60 hdfs dfsadmin -fs {scheme}://{name} -report"
-_LOOKS: Mapping[str, str] = {
-    "hdfs": _OF_HDFS, "viewfs": "timeout 60 hdfs dfs -df -h {url}", "s3": "timeout 60 aws s3 ls {url}",
-    "gs": "timeout 60 gcloud storage ls {url}",
-}  # fmt: skip
-
-
 def store(host: str | None, url: str, around: Surroundings = NOWHERE) -> str | None:
-    """How a store answers that is no file system of any host, by the tool that its scheme belongs to."""
-    found = _STORE.fullmatch(url)
-    if found is None or (look := _LOOKS.get(found["scheme"])) is None:
-        return None
-    told = f"sh -c '{look.format(url=url, scheme=found['scheme'], name=found['name'])}'"
-    return told if host is None else _on_host(host, told, around)
+    """How a store answers that is no file system of any host."""
+    told = stores.look(url)
+    return told if told is None or host is None else _on_host(host, told, around)
 
 
 def _space(at: Target) -> str | None:

@@ -23,9 +23,9 @@ from forensics.model.names import Site, Status
 from forensics.model.said import Said, joined
 from forensics.model.texts import head_of, ranks_text
 from forensics.verdict.runbook import Scene, followed, is_at_pipe
+from forensics.words import ranks as words_of_ranks
 from forensics.words import verdict as words
 from forensics.words.libraries import Lacks, of_libraries
-from forensics.words.ranks import SECOND_STACKS, TWO_STACKS
 from parsers.catalogues import is_lasting, is_of_program
 
 _HOSTS = 3  # of which stacks are asked for, one command each
@@ -320,7 +320,9 @@ def _as_called(what: str, known: Known) -> str:
     lacks += (
         ["recorder", "detail"] if not has_recorder else ["detail"] if torch is not None and torch.is_detailed else []
     )
-    return of_libraries(TWO_STACKS if known.has_ended and what is SECOND_STACKS else what, library, *lacks)
+    if known.has_ended and what is words_of_ranks.SECOND_STACKS:
+        what = words_of_ranks.TWO_STACKS
+    return of_libraries(what, library, *lacks)
 
 
 def _is_by_stack(finding: Finding) -> bool:

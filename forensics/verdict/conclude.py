@@ -39,6 +39,7 @@ from forensics.model.texts import UNNAMED_GROUP, cut_middle, head_of, ranges, ra
 from forensics.verdict.actions import Known, actions_of
 from forensics.verdict.arbitrate import About, Candidate, Choice, arbitrate
 from forensics.verdict.beside import beside, with_setting_of_forks
+from forensics.verdict.called_at import with_call
 from forensics.verdict.checked import checked
 from forensics.verdict.complaints import complaints, hints, lost_devices, repeated, told_by_drivers
 from forensics.verdict.counterfactual import counterfactual
@@ -213,7 +214,7 @@ def _is_of_its_own(case: Case, one: Candidate) -> bool:
 def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callable[[Finding], Views]) -> Incident:
     told_of = with_errors_of_program(case, one.finding, one.kind)
     told_of = with_setting_of_forks(
-        case, with_counts(case, with_store(case, with_file_server(case, with_settings(case, told_of))))
+        case, with_call(case, with_counts(case, with_store(case, with_file_server(case, with_settings(case, told_of)))))
     )
     finding, choice = with_shared_host(case, told_of), conclusion.choice
     told = status_of(one, choice.observers)
