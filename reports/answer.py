@@ -12,8 +12,8 @@ from forensics.model.causes import CAUSES
 from forensics.model.incident import Action, Alternative, Incident, Place, PlaceDevice, Verdict
 from forensics.model.names import Cause
 from forensics.model.said import capital
-from forensics.model.texts import IN_THE_TOKENIZER, doing, ranks_text
-from reports.words import ACTION, KIND, REASON, STUCK, UNRECORDED
+from forensics.model.texts import AT_THE_PIPE, IN_THE_TOKENIZER, doing, ranks_text
+from reports.words import ACTION, CAUSE, KIND, REASON, STUCK, UNRECORDED, UNSEEN
 
 STOPPED = frozenset(cause for cause, row in CAUSES.items() if row.from_outside)  # nothing crashed
 _SHOWN = 4  # names in a sentence
@@ -88,7 +88,13 @@ def actions(incident: Incident) -> list[Action]:
     """What to do: as the report orders it, but where nothing is decided, collecting comes first."""
     told = list(incident.actions)
     if is_undecided(incident.verdict):
-        leads = told and (_is_test_of_suspect(told[0], incident.verdict) or _is_at_hand(told[0], incident.verdict))
+        # What is to be changed by the word of the records themselves waits for no others.
+        shown = {item.claim for item in incident.evidence if item.direction == "for"}
+        leads = told and (
+            _is_test_of_suspect(told[0], incident.verdict)
+            or _is_at_hand(told[0], incident.verdict)
+            or (told[0].kind in ("check_config", "check_code") and told[0].reason in shown)
+        )
         leading = told[:1] if leads else []
         return [*leading, *sorted(told[len(leading) :], key=lambda action: action.kind != "collect_more")]
     return told
@@ -198,6 +204,8 @@ def operation(verdict: Verdict) -> str:
     own = verdict.kind == "numerics" and not first.group  # an operator, no communication
     if own or (first.seq is None and not first.group and not (first.op and verdict.kind == "hang")):
         return ""
+    if first.op and (first.group or "").split(" ")[0] == first.op:
+        return first.group or ""  # a barrier by its own name
     number = "" if first.seq is None else f" #{first.seq}"
     return f"{first.op or 'operation'}{number}{_of(first.group)}"
 
@@ -234,14 +242,24 @@ def _absent(incident: Incident) -> str:
     return f"{who(verdict)} never entered {operation(verdict) or 'the operation'}{waiting(incident)}"
 
 
+def cause_of(verdict: Verdict) -> str:
+    """Its cause in words, empty where none is known; that a process lived is said where a stack or its own record shows it."""
+    is_seen = verdict.site or verdict.code or (verdict.first_anomaly.signature or "").startswith("never_entered:")
+    if verdict.cause == "rank_absent" and not is_seen:
+        return UNSEEN
+    return CAUSE[verdict.cause] if verdict.cause else ""
+
+
 def stuck_in(verdict: Verdict) -> str:
     """ "in data loading", after "is stuck"."""
     said = occupied(verdict)
-    return str(said) if said is IN_THE_TOKENIZER else STUCK[verdict.site or "unknown"]
+    return str(said) if said in (IN_THE_TOKENIZER, AT_THE_PIPE) else STUCK[verdict.site or "unknown"]
 
 
 def occupied(verdict: Verdict) -> str:
     """What the ranks of a verdict do where they stand."""
+    if AT_THE_PIPE in verdict.summary:
+        return AT_THE_PIPE
     return doing(verdict.site or "unknown", verdict.code.function if verdict.code else None)
 
 

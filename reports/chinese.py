@@ -10,13 +10,14 @@ from string import Formatter
 from forensics.model.causes import CAUSES
 from forensics.model.incident import Action, Alternative, Document, Evidence, Incident, Place, Verdict
 from forensics.model.said import Said, zh
-from forensics.model.texts import IN_THE_TOKENIZER, group_text, ranges
+from forensics.model.texts import AT_THE_PIPE, IN_THE_TOKENIZER, group_text, ranges
 from reports import words_zh as words
 from reports.answer import (
     LABELS,
     STOPPED,
     Answer,
     actions,
+    cause_of,
     code,
     doubts,
     has_decision,
@@ -133,7 +134,11 @@ def _fields(incident: Incident) -> dict[str, str]:
         "R": who(verdict),
         "O": _operation(verdict),
         "C": code(verdict).replace(" (", "，").removesuffix(")"),
-        "A": ("卡在" + zh(occupied(verdict)) if stuck_in(verdict) == IN_THE_TOKENIZER else words.STUCK[site])
+        "A": (
+            "卡在" + zh(occupied(verdict))
+            if stuck_in(verdict) in (IN_THE_TOKENIZER, AT_THE_PIPE)
+            else words.STUCK[site]
+        )
         if site
         else "",
         "T": zh(occupied(verdict)) if site else "",
@@ -143,7 +148,7 @@ def _fields(incident: Incident) -> dict[str, str]:
         "M": _where(verdict),
         "V": words.VALUE.get(first.value or "", ""),
         "S": "" if first.step is None else str(first.step),
-        "K": words.CAUSE[verdict.cause] if verdict.cause else "",
+        "K": zh(cause_of(verdict)),
         "U": suspects(verdict),
     }
 
@@ -178,6 +183,8 @@ def _operation(verdict: Verdict) -> str:
     first = verdict.first_anomaly
     if verdict.kind == "numerics" or (first.seq is None and not first.group and not first.op):
         return ""
+    if first.op and (first.group or "").split(" ")[0] == first.op:
+        return first.group or ""
     number = "" if first.seq is None else f" #{first.seq}"
     whose = f"{zh(group_text(first.group))} 的" if first.group else ""
     return f"{whose}{' ' if whose and first.op else ''}{first.op or '操作'}{number}"
@@ -315,7 +322,7 @@ def facts(incident: Incident) -> list[Row]:
     began = (first.time_utc and time_text(first.time_utc), None if first.step is None else f"step {first.step}")
     site = zh(occupied(verdict)) if verdict.site else ""
     rows = [
-        Row("may be" if is_undecided(verdict) else "cause", words.CAUSE[verdict.cause] if verdict.cause and cause_text(verdict) else ""),
+        Row("may be" if is_undecided(verdict) else "cause", zh(cause_of(verdict)) if cause_text(verdict) else ""),
         Row(operation_label(verdict), _operation(verdict)),
         Row("was", "，".join(filter(None, (site, code(verdict))))),
         Row("runs on", "；".join(filter(None, (_runs_on(one) for one in verdict.places[:_SHOWN] if one.rank in (verdict.ranks or verdict.suspects.ranks[:_SHOWN]))))),

@@ -8,7 +8,7 @@ from forensics.model.incident import Document, Evidence, Incident, Place, Verdic
 from forensics.model.ref import Ref
 from forensics.model.said import Form
 from forensics.model.texts import ranks_text
-from reports.answer import STOPPED, code, has_decision, is_undecided, occupied, operation, some
+from reports.answer import STOPPED, cause_of, code, has_decision, is_undecided, occupied, operation, some
 from reports.layout import count, duration, plural, ranks_phrase, time_text
 from reports.words import BAD_SCALE, DECISION, VALUE
 
@@ -71,7 +71,7 @@ def cause_text(verdict: Verdict) -> str:
     if (verdict.first_anomaly.signature or "").startswith("bad_scale/"):
         return BAD_SCALE
     log_alone = verdict.cause in ("nan_birth", "overflow") and verdict.first_anomaly.module is None
-    return CAUSES[verdict.cause].title if verdict.cause and verdict.cause not in STOPPED and not log_alone else ""
+    return cause_of(verdict) if verdict.cause not in STOPPED and not log_alone else ""
 
 
 def evidence(incident: Incident, direction: str) -> list[Evidence]:

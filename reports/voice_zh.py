@@ -2,6 +2,7 @@
 
 from forensics.model.said import zh
 from reports import chinese, ledger_zh, words_zh
+from reports.answer import cause_of
 from reports.tongue import Voice
 
 CHINESE = Voice(
@@ -18,7 +19,7 @@ CHINESE = Voice(
     coverage=chinese.coverage,
     missing=chinese.missing,
     status=lambda status: words_zh.STATUS_NAME[status],
-    cause=lambda verdict: words_zh.CAUSE[verdict.cause] if verdict.cause else "原因未知",
+    cause=lambda verdict: zh(cause_of(verdict)) or "原因未知",
     domain=lambda verdict: words_zh.DOMAIN[verdict.domain],
     what=lambda kind, cause: words_zh.CAUSE[cause] if cause else words_zh.KIND[kind],
     rule=chinese.rule,

@@ -18,6 +18,9 @@ KIND: Mapping[Kind, Said] = {
     "unknown": Said("UNKNOWN", "未知"),
 }
 CAUSE: Mapping[Cause, Said] = {cause: row.title for cause, row in CAUSES.items()}
+UNSEEN = Said(
+    "never entered the collective", "未进入该操作"
+)  # where no stack and no record shows that its process lived
 STUCK: Mapping[Site, str] = {  # after "is stuck"
     "data_loading": "in data loading",
     "checkpoint_io": "reading or writing a checkpoint",

@@ -28,6 +28,11 @@ def sites(stacks: pl.DataFrame, ranks: Iterable[int]) -> dict[int, Site]:
     return {row["rank"]: row["site"] for row in _rows(stacks, ranks)}
 
 
+def doings(stacks: pl.DataFrame, ranks: Iterable[int]) -> dict[int, str]:
+    """rank → what its live stack shows it doing, in words."""
+    return {row["rank"]: doing(row["site"], place_of(row)) for row in _rows(stacks, ranks)}
+
+
 def codes(stacks: pl.DataFrame, ranks: Iterable[int]) -> dict[int, Code]:
     """rank → innermost line of the user's own code."""
     result = {}

@@ -71,7 +71,9 @@ def _told(strength: str, function: str, file: str) -> _Rule | None:
 
 def classify(frames: Sequence[Frame]) -> Site:
     """Frames, innermost first → Site. Nothing known: site "unknown"."""
-    user = next((frame for frame in frames if not LIBRARY.search(frame.file)), None)
+    own = [frame for frame in frames if not LIBRARY.search(frame.file)]
+    # What the kernel or a shared object says has no source file, and is no line that anybody may change.
+    user = next((frame for frame in own if "." in frame.file), own[0] if own else None)
     frame, rule = _first("strong", frames)
     if rule is None:  # a row of knowledge says more than the lock or the poll that every wait ends in
         frame = next((one for one in frames if waits(one.file, one.function) == "ranks"), None)
@@ -131,8 +133,9 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
         pl.lit(None, pl.String).alias("host"), pl.lit(None, pl.Int64).alias("pid")
     )
     nobodys = frame.filter(pl.col("rank").is_null())
-    works = [not _waits_for_work(to_frames(frames)) for frames in nobodys["frames"].to_list()]
+    works = [not waits_for_work(to_frames(frames)) for frames in nobodys["frames"].to_list()]
     whole = pl.concat([ranked, nobodys.filter(pl.Series(works, dtype=pl.Boolean))])
+    whole = _once(whole)
     paths = whole["file"].unique().to_list()
     whole = whole.with_columns(
         pl.col("file").replace_strict(paths, [series(path) for path in paths], return_dtype=pl.String).alias("_series"),
@@ -164,7 +167,23 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     return _in_kernel(told, whole, key).select(_MAIN.keys())
 
 
-def _waits_for_work(frames: Sequence[Frame]) -> bool:
+def _once(whole: pl.DataFrame) -> pl.DataFrame:
+    """Without what a list of innermost functions says of processes whose whole stack the same file shows."""
+    inner = pl.col("frames").list.first().struct
+    is_bare = (
+        pl.col("pid").is_null()
+        & (pl.col("frames").list.len() == 1)
+        & inner.field("file").is_null()
+        & (pl.col("count").fill_null(1) == 1)
+    )
+    is_whole = pl.col("pid").is_not_null() & inner.field("file").is_not_null()
+    key = ["file", "host", inner.field("function").alias("_inner")]
+    nobodys = pl.col("rank").is_null() & pl.col("host").is_not_null()
+    nth = (is_bare & nobodys).cum_sum().over(key)
+    return whole.filter(~((is_bare & nobodys & (nth <= (is_whole & nobodys).sum().over(key))).fill_null(False)))
+
+
+def waits_for_work(frames: Sequence[Frame]) -> bool:
     """Does it stand in the loop of a server that nobody asks, or of a launcher that watches its workers? It is no rank, and late for nothing."""
     outer = next((at for at, one in enumerate(frames) if _told("idle", one.function, one.file) is not None), None)
     return outer is not None and all(_told("idle inside", one.function, one.file) is not None for one in frames[:outer])

@@ -39,6 +39,11 @@ _OF_CUDA, _AS_CUDA = (
     r"CUDA error: |\bcudaError[A-Z]|\bCUDA out of memory|\bCuda failure",
     r"(?i)\bHIP\b|\bmaca|metax|\bmusa\b|\bmc(?:Error|runtime)",
 )
+# The job's collectives are gloo's where its errors are, and nothing at all is of a device.
+_OF_GLOO, _OF_DEVICES = (
+    r"[/\[]gloo/|\[Gloo\]|gloo::|ProcessGroupGloo",
+    r"(?i)nccl|cuda|[mh]ccl|\bgpu\b|\bib_|infiniband",
+)
 _DETAIL = "Detected mismatch between collectives|CollectiveFingerPrint"
 
 
@@ -80,7 +85,11 @@ def _torch(tables: Mapping[TableName, pl.DataFrame], read: set[str]) -> Torch | 
     if not shown and not _has_frames(tables["stacks"]):
         return None
     by_devices = [library for library, vendor in _VENDOR_OF.items() if _VENDORS[vendor] & read]
-    library = own[0] if len(own) == 1 else by_devices[0] if len(by_devices) == 1 else "nccl"
+    has_device = any(own & read for own in _VENDORS.values()) or any(
+        said.str.contains(_OF_DEVICES).any() for said in (text, names)
+    )
+    rest: Library = "gloo" if not has_device and text.str.contains(_OF_GLOO).any() else "nccl"
+    library = own[0] if len(own) == 1 else by_devices[0] if len(by_devices) == 1 else rest
     is_detailed = bool(text.str.contains(_DETAIL).any()) or bool(
         ((names == "TORCH_DISTRIBUTED_DEBUG") & (tables["settings"]["value"] == "DETAIL")).any()
     )

@@ -11,6 +11,7 @@ from forensics.facts.memberships import Memberships, is_default, label
 from forensics.model.texts import UNNAMED_GROUP
 from parsers.schema.tables import TableName
 
+SERVICE_BARRIER, STALL_INSPECTOR = "barrier", "Horovod's stall inspector"  # how groups of theirs are called
 _MS_NS = 1_000_000
 _CLOCKS = ("utc", "local", "boot")
 # Printed names of operations to which every member brings as many elements; others allow uneven ones.
@@ -223,7 +224,7 @@ def _of_barriers(events: pl.DataFrame, memberships: Memberships, expected: froze
         )
         same = {"group": _key(group) or "barrier", "label": label(group), "size": size, "kind": "barrier"}
         if is_stall:
-            same |= {"label": "Horovod's stall inspector", "kind": row["op"] or "a collective"}
+            same |= {"label": STALL_INSPECTOR, "kind": row["op"] or "a collective"}
         for number in row["names_ranks"]:
             yield _place(row, "barrier", rank=mapped.get(number), count=1, number=0, state="absent", **same)
         yield _place(row, "barrier", rank=leader, number=1, state="entered", **same)
@@ -249,7 +250,7 @@ def _crossed(told: Sequence[Row], world: int) -> tuple[Sequence[Row], list[Posit
     if not is_one or lack_one & lack_other:
         return told, []
     brought = {**dict.fromkeys(one, min(lack_other)), **dict.fromkeys(other, min(lack_one))}
-    same = {"group": "barrier", "label": "Horovod's stall inspector", "size": len(lacks), "state": "entered"}
+    same = {"group": "barrier", "label": STALL_INSPECTOR, "size": len(lacks), "state": "entered"}
     listed = [
         _place(row, "barrier", rank=rank, kind=row["op"] or "a collective", call=brought[rank], **same)
         for rank, row in sorted(shown.items())
@@ -267,8 +268,8 @@ def _of_service(events: pl.DataFrame, has_steps: bool, known: int) -> Iterator[P
         if known > size:
             continue
         absent = row["names_ranks"]
-        key = str(detail(row).get("barrier") or "barrier")
-        same = {"group": "service", "label": f"barrier {key}", "size": size, "kind": "barrier"}
+        label_of = f"{SERVICE_BARRIER} {detail(row).get('barrier') or ''}".strip()
+        same = {"group": "service", "label": label_of, "size": size, "kind": "barrier"}
         for rank in absent:
             yield _place(row, "barrier", rank=rank, number=0, state="absent", **same)
         came = next(rank for rank in range(len(absent) + 1) if rank not in absent)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
+from forensics.model import stores
 from forensics.model.frames import LIBRARY
 from forensics.model.names import EvidenceKind
 from parsers.text.patterns import regex
@@ -66,7 +67,7 @@ HERE = "localhost"  # of a command that is for a host without a name
 _HERE = regex(r"localhost|127(?:\.\d{1,3}){3}|::1", re.IGNORECASE)  # whoever prints it: no name that leads anywhere
 
 
-Library = Literal["nccl", "mccl", "hccl"]  # of collectives, as PyTorch's process groups are built on it
+Library = Literal["nccl", "mccl", "hccl", "gloo"]  # of collectives, as PyTorch's process groups are built on it
 
 
 OF_VENDOR: Mapping[Vendor, Library] = {"moore_threads": "mccl", "huawei": "hccl"}  # whose builds have one of their own
@@ -258,8 +259,16 @@ class Target(NamedTuple):
     path: str | None = None  # of the file that could not be written or read
 
 
+def store(host: str | None, url: str, around: Surroundings = NOWHERE) -> str | None:
+    """How a store answers that is no file system of any host."""
+    told = stores.look(url)
+    return told if told is None or host is None else _on_host(host, told, around)
+
+
 def _space(at: Target) -> str | None:
     """How full the file system of a path is, else all of them; one that does not answer must not hold up the look. Without a host, there where its rank ran."""
+    if "://" in (at.path or ""):
+        return store(at.host, at.path or "", at.around)
     folder = (at.path or "").rpartition("/")[0]
     known = f" {folder}" if _PATH.fullmatch(folder) else ""
     look = f"sh -c 'timeout 20 df -h{known}; timeout 20 df -i{known}'"
@@ -322,20 +331,11 @@ def _source(at: Target) -> str | None:
     return f"sed -n '{max(1, at.line - _BEFORE)},{at.line + _AFTER}p' {at.file}"
 
 
-def _loaders(at: Target) -> str | None:
-    """The stacks of a process and of those that it started."""
-    in_pods = at.around.launcher in PODS
-    if not at.pids or (in_pods and at.around.pod(at.host) is None):
-        return None
-    return _on(at.host, f"py-spy dump --subprocesses --pid {at.pids[0]}", at.around, as_root=True)
-
-
-def _profile(at: Target) -> str | None:
-    """Half a minute of a process, as its stacks and how often each was seen."""
+def _py_spy(at: Target, what: str) -> str | None:
+    """A look at the Python code of a process, on its host."""
     if not at.pids or (at.around.launcher in PODS and at.around.pod(at.host) is None):
         return None
-    told = f"py-spy record --duration 30 --format raw --output /dev/stdout --pid {at.pids[0]}"
-    return _on(at.host, told, at.around, as_root=True)
+    return _on(at.host, f"py-spy {what} --pid {at.pids[0]}", at.around, as_root=True)
 
 
 def _of_vendor(at: Target, tools: Mapping[Vendor, str], one: Mapping[Vendor, str] | None = None) -> str | None:
@@ -411,8 +411,10 @@ _RECORDERS: Mapping[Library, str] = {  # the older name of the ring is that of P
 
 
 def recorder(around: Surroundings) -> str | None:
-    """Settings that make the next run leave Flight Recorder dumps; only PyTorch's process groups have that recorder."""
-    return None if around.torch is None else f"export {_RECORDERS[around.torch.library]}"
+    """Settings that make the next run leave Flight Recorder dumps; only PyTorch's process groups have that recorder, and gloo's no such
+    settings."""
+    told = None if around.torch is None else _RECORDERS.get(around.torch.library)
+    return None if told is None else f"export {told}"
 
 
 def _fingerprints(at: Target) -> str | None:
@@ -452,15 +454,16 @@ def _on(host: str | None, command: str, around: Surroundings, *, as_root: bool =
 
 
 CommandName = Literal[
-    "source", "loaders", "kernel_log", "device", "memory_errors", "clocks", "pci_state", "fabric_manager", "users_of_memory",
+    "source", "loaders", "locals", "kernel_log", "device", "memory_errors", "clocks", "pci_state", "fabric_manager", "users_of_memory",
     "links", "space", "accounting", "pod", "previous_log", "core", "addresses", "load", "locks", "fingerprints", "recorder",
     "checkpoint", "diagnosis", "reset", "bug_report", "boot_before", "bmc", "shared_memory", "gather", "next_run", "uptime", "listeners", "profile", "raylet", "held",
 ]  # fmt: skip
 
 COMMANDS: Mapping[CommandName, Callable[[Target], str | None]] = {
     "source": _source,
-    "loaders": _loaders,
-    "profile": _profile,
+    "loaders": lambda at: _py_spy(at, "dump --subprocesses"),
+    "locals": lambda at: _py_spy(at, "dump --locals"),
+    "profile": lambda at: _py_spy(at, "record --duration 30 --format raw --output /dev/stdout"),
     "kernel_log": lambda at: kernel_log(at.host, at.around),
     "device": lambda at: device(at.host, at.gpu, at.around),
     "memory_errors": _memory_errors,

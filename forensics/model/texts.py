@@ -27,10 +27,16 @@ SITE: Mapping[str, str] = {  # Site → what a rank was doing, after "is" or "th
 
 IN_THE_TOKENIZER = Said("in the tokenizer", "分词")
 _TOKENIZER = re.compile(r"(?i)tokeni[sz]")
+AT_THE_PIPE = Said("waiting for the other end of a pipe (FIFO)", "等待管道（FIFO）的另一端")
+# Functions of Linux' fs/pipe.c: nothing of a disk is asked there.
+AT_A_PIPE = re.compile(r"(?:wait_for_partner|fifo_open|(?:anon_)?pipe_\w+)\b")
 
 
 def doing(site: str, at: str | None) -> str:
-    """What a rank was doing, by the name of the place in its stack: text is made tokens of elsewhere than in a loader, too."""
+    """What a rank was doing, by the name of the place in its stack: text is made tokens of elsewhere than in a loader, too; and who opens
+    a pipe waits for another process."""
+    if site == "storage_io" and AT_A_PIPE.match(at or ""):
+        return AT_THE_PIPE
     return IN_THE_TOKENIZER if site == "data_loading" and _TOKENIZER.search(at or "") else SITE[site]
 
 

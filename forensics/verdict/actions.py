@@ -14,7 +14,7 @@ import msgspec
 from forensics.facts.locations import Shared, listed
 from forensics.model import commands
 from forensics.model.causes import CAUSES
-from forensics.model.causes.shared import LEFT, NEXT_RUN
+from forensics.model.causes.shared import LEFT, NEXT_RUN, STORES
 from forensics.model.commands import NOWHERE, Surroundings
 from forensics.model.finding import Finding
 from forensics.model.frames import is_own_file
@@ -22,7 +22,8 @@ from forensics.model.incident import Action, Place
 from forensics.model.names import Site, Status
 from forensics.model.said import Said, joined
 from forensics.model.texts import head_of, ranks_text
-from forensics.verdict.runbook import Scene, followed
+from forensics.verdict.runbook import Scene, followed, is_at_pipe
+from forensics.words import ranks as words_of_ranks
 from forensics.words import verdict as words
 from forensics.words.libraries import Lacks, of_libraries, of_vendor
 from parsers.catalogues import is_lasting, is_of_program
@@ -136,6 +137,10 @@ def _checks(finding: Finding, known: Known) -> list[Action]:
         reason = words.STOPPED_IN(who=who, where=where or words.THIS_LINE)
         # A library's line is not what is to be changed; what it waits for is.
         checks = [_check(target, reason)] if target and at is not None and is_own_file(at.file) else []
+        if is_at_pipe(finding):
+            return checks or [_check(words.OTHER_END(who=who), reason)]
+        if any(one.source == STORES.source for one in finding.actions):
+            return checks  # no file system of the host holds it
         if finding.site not in _OF_STORAGE or at is None:
             return checks
         files = Action(kind="inspect_hardware", target=words.FILES_OF(who=who), command=None, reason=reason)
@@ -316,7 +321,8 @@ def _collected(finding: Finding, known: Known) -> list[Action]:
     is_open = bool(set(finding.undecided) - {"no_hang"})
     if known.around.torch is not None and _is_by_stack(finding) and not known.has_records and is_open:
         command = commands.recorder(known.around)
-        actions.append(Action(kind="collect_more", target=words.RECORDER_NEXT_RUN, command=command, reason=""))
+        recorder = Action(kind="collect_more", target=words.RECORDER_NEXT_RUN, command=command, reason="")
+        actions += [recorder] if command is not None else []
     return actions
 
 
@@ -327,7 +333,12 @@ def _as_called(what: str, known: Known) -> str:
     by_vendor = None if around.vendor is None else commands.OF_VENDOR.get(around.vendor)
     library = by_vendor if torch is None else torch.library
     lacks: list[Lacks] = ["ras"] if around.vendor not in (None, "nvidia") or known.has_ras else []
-    lacks += ["recorder", "detail"] if torch is None else ["detail"] if torch.is_detailed else []
+    has_recorder = torch is not None and commands.recorder(around) is not None
+    lacks += (
+        ["recorder", "detail"] if not has_recorder else ["detail"] if torch is not None and torch.is_detailed else []
+    )
+    if known.has_ended and what is words_of_ranks.SECOND_STACKS:
+        what = words_of_ranks.TWO_STACKS
     return of_libraries(what, library, *lacks)
 
 

@@ -39,6 +39,7 @@ from forensics.model.texts import UNNAMED_GROUP, cut_middle, head_of, ranges, ra
 from forensics.verdict.actions import Known, actions_of
 from forensics.verdict.arbitrate import About, Candidate, Choice, arbitrate
 from forensics.verdict.beside import beside, with_setting_of_forks
+from forensics.verdict.called_at import with_call
 from forensics.verdict.checked import checked
 from forensics.verdict.complaints import complaints, hints, lost_devices, repeated, told_by_drivers
 from forensics.verdict.counterfactual import counterfactual
@@ -48,11 +49,13 @@ from forensics.verdict.health import healthy
 from forensics.verdict.observers import Observers
 from forensics.verdict.of_program import with_errors_of_program
 from forensics.verdict.price import named, price
+from forensics.verdict.remote_stores import with_store
 from forensics.verdict.rule_of_time import timed
 from forensics.verdict.settings import with_settings
 from forensics.verdict.shared_host import with_shared_host
 from forensics.verdict.status import status_of
 from forensics.verdict.symptoms import SHOWN, UNEVEN_CALLS, Symptom, counted
+from forensics.verdict.uneven_counts import with_counts
 from forensics.words import verdict as words
 
 _PLACES, _WEIGHED, _HOSTS, _WORDS = 64, 20, 8, 200
@@ -210,7 +213,9 @@ def _is_of_its_own(case: Case, one: Candidate) -> bool:
 
 def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callable[[Finding], Views]) -> Incident:
     told_of = with_errors_of_program(case, one.finding, one.kind)
-    told_of = with_setting_of_forks(case, with_file_server(case, with_settings(case, told_of)))
+    told_of = with_setting_of_forks(
+        case, with_call(case, with_counts(case, with_store(case, with_file_server(case, with_settings(case, told_of)))))
+    )
     finding, choice = with_shared_host(case, told_of), conclusion.choice
     told = status_of(one, choice.observers)
     rivals = [other for other in choice.candidates if other is not one and other.finding.summary != one.finding.summary]

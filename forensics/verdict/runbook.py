@@ -21,6 +21,7 @@ from forensics.model.incident import Action, Place
 from forensics.model.names import ActionKind, EvidenceKind, Site
 from forensics.model.runbook import Fact, Step
 from forensics.model.said import Said
+from forensics.model.texts import AT_A_PIPE
 from forensics.words import verdict as words
 from parsers.catalogues import advice
 
@@ -186,6 +187,12 @@ def _target(step: Step, finding: Finding, scene: Scene, action: Action | None) -
     )  # fmt: skip
 
 
+def is_at_pipe(finding: Finding) -> bool:
+    """Does a stack that it cites stand where the kernel waits for the other end of a pipe?"""
+    refs = (ref for claim in finding.claims if claim.direction == "for" for ref in claim.refs)
+    return finding.site == "storage_io" and any(AT_A_PIPE.match(ref.text) for ref in refs)
+
+
 def _facts(at: Target, finding: Finding, scene: Scene) -> set[Fact]:
     """Which facts the bundle shows."""
     code = (finding.first_anomaly.signature or "").removeprefix("device:")
@@ -200,7 +207,7 @@ def _facts(at: Target, finding: Finding, scene: Scene) -> set[Fact]:
         "place": at.host or at.path, "ray": holder == "ray", "stands": not scene.has_ended and finding.subjects and not finding.subjects & scene.told_ended, "alone": scene.is_alone, "not_alone": not scene.is_alone, "refused": is_refused, "not_refused": not is_refused, "by_kernel": holder != "ray", "shared": holder == "shared",
         "rebooted": finding.first_anomaly.signature == "node_failure", "nvidia": at.around.vendor == "nvidia", "fabric": code.startswith("sxid:"),
         "over": scene.has_ended, "held": finding.subjects and finding.subjects <= scene.held,
-        "visible": _ADVICE.get(advice(code)) != "reboot",
+        "pipe": is_at_pipe(finding), "visible": _ADVICE.get(advice(code)) != "reboot",
     }  # fmt: skip
     facts = {name for name, value in shown.items() if value}
     facts |= {sort for sort in _SORTS if sort == at.around.link} | {why for why in _UNMADE if why == unmade}

@@ -177,3 +177,29 @@ BOTH_ENDS_LEAPT = Said(
     "both its ends leapt, so many elements did: a scale or a wrong load, no flipped bit",
     "最小值与最大值均突变，涉及大量元素：是缩放或加载错误，而非位翻转",
 )
+
+# --- what a rank that stands still waits for, and how work is shared out ---
+CALLED_AT = Form("the call that was given up stands at {places}", "被放弃的调用位于 {places}")
+WHO_COMES_THERE = Said(
+    "what leads only some ranks to this call, or past it: an if by rank or by data, an exception that is caught, a loop of uneven length",
+    "为何只有部分 rank 到达或跳过该调用：按 rank 或数据的 if、被捕获的异常、长度不一的循环",
+)
+SAME_CALLS = Said(
+    "make every member come to it, in the same order; test it with at least two ranks",
+    "使每个成员按相同顺序到达该调用；用至少两个 rank 验证",
+)
+SHARES = Said("how many steps each rank is given", "各 rank 分到的步数")
+COUNTS_ARE_UNEVEN = Form(
+    "{who} counted to its last {unit}, {own}; the others count to {others}",
+    "{who} 已完成最后一个 {unit}（共 {own}）；其他 rank 共 {others}",
+)
+WHY_UNEVEN = Said(
+    "what gives a rank fewer: an uneven split, a filter, a last part that is not dropped",
+    "为何某些 rank 较少：划分不均、过滤、未丢弃的末尾部分",
+)
+MAKE_EVEN = Said(
+    "give all ranks the same number, or end all of them with the first", "使各 rank 数量相同，或在最先结束者处一起结束"
+)
+STORE_OF = Form("the store of {url}", "{url} 所在的存储")
+SAVES_TO = Form("{who} began to save a checkpoint to {url}", "{who} 开始保存检查点到 {url}")
+NOT_ON_A_HOST = Said("the checkpoint lies there, and on no disk of the host", "检查点在该存储上，不在本机磁盘")

@@ -109,6 +109,14 @@ RANK_BUSY = Said(
     "another rank was still busy: work that one rank does while the others wait needs a longer timeout",
     "另一个 rank 仍在忙：若一个 rank 工作时其他 rank 须等待，应加长超时时间",
 )
+BAR_STANDS_AT = Form(
+    "work was at {percent}% after {spent}, with {left} to go, when the wait's limit of {limit} ran out",
+    "等待上限（{limit}）到时，工作进度为 {percent}%（已用 {spent}，还需 {left}）",
+)
+TIMEOUT_OF_GROUP = Said(
+    "the wait (a longer timeout in init_process_group), or do that work before it is called",
+    "该等待（调大 init_process_group 的 timeout），或在调用之前完成这项工作",
+)
 STORE_GONE = Said(
     "its process held the key-value store: find out how it ended", "其进程持有 rendezvous store：查明它如何结束"
 )

@@ -37,6 +37,7 @@ SAYS = Form("{kind}, {group} says", "{kind}（{group}）")
 ANY_CALL = Said("call", "调用")
 NO_CALL = Said("none", "无")
 DID_NOT_REACH = Form("{who} did not reach {barrier}", "{who} 未到达 {barrier}")
+MEMBERS_DID = Form("{number} of {size} did", "{size} 个成员中有 {number} 个到达")
 REACHED_OTHERS_DID_NOT = Form(
     "{who} reached {call}, and others did not, {by}", "{who} 已到达 {call}，其余成员未到达（{by}）"
 )
@@ -280,6 +281,10 @@ RECORDS_AND_STACKS = Said(
 )
 
 # --- odd_stack -------------------------------------------------------------------------------------------------------
+IN_ITS_LOOP = Said(
+    "in the loop where a worker waits for work: its task has returned, or it was given none",
+    "在等待任务的循环中：其任务已返回，或未收到任务",
+)
 OUTSIDE = Said("outside of any communication", "通信之外")
 IS_AT = (  # several, one
     Form("{who} are {site}", "{who} 正在 {site}"),
@@ -300,6 +305,11 @@ DUMPS = Said("Flight Recorder dumps", "Flight Recorder 转储", "dump")
 SECOND_STACKS = Said(
     "a second stack dump a minute later, and Flight Recorder dumps",
     "一分钟后再次采集的调用栈，以及 Flight Recorder 转储",
+    "stack",
+)
+TWO_STACKS = Said(  # where nothing runs any more
+    "two stack dumps, a minute apart, when it stands still again, and Flight Recorder dumps",
+    "再次停滞时间隔一分钟的两次调用栈，以及 Flight Recorder 转储",
     "stack",
 )
 

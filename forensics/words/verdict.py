@@ -33,6 +33,7 @@ SERVER_IS_SILENT = Form(
     "{host} 的内核报告文件服务器 {server} 无应答",
 )
 FILES_OF = Form("the file systems in use by {who}", "{who} 所用的文件系统")
+OTHER_END = Form("who is at the other end of the pipe that {who} opens", "{who} 所打开管道另一端的进程")
 THE_RANK, THIS_LINE = Said("the rank", "该 rank"), Said("this line", "该行")
 NOT_THE_SAME_CALL = Said(
     "not all members made the same call, or not in the same order", "各成员的调用不一致，或调用顺序不一致"

@@ -81,6 +81,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     rows: list[dict[str, Any]] = []
     known: list[tuple[str, int]] = []
     last: dict[str, Any] | None = None
+    named = ("", 0, "")  # the barrier of the line before: what counts its tasks stands on a line of its own
     for row in lines.iter_rows(named=True):
         text = row["text"] or ""
         if (
@@ -93,7 +94,15 @@ def parse(lines: pl.DataFrame) -> Tables:
             last["names_rank_space"] = "global"
             known.append((row["file"], row["line"]))
             continue
-        made = [one for rule, match in matches(text, RULES) if (one := _event(row, rule, match)) is not None]
+        found = matches(text, RULES)
+        near = named if named[0] == row["file"] and row["line"] - named[1] < _BELOW else None
+        made = [
+            one for rule, match in found if (one := _event(row, rule, match, near[2] if near else None)) is not None
+        ]
+        named = next(
+            ((row["file"], row["line"], said) for _, match in found if (said := match.groupdict().get("barrier"))),
+            named,
+        )
         if not made and any(rule.kind is None and rule.pattern.search(text) for rule in RULES):
             known.append((row["file"], row["line"]))
         if any(one["kind"] == "heartbeat_lost" for one in made):  # the task's state is only another word for it
@@ -106,10 +115,13 @@ def parse(lines: pl.DataFrame) -> Tables:
     return {"events": table("events", rows), "claimed": claimed(known)}
 
 
-def _event(row: Row, rule: Rule, match: re.Match[str]) -> dict[str, Any] | None:
+def _event(row: Row, rule: Rule, match: re.Match[str], barrier: str | None) -> dict[str, Any] | None:
     if rule.kind is None:
         return None
-    said = columns(rule, {name: text for name, text in match.groupdict().items() if text is not None})
+    groups = {name: text for name, text in match.groupdict().items() if text is not None}
+    if barrier and "reached" in groups:
+        groups = {"barrier": barrier} | groups
+    said = columns(rule, groups)
     if rule.kind == "heartbeat_lost" and "names_ranks" not in said:
         said["names_ranks"] = sorted(set(map(int, _NAMED.findall(row["text"][match.end() :])))) or None
     elif rule.kind == "missing_members":
@@ -118,6 +130,7 @@ def _event(row: Row, rule: Rule, match: re.Match[str]) -> dict[str, Any] | None:
     return event(row, rule.kind, **said)
 
 
+_BELOW = 4  # lines
 _LISTED = 64  # lines after the event that may list tasks
 PARSER = LineParser(
     name="coordination",

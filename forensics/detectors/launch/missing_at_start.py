@@ -16,6 +16,7 @@ from forensics.assemble.identity import short_host
 from forensics.assemble.roll_calls import ROLL_CALL, ROLL_COUNT
 from forensics.assemble.unreached import OTHERS
 from forensics.case import Case, Detector
+from forensics.facts.busy_bars import busy_bar
 from forensics.facts.error_words import Unmade, is_within_a_host, names_bridge, tells_setting, why_unmade
 from forensics.facts.event_rows import (
     detail,
@@ -328,19 +329,21 @@ def _store(case: Case, silent: list[dict[str, Any]], begun: bool) -> Finding:
     who = ranks_text(waiting) if waiting else words.A_PROCESS
     gone = all(row["code"] == "store_lost" for row in silent)
     text = words.LOST_STORE(who=who) if gone else words.WAITED_FOR_STORE(who=who)
+    bar = None if gone else busy_bar(silent)
+    shown = bar and words.BAR_STANDS_AT(percent=bar.percent, spent=bar.spent, left=bar.left, limit=bar.limit)
     return Finding(
         detector=DETECTOR.name,
         cause="store_timeout",
         suspect_ranks=unseen,
         undecided=("culprit_among_missing",) if unseen else ("membership_unknown",),
-        claims=(Claim(text, "for", refs(silent)),),
+        claims=(Claim(text, "for", refs(silent)), *((Claim(shown, "for", (bar.ref,)),) if bar and shown else ())),
         first_anomaly=FirstAnomaly(op="store", signature="store_timeout"),
         actions=(
             Action(
-                kind="check_code",
-                target=words.THE_JOB,
+                kind="check_config" if shown else "check_code",
+                target=words.TIMEOUT_OF_GROUP if shown else words.THE_JOB,
                 command=None,
-                reason=words.STORE_GONE if gone else words.RANK_BUSY,
+                reason=shown or (words.STORE_GONE if gone else words.RANK_BUSY),
             ),
         ),
         collect=(words.STORE_RECORDS,),

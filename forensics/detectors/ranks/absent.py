@@ -15,6 +15,7 @@ from forensics.case import Case, Detector
 from forensics.facts.event_rows import detail, rows
 from forensics.facts.progress import step_in_progress
 from forensics.facts.rank_stacks import codes, sites, stack_claims
+from forensics.facts.told_positions import SERVICE_BARRIER, STALL_INSPECTOR
 from forensics.graph.hang.standings import Standing, free, standings
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
@@ -153,15 +154,28 @@ def _words(source: _Source, main: Standing, named: tuple[int, ...]) -> Said:
     group, by = group_text(main.label), words.BY[source.name]
     if source.name == "barrier":
         who = ranks_text(named) if named else words.SOME_MEMBERS
-        is_plain = main.kind == "barrier"
-        barrier = words.MONITORED_BARRIER if is_plain else words.SAYS(kind=main.kind, group=group)
-        return words.DID_NOT_REACH(who=who, barrier=barrier)
+        if is_service := main.label.startswith(SERVICE_BARRIER):
+            barrier: Said | str = group
+        else:
+            barrier = words.MONITORED_BARRIER if main.kind == "barrier" else words.SAYS(kind=main.kind, group=group)
+        text = words.DID_NOT_REACH(who=who, barrier=barrier)
+        return joined((text, words.MEMBERS_DID(number=_came(main), size=main.size)), "; ") if is_service else text
     call = words.CALL(kind=main.kind or words.ANY_CALL, number=main.front, group=group)
     who = ranks_text(main.ahead) if main.ahead else words.MEMBERS(main.known - main.late)
     if not named:
         return words.REACHED_OTHERS_DID_NOT(who=who, call=call, by=by)
     last = joined((f"#{main.at[rank]}" if main.at[rank] >= 0 else words.NO_CALL for rank in named[:3]), ", ")
     return words.REACHED_ONLY(who=who, call=call, late=ranks_text(named), last=last, by=by)
+
+
+def _came(main: Standing) -> int:
+    """How many wait at a call: those that are told by their rank; of a list of all that are missing, everybody else."""
+    is_whole = (
+        main.label.startswith((SERVICE_BARRIER, STALL_INSPECTOR))
+        and main.size is not None
+        and main.late == len(main.behind)
+    )
+    return (main.size or 0) - len(main.behind) if is_whole else len(main.ahead)
 
 
 class _Apart(msgspec.Struct, frozen=True):
@@ -223,7 +237,7 @@ def _finding(
             seq=None if source.name == "barrier" else number,
             signature=f"absent:{call or main.kind}",
         ),
-        blast_radius=BlastRadius(ranks_waiting=len(main.ahead), groups=[main.label]),
+        blast_radius=BlastRadius(ranks_waiting=_came(main), groups=[main.label]),
         collect=(words.WHOLE_LOG(who=ranks_text(named)) if named else words.ALL_DUMPS,),
         summary=sentence(text, words.ABSENT_DOUBT[doubt.reason] if doubt is not None else ""),
     )

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from forensics.case import Case, Detector
 from forensics.facts.progress import step_in_progress
-from forensics.facts.rank_stacks import codes, sites, stack_claims
+from forensics.facts.rank_stacks import codes, doings, sites, stack_claims
 from forensics.graph.hang.logged import Waiting, logged_waits
 from forensics.graph.hang.narrow import possible_culprits, unaccounted
 from forensics.graph.hang.next_call import order_of_next
@@ -22,7 +22,7 @@ from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.names import Reason, Site
 from forensics.model.ref import Ref
 from forensics.model.said import Said, capital, joined, sentence
-from forensics.model.texts import SITE, ranks_text
+from forensics.model.texts import ranks_text
 from forensics.words import ranks as words
 
 
@@ -139,7 +139,7 @@ def _named(case: Case, named: tuple[int, ...]) -> Finding:
         undecided = ("culprit_among_missing",)
     where = sites(case.stacks, named)
     site = where.get(first)
-    shown = _shown(named, site)
+    shown = _shown(named, site, doings(case.stacks, named).get(first, ""))
     wait = joined((absent, words.RANKS_WAIT(number=len(roots.waiters))), "; ")
     return Finding(
         detector=DETECTOR.name,
@@ -158,11 +158,11 @@ def _named(case: Case, named: tuple[int, ...]) -> Finding:
     )
 
 
-def _shown(named: tuple[int, ...], site: Site | None) -> Said | str:
+def _shown(named: tuple[int, ...], site: Site | None, what: str) -> Said | str:
     if site in (None, "unknown"):
         return ""
     who = ranks_text(named)
-    return words.PROCESS_IS_STOPPED(who=who) if site == "unresponsive" else words.STACK_SHOWS(who=who, site=SITE[site])
+    return words.PROCESS_IS_STOPPED(who=who) if site == "unresponsive" else words.STACK_SHOWS(who=who, site=what)
 
 
 def _further(case: Case) -> tuple[int, ...]:

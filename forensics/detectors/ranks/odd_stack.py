@@ -11,7 +11,7 @@ from typing import Any
 from forensics.case import Case, Detector
 from forensics.facts.progress import step_in_progress
 from forensics.facts.rank_stacks import place_of, stack_ref
-from forensics.facts.stacks import classify, to_frames
+from forensics.facts.stacks import classify, to_frames, waits_for_work
 from forensics.graph.hang.outside import places
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, Code, FirstAnomaly
@@ -41,7 +41,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     site = rows[0]["site"]
     alone = len(rows) == 1
     on_hosts = words.ON_HOSTS(who=words.PROCESSES(len(rows)), hosts=joined(hosts, ", ") or words.UNNAMED_HOST)
-    where = words.OUTSIDE if site == "unknown" else doing(site, place_of(rows[0]))
+    idle = all(waits_for_work(to_frames(row["frames"])) for row in rows)
+    where = words.IN_ITS_LOOP if idle else words.OUTSIDE if site == "unknown" else doing(site, place_of(rows[0]))
     standing = words.IS_AT[alone](who=ranks_text(ranks) if whole else on_hosts, site=where)
     ops = sorted({op for op in waiting["op"].to_list() if op})
     others = int(waiting["count"].sum())

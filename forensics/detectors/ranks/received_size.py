@@ -39,9 +39,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             code=code,
             claims=(Claim(words.OTHER_SIZE(who=who), "for", refs(found)), *odd),
             first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="received_size"),
-            blast_radius=BlastRadius(
-                ranks_waiting=sum(end.how in ("gave_up", "stopped") for end in case.ends.values())
-            ),
+            blast_radius=BlastRadius(ranks_waiting=len(case.waited_ranks)),  # who lost a connection waited for nobody
             collect=() if code else (words.DUMPS_OR_DETAIL,),
             summary=words.OTHER_CALLS(who=who),
         ),

@@ -68,6 +68,25 @@ ROW = CauseRow(
         Step(
             do="check_code",
             needs=(
+                "pipe",
+                "alive",
+                "pid",
+                "host",
+            ),
+            command="locals",
+            look=Said(
+                "the path that its line opens, among the variables; `fuser -v` of that path lists who has it open",
+                "变量中该行打开的路径；再用 `fuser -v` 查看谁打开了它",
+            ),
+            then=Said(
+                "nobody has it open: the process at the other end ended or was never started, start it; else give the open a time limit",
+                "无人打开：另一端的进程已退出或未启动，启动它；否则为打开操作加超时",
+            ),
+            source="fifo(7); py-spy README: dump --locals; fuser(1)",
+        ),
+        Step(
+            do="check_code",
+            needs=(
                 "lock",
                 "host",
             ),

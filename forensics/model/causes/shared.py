@@ -320,6 +320,18 @@ MEMORY = (
         source="Linux: admin-guide/ras; Dixit et al. 2021, Silent Data Corruptions at Scale",
     ),
 )
+STORES = Step(
+    do="inspect_hardware",
+    look=Said(
+        "whether it answers at all, how full it is, and what its own log says of that time: for HDFS the namenode's (safe mode, dead or full datanodes)",
+        "是否应答、剩余空间，以及其自身日志在该时刻的记录：HDFS 看 namenode 日志（安全模式、失效或已满的 datanode）",
+    ),
+    then=Said(
+        "no answer or no room: repair that before the restart; it answers: the client's own retries and time-outs, and the network to it",
+        "无应答或空间不足：重启前先恢复；应答正常：查客户端的重试与超时，以及到它的网络",
+    ),
+    source="HDFS commands guide (dfsadmin -report); the stores' own tools",
+)
 CHECKPOINT = Step(
     do="rollback",
     needs=("checkpoint",),

@@ -1,0 +1,44 @@
+"""The line of the program that called what never ended, where the log names it and no finding has a place: a watchdog prints the stack of the
+call that it gave up on. It names nobody and raises no status."""
+
+import polars as pl
+from msgspec.structs import replace
+
+from forensics.case import Case
+from forensics.facts.stacks import to_frames
+from forensics.model.causes import CAUSES
+from forensics.model.finding import Claim, Finding
+from forensics.model.frames import is_own_file
+from forensics.model.incident import Action
+from forensics.model.ref import Ref
+from forensics.model.said import joined
+from forensics.words import advice as words
+
+_PLACES = 3  # that are listed; where every rank has its own, none tells anything
+
+
+def with_call(case: Case, finding: Finding) -> Finding:
+    """The finding with the lines at which the calls stand that were given up, the job's own innermost ones."""
+    is_hang = finding.cause is None or "hang" in CAUSES[finding.cause].kinds
+    rows = case.tables["stacks"].filter(pl.col("source") == "failed collective")
+    if not is_hang or finding.code is not None or finding.detector == "health" or rows.is_empty():
+        return finding
+    at: dict[str, Ref] = {}
+    for row in rows.sort("file", "line").iter_rows(named=True):
+        own = next((one for one in to_frames(row["frames"]) if is_own_file(one.file) and one.line), None)
+        if own is not None:
+            text = f"{own.function} ({own.file}:{own.line})"
+            at.setdefault(f"{own.file}:{own.line}", Ref(file=row["file"], line=row["line"], text=text))
+    if not 0 < len(at) <= _PLACES:
+        return finding
+    told = words.CALLED_AT(places=joined((ref.text for ref in at.values()), ", "))
+    looks = [
+        Action(
+            kind="check_code", target=place, command=None, reason=told, look=words.WHO_COMES_THERE, then=words.SAME_CALLS,
+            source="PyTorch: ProcessGroupNCCL, stack trace of the failed collective",
+        )
+        for place in at
+    ]  # fmt: skip
+    return replace(
+        finding, claims=(*finding.claims, Claim(told, "for", tuple(at.values()))), actions=(*finding.actions, *looks)
+    )
