@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from forensics.model.causes import CAUSES
-from forensics.model.incident import Action, Alternative, Incident, Place, PlaceDevice, Verdict
+from forensics.model.incident import Action, Alternative, FirstAnomaly, Incident, Place, PlaceDevice, Verdict
 from forensics.model.names import Cause
 from forensics.model.said import capital
 from forensics.model.texts import AT_THE_PIPE, IN_THE_TOKENIZER, doing, ranks_text
@@ -198,14 +198,20 @@ def _placed(summary: str, verdict: Verdict) -> str:
     return summary if found is None else summary[: found.end()] + _where(verdict, ranks) + summary[found.end() :]
 
 
+def own_name(first: FirstAnomaly) -> str:
+    """What an operation is called where it has a name of its own ("barrier 1_write.400"); empty where it has none."""
+    name = first.group or ""
+    return name if first.op and name.split(" ")[0] == first.op else ""
+
+
 def operation(verdict: Verdict) -> str:
     """ "all_reduce #25 of dp_2"; empty where none is known."""
     first = verdict.first_anomaly
     own = verdict.kind == "numerics" and not first.group  # an operator, no communication
     if own or (first.seq is None and not first.group and not (first.op and verdict.kind == "hang")):
         return ""
-    if first.op and (first.group or "").split(" ")[0] == first.op:
-        return first.group or ""  # a barrier by its own name
+    if called := own_name(first):
+        return called
     number = "" if first.seq is None else f" #{first.seq}"
     return f"{first.op or 'operation'}{number}{_of(first.group)}"
 

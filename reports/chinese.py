@@ -25,6 +25,7 @@ from reports.answer import (
     is_told,
     is_undecided,
     occupied,
+    own_name,
     stuck_in,
     tells_apart,
 )
@@ -183,8 +184,8 @@ def _operation(verdict: Verdict) -> str:
     first = verdict.first_anomaly
     if verdict.kind == "numerics" or (first.seq is None and not first.group and not first.op):
         return ""
-    if first.op and (first.group or "").split(" ")[0] == first.op:
-        return first.group or ""
+    if called := own_name(first):
+        return called
     number = "" if first.seq is None else f" #{first.seq}"
     whose = f"{zh(group_text(first.group))} 的" if first.group else ""
     return f"{whose}{' ' if whose and first.op else ''}{first.op or '操作'}{number}"

@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from parsers.forms.reading import HEADER, Row, Said, all_bytes
+from parsers.forms.reading import HEADER, Row, Said, whole_text
 from parsers.schema.parser import Source
 from parsers.text import lenient, vocabulary
 from parsers.text.patterns import regex
@@ -90,11 +90,8 @@ def _meaning(name: str) -> str | None:
 
 def document_rows(source: Source) -> Iterator[Row]:
     """(line where the first name of the record stands, its first line, record); None for what cannot be read, and then it ends."""
-    data = all_bytes(source, DOCUMENT_BYTES)
-    if data is None:
-        source.lose(f"not read: {DOCUMENT_BYTES} bytes are the limit for a document")
+    if (text := whole_text(source, DOCUMENT_BYTES, "a document")) is None:
         return
-    text = data.decode("utf-8", "replace").lstrip("\ufeff")
     at, line, counted = 0, 1, 0
     own: set[int] = set()
     is_log = text.lstrip()[:1] not in ("{", "[")

@@ -12,7 +12,7 @@ A record is one set of statistics: these, the names that lead to it, outermost f
 from collections.abc import Iterator, Sequence
 
 from parsers.forms.outlined import cut_leaves
-from parsers.forms.reading import HEADER, Row, Said, all_bytes
+from parsers.forms.reading import HEADER, Row, Said, whole_text
 from parsers.schema.parser import Source
 from parsers.text import vocabulary
 from parsers.text.outlines import Leaf, Path, leaves
@@ -39,11 +39,8 @@ def nested_names(text: str) -> list[str]:
 
 def nested_rows(source: Source) -> Iterator[Row]:
     """(line, text, record) of each set; a line of none is a HEADER."""
-    data = all_bytes(source, _BYTES)
-    if data is None:
-        source.lose(f"not read: {_BYTES} bytes are the limit for a document of statistics")
+    if (text := whole_text(source, _BYTES, "a document of statistics")) is None:
         return
-    text = data.decode("utf-8", "replace").lstrip("\ufeff")
     lines = text.splitlines()
     for line, said in _records(leaves(text)):
         said |= _owner(source.path, said)

@@ -18,7 +18,7 @@ called after ranks as well, around those of steps or within them. What stands be
 
 from collections.abc import Iterator, Sequence
 
-from parsers.forms.reading import HEADER, Row, Said, all_bytes
+from parsers.forms.reading import HEADER, Row, Said, whole_text
 from parsers.schema.parser import Source
 from parsers.text import vocabulary
 from parsers.text.outlines import Leaf, Path, leaves
@@ -69,11 +69,8 @@ def cut_leaves(text: str) -> list[Leaf]:
 
 def outlined_rows(source: Source) -> Iterator[Row]:
     """(line, text, record) of each part; a line of no record is a HEADER."""
-    data = all_bytes(source, _BYTES)
-    if data is None:
-        source.lose(f"not read: {_BYTES} bytes are the limit for a report")
+    if (text := whole_text(source, _BYTES, "a report")) is None:
         return
-    text = data.decode("utf-8", "replace").lstrip("\ufeff")
     lines = text.splitlines()
     at = 0
     for path, said, _ in _records(leaves(text)):

@@ -80,6 +80,15 @@ def all_bytes(source: Source, limit: int) -> bytes | None:
     return b"".join(parts)
 
 
+def whole_text(source: Source, limit: int, what: str) -> str | None:
+    """The same as text, without a mark at its beginning; where it is larger, that is said of `what` it is."""
+    data = all_bytes(source, limit)
+    if data is None:
+        source.lose(f"not read: {limit} bytes are the limit for {what}")
+        return None
+    return data.decode("utf-8", "replace").lstrip("\ufeff")
+
+
 def whole_json(source: Source, limit: int) -> tuple[dict[str, Any] | None, Tables]:
     """(the JSON object that the member is, no tables), or (None, `unread` with why it is none)."""
     data = all_bytes(source, limit)
