@@ -99,7 +99,7 @@ def test_a_refusal_is_heard_beside_a_word_that_tells_no_reason(tmp_path: Path, w
     lines = "NCCL WARN socketStartConnect: Connect to 10.3.4.2<56159> failed : Software caused connection abort\n"
     (tmp_path / "w.log").write_text(f"{lines}RuntimeError: {head}remote=[10.3.4.2]:61826, error={why}\n")
     incident = primary(tmp_path)
-    assert "ss -ltnp" in (incident.actions[0].command or "")
+    assert "ss --listening --tcp --numeric --processes" in (incident.actions[0].command or "")
     assert "refused" in incident.evidence[0].refs[0].text
 
 

@@ -103,7 +103,12 @@ SOCKET = "h7:811:930 [0] misc/socket.cc:{at} NCCL WARN socketStartConnect: Conne
         (SOCKET.format(at=480, why="Network is unreachable"), "ssh h7", "ip route get 10.9.1.4", "gids"),
         (SOCKET.format(at=480, why="No route to host"), "ssh h7", "ip neigh show to 10.9.1.4", "ping"),
         (SOCKET.format(at=480, why="Connection timed out"), "ssh h7", "ping -c 3 -W 2 10.9.1.4", "gids"),
-        (SOCKET.format(at=480, why="Connection refused"), "ssh -t 10.9.1.4", "ss -ltnp", "ip route"),
+        (
+            SOCKET.format(at=480, why="Connection refused"),
+            "ssh -t 10.9.1.4",
+            "ss --listening --tcp --numeric --processes",
+            "ip route",
+        ),
     ],
 )
 def test_each_reason_why_a_connection_failed_has_a_look_of_its_own(

@@ -18,7 +18,10 @@ def test_who_refuses_is_reached_so_its_process_is_looked_for(tmp_path: Path, why
     (tmp_path / "train.log").write_text(NCCL.format(why=why))
     incident = analyze(tmp_path).incidents[0]
     first = incident.actions[0]
-    assert (first.kind == "check_config", "ss -ltnp" in (first.command or "")) == (refused, refused)
+    assert (first.kind == "check_config", "ss --listening --tcp --numeric --processes" in (first.command or "")) == (
+        refused,
+        refused,
+    )
     assert refused == (incident.verdict.status == "hypothesis")
     assert not refused or not any("ip -s link" in (action.command or "") for action in incident.actions)
 

@@ -25,7 +25,7 @@ def told(folder: Path, text: str) -> Incident:
 
 def test_a_port_that_is_taken_is_told_with_what_to_look_for(tmp_path: Path) -> None:
     first = told(tmp_path, TAKEN).actions[0]
-    assert first.command == "ss -ltnp 'sport = :23456'"
+    assert first.command == "ss --listening --tcp --numeric --processes 'sport = :23456'"
     assert "an earlier run left" in first.look and "another port" in first.then and zh(first.then) != first.then
 
 

@@ -319,7 +319,9 @@ def test_a_change_explains_nothing_that_was_so_before(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_port_that_is_taken_is_asked_for(text: str, port: int | None) -> None:
-    assert holder_of_port(text) == (None if port is None else f"ss -ltnp 'sport = :{port}'")
+    assert holder_of_port(text) == (
+        None if port is None else f"ss --listening --tcp --numeric --processes 'sport = :{port}'"
+    )
 
 
 FULL = "[rank1]: Traceback (most recent call last):\n[rank1]:   File \"/srv/app/save.py\", line 9, in save\n[rank1]:     f.write(b)\n[rank1]: OSError: [Errno 28] No space left on device: '{path}'\n"

@@ -12,7 +12,7 @@ from forensics.verdict.actions import Known, actions_of
 
 AROUND = Surroundings(torch=Torch())
 PLACES = [Place(rank=rank) for rank in range(4)]
-GATHER = "forensics setup --gather -o gather.sh"
+GATHER = "forensics setup --gather --output gather.sh"
 WHILE_IT_RUNS: tuple[EvidenceKind, ...] = ("dump", "stack", "comm", "ras", "port")
 # Of what was stopped from outside nothing is asked of the next run.
 CAUSES_LEFT: list[Cause | None] = [None, *(cause for cause, row in CAUSES.items() if not row.from_outside)]

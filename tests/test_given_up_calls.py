@@ -66,7 +66,9 @@ def test_the_member_that_a_line_waits_for_is_said_by_its_number_in_the_group(
 def test_what_outlives_the_job_is_asked_for_before_the_next_run(tmp_path: Path) -> None:
     """Whoever waited has given up: no stack of it is left, and the others' logs are."""
     first, *rest = told(tmp_path, watchdogs((2, 88, "ALLREDUCE", 4096))).actions
-    assert first.command == "forensics setup --gather -o gather.sh" and {"log", "kernel", "port"} <= {*first.setup}
+    assert first.command == "forensics setup --gather --output gather.sh" and {"log", "kernel", "port"} <= {
+        *first.setup
+    }
     assert any("forensics setup dump stack" in (one.command or "") for one in rest)
     assert "counters cleared" in first.look
 

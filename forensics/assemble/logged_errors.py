@@ -17,6 +17,7 @@ from parsers.schema.tables import TableName
 _PLACE = ["file", "line"]
 _SAYS_SO = r"(?i)\b(?:uncaught|unhandled)\b.{0,20}\b(?:exception|error)"
 _OF_LAUNCHERS = ("exit", "first_failure", "closing_signal")
+_CONSEQUENCE = '"consequence": true'  # in the detail of an event
 _BY_SIGNAL = r"^(?:SIG|0$|-)"  # codes of what was stopped, or ended well
 
 
@@ -29,7 +30,7 @@ def with_logged_errors(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableNa
     if not raised.height:
         return dict(tables)
     raised = raised.drop_nulls()
-    own = (pl.col("kind") == "exit") & ~pl.col("code").fill_null("0").str.contains(_BY_SIGNAL)
+    own = (pl.col("kind") == "exit") & ~pl.col("code").fill_null("").str.contains(_BY_SIGNAL)
     failed = events.filter(own & pl.col("line").is_not_null())
     named = events.filter((pl.col("rank_space") == "global") & pl.col("rank").is_not_null())
     is_own = pl.col("severity").is_in(["error", "fatal"]) & ~pl.col("kind").is_in(_OF_LAUNCHERS)
@@ -59,7 +60,9 @@ def _only(events: pl.DataFrame, failed: pl.DataFrame) -> pl.DataFrame:
     nobodys = pl.all_horizontal(pl.col(name).is_null() for name in ("rank", "local_rank", "pid"))
     raised = events.filter((pl.col("kind") == "exception") & nobodys & pl.col("line").is_not_null())
     alone = raised.join(ended, on="file").filter(pl.col("line") < pl.col("_end"))
-    alone = alone.filter(pl.col("line").n_unique().over("file") == 1)
+    # An agent's own error says that a process failed, and is no process'.
+    is_own = ~pl.col("detail").str.contains(_CONSEQUENCE, literal=True).fill_null(False)
+    alone = alone.filter((pl.col("line").n_unique().over("file") == 1) & is_own)
     return alone.select(*_PLACE, pl.col("_rank").list.first()).unique(_PLACE, keep="any")
 
 

@@ -26,7 +26,7 @@ _FILES, _BYTES = 64, 1 << 20  # of what --check reads: files, bytes of each
         "forensics setup dump",
         "forensics setup --check job.sbatch",
         "forensics setup --from bundle/",
-        "forensics setup --gather -o gather.sh",
+        "forensics setup --gather --output gather.sh",
     ),
 )
 @click.argument("topics", nargs=-1, metavar="[LAUNCHER | NAME...]")

@@ -17,6 +17,7 @@ import msgspec
 import polars as pl
 from msgspec.structs import replace
 
+from forensics.assemble.clocks import SECOND_NS
 from forensics.facts.device_errors import is_device_error
 from forensics.facts.event_rows import reference
 from forensics.model.names import Cause
@@ -35,6 +36,7 @@ SIGNAL_CAUSES: Mapping[str, Cause] = {
     "SIGKILL": "killed", "SIGSEGV": "segfault", "SIGBUS": "segfault", "SIGFPE": "segfault", "SIGILL": "segfault",
 }  # fmt: skip
 _EXITS = ("exit", "first_failure")
+_CLOSED_NS = 5 * SECOND_NS  # a launcher's own kill comes no sooner behind what it calls the first failure
 # Ray: the process went without a word. Of several, some may have been aborted after their wait.
 _VANISHED = ("SYSTEM_ERROR",)
 _VICTIM_KINDS = (
@@ -203,7 +205,7 @@ def process_ends(events: pl.DataFrame, rest: frozenset[int] = frozenset()) -> di
     launchers' exits first, then what its own lines say, then that it ended well. Ranks of which nothing is said are left
     out. `rest`: ranks that a launcher stopped by their pids alone (`stopped_rest`)."""
     closing = events.filter(pl.col("kind") == "closing_signal")
-    stopped = {*closing["rank"].drop_nulls().to_list(), *rest}
+    stopped = {*closing["rank"].drop_nulls().to_list(), *rest, *_killed_behind_the_first(events)}
     is_own = pl.col("rank").is_not_null() & (pl.col("rank_space") == "global")
     own = events.select(*_OF_LINES, "rank_space").filter(is_own)
     vanishings = own.filter(pl.col("kind").is_in(_EXITS) & pl.col("code").is_in(_VANISHED))
@@ -231,6 +233,20 @@ def process_ends(events: pl.DataFrame, rest: frozenset[int] = frozenset()) -> di
             ProcessEnd(row["rank"], "ended", None, "", row["time_ns"], place, row["time_basis"], "process")
         )
     return {rank: tuple(listed) for rank, listed in sorted(said.items())}
+
+
+def _killed_behind_the_first(events: pl.DataFrame) -> list[int]:
+    """Ranks that a launcher saw killed well after another's end, which it calls the first: it asks the rest to stop for that, and kills who
+    does not (torch 2.x, torch/distributed/elastic/multiprocessing/api.py: SIGTERM, SIGKILL after 30 s)."""
+    if not has_kind(events, "first_failure"):
+        return []
+    first = events.filter(pl.col("kind") == "first_failure").drop_nulls("time_ns")
+    first = first.select("file", "time_basis", pl.col("rank").alias("_rank"), pl.col("time_ns").alias("_at"))
+    killed = events.filter(pl.col("kind").is_in(_EXITS) & (pl.col("code") == "SIGKILL")).join(
+        first, on=["file", "time_basis"]
+    )
+    is_behind = (pl.col("time_ns") > pl.col("_at") + _CLOSED_NS) & (pl.col("rank") != pl.col("_rank"))
+    return killed.filter(is_behind)["rank"].to_list()
 
 
 def _fails_unplaced(events: pl.DataFrame) -> bool:

@@ -315,12 +315,12 @@ def _raylet(at: Target) -> str | None:
 def holder_of_port(text: str) -> str | None:
     """Who listens on the port that an error of the system names; on the host where that was said."""
     found = _TAKEN.search(text)
-    return f"ss -ltnp 'sport = :{found['port'] or found['other']}'" if found else None
+    return f"ss --listening --tcp --numeric --processes 'sport = :{found['port'] or found['other']}'" if found else None
 
 
 def pci_state(pci: str | None) -> str | None:
     """What the bus sees of a device, on the host that its line is from."""
-    return f"sudo lspci -vv -s {pci}" if _PCI.fullmatch(pci or "") else None
+    return f"sudo sh -c 'lspci -vv -s {pci}'" if _PCI.fullmatch(pci or "") else None
 
 
 def _source(at: Target) -> str | None:
@@ -482,7 +482,7 @@ COMMANDS: Mapping[CommandName, Callable[[Target], str | None]] = {
     "core": _core,
     "addresses": lambda at: _on_host(at.host, "ip -br addr", at.around),
     "load": lambda at: _on_host(at.host, "sh -c 'top -b -n 1 | head -n 30; iostat -x 1 3'", at.around),
-    "listeners": lambda at: _on_host(at.host, "ss -ltnp", at.around, as_root=True),
+    "listeners": lambda at: _on_host(at.host, "ss --listening --tcp --numeric --processes", at.around, as_root=True),
     "locks": lambda at: _on_host(at.host, "lslocks --notruncate", at.around),
     "fingerprints": _fingerprints,
     "recorder": lambda at: recorder(at.around),
@@ -493,6 +493,6 @@ COMMANDS: Mapping[CommandName, Callable[[Target], str | None]] = {
     "boot_before": lambda at: boot_before(at.host, at.around),
     "bmc": lambda at: _on_host(at.host, "ipmitool sel list", at.around, as_root=True),
     "held": lambda at: stacks(at.host, at.pids, at.around, is_held=True),
-    "gather": lambda at: "forensics setup --gather -o gather.sh" if at.asks else None,
+    "gather": lambda at: "forensics setup --gather --output gather.sh" if at.asks else None,
     "next_run": lambda at: next_run(at.asks, at.around),
 }

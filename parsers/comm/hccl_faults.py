@@ -18,6 +18,7 @@ _FAMILIES: tuple[tuple[re.Pattern[str], str, str | None], ...] = (
     (regex(r"EI0004|rank ?table.*(?:invalid|error|failed)"), "config_error", "rank_table"),
     (regex(r"EI0001|EI0003|invalid (?:environment|parameter)|param(?:eter)? .*invalid"), "config_error", "invalid"),
     (regex(r"EJ0003|[Ff]ail\w* to bind|\bbind\b.*(?:already|in use)"), "config_error", OWN_PORT),
+    (regex(r"EJ0001|[Ff]ailed to initialize the HCCP"), "config_error", "device_in_use"),
     (regex(r"EI0008|version.*(?:mismatch|inconsist)"), "config_error", "version_mismatch"),
     (regex(r"EI0009|link.*down|port.*(?:down|error)", re.I), "link_down", None),
     (regex(r"cqe|retransmission|\broce\b.*error", re.I), "completion_error", None),

@@ -92,9 +92,9 @@ _COMPLAINTS = (
     _c(r"wrong (?:magic|type)|magic mismatch", "config_error", "foreign_connection", blames="program"),
     _c(r"no socket interface found|No usable (?:listening )?interface|No socket interface", "config_error",
        "no_interface", blames="self"),
-    _c(r"Call to (?P<call>ibv_\w+) failed(?: with error)? (?P<code>(?:Network|Host|Destination)[\w ]* (?:is )?unreachable|No route to host"
+    _c(r"Call to (?P<call>ibv_\w+) failed(?: with(?: error)?(?: \d{1,3})?)? (?P<code>(?:Network|Host|Destination)[\w ]* (?:is )?unreachable|No route to host"
        r"|Connection timed out)", "connect_failed"),
-    _c(r"Call to (?P<call>ibv_\w+) failed(?: with error)? (?P<code>.{1,120})", "comm_warning"),
+    _c(r"Call to (?P<call>ibv_\w+) failed(?: with(?: error)?(?: \d{1,3})?)? (?P<code>[^,]{1,120})", "comm_warning"),
     _c(r"NET/OFI Request \S{0,20} ?completed with error\. RC: -?(?P<rc>\d{1,5})\.(?: Error: (?P<code>[^.]{1,160}))?",
        "completion_error"),
     _c(r"[Cc]onnect(?: to \S+)? returned .{1,200}?, retrying(?: \((?P<attempt>\d+)/(?P<attempts>\d+)\))?",

@@ -37,7 +37,7 @@ def ended_unexplained(case: Case) -> tuple[Finding, ...]:
     stopped = {rank: end for rank, end in case.ends.items() if end.how == "stopped"}
     if not failed:
         return _without_rank(case, aborted)
-    codes = sorted({end.code for end in failed.values()})
+    codes = sorted({end.code for end in failed.values() if end.code}) or ["?"]  # a report may be cut before it
     suspects, why = _suspects(case, failed, set(stopped))
     places: list[Ref] = [ref for rank in sorted(failed)[:3] for ref in failed[rank].refs[:1]]
     text = words.ENDED_WITH_ERROR(who=ranks_text(failed), codes=joined(codes[:3], ", "))
