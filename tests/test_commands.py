@@ -1,5 +1,6 @@
 """Advised commands: one host or none, whatever the bundle calls it."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,12 @@ def test_a_host_is_drained_by_its_name(host: str) -> None:
 )
 def test_what_a_shell_or_scheduler_reads_otherwise_stands_in_no_command(host: str | None) -> None:
     assert drain_node(host, "gpu_fault", SLURM) is None
+
+
+@pytest.mark.parametrize("command", [commands.link_test("n1", "10.0.0.2"), commands.pci_state("0000:17:00")])
+def test_what_a_shell_has_to_do_stands_in_one_word(command: str) -> None:
+    outside = re.sub(r"'[^']*'", "", command)
+    assert command and not re.search(r"[;&|<>$`*?~\[\]{}!#\\]|\s-\w", outside)
 
 
 @pytest.mark.parametrize(("host", "has_command"), [("n1", True), ("n1;id", False), ("ALL", False)])

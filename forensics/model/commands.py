@@ -292,7 +292,8 @@ def link_test(one: str, other: str) -> str | None:
         is_plain(name) and not _HERE.fullmatch(name) and not _CONTAINER.fullmatch(name) for name in (one, other)
     ):
         return None
-    return f"ssh {one} timeout 60 ib_write_bw -D 10 & sleep 3; ssh {other} timeout 60 ib_write_bw -D 10 {one}"
+    test = "timeout 60 ib_write_bw -D 10"
+    return f"sh '-c' 'ssh {one} {test} & sleep 3; ssh {other} {test} {one}'"
 
 
 def users_here(around: Surroundings) -> str | None:
@@ -320,7 +321,7 @@ def holder_of_port(text: str) -> str | None:
 
 def pci_state(pci: str | None) -> str | None:
     """What the bus sees of a device, on the host that its line is from."""
-    return f"sudo sh -c 'lspci -vv -s {pci}'" if _PCI.fullmatch(pci or "") else None
+    return f"sudo lspci '-vv' '-s' {pci}" if _PCI.fullmatch(pci or "") else None
 
 
 def _source(at: Target) -> str | None:

@@ -12,6 +12,7 @@ import polars as pl
 from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.counted_calls import numbered
+from forensics.facts.cut_off import cut_off
 from forensics.facts.event_rows import reference
 from forensics.facts.process_ends import in_thread, is_consequence, is_stop, stopped_launchers, without_echoes
 from forensics.facts.rank_stacks import stack_ref
@@ -90,7 +91,7 @@ def symptoms(
         ]
         found += [*_never_started(case), *_hosts_alone(case), *_stopped(case), *_connections(case), *_in_calls(case)]
         found += _by_word(case, found)
-        found += _lost_nodes(case) if not found else ()
+        found += (*_lost_nodes(case), *_cut_off(case)) if not found else ()
     return tuple(sorted(found, key=lambda one: (one.kind, one.key)))
 
 
@@ -205,6 +206,12 @@ def _lost_nodes(case: Case) -> Iterator[Symptom]:
     hosts = frozenset(short_host(host) for row in rows for host in row["names_hosts"])
     if rows:
         yield Symptom("ended", "nodes that were lost", refs=tuple(map(reference, rows[:_REFS])), hosts=hosts)
+
+
+def _cut_off(case: Case) -> Iterator[Symptom]:
+    """A log that ends within a traceback, where nothing else says how the job ended."""
+    if rows := cut_off(case.events, case.tables["files"]):
+        yield Symptom("ended", "a traceback that is cut off", refs=tuple(map(reference, rows[:_REFS])))
 
 
 def _in_calls(case: Case) -> Iterator[Symptom]:

@@ -169,6 +169,14 @@ RANK_AND_WHY_NOT_RECORDED = Said(
 )
 ALIVE_UNTIL_STOPPED = Form("{who} were alive until the launcher stopped them", "{who} 在被启动器停止之前存活")
 DID_NOT_ABORT = Form("{who} did not abort like the others", "{who} 未像其他 rank 那样 abort")
+CUT_IN_TRACEBACK = Form(
+    "a traceback stands at the end of {file} and is cut off: what was raised, and whether others failed before, is not recorded",
+    "{file} 末尾的 traceback 被截断：无法得知抛出了什么，也无法得知此前是否有其他进程失败",
+)
+SHOWN_UP_TO = Form("of the code outside libraries it shows {file}:{line}", "其中库外代码显示到 {file}:{line}")
+REST_OF_LOG = Form(
+    "the rest of {file}, and what the other processes printed last", "{file} 的其余部分，以及其他进程最后打印的内容", ("log",)
+)
 NOT_WHO_NOR_WHY = Said(
     "an exit code does not tell who was the first, nor why", "退出码无法表明谁先退出，也无法表明原因"
 )

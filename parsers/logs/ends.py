@@ -6,6 +6,7 @@ container, quoted or not). The end: an exit code, a status, a signal by number o
     worker 3 (pid 4711) exited with exit code 1  |  process 4711 was killed by signal 9  |  rank 3 returned -9
     process 3: exit status -9                                       a launcher of one's own, a line for each process
     *** SIGABRT (@0xe21) received by PID 4711 (TID 0x7f) from PID 4711; stack trace: ***
+    *** SIGABRT received at time=1767349153 on cpu 22 ***           Abseil's handler, in Ray's processes and JAX
     trainer.1 stopped (rc=-9)                                       honcho
     sending SIGKILL to trainer.1 (pid 4711)                         honcho, of those that run when one has stopped
     sending SIGKILL to all processes                                foreman, likewise: of no process by its number (`detail.to`: all)
@@ -29,7 +30,7 @@ the word for what is counted, `of`, and `names`; `only`, where nothing but a nam
 Versions: supervisord 3 and 4, systemd from 2010 on, docker compose v2, pm2 5; others by their words alone.
 Source: foreman's lib/foreman/engine.rb (terminate_gracefully), systemd's src/core/unit.c (unit_kill_context, log_kill); honcho/manager.py and process.py (the code is that of its shell, by Popen); supervisor/process.py (finish: `stopped:`
 follows a request, `exited:` none) and options.py (decode_wait_status); systemd's src/core/service.c; pkg/compose/printer.go of
-compose; horovod/runner/gloo_run.py; glog's src/signalhandler.cc (`Signal 7` in place of a name it lacks is not read). Not read:
+compose; horovod/runner/gloo_run.py; abseil-cpp's absl/debugging/failure_signal_handler.cc; glog's src/signalhandler.cc (`Signal 7` in place of a name it lacks is not read). Not read:
 launchers of one's own and pm2; these forms are as users print them.
 """
 
@@ -79,6 +80,7 @@ _ENDED = regex(
     r"|\bexited \((?P<docker>-?\d{1,5})\)|\bexit(?:ed)?(?: with)?[ =:]{1,3}(?P<bare>-?\d{1,5})(?=[.,;)\]]?\s*\Z)"
 )
 _RECORD = regex(r"\bExit Code: \d{1,3}, Signal: [1-9]\d?\b")  # of a task, in the record of its allocation
+_HANDLED = regex(r"\*\*\* SIG[A-Z]{3,6} received at time=\d")  # by its own process
 _BY_SIGNAL = regex(r"(?i)\b(?:exit|return) ?code[ =:]{1,3}-(?:4|6|7|8|9|11)\b")
 # The shell's words for a signal, behind whom they are of, at the end of the line.
 _WORDS = {
@@ -88,7 +90,7 @@ _WORDS = {
 _SIGNALLED = regex(
     r"(?i)\b(?:killed|terminated|died|crashed|aborted|ended|stopped|exit(?:ed|s)?|dead|was sent)\b(?:(?!(?:code|status)[ =:]{1,2}-?\d{1,5}\. ).){0,30}?\b(?:signals?\.?[ :=#<\[(]{0,2}(?P<number>\d{1,2})\b"
     r"|(?:signals?[ .:=#<\[(]{0,2})?(?P<name>SIG(?!NAL)[A-Z]{3,6})\b)"
-    r"|\*\*\* (?P<own>SIG[A-Z]{3,6}) \(@0x[0-9a-f]+\) received by PID"  # glog's handler
+    r"|\*\*\* (?P<own>SIG[A-Z]{3,6}) (?:\(@0x[0-9a-f]+\) received by PID|received at time=)"  # the handlers of glog and of Abseil
     r"|\bcode=(?:killed|dumped), (?:status=(?P<unit>\d{1,2})/|signal=(?P<short>[A-Z]{3,6})\b)"
     rf"|\bsignal[=: ] ?[\"']?(?P<said>{'|'.join(_WORDS)})\b"  # Go's word for it
     r"|信号\s?[:：]?\s?(?P<chinese>\d{1,2})"
@@ -158,7 +160,7 @@ def end(row: Row, text: str) -> dict[str, Any] | None:
         return None
     code = _code(text)
     names = _names(text) if code is not None else []
-    has_subject = bool(_SUBJECT.search(text) or _BY_SIGNAL.search(text) or _RECORD.search(text))
+    has_subject = bool(_SUBJECT.search(text) or _HANDLED.search(text) or _BY_SIGNAL.search(text) or _RECORD.search(text))
     is_named = any(_is_name(name) or text.startswith(name) for name in names) and reporter(row)["rank"] is None
     if code is None or not (has_subject or is_named):
         return None

@@ -102,7 +102,7 @@ _BY_SIGNAL = regex(
 )
 _SPAWNED = regex(r"\bprocess (?P<index>\d{1,4}) terminated with")
 _WORKER = regex(
-    r"DataLoader worker \(pid(?:\(s\))? (?P<pid>\d{1,9})[\d, ]*\) (?P<how>exited unexpectedly|is "
+    r"DataLoader (?:worker|process) \(pid(?:\(s\))? +(?P<pid>\d{1,9})[\d, ]*\) (?P<how>exited unexpectedly|(?:exited )?is "
     r"killed by signal: [\w ]+)"
 )
 
@@ -174,7 +174,8 @@ def _of_whom(row: Row, message: str, detail: Mapping[str, Any]) -> int | None:
 def _ended(row: Row, code: str | None, message: str | None) -> dict[str, Any] | None:
     """Columns of the `exit` that a launcher's exception reports; None where it is no launcher's."""
     name, said = (code or "").rsplit(".", 1)[-1], message or ""
-    if name not in _LAUNCHERS_OWN or (reporter(row)["rank"] is not None and "quoted" not in row):
+    is_spawn = name in ("Exception", "") and _SPAWNED.match(said)  # torch 1.0 to 1.4 had no class for it
+    if not (name in _LAUNCHERS_OWN or is_spawn) or (reporter(row)["rank"] is not None and "quoted" not in row):
         return None
     if name == "CalledProcessError" and not _LAUNCHED.search(said):
         return None
@@ -226,6 +227,8 @@ def derived(message: str) -> dict[str, Any] | None:
         return {"kind": "peer_closed", "names_ranks": [int(found["rank"])], "names_rank_space": "global"}
     if "Unexpected bus error encountered in worker" in message:
         return {"kind": "other", "code": "dataloader_worker"}
+    if "Unexpected segmentation fault encountered in worker" in message:
+        return {"kind": "segfault", "detail": json.dumps({"process": "dataloader worker"})}
     if "No space left on device" in message:
         return {"kind": "disk_full"}
     if (found := _PORT.search(message)) and "EADDRINUSE" in message:

@@ -113,7 +113,7 @@ _LOUD = ("ERROR", "CRITICAL", "FATAL")
 # Loggers of launchers speak of a process from outside, whatever file they share with it.
 _LAUNCHER = regex(r"(?i)elastic|launch|torchrun|\brunner\b|srun|closing signal")
 # Printed without a class of exception before it, by a worker's signal handler or where ranks garble each other.
-_BARE = regex(r"^(?:ERROR: )?(?:DataLoader worker \(pid|Unexpected bus error encountered in worker)")
+_BARE = regex(r"^(?:ERROR: )?(?:DataLoader worker \(pid|Unexpected (?:bus error|segmentation fault) encountered in worker)")
 
 _Stamps = Mapping[tuple[str, int], Mapping[str, Any]]
 
@@ -391,7 +391,7 @@ class _Reader:
             detail["quoted"] = block.quoted
         elif not block.is_main:
             detail["thread"] = block.thread or "worker"
-        detail["from_line"] = block.row["line"]
+        detail |= {"from_line": block.row["line"]} | ({"until": block.until} if code is None else {})
         if block.introduced is not None:
             detail["introduced"] = block.introduced
         if last is not None and "quoted" in last:
@@ -485,7 +485,7 @@ PARSER = LineParser(
         b"world_rank=",
         b"RayTaskError(",
         b"DataLoader worker (pid",
-        b"Unexpected bus error",
+        b" encountered in worker",
         b"]: AssertionError",  # alone after `[rank3]`: nothing but the class
         b"]: RuntimeError",
         b"]: ValueError",

@@ -8,6 +8,9 @@
     =   RANK 3 PID 4711 RUNNING AT n07            MPICH:   =   PID 4711 RUNNING AT n07
     =   KILLED BY SIGNAL: 9 (Killed)              or    =   EXIT CODE: 9
 
+    mpirun has exited due to process rank 3 with PID 4711 on                    Open MPI 1.3 to 1.10, the node and how on the next line
+    [27]PETSC ERROR: Caught signal number 11 SEGV: Segmentation Violation, probably memory access out of range      PETSc's handler
+
     Abort(1) on node 3 (rank 3 in comm 0): application called MPI_Abort(MPI_COMM_WORLD, 1) - process 3      MPICH; then Hydra kills the others
 
     MPT ERROR: Rank 3(g:3) received signal SIGSEGV(11).           HPE MPT; below it: Process ID: 4711, Host: n07, Program: …
@@ -22,7 +25,7 @@ exit's. What is said to be killed by signal 9 or 15 behind the words of an abort
 
 Printed by: Open MPI 1.x to 5.x, MPICH, Intel MPI, MVAPICH, HPE MPT.
 Versions: Open MPI 1.8 to 5.0, Hydra 3.x and 4.x.
-Source: help-mpi-api.txt of Open MPI, opal/util/stacktrace.c, help-prun.txt of prrte, mpiexec/pmiserv_cb.c of MPICH's Hydra. Not
+Source: help-mpi-api.txt of Open MPI, opal/util/stacktrace.c, help-prun.txt of prrte, mpiexec/pmiserv_cb.c of MPICH's Hydra, src/sys/error/signal.c of PETSc. Not
 read: Intel MPI, MVAPICH and MPT; RANK, KILLED BY SIGNAL and MPT ERROR as users print them.
 """
 
@@ -50,6 +53,10 @@ def _ended(groups: Mapping[str, str]) -> dict[str, Any]:
     return made | {"code": code, "severity": severity, "detail": {"signal": None, "status": None, "by": "mpi"}}
 
 
+def _left(_groups: Mapping[str, str]) -> dict[str, Any]:
+    return {"rank_space": "global", "code": None, "severity": "error"}
+
+
 _HOST = r"(?P<host>[A-Za-z0-9][\w.-]{0,252})"
 RULES = (
     Rule(
@@ -60,6 +67,8 @@ RULES = (
     Rule(regex(r"MPI_ABORT was invoked on rank (?P<rank>\d{1,7}) in communicator MPI_COMM_WORLD\b(?:.{0,200}?errorcode (?P<status>-?\d{1,9}))?"),
          "exit", refine=_ended),
     Rule(regex(r"application called MPI_Abort\(MPI_COMM_WORLD, (?P<status>-?\d{1,9})\) - process (?P<rank>\d{1,7})"), "exit", refine=_ended),
+    Rule(regex(r"mpi(?:run|exec) has exited due to process rank (?P<rank>\d{1,7}) with PID (?P<pid>\d{1,9}) on\b"), "exit", refine=_left),
+    Rule(regex(r"\[(?P<rank>\d{1,7})\]PETSC ERROR: Caught signal number (?P<signal>\d{1,3})\b"), "exit", refine=_ended),
     Rule(regex(rf"\[{_HOST}:0*(?P<pid>\d{{1,9}})\] Signal: .{{1,60}}? \((?P<signal>\d{{1,3}})\)"), "exit", refine=_ended),
     Rule(regex(r"\[[\w.-]+:\d+\] (?:\*\*\* (?:Process received signal|End of error message)|Signal code: |Failing at address: )"), None),
 )  # fmt: skip
@@ -155,7 +164,7 @@ PARSER = LineParser(
     name="mpi",
     anchors=(
         b"noticed that process rank", b"MPI_ABORT was invoked", b"] Signal: ", b"*** Process received signal", b"*** End of error message",
-        b"] Signal code: ", b"] Failing at address", b" RUNNING AT ", b"BAD TERMINATION", b"KILLED BY SIGNAL: ", b"=   EXIT CODE: ", b"Process name: [", b"Exit code: ", b"Exit status: ", b"application called MPI_Abort(", b"MPT ERROR: Rank ", b"Process ID: ",
+        b"has exited due to process rank", b"PETSC ERROR: Caught signal", b"] Signal code: ", b"] Failing at address", b" RUNNING AT ", b"BAD TERMINATION", b"KILLED BY SIGNAL: ", b"=   EXIT CODE: ", b"Process name: [", b"Exit code: ", b"Exit status: ", b"application called MPI_Abort(", b"MPT ERROR: Rank ", b"Process ID: ",
         b"=   CLEANING UP", b"=   YOU CAN IGNORE",
     ),
     parse=parse,

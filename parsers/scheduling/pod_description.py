@@ -39,14 +39,15 @@ _CONTAINER = regex(r"^ {2}(?P<container>[a-z0-9][\w.-]{0,80}):\s*$")
 _FIELD = regex(
     r"^ {4,8}(?P<name>State|Last State|Reason|Exit Code|Signal|Message|Started|Finished):\s+(?P<value>\S.*?)\s*$"
 )
+_PROMPT = regex(rb"\A(?:[$#%>].{0,400}\n)+")  # the command, as people paste it
 _PLAIN = regex(r"^\s+\S|^\s*$|^---")
 _STATE = regex(rb"\n {4}(?:Last )?State: ")
-_HEAD = regex(rb"^Name: +\S+\r?\n(?:.*\n){0,40}?(?:Node|Containers):", re.MULTILINE)
+_HEAD = regex(rb"^Name: +\S+\r?\n(?:.*\n){0,40}?(?:Node|Namespace|Containers):", re.MULTILINE)
 
 
 def accepts(_path: str, head: bytes) -> bool:
     """The file begins with a pod's name and names its namespace, node and containers, or how one of them is: people copy parts."""
-    start = head[:16384].lstrip()
+    start = _PROMPT.sub(b"", head[:16384].lstrip())
     return (
         start.startswith(b"Name:")
         and b"\nNamespace:" in start

@@ -27,6 +27,8 @@ from parsers.text.patterns import regex
 _SIGNALS = {
     "Killed": "SIGKILL", "Terminated": "SIGTERM", "Segmentation fault": "SIGSEGV", "Aborted": "SIGABRT",
     "Bus error": "SIGBUS", "Illegal instruction": "SIGILL", "Floating point exception": "SIGFPE", "Hangup": "SIGHUP",
+    "已杀死": "SIGKILL", "段错误": "SIGSEGV", "已放弃": "SIGABRT", "总线错误": "SIGBUS", "已终止": "SIGTERM",  # bash in zh_CN
+    "強制終了": "SIGKILL", "Getötet": "SIGKILL", "Speicherzugriffsfehler": "SIGSEGV", "Processus arrêté": "SIGKILL",
 }  # fmt: skip
 _WORDS = "|".join(_SIGNALS)
 _PROGRAM = (
@@ -54,7 +56,7 @@ RULES = (
         refine=_ended,
     ),
     Rule(regex(rf"(?:^|[:\s])line \d{{1,9}}:\s+\d{{1,9}} (?:{_WORDS})\s"), None),
-    Rule(regex(rf"\A(?P<how>{_WORDS})(?P<core> \(core dumped\))?\s*\Z"), "exit", refine=_ended),
+    Rule(regex(rf"\A(?P<how>{_WORDS})(?P<core> \((?:core dumped|核心已转储)\))?\s*\Z"), "exit", refine=_ended),
 )
 
 
@@ -73,6 +75,8 @@ PARSER = LineParser(
         b"Illegal instruction",
         b"Floating point exc",
         b"Aborted",
+        *(word.encode() for word in _SIGNALS if not word.isascii()),
+        b"Speicherzugriffsfehler",
     ),
     parse=parse,
 )

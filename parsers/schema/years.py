@@ -1,7 +1,7 @@
 """Which year it is in logs that print none.
 
-The full stamps of a file's beginning tell the year of its other lines, those of the bundle's files that of files without any.
-Where no beginning tells one (torch's glog, syslog and flight records in a pickle: an everyday bundle), stamps without a year
+The full stamps of a file's beginning tell the year of its other lines, those of the bundle's files, where most begin with some, that of files
+without any. Where no beginning or few tell one (torch's glog, syslog and flight records in a pickle: an everyday bundle), stamps without a year
 stand in 1972 until all is read, and go then where the times of all files are: records have theirs deep inside, and so has a log in
 which a scheduler alone prints the year. Where there are
 none at all, they stay in 1972: what came first is known, and that no year is, is seen.
@@ -21,6 +21,7 @@ from parsers.text.encodings import in_utf8
 from parsers.text.stamps import NO_YEAR, NO_YEAR_NS, Around, agreed
 
 _FILES = 200  # heads looked at
+_FEW = 2  # fewer than half
 _LOGGED: tuple[TableName, ...] = ("events", "steps")
 _MONTHS = range(1, 13)
 _TIMED: tuple[tuple[TableName, tuple[str, ...]], ...] = tuple(
@@ -31,9 +32,12 @@ _TIMED: tuple[tuple[TableName, tuple[str, ...]], ...] = tuple(
 
 
 def of_bundle(sources: Sequence[Source], year: int | None) -> Around:
-    """What the beginnings of files agree on; `year`, where they tell none; NO_YEAR where that is not given."""
-    told = agreed(_told(sources[:: max(1, len(sources) // _FILES)]))
-    return told or (NO_YEAR if year is None else stamps.all_of(year))
+    """What the beginnings of files agree on, if they are not few; `year`, where they tell none; NO_YEAR where that is not given."""
+    looked = sources[:: max(1, len(sources) // _FILES)]
+    told = list(_told(looked))
+    if year is None and _FEW * len(told) < len(looked):
+        return NO_YEAR  # one file among many is of another time perhaps: all are asked when they are read
+    return agreed(told) or (NO_YEAR if year is None else stamps.all_of(year))
 
 
 def of_file(head: bytes, bundle: Around) -> Around:

@@ -15,7 +15,7 @@ import polars as pl
 from forensics.case import Case
 from forensics.facts.error_words import may_be_rank
 from forensics.facts.event_rows import Row, detail, host_of, own_rank, refs, rows
-from forensics.facts.failure_roles import State, role_of
+from forensics.facts.failure_roles import FailureRole, role_of
 from forensics.facts.hardware import Record
 from forensics.facts.process_ends import (
     BY_ITS_RUNTIME,
@@ -33,6 +33,7 @@ from forensics.model.incident import Action, Device, FirstAnomaly
 from forensics.model.names import Cause
 from forensics.model.said import Said, did_all, joined, sentence
 from forensics.model.signals import signal_of
+from forensics.model.taxonomy import EVENTS
 from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import ended as words
 
@@ -56,7 +57,7 @@ def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
                 )  # its own runtime says so, and ends it
         elif not is_consequence(row["detail"]) and row["severity"] not in ("info", "warning"):
             cause = own_cause(row["kind"], f"{row['code'] or ''} {row['text'] or ''}")
-            if cause != "exception" or _role(case, row) != "lost":
+            if cause != "exception" or _role(case, row).state != "lost":
                 result.append((cause, row))
     killed = [one for one in case.hardware if one.kind in _BY_KERNEL and one.rank is None and one.counts]
     # The line that opens a kernel's report names whom memory failed, not whom it killed: the one that ends it does.
@@ -73,8 +74,22 @@ def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
     return result
 
 
-def _role(case: Case, row: Row) -> State:
-    return "own" if row["kind"] == "cuda_error" else role_of(row, hosts=case.job_hosts).state
+def _role(case: Case, row: Row) -> FailureRole:
+    return role_of(row, hosts=case.job_hosts)
+
+
+def _is_own(case: Case, row: Row) -> bool:
+    return row["kind"] in ("gpu_error", "cuda_error") or _role(case, row).state == "own"
+
+
+def _is_alone(case: Case, same: Sequence[Row]) -> bool:
+    """Is it all that anything tells of a failure, out of no call that may wait for anybody, in words that tell of nobody? Then it is why the job
+    ended, whosever it is."""
+    roles = [_role(case, row) for row in same]
+    if case.has_waited or not all(role.is_placed for role in roles) or len({role.template for role in roles}) > 1:
+        return False
+    is_victim = any(EVENTS[kind].roles == ("victim",) for kind in case.events["kind"].unique())
+    return not is_victim and all(end.how in ("failed", "stopped", "ended") for end in case.ends.values())
 
 
 def _is_foreign(case: Case, one: Record) -> bool:
@@ -112,7 +127,7 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
     killed = _killed(case, same) if cause == "host_oom" else ()
     if not killed and any(end.how == "died" for end in case.ends.values()):
         return ()
-    unclear = cause == "exception" and not any(row["kind"] == "gpu_error" or _role(case, row) == "own" for row in same)
+    unclear = cause == "exception" and not (any(_is_own(case, row) for row in same) or _is_alone(case, same))
     places = tuple(sorted({host for row in same if (host := host_of(case.identity, row))}))
     after = cause == "exception" and (unclear or len(places) > 1 or _may_follow(case, same))  # not all were the first
     hosts = () if after else places
