@@ -230,3 +230,36 @@ def test_a_library_s_line_is_no_place_to_look_at(tmp_path: Path, called: str) ->
     (tmp_path / "run.log").write_text(LAGS + called)
     report = analyze(tmp_path)
     assert not any(one.kind == "check_code" for one in report.incidents[report.primary].actions)
+
+
+AT = (
+    "[rank{rank}]:[E203 08:11:40.02 ProcessGroupNCCL.cpp:632] [Rank {rank}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum={number}, "
+    "OpType={kind}, NumelIn=4, NumelOut=4, Timeout(ms)=600000) ran for 600011 milliseconds before timing out.\n"
+    "[rank{rank}]:[E203 08:11:40.03 ProcessGroupNCCL.cpp:2168] [PG ID 0 PG GUID 0(default_pg) Rank {rank}]  failure detected by watchdog at work "
+    "sequence id: {number} PG status: last enqueued work: 990, last completed work: {done}\n"
+)
+
+
+def cut_at(folder: Path, calls: list[tuple[int, str]]) -> Incident:
+    told_by = [
+        AT.format(rank=rank, number=number, kind=kind, done=number - 1) for rank, (number, kind) in enumerate(calls)
+    ]
+    (folder / "train.log").write_text("".join(told_by))
+    report = analyze(folder)
+    return report.incidents[report.primary]
+
+
+@pytest.mark.parametrize("kinds", [("_ALLGATHER_BASE", "_REDUCE_SCATTER_BASE"), ("ALLREDUCE", "ALLREDUCE")])
+def test_who_gave_up_at_another_call_of_a_group_is_told_apart(tmp_path: Path, kinds: tuple[str, str]) -> None:
+    verdict = cut_at(tmp_path, [(611, kinds[0]), (613, kinds[1])]).verdict
+    assert (verdict.kind, verdict.ranks, verdict.suspects.ranks) == ("hang", [], [])
+    assert (
+        "rank 0 timed out waiting in" in verdict.summary
+        and "#611; rank 1 timed out" in verdict.summary
+        and "#613" in verdict.summary
+    )
+
+
+def test_who_gave_up_at_one_call_is_told_together(tmp_path: Path) -> None:
+    verdict = cut_at(tmp_path, [(611, "ALLREDUCE")] * 2).verdict
+    assert "anks 0-1 timed out in all_reduce" in verdict.summary and "not all stood" not in verdict.summary.lower()

@@ -333,7 +333,7 @@ def _as_called(what: str, known: Known) -> str:
     by_vendor = None if around.vendor is None else commands.OF_VENDOR.get(around.vendor)
     library = by_vendor if torch is None else torch.library
     lacks: list[Lacks] = ["ras"] if around.vendor not in (None, "nvidia") or known.has_ras else []
-    has_recorder = torch is not None and commands.recorder(around) is not None
+    has_recorder = known.has_records or (torch is not None and commands.recorder(around) is not None)
     lacks += (
         ["recorder", "detail"] if not has_recorder else ["detail"] if torch is not None and torch.is_detailed else []
     )

@@ -47,7 +47,7 @@ from forensics.verdict.file_servers import with_file_server
 from forensics.verdict.gone import gone, has_ended, may_be_left
 from forensics.verdict.health import healthy
 from forensics.verdict.observers import Observers
-from forensics.verdict.of_program import with_errors_of_program
+from forensics.verdict.of_program import with_errors_of_program, with_lost_devices
 from forensics.verdict.price import named, price
 from forensics.verdict.remote_stores import with_store
 from forensics.verdict.rule_of_time import timed
@@ -212,7 +212,7 @@ def _is_of_its_own(case: Case, one: Candidate) -> bool:
 
 
 def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callable[[Finding], Views]) -> Incident:
-    told_of = with_errors_of_program(case, one.finding, one.kind)
+    told_of = with_errors_of_program(case, with_lost_devices(case, one.finding, one.kind), one.kind)
     told_of = with_setting_of_forks(
         case, with_call(case, with_counts(case, with_store(case, with_file_server(case, with_settings(case, told_of)))))
     )

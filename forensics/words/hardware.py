@@ -189,6 +189,22 @@ THEN_OF_ROWS = Said(
     "Pending: reset it once no job runs there; a failure, or uncorrectable errors that grow: leave the host out and have the GPU replaced",
     "Pending：待无作业时复位；重映射失败或不可纠正错误增长：隔离节点并更换 GPU",
 )
+ASKS_FOR_RESET = Form(
+    "its driver reported {code}, for which the vendor's catalogue asks to reset it",
+    "驱动报告了 {code}，厂商错误表要求复位该卡",
+)
+LOOK_AT_BUS = Said(
+    "“rev ff” or no output: it is off the bus; LnkSta slower or narrower than LnkCap",
+    "“rev ff” 或无输出：已掉卡；LnkSta 低于 LnkCap",
+)
+THEN_OFF_BUS = Said(
+    "off the bus: power-cycle the host, and have the card reseated or replaced if it happens again",
+    "掉卡：节点断电重启；再次发生则重插或更换该卡",
+)
+THEN_RESET = Said(
+    "it is there: keep nvidia-bug-report.sh of it, reset it once nothing runs there, then test it; off the bus: power-cycle the host",
+    "仍在总线上：先保存 nvidia-bug-report.sh，待无作业时复位，再检测；掉卡：节点断电重启",
+)
 ALIKE = Form("{text} ({number} alike)", "{text}（共 {number} 个如此）")
 ALIKE_THERE = Form("{text} ({number} of {host} alike)", "{text}（{host} 上有 {number} 个如此）")
 APART_TOGETHER = Form(

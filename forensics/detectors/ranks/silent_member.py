@@ -38,6 +38,7 @@ from forensics.words import ranks as words
 from parsers.knowledge import waits
 
 _Row = dict[str, Any]
+_PLACES = 4  # calls that are told one by one
 _FEW = 3  # at most one in three ranks may be silent
 
 
@@ -317,7 +318,10 @@ def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Fin
     call = wait["kind"] or words.SOME_COLLECTIVE
     here = frozenset(waits["rank"].drop_nulls().to_list()) or timed_out
     told = told_of_call(case.events, waits)
-    claims = [Claim(words.TIMED_OUT_IN(who=who, call=call), "for", refs(waits.iter_rows(named=True))), *launched]
+    places = _places(group)
+    claims = [Claim(text, "for", refs(own.iter_rows(named=True))) for text, own in places]
+    claims = claims or [Claim(words.TIMED_OUT_IN(who=who, call=call), "for", refs(waits.iter_rows(named=True)))]
+    claims += launched
     if stuck:
         claims.append(Claim(words.WATCHDOG_HELD(who=ranks_text(stuck)), "for", refs(stuck.values())))
     if told is not None:
@@ -326,6 +330,9 @@ def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Fin
         why = joined(("" if is_all else why, told.text), "; ")
     there = ranks_text(here) if timed_out else who
     in_group = words.TIMED_OUT_IN_GROUP(who=there, call=call, group=group_text(group.label))
+    if places:
+        told_apart = joined([text for text, _ in places], "; ")
+        in_group = words.AT_PLACES_OF_GROUP(group=group_text(group.label), what=told_apart)
     others = ranks_text(timed_out - here) if timed_out - here else None
     text = joined((in_group, words.TIMED_OUT_TOO(who=others)), "; ") if others else in_group
     return Finding(
@@ -341,6 +348,20 @@ def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Fin
         collect=(words.ALL_DUMPS_AND_RAS,),
         summary=words.UNDECIDED(what=joined((text, why), "; ")),
     )  # fmt: skip
+
+
+def _places(group: _Group) -> list[tuple[Said, pl.DataFrame]]:
+    """Who gave up at which call of the group, where that is told of each, and is not the same of all; the lowest number first."""
+    told = group.waits.drop_nulls(["rank", "number"]).filter(pl.col("kind").is_not_null())
+    calls = told.select("number", "kind").unique()
+    each = told.select("rank", "number", "kind").unique()
+    is_plain = each["rank"].n_unique() == each.height == group.waits["rank"].n_unique()
+    if not group.is_named or not 1 < calls.height <= _PLACES or not is_plain or group.waits["rank"].null_count():
+        return []
+    return [
+        (words.TIMED_OUT_AT(who=ranks_text(frozenset(own["rank"].to_list())), call=kind, number=number), own)
+        for (number, kind), own in told.sort("number", "kind").group_by(["number", "kind"], maintain_order=True)
+    ]
 
 
 def _reading(
