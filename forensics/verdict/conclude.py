@@ -46,6 +46,7 @@ from forensics.verdict.counterfactual import counterfactual
 from forensics.verdict.file_servers import with_file_server
 from forensics.verdict.gone import gone, has_ended, may_be_left
 from forensics.verdict.health import healthy
+from forensics.verdict.no_process import no_process
 from forensics.verdict.observers import Observers
 from forensics.verdict.of_program import with_errors_of_program, with_lost_devices
 from forensics.verdict.price import named, price
@@ -127,6 +128,7 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
         said = _waiters(case)
         summary = words.NOTHING_BUT_WAITERS(waiters=said[0].text) if said else words.NOTHING_SHOWN
         collect = words.IF_IT_STANDS(what=collect)
+        summary, collect = (no_process(case) if not said else None) or (summary, collect)
     base = hint if hint is not None and not said else Finding(detector="verdict", summary=summary, collect=(collect,))
     base = replace(base, actions=(*base.actions, *(action for _, action in lost), *repeated(case, drivers)))
     reason: Reason = "conflicting_evidence" if refuted and not said else "nothing_found"

@@ -178,16 +178,17 @@ MEASURED_APART = Form(
 HOST_OF_LOG = Form("the host that {file} is from", "{file} 所属的节点")
 GPU_THERE = Form("GPU {pci} of {where}", "{where} 的 GPU {pci}")
 BEFORE_ANYTHING_FAILS = Said(
-    "its memory tells of rows that fail: a reset puts a pending remapping in force",
-    "显存报告有行失效：待生效的重映射在复位后生效",
+    "its memory tells of pages or rows that fail: a reset puts what is pending in force",
+    "显存报告有页或行失效：待生效的退役或重映射在复位后生效",
 )
 LOOK_AT_ROWS = Said(
-    "Remapped Rows: Pending, Remapping Failure Occurred; uncorrectable errors",
-    "Remapped Rows 的 Pending 与 Remapping Failure Occurred；不可纠正错误数",
+    "Retired Pages: how many of Double Bit ECC, Pending; Remapped Rows: Pending, Remapping Failure Occurred; uncorrectable errors",
+    "Retired Pages 的 Double Bit ECC 数量与 Pending；Remapped Rows 的 Pending 与 Remapping Failure Occurred；不可纠正错误数",
 )
 THEN_OF_ROWS = Said(
-    "Pending: reset it once no job runs there; a failure, or uncorrectable errors that grow: leave the host out and have the GPU replaced",
-    "Pending：待无作业时复位；重映射失败或不可纠正错误增长：隔离节点并更换 GPU",
+    "Pending: reset it once no job runs there; a failure, some 60 retired pages (64 is all that a card can retire), or uncorrectable errors "
+    "that grow: leave the host out and have the GPU replaced",
+    "Pending：待无作业时复位；重映射失败、已退役约 60 页（最多 64 页）或不可纠正错误增长：隔离节点并更换 GPU",
 )
 ASKS_FOR_RESET = Form(
     "its driver reported {code}, for which the vendor's catalogue asks to reset it",
@@ -205,8 +206,10 @@ THEN_RESET = Said(
     "it is there: keep nvidia-bug-report.sh of it, reset it once nothing runs there, then test it; off the bus: power-cycle the host",
     "仍在总线上：先保存 nvidia-bug-report.sh，待无作业时复位，再检测；掉卡：节点断电重启",
 )
-ALIKE = Form("{text} ({number} alike)", "{text}（共 {number} 个如此）")
-ALIKE_THERE = Form("{text} ({number} of {host} alike)", "{text}（{host} 上有 {number} 个如此）")
+ALIKE = Form("{text} ({number} alike, with {others})", "{text}（共 {number} 个如此，另有 {others}）")
+ALIKE_THERE = Form(
+    "{text} ({number} of {host} alike, with {others})", "{text}（{host} 上有 {number} 个如此，另有 {others}）"
+)
 APART_TOGETHER = Form(
     "{quantity} apart: {place}; rather one cause there than {number}",
     "{quantity} 异常：{place}；更可能是该处的一个原因，而非 {number} 个",
