@@ -91,3 +91,23 @@ def test_a_lone_stack_that_waits_for_another_process_is_told_as_a_waiter(
     verdict = report.incidents[report.primary].verdict
     assert (verdict.kind, verdict.ranks) == ("unknown", [])
     assert ("waiting for other processes" in verdict.summary) is waits
+
+
+BAR = "Tokenizing:  {percent}%|###   | 640/1000 [1:52:18<{left}, 16.40 examples/s]"
+
+
+@pytest.mark.parametrize(("percent", "left"), [(64, "1:03:44"), (2, "22:03:44")])
+def test_a_bar_on_the_line_of_a_barrier_shows_work_that_goes_on(tmp_path: Path, percent: int, left: str) -> None:
+    (tmp_path / "train.log").write_text(BAR.format(percent=percent, left=left) + LINES["at a barrier"][0] + "\n")
+    incident = analyze(tmp_path).incidents[0]
+    assert (incident.actions[0].kind, incident.verdict.ranks) == ("check_config", [])
+    assert f"{percent}% after 1:52:18, with {left} to go" in incident.verdict.summary
+
+
+@pytest.mark.parametrize(
+    "bar", [BAR.format(percent=100, left="00:00"), BAR.format(percent=64, left="1:03:44") + "\n", ""]
+)
+def test_a_bar_that_was_done_or_stands_elsewhere_is_no_reason(tmp_path: Path, bar: str) -> None:
+    (tmp_path / "train.log").write_text(bar + LINES["at a barrier"][0] + "\n")
+    incident = analyze(tmp_path).incidents[0]
+    assert incident.actions[0].kind == "collect_more" and "to go" not in incident.verdict.summary

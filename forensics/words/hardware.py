@@ -54,7 +54,14 @@ TOUCHED_NOT_ITS_OWN = Said(
 FAILED_BEFORE = Form("before the job {host} failed {tests}", "作业开始前 {host} 未通过 {tests}")
 FAILED_BEFORE_OF = Form("before the job {host} failed {tests}: {of}", "作业开始前 {host} 未通过 {tests}（检测 {of}）")
 FAILED_CHECK_BEFORE = Said("it failed its check before the job", "作业开始前未通过检测")
-FAILED_CHECK = Said("it failed its check", "未通过检测")
+FAILED_CHECK = Said("it failed its check: start without it", "未通过检测：启动时不使用该节点")
+LOOK_AT_CHECK = Said(
+    "the same test once more on it, beside hosts that passed it", "在该节点上与通过检测的节点再做一次同样的检测"
+)
+THEN_OF_CHECK = Said(
+    "it fails again: have what that test is of mended before the host comes back; it passes: look for what else ran there or was cabled anew",
+    "再次失败：修复该项检测所涉部件后再启用；通过：查当时该节点上有无其他作业或改动过线缆",
+)
 FAILED_TESTS = Form("{hosts} failed {tests}", "{hosts} 未通过 {tests}")
 FAILED_BESIDE_ALL = Form(
     "{hosts} failed {tests} beside every partner, and the partners passed it beside others",

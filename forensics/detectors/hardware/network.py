@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from forensics.case import Case, Detector
+from forensics.facts.busy_bars import open_bars
 from forensics.facts.event_rows import Row, detail, host_of, of_kinds, refs
 from forensics.facts.locations import listed
 from forensics.facts.progress import step_in_progress
@@ -21,6 +22,7 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, FirstAnomaly
 from forensics.model.said import Said, joined
 from forensics.words import hardware as words
+from forensics.words import launch
 
 _RDMA = r"NET/IB|\bibv_|\bIBV_WC|\bmlx[45]_|(?i:infiniband|\broce\b)"
 _SAYS_CLOSED = r"(?i)clos(?:ed|ing)|\breset\b|broken pipe|refused|disconnect|hung up|end of file|\bEOF\b|exited"
@@ -188,6 +190,9 @@ def _closed(case: Case, root: Root | None, local: Sequence[Row], closed: pl.Data
     other_end = words.OTHER_ENDS_CLOSED(ends=names) if ends else words.OTHER_END_CLOSED
     if not is_said:
         other_end = words.NO_ANSWER_OF(ends=names) if ends else no_answer
+    bar = next(open_bars(row for row in closed.iter_rows(named=True) if row["code"] == "barrier"), None)
+    shown = bar and launch.BAR_STANDS_THERE(percent=bar.percent, spent=bar.spent, left=bar.left)
+    claims += [Claim(shown, "for", (bar.ref,))] if bar and shown else []
     return Finding(
         detector=DETECTOR.name,
         cause="network_fault" if local else None,
@@ -196,11 +201,22 @@ def _closed(case: Case, root: Root | None, local: Sequence[Row], closed: pl.Data
         undecided=("tied_explanations",),
         claims=tuple(claims),
         first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="peer_closed"),
+        actions=_of_wait(shown) if shown else (),
         collect=(words.LOGS_AND_KERNELS(who=names or words.ALL_OTHER_RANKS),),
         summary=words.UNDECIDED(
-            what=joined((other_end, words.DEAD_OR_BROKEN if is_said else words.DEAD_LATE_OR_BROKEN), "; ")
+            what=joined((other_end, shown or (words.DEAD_OR_BROKEN if is_said else words.DEAD_LATE_OR_BROKEN)), "; ")
         ),
     )
+
+
+def _of_wait(shown: Said) -> tuple[Action, ...]:
+    """Work that goes on beside a wait that others gave up needs a longer wait, or an earlier place."""
+    return (
+        Action(
+            kind="check_config", target=launch.TIMEOUT_OF_GROUP, command=None, reason=shown, look=launch.LOOK_AT_BAR,
+            then=launch.THEN_OF_BAR, source="PyTorch: torch.distributed, monitored_barrier",
+        ),
+    )  # fmt: skip
 
 
 def _at_barrier(closed: pl.DataFrame) -> Said | None:
