@@ -263,3 +263,27 @@ def test_who_gave_up_at_another_call_of_a_group_is_told_apart(tmp_path: Path, ki
 def test_who_gave_up_at_one_call_is_told_together(tmp_path: Path) -> None:
     verdict = cut_at(tmp_path, [(611, "ALLREDUCE")] * 2).verdict
     assert "anks 0-1 timed out in all_reduce" in verdict.summary and "not all stood" not in verdict.summary.lower()
+
+
+SAW = (
+    "[rank{rank}]: RuntimeError: Detected mismatch between collectives on ranks. Rank {rank} is running collective: CollectiveFingerPrint(SequenceNumber=41, "
+    "OpType=ALLREDUCE, TensorShape=[], TensorDtypes=Float), but Rank 3 is running collective: CollectiveFingerPrint(SequenceNumber=0OpType=GATHER)."
+    "Collectives differ in the following aspects:\n"
+)
+TRACE = (
+    "[rank1]: Traceback (most recent call last):\n"
+    '[rank1]:   File "/srv/j/fit.py", line 114, in main\n[rank1]:     engine.step()\n'
+    '[rank1]:   File "/opt/env/lib/python3.10/site-packages/deepspeed/runtime/engine.py", line 2490, in step\n[rank1]:     self.take(1)\n'
+)
+
+
+@pytest.mark.parametrize("trace", [TRACE, ""])
+def test_a_call_that_one_alone_saw_to_differ_is_told_with_its_number(tmp_path: Path, trace: str) -> None:
+    (tmp_path / "train.log").write_text(SAW.format(rank=2) + trace)
+    incident = analyze(tmp_path).incidents[0]
+    assert (incident.verdict.cause, incident.verdict.ranks) == ("collective_mismatch", [])
+    assert "ank 2 announced all_reduce #41" in incident.verdict.summary and "rank 3" in incident.verdict.summary
+    assert incident.blast_radius.ranks_waiting == 0
+    first = actions(incident)[0]
+    assert ("/srv/j/fit.py:114" in first.target, "sed -n" in (first.command or "")) == (bool(trace), bool(trace))
+    assert sum(one.kind == "check_code" for one in incident.actions) == 1

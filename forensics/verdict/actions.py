@@ -145,6 +145,8 @@ def _checks(finding: Finding, known: Known) -> list[Action]:
             return checks
         files = Action(kind="inspect_hardware", target=words.FILES_OF(who=who), command=None, reason=reason)
         return [files, *checks] if _host_of(None, finding, known) else [*checks, files]
+    if any(one.kind == "check_code" and one.target != "job" for one in finding.actions):
+        return []
     if finding.cause == "collective_mismatch":
         return [_check(target or "job", words.NOT_THE_SAME_CALL)]
     if finding.cause == "deadlock_cycle":

@@ -203,6 +203,7 @@ BOTH_ENDS_LEAPT = Said(
 
 # --- what a rank that stands still waits for, and how work is shared out ---
 CALLED_AT = Form("the call that was given up stands at {places}", "被放弃的调用位于 {places}")
+TRACEBACKS_AT = Form("tracebacks stand at {places}", "traceback 位于 {places}")
 WHO_COMES_THERE = Said(
     "what leads only some ranks to this call, or past it: an if by rank or by data, an exception that is caught, a loop of uneven length",
     "为何只有部分 rank 到达或跳过该调用：按 rank 或数据的 if、被捕获的异常、长度不一的循环",

@@ -163,6 +163,10 @@ DIFFERENT_CALLS = Said(
     "members of a group announced different collectives at the same place",
     "同一进程组的成员在同一位置发起了不同的集合通信",
 )
+ANNOUNCED_ALONE = Form(
+    "{who} announced {what}, and what it read of {others} is another call, and not whole",
+    "{who} 发起 {what}，而其读到的 {others} 的调用与之不同且不完整",
+)
 CROSSED = Form(
     "{few} launched {one} in {group}, {many} {other}: neither is a part of the other",
     "{few} 在 {group} 中启动了 {one}，{many} 启动了 {other}：互不包含",
@@ -390,7 +394,7 @@ AT_PLACES_OF_GROUP = Form(
     "not all stood at the same call of {group}: {what}", "各 rank 停在 {group} 的不同调用：{what}"
 )
 TIMED_OUT_TOO = Form("{who} timed out, too", "{who} 也已超时")
-SOME_RANKS = Form("{number} ranks", "{number} 个 rank")
+SOME_RANKS = Noun("rank", "ranks", "个 rank")
 SOME_COLLECTIVE = Said("a collective", "集合通信")
 WATCHDOG_HELD = Form(
     "the watchdog of {who} made no progress: a lock or a call to the device holds it",

@@ -314,7 +314,7 @@ def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Fin
     waits, wait = group.waits, group.waits.row(0, named=True)
     launched, stuck = _launched(case, group), _stuck_watchdogs(case, timed_out)
     reason, suspects, why = _reading(group, timed_out, bool(launched), frozenset(stuck), case)
-    who = ranks_text(timed_out) if timed_out else words.SOME_RANKS(number=waits.height)
+    who = ranks_text(timed_out) if timed_out else words.SOME_RANKS(waits.height)
     call = wait["kind"] or words.SOME_COLLECTIVE
     here = frozenset(waits["rank"].drop_nulls().to_list()) or timed_out
     told = told_of_call(case.events, waits)
