@@ -81,3 +81,18 @@ def test_a_device_that_works_on_leads_nowhere_before_a_crash(tmp_path: Path, sai
     incident = told(tmp_path, XID.format(said=said), "b.dmesg.txt")
     assert "called trainer" in incident.verdict.summary and "launcher" not in incident.verdict.summary
     assert (incident.actions[0].kind, "libucp.so.0" in incident.actions[0].reason) == ("check_code", True)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "CUDA error: uncorrectable ECC error encountered",
+        "cudaErrorECCUncorrectable: uncorrectable ECC error encountered",
+    ],
+)
+def test_a_look_at_memory_asks_for_memory_and_not_for_the_bus(tmp_path: Path, error: str) -> None:
+    text = f"iteration 7/ 90 | lm loss: 2.1\nRuntimeError: transform: failed to synchronize: {error}\n"
+    first = told(tmp_path, text).actions[0]
+    assert (
+        "ROW_REMAPPER" in (first.command or "") and "uncorrectable errors" in first.look and "rev ff" not in first.look
+    )

@@ -287,3 +287,25 @@ def test_a_call_that_one_alone_saw_to_differ_is_told_with_its_number(tmp_path: P
     first = actions(incident)[0]
     assert ("/srv/j/fit.py:114" in first.target, "sed -n" in (first.command or "")) == (bool(trace), bool(trace))
     assert sum(one.kind == "check_code" for one in incident.actions) == 1
+
+
+OLD = "[E ProcessGroupNCCL.cpp:821] [Rank {rank}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=31, OpType=ALLREDUCE, Timeout(ms)=1800000) ran for 1803457 milliseconds before timing out.\n"
+
+
+@pytest.mark.parametrize(
+    ("who", "says"),
+    [
+        ((0, 3), "anks 0 and 3, as the group counts them, timed out"),
+        ((5,), "ank 5, as the group counts them, timed out"),
+    ],
+)
+def test_who_gave_up_is_told_as_the_group_counts(tmp_path: Path, who: tuple[int, ...], says: str) -> None:
+    (tmp_path / "train.log").write_text("".join(OLD.format(rank=rank) for rank in who))
+    verdict = analyze(tmp_path).incidents[0].verdict
+    assert says in verdict.summary and (verdict.ranks, verdict.suspects.ranks) == ([], [])
+
+
+def test_members_of_several_groups_of_one_number_are_counted_alone(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.log").write_text(OLD.format(rank=0))
+    assert "as the group counts" not in analyze(tmp_path).incidents[0].verdict.summary

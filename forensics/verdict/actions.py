@@ -230,24 +230,24 @@ def _there_where_it_ran(action: Action, finding: Finding, known: Known) -> Actio
         return action
     if action.kind == "inspect_hardware" and len(pci) == 1:
         return msgspec.structs.replace(action, command=commands.pci_state(pci.pop()))
+    name: commands.CommandName | None = None
     command = None
     if action.kind == "inspect_hardware" and finding.cause == "gpu_fault":
-        command = commands.memory_errors_here(known.around) if _is_of_memory(finding) else None
+        name, command = "memory_errors", commands.memory_errors_here(known.around) if _is_of_memory(finding) else None
     elif action.kind == "check_config" and finding.cause == "gpu_oom" and not _hosts(finding, known.places):
-        command = commands.users_here(known.around)
+        name, command = "users_of_memory", commands.users_here(known.around)
     elif action.kind == "check_code" and finding.cause == "segfault" and len(pids) == 1:
-        command = commands.core_here(pids.pop())
+        name, command = "core", commands.core_here(pids.pop())
     if command is None:
         return action
     target = words.ON_ITS_HOST if action.target in ("", "job") else words.ON_HOST_OF(what=action.target)
-    return _as_by_runbook(msgspec.structs.replace(action, target=target, command=command), finding)
+    return _as_by_runbook(msgspec.structs.replace(action, target=target, command=command), finding, name)
 
 
-def _as_by_runbook(action: Action, finding: Finding) -> Action:
-    """The same with what to look for, where the runbook of its cause has the step that is done by such a command."""
+def _as_by_runbook(action: Action, finding: Finding, name: commands.CommandName | None) -> Action:
+    """The same with what to look for, where the runbook of its cause has the step that is done by this command."""
     steps = CAUSES[finding.cause].runbook if finding.cause is not None else ()
-    names = ("pci_state", "memory_errors", "users_of_memory", "core")
-    step = next((one for one in steps if one.do == action.kind and one.command in names), None)
+    step = next((one for one in steps if one.do == action.kind and one.command == name), None)
     if step is None or action.look:
         return action
     return msgspec.structs.replace(action, look=step.look, then=step.then, source=step.source)

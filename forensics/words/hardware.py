@@ -161,6 +161,18 @@ LOGS_AND_KERNELS = Form(
 ALL_OTHER_RANKS = Said("all other ranks", "其他所有 rank")
 OTHER_END_CLOSED = Said("the other end closed the connection", "对端关闭连接")
 OTHER_ENDS_CLOSED = Form("the other end closed the connection ({ends})", "对端关闭连接（{ends}）")
+OTHER_END_AT = Form("the connection to {address} broke (“{said}”)", "与 {address} 的连接中断（“{said}”）")
+KERNEL_AT = Form(
+    "the log of the process at {address}, and the kernel log there", "{address} 上进程的日志与该处的内核日志"
+)
+LOOK_AT_OTHER_END = Said(
+    "“Out of memory: Killed process”, “segfault at”, “Xid” or a link that went down, at the time of the incident; what that process said last",
+    "事故时刻附近的 “Out of memory: Killed process”、“segfault at”、“Xid” 或链路断开；该进程最后的输出",
+)
+THEN_OF_OTHER_END = Said(
+    "its process ended first: go by that; it gave up later than this one: look at the network between the two",
+    "该进程先结束：以其为准；晚于本进程放弃：检查两者之间的网络",
+)
 DEAD_OR_BROKEN = Said(
     "a process that died and a broken network look alike from here", "仅凭这些无法区分进程退出与网络中断"
 )

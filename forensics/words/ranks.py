@@ -394,6 +394,7 @@ AT_PLACES_OF_GROUP = Form(
     "not all stood at the same call of {group}: {what}", "各 rank 停在 {group} 的不同调用：{what}"
 )
 TIMED_OUT_TOO = Form("{who} timed out, too", "{who} 也已超时")
+AS_THE_GROUP_COUNTS = Form("{who}, as the group counts them,", "{who}（按组内编号）")
 SOME_RANKS = Noun("rank", "ranks", "个 rank")
 SOME_COLLECTIVE = Said("a collective", "集合通信")
 WATCHDOG_HELD = Form(

@@ -38,6 +38,7 @@ from forensics.words import ranks as words
 from parsers.knowledge import waits
 
 _Row = dict[str, Any]
+_MEMBERS = 16  # that are told one by one
 _PLACES = 4  # calls that are told one by one
 _FEW = 3  # at most one in three ranks may be silent
 
@@ -314,7 +315,7 @@ def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Fin
     waits, wait = group.waits, group.waits.row(0, named=True)
     launched, stuck = _launched(case, group), _stuck_watchdogs(case, timed_out)
     reason, suspects, why = _reading(group, timed_out, bool(launched), frozenset(stuck), case)
-    who = ranks_text(timed_out) if timed_out else words.SOME_RANKS(waits.height)
+    who = ranks_text(timed_out) if timed_out else _members(case, waits)
     call = wait["kind"] or words.SOME_COLLECTIVE
     here = frozenset(waits["rank"].drop_nulls().to_list()) or timed_out
     told = told_of_call(case.events, waits)
@@ -348,6 +349,20 @@ def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Fin
         collect=(words.ALL_DUMPS_AND_RAS,),
         summary=words.UNDECIDED(what=joined((text, why), "; ")),
     )  # fmt: skip
+
+
+def _members(case: Case, waits: pl.DataFrame) -> Said:
+    """Who gave up where no rank of the job is told: by the numbers that a group gives to its members, where each line has its own."""
+    told = (
+        of_kinds(case.events, "collective_timeout")
+        .filter(pl.col("rank_space") == "group")["rank"]
+        .drop_nulls()
+        .unique()
+        .to_list()
+    )
+    if len(told) != waits.height or len(told) > _MEMBERS:
+        return words.SOME_RANKS(waits.height)
+    return words.AS_THE_GROUP_COUNTS(who=ranks_text(told))
 
 
 def _places(group: _Group) -> list[tuple[Said, pl.DataFrame]]:
