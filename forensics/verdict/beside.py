@@ -32,7 +32,7 @@ def beside(case: Case, finding: Finding, kind: Kind) -> list[Claim]:
     told = {claim.text for claim in finding.claims}
     found = [*_measured(case, finding, hosts), *_links(case, hosts), *_running(case)]
     found += [*_checks(case, sorted(hosts)), *_extent(case, finding), *_common(case, hosts), *_pairs(case, hosts)]
-    found += [*_launch(case, finding), *_unseen(case, kind), *_without_a_time(case, kind)]
+    found += [*(_launch(case, finding) if kind != "hang" else ()), *_unseen(case, kind), *_without_a_time(case, kind)]
     found += _forked(case, finding)
     return [claim for claim in found if not any(claim.text in text for text in told)]
 

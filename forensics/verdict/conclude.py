@@ -57,6 +57,7 @@ from forensics.verdict.shared_host import with_shared_host
 from forensics.verdict.status import status_of
 from forensics.verdict.symptoms import SHOWN, UNEVEN_CALLS, Symptom, counted
 from forensics.verdict.uneven_counts import with_counts
+from forensics.verdict.worker_stacks import with_workers
 from forensics.words import verdict as words
 
 _PLACES, _WEIGHED, _HOSTS, _WORDS = 64, 20, 8, 200
@@ -215,9 +216,10 @@ def _is_of_its_own(case: Case, one: Candidate) -> bool:
 
 def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callable[[Finding], Views]) -> Incident:
     told_of = with_errors_of_program(case, with_lost_devices(case, one.finding, one.kind), one.kind)
-    told_of = with_setting_of_forks(
-        case, with_call(case, with_counts(case, with_store(case, with_file_server(case, with_settings(case, told_of)))))
+    told_of = with_workers(
+        case, with_counts(case, with_store(case, with_file_server(case, with_settings(case, told_of))))
     )
+    told_of = with_setting_of_forks(case, with_call(case, told_of))
     finding, choice = with_shared_host(case, told_of), conclusion.choice
     told = status_of(one, choice.observers)
     rivals = [other for other in choice.candidates if other is not one and other.finding.summary != one.finding.summary]

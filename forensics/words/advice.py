@@ -203,6 +203,16 @@ BOTH_ENDS_LEAPT = Said(
 
 # --- what a rank that stands still waits for, and how work is shared out ---
 CALLED_AT = Form("the call that was given up stands at {places}", "被放弃的调用位于 {places}")
+WORKER_AT = Form("pid {pid} in {function} ({file}:{line})", "pid {pid} 停在 {function}（{file}:{line}）")
+ITS_WORKERS = Form("worker processes of {who}: {what}", "{who} 的 worker 进程：{what}")
+WHAT_LINE_WAITS_FOR = Said(
+    "what the line waits for: a file, a lock, an answer, a sleep; which sample or shard it was given",
+    "该行在等什么：文件、锁、应答、sleep；它处理的是哪个样本或分片",
+)
+SET_IT_FREE = Said(
+    "set that free, skip that sample or give it a time limit; a restart alone meets it again while it lasts",
+    "解除该等待、跳过该样本或加上超时；等待的对象不恢复，重启后仍会停在此处",
+)
 TRACEBACKS_AT = Form("tracebacks stand at {places}", "traceback 位于 {places}")
 WHO_COMES_THERE = Said(
     "what leads only some ranks to this call, or past it: an if by rank or by data, an exception that is caught, a loop of uneven length",
