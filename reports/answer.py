@@ -13,7 +13,7 @@ from forensics.model.incident import Action, Alternative, FirstAnomaly, Incident
 from forensics.model.names import Cause
 from forensics.model.said import capital
 from forensics.model.texts import AT_THE_PIPE, IN_THE_TOKENIZER, doing, ranks_text
-from reports.words import ACTION, CAUSE, KIND, REASON, STUCK, UNRECORDED, UNSEEN
+from reports.words import ACTION, CAUSE, CHECK_FAILED, KIND, REASON, STUCK, UNRECORDED, UNSEEN
 
 STOPPED = frozenset(cause for cause, row in CAUSES.items() if row.from_outside)  # nothing crashed
 _SHOWN = 4  # names in a sentence
@@ -61,10 +61,17 @@ def tells_apart(verdict: Verdict) -> bool:
     return None not in (verdict.status_who, verdict.status_why) and verdict.status_who != verdict.status_why
 
 
+def is_check(verdict: Verdict) -> bool:
+    """Is it of hosts that a check found, where no process of a job left a record?"""
+    return verdict.kind == "launch" and verdict.first_anomaly.signature == "node_check" and not verdict.ranks
+
+
 def label(verdict: Verdict) -> str:
     """The kind in capitals; in brackets how far it is from sure, where it is."""
     if verdict.cause in STOPPED:
         return "STOPPED"
+    if is_check(verdict):
+        return str(CHECK_FAILED)
     if is_undecided(verdict) and verdict.kind != "unknown":
         return f"{KIND[verdict.kind]} (undecided)"
     return f"{KIND[verdict.kind]}{' (probable)' if verdict.status == 'hypothesis' else ''}"

@@ -21,6 +21,7 @@ from reports.answer import (
     code,
     doubts,
     has_decision,
+    is_check,
     is_named,
     is_told,
     is_undecided,
@@ -32,6 +33,7 @@ from reports.answer import (
 from reports.answer import answer as english
 from reports.layout import count, duration, time_text
 from reports.summary import TENTH, Row, cause_text, operation_label, place
+from reports.words import CHECK_FAILED
 
 _SHOWN, _VERBATIM = 4, 100
 _HEAD = 8  # characters of a label
@@ -64,6 +66,8 @@ def label(verdict: Verdict) -> str:
     """The kind; in brackets how far it is from sure, where it is."""
     if verdict.cause in STOPPED:
         return words.STOPPED
+    if is_check(verdict):
+        return CHECK_FAILED.zh
     kind = words.KIND[verdict.kind]
     if is_undecided(verdict) and verdict.kind != "unknown":
         return f"{kind}（{words.UNDECIDED}）"
@@ -346,7 +350,7 @@ def _decision(incident: Incident) -> str:
         return ""
     why = "" if any(action.reason == told.reason for action in incident.actions) else spoken(told.reason)
     hours = told.lost_gpu_hours or 0
-    price = f"；本次事故损失 {hours:,.1f} GPU 小时" if hours >= TENTH / 2 else ""
+    price = f"；本次事故损失 {hours:,.1f} rank 小时" if hours >= TENTH / 2 else ""
     return f"{words.DECISION[told.do]}{f'：{why}' if why else ''}{price}"
 
 

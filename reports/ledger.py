@@ -9,6 +9,7 @@ from reports.summary import Row
 from reports.words import CAUSE, KIND
 
 SHOWN, NOTES = 6, 3  # attempts, and notes on checkpoints
+_PHASE = {"pause": "longer than usual"}  # of steps, where nothing says why
 _LINK = 100  # characters of one stage
 TENTH = 0.1  # of an hour: less shows as nothing
 HEADINGS = ("attempt", "ended by", "accused", "steps", "lost", "hosts", "time")
@@ -57,7 +58,7 @@ def ended_by(one: AttemptRow) -> str:
 
 def phases(times: Sequence[PhaseTime]) -> str:
     """ "launch 17 min 27 s, training 20.0 s"; nothing where training is all that is known."""
-    return ", ".join(f"{one.phase} {duration(one.seconds)}" for one in told_phases(times))
+    return ", ".join(f"{_PHASE.get(one.phase, one.phase)} {duration(one.seconds)}" for one in told_phases(times))
 
 
 def told_phases(times: Sequence[PhaseTime]) -> list[PhaseTime]:
@@ -73,7 +74,7 @@ def kept(report: Document) -> str:
         return ""
     share = 100 * ledger.effective_s / ledger.wall_s
     lost = sorted(((hours, name) for name, hours in ledger.lost_gpu_hours.items() if hours >= TENTH / 2), reverse=True)
-    by = "; lost GPU hours: " + ", ".join(f"{hours:,.1f} ({_named(name)})" for hours, name in lost) if lost else ""
+    by = "; lost rank hours: " + ", ".join(f"{hours:,.1f} ({_named(name)})" for hours, name in lost) if lost else ""
     return f"{duration(ledger.effective_s)} of {duration(ledger.wall_s)} ({share:.0f}%){by}"
 
 

@@ -60,7 +60,7 @@ def _decision(incident: Incident) -> str:
     if not has_decision(incident):
         return ""
     hours = told.lost_gpu_hours or 0
-    price = f"; the incident cost {hours:,.1f} GPU hours" if hours >= TENTH / 2 else ""
+    price = f"; the incident cost {hours:,.1f} rank hours" if hours >= TENTH / 2 else ""
     why = "" if any(action.reason == told.reason for action in incident.actions) else f": {told.reason}"
     return f"{DECISION[told.do]}{why}{price}"
 

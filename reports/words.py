@@ -17,6 +17,7 @@ KIND: Mapping[Kind, Said] = {
     "healthy": Said("HEALTHY", "正常"),
     "unknown": Said("UNKNOWN", "未知"),
 }
+CHECK_FAILED = Said("CHECK FAILED", "检查未通过")  # of a host; nothing was launched
 CAUSE: Mapping[Cause, Said] = {cause: row.title for cause, row in CAUSES.items()}
 UNSEEN = Said(
     "never entered the collective", "未进入该操作"

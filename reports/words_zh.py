@@ -41,7 +41,7 @@ PHASE: Mapping[str, str] = {  # of a step, and of an attempt
     "training": "训练",
     "checkpoint": "保存检查点",
     "evaluation": "评估",
-    "pause": "间歇",
+    "pause": "超出常见 step 耗时的部分",
     "stalled": "停滞",
     "down before it": "启动前停机",
     "communicator": "通信域",

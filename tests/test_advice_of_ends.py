@@ -48,3 +48,51 @@ def test_calls_that_differ_are_not_tried_on_one_process_alone() -> None:
 def test_what_one_rank_raises_is_tried_on_one_process() -> None:
     steps = [one for one in CAUSES["exception"].runbook if one.command == "source"]
     assert steps and all("run that input on one process" in one.then for one in steps)
+
+
+FAULT = "[86700.1] trainer[{pid}]: segfault at 10 ip 00007f3c1a20b4c2 sp 00007ffd1 error 4 in {library}[7f3c1a000000+400000]\n"
+XID = "[86600.5] NVRM: Xid (PCI:0000:5e:00): {said}\n"
+LOST = "79, pid=41, GPU has fallen off the bus."
+
+
+@pytest.mark.parametrize(
+    ("said", "look"),
+    [
+        ("120, pid=77, name=python, GSP task timeout", "reset it once nothing runs there"),
+        ("95, pid=77, name=python, Uncontained ECC error", "reset it once nothing runs there"),
+        (LOST, "power-cycle"),
+    ],
+)
+def test_a_device_that_needs_its_host_is_not_hidden_by_a_crash_of_nobody(tmp_path: Path, said: str, look: str) -> None:
+    (tmp_path / "a.dmesg.txt").write_text(FAULT.format(pid=4107, library="libnccl.so.2"))
+    incident = told(tmp_path, XID.format(said=said), "b.dmesg.txt")
+    first, *others = incident.actions
+    assert incident.verdict.cause in ("segfault", "gpu_fault") and first.kind == "inspect_hardware"
+    assert "0000:5e:00" in first.target and look in (first.then or "")
+    core = [one for one in others if "coredumpctl info 4107" in (one.command or "")]
+    assert incident.verdict.cause != "segfault" or (len(core) == 1 and "libnccl.so.2" in core[0].reason)
+
+
+@pytest.mark.parametrize(
+    "said", ["13, pid=77, name=python, Graphics SM Warp Exception", "94, pid=77, Contained ECC error"]
+)
+def test_a_device_that_works_on_leads_nowhere_before_a_crash(tmp_path: Path, said: str) -> None:
+    (tmp_path / "a.dmesg.txt").write_text(FAULT.format(pid=4107, library="libucp.so.0"))
+    incident = told(tmp_path, XID.format(said=said), "b.dmesg.txt")
+    assert "called trainer" in incident.verdict.summary and "launcher" not in incident.verdict.summary
+    assert (incident.actions[0].kind, "libucp.so.0" in incident.actions[0].reason) == ("check_code", True)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "CUDA error: uncorrectable ECC error encountered",
+        "cudaErrorECCUncorrectable: uncorrectable ECC error encountered",
+    ],
+)
+def test_a_look_at_memory_asks_for_memory_and_not_for_the_bus(tmp_path: Path, error: str) -> None:
+    text = f"iteration 7/ 90 | lm loss: 2.1\nRuntimeError: transform: failed to synchronize: {error}\n"
+    first = told(tmp_path, text).actions[0]
+    assert (
+        "ROW_REMAPPER" in (first.command or "") and "uncorrectable errors" in first.look and "rev ff" not in first.look
+    )

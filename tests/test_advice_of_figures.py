@@ -264,3 +264,40 @@ def test_a_module_that_gave_it_of_finite_values(
 
     verdict = logs(tmp_path, lines).verdict
     assert (verdict.kind, verdict.cause, verdict.ranks) == ("numerics", cause, named)
+
+
+# --- a loss that stays where a spike took it -----------------------------------------------------------------------------
+
+
+def _stood(after: int, *, scale: bool = False, back: bool = False) -> Callable[[int], list[str]]:
+    def lines(rank: int) -> list[str]:
+        told = [trained(step, rank) for step in range(40)]
+        for n in range(after):
+            more = f" loss_scale {65536 / 2**n:.0f}" if scale else ""
+            told.append(f"step {40 + n} loss {5.3 + n % 3 / 50:.4f} grad_norm 0.8{more}")
+        return told + [trained(step, rank) for step in range(40 + after, 50 + after) if back]
+
+    return lines
+
+
+@pytest.mark.parametrize("scale", [False, True])
+def test_a_loss_that_stays_up_over_many_batches_is_not_laid_to_one(tmp_path: Path, scale: bool) -> None:
+    report = logs(tmp_path, _stood(8, scale=scale), ranks=1)
+    assert (report.verdict.cause, kinds(report)) == ("loss_spike", ["check_code", "rollback"])
+    first = report.incidents[0].actions[0]
+    assert (
+        "changed before step 40" in first.target
+        and "resume" in first.look
+        and report.incidents[0].decision.do == "cannot_tell"
+    )
+    assert "all 8 lines from step 40 to step 47" in report.verdict.summary
+    assert ("65,536 to 512" in report.verdict.summary) is scale
+
+
+@pytest.mark.parametrize(("after", "back"), [(3, False), (8, True)])
+def test_a_spike_of_few_lines_and_one_that_came_back_are_still_of_their_batches(
+    tmp_path: Path, after: int, back: bool
+) -> None:
+    report = logs(tmp_path, _stood(after, back=back), ranks=1)
+    assert (report.verdict.cause, kinds(report)[0]) == ("loss_spike", "check_data")
+    assert ("skip_data" in kinds(report)) is not back

@@ -230,3 +230,82 @@ def test_a_library_s_line_is_no_place_to_look_at(tmp_path: Path, called: str) ->
     (tmp_path / "run.log").write_text(LAGS + called)
     report = analyze(tmp_path)
     assert not any(one.kind == "check_code" for one in report.incidents[report.primary].actions)
+
+
+AT = (
+    "[rank{rank}]:[E203 08:11:40.02 ProcessGroupNCCL.cpp:632] [Rank {rank}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum={number}, "
+    "OpType={kind}, NumelIn=4, NumelOut=4, Timeout(ms)=600000) ran for 600011 milliseconds before timing out.\n"
+    "[rank{rank}]:[E203 08:11:40.03 ProcessGroupNCCL.cpp:2168] [PG ID 0 PG GUID 0(default_pg) Rank {rank}]  failure detected by watchdog at work "
+    "sequence id: {number} PG status: last enqueued work: 990, last completed work: {done}\n"
+)
+
+
+def cut_at(folder: Path, calls: list[tuple[int, str]]) -> Incident:
+    told_by = [
+        AT.format(rank=rank, number=number, kind=kind, done=number - 1) for rank, (number, kind) in enumerate(calls)
+    ]
+    (folder / "train.log").write_text("".join(told_by))
+    report = analyze(folder)
+    return report.incidents[report.primary]
+
+
+@pytest.mark.parametrize("kinds", [("_ALLGATHER_BASE", "_REDUCE_SCATTER_BASE"), ("ALLREDUCE", "ALLREDUCE")])
+def test_who_gave_up_at_another_call_of_a_group_is_told_apart(tmp_path: Path, kinds: tuple[str, str]) -> None:
+    verdict = cut_at(tmp_path, [(611, kinds[0]), (613, kinds[1])]).verdict
+    assert (verdict.kind, verdict.ranks, verdict.suspects.ranks) == ("hang", [], [])
+    assert (
+        "rank 0 timed out waiting in" in verdict.summary
+        and "#611; rank 1 timed out" in verdict.summary
+        and "#613" in verdict.summary
+    )
+
+
+def test_who_gave_up_at_one_call_is_told_together(tmp_path: Path) -> None:
+    verdict = cut_at(tmp_path, [(611, "ALLREDUCE")] * 2).verdict
+    assert "anks 0-1 timed out in all_reduce" in verdict.summary and "not all stood" not in verdict.summary.lower()
+
+
+SAW = (
+    "[rank{rank}]: RuntimeError: Detected mismatch between collectives on ranks. Rank {rank} is running collective: CollectiveFingerPrint(SequenceNumber=41, "
+    "OpType=ALLREDUCE, TensorShape=[], TensorDtypes=Float), but Rank 3 is running collective: CollectiveFingerPrint(SequenceNumber=0OpType=GATHER)."
+    "Collectives differ in the following aspects:\n"
+)
+TRACE = (
+    "[rank1]: Traceback (most recent call last):\n"
+    '[rank1]:   File "/srv/j/fit.py", line 114, in main\n[rank1]:     engine.step()\n'
+    '[rank1]:   File "/opt/env/lib/python3.10/site-packages/deepspeed/runtime/engine.py", line 2490, in step\n[rank1]:     self.take(1)\n'
+)
+
+
+@pytest.mark.parametrize("trace", [TRACE, ""])
+def test_a_call_that_one_alone_saw_to_differ_is_told_with_its_number(tmp_path: Path, trace: str) -> None:
+    (tmp_path / "train.log").write_text(SAW.format(rank=2) + trace)
+    incident = analyze(tmp_path).incidents[0]
+    assert (incident.verdict.cause, incident.verdict.ranks) == ("collective_mismatch", [])
+    assert "ank 2 announced all_reduce #41" in incident.verdict.summary and "rank 3" in incident.verdict.summary
+    assert incident.blast_radius.ranks_waiting == 0
+    first = actions(incident)[0]
+    assert ("/srv/j/fit.py:114" in first.target, "sed -n" in (first.command or "")) == (bool(trace), bool(trace))
+    assert sum(one.kind == "check_code" for one in incident.actions) == 1
+
+
+OLD = "[E ProcessGroupNCCL.cpp:821] [Rank {rank}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=31, OpType=ALLREDUCE, Timeout(ms)=1800000) ran for 1803457 milliseconds before timing out.\n"
+
+
+@pytest.mark.parametrize(
+    ("who", "says"),
+    [
+        ((0, 3), "anks 0 and 3, as the group counts them, timed out"),
+        ((5,), "ank 5, as the group counts them, timed out"),
+    ],
+)
+def test_who_gave_up_is_told_as_the_group_counts(tmp_path: Path, who: tuple[int, ...], says: str) -> None:
+    (tmp_path / "train.log").write_text("".join(OLD.format(rank=rank) for rank in who))
+    verdict = analyze(tmp_path).incidents[0].verdict
+    assert says in verdict.summary and (verdict.ranks, verdict.suspects.ranks) == ([], [])
+
+
+def test_members_of_several_groups_of_one_number_are_counted_alone(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.log").write_text(OLD.format(rank=0))
+    assert "as the group counts" not in analyze(tmp_path).incidents[0].verdict.summary

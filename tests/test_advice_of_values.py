@@ -213,26 +213,31 @@ def test_where_nothing_is_proven_no_decision_is_told(tmp_path: Path) -> None:
 SMI = {"file": "smi.txt", "parsers": ["nvidia_smi_q"]}
 
 
-def reports_of(metric: str, odd: float, usual: float) -> list[dict[str, Any]]:
+def reports_of(metric: str, odd: float, usual: float, who: tuple[int, ...] = (3, 4)) -> list[dict[str, Any]]:
     return [
-        {"pci": f"0000:{number:02x}:00.0", "metric": metric, "value": odd if number in (3, 4) else usual, "file": "smi.txt", "line": number + 1}
+        {"pci": f"0000:{number:02x}:00.0", "metric": metric, "value": odd if number in who else usual, "file": "smi.txt", "line": number + 1}
         for number in range(16)
     ]  # fmt: skip
 
 
-def test_rows_of_memory_that_fail_are_looked_at_by_address_and_no_host_is_called_none() -> None:
-    [found] = odd_telemetry.DETECTOR.detect(case(devices=reports_of("remapped rows/pending", 1.0, 0.0), files=[SMI]))
-    assert "None" not in found.summary and "(2 alike)" in found.summary
+@pytest.mark.parametrize("metric", ["remapped rows/pending", "retired pages/pending page blacklist"])
+@pytest.mark.parametrize(("who", "end"), [((3,), " -i 0000:03:00.0"), ((3, 4, 9), "")])
+def test_memory_that_fails_is_looked_at_on_all_that_tell_of_it(metric: str, who: tuple[int, ...], end: str) -> None:
+    [found] = odd_telemetry.DETECTOR.detect(case(devices=reports_of(metric, 1.0, 0.0, who), files=[SMI]))
+    assert "None" not in found.summary and found.collect == ()
+    assert ("(3 alike, with 0000:04:00.0, 0000:09:00.0)" in found.summary) == (len(who) == 3)
     [action] = found.actions
     assert (action.kind, action.command) == (
-        "inspect_hardware", "nvidia-smi -q -d ECC,ROW_REMAPPER,PAGE_RETIREMENT -i 0000:03:00.0",
-    )  # fmt: skip
-    assert "smi.txt" in action.target
+        "inspect_hardware",
+        "nvidia-smi -q -d ECC,ROW_REMAPPER,PAGE_RETIREMENT" + end,
+    )
+    assert "smi.txt" in action.target and all(f"0000:{number:02x}:00.0" in action.target for number in who)
+    assert "Retired Pages" in action.look and "Remapped Rows" in action.look
 
 
 def test_heat_alone_sends_nobody_to_a_device() -> None:
     [found] = odd_telemetry.DETECTOR.detect(case(devices=reports_of("temperature.gpu", 88, 40)))
-    assert found.actions == ()
+    assert found.actions == () and found.collect
 
 
 @pytest.mark.parametrize("short", [(3,), (3, 4, 5, 6)])

@@ -63,3 +63,25 @@ def test_an_error_of_a_helper_thread_ended_no_process(tmp_path: Path) -> None:
     report = analyze(bundle, hung=True)
     assert report.verdict.kind == "hang"
     assert report.tables["events"]["code"].to_list() == ["TypeError"] * 4
+
+
+def own_line(folder: Path, lines: Mapping[int, str]) -> Path:
+    write(folder, dict.fromkeys(lines, CALL.format("all_reduce")))
+    for rank, line in lines.items():
+        path = folder / f"rank{rank}.stack.txt"
+        path.write_text(path.read_text().replace("job.py:40", line))
+    return folder
+
+
+@pytest.mark.parametrize("odd", ["job.py:44", "eval/loop.py:7"])
+def test_calls_that_several_lines_made_are_looked_at_there(tmp_path: Path, odd: str) -> None:
+    report = analyze(own_line(tmp_path, dict.fromkeys(range(4), "job.py:40") | {3: odd}), hung=True)
+    first = report.incidents[0].actions[0]
+    assert (report.verdict.ranks, first.kind, first.command) == ([], "check_code", None)
+    assert {"job.py:40", odd} == {*first.target.split(", ")} and f"rank 3 called it at {odd}" in first.reason
+
+
+@pytest.mark.parametrize("lines", [["job.py:40"] * 4, [f"job.py:{at}" for at in range(40, 46)]])
+def test_one_line_of_all_and_a_line_of_each_tell_nothing(tmp_path: Path, lines: list[str]) -> None:
+    report = analyze(own_line(tmp_path, dict(enumerate(lines))), hung=True)
+    assert report.verdict.kind == "hang" and "check_code" not in {one.kind for one in report.incidents[0].actions}

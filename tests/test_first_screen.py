@@ -35,7 +35,7 @@ def test_the_bar_says_ranks_time_step_and_cost() -> None:
         "read": "31 of 32 ranks read",
         "when": "2026-11-19 18:42:07 UTC",
         "step": "step 12,001",
-        "cost": "16.0 GPU hours lost",
+        "cost": "16.0 rank hours lost",
     }
 
 

@@ -1,11 +1,15 @@
 """What a launch failed by: a node, its sub-health, the network, storage; and what is the program's own."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from forensics import analyze
 from forensics.facts.storage_errors import storage_error
 from forensics.model.incident import Incident
+from reports.answer import answer as english
+from reports.chinese import answer as chinese
 from tests.hang_tables import Rows
 from tests.test_detector_failed_node_check import FAILED, PARTNERS
 
@@ -123,9 +127,33 @@ def test_a_host_that_failed_its_checks_is_the_sub_health_of_a_node() -> None:
     for row in (*FAILED, *PARTNERS):
         job.event(**row)
     incident = job.incident(hung=False)
-    assert (incident.verdict.hosts, failed_by(incident)) == (["n5"], ["the sub-health of a node"])
+    assert (incident.verdict.hosts, failed_by(incident)) == (["n5"], [])
+    assert any("a check found the sub-health of a node" in item.claim for item in incident.evidence)
 
 
 def test_a_kernels_log_alone_tells_of_no_launch() -> None:
     lost = {"kind": "gpu_lost", "host": "node1", "pci": "0000:00:00.0", "code": "xid:79", "severity": "fatal"}
     assert failed_by(Rows(2).event(**lost).incident(hung=False)) == []
+
+
+@pytest.mark.parametrize("test", ["allgather", "matmul"])
+def test_a_check_of_hosts_tells_of_no_launch_where_no_job_is_told(tmp_path: Path, test: str) -> None:
+    table = ["host,round,peers,test,ok,gb_per_s"]
+    pairs = [[("n1", "n2"), ("n3", "n5")], [("n1", "n3"), ("n2", "n5")], [("n2", "n3"), ("n1", "n5")]]
+    for turn, listed in enumerate(pairs):
+        for one, other in listed:
+            ok = "fail" if "n5" in (one, other) else "pass"
+            table += [f"{one},{turn},{other},{test},{ok},200", f"{other},{turn},{one},{test},{ok},200"]
+    (tmp_path / "preflight.csv").write_text("\n".join(table) + "\n")
+    report = analyze(tmp_path)
+    incident = report.incidents[report.primary]
+    assert (incident.verdict.kind, incident.verdict.hosts, failed_by(incident)) == ("launch", ["n5"], [])
+    assert (english(incident).label, chinese(incident).label) == ("CHECK FAILED", "检查未通过")
+    assert (incident.actions[0].kind, "start without it" in incident.actions[0].reason) == ("drain_node", True)
+
+
+def test_a_launch_that_failed_is_still_called_one() -> None:
+    assert (
+        english(launch(raised(STALE, 1), *({"kind": "store_timeout", "rank": rank} for rank in (0, 2, 3)))).label
+        != "CHECK FAILED"
+    )

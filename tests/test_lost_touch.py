@@ -91,3 +91,56 @@ def test_a_lone_stack_that_waits_for_another_process_is_told_as_a_waiter(
     verdict = report.incidents[report.primary].verdict
     assert (verdict.kind, verdict.ranks) == ("unknown", [])
     assert ("waiting for other processes" in verdict.summary) is waits
+
+
+BAR = "Tokenizing:  {percent}%|###   | 640/1000 [1:52:18<{left}, 16.40 examples/s]"
+
+
+@pytest.mark.parametrize(("percent", "left"), [(64, "1:03:44"), (2, "22:03:44")])
+def test_a_bar_on_the_line_of_a_barrier_shows_work_that_goes_on(tmp_path: Path, percent: int, left: str) -> None:
+    (tmp_path / "train.log").write_text(BAR.format(percent=percent, left=left) + LINES["at a barrier"][0] + "\n")
+    incident = analyze(tmp_path).incidents[0]
+    assert (incident.actions[0].kind, incident.verdict.ranks) == ("check_config", [])
+    assert f"{percent}% after 1:52:18, with {left} to go" in incident.verdict.summary
+
+
+@pytest.mark.parametrize(
+    "bar", [BAR.format(percent=100, left="00:00"), BAR.format(percent=64, left="1:03:44") + "\n", ""]
+)
+def test_a_bar_that_was_done_or_stands_elsewhere_is_no_reason(tmp_path: Path, bar: str) -> None:
+    (tmp_path / "train.log").write_text(bar + LINES["at a barrier"][0] + "\n")
+    incident = analyze(tmp_path).incidents[0]
+    assert incident.actions[0].kind == "collect_more" and "to go" not in incident.verdict.summary
+
+
+BROKE = (
+    "[rank5]:[E207 19:37:09.98 ProcessGroupNCCL.cpp:1895] [PG ID 0 PG GUID 0(default_pg) Rank 5] Process group watchdog thread terminated with exception: "
+    "NCCL error: remote process exited or there was a network error, NCCL version 2.21.5\n"
+    "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.\nLast error:\n"
+)
+
+
+@pytest.mark.parametrize("label", ["", "[rank5]: "])
+@pytest.mark.parametrize(
+    "call",
+    ["recv from 10.9.8.7<4990> failed : Broken pipe", "send to 10.9.8.7<4990> failed : Connection reset by peer"],
+)
+def test_the_only_address_of_a_broken_connection_is_told_and_looked_at(tmp_path: Path, call: str, label: str) -> None:
+    (tmp_path / "w.log").write_text(f"{BROKE}{label}socketProgressOpt: Call to {call}\n")
+    incident = analyze(tmp_path).incidents[0]
+    assert (incident.verdict.ranks, incident.verdict.hosts) == ([], [])
+    assert f"“socketProgressOpt: Call to {call}”" in incident.verdict.summary
+    assert (incident.actions[0].kind, incident.actions[0].command) == ("collect_more", "ssh -t 10.9.8.7 sudo dmesg -T")
+
+
+@pytest.mark.parametrize("ends", [["127.0.0.1"], ["10.9.8.7", "10.9.8.8"], []])
+def test_several_addresses_or_none_send_nobody_to_one(tmp_path: Path, ends: list[str]) -> None:
+    (tmp_path / "w.log").write_text(
+        "".join(f"{BROKE}socketProgressOpt: Call to recv from {end}<4990> failed : Broken pipe\n" for end in ends)
+        or BROKE
+    )
+    incident = analyze(tmp_path).incidents[0]
+    assert (
+        not any("10.9.8" in (action.command or "") for action in incident.actions)
+        and "Broken pipe" not in incident.verdict.summary
+    )

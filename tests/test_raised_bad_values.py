@@ -78,3 +78,12 @@ def test_whom_a_check_of_each_operator_stopped_where_all_others_lost_him(
                 error,
             ]
     assert list(analyze(str(written(tmp_path, files))).incidents[0].verdict.ranks) == ranks
+
+
+@pytest.mark.parametrize("head", ["# ", "## "])
+def test_a_comment_above_a_log_is_no_check_of_the_program(tmp_path: Path, head: str) -> None:
+    lines = "".join(f"{{'loss': 0.{at}, 'grad_norm': nan, 'epoch': 0.5}}\n" for at in range(2, 6))
+    (tmp_path / "out.log").write_text(f"{head}from a thread: loss 0.0 and grad_norm nan hide the NaN loss\n{lines}")
+    incident = analyze(tmp_path).incidents[0]
+    assert incident.verdict.kind == "numerics"
+    assert not any("check of the training program" in one.claim for one in incident.evidence)

@@ -109,7 +109,7 @@ def test_a_full_stop_inside_a_quotation_ends_no_sentence() -> None:
         ("logs_deepspeed_scale", "no known failure matches", "cannot tell"),  # not twice
         (
             "data_loader_stall",
-            "decision      restart, after the other steps; the incident cost 0.1 GPU hours\n",
+            "decision      restart, after the other steps; the incident cost 0.1 rank hours\n",
             "rank_absent",
         ),
         ("rank_killed", "on localhost only rank 4 ended", "is lost"),

@@ -1,6 +1,6 @@
 """A progress bar (tqdm) that was still running when the limit of the others' wait ran out: whoever they waited for was at work, and nearly done."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from forensics.model.ref import Ref
@@ -13,7 +13,7 @@ _NEAR = 0.9  # of the limit: it began when the wait did, or shortly after
 
 
 class Bar(NamedTuple):
-    """`percent` of the work done after `spent`, `left` to go, and the limit of the others."""
+    """`percent` of the work done after `spent`, `left` to go, and the limit of the others, empty where it is not told."""
 
     percent: int
     spent: str
@@ -25,16 +25,20 @@ class Bar(NamedTuple):
 def busy_bar(waits: Sequence[dict[str, Any]]) -> Bar | None:
     """Events of waits that ran out → the bar in their own lines, if it had run for about as long as they waited."""
     limits = {row["value"] / 1000 for row in waits if row["value"]}
-    for row in waits:
+    if len(limits) != 1:
+        return None
+    limit = max(limits)
+    near = (bar for bar in open_bars(waits) if _NEAR * limit <= _seconds(bar.spent) <= limit / _NEAR)
+    return next((bar._replace(limit=_clock(limit)) for bar in near), None)
+
+
+def open_bars(rows: Iterable[Mapping[str, Any]]) -> Iterator[Bar]:
+    """The bars that stand in these events' own lines, and were not at their end."""
+    for row in rows:
         bars = list(_BAR.finditer(row["text"] or ""))
-        if not bars or len(limits) != 1:
-            continue
-        last, limit = bars[-1], max(limits)
-        is_open = int(last["percent"]) < 100 and _seconds(last["left"]) > 0
-        if is_open and _NEAR * limit <= _seconds(last["spent"]) <= limit / _NEAR:
+        if bars and int(bars[-1]["percent"]) < 100 and _seconds(bars[-1]["left"]) > 0:
             ref = Ref(file=row["file"], line=row["line"], text=row["text"])
-            return Bar(int(last["percent"]), last["spent"], last["left"], _clock(limit), ref)
-    return None
+            yield Bar(int(bars[-1]["percent"]), bars[-1]["spent"], bars[-1]["left"], "", ref)
 
 
 def _clock(seconds: float) -> str:

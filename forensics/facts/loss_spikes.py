@@ -22,7 +22,8 @@ _CALM = 3  # lines after its end before anything that is no further part of it
 
 class Spike(NamedTuple):
     """`onset`: where the gradient began to grow; `outlier`: the first loss; `calm`: the first line that is back at the normal
-    loss; `after`: how many lines with a finite loss followed that one. `well`: the line before the onset, `shaken`: the last before `calm`."""
+    loss; `after`: how many lines with a finite loss followed that one. `well`: the line before the onset, `high`: from the first loss to
+    the last before `calm`."""
 
     onset: Row
     outlier: Row
@@ -30,7 +31,7 @@ class Spike(NamedTuple):
     calm: Row | None
     after: int = 0
     well: Row | None = None
-    shaken: Row | None = None
+    high: Sequence[Row] = ()
 
     @property
     def first_step(self) -> int | None:
@@ -39,8 +40,13 @@ class Spike(NamedTuple):
 
     @property
     def last_step(self) -> int | None:
-        last = (self.shaken or self.outlier)["step"]
+        last = self.shaken["step"]
         return None if last is None else int(last)
+
+    @property
+    def shaken(self) -> Row:
+        """The last high line of one that is over, else the first."""
+        return self.high[-1] if self.calm is not None and self.high else self.outlier
 
     @property
     def over_step(self) -> int | None:
@@ -61,8 +67,8 @@ def spikes(rows: Sequence[Row], rise: float) -> Iterator[Spike]:
             continue
         back = next((n for n in range(at, len(finite)) if losses[n] < (1 + _STAYS * rise) * normal), None)
         begin, calm = _onset(finite, at), None if back is None else finite[back]
-        after, shaken = (0, None) if back is None else (len(finite) - back - 1, finite[back - 1])
-        yield Spike(finite[begin], finite[at], normal, calm, after, finite[begin - 1], shaken)
+        after = 0 if back is None else len(finite) - back - 1
+        yield Spike(finite[begin], finite[at], normal, calm, after, finite[begin - 1], finite[at:back])
         at = len(finite) if back is None else back + 1
 
 

@@ -145,6 +145,8 @@ def _checks(finding: Finding, known: Known) -> list[Action]:
             return checks
         files = Action(kind="inspect_hardware", target=words.FILES_OF(who=who), command=None, reason=reason)
         return [files, *checks] if _host_of(None, finding, known) else [*checks, files]
+    if any(one.kind == "check_code" and one.target != "job" for one in finding.actions):
+        return []
     if finding.cause == "collective_mismatch":
         return [_check(target or "job", words.NOT_THE_SAME_CALL)]
     if finding.cause == "deadlock_cycle":
@@ -228,24 +230,24 @@ def _there_where_it_ran(action: Action, finding: Finding, known: Known) -> Actio
         return action
     if action.kind == "inspect_hardware" and len(pci) == 1:
         return msgspec.structs.replace(action, command=commands.pci_state(pci.pop()))
+    name: commands.CommandName | None = None
     command = None
     if action.kind == "inspect_hardware" and finding.cause == "gpu_fault":
-        command = commands.memory_errors_here(known.around) if _is_of_memory(finding) else None
+        name, command = "memory_errors", commands.memory_errors_here(known.around) if _is_of_memory(finding) else None
     elif action.kind == "check_config" and finding.cause == "gpu_oom" and not _hosts(finding, known.places):
-        command = commands.users_here(known.around)
+        name, command = "users_of_memory", commands.users_here(known.around)
     elif action.kind == "check_code" and finding.cause == "segfault" and len(pids) == 1:
-        command = commands.core_here(pids.pop())
+        name, command = "core", commands.core_here(pids.pop())
     if command is None:
         return action
     target = words.ON_ITS_HOST if action.target in ("", "job") else words.ON_HOST_OF(what=action.target)
-    return _as_by_runbook(msgspec.structs.replace(action, target=target, command=command), finding)
+    return _as_by_runbook(msgspec.structs.replace(action, target=target, command=command), finding, name)
 
 
-def _as_by_runbook(action: Action, finding: Finding) -> Action:
-    """The same with what to look for, where the runbook of its cause has the step that is done by such a command."""
+def _as_by_runbook(action: Action, finding: Finding, name: commands.CommandName | None) -> Action:
+    """The same with what to look for, where the runbook of its cause has the step that is done by this command."""
     steps = CAUSES[finding.cause].runbook if finding.cause is not None else ()
-    names = ("pci_state", "memory_errors", "users_of_memory", "core")
-    step = next((one for one in steps if one.do == action.kind and one.command in names), None)
+    step = next((one for one in steps if one.do == action.kind and one.command == name), None)
     if step is None or action.look:
         return action
     return msgspec.structs.replace(action, look=step.look, then=step.then, source=step.source)
@@ -333,7 +335,7 @@ def _as_called(what: str, known: Known) -> str:
     by_vendor = None if around.vendor is None else commands.OF_VENDOR.get(around.vendor)
     library = by_vendor if torch is None else torch.library
     lacks: list[Lacks] = ["ras"] if around.vendor not in (None, "nvidia") or known.has_ras else []
-    has_recorder = torch is not None and commands.recorder(around) is not None
+    has_recorder = known.has_records or (torch is not None and commands.recorder(around) is not None)
     lacks += (
         ["recorder", "detail"] if not has_recorder else ["detail"] if torch is not None and torch.is_detailed else []
     )

@@ -32,7 +32,7 @@ def beside(case: Case, finding: Finding, kind: Kind) -> list[Claim]:
     told = {claim.text for claim in finding.claims}
     found = [*_measured(case, finding, hosts), *_links(case, hosts), *_running(case)]
     found += [*_checks(case, sorted(hosts)), *_extent(case, finding), *_common(case, hosts), *_pairs(case, hosts)]
-    found += [*_launch(case, finding), *_unseen(case, kind), *_without_a_time(case, kind)]
+    found += [*(_launch(case, finding) if kind != "hang" else ()), *_unseen(case, kind), *_without_a_time(case, kind)]
     found += _forked(case, finding)
     return [claim for claim in found if not any(claim.text in text for text in told)]
 
@@ -107,12 +107,13 @@ def _check(host: str, one: HostChecks | None, checked: int) -> Claim:
 def _launch(case: Case, finding: Finding) -> list[Claim]:
     """What a job that never came past its start failed by."""
     by = launch_class(finding)
-    has_job = (
-        case.is_world_told or bool(case.seen and not _is_about_device(finding)) or by == "the sub-health of a node"
-    )  # a kernel's log, or lines about a device, tell of no launch
-    if by is None or case.has_begun or not has_job:
+    # A kernel's log, or lines about a device, tell of no launch; a check of hosts finds what one would fail by.
+    has_job = case.is_world_told or bool(case.seen and not _is_about_device(finding))
+    is_check = by == "the sub-health of a node"
+    if by is None or case.has_begun or not (has_job or is_check):
         return []
-    return [Claim(words.LAUNCH_FAILED_BY(what=words.LAUNCH_CLASS[by]), "for")]
+    form = words.LAUNCH_FAILED_BY if has_job else words.FOUND_BEFORE_LAUNCH
+    return [Claim(form(what=words.LAUNCH_CLASS[by]), "for")]
 
 
 def _is_about_device(finding: Finding) -> bool:

@@ -1,5 +1,5 @@
 """The line of the program that called what never ended, where the log names it and no finding has a place: a watchdog prints the stack of the
-call that it gave up on. It names nobody and raises no status."""
+call that it gave up on, and whoever saw that calls differ a traceback. It names nobody and raises no status."""
 
 import polars as pl
 from msgspec.structs import replace
@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from forensics.case import Case
 from forensics.facts.stacks import to_frames
 from forensics.model.causes import CAUSES
+from forensics.model.commands import COMMANDS, Target
 from forensics.model.finding import Claim, Finding
 from forensics.model.frames import is_own_file
 from forensics.model.incident import Action
@@ -21,6 +22,9 @@ def with_call(case: Case, finding: Finding) -> Finding:
     """The finding with the lines at which the calls stand that were given up, the job's own innermost ones."""
     is_hang = finding.cause is None or "hang" in CAUSES[finding.cause].kinds
     rows = case.tables["stacks"].filter(pl.col("source") == "failed collective")
+    form = words.CALLED_AT
+    if rows.is_empty() and finding.cause == "collective_mismatch":
+        rows, form = case.tables["stacks"].filter(pl.col("source") == "traceback"), words.TRACEBACKS_AT
     if not is_hang or finding.code is not None or finding.detector == "health" or rows.is_empty():
         return finding
     at: dict[str, Ref] = {}
@@ -31,10 +35,10 @@ def with_call(case: Case, finding: Finding) -> Finding:
             at.setdefault(f"{own.file}:{own.line}", Ref(file=row["file"], line=row["line"], text=text))
     if not 0 < len(at) <= _PLACES:
         return finding
-    told = words.CALLED_AT(places=joined((ref.text for ref in at.values()), ", "))
+    told = form(places=joined((ref.text for ref in at.values()), ", "))
     looks = [
         Action(
-            kind="check_code", target=place, command=None, reason=told, look=words.WHO_COMES_THERE, then=words.SAME_CALLS,
+            kind="check_code", target=place, command=_source(place), reason=told, look=words.WHO_COMES_THERE, then=words.SAME_CALLS,
             source="PyTorch: ProcessGroupNCCL, stack trace of the failed collective",
         )
         for place in at
@@ -42,3 +46,8 @@ def with_call(case: Case, finding: Finding) -> Finding:
     return replace(
         finding, claims=(*finding.claims, Claim(told, "for", tuple(at.values()))), actions=(*finding.actions, *looks)
     )
+
+
+def _source(place: str) -> str | None:
+    file, _, line = place.rpartition(":")
+    return COMMANDS["source"](Target(file=file, line=int(line)))

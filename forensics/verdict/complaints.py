@@ -15,8 +15,9 @@ from forensics.model.incident import Action
 from forensics.model.said import Said
 from forensics.model.taxonomy import EVENTS
 from forensics.model.texts import cut_middle
+from forensics.words import hardware
 from forensics.words import verdict as words
-from parsers.catalogues import described, printed
+from parsers.catalogues import advice, described, printed
 
 _SHOWN, _WORDS, _LOST = 12, 200, 3
 _PROCESSES = 2  # that met the same error on one device
@@ -108,11 +109,15 @@ def lost_devices(case: Case) -> list[tuple[Claim, Action]]:
             continue
         text = _short(row)
         where = one.host or words.HOST_OF_LOG(file=row["file"])
+        is_reset = advice(row["code"]) == "reset_gpu"
         action = Action(
             kind="inspect_hardware",
             target=words.GPU_THERE(pci=row["pci"], where=where),
             command=None if one.host else pci_state(row["pci"]),
-            reason=words.IT_IS_GONE(line=text),
+            reason=hardware.ASKS_FOR_RESET(code=printed(row["code"])) if is_reset else words.IT_IS_GONE(line=text),
+            look=hardware.LOOK_AT_BUS,
+            then=hardware.THEN_RESET if is_reset else hardware.THEN_OFF_BUS,
+            source="lspci(8); NVIDIA Xid catalogue, immediate action",
         )
         found.setdefault(row["pci"], (Claim(text, "for", (reference(row),)), action))
     return list(found.values())[:_LOST]

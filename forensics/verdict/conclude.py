@@ -46,8 +46,9 @@ from forensics.verdict.counterfactual import counterfactual
 from forensics.verdict.file_servers import with_file_server
 from forensics.verdict.gone import gone, has_ended, may_be_left
 from forensics.verdict.health import healthy
+from forensics.verdict.no_process import no_process
 from forensics.verdict.observers import Observers
-from forensics.verdict.of_program import with_errors_of_program
+from forensics.verdict.of_program import with_errors_of_program, with_lost_devices
 from forensics.verdict.price import named, price
 from forensics.verdict.remote_stores import with_store
 from forensics.verdict.rule_of_time import timed
@@ -56,6 +57,7 @@ from forensics.verdict.shared_host import with_shared_host
 from forensics.verdict.status import status_of
 from forensics.verdict.symptoms import SHOWN, UNEVEN_CALLS, Symptom, counted
 from forensics.verdict.uneven_counts import with_counts
+from forensics.verdict.worker_stacks import with_workers
 from forensics.words import verdict as words
 
 _PLACES, _WEIGHED, _HOSTS, _WORDS = 64, 20, 8, 200
@@ -127,6 +129,7 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
         said = _waiters(case)
         summary = words.NOTHING_BUT_WAITERS(waiters=said[0].text) if said else words.NOTHING_SHOWN
         collect = words.IF_IT_STANDS(what=collect)
+        summary, collect = (no_process(case) if not said else None) or (summary, collect)
     base = hint if hint is not None and not said else Finding(detector="verdict", summary=summary, collect=(collect,))
     base = replace(base, actions=(*base.actions, *(action for _, action in lost), *repeated(case, drivers)))
     reason: Reason = "conflicting_evidence" if refuted and not said else "nothing_found"
@@ -212,10 +215,11 @@ def _is_of_its_own(case: Case, one: Candidate) -> bool:
 
 
 def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callable[[Finding], Views]) -> Incident:
-    told_of = with_errors_of_program(case, one.finding, one.kind)
-    told_of = with_setting_of_forks(
-        case, with_call(case, with_counts(case, with_store(case, with_file_server(case, with_settings(case, told_of)))))
+    told_of = with_errors_of_program(case, with_lost_devices(case, one.finding, one.kind), one.kind)
+    told_of = with_workers(
+        case, with_counts(case, with_store(case, with_file_server(case, with_settings(case, told_of))))
     )
+    told_of = with_setting_of_forks(case, with_call(case, told_of))
     finding, choice = with_shared_host(case, told_of), conclusion.choice
     told = status_of(one, choice.observers)
     rivals = [other for other in choice.candidates if other is not one and other.finding.summary != one.finding.summary]

@@ -15,6 +15,7 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action
 from forensics.model.names import Kind
 from forensics.model.texts import cut_middle, ranks_text
+from forensics.verdict.complaints import lost_devices
 from forensics.words import hardware as words
 from parsers.catalogues import is_of_program, printed
 
@@ -48,6 +49,18 @@ def with_errors_of_program(case: Case, finding: Finding, kind: Kind) -> Finding:
         claims=(*finding.claims, *claims),
         actions=(*checks, *finding.actions) if is_first else (*finding.actions, *checks),
     )
+
+
+def with_lost_devices(case: Case, finding: Finding, kind: Kind) -> Finding:
+    """Where it is open which process ended, and by what: what its end is laid to stands beside a device that its driver has lost, and that is
+    looked at first, for it stays lost."""
+    is_open = not (finding.is_named or finding.subjects or finding.suspect_hosts or finding.devices)
+    if kind != "crash" or not is_open or finding.cause == "gpu_fault":
+        return finding
+    cited = {ref for claim in finding.claims for ref in claim.refs}
+    found = [(claim, act) for claim, act in lost_devices(case) if not cited & {*claim.refs}]
+    claims, actions = tuple(claim for claim, _ in found), tuple(act for _, act in found)
+    return replace(finding, claims=(*finding.claims, *claims), actions=(*actions, *finding.actions))
 
 
 def _where(case: Case, finding: Finding, found: Sequence[Record]) -> tuple[str, ...]:

@@ -22,6 +22,29 @@ GROWS_IN_NO_STEP = Said(
     "the loss grows and never comes back: that is the course of an update too large, not of one batch",
     "loss 持续增长且未恢复：是更新步幅过大，而不是单个 batch 所致",
 )
+STAYED_HIGH = Form(
+    "the loss stayed up in all {number} lines from step {first} to step {last}, the last one",
+    "自 step {first} 至最后的 step {last}，{number} 行的 loss 均未回落",
+)
+SCALE_FELL_THERE = Form(
+    "the loss scale fell meanwhile, from {first} to {last}: where it falls, an update was skipped",
+    "其间 loss scale 由 {first} 降至 {last}：每次下降都跳过了一次更新",
+)
+WHAT_CHANGED_BEFORE = Form("what changed before step {step}", "step {step} 之前的变化")
+NO_ONE_BATCH = Said(
+    "the loss stays up over many batches, and one bad batch does not hold it there",
+    "多个 batch 的 loss 都未回落，单个坏 batch 不会如此",
+)
+LOOK_AT_CHANGE = Said(
+    "a resume shortly before, with the optimizer's state reset or not loaded; a learning rate, batch size or set of data that changed; the last "
+    "update before it, and its gradient norm",
+    "此前不久的恢复（优化器状态被重置或未加载）；学习率、batch 大小或数据集的变化；其前最后一次更新及其梯度范数",
+)
+THEN_OF_CHANGE = Said(
+    "a warm-up after a reset: see first whether it comes back by itself; another change: undo it; nothing changed: go on from a state before it "
+    "with other data",
+    "重置后的 warmup：先看其是否自行恢复；其他变化：撤销；没有变化：从之前的状态换一批数据继续",
+)
 ON_ALL_ALIKE = Form(", on {who} alike", "（{who} 均如此）")
 DIVERGED_TO = Form("the loss grew on, to {loss} at step {step}", "loss 继续增长，在 step {step} 达到 {loss}")
 NAN_FROM = Form("from step {step} on it is NaN or Inf to the end", "自 step {step} 起直到最后为 NaN 或 Inf")
@@ -180,6 +203,17 @@ BOTH_ENDS_LEAPT = Said(
 
 # --- what a rank that stands still waits for, and how work is shared out ---
 CALLED_AT = Form("the call that was given up stands at {places}", "被放弃的调用位于 {places}")
+WORKER_AT = Form("pid {pid} in {function} ({file}:{line})", "pid {pid} 停在 {function}（{file}:{line}）")
+ITS_WORKERS = Form("worker processes of {who}: {what}", "{who} 的 worker 进程：{what}")
+WHAT_LINE_WAITS_FOR = Said(
+    "what the line waits for: a file, a lock, an answer, a sleep; which sample or shard it was given",
+    "该行在等什么：文件、锁、应答、sleep；它处理的是哪个样本或分片",
+)
+SET_IT_FREE = Said(
+    "set that free, skip that sample or give it a time limit; a restart alone meets it again while it lasts",
+    "解除该等待、跳过该样本或加上超时；等待的对象不恢复，重启后仍会停在此处",
+)
+TRACEBACKS_AT = Form("tracebacks stand at {places}", "traceback 位于 {places}")
 WHO_COMES_THERE = Said(
     "what leads only some ranks to this call, or past it: an if by rank or by data, an exception that is caught, a loop of uneven length",
     "为何只有部分 rank 到达或跳过该调用：按 rank 或数据的 if、被捕获的异常、长度不一的循环",

@@ -84,3 +84,31 @@ NO_FAILURE_LINE = Said("none is a known line of failure", "没有已知的故障
 BUT_UNKNOWN = Form(
     "none is a known line of failure; {unknown} are of no known form", "没有已知的故障行；{unknown} 行格式未知"
 )
+
+# --- nothing that tells of a process ---------------------------------------------------------------------------------
+HOLD_NOTHING = Form("Nothing is to be judged: {files} holds nothing.", "没有可判断的内容：{files} 是空的。")
+WHAT_WROTE_THEM = Said(
+    "what it was to hold: the other files that the same tool wrote beside it, or its own log that tells why it wrote nothing",
+    "它本应包含的内容：同一工具写出的其他文件，或说明为何没有写出内容的工具日志",
+)
+SIZES = Noun("size", "sizes", "个大小")
+BENCHMARK_ALONE = Form(
+    "A table of nccl-tests alone: {rows} measured, none with a wrong value on record; no training, and not its end.",
+    "只有 nccl-tests 的结果表：测量了 {rows}，没有记录到错误值；没有训练，也没有表的结尾。",
+)
+REST_OF_BENCHMARK = Said(
+    "the rest of its output, to “Avg bus bandwidth”, and the same table of hosts that are well: low against these at large sizes is a link; where "
+    "it stood still, its lines with NCCL_DEBUG=INFO",
+    "其余输出（至 “Avg bus bandwidth”），以及正常节点的同一表格：大消息明显偏低即为链路问题；若曾停住，取 NCCL_DEBUG=INFO 下的输出",
+)
+MEASURED_ALONE = Form(
+    "No line shows a failure; what is there, records of {kinds}, tells of no process and how it ended.",
+    "没有任何一行表明失败；现有内容（{kinds} 的记录）未涉及任何进程及其结束方式。",
+)
+LOG_OF_ITS_RUN = Said(
+    "the log of the run that this is of, to its end; stacks and kernel logs as well if that stands still or failed",
+    "该次运行直至结束的日志；若其停滞或失败，再加调用栈与内核日志",
+    "log",
+    "stack",
+    "kernel",
+)

@@ -48,6 +48,17 @@ WHY_AT: Mapping[str, Said] = {  # the same → what helps
     ),
 }
 A_PROCESS_DID = Form("a process {did}", "某进程{did}")
+CRASHED_IN = Form("its kernel says that it crashed in {library}", "内核记录其在 {library} 中崩溃")
+CRASHED_PROCESS = Said("what crashed, on its host", "崩溃的进程（在其节点上）")
+LOOK_AT_CORE = Said(
+    "whether a core was kept, and its first frame that is not of libc: whose library it is",
+    "是否保留了 core，其第一个不属于 libc 的栈帧属于哪个库",
+)
+THEN_OF_CORE = Said(
+    "the same frame twice: fix or change that library's version; another one each time: test memory and GPU; no core: allow one (ulimit, "
+    "core_pattern) in the next run",
+    "两次在同一帧：修复或更换该库版本；每次不同：检测内存和 GPU；没有 core：下次运行时开启（ulimit、core_pattern）",
+)
 A_PROCESS_SAID = Form("a process {did}, and its words are “{line}”", "某进程{did}，其报错为“{line}”")
 KILLED_BY_WORD = Said("was killed", "被终止")  # of whom somebody says that he killed it, and why
 NO_STORAGE = Said("could not use its storage", "无法访问存储")
@@ -136,6 +147,7 @@ KILLED_FOR_MEMORY = Form(
 )
 WITH_LOCAL_RANK = Form("a process with local rank {rank}", "local rank 为 {rank} 的进程")
 TASK_OF_LAUNCHER = Form("task {task} of the launcher, whose rank is not known,", "启动器的 task {task}（rank 未知）")
+CALLED_SO = Form("a process called {name}, whose rank is not known,", "名为 {name} 的进程（rank 未知）")
 WITHOUT_RANK = Said("a process whose rank is not known", "某进程（rank 未知）")
 NOT_ITS_OWN = Said(
     "neither its words nor where it was raised tell whose failure it was", "其内容和抛出位置都无法说明是谁的故障"

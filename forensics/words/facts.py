@@ -57,7 +57,7 @@ QUANTITY: Mapping[str, Said] = {
     "throttle_thermal": Said("thermal throttling", "过热降频"),
     "throttle_hardware": Said("hardware slowdown", "硬件降频"),
     "remap_failed": Said("failed row remapping", "行重映射失败"),
-    "remap_pending": Said("row remapping that is pending", "行重映射待生效"),
+    "remap_pending": Said("a page retirement or row remapping that is pending", "页退役或行重映射待生效"),
     "ecc_uncorrectable": Said("uncorrectable ECC errors", "不可纠正 ECC 错误"),
     "ecc_correctable": Said("correctable ECC errors", "可纠正 ECC 错误"),
     "pcie_replays": Said("PCIe replays", "PCIe 重传"),

@@ -54,7 +54,14 @@ TOUCHED_NOT_ITS_OWN = Said(
 FAILED_BEFORE = Form("before the job {host} failed {tests}", "作业开始前 {host} 未通过 {tests}")
 FAILED_BEFORE_OF = Form("before the job {host} failed {tests}: {of}", "作业开始前 {host} 未通过 {tests}（检测 {of}）")
 FAILED_CHECK_BEFORE = Said("it failed its check before the job", "作业开始前未通过检测")
-FAILED_CHECK = Said("it failed its check", "未通过检测")
+FAILED_CHECK = Said("it failed its check: start without it", "未通过检测：启动时不使用该节点")
+LOOK_AT_CHECK = Said(
+    "the same test once more on it, beside hosts that passed it", "在该节点上与通过检测的节点再做一次同样的检测"
+)
+THEN_OF_CHECK = Said(
+    "it fails again: have what that test is of mended before the host comes back; it passes: look for what else ran there or was cabled anew",
+    "再次失败：修复该项检测所涉部件后再启用；通过：查当时该节点上有无其他作业或改动过线缆",
+)
 FAILED_TESTS = Form("{hosts} failed {tests}", "{hosts} 未通过 {tests}")
 FAILED_BESIDE_ALL = Form(
     "{hosts} failed {tests} beside every partner, and the partners passed it beside others",
@@ -154,6 +161,18 @@ LOGS_AND_KERNELS = Form(
 ALL_OTHER_RANKS = Said("all other ranks", "其他所有 rank")
 OTHER_END_CLOSED = Said("the other end closed the connection", "对端关闭连接")
 OTHER_ENDS_CLOSED = Form("the other end closed the connection ({ends})", "对端关闭连接（{ends}）")
+OTHER_END_AT = Form("the connection to {address} broke (“{said}”)", "与 {address} 的连接中断（“{said}”）")
+KERNEL_AT = Form(
+    "the log of the process at {address}, and the kernel log there", "{address} 上进程的日志与该处的内核日志"
+)
+LOOK_AT_OTHER_END = Said(
+    "“Out of memory: Killed process”, “segfault at”, “Xid” or a link that went down, at the time of the incident; what that process said last",
+    "事故时刻附近的 “Out of memory: Killed process”、“segfault at”、“Xid” 或链路断开；该进程最后的输出",
+)
+THEN_OF_OTHER_END = Said(
+    "its process ended first: go by that; it gave up later than this one: look at the network between the two",
+    "该进程先结束：以其为准；晚于本进程放弃：检查两者之间的网络",
+)
 DEAD_OR_BROKEN = Said(
     "a process that died and a broken network look alike from here", "仅凭这些无法区分进程退出与网络中断"
 )
@@ -178,19 +197,38 @@ MEASURED_APART = Form(
 HOST_OF_LOG = Form("the host that {file} is from", "{file} 所属的节点")
 GPU_THERE = Form("GPU {pci} of {where}", "{where} 的 GPU {pci}")
 BEFORE_ANYTHING_FAILS = Said(
-    "its memory tells of rows that fail: a reset puts a pending remapping in force",
-    "显存报告有行失效：待生效的重映射在复位后生效",
+    "its memory tells of pages or rows that fail: a reset puts what is pending in force",
+    "显存报告有页或行失效：待生效的退役或重映射在复位后生效",
 )
 LOOK_AT_ROWS = Said(
-    "Remapped Rows: Pending, Remapping Failure Occurred; uncorrectable errors",
-    "Remapped Rows 的 Pending 与 Remapping Failure Occurred；不可纠正错误数",
+    "Retired Pages: how many of Double Bit ECC, Pending; Remapped Rows: Pending, Remapping Failure Occurred; uncorrectable errors",
+    "Retired Pages 的 Double Bit ECC 数量与 Pending；Remapped Rows 的 Pending 与 Remapping Failure Occurred；不可纠正错误数",
 )
 THEN_OF_ROWS = Said(
-    "Pending: reset it once no job runs there; a failure, or uncorrectable errors that grow: leave the host out and have the GPU replaced",
-    "Pending：待无作业时复位；重映射失败或不可纠正错误增长：隔离节点并更换 GPU",
+    "Pending: reset it once no job runs there; a failure, some 60 retired pages (64 is all that a card can retire), or uncorrectable errors "
+    "that grow: leave the host out and have the GPU replaced",
+    "Pending：待无作业时复位；重映射失败、已退役约 60 页（最多 64 页）或不可纠正错误增长：隔离节点并更换 GPU",
 )
-ALIKE = Form("{text} ({number} alike)", "{text}（共 {number} 个如此）")
-ALIKE_THERE = Form("{text} ({number} of {host} alike)", "{text}（{host} 上有 {number} 个如此）")
+ASKS_FOR_RESET = Form(
+    "its driver reported {code}, for which the vendor's catalogue asks to reset it",
+    "驱动报告了 {code}，厂商错误表要求复位该卡",
+)
+LOOK_AT_BUS = Said(
+    "“rev ff” or no output: it is off the bus; LnkSta slower or narrower than LnkCap",
+    "“rev ff” 或无输出：已掉卡；LnkSta 低于 LnkCap",
+)
+THEN_OFF_BUS = Said(
+    "off the bus: power-cycle the host, and have the card reseated or replaced if it happens again",
+    "掉卡：节点断电重启；再次发生则重插或更换该卡",
+)
+THEN_RESET = Said(
+    "it is there: keep nvidia-bug-report.sh of it, reset it once nothing runs there, then test it; off the bus: power-cycle the host",
+    "仍在总线上：先保存 nvidia-bug-report.sh，待无作业时复位，再检测；掉卡：节点断电重启",
+)
+ALIKE = Form("{text} ({number} alike, with {others})", "{text}（共 {number} 个如此，另有 {others}）")
+ALIKE_THERE = Form(
+    "{text} ({number} of {host} alike, with {others})", "{text}（{host} 上有 {number} 个如此，另有 {others}）"
+)
 APART_TOGETHER = Form(
     "{quantity} apart: {place}; rather one cause there than {number}",
     "{quantity} 异常：{place}；更可能是该处的一个原因，而非 {number} 个",

@@ -113,6 +113,18 @@ BAR_STANDS_AT = Form(
     "work was at {percent}% after {spent}, with {left} to go, when the wait's limit of {limit} ran out",
     "等待上限（{limit}）到时，工作进度为 {percent}%（已用 {spent}，还需 {left}）",
 )
+BAR_STANDS_THERE = Form(
+    "on the very line of that error work was at {percent}% after {spent}, with {left} to go",
+    "该错误所在行显示工作进度为 {percent}%（已用 {spent}，还需 {left}）",
+)
+LOOK_AT_BAR = Said(
+    "whose bar it is (often rank 0 alone works there, and the others wait), and whether that process went on after the error",
+    "该进度条属于哪个 rank（常为 rank 0 单独工作、其余等待），以及错误之后它是否仍在继续",
+)
+THEN_OF_BAR = Said(
+    "it went on: the wait was too short for it, nothing of the network; it stopped: read its own last lines",
+    "仍在继续：等待上限过短，与网络无关；已停止：查看其自身的最后几行",
+)
 TIMEOUT_OF_GROUP = Said(
     "the wait (a longer timeout in init_process_group), or do that work before it is called",
     "该等待（调大 init_process_group 的 timeout），或在调用之前完成这项工作",

@@ -163,6 +163,10 @@ DIFFERENT_CALLS = Said(
     "members of a group announced different collectives at the same place",
     "同一进程组的成员在同一位置发起了不同的集合通信",
 )
+ANNOUNCED_ALONE = Form(
+    "{who} announced {what}, and what it read of {others} is another call, and not whole",
+    "{who} 发起 {what}，而其读到的 {others} 的调用与之不同且不完整",
+)
 CROSSED = Form(
     "{few} launched {one} in {group}, {many} {other}: neither is a part of the other",
     "{few} 在 {group} 中启动了 {one}，{many} 启动了 {other}：互不包含",
@@ -315,6 +319,13 @@ TWO_STACKS = Said(  # where nothing runs any more
 
 # --- all_in_calls ----------------------------------------------------------------------------------------------------
 STAND_IN = Form("the stack of {who} stands in {op}", "{who} 的调用栈停在 {op}")
+SOME_CALL = Said("a call whose kind it does not show", "类型不明的调用")
+STAND_AT = Form("{who} called it at {line}", "{who} 在 {line} 处发起调用")
+DUMPS_WHEN_IT_STANDS = Said(
+    "Flight Recorder dumps of all ranks once it stands still again: in those that are here no call is open",
+    "再次停滞时所有 rank 的 Flight Recorder 转储：现有转储中没有未完成的调用",
+    "dump",
+)
 ALL_IN_CALLS = Form(
     "all {number} processes wait in calls of communication ({ops}); stacks do not tell which member of which group has not come",
     "全部 {number} 个进程都停在通信调用中（{ops}）；仅凭调用栈无法判断哪个进程组的哪个成员没有到达",
@@ -378,8 +389,13 @@ ALL_OTHERS_OF_THE_JOB = Form(
 KERNEL_SAYS_BLOCKED = Form("its kernel says that {who} was blocked", "内核记录 {who} 的进程被阻塞")
 TIMED_OUT_IN = Form("{who} timed out waiting in {call}", "{who} 在 {call} 中等待超时")
 TIMED_OUT_IN_GROUP = Form("{who} timed out in {call} of {group}", "{who} 在 {group} 的 {call} 中超时")
+TIMED_OUT_AT = Form("{who} timed out waiting in {call} #{number}", "{who} 在 {call} #{number} 中等待超时")
+AT_PLACES_OF_GROUP = Form(
+    "not all stood at the same call of {group}: {what}", "各 rank 停在 {group} 的不同调用：{what}"
+)
 TIMED_OUT_TOO = Form("{who} timed out, too", "{who} 也已超时")
-SOME_RANKS = Form("{number} ranks", "{number} 个 rank")
+AS_THE_GROUP_COUNTS = Form("{who}, as the group counts them,", "{who}（按组内编号）")
+SOME_RANKS = Noun("rank", "ranks", "个 rank")
 SOME_COLLECTIVE = Said("a collective", "集合通信")
 WATCHDOG_HELD = Form(
     "the watchdog of {who} made no progress: a lock or a call to the device holds it",

@@ -24,6 +24,7 @@ from typing import Any
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 
+_COMMENT = regex(r"#+ ")  # of whoever put the log together
 _STEP = regex(
     r"(?i)(?<![a-z])(?:step|iter(?:ation)?|update)[ =:#]{1,2}(\d{1,15})\b(?! ?(?:ms|s|sec|min|h)\b)"
 )  # and no time
@@ -107,7 +108,7 @@ _SPACES = (
 
 def printed(text: str) -> dict[str, Any] | None:
     """Kind and columns of the event of a line of a log; None where it tells of no bad value."""
-    return _figure(text) or _module(text)
+    return None if _COMMENT.match(text) else _figure(text) or _module(text)
 
 
 def by_its_printer(made: Mapping[str, Any]) -> dict[str, Any]:

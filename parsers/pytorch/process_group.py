@@ -71,6 +71,7 @@ _ERROR_KINDS: tuple[tuple[str, str], ...] = (
     ("Cuda failure", "cuda_error"),
 )
 _ERROR_PART = regex(r"\s*(?:[nm]ccl\w+Error:|[nm]cclInvalidUsage|Last error:)")
+_OTHER_END = regex(r"\bCall to (?:recv from|send to) \[?(?P<address>[\w.:-]{2,64}?)\]?<\d+> failed\b")
 _WHAT = regex(r"\s*what\(\):")  # of std::terminate
 _AT_WORK = regex(rf"Timeout at [A-Z]{{2,8}} work: (?P<seq>{_N})")
 _INITIALIZED = regex(rf"Rank {_N}: [A-Z]{{2,8}} communicator \S+ is initialized")
@@ -193,6 +194,8 @@ class _Reader:
         detail = {"place": place.strip() or None, "error": error.split(",")[0].strip() or None}
         if rows[-1] is not rows[0] and rows[-2]["text"].strip() == "Last error:":
             detail["last_error"] = rows[-1]["text"][:500]
+            if found := _OTHER_END.search(rows[-1]["text"]):
+                detail["other_end"] = found["address"]
         hosts = re.findall(r"(?:peer|Connect to) \[?([\w.:-]+?)\]?<\d", text) or None
         same = {"severity": "error", "detail": json.dumps(detail), "text": text[:2000], "names_hosts": hosts}
         self.events.append(event(rows[0], kind, **{**self._who(), **same}))
@@ -332,6 +335,12 @@ def _own_timeout(row: Row, _found: re.Match[str]) -> dict[str, Any]:
     return {"kind": "collective_timeout", "severity": "error", "code": "dump_signal"}
 
 
+def _other_end(row: Row, found: re.Match[str]) -> dict[str, Any]:
+    """The library's last error, which stands below the line that quotes it and names no process of its own."""
+    said = {"other_end": found["address"], "last_error": " ".join(row["text"].split())[:500]}
+    return {"kind": "other", "severity": "info", "code": "other_end", "detail": json.dumps(said)}
+
+
 def _device_error(_row: Row, found: re.Match[str]) -> dict[str, Any]:
     return {"kind": "cuda_error", "severity": "fatal", "code": found["error"].strip()}
 
@@ -379,6 +388,7 @@ _SINGLE: tuple[tuple[tuple[str, ...], re.Pattern[str], Build], ...] = (
     (("client socket has timed out",), regex(rf"client socket has timed out after (?:(?P<ms>{_N})\s?ms|(?P<seconds>{_N})\s?s) while trying to connect to "
                 rf"\(?(?P<host>[^\s,)]+(?:, \d+)?)"), _plain("connect_failed", "store")),
     (("Socket Timeout", "StoreTimeout", "Store::wait"), regex(r"Socket Timeout$|(?<!\w)Store(?:Timeout|::wait).*[Tt]imed? ?out"), _plain("store_timeout")),
+    (("Call to ",), _OTHER_END, _other_end),
     (("watchdog thread terminated",), regex(r"watchdog thread terminated with exception: (?:CUDA|MUSA|MACA|HIP) (?:driver )?error: "
                 r"(?P<error>[^\n.;]{1,200})"), _device_error),
 )  # fmt: skip

@@ -21,7 +21,7 @@ _READ = Form("{ranks} read", "已读 {ranks}")
 _RANK = Noun("rank", "ranks", "个 rank")
 _NO_RANKS = Said("ranks not named", "rank 未知")
 _STEP = Form("step {step:,}", "step {step:,}")
-_COST = Form("{hours:,.1f} GPU hours lost", "损失 {hours:,.1f} GPU 时")
+_COST = Form("{hours:,.1f} rank hours lost", "损失 {hours:,.1f} rank 小时")
 _ZONE = Form("{time}, zone unknown", "{time}，时区未知")
 _RUN_OF = Form("rank {rank}", "rank {rank}")
 

@@ -83,7 +83,13 @@ def _of_nodes(case: Case, nodes: list[int]) -> Finding:
 
 
 def _drained(hosts: Iterable[str]) -> tuple[Action, ...]:
-    return tuple(Action(kind="drain_node", target=host, command=None, reason=words.FAILED_CHECK) for host in hosts)
+    return tuple(
+        Action(
+            kind="drain_node", target=host, command=None, reason=words.FAILED_CHECK, look=words.LOOK_AT_CHECK,
+            then=words.THEN_OF_CHECK, source="DLRover: node check, in pairs",
+        )
+        for host in hosts
+    )  # fmt: skip
 
 
 def _is_bad(host: str, beside: dict[str, list[dict[str, Any]]], passed: set[tuple[str, Any]]) -> bool:

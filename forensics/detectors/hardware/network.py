@@ -11,16 +11,20 @@ from collections.abc import Sequence
 import polars as pl
 
 from forensics.case import Case, Detector
+from forensics.facts.busy_bars import open_bars
+from forensics.facts.error_words import is_within_a_host
 from forensics.facts.event_rows import Row, detail, host_of, of_kinds, refs
 from forensics.facts.locations import listed
 from forensics.facts.progress import step_in_progress
 from forensics.facts.refused_transfers import refusal_of
+from forensics.facts.surroundings import surroundings
 from forensics.graph.hang.blame import UNKNOWN_HOST, Blame, Root, are_cut_off, blames, find_root
-from forensics.model.commands import link_test
+from forensics.model.commands import kernel_log, link_test
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, FirstAnomaly
 from forensics.model.said import Said, joined
 from forensics.words import hardware as words
+from forensics.words import launch
 
 _RDMA = r"NET/IB|\bibv_|\bIBV_WC|\bmlx[45]_|(?i:infiniband|\broce\b)"
 _SAYS_CLOSED = r"(?i)clos(?:ed|ing)|\breset\b|broken pipe|refused|disconnect|hung up|end of file|\bEOF\b|exited"
@@ -188,6 +192,13 @@ def _closed(case: Case, root: Root | None, local: Sequence[Row], closed: pl.Data
     other_end = words.OTHER_ENDS_CLOSED(ends=names) if ends else words.OTHER_END_CLOSED
     if not is_said:
         other_end = words.NO_ANSWER_OF(ends=names) if ends else no_answer
+    bar = next(open_bars(row for row in closed.iter_rows(named=True) if row["code"] == "barrier"), None)
+    shown = bar and launch.BAR_STANDS_THERE(percent=bar.percent, spent=bar.spent, left=bar.left)
+    claims += [Claim(shown, "for", (bar.ref,))] if bar and shown else []
+    other, said = (None, None) if ends else _other_end(case, closed)
+    if other is not None:
+        other_end = words.OTHER_END_AT(address=other, said=said)
+        claims[0] = Claim(other_end, "for", refs(closed.iter_rows(named=True)))
     return Finding(
         detector=DETECTOR.name,
         cause="network_fault" if local else None,
@@ -196,11 +207,45 @@ def _closed(case: Case, root: Root | None, local: Sequence[Row], closed: pl.Data
         undecided=("tied_explanations",),
         claims=tuple(claims),
         first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="peer_closed"),
+        actions=_of_wait(shown) if shown else _at_other_end(case, other) if other else (),
         collect=(words.LOGS_AND_KERNELS(who=names or words.ALL_OTHER_RANKS),),
         summary=words.UNDECIDED(
-            what=joined((other_end, words.DEAD_OR_BROKEN if is_said else words.DEAD_LATE_OR_BROKEN), "; ")
+            what=joined((other_end, shown or (words.DEAD_OR_BROKEN if is_said else words.DEAD_LATE_OR_BROKEN)), "; ")
         ),
     )
+
+
+def _of_wait(shown: Said) -> tuple[Action, ...]:
+    """Work that goes on beside a wait that others gave up needs a longer wait, or an earlier place."""
+    return (
+        Action(
+            kind="check_config", target=launch.TIMEOUT_OF_GROUP, command=None, reason=shown, look=launch.LOOK_AT_BAR,
+            then=launch.THEN_OF_BAR, source="PyTorch: torch.distributed, monitored_barrier",
+        ),
+    )  # fmt: skip
+
+
+def _other_end(case: Case, closed: pl.DataFrame) -> tuple[str | None, str | None]:
+    """(the one address at the other end, what the library said last), where that alone tells of the other end."""
+    beside = (pl.col("code") == "other_end") & pl.col("file").is_in(closed["file"].unique().to_list())
+    rows = [*closed.iter_rows(named=True), *of_kinds(case.events, "other").filter(beside).iter_rows(named=True)]
+    told = {
+        said["other_end"]: " ".join(str(said.get("last_error")).split())
+        for row in rows
+        if "other_end" in (said := detail(row))
+    }
+    found = [address for address in told if not is_within_a_host(address)]
+    return (found[0], told[found[0]]) if len(found) == 1 else (None, None)
+
+
+def _at_other_end(case: Case, address: str) -> tuple[Action, ...]:
+    """Whose process is at that address, and what its host says: where it died, that is told there."""
+    return (
+        Action(
+            kind="collect_more", target=words.KERNEL_AT(address=address), command=kernel_log(address, surroundings(case.tables)), reason="",
+            look=words.LOOK_AT_OTHER_END, then=words.THEN_OF_OTHER_END, source="dmesg(1)", setup=("kernel", "log"),
+        ),
+    )  # fmt: skip
 
 
 def _at_barrier(closed: pl.DataFrame) -> Said | None:

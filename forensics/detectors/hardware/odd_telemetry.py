@@ -14,9 +14,11 @@ from forensics.model.commands import memory_errors_at
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.said import Said, joined
+from forensics.model.texts import head_of
 from forensics.words import hardware as words
 
 _SHOWN = 12
+_NAMED = 6  # of those that are alike
 _GRAVEST = ("fails", "silent", "slows", "link", "crowded", "idle", "shows")
 
 
@@ -40,7 +42,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             ),
             first_anomaly=FirstAnomaly(signature="telemetry"),
             actions=_of_memory(case, found),
-            collect=(words.PHASE_TIMES,),
+            collect=() if found and all(one.effect == "fails" for one in found) else (words.PHASE_TIMES,),
             summary=words.MEASURED_APART(what=joined(texts[:3], ". ")),
         ),
     )
@@ -48,11 +50,16 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 def _of_memory(case: Case, found: Iterable[Apart]) -> tuple[Action, ...]:
     """Who holds rows that fail, or waits for a reset, is looked at by its address, whatever the job does."""
-    one = next((one for one in found if one.effect == "fails" and one.pci), None)
+    failing = [one for one in found if one.effect == "fails" and one.pci]
+    one = failing[0] if failing else None
     command = memory_errors_at(one.host, one.pci, surroundings(case.tables)) if one is not None and one.pci else None
     if one is None or command is None:
         return ()
-    target = words.GPU_THERE(pci=one.pci, where=one.host or words.HOST_OF_LOG(file=one.refs[0].file))
+    there = sorted({other.pci for other in failing if other.pci and (other.host, other.unit) == (one.host, one.unit)})
+    if len(there) > 1:  # all of them are looked at, and a command that shows one hides the others
+        command = command.partition(" -i ")[0]
+    where = one.host or words.HOST_OF_LOG(file=one.refs[0].file)
+    target = words.GPU_THERE(pci=joined(there, ", "), where=where)
     return (
         Action(
             kind="inspect_hardware", target=target, command=command, reason=words.BEFORE_ANYTHING_FAILS,
@@ -68,8 +75,12 @@ def _by_host(found: Iterable[Apart]) -> Iterable[tuple[Said, list[Apart]]]:
         groups[one.quantity, one.host].append(one)
     for (_, host), listed in groups.items():
         text = listed[0].text
+        if len(listed) == 1:
+            yield text, listed
+            continue
         form = words.ALIKE if host is None else words.ALIKE_THERE
-        yield form(text=text, number=len(listed), host=host) if len(listed) > 1 else text, listed
+        others = list(dict.fromkeys(one.pci or one.part or str(one.index) for one in listed[1:]))
+        yield form(text=text, number=len(listed), host=host, others=head_of(others, _NAMED)), listed
 
 
 def _at_one_place(case: Case, found: Iterable[Apart]) -> Iterable[tuple[Said, list[Apart]]]:

@@ -1,7 +1,7 @@
 """A loss that grows for good is no spike of one batch: after it rose it rises on, line after line, and never comes back.
 
-Then the update is too large for the model: its rate, its warm-up, its clipping. Where the loss stands at a higher level, or ends with the line of
-the spike, both remain possible.
+Then the update is too large for the model: its rate, its warm-up, its clipping. Nor is one that stands at a higher level line after line: as many
+batches are not bad alike, and what the run was set to or went on with is looked at first. Where it ends with a few lines, both remain possible.
 """
 
 from itertools import pairwise
@@ -18,6 +18,8 @@ from forensics.words import advice as words
 
 _RISES = 2  # lines in a row after the first that are higher each than the one before
 _GROWN = 10.0  # times the first high loss: no batch makes that of the next ones, too
+_STANDS = 5  # high lines to the end
+_FALLS = 2  # times that the loss scale fell meanwhile
 _NEAR = 3  # lines between the rises of ranks that are alike
 
 
@@ -48,6 +50,23 @@ def diverged(case: Case, last: Spike) -> Divergence | None:
         kind="check_config", target=words.RATE_WARMUP_CLIPPING, command=None,
         reason=reason if rate is None else words.AT_RATE(what=reason, rate=f"{rate:g}"),
         look=words.LOOK_AT_RATE, then=words.THEN_OF_RATE, source="Zhang et al. 2022 (OPT), logbook",
+    )  # fmt: skip
+    return Divergence(tuple(claims), sentence(*(one.text for one in claims)), (check,))
+
+
+def stayed(last: Spike) -> Divergence | None:
+    """Did the loss stay where this spike took it, to the end and for more lines than one batch explains?"""
+    first, end = last.outlier["step"], last.high[-1]["step"] if last.high else None
+    if last.calm is not None or len(last.high) < _STANDS or first is None or end is None:
+        return None
+    claims = [Claim(words.STAYED_HIGH(number=len(last.high), first=first, last=end), "for", (line_ref(last.high[-1]),))]
+    scales = [row["loss_scale"] for row in last.high if row["loss_scale"] is not None]
+    if sum(low < high for high, low in pairwise(scales)) >= _FALLS:
+        text = words.SCALE_FELL_THERE(first=f"{scales[0]:,.0f}", last=f"{min(scales):,.0f}")
+        claims.append(Claim(text, "for", (line_ref(last.high[-1]),)))
+    check = Action(
+        kind="check_code", target=words.WHAT_CHANGED_BEFORE(step=last.first_step), command=None,
+        reason=words.NO_ONE_BATCH, look=words.LOOK_AT_CHANGE, then=words.THEN_OF_CHANGE, source="BigScience, chronicles of tr8b",
     )  # fmt: skip
     return Divergence(tuple(claims), sentence(*(one.text for one in claims)), (check,))
 

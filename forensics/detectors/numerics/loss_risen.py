@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from forensics.case import Case
-from forensics.detectors.numerics.divergence import diverged
+from forensics.detectors.numerics.divergence import diverged, stayed
 from forensics.detectors.numerics.loss_advice import roll_back
 from forensics.detectors.numerics.loss_lines import line_ref
 from forensics.facts.loss_spikes import Spike
@@ -50,6 +50,10 @@ def spike_finding(case: Case, found: Sequence[Spike], detector: str) -> Finding:
         rose = joined((rose, grown.text), " ")
         saved = any(begin is not None and one.step < begin for one in case.checkpoints.complete)
         actions = [*grown.actions, *([roll_back(case, begin, words.BEFORE_THE_SPIKE)] if saved else [])]
+    elif (stays := stayed(found[-1])) is not None:
+        claims += stays.claims
+        rose = joined((rose, stays.text), " ")
+        actions = [*stays.actions, roll_back(case, begin, words.BEFORE_THE_SPIKE)]
     elif found[-1].calm is None:  # what came back by itself needs no older state
         actions.append(roll_back(case, begin, words.BEFORE_THE_SPIKE))
         actions.append(Action(kind="skip_data", target=batches, command=None, reason=words.SAME_DATA_SAME_SPIKE))
@@ -70,7 +74,7 @@ def spike_finding(case: Case, found: Sequence[Spike], detector: str) -> Finding:
 
 def _with_samples(data: Said, spike: Spike) -> Said:
     """By the count of samples as well, where lines tell how many had been consumed: a loader is asked for these, and for no step."""
-    before, last = (None if row is None else row["samples"] for row in (spike.well, spike.shaken or spike.outlier))
+    before, last = (None if row is None else row["samples"] for row in (spike.well, spike.shaken))
     if before is None or last is None or not before < last:
         return data
     return advice.DATA_AND_SAMPLES(data=data, first=before, last=last)

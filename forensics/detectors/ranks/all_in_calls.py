@@ -1,19 +1,25 @@
 """Without records of operations: does every process of the job stand in a call that waits for others?
 
 Then somebody waits for a call that its peers do not make, or a call hangs in all of them: which, a stack does not tell, for it names
-neither group nor count. That it hangs, and in which calls who stands, is all that is said; it is asked only where something shows that
-the job stood still.
+neither group nor count. That it hangs, and in which calls who stands, called from which lines of the job, is all that is said; it is asked only where
+something shows that the job stood still.
 """
+
+from collections.abc import Iterable
 
 from forensics.case import Case, Detector
 from forensics.facts.progress import step_in_progress
-from forensics.facts.rank_stacks import stack_ref
+from forensics.facts.rank_stacks import codes, stack_ref
 from forensics.graph.hang.outside import places
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import BlastRadius, FirstAnomaly
-from forensics.model.said import joined
+from forensics.model.frames import is_own_file
+from forensics.model.incident import Action, BlastRadius, FirstAnomaly
+from forensics.model.said import Said, joined
 from forensics.model.texts import ranks_text
+from forensics.words import advice
 from forensics.words import ranks as words
+
+_LINES = 4  # that are told
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -28,7 +34,12 @@ def detect(case: Case) -> tuple[Finding, ...]:
     by_call: dict[str, list[int]] = {}
     for op, rank in standing.sort("rank").select("op", "rank").iter_rows():
         by_call.setdefault(op or str(words.KIND_UNKNOWN), []).append(rank)
-    alike = [words.STAND_IN(who=ranks_text(own), op=op) for op, own in by_call.items()]
+    alike = [
+        words.STAND_IN(who=ranks_text(own), op=words.SOME_CALL if op == words.KIND_UNKNOWN else op)
+        for op, own in by_call.items()
+    ]
+    lines = _lines(case, ranks)
+    apart = joined([words.STAND_AT(who=ranks_text(own), line=line) for line, own in lines.items()], "; ")
     refs = tuple(
         stack_ref(row)
         for row in standing.sort("rank").unique("op", keep="first", maintain_order=True).iter_rows(named=True)
@@ -37,16 +48,37 @@ def detect(case: Case) -> tuple[Finding, ...]:
         Finding(
             detector=DETECTOR.name,
             cause=None,
-            claims=(Claim(joined(alike, "; "), "for", refs),),
-            undecided=("membership_unknown",),
+            claims=(Claim(joined(alike, "; "), "for", refs), *([Claim(apart, "for", refs)] if lines else [])),
+            undecided=("tied_explanations" if ranks <= case.coordinates.keys() else "membership_unknown",),
             first_anomaly=FirstAnomaly(
                 step=step_in_progress(case.tables["steps"]), op="/".join(sorted(by_call)), signature="all_in_calls"
             ),
             blast_radius=BlastRadius(ranks_waiting=len(ranks)),
-            collect=(words.DUMPS,),
+            actions=_of_lines(lines, apart) if lines else (),
+            collect=(words.DUMPS if not case.tables["operations"].height else words.DUMPS_WHEN_IT_STANDS,),
             summary=words.UNDECIDED(what=words.ALL_IN_CALLS(number=len(ranks), ops=joined(list(by_call), ", "))),
         ),
     )
+
+
+def _lines(case: Case, ranks: frozenset[int]) -> dict[str, list[int]]:
+    """The job's own lines that made these calls, with who stands there, where they are few and more than one."""
+    at: dict[str, list[int]] = {}
+    for rank, own in sorted(codes(case.stacks, ranks).items()):
+        if not own.line or not is_own_file(own.file):
+            return {}
+        at.setdefault(f"{own.file}:{own.line}", []).append(rank)
+    return dict(sorted(at.items())) if 1 < len(at) <= _LINES and sum(map(len, at.values())) == len(ranks) else {}
+
+
+def _of_lines(lines: Iterable[str], reason: Said) -> tuple[Action, ...]:
+    """Which of these calls not all come to, or not as often, is read there."""
+    return (
+        Action(
+            kind="check_code", target=joined(lines, ", "), command=None, reason=reason,
+            look=advice.WHO_COMES_THERE, then=advice.SAME_CALLS, source="PyTorch: torch.distributed, collectives",
+        ),
+    )  # fmt: skip
 
 
 DETECTOR = Detector("all_in_calls", ("stacks",), detect, "waiting")

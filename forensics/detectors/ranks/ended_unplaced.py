@@ -28,6 +28,7 @@ from forensics.facts.process_ends import (
 from forensics.facts.progress import step_in_progress
 from forensics.facts.storage_errors import StorageError, storage_error
 from forensics.facts.whose_memory import Holder, holder_of
+from forensics.model.commands import COMMANDS, HERE, Target
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Device, FirstAnomaly
 from forensics.model.names import Cause
@@ -195,12 +196,15 @@ def _in_time(found: list[tuple[Cause, dict[str, Any]]]) -> list[tuple[Cause, dic
 def _who(same: list[dict[str, Any]], hosts: tuple[str, ...]) -> Said:
     """A process without a rank, as far as its lines tell."""
     locals_ = sorted({row["local_rank"] for row in same if row["local_rank"] is not None})
-    tasks = sorted({task for row in same if (task := detail(row).get("task")) is not None})
+    tasks = list({task for row in same if (task := detail(row).get("task")) is not None})
     if hosts:
         return words.ON_HOSTS(who=words.A_PROCESS, hosts=joined(hosts, ", "))
     if len(locals_) == 1:
         return words.WITH_LOCAL_RANK(rank=locals_[0])
-    return words.TASK_OF_LAUNCHER(task=tasks[0]) if len(tasks) == 1 else words.WITHOUT_RANK
+    if len(tasks) != 1:
+        return words.WITHOUT_RANK
+    is_number = isinstance(tasks[0], int)  # a launcher's; a kernel prints a name
+    return words.TASK_OF_LAUNCHER(task=tasks[0]) if is_number else words.CALLED_SO(name=tasks[0])
 
 
 def _with_it(case: Case, same: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -266,7 +270,16 @@ def _actions(
     """A call to a device that failed for no known reason may be of the device as well as of the program: its driver's log tells."""
     own = _action(cause, target, storage, holder, _did(cause, same))
     line = " ".join(str(same[0]["text"] or "").split())
-    if own.kind == "check_code" and line and not holder:
+    library = detail(same[0]).get("library")
+    if cause == "segfault":
+        where = words.CRASHED_IN(library=library) if library else words.A_PROCESS_DID(did=_did(cause, same))
+        pid = same[0]["pid"]
+        command = COMMANDS["core"](Target(target or HERE, (pid,))) if pid is not None else None
+        own = Action(
+            kind="check_code", target=target or words.CRASHED_PROCESS, command=command, reason=where, look=words.LOOK_AT_CORE,
+            then=words.THEN_OF_CORE, source="coredumpctl(1)",
+        )  # fmt: skip
+    elif own.kind == "check_code" and line and not holder:
         why = words.A_PROCESS_SAID(did=_did(cause, same), line=cut_middle(line, 120))
         own = Action(kind=own.kind, target=target, command=None, reason=why)
     if cause == "exception" and all(holder_of("disk_full", None, str(row["text"] or "")) == "shared" for row in same):

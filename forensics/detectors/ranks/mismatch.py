@@ -190,6 +190,12 @@ def _finding(case: Case, call: _Call) -> Finding:
 
 
 def _words(call: _Call, few: tuple[int, ...], many: tuple[int, ...]) -> Said:
+    if not few and len(call.said) == 1:
+        ((rank, row),) = call.said.items()
+        number = "" if row["number"] is None else f" #{row['number']}"
+        return words.ANNOUNCED_ALONE(
+            who=ranks_text([rank]), what=f"{row['kind']}{number}", others=ranks_text(call.unheard)
+        )
     if not few:
         return words.DIFFERENT_CALLS
     one, other = call.said[few[0]], call.said[many[0]]
@@ -226,7 +232,8 @@ def _anomaly(
 
 def _blast(case: Case, call: _Call, few: tuple[int, ...], many: tuple[int, ...], first: _Row) -> BlastRadius:
     recorded = call.source == "flight_record"
-    waiting = len(case.roots.waiters - {*few}) if recorded else len(many)
+    raised = call.source == "fingerprint" and not case.waited_ranks  # whoever saw that they differ did not wait
+    waiting = len(case.roots.waiters - {*few}) if recorded else 0 if raised else len(many)
     return BlastRadius(ranks_waiting=waiting, groups=[first["label"]])
 
 

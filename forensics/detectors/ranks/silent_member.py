@@ -38,6 +38,8 @@ from forensics.words import ranks as words
 from parsers.knowledge import waits
 
 _Row = dict[str, Any]
+_MEMBERS = 16  # that are told one by one
+_PLACES = 4  # calls that are told one by one
 _FEW = 3  # at most one in three ranks may be silent
 
 
@@ -313,11 +315,14 @@ def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Fin
     waits, wait = group.waits, group.waits.row(0, named=True)
     launched, stuck = _launched(case, group), _stuck_watchdogs(case, timed_out)
     reason, suspects, why = _reading(group, timed_out, bool(launched), frozenset(stuck), case)
-    who = ranks_text(timed_out) if timed_out else words.SOME_RANKS(number=waits.height)
+    who = ranks_text(timed_out) if timed_out else _members(case, waits)
     call = wait["kind"] or words.SOME_COLLECTIVE
     here = frozenset(waits["rank"].drop_nulls().to_list()) or timed_out
     told = told_of_call(case.events, waits)
-    claims = [Claim(words.TIMED_OUT_IN(who=who, call=call), "for", refs(waits.iter_rows(named=True))), *launched]
+    places = _places(group)
+    claims = [Claim(text, "for", refs(own.iter_rows(named=True))) for text, own in places]
+    claims = claims or [Claim(words.TIMED_OUT_IN(who=who, call=call), "for", refs(waits.iter_rows(named=True)))]
+    claims += launched
     if stuck:
         claims.append(Claim(words.WATCHDOG_HELD(who=ranks_text(stuck)), "for", refs(stuck.values())))
     if told is not None:
@@ -326,6 +331,9 @@ def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Fin
         why = joined(("" if is_all else why, told.text), "; ")
     there = ranks_text(here) if timed_out else who
     in_group = words.TIMED_OUT_IN_GROUP(who=there, call=call, group=group_text(group.label))
+    if places:
+        told_apart = joined([text for text, _ in places], "; ")
+        in_group = words.AT_PLACES_OF_GROUP(group=group_text(group.label), what=told_apart)
     others = ranks_text(timed_out - here) if timed_out - here else None
     text = joined((in_group, words.TIMED_OUT_TOO(who=others)), "; ") if others else in_group
     return Finding(
@@ -341,6 +349,34 @@ def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Fin
         collect=(words.ALL_DUMPS_AND_RAS,),
         summary=words.UNDECIDED(what=joined((text, why), "; ")),
     )  # fmt: skip
+
+
+def _members(case: Case, waits: pl.DataFrame) -> Said:
+    """Who gave up where no rank of the job is told: by the numbers that a group gives to its members, where each line has its own."""
+    told = (
+        of_kinds(case.events, "collective_timeout")
+        .filter(pl.col("rank_space") == "group")["rank"]
+        .drop_nulls()
+        .unique()
+        .to_list()
+    )
+    if len(told) != waits.height or len(told) > _MEMBERS:
+        return words.SOME_RANKS(waits.height)
+    return words.AS_THE_GROUP_COUNTS(who=ranks_text(told))
+
+
+def _places(group: _Group) -> list[tuple[Said, pl.DataFrame]]:
+    """Who gave up at which call of the group, where that is told of each, and is not the same of all; the lowest number first."""
+    told = group.waits.drop_nulls(["rank", "number"]).filter(pl.col("kind").is_not_null())
+    calls = told.select("number", "kind").unique()
+    each = told.select("rank", "number", "kind").unique()
+    is_plain = each["rank"].n_unique() == each.height == group.waits["rank"].n_unique()
+    if not group.is_named or not 1 < calls.height <= _PLACES or not is_plain or group.waits["rank"].null_count():
+        return []
+    return [
+        (words.TIMED_OUT_AT(who=ranks_text(frozenset(own["rank"].to_list())), call=kind, number=number), own)
+        for (number, kind), own in told.sort("number", "kind").group_by(["number", "kind"], maintain_order=True)
+    ]
 
 
 def _reading(

@@ -1,0 +1,60 @@
+"""Bundles in which nothing tells of a process: it is said what they hold, and nobody is asked for stacks of a table."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from forensics import analyze
+from forensics.model.incident import Incident
+
+TABLE = """\
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
+        1024           256     float     sum      -1    19.20    0.05    0.10      0    19.01    0.05    0.10      0
+        2048           512     float     sum      -1    19.90    0.10    0.19      0    19.70    0.10    0.19      0
+"""
+CSV = "rank,step,module,tensor,absmax,nan_count\n0,1,fc,output,2.5,0\n0,2,fc,output,2.5,0\n"
+ROWS = "".join(
+    json.dumps({"rank": 0, "step": step, "module": "fc", "tensor": "output", "absmax": 2.5, "nan_count": 0}) + "\n"
+    for step in range(3)
+)
+
+
+def told(folder: Path, files: dict[str, str]) -> Incident:
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    return analyze(folder).incidents[0]
+
+
+@pytest.mark.parametrize("text", ["{}", "{}\n", "[]"])
+def test_a_file_that_holds_nothing_is_called_empty(tmp_path: Path, text: str) -> None:
+    one = told(tmp_path, {"rank0_stack.json": text})
+    assert one.verdict.kind == "unknown" and "rank0_stack.json holds nothing" in one.verdict.summary
+    assert [(action.kind, action.command) for action in one.actions] == [("collect_more", None)]
+
+
+@pytest.mark.parametrize("name", ["table.txt", "train.log"])
+def test_no_stacks_are_asked_of_a_table_of_a_benchmark(tmp_path: Path, name: str) -> None:
+    one = told(tmp_path, {name: TABLE})
+    assert one.verdict.kind == "unknown" and "nccl-tests alone: 2 sizes" in one.verdict.summary
+    assert "py-spy" not in str(one.actions) and "gather" not in str(one.actions)
+
+
+@pytest.mark.parametrize("files", [{"stats.jsonl": ROWS}, {"stats.csv": CSV}])
+def test_what_was_measured_alone_asks_for_the_log_of_its_run(tmp_path: Path, files: dict[str, str]) -> None:
+    one = told(tmp_path, files)
+    assert "tells of no process" in one.verdict.summary and one.actions[0].target.startswith("the log of the run")
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        "hello from the launcher\n",
+        "step 3 loss 2.5\nstep 4 loss 2.4\n",
+        "n1:41:77 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.4<0>\n",
+    ],
+)
+def test_beside_anything_of_a_process_the_old_advice_stays(tmp_path: Path, log: str) -> None:
+    one = told(tmp_path, {"table.txt": TABLE, "out.log": log})
+    assert "nccl-tests alone" not in one.verdict.summary and "py-spy dumps" in one.actions[0].target
