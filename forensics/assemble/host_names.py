@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from forensics.assemble.path_hosts import HOSTED
+from forensics.model.told import values
 from parsers.schema.tables import TableName
 from parsers.who.job_table import ALIAS
 
@@ -26,9 +27,7 @@ def with_one_name_each(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableNa
     result["ranks"] = tables["ranks"].filter(pl.col("how").ne_missing(ALIAS))
     for name in HOSTED:
         frame = result[name]
-        found = (
-            {host for host in frame["host"].unique().drop_nulls().to_list() if host in names} if frame.height else set()
-        )
+        found = values(frame["host"]) & names.keys()
         if found:
             own = pl.col("host").cast(pl.String).replace({host: names[host] for host in found})
             result[name] = frame.with_columns(own.cast(frame.schema["host"]).alias("host"))

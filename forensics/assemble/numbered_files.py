@@ -28,6 +28,7 @@ from math import prod
 
 import polars as pl
 
+from forensics.model.told import values
 from parsers.engine.unknown import counted
 from parsers.schema.tables import TableName, spelled
 from parsers.text.patterns import regex
@@ -75,7 +76,7 @@ def numbered_files(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     for file in untold["file"]:
         shapes[_NUMBER.sub("#", file)].append(file)
     found: dict[str, int] = {}
-    worlds = {*claims["world_size"].drop_nulls()}
+    worlds = values(claims["world_size"])
     for own in shapes.values():
         if (not is_local.intersection(own) and _are_numbered(own, ranks)) or _are_whole(own, ranks, worlds):
             found |= {file: ranks[file] for file in own}
@@ -233,7 +234,7 @@ def _is_world(tables: Mapping[TableName, pl.DataFrame], own: list[str]) -> bool:
 def _sizes(tables: Mapping[TableName, pl.DataFrame]) -> set[str]:
     """All that is told of how many processes there are: the size of the world, else how many replicas, each of which may be several ranks."""
     settings = tables["settings"]
-    world, replicas = ({*settings.filter(pl.col("name") == name)["value"].drop_nulls().to_list()} for name in _WORLDS)
+    world, replicas = (values(settings.filter(pl.col("name") == name)["value"]) for name in _WORLDS)
     world |= {str(size) for size in tables["ranks"]["world_size"].drop_nulls().unique().to_list()}
     return world or replicas
 
@@ -266,6 +267,6 @@ def _are_spread(own: Sequence[str], number: Sequence[int]) -> bool:
 
 def told_world(settings: pl.DataFrame) -> int | None:
     """How many processes the layout has that is told of every axis, each as one size."""
-    sizes = [set(settings.filter(pl.col("name") == name)["value"].drop_nulls().to_list()) for name in _AXES]
+    sizes = [values(settings.filter(pl.col("name") == name)["value"]) for name in _AXES]
     numbers = [int(size) for one in sizes if len(one) == 1 for size in one if str(size).isdigit()]
     return prod(numbers) if len(numbers) == len(_AXES) else None

@@ -62,7 +62,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     lost: list[dict[str, Any]] = []
     left = _Left(lines)
     read: dict[tuple[tuple[int, str], ...], pl.DataFrame] = {}  # whole maps
-    for (file,), part in lines.group_by("file", maintain_order=True):
+    for (file,), part in lines.partition_by("file", as_dict=True).items():
         found = {line: match for line, text in part.select("line", "text").iter_rows() if (match := _ROW.match(text))}
         claimed += [{"file": file, "line": line} for line in found]
         same = tuple((line, match.string) for line, match in found.items())

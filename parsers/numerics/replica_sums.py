@@ -285,7 +285,7 @@ def parse_lines(lines: pl.DataFrame) -> Tables:
     whose = ordered.filter(pl.any_horizontal("_has", *(one.fill_null(value=False) for one in (*behind, by_printer))))
     rows: list[dict[str, Any]] = []
     claimed: list[dict[str, Any]] = []
-    for (file,), own in whose.group_by("file", maintain_order=True):
+    for (file,), own in whose.partition_by("file", as_dict=True).items():
         texts = {row["line"]: row["text"] for row in own.iter_rows(named=True)}
         found = told_sums(Line(row["line"], row["text"], reporter(row)["rank"]) for row in own.iter_rows(named=True))
         found = [one for one in found if not (one.is_alone and tells_replica(texts[one.number]))]

@@ -40,6 +40,7 @@ from forensics.model.incident import Action, Code, FirstAnomaly
 from forensics.model.names import Cause
 from forensics.model.said import Said, sentence
 from forensics.model.texts import cut_middle, ranks_text
+from forensics.model.told import values
 from forensics.words import numerics as words
 from parsers.text.patterns import regex
 from parsers.text.vocabulary import words_of
@@ -287,7 +288,7 @@ def _lone(case: Case, asserts: Sequence[Row], reporters: Mapping[int, str], susp
     if local and case.is_data_parallel:
         return tuple(reporters)
     local &= not any(part & reporters.keys() and len(part) > 1 for part in case.loss_mates)
-    checked = set(case.events.filter(pl.col("kind") == "nan_assert")["rank"].drop_nulls())
+    checked = values(case.events.filter(pl.col("kind") == "nan_assert")["rank"])
     of_operators = bool(asserts) and checked <= reporters.keys() and all(map(_is_of_operator, asserts))
     local &= of_operators or set(reporters.values()) <= set(_LOCAL)
     complete = bool(case.expected) and case.expected <= case.seen and len(case.expected) > 2
