@@ -82,7 +82,8 @@ def short_hosts(column: str = "host") -> pl.Expr:
 
 def hosts_of_ranks(identity: pl.DataFrame) -> dict[int, str]:
     """Rank → host, of the ranks whose host is known."""
-    return dict(identity.select("rank", "host").drop_nulls().iter_rows()) if identity.height else {}
+    told = zip(identity["rank"].to_list(), identity["host"].to_list(), strict=True) if identity.height else ()
+    return {rank: host for rank, host in told if host is not None}
 
 
 def identify(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:

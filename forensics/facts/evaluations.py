@@ -44,6 +44,8 @@ def _shown(steps: pl.DataFrame) -> pl.DataFrame:
     """The losses of evaluations, in the order of their printers; without what only fills in."""
     loss = pl.col("loss").is_not_null()
     own = steps.filter((pl.col("phase") == "eval") & loss).sort("file", "line", nulls_last=True)
+    if not own.height:
+        return own
     trained = steps.filter((pl.col("phase").fill_null("train") == "train") & loss).select("file", "line").unique()
     mixed = own.join(trained, on=["file", "line"], how="semi")
     printer = ("file", "rank")

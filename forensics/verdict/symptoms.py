@@ -236,6 +236,8 @@ def _in_calls(case: Case) -> Iterator[Symptom]:
 
 def _connections(case: Case) -> Iterator[Symptom]:
     """Connections and transfers that broke while the job ran: somebody's process, or the way to it, ended."""
+    if not has_kind(case.events, *_BROKEN):
+        return
     rows = case.events.select("kind", "severity", "detail", "file", "line", "record", "text")
     rows = rows.filter(pl.col("kind").is_in(_BROKEN) & pl.col("severity").is_in(["error", "fatal"]))
     rows = rows.filter((pl.col("kind") != "connect_failed") | pl.lit(case.has_begun))
@@ -249,6 +251,8 @@ def _ended(case: Case) -> Iterator[Symptom]:
     """Processes that ended, unless it was the consequence of their own wait, or of their launcher's stop
     (taxonomy.CONSEQUENCES)."""
     reasons = {kind for kinds in CONSEQUENCES.values() for kind in kinds}
+    if not case.ends:
+        return
     own = (pl.col("rank_space") == "global") & pl.col("kind").is_in(list(reasons))
     said = set(case.events.select("rank", "rank_space", "kind").filter(own).select("rank", "kind").unique().iter_rows())
     held, unclear = _held(case), ("unclear", "lost", "quoted")

@@ -39,16 +39,7 @@ _MAX_FILES = 2000
 
 def _per_file(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     """file, records, rank: rows of all evidence tables."""
-    parts = [
-        spelled(
-            tables[name]
-            .select("file", pl.col("rank") if "rank" in tables[name].columns else pl.lit(None, pl.Int64).alias("rank"))
-            .group_by("file", "rank")
-            .agg(pl.len().alias("records"))
-        )
-        for name in _EVIDENCE
-        if tables[name].height
-    ]
+    parts = [spelled(tables[name].group_by("file", "rank").len("records")) for name in _EVIDENCE if tables[name].height]
     nothing = pl.DataFrame(schema={"file": pl.String, "rank": pl.Int64, "records": pl.UInt32})
     return (
         pl.concat([nothing, *parts]).group_by("file").agg(pl.col("records").sum(), pl.col("rank").drop_nulls().unique())

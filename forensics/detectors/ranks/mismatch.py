@@ -62,7 +62,7 @@ class _Call(msgspec.Struct, frozen=True):
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → for each source the earliest disagreement."""
     sources = _BESIDE_RECORDS if case.has_open_operations else _SOURCES
-    found = (_first(case, source) for source in sources)
+    found = (_first(case, source) for source in sources if case.positions.height)
     return tuple(_finding(case, one) for one in found if one is not None)
 
 

@@ -78,6 +78,8 @@ class Standing(msgspec.Struct, frozen=True):
 
 def standings(positions: pl.DataFrame, source: str) -> list[Standing]:
     """Groups of one source in which somebody is known to have come somewhere; the one that tells of most members first."""
+    if not positions.height:
+        return []
     rows = positions.filter((pl.col("source") == source) & pl.col("group").is_not_null())
     if not rows.height:
         return []
