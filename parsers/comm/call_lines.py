@@ -23,7 +23,7 @@ from parsers.pytorch.op_types import operation
 from parsers.schema.lines import claimed, event, reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import LINE_CHARACTERS
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 
@@ -76,13 +76,13 @@ def parse(lines: pl.DataFrame) -> Tables:
             op = operation(str(told["operation"])) if "operation" in told else None
             about = {"rank": rank, "rank_space": "global", "group": group, "seq": number, "op": op}
             events.append(event(row, "collective_timeout", severity="error", **about))
-    return {
-        "events": table("events", events),
-        "progress": table("progress", progress),
-        "groups": table("groups", list(groups.values())),
-        "ranks": table("ranks", list(ranks.values())),
-        "claimed": claimed((row["file"], row["line"]) for row in progress),
-    }
+    return tables_of(
+        events=events,
+        progress=progress,
+        groups=list(groups.values()),
+        ranks=list(ranks.values()),
+        claimed=claimed((row["file"], row["line"]) for row in progress),
+    )
 
 
 def _state(said: Mapping[str, str], told: Mapping[str, Any]) -> str | None:

@@ -24,7 +24,7 @@ from typing import Any
 from parsers.forms.reading import real, text_lines
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.rules import integer, pci
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _BDF = r"(?P<pci>[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])"
@@ -64,12 +64,7 @@ def parse(source: Source) -> Tables:
             break
         reader.read(number, text)
     devices = [row | {"time_ns": reader.time_ns} for row in reader.devices]
-    return {
-        "devices": table("devices", devices),
-        "settings": table("settings", reader.settings),
-        "ranks": table("ranks", reader.ranks),
-        "claimed": table("claimed", reader.claimed),
-    }
+    return tables_of(devices=devices, settings=reader.settings, ranks=reader.ranks, claimed=reader.claimed)
 
 
 class _Reader:

@@ -28,7 +28,7 @@ from typing import Any
 from parsers.forms.reading import real, text_lines
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.rules import integer, pci
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _GPU = regex(r"^GPU (?P<pci>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])\s*$")
@@ -145,12 +145,7 @@ class _Reader:
         devices = [row.pop("_gpu") | row | common | {"time_ns": self.time_ns} for row in self.devices]
         ranks = [row.pop("_gpu") | row | common for row in self.ranks]
         claimed = [{"file": self.source.path, "line": line} for line in self.lines]
-        return {
-            "devices": table("devices", devices),
-            "settings": table("settings", self.settings),
-            "ranks": table("ranks", ranks),
-            "claimed": table("claimed", claimed),
-        }
+        return tables_of(devices=devices, settings=self.settings, ranks=ranks, claimed=claimed)
 
 
 def stamp_ns(text: str) -> int | None:

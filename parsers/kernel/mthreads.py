@@ -32,7 +32,7 @@ import polars as pl
 from parsers.schema.lines import event
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import bodies, integer, pci
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _HEAD = regex(
@@ -92,7 +92,7 @@ def parse(lines: pl.DataFrame) -> Tables:
         rows += made
         if parts and not made:
             claimed.append({"file": row["file"], "line": row["line"]})
-    return {"events": table("events", rows), "claimed": table("claimed", claimed)}
+    return tables_of(events=rows, claimed=claimed)
 
 
 def _read(head: re.Match[str], body: str) -> dict[str, Any] | None:

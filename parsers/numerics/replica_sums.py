@@ -31,7 +31,7 @@ from parsers.forms.reading import text_lines
 from parsers.schema.lines import reporter
 from parsers.schema.parser import FileParser, LineParser, Source
 from parsers.schema.rules import LINE_CHARACTERS
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, table, tables_of
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
@@ -291,7 +291,7 @@ def parse_lines(lines: pl.DataFrame) -> Tables:
         found = [one for one in found if not (one.is_alone and tells_replica(texts[one.number]))]
         rows += _rows(str(file), found)
         claimed += [{"file": str(file), "line": one.number} for one in found if not one.is_alone]
-    return {"steps": table("steps", rows), "claimed": table("claimed", claimed)}
+    return tables_of(steps=rows, claimed=claimed)
 
 
 LINES = LineParser(

@@ -13,7 +13,7 @@ import msgspec
 import polars as pl
 
 from parsers.schema.lines import Row, claimed, event
-from parsers.schema.tables import SCHEMAS, Tables, table
+from parsers.schema.tables import SCHEMAS, Tables, tables_of
 
 LINE_CHARACTERS = 16_384  # longer lines are searched up to here only: what kernels and launchers print is far shorter
 _INTEGERS = {name for name, kind in SCHEMAS["events"].items() if kind == pl.Int64()}
@@ -117,7 +117,7 @@ def read_rules(lines: pl.DataFrame, rules: Sequence[Rule], **fixed: Any) -> Tabl
                 understood.append((row["file"], row["line"]))
                 continue
             rows.append(_row(row, rule, match, fixed))
-    return {"events": table("events", rows), "claimed": claimed(dict.fromkeys(understood))}
+    return tables_of(events=rows, claimed=claimed(dict.fromkeys(understood)))
 
 
 def read_kernel(lines: pl.DataFrame, rules: Sequence[Rule]) -> Tables:
