@@ -13,7 +13,6 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.said import joined
 from forensics.model.texts import ranks_text
-from forensics.model.told import values
 from forensics.words import ranks as words
 
 
@@ -23,7 +22,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     live = places(case.stacks, case.waited_ranks, case.expected).live
     standing = live.filter(live["site"] == "communication") if live.height else live
-    ranks = frozenset(values(standing["rank"])) if standing.height else frozenset()
+    ranks = frozenset(standing["rank"].drop_nulls().to_list()) if standing.height else frozenset()
     if standing.height < live.height or len(ranks) < 2 or standing["rank"].null_count() or not case.expected <= ranks:
         return ()
     by_call: dict[str, list[int]] = {}
