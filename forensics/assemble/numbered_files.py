@@ -32,6 +32,7 @@ from forensics.model.told import values
 from parsers.engine.unknown import counted
 from parsers.schema.tables import TableName, spelled
 from parsers.text.patterns import regex
+from parsers.text.whole_numbers import counted_from_zero
 from parsers.training.layout_words import AMONG_REPLICAS
 from parsers.who.introductions import PROCESS
 from parsers.who.joins import counts_others
@@ -40,20 +41,8 @@ _NUMBER = regex(r"\d{1,10}")
 _CALLED = regex(r"(?i)(?<![a-z])(?P<word>[a-z]{1,16})[_.-]?(?P<number>\d{1,6})(?![a-z\d])")
 _ROLE = 4  # letters of what a program is called, at least
 _OF_ANY = (
-    *PROCESS,
-    "worker",
-    "work",
-    "stdout",
-    "stderr",
-    "output",
-    "dump",
-    "stack",
-    "stacks",
-    "trace",
-    "pyspy",
-    "file",
-    "part",
-)
+    *PROCESS, "worker", "work", "stdout", "stderr", "output", "dump", "stack", "stacks", "trace", "pyspy", "file", "part",
+)  # fmt: skip
 _OF_OTHERS = ("elastic failure table",)  # of processes that the printer started
 _FEWEST = 2
 _OFTEN = 5  # lines
@@ -105,11 +94,7 @@ def _rolled(own: list[str], ranks: Mapping[str, int]) -> dict[str, int]:
     told = [(file, ranks[file]) for file in own if file in ranks]
     if len(told) < max(_FEWEST, (len(own) + 1) // 2) or len(own) == len(told):
         return {}
-    for column in zip(*(map(int, _NUMBER.findall(file)) for file in own), strict=True):
-        number = dict(zip(own, column, strict=True))
-        if sorted(column) == [*range(len(own))] and all(number[file] == rank for file, rank in told):
-            return number
-    return {}
+    return next((one for one in counted_from_zero(own) if all(one[file] == rank for file, rank in told)), {})
 
 
 def _called(
