@@ -20,11 +20,10 @@ from forensics.model.said import encoded
 from forensics.report import Report
 from parsers.schema.tables import TableName
 from samples.simulator import Fault, Incident, Job, LogForm, Noise, Settings, simulate
+from tests import analysed
+from tests.analysed import SAMPLES
 from tests.relation_additions import Files, Known, stamps
 
-SAMPLES = Path(__file__).resolve().parents[1] / "samples"
-NAMES = sorted(path.parent.name for path in SAMPLES.glob("*/truth.json"))
-INCIDENTS = 104
 _STATUS: tuple[Status, ...] = ("unknown", "hypothesis", "supported", "established")
 _JOBS = (
     Job(tp=2, pp=1, dp=2, microbatches=2, steps=2, gpus_per_host=2),
@@ -37,6 +36,7 @@ _FAULTS = (
     "rank_absent", "rank_died", "collective_mismatch", "gpu_fault", "deadlock_cycle", "network_fault", "kernel_stuck",
     "all_entered", "none", "rank_absent", "rank_died", "store_timeout", "slow",
 )  # fmt: skip
+INCIDENTS = len(_JOBS) * len(_FAULTS)  # each fault in each job once
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,12 @@ def write(files: Files, folder: Path) -> Path:
 
 def look(files: Files) -> Outcome:
     """What these files come to."""
+    return outcome(report_of(files))
+
+
+def report_of(files: Files) -> Report:
     with tempfile.TemporaryDirectory() as folder:
-        return outcome(analyze(write(files, Path(folder) / "bundle")))
+        return analyze(write(files, Path(folder) / "bundle"))
 
 
 @dataclass(frozen=True)
@@ -133,9 +137,7 @@ class Example:
     incident: Incident | None = None
 
 
-def example(name: str, files: Files, incident: Incident | None = None) -> Example:
-    with tempfile.TemporaryDirectory() as folder:
-        report = analyze(write(files, Path(folder) / "bundle"))
+def example(name: str, files: Files, report: Report, incident: Incident | None = None) -> Example:
     base, printed = outcome(report), stamps(files)
     told = {one for one in named(base.verdict) | base.suspects if isinstance(one, int)}
     seen = sorted(_numbers(report.coverage.ranks_seen))
@@ -156,14 +158,15 @@ def _numbers(ranges: Iterable[str]) -> set[int]:
 @cache
 def sample(name: str) -> Example:
     """A recorded bundle."""
-    return example(name, files_of(SAMPLES / name / "bundle"))
+    return example(name, files_of(SAMPLES / name / "bundle"), analysed.sample(name))
 
 
 @cache
 def simulated(number: int) -> Example:
     """A simulated one: four to eight ranks on two to four hosts, every fault and much noise in turn."""
     incident = made(number)
-    return example(f"#{number} {incident.plan.fault.kind} {incident.job.world} ranks", dict(incident.files()), incident)
+    name, files = f"#{number} {incident.plan.fault.kind} {incident.job.world} ranks", dict(incident.files())
+    return example(name, files, report_of(files), incident)
 
 
 def made(number: int) -> Incident:

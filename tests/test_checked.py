@@ -6,12 +6,11 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from forensics import Report, analyze
 from forensics.report import schema
 from forensics.verdict.checked import checked
 from forensics.words import checked as words
 from reports import html, markdown, terminal
-from samples.words import SAMPLES
+from tests.analysed import sample
 from tests.log_cases import case
 
 RANKS = range(4)
@@ -109,7 +108,7 @@ def test_what_a_finding_speaks_of_is_not_called_clean() -> None:
 
 @pytest.mark.parametrize("name", ["healthy_tensors", "logs_deepspeed_scale"])
 def test_every_report_says_it(name: str) -> None:
-    report = analyze(SAMPLES / name / "bundle")
+    report = sample(name)
     assert report.verdict.kind in ("healthy", "unknown")
     [first, *_] = report.incident.checked
     for language, text in (("en", first.result), ("zh", first.result.zh)):  # type: ignore[attr-defined]
@@ -121,8 +120,7 @@ def test_every_report_says_it(name: str) -> None:
 
 
 def test_a_named_culprit_needs_no_such_list() -> None:
-    report: Report = analyze(SAMPLES / "nan_birth" / "bundle")
-    assert report.incident.checked == []
+    assert sample("nan_birth").incident.checked == []
 
 
 def test_the_schema_knows_it() -> None:

@@ -1,18 +1,12 @@
 """The report in Chinese: every word of the contract has its own, and no sentence mixes two languages."""
 
 import re
-from collections.abc import Iterator, Sequence
-from functools import cache
-from importlib import import_module
+from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
-from unittest.mock import patch
 
 import pytest
 
-from forensics import analyze
-from forensics.analyze import detect as detected
-from forensics.case import Case, Detector
 from forensics.model.causes import CAUSES
 from forensics.model.finding import Finding
 from forensics.model.incident import Action
@@ -27,33 +21,12 @@ from reports.explanations import WORDS, of_rank, of_word
 from reports.html import page_zh
 from reports.language import of_environment
 from reports.layout import cells, wrap
-from samples.words import SAMPLES
+from tests.analysed import NAMES, SAMPLES, heard
+from tests.analysed import sample as report
 
-NAMES = sorted(path.parent.name for path in SAMPLES.glob("*/truth.json"))
 ENGLISH = re.compile(
     r"\b(the|is|are|was|of|and|its|it|that|which|no|not|for|by|from|with|waits?|ended|entered)\b", re.I
 )
-
-
-ANALYSIS = import_module("forensics.analyze")  # the function of the same name hides it
-
-
-@cache
-def heard(name: str) -> tuple[Report, tuple[Finding, ...]]:
-    """A sample's report, and what its detectors said before anything was chosen."""
-    said: list[Finding] = []
-
-    def detect(case: Case, detectors: Sequence[Detector], *_: object) -> tuple[list[Finding], dict[str, str]]:
-        found, missing = detected(case, detectors)
-        said.extend(found)
-        return found, missing
-
-    with patch.object(ANALYSIS, "detect", detect):
-        return analyze(SAMPLES / name / "bundle"), tuple(said)
-
-
-def report(name: str) -> Report:
-    return heard(name)[0]
 
 
 @pytest.mark.parametrize(

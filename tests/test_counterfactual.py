@@ -4,9 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from forensics import analyze
+from tests.analysed import sample
 from tests.hang_tables import Rows, call, idle, waiting
-from tests.test_samples import SAMPLES
 
 
 def one_of(world: int) -> Rows:
@@ -64,16 +63,16 @@ def test_what_does_not_come_out_is_not_said(job: Callable[[], Rows]) -> None:
     assert job().incident(expected=8).counterfactual is None
 
 
-@pytest.mark.parametrize("sample", ["data_loader_stall", "two_in_checkpoint", "shard_read_stall"])
-def test_of_recorded_runs(sample: str) -> None:
-    report = analyze(SAMPLES / sample / "bundle")
+@pytest.mark.parametrize("name", ["data_loader_stall", "two_in_checkpoint", "shard_read_stall"])
+def test_of_recorded_runs(name: str) -> None:
+    report = sample(name)
     found = report.incidents[report.primary]
     told = found.counterfactual
     assert told is not None and told.is_smallest
     assert told.ranks == found.verdict.ranks and told.freed == 8 - len(told.ranks)
 
 
-@pytest.mark.parametrize("sample", ["healthy_dp", "nan_birth", "rank_killed"])
-def test_who_waits_for_nobody_tells_nothing(sample: str) -> None:
-    report = analyze(SAMPLES / sample / "bundle")
+@pytest.mark.parametrize("name", ["healthy_dp", "nan_birth", "rank_killed"])
+def test_who_waits_for_nobody_tells_nothing(name: str) -> None:
+    report = sample(name)
     assert all(one.counterfactual is None for one in report.incidents)

@@ -8,16 +8,14 @@ something is claimed and none elsewhere.
 """
 
 from collections.abc import Iterable, Mapping
-from functools import cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
-from forensics import Report, analyze
+from forensics import Report
 from forensics.model.incident import Verdict
-from samples.situations import HEARD, write
+from samples.situations import HEARD
+from tests.analysed import situation
 
 STATEMENTS = "statements: what is said of a process, and whether it stands, must be one table"
 PROGRAMS = "programs: a watchdog that ends one program must be told from one that ends it because the other hung"
@@ -28,11 +26,8 @@ OPEN = {
 UNSEEN: dict[str, str] = {}
 
 
-@cache
 def answer(name: str) -> tuple[Report, Verdict]:
-    with TemporaryDirectory() as folder:
-        write(name, Path(folder) / "bundle")
-        report = analyze(Path(folder) / "bundle", hung="--hung" in HEARD[name].expect.get("args", ()))
+    report = situation(name, hung="--hung" in HEARD[name].expect.get("args", ()))
     return report, report.incidents[report.primary].verdict
 
 

@@ -1,25 +1,18 @@
 """Drawings of a report: SVG that stands alone, and what is in it."""
 
 import re
-from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
 
 import msgspec
 import pytest
 
-import forensics
-from forensics.report import Report
 from reports import plot
 from reports.plot import Drawing
+from tests.analysed import sample as report
 from tests.report_checks import EXAMPLES, assert_harmless
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
-
-
-@cache
-def report(name: str) -> Report:
-    return forensics.analyze(SAMPLES / name / "bundle")
 
 
 def words_of(drawing: Drawing) -> list[str]:

@@ -31,11 +31,10 @@ from forensics.model.taxonomy import EVENTS
 from forensics.verdict.conclude import choose
 from parsers import read
 from parsers.schema.evidence import Evidence
+from tests.analysed import NAMES, SAMPLES
 from tests.relation_additions import ADDITIONS, Files
 from tests.relations import (
     INCIDENTS,
-    NAMES,
-    SAMPLES,
     Example,
     broken,
     essence,
@@ -230,6 +229,9 @@ def test_two_jobs_in_one_bundle_accuse_nobody_new(number: int, days: int) -> Non
 # --- strangers' detectors ----------------------------------------------------------------------------------------------
 
 
+_WORDS = ["of a device", "error"]
+
+
 def stranger(cause: Cause | None, rows: list[Ref]) -> Finding:
     """It names rank 0 and claims whatever a finding can hold."""
     return Finding(
@@ -241,9 +243,9 @@ def stranger(cause: Cause | None, rows: list[Ref]) -> Finding:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("word", ["of a device", "error"])
+@pytest.mark.parametrize("word", _WORDS)
 def test_a_strangers_detector_does_not_make_rank_0_guilty(name: str, word: str) -> None:
-    """One for any line of a device, one for any word "error", with every cause in turn."""
+    """One for any line of a device, one for any word "error": every cause in turn on every sample, with one of them or the other."""
     truth = json.loads((SAMPLES / name / "truth.json").read_text())
     guilty = {
         *truth.get("ranks", []),
@@ -257,7 +259,7 @@ def test_a_strangers_detector_does_not_make_rank_0_guilty(name: str, word: str) 
     refs = [reference(row) for row in rows]
     assert refs or word == "error"
     own = about(DETECTORS)
-    for cause in get_args(Cause):
+    for cause in get_args(Cause)[(NAMES.index(name) + _WORDS.index(word)) % 2 :: 2]:
         asked = _ASKED[CAUSES[cause].kinds[0]]
         chosen = choose(
             case,

@@ -5,7 +5,6 @@ present, is the whole document as last approved; only `pytest --update-golden` w
 """
 
 import fnmatch
-import functools
 import json
 import pickle
 import re
@@ -22,9 +21,8 @@ from forensics.model.incident import Verdict
 from forensics.model.said import encoded
 from forensics.report import Report
 from tests.advice import against_the_evidence
-
-SAMPLES = Path(__file__).resolve().parents[1] / "samples"
-NAMES = sorted(path.parent.name for path in SAMPLES.glob("*/truth.json"))
+from tests.analysed import NAMES, SAMPLES
+from tests.analysed import sample as untouched
 
 
 def truth_of(name: str) -> dict[str, Any]:
@@ -39,11 +37,6 @@ WITH_DUMPS = [name for name in NAMES if (SAMPLES / name / "bundle" / "fr").is_di
 
 def verdict_of(report: Report) -> Verdict:
     return report.incidents[report.primary].verdict
-
-
-@functools.cache
-def untouched(name: str) -> Report:
-    return analyze(SAMPLES / name / "bundle")
 
 
 @pytest.fixture

@@ -9,18 +9,17 @@ from typing import Any
 
 import pytest
 
-from forensics import analyze
 from forensics.model.incident import Verdict
 from samples.situations import WEIGHED, write
 from tests.advice import against_the_evidence
+from tests.analysed import situation
 
 OPEN: dict[str, str] = {}  # situation → what is not judged yet
 SAID_HUNG = [name for name, case in WEIGHED.items() if "--hung" in case.expect.get("args", ())]
 
 
-def verdict_of(name: str, folder: Path, *, hung: bool = False) -> Verdict:
-    write(name, folder)
-    report = analyze(folder, hung=hung)
+def verdict_of(name: str, *, hung: bool = False) -> Verdict:
+    report = situation(name, hung=hung)
     assert against_the_evidence(report) == []
     return report.incidents[report.primary].verdict if report.incidents else Verdict(kind="unknown")
 
@@ -45,9 +44,9 @@ def marked(name: str) -> Any:
 
 
 @pytest.mark.parametrize("name", [marked(name) for name in WEIGHED])
-def test_the_verdict_says_what_the_files_prove(name: str, tmp_path: Path) -> None:
+def test_the_verdict_says_what_the_files_prove(name: str) -> None:
     truth, expect = WEIGHED[name].truth, WEIGHED[name].expect
-    verdict, may = verdict_of(name, tmp_path / "bundle", hung=name in SAID_HUNG), set(expect.get("may", ()))
+    verdict, may = verdict_of(name, hung=name in SAID_HUNG), set(expect.get("may", ()))
     assert verdict.kind in expect["kinds"], truth
     assert "causes" not in expect or verdict.cause in expect["causes"], truth
     assert any(ranks <= set(verdict.ranks) <= ranks | may for ranks in accepted(expect)), f"{verdict.ranks}: {truth}"
@@ -59,18 +58,18 @@ def test_the_verdict_says_what_the_files_prove(name: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", OPEN)
-def test_what_is_still_open_names_nobody_innocent(name: str, tmp_path: Path) -> None:
+def test_what_is_still_open_names_nobody_innocent(name: str) -> None:
     expect = WEIGHED[name].expect
-    verdict = verdict_of(name, tmp_path / "bundle")
+    verdict = verdict_of(name)
     assert set(verdict.ranks) <= guilty(expect), WEIGHED[name].truth
     assert hosts_of(verdict) <= set(expect.get("hosts", ())), WEIGHED[name].truth
 
 
 @pytest.mark.parametrize("name", SAID_HUNG)
-def test_unless_somebody_says_that_the_job_stood_still_the_culprit_is_a_suspect(name: str, tmp_path: Path) -> None:
+def test_unless_somebody_says_that_the_job_stood_still_the_culprit_is_a_suspect(name: str) -> None:
     """Named it may be, too; innocent ones may not."""
     truth, expect = WEIGHED[name].truth, WEIGHED[name].expect
-    verdict = verdict_of(name, tmp_path / "bundle")
+    verdict = verdict_of(name)
     assert set(verdict.ranks) <= guilty(expect), truth
     assert set(expect["ranks"]) <= {*verdict.ranks, *verdict.suspects.ranks, *verdict.cycle}, truth
 

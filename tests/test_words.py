@@ -1,20 +1,16 @@
 """What people read is plain: no private words, no codes of the program, no wrong plurals, and an answer first."""
 
 import re
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
-from forensics import Report, analyze
 from forensics.model.texts import ranks_text
 from reports import markdown, terminal
 from reports.answer import answer
-from samples.situations import CASES, write
-from samples.words import SAMPLES
+from samples.situations import CASES
 from tests.advice import against_the_evidence
+from tests.analysed import NAMES, sample, situation
 
-NAMES = sorted(path.parent.name for path in SAMPLES.glob("*/truth.json"))
 WRITTEN = (
     "culprit_lost",
     "xid79_two_hosts",
@@ -32,16 +28,9 @@ WRONG = re.compile(
 )
 
 
-def situation(name: str) -> Report:
-    """The report of a written situation."""
-    with TemporaryDirectory() as folder:
-        write(name, Path(folder) / name)
-        return analyze(Path(folder) / name)
-
-
 def said(name: str) -> str:
     """The text of a sample or a situation, without what it quotes: brackets, places, lines."""
-    report = analyze(SAMPLES / name / "bundle") if name in NAMES else situation(name)
+    report = sample(name) if name in NAMES else situation(name)
     assert terminal.render(report, color=False, width=markdown.WIDTH).strip() in markdown.render(report)
     assert against_the_evidence(report) == []
     text = terminal.render(report, color=False, width=None)
@@ -72,7 +61,7 @@ def test_ranks_as_words(ranks: list[int], text: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_who_where_what_now_and_why_begin_within_five_lines_of_eighty_columns(name: str) -> None:
-    report = analyze(SAMPLES / name / "bundle")
+    report = sample(name)
     lines = terminal.render(report, color=False, width=80).splitlines()
     said = answer(report.incidents[report.primary])
     assert f"{said.label}  {said.sentence}" in re.sub(
@@ -120,7 +109,7 @@ def test_a_full_stop_inside_a_quotation_ends_no_sentence() -> None:
     ],
 )
 def test_once_exactly_and_in_plain_words(name: str, says: str, lacks: str) -> None:
-    text = terminal.render(analyze(SAMPLES / name / "bundle"), color=False, width=None)
+    text = terminal.render(sample(name), color=False, width=None)
     assert says in text and lacks not in text
 
 

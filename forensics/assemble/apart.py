@@ -21,6 +21,8 @@ _INTRODUCED = "introduction"  # `ranks.how` of what a process says of itself
 def own_logs(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     """Tables of one attempt → `files`, with the rank, too, of those in which one process alone says which it is."""
     said = tables["ranks"].filter((pl.col("how") == _INTRODUCED) & pl.col("rank").is_not_null())
+    if not said.height:
+        return tables["files"]
     alone = said.group_by("file").agg(pl.col("rank").unique()).filter(pl.col("rank").list.len() == 1)
     told = alone.select(pl.col("file").cast(tables["files"].schema["file"]), pl.col("rank").list.first().alias("_rank"))
     joined = tables["files"].join(told, on="file", how="left", maintain_order="left")

@@ -17,6 +17,8 @@ _PAIRS = ["pid", "rank"]
 def without_group_counts(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt → the same, without claims of `ranks` that count within groups."""
     claims = tables["ranks"]
+    if not claims["world_size"].count():
+        return dict(tables)
     told = claims.select(*_PAIRS, "world_size").drop_nulls().unique()
     sizes = sorted(told["world_size"].unique().to_list())
     groups = [

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 import polars as pl
 
 from forensics.assemble.path_hosts import HOSTED
+from forensics.model.told import values
 from parsers.schema.tables import TableName
 from parsers.who.job_table import ALIAS
 
 
 def names_of_hosts(ranks: pl.DataFrame) -> dict[str, str | None]:
     """The table `ranks` → what a host is called otherwise by the name that it is known by; null for what is no host's."""
-    told = ranks.filter(pl.col("how") == ALIAS)
+    told = ranks.filter(pl.col("how") == ALIAS) if ranks.height else ranks
     return dict(told.select("host", "name").unique().iter_rows()) | dict.fromkeys(_of_processes(ranks))
 
 
@@ -26,9 +27,7 @@ def with_one_name_each(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableNa
     result["ranks"] = tables["ranks"].filter(pl.col("how").ne_missing(ALIAS))
     for name in HOSTED:
         frame = result[name]
-        found = (
-            {host for host in frame["host"].unique().drop_nulls().to_list() if host in names} if frame.height else set()
-        )
+        found = values(frame["host"]) & names.keys()
         if found:
             own = pl.col("host").cast(pl.String).replace({host: names[host] for host in found})
             result[name] = frame.with_columns(own.cast(frame.schema["host"]).alias("host"))
@@ -38,6 +37,8 @@ def with_one_name_each(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableNa
 def _of_processes(ranks: pl.DataFrame) -> list[str]:
     """Names of one process each that end in its number."""
     placed = ranks.filter(pl.col("host").is_not_null() & pl.col("pid").is_not_null())
+    if not placed.height:
+        return []
     alone = placed.select(pl.col("host").cast(pl.String), "pid").unique().filter(pl.len().over("host") == 1)
     number = pl.col("host").str.extract(r"\D(\d{3,10})$", 1).cast(pl.Int64, strict=False)
     return alone.filter(number == pl.col("pid"))["host"].sort().to_list()

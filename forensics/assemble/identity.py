@@ -13,6 +13,7 @@ import polars as pl
 
 from forensics.assemble.numbered_files import numbered_files, told_world
 from forensics.model.taxonomy import EVENTS
+from forensics.model.told import values
 from parsers.schema.tables import TableName
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
@@ -81,7 +82,8 @@ def short_hosts(column: str = "host") -> pl.Expr:
 
 def hosts_of_ranks(identity: pl.DataFrame) -> dict[int, str]:
     """Rank → host, of the ranks whose host is known."""
-    return dict(identity.select("rank", "host").drop_nulls().iter_rows()) if identity.height else {}
+    told = zip(identity["rank"].to_list(), identity["host"].to_list(), strict=True) if identity.height else ()
+    return {rank: host for rank, host in told if host is not None}
 
 
 def identify(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
@@ -123,6 +125,9 @@ def rank_of_file(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     events = events.unique().filter("own")
     parts.append(events.filter(~pl.col("printed")).select("file", "rank").unique())
     own = tables["files"].filter(pl.col("local_rank").is_not_null() | pl.col("rank").is_not_null())
+    named = numbered_files(tables).rename({"rank": "_file"})
+    if not own.height:
+        return _without_quoted(named, tables["events"])
     own = own.select("file", pl.col("file").cast(pl.String).str.replace(_STREAM, "/").alias("_process"))
     sure = pl.concat(parts).join(own, on="file").select("_process", "rank").unique()
     printed = events.filter("printed").join(own, on="file").select("_process", "rank").unique()
@@ -130,10 +135,14 @@ def rank_of_file(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     speaking = pl.concat([sure, printed]).group_by("_process").agg(pl.col("rank").unique())
     speaking = speaking.filter(pl.col("rank").list.len() == 1)
     told = own.join(speaking, on="_process").select("file", pl.col("rank").list.first().alias("_file"))
+    return _without_quoted(pl.concat([told, named]), tables["events"])
+
+
+def _without_quoted(named: pl.DataFrame, events: pl.DataFrame) -> pl.DataFrame:
+    """Files with their ranks, without those of whoever began processes and quotes them by their places."""
     quotes = pl.col("local_rank").is_not_null() & pl.col("detail").str.contains('"relayed"')
-    beginners = tables["events"].filter(quotes)["file"].unique()
-    named = pl.concat([told, numbered_files(tables).rename({"rank": "_file"})])
-    return named.filter(~pl.col("file").is_in(beginners.cast(pl.String).implode())) if len(beginners) else named
+    beginners = values(events.filter(quotes)["file"])
+    return named.filter(~pl.col("file").is_in(sorted(beginners))) if beginners else named
 
 
 def _is_printed() -> pl.Expr:
@@ -144,9 +153,10 @@ def _is_printed() -> pl.Expr:
 
 def _unique_map(frame: pl.DataFrame, keys: list[str], name: str) -> pl.DataFrame:
     """keys → the rank that more than half of the claims agree on."""
+    frame = frame.drop_nulls([*keys, "rank"])
     if not frame.height:
         return frame.select(*keys, pl.col("rank").alias(name))
-    votes = frame.drop_nulls([*keys, "rank"]).group_by([*keys, "rank"]).len()
+    votes = frame.group_by([*keys, "rank"]).len()
     return votes.filter(pl.col("len") * 2 > pl.col("len").sum().over(keys)).select(*keys, pl.col("rank").alias(name))
 
 
@@ -168,9 +178,7 @@ def _by_local(tables: Mapping[TableName, pl.DataFrame], claims: pl.DataFrame, id
 
 def _shown_locals(tables: Mapping[TableName, pl.DataFrame], size: int) -> pl.DataFrame:
     """local_rank → the same rank, where just as many places on the one host print figures as the layout has processes."""
-    shown = {
-        local for name in ("steps", "values") for local in tables[name]["local_rank"].drop_nulls().unique().to_list()
-    }
+    shown = {local for name in ("steps", "values") for local in values(tables[name]["local_rank"])}
     known = sorted(shown) if shown == set(range(size)) else []
     return pl.DataFrame({"local_rank": known, "_local": known}, schema={"local_rank": pl.Int64, "_local": pl.Int64})
 
@@ -204,8 +212,7 @@ def _members(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
 
 def _with_short_hosts(frame: pl.DataFrame) -> pl.DataFrame:
     """The same without domains behind the names of hosts."""
-    names = frame["host"].unique().drop_nulls().to_list() if frame.height else []
-    changed = {name: short for name in names if (short := short_host(name)) != name}
+    changed = {name: short for name in values(frame["host"]) if (short := short_host(name)) != name}
     return frame.with_columns(pl.col("host").replace(changed)) if changed else frame
 
 
@@ -345,15 +352,16 @@ def world(
     if len(sizes):
         return frozenset(range(max(sizes.mode().to_list()))), "the world size that ranks or their launcher print"
     printed = tables["settings"].filter(pl.col("name").str.to_lowercase() == "world_size")["value"]
-    sizes = printed.str.extract(r"^(\d{1,7})$").cast(pl.Int64).drop_nulls()
+    sizes = printed.str.extract(r"^(\d{1,7})$").cast(pl.Int64).drop_nulls() if len(printed) else sizes
     if len(sizes) and 0 < (size := max(sizes.mode().to_list())) <= RANKS:
         return frozenset(range(size)), "the arguments that the job printed"
-    stated = tables["groups"].filter((pl.col("members_space") == "global") & (pl.col("desc") == "default_pg"))
-    if stated.height:
-        return frozenset(stated["members"].explode().drop_nulls().to_list()), "the members of the default group"
-    members = tables["groups"].filter(pl.col("members_space") == "global")["members"].explode().drop_nulls()
-    listed = tables["ranks"].filter(pl.col("how") == "elastic failure table")["rank"].drop_nulls()
-    named = set(members.to_list()) | set(listed.to_list())
+    named = values(tables["ranks"].filter(pl.col("how") == "elastic failure table")["rank"])
+    if tables["groups"].height:
+        stated = tables["groups"].filter(pl.col("members_space") == "global")
+        whole = stated.filter(pl.col("desc") == "default_pg")
+        if whole.height:
+            return frozenset(values(whole["members"].explode())), "the members of the default group"
+        named |= values(stated["members"].explode())
     return (frozenset(range(max(named) + 1)), HIGHEST_RANK) if named else (frozenset(), None)
 
 
@@ -393,14 +401,14 @@ def seen_ranks(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[int]:
     seen: set[int] = set()
     for name in _RECORDS:
         if tables[name].height:
-            seen |= set(tables[name]["rank"].drop_nulls().unique().to_list())
+            seen |= values(tables[name]["rank"])
     # Of other figures only where a launcher told whose they are, all of a file are of one, or steps stand there, too: a field called rank may be
     # that of a ranking.
-    is_alone = pl.col("rank").drop_nulls().n_unique().over("file") == 1
-    beside = pl.col("file").is_in(tables["steps"].filter(pl.col("rank").is_not_null())["file"].unique().implode())
-    placed = tables["values"].filter(pl.col("local_rank").is_not_null() | is_alone | beside)
-    seen |= set(placed["rank"].drop_nulls().unique().to_list())
+    if tables["values"].height:
+        is_alone = pl.col("rank").drop_nulls().n_unique().over("file") == 1
+        beside = pl.col("file").is_in(tables["steps"].filter(pl.col("rank").is_not_null())["file"].unique().implode())
+        seen |= values(tables["values"].filter(pl.col("local_rank").is_not_null() | is_alone | beside)["rank"])
     own = tables["events"].filter((pl.col("rank_space") == "global") & ~pl.col("kind").is_in(ENDS))
-    seen |= set(own["rank"].drop_nulls().to_list())
+    seen |= values(own["rank"])
     claims = tables["ranks"].filter(~pl.col("how").is_in(["elastic failure table", LAUNCHED, COMPUTED]))
-    return frozenset(seen | set(claims["rank"].drop_nulls().to_list()))
+    return frozenset(seen | values(claims["rank"]))

@@ -11,6 +11,7 @@ import polars as pl
 
 from forensics.assemble.identity import given_rank
 from forensics.model.signals import signal_of
+from forensics.model.told import values
 from parsers.schema.tables import TableName
 from parsers.text.unanimous import unanimous
 
@@ -22,7 +23,7 @@ def with_killed_ranks(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableNam
     if not events.select(kills.any()).item():
         return dict(tables)
     numbers = claims.filter(pl.col("name").str.contains(r"^\d{4,10}$").fill_null(False)).select("name", "rank")
-    own = set(claims["pid"].drop_nulls())
+    own = values(claims["pid"])
     exits = events.filter(pl.col("kind").is_in(["exit", "first_failure"]) & (pl.col("rank_space") == "global"))
     killed = {rank for rank, code in exits.select("rank", "code").iter_rows() if signal_of(code) == "SIGKILL"}
     told: dict[str, int] = unanimous(numbers.drop_nulls().iter_rows())

@@ -38,7 +38,7 @@ def with_killed_workers(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableN
 
 def _by_pid(kills: pl.DataFrame, lost: pl.DataFrame, hosts: Mapping[int, str]) -> dict[int, int]:
     """Place of a kill → the one rank that lost a worker of that pid."""
-    ranks = {pid: set(rows["rank"]) for (pid,), rows in lost.group_by("pid")}
+    ranks = {pid: set(rows["rank"]) for (pid,), rows in lost.partition_by("pid", as_dict=True).items()}
     found: dict[int, int] = {}
     for at, pid, host in kills.select("_at", "pid", "host").iter_rows():
         fitting = {rank for rank in ranks.get(pid, ()) if host is None or hosts.get(rank, host) == host}

@@ -24,6 +24,8 @@ def with_program_ranks(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableNa
     if is_computed:  # the line may have been taken for an introduction
         claims = claims.join(events.filter(printed).select("file", "line").unique(), on=["file", "line"], how="anti")
     told = events.filter(printed).select("pid", pl.col("rank").alias("_printed")).drop_nulls().unique()
+    if not is_computed and not told.height:
+        return dict(tables)
     own = claims.filter((pl.col("how") == _INTRODUCED) & pl.col("world_size").is_not_null())
     own = own.select("pid", "rank").drop_nulls().unique().unique("pid", keep="none")
     offsets = (

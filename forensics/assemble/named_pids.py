@@ -10,6 +10,7 @@ from collections.abc import Mapping, Set
 import polars as pl
 
 from forensics.assemble.identity import ENDS, rank_of_file, short_host
+from forensics.model.told import values
 from parsers.schema.tables import TableName, table
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
@@ -23,7 +24,7 @@ HOW = "pid in the name of its file"
 
 def with_named_pids(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt → the same, with a row of `ranks` for each such process."""
-    told = set(tables["ranks"].filter(pl.col("rank").is_not_null())["pid"].drop_nulls().to_list())
+    told = values(tables["ranks"].filter(pl.col("rank").is_not_null())["pid"])
     ends = tables["events"].filter(pl.col("kind").is_in(ENDS) & pl.col("rank").is_null())
     lacking = (tables["stacks"].filter(pl.col("rank").is_null())["pid"], ends["pid"])
     wanted = {pid for own in lacking for pid in own.drop_nulls().to_list()} - told

@@ -28,9 +28,11 @@ from math import prod
 
 import polars as pl
 
+from forensics.model.told import values
 from parsers.engine.unknown import counted
 from parsers.schema.tables import TableName, spelled
 from parsers.text.patterns import regex
+from parsers.text.whole_numbers import counted_from_zero
 from parsers.training.layout_words import AMONG_REPLICAS
 from parsers.who.introductions import PROCESS
 from parsers.who.joins import counts_others
@@ -39,20 +41,8 @@ _NUMBER = regex(r"\d{1,10}")
 _CALLED = regex(r"(?i)(?<![a-z])(?P<word>[a-z]{1,16})[_.-]?(?P<number>\d{1,6})(?![a-z\d])")
 _ROLE = 4  # letters of what a program is called, at least
 _OF_ANY = (
-    *PROCESS,
-    "worker",
-    "work",
-    "stdout",
-    "stderr",
-    "output",
-    "dump",
-    "stack",
-    "stacks",
-    "trace",
-    "pyspy",
-    "file",
-    "part",
-)
+    *PROCESS, "worker", "work", "stdout", "stderr", "output", "dump", "stack", "stacks", "trace", "pyspy", "file", "part",
+)  # fmt: skip
 _OF_OTHERS = ("elastic failure table",)  # of processes that the printer started
 _FEWEST = 2
 _OFTEN = 5  # lines
@@ -75,7 +65,7 @@ def numbered_files(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     for file in untold["file"]:
         shapes[_NUMBER.sub("#", file)].append(file)
     found: dict[str, int] = {}
-    worlds = {*claims["world_size"].drop_nulls()}
+    worlds = values(claims["world_size"])
     for own in shapes.values():
         if (not is_local.intersection(own) and _are_numbered(own, ranks)) or _are_whole(own, ranks, worlds):
             found |= {file: ranks[file] for file in own}
@@ -104,11 +94,7 @@ def _rolled(own: list[str], ranks: Mapping[str, int]) -> dict[str, int]:
     told = [(file, ranks[file]) for file in own if file in ranks]
     if len(told) < max(_FEWEST, (len(own) + 1) // 2) or len(own) == len(told):
         return {}
-    for column in zip(*(map(int, _NUMBER.findall(file)) for file in own), strict=True):
-        number = dict(zip(own, column, strict=True))
-        if sorted(column) == [*range(len(own))] and all(number[file] == rank for file, rank in told):
-            return number
-    return {}
+    return next((one for one in counted_from_zero(own) if all(one[file] == rank for file, rank in told)), {})
 
 
 def _called(
@@ -233,7 +219,7 @@ def _is_world(tables: Mapping[TableName, pl.DataFrame], own: list[str]) -> bool:
 def _sizes(tables: Mapping[TableName, pl.DataFrame]) -> set[str]:
     """All that is told of how many processes there are: the size of the world, else how many replicas, each of which may be several ranks."""
     settings = tables["settings"]
-    world, replicas = ({*settings.filter(pl.col("name") == name)["value"].drop_nulls().to_list()} for name in _WORLDS)
+    world, replicas = (values(settings.filter(pl.col("name") == name)["value"]) for name in _WORLDS)
     world |= {str(size) for size in tables["ranks"]["world_size"].drop_nulls().unique().to_list()}
     return world or replicas
 
@@ -266,6 +252,6 @@ def _are_spread(own: Sequence[str], number: Sequence[int]) -> bool:
 
 def told_world(settings: pl.DataFrame) -> int | None:
     """How many processes the layout has that is told of every axis, each as one size."""
-    sizes = [set(settings.filter(pl.col("name") == name)["value"].drop_nulls().to_list()) for name in _AXES]
+    sizes = [values(settings.filter(pl.col("name") == name)["value"]) for name in _AXES]
     numbers = [int(size) for one in sizes if len(one) == 1 for size in one if str(size).isdigit()]
     return prod(numbers) if len(numbers) == len(_AXES) else None

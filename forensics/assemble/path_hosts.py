@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 import polars as pl
 
 from forensics.assemble.identity import short_host, short_hosts
+from forensics.model.told import values
 from parsers.schema.tables import SCHEMAS, TABLE_NAMES, TableName, conform, spelled
 from parsers.text.patterns import regex
 
@@ -76,8 +77,7 @@ def _hosts_of(part: str, known: frozenset[str]) -> Iterable[str]:
 
 def _known(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[str]:
     """First labels of the hosts that records print. A bare number is no name that a path could be told by."""
-    filled = [tables[name] for name in HOSTED if tables[name].height]
-    names = {name for frame in filled for name in frame["host"].drop_nulls().unique().to_list()}
+    names = {name for table in HOSTED for name in values(tables[table]["host"])}
     names |= set(tables["events"]["names_hosts"].explode().drop_nulls().to_list())
     return frozenset(short for name in names if (short := short_host(name)) and not short.isdigit())
 
@@ -97,7 +97,7 @@ def _folders(devices: pl.DataFrame) -> frozenset[str]:
         folder=pl.col("file").str.extract(r"([^/]+)/[^/]+$", 1), beside=pl.col("file").str.replace(r"[^/]+/([^/]+)$", "*/$1")
     ).drop_nulls("folder")  # fmt: skip
     found: set[str] = set()
-    for _, part in placed.group_by("beside", maintain_order=True):
+    for part in placed.partition_by("beside"):
         folders, shared = (
             part["folder"].n_unique(),
             part.group_by("id").agg(pl.col("folder").n_unique())["folder"].max(),
@@ -118,7 +118,7 @@ def _called_so(files: pl.DataFrame) -> frozenset[str]:
         .unique(["rank", "folder", "beside"])
     )
     found: set[str] = set()
-    for _, part in placed.group_by("beside", maintain_order=True):
+    for part in placed.partition_by("beside"):
         names = set(part["folder"].to_list())
         if len(names) >= _SIDES and part["rank"].n_unique() == part.height:
             found |= names

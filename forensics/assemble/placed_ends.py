@@ -32,6 +32,7 @@ import polars as pl
 from forensics.assemble.identity import ENDS, hosts_of_ranks, rank_of_file, short_host
 from forensics.assemble.only_end import of_the_only_end
 from forensics.model.signals import signal_of
+from forensics.model.told import values
 from parsers.schema.tables import TableName, table
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
@@ -66,7 +67,7 @@ def with_placed_ends(tables: Tables, job: Job, identity: pl.DataFrame) -> dict[T
         return of_the_only_end(tables)
     rows = [row | {"_said": _said(row)} for row in events.filter(is_open).iter_rows(named=True)]
     names = _Names(tables, identity, rows)
-    gave_up = set(events.filter(pl.col("kind").is_in(_GAVE_UP))["rank"].drop_nulls())
+    gave_up = values(events.filter(pl.col("kind").is_in(_GAVE_UP))["rank"])
     ranks = _numbered(rows, job.told, gave_up, _of_numbers(tables["files"], job.told)) | _of_a_place(
         rows, tables, identity
     )

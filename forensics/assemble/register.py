@@ -186,7 +186,7 @@ def _called_so(own_files: Mapping[_Place, set[str]], apart: Mapping[_Place, str]
 def _engines(speaking: pl.DataFrame, claims: pl.DataFrame, worlds: Mapping[str, int]) -> list[Program]:
     """Engines by their files, where others have a rank that an engine has as well."""
     own_shards = claims.filter(pl.col("how") == SHARD)
-    engines = {file: frozenset(own["rank"]) for (file,), own in own_shards.group_by("file", maintain_order=True)}
+    engines = {file: frozenset(own["rank"]) for (file,), own in own_shards.partition_by("file", as_dict=True).items()}
     others = frozenset(speaking.filter(~pl.col("file").is_in(list(engines)))["rank"])
     if not any(own & others for own in engines.values()):
         return []

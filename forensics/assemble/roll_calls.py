@@ -30,6 +30,7 @@ import msgspec
 import polars as pl
 
 from forensics.assemble.apart import first_line, is_apart, own_logs
+from forensics.model.told import values
 from parsers.schema.event_kinds import STILL
 from parsers.schema.tables import TableName, table
 from parsers.text.patterns import regex
@@ -102,7 +103,7 @@ def with_roll_calls(
     is_late = tables["steps"].height > 0 and bool(gave_up)
     is_counted = bool((tables["events"]["kind"] == "missing_members").any())
     begun = has_begun(tables)
-    heard = seen | frozenset(tables["files"]["rank"].drop_nulls())
+    heard = seen | frozenset(values(tables["files"]["rank"]))
     is_open = len(job or (heard if gave_up else ())) >= _FEWEST
     if not is_open or (begun and not is_late) or is_counted or not _may_count(tables["files"], len(job)):
         return dict(tables)

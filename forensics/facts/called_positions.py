@@ -115,7 +115,7 @@ def _without_calls(events: pl.DataFrame, issued: pl.DataFrame, expected: frozens
     for name, rank in begun.select("group", "rank").drop_nulls().unique().iter_rows():
         members[name].add(rank)
     speaking = set(issued["rank"].to_list())
-    for (name, size), part in issued.group_by("name", "size"):
+    for (name, size), part in issued.partition_by("name", "size", as_dict=True).items():
         known = members[str(name)] | (set(expected) if size == len(expected) else set())
         for rank in sorted(known - set(part["rank"].to_list())):
             stands = {"number": -1, "state": "absent"} if rank in speaking else {"state": "unknown"}

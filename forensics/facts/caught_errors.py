@@ -79,6 +79,8 @@ def caught_errors(events: pl.DataFrame, steps: pl.DataFrame, kinds: Sequence[str
     logged |= pl.col("_event").is_in(_outlived(told, events, steps))
     logged &= ~_is_of_ended_driver(events)
     caught, bare = told.filter(logged), told.filter(~logged)
+    if not caught.height:
+        return caught["_event"]
     caught = caught.join(bare.select("rank", "text").unique(), on=["rank", "text"], how="anti", nulls_equal=True)
     failed = events.filter(pl.col("kind").is_in(["exit", "first_failure"]) & (pl.col("code") == "1"))
     others = events.filter(pl.col("kind").is_in(kinds)).join(caught.select(_PLACE), on=_PLACE, how="anti")

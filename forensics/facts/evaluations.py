@@ -8,7 +8,7 @@ a NaN, or it says nothing.
 
 import polars as pl
 
-from forensics.model.told import has_kind
+from forensics.model.told import has_kind, values
 
 _FIRST = 2  # figures of evaluations that were numbers, of a record that may fill in others
 _SCOPE = '{"scope": "evaluation"}'
@@ -26,11 +26,11 @@ def without_evaluations(events: pl.DataFrame, steps: pl.DataFrame, job: frozense
     )
     kept = events.filter(~is_of_it)
     told = pl.concat([events.filter(is_of_it), _as_events(lost, events)])
-    ranks = frozenset(told["rank"].drop_nulls().to_list())
+    ranks = frozenset(values(told["rank"]))
     is_of_nobody = bool(told["rank"].is_null().any())
     at = told.filter(pl.col("rank").is_not_null())["step"].drop_nulls()
     then = pl.col("step").is_in(at.implode()) if len(at) else pl.lit(value=True)
-    fine = frozenset(shown.filter(pl.col("loss").is_finite() & then)["rank"].drop_nulls().to_list()) - ranks
+    fine = frozenset(values(shown.filter(pl.col("loss").is_finite() & then)["rank"])) - ranks
     is_of_all = bool(ranks) and (job <= ranks if job else True)
     if not (is_of_nobody or is_of_all or _is_by_printer(shown, ranks)):
         return kept
@@ -44,6 +44,8 @@ def _shown(steps: pl.DataFrame) -> pl.DataFrame:
     """The losses of evaluations, in the order of their printers; without what only fills in."""
     loss = pl.col("loss").is_not_null()
     own = steps.filter((pl.col("phase") == "eval") & loss).sort("file", "line", nulls_last=True)
+    if not own.height:
+        return own
     trained = steps.filter((pl.col("phase").fill_null("train") == "train") & loss).select("file", "line").unique()
     mixed = own.join(trained, on=["file", "line"], how="semi")
     printer = ("file", "rank")
@@ -57,7 +59,7 @@ def _shown(steps: pl.DataFrame) -> pl.DataFrame:
 
 def _is_by_printer(shown: pl.DataFrame, ranks: frozenset[int]) -> bool:
     """Is it one rank's that alone prints figures of evaluations, and printed numbers before: those of the job?"""
-    told = frozenset(shown["rank"].drop_nulls().to_list())
+    told = frozenset(values(shown["rank"]))
     return len(ranks) == 1 and ranks == told and bool(shown["loss"].is_finite().any())
 
 

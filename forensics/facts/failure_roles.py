@@ -232,7 +232,7 @@ def _was_killed_before(
     )
     if not killed or not seen.height:
         return False
-    for _, own in seen.group_by("file", "time_basis"):
+    for own in seen.partition_by("file", "time_basis"):
         times = dict(own.group_by("rank").agg(pl.col("time_ns").min()).iter_rows())
         if killed < times.keys() and times.keys() >= job and len(times) > len(killed) + 1:
             others = min(time for rank, time in times.items() if rank not in killed)

@@ -60,7 +60,7 @@ def far_value(steps: pl.DataFrame, job: frozenset[int]) -> OwnLoss | None:
         .with_columns((pl.col("top") > _FAR * others).alias("is_far"))
         .sort("step", "key")
     )
-    for _, first in far.group_by("step", maintain_order=True):
+    for first in far.partition_by("step"):
         names = [str(key).partition(" ")[2] for key in first["key"].to_list()]
         order = sorted(range(len(names)), key=lambda at: (not _is_known(names[at]), not first["is_far"][at]))
         if _is_enough(first, names):

@@ -18,6 +18,7 @@ from forensics.facts.anomaly_window import AnomalyWindow, When
 from forensics.facts.event_rows import Row, detail, of_kinds, rows_to_keep
 from forensics.facts.pods import pod_of_node
 from forensics.model.taxonomy import EVENTS
+from forensics.model.told import values
 from parsers.catalogues import described
 from parsers.schema.tables import TableName
 
@@ -161,7 +162,7 @@ def _only_failures(events: pl.DataFrame, devices: "Devices") -> dict[str, int]:
     """Host → the one rank there that met an error of its device which its program need not have brought about, where one device at most was
     lost. Where one rank alone did, and does not tell where it ran, it was on the one host on which, as the launcher says, a process failed."""
     raised = events.filter((pl.col("kind") == "cuda_error") & (pl.col("rank_space") == "global"))
-    ranks = set(raised.filter(~pl.col("code").is_in(_BY_PROGRAM).fill_null(False))["rank"].drop_nulls())
+    ranks = values(raised.filter(~pl.col("code").is_in(_BY_PROGRAM).fill_null(False))["rank"])
     ends = pl.col("kind").is_in(["exit", "first_failure"]) & pl.col("severity").is_in(["error", "fatal"])
     hosts = {short_host(host) for host in events.filter(ends)["host"].drop_nulls()}
     met: dict[str, list[int]] = defaultdict(list)

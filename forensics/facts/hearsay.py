@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from forensics.model.told import has_kind
+from forensics.model.told import has_kind, values
 from parsers.pytorch.elastic import WORKERS
 from parsers.schema.tables import TableName
 
@@ -26,7 +26,7 @@ def hearsay(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int], seen:
     events = tables["events"].with_row_index("_event")
     if not tables["ranks"].height and not has_kind(events, "job_end"):  # nobody says who speaks, or that it ended well
         return pl.repeat(False, events.height, eager=True).alias("hearsay")
-    ended = frozenset(events.filter(pl.col("kind") == "job_end")["rank"].drop_nulls().to_list())
+    ended = frozenset(values(events.filter(pl.col("kind") == "job_end")["rank"]))
     found = [_in_anothers_log(events, tables, job)]
     if ended:
         found += [_told_of_the_well(events, ended, job | seen), _asserted_of_the_well(events, ended)]

@@ -35,7 +35,9 @@ def jumped_at(steps: pl.DataFrame, step: int) -> Jump | None:
     """Table `steps` of one file → the figure that went farthest from its level, relative to it, about that step; first those that else stand."""
     told = steps.filter(pl.col("step").is_between(step - _SIDE, step + _SIDE))
     rows = figure_pairs(told, "step", "file", "line").filter(pl.col("value").is_finite()).sort("step", "line")
-    found = [one for (name,), own in rows.group_by("name", maintain_order=True) if (one := _jump(str(name), own, step))]
+    found = [
+        one for (name,), own in rows.partition_by("name", as_dict=True).items() if (one := _jump(str(name), own, step))
+    ]
     return max(found, key=lambda one: (one.stands, _ratio(one), one.name), default=None)
 
 

@@ -48,7 +48,7 @@ def kernel_means(timings: pl.DataFrame, roles: Roles) -> list[Mean]:
     rows = rows.sort("value_ms", "line").unique(["rank", "phase", "name", "file"], keep="first", maintain_order=True)
     stages = roles.stages(rows["rank"].unique().to_list())
     rows = rows.with_columns(stage=pl.col("rank").replace_strict(stages, return_dtype=pl.Int64))
-    return [one for _, part in rows.group_by("stage", "phase", "name", maintain_order=True) for one in _of_kind(part)]
+    return [one for part in rows.partition_by("stage", "phase", "name") for one in _of_kind(part)]
 
 
 def _of_kind(rows: pl.DataFrame) -> Iterator[Mean]:

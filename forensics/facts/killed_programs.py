@@ -18,6 +18,7 @@ from forensics.facts.error_words import may_be_rank
 from forensics.facts.event_rows import detail
 from forensics.facts.hardware import Record
 from forensics.facts.process_ends import ProcessEnd
+from forensics.model.told import values
 
 _SOON_NS = 3600 * 10**9  # until a request is given up
 _NO_RANK = "process of no rank"  # parsers/training/process_line.py
@@ -29,7 +30,7 @@ def killed_programs(records: Iterable[Record], ranks: pl.DataFrame, identity: pl
     told = ranks.filter(pl.col("how") == _NO_RANK).drop_nulls(["host", "pid"])
     places = {(short_host(host), pid) for host, pid in told.select("host", "pid").iter_rows()}
     hosts = {host for host, _ in places}
-    with_ranks = set(identity["host"].drop_nulls()) if identity.height else set()
+    with_ranks = values(identity["host"]) if identity.height else set()
     killed = [
         one
         for one in records

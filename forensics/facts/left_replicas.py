@@ -59,11 +59,11 @@ def left_replicas(
     then = _printed(before) if before.height else now.clear()
     found = [
         left
-        for (name,), rows in now.group_by("name", maintain_order=True)
+        for (name,), rows in now.partition_by("name", as_dict=True).items()
         if (left := _first(str(name), _steps(rows), _steps(then.filter(pl.col("name") == name)))) is not None
     ]
     if not found and replicas:
-        apart = [(str(name), _steps(rows)) for (name,), rows in now.group_by("name", maintain_order=True)]
+        apart = [(str(name), _steps(rows)) for (name,), rows in now.partition_by("name", as_dict=True).items()]
         are_replicas = is_told or any(_is_common(said, replicas) for _, said in apart)
         found = [
             left for name, said in apart if are_replicas and (left := _never_alike(name, said, replicas)) is not None

@@ -204,7 +204,7 @@ def _found_in_part(
     in all of their parts."""
     before = values.filter(pl.col("step").is_null() & pl.col("fine").is_not_null() & pl.col("rank").is_in(sorted(job)))
     before = before.with_columns(pl.col("fine").cast(pl.String).str.split(" ").alias("name")).explode("name")
-    shown = {str(name): _ranks(own) for (name,), own in before.group_by("name")}
+    shown = {str(name): _ranks(own) for (name,), own in before.partition_by("name", as_dict=True).items()}
     own = rows.filter(pl.col("bad") & (pl.col("rank") == rank)).sort("file", "line", "place").row(0, named=True)
     beside = before.filter((pl.col("name") == own["name"]) & (pl.col("rank") != rank)).sort("rank", "file", "line")
     if str(own["name"]).isdigit() or shown.get(own["name"], set()) - {rank} != job - {rank}:
@@ -309,7 +309,7 @@ def _is_shared(
 
 
 def _by_key(rows: pl.DataFrame) -> Iterator[tuple[_Key, pl.DataFrame]]:
-    for (of, name), own in rows.group_by("of", "name", maintain_order=True):
+    for (of, name), own in rows.partition_by("of", "name", as_dict=True).items():
         yield (str(of), str(name)), own
 
 
@@ -324,7 +324,7 @@ def loaded_alike(values: pl.DataFrame, job: frozenset[int]) -> list[dict[str, An
     first = pl.col("line").filter(pl.col("step").is_not_null()).min().over("rank", "file")
     told = own.filter(pl.col("step").is_null() & (pl.col("line") < first.fill_null(pl.col("line") + 1)))
     bad = told.filter(pl.col("bad").is_not_null()).with_columns(pl.col("bad").str.split(" ")).explode("bad")
-    for (of, pair), rows in bad.group_by("of", "bad", maintain_order=True):
+    for (of, pair), rows in bad.partition_by("of", "bad", as_dict=True).items():
         words = frozenset(words_of(_called(str(of), str(pair).partition("=")[0])))
         if len(job) > 1 and _ranks(rows) == job and words & STATE and not words & MADE:
             return rows.sort("rank", "file", "line").unique("rank", keep="first", maintain_order=True).to_dicts()

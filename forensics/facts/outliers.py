@@ -103,7 +103,7 @@ def outliers(times: pl.DataFrame, sign: int = 1) -> list[Outlier]:
         return []
     measured = deviations(times, sign)
     found: list[Outlier] = []
-    for _, one in measured.group_by("stage", "phase", maintain_order=True):
+    for one in measured.partition_by("stage", "phase"):
         found += _of_phase(one)
     return found
 

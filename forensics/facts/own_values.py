@@ -49,6 +49,8 @@ def is_data_parallel(tables: Mapping[TableName, pl.DataFrame], job: frozenset[in
 def mates(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> tuple[frozenset[int], ...]:
     """The ranks in parts that each print one loss over several steps, all of one size and three or more, where every rank of the
     job prints it; else none."""
+    if not tables["steps"]["loss"].count():
+        return ()
     own = _own(tables["steps"], max(job, default=0) + 1)
     own = own.filter(pl.len().over("step") == len(job))
     told = own.group_by("rank").agg(pl.col("step"), pl.col("loss")).filter(pl.col("step").list.len() >= _STEPS)
@@ -63,6 +65,8 @@ def own_loss(
 ) -> OwnLoss | None:
     """Tables, ranks, the parts that share a loss → whose loss went bad first, where that of more than half of the job was fine in
     that step and, with parts of more than one, all of a part went bad and all others were fine."""
+    if not tables["steps"]["loss"].count():
+        return None
     train = pl.col("phase").fill_null("train") == "train"
     told = tables["steps"].filter(
         train & pl.col("rank").is_in(sorted(job)) & pl.col("step").is_not_null() & pl.col("loss").is_not_null()
@@ -94,6 +98,8 @@ def own_loss(
 def is_told(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> bool:
     """By arguments and in words: nothing but replicas, or as many as the job has ranks where what these print does not deny it."""
     settings = tables["settings"]
+    if not settings.height:
+        return False
     said = {
         name: set(settings.filter(pl.col("name") == name)["value"].to_list())
         for name in (*_ONES, "data_parallel_size", "world_size")

@@ -20,6 +20,7 @@ import polars as pl
 from forensics.facts.spent import Spent
 from forensics.model.expected import Expected
 from forensics.model.said import Form, Said
+from forensics.model.told import values
 from forensics.words import facts as words
 from parsers.schema.tables import TableName
 
@@ -110,8 +111,8 @@ def _operations(settings: pl.DataFrame) -> float | None:
 
 def _text(settings: pl.DataFrame, name: str) -> str | None:
     """The one value that is printed under a name; null where they differ."""
-    values = settings.filter(pl.col("name") == name)["value"].drop_nulls().unique().to_list()
-    return str(values[0]) if len(values) == 1 else None
+    told = values(settings.filter(pl.col("name") == name)["value"]) if settings.height else ()
+    return str(*told) if len(told) == 1 else None
 
 
 def _number(settings: pl.DataFrame, name: str) -> int | None:
@@ -121,8 +122,7 @@ def _number(settings: pl.DataFrame, name: str) -> int | None:
 
 def _peak(settings: pl.DataFrame) -> tuple[str, float] | None:
     """(name, TFLOPS) of the devices, where all are of one kind that is listed."""
-    names = settings.filter(pl.col("name") == "gpu_name")["value"].drop_nulls().unique().to_list()
-    found = {_listed(name) for name in names}
+    found = {_listed(name) for name in values(settings.filter(pl.col("name") == "gpu_name")["value"])}
     return found.pop() if len(found) == 1 else None
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from forensics.assemble.identity import short_host
+from forensics.model.told import values
 from parsers.schema.tables import TableName
 
 # What kernels, schedulers and tools print of hosts, whoever runs there.
@@ -21,16 +22,16 @@ _OF_PROCESSES = (
 
 def job_hosts(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) -> frozenset[str]:
     """Hosts that processes of the job spoke from, or say that they run on, first labels."""
-    hosts = set(identity["host"].drop_nulls().to_list()) if identity.height else set()
-    nodes = tables["ranks"].filter(pl.col("how").is_in(_OF_PROCESSES))["host"].drop_nulls().unique()
-    hosts |= {short_host(host) for host in nodes.to_list()}
+    hosts = values(identity["host"]) if identity.height else set()
+    nodes = tables["ranks"].filter(pl.col("how").is_in(_OF_PROCESSES))["host"]
+    hosts |= {short_host(host) for host in values(nodes)}
     for name in ("stacks", "operations", "events"):
         frame = tables[name]
         if not frame.height:
             continue
         if name == "events":
             frame = frame.filter(~pl.col("kind").is_in(OF_HOSTS))
-        hosts |= {short_host(host) for host in frame["host"].drop_nulls().unique().to_list() if host}
+        hosts |= {short_host(host) for host in values(frame["host"]) if host}
     return frozenset(hosts)
 
 

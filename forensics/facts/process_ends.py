@@ -23,7 +23,7 @@ from forensics.facts.event_rows import reference
 from forensics.model.names import Cause
 from forensics.model.ref import Ref
 from forensics.model.signals import signal_of
-from forensics.model.told import has_kind
+from forensics.model.told import has_kind, values
 from parsers.schema.order import sort_if_needed
 from parsers.text.signals import ASKING
 
@@ -160,8 +160,9 @@ def without_echoes(events: pl.DataFrame, wanted: pl.Expr | None = None) -> pl.Da
     """Events without the exceptions that only repeat what the same line says more exactly (a time-out, a mismatch, an
     error of a collective library), and without tracebacks whose exception was cut off. `wanted`: no others than these."""
     wanted = pl.lit(True) if wanted is None else wanted
-    if not has_kind(events, "exception"):
-        return sort_if_needed(events.filter(wanted), ("file", "line", "record"), nulls_last=False)
+    if not has_kind(events, "exception") or not has_kind(events, *_SAYS_MORE):
+        is_whole = (pl.col("kind") != "exception") | pl.col("code").is_not_null()
+        return sort_if_needed(events.filter(wanted & is_whole), ("file", "line", "record"), nulls_last=False)
     wide = events  # rows are many and wide: they are put in order by their places, and copied once
     own = ("file", "line", "record", "kind", "code", "text")
     of_concern = pl.col("_wanted").fill_null(False) | pl.col("kind").is_in([*_SAYS_MORE, "exception"])
@@ -196,7 +197,7 @@ def stopped_rest(events: pl.DataFrame, job: frozenset[int]) -> frozenset[int]:
     is_failed = pl.col("kind").is_in(_EXITS) & pl.col("pid").is_not_null() & (pl.col("rank_space") == "global")
     failed = events.filter(is_failed & pl.col("file").is_in(signalled["file"].unique().implode()))
     pids = {*signalled.select("file", "pid").iter_rows(), *failed.select("file", "pid").iter_rows()}
-    ranks = frozenset(failed["rank"].drop_nulls().to_list())
+    ranks = frozenset(values(failed["rank"]))
     return job - ranks if ranks and ranks < job and len(pids) == len(job) else frozenset()
 
 

@@ -70,7 +70,7 @@ def recovered_errors(tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:
         found.append(_ends_too_early(events, steps))
     if has_kind(events, "scheduler") or has_kind(events, "closing_signal"):
         found.append(_after_a_stop(events))
-    if steps.height:
+    if steps.height and errors.height:
         found.append(_before_a_step(errors, steps))
     outlived = pl.concat(found)
     told = events.filter(pl.col("_event").is_in(outlived.implode()) & (pl.col("kind") == "exception")).select(_PLACE)
@@ -97,8 +97,10 @@ def unrecovered(events: pl.DataFrame) -> pl.DataFrame:
 
 def _of_another_day(events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:
     """Failures of more than a day, in any zone, before the launch began or the job last completed work."""
-    spans = tables["files"].select("file", pl.col("time_last_ns").alias("_last"))
-    failed = events.filter(pl.col("kind").is_in([*_ERRORS, *_EXITS, *_KILLS])).join(spans, on="file", how="left")
+    failed = events.filter(pl.col("kind").is_in([*_ERRORS, *_EXITS, *_KILLS]))
+    if not failed.height:
+        return failed["_event"]
+    failed = failed.join(tables["files"].select("file", pl.col("time_last_ns").alias("_last")), on="file", how="left")
     begun = tables["files"].filter(pl.col("attempt").is_not_null())["time_first_ns"].min()
     worked = tables["steps"].select(_stamp().alias("_at"))["_at"].max(), tables["operations"]["time_created_ns"].max()
     known = [time for time in (begun, *worked) if isinstance(time, int)]

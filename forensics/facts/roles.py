@@ -12,6 +12,7 @@ from math import prod
 import msgspec
 import polars as pl
 
+from forensics.model.told import values
 from parsers.schema.tables import TableName
 
 _STAGES = ("pipeline_model_parallel_size", "pipeline_parallel_size", "pipeline_parallel_degree")
@@ -86,5 +87,5 @@ class Roles(msgspec.Struct, frozen=True, dict=True):
     def _printed(self, *names: str) -> int | None:
         """The one number that settings state under these names; null where they differ."""
         settings = self.tables["settings"]
-        values = settings.filter(pl.col("name").is_in(names))["value"].drop_nulls().unique().to_list()
-        return int(values[0]) if len(values) == 1 and values[0].isdigit() and len(values[0]) < 9 else None
+        told = [*values(settings.filter(pl.col("name").is_in(names))["value"])] if settings.height else []
+        return int(told[0]) if len(told) == 1 and told[0].isdigit() and len(told[0]) < 9 else None

@@ -11,6 +11,8 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from forensics.model.told import has_kind
+
 Row = Mapping[str, Any]
 _COLLAPSE = 16.0  # this many times below its highest value without a rise
 _STABLE = 10  # lines without a change that end a warm-up
@@ -30,6 +32,8 @@ class Fall(msgspec.Struct, frozen=True):
 
 def falls(steps: pl.DataFrame, events: pl.DataFrame) -> list[Fall]:
     """Tables of steps and events → the fall of each file and rank, earliest first."""
+    if not _is_told(steps, events):
+        return []
     told = events.filter(pl.col("kind") == "loss_scale").sort("file", "line", nulls_last=True)
     train = steps.filter(pl.col("phase").fill_null("train") == "train")
     found = [fall for rows in _series(train, told) if (fall := _fall(rows)) is not None]
@@ -38,6 +42,8 @@ def falls(steps: pl.DataFrame, events: pl.DataFrame) -> list[Fall]:
 
 def collapse(steps: pl.DataFrame, events: pl.DataFrame) -> Fall | None:
     """The fall that went on to the end, or to the minimum; None where the scale found its level, or never fell."""
+    if not _is_told(steps, events):
+        return None
     found = falls(steps, events)
     told = events.filter(pl.col("kind") == "loss_scale").sort("file", "line", nulls_last=True)
     said = pl.col("text").str.contains("(?i)already at minimum").fill_null(False) | (pl.col("code") == "minimum")
@@ -51,6 +57,10 @@ def collapse(steps: pl.DataFrame, events: pl.DataFrame) -> Fall | None:
         if (not one.settled or _skips_on(train, one.end)) and not one.early and not _went_on(train, one.end):
             return one
     return None
+
+
+def _is_told(steps: pl.DataFrame, events: pl.DataFrame) -> bool:
+    return steps["loss_scale"].count() > 0 or has_kind(events, "loss_scale")
 
 
 def _dated(fall: Fall, steps: pl.DataFrame, events: pl.DataFrame) -> Fall:

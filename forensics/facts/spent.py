@@ -19,7 +19,9 @@ from typing import Literal, NamedTuple
 import polars as pl
 
 from forensics.facts.checkpoints import SAVED, STORED
+from forensics.facts.event_rows import of_kinds
 from forensics.model.middle import median
+from forensics.model.told import values
 from parsers.schema.tables import TableName
 
 Phase = Literal["launch", "training", "checkpoint", "evaluation", "pause", "stalled"]
@@ -133,7 +135,7 @@ def _within(times: Sequence[int], first: int, last: int) -> bool:
 
 
 def _times(rows: pl.DataFrame, basis: str) -> list[int]:
-    return rows.filter(pl.col("time_basis") == basis)["time_ns"].drop_nulls().unique().sort().to_list()
+    return sorted(values(rows.filter(pl.col("time_basis") == basis)["time_ns"]))
 
 
 def _begin(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame, basis: str) -> list[int]:
@@ -150,7 +152,7 @@ def _opened(files: pl.DataFrame, name: str, attempt: int) -> list[int]:
 
 def _every(events: pl.DataFrame) -> int | None:
     """The median distance of two checkpoints in steps."""
-    numbers = events.filter(pl.col("kind").is_in([SAVED, STORED]))["step"].drop_nulls().unique().sort().to_list()
+    numbers = sorted(values(of_kinds(events, SAVED, STORED)["step"]))
     return int(median(b - a for a, b in pairwise(numbers))) if len(numbers) > 1 else None
 
 

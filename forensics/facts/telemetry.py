@@ -147,7 +147,7 @@ def apart(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame, role
     """Rows of devices → who stands apart, by quantity and place."""
     rows = samples(tables, identity, roles)
     found: list[Apart] = []
-    for (quantity, *_), part in rows.group_by("quantity", "model", "stage", maintain_order=True):
+    for (quantity, *_), part in rows.partition_by("quantity", "model", "stage", as_dict=True).items():
         found += _of_quantity(str(quantity), part)
     found += _silent(rows)
     idle = {one.device for one in found if one.quantity == "utilization_pct"}
@@ -261,7 +261,7 @@ def _is_few(far: list[bool], series: list[_Series]) -> bool:
 
 def _by_metric(rows: pl.DataFrame) -> list[pl.DataFrame]:
     """Rows of each metric that is of this quantity: memories have counters of their own, slowdowns several reasons."""
-    return [part for _, part in rows.group_by("metric", maintain_order=True)]
+    return rows.partition_by("metric")
 
 
 def _growth(rows: pl.DataFrame) -> float:
@@ -369,7 +369,7 @@ def _silent(rows: pl.DataFrame) -> Iterator[Apart]:
 def _rates(rows: pl.DataFrame) -> list[tuple[float, float]]:
     """(seconds, bytes per second), both directions added; of a counter the difference to the moment before."""
     found: dict[float, float] = {}
-    for _, part in rows.group_by("quantity", "metric", maintain_order=True):
+    for part in rows.partition_by("quantity", "metric"):
         times = [time / 1e9 for time in part["time_ns"].to_list()]
         values = part["value"].to_list()
         if str(part["quantity"][0]).endswith("_per_s"):

@@ -56,7 +56,7 @@ def _of_ranks(rows: pl.DataFrame, identity: pl.DataFrame) -> Iterator[Throttled]
     known = identity.select("pid", "rank").drop_nulls().iter_rows() if identity.height else ()
     for pid, rank in known:
         ranks.setdefault(pid, set()).add(rank)
-    for (part, _), group in rows.group_by("part", "file", maintain_order=True):
+    for (part, _), group in rows.partition_by("part", "file", as_dict=True).items():
         told = {row["metric"]: row for row in group.sort("line").iter_rows(named=True)}
         if told.keys() != {_THROTTLED, _ALL} or told[_ALL]["value"] < _PERIODS:
             continue

@@ -7,6 +7,7 @@ import polars as pl
 
 from forensics.assemble.identity import hosts_of_ranks
 from forensics.facts.event_rows import rows
+from forensics.model.told import values
 from parsers.schema.event_kinds import STILL
 
 
@@ -15,7 +16,7 @@ def waited_ranks(events: pl.DataFrame) -> frozenset[int]:
     said = events.select("kind", "rank", "rank_space").filter(
         (pl.col("kind") == "collective_timeout") & (pl.col("rank_space") == "global")
     )
-    return frozenset(said["rank"].drop_nulls().to_list())
+    return frozenset(values(said["rank"]))
 
 
 def is_silence_elsewhere(

@@ -3,7 +3,7 @@ to empty tables. Most bundles fill a few of the tables, with events of a few kin
 
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import polars as pl
 
@@ -21,6 +21,11 @@ def has_kind(events: pl.DataFrame, *kinds: str) -> bool:
     if events.height <= FEW:
         return not {*kinds}.isdisjoint(events["kind"].to_list())
     return bool(events["kind"].is_in(kinds).any())
+
+
+def values(column: pl.Series) -> set[Any]:
+    """What stands in a column; of few rows without a question to polars."""
+    return {*(column if len(column) <= FEW else column.unique()).to_list()} - {None}
 
 
 def told_by(

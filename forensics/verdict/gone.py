@@ -12,6 +12,7 @@ import polars as pl
 
 from forensics.case import Case
 from forensics.facts.event_rows import Row, host_of
+from forensics.model.told import values
 from forensics.verdict.symptoms import STOPS
 
 _RAISED = r"^[A-Za-z_][0-9A-Za-z_.]*(?:Error|Exception|Interrupt)\b"  # as the interpreter ends a traceback
@@ -62,7 +63,7 @@ def has_ended(case: Case, ended: frozenset[int]) -> bool:
 def _has_driver_ended(case: Case) -> bool:
     """Does the log of who drives all ranks, each of which has one of its own, end with an error that nobody caught? What it started goes with it."""
     files = case.tables["files"]
-    if not case.seen or not case.seen <= {*files["rank"].drop_nulls().to_list()}:
+    if not case.seen or not case.seen <= values(files["rank"]):
         return False
     ends = files.filter(pl.col("rank").is_null() & pl.col("last_lines").list.last().str.contains(_RAISED))
     told = case.tables["ranks"].filter(pl.col("file").is_in(ends["file"].to_list()))

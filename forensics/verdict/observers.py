@@ -75,7 +75,7 @@ class Observers:
         self._collected = _collected(tables)
         self._at: dict[Place, set[Observer]] = defaultdict(set)
         wanted = pl.DataFrame(sorted(self.cited, key=str), schema={"file": pl.String, "_at": pl.Int64}, orient="row")
-        for name in _TABLES:
+        for name in _TABLES if self.cited else ():
             if tables[name].height:
                 self._look(name, tables[name], wanted)
 
@@ -85,11 +85,9 @@ class Observers:
             for c in ("rank", "rank_space", "host", "pid", "kind", "code", "source", "names_ranks", "detail", "step")
             if c in frame.columns
         ]
-        frame = frame.select("file", "line", "record", *columns).join(
-            wanted.select(pl.col("file").cast(frame.schema["file"])).unique(), on="file", how="semi"
-        )
-        frame = spelled(frame)
-        for place in ("line", "record"):
+        is_cited = pl.col("file").is_in(sorted({file for file, _ in self.cited}))
+        frame = spelled(frame.select("file", "line", "record", *columns).filter(is_cited))
+        for place in (one for one in ("line", "record") if frame[one].count()):
             rows = frame.join(wanted, left_on=["file", place], right_on=["file", "_at"], how="semi")
             for row in rows.iter_rows(named=True):
                 seen = self._observer(name, row)

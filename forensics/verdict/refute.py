@@ -6,6 +6,7 @@ from forensics.case import Case
 from forensics.model.finding import Finding
 from forensics.model.names import Kind
 from forensics.model.said import Said
+from forensics.model.told import values
 from forensics.words import verdict as words
 
 
@@ -58,6 +59,6 @@ def _shown(case: Case, finding: Finding) -> int | None:
     """A rank that is said not to answer, and whose stack was taken from outside."""
     if not case.stacks.height:
         return None
-    live = set(case.stacks.filter(pl.col("source") != "traceback")["rank"].drop_nulls().to_list())
+    live = values(case.stacks.filter(pl.col("source") != "traceback")["rank"])
     unended = [rank for rank in finding.ranks if rank not in case.ends and rank in live]
     return unended[0] if unended and len(unended) == len(finding.ranks) else None

@@ -24,6 +24,7 @@ from forensics.model.finding import Finding
 from forensics.model.names import SymptomKind
 from forensics.model.ref import Ref
 from forensics.model.taxonomy import CONSEQUENCES, EVENTS
+from forensics.model.told import has_kind, values
 from forensics.verdict.observers import Observers
 from parsers.schema.event_kinds import STILL
 from parsers.schema.order import sort_if_needed
@@ -109,6 +110,8 @@ def _held(case: Case) -> frozenset[int]:
 
 def _timed_out(case: Case, observers: Observers) -> Iterator[Symptom]:
     """Operations that watchdogs gave up, of ranks whose records do not show them in one."""
+    if not has_kind(case.events, "collective_timeout"):
+        return
     asked = case.events.select("kind", "rank", "rank_space", "op", "seq", "group", "file", "line", "record", "text")
     rows = _placed(asked.filter(pl.col("kind") == "collective_timeout"))
     rank = pl.when(pl.col("rank_space") == "global").then("rank")
@@ -160,7 +163,7 @@ def _victims(case: Case) -> Iterator[Symptom]:
     rows = case.events.filter(pl.col("kind").is_in(kinds) & pl.col("severity").is_in(["warning", "error", "fatal"]))
     if not begun and case.events["kind"].is_in(_BEFORE_IT_RAN).any():  # that nothing moved is that it did not begin
         rows = rows.filter(~pl.col("code").eq_missing(pl.lit(STILL)))
-    for (kind,), part in rows.sort("kind", "file", "line").group_by(["kind"], maintain_order=True):
+    for (kind,), part in rows.sort("kind", "file", "line").partition_by(["kind"], as_dict=True).items():
         own = part.filter(pl.col("rank_space") == "global")["rank"].drop_nulls().to_list()
         yield Symptom(
             "waiting", f"{kind}", frozenset(own), tuple(reference(r) for r in part.head(2).iter_rows(named=True))
@@ -176,12 +179,12 @@ def _in_stacks(case: Case) -> Iterator[Symptom]:
     seen = places(case.stacks, case.waited_ranks, case.expected)
     if int(waiting["count"].sum() or 0) > 1:
         refs = tuple(stack_ref(row) for row in waiting.sort("rank", "file", "line").head(1).iter_rows(named=True))
-        yield Symptom("waiting", "stacks in communication", frozenset(waiting["rank"].drop_nulls().to_list()), refs)
+        yield Symptom("waiting", "stacks in communication", frozenset(values(waiting["rank"])), refs)
     elif seen.waiters > 1 and (seen.outside.height or seen.waiting.height == seen.live.height):
-        yield Symptom("waiting", "stacks that wait", frozenset(seen.waiting["rank"].drop_nulls().to_list()))
+        yield Symptom("waiting", "stacks that wait", frozenset(values(seen.waiting["rank"])))
     storage = storage_waits(case.stacks, case.blocked)
     if storage.height:
-        yield Symptom("waiting", "stacks that wait for storage", frozenset(storage["rank"].drop_nulls().to_list()))
+        yield Symptom("waiting", "stacks that wait for storage", frozenset(values(storage["rank"])))
 
 
 def _by_word(case: Case, found: Sequence[Symptom]) -> Iterator[Symptom]:
@@ -240,6 +243,8 @@ def _in_calls(case: Case) -> Iterator[Symptom]:
 
 def _connections(case: Case) -> Iterator[Symptom]:
     """Connections and transfers that broke while the job ran: somebody's process, or the way to it, ended."""
+    if not has_kind(case.events, *_BROKEN):
+        return
     rows = case.events.select("kind", "severity", "detail", "file", "line", "record", "text")
     rows = rows.filter(pl.col("kind").is_in(_BROKEN) & pl.col("severity").is_in(["error", "fatal"]))
     rows = rows.filter((pl.col("kind") != "connect_failed") | pl.lit(case.has_begun))
@@ -253,6 +258,8 @@ def _ended(case: Case) -> Iterator[Symptom]:
     """Processes that ended, unless it was the consequence of their own wait, or of their launcher's stop
     (taxonomy.CONSEQUENCES)."""
     reasons = {kind for kinds in CONSEQUENCES.values() for kind in kinds}
+    if not case.ends:
+        return
     own = (pl.col("rank_space") == "global") & pl.col("kind").is_in(list(reasons))
     said = set(case.events.select("rank", "rank_space", "kind").filter(own).select("rank", "kind").unique().iter_rows())
     held, unclear = _held(case), ("unclear", "lost", "quoted")

@@ -1,5 +1,6 @@
 """What was read: ranks, hosts, sources, lines, and what could not be read. A verdict is never shown without it."""
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from ipaddress import ip_address
 
@@ -13,6 +14,7 @@ from forensics.facts.line_templates import complaints
 from forensics.model.incident import Clock, Coverage, FileRow, Lines, SourceCoverage, Unreadable, World
 from forensics.model.incident import Program as ProgramRow
 from forensics.model.texts import iso, range_list, ranges
+from forensics.model.told import values
 from forensics.words import views as words
 from parsers.schema.tables import TableName, spelled
 from parsers.schema.years import is_told
@@ -37,16 +39,7 @@ _MAX_FILES = 2000
 
 def _per_file(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     """file, records, rank: rows of all evidence tables."""
-    parts = [
-        spelled(
-            tables[name]
-            .select("file", pl.col("rank") if "rank" in tables[name].columns else pl.lit(None, pl.Int64).alias("rank"))
-            .group_by("file", "rank")
-            .agg(pl.len().alias("records"))
-        )
-        for name in _EVIDENCE
-        if tables[name].height
-    ]
+    parts = [spelled(tables[name].group_by("file", "rank").len("records")) for name in _EVIDENCE if tables[name].height]
     nothing = pl.DataFrame(schema={"file": pl.String, "rank": pl.Int64, "records": pl.UInt32})
     return (
         pl.concat([nothing, *parts]).group_by("file").agg(pl.col("records").sum(), pl.col("rank").drop_nulls().unique())
@@ -54,19 +47,21 @@ def _per_file(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
 
 
 def _sources(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, SourceCoverage]:
-    errors = tables["unread"].group_by("file").agg(pl.len().alias("errors"))
-    files = tables["files"].select("file", "parsers").explode("parsers").filter(pl.col("parsers").is_not_null())
-    joined = files.join(_per_file(tables), on="file", how="left").join(errors, on="file", how="left")
-    result = {}
-    for (name,), rows in joined.sort("parsers", "file").group_by(["parsers"], maintain_order=True):
-        seen = rows["rank"].explode().drop_nulls().unique().to_list()
-        result[str(name)] = SourceCoverage(
-            files=rows.height,
-            records=int(rows["records"].sum()),
-            ranks=range_list(seen),
-            errors=int(rows["errors"].sum()),
+    errors = Counter(tables["unread"]["file"].to_list())
+    read = {file: (records, ranks) for file, records, ranks in _per_file(tables).iter_rows()}
+    files: defaultdict[str, list[str]] = defaultdict(list)
+    for file, parsers in tables["files"].select("file", "parsers").iter_rows():
+        for name in parsers or ():
+            files[name].append(file)
+    return {
+        name: SourceCoverage(
+            files=len(own),
+            records=sum(read[file][0] for file in own if file in read),
+            ranks=range_list({rank for file in own if file in read for rank in read[file][1]}),
+            errors=sum(errors[file] for file in own),
         )
-    return result
+        for name, own in sorted(files.items())
+    }
 
 
 def hosts_of(tables: Mapping[TableName, pl.DataFrame]) -> list[str]:
@@ -74,7 +69,7 @@ def hosts_of(tables: Mapping[TableName, pl.DataFrame]) -> list[str]:
     names = names_of_hosts(tables["ranks"])
     spoken = tables["ranks"].filter(pl.col("how").ne_missing(ALIAS))
     frames = (spoken, *(tables[name] for name in ("stacks", "events", "settings", "devices", "files")))
-    told = {host for frame in frames for host in frame["host"].drop_nulls().unique().to_list()}
+    told = {host for frame in frames for host in values(frame["host"])}
     found = {name for host in told if (name := names.get(host, host))}
     # Whoever prints the loopback has another name, which may be one of the others': it is no host besides these.
     abroad = {name for name in found if not is_within_a_host(name)}
@@ -83,8 +78,10 @@ def hosts_of(tables: Mapping[TableName, pl.DataFrame]) -> list[str]:
 
 def _addresses(ranks: pl.DataFrame) -> set[str]:
     """Addresses of which every process, by its rank and number, is known to run on one host that has a name."""
-    placed = ranks.select(pl.col("host").cast(pl.String), "rank", "pid").drop_nulls().unique()
-    there = {host: set(part.select("rank", "pid").iter_rows()) for (host,), part in placed.group_by("host")}
+    there: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
+    for host, rank, pid in ranks.select("host", "rank", "pid").unique().iter_rows():
+        if None not in (host, rank, pid):
+            there[host].add((rank, pid))
     named = {host: own for host, own in there.items() if not _is_address(host)}
     return {
         host for host, own in there.items() if host not in named and sum(own <= other for other in named.values()) == 1

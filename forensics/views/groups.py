@@ -55,7 +55,7 @@ def _marked(case: Case, found: pl.DataFrame) -> pl.DataFrame:
     """With who is behind, by the same standings that the detectors read, in the order that is promised."""
     told = {
         (source, group): one
-        for (source, group), rows in case.positions.group_by("source", "group", maintain_order=True)
+        for (source, group), rows in case.positions.partition_by("source", "group", as_dict=True).items()
         for one in standings(rows, str(source))
     }
     marks = []

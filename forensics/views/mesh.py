@@ -42,7 +42,7 @@ def _grouped(case: Case, world: int) -> list[MeshAxis]:
     groups = case.states.groups.filter(pl.col("whole") & pl.col("desc").is_not_null())
     calls = dict(case.states.entries["gid"].value_counts().iter_rows())
     families = []
-    for (desc,), rows in groups.sort("gid").group_by("desc", maintain_order=True):
+    for (desc,), rows in groups.sort("gid").partition_by("desc", as_dict=True).items():
         axis = _axis(_called(str(desc)), [tuple(members) for members in rows["members"].to_list()], world)
         if axis:
             families.append((-sum(calls.get(gid, 0) for gid in rows["gid"].to_list()), axis))

@@ -9,6 +9,7 @@ import polars as pl
 from forensics.case import Case
 from forensics.facts.stacks import main_stacks
 from forensics.model.errors import NoSuch
+from forensics.model.told import values
 from parsers.schema.event_kinds import EVENT_KINDS
 from parsers.schema.tables import TableName
 from parsers.text.patterns import regex
@@ -98,7 +99,7 @@ def of_parsers(files: pl.DataFrame) -> Mapping[str, frozenset[str]]:
 
 def narrowed(frame: pl.DataFrame, wanted: Wanted, parsers: Mapping[str, frozenset[str]]) -> pl.DataFrame:
     """The wanted rows of `records` or of any table with these columns. Raises NoSuch."""
-    told = {*frame["source"].drop_nulls().unique()} if "source" in frame.columns else set()
+    told = values(frame["source"]) if "source" in frame.columns else set()
     for name in ("rank", "host", "group"):
         value = getattr(wanted, name)
         frame = frame if value is None else frame.filter(pl.col(name) == value)

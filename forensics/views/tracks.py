@@ -73,7 +73,7 @@ def _spans(case: Case, ranks: Iterable[int]) -> dict[int, list[Span]]:
     groups = {row["gid"]: row["desc"] or row["group"] or "?" for row in case.states.groups.iter_rows(named=True)}
     found: dict[int, list[Span]] = {}
     rows = _recorded(case, ranks).sort("rank", "record")
-    for (rank,), own in rows.group_by("rank", maintain_order=True):
+    for (rank,), own in rows.partition_by("rank", as_dict=True).items():
         found[int(str(rank))] = [
             Span(
                 start_utc=iso(row["begin"]) or "",

@@ -23,7 +23,7 @@ from parsers.pytorch.op_types import operation
 from parsers.schema.lines import claimed, event, reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import LINE_CHARACTERS
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 
@@ -45,7 +45,8 @@ def parse(lines: pl.DataFrame) -> Tables:
     for row in lines.iter_rows(named=True):
         said = pairs_of(row["text"][:LINE_CHARACTERS])
         told = vocabulary.told(said)
-        is_late = "operation" in told and _TOO_LONG.search(row["text"]) is not None
+        is_too_long = _TOO_LONG.search(row["text"]) is not None
+        is_late = "operation" in told and is_too_long
         number, state = whole(told.get("call_number")), _state(said, told) or ("enqueued" if is_late else None)
         rank = whole(told.get("rank"))
         rank = reporter(row)["rank"] if rank is None else rank
@@ -59,30 +60,22 @@ def parse(lines: pl.DataFrame) -> Tables:
         )
         members, size = integers(str(told.get("group_ranks", ""))), whole(told.get("group_size"))
         if members or size:
-            groups.setdefault(
-                (row["file"], rank, group),
-                place
-                | {
-                    "group": group,
-                    "members": members or None,
-                    "members_space": "global" if members else None,
-                    "size": size,
-                    "how": "call line",
-                },
-            )
+            space = "global" if members else None
+            made = {"group": group, "members": members or None, "members_space": space, "size": size}
+            groups.setdefault((row["file"], rank, group), place | made | {"how": "call line"})
         if reporter(row)["rank"] is None and rank is not None:
             ranks.setdefault((row["file"], rank), place | {"host": reporter(row)["host"], "how": "call line"})
-        if state != "completed" and (is_late or _TOO_LONG.search(row["text"])):
+        if state != "completed" and is_too_long:
             op = operation(str(told["operation"])) if "operation" in told else None
             about = {"rank": rank, "rank_space": "global", "group": group, "seq": number, "op": op}
             events.append(event(row, "collective_timeout", severity="error", **about))
-    return {
-        "events": table("events", events),
-        "progress": table("progress", progress),
-        "groups": table("groups", list(groups.values())),
-        "ranks": table("ranks", list(ranks.values())),
-        "claimed": claimed((row["file"], row["line"]) for row in progress),
-    }
+    return tables_of(
+        events=events,
+        progress=progress,
+        groups=list(groups.values()),
+        ranks=list(ranks.values()),
+        claimed=claimed((row["file"], row["line"]) for row in progress),
+    )
 
 
 def _state(said: Mapping[str, str], told: Mapping[str, Any]) -> str | None:

@@ -31,7 +31,7 @@ import polars as pl
 from parsers.comm.hccl_faults import OWN_PORT, fault
 from parsers.schema.lines import Row, claimed, event, reporter
 from parsers.schema.parser import LineParser
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 from parsers.text.stamps import parse_time
 
@@ -84,7 +84,7 @@ def parse(lines: pl.DataFrame) -> Tables:
             )
         elif _FILLING.match(text):
             known.append((row["file"], row["line"]))
-    return {"events": table("events", events), "ranks": table("ranks", ranks), "claimed": claimed(known)}
+    return tables_of(events=events, ranks=ranks, claimed=claimed(known))
 
 
 def _coded(row: Row, head: re.Match[str], text: str) -> dict[str, Any]:

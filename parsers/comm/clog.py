@@ -27,7 +27,7 @@ import msgspec
 
 from parsers.forms.reading import integers, text_lines, whole
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _ROWS = 2_000_000
@@ -85,16 +85,14 @@ def parse(source: Source) -> Tables:
         if rank is not None
         else []
     )
-    return {
-        "operations": table("operations", [call | where | unknown for call in read.calls]),
-        "ranks": table("ranks", claims),
-        "groups": table("groups", _groups(read, source, rank)),
-        "events": table(
-            "events", [row | {"rank": rank, "rank_space": None if rank is None else "global"} for row in events]
-        ),
-        "unread": table("unread", unread[:100]),
-        "claimed": table("claimed", claimed),
-    }
+    return tables_of(
+        operations=[call | where | unknown for call in read.calls],
+        ranks=claims,
+        groups=_groups(read, source, rank),
+        events=[row | {"rank": rank, "rank_space": None if rank is None else "global"} for row in events],
+        unread=unread[:100],
+        claimed=claimed,
+    )
 
 
 def _line(read: _File, text: str, place: dict[str, Any]) -> bool:

@@ -29,7 +29,7 @@ import polars as pl
 from parsers.schema.lines import Row, claimed, event
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import Rule, columns, matches
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _TASK = r"/job:[\w-]{1,60}/replica:\d{1,6}/task:"
@@ -112,7 +112,7 @@ def parse(lines: pl.DataFrame) -> Tables:
             (one for one in reversed(made) if one["kind"] in ("heartbeat_lost", "missing_members")),
             None if made else last,
         )
-    return {"events": table("events", rows), "claimed": claimed(known)}
+    return tables_of(events=rows, claimed=claimed(known))
 
 
 def _event(row: Row, rule: Rule, match: re.Match[str], barrier: str | None) -> dict[str, Any] | None:

@@ -29,7 +29,7 @@ import polars as pl
 from parsers.comm.hccl_faults import KINDS, fault, pairs_of
 from parsers.schema.lines import Row, claimed, event, reporter
 from parsers.schema.parser import LineParser
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 from parsers.text.stamps import Stamp, parse_time
 
@@ -65,13 +65,13 @@ def parse(lines: pl.DataFrame) -> Tables:
                 operations.append(_operation(row, head, entry, body))
             elif head["level"] in ("ERROR", "WARNING", "WARN"):
                 events.append(_event(row, head, body))
-    return {
-        "events": table("events", events),
-        "operations": table("operations", operations),
-        "ranks": table("ranks", _claims(inits)),
-        "groups": table("groups", [_group(init) for init in inits]),
-        "claimed": claimed(known),
-    }
+    return tables_of(
+        events=events,
+        operations=operations,
+        ranks=_claims(inits),
+        groups=[_group(init) for init in inits],
+        claimed=claimed(known),
+    )
 
 
 def _when(head: re.Match[str]) -> Stamp:

@@ -27,7 +27,7 @@ import polars as pl
 from parsers.forms.reading import integers
 from parsers.schema.lines import Row, claimed, event
 from parsers.schema.parser import LineParser
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _RANKS = regex(r" \[(?P<what>missing|ready) ranks:(?P<ranks>[\d, ]{0,20000})\]")
@@ -57,7 +57,7 @@ def parse(lines: pl.DataFrame) -> Tables:
             inside = place
             rows += made
             known += [] if made else [place]
-    return {"events": table("events", rows), "claimed": claimed(known)}
+    return tables_of(events=rows, claimed=claimed(known))
 
 
 def _event(row: Row, tensors: list[str], ranks: list[int] | None, **more: Any) -> dict[str, Any]:

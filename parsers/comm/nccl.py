@@ -28,7 +28,7 @@ from parsers.comm.nccl_records import records
 from parsers.comm.nccl_setup import SetupReader, is_likely
 from parsers.schema.order import sort_if_needed
 from parsers.schema.parser import LineParser
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, table, tables_of
 
 _MOST_CHARACTERS = 8192  # of one record that is searched: those of a few families are far shorter
 
@@ -49,16 +49,16 @@ def parse(lines: pl.DataFrame) -> Tables:
         connected.append(rest.filter(is_link() | names_communicator()))
         claimed.append(rest.filter(pl.col("library").is_not_null()).select("file", "line"))
     said = table("events", reader.events)
-    return {
-        "operations": pl.concat(calls),
-        "ranks": table("ranks", reader.claims()),
-        "groups": table("groups", reader.groups),
-        "links": links(pl.concat(connected)),
-        "events": sort_if_needed(pl.concat([said, *complained]), ("file", "line")),
-        "settings": table("settings", reader.settings),
-        "timings": table("timings", reader.timings),
-        "claimed": pl.concat(claimed, rechunk=True).filter(pl.struct("file", "line").rle_id().diff().ne_missing(0)),
-    }
+    return tables_of(
+        operations=pl.concat(calls),
+        ranks=reader.claims(),
+        groups=reader.groups,
+        links=links(pl.concat(connected)),
+        events=sort_if_needed(pl.concat([said, *complained]), ("file", "line")),
+        settings=reader.settings,
+        timings=reader.timings,
+        claimed=pl.concat(claimed, rechunk=True).filter(pl.struct("file", "line").rle_id().diff().ne_missing(0)),
+    )
 
 
 def _without_setup(records: pl.DataFrame, reader: SetupReader) -> pl.DataFrame:

@@ -19,7 +19,7 @@ from typing import Any
 from parsers.comm.hccl_faults import KINDS
 from parsers.forms.reading import json_lines, real, whole
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 
 _ROWS = 5_000_000
 
@@ -54,13 +54,13 @@ def parse(source: Source) -> Tables:
                 "host": record["host"],
             }
             timings.append(place | names | {"value_ms": record["ms"], "time_ns": record["time_ns"]})
-    return {
-        "operations": table("operations", [row | {"rank": source.rank} for row in operations]),
-        "timings": table("timings", timings),
-        "ranks": table("ranks", _claims(list(comms.values()))),
-        "groups": table("groups", [_group(record, source.rank) for record in comms.values()]),
-        "unread": table("unread", unread[:100]),
-    }
+    return tables_of(
+        operations=[row | {"rank": source.rank} for row in operations],
+        timings=timings,
+        ranks=_claims(list(comms.values())),
+        groups=[_group(record, source.rank) for record in comms.values()],
+        unread=unread[:100],
+    )
 
 
 def _record(said: dict[str, Any]) -> dict[str, Any] | None:

@@ -37,7 +37,7 @@ import polars as pl
 from parsers.forms.reading import csv_cells, first_line, json_object, text_lines, whole
 from parsers.schema.lines import claimed, reporter, streams
 from parsers.schema.parser import FileParser, LineParser, Source
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, table, tables_of
 from parsers.text.patterns import regex
 
 _ENTRY = regex(
@@ -80,7 +80,7 @@ def parse_dump(lines: pl.DataFrame) -> Tables:
             elif text.strip() not in _FRAME:
                 continue
             understood.append((row["file"], row["line"]))
-    return {"transfers": table("transfers", rows), "claimed": claimed(understood)}
+    return tables_of(transfers=rows, claimed=claimed(understood))
 
 
 def _entry(printer: dict[str, Any], entry: re.Match[str], time_ns: int | None) -> list[dict[str, Any]]:
@@ -120,11 +120,11 @@ def parse_counters(source: Source) -> Tables:
         if len(rows) >= _BATCH:
             frames.append(table("transfers", rows))
             rows = []
-    return {
-        "transfers": pl.concat([*frames, table("transfers", rows)]),
-        "claimed": claimed((source.path, number) for number in header),
-        "unread": table("unread", unread),
-    }
+    return tables_of(
+        transfers=pl.concat([*frames, table("transfers", rows)]),
+        claimed=claimed((source.path, number) for number in header),
+        unread=unread,
+    )
 
 
 def _said(source: Source) -> Iterator[tuple[int, dict[str, Any] | None]]:

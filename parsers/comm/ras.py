@@ -23,7 +23,7 @@ from parsers.comm.ras_text import TextReport
 from parsers.forms.reading import all_bytes, json_object, text_lines, whole
 from parsers.schema.lines import Row, claimed, event
 from parsers.schema.parser import FileParser, LineParser, Source
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, table, tables_of
 from parsers.text.patterns import regex
 from parsers.text.stamps import parse_time
 
@@ -72,7 +72,7 @@ def parse_monitor(lines: pl.DataFrame) -> Tables:
         made = _monitor_json(row) if row["text"].lstrip()[:1] == "{" else _monitor_text(row)
         if made is not None:
             rows.append(made)
-    return {"events": table("events", rows), "claimed": claimed((row["file"], row["line"]) for row in rows)}
+    return tables_of(events=rows, claimed=claimed((row["file"], row["line"]) for row in rows))
 
 
 def _monitor_text(row: Row) -> dict[str, Any] | None:

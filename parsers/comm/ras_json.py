@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from parsers.forms.reading import whole
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.stamps import parse_time
 
 _KINDS = {"Broadcast": "broadcast", "Reduce": "reduce", "AllGather": "all_gather", "ReduceScatter": "reduce_scatter",
@@ -49,13 +49,13 @@ class JsonReport:
     def tables(self) -> Tables:
         for number, comm in enumerate(self._comms):
             self._comm(number, comm)
-        return {
-            "progress": table("progress", self._progress),
-            "ranks": table("ranks", self._ranks),
-            "groups": table("groups", self._groups),
-            "events": table("events", self._events),
-            "settings": table("settings", self._settings()),
-        }
+        return tables_of(
+            progress=self._progress,
+            ranks=self._ranks,
+            groups=self._groups,
+            events=self._events,
+            settings=self._settings(),
+        )
 
     def _world(self) -> dict[Process, int]:
         """Process and device → global rank; empty where no communicator holds all."""

@@ -35,7 +35,7 @@ from typing import Any
 
 import msgspec
 
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _BLOCK = regex(r"^(?:#(?P<group>\d+-\d+) \((?P<hash>[0-9a-f]{1,32})\) )?(?P<code>[A-Z][A-Z_]{2,24})\s*$")
@@ -133,13 +133,13 @@ class TextReport:
     def tables(self) -> Tables:
         self._end()
         self._mark_dead()
-        return {
-            "events": table("events", self._events),
-            "progress": table("progress", self._progress),
-            "ranks": table("ranks", self._claims),
-            "settings": table("settings", self._settings),
-            "claimed": table("claimed", self._claimed),
-        }
+        return tables_of(
+            events=self._events,
+            progress=self._progress,
+            ranks=self._claims,
+            settings=self._settings,
+            claimed=self._claimed,
+        )
 
     def _claim(self, line: int) -> None:
         self._claimed.append({"file": self._file, "line": line})

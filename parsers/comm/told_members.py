@@ -20,7 +20,7 @@ import polars as pl
 from parsers.forms.reading import integers
 from parsers.schema.lines import claimed, reporter
 from parsers.schema.parser import LineParser
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 from parsers.text.rank_list import rank_list
 
@@ -54,7 +54,7 @@ def parse(lines: pl.DataFrame) -> Tables:
             members = {"group": group, "members": list(ranks), "members_space": "global", "size": len(ranks)}
             rows.append(place | members)
             read.append((row["file"], row["line"]))
-    return {"groups": table("groups", rows), "claimed": claimed(read)}
+    return tables_of(groups=rows, claimed=claimed(read))
 
 
 PARSER = LineParser(

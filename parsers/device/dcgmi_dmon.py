@@ -18,7 +18,7 @@ from typing import Any
 
 from parsers.forms.reading import real, text_lines
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _HEADER = regex(r"^# ?Entity\s+\S")
@@ -51,11 +51,7 @@ def parse(source: Source) -> Tables:
             rows += _metrics(found["kind"], found["id"], names, values, place | {"host": source.host})
         elif names and _UNITS.match(text):
             claimed.append(place)
-    return {
-        "devices": table("devices", rows),
-        "claimed": table("claimed", claimed),
-        "unread": table("unread", unread),
-    }
+    return tables_of(devices=rows, claimed=claimed, unread=unread)
 
 
 def _metrics(

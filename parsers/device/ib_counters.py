@@ -19,7 +19,7 @@ from typing import Any
 
 from parsers.forms.reading import real, text_lines
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _FILE = regex(
@@ -55,7 +55,7 @@ def parse(source: Source) -> Tables:
             claimed.append({"file": source.path, "line": number})
         elif port is not None and (found := _LISTED.match(text)):
             rows.append(place | _count(port, found))
-    return {"devices": table("devices", rows), "claimed": table("claimed", claimed)}
+    return tables_of(devices=rows, claimed=claimed)
 
 
 def _count(port: str, found: re.Match[str]) -> dict[str, Any]:

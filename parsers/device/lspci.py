@@ -21,7 +21,7 @@ from typing import Any
 from parsers.forms.reading import real, text_lines
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.rules import pci
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _DEVICE = regex(
@@ -69,7 +69,7 @@ def parse(source: Source) -> Tables:
             rows += [place | {"metric": f"lspci/{name}", "value": value, "text": told} for name, value, told in said]
         elif found or (is_open and text[:1] in (" ", "\t")):
             claimed.append({"file": source.path, "line": number})
-    return {"devices": table("devices", rows), "claimed": table("claimed", claimed)}
+    return tables_of(devices=rows, claimed=claimed)
 
 
 def _metrics(text: str) -> list[tuple[str, float | None, str]]:

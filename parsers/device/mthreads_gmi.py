@@ -24,7 +24,7 @@ from typing import Any
 from parsers.forms.reading import real, text_lines
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.rules import pci
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _VERSION = regex(r"mthreads-gmi:(?P<tool>\S{1,40})\s+Driver Version:(?P<driver>\S{1,60})")
@@ -58,11 +58,7 @@ def parse(source: Source) -> Tables:
         if number > _LINES:
             break
         reader.read(number, text)
-    return {
-        "devices": table("devices", reader.devices),
-        "settings": table("settings", reader.settings),
-        "claimed": table("claimed", reader.claimed),
-    }
+    return tables_of(devices=reader.devices, settings=reader.settings, claimed=reader.claimed)
 
 
 class _Reader:

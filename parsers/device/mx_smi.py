@@ -18,14 +18,14 @@ Source: MetaX' public documents, and the form of the table itself.
 """
 
 import re
-from datetime import UTC, datetime
 from typing import Any
 
 from parsers.forms.reading import real, text_lines
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.rules import integer, pci
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
+from parsers.text.stamps import ctime_ns
 
 _BDF = r"(?P<pci>[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])"
 _VERSION = regex(r"(?P<name>MX-SMI|Kernel Mode Driver Version:|MACA Version:|BIOS Version:) *(?P<value>\d[\w.]{0,40})")
@@ -64,12 +64,7 @@ def parse(source: Source) -> Tables:
             break
         reader.read(number, text)
     devices = [row | {"time_ns": reader.time_ns} for row in reader.devices]
-    return {
-        "devices": table("devices", devices),
-        "settings": table("settings", reader.settings),
-        "ranks": table("ranks", reader.ranks),
-        "claimed": table("claimed", reader.claimed),
-    }
+    return tables_of(devices=devices, settings=reader.settings, ranks=reader.ranks, claimed=reader.claimed)
 
 
 class _Reader:
@@ -112,7 +107,7 @@ class _Reader:
         for found in versions:
             self.settings.append(place | {"name": _NAMES[found["name"]], "value": found["value"], "scope": "version"})
         if stamp := _STAMP.match(text):
-            self.time_ns = _time(stamp["stamp"])
+            self.time_ns = ctime_ns(stamp["stamp"])
         if not text.strip():
             return
         if not _FORM.match(text):
@@ -124,13 +119,6 @@ class _Reader:
         if text.upper() != "N/A":
             value = real(text.rstrip("CW%"))
             self.devices.append(place | self.gpu | {"metric": name, "value": value, "text": text})
-
-
-def _time(stamp: str) -> int | None:
-    try:
-        return int(datetime.strptime(stamp, "%a %b %d %H:%M:%S %Y").replace(tzinfo=UTC).timestamp()) * 10**9
-    except ValueError:
-        return None
 
 
 PARSER = FileParser(name="mx_smi", accepts=accepts, parse=parse)

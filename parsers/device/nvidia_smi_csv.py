@@ -17,7 +17,7 @@ from typing import Any
 from parsers.forms.reading import csv_cells, real, text_lines
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.rules import integer, pci
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _KEYS = {"index", "pci.bus_id", "gpu_bus_id", "uuid", "gpu_uuid", "timestamp"}
@@ -90,13 +90,7 @@ def parse(source: Source) -> Tables:
                 settings.setdefault((row["name"], row["value"], row["scope"]), row)
             measured = {"metric": name, "value": _WORDS.get(value.lower(), real(value)), "text": value}
             devices.append(device | measured | {"time_ns": time_ns})
-    return {
-        "devices": table("devices", devices),
-        "settings": table("settings", settings.values()),
-        "ranks": table("ranks", ranks),
-        "unread": table("unread", unread),
-        "claimed": table("claimed", lines),
-    }
+    return tables_of(devices=devices, settings=settings.values(), ranks=ranks, unread=unread, claimed=lines)
 
 
 def _device(said: dict[str, str]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from typing import Any
 
 from parsers.forms.reading import real, text_lines, whole
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _HEADER = regex(r"^#\s?(?:Date\s+)?(?:Time\s+)?gpu\s+(?:pwr|sm|pclk|mclk|fb|gtemp|temp|pviol|sbecc|rxpci)\b")
@@ -56,11 +56,7 @@ def parse(source: Source) -> Tables:
                 unread.append(place | {"reason": f"{len(values)} values for {len(names)} columns"})
                 continue
             rows += _metrics(dict(zip(names, values, strict=True)), place | {"host": source.host})
-    return {
-        "devices": table("devices", rows),
-        "claimed": table("claimed", claimed),
-        "unread": table("unread", unread),
-    }
+    return tables_of(devices=rows, claimed=claimed, unread=unread)
 
 
 def _metrics(said: dict[str, str], place: dict[str, Any]) -> list[dict[str, Any]]:

@@ -22,14 +22,14 @@ Versions: drivers 450 to 580; SRAM thresholds since 535, event reasons instead o
 Source: nvidia-smi's manual; the indentation of the report itself.
 """
 
-from datetime import UTC, datetime
 from typing import Any
 
 from parsers.forms.reading import real, text_lines
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.rules import integer, pci
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
+from parsers.text.stamps import ctime_ns
 
 _GPU = regex(r"^GPU (?P<pci>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])\s*$")
 _VERSION = regex(rb"(?m)^Driver Version +: \d")  # mx-smi has a "Driver Version:" in a box
@@ -111,7 +111,7 @@ class _Reader:
     def _head(self, number: int, name: str, value: str) -> None:
         self.lines.append(number)
         if name == "timestamp":
-            self.time_ns = stamp_ns(value) if self.time_ns is None else self.time_ns
+            self.time_ns = ctime_ns(value) if self.time_ns is None else self.time_ns
         elif name in ("driver version", "cuda version") and value.lower() not in _ABSENT:
             self._setting(number, name.split()[0], value, "version")
 
@@ -145,20 +145,7 @@ class _Reader:
         devices = [row.pop("_gpu") | row | common | {"time_ns": self.time_ns} for row in self.devices]
         ranks = [row.pop("_gpu") | row | common for row in self.ranks]
         claimed = [{"file": self.source.path, "line": line} for line in self.lines]
-        return {
-            "devices": table("devices", devices),
-            "settings": table("settings", self.settings),
-            "ranks": table("ranks", ranks),
-            "claimed": table("claimed", claimed),
-        }
-
-
-def stamp_ns(text: str) -> int | None:
-    """`Thu Mar 14 20:46:07 2024` → nanoseconds since 1970, read as UTC."""
-    try:
-        return int(datetime.strptime(text, "%a %b %d %H:%M:%S %Y").replace(tzinfo=UTC).timestamp()) * 10**9
-    except ValueError:
-        return None
+        return tables_of(devices=devices, settings=self.settings, ranks=ranks, claimed=claimed)
 
 
 PARSER = FileParser(name="nvidia_smi_q", accepts=accepts, parse=parse)

@@ -21,7 +21,7 @@ from parsers.forms.reading import real
 from parsers.schema.lines import Row
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import integer, pci
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _VERSIONS = regex(r"\| NVIDIA-SMI \S+\s+Driver Version: (?P<driver>[\d.]+)\s+CUDA Version: (?P<cuda>[\w./]+)")
@@ -48,11 +48,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     reader = _Reader()
     for row in lines.sort("file", "line").iter_rows(named=True):
         reader.read(row)
-    return {
-        "devices": table("devices", reader.devices),
-        "settings": table("settings", reader.settings),
-        "ranks": table("ranks", reader.ranks),
-    }
+    return tables_of(devices=reader.devices, settings=reader.settings, ranks=reader.ranks)
 
 
 class _Reader:

@@ -24,7 +24,7 @@ from xml.parsers import expat
 from parsers.forms.reading import opened, real
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.rules import integer, pci
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 
 _WORDS = {"yes": 1.0, "no": 0.0, "active": 1.0, "not active": 0.0, "enabled": 1.0, "disabled": 0.0}
 _SETTINGS = {
@@ -52,12 +52,7 @@ def parse(source: Source) -> Tables:
     reader = _Reader(source)
     reason = reader.run()
     unread = [{"file": source.path, "line": reader.parser.CurrentLineNumber, "reason": reason}] if reason else []
-    return {
-        "devices": table("devices", reader.devices),
-        "settings": table("settings", reader.settings),
-        "ranks": table("ranks", reader.ranks),
-        "unread": table("unread", unread),
-    }
+    return tables_of(devices=reader.devices, settings=reader.settings, ranks=reader.ranks, unread=unread)
 
 
 class _Reader:

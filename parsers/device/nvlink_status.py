@@ -16,7 +16,7 @@ from typing import Any
 
 from parsers.forms.reading import real, text_lines
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _GPU = regex(r"^GPU (?P<index>\d{1,4}): .{1,200}\(UUID: (?P<uuid>[\w-]{4,80})\)")
@@ -61,7 +61,7 @@ def parse(source: Source) -> Tables:
         elif _NONE.search(text):
             claimed.append({"file": source.path, "line": number})
     close()
-    return {"devices": table("devices", rows), "claimed": table("claimed", claimed)}
+    return tables_of(devices=rows, claimed=claimed)
 
 
 PARSER = FileParser(name="nvlink_status", accepts=accepts, parse=parse)

@@ -28,7 +28,7 @@ import polars as pl
 from parsers.forms.reading import real
 from parsers.schema.lines import claimed, reporter
 from parsers.schema.parser import LineParser
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _DEVICE = r"(?:GPU|NIC|mlx\d?_|DCU|NPU)\d{1,3}"
@@ -54,7 +54,7 @@ def parse(lines: pl.DataFrame) -> Tables:
         rows += [reporter_of(line) | one for one in made]
         if reader.is_mine:
             known.append((line["file"], line["line"]))
-    return {"devices": table("devices", rows), "claimed": claimed(known)}
+    return tables_of(devices=rows, claimed=claimed(known))
 
 
 def reporter_of(line: dict[str, Any]) -> dict[str, Any]:

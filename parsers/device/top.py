@@ -19,7 +19,7 @@ from typing import Any
 
 from parsers.forms.reading import text_lines
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Rows, Tables, table
+from parsers.schema.tables import Rows, Tables, tables_of
 from parsers.stacks.process_table import Form, form, process
 from parsers.text.patterns import regex
 
@@ -56,7 +56,7 @@ def parse(source: Source) -> Tables:
             stacks.append(stack | place | {"source": "top", "host": source.host, "snapshot": moment})
         if found or cells or _LOAD.match(text) or _FORM.match(text):
             claimed.append(place)
-    return {"devices": table("devices", rows), "stacks": stacks.table(), "claimed": table("claimed", claimed)}
+    return tables_of(devices=rows, stacks=stacks.table(), claimed=claimed)
 
 
 PARSER = FileParser(name="top", accepts=accepts, parse=parse)

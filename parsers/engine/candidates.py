@@ -136,7 +136,7 @@ class Candidates:
         has_rest = rest.count() > 0
         # What no parser has read with a label before it, is read without; and what none knows, is read by form, either way.
         ways = (False, True) if has_rest else (False,)
-        numbers = range(len(self.parsers))
+        where, numbers = places(whole, files), range(len(self.parsers))
         known_ones = [(number, way) for way in ways for number in numbers if not self.parsers[number].leftover]
         leftover = [(number, way) for way in reversed(ways) for number in numbers if self.parsers[number].leftover]
         for number, is_rest in (*known_ones, *leftover):
@@ -147,14 +147,15 @@ class Candidates:
             if is_rest:
                 chosen = chosen.filter(rest[chosen["at"]].is_not_null())
             if is_rest or parser.leftover:
-                is_new = ~places(whole, files)[chosen["at"]].is_in(pl.concat(known).implode())
+                is_new = ~where[chosen["at"]].is_in(pl.concat(known).implode())
                 # Who compares the last lines of a file needs them all, and reads but what is new.
                 chosen = chosen.with_columns(pl.col("hit") * is_new) if parser.ends else chosen.filter(is_new)
-            frame = whole[chosen["at"]].with_columns(chosen["hit"].cast(pl.Boolean))
-            frame = frame.with_columns(text=pl.col(_REST)) if is_rest else frame
-            frame = frame.select(list(LINES))
+            if not chosen["hit"].max():
+                continue
+            told = {"hit": chosen["hit"].cast(pl.Boolean)} | ({"text": pl.col(_REST)} if is_rest else {})
+            frame = whole[chosen["at"]].with_columns(**told).select(list(LINES))
             lost: list[dict[str, Any]] = []
-            for found in _parse(parser, frame, lost) if frame["hit"].any() else ():
+            for found in _parse(parser, frame, lost):
                 known += [places(part, files).drop_nulls() for part in found.values() if part.height]
                 yield parser.name, found
             if lost:

@@ -32,7 +32,7 @@ from parsers.schema.limits import Budget, Limits
 from parsers.schema.merging import lines_of, merge, taken
 from parsers.schema.newest import Newest
 from parsers.schema.parser import HEAD_BYTES, STREAM_ERRORS, FileParser, LineParser, Parser, Source
-from parsers.schema.tables import TABLE_NAMES, TableName, Tables, size_of, spelled, table
+from parsers.schema.tables import TABLE_NAMES, TableName, Tables, size_of, spelled, table, tables_of
 from parsers.text.encodings import in_utf8, is_page, is_text
 from parsers.text.quantities import with_quantities
 from parsers.text.stamps import NO_YEAR, Around
@@ -97,7 +97,7 @@ def read_bundle(
             if progress is not None:
                 progress(done, whole)
         left_out = [*read.left_out()]
-        told: Tables = {"unread": table("unread", bundle.unread), "ranks": table("ranks", known.claims)}
+        told: Tables = tables_of(unread=bundle.unread, ranks=known.claims)
         tables = merge(chain([told], taken(read.parts), left_out))
         tables["devices"] = with_quantities(tables["devices"])
         tables = years.settled(tables) if around == NO_YEAR else tables

@@ -109,12 +109,12 @@ class Framing(NamedTuple):
 
 def names(path: str, head: bytes) -> frozenset[str]:
     """The names in the first record of a file; none where it has no form that is known."""
-    return frozenset(found[1]) if (found := _found(path, head)) else frozenset()
+    return frozenset(found[1]) if (found := _found(path, head[:_HEAD_CHARACTERS])) else frozenset()
 
 
 def framing(path: str, head: bytes) -> str | None:
     """The name of a file's form."""
-    return found[0].name if (found := _found(path, head)) else None
+    return found[0].name if (found := _found(path, head[:_HEAD_CHARACTERS])) else None
 
 
 def first(path: str, head: bytes) -> Said:
@@ -196,7 +196,7 @@ def read_table(source: Source, name: TableName, made: Callable[[Said, str], Iter
     return {name: table(name, found), "claimed": table("claimed", claimed), "unread": table("unread", unread)}
 
 
-@lru_cache(maxsize=2)  # of one head, which a dozen parsers ask for
+@lru_cache(maxsize=64)  # of one head, which a dozen parsers ask for, before the files are read and then
 def _found(path: str, head: bytes) -> tuple[Framing, Sequence[str]] | None:
     text = head[:_HEAD_CHARACTERS].decode("utf-8", "replace").lstrip("\ufeff \t\r\n\u3000")
     lines = [line.rstrip("\r") for line in islice(filter(str.strip, text.split("\n")), _HEAD_LINES)]

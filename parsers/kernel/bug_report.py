@@ -23,7 +23,7 @@ from typing import Any
 
 from parsers.forms.reading import text_lines
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _RULE = "_" * 44
@@ -68,11 +68,9 @@ def parse(source: Source) -> Tables:
     for row in settings:
         row["host"] = host
     claimed = [{"file": source.path, "line": number} for number in sorted(lines)]
-    return {
-        "settings": table("settings", settings),
-        "events": table("events", [] if is_ended or not last else [_cut(source, host, last)]),
-        "claimed": table("claimed", claimed),
-    }
+    return tables_of(
+        settings=settings, events=[] if is_ended or not last else [_cut(source, host, last)], claimed=claimed
+    )
 
 
 def _setting(source: Source, line: int, name: str, value: str) -> dict[str, Any]:

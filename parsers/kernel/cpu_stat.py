@@ -20,7 +20,7 @@ from typing import Any
 import polars as pl
 
 from parsers.schema.parser import LineParser
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _PATH = regex(r"(?P<path>/?[^\s:'\"<>=]{0,300}\bcpu\.stat)(?![\w.])")
@@ -55,7 +55,7 @@ def parse(lines: pl.DataFrame) -> Tables:
         elif path is not None:
             said = {"host": row["host"] or row["path_host"], "rank": row["rank"], "part": path}
             rows.append(place | said | {"metric": f"cgroup/{count['name']}", "value": float(count["value"])})
-    return {"devices": table("devices", rows), "claimed": table("claimed", claimed)}
+    return tables_of(devices=rows, claimed=claimed)
 
 
 PARSER = LineParser(

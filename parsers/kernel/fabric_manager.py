@@ -22,7 +22,7 @@ import polars as pl
 from parsers.schema.lines import claimed, event
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import Rule, bodies, columns
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _HEAD = regex(
@@ -72,7 +72,7 @@ def parse(lines: pl.DataFrame) -> Tables:
             said["severity"] = said["severity"] if rule.refine else severity
             stamp = {"time_ns": _time(head["stamp"]), "time_basis": "local"}
             rows.append(event(row, str(rule.kind), rank=None, local_rank=None, **stamp, **said))
-    return {"events": table("events", rows), "claimed": claimed(dict.fromkeys(understood))}
+    return tables_of(events=rows, claimed=claimed(dict.fromkeys(understood)))
 
 
 def _time(stamp: str) -> int | None:

@@ -24,10 +24,9 @@ from typing import Any
 
 import polars as pl
 
-from parsers.schema.lines import event
 from parsers.schema.parser import LineParser
-from parsers.schema.rules import bodies, pci
-from parsers.schema.tables import Tables, table
+from parsers.schema.rules import pci, read_bodies
+from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 
 _LEVEL = r"(?P<level>EMERG|ALERT|CRIT|ERROR|WARN|NOTICE|INFO|DEBUG)"
@@ -50,18 +49,7 @@ def catalogue() -> dict[int, dict[str, str]]:
 
 def parse(lines: pl.DataFrame) -> Tables:
     """events gpu_error, gpu_lost, port_error, link_down, link_up; lines below a warning without EID are claimed."""
-    rows: list[dict[str, Any]] = []
-    claimed: list[dict[str, Any]] = []
-    for row in lines.iter_rows(named=True):
-        parts = bodies(row["text"] or "", _HEAD)
-        made = []
-        for head, body in parts:
-            if said := _read(head, body):
-                made.append(event(row, said.pop("kind"), rank=None, local_rank=None, **said))
-        rows += made
-        if parts and not made:
-            claimed.append({"file": row["file"], "line": row["line"]})
-    return {"events": table("events", rows), "claimed": table("claimed", claimed)}
+    return read_bodies(lines, _HEAD, _read)
 
 
 def _read(head: re.Match[str], body: str) -> dict[str, Any] | None:

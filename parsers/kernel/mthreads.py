@@ -29,10 +29,9 @@ from typing import Any
 
 import polars as pl
 
-from parsers.schema.lines import event
 from parsers.schema.parser import LineParser
-from parsers.schema.rules import bodies, integer, pci
-from parsers.schema.tables import Tables, table
+from parsers.schema.rules import integer, pci, read_bodies
+from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 
 _HEAD = regex(
@@ -81,18 +80,7 @@ def parse(lines: pl.DataFrame) -> Tables:
 
     A line without an entry counts only where the driver calls it a warning or worse; the others are claimed.
     """
-    rows: list[dict[str, Any]] = []
-    claimed: list[dict[str, Any]] = []
-    for row in lines.iter_rows(named=True):
-        parts = bodies(row["text"] or "", _HEAD)
-        made = []
-        for head, body in parts:
-            if said := _read(head, body):
-                made.append(event(row, said.pop("kind"), rank=None, local_rank=None, **said))
-        rows += made
-        if parts and not made:
-            claimed.append({"file": row["file"], "line": row["line"]})
-    return {"events": table("events", rows), "claimed": table("claimed", claimed)}
+    return read_bodies(lines, _HEAD, _read)
 
 
 def _read(head: re.Match[str], body: str) -> dict[str, Any] | None:

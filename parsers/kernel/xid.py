@@ -39,7 +39,7 @@ from parsers.catalogues import rows
 from parsers.kernel.nvlink5 import decoded
 from parsers.schema.lines import Row, claimed, event
 from parsers.schema.parser import LineParser
-from parsers.schema.tables import Rows, Tables, table
+from parsers.schema.tables import Rows, Tables, tables_of
 from parsers.text.patterns import regex
 
 _PCI = r"(?:PCI:)?(?P<pci>[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-9a-fA-F])?)"
@@ -90,12 +90,9 @@ def parse(lines: pl.DataFrame) -> Tables:
     logs = groupby(ordered.iter_rows(named=True), key=itemgetter("file", "host"))
     for _log, rows_of_log in logs:
         reader.read(rows_of_log)
-    return {
-        "events": reader.events.table(),
-        "devices": table("devices", reader.devices),
-        "settings": table("settings", reader.settings),
-        "claimed": claimed(reader.claimed),
-    }
+    return tables_of(
+        events=reader.events.table(), devices=reader.devices, settings=reader.settings, claimed=claimed(reader.claimed)
+    )
 
 
 class _Reader:

@@ -20,7 +20,7 @@ from typing import Any
 
 from parsers.forms.reading import text_lines
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _NODE = regex(r'^(?P<sort>Switch|Ca|Rt)\s+\d{1,4}\s+"(?P<id>[SHR]-[0-9a-f]{1,16})"\s*#\s*"(?P<name>[^"]{0,200})"')
@@ -67,7 +67,7 @@ def parse(source: Source) -> Tables:
          "name": switches[switch] if named[switches[switch]] == 1 else switch}
         for switch, host, part, line in found
     ]  # fmt: skip
-    return {"locations": table("locations", rows), "claimed": table("claimed", claimed)}
+    return tables_of(locations=rows, claimed=claimed)
 
 
 PARSER = FileParser(name="ib_fabric", accepts=accepts, parse=parse)

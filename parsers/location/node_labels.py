@@ -20,7 +20,7 @@ from typing import Any
 from parsers.forms.reading import text_lines, whole_json
 from parsers.location.places import PLACES
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, table, tables_of
 from parsers.text.patterns import regex
 
 _HEADER = regex(r"^NAME\s+STATUS\s+ROLES\s+AGE\s+VERSION\b(?P<more>.*)$")
@@ -71,7 +71,7 @@ def _text(source: Source) -> Tables:
         if not header:
             rows += [place | {"host": text.split()[0]} | one for one in _places(labels)]
         claimed.append(place)
-    return {"locations": table("locations", rows), "claimed": table("claimed", claimed)}
+    return tables_of(locations=rows, claimed=claimed)
 
 
 def _json(source: Source) -> Tables:

@@ -21,7 +21,7 @@ from typing import Any
 import polars as pl
 
 from parsers.schema.parser import LineParser
-from parsers.schema.tables import SCHEMAS, Tables, conform, empty, table
+from parsers.schema.tables import SCHEMAS, Tables, conform, empty, tables_of
 from parsers.text.host_list import named
 from parsers.text.patterns import regex
 
@@ -62,7 +62,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     lost: list[dict[str, Any]] = []
     left = _Left(lines)
     read: dict[tuple[tuple[int, str], ...], pl.DataFrame] = {}  # whole maps
-    for (file,), part in lines.group_by("file", maintain_order=True):
+    for (file,), part in lines.partition_by("file", as_dict=True).items():
         found = {line: match for line, text in part.select("line", "text").iter_rows() if (match := _ROW.match(text))}
         claimed += [{"file": file, "line": line} for line in found]
         same = tuple((line, match.string) for line, match in found.items())
@@ -77,7 +77,7 @@ def parse(lines: pl.DataFrame) -> Tables:
         frames.append(made.with_columns(file=pl.lit(file)))
         left.rows -= made.height
     located = pl.concat([empty("locations"), *frames])
-    return {"locations": located, "claimed": table("claimed", claimed), "unread": table("unread", lost)}
+    return tables_of(locations=located, claimed=claimed, unread=lost)
 
 
 def _rows(found: Mapping[int, re.Match[str]], left: _Left) -> tuple[pl.DataFrame, bool]:

@@ -20,7 +20,7 @@ import polars as pl
 
 from parsers.schema.lines import Row, event, reporter, streams
 from parsers.schema.parser import LineParser
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _MOST = 64  # frames
@@ -48,7 +48,7 @@ def parse(lines: pl.DataFrame) -> Tables:
             elif _HEAD.search(row["text"]):
                 claimed.append({"file": row["file"], "line": row["line"]})
     made = [one | {"detail": json.dumps(one["detail"])} for one in events]
-    return {"events": table("events", made), "claimed": table("claimed", claimed)}
+    return tables_of(events=made, claimed=claimed)
 
 
 def _event(row: Row, place: str, message: str, frames: list[list[Any]]) -> dict[str, Any]:

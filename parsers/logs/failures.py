@@ -41,7 +41,7 @@ from parsers.pytorch.raised import derived, raised
 from parsers.schema.lines import Row, claimed, event, is_of_kernel, reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import pci
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.training.told_values import rows_of_lines
@@ -112,12 +112,7 @@ def parse(lines: pl.DataFrame, learnt: Sequence[tuple[str, str]] = ()) -> Tables
                 and row["rank"] is None
                 and row["local_rank"] is not None
             }
-    return {
-        "events": table("events", rows),
-        "values": table("values", values),
-        "ranks": table("ranks", list(claims.values())),
-        "claimed": claimed(understood),
-    }
+    return tables_of(events=rows, values=values, ranks=list(claims.values()), claimed=claimed(understood))
 
 
 def _events(row: Row, found: Record, known: knowledge.Message | None) -> list[dict[str, Any]]:

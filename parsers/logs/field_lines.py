@@ -27,7 +27,7 @@ import polars as pl
 from parsers.scheduling.exit_rows import exit_row
 from parsers.schema.lines import claimed, event, reporter
 from parsers.schema.parser import LineParser
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.training.counted_lines import counted
@@ -61,14 +61,14 @@ def parse(lines: pl.DataFrame) -> Tables:
                     row, **ended | {name: who[name] for name in ("time_ns", "time_basis") if who["time_ns"] is not None}
                 )
             )
-    return {
-        "timings": table("timings", timings),
-        "steps": table("steps", steps),
-        "values": table("values", values),
-        "events": table("events", events),
-        "ranks": table("ranks", list(hosts.values())),
-        "claimed": claimed((row["file"], row["line"]) for row in steps),
-    }
+    return tables_of(
+        timings=timings,
+        steps=steps,
+        values=values,
+        events=events,
+        ranks=list(hosts.values()),
+        claimed=claimed((row["file"], row["line"]) for row in steps),
+    )
 
 
 def _is_last(text: str, step: Mapping[str, Any], said: Mapping[str, Any]) -> bool:

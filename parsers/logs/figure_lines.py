@@ -18,7 +18,7 @@ import polars as pl
 
 from parsers.schema.lines import event, reporter
 from parsers.schema.parser import LineParser
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.training.counted_lines import counted
 from parsers.training.step_figures import figures, holds_nan, is_unnamed
 from parsers.training.told_values import rows_of_lines as value_rows
@@ -43,12 +43,7 @@ def parse(lines: pl.DataFrame) -> Tables:
             values += value_rows([row]) if is_prose else found.values
             if is_unnamed(found) and row["file"] not in first and any(map(holds_nan, found.steps)):
                 first[row["file"]] = event(row, "other", severity="warning", code="bad_number")
-    return {
-        "steps": table("steps", rows),
-        "timings": table("timings", timings),
-        "values": table("values", values),
-        "events": table("events", first.values()),
-    }
+    return tables_of(steps=rows, timings=timings, values=values, events=first.values())
 
 
 PARSER = LineParser(

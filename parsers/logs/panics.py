@@ -18,7 +18,7 @@ import polars as pl
 
 from parsers.schema.lines import event
 from parsers.schema.parser import LineParser
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _PANIC = regex(
@@ -49,7 +49,7 @@ def parse(lines: pl.DataFrame) -> Tables:
         events.append(event(row, "exception", **said, **own))
         if is_next and not found["said"] and behind is not None:
             claimed.append({"file": behind["file"], "line": behind["line"]})
-    return {"events": table("events", events), "claimed": table("claimed", claimed)}
+    return tables_of(events=events, claimed=claimed)
 
 
 PARSER = LineParser(name="panics", anchors=(b"panicked at ",), parse=parse, after=1)

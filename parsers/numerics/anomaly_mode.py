@@ -24,7 +24,7 @@ import polars as pl
 
 from parsers.schema.lines import Row, claimed, event, streams
 from parsers.schema.parser import LineParser
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 MAX_FRAMES = 64
@@ -42,7 +42,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     places: list[tuple[str, int]] = []
     for stream in streams(lines):
         _Reader(events, places).read(stream)
-    return {"events": table("events", events), "claimed": claimed(dict.fromkeys(places))}
+    return tables_of(events=events, claimed=claimed(dict.fromkeys(places)))
 
 
 class _Reader:

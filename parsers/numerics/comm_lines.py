@@ -19,7 +19,7 @@ from parsers.forms.reading import real, whole
 from parsers.schema.lines import reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import LINE_CHARACTERS
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _OPS = r"all[_-]?reduce|reduce[_-]?scatter|all[_-]?gather|all[_-]?to[_-]?all|broadcast|bcast|psum"
@@ -58,7 +58,7 @@ def parse(lines: pl.DataFrame) -> Tables:
         if (made := _row(row, text)) is not None:
             rows.append(made | {"dtype": dtypes.get(row["file"]), "record": len(rows)})
     claimed = [{"file": row["file"], "line": row["line"]} for row in rows]
-    return {"tensors": table("tensors", rows), "claimed": table("claimed", claimed)}
+    return tables_of(tensors=rows, claimed=claimed)
 
 
 def _row(row: dict[str, Any], text: str) -> dict[str, Any] | None:

@@ -29,7 +29,7 @@ import polars as pl
 
 from parsers.schema.lines import Row, claimed, event, reporter, streams
 from parsers.schema.parser import LineParser
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _NUMBER = r"(?:nan|inf|\d\.\d\de[+-]\d{2,3})"
@@ -51,11 +51,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     for stream in streams(lines):
         for block in _blocks(stream, places):
             _read(block, tensors, events)
-    return {
-        "tensors": table("tensors", tensors),
-        "events": table("events", events),
-        "claimed": claimed(dict.fromkeys(places)),
-    }
+    return tables_of(tensors=tensors, events=events, claimed=claimed(dict.fromkeys(places)))
 
 
 def _blocks(stream: list[dict[str, Any]], places: list[tuple[str, int]]) -> list[list[dict[str, Any]]]:

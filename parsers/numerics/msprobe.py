@@ -27,7 +27,7 @@ import msgspec
 from parsers.forms.reading import all_bytes
 from parsers.numerics import msprobe_entries
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Tables, empty, table
+from parsers.schema.tables import Tables, empty, table, tables_of
 from parsers.text.cut_json import MAX_BYTES, MAX_CONTAINERS
 from parsers.text.patterns import regex
 
@@ -108,10 +108,9 @@ def _tables(source: Source, rows: list[dict[str, Any]], problems: list[dict[str,
     if rows and place["step"] is None:
         problems.append({"line": 1, "reason": "the path names no step"})
     unread = [problem | {"file": source.path} for problem in problems[:MAX_PROBLEMS]]
-    return {
-        "tensors": table("tensors", (row | place for row in rows)) if rows else empty("tensors"),
-        "unread": table("unread", unread),
-    }
+    return tables_of(
+        tensors=table("tensors", (row | place for row in rows)) if rows else empty("tensors"), unread=unread
+    )
 
 
 def _entries(data: bytes) -> tuple[list[tuple[str, Any]], list[dict[str, Any]]]:

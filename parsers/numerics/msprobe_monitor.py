@@ -23,7 +23,7 @@ import polars as pl
 from parsers.forms.reading import all_bytes
 from parsers.numerics.stats_values import shape_text
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Tables, conform, empty, table
+from parsers.schema.tables import Tables, conform, empty, tables_of
 from parsers.text.patterns import regex
 
 MAX_BYTES = 256 << 20
@@ -71,7 +71,7 @@ def parse(source: Source) -> Tables:
     whole = rows.filter(pl.col("step").is_not_null())
     cut = rows.filter(pl.col("step").is_null())["line"].head(100).to_list()
     reasons = [{"file": source.path, "line": line, "reason": "a row without a step"} for line in cut]
-    return {"tensors": conform("tensors", whole), "unread": table("unread", reasons)}
+    return tables_of(tensors=conform("tensors", whole), unread=reasons)
 
 
 def _rows(source: Source, frame: pl.DataFrame) -> pl.DataFrame:
@@ -122,7 +122,7 @@ def _whole(frame: pl.DataFrame, name: str) -> pl.Expr:
 
 def _lost(source: Source, reason: str) -> Tables:
     row = {"file": source.path, "bytes": source.size, "reason": reason}
-    return {"tensors": empty("tensors"), "unread": table("unread", [row])}
+    return tables_of(tensors=empty("tensors"), unread=[row])
 
 
 PARSER = FileParser(name="msprobe_monitor", accepts=accepts, parse=parse, whole=True)

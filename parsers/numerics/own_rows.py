@@ -25,7 +25,7 @@ from parsers.forms import framings
 from parsers.forms.counting import step_column
 from parsers.forms.reading import real, text_lines, whole
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.training.told_values import of_record
@@ -156,12 +156,7 @@ def parse(source: Source) -> Tables:
     values = [_whose(row) | found for said, row in lost if (found := of_record(said)) is not None]
     who = dict.fromkeys((row["rank"], row["host"]) for row in told if row["host"] is not None)
     ranks = [{"rank": rank, "host": host, "how": "statistics", "file": source.path} for rank, host in who]
-    return {
-        "tensors": table("tensors", told),
-        "ranks": table("ranks", ranks),
-        "values": table("values", values),
-        "unread": table("unread", unread),
-    }
+    return tables_of(tensors=told, ranks=ranks, values=values, unread=unread)
 
 
 def _is_of_gradients(source: Source, first: int) -> bool:

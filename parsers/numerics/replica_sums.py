@@ -31,7 +31,7 @@ from parsers.forms.reading import text_lines
 from parsers.schema.lines import reporter
 from parsers.schema.parser import FileParser, LineParser, Source
 from parsers.schema.rules import LINE_CHARACTERS
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, table, tables_of
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
@@ -285,13 +285,13 @@ def parse_lines(lines: pl.DataFrame) -> Tables:
     whose = ordered.filter(pl.any_horizontal("_has", *(one.fill_null(value=False) for one in (*behind, by_printer))))
     rows: list[dict[str, Any]] = []
     claimed: list[dict[str, Any]] = []
-    for (file,), own in whose.group_by("file", maintain_order=True):
+    for (file,), own in whose.partition_by("file", as_dict=True).items():
         texts = {row["line"]: row["text"] for row in own.iter_rows(named=True)}
         found = told_sums(Line(row["line"], row["text"], reporter(row)["rank"]) for row in own.iter_rows(named=True))
         found = [one for one in found if not (one.is_alone and tells_replica(texts[one.number]))]
         rows += _rows(str(file), found)
         claimed += [{"file": str(file), "line": one.number} for one in found if not one.is_alone]
-    return {"steps": table("steps", rows), "claimed": table("claimed", claimed)}
+    return tables_of(steps=rows, claimed=claimed)
 
 
 LINES = LineParser(

@@ -20,7 +20,7 @@ from parsers.forms import framings
 from parsers.forms.reading import integers, whole
 from parsers.pytorch.op_types import operation
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 
 _COLUMNS: Mapping[str, tuple[str, ...]] = {
     "rank": ("rank", "global_rank"),
@@ -92,13 +92,7 @@ def parse(source: Source) -> Tables:
             counts = {f"last_{name}": row[name] for name in ("enqueued", "started", "completed")}
             progress.append({**own, **counts, "how": _HOW})
             operations += [{**own, **_open(row)}] if row["enqueued"] > row["completed"] else []
-    return {
-        "operations": table("operations", operations),
-        "progress": table("progress", progress),
-        "groups": table("groups", groups),
-        "claimed": table("claimed", claimed),
-        "unread": table("unread", unread),
-    }
+    return tables_of(operations=operations, progress=progress, groups=groups, claimed=claimed, unread=unread)
 
 
 PARSER = FileParser(name="counter_table", accepts=accepts, parse=parse)

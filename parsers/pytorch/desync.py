@@ -24,7 +24,7 @@ from parsers.forms.reading import integers
 from parsers.pytorch.op_types import operation
 from parsers.schema.lines import Row, claimed, event, reporter, streams
 from parsers.schema.parser import LineParser
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _N = r"\d{1,18}"
@@ -43,7 +43,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     reader = _Reader()
     for stream in streams(_with_carried_rank(lines.filter(pl.col("file").is_in(begun.implode())))):
         reader.read(stream)
-    return {"events": table("events", reader.events), "claimed": claimed(reader.claimed)}
+    return tables_of(events=reader.events, claimed=claimed(reader.claimed))
 
 
 def _with_carried_rank(lines: pl.DataFrame) -> pl.DataFrame:

@@ -38,7 +38,7 @@ import polars as pl
 
 from parsers.schema.lines import Row, claimed, event, streams
 from parsers.schema.parser import LineParser
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 from parsers.text.signals import SIGNALS
 
@@ -70,12 +70,9 @@ def parse(lines: pl.DataFrame) -> Tables:
     reader = _Reader()
     for stream in streams(lines):
         reader.read(stream)
-    return {
-        "events": table("events", reader.events),
-        "ranks": table("ranks", reader.ranks),
-        "settings": table("settings", reader.settings),
-        "claimed": claimed(reader.claimed),
-    }
+    return tables_of(
+        events=reader.events, ranks=reader.ranks, settings=reader.settings, claimed=claimed(reader.claimed)
+    )
 
 
 class _Reader:

@@ -23,7 +23,7 @@ import polars as pl
 from parsers.pytorch.raised import raised
 from parsers.schema.lines import Row, claimed, streams
 from parsers.schema.parser import LineParser
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _TEXT = r'"((?:[^"\\]|\\.){0,16000})'  # may be cut
@@ -52,7 +52,7 @@ def parse(lines: pl.DataFrame) -> Tables:
                 events += raised(first, exception["code"], exception["message"] or "", detail, said[1])
                 places += [(first["file"], line) for line in range(first["line"], row["line"] + 1)]
             said = None
-    return {"events": table("events", events), "claimed": claimed(places)}
+    return tables_of(events=events, claimed=claimed(places))
 
 
 def _plain(text: str) -> str:

@@ -45,7 +45,7 @@ from parsers.flight.flight_columns import (
     split_name,
 )
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import TableName, Tables, conform, table
+from parsers.schema.tables import TableName, Tables, conform, table, tables_of
 from parsers.text import cut_json, lenient
 from parsers.text.patterns import regex
 
@@ -230,13 +230,13 @@ def _tables(dumps: Sequence[_Dump], unread: list[dict[str, Any]]) -> Tables:
     known = list(zip(dumps, pairs, backends, strict=True))
     groups = [row for each in known for row in _group_rows(*each)]
     _shorten(groups)
-    result: dict[TableName, pl.DataFrame] = {
-        "groups": table("groups", groups),
-        "progress": table("progress", chain.from_iterable(_progress_rows(*each) for each in known)),
-        "settings": table("settings", chain.from_iterable(map(_setting_rows, dumps))),
-        "ranks": table("ranks", [_rank_row(dump) for dump in dumps if dump.rank is not None]),
-        "operations": pl.concat(operations) if operations else table("operations", []),
-    }
+    result: dict[TableName, pl.DataFrame] = tables_of(
+        groups=groups,
+        progress=chain.from_iterable(_progress_rows(*each) for each in known),
+        settings=chain.from_iterable(map(_setting_rows, dumps)),
+        ranks=[_rank_row(dump) for dump in dumps if dump.rank is not None],
+        operations=pl.concat(operations) if operations else table("operations", []),
+    )
     unread += [{"file": dump.path, "reason": reason} for dump in dumps for reason in dump.problems]
     result["unread"] = table("unread", unread)
     return {name: frame for name, frame in result.items() if frame.height}

@@ -32,7 +32,7 @@ from parsers.pytorch.op_types import operation
 from parsers.schema.lines import Row, claimed, event, streams
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import integer
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _HEAD = regex(
@@ -70,7 +70,7 @@ def parse(lines: pl.DataFrame) -> Tables:
                 block[1].setdefault(field["name"], field["value"])
                 known.append((row["file"], row["line"]))
         events += _events(block)
-    return {"events": table("events", events), "claimed": claimed(known)}
+    return tables_of(events=events, claimed=claimed(known))
 
 
 def _events(block: tuple[Row, dict[str, str]] | None) -> list[dict[str, Any]]:

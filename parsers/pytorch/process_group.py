@@ -33,7 +33,7 @@ from parsers.pytorch.op_types import operation
 from parsers.pytorch.watchdog_reports import Reports, Said, reports
 from parsers.schema.lines import PRINTER, Row, claimed, event, reporter, streams
 from parsers.schema.parser import LineParser
-from parsers.schema.tables import Tables, conform, table
+from parsers.schema.tables import Tables, conform, table, tables_of
 from parsers.text.group_prefix import member
 from parsers.text.patterns import regex
 
@@ -102,11 +102,11 @@ def parse(lines: pl.DataFrame) -> Tables:
     reader = _Reader(plain)
     for stream in streams(plain.left):
         reader.read(stream)
-    return {
-        "events": pl.concat([plain.events, table("events", reader.events)]),
-        "progress": table("progress", reader.progress),
-        "claimed": pl.concat([conform("claimed", plain.events.select("file", "line")), claimed(reader.claimed)]),
-    }
+    return tables_of(
+        events=pl.concat([plain.events, table("events", reader.events)]),
+        progress=reader.progress,
+        claimed=pl.concat([conform("claimed", plain.events.select("file", "line")), claimed(reader.claimed)]),
+    )
 
 
 class _Reader:

@@ -50,7 +50,7 @@ from parsers.pytorch.embedded import unfolded
 from parsers.pytorch.raised import derived, interrupt, raised, told_later
 from parsers.schema.lines import Row, claimed, event, is_of_kernel, reporter, streams
 from parsers.schema.parser import LineParser
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 MAX_FRAMES = 64
@@ -123,11 +123,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     reader = _Reader(_stamps_before(lines))
     for stream in streams(_with_carried(lines)):
         reader.read(stream)
-    return {
-        "events": table("events", reader.events),
-        "stacks": table("stacks", reader.stacks),
-        "claimed": claimed(reader.claimed),
-    }
+    return tables_of(events=reader.events, stacks=reader.stacks, claimed=claimed(reader.claimed))
 
 
 def _with_carried(lines: pl.DataFrame) -> pl.DataFrame:

@@ -29,7 +29,7 @@ import polars as pl
 from parsers.schema.lines import PRINTER, Row, reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import Rule, integer, read_rules
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 from parsers.text.signals import SIGNALS
 
@@ -114,7 +114,7 @@ def parse(lines: pl.DataFrame) -> Tables:
             rank = launchers[printer].rank(int(found[1])) if printer in launchers else None
             failed.append((row["file"], row["line"], int(found[1]), rank))
     told = dict(read_rules(lines, RULES, rank=None, local_rank=None))
-    return told | {"events": _with_failed(told["events"], failed), "ranks": table("ranks", ranks)}
+    return told | tables_of(events=_with_failed(told["events"], failed), ranks=ranks)
 
 
 def _with_failed(events: pl.DataFrame, failed: list[tuple[str, int, int, int | None]]) -> pl.DataFrame:

@@ -30,7 +30,7 @@ from parsers.forms.reading import json_object, whole
 from parsers.schema.lines import event
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import LINE_CHARACTERS, Rule, columns, integer, matches
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _EVENT = regex(
@@ -144,7 +144,7 @@ def parse(lines: pl.DataFrame) -> Tables:
                 groups = {name: text for name, text in match.groupdict().items() if text is not None}
                 said = columns(rule, groups)
                 events.append(event(row, said.pop("kind", None) or str(rule.kind), rank=None, local_rank=None, **said))
-    return {"events": table("events", events), "steps": table("steps", steps)}
+    return tables_of(events=events, steps=steps)
 
 
 def _read(found: re.Match[str]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from typing import Any
 from parsers.forms import framings
 from parsers.forms.reading import utc_ns, whole
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text import vocabulary
 
 _WHO = {"rank", "host", "address"}
@@ -68,11 +68,7 @@ def parse(source: Source) -> Tables:
     for who, row in last.items():
         began, count = spans[who]
         row["value"] = (row["time_ns"] - began) / (count - 1) / 1e9 if count > 1 else None
-    return {
-        "events": table("events", last.values()),
-        "claimed": table("claimed", claimed),
-        "unread": table("unread", unread),
-    }
+    return tables_of(events=last.values(), claimed=claimed, unread=unread)
 
 
 def _event(said: dict[str, Any], text: str) -> dict[str, Any] | None:

@@ -19,7 +19,7 @@ import polars as pl
 
 from parsers.schema.lines import claimed, event, streams
 from parsers.schema.parser import LineParser
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 from parsers.text.signals import SIGNALS
 
@@ -65,7 +65,7 @@ def parse(lines: pl.DataFrame) -> Tables:
                     )
                 )
                 known.append((row["file"], row["line"]))
-    return {"events": table("events", rows), "claimed": claimed(known)}
+    return tables_of(events=rows, claimed=claimed(known))
 
 
 PARSER = LineParser(

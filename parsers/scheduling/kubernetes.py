@@ -21,7 +21,7 @@ from typing import Any
 
 from parsers.forms.reading import text_lines, whole_json
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, table, tables_of
 from parsers.text.patterns import regex
 from parsers.text.taken_away import is_out_of_time, is_taken_away
 
@@ -72,7 +72,7 @@ def _text(source: Source) -> Tables:
             claimed.append(place)
         elif text.strip():
             unread.append(place | {"reason": "not a row of the event table"})
-    return {"events": table("events", rows), "claimed": table("claimed", claimed), "unread": table("unread", unread)}
+    return tables_of(events=rows, claimed=claimed, unread=unread)
 
 
 def _json(source: Source) -> Tables:

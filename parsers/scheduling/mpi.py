@@ -37,7 +37,7 @@ import polars as pl
 from parsers.schema.lines import Row, claimed, event, streams
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import Rule, columns, matches
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 from parsers.text.signals import SIGNALS
 
@@ -99,7 +99,7 @@ def parse(lines: pl.DataFrame) -> Tables:
         for row in rows
         if row["kind"] == "exit" and row["text"].startswith("MPT ERROR") and row.get("pid") is not None
     ]
-    return {"events": table("events", rows), "ranks": table("ranks", placed), "claimed": claimed(known)}
+    return tables_of(events=rows, ranks=placed, claimed=claimed(known))
 
 
 def _read(stream: list[dict[str, Any]], aborted: Mapping[str, int]) -> Iterator[tuple[Row, list[dict[str, Any]]]]:

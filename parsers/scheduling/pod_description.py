@@ -31,7 +31,7 @@ from typing import Any
 from parsers.forms.reading import text_lines
 from parsers.scheduling.ended_containers import Ended, ended
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _TOP = regex(r"^(?P<name>[A-Z][\w /-]{1,40}):(?:\s+(?P<value>\S.*?))?\s*$")
@@ -62,10 +62,7 @@ def parse(source: Source) -> Tables:
     for number, text in text_lines(source):
         reader.read(number, text)
     reader.end_pod()
-    return {
-        "events": table("events", reader.events),
-        "claimed": table("claimed", [{"file": source.path, "line": line} for line in reader.claimed]),
-    }
+    return tables_of(events=reader.events, claimed=[{"file": source.path, "line": line} for line in reader.claimed])
 
 
 class _Reader:

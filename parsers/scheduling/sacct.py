@@ -22,7 +22,7 @@ from typing import Any
 
 from parsers.forms.reading import text_lines
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 from parsers.text.signals import SIGNALS
 
@@ -70,7 +70,7 @@ def parse(source: Source) -> Tables:
     for at, row in enumerate(rows):
         if last[row.pop("_job")] != at:
             row["severity"] = "info"
-    return {"events": table("events", rows), "claimed": table("claimed", claimed), "unread": table("unread", unread)}
+    return tables_of(events=rows, claimed=claimed, unread=unread)
 
 
 def _values(text: str, header: str, spans: list[tuple[int, int]]) -> list[str]:

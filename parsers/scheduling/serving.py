@@ -29,7 +29,7 @@ from parsers.forms.reading import integers
 from parsers.schema.lines import event
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import Rule, read_rules
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, table, tables_of
 from parsers.text.patterns import regex
 from parsers.who.engine_labels import SHARD
 
@@ -76,10 +76,10 @@ def parse(lines: pl.DataFrame) -> Tables:
             same = {"code": "died", "severity": "error", "rank_space": "global", "local_rank": None}
             ranked += [event(row, "exit", rank=rank, **same) for rank in integers(found["ranks"])[:64]]
     tables = read_rules(lines, RULES)
-    return dict(tables) | {
-        "events": pl.concat([tables["events"], table("events", ranked)]).sort("file", "line", maintain_order=True),
-        "ranks": table("ranks", shards),
-    }
+    return dict(tables) | tables_of(
+        events=pl.concat([tables["events"], table("events", ranked)]).sort("file", "line", maintain_order=True),
+        ranks=shards,
+    )
 
 
 PARSER = LineParser(

@@ -13,7 +13,7 @@ import msgspec
 import polars as pl
 
 from parsers.schema.lines import Row, claimed, event
-from parsers.schema.tables import SCHEMAS, Tables, table
+from parsers.schema.tables import SCHEMAS, Tables, tables_of
 
 LINE_CHARACTERS = 16_384  # longer lines are searched up to here only: what kernels and launchers print is far shorter
 _INTEGERS = {name for name, kind in SCHEMAS["events"].items() if kind == pl.Int64()}
@@ -107,6 +107,24 @@ def bodies(text: str, head: re.Pattern[str]) -> list[tuple[re.Match[str], str]]:
     return [(match, text[match.end() : end]) for match, end in zip(heads, ends, strict=False)]
 
 
+def read_bodies(
+    lines: pl.DataFrame, head: re.Pattern[str], read: Callable[[re.Match[str], str], dict[str, Any] | None]
+) -> Tables:
+    """Candidate lines of a driver, which speaks for no rank → events of what `read` makes of each message; where it makes nothing, the line
+    is claimed."""
+    rows: list[dict[str, Any]] = []
+    known: list[tuple[str, int]] = []
+    for row in lines.iter_rows(named=True):
+        parts = bodies(row["text"] or "", head)
+        made = [
+            event(row, said.pop("kind"), rank=None, local_rank=None, **said) for one in parts if (said := read(*one))
+        ]
+        rows += made
+        if parts and not made:
+            known.append((row["file"], row["line"]))
+    return tables_of(events=rows, claimed=claimed(known))
+
+
 def read_rules(lines: pl.DataFrame, rules: Sequence[Rule], **fixed: Any) -> Tables:
     """Candidate lines → events and claimed. `fixed` overrides columns of every row, such as `rank=None`."""
     rows: list[dict[str, Any]] = []
@@ -117,7 +135,7 @@ def read_rules(lines: pl.DataFrame, rules: Sequence[Rule], **fixed: Any) -> Tabl
                 understood.append((row["file"], row["line"]))
                 continue
             rows.append(_row(row, rule, match, fixed))
-    return {"events": table("events", rows), "claimed": claimed(dict.fromkeys(understood))}
+    return tables_of(events=rows, claimed=claimed(dict.fromkeys(understood)))
 
 
 def read_kernel(lines: pl.DataFrame, rules: Sequence[Rule]) -> Tables:

@@ -10,7 +10,7 @@ all rows of all files takes nothing (`conform`).
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import msgspec
 import polars as pl
@@ -394,6 +394,12 @@ def table(name: TableName, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     return pl.DataFrame(
         [_column(key, listed if key in present else (), kind, len(listed)) for key, kind in schema.items()]
     )
+
+
+def tables_of(**made: Iterable[Mapping[str, Any]] | pl.DataFrame) -> dict[TableName, pl.DataFrame]:
+    """Rows as `table` takes them, or a frame, each under the name of its table."""
+    named = cast(Mapping[TableName, Iterable[Mapping[str, Any]] | pl.DataFrame], made)
+    return {name: one if isinstance(one, pl.DataFrame) else table(name, one) for name, one in named.items()}
 
 
 class Rows:

@@ -62,7 +62,7 @@ def settled(tables: Tables) -> dict[TableName, pl.DataFrame]:
     waiting = [
         (name, held)
         for name, columns in _TIMED
-        if (held := [column for column in columns if _is_without_year(tables[name], column).any()])
+        if (held := [column for column in columns if _lacks_years(tables[name], column)])
     ]
     if not waiting:
         return result
@@ -98,7 +98,12 @@ def _full_stamps(tables: Tables) -> pl.Series:
 
 def is_told(files: pl.DataFrame) -> bool:
     """Table `files` → whether each of its times has a year."""
-    return not any(_is_without_year(files, column).any() for column in ("time_first_ns", "time_last_ns"))
+    return not any(_lacks_years(files, column) for column in ("time_first_ns", "time_last_ns"))
+
+
+def _lacks_years(frame: pl.DataFrame, column: str) -> bool:
+    first = frame[column].min()
+    return isinstance(first, int) and first < NO_YEAR_NS[1] and bool(_is_without_year(frame, column).any())
 
 
 def _is_without_year(frame: pl.DataFrame, column: str) -> pl.Series:

@@ -31,7 +31,7 @@ from typing import Any
 import msgspec
 
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, table, tables_of
 from parsers.stacks.thread_lines import (
     FATAL,
     FAULTHANDLER_FRAME,
@@ -123,13 +123,13 @@ def parse(source: Source) -> Tables:
     ]
     for row in (*problems, *claims):
         row["file"] = source.path
-    return {
-        "stacks": table("stacks", rows),
-        "ranks": table("ranks", claims),
-        "claimed": table("claimed", [{"file": source.path, "line": line} for line in between]),
-        "events": table("events", _fatal(source, text)),
-        "unread": table("unread", problems[:MAX_PROBLEMS]),
-    }
+    return tables_of(
+        stacks=rows,
+        ranks=claims,
+        claimed=[{"file": source.path, "line": line} for line in between],
+        events=_fatal(source, text),
+        unread=problems[:MAX_PROBLEMS],
+    )
 
 
 def _who(source: Source, section: re.Match[str] | None) -> dict[str, Any]:

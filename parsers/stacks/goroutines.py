@@ -26,7 +26,7 @@ import polars as pl
 from parsers.schema.lines import claimed, reporter, streams
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import LINE_CHARACTERS
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 AFTER = 200
@@ -80,7 +80,7 @@ def parse(lines: pl.DataFrame) -> Tables:
                 continue
             places.append((row["file"], row["line"]))
     told = [one for one in rows if one["frames"] and one["status"] not in _RUNS]
-    return {"stacks": table("stacks", [row for one in told for row in _looks(one)]), "claimed": claimed(places)}
+    return tables_of(stacks=[row for one in told for row in _looks(one)], claimed=claimed(places))
 
 
 def _looks(one: dict[str, Any]) -> list[dict[str, Any]]:

@@ -22,7 +22,7 @@ import polars as pl
 from parsers.schema.lines import claimed, reporter, streams
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import LINE_CHARACTERS
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 AFTER = 200
@@ -67,7 +67,7 @@ def parse(lines: pl.DataFrame) -> Tables:
                 continue
             places.append((row["file"], row["line"]))
     told = [one | {"frames": _of_program(one["frames"])} for one in rows if one["frames"]]
-    return {"stacks": table("stacks", told), "claimed": claimed(places)}
+    return tables_of(stacks=told, claimed=claimed(places))
 
 
 def _of_program(frames: list[dict[str, Any]]) -> list[dict[str, Any]]:

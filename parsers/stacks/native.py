@@ -35,7 +35,7 @@ import msgspec
 
 from parsers.forms.reading import all_bytes
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.stacks.thread_lines import GDB_FRAME, GDB_THREAD, LINE_CHARACTERS, Frame, gdb_frame, peer_of
 from parsers.text.patterns import regex
 
@@ -125,7 +125,7 @@ def parse(source: Source) -> Tables:
     rows = _rows(threads)
     who = {"rank": source.rank, "local_rank": source.local_rank, "host": source.host, "file": source.path}
     unread = [problem | {"file": source.path} for problem in problems[:MAX_PROBLEMS]]
-    return {"stacks": table("stacks", [row | who for row in rows]), "unread": table("unread", unread)}
+    return tables_of(stacks=[row | who for row in rows], unread=unread)
 
 
 def _threads(text: str, pid: int | None, problems: list[dict[str, Any]]) -> list[_Thread]:

@@ -30,7 +30,7 @@ import polars as pl
 
 from parsers.schema.lines import Row, claimed, event, reporter, streams
 from parsers.schema.parser import LineParser
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.stacks.thread_lines import (
     FATAL,
     FAULTHANDLER_FRAME,
@@ -85,12 +85,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     for stream in streams(lines):
         threads = _threads(stream, events, places)
         stacks += _rows(threads)
-    return {
-        "stacks": table("stacks", stacks),
-        "events": table("events", events),
-        "claimed": claimed(dict.fromkeys(places)),
-        "ranks": table("ranks", _announced(lines)),
-    }
+    return tables_of(stacks=stacks, events=events, claimed=claimed(dict.fromkeys(places)), ranks=_announced(lines))
 
 
 def _announced(lines: pl.DataFrame) -> list[dict[str, Any]]:

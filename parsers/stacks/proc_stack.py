@@ -20,7 +20,7 @@ from typing import Any
 
 from parsers.forms.reading import text_lines
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.stacks.kernel_tasks import FRAME, FUNCTION, WCHAN, Tasks
 
 
@@ -46,7 +46,7 @@ def parse(source: Source) -> Tables:
     if source.read_error:
         problems.append({"reason": f"cut: {source.read_error}"})
     unread = [problem | {"file": source.path} for problem in problems]
-    return {"stacks": table("stacks", tasks.rows()), "unread": table("unread", unread)}
+    return tables_of(stacks=tasks.rows(), unread=unread)
 
 
 PARSER = FileParser(name="proc_stack", accepts=accepts, parse=parse, whole=True)

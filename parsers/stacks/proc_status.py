@@ -21,7 +21,7 @@ from typing import Any
 
 from parsers.forms.reading import text_lines
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.stacks.kernel_tasks import Tasks
 from parsers.text.patterns import regex
 
@@ -62,7 +62,7 @@ def parse(source: Source) -> Tables:
         problems.append({"file": source.path, "reason": f"cannot be read: {error}"[:1000]})
     if source.read_error:
         problems.append({"file": source.path, "reason": f"cut: {source.read_error}"})
-    return {"stacks": table("stacks", rows + tasks.rows()), "unread": table("unread", problems)}
+    return tables_of(stacks=rows + tasks.rows(), unread=problems)
 
 
 def _process(source: Source, fields: dict[str, str], line: int) -> list[dict[str, Any]]:

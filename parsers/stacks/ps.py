@@ -20,7 +20,7 @@ from typing import Any
 
 from parsers.forms.reading import text_lines
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Rows, Tables, table
+from parsers.schema.tables import Rows, Tables, table, tables_of
 from parsers.stacks.process_table import Form, form, process
 
 _HEAD_LINES = 12  # lines that may stand before the table
@@ -59,7 +59,7 @@ def parse(source: Source) -> Tables:
                 claims.append((cells.get("parent", ""), claim | place | {"host": source.host}))
             claimed.append(place)
     ranks = table("ranks", _without_children(claims))
-    return {"stacks": stacks.table(), "ranks": ranks, "claimed": table("claimed", claimed)}
+    return tables_of(stacks=stacks.table(), ranks=ranks, claimed=claimed)
 
 
 def _without_children(claims: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:

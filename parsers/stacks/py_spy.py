@@ -37,7 +37,7 @@ import msgspec
 import polars as pl
 
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, table, tables_of
 from parsers.stacks.thread_lines import (
     HEADING,
     LINE_CHARACTERS,
@@ -123,7 +123,7 @@ def together(sources: Sequence[Source]) -> Tables:
         if len(stacks) > ROWS or source is sources[-1]:
             parts.append(table("stacks", stacks))
             stacks.clear()
-    return {"stacks": pl.concat(parts), "ranks": table("ranks", claims), "unread": table("unread", unread)}
+    return tables_of(stacks=pl.concat(parts), ranks=claims, unread=unread)
 
 
 def _read(source: Source, claims: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

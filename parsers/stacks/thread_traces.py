@@ -30,7 +30,7 @@ import polars as pl
 
 from parsers.schema.lines import Row, claimed, reporter
 from parsers.schema.parser import LineParser
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.stacks.thread_lines import FAULTHANDLER_OUTERMOST, LINE_CHARACTERS, Frame
 from parsers.text.patterns import regex
 
@@ -95,7 +95,7 @@ def parse(lines: pl.DataFrame) -> Tables:
             continue
         places.append((row["file"], row["line"]))
     told = [one for one in threads if one.frames]
-    return {"stacks": table("stacks", _rows(told)), "claimed": claimed(places)}
+    return tables_of(stacks=_rows(told), claimed=claimed(places))
 
 
 def _printer(row: Row) -> tuple[Any, ...]:

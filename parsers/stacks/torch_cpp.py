@@ -25,7 +25,7 @@ import polars as pl
 
 from parsers.schema.lines import Row, claimed, reporter
 from parsers.schema.parser import LineParser
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.stacks.thread_lines import LINE_CHARACTERS
 from parsers.text.patterns import regex
 
@@ -71,7 +71,7 @@ def parse(lines: pl.DataFrame) -> Tables:
                 {"function": found["function"], "file": found["file"], "line": int(line) if line else None}
             )
     whole = [block for block in stacks if block["frames"]]
-    return {"stacks": table("stacks", whole), "claimed": claimed(dict.fromkeys(places))}
+    return tables_of(stacks=whole, claimed=claimed(dict.fromkeys(places)))
 
 
 def _head(row: Row) -> dict[str, Any] | None:

@@ -23,7 +23,7 @@ from typing import Any
 
 from parsers.forms.reading import all_bytes
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 MAX_BYTES = 64 << 20
@@ -69,11 +69,11 @@ def parse(source: Source) -> Tables:
     rows = [*_threads(python, pid, 7, "py-spy", problems), *_threads(native, pid, 3, "gdb", problems)]
     rows = [row | told | {"record": record} for record, row in enumerate(rows)]
     claim = told | {"pid": pid, "world_size": int(named[2]) if named else None, "how": "xpu_timer stack", "record": 0}
-    return {
-        "stacks": table("stacks", rows),
-        "ranks": table("ranks", [claim] if pid is not None else []),
-        "unread": table("unread", [problem | {"file": source.path} for problem in problems[:100]]),
-    }
+    return tables_of(
+        stacks=rows,
+        ranks=[claim] if pid is not None else [],
+        unread=[problem | {"file": source.path} for problem in problems[:100]],
+    )
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:

@@ -9,6 +9,7 @@ import re
 from calendar import timegm
 from collections import Counter
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -115,6 +116,14 @@ def agreed(told: Iterable[Around]) -> Around | None:
         years[one.year] += times
     year = max(years, key=lambda year: (years[year], year))
     return max(one for one in votes if one.year == year)
+
+
+def ctime_ns(text: str) -> int | None:
+    """`Thu Mar 14 20:46:07 2024` → nanoseconds since 1970, read as UTC."""
+    try:
+        return int(datetime.strptime(text, "%a %b %d %H:%M:%S %Y").replace(tzinfo=UTC).timestamp()) * 10**9
+    except ValueError:
+        return None
 
 
 def _ns(year: str | int, month: str | int, day: str, clock: str, fraction: str | None) -> int | None:

@@ -19,7 +19,7 @@ import polars as pl
 
 from parsers.schema.lines import claimed, reporter
 from parsers.schema.parser import LineParser
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 HOP = "hop"
@@ -63,11 +63,7 @@ def parse(lines: pl.DataFrame) -> Tables:
             units[row["file"]] = names["unit"]
         if (hosts := _HOSTS.search(text)) is not None and reporter(row)["host"] is None:
             ranks += [place | one for one in _of_hosts(hosts["all"])]
-    return {
-        "timings": table("timings", rows),
-        "ranks": table("ranks", ranks),
-        "claimed": claimed((one["file"], one["line"]) for one in rows),
-    }
+    return tables_of(timings=rows, ranks=ranks, claimed=claimed((one["file"], one["line"]) for one in rows))
 
 
 def _of_hosts(text: str) -> list[dict[str, Any]]:

@@ -26,7 +26,7 @@ import polars as pl
 from parsers.forms.reading import opened, real
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.rules import integer
-from parsers.schema.tables import Tables, conform, table
+from parsers.schema.tables import Tables, conform, tables_of
 from parsers.text.patterns import regex
 
 _START = regex(r'"traceEvents"\s*:\s*\[')
@@ -71,11 +71,7 @@ def parse(source: Source) -> Tables:
     rank = trace.rank if trace.rank is not None else source.rank
     size = {"rank": rank, "world_size": trace.world, "how": "kineto", "file": source.path}
     sizes = [size] if rank is not None and trace.world is not None and rank < trace.world else []
-    return {
-        "timings": _timings(columns, steps, source, rank),
-        "ranks": table("ranks", sizes),
-        "unread": table("unread", unread),
-    }
+    return tables_of(timings=_timings(columns, steps, source, rank), ranks=sizes, unread=unread)
 
 
 def _phase(category: str, name: str) -> str | None:

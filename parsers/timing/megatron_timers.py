@@ -28,7 +28,7 @@ import polars as pl
 from parsers.schema.lines import Row, claimed, event, reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import LINE_CHARACTERS, integer
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _HEAD = regex(r"(?:\(min, max\) time|max time|times) across ranks \(ms\):")
@@ -63,11 +63,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     reader = _Reader()
     for row in lines.sort("file", "line").iter_rows(named=True):
         reader.read(row)
-    return {
-        "timings": table("timings", reader.timings),
-        "events": table("events", reader.events),
-        "claimed": claimed(reader.claimed),
-    }
+    return tables_of(timings=reader.timings, events=reader.events, claimed=claimed(reader.claimed))
 
 
 class _Reader:

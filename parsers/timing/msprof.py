@@ -19,7 +19,7 @@ from typing import Any
 
 from parsers.forms.reading import csv_cells, real, text_lines, whole, whole_json
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, table, tables_of
 from parsers.text.patterns import regex
 
 _PHASES = {
@@ -69,7 +69,7 @@ def _steps(source: Source) -> Tables:
             ]
         elif text.strip():
             unread.append(place | {"reason": f"{len(values)} values for {len(names)} columns"})
-    return {"timings": table("timings", rows), "claimed": table("claimed", claimed), "unread": table("unread", unread)}
+    return tables_of(timings=rows, claimed=claimed, unread=unread)
 
 
 def _communication(source: Source) -> Tables:

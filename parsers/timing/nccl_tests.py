@@ -21,7 +21,7 @@ import polars as pl
 
 from parsers.schema.lines import claimed, event, reporter
 from parsers.schema.parser import LineParser
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _T = r"(?P<{0}time>\d+(?:\.\d+)?)\s+\d+(?:\.\d+)?\s+\d+(?:\.\d+)?\s+(?P<{0}wrong>N/A|-?\d+(?:\.\d+)?(?:e[+-]\d+)?)"
@@ -72,8 +72,7 @@ def parse(lines: pl.DataFrame) -> Tables:
             ranks.append(place | claim | {"pci": pci, "how": "nccl-tests"})
         elif _TITLE.match(row["text"]):
             known.append((row["file"], row["line"]))
-    return {"timings": table("timings", timings), "ranks": table("ranks", ranks), "events": table("events", events),
-            "claimed": claimed(known)}  # fmt: skip
+    return tables_of(timings=timings, ranks=ranks, events=events, claimed=claimed(known))  # fmt: skip
 
 
 def _wrong(text: str) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from parsers.schema.parser import Source
-from parsers.schema.tables import Tables, conform, table
+from parsers.schema.tables import Tables, conform, tables_of
 from parsers.text import vocabulary
 from parsers.timing.words import UNITS
 
@@ -37,7 +37,7 @@ def of_frame(
     frame = frame.select(name for name, dtype in frame.schema.items() if not dtype.is_nested())
     named = vocabulary.columns(tuple(frame.columns))
     if not frame.height or not tells(frame.columns):
-        return {"claimed": table("claimed", claimed), "unread": table("unread", unread)}
+        return tables_of(claimed=claimed, unread=unread)
     begin, begin_ms = _ms(frame, named["begin"][0])
     length = next((named[each][0] for each in ("duration", "length") if each in named), None)
     took = _ms(frame, length, begin)[1] if length else _ms(frame, named["finish"][0], begin)[1] - begin_ms
@@ -61,12 +61,12 @@ def of_frame(
     axes = [axis for axis in ("tp", "pp", "dp", "ep", "cp") if axis in good.columns]
     who = good.unique("rank", keep="first", maintain_order=True).with_columns(how=pl.lit("operation times"))
     reasons = bad.select("file", place.name, reason=pl.lit("not a row of operation times"))
-    return {
-        "timings": conform("timings", good.drop(axes)),
-        "ranks": conform("ranks", who.select("rank", "host", *axes, "how", "file", place.name)),
-        "claimed": table("claimed", claimed),
-        "unread": table("unread", [*unread, *reasons.head(1000).to_dicts()]),
-    }
+    return tables_of(
+        timings=conform("timings", good.drop(axes)),
+        ranks=conform("ranks", who.select("rank", "host", *axes, "how", "file", place.name)),
+        claimed=claimed,
+        unread=[*unread, *reasons.head(1000).to_dicts()],
+    )
 
 
 def _whole(frame: pl.DataFrame, names: Any, otherwise: int | None) -> pl.Series:

@@ -28,7 +28,7 @@ from typing import Any
 from parsers.forms import framings
 from parsers.forms.reading import real, whole
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Rows, Tables, table
+from parsers.schema.tables import Rows, Tables, tables_of
 from parsers.text import vocabulary
 from parsers.timing.words import UNITS
 from parsers.training.step_figures import time_of
@@ -60,12 +60,7 @@ def parse(source: Source) -> Tables:
         rows.append(place | made)
         if made["host"] is not None and made["rank"] not in hosts:
             hosts[made["rank"]] = place | {"rank": made["rank"], "host": made["host"], "how": "phase times"}
-    return {
-        "timings": rows.table(),
-        "ranks": table("ranks", list(hosts.values())),
-        "claimed": table("claimed", claimed),
-        "unread": table("unread", unread),
-    }
+    return tables_of(timings=rows.table(), ranks=list(hosts.values()), claimed=claimed, unread=unread)
 
 
 def _timing(said: dict[str, Any], source: Source) -> dict[str, Any] | None:

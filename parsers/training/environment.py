@@ -28,7 +28,7 @@ import polars as pl
 
 from parsers.schema.lines import Row, reporter
 from parsers.schema.parser import LineParser
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.group_prefix import GROUP
 from parsers.text.patterns import regex
 
@@ -60,11 +60,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     reader = _Reader()
     for row in lines.iter_rows(named=True):
         reader.read(row, (row["text"] or "")[:_CHARACTERS])
-    return {
-        "settings": table("settings", reader.settings),
-        "ranks": table("ranks", reader.ranks),
-        "groups": table("groups", reader.groups),
-    }
+    return tables_of(settings=reader.settings, ranks=reader.ranks, groups=reader.groups)
 
 
 class _Reader:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from parsers.forms.reading import whole
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text import vocabulary
 from parsers.text.layouts import sizes
 
@@ -53,7 +53,7 @@ class Gauges:
     def tables(self) -> Tables:
         """steps: a row for each rank and moment with a loss or a norm; settings: the layout."""
         rows = [row for moment, own in self._told.items() if (row := self._row(moment, own)) is not None]
-        return {"steps": table("steps", rows), "settings": table("settings", self._layouts.values())}
+        return tables_of(steps=rows, settings=self._layouts.values())
 
     def _chosen(self, rank: int | None, meaning: str) -> str | None:
         """The one series of that meaning which is of the rank itself, as far as names tell."""

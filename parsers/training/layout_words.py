@@ -24,7 +24,7 @@ import polars as pl
 
 from parsers.schema.lines import reporter
 from parsers.schema.parser import LineParser
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.layouts import sizes
 from parsers.text.patterns import regex
 
@@ -48,7 +48,7 @@ def parse(lines: pl.DataFrame) -> Tables:
                 seen.add((row["file"], name, value))
                 place = {key: reporter(row)[key] for key in ("rank", "host", "file", "line")}
                 rows.append(place | {"name": name, "value": value, "scope": "layout"})
-    return {"settings": table("settings", rows), "ranks": table("ranks", claims)}
+    return tables_of(settings=rows, ranks=claims)
 
 
 def _claim(row: dict[str, Any], told: dict[str, str]) -> Iterator[dict[str, Any]]:

@@ -8,7 +8,7 @@ import polars as pl
 from parsers.forms import framings
 from parsers.forms.reading import whole
 from parsers.schema.parser import Source
-from parsers.schema.tables import Rows, Tables, table
+from parsers.schema.tables import Rows, Tables, tables_of
 from parsers.text import vocabulary
 from parsers.training.spread import labelled
 from parsers.training.step_figures import figures
@@ -61,14 +61,14 @@ def step_tables(source: Source, counter: str | None = None, *, is_of_parts: bool
         for row in found.ranks:
             hosts.setdefault((row["rank"], row["host"]), row)
     times = timings.table()
-    return {
-        "timings": times,
-        "steps": _logged(steps.table()) if times.is_empty() else steps.table(),
-        "values": values.table(),
-        "ranks": table("ranks", hosts.values()),
-        "claimed": table("claimed", claimed),
-        "unread": table("unread", unread),
-    }
+    return tables_of(
+        timings=times,
+        steps=_logged(steps.table()) if times.is_empty() else steps.table(),
+        values=values.table(),
+        ranks=hosts.values(),
+        claimed=claimed,
+        unread=unread,
+    )
 
 
 def _whose(own: Mapping[str, Any], source: Source) -> dict[str, Any]:

@@ -16,13 +16,13 @@ from itertools import chain
 from msgspec.structs import replace
 
 from parsers.text.patterns import regex
+from parsers.text.whole_numbers import NUMBER, counted_from_zero
 from parsers.who.beginnings import Said
 from parsers.who.counts import IS_OTHER, WORLD
 from parsers.who.introductions import Introduction
 from parsers.who.joins import counts_others
 from parsers.who.turns import hold_one_each, is_of_host
 
-_NUMBER = regex(r"\d{1,10}")
 _OWN = regex(
     r"(?<![\w.-])(?P<word>[^\W\d_]{2,20})(?:[_ ](?:id|idx|index|rank|number|no))?(?: |[ ]?[=:#][ ]?)(?P<number>\d{1,6})(?![\w-]|[./:]\d)"
 )
@@ -41,7 +41,7 @@ def own_numbers(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
         return given
     shapes: defaultdict[str, list[str]] = defaultdict(list)
     for path in given:
-        shapes[_NUMBER.sub("#", path)].append(path)
+        shapes[NUMBER.sub("#", path)].append(path)
     rolls = [roll for own in shapes.values() if len(own) >= _FEWEST and (roll := _roll(given, own))]
     worlds = {int(size) for one in lines for sizes in WORLD.findall(one.raw[:_CHARACTERS]) for size in sizes if size}
     if (
@@ -57,11 +57,10 @@ def own_numbers(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
 
 def _roll(given: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> dict[str, tuple[int, int]]:
     """Path → its number, and the first of its lines that tells it; of files that are just 0 … N-1 by the number that each says of itself."""
-    columns = zip(*(map(int, _NUMBER.findall(path)) for path in paths), strict=True)
-    numbered = [column for column in columns if sorted(column) == [*range(len(paths))]]
+    numbered = counted_from_zero(paths)
     if len(numbered) != 1:
         return {}
-    number = dict(zip(paths, numbered[0], strict=True))
+    [number] = numbered
     told = {path: _told(given[path]) for path in paths}
     words = set[str].intersection(*({word for word, *_ in own} for own in told.values()))
     fitting = {word for word in words if all(_is_own(word, told[path], number[path]) for path in paths)}

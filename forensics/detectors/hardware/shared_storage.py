@@ -14,6 +14,7 @@ from forensics.facts.rank_stacks import stack_ref
 from forensics.facts.storage_waits import live_stacks, storage_waits
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, FirstAnomaly
+from forensics.model.told import values
 from forensics.words import hardware as words
 
 _LEAST = 2  # hosts
@@ -63,10 +64,10 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 def _hosts(case: Case, stacks: pl.DataFrame) -> set[str]:
     """Hosts of these processes, by their own word or their rank's."""
-    hosts = set(stacks["host"].drop_nulls().to_list())
+    hosts = values(stacks["host"])
     if case.identity.height:
         known = case.identity.filter(pl.col("rank").is_in(stacks["rank"].drop_nulls().to_list()))
-        hosts |= set(known["host"].drop_nulls().to_list())
+        hosts |= values(known["host"])
     return hosts
 
 

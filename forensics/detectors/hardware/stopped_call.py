@@ -63,7 +63,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     said = case.positions.filter(
         (pl.col("source") == "watchdog") & pl.col("group").is_not_null() & pl.col("rank").is_not_null()
     )
-    groups = [part for _, part in said.group_by("group", maintain_order=True)]
+    groups = said.partition_by("group")
     for rows in sorted(groups, key=lambda part: -part.filter(pl.col("state") == "timed_out")["rank"].n_unique()):
         last = _last(rows)
         if last is not None and not _is_of_another_stall(last):

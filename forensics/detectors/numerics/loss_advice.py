@@ -151,7 +151,7 @@ def far_states(case: Case, rank: int, step: int) -> list[Claim]:
         pl.col("value").is_finite()
     )
     found = []
-    for (name,), part in pairs.group_by("name", maintain_order=True):
+    for (name,), part in pairs.partition_by("name", as_dict=True).items():
         own, others = part.filter(pl.col("rank") == rank), part.filter(pl.col("rank") != rank)["value"].abs().max()
         if STATE.isdisjoint(words_of(str(name))) or not MADE.isdisjoint(words_of(str(name))) or own.height != 1:
             continue

@@ -40,6 +40,7 @@ from forensics.model.incident import Action, Code, FirstAnomaly
 from forensics.model.names import Cause
 from forensics.model.said import Said, sentence
 from forensics.model.texts import cut_middle, ranks_text
+from forensics.model.told import values
 from forensics.words import numerics as words
 from parsers.text.patterns import regex
 from parsers.text.vocabulary import words_of
@@ -58,10 +59,8 @@ _GIVEN = frozenset(
 _STATISTIC = frozenset(("abs", "absmax", "amax", "maxabs", "l2", "rms", "std", "mean", "norm", "local", "own", "peak"))
 _LOCAL = ("grad_norm", "nan_check")  # checks of what a rank made itself, before it is given to others
 
-
-_GENERATED = regex(
-    r"'[A-Z]\w{1,80}Backward\d{1,3}'|\bError detected in [A-Z]\w{1,80}Backward\d{1,3}\."
-)  # torch's own: they speak with nobody
+# torch's own: they speak with nobody
+_GENERATED = regex(r"'[A-Z]\w{1,80}Backward\d{1,3}'|\bError detected in [A-Z]\w{1,80}Backward\d{1,3}\.")
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -279,15 +278,14 @@ def _lone(case: Case, asserts: Sequence[Row], reporters: Mapping[int, str], susp
     none of these reports anything, though the same program checks there. A layout that gives it mates leaves it a suspect."""
     # What a communication gave may be another's; what a module gave is not.
     received = any(detail(row).get("tensor") == "output" and row["code"] == "nan_check" for row in asserts)
-    told = {
-        (row["file"], row["line"]) for row in asserts if row["names_ranks"]
-    }  # one line may be read as two statements
+    # One line may be read as two statements.
+    told = {(row["file"], row["line"]) for row in asserts if row["names_ranks"]}
     bare = (row for row in asserts if row["rank"] in reporters and (row["file"], row["line"]) not in told)
     local = len(reporters) == 1 and not received and not any(map(_is_of_all, bare))
     if local and case.is_data_parallel:
         return tuple(reporters)
     local &= not any(part & reporters.keys() and len(part) > 1 for part in case.loss_mates)
-    checked = set(case.events.filter(pl.col("kind") == "nan_assert")["rank"].drop_nulls())
+    checked = values(case.events.filter(pl.col("kind") == "nan_assert")["rank"])
     of_operators = bool(asserts) and checked <= reporters.keys() and all(map(_is_of_operator, asserts))
     local &= of_operators or set(reporters.values()) <= set(_LOCAL)
     complete = bool(case.expected) and case.expected <= case.seen and len(case.expected) > 2

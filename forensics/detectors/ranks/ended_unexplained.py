@@ -146,7 +146,7 @@ def _of_launchers(case: Case) -> frozenset[int]:
     their ranks, so whom it does not mention is one of those between."""
     found: set[int] = set()
     placed = case.identity.select("host", "rank", "local_rank").drop_nulls() if case.identity.height else case.identity
-    for _, here in placed.group_by("host"):
+    for here in placed.partition_by("host"):
         first = set((here["rank"] - here["local_rank"]).to_list())
         if len(first) == 1:
             found |= set(range(first.pop(), max(here["rank"].to_list()) + 1))

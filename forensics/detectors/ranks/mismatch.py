@@ -62,7 +62,7 @@ class _Call(msgspec.Struct, frozen=True):
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → for each source the earliest disagreement."""
     sources = _BESIDE_RECORDS if case.has_open_operations else _SOURCES
-    found = (_first(case, source) for source in sources)
+    found = (_first(case, source) for source in sources if case.positions.height)
     return tuple(_finding(case, one) for one in found if one is not None)
 
 
@@ -107,7 +107,7 @@ def _fingerprints(told: pl.DataFrame) -> _Call | None:
 
 def _crossed(told: pl.DataFrame) -> _Call | None:
     """The one member that launched more of one kind and fewer of another than every other member of its group."""
-    for _, part in told.filter(pl.col("number").is_not_null()).sort("group").group_by("group", maintain_order=True):
+    for part in told.filter(pl.col("number").is_not_null()).sort("group").partition_by("group"):
         if part["rank"].null_count() or part["kind"].n_unique() < 2 or part["rank"].n_unique() < 3:
             continue
         counts: dict[int, Counter[str]] = {}

@@ -34,6 +34,7 @@ from forensics.model.ref import Ref
 from forensics.model.said import Form, Said, joined, sentence
 from forensics.model.signals import signal_of
 from forensics.model.texts import doing, group_text, ranges, ranks_text
+from forensics.model.told import values
 from forensics.words import ranks as words
 from parsers.knowledge import waits
 
@@ -61,7 +62,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     if not gave_up.height:
         return _somebody(case)
-    timed_out = frozenset(gave_up["rank"].drop_nulls().to_list())
+    timed_out = frozenset(values(gave_up["rank"]))
     if free(standings(case.positions, "watchdog")) - timed_out:
         return ()  # somebody's own counter tells
     groups = _groups(said)
@@ -88,9 +89,9 @@ def _somebody(case: Case) -> tuple[Finding, ...]:
 
 def _groups(said: pl.DataFrame) -> list[_Group]:
     groups = []
-    for (name, label), told in said.group_by(["group", "label"], maintain_order=True):
+    for (name, label), told in said.partition_by(["group", "label"], as_dict=True).items():
         waits = told.filter(pl.col("state") == "timed_out")
-        ranks = frozenset(told["rank"].drop_nulls().unique().to_list())
+        ranks = frozenset(values(told["rank"]))
         whole = len(ranks) == waits["size"][0]
         groups.append(
             _Group(str(label), name in ("default", None), name is not None, waits, ranks if whole else frozenset())
@@ -121,7 +122,7 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
         if len(members) < 3 or not missing or _calls(group.waits.drop_nulls("rank")) != 1:
             continue
         if is_job:
-            here = {*group.waits["rank"].drop_nulls().to_list()}
+            here = values(group.waits["rank"])
             if len(missing) > 1 or here != members - missing:
                 continue
         elif left := _ended_before(case, missing, group.waits):
@@ -317,7 +318,7 @@ def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Fin
     reason, suspects, why = _reading(group, timed_out, bool(launched), frozenset(stuck), case)
     who = ranks_text(timed_out) if timed_out else _members(case, waits)
     call = wait["kind"] or words.SOME_COLLECTIVE
-    here = frozenset(waits["rank"].drop_nulls().to_list()) or timed_out
+    here = frozenset(values(waits["rank"])) or timed_out
     told = told_of_call(case.events, waits)
     places = _places(group)
     claims = [Claim(text, "for", refs(own.iter_rows(named=True))) for text, own in places]

@@ -18,6 +18,7 @@ from forensics.model.commands import cpu_limit
 from forensics.model.finding import Claim
 from forensics.model.incident import Action
 from forensics.model.said import Said, joined
+from forensics.model.told import values
 from forensics.words import slow as words
 
 _MUCH = 0.2  # of the peers' work in a step: less may be a phase too short to tell
@@ -122,7 +123,7 @@ def _fast_mates(case: Case, ranks: Sequence[int]) -> int:
     """How many other ranks of their hosts left figures."""
     place = peers.hosts(case)
     there = {place[rank] for rank in ranks if rank in place}
-    timed = set(case.phase_times["rank"].drop_nulls().to_list())
+    timed = values(case.phase_times["rank"])
     return len({rank for rank in timed if place.get(rank) in there} - {*ranks})
 
 

@@ -111,6 +111,8 @@ def _has_load(case: Case) -> bool:
 
 def hosts(case: Case) -> Mapping[int, str]:
     """Rank → host, by the identity table, else by the rows of timings."""
+    if not case.phase_times.height:
+        return case.host_of_rank
     told = case.phase_times.select("rank", "host").drop_nulls().unique("rank").sort("rank")
     found = {rank: short_host(host) for rank, host in told.iter_rows()}
     return found | case.host_of_rank

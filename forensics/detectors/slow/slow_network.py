@@ -67,7 +67,7 @@ def _odd_twin(case: Case) -> Finding | None:
     levels = shortest.group_by("comm", "host", "kind", "size", maintain_order=True).agg(
         pl.col("duration_ms").median().alias("ms"), pl.len().alias("calls")
     ).filter((pl.col("size") >= _RANKS) & (pl.col("calls") >= _CALLS))  # fmt: skip
-    for _, twins in levels.group_by("kind", "size", maintain_order=True):
+    for twins in levels.partition_by("kind", "size"):
         if twins["host"].n_unique() < _TWINS:
             continue
         middle = float(twins["ms"].median())  # type: ignore[arg-type]

@@ -61,12 +61,14 @@ def _series(case: Case) -> list[tuple[Said, pl.DataFrame]]:
     for _, one in islice(measured.group_by(printer, maintain_order=True), _PRINTERS):
         one = _apart(_in_order(one.sort("line", "record")))
         batch = (pl.col("samples").diff() / pl.col("step").diff()).backward_fill(1)
-        for name, rate, least in (
-            (words.TFLOPS, pl.col("tflops"), _LEAST),
-            (words.SAMPLES_OR_TOKENS, pl.col("per_s"), _LEAST),
-            (words.SAMPLES, 1000.0 * batch / pl.col("elapsed_ms"), _LEAST_TIMES),
-            (words.STEPS, 1000.0 / pl.col("elapsed_ms"), _LEAST_TIMES),
+        for name, column, rate, least in (
+            (words.TFLOPS, "tflops", pl.col("tflops"), _LEAST),
+            (words.SAMPLES_OR_TOKENS, "per_s", pl.col("per_s"), _LEAST),
+            (words.SAMPLES, "elapsed_ms", 1000.0 * batch / pl.col("elapsed_ms"), _LEAST_TIMES),
+            (words.STEPS, "elapsed_ms", 1000.0 / pl.col("elapsed_ms"), _LEAST_TIMES),
         ):
+            if not one[column].count():
+                continue
             points = one.select("step", rate.alias("rate"), "time_ns", "file", "line", "record", "_mean")
             points = points.filter(pl.col("rate").is_finite() & (pl.col("rate") > 0))
             if points.height >= least or (points.height >= _LEAST_FAR and _falls_far(points["rate"].to_list())):

@@ -27,7 +27,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     steps = _steps(case.tables["timings"])
     found = []
-    for (file, phase), part in steps.group_by("file", "phase", maintain_order=True):
+    for (file, phase), part in steps.partition_by("file", "phase", as_dict=True).items():
         last = part.sort("step").tail(max(_STEPS, part.height // 2))
         if last.height >= _STEPS and last["lines"].n_unique() == 1 and last["apart"].mean() >= _SHARE:  # type: ignore[operator]
             found.append((str(file), str(phase), last))

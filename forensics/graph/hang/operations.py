@@ -85,7 +85,10 @@ def describe(states: States, ops: Iterable[str]) -> dict[str, Operation]:
 
 
 def _one(op: str, groups: dict[int, dict[str, Any]], held: pl.DataFrame, members: pl.DataFrame) -> Operation:
-    by_state = {str(state): tuple(sorted(rows["rank"].to_list())) for (state,), rows in members.group_by("state")}
+    by_state = {
+        str(state): tuple(sorted(rows["rank"].to_list()))
+        for (state,), rows in members.partition_by("state", as_dict=True).items()
+    }
     calls = tuple(
         Call(*row)
         for row in held.select(

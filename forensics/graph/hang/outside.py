@@ -11,6 +11,7 @@ import polars as pl
 
 from forensics.facts.stacks import to_frames
 from forensics.graph.hang.waits import HOST_SITES
+from forensics.model.told import values
 from parsers import knowledge
 
 _WAITS = ("communication", "gpu_sync")
@@ -36,7 +37,7 @@ def places(stacks: pl.DataFrame, timed_out: frozenset[int], job: frozenset[int])
     """`timed_out`: ranks whose own watchdog gave up on others. `job`: its ranks, as far as known; where every one has a
     stack, a process without a rank is none of the job's."""
     live = stacks.filter(pl.col("source") != "traceback") if stacks.height else stacks
-    if job and live.height and job <= set(live["rank"].drop_nulls().to_list()):
+    if job and live.height and job <= values(live["rank"]):
         live = live.filter(pl.col("rank").is_not_null())
     if not live.height:
         return Places(live, live, live)
@@ -55,7 +56,7 @@ def places(stacks: pl.DataFrame, timed_out: frozenset[int], job: frozenset[int])
 def _are_two(live: pl.DataFrame, waiting: pl.DataFrame, outside: pl.DataFrame, job: frozenset[int]) -> bool:
     """Of a job of two, does one stand in a call that is known, and the other elsewhere, in two looks? Who waits for a lock or a queue may wait for work."""
     both = waiting.height == outside.height == 1 and live.height == _PAIR and outside["site"][0] != "lock"
-    is_whole = both and job == {*live["rank"].drop_nulls().to_list()} and len(job) == _PAIR
+    is_whole = both and job == values(live["rank"]) and len(job) == _PAIR
     return is_whole and waiting["op"].null_count() == 0 and bool((~live["moving"].fill_null(True)).all())
 
 

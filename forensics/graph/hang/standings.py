@@ -9,6 +9,7 @@ import polars as pl
 from forensics.facts.event_rows import reference
 from forensics.facts.series import in_order
 from forensics.model.ref import Ref
+from forensics.model.told import values
 
 _MESSAGES = ("send", "recv", "isend", "irecv")
 
@@ -77,12 +78,14 @@ class Standing(msgspec.Struct, frozen=True):
 
 def standings(positions: pl.DataFrame, source: str) -> list[Standing]:
     """Groups of one source in which somebody is known to have come somewhere; the one that tells of most members first."""
+    if not positions.height:
+        return []
     rows = positions.filter((pl.col("source") == source) & pl.col("group").is_not_null())
     if not rows.height:
         return []
     if source == "ras":
         rows = latest(rows)
-    found = [_standing(source, part) for _, part in rows.group_by("group", maintain_order=True)]
+    found = [_standing(source, part) for part in rows.partition_by("group")]
     return sorted((one for one in found if one is not None), key=lambda one: (-len(one.at), one.label))
 
 
@@ -129,7 +132,7 @@ def _standing(source: str, rows: pl.DataFrame) -> Standing | None:
     low = frozenset(rank for rank, number in least.select("rank", "number").iter_rows() if number < front)
     refs = {row["rank"]: reference(row) for row in last.filter(pl.col("file").is_not_null()).iter_rows(named=True)}
     loose = called.filter(pl.col("rank").is_null() & pl.col("file").is_not_null()).sort("file", "line")
-    unknown = frozenset(rows.filter(pl.col("state") == "unknown")["rank"].drop_nulls().to_list())
+    unknown = frozenset(values(rows.filter(pl.col("state") == "unknown")["rank"]))
     kinds = rows.filter((pl.col("number") >= front) & pl.col("kind").is_not_null()).sort("number")["kind"]
     return Standing(
         source=source,

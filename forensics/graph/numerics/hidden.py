@@ -16,6 +16,7 @@ import polars as pl
 
 from forensics.graph.numerics.births import Births
 from forensics.graph.numerics.taint import Root
+from forensics.model.told import values
 
 _SITE = ("step", "microbatch", "chunk", "phase", "module", "op")
 _FIGURES = ("module", "tensor", "min", "max", "mean", "l2norm", "absmax", "checksum")
@@ -146,7 +147,7 @@ def is_sampled(births: Births, roots: Sequence[Root]) -> bool:
     if births.gapped or _has_holes(births):
         return True
     local = births.history.select("kind", "role").filter(pl.col("kind").is_null())
-    roles = set(local["role"].drop_nulls().unique().to_list())
+    roles = values(local["role"])
     return not {"in", "out"} <= roles or any(_is_dark(births, root) for root in roots)
 
 

@@ -16,6 +16,7 @@ from forensics.graph.numerics.alike import FIGURES, differ, sides
 from forensics.graph.numerics.calls import match
 from forensics.graph.numerics.tensor_ops import operations
 from forensics.graph.numerics.tensor_rules import EQUAL_OUTPUTS
+from forensics.model.told import values
 
 Row = Mapping[str, Any]
 _UPDATED = (pl.col("phase") == "optimizer") & (pl.col("base") == "param")
@@ -167,7 +168,7 @@ def _finite(frame: pl.DataFrame) -> pl.DataFrame:
 def _shards(frame: pl.DataFrame) -> set[str]:
     """Parameters that are sent by a gather: shards differ by design."""
     sent = frame.filter((pl.col("kind") == "all_gather") & (pl.col("base") == "param"))
-    return set(sent["module"].drop_nulls().to_list())
+    return values(sent["module"])
 
 
 def _parameters(

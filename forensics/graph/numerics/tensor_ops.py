@@ -98,7 +98,7 @@ def _one_copy(frame: pl.DataFrame) -> tuple[pl.DataFrame, tuple[Said, ...]]:
     mine = mine.unique([*_KEY, "nth", *_FIGURES], keep="first", maintain_order=True)
     clash = mine.filter(pl.struct(*_KEY, "nth").is_duplicated())
     lost: list[Said] = []
-    for (rank, attempt), files in clash.group_by("rank", "attempt", maintain_order=True):
+    for (rank, attempt), files in clash.partition_by("rank", "attempt", as_dict=True).items():
         longest = files.sort("length", "file", descending=[True, False])["file"][0]
         others = files.filter(pl.col("file") != longest)["file"].unique().sort().to_list()
         lost += [words.LONGER_FILE_USED(rank=rank, other=other, longest=longest) for other in others]

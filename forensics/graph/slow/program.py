@@ -62,7 +62,7 @@ def _program(own: pl.DataFrame, layout: Layout, steps: Sequence[int]) -> Program
     """`steps`: by their length."""
     middle = own.filter(pl.col("step") == steps[len(steps) // 2]).sort("rank", "start_ms", "end_ms", "kind", "number")
     after: dict[Place, list[Place]] = {}
-    for _, one in middle.group_by("rank", maintain_order=True):
+    for one in middle.partition_by("rank"):
         after |= _order(one.select("rank", "kind", "number", "sort", "start_ms", "end_ms").rows())
     together = [*_pairs(after, layout), *_collectives(own, layout)]
     grouped = {place for group in together for place in group}
