@@ -203,3 +203,7 @@ MAKE_EVEN = Said(
 STORE_OF = Form("the store of {url}", "{url} 所在的存储")
 SAVES_TO = Form("{who} began to save a checkpoint to {url}", "{who} 开始保存检查点到 {url}")
 NOT_ON_A_HOST = Said("the checkpoint lies there, and on no disk of the host", "检查点在该存储上，不在本机磁盘")
+ROSE_ALONE_FIRST = Form(
+    "in step {step} the loss of {who} alone rose, to {loss}, and those of all others from the next step on",
+    "step {step} 中仅 {who} 的 loss 升高，至 {loss}；其他 rank 的 loss 从下一步起才升高",
+)

@@ -31,7 +31,7 @@ from parsers.forms.marked import marked_names, marked_rows
 from parsers.forms.nested import nested_names, nested_rows
 from parsers.forms.outlined import outlined_names, outlined_rows
 from parsers.forms.reading import HEADER as HEADER
-from parsers.forms.reading import Row, Said, csv_cells, json_object, text_lines
+from parsers.forms.reading import Row, Said, csv_cells, json_object, text_lines, undrawn
 from parsers.forms.seated import seated
 from parsers.forms.sections import section_names, section_rows
 from parsers.schema.labels import OF_GROUP
@@ -198,7 +198,7 @@ def read_table(source: Source, name: TableName, made: Callable[[Said, str], Iter
 
 @lru_cache(maxsize=2)  # of one head, which a dozen parsers ask for
 def _found(path: str, head: bytes) -> tuple[Framing, Sequence[str]] | None:
-    text = head[:_HEAD_CHARACTERS].decode("utf-8", "replace").lstrip("\ufeff \t\r\n\u3000")
+    text = undrawn(head[:_HEAD_CHARACTERS].decode("utf-8", "replace").lstrip("\ufeff \t\r\n\u3000"))
     lines = [line.rstrip("\r") for line in islice(filter(str.strip, text.split("\n")), _HEAD_LINES)]
     if not lines or "\x00" in text[:64] or _MARK.search(lines[lines[0] == _DOCUMENT and len(lines) > 1]) is None:
         return None
@@ -273,12 +273,12 @@ def _table_names(mark: str) -> Callable[[Head], Sequence[str]]:
 
 def _below_title(head: Head, mark: str) -> Sequence[str]:
     """The lines of a drawn table from that of its names on: a page has a title above it, and a rule below that line."""
-    if mark != "|" or mark in head.lines[0] or "|" not in head.text:
+    if mark != "|" or len(_cells(head.lines[0], mark)) > 1 or "|" not in head.text:
         return head.lines
     lines = [line for line in head.text.split("\n", _TITLE_LINES)[:_TITLE_LINES] if line.strip()]
-    first = next((at for at, line in enumerate(lines) if mark in line), 0)
-    is_below = len(lines) > first + 1 and _is_rule(lines[first + 1], mark)
-    return lines[first : first + _HEAD_LINES] if is_below else head.lines
+    named = (at for at, line in enumerate(lines[:-1]) if not _is_title(line) and not _is_rule(line, mark))
+    first = next((at for at in named if _is_rule(lines[at + 1], mark)), None)
+    return head.lines if first is None else lines[first : first + _HEAD_LINES]
 
 
 def _remarks(lines: Sequence[str], mark: str) -> int:
@@ -298,6 +298,11 @@ def _header(line: str, mark: str) -> list[str]:
     return [cell.strip() for cell in _cells(named.strip(), mark)]
 
 
+def _is_title(line: str) -> bool:
+    """A line above a drawn table that holds no two cells."""
+    return len(_cells(line, "|")) < 2 and not _is_rule(line, "|")
+
+
 def _is_rule(line: str, mark: str) -> bool:
     return mark in "| " and _RULE.fullmatch(line) is not None
 
@@ -310,22 +315,23 @@ def _table_rows(mark: str) -> Callable[[Source], Iterator[Row]]:
         first = [*islice(((number, text) for number, text in text_lines(source) if text.strip()), _HEAD_LINES)]
         remarks = {number for number, _ in first[: _remarks([text for _, text in first], mark)]}
         for number, text in text_lines(source):
-            start = text.lstrip()
+            plain = undrawn(text)
+            start = plain.lstrip()
             if not start:
                 continue
             if start[0] == "{":
                 yield number, text, json_object(text)
-            elif not named and ((mark == "|" and mark not in text and not _is_rule(text, mark)) or number in remarks):
-                yield number, text, HEADER  # a title
-            elif not named or (has_rules and _is_rule(text, mark)):
-                if not _is_rule(text, mark):
-                    named = _header(text.lstrip("\ufeff"), mark)
+            elif not named and ((mark == "|" and _is_title(plain)) or number in remarks):
+                yield number, text, HEADER
+            elif not named or (has_rules and _is_rule(plain, mark)):
+                if not _is_rule(plain, mark):
+                    named = _header(plain.lstrip("\ufeff"), mark)
                 elif mark == "|" and len(above) > 1 and all(map(_ONE_NAME.match, above)):
                     named = above  # a rule stands under the names of another table of the page
                 above = []
                 yield number, text, HEADER
             else:
-                cells = above = _cells(text, mark)
+                cells = above = _cells(plain, mark)
                 if len(cells) == len(named):
                     is_header = cells[0] == named[0] and cells == named  # who began again wrote the names again
                     yield number, text, HEADER if is_header else dict(zip(named, cells, strict=True))

@@ -22,6 +22,7 @@ _CHUNK = 1 << 16
 _PAIR = regex(
     r"(?<![\w.-])(?P<name>[A-Za-z_][\w-]{0,40})\"? ?[=:] ?\"?(?P<value>\[[^\]\n]{0,2000}\]|\{[^}\n]{0,2000}\}|[\w.<>/-]{1,80}(?![\w:]))"
 )
+_BOX = str.maketrans("│┃║─━═├┤┼┌┐└┘┬┴╭╮╰╯╞╡╪", "|||---||+++++++++++||+")  # lines of drawn tables
 Said = dict[str, Any]  # a record: name → cell
 HEADER: Said = {}  # the row of a line of names, and of what else belongs to the records
 Row = tuple[int, str, Said | None]  # 1-based line, its text, the record, none where it does not fit
@@ -97,6 +98,11 @@ def whole_json(source: Source, limit: int) -> tuple[dict[str, Any] | None, Table
         return document, {}
     reason = f"larger than {limit} bytes" if data is None else "not a whole JSON document"
     return None, {"unread": table("unread", [{"file": source.path, "bytes": source.size, "reason": reason}])}
+
+
+def undrawn(text: str) -> str:
+    """A line with the marks of ASCII for those that draw tables."""
+    return text if text.isascii() else text.translate(_BOX)
 
 
 def json_lines(source: Source) -> Iterator[tuple[int, dict[str, Any] | None]]:
