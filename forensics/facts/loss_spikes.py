@@ -123,7 +123,7 @@ def _is_lifted(rows: Sequence[Row], at: int) -> bool:
     if norm is None or len(before) < FEW or norm < _GRADIENT * median(before):
         return False
     behind = _norms(rows[: at + 1 + _CALM], at + 1 + _CALM)[-_CALM:]
-    return min(norm, *behind) > max(before)
+    return bool(min(norm, *behind) > max(before))
 
 
 def _onset(rows: Sequence[Row], at: int) -> int:

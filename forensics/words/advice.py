@@ -207,3 +207,16 @@ ROSE_ALONE_FIRST = Form(
     "in step {step} the loss of {who} alone rose, to {loss}, and those of all others from the next step on",
     "step {step} 中仅 {who} 的 loss 升高，至 {loss}；其他 rank 的 loss 从下一步起才升高",
 )
+ARRIVED_OTHERWISE = Form(
+    "a message between {who} in step {step} arrived with another digest than it was sent with; {number} others arrived as they were sent",
+    "step {step} 中 {who} 之间的一条消息到达时的摘要与发送时不同；另有 {number} 条消息到达时与发送时一致",
+)
+BOTH_ENDS = Said("its sender and its receiver", "发送方与接收方")
+ENDS_OR_WAY = Said(
+    "the memory of either end, or what lies between them, changed it; the digests do not tell which",
+    "可能是任一端的内存，也可能是两端之间的链路改变了它；摘要无法区分",
+)
+REPEAT_DIFFERS = Form(
+    "On {who}, the recompute of {where} differs from its forward pass; all others agree.",
+    "{who} 上 {where} 的重计算结果与其前向不同；其余均一致。",
+)

@@ -33,7 +33,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from parsers.forms.reading import HEADER, Row, text_lines, undrawn
+from parsers.forms.reading import HEADER, Row, cells_of, text_lines, undrawn
 from parsers.schema.parser import Source
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
@@ -231,7 +231,4 @@ def _apart(said: dict[str, str]) -> dict[str, str]:
 
 
 def _cells(text: str) -> list[str]:
-    is_drawn = text.lstrip().startswith("|") or " | " in text
-    if is_drawn:
-        return [cell.strip() for cell in text.strip().strip("|").split("|")]
-    return text.replace(", ", ",").split()  # a list is one cell
+    return cells_of(text, "|" if text.lstrip().startswith("|") or " | " in text else " ")
