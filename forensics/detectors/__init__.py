@@ -31,6 +31,7 @@ from forensics.detectors.numerics import (
     replica_divergence,
     replica_figures,
     rerun_verdict,
+    vanished_gradient,
 )
 from forensics.detectors.ranks import (
     absent,
@@ -77,6 +78,7 @@ DETECTORS: tuple[Detector, ...] = (
     bad_scale.DETECTOR,
     cast_copy.DETECTOR,
     changed_message.DETECTOR,
+    vanished_gradient.DETECTOR,
     replayed_step.DETECTOR,
     rerun_verdict.DETECTOR,
     hash_mismatch.DETECTOR,

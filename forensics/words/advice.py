@@ -220,3 +220,16 @@ REPEAT_DIFFERS = Form(
     "On {who}, the recompute of {where} differs from its forward pass; all others agree.",
     "{who} 上 {where} 的重计算结果与其前向不同；其余均一致。",
 )
+GRADIENT_VANISHED = Form(
+    "from step {step} to the end the gradient norm is exactly 0, after {norm} in the line before, while the loss is a number above 0",
+    "自 step {step} 起直到最后梯度范数恰为 0（上一行为 {norm}），而 loss 仍为大于 0 的数",
+)
+ALL_ARE_ZERO = Form("{name} is {value} at step {step}", "step {step} 的 {name} 为 {value}")
+FORMAT_AND_SCALE = Said(
+    "number format of gradients, loss scaling, and what is kept out of the graph",
+    "梯度的数值格式、loss scale，以及被排除在计算图之外的部分",
+)
+ZERO_TEACHES_NOTHING = Said("a gradient of zero changes no parameter", "梯度为零时参数不再更新")
+SHARE_OF_ZEROS = Said(
+    "which share of each gradient is exactly zero, by parameter", "各参数梯度中恰为零的元素比例", "tensors"
+)

@@ -12,6 +12,7 @@ Versions: none.
 Source: as users write them.
 """
 
+from collections import Counter
 from typing import Any
 
 import polars as pl
@@ -52,12 +53,14 @@ def parse(lines: pl.DataFrame) -> Tables:
     """tensors, claimed."""
     rows: list[dict[str, Any]] = []
     dtypes: dict[str, str | None] = {}
+    counts: Counter[str] = Counter()
     for row in lines.sort("file", "line").iter_rows(named=True):
         text = row["text"][:LINE_CHARACTERS]
         if (dtype := _DTYPE.search(text)) is not None:
             dtypes.setdefault(row["file"], dtype["dtype"])
         if (made := _row(row, text)) is not None:
-            rows.append(made | {"dtype": dtypes.get(row["file"]), "record": len(rows)})
+            rows.append(made | {"dtype": dtypes.get(row["file"]), "record": counts[row["file"]]})
+            counts[row["file"]] += 1
     claimed = [{"file": row["file"], "line": row["line"]} for row in rows]
     return {"tensors": table("tensors", rows), "claimed": table("claimed", claimed)}
 

@@ -14,6 +14,7 @@ Versions: none.
 Source: as users write them.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
 from io import BytesIO
@@ -106,6 +107,7 @@ def parse(source: Source) -> Tables:
 def parse_lines(lines: pl.DataFrame) -> Tables:
     """tensors; claimed."""
     found: list[dict[str, Any]] = []
+    counts: Counter[str] = Counter()
     for row in lines.sort("file", "line").iter_rows(named=True):
         text = row["text"][:LINE_CHARACTERS]
         if _HEX.search(text.encode()) is None:
@@ -113,10 +115,11 @@ def parse_lines(lines: pl.DataFrame) -> Tables:
         said = {one["name"]: one["value"] for form in (_BARE, _PAIR) for one in form.finditer(text)}
         who = reporter(row)
         common = {name: who[name] for name in ("rank", "host", "file", "line")} | {"attempt": row["attempt"]}
-        found += filter(_is_told, _rows(said, common))
+        for one in filter(_is_told, _rows(said, common)):
+            found.append(one | {"record": counts[row["file"]]})
+            counts[row["file"]] += 1
     claimed = {(row["file"], row["line"]): {"file": row["file"], "line": row["line"]} for row in found}
-    numbered = [row | {"record": at} for at, row in enumerate(found)]
-    return {"tensors": table("tensors", numbered), "claimed": table("claimed", claimed.values())}
+    return {"tensors": table("tensors", found), "claimed": table("claimed", claimed.values())}
 
 
 def _rows(said: _Said, who: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

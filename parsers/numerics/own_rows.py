@@ -244,6 +244,20 @@ def _row(
     }
 
 
+def trailing_statistic(name: str) -> tuple[list[str], str] | None:
+    """(the words before it, the column) of a name that ends in a statistic: `act_inf_count`."""
+    parts = vocabulary.words_of(name)
+    ends = ((at, _STATISTICS.get("_".join(parts[at:]))) for at in range(1, len(parts)))
+    return next(((parts[:at], column) for at, column in ends if column is not None), None)
+
+
+def tensor_of(words: Sequence[str]) -> tuple[str, str]:
+    """(phase, tensor) of which words before a figure tell; an output where none do."""
+    spelled = ["_".join(words[at:]) for at in range(len(words))]
+    tensor = next((name for name, form in _TENSORS if any(map(form.fullmatch, (*spelled, *words)))), "output")
+    return "backward" if tensor in _BACKWARD else "forward", tensor
+
+
 def _statistic(name: str) -> tuple[str, str] | None:
     """(in, out, or nothing where the record is of one tensor; the column) of a name."""
     if (column := _STATISTICS.get(name.lower())) is not None:
