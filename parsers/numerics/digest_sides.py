@@ -25,6 +25,7 @@ import polars as pl
 
 from parsers.forms import framings
 from parsers.forms.reading import real, whole
+from parsers.numerics.tensor_names import STATISTICS
 from parsers.schema.lines import reporter
 from parsers.schema.parser import FileParser, LineParser, Source
 from parsers.schema.rules import LINE_CHARACTERS
@@ -49,12 +50,6 @@ _OF = {  # phase, op, tensor
     "got": ("comm", "recv", "output"),
 }
 _PAIRS = (("in", "out"), ("first", "again"), ("sent", "got"))
-_STATISTICS: Mapping[str, str] = {
-    **dict.fromkeys(("absmax", "abs max", "max abs", "maxabs", "amax"), "absmax"),
-    **{name: name for name in ("min", "max", "mean", "l2norm")},
-    **dict.fromkeys(("nan", "nans", "nan count", "bad", "nonfinite", "non finite", "nonfin"), "nan_count"),
-    **dict.fromkeys(("inf", "infs", "inf count"), "inf_count"),
-}
 _SUM_NAME = regex(r"(?:crc(?:32c?)?|xxh(?:ash)?\d{0,3}|md5|sha\d{0,3}|hash|digest|sum|checksum|fingerprint|fp)")
 _SUM = regex(r"(?:0x)?[0-9a-fA-F]{8,128}")
 _PATH = regex(r"[A-Za-z_][\w-]*(?:[./\[]+[\w-]+\]?)+")
@@ -182,7 +177,7 @@ def _figure(name: str, cell: Any) -> tuple[str, str, Any]:
     if (not rest and side) or _SUM_NAME.fullmatch(rest):
         text = str(cell).strip()
         return (side, "checksum", text.lower().removeprefix("0x")) if _SUM.fullmatch(text) else ("", "", None)
-    column = _STATISTICS.get(rest, "")
+    column = "nan_count" if side and rest == "bad" else STATISTICS.get(rest.replace(" ", "_"), "")
     value = whole(cell) if column.endswith("_count") else real(cell)
     return (side, column, value) if column and value is not None else ("", "", None)
 
@@ -208,7 +203,7 @@ def _what(said: _Said) -> str | None:
         for name, cell in said.items()
         if vocabulary.meaning_of(name) is None
         and _plain(name) not in _BATCH
-        and not any(word in _SIDES or word in _STATISTICS for word in vocabulary.words_of(name))
+        and not any(word in _SIDES or word in STATISTICS for word in vocabulary.words_of(name))
         and (number := whole(cell)) is not None
         and real(cell) == number
     )

@@ -3,7 +3,7 @@
     act_absmax{rank="2",module="layers.21.down_proj"} +Inf       act_inf_count{rank="2",module="layers.21.down_proj"} 3
     grad_nonfinite{rank="2",layer="7"} 0
 
-A figure is one by the end of its name (own_rows.py), its module by a label; words before the figure say which tensor it is of, an output where none do. The samples of a
+A figure is one by the end of its name (tensor_names.py), its module by a label; words before the figure say which tensor it is of, an output where none do. The samples of a
 module at one moment are one row, in the order in which the modules come; the step is that of its rank's gauge then. Without a step there is no row.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from parsers.forms.reading import real, whole
-from parsers.numerics.own_rows import tensor_of, trailing_statistic
+from parsers.numerics.tensor_names import tensor_of, trailing_statistic
 from parsers.schema.tables import Tables, table
 
 _LABELS = ("module", "layer", "layer_name", "tensor", "param", "parameter")
