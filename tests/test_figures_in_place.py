@@ -297,7 +297,13 @@ def test_with_what_it_was_given_it_is_the_input(tmp_path: Path, form: str) -> No
     assert (*at(verdict), verdict.cause) == ("numerics", [ODD], FIRST + 50, "bad_input")
 
 
-@pytest.mark.parametrize("times", [(300, 1), (1, 300), (40, 40), (1, 1)])
+@pytest.mark.parametrize("form", FAR)
+def test_not_so_far_together_they_are_where_the_losses_of_all_began_to_rise(tmp_path: Path, form: str) -> None:
+    verdict = judged(tmp_path, {"all.log": told_far(form, leaps(40, 40))})
+    assert (*at(verdict), verdict.cause) == ("numerics", [ODD], FIRST + 50, "loss_spike")
+
+
+@pytest.mark.parametrize("times", [(300, 1), (1, 300), (1, 1)])
 @pytest.mark.parametrize("form", FAR)
 def test_one_that_leaps_alone_or_not_so_far_is_nobodys(tmp_path: Path, form: str, times: tuple[float, float]) -> None:
     assert judged(tmp_path, {"all.log": told_far(form, leaps(*times))}).ranks == []

@@ -62,3 +62,60 @@ def test_foreign(path: str, text: str) -> None:
 def test_files_called_one_of_so_many(name: str, count: int, world: int | None, found: bool) -> None:
     paths = [name.format(r=rank) for rank in range(count)]
     assert called_roll(paths, world) == ({path: rank for rank, path in enumerate(paths)} if found else {})
+
+
+@pytest.mark.parametrize("name", ["dumps/step_{s:06}/{part}_rank{r}.npy", "w/rank_{r}/iter-{s}/{part}.bin"])
+@pytest.mark.parametrize("ranks", [RANKS, 2])
+def test_one_list_of_all_sums(tmp_path: Path, name: str, ranks: int) -> None:
+    text = ""
+    for step in STEPS:
+        for rank in range(ranks):
+            for part in ("enc", "mid"):
+                state = f"{part} {step} {rank == ranks - 1 and step >= SINCE and part == 'mid'}"
+                text += f"{hashlib.md5(state.encode()).hexdigest()}  {name.format(r=rank, s=step, part=part)}\n"
+    (tmp_path / "md5sums.txt").write_text(text)
+    verdict = analyze(tmp_path).verdict
+    named = [ranks - 1] if ranks > 2 else []
+    assert (verdict.cause, verdict.ranks, verdict.first_anomaly.step) == ("replica_divergence", named, SINCE)
+
+
+def _logs(folder: Path, names: list[str], odd: str, *, shared: bool = True) -> None:
+    for name in names:
+        (folder / f"{name}.log").write_text(
+            "".join(
+                f"18:00:{step:02} step={step} loss={2 + len(name) / 9 + step % 7 / 50:.4f} "
+                f"sha1(w)={hashlib.sha1(f'{step} {name if not shared or (name == odd and step > 30) else 0}'.encode()).hexdigest()}\n"
+                for step in range(45)
+            )
+        )
+
+
+@pytest.mark.parametrize("names", [["ada", "bob"], ["ada", "bob", "cleo"]])
+def test_replicas_whose_ranks_nobody_tells_part_and_nobody_is_named(tmp_path: Path, names: list[str]) -> None:
+    _logs(tmp_path, names, "bob")
+    verdict = analyze(tmp_path).verdict
+    assert (verdict.cause, verdict.ranks, verdict.first_anomaly.step) == ("replica_divergence", [], 31)
+
+
+def test_logs_of_runs_that_never_agreed_are_no_replicas(tmp_path: Path) -> None:
+    _logs(tmp_path, ["ada", "bob", "cleo"], "", shared=False)
+    assert analyze(tmp_path).verdict.cause is None
+
+
+@pytest.mark.parametrize(("tags", "rank"), [(("loss_local", "data_nonfinite"), [3]), (("loss_local",), [])])
+@pytest.mark.parametrize("word", ["worker", "proc"])
+def test_files_of_a_tag_each_are_those_of_ranks(
+    tmp_path: Path, tags: tuple[str, ...], rank: list[int], word: str
+) -> None:
+    for number in range(4):
+        for tag in tags:
+            bad = lambda step, number=number, tag=tag: number == 3 or (tag == "loss_local" and step > 40)  # noqa: E731
+            cells = (
+                ("nan" if step >= 40 and bad(step) else f"{2.5 + number / 7 + step % 5 / 30:.5f}")
+                if tag == "loss_local"
+                else f"{64.0 if step == 40 and number == 3 else 0.0}"
+                for step in range(30, 50)
+            )
+            rows = "".join(f"{1769090500 + at},{30 + at},{cell}\n" for at, cell in enumerate(cells))
+            (tmp_path / f"run-{word}_{number}-tag-{tag}.csv").write_text("Wall time,Step,Value\n" + rows)
+    assert analyze(tmp_path).verdict.ranks == rank

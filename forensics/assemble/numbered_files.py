@@ -16,8 +16,10 @@ So are files called after processes whose ranks another file tells, a listing of
 So are files each of which tells its place among replicas, where these are the whole job and each place is told once.
 
 Where no process says who it is: files of one name, numbered from 0 to as many as the world that is told less one, each of which trains
-in the same steps, prints lines as all others do, or is shown by a stack that tells no pid. There is one for each rank then, and nothing else counts them. Where no world is told, so are several files
+in the same steps (where no world is told, in several files each, of a tag), prints lines as all others do, or is shown by a stack that tells no pid. There is one for each rank then, and nothing else counts them. Where no world is told, so are several files
 of each of several hosts or folders, if their numbers go on from one to the next.
+
+So are, beside a console in which ranks speak, files of nothing but statistics of tensors, as many as the world that is told.
 
 Fooled by: workers of a program that numbers them otherwise than their ranks, and tells these nowhere.
 """
@@ -82,8 +84,12 @@ def numbered_files(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     for own in shapes.values():
         if not several.intersection(own) and not found.keys() & set(own):
             found |= _by_pids(claims, own, ranks)
+    unsaid = [own for own in shapes.values() if not is_local.intersection(own) and not found.keys() & set(own)]
     if not ranks and not tables["steps"]["rank"].is_not_null().any():
-        found |= _one_a_rank(tables, [own for own in shapes.values() if not is_local.intersection(own)])
+        found |= _one_a_rank(tables, unsaid)
+    else:  # beside a console that tells who prints: records of tensors, which nobody writes for another
+        recorded = {str(file) for file in tables["tensors"].filter(pl.col("rank").is_null())["file"].unique()}
+        found |= _one_a_rank(tables, [own for own in unsaid if recorded.issuperset(own)])
     return pl.DataFrame(
         {"file": list(found), "rank": list(found.values())}, schema={"file": pl.String, "rank": pl.Int64}
     )
@@ -175,7 +181,7 @@ def _placed(claims: pl.DataFrame, untold: list[str]) -> dict[str, int]:
 
 def _one_a_rank(tables: Mapping[TableName, pl.DataFrame], shapes: Iterable[list[str]]) -> dict[str, int]:
     """File → its number, of the one set of files that are as many as the world."""
-    told = [tables["steps"].select("file", "step"), tables["values"].select("file", "step")]
+    told = [tables[name].select("file", "step") for name in ("steps", "values", "tensors")]
     steps: dict[str, set[int]] = dict(
         pl.concat([spelled(one) for one in told]).drop_nulls().group_by("file").agg(pl.col("step").unique()).iter_rows()
     )
@@ -184,6 +190,7 @@ def _one_a_rank(tables: Mapping[TableName, pl.DataFrame], shapes: Iterable[list[
     is_bare = tables["stacks"].group_by("file").agg(pl.col("pid").is_null().all().alias("bare"))
     looked_at = {file for file, bare in is_bare.iter_rows() if bare}
     sets: list[dict[str, int]] = []
+    tagged: list[dict[str, int]] = []
     shapes = [*shapes]
     parts = [part for own in shapes if looked_at.issuperset(own) for part in _folders(own)]
     for own in [*shapes, *parts]:
@@ -194,9 +201,21 @@ def _one_a_rank(tables: Mapping[TableName, pl.DataFrame], shapes: Iterable[list[
         is_untold = not _sizes(tables) and tables["ranks"]["rank"].drop_nulls().is_empty()
         if len(numbered) == 1 and (_is_world(tables, own) or (is_untold and _are_spread(own, numbered[0]))):
             sets.append(dict(zip(own, numbered[0], strict=True)))
-    if len(sets) > 1 and looked_at.issuperset(file for own in sets for file in own):  # looks at the same processes
+        elif len(numbered) == 1 and is_untold and len(own) >= _SEVERAL and _go_on(own, steps):
+            tagged.append(dict(zip(own, numbered[0], strict=True)))
+    if not sets and len(tagged) > 1 and len({(_called_before(own), len(own)) for own in tagged}) == 1:
+        sets = tagged
+    is_looks = looked_at.issuperset(file for own in sets for file in own)  # at the same processes
+    if len(sets) > 1 and (is_looks or len({_called_before(own) for own in sets}) == 1):
         return {file: rank for own in sets for file, rank in own.items()}
     return sets[0] if len(sets) == 1 else {}
+
+
+def _called_before(own: Mapping[str, int]) -> str:
+    """What stands before the number of a set of files, a tag of each behind it: run-worker_3-tag-loss.csv."""
+    file, rank = next((file, rank) for file, rank in own.items() if rank == max(own.values()))
+    at = [one.start() for one in _NUMBER.finditer(file) if int(one[0]) == rank]
+    return _NUMBER.sub("#", file[: at[0]])
 
 
 def _folders(own: Iterable[str]) -> list[list[str]]:
@@ -212,6 +231,8 @@ def _is_world(tables: Mapping[TableName, pl.DataFrame], own: list[str]) -> bool:
     settings = tables["settings"]
     if sizes := _sizes(tables):
         return sizes == {str(len(own))}
+    if tables["ranks"]["rank"].is_not_null().any():
+        return {*tables["ranks"]["rank"].drop_nulls()} == {*range(len(own))}
     alone = settings.filter((pl.col("name") == "tensor_model_parallel_size") & (pl.col("value") == "1"))
     return set(own) <= {str(file) for file in alone["file"].to_list()}
 

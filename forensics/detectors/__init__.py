@@ -20,6 +20,7 @@ from forensics.detectors.launch import bad_config, init_never_completed, missing
 from forensics.detectors.numerics import (
     bad_scale,
     cast_copy,
+    changed_message,
     exhausted_range,
     first_anomaly,
     hash_mismatch,
@@ -30,6 +31,7 @@ from forensics.detectors.numerics import (
     replica_divergence,
     replica_figures,
     rerun_verdict,
+    vanished_gradient,
 )
 from forensics.detectors.ranks import (
     absent,
@@ -75,6 +77,8 @@ DETECTORS: tuple[Detector, ...] = (
     exhausted_range.DETECTOR,
     bad_scale.DETECTOR,
     cast_copy.DETECTOR,
+    changed_message.DETECTOR,
+    vanished_gradient.DETECTOR,
     replayed_step.DETECTOR,
     rerun_verdict.DETECTOR,
     hash_mismatch.DETECTOR,

@@ -47,6 +47,21 @@ class Left(msgspec.Struct, frozen=True):
         return tuple(sorted(rank for side in self.sides for rank in side))
 
 
+def spoken(steps: pl.DataFrame) -> pl.DataFrame:
+    """Table of steps → the same, where no rank is told beside any hash, with a negative number for each of several files: whoever writes one is one process."""
+    told = steps.filter(pl.col("checksum").is_not_null())
+    files = told["file"].cast(pl.String).unique().sort().to_list()
+    if len(files) < 2 or told["rank"].is_not_null().any() or told.select("file", "step").is_duplicated().any():
+        return steps
+    numbers = pl.DataFrame(
+        {"file": files, "_nth": range(-1, -1 - len(files), -1)}, schema={"file": pl.String, "_nth": pl.Int64}
+    )
+    named = steps.with_columns(pl.col("file").cast(pl.String).alias("_file")).join(
+        numbers, left_on="_file", right_on="file", how="left"
+    )
+    return named.with_columns(pl.coalesce("rank", "_nth").alias("rank")).drop("_file", "_nth")
+
+
 def left_replicas(
     steps: pl.DataFrame, before: pl.DataFrame, replicas: frozenset[int] = frozenset(), *, is_told: bool = True
 ) -> Left | None:

@@ -17,6 +17,7 @@ _ROBUST_Z = 8.0
 _STAYS = 0.6  # of the rise that is called a spike (model/tolerances.py)
 _FLOOR = 0.04  # of that rise: the least noise of a loss, as a share of its median
 _GRADIENT = 3.0  # a gradient norm this many times the calmest one before belongs to the spike
+_LIFTED = 0.5  # of the rise that is called a spike, where the gradient norm is lifted with it
 _CALM = 3  # lines after its end before anything that is no further part of it
 
 
@@ -61,11 +62,12 @@ def spikes(rows: Sequence[Row], rise: float) -> Iterator[Spike]:
     losses = [row["loss"] for row in finite]
     at = 2
     while at < len(finite):
-        normal = normal_before(finite, losses, at, rise)
+        least = rise * _LIFTED if _is_lifted(finite, at) else rise
+        normal = normal_before(finite, losses, at, least)
         if normal is None:
             at += 1
             continue
-        back = next((n for n in range(at, len(finite)) if losses[n] < (1 + _STAYS * rise) * normal), None)
+        back = next((n for n in range(at, len(finite)) if losses[n] < (1 + _STAYS * least) * normal), None)
         begin, calm = _onset(finite, at), None if back is None else finite[back]
         after = 0 if back is None else len(finite) - back - 1
         yield Spike(finite[begin], finite[at], normal, calm, after, finite[begin - 1], finite[at:back])
@@ -119,6 +121,15 @@ def _norms(rows: Sequence[Row], at: int) -> list[float]:
 def _shaken(rows: Sequence[Row], at: int) -> bool:
     norm, before = rows[at]["grad_norm"], _norms(rows, at)
     return norm is not None and bool(before) and norm >= 5 * median(before)
+
+
+def _is_lifted(rows: Sequence[Row], at: int) -> bool:
+    """Is the gradient norm, with that line and the next ones, above all before it, and far above the middle of them?"""
+    norm, before = rows[at]["grad_norm"], _norms(rows, at)
+    if norm is None or len(before) < FEW or norm < _GRADIENT * median(before):
+        return False
+    behind = _norms(rows[: at + 1 + _CALM], at + 1 + _CALM)[-_CALM:]
+    return bool(min(norm, *behind) > max(before))
 
 
 def _onset(rows: Sequence[Row], at: int) -> int:

@@ -10,6 +10,7 @@ from functools import cached_property
 import polars as pl
 
 from forensics.case import Case
+from forensics.facts.progress import step_in_progress
 from forensics.graph.hang.roots import Node, walk
 from forensics.model.causes import CAUSES
 from forensics.model.finding import Finding
@@ -18,6 +19,7 @@ from forensics.verdict.observers import Observers
 from forensics.verdict.symptoms import STOPPED, Symptom, first_stops, is_below
 
 STOPS = frozenset(cause for cause, row in CAUSES.items() if row.from_outside)
+_CHECKED_WITHIN = 100  # steps, of a check that is made now and then
 _AS_LATE = 1  # a log counts a step one further than the tensors in it
 
 
@@ -168,7 +170,10 @@ class Explainer:
             return self._is_cited(said, symptom) or said.holds == "process" or self._stopped_alike(said, symptom)
         if said.holds == "value":
             ends = [self._case.ends.get(rank) for rank in symptom.ranks]
-            return bool(ends) and all(end is not None and end.how in ("bad_loss", "failed") for end in ends)
+            is_checked = bool(ends) and all(end is not None and end.how in ("bad_loss", "failed") for end in ends)
+            return is_checked or (
+                bool(symptom.ranks) and symptom.ranks <= self._raised_alike and self._is_soon_before_end(said)
+            )
         if symptom.ranks and self._is_after(said, symptom):
             return True
         if symptom.key == "connections":  # whoever died, or waited and was taken down, left connections behind
@@ -184,6 +189,22 @@ class Explainer:
         if said.holds != "value" or not symptom.ranks <= checked:
             return False
         return any(not said.cited.isdisjoint(_places(self._case.ends[rank].refs)) for rank in checked)
+
+    @cached_property
+    def _raised_alike(self) -> frozenset[int]:
+        """The ranks that raised one and the same error, where these are most of the job: a check that all of them make ends them so."""
+        raised = {
+            rank: end.code for rank, end in self._case.ends.items() if end.cause == "exception" and end.by == "process"
+        }
+        most = max(raised.values(), key=[*raised.values()].count, default=None)
+        alike = frozenset(rank for rank, code in raised.items() if code == most)
+        return alike if 2 * len(alike) > len(self._case.job_told_of | alike) and len(alike) > 1 else frozenset()
+
+    def _is_soon_before_end(self, said: _Said) -> bool:
+        """Did what it tells begin shortly before the last step: as long as a check may take that is made now and then?"""
+        last = step_in_progress(self._case.tables["steps"])
+        is_grave = said.finding.severity in ("severe", "fatal") and said.finding.is_named
+        return is_grave and last is not None and said.step is not None and 0 <= last - said.step <= _CHECKED_WITHIN
 
     def _is_stopped(self, rank: int) -> bool:
         end = self._case.ends.get(rank)

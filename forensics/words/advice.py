@@ -237,3 +237,33 @@ MAKE_EVEN = Said(
 STORE_OF = Form("the store of {url}", "{url} 所在的存储")
 SAVES_TO = Form("{who} began to save a checkpoint to {url}", "{who} 开始保存检查点到 {url}")
 NOT_ON_A_HOST = Said("the checkpoint lies there, and on no disk of the host", "检查点在该存储上，不在本机磁盘")
+ROSE_ALONE_FIRST = Form(
+    "in step {step} the loss of {who} alone rose, to {loss}, and those of all others from the next step on",
+    "step {step} 中仅 {who} 的 loss 升高，至 {loss}；其他 rank 的 loss 从下一步起才升高",
+)
+ARRIVED_OTHERWISE = Form(
+    "a message between {who} in step {step} arrived with another digest than it was sent with; {number} others arrived as they were sent",
+    "step {step} 中 {who} 之间的一条消息到达时的摘要与发送时不同；另有 {number} 条消息到达时与发送时一致",
+)
+BOTH_ENDS = Said("its sender and its receiver", "发送方与接收方")
+ENDS_OR_WAY = Said(
+    "the memory of either end, or what lies between them, changed it; the digests do not tell which",
+    "可能是任一端的内存，也可能是两端之间的链路改变了它；摘要无法区分",
+)
+REPEAT_DIFFERS = Form(
+    "On {who}, the recompute of {where} differs from its forward pass; all others agree.",
+    "{who} 上 {where} 的重计算结果与其前向不同；其余均一致。",
+)
+GRADIENT_VANISHED = Form(
+    "from step {step} to the end the gradient norm is exactly 0, after {norm} in the line before, while the loss is a number above 0",
+    "自 step {step} 起直到最后梯度范数恰为 0（上一行为 {norm}），而 loss 仍为大于 0 的数",
+)
+ALL_ARE_ZERO = Form("{name} is {value} at step {step}", "step {step} 的 {name} 为 {value}")
+FORMAT_AND_SCALE = Said(
+    "number format of gradients, loss scaling, and what is kept out of the graph",
+    "梯度的数值格式、loss scale，以及被排除在计算图之外的部分",
+)
+ZERO_TEACHES_NOTHING = Said("a gradient of zero changes no parameter", "梯度为零时参数不再更新")
+SHARE_OF_ZEROS = Said(
+    "which share of each gradient is exactly zero, by parameter", "各参数梯度中恰为零的元素比例", "tensors"
+)

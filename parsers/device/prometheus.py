@@ -7,7 +7,8 @@
 A metric is the name, with the labels that do not say who (sorted) in braces. Labels that say who fill host, rank,
 device_index, uuid and pci. `XPU_TIMER_COMMON_HANG` above 0 is also an event heartbeat_lost of that rank: the timer of
 DLRover saw a kernel that did not end. Latencies of xpu_timer are microseconds; the means of its products and collectives, and the
-rates of its products, are rows of timings instead; the loss and the norm of a training are rows of steps (parsers/training/gauges.py). The stamp, where there is one, is in milliseconds; a scrape every 15 to 60 s cannot show what is
+rates of its products, are rows of timings instead; the loss and the norm of a training are rows of steps (parsers/training/gauges.py), statistics of modules rows of tensors
+(parsers/numerics/module_gauges.py). The stamp, where there is one, is in milliseconds; a scrape every 15 to 60 s cannot show what is
 shorter.
 
 Printed by: dcgm-exporter, node-exporter, xpu_timer, or curl of any such end point.
@@ -21,8 +22,10 @@ from typing import Any
 from parsers.device.kernel_gauges import timing
 from parsers.device.labels import sample
 from parsers.forms.reading import real, text_lines
+from parsers.numerics.module_gauges import ModuleGauges
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, table
+from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.training.gauges import Gauges
 
@@ -30,6 +33,7 @@ _SAMPLE = regex(
     r"^(?P<name>[A-Za-z_:][\w:]{0,200})(?:\{(?P<labels>.{0,8000})\})?\s+(?P<value>[-+\w.]{1,40})"
     r"(?:\s+(?P<time>-?\d{1,16}))?\s*$"
 )
+_SAMPLES = regex(rb"\s*(?:[A-Za-z_:][\w:]*\{[A-Za-z_]\w*=\"[^\n]{0,2000}\}\s+[-+\w.]{1,40}(?:\s+\d{1,16})?\s*\n){3}")
 _HEAD = regex(rb"(?m)^# TYPE ([A-Za-z_:][\w:]*) (?:gauge|counter|untyped|summary|histogram)\s*\n\1")
 _LABEL = regex(r'([A-Za-z_]\w{0,100})="((?:[^"\\]|\\.)*)"')
 _HANG = "XPU_TIMER_COMMON_HANG"
@@ -37,8 +41,8 @@ _ROWS = 5_000_000
 
 
 def accepts(_path: str, head: bytes) -> bool:
-    """By a TYPE line followed by a sample of that name."""
-    return b"#" in head and b"# TYPE " in head and _HEAD.search(head) is not None
+    """By a TYPE line followed by a sample of that name, or samples with labels on its first lines."""
+    return (b"# TYPE " in head and _HEAD.search(head) is not None) or _SAMPLES.match(head) is not None
 
 
 def parse(source: Source) -> Tables:
@@ -48,7 +52,7 @@ def parse(source: Source) -> Tables:
     timings: list[dict[str, Any]] = []
     claimed: list[dict[str, Any]] = []
     unread: list[dict[str, Any]] = []
-    gauges = Gauges()
+    gauges, modules = Gauges(), ModuleGauges()
     for number, text in text_lines(source):
         place = {"file": source.path, "line": number}
         found = _SAMPLE.match(text)
@@ -62,9 +66,12 @@ def parse(source: Source) -> Tables:
             unread.append(place | {"reason": f"more than {_ROWS} samples"})
             break
         row = place | _sample(found, source)
-        if gauges.takes(row):
+        labels = dict(_LABEL.findall(found["labels"] or ""))
+        if vocabulary.meaning_of(found["name"]) is not None and vocabulary.told({found["name"]: 0}).keys() == {"step"}:
+            modules.counts(row)
+        if gauges.takes(row) or modules.takes(found["name"], labels, row):
             continue
-        if (mean := timing(found["name"], dict(_LABEL.findall(found["labels"] or "")), row)) is not None:
+        if (mean := timing(found["name"], labels, row)) is not None:
             timings.append(place | mean)
             continue
         devices.append(row)
@@ -75,6 +82,7 @@ def parse(source: Source) -> Tables:
         "events": table("events", events),
         "timings": table("timings", timings),
         **gauges.tables(),
+        **modules.tables(),
         "claimed": table("claimed", claimed),
         "unread": table("unread", unread),
     }

@@ -17,7 +17,6 @@
 `FRAMINGS` holds a row for each. What is no row of its file's form is None, never an error. Of names parsers/text/vocabulary.py knows the meaning.
 """
 
-import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from io import BytesIO
@@ -30,8 +29,8 @@ from parsers.forms.frames import frame_names, frame_rows
 from parsers.forms.marked import marked_names, marked_rows
 from parsers.forms.nested import nested_names, nested_rows
 from parsers.forms.outlined import outlined_names, outlined_rows
+from parsers.forms.reading import CELL, Row, Said, cells_of, json_object, text_lines, undrawn
 from parsers.forms.reading import HEADER as HEADER
-from parsers.forms.reading import Row, Said, csv_cells, json_object, text_lines
 from parsers.forms.seated import seated
 from parsers.forms.sections import section_names, section_rows
 from parsers.schema.labels import OF_GROUP
@@ -44,7 +43,7 @@ from parsers.text.quantities import bare_numbers
 
 _HEAD_CHARACTERS = 16384
 _HEAD_LINES, _TITLE_LINES, _BLOCK_LINES = 6, 40, 64
-_CELL, _LINE, _BEFORE_OBJECT = 65536, 4096, 64
+_LINE, _BEFORE_OBJECT = 4096, 64
 _RULE = regex(r"[\s|:+=-]{3,}")
 _NAME = r"[A-Za-z_@#][\w./@()%-]{0,79}"
 _ONE_NAME = regex(_NAME)
@@ -198,7 +197,7 @@ def read_table(source: Source, name: TableName, made: Callable[[Said, str], Iter
 
 @lru_cache(maxsize=64)  # of one head, which a dozen parsers ask for, before the files are read and then
 def _found(path: str, head: bytes) -> tuple[Framing, Sequence[str]] | None:
-    text = head[:_HEAD_CHARACTERS].decode("utf-8", "replace").lstrip("\ufeff \t\r\n\u3000")
+    text = undrawn(head[:_HEAD_CHARACTERS].decode("utf-8", "replace").lstrip("\ufeff \t\r\n\u3000"))
     lines = [line.rstrip("\r") for line in islice(filter(str.strip, text.split("\n")), _HEAD_LINES)]
     if not lines or "\x00" in text[:64] or _MARK.search(lines[lines[0] == _DOCUMENT and len(lines) > 1]) is None:
         return None
@@ -212,7 +211,7 @@ def _found(path: str, head: bytes) -> tuple[Framing, Sequence[str]] | None:
 def _object(text: str) -> Said | None:
     """The object on a line; one inside a text of it, as collectors wrap lines, says more."""
     said = json_object(text)
-    if said is None and text.startswith("{") and (found := lenient.value(text[:_CELL])):
+    if said is None and text.startswith("{") and (found := lenient.value(text[:CELL])):
         said = found if isinstance(found, dict) else None
     if said is None:
         return None
@@ -239,19 +238,6 @@ def _document_names(head: Head) -> Sequence[str]:
 # --- tables with a line of names -------------------------------------------------------------------------------------
 
 
-def _cells(text: str, mark: str) -> list[str]:
-    if mark == "|":
-        return [cell.strip() for cell in text.strip().strip("|").split("|")]
-    if mark == " ":
-        return text.replace(", ", ",").split()  # a list is one cell
-    if '"' not in text:
-        return text.split(mark)
-    try:
-        return [cell.strip() for cell in next(csv.reader([text[:_CELL]], delimiter=mark), [])]
-    except csv.Error:
-        return csv_cells(text[:_CELL]) if mark == "," else text.split(mark)
-
-
 def _table_names(mark: str) -> Callable[[Head], Sequence[str]]:
     def found(head: Head) -> Sequence[str]:
         told = [line for line in _below_title(head, mark) if not _is_rule(line, mark)]
@@ -265,7 +251,7 @@ def _table_names(mark: str) -> Callable[[Head], Sequence[str]]:
             return [] if NUMBER.fullmatch(named[0].partition("  ")[0]) else named
         if not all(map(_ONE_NAME.match, named)) or len(told) < 2:
             return []
-        count = len(_cells(told[1], mark))
+        count = len(cells_of(told[1], mark))
         return named if count == len(named) or (mark == " " and count == len(named) + 1) else []
 
     return found
@@ -273,19 +259,19 @@ def _table_names(mark: str) -> Callable[[Head], Sequence[str]]:
 
 def _below_title(head: Head, mark: str) -> Sequence[str]:
     """The lines of a drawn table from that of its names on: a page has a title above it, and a rule below that line."""
-    if mark != "|" or mark in head.lines[0] or "|" not in head.text:
+    if mark != "|" or len(cells_of(head.lines[0], mark)) > 1 or "|" not in head.text:
         return head.lines
     lines = [line for line in head.text.split("\n", _TITLE_LINES)[:_TITLE_LINES] if line.strip()]
-    first = next((at for at, line in enumerate(lines) if mark in line), 0)
-    is_below = len(lines) > first + 1 and _is_rule(lines[first + 1], mark)
-    return lines[first : first + _HEAD_LINES] if is_below else head.lines
+    named = (at for at, line in enumerate(lines[:-1]) if not _is_title(line) and not _is_rule(line, mark))
+    first = next((at for at in named if _is_rule(lines[at + 1], mark)), None)
+    return head.lines if first is None else lines[first : first + _HEAD_LINES]
 
 
 def _remarks(lines: Sequence[str], mark: str) -> int:
     """How many lines above a table tell of it: behind a mark of a remark, with other cells than the line below."""
     at = 0
     while at + 1 < len(lines) and lines[at].startswith(_REMARK):
-        if len(_header(lines[at], mark)) == len(_cells(lines[at + 1], mark)):
+        if len(_header(lines[at], mark)) == len(cells_of(lines[at + 1], mark)):
             break
         at += 1
     return at
@@ -295,7 +281,12 @@ def _header(line: str, mark: str) -> list[str]:
     """The names above columns; of a remark that tells more, what stands behind its last colon."""
     bare = line if mark == "|" else line.strip().removeprefix("#").strip()
     named = bare.rpartition(": ")[2] if line.startswith("#") else bare
-    return [cell.strip() for cell in _cells(named.strip(), mark)]
+    return [cell.strip() for cell in cells_of(named.strip(), mark)]
+
+
+def _is_title(line: str) -> bool:
+    """A line above a drawn table that holds no two cells."""
+    return len(cells_of(line, "|")) < 2 and not _is_rule(line, "|")
 
 
 def _is_rule(line: str, mark: str) -> bool:
@@ -310,22 +301,23 @@ def _table_rows(mark: str) -> Callable[[Source], Iterator[Row]]:
         first = [*islice(((number, text) for number, text in text_lines(source) if text.strip()), _HEAD_LINES)]
         remarks = {number for number, _ in first[: _remarks([text for _, text in first], mark)]}
         for number, text in text_lines(source):
-            start = text.lstrip()
+            plain = undrawn(text)
+            start = plain.lstrip()
             if not start:
                 continue
             if start[0] == "{":
                 yield number, text, json_object(text)
-            elif not named and ((mark == "|" and mark not in text and not _is_rule(text, mark)) or number in remarks):
-                yield number, text, HEADER  # a title
-            elif not named or (has_rules and _is_rule(text, mark)):
-                if not _is_rule(text, mark):
-                    named = _header(text.lstrip("\ufeff"), mark)
+            elif not named and ((mark == "|" and _is_title(plain)) or number in remarks):
+                yield number, text, HEADER
+            elif not named or (has_rules and _is_rule(plain, mark)):
+                if not _is_rule(plain, mark):
+                    named = _header(plain.lstrip("\ufeff"), mark)
                 elif mark == "|" and len(above) > 1 and all(map(_ONE_NAME.match, above)):
                     named = above  # a rule stands under the names of another table of the page
                 above = []
                 yield number, text, HEADER
             else:
-                cells = above = _cells(text, mark)
+                cells = above = cells_of(plain, mark)
                 if len(cells) == len(named):
                     is_header = cells[0] == named[0] and cells == named  # who began again wrote the names again
                     yield number, text, HEADER if is_header else dict(zip(named, cells, strict=True))
@@ -344,14 +336,14 @@ def _table_rows(mark: str) -> Callable[[Source], Iterator[Row]]:
 
 def logfmt(text: str) -> Said | None:
     """`rank=3 step=5 msg="two words"`; None where the line holds anything else."""
-    text = text[:_CELL]
+    text = text[:CELL]
     found = {match["name"]: _cell(match["value"]) for match in _PAIR.finditer(text)}
     return found if len(found) > 1 and not _PAIR.sub("", text).strip(" \t,;|(){}[]") else None
 
 
 def prose(text: str) -> Said | None:
     """`rank: 3 | step 5 | loss: 2.1`; None where a part of the line is no pair."""
-    parts = [part for part in _APART.split(text.strip()[:_CELL].strip("|")) if part.strip()]
+    parts = [part for part in _APART.split(text.strip()[:CELL].strip("|")) if part.strip()]
     said: Said = {}
     for part in parts:
         match = _SAYS.fullmatch(part.strip())

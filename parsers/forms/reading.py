@@ -19,9 +19,11 @@ from parsers.text.patterns import regex
 LINE_BYTES = 1 << 20  # the rest of a longer line is dropped
 FILE_BYTES = 1 << 30  # of one member, unfolded: a bomb ends
 _CHUNK = 1 << 16
+CELL = 65536  # characters of a row
 _PAIR = regex(
     r"(?<![\w.-])(?P<name>[A-Za-z_][\w-]{0,40})\"? ?[=:] ?\"?(?P<value>\[[^\]\n]{0,2000}\]|\{[^}\n]{0,2000}\}|[\w.<>/-]{1,80}(?![\w:]))"
 )
+_BOX = str.maketrans("│┃║─━═├┤┼┌┐└┘┬┴╭╮╰╯╞╡╪", "|||---||+++++++++++||+")  # lines of drawn tables
 Said = dict[str, Any]  # a record: name → cell
 HEADER: Said = {}  # the row of a line of names, and of what else belongs to the records
 Row = tuple[int, str, Said | None]  # 1-based line, its text, the record, none where it does not fit
@@ -99,6 +101,11 @@ def whole_json(source: Source, limit: int) -> tuple[dict[str, Any] | None, Table
     return None, {"unread": table("unread", [{"file": source.path, "bytes": source.size, "reason": reason}])}
 
 
+def undrawn(text: str) -> str:
+    """A line with the marks of ASCII for those that draw tables."""
+    return text if text.isascii() else text.translate(_BOX)
+
+
 def json_lines(source: Source) -> Iterator[tuple[int, dict[str, Any] | None]]:
     """(1-based line, the JSON object on it), None where the line is no object; empty lines are left out."""
     for number, text in text_lines(source):
@@ -127,6 +134,20 @@ def pairs_of(text: str) -> dict[str, str]:
 def integers(text: str) -> list[int]:
     """All numbers of up to 18 digits in a text such as `[0, 3]`."""
     return [int(number) for number in re.findall(r"[0-9]+", text) if len(number) <= 18]
+
+
+def cells_of(text: str, mark: str) -> list[str]:
+    """The cells of a line of a table, by what stands between them."""
+    if mark == "|":
+        return [cell.strip() for cell in text.strip().strip("|").split("|")]
+    if mark == " ":
+        return text.replace(", ", ",").split()  # a list is one cell
+    if '"' not in text:
+        return text.split(mark)
+    try:
+        return [cell.strip() for cell in next(csv.reader([text[:CELL]], delimiter=mark), [])]
+    except csv.Error:
+        return csv_cells(text[:CELL]) if mark == "," else text.split(mark)
 
 
 def csv_cells(text: str) -> list[str]:

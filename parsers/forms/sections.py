@@ -33,7 +33,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from parsers.forms.reading import HEADER, Row, text_lines
+from parsers.forms.reading import HEADER, Row, cells_of, text_lines, undrawn
 from parsers.schema.parser import Source
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
@@ -82,12 +82,12 @@ def section_names(lines: Sequence[str]) -> list[str]:
 
 def section_rows(source: Source) -> Iterator[Row]:
     """(line, text, record) of a file of such tables."""
-    first = [text for _, text in islice(text_lines(source), 2 * _TITLE)]
+    first = [undrawn(text) for _, text in islice(text_lines(source), 2 * _TITLE)]
     title, at = _title([one for one in first if not _is_rule(one)])
     told: dict[str, str] = title if at < _TITLE and not any(map(_heading, first)) else {}
     named: list[str] = []
     first_row: list[str] = []
-    for number, text, below in _with_next(text_lines(source)):
+    for number, text, below in _with_next((number, undrawn(text)) for number, text in text_lines(source)):
         if heading := _heading(text):
             told, named, first_row = heading, [], []
             yield number, text, HEADER
@@ -231,7 +231,4 @@ def _apart(said: dict[str, str]) -> dict[str, str]:
 
 
 def _cells(text: str) -> list[str]:
-    is_drawn = text.lstrip().startswith("|") or " | " in text
-    if is_drawn:
-        return [cell.strip() for cell in text.strip().strip("|").split("|")]
-    return text.replace(", ", ",").split()  # a list is one cell
+    return cells_of(text, "|" if text.lstrip().startswith("|") or " | " in text else " ")

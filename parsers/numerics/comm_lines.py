@@ -4,13 +4,15 @@
     step 71 fwd mb 0 RECV from r4 [2048,1,5120] nan=0 inf=0 absmax(finite)=7.67 crc=f91596a8
 
 Rows of `tensors`, phase comm: op, whether it is what went in (input) or came out (output), the peer of a send or a receive; `module` is what stands between the step
-and the side, which tells one call of a step from the next. Whose a line is, it or who prints it says. Lines without a step, a rank, a count or a largest value are left.
+and the side, which tells one call of a step from the next. Whose a line is, it or who prints it says. Lines without a step, a count or a largest value are left, and
+without a rank, but for a message with its digest.
 
 Printed by: training scripts.
 Versions: none.
 Source: as users write them.
 """
 
+from collections import Counter
 from typing import Any
 
 import polars as pl
@@ -27,7 +29,7 @@ _IN, _OUT = r"before|pre|in(?:put)?s?|local|send(?:buf)?", r"after|post|out(?:pu
 _BETWEEN = r"(?:\[\d{1,6}\])?[ _:#.-]{1,4}(?:the )?"
 _SIDE = regex(
     rf"(?i)(?<![A-Za-z])(?:(?:(?P<in>{_IN})|(?P<out>{_OUT})){_BETWEEN}(?P<op>{_OPS})|(?P<op_>{_OPS}){_BETWEEN}(?:(?P<in_>{_IN})|(?P<out_>{_OUT})))(?![A-Za-z])"
-    r"|(?<![A-Za-z])(?:(?P<send>i?send|sent)|(?P<recv>i?recv|receiv(?:e|ed)))(?:ing)?[ :]{1,2}(?:to|from|->|<-|=>|<=)? {0,2}(?:rank|peer|r|stage rank)?[ =#:]{0,2}(?P<peer>\d{1,6})(?![\w.])"
+    r"|(?<![A-Za-z])(?:(?P<send>i?send|sent)|(?P<recv>i?recv|receiv(?:e|ed)))(?:ing)?[ :]{1,2}(?:to|from|->|<-|=>|<=)? {0,2}(?:rank|peer|r|stage(?: rank)?|dst|dest|src|to|from)?[ =#:]{0,2}(?P<peer>\d{1,6})(?![\w.])"
 )
 _STEP = regex(
     r"(?i)(?<![a-z])(?:global_|train_)?(?:step|iter(?:ation)?|it|update)[ =:#_-]{1,4}(?P<step>\d{1,15})(?![\w.])"
@@ -51,12 +53,14 @@ def parse(lines: pl.DataFrame) -> Tables:
     """tensors, claimed."""
     rows: list[dict[str, Any]] = []
     dtypes: dict[str, str | None] = {}
+    counts: Counter[str] = Counter()
     for row in lines.sort("file", "line").iter_rows(named=True):
         text = row["text"][:LINE_CHARACTERS]
         if (dtype := _DTYPE.search(text)) is not None:
             dtypes.setdefault(row["file"], dtype["dtype"])
         if (made := _row(row, text)) is not None:
-            rows.append(made | {"dtype": dtypes.get(row["file"]), "record": len(rows)})
+            rows.append(made | {"dtype": dtypes.get(row["file"]), "record": counts[row["file"]]})
+            counts[row["file"]] += 1
     claimed = [{"file": row["file"], "line": row["line"]} for row in rows]
     return tables_of(tensors=rows, claimed=claimed)
 
@@ -72,12 +76,14 @@ def _row(row: dict[str, Any], text: str) -> dict[str, Any] | None:
     labels = {int(one["rank"]) for one in _RANK.finditer(text[: side.start()])}
     who = reporter(row)
     rank = labels.pop() if len(labels) == 1 else who["rank"] if not labels else None
-    if not {name for name, figure in figures.items() if figure is not None} or rank is None:
-        return None
     peer = side["peer"] and int(side["peer"])
+    digest = _SUM.search(text, side.end())
+    is_told = rank is not None or (peer is not None and digest is not None)  # whose message it is, its digest may tell
+    if not {name for name, figure in figures.items() if figure is not None} or not is_told:
+        return None
     given = bool(side["in"] or side["in_"] or side["send"])
     op = ("send" if side["send"] else "recv") if peer is not None else _NAMES["".join(filter(str.isalpha, (side["op"] or side["op_"]).lower()))]  # fmt: skip
-    batch, digest = _BATCH.search(between), _SUM.search(text, side.end())
+    batch = _BATCH.search(between)
     return {
         **{name: who[name] for name in ("host", "file", "line")},
         **figures,

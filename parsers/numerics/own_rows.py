@@ -24,47 +24,23 @@ from typing import Any
 from parsers.forms import framings
 from parsers.forms.counting import step_column
 from parsers.forms.reading import real, text_lines, whole
+from parsers.numerics.tensor_names import BACKWARD, DIGEST, STATISTICS, TENSORS
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, tables_of
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.training.told_values import of_record
 
-_STATISTICS: Mapping[str, str] = {
-    **dict.fromkeys(("absmax", "abs_max", "max_abs", "maxabs", "amax"), "absmax"),
-    **{name: name for name in ("min", "max", "mean", "l2norm", "nan_count", "inf_count")},
-    **dict.fromkeys(
-        ("nonfinite", "non_finite", "nonfin", "num_nonfinite", "n_nonfinite", "nan", "nans", "num_nan", "n_nan"),
-        "nan_count",
-    ),
-    **dict.fromkeys(("inf", "infs", "num_inf", "n_inf"), "inf_count"),
-}
 _DECISIVE = frozenset(("absmax", "min", "max", "nan_count", "inf_count"))
-_DIGEST = regex(r"(?i)(?:0x)?(?=[0-9a-f]*\d)[0-9a-f]{8,128}")
 _PATH = regex(r"[A-Za-z_][\w-]*(?:[./\[]+[\w-]+\]?)+|[A-Za-z_]+\d+")
 _SIDES = ({"in", "out"}, {"input", "output"}, {"inputs", "outputs"})
-_TENSORS = (
-    ("grad_output", regex(r"(?i)grad_?out(?:put)?s?|dy|dout|gy")),
-    ("grad_input", regex(r"(?i)grad_?in(?:put)?s?|dx|din|gx")),
-    ("param_grad", regex(r"(?i)(?:param|weight|w)?_?grad(?:ient)?s?|dw|wgrad")),
-    ("param", regex(r"(?i)(?:params?|parameters?|weights?|w)(?:_(?:before|after|loaded|new|old))?")),
-    (
-        "optimizer_state",
-        regex(
-            r"(?i)optim(?:izer)?(?:_states?)?|exp_avg(?:_sq)?|(?:first_|second_)?moment(?:um|s|_?\d)?(?:_\d)?|adam_[mv]"
-        ),
-    ),
-    ("input", regex(r"(?i)in(?:put)?s?|x|args?")),
-    ("output", regex(r"(?i)out(?:put)?s?|y|act(?:ivation)?s?")),
-)
 _PARAMETER = regex(r"(?P<module>.{1,300})[._](?P<name>weight|bias|kernel|[wb]_\d{1,3})")  # by its name
 _OF_GRADIENTS = regex(r"(?i)(?<![a-z])grad(?:ient)?s?(?![a-z])")
-_IN_BACKWARD = regex(r"(?i)(?:bwd|backward)(?![a-z])")
+_INBACKWARD = regex(r"(?i)(?:bwd|backward)(?![a-z])")
 _OF_END = regex(r"(?i)(?P<end>in|out)(?:puts?)?[ _./-](?P<rest>[a-z][a-z_0-9]{1,20})")
 _IS_UPDATED = regex(r"(?i)(?:.*_)?(?:after|post)(?:_(?:update|step|optim\w*))?")
 _PHASES = ("forward", "backward", "grad_sync", "optimizer")  # as the format of this project calls them
 _ENDS = ({"in": "input", "out": "output"}, {"in": "grad_output", "out": "grad_input"})  # forward, backward
-_BACKWARD = ("grad_output", "grad_input", "param_grad")
 _FEWEST, _SAMPLE, _ABOVE = 3, 400, 8
 _Said = Mapping[str, Any]
 
@@ -73,7 +49,7 @@ def accepts(path: str, head: bytes) -> bool:
     """Records with a step, a statistic that decides, and a column of modules, that are no tensor statistics, version 1."""
     names = framings.names(path, head)
     known = {found[1] for name in names if (found := _statistic(name)) is not None}
-    is_plain = any(name.lower() in _STATISTICS for name in names)
+    is_plain = any(name.lower() in STATISTICS for name in names)
     is_version_1 = is_plain and "step" in names and not names.isdisjoint(("tensor", "module"))  # tensor_stats.py
     if not known & _DECISIVE or is_version_1:
         return False
@@ -101,7 +77,7 @@ def _tells_tensors(records: Sequence[_Said]) -> bool:
     module = _module(records)
     told = [
         any(
-            _PARAMETER.fullmatch(cell) if name == module else any(form.fullmatch(cell) for _, form in _TENSORS)
+            _PARAMETER.fullmatch(cell) if name == module else any(form.fullmatch(cell) for _, form in TENSORS)
             for name, cell in one.items()
             if isinstance(cell, str)
         )
@@ -124,12 +100,7 @@ def _module(records: Iterable[_Said]) -> str | None:
     values: defaultdict[str, set[str]] = defaultdict(set)
     for one in records:
         for name, cell in one.items():
-            if (
-                isinstance(cell, str)
-                and _statistic(name) is None
-                and real(cell) is None
-                and not _DIGEST.fullmatch(cell)
-            ):
+            if isinstance(cell, str) and _statistic(name) is None and real(cell) is None and not DIGEST.fullmatch(cell):
                 values[name].add(cell)
     most = max(values, key=lambda name: len(values[name]), default=None)
     if most is None or len(values[most]) < _FEWEST or vocabulary.told({most: "x"}).keys() & {"host", "time", "rank"}:
@@ -211,19 +182,19 @@ def _row(
         host = _host(source, said)
         rank = source.labels.names.places.get((host, whole(said[place]) or 0))
     words = [cell for name, cell in said.items() if isinstance(cell, str) and name != module]
-    is_backward = any(_IN_BACKWARD.match(word) for word in words)
+    is_backward = any(_INBACKWARD.match(word) for word in words)
     words += [part for word in words if (part := word[max(map(word.rfind, "./:")) + 1 :]) != word]  # fwd.out
     whose = _PARAMETER.fullmatch(said[module]) if not slot else None
     otherwise = "output" if whose is None else named
-    tensor = next((name for name, form in _TENSORS if any(map(form.fullmatch, words))), otherwise)
+    tensor = next((name for name, form in TENSORS if any(map(form.fullmatch, words))), otherwise)
     phase = next(
-        (word for word in words if word in _PHASES), "backward" if is_backward or tensor in _BACKWARD else "forward"
+        (word for word in words if word in _PHASES), "backward" if is_backward or tensor in BACKWARD else "forward"
     )
     if tensor in ("param", "optimizer_state") and any(map(_IS_UPDATED.fullmatch, words)):
         phase = "optimizer"
     if slot:
         tensor = _ENDS[phase == "backward"][slot]
-    digests = [cell for cell in words if _DIGEST.fullmatch(cell)]
+    digests = [cell for cell in words if DIGEST.fullmatch(cell)]
     figures |= {"checksum": digests[0].lower()} if len(digests) == 1 and not slot else {}
     return {
         "rank": rank if rank is not None else source.rank,
@@ -241,10 +212,10 @@ def _row(
 
 def _statistic(name: str) -> tuple[str, str] | None:
     """(in, out, or nothing where the record is of one tensor; the column) of a name."""
-    if (column := _STATISTICS.get(name.lower())) is not None:
+    if (column := STATISTICS.get(name.lower())) is not None:
         return "", column
     found = _OF_END.fullmatch(name)
-    column = None if found is None else _STATISTICS.get(found["rest"].lower())
+    column = None if found is None else STATISTICS.get(found["rest"].lower())
     return None if found is None or column is None else (found["end"].lower(), column)
 
 

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from parsers.forms.reading import text_lines
+from parsers.forms.reading import text_lines, undrawn
 from parsers.schema.lines import reporter
 from parsers.schema.parser import FileParser, LineParser, Source
 from parsers.schema.rules import LINE_CHARACTERS
@@ -52,7 +52,6 @@ _WORD = regex(r"[^\W\d_]{2,30}")
 _OF_RANKS = regex(r"(?i)(?<![a-z])(?:ranks?|replicas?|workers?|gather(?:ed)?|各卡|每卡|所有卡)(?![a-z])")
 _CELLS = regex(r"\s*\|\s*|\s*[,;\t]\s*|\s+")
 _RULE = regex(r"[\s|:+=-]{3,}")
-_BOX = str.maketrans("│┃║─━═├┤┼┌┐└┘┬┴", "|||---||+++++++")  # lines of drawn tables
 _LABELS = ("r", "rk")  # as short as they are, only where digests follow
 _NO_NAME = frozenset(
     ("debug", "info", "warning", "error", "rank", "ranks", "per", "of", "each", "every", "at", "the", "on", "all")
@@ -99,7 +98,7 @@ class _Block:
         self.columns: list[int | str | None] = []
 
     def read(self, line: Line) -> Iterator[Sum]:
-        text = vocabulary.in_english(line.text[:LINE_CHARACTERS]).translate(_BOX)
+        text = undrawn(vocabulary.in_english(line.text[:LINE_CHARACTERS]))
         if self.columns and (cells := _cells(text)) and len(cells) == len(self.columns):
             yield from self._row(line.number, cells)
             return

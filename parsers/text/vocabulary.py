@@ -137,8 +137,12 @@ def meaning_of(name: str) -> Meaning | None:
     """What a name means; null where nothing is known of it, or it is of no step of the training."""
     words = words_of(name)
     last = _table()["before"].get(words[-1]) if len(words) > 1 else None
-    turned = [words[-1], *words[:-1]] if last is not None and last.meaning == "of_rank" else []  # loss_local
-    return _meaning(words) or _meaning(turned) or _meaning(_bare(words))
+    is_whose = last is not None and last.meaning in ("of_rank", "of_all")
+    turned = [words[-1], *words[:-1]] if is_whose else []  # loss_local, loss/train/total
+    is_own = last is not None and last.meaning == "of_rank"
+    return (
+        _meaning(words) or (_meaning(turned) if is_own else None) or _meaning(_bare(words)) or _meaning(_bare(turned))
+    )
 
 
 def _bare(words: Sequence[str]) -> Sequence[str]:

@@ -4,6 +4,7 @@
     "Step","rank_0 - train/loss","rank_1 - train/loss"            a run of a tracker for each rank
     | step | rank 0 | rank 1 |                                    of what, the table's own name says: losses.md
     {"step": 5, "ranks": {"0": {"loss": 2.1}, "1": {"loss": 2.2}}}
+    | step | loss r0 | loss r1 |                                  r, where there is a column for each rank from 0 on
     step 5 loss by rank: [2.1, nan]                               a list from rank 0 on
 
 Only a word that means a rank makes a number one: numbered losses may be of layers, micro-batches or tasks, and so may a list of
@@ -26,6 +27,7 @@ _LABEL = regex(
     r"(?i)(?P<before>(?<![a-z])[a-z]{1,16}[_-])?(?<![a-z])(?P<word>[a-z]{1,16}?)s?[ _.#:/\[-]{0,2}(?P<rank>\d{1,7})(?!\.?\d|[a-z])"
 )
 _LISTED = regex(r"(?i)(?<![a-z0-9])(?:(?:per|by|each|all|of|over)[ _/-](?:all[ _/-])?ranks?|ranks)(?![a-z0-9])")
+_R = regex(r"(?i)(?P<rest>(?:.{1,80}[ _/.:-])?)rk?[ _]?(?P<rank>\d{1,4})")
 _EDGE = " _-/.:#[](){}|,"
 _LINKING = ("by", "per", "of", "on", "at", "for", "each", "all", "over", "from", "-")
 _OPEN = ("[", "(")
@@ -38,8 +40,9 @@ def spread(said: Mapping[str, Any], base: str | None = None) -> list[dict[str, A
     one. `base`: what a column is of that is called after a rank alone."""
     common: dict[str, Any] = {}
     own: dict[int, dict[str, Any]] = {}
+    short = _short(tuple(said), base)
     for name, cell in said.items():
-        found = labelled(name)
+        found = labelled(name) or short.get(name)
         rest = None if found is None else found[1] or base
         if found is not None and rest is not None and _is_figure(rest):
             if cell not in (None, ""):
@@ -69,7 +72,8 @@ def _is_figure(name: str) -> bool:
 
 def bare_names(names: Sequence[str], base: str | None = None) -> list[str]:
     """The names of columns without the ranks that several of them are of."""
-    found = {name: labelled(name) for name in names}
+    short = _short(tuple(names), base)
+    found = {name: labelled(name) or short.get(name) for name in names}
     found = {name: one if one is not None and _is_figure(one[1] or base or "") else None for name, one in found.items()}
     if len({one[0] for one in found.values() if one is not None}) < 2:
         return list(names)
@@ -87,6 +91,23 @@ def labelled(name: str) -> tuple[int, str] | None:
     while (last := before.replace("_", " ").replace("/", " ").rpartition(" ")[2]).lower() in _LINKING and last:
         before = before[: -len(last)].rstrip(_EDGE)
     return rank, "/".join(part for part in (before.strip(_EDGE), after) if part)
+
+
+@lru_cache(maxsize=512)
+def _short(names: tuple[str, ...], base: str | None) -> Mapping[str, tuple[int, str]]:
+    """Names of columns that end in `r` and a number → (rank, the rest), where there is one of each rest for every rank from 0 on: `loss r0`, `loss r1`."""
+    found = {
+        name: (int(one["rank"]), one["rest"].strip(_EDGE)) for name in names if (one := _R.fullmatch(name)) is not None
+    }
+    ranks: dict[str, list[int]] = {}
+    for rank, rest in found.values():
+        ranks.setdefault(rest, []).append(rank)
+    whole = {
+        rest
+        for rest, own in ranks.items()
+        if len(own) > 1 and sorted(own) == [*range(len(own))] and _is_figure(rest or base or "")
+    }
+    return {name: one for name, one in found.items() if one[1] in whole}
 
 
 def _begins(one: re.Match[str]) -> int | None:

@@ -74,7 +74,7 @@ def _figures(flat: Mapping[str, Any], said: Mapping[str, Any], who: Mapping[str,
     if step is None or (within - {"module"}) or (within and not _is_logged(flat)):
         return None
     is_evaluation = "split" in told and vocabulary.is_of_evaluation(str(told["split"])[:64])
-    times = [] if is_evaluation else _times(flat, said)
+    times = [] if is_evaluation else _times(flat, said, step)
     loss, norm = (None if is_evaluation or name not in told else _mean(told[name]) for name in ("loss", "grad_norm"))
     sums = of_record(flat)
     others = None if is_evaluation else unknown_figures(flat, with_own=loss is not None)
@@ -307,15 +307,15 @@ def _is_whole_of_parts(found: Sequence[tuple[float, str]]) -> bool:
     return len(wholes) == 1 and len(parts) > 1 and _ADD_UP[0] * wholes[0] <= sum(parts) <= _ADD_UP[1] * wholes[0]
 
 
-def _times(flat: Mapping[str, Any], said: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """phase, name, value_ms of what a record times."""
+def _times(flat: Mapping[str, Any], said: Mapping[str, Any], step: int) -> list[dict[str, Any]]:
+    """phase, name, value_ms of what a record times; what is the step itself counts it (Composer's `time/batch`)."""
     found: list[tuple[str, float, words.Figure, str]] = []
     for path, cell in flat.items():
         one = _STEPS_OWN if path.lower() in _OF_STEP and _with_unit(cell)[1] else _timed(path)
         if one is None or one[1] is None or isinstance(cell, list):
             continue
         number, factor = _with_unit(cell)
-        if number is not None and 0 <= number < _MOST:
+        if number is not None and 0 <= number < _MOST and number != step:
             figure = one[0] if factor is None else one[0]._replace(factor=factor, is_time=True)
             found.append((path if path in said else path.rpartition("/")[2], number, figure, one[1]))
     bare = [(number, sort) for name, number, one, sort in found if not one.is_time and _is_free(name)]

@@ -7,10 +7,12 @@ from forensics.detectors.numerics.divergence import diverged, stayed
 from forensics.detectors.numerics.loss_advice import roll_back
 from forensics.detectors.numerics.loss_lines import line_ref
 from forensics.facts.loss_spikes import Spike
+from forensics.facts.spike_origins import origin
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause, Severity
 from forensics.model.said import Said, joined, sentence
+from forensics.model.texts import ranks_text
 from forensics.words import advice
 from forensics.words import numerics as words
 
@@ -39,6 +41,11 @@ def spike_finding(case: Case, found: Sequence[Spike], detector: str) -> Finding:
             else words.MORE_SPIKES_IN_NO_STEP(number=number)
         )
         claims.append(Claim(more, "for", tuple(line_ref(one.outlier) for one in found[1:_SPIKES])))
+    row = origin(case.tables["steps"], case.job_told_of, at) if case.is_data_parallel else None
+    if row is not None:
+        text = advice.ROSE_ALONE_FIRST(who=ranks_text([row["rank"]]), step=at, loss=f"{row['loss']:.4g}")
+        claims.append(Claim(text, "for", (line_ref(row),)))
+        rose = joined((rose, sentence(text)), " ")
     begin, last = found[0].first_step, found[0].last_step
     batches = _with_samples(_data_of(begin, last), found[0])
     rate = outlier["learning_rate"]
@@ -60,8 +67,9 @@ def spike_finding(case: Case, found: Sequence[Spike], detector: str) -> Finding:
     return Finding(
         detector=detector,
         cause=cause,
-        domain="workload",
-        first_anomaly=FirstAnomaly(step=onset["step"], value="finite", signature="loss_spike"),
+        ranks=() if row is None else (row["rank"],),
+        domain="workload" if row is None else "unknown",
+        first_anomaly=FirstAnomaly(rank=None if row is None else row["rank"], step=onset["step"], value="finite", signature="loss_spike"),
         claims=tuple(claims),
         severity=severity,
         actions=tuple(actions),

@@ -20,6 +20,8 @@ from forensics.words import numerics as words
 
 _NAMES = ("step", "microbatch", "phase", "module", "op", "tensor")
 _SAME = ("rank", "step", "microbatch", "chunk", "module", "tensor")
+_COMPARED = 4  # outputs of each rank that were computed again
+_MANY = 16  # times as many as differ
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -144,7 +146,7 @@ def _by_what_differs(ranks: tuple[int, ...], row: Row, peer: Row, tie: bool) -> 
 
 
 def _actions(ranks: tuple[int, ...], step: int, reason: str) -> tuple[Action, ...]:
-    target = ranks_text(ranks)
+    target = ranks_text(ranks) if ranks else words.NO_RANK
     return (
         Action(kind="inspect_hardware", target=target, command=None, reason=reason),
         Action(kind="rollback", target=before_step(step), command=None, reason=words.DIVERGED),
@@ -155,9 +157,11 @@ def _within(share: float) -> Said:
     return words.MUST_BE_NEAR(percent=f"{100 * share:.4g}") if share else words.MUST_BE_EQUAL
 
 
-def _recompute(frame: pl.DataFrame, share: float) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """(forward row, recompute row) of the first finite output that differs though all inputs were equal."""
-    passes = frame.filter(pl.col("phase").is_in(["forward", "recompute"]) & ~pl.col("bad").fill_null(True))
+def _recompute(frame: pl.DataFrame, share: float) -> tuple[dict[str, Any], dict[str, Any], bool] | None:
+    """(forward row, recompute row, whether inputs are told) of the first finite output that differs though all inputs were equal."""
+    passes = frame.filter(
+        pl.col("phase").is_in(["forward", "recompute"]) & ~pl.col("bad").fill_null(pl.col("checksum").is_null())
+    )
     again = passes.filter(pl.col("phase") == "recompute")
     if not again.height:
         return None
@@ -167,11 +171,26 @@ def _recompute(frame: pl.DataFrame, share: float) -> tuple[dict[str, Any], dict[
     fed = (pl.col("differ") & (pl.col("role") == "in")).any().over("operation")
     given = (pl.col("role") == "in").any().over("operation")
     odd = pairs.filter(pl.col("differ") & (pl.col("role") == "out") & ~fed & given).sort("step", "place")
+    odd = _alone(pairs) if odd.is_empty() and not (pairs["role"] == "in").any() else odd
     if not odd.height:
         return None
     rows = {row["place"]: row for row in frame.filter(
         pl.col("place").is_in([odd["place"][0], odd["place_before"][0]])).iter_rows(named=True)}  # fmt: skip
-    return rows[odd["place_before"][0]], rows[odd["place"][0]]
+    return rows[odd["place_before"][0]], rows[odd["place"][0]], bool((pairs["role"] == "in").any())
+
+
+def _alone(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Where no input is told: what differs, in order, if it is so on one rank of several, in few comparisons, and in none of a step before; a program whose
+    repeat is not the same bit by bit differs everywhere."""
+    odd = pairs.filter("differ").sort("step", "place")
+    ranks = pairs.group_by("rank").agg(pl.len(), pl.col("differ").sum().alias("_odd"))
+    is_one = odd["rank"].n_unique() == 1 and ranks.height > 1 and ranks["len"].min() >= _COMPARED  # type: ignore[operator]
+    is_late = odd["step"].min() != pairs["step"].min() or pairs.height >= _MANY * odd.height
+    return (
+        odd
+        if is_one and is_late and 2 * odd.height < pairs.filter(pl.col("rank") == odd["rank"][0]).height
+        else odd.clear()
+    )
 
 
 def _unlike() -> pl.Expr:
@@ -184,9 +203,10 @@ def _both(name: str) -> tuple[pl.Expr, pl.Expr]:
     return pl.when(known).then(pl.min_horizontal(name, before)), pl.when(known).then(pl.max_horizontal(name, before))
 
 
-def _recompute_finding(forward: dict[str, Any], again: dict[str, Any]) -> Finding:
+def _recompute_finding(forward: dict[str, Any], again: dict[str, Any], given: bool) -> Finding:
     rank, who = again["rank"], speaker(again["rank"])
     after = words.AT(who=who, where=where(forward))
+    form = words.RECOMPUTE_DIFFERS if given else advice.REPEAT_DIFFERS
     return Finding(
         detector=DETECTOR.name,
         cause="replica_divergence",
@@ -197,8 +217,8 @@ def _recompute_finding(forward: dict[str, Any], again: dict[str, Any]) -> Findin
             Claim(describe(again), "for", (ref(again),)),
         ),
         severity="severe",
-        actions=_actions((rank,), again["step"], words.DIFFER_ON_FINITE),
-        summary=words.RECOMPUTE_DIFFERS(who=who, where=where(again)),
+        actions=_actions((rank,) if rank >= 0 else (), again["step"], words.DIFFER_ON_FINITE),
+        summary=form(who=who, where=where(again)),
     )
 
 

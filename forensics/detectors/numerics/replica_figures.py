@@ -11,7 +11,7 @@ import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.loss_advice import roll_back
-from forensics.facts.left_replicas import Left, left_replicas, odd_rate
+from forensics.facts.left_replicas import Left, left_replicas, odd_rate, spoken
 from forensics.facts.own_values import is_told
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
@@ -24,7 +24,7 @@ from forensics.words import numerics as words
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """At most one finding: replicas that part, with the rates that differ then; else the rates alone."""
-    steps = case.tables["steps"]
+    steps = spoken(case.tables["steps"])
     told = is_told(case.tables, case.job_told_of)
     replicas = case.job_told_of if told or case.is_data_parallel else frozenset()
     left = left_replicas(steps, case.steps_before, replicas, is_told=told)
@@ -36,15 +36,17 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 def _parted(case: Case, left: Left, rate: Left | None) -> Finding:
     who = left.few or left.members
-    named = who if left.is_sure else ()
+    is_ranked = min(left.members) >= 0
+    named = who if left.is_sure and is_ranked else ()
     form = words.LOG_NEVER_ALIKE if left.is_first else words.LOG_LEFT if left.few else words.LOG_PARTED
     by_rate = rate is not None and set(rate.few) == set(who) and rate.step <= left.step
-    text = form(who=ranks_text(who), name=left.name, step=left.step, others=ranks_text(left.sides[0]))
+    shown = _told(left, who)
+    text = form(who=shown, name=left.name, step=left.step, others=_told(left, left.sides[0]))
     return Finding(
         detector=DETECTOR.name,
         cause="replica_divergence",
         ranks=named,
-        suspect_ranks=() if named else who,
+        suspect_ranks=() if named or not is_ranked else who,
         undecided=() if named else ("replica_tie",),
         first_anomaly=FirstAnomaly(
             rank=named[0] if named else None, step=left.step, value="finite", signature="replica_divergence"
@@ -59,12 +61,17 @@ def _parted(case: Case, left: Left, rate: Left | None) -> Finding:
         if rate is not None and by_rate
         else _by_restart(case, left, who)
         or (
-            Action(kind="inspect_hardware", target=ranks_text(who), command=None, reason=words.DIFFER_SILENTLY),
-            roll_back(case, left.step, words.DIVERGED, who),
+            Action(kind="inspect_hardware", target=shown, command=None, reason=words.DIFFER_SILENTLY),
+            roll_back(case, left.step, words.DIVERGED, who if is_ranked else ()),
         ),
         collect=() if named else (words.REPLAY_ELSEWHERE,),
         summary=sentence(text),
     )
+
+
+def _told(left: Left, ranks: Sequence[int]) -> str:
+    """Ranks, or the files of processes whose ranks nobody tells."""
+    return ranks_text(ranks) if min(ranks) >= 0 else ", ".join(left.place[one][0] for one in ranks)
 
 
 def _by_restart(case: Case, left: Left, who: Sequence[int]) -> tuple[Action, ...]:

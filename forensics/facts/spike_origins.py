@@ -1,0 +1,70 @@
+"""Whose loss alone rose in the step after which those of all did, where ranks print losses of their own.
+
+Until then all held the same parameters, and the others came to their usual losses with them: what was new is the rank's own, its data or what its device
+made of it. That the others rise right after, together, is how averaged gradients carry it on; a batch that is hard for one rank alone does no such thing.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from forensics.assemble.figure_pairs import figure_pairs
+from parsers.text import vocabulary
+
+_BACK = 50  # steps that tell what is usual
+_FEWEST = 3  # ranks
+_STEPS = 5  # that all told before
+_FAR = 1.25  # times any loss before
+_AFTER = 2  # steps in which the others have risen
+
+
+def origin(steps: pl.DataFrame, job: frozenset[int], step: int | None) -> Mapping[str, Any] | None:
+    """Table of steps, the ranks of a job that trains nothing but replicas, the step in which a loss rose → the row of that rank; None where the losses of all
+    are not told, or say otherwise."""
+    if step is None or len(job) < _FEWEST:
+        return None
+    train = pl.col("phase").fill_null("train") == "train"
+    rows = steps.filter(
+        train & pl.col("rank").is_in(sorted(job)) & pl.col("loss").is_finite() & pl.col("step").is_not_null()
+    )
+    rows = rows.unique(["rank", "step"], keep="first", maintain_order=True)
+    rows = rows.filter((pl.len().over("step") == len(job)) & (pl.col("step") > step - _BACK)).sort("step", "rank")
+    before, now = rows.filter(pl.col("step") < step), rows.filter(pl.col("step") == step)
+    if before["step"].n_unique() < _STEPS or now.is_empty():
+        return None
+    usual = float(before["loss"].max())  # type: ignore[arg-type]
+    risen = now.filter(pl.col("loss") > usual)
+    if risen.height != 1 or risen["loss"][0] <= _FAR * usual:
+        return None
+    others = (
+        rows.filter(pl.col("rank") != risen["rank"][0])
+        .group_by("step", maintain_order=True)
+        .agg(pl.col("loss").median())
+    )
+    after = others.filter(pl.col("step") > step).head(_AFTER)
+    until = others.filter(pl.col("step") <= step)["loss"]
+    beyond = 2 * float(until.max()) - float(until.min())  # type: ignore[arg-type]
+    is_carried = after.height == _AFTER and bool((after["loss"] > beyond).all())
+    row = risen.row(0, named=True)
+    return row if is_carried and _norm_rose(rows, row) else None
+
+
+def _norm_rose(rows: pl.DataFrame, found: Mapping[str, Any]) -> bool:
+    """Is the rank's own gradient norm, where ranks tell one, above all that were told until then?"""
+    columns = ("rank", "step")
+    told = figure_pairs(rows, *columns)
+    own = [name for name in told["name"].unique().to_list() if _is_own_norm(str(name))]
+    norms = told.filter(pl.col("name").is_in(own)).select(*columns, "value")
+    printed = rows.select(*columns, pl.col("grad_norm").alias("value")).drop_nulls()
+    if not norms.height and bool((printed.group_by("step").agg(pl.col("value").n_unique())["value"] > 1).any()):
+        norms = printed
+    is_it = (pl.col("rank") == found["rank"]) & (pl.col("step") == found["step"])
+    until = norms.filter((pl.col("step") <= found["step"]) & ~is_it)["value"].max()
+    value = norms.filter(is_it)["value"].max()
+    return until is None or value is None or value > until  # type: ignore[operator]
+
+
+def _is_own_norm(name: str) -> bool:
+    said = vocabulary.meaning_of(name)
+    return said is not None and said.meaning == "own_grad_norm"

@@ -1,0 +1,106 @@
+"""Whose loss rose alone, in the step after which those of all did; and what looks like it."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from forensics import analyze
+
+_RANKS, _STEPS, _AT = 5, 60, 40
+_Loss = Callable[[int, int], float]
+
+
+def _usual(rank: int, step: int) -> float:
+    return 2.5 + ((rank * 7 + step * 13) % 11) / 50
+
+
+def spiked(rank: int, step: int) -> float:
+    risen = 1.2 if _AT < step < _AT + 12 else 0.0
+    return 9.7 if (rank, step) == (3, _AT) else _usual(rank, step) + risen
+
+
+def of_one_batch(rank: int, step: int) -> float:
+    return 9.7 if (rank, step) == (3, _AT) else _usual(rank, step)
+
+
+def of_all(rank: int, step: int) -> float:
+    return _usual(rank, step) + (7.0 if step == _AT else 1.2 if _AT < step < _AT + 12 else 0.0)
+
+
+def _drawn(loss: _Loss) -> dict[str, str]:
+    rule = "┼".join("─" * 9 for _ in range(_RANKS + 1))
+    names = " │ ".join(["step", *(f"loss r{rank}" for rank in range(_RANKS))])
+    rows = [" │ ".join([str(step), *(f"{loss(rank, step):.4f}" for rank in range(_RANKS))]) for step in range(_STEPS)]
+    table = "\n".join([f"┌{rule}┐", f"│ {names} │", f"├{rule}┤", *(f"│ {row} │" for row in rows), f"└{rule}┘"])
+    return {"screen.log": f"three hosts, own loss of each\n│ before the mean\n{table}\nall ranks are done\n"}
+
+
+def _records(loss: _Loss) -> dict[str, str]:
+    return {
+        f"own/rank_{rank}.jsonl": "".join(
+            f'{{"step": {step}, "rank": {rank}, "loss": {loss(rank, step):.4f}}}\n' for step in range(_STEPS)
+        )
+        for rank in range(_RANKS)
+    }
+
+
+def _columns(loss: _Loss) -> dict[str, str]:
+    head = ",".join(["step", *(f"loss_rank{rank}" for rank in range(_RANKS))])
+    rows = [",".join([str(step), *(f"{loss(rank, step):.4f}" for rank in range(_RANKS))]) for step in range(_STEPS)]
+    return {"losses.csv": "\n".join([head, *rows]) + "\n"}
+
+
+def _lines(loss: _Loss) -> dict[str, str]:
+    return {
+        "out.log": "".join(
+            f"[rank{rank}]: step {step} local loss {loss(rank, step):.4f}\n"
+            for step in range(_STEPS)
+            for rank in range(_RANKS)
+        )
+    }
+
+
+FORMS = (_drawn, _records, _columns, _lines)
+
+
+def named(folder: Path, files: dict[str, str]) -> tuple[str | None, Sequence[int], int | None]:
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    verdict = analyze(folder).incidents[0].verdict
+    return verdict.cause, verdict.ranks, verdict.first_anomaly.step if verdict.first_anomaly else None
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_who_rose_first_and_alone_is_named(form: Callable[[_Loss], dict[str, str]], tmp_path: Path) -> None:
+    assert named(tmp_path, form(spiked)) == ("loss_spike", [3], _AT)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("loss", [of_one_batch, of_all])
+def test_a_batch_that_nobody_followed_or_all_met_names_nobody(
+    form: Callable[[_Loss], dict[str, str]], loss: _Loss, tmp_path: Path
+) -> None:
+    assert named(tmp_path, form(loss))[1] == []
+
+
+def test_where_one_was_not_told_in_that_step_nobody_is_named(tmp_path: Path) -> None:
+    files = _records(spiked)
+    files["own/rank_1.jsonl"] = "".join(
+        line for line in files["own/rank_1.jsonl"].splitlines(True) if f'"step": {_AT},' not in line
+    )
+    assert named(tmp_path, files)[1] == []
+
+
+@pytest.mark.parametrize(("norm", "cause"), [(3.1, "loss_spike"), (0.9, None)])
+def test_a_smaller_rise_counts_where_the_norm_is_lifted_with_it(norm: float, cause: str | None, tmp_path: Path) -> None:
+    text = ""
+    for step in range(120):
+        rise = 1.0 * (1 - (step - 80) / 20) if 80 <= step < 100 else 0.0
+        grad = 0.8 + (step * 7 % 5) / 30 + (norm - 0.8) * rise
+        text += (
+            f'{{"_step": {step}, "loss/train/total": {_usual(0, step) + rise:.4f}, '
+            f'"l2_norm/grad/global": {grad:.4f}, "time/batch": {step}}}\n'
+        )
+    assert named(tmp_path, {"files/wandb-history.jsonl": text})[0] == cause
