@@ -25,6 +25,7 @@ from parsers.schema.parser import PATH, Source
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.unanimous import unanimous
+from parsers.who.also_called import also_called
 from parsers.who.beginnings import FILES, NAMED, SIBLINGS, Said, begun_by, with_speakers
 from parsers.who.counted_columns import counted_columns
 from parsers.who.counts import (
@@ -113,7 +114,7 @@ def speakers(sources: Sequence[Source]) -> Known:
         *listed_names,
         *keyed_records(sampled, whole.world),
     ]
-    places = table.aliases.values()
+    told, places = [*told, *also_called(told, said)], table.aliases.values()
     told = standing([*aliased(told, places), *counted_on(told, chain.from_iterable(places), whole.world)], said)
     names = table.named(names_of(told, whole.world), told)
     names = replace(names, hosts=names.hosts | launched_hosts(said), fields=fields_of_places(said, names))
@@ -121,12 +122,11 @@ def speakers(sources: Sequence[Source]) -> Known:
     ranks = {path: rank for one in learnt for path, rank in one.ranks.items()}
     labels = {path: own for one in learnt for path, own in one.labels.items()}
     engines, shards = engine_labels(said, ranks, labels)
-    labels |= engines
     claims = [*chain(shards, *(one.claims for one in learnt), table.claims()), *claims_of(told, names, table.apart)]
     files = {**table.files, **files_of(listed_names, said), **whole.documented(names)}
     size = whole.world if whole.world is not None else table.size
     columns = counted_columns([one for one in [*sampled, *others] if one.path not in ranks], size)
-    return Known(ranks, labels, claims, collectors, names, files, table.hosts, columns, table.apart)
+    return Known(ranks, labels | engines, claims, collectors, names, files, table.hosts, columns, table.apart)
 
 
 class _Bundle:
