@@ -176,3 +176,130 @@ def test_slots_of_hosts_count_ranks_and_files_of_places_are_theirs_where_some_we
 def test_hosts_with_figures_beside_them_count_no_ranks(tmp_path: Path) -> None:
     nodes = "".join(f"{host}.lab.example 4 days up\n" for host in ("vc31", "vc44", "vc58"))
     assert judged(on_devices(nodes), tmp_path)[1] == []
+
+
+def planets(broken: str = "") -> dict[str, str]:
+    """Units of two hosts, whose ranks a file of variables gives each, as journals keep what they said."""
+    names = {"ceres": (3, "vc31", 510), "pallas": (0, "vc31", 511), "juno": (1, "vc44", 512), "vesta": (2, "vc44", 513)}
+    files = {
+        f"etc/{name}.env": f"# by hand\nFIT_RANK={rank}\nFIT_WORLD=4\nFIT_STORE=vc31:7777\n{broken}"
+        for name, (rank, *_) in names.items()
+    }
+
+    def said(at: int, name: str, message: str) -> str:
+        _, host, pid = names[name]
+        return (
+            json.dumps(
+                {
+                    "__REALTIME_TIMESTAMP": str(1751330000000000 + at * 10**6),
+                    "_HOSTNAME": host,
+                    "SYSLOG_IDENTIFIER": "fit",
+                    "MESSAGE": message,
+                    "_SYSTEMD_UNIT": f"fit@{name}.service",
+                    "_PID": str(pid),
+                }
+            )
+            + "\n"
+        )
+
+    for host in ("vc31", "vc44"):
+        own = [name for name, (_, at, _) in names.items() if at == host]
+        text = "".join(said(at, name, f"step {at} loss 1.{at}") for at in range(100, 130) for name in own)
+        text += "".join(said(200, name, "barrier save-130: arrived, waiting") for name in own if name != "juno")
+        if host == "vc44":
+            text += (
+                json.dumps(
+                    {
+                        "__REALTIME_TIMESTAMP": "1751330330000000",
+                        "_HOSTNAME": host,
+                        "SYSLOG_IDENTIFIER": "kernel",
+                        "MESSAGE": "INFO: task fit:512 blocked for more than 122 seconds.",
+                        "_TRANSPORT": "kernel",
+                    }
+                )
+                + "\n"
+            )
+        text += "".join(
+            said(2000, name, "barrier save-130: gave up after 1800 s (3 of 4 arrived), leaving")
+            for name in own
+            if name != "juno"
+        )
+        files[f"{host}.journal.json"] = text
+    return files  # fmt: skip
+
+
+def test_units_are_called_after_files_of_variables_whatever_program_they_are_of(tmp_path: Path) -> None:
+    assert judged(planets(), tmp_path) == ("rank_absent", [1])
+    assert judged(planets("FIT_RANK=9\n"), tmp_path / "two numbers")[1] == []
+
+
+@pytest.mark.parametrize("variable", ["TP_RANK", "LORA_RANK", "MAX_RANK", "FIT_RANKING"])
+def test_variables_of_groups_and_adapters_are_no_ranks_of_processes(variable: str, tmp_path: Path) -> None:
+    files = {name: text.replace("FIT_RANK", variable) for name, text in planets().items()}
+    assert judged(files, tmp_path)[1] == []
+
+
+def wrapped(rule: str, word: str = "procno") -> dict[str, str]:
+    """What a wrapper on each of three nodes says of the two processes that it begins, and how they ended."""
+    files = {"par.sub": f"machine_count = 3\n# two children each, {rule}\nqueue\n"}
+    for node in range(3):
+        pids = [4000 + 30 * node, 4007 + 30 * node]
+        lines = [
+            f"wrap: {word} {node} of 3 on 10.1.4.{27 + 5 * node}",
+            *(f"wrap: slot {at} -> pid {pid}" for at, pid in enumerate(pids)),
+        ]
+        lines += [f"02:0{at}:00 [{pids[at % 2]}] net: ev {900 + at} bce 0.2{at}" for at in range(8)]
+        if node == 2:
+            lines += [
+                f"wrap: 02:14:47 slot 1 (pid {pids[1]}): waitpid says ended by signal 9",
+                f"wrap: 02:14:48 slot 0 (pid {pids[0]}): waitpid says ended by signal 15",
+            ]
+        else:
+            lines += [
+                f"[{pid}] mpi4py.MPI.Exception: MPI_ERR_OTHER: peer endpoint is unreachable (UCX: Connection reset by remote peer)\nwrap: slot {at} (pid {pid}): exit 1"
+                for at, pid in enumerate(pids)
+            ]
+        files[f"out.{node}"] = "\n".join(lines) + "\n"
+    return files  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rule", "rank"),
+    [
+        ("their rank is 2*_CONDOR_PROCNO + slot", 5),
+        ("the rank = slot + 2 * PROCNO", 5),
+        ("no word of their ranks", None),
+    ],
+)
+def test_a_number_that_a_rule_counts_nodes_by_is_no_rank(rule: str, rank: int | None, tmp_path: Path) -> None:
+    assert judged(wrapped(rule), tmp_path)[1] == ([] if rank is None else [rank])
+
+
+def test_a_table_may_call_a_place_as_the_rule_of_ranks_does(tmp_path: Path) -> None:
+    """The process that a driver ends before it resets its device, by a list of processes under the number of their modules."""
+    pids = {6: 31178, 2: 31148, 0: 31133, 3: 31155, 1: 31140, 4: 31161, 5: 31170, 7: 31187}
+    listed = "by hand\n| module_id | PID | command |\n|---|---|---|\n" + "".join(
+        f"| {at} | {pid} | python3 fit.py |\n" for at, pid in pids.items()
+    )
+    driver = "".join(
+        f"[Thu Aug 21 03:18:44 2025] habanalabs 0000:b4:00.0: accel5: {said}\n"
+        for said in (
+            "HBM5_MC1_SEI_SEVERE: cause: ECC double-bit error on read",
+            "Going to reset device (hard reset, device in use)",
+            "Killing user process pid=31155",
+        )
+    )
+    lost = "[03:18:{}.118] [HCL] socket to a peer closed by the other side, collective aborted\nRuntimeError: Collective call returned error 4 (remote side has gone).\n"
+    files = {
+        "run.yaml": 'nodes: [dv03, dv07]\nper_node: 8\nrank: "8 * node_rank + HLS_MODULE_ID"\n',
+        "dv07/procs.txt": listed,
+        "dv07/dmesg.txt": driver,
+    }
+    for at, pid in pids.items():
+        files[f"dv03/out-{pid - 999}.log"] = RUN + lost.format(50 + at)
+        files[f"dv07/out-{pid}.log"] = RUN + (
+            "RuntimeError: synStatus=26 [Generic failure] device is in reset.\n" if at == 3 else lost.format(50 + at)
+        )
+    assert judged(files, tmp_path) == ("gpu_fault", [11])
+    unruled = files | {"run.yaml": "nodes: [dv03, dv07]\nper_node: 8\n"}
+    assert judged(unruled, tmp_path / "no rule")[1] == []  # fmt: skip

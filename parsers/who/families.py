@@ -93,15 +93,17 @@ def processes(
     places: Places,
     worlds: frozenset[int],
     called: frozenset[str] = frozenset(),
+    locals_: frozenset[tuple[str, ...]] = frozenset(),
+    nodes: frozenset[str] = frozenset(),
     *,
     counts_tasks: bool = True,
 ) -> list[list[Process]]:
     """The lines of files → what each family of them tells. `worlds`: the sizes that launches tell; `called`: words for what a script makes the
-    rank; `counts_tasks`: no script computes the ranks from what launchers count."""
+    rank, `locals_` for what it counts the processes of a place by, `nodes` for what it counts places by; `counts_tasks`: no script computes the ranks from what launchers count."""
     families = families_of(said, places)
     used = _used(families, said)
     found = [
-        [*_Family(rows, labels, places, used, worlds, called, counts_tasks=counts_tasks).processes()]
+        [*_Family(rows, labels, places, used, worlds, called, locals_, nodes, counts_tasks=counts_tasks).processes()]
         for (_, labels), rows in families.items()
         if _FEWEST <= len(rows) <= RANKS
     ]
@@ -157,10 +159,13 @@ class _Family:
         used: Counter[int],
         worlds: frozenset[int],
         called: frozenset[str],
+        locals_: frozenset[tuple[str, ...]],
+        nodes: frozenset[str],
         *,
         counts_tasks: bool,
     ) -> None:
-        self._called, self._counts_tasks = called, counts_tasks
+        self._called, self._called_locals, self._counts_tasks = called, locals_, counts_tasks
+        self._called_nodes = nodes
         self._labels, self._places, self._used = headed(rows[0], labels), places, used
         ranges = {int(one[1]) + 1 for row in rows for one in _RANGE.finditer(row.said.line.text)}
         self._worlds = worlds | ranges if len(ranges) == 1 else worlds
@@ -274,7 +279,7 @@ class _Family:
         called = [
             at
             for at in free
-            if (_IS_LOCAL.search(self._labels[at]) or self._is_device(at))
+            if (_IS_LOCAL.search(self._labels[at]) or self._is_device(at) or self._is_called_local(at))
             and not self._is_constant(at)
             and self._counts_places(at)
         ]
@@ -288,6 +293,11 @@ class _Family:
 
     def _is_device(self, at: int | None) -> bool:
         return at is not None and _IS_DEVICE.search(self._labels[at]) is not None
+
+    def _is_called_local(self, at: int) -> bool:
+        """Is it called as what a script counts the processes of a place by, `HLS_MODULE_ID` or its end?"""
+        words = tuple(words_of(self._labels[at])) if self._called_locals else ()
+        return len(words) > 1 and any(words == one[-len(words) :] for one in self._called_locals)
 
     def _counts_places(self, at: int) -> bool:
         found = self._by_place(self._columns[at])
@@ -373,11 +383,10 @@ class _Family:
             is_whole = (
                 len(numbers) == len(by_place) > 1 and sorted(numbers) == [*range(len(numbers))] and None not in by_place
             )
+            is_called = _IS_NODE.search(self._labels[at]) is not None or self._is_called_node(at)
             is_told = local is not None and len(numbers) in constant and len(self._rows) > len(numbers)
-            if is_whole and (
-                _IS_NODE.search(self._labels[at])
-                or (is_told and (_IS_WORKER.search(self._labels[at]) or not self._excluded(at)))
-            ):
+            is_told &= _IS_WORKER.search(self._labels[at]) is not None or not self._excluded(at)
+            if is_whole and (is_called or is_told):
                 found.append(at)
         return found[0] if len({self._columns[at] for at in found}) == 1 else None
 
@@ -413,7 +422,12 @@ class _Family:
         return bool(words) and words[-1] in self._called
 
     def _excluded(self, at: int) -> bool:
-        return _counts_others(self._labels[at])
+        return _counts_others(self._labels[at]) or self._is_called_node(at)
+
+    def _is_called_node(self, at: int) -> bool:
+        """Is it called as what a script counts places by?"""
+        words = words_of(self._labels[at]) if self._called_nodes else []
+        return bool(words) and words[-1] in self._called_nodes
 
 
 def _counts_others(before: str) -> bool:

@@ -51,6 +51,9 @@ HOSTS = ("pod", "name", "service", "key", "host")  # sorts of names that stand b
 _TOLD = regex(
     r"(?<![\w.-])(?P<dash>--?)?(?P<name>[A-Za-z][\w-]{1,60}(?: (?:id|index))?)[\"']?(?P<is>\s{0,2}[=:]\s{0,2}| )[\"'(\[]{0,2}(?P<number>\d{1,7})(?![\w.]|:\d)"
 )
+_OWN = regex(
+    r"(?!LORA|ADAPTER|LOW|MAX|MIN|MATRIX|TARGET)(?P<of>[A-Z][A-Z0-9]{0,20}(?:_[A-Z0-9]{1,20}){0,2}?)_(?P<what>(?:GLOBAL_|LOCAL_|NODE_)?RANK|WORLD(?:_SIZE)?|NRANKS)"
+)
 _NUMBER = regex(r"\d{1,7}")
 _NAMING = regex(
     r"(?:^|_)(?:name|host|pod|container|service|unit|id|uid|uuid|ip|address|addr|node|instance|machine|actor|job|task)$"
@@ -86,11 +89,12 @@ def facts_in(text: str, path: Path = (), line: int = 0) -> Iterator[Fact]:
     for found in _TOLD.finditer(text):
         if found["is"] == " " and not found["dash"]:
             continue
-        meaning = vocabulary.of_process(found["name"])
+        meaning = vocabulary.of_process(found["name"]) or _own_variable(found["name"])
         if meaning == "rank" and (group := OF_GROUP.search(text[: found.start()])):
             meaning = vocabulary.of_process(f"{group[0]}_{found['name']}")  # local rank: 3
         if meaning is not None:
-            yield Fact(meaning, int(found["number"]), path, line, found["name"] == "rank")
+            is_plain = found["name"] == "rank" or vocabulary.of_process(found["name"]) is None
+            yield Fact(meaning, int(found["number"]), path, line, is_plain)
 
 
 def told_names(sources: Sequence[Source]) -> list[Told]:
@@ -215,7 +219,8 @@ def _facts(own: Sequence[Leaf]) -> Iterator[Fact]:
                 if (what := vocabulary.of_process(found)) in _WHO:
                     yield Fact(what, made, leaf.path, leaf.line, found == "rank")
         elif _NUMBER.fullmatch(leaf.value):
-            yield Fact(meaning, int(leaf.value), leaf.path, leaf.line, name == "rank")
+            is_plain = name == "rank" or _OWN.fullmatch(str(name)) is not None
+            yield Fact(meaning, int(leaf.value), leaf.path, leaf.line, is_plain)
         else:
             yield from facts_in(leaf.value, leaf.path, leaf.line)
             if (number := taken(leaf, own, called)) is not None:
@@ -225,10 +230,18 @@ def _facts(own: Sequence[Leaf]) -> Iterator[Fact]:
 def _meaning(name: str, path: Path) -> str | None:
     """What a field says of its process. A plain `rank` below a group's word is a place in the group, and below another's it is that's."""
     last = name.replace("/", ".").rpartition(".")[2]
-    meaning = vocabulary.of_process(last)
+    meaning = vocabulary.of_process(last) or _own_variable(last)
     if last == "rank" and (last != name or (len(path) > 1 and OF_GROUP.search(f"{path[-2]}_"))):
         return None
     return meaning
+
+
+def _own_variable(name: str) -> str | None:
+    """What a program's own variable says, `FIT_RANK`: what is behind the program's name, unless that is a group's or of an adapter."""
+    found = _OWN.fullmatch(name)
+    if found is None or OF_GROUP.search(f"{found['of']}_") or vocabulary.meaning_of(found["of"]) is not None:
+        return None
+    return "world_size" if found["what"] == "WORLD" else vocabulary.of_process(found["what"])
 
 
 def _items(file: str, own: Sequence[Leaf]) -> list[Item]:
