@@ -88,6 +88,7 @@ from parsers.pytorch import (
 )
 from parsers.scheduling import (
     checkpoint,
+    container_inspect,
     deepspeed_launcher,
     dlrover,
     exit_table,
@@ -191,6 +192,7 @@ PARSERS: tuple[Parser, ...] = (
     clog.PARSER,
     kubernetes.PARSER,
     pod_description.PARSER,
+    container_inspect.PARSER,
     pod_status.PARSER,
     node_labels.PARSER,
     sacct.PARSER,

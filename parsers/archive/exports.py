@@ -22,6 +22,7 @@ kubernetes.pod.name in Filebeat's fields), FilteredLogEvent in the API reference
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -56,6 +57,10 @@ _MOMENTS = 4  # so many that differ, of lines that are no records: a late line a
 _PODS = ("pod", "pod_name", "pod.name", "task_name", "实例", "实例名称", "实例名", "容器组")
 _KIBANA = regex(r"([A-Z][a-z]{2}) (\d{1,2}), (\d{4}) @ (\d\d:\d\d:\d\d(?:\.\d{1,9})?)$")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_NAMING = regex(
+    r"(?i)(?:^|[._])(?:addr(?:ess)?|instance|worker|unit|task|machine|member|replica|process|container|filename)(?:_?(?:id|name))?\Z"
+)
+_WORD = regex(r"[\w.:@/\[\]-]{1,200}")
 _STREAMS = ("logstreamname", "logstream")
 _CREATED = regex(r"-\d{10,13}\Z")  # when a stream was begun
 _UNITS = {10: 1_000_000_000, 13: 1_000_000, 16: 1_000, 19: 1}  # of digits since 1970, by how many they are
@@ -142,9 +147,16 @@ def _of_streams(streams: Sequence[Any]) -> Iterator[_Logged | None]:
 
 def _of_cells(text: str) -> Iterator[_Logged | None]:
     try:
-        yield from _logged(csv.DictReader(io.StringIO(text, newline="")))
+        yield from _logged(map(_with_labels, csv.DictReader(io.StringIO(text, newline=""))))
     except csv.Error:
         yield None
+
+
+def _with_labels(record: dict[Any, Any]) -> dict[Any, Any]:
+    """A row of cells, with the labels of its stream that one cell holds as an object."""
+    held = record.get("labels")
+    labels = _decoded(held.encode()) if isinstance(held, str) and held[:1] == "{" else None
+    return {**record, "labels": labels} if isinstance(labels, dict) else record
 
 
 def _logged(records: Iterable[Any]) -> Iterator[_Logged | None]:
@@ -209,8 +221,9 @@ def _written(logged: Iterable[_Logged | None]) -> bytes | None:
         return None
     told.sort(key=lambda one: one.time_ns if one.time_ns is not None else -1)
     lines = []
+    label = _apart(told) if not any(_place(one.record) for one in told) else None
     for one in told:
-        where = _place(one.record)
+        where = _place(one.record) if label is None else {"host": str(one.record.get(label, ""))}
         time = _field(one.record, TIMES)
         rest = {name: one.record[name] for name in ("rank", "stream", "container") if name in one.record}
         for text in one.text.splitlines() or [""]:
@@ -233,6 +246,21 @@ def _place(record: dict[str, Any]) -> dict[str, str]:
     stream = _field(record, _STREAMS)
     named = _CREATED.sub("", stream.rpartition("/")[2]) if isinstance(stream, str) else ""
     return {"host": named} if named else {}
+
+
+def _apart(told: Sequence[_Logged]) -> str | None:
+    """The one field that tells processes apart by a name of theirs, each of several lines; the finest of several."""
+    values: dict[str, Counter[str]] = {}
+    for one in told:
+        for name, value in one.record.items():
+            if isinstance(value, str) and _WORD.fullmatch(value) and _NAMING.search(name):
+                values.setdefault(name, Counter())[value] += 1
+    found = {
+        name: len(own) for name, own in values.items()
+        if len(own) >= _FEW and min(own.values()) >= _FEW and own.total() == len(told)
+    }  # fmt: skip
+    finest = [name for name, many in found.items() if many == max(found.values())]
+    return finest[0] if len(finest) == 1 else None
 
 
 def _columns(line: str) -> list[str] | None:

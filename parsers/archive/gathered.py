@@ -3,13 +3,13 @@
     ---------------                       mi01 | CHANGED | rc=0 >>            ==> worker.1.log <==            $ kubectl logs trainer-1
     node06                                … what mi01 printed                 … its last lines                … what it logged
     ---------------                       mi02 | CHANGED | rc=0 >>            ==> worker.2.log <==            $ tmux capture-pane -p -t llm:0.1
-    … what node06 printed
+    … what node06 printed                                                                                 $ ssh node06 dmesg -T
 
 Where the lines of most parts name their host themselves, nothing is taken apart. A part of a host is that host's (`Source.host`); one that several hosts printed alike is called as the tool folds their names. A command line before
 parts that reads one file says which. What stands before and between the parts stays a member by the name of the whole, at its lines. Two parts
 of different names, with words in them, make a file such a one; heads of /proc are read by those who know them.
 
-Printed by: clush -b (ClusterShell), dshbak (pdsh), ansible (the minimal and oneline callbacks), tail and head of several files, kubectl, docker, podman, tmux below a prompt.
+Printed by: clush -b (ClusterShell), dshbak (pdsh), ansible (the minimal and oneline callbacks), tail and head of several files; kubectl, docker, podman, nomad, tmux, ssh, srun below a prompt.
 Source: ClusterShell's documentation (clush, gathering output), dshbak(1), ansible's plugins/callback/minimal.py, tail(1) of coreutils.
 """
 
@@ -30,7 +30,9 @@ _PARTS = regex(
     rb"|^(?P<called>" + _HOST + rb") \| (?:CHANGED|SUCCESS|FAILED)[^\n]{0,80}>>[ \t]*\r?\n"
     rb"|" + _PROMPT + rb"(?:tmux capture-pane(?=[ \t])[^\n]{0,200}?[ \t]-t[ \t]*(?P<pane>[\w%:.@-]{1,80})[^\n]{0,200}"
     rb"|(?:kubectl|oc)(?=[ \t])[^\n]{0,80}?[ \t]logs(?P<pod>[ \t][^\n]{1,200})"
-    rb"|(?:docker|podman|nerdctl|crictl)(?: compose)? logs(?P<container>[ \t][^\n]{1,200}))\n"
+    rb"|(?:docker|podman|nerdctl|crictl)(?: compose)? logs(?P<container>[ \t][^\n]{1,200})"
+    rb"|nomad alloc(?:[ \t]|-)(?:status|logs)(?P<alloc>[ \t][^\n]{1,200})"
+    rb"|(?:ssh|rsh|srun -w|srun --nodelist)(?=[ \t])(?P<shell>[ \t][^\n]{1,400}))\n"
     rb"|" + _PROMPT + rb"(?P<command>[a-z][\w./-]{1,80}(?:[ \t][^\n]{0,1000})?)\n"
 )
 _MARKS = (
@@ -43,10 +45,16 @@ _MARKS = (
     b"capture-pane",
     b" logs",
     b"\tlogs",
+    b"nomad alloc",
+    b"ssh ",
+    b"srun -",
 )
 _PATH = regex(rb"(?:~|\.{0,2})?/(?:[\w.@%+-]+/)*[\w.@%+-]+|[\w@%+-]+\.(?:log|out|err|txt|json|jsonl|csv)\b")
 _FOLDED = regex(rb"[\[\],]")
 _OPTION = regex(rb"--?[A-Za-z][\w-]*(?:=\S*)?(?:[ \t]+\d+[smh]?\b)?")
+_SHELL = regex(
+    rb"(?:-[A-Za-z0-9]{1,3}(?:[ \t]+\S+=\S+)?[ \t]+){0,6}(?:[\w.-]{1,64}@)?(?P<host>[A-Za-z0-9][\w.-]{0,250})[ \t]+(?:--?[a-z]\S{0,40}[ \t]+){0,4}(?P<command>[\"']?[A-Za-z/~.][^\n]*)"
+)
 _WORD = regex(rb"[^\s;|&>\"']+")
 
 
@@ -93,12 +101,23 @@ def _parts(data: bytes) -> Iterator[Part]:
             reads = _file_of(head["command"])
             continue
         host = head["host"] or head["called"]
-        target = head["file"] or head["pane"] or host or _target(head["pod"] or head["container"])
+        if head["shell"] is not None:
+            host, reads = _elsewhere(head["shell"])
+        target = head["file"] or head["pane"] or host or _target(head["pod"] or head["container"] or head["alloc"])
         if not target:
             continue
         name = target if host is None or not reads else target + b"/" + reads
         is_one = host is not None and not _FOLDED.search(host)
         yield Part(name.decode("utf-8", "replace"), host.decode() if is_one else None, head.end(), end)
+
+
+def _elsewhere(words: bytes) -> tuple[bytes | None, bytes]:
+    """Where a command runs, and the name of the file that it reads, or its own; no host where it does not say one word and a command."""
+    told = _SHELL.fullmatch(words.strip())
+    if told is None:
+        return None, b""
+    command = told["command"].strip(b"\"'")
+    return told["host"], _file_of(b" " + command) or command.split()[0].rpartition(b"/")[2]
 
 
 def _file_of(command: bytes) -> bytes:

@@ -16,6 +16,8 @@ _Key = TypeVar("_Key")
 _WORDS = regex(r"[._ ]+")
 _HYPHENS = regex(r"[._ -]+")
 _PLACE = regex(r"(?<![A-Za-z])(node|local)_?rank\\?[\"']?\s{0,2}[=:]\s{0,2}[\"']?(\d{1,7})(?![\d.])", re.I)
+_DASHED = regex(r"(?<![\d-])\d{1,3}(?:-\d{1,3}){3}(?![\d-])")  # an address, as names of files have it
+_UNIT = regex(r"[\w.-]{1,80}@(?P<instance>[\w.:-]{1,80})\.service")  # of systemd
 _PROCESS = regex(r"(?:(?P<host>[A-Za-z0-9][\w.-]{0,252})[:/@ .-])?(?:p(?:id)?[=:#-]?)?(?P<pid>\d{1,10})")
 _BUS = regex(r"(?i)(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _DEVICE = regex(r"(?i)(?<![a-z])(?:device|dev|npu|gpu|card|dcu|cuda|davinci)[_-]?(\d{1,3})(?![\w])")
@@ -100,7 +102,13 @@ class Names(msgspec.Struct, frozen=True):
         if whole.replace(".", "", 1).isdigit():
             return None  # a number counts anything
         name = whole.rpartition("://")[2]
-        for rank in (self.rank(whole), self.rank(name), self.process(name)):
+        unit = _UNIT.fullmatch(whole)
+        for rank in (
+            self.rank(whole),
+            self.rank(name),
+            self.process(name),
+            self.rank(unit["instance"] if unit else None),
+        ):
             if rank is not None:
                 return rank
         host, _, device = name.replace(":", "/").rpartition("/")
@@ -285,6 +293,7 @@ def parts_of(part: str) -> list[str]:
     while "." in found[-1]:
         found.append(found[-1].rpartition(".")[0])
     found += _WORDS.split(part)
+    found += [address[0].replace("-", ".") for address in _DASHED.finditer(part)]
     found += [container[0]] if (container := _CONTAINER.match(part)) else []
     return [name for name in dict.fromkeys(found) if len(name) > 1 and not name.isdigit()]
 

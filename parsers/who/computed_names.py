@@ -148,7 +148,7 @@ def _groups(said: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> Iterato
         for at, part in enumerate(parts):
             stem, _, end = part.rpartition(".") if at == len(parts) - 1 else (part, "", "")
             beside[f"{'/'.join(parts[:at])}/*.{end}"].setdefault(stem or end, [stem or end])
-        files[path.rpartition("/")[0], path.rpartition(".")[2]].append(path)
+        files[path.rpartition("/")[0], parts[-1].partition(".")[2].rpartition(".")[2]].append(path)
     yield from (own for own in beside.values() if _FEWEST <= len(own) <= RANKS)
     for where in ("host", "container"):
         hosts = {host for own in said.values() for one in own if (host := getattr(one.line, where))}

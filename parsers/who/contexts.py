@@ -38,7 +38,7 @@ _ABOVE = 400
 _DIGITS = regex(r"\d+")
 _OWN_LINES = 60
 _OWN_HOST = regex(
-    rf"(?i)(?<![A-Za-z_-])(?:host_?name|host|node_?name)[\"']?(?:\s{{0,2}}[=:]\s{{0,2}}[\"']?|\s)(?P<name>[A-Za-z][\w.-]{{1,250}}|{ADDRESS.pattern})"
+    rf"(?i)(?<![A-Za-z_-])(?:(?:host_?name|host|node_?name)[\"']?(?:\s{{0,2}}[=:]\s{{0,2}}[\"']?|\s)|on )(?P<name>[A-Za-z][\w.-]{{1,250}}|{ADDRESS.pattern})"
 )
 _OF_OTHERS = regex(r"(?i)master|peer|head|coord|leader|connect|remote|next|prev|store|driver|neighbou?r")
 _WORD = regex(r"[A-Za-z0-9][\w.-]{1,250}")
@@ -194,13 +194,14 @@ class Places:
         names: set[str] = set()
         used: defaultdict[str, set[str]] = defaultdict(set)
         dotted: set[str] = set()
+        before: set[str] = set()  # hosts before lines
         in_paths = {word for path in paths for word in _names_of_path(path)}
         names |= {address for path in paths for address in ADDRESS.findall(path)} | (documented & in_paths)
         for path, own in said.items():
             for one in own[:400]:
                 line = one.line
                 if line.host:
-                    names.add(line.host)
+                    before.add(line.host)
                 text = one.raw[:400]
                 names |= {
                     found["name"].rstrip(".-")
@@ -222,12 +223,15 @@ class Places:
             if listed_names := _file_of_names(own):
                 names |= listed_names
         self._words = {*used}
+        names |= before
         names |= {word for word, where in used.items() if len(where) > 1 and _may_be(word)}
         folders = _folders_alike(paths)
         names |= {name for name in dotted if name.partition(".")[0] in names | folders}
         files = {name for path in paths if "." in (name := path.rpartition("/")[2])}
         folders |= _stems_alike(paths)
-        return {name for name in names | folders if name.lower() not in _HERE and _is_name(name) and name not in files}
+        sure = before & folders  # whatever else their letters are short for
+        found = {name for name in names | folders if _is_name(name)} | sure
+        return {name for name in found if name.lower() not in _HERE and name not in files}
 
     # --- which are one
 

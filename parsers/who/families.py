@@ -51,12 +51,18 @@ _OF_PROCESSES = regex(rf"(?<![A-Za-z])(?:{'|'.join(PROCESS)})[-_.]?(?P<number>\d
 _RANGE = regex(r"(?<=[\[({])0 ?(?:-|\.\.) ?(\d{1,7})(?=[\])}])")  # of all processes
 _IS_PID = regex(r"(?i)(?:^|[^a-z])(?:os)?p(?:rocess[ _]?)?id\W*\Z|(?<!本地)(?<!局部)进程(?:号)?\W*\Z")
 _OF_PID = regex(r"(?i)(?:^|[^a-z])(?:sub|child[ _-]?)?proc(?:ess)?\W*\Z")  # a large number behind it
+_IS_TAGGED = regex(
+    r"\[@:\Z|(?i:task|rank|proc(?:ess)?)[ :=]{1,3}#[ #]{0,8}[\[(]\Z"
+)  # as a host, or a number of a process, has it in brackets
 _IS_DEVICE = regex(r"(?i)(?:gpu|cuda|dev(?:ice)?|npu|card)(?:[_ -]?(?:id|index|no))?[\"']?[\s:=#_({\[-]*\Z")
 _IS_LOCAL = regex(
     r"(?i)(?:local(?:[_ -]?(?:rank|id|index|process|worker))?|slot|place|本地(?:进程|序号|编号)?|局部(?:进程|序号|编号)?)[\"']?[\s:=#_-]*\Z"
 )
 _IS_NODE = regex(r"(?i)(?:node|host|machine|(?<!in[ _])group)(?:[_ -]?(?:rank|id|index|number|nr))?[\"']?[\s:=#_-]*\Z")
-_IS_ID = regex(r"(?i)(?:id|index|proc(?:ess)?|task|worker)\Z")  # of a process, above a column that counts them
+_IS_WORKER = regex(r"(?i)(?<![a-z])worker(?:[_ -]?(?:id|index|rank))?[\"']?[\s:=#_-]*\Z")  # of a server of parameters
+_IS_ID = regex(
+    r"(?i)(?:id|index|proc(?:ess)?|worker)|(?:.*\W)?task[ :=#]{0,2}"
+)  # of a process, above a column that counts them
 _IS_RANK = regex(r"(?i)rank(?:[_ ]?(?:id|index|nr|no))?[\"']?[\s:=#_(-]*\Z|process[_ ]index(?:\(\))?[\s:=]*\Z")
 _IS_NUMBERED = regex(r"(?i)process[_ ](?:id|number|no)[\"']?[\s:=#(]*\Z")  # where as many processes are told beside it
 _OF_STACK = regex(r"(?:Process|Thread) (\d{1,10})\b")
@@ -87,15 +93,17 @@ def processes(
     places: Places,
     worlds: frozenset[int],
     called: frozenset[str] = frozenset(),
+    locals_: frozenset[tuple[str, ...]] = frozenset(),
+    nodes: frozenset[str] = frozenset(),
     *,
     counts_tasks: bool = True,
 ) -> list[list[Process]]:
     """The lines of files → what each family of them tells. `worlds`: the sizes that launches tell; `called`: words for what a script makes the
-    rank; `counts_tasks`: no script computes the ranks from what launchers count."""
+    rank, `locals_` for what it counts the processes of a place by, `nodes` for what it counts places by; `counts_tasks`: no script computes the ranks from what launchers count."""
     families = families_of(said, places)
     used = _used(families, said)
     found = [
-        [*_Family(rows, labels, places, used, worlds, called, counts_tasks=counts_tasks).processes()]
+        [*_Family(rows, labels, places, used, worlds, called, locals_, nodes, counts_tasks=counts_tasks).processes()]
         for (_, labels), rows in families.items()
         if _FEWEST <= len(rows) <= RANKS
     ]
@@ -151,10 +159,13 @@ class _Family:
         used: Counter[int],
         worlds: frozenset[int],
         called: frozenset[str],
+        locals_: frozenset[tuple[str, ...]],
+        nodes: frozenset[str],
         *,
         counts_tasks: bool,
     ) -> None:
-        self._called, self._counts_tasks = called, counts_tasks
+        self._called, self._called_locals, self._counts_tasks = called, locals_, counts_tasks
+        self._called_nodes = nodes
         self._labels, self._places, self._used = headed(rows[0], labels), places, used
         ranges = {int(one[1]) + 1 for row in rows for one in _RANGE.finditer(row.said.line.text)}
         self._worlds = worlds | ranges if len(ranges) == 1 else worlds
@@ -181,13 +192,17 @@ class _Family:
         local = self._local(free, pids)
         ranks = self._ranks(free, pids, local)
         tasks = self._tasks(pids) if ranks is None and self._counts_tasks else None
-        nodes = self._node([at for at in free if at not in (local, ranks)])
+        nodes = self._node([at for at in free if at not in (local, ranks)], local)
         sizes = {at: self._sizes(at) for at in free}
         if local is None and ranks is None and nodes is None and tasks is None:
             return
         each = next((at for at, what in sizes.items() if what == "processes_per_node"), None)
         count = next((at for at, what in sizes.items() if what == "nodes"), None)
         world = next((at for at, what in sizes.items() if what == "world_size"), None)
+        counted = {len(own) for own in self._by_place(self._columns[local or 0]).values()}
+        whole = (
+            counted.pop() if nodes is not None and local is not None and each is None and len(counted) == 1 else None
+        )
         for at, row in enumerate(self._rows):
 
             def cell(column: int | None, at: int = at) -> int | None:
@@ -199,7 +214,7 @@ class _Family:
                 or (pids[at] is not None and (self._where_[at] or self._is_device(local)))
             ):
                 yield Process(
-                    self._where_[at], pids[at], None if self._is_device(local) else cell(local), cell(ranks) if tasks is None else tasks[at], cell(nodes), cell(each), cell(count),
+                    self._where_[at], pids[at], None if self._is_device(local) else cell(local), cell(ranks) if tasks is None else tasks[at], cell(nodes), whole or cell(each), cell(count),
                     cell(world) if world is not None else (len(self._rows) if ranks is not None and not self._says(ranks) else None),
                     row.said.file, row.said.number, ranks is not None and self._says(ranks),
                     device=cell(local) if self._is_device(local) else None,
@@ -238,7 +253,10 @@ class _Family:
         if _IS_PID.search(self._labels[at]):
             return True
         label, values = self._labels[at], {*column}
-        is_used = sum(self._used[number] > 1 for number in values) >= _FEWEST
+        if _IS_TAGGED.search(label) and min(column) >= PID:
+            return True
+        fewest = 1 if any(self._is_of_process(one) for one in range(len(self._columns)) if one != at) else _FEWEST
+        is_used = sum(self._used[number] > 1 for number in values) >= fewest
         if _OF_PID.search(label) and min(column) >= PID:
             return True
         return (
@@ -250,12 +268,18 @@ class _Family:
             and not _is_figure(label)
         )
 
+    def _is_of_process(self, at: int) -> bool:
+        """Does a word call it a rank, another one in each row, or a place on a host, and it counts those?"""
+        if _IS_LOCAL.search(self._labels[at]):
+            return not self._is_constant(at) and self._counts_places(at)
+        return self._says(at) and len({*self._columns[at]}) == len(self._rows)
+
     def _local(self, free: Sequence[int], pids: Sequence[int | None]) -> int | None:
         """By a word, or as the only column that counts the processes of each place."""
         called = [
             at
             for at in free
-            if (_IS_LOCAL.search(self._labels[at]) or self._is_device(at))
+            if (_IS_LOCAL.search(self._labels[at]) or self._is_device(at) or self._is_called_local(at))
             and not self._is_constant(at)
             and self._counts_places(at)
         ]
@@ -269,6 +293,11 @@ class _Family:
 
     def _is_device(self, at: int | None) -> bool:
         return at is not None and _IS_DEVICE.search(self._labels[at]) is not None
+
+    def _is_called_local(self, at: int) -> bool:
+        """Is it called as what a script counts the processes of a place by, `HLS_MODULE_ID` or its end?"""
+        words = tuple(words_of(self._labels[at])) if self._called_locals else ()
+        return len(words) > 1 and any(words == one[-len(words) :] for one in self._called_locals)
 
     def _counts_places(self, at: int) -> bool:
         found = self._by_place(self._columns[at])
@@ -344,16 +373,20 @@ class _Family:
             return True
         return None not in self._where_ and len(set(self._where_)) == size
 
-    def _node(self, free: Sequence[int]) -> int | None:
-        """One at each place, and all of them from 0 on, by a word or a count of nodes that is told."""
+    def _node(self, free: Sequence[int], local: int | None) -> int | None:
+        """One at each place, and all of them from 0 on, by a word, or where each has several processes by the count of all that stands beside it."""
         found = []
+        constant = {self._columns[at][0] for at in free if self._is_constant(at)}
         for at in free:
             by_place = self._by_place(self._columns[at])
             numbers = [own[0] for own in by_place.values() if len(set(own)) == 1]
             is_whole = (
                 len(numbers) == len(by_place) > 1 and sorted(numbers) == [*range(len(numbers))] and None not in by_place
             )
-            if is_whole and _IS_NODE.search(self._labels[at]):
+            is_called = _IS_NODE.search(self._labels[at]) is not None or self._is_called_node(at)
+            is_told = local is not None and len(numbers) in constant and len(self._rows) > len(numbers)
+            is_told &= _IS_WORKER.search(self._labels[at]) is not None or not self._excluded(at)
+            if is_whole and (is_called or is_told):
                 found.append(at)
         return found[0] if len({self._columns[at] for at in found}) == 1 else None
 
@@ -389,7 +422,12 @@ class _Family:
         return bool(words) and words[-1] in self._called
 
     def _excluded(self, at: int) -> bool:
-        return _counts_others(self._labels[at])
+        return _counts_others(self._labels[at]) or self._is_called_node(at)
+
+    def _is_called_node(self, at: int) -> bool:
+        """Is it called as what a script counts places by?"""
+        words = words_of(self._labels[at]) if self._called_nodes else []
+        return bool(words) and words[-1] in self._called_nodes
 
 
 def _counts_others(before: str) -> bool:

@@ -1,7 +1,7 @@
 """What scripts and settings compute ranks from: sums and products of named numbers.
 
     RANK=$((NODE_RANK*4+g))        RANK=str(node * G + g)        $r = $n*4 + $g        rank_formula = "node*slots+slot"        RANK=$((SGE_TASK_ID - 1))
-    # global number is NODE_INDEX * 4 + slot          rule="node*8+gpu"
+    # global number is NODE_INDEX * 4 + slot          rule="node*8+gpu"          # each one's rank is 2*PROCNO + slot
     environment=RANK="%(process_num)d"        NODE=$((VC_TASK_INDEX+1))        env RANK=$r … -J tr.$r
 
 An expression is read as a sum of products of names and numbers, with + - * and parentheses, or the rest of such a sum (`(INDEX+5)%8`); a name in a
@@ -35,7 +35,11 @@ _FIELD = regex(
 _COMPUTED = regex(r"(?<![A-Za-z_])(?:GLOBAL_|WORLD_)?RANK=\"?\$\(\((?P<sum>[^\n]{1,160}?)\)\)")
 _SAID = regex(  # in words, or in a setting that is not called after a rank
     r"(?i)\b(?:rank|global|world|process|worker|number|formula|rule|id|index)\b[^\n*+]{0,30}?(?<![\w.*+/-])"
-    r"(?P<sum>[a-z]\w{0,40}\s?\*\s?(?:[a-z]\w{0,40}|\d{1,4})\s?\+\s?[a-z]\w{0,40}|[a-z]\w{0,40}\s?\+\s?[a-z]\w{0,40}\s?\*\s?(?:[a-z]\w{0,40}|\d{1,4}))(?!\w|\s?[*+/(\[-])"
+    r"(?P<sum>(?:[a-z_]\w{0,40}\s?\*\s?(?:[a-z_]\w{0,40}|\d{1,4})|\d{1,4}\s?\*\s?[a-z_]\w{0,40})\s?\+\s?[a-z_]\w{0,40}"
+    r"|[a-z_]\w{0,40}\s?\+\s?(?:[a-z_]\w{0,40}\s?\*\s?(?:[a-z_]\w{0,40}|\d{1,4})|\d{1,4}\s?\*\s?[a-z_]\w{0,40}))(?!\w|\s?[*+/(\[-])"
+)
+_RANK_IS = regex(
+    r"(?i)(?<![a-z_] )(?<![a-z_])(?:the |their |its |global |world |own |mpi )?rank (?:is|=|:=|will be) {1,2}\Z"
 )
 _TOKEN = regex(rf"\s*(?:(?P<name>{_NAME})|(?P<number>\d{{1,7}})|(?P<mark>[-+*()%]))")
 _REST = regex(rf"\s*(?:\((?P<sum>[^()]*)\)|(?P<name>{_NAME}))\s*%\s*\$?\{{?(?P<by>\w{{1,40}})\}}?\s*")
@@ -226,7 +230,8 @@ def _said(text: str) -> Iterator[Sum]:
     for found in _SAID.finditer(text[:_CHARACTERS]):
         read = parsed(found["sum"])
         products = [key for key, number in (read or {}).items() if len(key) > 1 or number > 1]
-        if read is not None and len(products) == 1 and any(map(_NODE.fullmatch, products[0])):
+        is_rank = _RANK_IS.search(text[: found.start("sum")]) is not None
+        if read is not None and len(products) == 1 and (is_rank or any(map(_NODE.fullmatch, products[0]))):
             yield read
 
 

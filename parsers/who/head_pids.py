@@ -15,7 +15,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
-from parsers.schema.names import parts_of
+from parsers.forms.reading import json_object
+from parsers.schema.names import Names, parts_of
 from parsers.text.patterns import regex
 from parsers.who.beginnings import Said
 from parsers.who.heads import heads_of
@@ -37,6 +38,17 @@ def pids_at_heads(
     """Lines by path, whose each is, and the names of all files → rows of `ranks`: rank, pid, host."""
     yield from _at_heads(said, rank_of, paths)
     yield from _threads(said, rank_of)
+
+
+def pids_of_records(said: Mapping[str, Sequence[Said]], names: Names) -> Iterator[dict[str, Any]]:
+    """Rows of `ranks` of processes whose pid collectors keep beside a name of theirs: journald's unit, a container."""
+    told: set[tuple[int, int, str | None]] = set()
+    for one in (one for own in said.values() for one in own if one.line.process is not None and one.raw[:1] == "{"):
+        record = json_object(one.raw) or {}
+        rank, who = names.of_cells(record.values()), (one.line.process or 0, one.line.host)
+        if rank is not None and (rank, *who) not in told:
+            told.add((rank, *who))
+            yield {"rank": rank, "pid": who[0], "host": who[1], "how": HOW, "file": one.file, "line": one.number}
 
 
 def _threads(said: Mapping[str, Sequence[Said]], rank_of: Callable[[Said], int | None]) -> Iterator[dict[str, Any]]:

@@ -22,7 +22,7 @@ _DAEMON = regex(r" (?:[a-z][\w./@-]{1,40}\[\d+\]|kernel): ")
 def of_places(
     said: Mapping[str, Sequence[Said]], places: Places, paths: Sequence[str], starts: Mapping[str, range]
 ) -> dict[str, int]:
-    """Files of one shape of name, as many at each place as it has processes, by what is left of their numbers: 0 … p-1."""
+    """Files of one shape of name, as many at a place as it has processes, by what is left of their numbers: 0 … p-1; of others some may be lost."""
     shapes: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for path in paths:
         place = places.of_file(path)
@@ -45,14 +45,19 @@ def of_places(
             by_place: defaultdict[str, dict[int, str]] = defaultdict(dict)
             for (path, _), number in zip(own, column, strict=True):
                 by_place[places.of_file(path) or ""][number] = path
-            if sum(map(len, by_place.values())) == len(own) and all(
-                len(files) > 1 and sorted(files) == [*range(len(starts[place]))] for place, files in by_place.items()
-            ):
+            is_each = sum(map(len, by_place.values())) == len(own)
+            if is_each and _count_places(by_place, starts):
                 found |= {
                     path: starts[place][number] for place, files in by_place.items() for number, path in files.items()
                 }
                 break
     return found
+
+
+def _count_places(by_place: Mapping[str, Mapping[int, str]], starts: Mapping[str, range]) -> bool:
+    """Do the numbers of files count the processes of places, one whole, and no number beyond where only some were kept?"""
+    whole = [place for place, files in by_place.items() if len(files) > 1 and len(files) == len(starts[place])]
+    return bool(whole) and all(max(files) < len(starts[place]) for place, files in by_place.items())
 
 
 def _is_of_process(own: Sequence[Said]) -> bool:

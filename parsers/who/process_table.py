@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from parsers.schema.names import Told
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
-from parsers.text.vocabulary import of_process
+from parsers.text.vocabulary import of_process, words_of
 from parsers.who.beginnings import Said
 from parsers.who.computed_names import computed_names
 from parsers.who.contexts import OF_RECORD, Places, host_called
@@ -43,6 +43,9 @@ from parsers.who.told_lines import Statement
 from parsers.who.told_places import join_told
 
 _FEWEST = 2
+_COUNTING = frozenset(
+    ("rank", "id", "index", "idx", "number", "nr", "n", "i", "node")
+)  # words that any number is called by
 _LIST = regex(r"\b(?P<kind>local|global)_?ranks?[\"']? {0,2}[=:] {0,2}\[(?P<numbers>\d{1,7}(?:, ?\d{1,7}){0,63})\]")
 _NUMBER = regex(r"\d{1,10}")
 _LAUNCHER = regex(r"\b(?:torchrun|torch\.distributed\.(?:run|launch)|accelerate launch|deepspeed) ")
@@ -77,7 +80,9 @@ def process_table(
     plain = [one for one in made if one.what == "rank" and one.counter and of_process(one.counter) == "rank"]
     is_counted = bool(plain) and all(not one.offset and one.modulus is None for one in plain)
     sizes, words = launched | ({world} if world else frozenset()), called(made)
-    families = processes(said, places, sizes, words, counts_tasks=not scripts.is_computed)
+    locals_ = frozenset(tuple(words_of(one.local)) for one in made if one.what == "rank" and one.local is not None)
+    nodes = frozenset(words_of(one.node)[-1] for one in made if one.what == "rank" and one.node) - _COUNTING
+    families = processes(said, places, sizes, words, locals_, nodes, counts_tasks=not scripts.is_computed)
     families = [_with_users(own, devices, sizes_told | {world}) for own in families]
     found = standing_rows([one for own in families for one in own], said)
     introduced = {

@@ -1,6 +1,7 @@
 """Rosters: which rank each process has by a name that tells no rank: an address, a container of a pod, a slot of a host.
 
     {'tcp://10.1.0.5:38911': 0, 'tcp://10.1.0.7:36541': 1}          {"0": "mixer-1/c", "1": "mixer-0/a"}
+    PADDLE_TRAINER_ENDPOINTS=10.0.3.9:6170,10.0.3.4:6170          {"cluster": {"worker": ["k3:2222", "k1:2222"]}, …}
     # position in the list = rank⏎places:⏎  - hal3:0⏎  - hal1:1
     container_1779_0412_01_000005 on n7 assigned to worker 3 (rank 3)               task 7f9c01e2: rank=1, n3
 
@@ -35,6 +36,12 @@ _PAIR = regex(
     r"\s*(?:(?P<quote>[\"'])(?P<name>[^\"'\s]{2,120})(?P=quote)\s{0,2}:\s{0,2}[\"']?(?P<number>\d{1,7})[\"']?"
     r"|[\"']?(?P<first>\d{1,7})[\"']?\s{0,2}:\s{0,2}(?P<mark>[\"'])(?P<called>[^\"'\s]{2,120})(?P=mark))\s*(?:,|\Z)"
 )
+_ENDPOINT = regex(r"[A-Za-z0-9][\w.-]{0,120}:\d{4,5}")
+_ENDPOINTS = regex(rf"(?:[\"']?{_ENDPOINT.pattern}[\"']?[,; ]{{1,2}}){{1,4096}}[\"']?{_ENDPOINT.pattern}(?![\w:])")
+_OF_ENDPOINTS = regex(  # of Paddle, of TensorFlow's clusters, of LightGBM
+    r"(?i)(?:(?<![a-z])(?:trainer|worker)s?(?:_(?:endpoints?|hosts?|addr(?:esse)?s))?|(?<![a-z])machines)[\"']?(?: ?[=:] ?| )[\[\"']{0,2}(?=[A-Za-z0-9])"
+)
+_CHIEF = regex(r"(?i)[\"'](?:chief|master)[\"']\s?:")
 _OTHERS = regex(r"(?i)local|gpu|device|card|node|host|stage|expert|class|label|token|port|layer")
 _SAYS = regex(r"(?i)(?<![a-z])rank")
 _NO_RANK = regex(r"(?i)(?<![a-z])(?:local|node|lora)[_ ]?rank")
@@ -67,6 +74,7 @@ def rosters(said: Mapping[str, Sequence[Said]], sources: Iterable[Source], world
         lines = own[:_LINES]
         for one in lines:
             found += _mappings(path, one.number, one.raw[:_CHARACTERS]) if "{" in one.raw else []
+            found += _endpoints(path, one.number, one.line.text[:_CHARACTERS]) if ":" in one.raw else []
         found += _lists(path, lines)
         found += _told_apart(path, lines)
     for source in sources:
@@ -100,6 +108,16 @@ def _mappings(path: str, line: int, text: str) -> list[list[Told]]:
         if is_whole and not _OTHERS.search(text[max(0, mapping.start() - 24) : mapping.start()]):
             found.append([_told(path, line, name, number, len(pairs)) for name, number in pairs])
     return found
+
+
+def _endpoints(path: str, line: int, text: str) -> Iterator[list[Told]]:
+    """Lists of the addresses of all processes, in the order of their ranks, by a name of those that frameworks give them."""
+    for named in _OF_ENDPOINTS.finditer(text):
+        listed = _ENDPOINTS.match(text, named.end())
+        names = [*dict.fromkeys(_ENDPOINT.findall(listed[0]))] if listed is not None else []
+        is_whole = len(names) == len(_ENDPOINT.findall(listed[0] if listed is not None else "")) >= _FEWEST
+        if is_whole and not _CHIEF.search(text):  # who stands before them
+            yield [_told(path, line, name, rank, len(names)) for rank, name in enumerate(names)]
 
 
 def _pairs(text: str) -> list[tuple[str, int]]:

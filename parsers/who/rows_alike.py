@@ -8,6 +8,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from parsers.forms.framings import rows_of_steps
 from parsers.text.patterns import regex
 from parsers.who.beginnings import Said
@@ -33,6 +35,7 @@ _CELL_BEFORE = regex(r"(?:.*(?:  |[|│┃\t]))?\s*")
 _CELLS = regex(r"[^\s|│┃]+(?: [^\s|│┃]+)*")
 _CELL = regex(r"[^\s|│┃]+")
 _STATE = regex(r"[A-Za-z_+<>?-]+")  # a cell without a digit
+_PREFIX = regex(r"[\[(][^\s\])]{1,40}[\])] (?:[A-Za-z][\w().-]{0,30} ?){1,3}[:|] ")  # `[0] MPI startup(): `
 _HEADINGS = 3
 _BESIDE = 2  # characters between a name and its column at most
 _FEWEST = 2
@@ -74,10 +77,12 @@ def families_of(said: Mapping[str, Sequence[Said]], places: Places) -> dict[tupl
         above: tuple[str, ...] = ()
         last = 0
         of_steps = rows_of_steps([one.raw for one in own[:LINES]])
+        before = ""
         for at, one in enumerate(own[:LINES], 1):
+            before = _shared([line.line.text for line in own[at - 1 : at + 1]], before)
             if at in of_steps:
                 continue
-            text = one.line.text[:CHARACTERS]
+            text = _bare(one.line.text[:CHARACTERS], before)
             is_table = one.number == last + 1 and (
                 len(_CELLS.findall(text)) >= _FEWEST or not any(map(str.isdigit, text))
             )
@@ -92,6 +97,7 @@ def families_of(said: Mapping[str, Sequence[Said]], places: Places) -> dict[tupl
             else:
                 template, labels, numbers, names, ends = _apart(_without_states(text, above, places), places)
                 if numbers:
+                    one = replace(one, line=replace(one.line, text=text)) if before else one
                     found[template, labels].append(Row(one, numbers, names, heading, ends, above))
                 for head in one.heads:
                     if (one.file, head.form, head.value) in again and any(map(str.isdigit, head.behind)):
@@ -99,6 +105,20 @@ def families_of(said: Mapping[str, Sequence[Said]], places: Places) -> dict[tupl
                         row = Row(one, numbers, names, heading, ends, (), head.value)
                         found[f"{head.form} {template}", labels].append(row)
     return found
+
+
+def _shared(two: Sequence[str], before: str) -> str:
+    """What stands before a line and the next alike, with a number in it, up to a colon or a bar; what stood before the lines above goes on."""
+    if before and two[0].startswith(before):
+        return before
+    begins = _PREFIX.match(two[0])
+    is_shared = begins is not None and len(two) > 1 and two[1].startswith(begins[0])
+    return begins[0] if begins is not None and is_shared and any(map(str.isdigit, begins[0])) else ""
+
+
+def _bare(text: str, before: str) -> str:
+    """A line with blanks for what stands before it and the lines beside it: columns stay where they are."""
+    return " " * len(before) + text[len(before) :] if before else text
 
 
 def _without_states(text: str, above: Sequence[str], places: Places) -> str:

@@ -25,6 +25,7 @@ from parsers.schema.parser import PATH, Source
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.unanimous import unanimous
+from parsers.who.also_called import also_called
 from parsers.who.beginnings import FILES, NAMED, SIBLINGS, Said, begun_by, with_speakers
 from parsers.who.counted_columns import counted_columns
 from parsers.who.counts import (
@@ -57,7 +58,7 @@ from parsers.who.counts import (
 )
 from parsers.who.documented import documented
 from parsers.who.engine_labels import engine_labels
-from parsers.who.head_pids import pids_at_heads
+from parsers.who.head_pids import pids_at_heads, pids_of_records
 from parsers.who.introductions import PROCESS, Introduction
 from parsers.who.job_table import Table
 from parsers.who.joins import Told, heads_in, joins, names_in, share_half, spoken
@@ -113,20 +114,19 @@ def speakers(sources: Sequence[Source]) -> Known:
         *listed_names,
         *keyed_records(sampled, whole.world),
     ]
-    places = table.aliases.values()
+    told, places = [*told, *also_called(told, said)], table.aliases.values()
     told = standing([*aliased(told, places), *counted_on(told, chain.from_iterable(places), whole.world)], said)
     names = table.named(names_of(told, whole.world), told)
     names = replace(names, hosts=names.hosts | launched_hosts(said), fields=fields_of_places(said, names))
     learnt = [one.known(names) for one in whole.spaces()]
     ranks = {path: rank for one in learnt for path, rank in one.ranks.items()}
-    labels = {path: own for one in learnt for path, own in one.labels.items()}
-    engines, shards = engine_labels(said, ranks, labels)
-    labels |= engines
-    claims = [*chain(shards, *(one.claims for one in learnt), table.claims()), *claims_of(told, names, table.apart)]
+    engines, shards = engine_labels(said, ranks, labels := {p: own for one in learnt for p, own in one.labels.items()})
+    claims = [*chain(shards, *(one.claims for one in learnt), table.claims(), pids_of_records(said, names))]
+    claims += claims_of(told, names, table.apart)
     files = {**table.files, **files_of(listed_names, said), **whole.documented(names)}
-    size = whole.world if whole.world is not None else table.size
-    columns = counted_columns([one for one in [*sampled, *others] if one.path not in ranks], size)
-    return Known(ranks, labels, claims, collectors, names, files, table.hosts, columns, table.apart)
+    size = table.size if whole.world is None else whole.world
+    columns = counted_columns([one for one in (*sampled, *others) if one.path not in ranks], size)
+    return Known(ranks, labels | engines, claims, collectors, names, files, table.hosts, columns, table.apart)
 
 
 class _Bundle:

@@ -2,6 +2,7 @@
 
     RANK: $(JOB_COMPLETION_INDEX)          beside {name: JOB_COMPLETION_INDEX, value: "3"}
     command: [sh, -c, "export RANK=$((INDEX+1)); exec python t.py"]          beside {name: INDEX, value: "3"}: 4
+    {name: RANK, valueFrom: {fieldRef: {fieldPath: "metadata.labels['x.io/pod-index']"}}}          beside labels: {x.io/pod-index: "3"}
 
 Of several fields of that name the nearest is meant, which shares most of the way from the top.
 """
@@ -17,17 +18,21 @@ from parsers.who.formulas import assigned
 _CHARACTERS = 1000
 _NUMBER = regex(r"\d{1,7}")
 _VARIABLE = regex(r"\$[({]?(?P<name>[A-Za-z_]\w{2,60})[)}]?(?=\s|$)")
+_REFERENCE = ("valueFrom", "fieldRef", "fieldPath")
+_REFERRED = regex(r"metadata\.(?:annotations|labels)\[[\"'](?:[^\"'/]{1,253}/)?(?P<name>[\w.-]{1,63})[\"']\]")
 
 
 def name_of(leaf: Leaf, called: Mapping[Path, str]) -> str | int:
-    """What a field is called: {name: RANK, value: "3"}, or RANK: {value: 3}, or RANK: 3."""
+    """What a field is called: {name: RANK, value: "3"}, or RANK: {value: 3}, or RANK: 3; where it takes another's, what takes it."""
     name = leaf.path[-1]
+    if leaf.path[-3:] == _REFERENCE:
+        return called.get(leaf.path[:-3], name)
     return name if name != "value" else called.get(leaf.path[:-1], leaf.path[-2] if len(leaf.path) > 1 else name)
 
 
 def taken(leaf: Leaf, own: Sequence[Leaf], called: Mapping[Path, str]) -> int | None:
     """The number of another field whose name a value takes, `RANK=$JOB_COMPLETION_INDEX`."""
-    name = _VARIABLE.match(leaf.value)
+    name = _REFERRED.fullmatch(leaf.value) if leaf.path[-3:] == _REFERENCE else _VARIABLE.match(leaf.value)
     return _nearest(name["name"], leaf, own, called) if name else None
 
 

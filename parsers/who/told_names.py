@@ -19,16 +19,13 @@ two names with one rank. Folders whose ranks are every k-th are nodes, of which 
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from io import BytesIO
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from parsers.archive.path_hints import hints
-from parsers.forms import framings
 from parsers.schema.labels import OF_GROUP
 from parsers.schema.names import Names, Told, parts_of
 from parsers.schema.parser import STREAM_ERRORS, Source
@@ -37,15 +34,14 @@ from parsers.text.encodings import in_utf8, is_text
 from parsers.text.outlines import Leaf, Path, leaves
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
+from parsers.who.process_lists import HEAD, hostfile, is_json, table
 from parsers.who.renamed import called_by_options
 from parsers.who.rosters import KIND as ROSTER
 from parsers.who.taken_numbers import made_of, name_of, taken
 
 BYTES, ALL_BYTES, DOCUMENTS = 1 << 20, 16 << 20, 4096  # of one document, of all, and how many
-HEAD = 8192
-_ROWS = 20_000
 _MAY = regex(  # a name of those that vocabulary.of_process knows, and a number behind it, or columns called so
-    rb"(?:rank(?:_?id)?|procid|trainer_id|process_?(?:id|index)|proc_id|local_?id|node_?id|pmi_id|slots|index)(?:[\"']?\s{0,3}[=:, ]\s{0,40}(?:desc:[^\n]{0,200}\n\s{0,40})?(?:[\"']?value[\"']?\s{0,3}:\s{0,3})?[\"']?\d|[\t,;| ]|[_-]?\d)",
+    rb"(?:rank(?:_?id)?|procid|trainer_id|process_?(?:id|index)|proc_id|local_?id|node_?id|pmi_id|slots|index)(?:[\"']?\s{0,3}[=:, ]\s{0,40}(?:desc:[^\n]{0,200}\n\s{0,40})?(?:[\"']?value[\"']?\s{0,3}:\s{0,3})?[\"']?\d|[\t,;| ]|[_-]?\d)|\s\d{1,4}\s+[\w.-]{1,60}@",
 )
 _VARIABLES = regex(rb"\w{1,80}=[^\0]{0,4096}\0")  # as the kernel keeps those of a process
 _ID = regex(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{64}")  # of a pod, a container
@@ -55,7 +51,9 @@ HOSTS = ("pod", "name", "service", "key", "host")  # sorts of names that stand b
 _TOLD = regex(
     r"(?<![\w.-])(?P<dash>--?)?(?P<name>[A-Za-z][\w-]{1,60}(?: (?:id|index))?)[\"']?(?P<is>\s{0,2}[=:]\s{0,2}| )[\"'(\[]{0,2}(?P<number>\d{1,7})(?![\w.]|:\d)"
 )
-_COLUMN = regex(r"[A-Za-z_#][\w ./#%()-]{0,60}")
+_OWN = regex(
+    r"(?!LORA|ADAPTER|LOW|MAX|MIN|MATRIX|TARGET)(?P<of>[A-Z][A-Z0-9]{0,20}(?:_[A-Z0-9]{1,20}){0,2}?)_(?P<what>(?:GLOBAL_|LOCAL_|NODE_)?RANK|WORLD(?:_SIZE)?|NRANKS)"
+)
 _NUMBER = regex(r"\d{1,7}")
 _NAMING = regex(
     r"(?:^|_)(?:name|host|pod|container|service|unit|id|uid|uuid|ip|address|addr|node|instance|machine|actor|job|task)$"
@@ -64,7 +62,6 @@ _DEVICE = regex(r"(?i)(?:phy(?:sical)?_?)?(?:device|npu|gpu|card|dcu|die)_?(?:id
 _OF_OTHERS = frozenset(("master", "head", "leader", "chief", "coordinator", "coord", "rdzv", "rendezvous", "driver", "scheduler", "peer"))  # fmt: skip
 _NAME = regex(r"/?(?=[^/\s]{0,253}[A-Za-z.])[A-Za-z0-9][\w.@:-]{0,252}")
 _KIND = regex(r"[a-z][a-z_-]{0,40}:(?=[A-Za-z])")  # of unit, before its name: `program:w-3`
-_SLOTS = regex(r"([A-Za-z0-9][\w.-]{0,252})\s+(?:.{0,80}\s)?slots\s{0,2}=\s{0,2}(\d{1,4})(?:\s.{0,80})?")
 
 
 class Fact(msgspec.Struct, frozen=True):
@@ -92,11 +89,12 @@ def facts_in(text: str, path: Path = (), line: int = 0) -> Iterator[Fact]:
     for found in _TOLD.finditer(text):
         if found["is"] == " " and not found["dash"]:
             continue
-        meaning = vocabulary.of_process(found["name"])
+        meaning = vocabulary.of_process(found["name"]) or _own_variable(found["name"])
         if meaning == "rank" and (group := OF_GROUP.search(text[: found.start()])):
             meaning = vocabulary.of_process(f"{group[0]}_{found['name']}")  # local rank: 3
         if meaning is not None:
-            yield Fact(meaning, int(found["number"]), path, line, found["name"] == "rank")
+            is_plain = found["name"] == "rank" or vocabulary.of_process(found["name"]) is None
+            yield Fact(meaning, int(found["number"]), path, line, is_plain)
 
 
 def told_names(sources: Sequence[Source]) -> list[Told]:
@@ -167,7 +165,7 @@ def _documents(sources: Sequence[Source]) -> Iterator[tuple[str, list[Leaf]]]:
         text = data.decode("utf-8", "replace")
         if len(text) < 16 and vocabulary.of_process(name) is not None:
             values[folder].append(Leaf((0, name), text.strip(), 1))
-        elif own := (not _is_json(text) and (_hostfile(text) or _table(source.path, data))) or leaves(text):
+        elif own := (not is_json(text) and hostfile(text)) or table(source.path, data) or leaves(text):
             yield source.path, own
     for folder, found in values.items():
         yield f"{folder}/", found
@@ -193,7 +191,7 @@ def _document(source: Source) -> bytes:
             last = head.rfind(b"\n") + 1 if len(head) == HEAD else 0  # without the line that is cut
             begins = (head[:last] if last else head).decode("utf-8", "replace")
             if len(head) > 15 and not (
-                _is_json(begins) or _hostfile(begins) or _table(source.path, head) or leaves(begins)
+                is_json(begins) or hostfile(begins) or table(source.path, head) or leaves(begins)
             ):
                 return b""
             _, data = in_utf8(source.open, head + stream.read(BYTES))
@@ -201,43 +199,6 @@ def _document(source: Source) -> bytes:
         return b""
     data = data.replace(b"\0", b"\n") if is_environment else data
     return data if len(data) < 16 or _MAY.search(data.lower()) else b""
-
-
-def _is_json(text: str) -> bool:
-    """Or literals of Python; a section of INI begins like a list."""
-    start = text[:64].lstrip("\ufeff \t\r\n")
-    return start[:1] == "{" or (start[:1] == "[" and start[1:].lstrip()[:1] in ("{", "["))
-
-
-def _table(path: str, data: bytes) -> list[Leaf]:
-    """The rows of a short table whose columns tell ranks; none where it is none. Steps are no table of processes."""
-    if framings.framing(path, data[:HEAD]) not in framings.TABLES:
-        return []
-    names = framings.names(path, data[:HEAD])
-    if "step" in vocabulary.meanings(names) or not all(map(_COLUMN.fullmatch, names)):
-        return []
-    rows = islice(framings.rows(Source(path, len(data), partial(BytesIO, data))), _ROWS)
-    return [
-        Leaf((0, at, name), str(cell), number)
-        for at, (number, _, said) in enumerate(rows)
-        for name, cell in (said or {}).items()
-        if cell not in (None, "")
-    ]
-
-
-def _hostfile(text: str) -> list[Leaf]:
-    """Nodes in the order of a hostfile; none where it is none."""
-    lines = [(number, line.partition("#")[0].strip()) for number, line in enumerate(text.split("\n", 4097), 1)]
-    filled = [(number, line) for number, line in lines if line]
-    found = [(number, _SLOTS.fullmatch(line)) for number, line in filled]
-    if not found or not all(match for _, match in found):
-        return []
-    return [
-        Leaf((0, at, name), value, number)
-        for at, (number, match) in enumerate(found)
-        if match is not None
-        for name, value in (("host", match[1]), ("slots", match[2]), ("node_rank", str(at)))
-    ]
 
 
 def _facts(own: Sequence[Leaf]) -> Iterator[Fact]:
@@ -258,7 +219,8 @@ def _facts(own: Sequence[Leaf]) -> Iterator[Fact]:
                 if (what := vocabulary.of_process(found)) in _WHO:
                     yield Fact(what, made, leaf.path, leaf.line, found == "rank")
         elif _NUMBER.fullmatch(leaf.value):
-            yield Fact(meaning, int(leaf.value), leaf.path, leaf.line, name == "rank")
+            is_plain = name == "rank" or _OWN.fullmatch(str(name)) is not None
+            yield Fact(meaning, int(leaf.value), leaf.path, leaf.line, is_plain)
         else:
             yield from facts_in(leaf.value, leaf.path, leaf.line)
             if (number := taken(leaf, own, called)) is not None:
@@ -268,10 +230,18 @@ def _facts(own: Sequence[Leaf]) -> Iterator[Fact]:
 def _meaning(name: str, path: Path) -> str | None:
     """What a field says of its process. A plain `rank` below a group's word is a place in the group, and below another's it is that's."""
     last = name.replace("/", ".").rpartition(".")[2]
-    meaning = vocabulary.of_process(last)
+    meaning = vocabulary.of_process(last) or _own_variable(last)
     if last == "rank" and (last != name or (len(path) > 1 and OF_GROUP.search(f"{path[-2]}_"))):
         return None
     return meaning
+
+
+def _own_variable(name: str) -> str | None:
+    """What a program's own variable says, `FIT_RANK`: what is behind the program's name, unless that is a group's or of an adapter."""
+    found = _OWN.fullmatch(name)
+    if found is None or OF_GROUP.search(f"{found['of']}_") or vocabulary.meaning_of(found["of"]) is not None:
+        return None
+    return "world_size" if found["what"] == "WORLD" else vocabulary.of_process(found["what"])
 
 
 def _items(file: str, own: Sequence[Leaf]) -> list[Item]:
@@ -383,7 +353,7 @@ def _with_folders(own: Sequence[Item]) -> list[Item]:
     differing = [at for at, parts in enumerate(zip(*paths, strict=True)) if len(set(parts)) > 1]
     made = []
     for item, path in zip(own, paths, strict=True):
-        parts = {("/", at): ("file", path[at]) for at in differing}
+        parts = {("/", at): ("pid" if path[at - 1 : at] == ["proc"] else "file", path[at]) for at in differing}
         folder = {("/",): ("folder", "/".join(path[: differing[-1] + 1]))} if differing else {}
         made.append(replace(item, names={**item.names, **parts, **folder}))
     return made
