@@ -110,14 +110,12 @@ class Case(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def job_told_of(self) -> frozenset[int]:
-        """The ranks of the job; where its size is not told, those that left a record: the highest rank seen tells the least
-        size only, and who is between may never have been."""
+        """The ranks of the job; where its size is not told, those that left a record: who is between may never have been."""
         return self.expected if self.is_world_told else self.seen
 
     @cached_property
     def events(self) -> pl.DataFrame:
-        """Events without the errors that their printers outlived (facts/recovered_errors.py), and of bad figures of evaluations what all
-        ranks tell (facts/evaluations.py)."""
+        """Events without errors that were outlived (facts/recovered_errors.py), of bad figures of evaluations what all ranks tell."""
         from forensics.facts.evaluations import without_evaluations
         from forensics.facts.recovered_errors import unrecovered
 
@@ -166,11 +164,13 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         from forensics.facts.giving_up import giving_up, in_order
         from forensics.facts.held_processes import with_dead
         from forensics.facts.killed_pods import with_killed_pods
+        from forensics.facts.killed_running import with_killed_running
         from forensics.facts.process_ends import process_ends, standing, stopped_rest
 
-        said = standing(process_ends(self.events, stopped_rest(self.events, self.expected)))
-        ends = with_dead(in_order(said, giving_up(self.events, self.identity, self.clocks)), self.tables)
-        return with_killed_pods(ends, self.events, self.waited_ranks, self.anomaly_window, self.expected)
+        ends = standing(process_ends(self.events, stopped_rest(self.events, self.expected)))
+        ends = with_dead(in_order(ends, giving_up(self.events, self.identity, self.clocks)), self.tables)
+        ends = with_killed_pods(ends, self.events, self.waited_ranks, self.anomaly_window, self.expected)
+        return with_killed_running(ends, self.events, self.tables, self.expected or self.seen)
 
     @cached_property
     def failure_roles(self) -> "Mapping[int, FailureRole]":
