@@ -10,6 +10,7 @@ import polars as pl
 from forensics.assemble.beyond_world import within_world
 from forensics.assemble.blocked_threads import with_blocked_threads
 from forensics.assemble.by_device import with_device_ranks
+from forensics.assemble.called_absent import with_missed
 from forensics.assemble.cgroups import with_ranks_of_cgroups
 from forensics.assemble.closings import with_closings
 from forensics.assemble.dump_ranks import with_dump_ranks
@@ -35,7 +36,6 @@ from forensics.assemble.named_pods import with_named_pods
 from forensics.assemble.nameless_errors import with_nameless_errors
 from forensics.assemble.placed_ends import Job, with_placed_ends
 from forensics.assemble.refused_values import with_refused_values
-from forensics.assemble.roll_calls import with_roll_calls
 from forensics.assemble.service_words import with_service_words
 from forensics.assemble.told_arguments import with_told_arguments
 from forensics.assemble.unreached import with_unreached
@@ -482,7 +482,7 @@ def case_of(
     whole = with_ranks_of_cgroups(with_blocked_threads(with_device_ranks(whole, identity), identity))
     whole = with_placed_ends(whole, Job(job, told, seen), identity)
     whole = with_logged_errors(with_killed_ranks(with_killed_workers(with_nameless_errors(with_lost_first(whole)))))
-    whole = with_roll_calls(with_given_up_together(with_refused_values(with_group_ends(whole)), told), told, seen)
+    whole = with_missed(with_given_up_together(with_refused_values(with_group_ends(whole)), told), told, seen)
     whole = with_recovered(with_unreached(whole), told, seen)
     unread = unread_ranks(whole, identity, seen, told)
     return Case(

@@ -33,7 +33,7 @@ import polars as pl
 from msgspec.structs import replace
 
 from forensics.assemble.identity import short_host
-from forensics.facts.error_words import is_library, is_within_a_host, tells_of_others, without_numbers
+from forensics.facts.error_words import is_library, tells_of_others, without_numbers
 from forensics.facts.event_rows import detail
 from forensics.facts.lost_hosts import asked_in_vain
 from forensics.facts.process_ends import How, ProcessEnd
@@ -43,6 +43,7 @@ from forensics.words import facts as words
 from parsers.forms.reading import integers
 from parsers.knowledge import Message, innermost_waits, meaning, plain_name
 from parsers.knowledge import waits as frame_waits
+from parsers.text.connections import is_within_a_host
 from parsers.text.patterns import regex
 
 State = Literal["own", "lost", "unclear", "quoted", "complaint"]

@@ -56,7 +56,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, only where neither records of operations nor counters tell more."""
     said = case.positions.filter(pl.col("source") == "watchdog")
     gave_up = said.filter(pl.col("state") == "timed_out")
-    if case.has_open_operations:
+    if case.has_open_operations or (not case.has_begun and case.out_of_reach.height):
         return ()
     if not gave_up.height:
         return _somebody(case)
