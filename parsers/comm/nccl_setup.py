@@ -48,7 +48,9 @@ _ENVIRONMENT = regex(
     r"(?P<value>.*)"
 )
 # Not what an error says at its end, as torch before 2.2 did: its words are to be heard.
-_VERSION = regex(r"(?<!a network error, )\b(?P<library>[NMR]CCL) version (?P<value>\d[\w.+-]*)(?![\w.+-]| does not support )")
+_VERSION = regex(
+    r"(?<!a network error, )\b(?P<library>[NMR]CCL) version (?P<value>\d[\w.+-]*)(?![\w.+-]| does not support )"
+)
 _ADDRESS = r"(?P<interface>[^\s:\[\]]{1,64}):(?P<address>[^\s<>]{1,64})<\d{1,6}>"
 _BOOTSTRAP = regex(rf"^Bootstrap ?: Using (?:\[\d+\])?{_ADDRESS}")
 _IB = regex(r"^NET/IB ?: (?:\w+ )?Using(?P<devices>(?: ?\[\d+\][^\s;\[]+)+)")
