@@ -10,6 +10,7 @@ import polars as pl
 from forensics.assemble.beyond_world import within_world
 from forensics.assemble.blocked_threads import with_blocked_threads
 from forensics.assemble.by_device import with_device_ranks
+from forensics.assemble.called_absent import with_missed
 from forensics.assemble.cgroups import with_ranks_of_cgroups
 from forensics.assemble.closings import with_closings
 from forensics.assemble.dump_ranks import with_dump_ranks
@@ -35,7 +36,6 @@ from forensics.assemble.named_pods import with_named_pods
 from forensics.assemble.nameless_errors import with_nameless_errors
 from forensics.assemble.placed_ends import Job, with_placed_ends
 from forensics.assemble.refused_values import with_refused_values
-from forensics.assemble.roll_calls import with_roll_calls
 from forensics.assemble.service_words import with_service_words
 from forensics.assemble.told_arguments import with_told_arguments
 from forensics.assemble.unreached import with_unreached
@@ -110,14 +110,12 @@ class Case(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def job_told_of(self) -> frozenset[int]:
-        """The ranks of the job; where its size is not told, those that left a record: the highest rank seen tells the least
-        size only, and who is between may never have been."""
+        """The ranks of the job; where its size is not told, those that left a record: who is between may never have been."""
         return self.expected if self.is_world_told else self.seen
 
     @cached_property
     def events(self) -> pl.DataFrame:
-        """Events without the errors that their printers outlived (facts/recovered_errors.py), and of bad figures of evaluations what all
-        ranks tell (facts/evaluations.py)."""
+        """Events without errors that were outlived (facts/recovered_errors.py), of bad figures of evaluations what all ranks tell."""
         from forensics.facts.evaluations import without_evaluations
         from forensics.facts.recovered_errors import unrecovered
 
@@ -166,11 +164,13 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         from forensics.facts.giving_up import giving_up, in_order
         from forensics.facts.held_processes import with_dead
         from forensics.facts.killed_pods import with_killed_pods
+        from forensics.facts.killed_running import with_killed_running
         from forensics.facts.process_ends import process_ends, standing, stopped_rest
 
-        said = standing(process_ends(self.events, stopped_rest(self.events, self.expected)))
-        ends = with_dead(in_order(said, giving_up(self.events, self.identity, self.clocks)), self.tables)
-        return with_killed_pods(ends, self.events, self.waited_ranks, self.anomaly_window, self.expected)
+        ends = standing(process_ends(self.events, stopped_rest(self.events, self.expected)))
+        ends = with_dead(in_order(ends, giving_up(self.events, self.identity, self.clocks)), self.tables)
+        ends = with_killed_pods(ends, self.events, self.waited_ranks, self.anomaly_window, self.expected)
+        return with_killed_running(ends, self.events, self.tables, self.expected or self.seen)
 
     @cached_property
     def failure_roles(self) -> "Mapping[int, FailureRole]":
@@ -482,7 +482,7 @@ def case_of(
     whole = with_ranks_of_cgroups(with_blocked_threads(with_device_ranks(whole, identity), identity))
     whole = with_placed_ends(whole, Job(job, told, seen), identity)
     whole = with_logged_errors(with_killed_ranks(with_killed_workers(with_nameless_errors(with_lost_first(whole)))))
-    whole = with_roll_calls(with_given_up_together(with_refused_values(with_group_ends(whole)), told), told, seen)
+    whole = with_missed(with_given_up_together(with_refused_values(with_group_ends(whole)), told), told, seen)
     whole = with_recovered(with_unreached(whole), told, seen)
     unread = unread_ranks(whole, identity, seen, told)
     return Case(

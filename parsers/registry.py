@@ -124,6 +124,7 @@ from parsers.stacks import (
     proc_status,
     ps,
     py_spy,
+    stack_records,
     thread_traces,
     torch_cpp,
     xpu_timer_stack,
@@ -163,6 +164,7 @@ PARSERS: tuple[Parser, ...] = (
     kineto.PARSER,  # before the flight recorder: a trace tells the groups of its job, too
     flight_recorder.PARSER,
     py_spy.PARSER,
+    stack_records.PARSER,
     faulthandler.PARSER,
     native.PARSER,
     proc_stack.PARSER,

@@ -57,6 +57,7 @@ _HERE = r"^(?:localhost|127(?:\.\d{1,3}){3}|::1)$"  # whoever prints it: each ho
 _STREAM = r"/std(?:out|err)\.log$"
 _PLACE, _NO_PLACE = r"^[A-Za-z][A-Za-z-]*-?[0-9]+\b", r"^(?i:rank|attempt)"
 _IS_PLACE, _IS_NO_PLACE = regex(_PLACE), regex(_NO_PLACE)
+_COUNTED_ANEW = 1000  # processes of a container, about
 ENDS = ("exit", "first_failure", "closing_signal")
 _OF_KERNELS = [kind for kind, row in EVENTS.items() if row.printer == "kernel"]
 
@@ -223,6 +224,22 @@ def _at_addresses(claims: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([claims, told.with_columns(pl.col("address").cast(claims.schema["host"]).alias("host"))])
 
 
+def _at_places(claims: pl.DataFrame, files: pl.DataFrame) -> pl.DataFrame:
+    """The claims, and those of files that lie in a host's folder once more with that host: what stands before the lines may be the name of a
+    container. Inside one, small numbers are counted anew."""
+    hosts = {short_host(host) for host in files["host"].drop_nulls()}
+    placed = {
+        file: here.pop()
+        for file in claims["file"].unique().drop_nulls()
+        if len(here := hosts & {*file.split("/")}) == 1
+    }
+    told = claims.filter((pl.col("pid") >= _COUNTED_ANEW) & pl.col("file").cast(pl.String).is_in([*placed]))
+    told = told.with_columns(
+        pl.col("file").cast(pl.String).replace_strict(placed, default=None).cast(claims.schema["host"]).alias("host")
+    )
+    return pl.concat([claims, told])
+
+
 def _by_file_local(files: pl.DataFrame, by_host_local: pl.DataFrame) -> pl.DataFrame:
     """file, local_rank → the rank, of files whose path says that they are one host's."""
     placed = _with_short_hosts(files.select("file", "host").drop_nulls().unique("file"))
@@ -245,7 +262,7 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
     """Fill null ranks (and group-local ranks of events) where exactly one global rank fits. Returns new tables."""
     by_file = rank_of_file(tables)
     claims = _with_short_hosts(tables["ranks"])
-    by_host_pid = _unique_map(_at_addresses(claims), ["host", "pid"], "_host_pid")
+    by_host_pid = _unique_map(_at_places(_at_addresses(claims), tables["files"]), ["host", "pid"], "_host_pid")
     by_pid = _unique_map(claims, ["pid"], "_pid")
     hostless = claims.filter(pl.col("host").is_null() & (pl.col("how") != AT_HEADS))
     of_no_host = _unique_map(

@@ -3,8 +3,8 @@
     KeyError: 'stage-3b'                                                        a traceback in a log of all tasks, without a label
     {"name": "shell.task-exit", "context": {"rank": 9, "exitcode": 1}}          one task ended, by code 1; no other ended by itself
 
-Python ends by code 1 on an error that nobody catches. Where another rank ended by a code of its own or by one that is not told, or raised, or there are two tracebacks, or the
-error is of another host or only says that somebody else failed, nobody is told.
+Python ends by code 1 on an error that nobody catches; MPI tells who called MPI_Abort. Where another rank ended by a code of its own or by one
+that is not told, or raised, or there are two tracebacks, or the error is of another host or only says that somebody else failed, nobody is told.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from forensics.assemble.identity import given_rank
 from forensics.model.signals import signal_of
 from parsers.schema.tables import TableName
 
-_UNCAUGHT = "1"
+_UNCAUGHT = ("1", "MPI_ABORT")  # which a process calls itself
 _CONSEQUENCE = '"consequence": true'  # in the detail of an event
 _FAILED = ("exception", "gpu_oom", "gpu_error", "segfault", "host_oom", "first_failure")
 
@@ -30,10 +30,10 @@ def of_the_only_end(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName,
     own = events.filter(pl.col("rank").is_not_null() & (pl.col("rank_space") == "global"))
     exits = own.filter(pl.col("kind") == "exit").select("rank", "code", "host").rows()
     ended = {(rank, code) for rank, code, _ in exits if code != "0" and signal_of(code) is None}
-    hosts = {host for _, code, host in exits if code == _UNCAUGHT} | {open_["host"].item()}
+    hosts = {host for _, code, host in exits if code in _UNCAUGHT} | {open_["host"].item()}
     if (
-        {code for _, code in ended} != {_UNCAUGHT}
-        or len(ended) != 1
+        len(ended) != 1
+        or min(ended)[1] not in _UNCAUGHT
         or len(hosts - {None}) > 1
         or own.filter(pl.col("kind").is_in(_FAILED)).height
     ):

@@ -6,7 +6,8 @@
 What a line calls its numbers its words do not tell. What does: a line that most ranks print at the start, or the beginning of one, holds one value in the
 logs of all but a few, and another one in theirs; and then a line that few print holds both values, in a log of these few and in one of the others. Neither knows what the
 other was given but by what it was told: two observers say what they differ in. So do one whose door was closed without a word, and whose log goes another way than
-all others, and who closed it, where that line tells the rank beside both values. A value that differs and that nobody speaks of is no fault.
+all others, and who closed it, where that line tells the rank beside both values. And so does a launcher's line that holds both beside the rank, or a last line in which
+anybody says that versions differ, where the same few differ in whatever versions are told. A value that differs and that nobody speaks of is no fault.
 
 Events `config_error` with the code REFUSED, of each of the few; names_ranks: these; detail.own and detail.usual. An exception that one of them raised with
 both values in its words is that event. Nothing is said of a job that had begun.
@@ -39,11 +40,22 @@ _TOKEN = regex(r"\d+(?:\.\d+)*")
 _VERSION = regex(r"(?i)(?<![a-z])(?:v|ver|version|protocol|proto|abi|revision|rev|版本|协议)\W{0,3}$")
 
 
+_CALLED = regex(r"(?i)\b(?:rank|process|worker|member|task|node|trainer|replica)[ _#=:]{1,2}(\d{1,7})\b(?![./]\d)")
+_KIND = r"(?:version|build|runtime|protocol|abi|fingerprint|driver|release|image|toolkit)s?"
+_DIFFER = regex(
+    rf"(?i)\b{_KIND}\b.{{0,40}}?\b(?:differ\w*|mismatch\w*|conflict\w*|incompatib\w*|(?:not|n't) (?:match|compatible|equal|the same|agree))"
+    rf"|\b(?:mismatch\w*|differ\w*|incompatib\w*|inconsistent)\b.{{0,40}}?\b{_KIND}\b|版本.{{0,6}}(?:不一致|不匹配|不同|冲突)"
+)
+
+
 class _Line(msgspec.Struct, frozen=True):
     number: int
     text: str
     template: str
     values: tuple[str, ...]
+
+
+_Place = tuple[int | None, str, _Line]  # who speaks, in which file
 
 
 class _Odd(msgspec.Struct, frozen=True):
@@ -60,7 +72,9 @@ def with_refused_values(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableN
     if has_begun(tables) or not _FEWEST <= files.height <= _LOGS or files["rank"].n_unique() < files.height:
         return dict(tables)
     logs = {row["rank"]: (row["file"], _lines(row)) for row in files.sort("file").iter_rows(named=True)}
-    told = {odd: places for odd in _odd(logs) if (places := _refusals(logs, odd))}
+    found = [*_odd(logs)]
+    told: dict[_Odd, Sequence[_Place]] = {odd: places for odd in found if (places := _refusals(logs, odd))}
+    told = told or _by_others(found, _of_nobody(tables["files"], files), logs)
     if len({odd.ranks for odd in told}) != 1:
         return dict(tables)
     odd = min(told, key=lambda one: (one.setting, one.own, one.usual))
@@ -131,13 +145,46 @@ def _refusals(logs: Mapping[int, tuple[str, Sequence[_Line]]], odd: _Odd) -> lis
     return closed[:1] if is_apart and one not in held else []
 
 
-def _row(rank: int, file: str, line: _Line, odd: _Odd) -> dict[str, object]:
+def _of_nobody(files: pl.DataFrame, own: pl.DataFrame) -> list[tuple[str, list[_Line]]]:
+    """Files of no rank, a launcher's perhaps, with their last lines."""
+    others = files.filter(~pl.col("file").is_in(own["file"].implode()) & (pl.col("last_lines").list.len() > 0))
+    return [(row["file"], _lines(row)) for row in others.sort("file").iter_rows(named=True)]
+
+
+def _by_others(
+    found: Sequence[_Odd], launchers: Sequence[tuple[str, list[_Line]]], logs: Mapping[int, tuple[str, Sequence[_Line]]]
+) -> dict[_Odd, Sequence[_Place]]:
+    """Versions in which the same few differ, with the lines that say so: a launcher's that holds both and calls the one rank by number, or the last ones of
+    those few, or else of anybody, in which versions are said to differ. No other versions may differ among other ranks."""
+    versions = [odd for odd in found if odd.is_version]
+    if len({odd.ranks for odd in versions}) != 1:
+        return {}
+    ranks = versions[0].ranks
+    for odd in versions:
+        for file, lines in launchers:
+            for line in lines:
+                called = {int(number) for number in _CALLED.findall(line.text)}
+                if {odd.own, odd.usual} <= {*line.values} and called == ranks:
+                    return {odd: [(None, file, line)]}
+    said = {
+        rank: (file, line)
+        for rank, (file, lines) in logs.items()
+        for line in lines[-_LATE:]
+        if _DIFFER.search(line.text)
+    }
+    own: list[_Place] = [(rank, *said[rank]) for rank in sorted(ranks & said.keys())]
+    anybody: list[_Place] = [(rank, *said[rank]) for rank in sorted(said)]
+    anybody += [(None, file, line) for file, lines in launchers for line in lines if _DIFFER.search(line.text)]
+    return {versions[0]: own or anybody[:1]} if anybody else {}
+
+
+def _row(rank: int | None, file: str, line: _Line, odd: _Odd) -> dict[str, object]:
     return {
         "kind": "config_error",
         "code": REFUSED,
         "severity": "error",
         "rank": rank,
-        "rank_space": "global",
+        "rank_space": None if rank is None else "global",
         "names_ranks": sorted(odd.ranks),
         "names_rank_space": "global",
         "text": line.text,

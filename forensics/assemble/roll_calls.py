@@ -7,7 +7,7 @@ are there.
 What a line counts its words do not tell. What does: it holds the size of the job beside a smaller number, says the same twice and more, and never
 that all are there; and the job had not begun. Who is inside is told where just as many ranks as were counted repeat that number: then the others
 are outside. Each of them is named where its own log repeats what none of those inside repeats, or where a line with the count holds, of
-all numbers below the size, just theirs beside it; else they are suspects. Where nobody tells who is inside, two things that know nothing of each
+all numbers below the size, just theirs beside it, or whose host shows their processes held alone; else they are suspects. Where nobody tells who is inside, two things that know nothing of each
 other must agree: the numbers that stand beside a count that stands still, as many as it leaves, are those of just the ranks that left no record, or whose
 logs went another way than those of all others (apart.py).
 So after the first steps too, or where all had come before, where the log that counts then gave up waiting: there it is the word of a barrier. Then
@@ -22,7 +22,7 @@ Fooled by: a count of something else that there is as much of as ranks, that sta
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -41,6 +41,7 @@ ROLL_CALL, ROLL_COUNT = "roll_call", "roll_count"
 _FEWEST = 3  # of a job, and 2 of them inside: of two, neither is most
 _LABEL, _WORDS = 0.8, 3  # of the lines of a log, and lines of so many kinds, hold what stands before its words
 _LOGS = 4096  # more are not read line by line
+_HELD = ("disk sleep", "stopped", "zombie", "dead")  # `stacks.status`
 _BEGUN: tuple[TableName, ...] = ("steps", "operations", "tensors", "timings", "progress")
 
 _ALONE = regex(r"(?<![\w.:/-])\d{1,7}(?![\w:/-]|\.\d)")  # a number that is no part of a name, a time or a fraction
@@ -124,6 +125,7 @@ def with_roll_calls(
         rows = [_barrier(one, told[one.file][1], most, size, rest) for one in logs if one.file in told]
         return {**tables, "events": pl.concat([tables["events"], table("events", rows if rest == unheard else [])])}
     outside, is_named = _outside(logs, most, job, told)
+    is_named = is_named or _are_held(tables["stacks"], outside, job.difference(outside))
     if not is_named and (rest := _beside_counts(logs, told, most, size)) >= unheard:
         counting = {one.rank for one in logs if one.file in told}
         if not rest - unheard or is_apart(files, rest - unheard, job - rest - counting):
@@ -244,7 +246,7 @@ def _outside(
                     if one == other == count and log.rank is not None:
                         by_line[last.template, at].add(log.rank)
         alike = {frozenset(ranks) for ranks in by_line.values() if len(ranks) == count}
-        inside = alike.pop() if len(alike) == 1 else frozenset()
+        inside = alike.pop() if len(alike) == 1 else _waiting_alike(logs, count)
     rest = job - inside
     if len(inside) < 2 or not inside <= job or 2 * len(rest) >= len(job):
         return (), False
@@ -252,6 +254,24 @@ def _outside(
     own = {rank: [one for one in logs if one.rank == rank] for rank in rest}
     waits_elsewhere = all(any(one.stands - within for one in ours) for ours in own.values())
     return tuple(sorted(rest)), waits_elsewhere or _are_told(logs, told, count, rest, len(job))
+
+
+def _waiting_alike(logs: Sequence[_Log], count: int) -> frozenset[int]:
+    """Just as many ranks as were counted, whose logs all repeat one and the same line, in which nothing counts; else nobody."""
+    by_line: defaultdict[str, set[int]] = defaultdict(set)
+    for log in logs:
+        for before, last in log.repeated() if log.rank is not None else ():
+            if before.numbers == last.numbers and log.rank is not None:
+                by_line[last.template].add(log.rank)
+    alike = {frozenset(ranks) for ranks in by_line.values() if len(ranks) == count}
+    return alike.pop() if len(alike) == 1 else frozenset()
+
+
+def _are_held(stacks: pl.DataFrame, rest: Collection[int], others: Collection[int]) -> bool:
+    """Does their host show all of these dead, stopped or in a wait of the kernel that nothing ends, and none of the others?"""
+    is_held = pl.col("status").is_in(_HELD).fill_null(False)
+    held = set(stacks.filter(is_held & pl.col("rank").is_not_null())["rank"])
+    return bool(rest) and held.issuperset(rest) and held.isdisjoint(others)
 
 
 def _are_told(

@@ -5,8 +5,7 @@ Detectors read no text; what several parsers leave in a message, or in a traceba
 
 import re
 from collections.abc import Mapping
-from ipaddress import ip_address, ip_network
-from typing import Any, Literal
+from typing import Any
 
 from forensics.facts.event_rows import detail
 from forensics.model.frames import LIBRARY
@@ -15,7 +14,6 @@ from forensics.model.said import Said
 from forensics.words import facts as words
 from parsers.text.patterns import regex
 
-Unmade = Literal["refused", "no_route", "no_host", "timed_out"]
 # "Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB of which 1.25 GiB is free" (torch 2.1 and later),
 # "(GPU 0; 39.59 GiB total capacity; 36.22 GiB already allocated; 1.19 GiB free; …)" (before): torch, CUDACachingAllocator.
 _ASKED = regex(r"Tried to allocate (?P<asked>[\d.]+ ?[KMGT]i?B)", re.IGNORECASE)
@@ -26,19 +24,8 @@ _VERSION = regex(r"[Mm]ismatched \w+ version|version (?:mismatch|conflict)|diffe
 _SETTING = regex(
     r"Duplicate GPU|no socket interface|already checked in|mismatch in rank count|[Mm]ismatch|No NVML|port_in_use"
 )
-# Networks that Docker and libvirt make by default, and interfaces that never leave a host.
-_BRIDGES = (ip_network("172.17.0.0/16"), ip_network("192.168.122.0/24"))
 # The interpreter, what PyTorch calls its own processes (pt_main_thread, pt_data_worker), Ray's workers, programs of a job's own.
 _TRAINS = regex(r"python|pt_|ray::|\S*train")
-# connect(2): what the system says of a connection that was not made, each of another place.
-_UNMADE: Mapping[Unmade, re.Pattern[str]] = {
-    "refused": regex(r"connection refused|ECONNREFUSED|\berrno:? 111\b", re.IGNORECASE),
-    "no_route": regex(r"network is unreachable|ENETUNREACH|\berrno:? 101\b", re.IGNORECASE),
-    "no_host": regex(r"no route to host|host is unreachable|EHOSTUNREACH|\berrno:? 113\b", re.IGNORECASE),
-    "timed_out": regex(
-        r"connection timed out|ETIMEDOUT|\berrno:? 110\b|\bconnect\w* .{0,60}time[d -]?out", re.IGNORECASE
-    ),
-}
 # Words that may tell of another process or of the way to it, known or not.
 _OF_OTHERS_WORDS = regex(
     r"(?i)time[d -]?out|deadline|connect|\bpeers?\b|remote|socket|\branks?\b|abort|network|closed|reset\b|unreachable|\blinks?\b|commun|collective|heartbeat|cancel|shut ?down|other (?:end|side|process|worker)"
@@ -73,23 +60,6 @@ def tells_versions(text: str) -> bool:
 def tells_setting(text: str) -> bool:
     """Does a library say which setting cannot work?"""
     return tells_versions(text) or _SETTING.search(text) is not None
-
-
-def is_within_a_host(address: str) -> bool:
-    """Can no other host reach this address? Loopback, link-local, and the bridges of containers and virtual machines."""
-    if address == "localhost":
-        return True
-    try:
-        found = ip_address(address.split("%")[0])
-    except ValueError:
-        return False
-    return found.is_loopback or found.is_link_local or any(found in bridge for bridge in _BRIDGES)
-
-
-def why_unmade(text: str) -> Unmade | None:
-    """Why a connection was not made: the other end took none, so it was reached; this host knows no way there; the way ends before that host;
-    nothing came back in time. None: it does not tell."""
-    return next((why for why, pattern in _UNMADE.items() if pattern.search(text)), None)
 
 
 def may_be_rank(program: object) -> bool:

@@ -33,7 +33,7 @@ import polars as pl
 from msgspec.structs import replace
 
 from forensics.assemble.identity import short_host
-from forensics.facts.error_words import is_library, is_within_a_host, tells_of_others, without_numbers
+from forensics.facts.error_words import is_library, tells_of_others, without_numbers
 from forensics.facts.event_rows import detail
 from forensics.facts.lost_hosts import asked_in_vain
 from forensics.facts.process_ends import How, ProcessEnd
@@ -43,6 +43,7 @@ from forensics.words import facts as words
 from parsers.forms.reading import integers
 from parsers.knowledge import Message, innermost_waits, meaning, plain_name
 from parsers.knowledge import waits as frame_waits
+from parsers.text.connections import is_within_a_host
 from parsers.text.patterns import regex
 
 State = Literal["own", "lost", "unclear", "quoted", "complaint"]
@@ -65,6 +66,7 @@ _BETWEEN_PROCESSES = frozenset(
      "threading", "urllib", "xmlrpc"}
 )  # fmt: skip
 _NAMES = regex(r"[A-Za-z0-9_.-]+")
+_OF_RUST = regex(r"^/rustc/|^library/|[/.]cargo/(?:registry|git)/|/rustlib/")
 _RAISES = regex(r"^(?:raise|assert)\b")
 _OF_STANDARD = regex(r"[\\/]lib[\\/]python3\.\d+[\\/](?!(?:site|dist)-packages[\\/])")  # Python's own library
 # A file that an error names, none of those by which processes speak with each other.
@@ -348,6 +350,12 @@ def _role(
     return role_of(row if row is not None and row["text"] else words_of_end, end.cause, left, is_held, pair, hosts)
 
 
+def _is_of_own_place(told: Mapping[str, Any], text: str) -> bool:
+    """Does a program in Rust give up at a place of its own, in words that tell of nobody else? Its standard library and its packages are none."""
+    place = told.get("place")
+    return isinstance(place, str) and not _OF_RUST.search(place) and not is_library(place) and not tells_of_others(text)
+
+
 def _between(said: Message | None) -> frozenset[int]:
     """The two that a row finds named where processes differ."""
     if said is None or said.claim != "disagreement" or not {"one", "other"} <= said.fields.keys():
@@ -392,7 +400,12 @@ def role_of(
     at = str(whole.get("at") or "")
     is_pythons = is_of_python(code) and not _is_of_native_code(code, text, at, bool(frames))
     if not frames:  # the class is all there is
-        return role("own", words.PYTHON_RAISES_IT) if is_pythons else role("unclear", words.CLASS_TELLS_NOTHING)
+        is_placed = _is_of_own_place(told, text)
+        return (
+            role("own", words.PYTHON_RAISES_IT)
+            if is_pythons
+            else role("unclear", words.CLASS_TELLS_NOTHING, is_placed=is_placed)
+        )
     waits = innermost_waits(frames)
     if waits == "service":
         asked = _asks_the_job(text, hosts)

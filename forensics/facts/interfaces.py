@@ -1,16 +1,18 @@
 """Which hosts of a job listen where no other host can reach them, by what their processes print of themselves.
 
 Loopback and the bridges of containers and virtual machines never leave their host. Where all hosts print such addresses, a
-network of that range may be the job's own: nothing is said.
+network of that range may be the job's own: nothing is said. So it is with what their logs tell of themselves in one line each, alike but for the address,
+whatever it says.
 """
 
 from collections.abc import Mapping
 
 import polars as pl
 
+from forensics.assemble.announced import announced
 from forensics.assemble.identity import short_hosts
-from forensics.facts.error_words import is_within_a_host
 from parsers.schema.tables import TableName
+from parsers.text.connections import is_within_a_host
 
 
 def out_of_reach(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
@@ -18,7 +20,7 @@ def out_of_reach(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     others do not."""
     told = tables["ranks"].filter(pl.col("how").str.ends_with("bootstrap address")).drop_nulls(["address", "host"])
     if not told.height:
-        return told
+        return announced(tables)
     told = told.with_columns(short_hosts(), pl.col("address").str.split("<").list.first())
     addresses = told["address"].unique().to_list()
     within = [address for address in addresses if is_within_a_host(address)]

@@ -133,7 +133,7 @@ def own_cause(kind: str, text: str, severity: str | None = "fatal") -> Cause:
 
 
 def in_thread(row: Mapping[str, Any]) -> bool:
-    """Was it raised in another thread than the main one? Python ends no process for it."""
+    """Was it raised in another thread than the main one? Python ends no process for it; what is built to abort then says so."""
     return row["kind"] == "exception" and '"thread"' in (row["detail"] or "")
 
 
@@ -309,7 +309,9 @@ def _from_lines(rank: int, listed: Sequence[Mapping[str, Any]]) -> ProcessEnd | 
     own = [
         row
         for row in listed
-        if row["kind"] in (*OWN_CAUSES, "gpu_error") and not is_consequence(row["detail"]) and not in_thread(row)
+        if row["kind"] in (*OWN_CAUSES, "gpu_error")
+        and not is_consequence(row["detail"])
+        and (not in_thread(row) or any(_is_abort_after(later, row) for later in listed))
     ]
     waits = [row for row in listed if row["kind"] in _VICTIM_KINDS or is_consequence(row["detail"])]
 

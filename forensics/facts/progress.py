@@ -6,6 +6,9 @@ import polars as pl
 
 from parsers.schema.tables import TableName
 
+_AT_START = r"(?i)\b(?:start(?:up|ing)?|init\w*|launch|bring[- ]?up|rendezvous)[ _-]barrier\b|\bbarrier (?:of|at) (?:the )?(?:start|init|launch)"
+_COUNTS = 3  # steps of which a rank prints figures in words that nobody knows
+
 
 def newest(numbers: pl.Series) -> int | None:
     """The largest of integers, null where there is none."""
@@ -26,11 +29,16 @@ def step_in_progress(steps: pl.DataFrame, rank: int | None = None) -> int | None
 
 
 def has_begun(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame) -> bool:
-    """Had the run come past its start: steps, recorded operations, or a communication that timed out? One whose line counts who
-    joined is the barrier of a start."""
+    """Had the run come past its start: steps, figures of several ranks beside a count of them, recorded operations, or a communication that timed out? One whose line counts who
+    joined, or that calls it so, is the barrier of a start."""
     if tables["steps"].height or tables["operations"].height or tables["tensors"].height:
         return True
+    counting = tables["values"].drop_nulls(["rank", "step"]).group_by("rank").agg(pl.col("step").n_unique())
+    if counting.filter(pl.col("step") >= _COUNTS).height > 1:
+        return True
+    at_start = (pl.col("op") == "barrier") & pl.col("text").cast(pl.String).str.contains(_AT_START)
     told = events.filter(pl.col("kind").is_in(["collective_timeout", "desync", "checkpoint_save"]))
+    told = told.filter(~at_start.fill_null(False))
     if not told.height:
         return False
     joining = events.filter(pl.col("kind") == "missing_members").select("file", "line").drop_nulls()

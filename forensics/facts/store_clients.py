@@ -8,6 +8,7 @@ compared: ports, two names, two addresses.
 """
 
 from collections import Counter
+from collections.abc import Iterator, Set
 from ipaddress import ip_address
 from typing import Literal, NamedTuple
 
@@ -15,8 +16,12 @@ import polars as pl
 
 from forensics.facts.event_rows import Row, detail, host_of, of_kinds, own_rank, refs
 from forensics.model.ref import Ref
+from parsers.text.patterns import regex
 
 _OTHERS = 2  # that reached the store, at least
+_ADDRESS = regex(r"(?<![\w.:/-])([A-Za-z0-9][\w.-]{0,252}):(\d{4,5})(?![\w.:])")
+_DIGITS = regex(r"\d+")
+_WORDS = 3  # before an address, and what stands between the last of them and it
 _BARRIERS = ("barrier", "store_barrier")  # at which whoever says so waits for others
 _Printer = int | str  # a rank, or the file of one that does not tell it
 Address = Literal["another", "the same", "unknown"]
@@ -37,8 +42,8 @@ class OddClients(NamedTuple):
     refs: tuple[Ref, ...]
 
 
-def odd_clients(events: pl.DataFrame, identity: pl.DataFrame) -> OddClients | None:
-    """Events of one attempt → who alone did not reach the store; None where that is nobody, or where too few others did."""
+def odd_clients(events: pl.DataFrame, identity: pl.DataFrame, files: pl.DataFrame) -> OddClients | None:
+    """Events and `files` of one attempt → who alone did not reach the store; None where that is nobody, or where too few others did."""
     failed = [row for row in of_kinds(events, "connect_failed").iter_rows(named=True) if row["code"] == "store"]
     came = [
         row
@@ -60,6 +65,7 @@ def odd_clients(events: pl.DataFrame, identity: pl.DataFrame) -> OddClients | No
         return None
     [target] = targets
     theirs = max(sorted(filter(None, reached.values())), key=lambda one: ports[_port(one)], default=None)
+    theirs = theirs or _printed_by_others(files, {row["file"] for row in odd}, target)
     ranks = sorted(one for one in who if isinstance(one, int))
     hosts = {host for row in odd if (host := host_of(identity, row))}
     return OddClients(
@@ -72,6 +78,30 @@ def odd_clients(events: pl.DataFrame, identity: pl.DataFrame) -> OddClients | No
         others=others,
         refs=refs((*odd[:1], *came)),
     )
+
+
+def _printed_by_others(files: pl.DataFrame, own: Set[str], target: str) -> str | None:
+    """The one address that all other logs which tell any print in lines where those of the odd ones print the one that they tried, or
+    that one itself, whatever the line says; None where none is."""
+    lines = dict(files.select("file", "last_lines").drop_nulls().iter_rows())
+    others = [line for file, said in lines.items() if file not in own for line in said]
+    if any(target in line for line in others):
+        return target
+    tried = {
+        words
+        for file in own
+        for line in lines.get(file, ())
+        for words, one in _addresses(line)
+        if _port(one) == _port(target)
+    }
+    printed = {one for line in others for words, one in _addresses(line) if words in tried}
+    return printed.pop() if len(printed) == 1 else None
+
+
+def _addresses(line: str) -> Iterator[tuple[str, str]]:
+    """(the words before an address, the address) of each that a line tells."""
+    for one in _ADDRESS.finditer(line):
+        yield _DIGITS.sub("#", " ".join(line[: one.start()].split(" ")[-_WORDS:])), one[0]
 
 
 def _came(row: Row) -> bool:

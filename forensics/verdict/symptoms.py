@@ -17,6 +17,7 @@ from forensics.facts.event_rows import reference
 from forensics.facts.process_ends import in_thread, is_consequence, is_stop, stopped_launchers, without_echoes
 from forensics.facts.rank_stacks import stack_ref
 from forensics.facts.storage_waits import live_stacks, storage_waits
+from forensics.facts.taken_places import NODE_FAILED
 from forensics.graph.hang.outside import places
 from forensics.graph.hang.waits import OpNode
 from forensics.model.causes import CAUSES
@@ -92,7 +93,8 @@ def symptoms(
         ]
         found += [*_never_started(case), *_hosts_alone(case), *_stopped(case), *_connections(case), *_in_calls(case)]
         found += _by_word(case, found)
-        found += (*_lost_nodes(case), *_cut_off(case)) if not found else ()
+        found += _lost_nodes(case) if not any(one.ranks or one.node for one in found) else ()
+        found += _cut_off(case) if not found else ()
     return tuple(sorted(found, key=lambda one: (one.kind, one.key)))
 
 
@@ -194,10 +196,10 @@ def _by_word(case: Case, found: Sequence[Symptom]) -> Iterator[Symptom]:
 
 
 def lost_nodes(case: Case) -> pl.DataFrame:
-    """What launchers and schedulers say of nodes of the job that they lost for good, in rows of knowledge."""
-    is_lost = (
-        (pl.col("kind") == "other") & (pl.col("code") == "node_lost") & pl.col("severity").is_in(["error", "fatal"])
-    )
+    """What launchers and schedulers say of nodes of the job that they lost for good."""
+    of_rows = (pl.col("kind") == "other") & (pl.col("code") == "node_lost")
+    of_scheduler = (pl.col("kind") == "scheduler") & pl.col("code").is_in(NODE_FAILED)
+    is_lost = (of_rows | of_scheduler) & pl.col("severity").is_in(["error", "fatal"])
     lost = case.events.filter(is_lost & (pl.col("names_hosts").list.len() > 0))
     of_job = [any(short_host(host) in case.job_hosts for host in hosts) for hosts in lost["names_hosts"].to_list()]
     return lost.filter(pl.Series(of_job, dtype=pl.Boolean))

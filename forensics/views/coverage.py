@@ -9,7 +9,6 @@ import polars as pl
 from forensics.assemble.host_names import names_of_hosts
 from forensics.assemble.identity import short_host
 from forensics.assemble.register import Program
-from forensics.facts.error_words import is_within_a_host
 from forensics.facts.line_templates import complaints
 from forensics.model.incident import Clock, Coverage, FileRow, Lines, SourceCoverage, Unreadable, World
 from forensics.model.incident import Program as ProgramRow
@@ -18,6 +17,7 @@ from forensics.model.told import values
 from forensics.words import views as words
 from parsers.schema.tables import TableName, spelled
 from parsers.schema.years import is_told
+from parsers.text.connections import is_within_a_host
 from parsers.who.job_table import ALIAS
 
 _EVIDENCE: tuple[TableName, ...] = (

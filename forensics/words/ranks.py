@@ -373,6 +373,10 @@ ALL_OTHERS_TIMED_OUT_ELSEWHERE = Form(
     "all other members of {group} timed out in {call}; {rank} did not, and its stack shows it {site}",
     "{group} 的其他成员均在 {call} 中超时；{rank} 未超时，其调用栈显示正在{site}",
 )
+ALL_OTHERS_TIMED_OUT_DEAD = Form(
+    "all other members of {group} timed out in {call}; {rank} did not, and its process is dead, as its host shows",
+    "{group} 的其他成员均在 {call} 中超时；{rank} 未超时，主机显示其进程已死亡",
+)
 ALL_OTHERS_TIMED_OUT_DEVICE = Form(
     "all other members of {group} timed out in {call}; {rank} did not, and before that its driver alone reported an error of its device",
     "{group} 的其他成员均在 {call} 中超时；{rank} 未超时，此前唯有其设备驱动报告了错误",

@@ -47,7 +47,10 @@ _ENVIRONMENT = regex(
     r"\b(?P<name>[NMR]CCL_\w+|[A-Z][A-Z0-9_]{3,60}(?= set by environment)) set (?:by environment )?to "
     r"(?P<value>.*)"
 )
-_VERSION = regex(r"\b(?P<library>[NMR]CCL) version (?P<value>\d[\w.+-]*)(?![\w.+-]| does not support )")
+# Not what an error says at its end, as torch before 2.2 did: its words are to be heard.
+_VERSION = regex(
+    r"(?<!a network error, )\b(?P<library>[NMR]CCL) version (?P<value>\d[\w.+-]*)(?![\w.+-]| does not support )"
+)
 _ADDRESS = r"(?P<interface>[^\s:\[\]]{1,64}):(?P<address>[^\s<>]{1,64})<\d{1,6}>"
 _BOOTSTRAP = regex(rf"^Bootstrap ?: Using (?:\[\d+\])?{_ADDRESS}")
 _IB = regex(r"^NET/IB ?: (?:\w+ )?Using(?P<devices>(?: ?\[\d+\][^\s;\[]+)+)")

@@ -12,6 +12,7 @@ container, quoted or not). The end: an exit code, a status, a signal by number o
     sending SIGKILL to all processes                                foreman, likewise: of no process by its number (`detail.to`: all)
     train@3.service: Killing process 4711 (python) with signal SIGKILL.      systemd, of a unit that it stops
     killing 'rank3' (4711) with SIGKILL                             supervisord, of one that does not heed a request
+    member 6: kill -9 4711 sent  |  Delete pod job-worker-4, grace period 0s        a supervisor of one's own, DLRover's master
     exited: rank3 (terminated by SIGKILL; not expected)             supervisord
     train@3.service: Main process exited, code=killed, status=9/KILL        systemd
     worker-3 exited with code 137                                   docker compose
@@ -114,14 +115,15 @@ _LISTED = regex(
 _CLOSING = regex(
     r"(?i)\bsend(?:ing)? (?:signal )?(?P<sent>SIG(?:TERM|KILL|INT)) to (?P<whom>\S.{0,200})"
     r"|\b(?:killing|terminating|stopping) (?P<late>['\"\w].{0,200}?) (?:with|by|via|using) (?:signal )?(?P<by>SIG(?:TERM|KILL|INT))\b"
+    r"|\b(?:kill(?:ing)? -(?:s )?(?:9|(?:SIG)?KILL) |SIGKILL(?:ing|ed) |(?:force[- ])?delet(?:e|ing|ed) (?:the )?(?=pod\b)|killing (?=(?:pid|process|rank|member|worker|trainer|replica)\b))(?P<killed>\S.{0,200})"
 )
 _ALL = regex(r"(?i)all (?:processes|workers|ranks|children)\b")
-_CLOSED_PID = regex(r"(?i)\((?:pid[ :=]{1,2})?(\d{2,10})\)|\b(?:pid|process)[ :=#]{1,2}(\d{2,10})\b")
+_CLOSED_PID = regex(r"(?i)\((?:pid[ :=]{1,2})?(\d{2,10})\)|\b(?:pid|process)[ :=#]{1,2}(\d{2,10})\b|\A(\d{2,10})\b")
 _ON_REQUEST = regex(
     r"\bstopped: \S{1,255} \((?:terminated by SIG|exit status )|\bJob is now being force-killed with SIG"
 )  # supervisord: told to, or SIGKILL after a wait; Ray's job agent, of a job that somebody stops
 _CONTAINER = regex(r"\A(?P<name>[A-Za-z][\w.-]{0,100}[-_]\d{1,6}) exited with code -?\d{1,5}\s*\Z")
-_WHOM = regex(rf"['\"\[]?(?P<name>{_NAME})")
+_WHOM = regex(rf"(?:pod )?['\"\[]?(?P<name>{_NAME})")
 # A line that tells of an end and stops before it says which, for its printer wraps what is long.
 CUT = r"(?i)\b(?:exit(?:ed|s|ing)|terminated|killed|died|crashed|ended|stopped)(?: (?:on|by|with|due to|via))?(?: (?:an?|exit|error|return|status))?\s*$"
 _CODES_OF_ALL = regex(r"(?i)\b(?:exit[ _]?|return[ _]?|ret)codes?\W{1,4}?[\[{](?P<codes>[-\d:,'\" ]{3,20000})[\]}]")
@@ -155,7 +157,8 @@ def end(row: Row, text: str) -> dict[str, Any] | None:
     told: in a list, by rank, pid or name. `detail`: number, of, names, only."""
     text = _PERHAPS.split(text, maxsplit=1)[0]
     if closing := _CLOSING.search(text):
-        return _closing(row, text, closing["sent"] or closing["by"], closing["whom"] or closing["late"])
+        code = closing["sent"] or closing["by"] or "SIGKILL"
+        return _closing(row, text, code, closing["whom"] or closing["late"] or closing["killed"])
     if _ON_REQUEST.search(text):
         return None
     code = _code(text)
@@ -291,7 +294,7 @@ def _closing(row: Row, text: str, code: str, whom: str) -> dict[str, Any] | None
     if pid is None and rank is None and not (name and _is_name(name["name"])):
         return None
     made: dict[str, Any] = {"kind": "closing_signal", "severity": "info", "code": code.upper()}
-    made["pid"] = integer(pid[1] or pid[2]) if pid else None
+    made["pid"] = integer(pid[1] or pid[2] or pid[3]) if pid else None
     if rank is not None:
         return made | {"rank": rank, "rank_space": "global"}
     return made | ({"detail": json.dumps({"names": [name["name"]]})} if name and _is_name(name["name"]) else {})

@@ -35,7 +35,10 @@ _PORT = regex(
 )  # of c10d's store
 _NONE_LEFT = r"(?:out of memory|memory (?:is|was) (?:not enough|exhausted)|memory isn't enough|not enough memory|memory exhausted|\bOOM\b)"
 _ON_DEVICE = r"(?:(?:GPU|NPU|XPU|DCU|MLU|HPU|GCU|device|card)(?:_|[ :#]|\(id:) ?\d|\bHBM\b)"
-_OOM = regex(r"(?:CUDA|MUSA|MACA|HIP|NPU) out of memory|\bOutOfMemoryError\b|error: out of memory", re.IGNORECASE)
+_OOM = regex(
+    r"(?:CUDA|MUSA|MACA|HIP|NPU) out of memory|\bout of (?:GPU|device|HBM|VRAM) memory\b|\bOutOfMemoryError\b|error: out of memory",
+    re.IGNORECASE,
+)
 _OF_A_DEVICE = regex(
     r"RESOURCE_EXHAUSTED: .{0,200}?(?:out of memory|failed to allocate|attempting to (?:allocate|reserve))"  # XLA
     rf"|{_NONE_LEFT}.{{0,200}}?{_ON_DEVICE}|{_ON_DEVICE}.{{0,80}}?{_NONE_LEFT}",

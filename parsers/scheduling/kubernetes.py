@@ -31,7 +31,7 @@ _ROW = regex(
     r"(?P<kind>[\w.]+)/(?P<name>\S+)\s+(?P<message>.*)$"
 )
 _ASSIGNED = regex(r"^Successfully assigned \S+ to (?P<node>\S+)$")
-_CONTAINER = regex(r'\b[Cc]ontainer:? "?(?P<name>[a-z0-9][a-z0-9-]{0,62})\b')
+_CONTAINER = regex(r'\b[Cc]ontainer:? (?!image\b)"?(?P<name>[a-z0-9][a-z0-9-]{0,62})\b')
 _KINDS = {
     "OOMKilling": "host_oom", "OOMKilled": "host_oom", "SystemOOM": "host_oom", "FailedMount": "storage_error",
     "FailedAttachVolume": "storage_error", "EvictionThresholdMet": "scheduler", "TaskHung": "hung_task",

@@ -4,7 +4,7 @@
 
 Of three files at least, called alike but for numbers that are just 0 … N-1, each prints lines of one form that hold the number of its name behind one word, and
 nearly never another one there. The word is none that counts hosts, devices, layers or steps, and stands apart from the number: of names (`cn3 kernel:`)
-nothing is said. Then these are the processes of the job, if no world that is told is another.
+nothing is said. Or the first line of each tells a rank, and all of them just 0 … N-1 (`== host n60 rank 0 …` heads what a script kept). Then these are the processes of the job, if no world that is told is another.
 
 Fooled by: programs of several threads that number themselves, a file each.
 """
@@ -29,6 +29,10 @@ _OWN = regex(
 _OF_MACHINES = regex(
     r"(?i)(?:gpu|device|dev|card|slot|local|core|cpu|socket|numa|port|nic|thread|queue|stream|lane|channel|line|code|status|exit|signal|pid|no|id)s?"
 )
+_RANK = regex(
+    r"(?i)(?<![\w.-])(?:(?:global|world|mpi)[ _-])?rank(?:[ _](?:id|no))?[ :=#]{1,3}(\d{1,6})(?![\w-]|[./:]\d)"
+)
+_OF_GROUP = regex(r"(?i)\b(?:local|node|group|tp|pp|dp|ep|cp|lora|low)[ _-]\Z")
 _FEWEST = 3
 _CHARACTERS = 400
 
@@ -42,7 +46,9 @@ def own_numbers(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
     shapes: defaultdict[str, list[str]] = defaultdict(list)
     for path in given:
         shapes[NUMBER.sub("#", path)].append(path)
-    rolls = [roll for own in shapes.values() if len(own) >= _FEWEST and (roll := _roll(given, own))]
+    rolls = [
+        roll for own in shapes.values() if len(own) >= _FEWEST and (roll := _headed(given, own) or _roll(given, own))
+    ]
     worlds = {int(size) for one in lines for sizes in WORLD.findall(one.raw[:_CHARACTERS]) for size in sizes if size}
     if (
         len({len(roll) for roll in rolls}) != 1
@@ -67,6 +73,17 @@ def _roll(given: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> dict[str
     return (
         {path: (number[path], min(at for w, _, at in told[path] if w in fitting)) for path in paths} if fitting else {}
     )
+
+
+def _headed(given: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """The same of files whose first lines each tell one rank, and all of them 0 … N-1, whatever the files' names count."""
+    told: dict[str, tuple[int, int]] = {}
+    for path in paths:
+        text = given[path][0].raw[:_CHARACTERS] if given[path] else ""
+        ranks = {int(one[1]) for one in _RANK.finditer(text) if not _OF_GROUP.search(text[: one.start()])}
+        if len(ranks) == 1:
+            told[path] = (ranks.pop(), 0)
+    return told if sorted(rank for rank, _ in told.values()) == [*range(len(paths))] else {}
 
 
 def _told(lines: Sequence[Said]) -> list[tuple[str, int, int]]:

@@ -33,12 +33,13 @@ def _device(record: Record) -> Device:
 
 
 def _may_be_its(case: Case, rank: int) -> bool:
-    """Nothing shows that this rank waited for others, or everybody waits in the same calls."""
+    """Nothing shows that this rank waited for others, or everybody waits in the same calls, or all others gave up and it did not."""
     end = case.ends.get(rank)
     if end is not None and end.how not in ("died", "failed", "followed", "unclear"):
         return end.how == "gave_up" and _everybody_waits(case)
     held = case.waits.status.get(rank) in ("held", "vague")
-    return not held or all_entered(case.roots) or (rank in case.roots.stuck)
+    is_waited_for = end is None and len(case.expected) > 2 and case.expected - {rank} <= case.waited_ranks
+    return not held or is_waited_for or all_entered(case.roots) or (rank in case.roots.stuck)
 
 
 def _everybody_waits(case: Case) -> bool:

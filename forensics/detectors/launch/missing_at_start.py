@@ -12,12 +12,13 @@ from typing import Any, get_args
 import polars as pl
 
 from forensics.assemble.apart import is_apart, own_logs
+from forensics.assemble.called_absent import STORE_BARRIER, eliminated, joined_store
 from forensics.assemble.identity import short_host
 from forensics.assemble.roll_calls import ROLL_CALL, ROLL_COUNT
 from forensics.assemble.unreached import OTHERS
 from forensics.case import Case, Detector
 from forensics.facts.busy_bars import busy_bar
-from forensics.facts.error_words import Unmade, is_within_a_host, names_bridge, tells_setting, why_unmade
+from forensics.facts.error_words import names_bridge, tells_setting
 from forensics.facts.event_rows import (
     detail,
     host_of,
@@ -36,11 +37,11 @@ from forensics.model.commands import HERE, events_of_pod, nodes, reach, way
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause
-from forensics.model.said import joined, sentence
+from forensics.model.said import Said, joined, sentence
 from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import launch as words
+from parsers.text.connections import Unmade, is_within_a_host, why_unmade
 
-_MOST_RANKS = 1_000_000
 _QUOTED = 160
 _SHOWN = 3  # of those that were put nowhere
 _TOLD = ("rank", "rank_space", "host", "names_hosts", "code", "text")
@@ -56,7 +57,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     # A library that refuses what it was given breaks its connections by that.
     is_refused = any(tells_setting(f"{row['code']} {row['text']}") for row in rows(case.events, "config_error"))
     if not begun and not is_placed and not is_refused and (refused := _refused(case)).height:
-        odd = odd_clients(case.events, case.identity)
+        odd = odd_clients(case.events, case.identity, case.tables["files"])
         return (_connection(case, refused) if odd is None else _odd(odd),)
     has_steps = case.tables["steps"].height > 0
     later = any(is_later_barrier(row, has_steps) for row in rows(case.events, "missing_members"))
@@ -198,38 +199,20 @@ def _unseen(case: Case) -> tuple[int, ...]:
     return tuple(sorted(gone)) if gone and _DEAD_AFTER * len(gone) <= len(case.expected) else ()
 
 
-def _joined(row: dict[str, Any]) -> int | None:
-    """How many had come when a barrier of the store gave up; its numbers are texts."""
-    joined = str(detail(row).get("joined", ""))
-    return int(joined) if row["code"] == "store_barrier" and joined.isdigit() else None
-
-
-def _eliminated(missing: list[dict[str, Any]]) -> tuple[int, ...]:
-    """Who did not come to a barrier of the store: whoever gives up in it has come, and counts how many came. Empty where
-    the count leaves more than one answer."""
-    barriers = [row for row in missing if _joined(row) is not None]
-    keys = {(detail(row).get("key"), detail(row).get("expected")) for row in barriers}
-    size = str(next(iter(keys))[1]) if len(keys) == 1 else ""
-    came = {number for row in barriers if isinstance(number := detail(row).get("rank"), int)}
-    if not size.isdigit() or int(size) > _MOST_RANKS:
-        return ()
-    left = set(range(int(size))) - came
-    absent = int(size) - max(joined for row in barriers if (joined := _joined(row)) is not None)
-    return tuple(sorted(left)) if len(left) == absent > 0 else ()
-
-
 def _of_roll(missing: list[dict[str, Any]], code: str) -> tuple[int, ...]:
     """Whom the counts of those who came leave (assemble/roll_calls.py)."""
     return tuple(sorted({rank for row in missing if row["code"] == code for rank in row["names_ranks"]}))
 
 
 def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
-    last = max(missing, key=lambda row: (_joined(row) or 0, "joined" in detail(row)))
+    last = max(missing, key=lambda row: (joined_store(row) or 0, "joined" in detail(row)))
     said = detail(last)
     called = tuple(sorted({rank for row in missing if is_whole_barrier(row) for rank in row["names_ranks"]}))
     named = () if begun or not _went_another_way(case, called, missing) else called
     named = named or (() if begun else _of_roll(missing, ROLL_CALL))
-    unseen = named or _eliminated(missing) or _of_roll(missing, ROLL_COUNT) or _unseen(case)
+    left = eliminated(missing)
+    named = named or (left if any(row["code"] == STORE_BARRIER and row["names_ranks"] for row in missing) else ())
+    unseen = named or left or _of_roll(missing, ROLL_COUNT) or _unseen(case)
     leader = last["names_ranks"] == [0]
     is_counted = "joined" in said and "expected" in said
     hosts = () if begun else _unreachable(case, missing)
@@ -254,7 +237,13 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
     pods = list(dict.fromkeys(str(pod) for row in placeless if (pod := detail(row).get("pod"))))[:_SHOWN]
     return Finding(
         detector=DETECTOR.name,
-        cause="store_timeout" if begun or leader else "config_drift" if is_drift and not hosts else "missing_ranks",
+        cause="rank_absent"
+        if begun and named
+        else "store_timeout"
+        if begun or leader
+        else "config_drift"
+        if is_drift and not hosts
+        else "missing_ranks",
         ranks=() if hosts else named,
         hosts=hosts,
         suspect_ranks=() if hosts or named else unseen,
@@ -282,8 +271,12 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
         )
         or ((drift,) if is_drift else ()),
         collect=() if pods or is_drift else (words.LOGS_OF_MISSING,),  # what was put nowhere has no log
-        summary=words.NEVER_STARTED(what=joined((text, absent), "; ")),
+        summary=(sentence if begun else _never_started)(joined((text, absent), "; ")),
     )
+
+
+def _never_started(what: Said) -> Said:
+    return words.NEVER_STARTED(what=what)
 
 
 def _went_another_way(case: Case, called: tuple[int, ...], missing: list[dict[str, Any]]) -> bool:

@@ -6,11 +6,13 @@ connection from it, or to that address, failed; else it is a suspect.
 
 import polars as pl
 
+from forensics.assemble.announced import PRINTED
 from forensics.case import Case, Detector
 from forensics.facts.event_rows import host_of, of_kinds, refs
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.said import joined
+from forensics.model.texts import ranks_text
 from forensics.words import launch as words
 
 _FAILED = ("connect_failed", "missing_members", "store_timeout", "collective_timeout")
@@ -22,8 +24,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if not failed.height or _came_together(case) or any(end.how == "died" for end in case.ends.values()):
         return ()
     lines = case.out_of_reach
-    wrong = tuple(sorted(set(lines["host"])))
-    if not wrong:
+    wrong = tuple(sorted(set(lines["host"].drop_nulls())))
+    ranks = tuple(sorted(set(lines.filter(pl.col("how") == PRINTED)["rank"])))
+    if not (wrong or ranks):
         return ()
     addresses = sorted(set(lines["address"]))
     refused = [
@@ -31,7 +34,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
         for row in failed.filter(pl.col("kind") == "connect_failed").iter_rows(named=True)
         if host_of(case.identity, row) in wrong or set(addresses) & set(row["names_hosts"] or ())
     ]
-    where = words.LISTENS_ON(hosts=joined(wrong, ", "), addresses=joined(addresses, ", "))
+    where = words.LISTENS_ON(
+        hosts=ranks_text(ranks) if ranks else joined(wrong, ", "), addresses=joined(addresses, ", ")
+    )
     unreachable = words.UNREACHABLE[len(addresses) > 1]
     said = lines.with_columns(text=pl.concat_str("how", "address", separator=" ")).iter_rows(named=True)
     claims = [Claim(where, "for", refs(said))]
@@ -40,6 +45,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
         Finding(
             detector=DETECTOR.name,
             cause="wrong_interface",
+            ranks=ranks if refused else (),
+            suspect_ranks=() if refused else ranks,
             hosts=wrong if refused else (),
             suspect_hosts=() if refused else wrong,
             domain="infrastructure",
@@ -48,7 +55,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             first_anomaly=FirstAnomaly(host=wrong[0] if len(wrong) == 1 else None, signature="wrong_interface"),
             actions=tuple(
                 Action(kind="check_config", target=words.INTERFACE_OF(host=host), command=None, reason=unreachable)
-                for host in wrong
+                for host in wrong or [ranks_text(ranks)]
             ),
             summary=words.NEVER_STARTED(what=joined((where, words.WRONG_INTERFACE(unreachable=unreachable)), "; ")),
         ),

@@ -4,7 +4,7 @@ Whoever times out waited, and is a victim. Members that printed nothing of it ar
 where they are few; where the members of a group are not known, so are the few ranks of the job, or, where its size is not
 told, the few that left a line: the highest rank seen is only the least size. One is named only where it alone of a group of
 three and more gave up in nothing, all the others gave up in one and the same call, and something shows that it did not wait there: its
-own watchdog saw the signal that somebody had given up; or its kernel says that it was blocked; or its stack shows it in a place of the
+own watchdog saw the signal that somebody had given up; or its host shows it dead, or its kernel says that it was blocked; or its stack shows it in a place of the
 host that is no wait for others; or its driver, or its own log, tells what held it up (facts/held_by_itself.py). Of a group whose members are not told these are the whole job, if its size is told; those of the default
 group are all that left a record, too, if these are 0 … N-1; and only a kernel or a stack names whom all others wait for. Where several groups gave up, the same goes for the one rank of the job that did
 not, if a signal has stopped its process or its kernel says that it is blocked: that is no wait, whoever waits for it. Whoever ended well before the first of them
@@ -22,6 +22,7 @@ from forensics.case import Case, Detector
 from forensics.facts.event_rows import of_kinds, own_rank, refs, rows
 from forensics.facts.given_up_calls import told_of_call
 from forensics.facts.held_by_itself import counted_wait, device_errors
+from forensics.facts.held_processes import held_processes
 from forensics.facts.progress import step_in_progress
 from forensics.facts.rank_stacks import codes, place_of, stack_ref
 from forensics.facts.stacks import classify, to_frames
@@ -58,7 +59,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, only where neither records of operations nor counters tell more."""
     said = case.positions.filter(pl.col("source") == "watchdog")
     gave_up = said.filter(pl.col("state") == "timed_out")
-    if case.has_open_operations:
+    if case.has_open_operations or (not case.has_begun and case.out_of_reach.height):
         return ()
     if not gave_up.height:
         return _somebody(case)
@@ -133,7 +134,9 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
         elif (row := signals.get(min(missing))) is not None:
             found.setdefault(missing, (group, words.ALL_OTHERS_TIMED_OUT, refs([row]), None))
             continue
-        if (row := _blocked(case, min(missing))) is not None:
+        if (held := held_processes(case.tables["stacks"], ()).get(min(missing))) is not None and held.how == "dead":
+            found.setdefault(missing, (group, words.ALL_OTHERS_TIMED_OUT_DEAD, held.refs, None))
+        elif (row := _blocked(case, min(missing))) is not None:
             found.setdefault(missing, (group, words.ALL_OTHERS_TIMED_OUT_BLOCKED, refs([row]), row["host"]))
         elif (row := _elsewhere(case, min(missing))) is not None:
             found.setdefault(missing, (group, words.ALL_OTHERS_TIMED_OUT_ELSEWHERE, (stack_ref(row),), None))
@@ -174,7 +177,7 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
 
 def _cause(case: Case, form: Form, rank: int) -> Cause:
     """What its witness says of the one that the others wait for."""
-    if form is words.ALL_OTHERS_TIMED_OUT_LEFT:
+    if form in (words.ALL_OTHERS_TIMED_OUT_LEFT, words.ALL_OTHERS_TIMED_OUT_DEAD):
         return "rank_died"
     if form is not words.ALL_OTHERS_TIMED_OUT_DEVICE:
         return "rank_absent"

@@ -12,10 +12,10 @@ import msgspec
 import polars as pl
 
 from forensics.assemble.identity import short_host
-from forensics.facts.error_words import is_within_a_host
 from forensics.facts.event_rows import detail, host_of
 from forensics.graph.hang.digraph import Digraph
 from parsers.schema.tables import TableName
+from parsers.text.connections import is_within_a_host
 
 Where = Literal["host", "reporter", "link", "rail", "network"]
 UNKNOWN_HOST = "(unknown)"

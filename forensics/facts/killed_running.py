@@ -1,0 +1,108 @@
+"""Whom who runs the job killed while it ran: a supervisor lost sight of one process, and ended it with all others at work.
+
+    lease of member 6 expired, member considered lost        member 6: kill -9 44172 sent
+    the node worker-4 has not sent a heartbeat               Delete pod worker-4, grace period 0s
+
+That is a kill and no consequence where it is the first end that its printer tells of, nobody waited in vain or failed by itself, and the job
+went on until then: some log counted on, step by step, to within two steps of the kill by the clock of the day. Who ends a process of a
+job that stands still ends whom it likes: that names nobody.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import polars as pl
+
+from forensics.assemble.apart import own_logs
+from forensics.facts.event_rows import reference, rows
+from forensics.facts.process_ends import ProcessEnd
+from parsers.schema.tables import TableName
+from parsers.text.patterns import regex
+from parsers.text.whole_numbers import whole_numbers
+from parsers.who.prefixes import strip
+
+_CLOCK = regex(r"(?<!\d)([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?!\d)")
+_BEATS = regex(r"(?i)beat|alive|\bping\b")
+_LEAST_COUNTS = 3  # lines of one kind that count on
+_STEPS = 2  # that may lie between the last count and the kill
+_DAY_S = 86_400
+_TOLD_ENDS = ("exit", "first_failure", "closing_signal")
+_WAITED = ("collective_timeout", "barrier_missing", "missing_members")
+
+
+def with_killed_running(
+    ends: Mapping[int, ProcessEnd], events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]
+) -> dict[int, ProcessEnd]:
+    """Ends by rank; events of one attempt; `job`: all its ranks → ends, with that of the one rank that was killed so."""
+    kills = [row for row in rows(events, "closing_signal") if row["code"] == "SIGKILL" and row["rank"] in job]
+    first = _first(kills, events)
+    if first is None or rows(events, *_WAITED) or len(job) <= 1:
+        return dict(ends)
+    rank = first["rank"]
+    others = {other: end for other, end in ends.items() if other != rank}
+    is_free = rank not in ends or ends[rank].how in ("stopped", "failed", "gave_up", "lost")
+    if not is_free or any(end.how in ("died", "quoted", "bad_loss", "ended") for end in others.values()):
+        return dict(ends)
+    if not _went_on(tables, first):
+        return dict(ends)
+    end = ProcessEnd(rank, "died", "killed", "", first["time_ns"], (reference(first),), first["time_basis"], "launcher")
+    return dict(sorted({**ends, rank: end}.items()))
+
+
+def _first(kills: Sequence[Mapping[str, Any]], events: pl.DataFrame) -> Mapping[str, Any] | None:
+    """The kill of the only rank that one printer killed before it told of any other end."""
+    own = {row["rank"]: row for row in reversed(kills)}
+    if len(own) != 1:
+        return None
+    [first] = own.values()
+    before = (pl.col("file") == first["file"]) & (pl.col("line") < (first["line"] or 0))
+    return None if events.filter(before & pl.col("kind").is_in(_TOLD_ENDS)).height else first
+
+
+def _went_on(tables: Mapping[TableName, pl.DataFrame], kill: Mapping[str, Any]) -> bool:
+    """Does any log of the job count on to within a few of its steps of the kill?"""
+    files = own_logs(tables)
+    clock = _CLOCK.search(_line(files, kill) or kill["text"] or "")
+    if clock is None:
+        return False
+    at = _seconds(clock.groups())
+    of_job = pl.col("rank").is_not_null() | pl.col("file").is_in(tables["steps"]["file"].unique().implode())
+    for lines in files.filter(of_job & (pl.col("file") != kill["file"]))["last_lines"].drop_nulls():
+        for last, step in _counts(lines):
+            if (at - last) % _DAY_S <= _STEPS * step:
+                return True
+    return False
+
+
+def _line(files: pl.DataFrame, kill: Mapping[str, Any]) -> str | None:
+    """The kill's whole line, where the end of its file is kept."""
+    for own, count in files.filter(pl.col("file") == kill["file"]).select("last_lines", "lines").iter_rows():
+        place = (kill["line"] or 0) - ((count or 0) - len(own or ())) - 1
+        if own and 0 <= place < len(own):
+            return str(own[place])
+    return None
+
+
+def _counts(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """(second of the day of its last line, seconds of its longest step) of each kind of line with a number that grows; a process that hangs
+    may beat on in another thread."""
+    found: defaultdict[str, list[tuple[int, tuple[int, ...]]]] = defaultdict(list)
+    for line in lines:
+        if (clock := _CLOCK.search(line)) and not _BEATS.search(line):
+            _, template, numbers = whole_numbers(strip(line).text)
+            found[template].append((_seconds(clock.groups()), numbers))
+    for own in found.values():
+        runs = zip(*(numbers for _, numbers in own), strict=True)
+        if len(own) >= _LEAST_COUNTS and any(_grows(run) for run in runs):
+            yield own[-1][0], max((after[0] - before[0]) % _DAY_S for before, after in pairwise(own))
+
+
+def _grows(run: Sequence[int]) -> bool:
+    return all(after > before for before, after in pairwise(run))
+
+
+def _seconds(clock: Sequence[str]) -> int:
+    hours, minutes, seconds = map(int, clock)
+    return hours * 3600 + minutes * 60 + seconds

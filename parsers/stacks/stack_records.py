@@ -1,0 +1,198 @@
+"""Stacks as records of any service: JSON, a line or a document for each process, with a list of frames somewhere in it.
+
+    {"r": 9, "h": "dgx2", "p": 8917, "th": [{"n": "MainThread", "fr": ["socket.py:704 readinto", "comm/ring.py:155 all_reduce"]}]}
+    {"rank": 3, "pid": 910, "threads": [{"name": "main", "frames": [{"function": "poll", "file": "libc.so.6", "line": 0}]}]}
+    [{"rank": 3, "stack": ["#0 poll at libc.so.6:0", "#1 ring_allreduce at /app/comm/ring.cc:88"]}]
+
+What its fields are called does not matter: a list of two and more things of which each tells a function and its place, a text in one of the usual
+forms or fields for both, is a stack. Whose it is tells the field for a rank; where none is called so, the only field whose numbers are just
+0 … N-1 over all records, each once in a file. Frames stand innermost first but where the outermost ones (main, <module>, run) come first, or where a head
+says so. The main thread is the one that is called so, the only one, or the first.
+
+Printed by: watchdogs and stack services of one's own. py-spy's own JSON is read by py_spy.py.
+Versions: any.
+Source: not read: these are forms of programs of one's own.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from parsers.forms.reading import all_bytes, json_object, whole
+from parsers.schema.parser import FileParser, Source
+from parsers.schema.tables import Tables, table
+from parsers.text import vocabulary
+from parsers.text.patterns import regex
+from parsers.text.stamps import parse_time
+
+_BYTES = 1 << 28
+_DEPTH = 4
+_STAMP = 40  # characters
+_FEWEST = 3  # records of which a field without a known name tells the ranks
+_PLACE = r"[\w./<>+-]{1,300}\.[A-Za-z]\w{0,5}(?:\.\d{1,2})*"
+_FORMS = (
+    regex(rf"(?:#?\d{{1,4}}:? +)?(?P<file>{_PLACE}):(?P<line>\d{{1,7}}):? +(?:in +)?(?P<function>[\w:.<>~$*&, ]{{1,200}}?)\(?\)?"),
+    regex(rf"(?:#?\d{{1,4}}:? +)?(?P<function>[\w:.<>~$*&]{{1,200}})(?:\([^)]{{0,200}}\))?,? +(?:at|in|@|\()? ?\(?(?P<file>{_PLACE}):(?P<line>\d{{1,7}})\)?"),
+    regex(r'File "(?P<file>[^"]{1,300})", line (?P<line>\d{1,7}), in (?P<function>\S{1,200}).{0,300}'),
+)  # fmt: skip
+_FUNCTION = ("function", "func", "fn", "name", "symbol", "method", "fun", "f")
+_FILE = ("file", "filename", "path", "source", "src", "module", "unit", "lib", "library")
+_LINE = ("line", "lineno", "line_number", "ln", "l")
+_OUTERMOST = regex(r"(?:__libc_start_\w+|_start|main|<module>|start_thread|clone3?|_?run\w{0,20}|_bootstrap\w{0,20})")
+_MAIN = regex(r"(?i)main(?:[ _-]?thread)?")
+_OUTER_FIRST = regex(rb"(?i)outermost[ _-]first|most recent (?:call )?last|innermost[ _-]last")
+_LIST = regex(rb'\[\s*(?:"(?:[^"\\]|\\.){3,300}"|\{[^{}\[\]]{8,400}\})\s*[,\]]')
+_THREAD_NAMES = ("name", "thread", "thread_name", "n", "title")
+_STATES = ("state", "status")
+
+_Frame = dict[str, Any]
+
+
+def accepts(_path: str, head: bytes) -> bool:
+    """JSON, with a stack in one of its first records."""
+    start = head.lstrip()
+    if start[:1] not in (b"{", b"[") or not _LIST.search(head[:65536]):
+        return False
+    lines = [line for line in start[:65536].split(b"\n") if line.strip()]
+    records = [found for line in lines[:4] if (found := json_object(line)) is not None]
+    if records:
+        return any(_threads(one) for one in records)
+    texts = (found.group()[1:].rstrip(b",] \n") for found in _LIST.finditer(start[:65536]))
+    return any(_frame(value) is not None for text in list(texts)[:64] if (value := _value(text)) is not None)
+
+
+def _value(text: bytes) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError):
+        return None
+
+
+def parse(source: Source) -> Tables:
+    """stacks, ranks; records without a stack are left to nobody."""
+    data = all_bytes(source, _BYTES)
+    if data is None:
+        return {}
+    records = [*_records(data)]
+    known = [(line, one) for line, one in records if _threads(one)]
+    if not known:
+        return {}
+    by = _rank_field([one for _, one in known])
+    is_outer_first = bool(_OUTER_FIRST.search(data[:4096]))
+    stamps = {time for _, one in records if (time := _time(one)) is not None}
+    stamp = stamps.pop() if len(stamps) == 1 else None
+    rows: list[dict[str, Any]] = []
+    claims: list[dict[str, Any]] = []
+    for line, one in known:
+        place = {"file": source.path, "line": line}
+        rank = whole(one.get(by)) if by is not None else None
+        told = {meaning.meaning: value for name, value in one.items() if (meaning := vocabulary.meaning_of(name))}
+        pid, host = whole(told.get("pid", one.get("p"))), told.get("host", one.get("h"))
+        who = {"rank": rank, "pid": pid, "host": host if isinstance(host, str) else source.host}
+        threads = _threads(one)
+        main = next((at for at, (name, _, _) in enumerate(threads) if _MAIN.fullmatch(name or "")), 0)
+        for at, (name, state, frames) in enumerate(threads):
+            whole_stack = frames[::-1] if is_outer_first or _is_outer_first(frames) else frames
+            rows.append(
+                who
+                | {"thread": name, "thread_name": name, "is_main": at == main, "status": state, "snapshot": 0}
+                | {"time_ns": stamp, "frames": whole_stack, "source": "records"}
+                | place
+            )
+        if rank is not None:
+            claims.append(who | {"how": "stack record"} | place)
+    return {"stacks": table("stacks", rows), "ranks": table("ranks", claims)}
+
+
+def _records(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(line, record) of lines of JSON, or of one document."""
+    document = _value(data)
+    if isinstance(document, dict):
+        inner = [value for value in document.values() if isinstance(value, list) and _has_stacks(value)]
+        if (
+            not inner
+            or _threads({name: value for name, value in document.items() if value is not inner[0]})
+            or _is_one(document)
+        ):
+            yield 1, document
+            return
+        document = inner[0]
+    if isinstance(document, list):
+        yield from ((1, one) for one in document if isinstance(one, dict))
+        return
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if (found := json_object(line)) is not None:
+            yield number, found
+
+
+def _is_one(document: Mapping[str, Any]) -> bool:
+    """Is a document of one process, which tells its own rank or pid beside its threads?"""
+    return any(
+        (found := vocabulary.meaning_of(name)) is not None and found.meaning in ("rank", "pid") for name in document
+    )
+
+
+def _has_stacks(values: Sequence[Any]) -> bool:
+    return any(isinstance(one, dict) and _threads(one) for one in values[:4])
+
+
+def _threads(record: Mapping[str, Any], depth: int = _DEPTH) -> list[tuple[str | None, str | None, list[_Frame]]]:
+    """(name, state, frames as they stand) of the threads of one record, wherever in it their lists of frames are."""
+    found: list[tuple[str | None, str | None, list[_Frame]]] = []
+    for value in record.values():
+        if isinstance(value, list) and len(value) > 1 and all(frames := [_frame(one) for one in value]):
+            name = next((record[key] for key in _THREAD_NAMES if isinstance(record.get(key), str)), None)
+            state = next((record[key] for key in _STATES if isinstance(record.get(key), str)), None)
+            found.append((name, state, [one for one in frames if one]))
+        elif depth and isinstance(value, dict):
+            found += _threads(value, depth - 1)
+        elif depth and isinstance(value, list):
+            found += [one for inner in value if isinstance(inner, dict) for one in _threads(inner, depth - 1)]
+    return found
+
+
+def _frame(value: Any) -> _Frame | None:
+    """A frame of a list; None where it is none."""
+    if isinstance(value, str):
+        told = next((found for form in _FORMS if (found := form.fullmatch(value.strip()))), None)
+        return (
+            None
+            if told is None
+            else {"function": told["function"].strip(), "file": told["file"], "line": int(told["line"])}
+        )
+    if not isinstance(value, dict):
+        return None
+    function = next((value[key] for key in _FUNCTION if isinstance(value.get(key), str)), None)
+    file = next((value[key] for key in _FILE if isinstance(value.get(key), str)), None)
+    line = next((number for key in _LINE if (number := whole(value.get(key))) is not None), None)
+    is_frame = function is not None and (file is not None or line is not None)
+    return {"function": function, "file": file, "line": line or None} if is_frame else None
+
+
+def _is_outer_first(frames: Sequence[_Frame]) -> bool:
+    """Do the outermost frames come first, and not last?"""
+    first, last = (str(one["function"]).rpartition("::")[2].rpartition(".")[2] for one in (frames[0], frames[-1]))
+    return _OUTERMOST.fullmatch(first) is not None and _OUTERMOST.fullmatch(last) is None
+
+
+def _rank_field(records: Sequence[Mapping[str, Any]]) -> str | None:
+    """The field that tells whose a record is."""
+    named = [
+        name for name in records[0] if (found := vocabulary.meaning_of(name)) is not None and found.meaning == "rank"
+    ]
+    if named:
+        return named[0]
+    columns = {name: [whole(one.get(name)) for one in records] for name in records[0] if len(records) >= _FEWEST}
+    fitting = [name for name, own in columns.items() if None not in own and sorted(own) == [*range(len(own))]]  # type: ignore[type-var]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _time(record: Mapping[str, Any]) -> int | None:
+    """The one time with a zone that a record tells."""
+    told = {parse_time(value) for value in record.values() if isinstance(value, str) and len(value) <= _STAMP}
+    times = {time for time, basis in told if basis == "utc"}
+    return times.pop() if len(times) == 1 else None
+
+
+PARSER = FileParser(name="stack_records", accepts=accepts, parse=parse)
