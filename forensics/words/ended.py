@@ -187,7 +187,9 @@ CUT_IN_TRACEBACK = Form(
 )
 SHOWN_UP_TO = Form("of the code outside libraries it shows {file}:{line}", "其中库外代码显示到 {file}:{line}")
 REST_OF_LOG = Form(
-    "the rest of {file}, and what the other processes printed last", "{file} 的其余部分，以及其他进程最后打印的内容", ("log",)
+    "the rest of {file}, and what the other processes printed last",
+    "{file} 的其余部分，以及其他进程最后打印的内容",
+    ("log",),
 )
 NOT_WHO_NOR_WHY = Said(
     "an exit code does not tell who was the first, nor why", "退出码无法表明谁先退出，也无法表明原因"

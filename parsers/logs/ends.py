@@ -163,7 +163,9 @@ def end(row: Row, text: str) -> dict[str, Any] | None:
         return None
     code = _code(text)
     names = _names(text) if code is not None else []
-    has_subject = bool(_SUBJECT.search(text) or _HANDLED.search(text) or _BY_SIGNAL.search(text) or _RECORD.search(text))
+    has_subject = bool(
+        _SUBJECT.search(text) or _HANDLED.search(text) or _BY_SIGNAL.search(text) or _RECORD.search(text)
+    )
     is_named = any(_is_name(name) or text.startswith(name) for name in names) and reporter(row)["rank"] is None
     if code is None or not (has_subject or is_named):
         return None

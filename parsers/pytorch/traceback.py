@@ -113,7 +113,9 @@ _LOUD = ("ERROR", "CRITICAL", "FATAL")
 # Loggers of launchers speak of a process from outside, whatever file they share with it.
 _LAUNCHER = regex(r"(?i)elastic|launch|torchrun|\brunner\b|srun|closing signal")
 # Printed without a class of exception before it, by a worker's signal handler or where ranks garble each other.
-_BARE = regex(r"^(?:ERROR: )?(?:DataLoader worker \(pid|Unexpected (?:bus error|segmentation fault) encountered in worker)")
+_BARE = regex(
+    r"^(?:ERROR: )?(?:DataLoader worker \(pid|Unexpected (?:bus error|segmentation fault) encountered in worker)"
+)
 
 _Stamps = Mapping[tuple[str, int], Mapping[str, Any]]
 

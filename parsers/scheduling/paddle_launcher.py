@@ -15,7 +15,9 @@ from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, table
 from parsers.text.patterns import regex
 
-_ABORTED = regex(r"ABORT!!! Out of all \d{1,7} trainers, the trainer process with rank=\[([\d, ]{1,20000})\] was aborted")
+_ABORTED = regex(
+    r"ABORT!!! Out of all \d{1,7} trainers, the trainer process with rank=\[([\d, ]{1,20000})\] was aborted"
+)
 
 
 def parse(lines: pl.DataFrame) -> Tables:
