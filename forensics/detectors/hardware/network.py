@@ -12,7 +12,6 @@ import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.facts.busy_bars import open_bars
-from forensics.facts.error_words import is_within_a_host
 from forensics.facts.event_rows import Row, detail, host_of, of_kinds, refs
 from forensics.facts.locations import listed
 from forensics.facts.progress import step_in_progress
@@ -25,6 +24,7 @@ from forensics.model.incident import Action, BlastRadius, FirstAnomaly
 from forensics.model.said import Said, joined
 from forensics.words import hardware as words
 from forensics.words import launch
+from parsers.text.connections import is_within_a_host
 
 _RDMA = r"NET/IB|\bibv_|\bIBV_WC|\bmlx[45]_|(?i:infiniband|\broce\b)"
 _SAYS_CLOSED = r"(?i)clos(?:ed|ing)|\breset\b|broken pipe|refused|disconnect|hung up|end of file|\bEOF\b|exited"
