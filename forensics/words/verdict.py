@@ -212,6 +212,10 @@ WENT_WRONG_HERE = Form(
     "Something went wrong, and no rule explains it: {line}", "作业出现异常，没有规则能解释：“{line}”"
 )
 HINT_OF_FAILURE = Form("No line says error; what hints at a failure: {line}", "没有错误行；可能提示故障的是“{line}”")
+ONLY_WARNINGS = Form(
+    "No line says error, and none that the run ended well; a library warns: {line}",
+    "没有错误行，也没有正常结束的记录；库的警告：{line}",
+)
 NOTHING_SHOWN = Said(
     "No line shows a failure, and no line shows that the run ended well.",
     "没有任何一行表明失败，也没有任何一行表明正常结束。",
