@@ -409,7 +409,7 @@ LAUNCH_FAILED_BY = Form(
     "no step is recorded: as far as records tell, the launch failed because of {what}",
     "没有 step 的记录：据现有记录，启动失败的原因属于 {what}",
 )
-FOUND_BEFORE_LAUNCH = Form("no job is recorded: a check found {what} before one", "没有作业的记录：检查先发现了{what}")
+FOUND_BEFORE_LAUNCH = Form("no job is recorded here; a check found {what}", "此处没有作业的记录；检查发现了{what}")
 STANDS_AT = Form(
     "{host} stands at {place}, with {others} of this job", "{host} 位于 {place}，本作业中同处的节点：{others}"
 )
