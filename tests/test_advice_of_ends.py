@@ -96,3 +96,13 @@ def test_a_look_at_memory_asks_for_memory_and_not_for_the_bus(tmp_path: Path, er
     assert (
         "ROW_REMAPPER" in (first.command or "") and "uncorrectable errors" in first.look and "rev ff" not in first.look
     )
+
+
+@pytest.mark.parametrize("bus", ["0000:04:00", "0000:b3:00.0"])
+def test_a_look_at_the_bus_says_what_it_shows(tmp_path: Path, bus: str) -> None:
+    first = told(
+        tmp_path,
+        f"[86694.01] NVRM: Xid (PCI:{bus}): {LOST}\n[86695.01] NVRM: GPU {bus} is on the bus no more\n",
+        "dmesg.txt",
+    ).actions[0]
+    assert f"lspci -vv -s {bus}" in (first.command or "") and "rev ff" in first.look and "power-cycle" in first.then

@@ -58,3 +58,23 @@ def test_what_was_measured_alone_asks_for_the_log_of_its_run(tmp_path: Path, fil
 def test_beside_anything_of_a_process_the_old_advice_stays(tmp_path: Path, log: str) -> None:
     one = told(tmp_path, {"table.txt": TABLE, "out.log": log})
     assert "nccl-tests alone" not in one.verdict.summary and "py-spy dumps" in one.actions[0].target
+
+
+WARNS = 'n3:52:52 [0] src/init.cpp:126 NCCL WARN Missing "{name}" from environment which can lead to low performance or a hang!\n'
+INFO = "n3:52:52 [0] NCCL INFO Bootstrap : Using bond0:10.9.1.2<0>\n"
+
+
+@pytest.mark.parametrize("name", ["HSA_FORCE_FINE_GRAIN_PCIE=1", "iommu=pt"])
+def test_what_a_library_warns_of_is_told_where_nothing_else_is(tmp_path: Path, name: str) -> None:
+    one = told(tmp_path, {"n3.log": WARNS.format(name=name) * 2 + INFO})
+    assert (one.verdict.kind, one.verdict.ranks) == ("unknown", [])
+    assert f'a library warns: Missing "{name}"' in one.verdict.summary
+    assert sum("Missing" in item.claim for item in one.evidence) == 1
+
+
+@pytest.mark.parametrize("beside", ["Traceback (most recent call last):\nKeyError: 'x'\n", ""])
+def test_a_warning_is_nothing_beside_an_error_and_nothing_is_none(tmp_path: Path, beside: str) -> None:
+    one = told(
+        tmp_path, {"n3.log": (WARNS.format(name="iommu=pt") if beside else "") + INFO, "out.log": beside or INFO}
+    )
+    assert "a library warns" not in one.verdict.summary

@@ -229,7 +229,9 @@ def _there_where_it_ran(action: Action, finding: Finding, known: Known) -> Actio
     if finding.places:
         return action
     if action.kind == "inspect_hardware" and len(pci) == 1:
-        return msgspec.structs.replace(action, command=commands.pci_state(pci.pop()))
+        return _as_by_runbook(
+            msgspec.structs.replace(action, command=commands.pci_state(pci.pop())), finding, "pci_state"
+        )
     name: commands.CommandName | None = None
     command = None
     if action.kind == "inspect_hardware" and finding.cause == "gpu_fault":

@@ -19,6 +19,7 @@ from forensics.model.incident import Action
 from forensics.model.names import Kind
 from forensics.model.said import joined
 from forensics.model.texts import cut_middle, ranks_text
+from forensics.words import advice
 from forensics.words import verdict as words
 
 _SHOWN, _PLACES = 8, 4
@@ -74,7 +75,8 @@ def with_setting_of_forks(case: Case, finding: Finding) -> Finding:
         return finding
     who = ranks_text(sorted(finding.subjects))
     setting = Action(
-        kind="check_config", target=_NO_FORKED_LOCK, command=f"export {_NO_FORKED_LOCK}=false", reason=words.FORKED_LOCK(who=who)
+        kind="check_config", target=_NO_FORKED_LOCK, command=f"export {_NO_FORKED_LOCK}=false", reason=words.FORKED_LOCK(who=who),
+        look=advice.WHERE_IT_IS_SET, then=advice.SET_BEFORE_START, source="tokenizers: TOKENIZERS_PARALLELISM",
     )  # fmt: skip
     return msgspec.structs.replace(finding, actions=(setting, *finding.actions))
 

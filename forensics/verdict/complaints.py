@@ -34,6 +34,16 @@ def hints(case: Case) -> list[Claim]:
     return list(found.values())
 
 
+def warned(case: Case) -> list[Claim]:
+    """What libraries of communication warn of, each once: where nothing else is said, it may be what stands in the way, and tells its cure."""
+    rows = case.events.filter((pl.col("kind") == "comm_warning") & (pl.col("severity") == "warning"))
+    found: dict[str, Claim] = {}
+    for row in rows.sort("file", "line", nulls_last=True).iter_rows(named=True):
+        text = cut_middle(" ".join(str(row["text"] or "").rpartition(" WARN ")[2].split()), _WORDS)
+        found.setdefault(text, Claim(text, "for", (reference(row),)))
+    return list(found.values())[:_SHOWN]
+
+
 def _short(row: Row) -> str:
     return cut_middle(" ".join(str(row["text"] or row["code"] or row["kind"]).split()), _WORDS)
 

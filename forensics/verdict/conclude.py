@@ -41,7 +41,7 @@ from forensics.verdict.arbitrate import About, Candidate, Choice, arbitrate
 from forensics.verdict.beside import beside, with_setting_of_forks
 from forensics.verdict.called_at import with_call
 from forensics.verdict.checked import checked
-from forensics.verdict.complaints import complaints, hints, lost_devices, repeated, told_by_drivers
+from forensics.verdict.complaints import complaints, hints, lost_devices, repeated, told_by_drivers, warned
 from forensics.verdict.counterfactual import counterfactual
 from forensics.verdict.file_servers import with_file_server
 from forensics.verdict.gone import gone, has_ended, may_be_left
@@ -125,6 +125,9 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
         summary = words.WENT_WRONG_HERE(line=said[0].text) if said else _of_counts(case, choice.symptoms)
     elif said := hints(case):
         summary = words.HINT_OF_FAILURE(line=said[0].text)
+    elif said := warned(case):
+        summary = words.ONLY_WARNINGS(line=said[0].text)
+        collect = words.IF_IT_STANDS(what=collect)
     else:
         said = _waiters(case)
         summary = words.NOTHING_BUT_WAITERS(waiters=said[0].text) if said else words.NOTHING_SHOWN

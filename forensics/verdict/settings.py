@@ -11,6 +11,7 @@ from forensics.facts.setting_ranges import RANGES, OutOfRange, out_of_range
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action
 from forensics.model.said import joined
+from forensics.words import advice
 from forensics.words import verdict as words
 
 _SHOWN = 3
@@ -41,6 +42,9 @@ def _with_ranges(case: Case, finding: Finding, hosts: Mapping[str, str | None]) 
             target=words.SETTING_OF(name=one.name, holders=one.holders),
             command=_as_elsewhere(one),
             reason=words.IT_IS_OUT_OF_RANGE(value=one.value, low=RANGES[one.name].low, high=RANGES[one.name].high),
+            look=advice.WHERE_IT_IS_SET,
+            then=advice.SET_BEFORE_START,
+            source="NCCL: environment variables",
         )
         for one in found
     ]
@@ -69,4 +73,7 @@ def _checks(odd: Iterable[OddSetting]) -> Iterable[Action]:
     for one in odd:
         target = words.SETTING_OF(name=one.name, holders=one.holders)
         reason = words.IT_IS_ELSEWHERE(value=one.value, other=one.other)
-        yield Action(kind="check_config", target=target, command=None, reason=reason)
+        yield Action(
+            kind="check_config", target=target, command=None, reason=reason, look=advice.WHERE_IT_IS_SET, then=advice.SET_BEFORE_START,
+            source="NCCL: environment variables",
+        )  # fmt: skip

@@ -203,6 +203,13 @@ BOTH_ENDS_LEAPT = Said(
 
 # --- what a rank that stands still waits for, and how work is shared out ---
 CALLED_AT = Form("the call that was given up stands at {places}", "被放弃的调用位于 {places}")
+WHERE_IT_IS_SET = Said(
+    "where the job's own script, image or launcher sets it: an export in this shell reaches no process of the job",
+    "作业脚本、镜像或启动器中设置它的地方：在当前 shell 中 export 不会影响作业的进程",
+)
+SET_BEFORE_START = Said(
+    "set it there, on all ranks alike, before the job is started again", "在该处对所有 rank 统一设置后再重新启动"
+)
 WORKER_AT = Form("pid {pid} in {function} ({file}:{line})", "pid {pid} 停在 {function}（{file}:{line}）")
 ITS_WORKERS = Form("worker processes of {who}: {what}", "{who} 的 worker 进程：{what}")
 WHAT_LINE_WAITS_FOR = Said(

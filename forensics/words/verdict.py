@@ -212,6 +212,10 @@ WENT_WRONG_HERE = Form(
     "Something went wrong, and no rule explains it: {line}", "作业出现异常，没有规则能解释：“{line}”"
 )
 HINT_OF_FAILURE = Form("No line says error; what hints at a failure: {line}", "没有错误行；可能提示故障的是“{line}”")
+ONLY_WARNINGS = Form(
+    "No line says error, and none that the run ended well; a library warns: {line}",
+    "没有错误行，也没有正常结束的记录；库的警告：{line}",
+)
 NOTHING_SHOWN = Said(
     "No line shows a failure, and no line shows that the run ended well.",
     "没有任何一行表明失败，也没有任何一行表明正常结束。",
@@ -405,7 +409,7 @@ LAUNCH_FAILED_BY = Form(
     "no step is recorded: as far as records tell, the launch failed because of {what}",
     "没有 step 的记录：据现有记录，启动失败的原因属于 {what}",
 )
-FOUND_BEFORE_LAUNCH = Form("no job is recorded: a check found {what} before one", "没有作业的记录：检查先发现了{what}")
+FOUND_BEFORE_LAUNCH = Form("no job is recorded here; a check found {what}", "此处没有作业的记录；检查发现了{what}")
 STANDS_AT = Form(
     "{host} stands at {place}, with {others} of this job", "{host} 位于 {place}，本作业中同处的节点：{others}"
 )
