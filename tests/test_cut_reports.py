@@ -57,3 +57,106 @@ def test_an_accelerator_that_another_process_holds_is_a_set_up(tmp_path: Path) -
     (tmp_path / "train.log").write_text(told)
     verdict = analyze(tmp_path).verdict
     assert (verdict.kind, verdict.ranks, verdict.status != "established") == ("launch", [], True)
+
+
+LIBRARY = "/opt/env/lib/python3.11/site-packages"
+BEGUN = f"""step 40 loss 2.1
+step 41 loss 2.0
+Traceback (most recent call last):
+  File "/srv/app/fit.py", line 31, in main
+    save(model)
+  File "{LIBRARY}/torch/serialization.py", line 628, in save
+"""
+
+
+@pytest.mark.parametrize("rest", ["", "    _save(obj, zip", "    _save(obj)\n\n"])
+def test_a_log_that_ends_within_a_traceback_is_of_a_crash(tmp_path: Path, rest: str) -> None:
+    (tmp_path / "train.log").write_text(BEGUN + rest)
+    verdict = analyze(tmp_path).verdict
+    assert (verdict.kind, verdict.cause, verdict.ranks) == ("crash", None, [])
+    assert "cut off" in verdict.summary
+
+
+def test_one_that_stands_before_more_of_the_log_is_not(tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_text(BEGUN + "".join(f"step {step} loss 2.0\n" for step in range(42, 60)))
+    assert analyze(tmp_path).verdict.kind != "crash"
+
+
+def test_of_one_that_is_cut_the_end_of_another_process_is_told(tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_text(BEGUN)
+    (tmp_path / "rank3.log").write_text(
+        "[rank3]: Traceback (most recent call last):\n"
+        '[rank3]:   File "/srv/app/data.py", line 9, in read\n[rank3]:     return table[key]\n[rank3]: KeyError: 71\n'
+    )
+    verdict = analyze(tmp_path).verdict
+    assert (verdict.cause, verdict.ranks) == ("exception", [3])
+
+
+RAISED_IN_LIBRARY = f"""Traceback (most recent call last):
+  File "/srv/app/fit.py", line 31, in main
+    save(model)
+  File "{LIBRARY}/torch/serialization.py", line 628, in save
+    container(name)
+RuntimeError: File out/last.pt cannot be opened.
+"""
+
+
+def test_the_only_failure_that_anything_tells_of_is_why_the_job_ended(tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_text(RAISED_IN_LIBRARY)
+    verdict = analyze(tmp_path).verdict
+    assert (verdict.kind, verdict.cause, verdict.ranks, verdict.status) == ("crash", "exception", [], "hypothesis")
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        "[rank1]: torch.distributed.DistNetworkError: Connection reset by peer\n",
+        "E0301 10:00:00.000 mlx.cc:1] [Rank 2] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=4, OpType=ALLREDUCE, NumelIn=1, "
+        "NumelOut=1, Timeout(ms)=600000) ran for 600010 milliseconds before timing out.\n",
+    ],
+)
+def test_beside_others_that_lost_somebody_or_waited_it_is_not(tmp_path: Path, beside: str) -> None:
+    (tmp_path / "train.log").write_text(RAISED_IN_LIBRARY)
+    (tmp_path / "other.log").write_text(beside)
+    assert analyze(tmp_path).verdict.cause != "exception"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "cause", "ranks"),
+    [
+        ("Exception: process 1 terminated with signal SIGKILL\n", "crash", "killed", []),
+        ("ERROR launch_utils.py:545] ABORT!!! Out of all 4 trainers, the trainer process with rank=[3] was aborted. Please check its log.\n", "crash", None, []),
+        ("TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.\nExited with exit code 130.\n", "crash", "host_oom", []),
+        ("TERM_THREADLIMIT: job killed after reaching LSF thread limit.\nExited with exit code 143.\n", "crash", "killed", []),
+        ("Exited with exit code 139.\n", "crash", "segfault", []),
+        ("[27]PETSC ERROR: Caught signal number 11 SEGV: Segmentation Violation\n", "crash", "segfault", [27]),
+        ("mpiexec has exited due to process rank 3 with PID 198 on\nnode n4 exiting improperly. There are two\n", "crash", None, []),
+        ("(W pid=11) [E 11 13] logging.cc:361: *** SIGABRT received at time=1748953051 on cpu 22 ***\n", "crash", None, []),
+        ("step 3 of 9\n已杀死\n", "crash", "killed", []),
+        ("ERROR: Unexpected segmentation fault encountered in worker.\n", "crash", "segfault", []),
+        ("F0911 11:40:17.520663 30418 util.cpp:88] Check failed: e == cudaSuccess (2 vs. 0) out of memory\n", "crash", "gpu_oom", []),
+        ("/s/Index.cu:27: operator(): block: [0,0,0], thread: [1,0,0] Assertion `i < n` failed.\n", "crash", "exception", []),
+        ('exec: "fit": executable file not found in $PATH\n', "launch", "config_drift", []),
+        ("slurmstepd: error: execve(): fit.sh: No such file or directory\n", "launch", "config_drift", []),
+    ],
+)  # fmt: skip
+def test_ends_that_launchers_limits_and_handlers_tell(
+    tmp_path: Path, text: str, kind: str, cause: str | None, ranks: list[int]
+) -> None:
+    (tmp_path / "job.out").write_text(f"starting\n{text}")
+    verdict = analyze(tmp_path).verdict
+    assert (verdict.kind, verdict.cause, verdict.ranks, verdict.status != "established") == (kind, cause, ranks, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[3]PETSC ERROR: Caught signal number 15 Terminate: Some process (or the batch system) has told this process to end\n",
+        "Exited with exit code 0.\n",
+        "the last one exited with exit code 139. We look at that later\n",
+    ],
+)
+def test_what_asks_ends_well_or_is_told_in_prose_is_no_crash_of_a_kind(tmp_path: Path, text: str) -> None:
+    (tmp_path / "job.out").write_text(f"starting\n{text}")
+    verdict = analyze(tmp_path).verdict
+    assert verdict.cause not in ("segfault", "killed", "exception") and verdict.ranks == []

@@ -23,6 +23,7 @@ _XID = regex(r"^.*?\bS?Xid \([^)]*\): \d+, (?:pid=[^,]*, )?(?:name=[^,]*, )?")
 _VERSION = regex(r"[Mm]ismatched \w+ version|version (?:mismatch|conflict)|different versions|incompatible with")
 _SETTING = regex(
     r"Duplicate GPU|no socket interface|already checked in|mismatch in rank count|[Mm]ismatch|No NVML|port_in_use"
+    r"|executable file not found|error: execve\(\)|[Ee]xec format error"
 )
 # The interpreter, what PyTorch calls its own processes (pt_main_thread, pt_data_worker), Ray's workers, programs of a job's own.
 _TRAINS = regex(r"python|pt_|ray::|\S*train")

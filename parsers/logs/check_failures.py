@@ -18,6 +18,7 @@ from typing import Any
 
 import polars as pl
 
+from parsers.pytorch.raised import derived
 from parsers.schema.lines import Row, event, reporter, streams
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, tables_of
@@ -41,13 +42,15 @@ def parse(lines: pl.DataFrame) -> Tables:
             if (found := _FATAL.search(row["text"], 0, 2000)) is not None:
                 frames = []
                 events.append(_event(row, found["place"], found["message"], frames))
+                if (known := derived(found["message"])) is not None:  # of a call to a device: what the device answered
+                    events.append(event(row, severity="fatal", **{"detail": {}} | known))
             elif frames is not None and (frame := _FRAME.match(row["text"])) is not None:
                 if len(frames) < _MOST:
                     frames.append([frame["function"][:300], None, None])
                 claimed.append({"file": row["file"], "line": row["line"]})
             elif _HEAD.search(row["text"]):
                 claimed.append({"file": row["file"], "line": row["line"]})
-    made = [one | {"detail": json.dumps(one["detail"])} for one in events]
+    made = [one if isinstance(one["detail"], str) else one | {"detail": json.dumps(one["detail"])} for one in events]
     return tables_of(events=made, claimed=claimed)
 
 

@@ -36,7 +36,7 @@ _PORT = regex(
 _NONE_LEFT = r"(?:out of memory|memory (?:is|was) (?:not enough|exhausted)|memory isn't enough|not enough memory|memory exhausted|\bOOM\b)"
 _ON_DEVICE = r"(?:(?:GPU|NPU|XPU|DCU|MLU|HPU|GCU|device|card)(?:_|[ :#]|\(id:) ?\d|\bHBM\b)"
 _OOM = regex(
-    r"(?:CUDA|MUSA|MACA|HIP|NPU) out of memory|\bout of (?:GPU|device|HBM|VRAM) memory\b|\bOutOfMemoryError\b|error: out of memory",
+    r"(?:CUDA|MUSA|MACA|HIP|NPU) out of memory|\bout of (?:GPU|device|HBM|VRAM) memory\b|\bOutOfMemoryError\b|error: out of memory|cudaSuccess \(2 vs\. 0\):? out of memory",
     re.IGNORECASE,
 )
 _OF_A_DEVICE = regex(
