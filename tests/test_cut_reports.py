@@ -160,3 +160,20 @@ def test_what_asks_ends_well_or_is_told_in_prose_is_no_crash_of_a_kind(tmp_path:
     (tmp_path / "job.out").write_text(f"starting\n{text}")
     verdict = analyze(tmp_path).verdict
     assert verdict.cause not in ("segfault", "killed", "exception") and verdict.ranks == []
+
+
+def test_a_job_that_was_not_placed_has_nobody_to_be_killed_for_memory(tmp_path: Path) -> None:
+    (tmp_path / "pods.txt").write_text(
+        "NAME    READY  STATUS   RESTARTS  AGE\nllm-worker-0  1/1  Running  0  9m\nllm-worker-1  0/1  Pending  0  9m\n"
+    )
+    (tmp_path / "events.txt").write_text(
+        "LAST SEEN  TYPE     REASON            OBJECT            MESSAGE\n"
+        "9m         Warning  FailedScheduling  pod/llm-worker-1  0/31 nodes are available: 31 Insufficient nvidia.com/gpu.\n"
+    )
+    before = analyze(tmp_path).verdict
+    (tmp_path / "syslog").write_text(
+        "2026-03-01T10:00:00.000000+00:00 elsewhere7 kernel: Out of memory: Killed process 4242 (python3) total-vm:9000kB, anon-rss:8000kB, "
+        "file-rss:0kB, shmem-rss:0kB, UID:1000 pgtables:1000kB oom_score_adj:0\n"
+    )
+    after = analyze(tmp_path).verdict
+    assert (after.kind, after.cause, after.hosts) == (before.kind, before.cause, []) and after.kind == "launch"

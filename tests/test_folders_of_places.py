@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from forensics import analyze
 from parsers import read
 from tests.sources import written
 
@@ -82,3 +83,12 @@ SILENT: dict[str, Mapping[str, Sequence[str]]] = {
 @pytest.mark.parametrize("form", SILENT)
 def test_folders_of_no_one_place(tmp_path: Path, form: str) -> None:
     assert raised(tmp_path, {**SILENT[form], **logs()}) == [None]
+
+
+def test_a_copy_in_a_second_folder_makes_no_places(tmp_path: Path) -> None:
+    lines = "Jax distributed system initialized. process_index={0} process_count=4\ncompleted step: 1, loss: 2.0\n"
+    for rank in range(4):
+        for folder in ("logs", "again") if rank == 0 else ("logs",):
+            (tmp_path / folder).mkdir(exist_ok=True)
+            (tmp_path / folder / f"train-0-{rank}.log").write_text(lines.format(rank))
+    assert analyze(tmp_path).coverage.hosts_seen == []

@@ -110,3 +110,15 @@ def test_one_line_deep_inside_tells_the_year_of_what_follows_it(tmp_path: Path, 
     steps = [f"{rank}: iteration {at} loss 2.{at}" for at in range(900) for rank in range(2)]
     report = analyze(bundle(tmp_path, {"slurm-81.out": [*steps, stopped, lost]}))
     assert (report.verdict.ranks, report.verdict.cause) == ([], "time_limit" if "LIMIT" in stop else "preempted")
+
+
+def test_one_file_of_another_year_does_not_move_the_others(tmp_path: Path) -> None:
+    """Seven logs tell their year in their last line alone, and one file that has nothing to do with them in its first."""
+    steps = "".join(
+        f"I0814 23:00:{second:02d}.000000 71 train.py:7] completed step: {second}, loss: 2.0\n" for second in range(30)
+    )
+    for rank in range(7):
+        (tmp_path / f"rank{rank}.log").write_text(f"{steps}2025-08-14 23:00:59.118077: I client.cc:8] still here\n")
+    (tmp_path / "syslog_other9").write_text("2026-11-20T03:09:40.000000+00:00 other9 kernel: usb 1-1: new device\n")
+    times = parsers.read(tmp_path).tables["steps"]["time_ns"].cast(pl.Datetime("ns"))
+    assert {*times.dt.year()} == {2025}

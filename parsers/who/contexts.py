@@ -384,14 +384,25 @@ def _stems_alike(paths: Iterable[str]) -> set[str]:
 
 def _folders_alike(paths: Iterable[str]) -> set[str]:
     """Folders beside each other that hold a file of one name, each its own. A rank runs in one place alone: beside files called after
-    ranks, folders without a number may hold copies."""
+    ranks, folders without a number may hold copies; and where none has a number, most of what they hold is called alike."""
     holders: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    held: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for path in paths:
         parts = path.split("/")
         of_rank = _OF_RANK.search(parts[-1]) is not None
         for at in (at for at, name in enumerate(parts[:-1]) if not of_rank or any(map(str.isdigit, name))):
-            holders["/".join(parts[:at]), "/".join(parts[at + 1 :])].add(parts[at])
-    counts = Counter(name for own in holders.values() if len(own) > 1 for name in own)
-    return {name for name in counts if any(map(str.isalpha, name))} | {
-        name for name in counts if ADDRESS.fullmatch(name)
+            above, below = "/".join(parts[:at]), "/".join(parts[at + 1 :])
+            holders[above, below].add(parts[at])
+            held[above, parts[at]].add(below)
+
+    def is_like(above: str, one: str, other: str) -> bool:
+        own, others = held[above, one], held[above, other]
+        return 2 * len(own & others) >= max(len(own), len(others))
+
+    counts = {
+        name
+        for (above, _), own in holders.items()
+        for name in own
+        if (any(map(str.isdigit, name)) and len(own) > 1) or any(is_like(above, name, other) for other in own - {name})
     }
+    return {name for name in counts if any(map(str.isalpha, name)) or ADDRESS.fullmatch(name)}

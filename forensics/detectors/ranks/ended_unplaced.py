@@ -99,6 +99,9 @@ def _is_foreign(case: Case, one: Record) -> bool:
     them waited until a time-out. Or on a host that nothing joins to the job, all of whose ranks left a dump: who is killed leaves none."""
     if one.on_job is None and case.is_world_told and case.expected <= _dumped(case):
         return True
+    # A job that its scheduler could not place has no process that a kernel of nobody knows which host could end.
+    if one.on_job is None and not case.has_begun and (case.events["code"] == "not_placed").any():
+        return True
     here = (
         case.identity.filter(pl.col("host") == one.host) if case.identity.height and one.host else case.identity.clear()
     )
