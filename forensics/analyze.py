@@ -294,7 +294,7 @@ def analyze(
         detectors=DETECTORS if detectors is None else detectors,
     )
     report.__dict__.update(
-        _tables=with_times(evidence.tables),
+        _tables=cache(partial(with_times, evidence.tables)),
         _timeline=_timeline(evidence),
         _networks=_networks(evidence, expected_ranks),
         **again(*map(str, (bundle, *more))),

@@ -49,13 +49,7 @@ def phases(one: AttemptRow) -> str:
 
 
 def _line(one: AttemptRow) -> str:
-    parts = [
-        f"第 {one.attempt} 次启动：{_ended_by(one)}",
-        _accused(one),
-        _steps(one),
-        _lost(one),
-        _hosts(one),
-    ]
+    parts = [f"第 {one.attempt} 次启动：{_ended_by(one)}", _accused(one), _steps(one), _lost(one), _hosts(one)]
     return "；".join(part for part in parts if part)
 
 

@@ -20,10 +20,7 @@ class Meaning(NamedTuple):
 CAUSES: Mapping[Cause, Meaning] = {cause: Meaning(row.means, row.alike, row.do) for cause, row in ROWS.items()}
 STATUSES: Mapping[Status, Meaning] = {
     "established": Meaning(
-        Said(
-            "Two or more independent sources agree, and none contradicts.",
-            "至少两个不同来源相互印证，无相反证据。",
-        ),
+        Said("Two or more independent sources agree, and none contradicts.", "至少两个不同来源相互印证，无相反证据。"),
         "Many ranks that say the same are one source: they are all peers.",
         Said("Act on it.", "据此处理。"),
     ),

@@ -38,9 +38,13 @@ def sample(name: str) -> Report:
     return heard(name)[0]
 
 
-@cache
 def situation(name: str, *, hung: bool = False) -> Report:
     """The report of a written situation. `hung`: somebody says that the job stood still."""
+    return _situation(name, hung)
+
+
+@cache
+def _situation(name: str, hung: bool) -> Report:
     with TemporaryDirectory() as folder:
         write(name, Path(folder) / name)
         return analyze(Path(folder) / name, hung=hung)

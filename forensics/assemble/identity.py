@@ -154,7 +154,7 @@ def _is_printed() -> pl.Expr:
 
 def _unique_map(frame: pl.DataFrame, keys: list[str], name: str) -> pl.DataFrame:
     """keys → the rank that more than half of the claims agree on."""
-    frame = frame.drop_nulls([*keys, "rank"])
+    frame = frame.drop_nulls([*keys, "rank"]) if frame.height else frame
     if not frame.height:
         return frame.select(*keys, pl.col("rank").alias(name))
     votes = frame.group_by([*keys, "rank"]).len()
@@ -204,6 +204,8 @@ def _logs_of_others(tables: Mapping[TableName, pl.DataFrame], stated: pl.DataFra
 
 def _members(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     """group, its number for a member → the global rank, for groups whose name stands for one membership only."""
+    if not tables["groups"].height:
+        return pl.DataFrame(schema={"group": pl.String, "rank": pl.Int64, "_member": pl.Int64})
     stated = tables["groups"].filter((pl.col("members_space") == "global") & pl.col("group").is_not_null())
     stated = stated.filter(pl.col("members").list.len() > 0).select("group", "members").unique()
     single = stated.filter(pl.len().over("group") == 1)

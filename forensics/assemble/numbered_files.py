@@ -43,8 +43,20 @@ _NUMBER = regex(r"\d{1,10}")
 _CALLED = regex(r"(?i)(?<![a-z])(?P<word>[a-z]{1,16})[_.-]?(?P<number>\d{1,6})(?![a-z\d])")
 _ROLE = 4  # letters of what a program is called, at least
 _OF_ANY = (
-    *PROCESS, "worker", "work", "stdout", "stderr", "output", "dump", "stack", "stacks", "trace", "pyspy", "file", "part",
-)  # fmt: skip
+    *PROCESS,
+    "worker",
+    "work",
+    "stdout",
+    "stderr",
+    "output",
+    "dump",
+    "stack",
+    "stacks",
+    "trace",
+    "pyspy",
+    "file",
+    "part",
+)
 _OF_OTHERS = ("elastic failure table",)  # of processes that the printer started
 _FEWEST = 2
 _OFTEN = 5  # lines

@@ -109,6 +109,8 @@ def _folders(devices: pl.DataFrame) -> frozenset[str]:
 
 def _called_so(files: pl.DataFrame) -> frozenset[str]:
     """Folders side by side that call themselves nodes or hosts, each with files of ranks that no other one has: attempts would have the same."""
+    if files["rank"].count() < _SIDES:
+        return frozenset()
     ranked = files.filter(pl.col("rank").is_not_null()).select("rank", pl.col("file").cast(pl.String))
     folder = pl.col("file").str.extract(r"([^/]+)/[^/]+$", 1)
     beside = pl.col("file").str.replace(r"[^/]+/[^/]+$", "")

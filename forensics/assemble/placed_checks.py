@@ -9,12 +9,15 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from forensics.model.told import has_kind
 from parsers.schema.tables import TableName
 
 
 def with_placed_checks(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
     """Evidence tables → the same, events nan_assert with a step where it is told so."""
     events, told = tables["events"], tables["steps"]
+    if not has_kind(events, "nan_assert"):
+        return dict(tables)
     bare = (pl.col("kind") == "nan_assert") & pl.col("step").is_null() & pl.col("line").is_not_null()
     asked = events.with_row_index("_row").filter(bare.fill_null(False)).select("_row", "file", "line")
     # A line that shows a bad loss of its own step is a mark of that step as well.

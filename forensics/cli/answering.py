@@ -17,11 +17,7 @@ class _Asked:
     groups: Mapping[str, Sequence[str]]
 
     def __init__(
-        self,
-        *given: Any,
-        examples: Sequence[str] = (),
-        groups: Mapping[str, Sequence[str]] | None = None,
-        **named: Any,
+        self, *given: Any, examples: Sequence[str] = (), groups: Mapping[str, Sequence[str]] | None = None, **named: Any
     ) -> None:
         super().__init__(*given, **named)
         self.examples, self.groups = examples, groups or {}

@@ -44,8 +44,7 @@ def past_of(file: str) -> "Past":
 
 
 @click.group(
-    cls=AskedGroup,
-    examples=("forensics history add monday.tar.gz tuesday/incident.json", "forensics history suspects"),
+    cls=AskedGroup, examples=("forensics history add monday.tar.gz tuesday/incident.json", "forensics history suspects")
 )
 def history() -> None:
     """Incidents over months: keep them, list them, and see which hosts come back in them."""

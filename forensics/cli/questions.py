@@ -272,8 +272,7 @@ def _compared(source: str) -> "Compared":
 
 
 @click.command(
-    cls=Asked,
-    examples=("forensics explain rank 5 bundle/", "forensics explain rank_absent", "forensics explain words"),
+    cls=Asked, examples=("forensics explain rank 5 bundle/", "forensics explain rank_absent", "forensics explain words")
 )
 @click.argument("topic", nargs=-1, required=True, metavar="WORD | words | rank R BUNDLE")
 @LANGUAGE

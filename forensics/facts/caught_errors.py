@@ -92,6 +92,8 @@ def caught_errors(events: pl.DataFrame, steps: pl.DataFrame, kinds: Sequence[str
 
 def _went_on(raised: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
     """Numbers of those below which their file tells of many steps that nobody tells above: a step takes all of a job."""
+    if not steps.height:
+        return raised["_event"].clear()
     told = steps.filter(
         (pl.col("phase").fill_null("train") == "train") & pl.col("file").is_in(raised["file"].implode())
     )

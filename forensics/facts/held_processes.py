@@ -30,11 +30,10 @@ class HeldProcess(msgspec.Struct, frozen=True):
 
 def held_processes(stacks: pl.DataFrame, blocked: Iterable[Row]) -> dict[int, HeldProcess]:
     """Table `stacks`, what kernels say of blocked tasks → rank → how its process is held."""
-    told = stacks.filter(
-        pl.col("is_main").fill_null(False) & pl.col("rank").is_not_null() & pl.col("status").is_not_null()
-    )
+    is_shown = pl.col("is_main").fill_null(False) & pl.col("rank").is_not_null() & pl.col("status").is_not_null()
+    told = stacks.filter(is_shown).sort("file", "snapshot", "line") if stacks["status"].count() else stacks.clear()
     looks: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
-    for row in told.sort("file", "snapshot", "line").iter_rows(named=True):
+    for row in told.iter_rows(named=True):
         looks[row["rank"]].append(row)
     found = {rank: one for rank, own in looks.items() if (one := _held(own)) is not None}
     found = found if 2 * len(found) < len(looks) else {}

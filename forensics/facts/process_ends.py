@@ -174,10 +174,7 @@ def without_echoes(events: pl.DataFrame, wanted: pl.Expr | None = None) -> pl.Da
     raised = pl.col("kind") == "exception"
     echo = events.filter(raised).select("file", "line", "text")
     echo = pl.concat(
-        [
-            echo.join(places, on=["file", "line"], how="semi"),
-            echo.join(texts, on=["file", "text"], how="semi"),
-        ]
+        [echo.join(places, on=["file", "line"], how="semi"), echo.join(texts, on=["file", "text"], how="semi")]
     ).unique()
     is_echo = pl.col("_at").is_in(events.join(echo, on=["file", "line", "text"], how="semi")["_at"].implode())
     kept = events.filter(pl.col("_wanted") & (~raised | (~is_echo & pl.col("code").is_not_null())))

@@ -73,6 +73,8 @@ def recovered_errors(tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:
     if steps.height and errors.height:
         found.append(_before_a_step(errors, steps))
     outlived = pl.concat(found)
+    if not len(outlived):
+        return pl.repeat(False, events.height, eager=True).alias("recovered")
     told = events.filter(pl.col("_event").is_in(outlived.implode()) & (pl.col("kind") == "exception")).select(_PLACE)
     bad = events.filter(
         (pl.col("kind") == "nan_assert") & pl.col("detail").str.contains('"raised": true').fill_null(False)

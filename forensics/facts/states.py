@@ -188,7 +188,7 @@ def _collective_members(
     members = ops.join(groups.select("gid", "members", "whole"), on="gid")
     extra = pl.lit(sorted(lost), dtype=pl.List(pl.Int64))  # a group known only by its users may hold any lost rank
     members = members.with_columns(
-        pl.when("whole").then("members").otherwise(pl.concat_list("members", extra)).alias("rank"),
+        pl.when("whole").then("members").otherwise(pl.concat_list("members", extra)).alias("rank")
     ).explode("rank")
     inside = held.select("op", "rank", pl.lit(True).alias("inside"))
     near = [pl.col(name).is_in(ops[name].unique().implode()) for name in ("gid", "seq")]

@@ -54,10 +54,7 @@ def unrecorded(stacks: pl.DataFrame, states: States) -> list[Unrecorded]:
     ]
     known = {rank for one in found for rank in one.ranks}
     idle = [row for row in rows if row["site"] == "gpu_sync" and row["rank"] in _closed(states) - known]
-    return [
-        *found,
-        *([_found(idle, words.WAITS_FOR_DEVICE, words.BY_NO_GROUP)] if idle else []),
-    ]
+    return [*found, *([_found(idle, words.WAITS_FOR_DEVICE, words.BY_NO_GROUP)] if idle else [])]
 
 
 def _closed(states: States) -> set[int]:

@@ -369,8 +369,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def tables(self) -> "Mapping[str, pl.DataFrame]":
         """The evidence by table: events, operations, stacks, steps, tensors and more; what zone a `time` is of says `time_basis`
         beside it. Empty for a report that was read from a file."""
-        tables: Mapping[str, pl.DataFrame] = self.__dict__.get("_tables", {})
-        return tables
+        make: Callable[[], Mapping[str, pl.DataFrame]] = self.__dict__.get("_tables", dict)
+        return make()
 
     @property
     def graph(self) -> Networks:

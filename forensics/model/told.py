@@ -37,9 +37,7 @@ def told_by(
         frame = tables[name]
         return has_kind(frame, *kinds) if kinds and name == "events" else frame.height > 0
 
-    def declared(
-        fact: Callable[Concatenate[Tables, _Rest], _Fact],
-    ) -> Callable[Concatenate[Tables, _Rest], _Fact]:
+    def declared(fact: Callable[Concatenate[Tables, _Rest], _Fact]) -> Callable[Concatenate[Tables, _Rest], _Fact]:
         @wraps(fact)
         def asked(tables: Tables, /, *rest: _Rest.args, **more: _Rest.kwargs) -> _Fact:
             return fact(tables, *rest, **more) if any(tells(tables, name) for name in names) else nothing()

@@ -114,10 +114,7 @@ def _exchanged(torch: Any, own: Any, far: int, model: Any) -> Any:
     dist.all_gather(sizes, torch.tensor([own.numel()], device=device))
     sent = own.to(device)
     received = torch.empty(int(sizes[(rank - far) % world]), dtype=torch.uint8, device=device)
-    calls = [
-        dist.P2POp(dist.isend, sent, (rank + far) % world),
-        dist.P2POp(dist.irecv, received, (rank - far) % world),
-    ]
+    calls = [dist.P2POp(dist.isend, sent, (rank + far) % world), dist.P2POp(dist.irecv, received, (rank - far) % world)]
     for call in dist.batch_isend_irecv(calls):
         call.wait()
     return received.cpu()

@@ -43,10 +43,7 @@ def _title(launcher: str, vendor: str) -> str:
 
 def _script(rows: Sequence[Row], launcher: str) -> str:
     """Everything behind the head: settings, hooks, the launch."""
-    lines = [
-        "set -u",
-        FOLDER if launcher != "kubernetes" else "export INCIDENT_DIR=/incident",
-    ]
+    lines = ["set -u", FOLDER if launcher != "kubernetes" else "export INCIDENT_DIR=/incident"]
     lines += ['mkdir -p "$INCIDENT_DIR"']
     for row in rows:
         lines += ["", *_told(row), *_set(row)]

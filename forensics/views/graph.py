@@ -100,12 +100,7 @@ def _rank_node(key: str, ranks: list[int]) -> GraphNode:
     number = words.RANKS(len(ranks))
     label = ranks_text(ranks) if len(ranks) == 1 else joined((number, ranges(ranks)), ": ")
     return GraphNode(
-        id=key,
-        kind="ranks",
-        label=label if len(label) < 40 else number,
-        ranks=ranges(ranks),
-        state=state,
-        detail=state,
+        id=key, kind="ranks", label=label if len(label) < 40 else number, ranks=ranges(ranks), state=state, detail=state
     )
 
 

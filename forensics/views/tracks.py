@@ -88,9 +88,8 @@ def _spans(case: Case, ranks: Iterable[int]) -> dict[int, list[Span]]:
 
 def _last_signs(case: Case, ranks: Iterable[int]) -> dict[int, int]:
     """Rank of these → when it last completed a step or an operation, nanoseconds since 1970."""
-    told = [
-        case.tables["steps"].select("rank", at=pl.col("time_ns")),
-        _recorded(case, ranks).filter("done").select("rank", at=pl.coalesce("end", "begin")),
-    ]
+    told = [case.tables["steps"].select("rank", at=pl.col("time_ns"))]
+    if case.states.entries.height:
+        told.append(_recorded(case, ranks).filter("done").select("rank", at=pl.coalesce("end", "begin")))
     rows = pl.concat(told).drop_nulls().group_by("rank").agg(pl.col("at").max())
     return dict(rows.iter_rows())

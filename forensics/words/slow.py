@@ -40,10 +40,7 @@ ON_AND_OFF = Form("on and off, in {votes} of {steps} steps", "时有时无，{st
 FROM_FIRST_STEP = Said("from the first step on", "从第一个 step 起")
 FROM_STEP = Form("from step {step} on", "从 step {step} 起")
 IN_STEPS = Form("in steps {begin} to {end}", "在 step {begin} 到 {end}")
-LONGER_BY_SHARE, LONGER_BY_MS = (
-    Form("{percent}% longer", "长 {percent}%"),
-    Form("{ms} ms longer", "长 {ms} ms"),
-)
+LONGER_BY_SHARE, LONGER_BY_MS = (Form("{percent}% longer", "长 {percent}%"), Form("{ms} ms longer", "长 {ms} ms"))
 LONGER = Form(
     "rank {rank}: {phase} takes {own} ms, the median of its {peers} peers is {level} ms ({more}), {course}",
     "rank {rank}：{phase} 耗时 {own} ms，其余 {peers} 个 rank 的中位数为 {level} ms（{more}），{course}",

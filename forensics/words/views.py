@@ -122,10 +122,7 @@ JOB_NEVER_ENDED = Form(
 PRINTED = Form("{what}; rank {rank} printed: {text}", "{what}；rank {rank} 打印：“{text}”")
 ATTEMPT_FROM = Form("attempt {attempt} from step {step}", "第 {attempt} 次启动，从 step {step} 起")
 ACCUSED_HOST = Form("host {host}", "节点 {host}")
-SAVED: Mapping[str, Said] = {
-    "checkpoint_save": Said("saved", "写入"),
-    "checkpoint_persist": Said("stored", "落盘"),
-}
+SAVED: Mapping[str, Said] = {"checkpoint_save": Said("saved", "写入"), "checkpoint_persist": Said("stored", "落盘")}
 STEP_SAVED = Form("step {step} {how}", "step {step} 已{how}")
 FAILED, PASSED, LAME = (
     Form("{who} failed", "{who} 未通过"),

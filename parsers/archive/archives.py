@@ -40,14 +40,7 @@ _MAGICS = tuple(magic for magic, _ in _MAGIC)
 ZIP_HEADER = 30  # bytes before the name and the data of a zip's member
 ZIP_END = 22  # bytes of the end record before its comment
 _DAMAGE = (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
-_BODILESS = (
-    tarfile.LNKTYPE,
-    tarfile.SYMTYPE,
-    tarfile.CHRTYPE,
-    tarfile.BLKTYPE,
-    tarfile.DIRTYPE,
-    tarfile.FIFOTYPE,
-)
+_BODILESS = (tarfile.LNKTYPE, tarfile.SYMTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE)
 COMPRESSED = ("gzip", "zstd", "bzip2", "xz")
 
 

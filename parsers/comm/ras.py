@@ -104,8 +104,6 @@ def _monitored(row: Row, code: str, node: str | None, detail: dict[str, Any]) ->
 
 REPORT = FileParser(name="ras", accepts=accepts, parse=parse)
 MONITOR = LineParser(
-    name="ras_monitor",
-    anchors=(b" managing GPU", b'"LIFECYCLE"', b'"PEER_DEAD"'),
-    parse=parse_monitor,
+    name="ras_monitor", anchors=(b" managing GPU", b'"LIFECYCLE"', b'"PEER_DEAD"'), parse=parse_monitor
 )
 PARSERS = (REPORT, MONITOR)

@@ -77,11 +77,7 @@ class DenseReader:
     """Reads the dense windows of one file. `path`: columns file, path_rank, path_local_rank, path_host, attempt."""
 
     def __init__(
-        self,
-        forms: Iterable[Dense],
-        path: Mapping[str, Any],
-        around: Around | None = None,
-        labels: Labels = NO_LABELS,
+        self, forms: Iterable[Dense], path: Mapping[str, Any], around: Around | None = None, labels: Labels = NO_LABELS
     ) -> None:
         self._path = dict(path)
         self._around, self._labels = around, labels

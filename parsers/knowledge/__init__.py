@@ -305,9 +305,5 @@ def meanings(texts: pl.Series) -> pl.DataFrame:
     asked = texts.drop_nulls().unique()
     known = asked.filter(asked.str.contains_any(anchors)).to_list()
     found = [(text, one.row, one.claim, one.about, one.own) for text in known if (one := meaning(text)) is not None]
-    said = pl.DataFrame(
-        found,
-        schema={"text": pl.String(), **MEANING},
-        orient="row",
-    )
+    said = pl.DataFrame(found, schema={"text": pl.String(), **MEANING}, orient="row")
     return texts.to_frame().join(said, on="text", how="left", maintain_order="left").select(*MEANING)

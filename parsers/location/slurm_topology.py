@@ -113,11 +113,7 @@ def _rows(found: Mapping[int, re.Match[str]], left: _Left) -> tuple[pl.DataFrame
 
 
 def _under(
-    place: _Place,
-    places: Mapping[str, _Place],
-    known: dict[str, tuple[int, Hosts]],
-    depth: int,
-    left: _Left,
+    place: _Place, places: Mapping[str, _Place], known: dict[str, tuple[int, Hosts]], depth: int, left: _Left
 ) -> tuple[int, Hosts]:
     """(level, hosts) of a place: its own, and those of the switches below it. Of a circle each is asked once."""
     if place.name not in known:

@@ -70,7 +70,5 @@ def _frames(stack: str) -> list[list[Any]]:
 
 
 PARSER = LineParser(
-    name="error_json",
-    anchors=(b'"py_callstack": "', b'    "message": "', b'"message": {"message": "'),
-    parse=parse,
+    name="error_json", anchors=(b'"py_callstack": "', b'    "message": "', b'"message": {"message": "'), parse=parse
 )

@@ -405,11 +405,7 @@ def _progress_rows(
 
 
 def _setting_rows(dump: _Dump) -> Iterator[dict[str, Any]]:
-    names = {
-        "version": "flight_recorder_version",
-        "nccl_version": "nccl_version",
-        "comm_lib_version": "nccl_version",
-    }
+    names = {"version": "flight_recorder_version", "nccl_version": "nccl_version", "comm_lib_version": "nccl_version"}
     for key, name in names.items():
         if (value := _text(dump.document.get(key))) is not None:
             yield {"name": name, "value": value, "scope": "version", "rank": dump.rank, "file": dump.path}

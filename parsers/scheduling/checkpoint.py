@@ -48,17 +48,11 @@ def _phase(name: str, kind: str | None = None) -> Any:
 _BEGIN, _END = _phase("begin"), _phase("end")
 RULES = (
     Rule(
-        regex(rf"successfully saved checkpoint from iteration\s+{_STEP}{_TO}"),
-        "checkpoint_save",
-        "info",
-        refine=_END,
+        regex(rf"successfully saved checkpoint from iteration\s+{_STEP}{_TO}"), "checkpoint_save", "info", refine=_END
     ),
     Rule(regex(rf"saving checkpoint at iteration\s+{_STEP}{_TO}"), "checkpoint_save", "info", refine=_BEGIN),
     Rule(
-        regex(rf"scheduled an async checkpoint save at iteration\s+{_STEP}"),
-        "checkpoint_save",
-        "info",
-        refine=_BEGIN,
+        regex(rf"scheduled an async checkpoint save at iteration\s+{_STEP}"), "checkpoint_save", "info", refine=_BEGIN
     ),
     Rule(
         regex(
@@ -69,10 +63,7 @@ RULES = (
         refine=_END,
     ),
     Rule(
-        regex(rf"loading checkpoint from .{{1,400}}? at iteration\s+{_STEP}"),
-        "checkpoint_load",
-        "info",
-        refine=_BEGIN,
+        regex(rf"loading checkpoint from .{{1,400}}? at iteration\s+{_STEP}"), "checkpoint_load", "info", refine=_BEGIN
     ),
     Rule(regex(rf"[Cc]heckpoint global_step{_STEP} is (?:ready|committed)"), "checkpoint_save", "info", refine=_END),
     Rule(

@@ -134,8 +134,4 @@ def _with_failed(events: pl.DataFrame, failed: list[tuple[str, int, int, int | N
     return whose.select(events.columns).cast(events.schema)
 
 
-PARSER = LineParser(
-    name="deepspeed_launcher",
-    anchors=(b"[launch.py:", b" exits with return code = "),
-    parse=parse,
-)
+PARSER = LineParser(name="deepspeed_launcher", anchors=(b"[launch.py:", b" exits with return code = "), parse=parse)

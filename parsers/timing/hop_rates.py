@@ -80,8 +80,4 @@ def _of_hosts(text: str) -> list[dict[str, Any]]:
     return [one | {"world_size": len(found)} for one in found]
 
 
-PARSER = LineParser(
-    name="hop_rates",
-    anchors=(b"->", "→".encode(), b"=>", b"hosts=", b"host="),
-    parse=parse,
-)
+PARSER = LineParser(name="hop_rates", anchors=(b"->", "→".encode(), b"=>", b"hosts=", b"host="), parse=parse)

@@ -84,7 +84,5 @@ def _breakdown(known: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
 
 
 PARSER = LineParser(
-    name="deepspeed",
-    anchors=(b"steps: ", b", skipped=", b", RunningAvgSamplesPerSec=", b"time (ms) | "),
-    parse=parse,
+    name="deepspeed", anchors=(b"steps: ", b", skipped=", b", RunningAvgSamplesPerSec=", b"time (ms) | "), parse=parse
 )

@@ -169,8 +169,4 @@ def _prefixed(lines: pl.DataFrame) -> pl.DataFrame:
     return table("ranks", named.iter_rows(named=True))
 
 
-PARSER = LineParser(
-    name="process_line",
-    anchors=(b"pid=", b"pid: ", b"pid:", b"pid = ", b" pid "),
-    parse=parse,
-)
+PARSER = LineParser(name="process_line", anchors=(b"pid=", b"pid: ", b"pid:", b"pid = ", b" pid "), parse=parse)

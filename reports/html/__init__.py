@@ -101,10 +101,7 @@ def _pictures(incident: Incident, voice: Voice) -> dict[str, Any]:
         "when": when.when(incident),
         "has_stopped": place.has_stopped(incident),
         "timeline": timeline.timeline(
-            views.timeline,
-            views.tracks,
-            place.zero(incident),
-            has_stopped=place.has_stopped(incident),
+            views.timeline, views.tracks, place.zero(incident), has_stopped=place.has_stopped(incident)
         ),
         "grid": ranks.by_host(views.grid, views.hosts),
         "mesh": ranks.by_axes(views.grid, views.mesh),

@@ -35,10 +35,7 @@ def jump_finding(detector: str, row: Row) -> Finding:
         first_anomaly=first_anomaly(row, rank, None, cause),
         claims=(Claim(words.LEAPT_ALONE(**told), "for", (ref(row),)),),
         severity="severe",
-        actions=(
-            look,
-            Action(kind="rollback", target=before_step(row["step"]), command=None, reason=back),
-        ),
+        actions=(look, Action(kind="rollback", target=before_step(row["step"]), command=None, reason=back)),
         tensors=(TensorRow(rank=rank, value="finite", role="root", **{name: row[name] for name in _NAMES}),)
         if rank >= 0
         else (),

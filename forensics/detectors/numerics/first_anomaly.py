@@ -16,12 +16,7 @@ from forensics.detectors.numerics.anomaly_answer import (
     first_row,
     order,
 )
-from forensics.detectors.numerics.anomaly_context import (
-    growth_claims,
-    hardware_near,
-    repeat_claims,
-    step_claims,
-)
+from forensics.detectors.numerics.anomaly_context import growth_claims, hardware_near, repeat_claims, step_claims
 from forensics.detectors.numerics.anomaly_device import NO_DEVICE, device_tests, in_order, suspect_device
 from forensics.detectors.numerics.anomaly_inputs import clean_before, clean_update, inputs_of, is_finite
 from forensics.detectors.numerics.anomaly_jump import jump_finding
@@ -162,10 +157,7 @@ def _finding(case: Case, births: Births, roots: Sequence[Root], answer: Answer) 
             *device.claims,
         ),
         severity=_severity(births, lead),
-        actions=(
-            *hardware.actions,
-            *in_order(device, row, actions_for(births, answer, row), tests),
-        ),
+        actions=(*hardware.actions, *in_order(device, row, actions_for(births, answer, row), tests)),
         collect=to_collect(answer.undecided, answer.suspects),
         tensors=tuple(_tensor_rows(births, answer)),
         summary=joined((_summary(births, answer, row), *device.sentences), " "),

@@ -427,12 +427,7 @@ def _is_of_batch(asserts: Sequence[Row], step: int | None, ahead: Sequence[int])
 
 
 def _after_nan(
-    case: Case,
-    ended: bool,
-    step: int | None,
-    who: Sequence[int],
-    forward: tuple[str, Code] | None,
-    place: Code | None,
+    case: Case, ended: bool, step: int | None, who: Sequence[int], forward: tuple[str, Code] | None, place: Code | None
 ) -> tuple[Action, ...]:
     """`ended`: before any parameter took it over; `step`: the first that may have been bad; `place`: where it was computed, by autograd's check, `forward`,
     or by whatever ended the process there."""

@@ -19,11 +19,14 @@ from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause, Domain
 from forensics.model.said import Said, sentence
 from forensics.model.texts import ranks_text
+from forensics.model.told import has_kind
 from forensics.words import numerics as words
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """At most one finding, of the newest step that was repeated."""
+    if not has_kind(case.events, "replay"):
+        return ()
     events = case.events.filter((pl.col("kind") == "replay") & pl.col("step").is_not_null())
     rows = events.filter(pl.col("step") == pl.col("step").max()).sort("file", "line").to_dicts()
     steps: defaultdict[int, list[Row]] = defaultdict(list)

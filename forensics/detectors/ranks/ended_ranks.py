@@ -174,8 +174,7 @@ def _finding(case: Case, found: Origins) -> tuple[Finding, ...]:
             code=None if tie else code,
             blast_radius=BlastRadius(ranks_waiting=len(victims)),
             summary=sentence(
-                _rank_did(ranks, first, code),
-                words.ALL_ALIKE if everybody else _doubt(case, found) if tie else after,
+                _rank_did(ranks, first, code), words.ALL_ALIKE if everybody else _doubt(case, found) if tie else after
             ),
         ),
     )

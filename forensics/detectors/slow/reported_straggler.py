@@ -42,7 +42,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if nodes := _nodes(case):
         return nodes
     weakest = _weakest(case)
-    slowest = (_slowest(case, timer, cause) for timer, cause in _TIMERS)
+    slowest = (_slowest(case, timer, cause) for timer, cause in _TIMERS if case.tables["timings"].height)
     return tuple(one for one in (weakest, *slowest) if one is not None)[:1]
 
 

@@ -46,14 +46,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             undecided=(reason,) if reason else (),
             claims=tuple(_claim(one) for one in [*slow[:4], *(one for one in late if one.rank in ranks)][:6]),
             actions=(
-                (
-                    Action(
-                        kind="inspect_hardware",
-                        target=who,
-                        command=None,
-                        reason=words.SAME_KERNELS_LONGER,
-                    ),
-                )
+                (Action(kind="inspect_hardware", target=who, command=None, reason=words.SAME_KERNELS_LONGER),)
                 if not reason
                 else ()
             ),
@@ -75,11 +68,7 @@ def _doubt(case: Case, slow: list[Mean], late: set[int]) -> tuple[Reason | None,
 
 def _claim(one: Mean) -> Claim:
     text = words.KERNEL_TAKES(
-        rank=one.rank,
-        kernel=one.kernel,
-        own=f"{one.value_ms:.4g}",
-        peers=len(one.peers),
-        level=f"{one.centre_ms:.4g}",
+        rank=one.rank, kernel=one.kernel, own=f"{one.value_ms:.4g}", peers=len(one.peers), level=f"{one.centre_ms:.4g}"
     )
     return Claim(text, "for", one.refs)
 

@@ -308,8 +308,7 @@ def _lengths(operations: pl.DataFrame) -> tuple[float, float]:
     """(the spread of micro-batches as a share, how far forward and backward of one are long together): 0, 0 where not told."""
     ways = {kind: way_of(kind).towards for kind in operations["kind"].unique().to_list()}
     own = operations.filter(pl.col("sort") != "wait").with_columns(
-        way=pl.col("kind").replace_strict(ways, return_dtype=pl.Int64),
-        ms=pl.col("end_ms") - pl.col("start_ms"),
+        way=pl.col("kind").replace_strict(ways, return_dtype=pl.Int64), ms=pl.col("end_ms") - pl.col("start_ms")
     )
     rel = (pl.col("ms") / pl.col("ms").mean().over("rank", "way") - 1).alias("rel")
     each = (

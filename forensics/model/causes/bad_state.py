@@ -11,22 +11,11 @@ ROW = CauseRow(
     ),
     alike="The cause lies before: an earlier step, or the checkpoint that was loaded.",
     do=Said("Load an older checkpoint; check the one that was loaded.", "回退到更早的检查点，并检查所加载的检查点。"),
-    chinese=(
-        "{R} 首次观测时已含 {V}：{M}",
-        "{R} 首次观测时已含 {V}",
-    ),
+    chinese=("{R} 首次观测时已含 {V}：{M}", "{R} 首次观测时已含 {V}"),
     example="step 2001, the first after the checkpoint: weights of layer 7 hold NaN",
     kinds=("numerics",),
     holds="value",
     domain="unknown",
-    leads_to=(
-        "nan_birth",
-        "exception",
-    ),
-    runbook=(
-        CHECKPOINT,
-        SOURCE,
-        *MEMORY,
-        NEXT_RUN,
-    ),
+    leads_to=("nan_birth", "exception"),
+    runbook=(CHECKPOINT, SOURCE, *MEMORY, NEXT_RUN),
 )

@@ -17,28 +17,14 @@ ROW = CauseRow(
         "Look for a branch that depends on data or on the rank: an evaluation, a skipped batch, a parameter without gradient.",
         "查找依赖数据或 rank 的分支：评估、跳过的 batch、无梯度的参数。",
     ),
-    chinese=(
-        "{R} 的调用与其他成员不一致：{O}，{C}",
-        "{R} 的调用与其他成员不一致：{O}",
-        "{R} 的调用与其他成员不一致",
-    ),
+    chinese=("{R} 的调用与其他成员不一致：{O}，{C}", "{R} 的调用与其他成员不一致：{O}", "{R} 的调用与其他成员不一致"),
     example="rank 3: all_gather of 4,096 elements; the others: all_reduce of 1,024",
-    kinds=(
-        "hang",
-        "crash",
-    ),
+    kinds=("hang", "crash"),
     holds="call",
     domain="workload",
-    leads_to=(
-        "rank_absent",
-        "exception",
-    ),
+    leads_to=("rank_absent", "exception"),
     returns="again",
     in_program=True,
     operation="differs in",
-    runbook=(
-        CALLS,
-        FINGERPRINTS,
-        NEXT_RUN,
-    ),
+    runbook=(CALLS, FINGERPRINTS, NEXT_RUN),
 )

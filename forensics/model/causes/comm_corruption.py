@@ -12,23 +12,11 @@ ROW = CauseRow(
     ),
     alike="A sum can overflow: that is overflow.",
     do=Said("Test the GPUs and the links between them.", "检测 GPU 及其间的链路。"),
-    chinese=(
-        "通信后 {R} 收到 {V}，已观测的输入均正常：{M}",
-        "通信后 {R} 收到 {V}，已观测的输入均正常",
-    ),
+    chinese=("通信后 {R} 收到 {V}，已观测的输入均正常：{M}", "通信后 {R} 收到 {V}，已观测的输入均正常"),
     example="step 24: gradients finite on all ranks before all_reduce, NaN after it on rank 2",
     kinds=("numerics",),
     holds="value",
     domain="infrastructure",
-    leads_to=(
-        "nan_birth",
-        "exception",
-    ),
-    runbook=(
-        *MEMORY,
-        *LINKS,
-        DIAGNOSIS,
-        CHECKPOINT,
-        NEXT_RUN,
-    ),
+    leads_to=("nan_birth", "exception"),
+    runbook=(*MEMORY, *LINKS, DIAGNOSIS, CHECKPOINT, NEXT_RUN),
 )

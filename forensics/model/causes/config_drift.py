@@ -9,20 +9,11 @@ ROW = CauseRow(
     means=Said("A setting differs between ranks.", "某项配置在各 rank 之间不一致。"),
     alike="Settings that must differ, such as ranks, do not count.",
     do=Said("Set it alike.", "统一该项配置。"),
-    chinese=(
-        "{R} 的配置与其他 rank 不一致：{X}",
-        "{R} 的配置与其他 rank 不一致",
-    ),
+    chinese=("{R} 的配置与其他 rank 不一致：{X}", "{R} 的配置与其他 rank 不一致"),
     example="NCCL_PROTO=LL on rank 3, Simple on the others",
-    kinds=(
-        "launch",
-        "numerics",
-    ),
+    kinds=("launch", "numerics"),
     holds="job",
     domain="workload",
     returns="again",
-    runbook=(
-        SOURCE,
-        NEXT_RUN,
-    ),
+    runbook=(SOURCE, NEXT_RUN),
 )

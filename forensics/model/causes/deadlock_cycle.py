@@ -15,10 +15,7 @@ ROW = CauseRow(
         "Give all ranks the same order of groups, or of sends and receives.",
         "让所有 rank 以相同顺序使用进程组或点对点通信。",
     ),
-    chinese=(
-        "{R} 互相等待（死锁）：{O}",
-        "{R} 互相等待（死锁）",
-    ),
+    chinese=("{R} 互相等待（死锁）：{O}", "{R} 互相等待（死锁）"),
     example="rank 0 in recv from rank 1, rank 1 in recv from rank 0",
     kinds=("hang",),
     holds="call",
@@ -28,10 +25,5 @@ ROW = CauseRow(
     in_program=True,
     by_stack=True,
     operation="waiting in",
-    runbook=(
-        CALLS,
-        RECORDER,
-        STACK,
-        NEXT_RUN,
-    ),
+    runbook=(CALLS, RECORDER, STACK, NEXT_RUN),
 )

@@ -10,19 +10,12 @@ ROW = CauseRow(
     means=Said("Writing failed because the disk, or shared memory, was full.", "磁盘或共享内存已满，写入失败。"),
     alike="A full /dev/shm says the same as a full disk; the path tells which.",
     do=Said("Make room before the restart.", "重启之前先清理空间。"),
-    chinese=(
-        "{R} 在 {C} 处遇到磁盘空间不足",
-        "{R} 遇到磁盘空间不足",
-    ),
+    chinese=("{R} 在 {C} 处遇到磁盘空间不足", "{R} 遇到磁盘空间不足"),
     example="OSError: [Errno 28] No space left on device",
     kinds=("crash",),
     holds="process",
     domain="unknown",
-    leads_to=(
-        "exception",
-        "rank_died",
-        "rank_absent",
-    ),
+    leads_to=("exception", "rank_died", "rank_absent"),
     returns="changed",
     runbook=(
         Step(

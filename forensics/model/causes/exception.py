@@ -15,19 +15,12 @@ ROW = CauseRow(
     do=Said(
         "Read the innermost line of the user's own code in the traceback.", "查看 traceback 中最内层的用户代码行。"
     ),
-    chinese=(
-        "{R} 在 {C} 处抛出异常：{X}",
-        "{R} 抛出异常：{X}",
-        "{R} 抛出异常",
-    ),
+    chinese=("{R} 在 {C} 处抛出异常：{X}", "{R} 抛出异常：{X}", "{R} 抛出异常"),
     example="[rank3]: KeyError: 'image_sizes'",
     kinds=("crash",),
     holds="process",
     domain="workload",
-    leads_to=(
-        "rank_absent",
-        "rank_died",
-    ),
+    leads_to=("rank_absent", "rank_died"),
     runbook=(
         SOURCE,
         KERNEL,
@@ -35,10 +28,7 @@ ROW = CauseRow(
             do="inspect_hardware",
             needs=("place",),
             command="space",
-            look=Said(
-                "a mount that does not answer, is stale or is full",
-                "无响应、句柄失效或已满的挂载",
-            ),
+            look=Said("a mount that does not answer, is stale or is full", "无响应、句柄失效或已满的挂载"),
             then=Said(
                 "mount it again or have its server repaired; stale alone: see who replaced or removed the file on the server, and open it anew",
                 "重新挂载或修复存储服务端；仅句柄失效：查明谁在服务端替换或删除了该文件，并重新打开",

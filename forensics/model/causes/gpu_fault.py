@@ -13,26 +13,12 @@ ROW = CauseRow(
     means=Said("A GPU reported an error of its own before the job stopped.", "作业停止之前，GPU 报告了自身的错误。"),
     alike="An error after the job was stopped is a consequence. A correctable error accuses nobody.",
     do=Said("Take the host out of service and test the GPU.", "隔离该节点并检测 GPU。"),
-    chinese=(
-        "{R} 的 GPU 发生故障：{X}",
-        "{R} 的 GPU 发生故障",
-    ),
+    chinese=("{R} 的 GPU 发生故障：{X}", "{R} 的 GPU 发生故障"),
     example="NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.",
-    kinds=(
-        "hang",
-        "crash",
-        "launch",
-    ),
+    kinds=("hang", "crash", "launch"),
     holds="device",
     domain="infrastructure",
-    leads_to=(
-        "kernel_stuck",
-        "rank_absent",
-        "rank_died",
-        "exception",
-        "segfault",
-        "killed",
-    ),
+    leads_to=("kernel_stuck", "rank_absent", "rank_died", "exception", "segfault", "killed"),
     returns="may",
     runbook=(
         Step(
@@ -74,10 +60,7 @@ ROW = CauseRow(
         ),
         Step(
             do="inspect_hardware",
-            needs=(
-                "fabric",
-                "host",
-            ),
+            needs=("fabric", "host"),
             command="fabric_manager",
             what=Said("its NVSwitches (fabric manager)", "NVSwitch（fabric manager）"),
             look=Said("whether the service is active, and its last error", "服务是否为 active，以及最后的错误"),
@@ -89,13 +72,7 @@ ROW = CauseRow(
         ),
         Step(
             do="reset_gpu",
-            needs=(
-                "reset",
-                "gone",
-                "nvidia",
-                "gpu",
-                "host",
-            ),
+            needs=("reset", "gone", "nvidia", "gpu", "host"),
             command="reset",
             destroys=True,
             what=Said(

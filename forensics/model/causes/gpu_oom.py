@@ -10,19 +10,12 @@ ROW = CauseRow(
     means=Said("A rank ran out of GPU memory.", "该 rank 显存不足。"),
     alike="host_oom is the memory of the host; a leak shows as growth over steps.",
     do=Said("Smaller micro-batches, more sharding, recomputation.", "减小 micro-batch，增加切分，或使用重计算。"),
-    chinese=(
-        "{R} 在 {C} 处显存不足",
-        "{R} 显存不足",
-    ),
+    chinese=("{R} 在 {C} 处显存不足", "{R} 显存不足"),
     example="torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",
     kinds=("crash",),
     holds="process",
     domain="workload",
-    leads_to=(
-        "exception",
-        "rank_absent",
-        "rank_died",
-    ),
+    leads_to=("exception", "rank_absent", "rank_died"),
     returns="changed",
     runbook=(
         SOURCE,

@@ -22,11 +22,7 @@ ROW = CauseRow(
     kinds=("crash",),
     holds="process",
     domain="unknown",
-    leads_to=(
-        "killed",
-        "rank_died",
-        "rank_absent",
-    ),
+    leads_to=("killed", "rank_died", "rank_absent"),
     returns="changed",
     runbook=(
         POD,

@@ -13,10 +13,7 @@ ROW = CauseRow(
     ),
     alike="A slow GPU is slow with equal work.",
     do=Said("Spread the work anew.", "重新分配负载。"),
-    chinese=(
-        "{R} 从 step {S} 起负载偏高",
-        "{R} 负载偏高",
-    ),
+    chinese=("{R} 从 step {S} 起负载偏高", "{R} 负载偏高"),
     example="tokens to expert 6: 41 % of all",
     kinds=("slow",),
     holds="process",

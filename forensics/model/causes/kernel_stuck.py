@@ -16,10 +16,7 @@ ROW = CauseRow(
         "Take a native stack of the process, and read the driver's log of that GPU.",
         "采集该进程的 native 调用栈，并查看该 GPU 的驱动日志。",
     ),
-    chinese=(
-        "{R} 进入 {O} 但未完成",
-        "{R} 的 GPU 未完成集合通信",
-    ),
+    chinese=("{R} 进入 {O} 但未完成", "{R} 的 GPU 未完成集合通信"),
     example="rank 4: all_reduce #57 started; ranks 0-3 and 5-7: completed",
     kinds=("hang",),
     holds="device",

@@ -11,24 +11,12 @@ ROW = CauseRow(
     ),
     alike="With a kernel record it is host_oom; with a scheduler's record preempted or time_limit.",
     do=Said("Read the kernel log and the scheduler's record.", "查看内核日志与调度器记录。"),
-    chinese=(
-        "{R} 被 {G} 终止（发送者未记录）",
-        "{R} 被信号终止（发送者未记录）",
-    ),
+    chinese=("{R} 被 {G} 终止（发送者未记录）", "{R} 被信号终止（发送者未记录）"),
     example="exitcode : -9 (pid: 4107)",
     kinds=("crash",),
     holds="process",
     domain="unknown",
-    leads_to=(
-        "rank_died",
-        "rank_absent",
-    ),
+    leads_to=("rank_died", "rank_absent"),
     returns="may",
-    runbook=(
-        POD,
-        KERNEL,
-        PREVIOUS_LOG,
-        ACCOUNTING,
-        NEXT_RUN,
-    ),
+    runbook=(POD, KERNEL, PREVIOUS_LOG, ACCOUNTING, NEXT_RUN),
 )

@@ -11,16 +11,10 @@ ROW = CauseRow(
     ),
     alike="A scale that falls now and then and recovers is normal.",
     do=Said("Find the module whose gradients overflow.", "找出梯度溢出的模块。"),
-    chinese=(
-        "loss scale 持续下降（step {S}）",
-        "loss scale 持续下降",
-    ),
+    chinese=("loss scale 持续下降（step {S}）", "loss scale 持续下降"),
     example="overflow, reducing loss scale from 2.0 to 1.0, at each step to the end",
     kinds=("numerics",),
     holds="value",
     domain="workload",
-    runbook=(
-        CHECKPOINT,
-        NEXT_RUN,
-    ),
+    runbook=(CHECKPOINT, NEXT_RUN),
 )

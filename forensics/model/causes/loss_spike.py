@@ -9,18 +9,11 @@ ROW = CauseRow(
     means=Said("The loss rose suddenly.", "loss 突然升高。"),
     alike="A slow rise is no spike.",
     do=Said("Check the data of that step; go back and skip it.", "检查该 step 的数据；回退并跳过。"),
-    chinese=(
-        "loss 在 step {S} 突增",
-        "loss 突增",
-    ),
+    chinese=("loss 在 step {S} 突增", "loss 突增"),
     example="step 4560 loss 9.81, 2.31 before",
     kinds=("numerics",),
     holds="value",
     domain="workload",
     leads_to=("nan_birth",),
-    runbook=(
-        REPEATED,
-        CHECKPOINT,
-        NEXT_RUN,
-    ),
+    runbook=(REPEATED, CHECKPOINT, NEXT_RUN),
 )

@@ -15,10 +15,5 @@ ROW = CauseRow(
     holds="process",
     domain="unknown",
     leads_to=("store_timeout",),
-    runbook=(
-        POD,
-        ACCOUNTING,
-        KERNEL,
-        NEXT_RUN,
-    ),
+    runbook=(POD, ACCOUNTING, KERNEL, NEXT_RUN),
 )

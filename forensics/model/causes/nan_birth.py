@@ -13,21 +13,11 @@ ROW = CauseRow(
     do=Said(
         "Repeat the operation with the same inputs, on another GPU too.", "用相同输入重跑该操作，并换一块 GPU 再试。"
     ),
-    chinese=(
-        "{R} 产生 {V}：{M}",
-        "{R} 出现 {V}",
-    ),
+    chinese=("{R} 产生 {V}：{M}", "{R} 出现 {V}"),
     example="step 24, rank 2: attn.softmax input finite, output NaN",
     kinds=("numerics",),
     holds="value",
     domain="unknown",
     leads_to=("exception",),
-    runbook=(
-        SOURCE,
-        CHECKPOINT,
-        REPEATED,
-        *MEMORY,
-        DIAGNOSIS,
-        NEXT_RUN,
-    ),
+    runbook=(SOURCE, CHECKPOINT, REPEATED, *MEMORY, DIAGNOSIS, NEXT_RUN),
 )

@@ -16,16 +16,9 @@ ROW = CauseRow(
         "Read the port counters of both ends and the switch's log; keep the host out until they are clear.",
         "查看两端的端口计数与交换机日志，恢复之前隔离该节点。",
     ),
-    chinese=(
-        "{R} 出现网络故障：{X}",
-        "{R} 出现网络故障",
-    ),
+    chinese=("{R} 出现网络故障：{X}", "{R} 出现网络故障"),
     example="NCCL WARN NET/IB : Got completion from peer 10.0.0.7 with status=12 opcode=0 len=0 vendor err 129",
-    kinds=(
-        "hang",
-        "crash",
-        "launch",
-    ),
+    kinds=("hang", "crash", "launch"),
     holds="link",
     domain="infrastructure",
     leads_to=("store_timeout",),

@@ -14,22 +14,11 @@ ROW = CauseRow(
         "Check the learning rate, the loss scale and the format of that module.",
         "检查学习率、loss scale 与该模块的数值格式。",
     ),
-    chinese=(
-        "{R} 产生 {V}：{M}",
-        "{R} 出现 {V}",
-    ),
+    chinese=("{R} 产生 {V}：{M}", "{R} 出现 {V}"),
     example="step 24, rank 2: mlp.fc2 output Inf, input at most 6.1e4 (float16)",
     kinds=("numerics",),
     holds="value",
     domain="unknown",
-    leads_to=(
-        "nan_birth",
-        "exception",
-    ),
-    runbook=(
-        SOURCE,
-        CHECKPOINT,
-        *MEMORY,
-        NEXT_RUN,
-    ),
+    leads_to=("nan_birth", "exception"),
+    runbook=(SOURCE, CHECKPOINT, *MEMORY, NEXT_RUN),
 )

@@ -16,8 +16,5 @@ ROW = CauseRow(
     domain="infrastructure",
     returns="over",
     from_outside=True,
-    runbook=(
-        POD,
-        ACCOUNTING,
-    ),
+    runbook=(POD, ACCOUNTING),
 )

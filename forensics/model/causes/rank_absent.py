@@ -16,12 +16,7 @@ ROW = CauseRow(
         "Look at the stack of that rank, at the line it names, and at what this line waits for: storage, another process, a lock.",
         "查看该 rank 的调用栈及其所指的代码行，再看该行在等什么：存储、其他进程或锁。",
     ),
-    chinese=(
-        "{R} {A}（{C}）",
-        "{R} {A}",
-        "{R} 未进入 {O}",
-        "{R} 未进入集合通信",
-    ),
+    chinese=("{R} {A}（{C}）", "{R} {A}", "{R} 未进入 {O}", "{R} 未进入集合通信"),
     example="ranks 0-6 open all_reduce #57; the stack of rank 7 stands in read_shard",
     kinds=("hang",),
     holds="process",
@@ -46,12 +41,7 @@ ROW = CauseRow(
         ),
         Step(
             do="check_code",
-            needs=(
-                "loading",
-                "alive",
-                "pid",
-                "host",
-            ),
+            needs=("loading", "alive", "pid", "host"),
             command="loaders",
             gives=("stack",),
             what=Said("what the workers of its loader do, while it still runs", "运行中的数据加载进程"),
@@ -67,12 +57,7 @@ ROW = CauseRow(
         ),
         Step(
             do="check_code",
-            needs=(
-                "pipe",
-                "alive",
-                "pid",
-                "host",
-            ),
+            needs=("pipe", "alive", "pid", "host"),
             command="locals",
             look=Said(
                 "the path that its line opens, among the variables; `fuser -v` of that path lists who has it open",
@@ -86,10 +71,7 @@ ROW = CauseRow(
         ),
         Step(
             do="check_code",
-            needs=(
-                "lock",
-                "host",
-            ),
+            needs=("lock", "host"),
             command="locks",
             what=Said("who holds the lock that it waits for", "锁的持有者"),
             look=Said("which process holds the lock that it waits for", "它等待的锁由哪个进程持有"),
@@ -101,10 +83,7 @@ ROW = CauseRow(
         ),
         Step(
             do="inspect_hardware",
-            needs=(
-                "storage",
-                "host",
-            ),
+            needs=("storage", "host"),
             command="space",
             look=Said(
                 "a file system that is full or does not answer; a device that is busy all the time",

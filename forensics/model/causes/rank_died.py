@@ -15,10 +15,7 @@ ROW = CauseRow(
     do=Said(
         "Read the kernel log of its host and the scheduler's record of the job.", "查看该节点的内核日志与调度器记录。"
     ),
-    chinese=(
-        "{R} 在 {O} 之前退出",
-        "{R} 已退出",
-    ),
+    chinese=("{R} 在 {O} 之前退出", "{R} 已退出"),
     example="the launcher lost rank 5; ranks 0-4 wait in all_reduce #57",
     kinds=("hang",),
     holds="process",
@@ -36,10 +33,7 @@ ROW = CauseRow(
             do="inspect_hardware",
             needs=("host",),
             command="uptime",
-            look=Said(
-                "whether the host answers, and since when it runs",
-                "节点是否有响应、何时启动",
-            ),
+            look=Said("whether the host answers, and since when it runs", "节点是否有响应、何时启动"),
             then=Said(
                 "no answer: leave it out and look at its power and its management controller; started since: it rebooted, look for why",
                 "无响应：隔离并检查供电与 BMC；启动时间晚于事故：节点重启过，查明原因",

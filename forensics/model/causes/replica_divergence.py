@@ -15,23 +15,11 @@ ROW = CauseRow(
         "Repeat the step on another GPU; check that all replicas take part in the synchronisation.",
         "换一块 GPU 重跑该 step，并确认所有副本都参与同步。",
     ),
-    chinese=(
-        "{R} 与其他副本不一致：{M}",
-        "{R} 与其他副本不一致",
-    ),
+    chinese=("{R} 与其他副本不一致：{M}", "{R} 与其他副本不一致"),
     example="step 90: checksum of fc1.weight 5f3a on ranks 0, 1, 3; 81c2 on rank 2",
     kinds=("numerics",),
     holds="value",
     domain="unknown",
-    leads_to=(
-        "nan_birth",
-        "loss_spike",
-        "exception",
-    ),
-    runbook=(
-        DIAGNOSIS,
-        *MEMORY,
-        CHECKPOINT,
-        NEXT_RUN,
-    ),
+    leads_to=("nan_birth", "loss_spike", "exception"),
+    runbook=(DIAGNOSIS, *MEMORY, CHECKPOINT, NEXT_RUN),
 )

@@ -15,18 +15,12 @@ ROW = CauseRow(
     kinds=("crash",),
     holds="process",
     domain="unknown",
-    leads_to=(
-        "rank_died",
-        "rank_absent",
-    ),
+    leads_to=("rank_died", "rank_absent"),
     runbook=(
         SOURCE,
         Step(
             do="check_code",
-            needs=(
-                "pid",
-                "host",
-            ),
+            needs=("pid", "host"),
             command="core",
             gives=("core",),
             look=Said(

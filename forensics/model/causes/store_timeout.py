@@ -11,17 +11,10 @@ ROW = CauseRow(
     do=Said("Look at rank 0 and at the host of the store first.", "先查看 rank 0 与 store 所在的节点。"),
     chinese=("{R} 访问 rendezvous store 超时",),
     example="wait timeout after 600000ms, keys: /default_pg/0//worker_count",
-    kinds=(
-        "hang",
-        "launch",
-    ),
+    kinds=("hang", "launch"),
     holds="job",
     domain="unknown",
     returns="may",
     by_stack=True,
-    runbook=(
-        POD,
-        ACCOUNTING,
-        NEXT_RUN,
-    ),
+    runbook=(POD, ACCOUNTING, NEXT_RUN),
 )

@@ -15,10 +15,7 @@ ROW = CauseRow(
         "Compare its work with its peers, look at the load of its host, then at clocks, temperature and power of its device.",
         "先比较计算量与主机负载，再检查设备的频率、温度与功耗。",
     ),
-    chinese=(
-        "{R} 从 step {S} 起计算比其他 rank 慢",
-        "{R} 计算比其他 rank 慢",
-    ),
+    chinese=("{R} 从 step {S} 起计算比其他 rank 慢", "{R} 计算比其他 rank 慢"),
     example="forward of rank 5: 410 ms; of its peers: 232 ms",
     kinds=("slow",),
     by_times=True,

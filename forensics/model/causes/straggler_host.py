@@ -13,10 +13,7 @@ ROW = CauseRow(
     ),
     alike="straggler_compute loses it on the GPU.",
     do=Said("Look for other processes on that host, and at its data loader.", "检查该节点上的其他进程与数据加载。"),
-    chinese=(
-        "{R} 从 step {S} 起在主机侧比其他 rank 慢（{T}）",
-        "{R} 在主机侧比其他 rank 慢",
-    ),
+    chinese=("{R} 从 step {S} 起在主机侧比其他 rank 慢（{T}）", "{R} 在主机侧比其他 rank 慢"),
     example="data loading of rank 5: 1.9 s a step; of its peers: 0.02 s",
     kinds=("slow",),
     by_times=True,
@@ -39,11 +36,7 @@ ROW = CauseRow(
         ),
         Step(
             do="check_data",
-            needs=(
-                "alive",
-                "pid",
-                "host",
-            ),
+            needs=("alive", "pid", "host"),
             command="loaders",
             gives=("stack",),
             look=Said("what the workers of its loader do while the GPU waits", "GPU 等待时数据加载进程在做什么"),

@@ -9,16 +9,10 @@ ROW = CauseRow(
     means=Said("The job became slower at a step and stayed slow.", "作业从某个 step 起变慢，且未恢复。"),
     alike="One log does not show which rank holds the others up.",
     do=Said("Record timers per rank.", "记录每个 rank 的分段计时。"),
-    chinese=(
-        "吞吐从 step {S} 起下降，未恢复",
-        "吞吐下降，未恢复",
-    ),
+    chinese=("吞吐从 step {S} 起下降，未恢复", "吞吐下降，未恢复"),
     example="9,120 img/s to step 3000, 5,044 from there on",
     kinds=("slow",),
     holds="job",
     domain="unknown",
-    runbook=(
-        CLOCKS,
-        NEXT_RUN,
-    ),
+    runbook=(CLOCKS, NEXT_RUN),
 )

@@ -10,10 +10,7 @@ ROW = CauseRow(
     means=Said("Ranks run different versions of a library.", "各 rank 的库版本不一致。"),
     alike="config_drift is a setting.",
     do=Said("Give all hosts one image.", "所有节点使用同一镜像。"),
-    chinese=(
-        "{R} 的版本与其他 rank 不一致：{X}",
-        "{R} 的版本与其他 rank 不一致",
-    ),
+    chinese=("{R} 的版本与其他 rank 不一致：{X}", "{R} 的版本与其他 rank 不一致"),
     example="Mismatched NCCL version detected : rank 3 2.18.3, others 2.21.5",
     kinds=("launch",),
     holds="job",

@@ -18,11 +18,7 @@ ROW = CauseRow(
     kinds=("launch",),
     holds="job",
     domain="infrastructure",
-    leads_to=(
-        "store_timeout",
-        "network_fault",
-        "missing_ranks",
-    ),
+    leads_to=("store_timeout", "network_fault", "missing_ranks"),
     returns="again",
     runbook=(
         Step(
