@@ -57,6 +57,7 @@ from parsers.location import ib_fabric, node_labels, rack_map, slurm_topology
 from parsers.logs import bad_numbers, check_failures, failures, field_lines, figure_lines, given_up, panics, stillness
 from parsers.numerics import (
     anomaly_mode,
+    batch_tables,
     comm_lines,
     compared_dumps,
     digest_sides,
@@ -251,6 +252,7 @@ PARSERS: tuple[Parser, ...] = (
     nan_asserts.PARSER,
     comm_lines.PARSER,
     digest_sides.LINES,
+    batch_tables.PARSER,
     replica_hashes.PARSER,
     replica_lines.PARSER,
     compared_dumps.PARSER,

@@ -28,6 +28,7 @@ from parsers.schema.tables import Tables, table
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
+from parsers.text.step_marks import IN_LINE
 from parsers.training.step_figures import figures
 
 _NUMBER = r"[-+]?(?:\d[\d.]{0,30}(?:[eE][-+]?\d{1,3})?|(?i:nan|inf))"
@@ -35,9 +36,6 @@ _OPENS = regex(
     rf"^(?P<head>[^\[\]]{{0,300}}?)(?:(?:tensor|array)\()?\[\s*(?P<cells>{_NUMBER}(?:[\s,]+{_NUMBER})*)[\s,]*(?P<end>\])?"
 )
 _GOES_ON = regex(rf"^(?:\d{{1,6}}:)?\s*(?P<cells>{_NUMBER}(?:[\s,]+{_NUMBER})*)[\s,]*(?P<end>\])?")
-_STEP = regex(
-    r"(?i)(?<![a-z])(?:global_|train_)?(?:step|iter(?:ation)?|it|update)[ =:#]{1,4}(?P<step>\d{1,15})(?![\w.])"
-)
 _OF_RANKS = regex(r"(?i)(?<![a-z])(?:ranks?|local|own|gather(?:ed)?|workers?|replicas?|processes)(?![a-z])")
 _BEHIND = regex(
     r"(?i)[ _](?:of|for|on|by|per|from|across|over)[ _](?:(?:all|each|every)[ _])?(?:the )?(?:ranks?|workers?|replicas?|processes)$"
@@ -105,7 +103,7 @@ def _arrays(
             cells, end = f"{cells} {more['cells']}", more["end"]
             own.append(dict(rows[at]))
             at += 1
-        step, name = _STEP.search(head), _name(head)
+        step, name = IN_LINE.search(head), _name(head)
         numbers = [real(one) for one in _CELL.findall(cells)]
         if end and step is not None and name is not None and _FEWEST <= len(numbers) < RANKS:
             yield name, int(step["step"]), numbers, _OF_RANKS.search(head) is not None, own
@@ -117,7 +115,7 @@ def _is_next(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 def _name(head: str) -> str | None:
     """What an array is of, by the words before it."""
-    bare = _BEHIND.sub("", _STEP.sub(" ", head).partition("(")[0].strip(" \t:=,-|"))
+    bare = _BEHIND.sub("", IN_LINE.sub(" ", head).partition("(")[0].strip(" \t:=,-|"))
     words = [word for word in vocabulary.words_of(bare) if not word.isdigit()]
     if _NOT.search(head) is not None:
         return None
