@@ -89,6 +89,7 @@ _FORMS = tuple(
             rf"(?i)(?:^|[\s\]|(,;])(?<![*/+<>=-]\s)world[ _]size ?[=:]? ?{_WORLD}(?=[\s,;)\]]|$)(?!\s?(?:[!=<>]=|[*/+<>-]))",
             "world size",
         ),
+        (rf"(?i)^world[ :=]{{1,2}}{_WORLD}(?=\s?(?:[,;]|$))", "world size"),  # of a report
         (rf"^\s*(?:\++ )?(?:export |declare -x )?WORLD_SIZE=\"?{_WORLD}", "environment"),
         (
             r"^\s*(?:\++ )?(?:export |declare -x )?NODE_NAME=\"?(?P<node>[A-Za-z0-9][A-Za-z0-9.-]{0,252})\"?\s*$",
