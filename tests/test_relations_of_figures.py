@@ -16,7 +16,7 @@ from tests.relations import NAMES, SAMPLES, Files, Outcome, files_of, look, newl
 
 _RANK = re.compile(r"rank_\d+\.jsonl(?:\.xz)?$")
 _NEEDED = frozenset(("rank", "step"))
-_DROPPED = 3  # columns of each sample, others in each
+_DROPPED = 2  # columns of each sample, others in each
 Rows = list[dict[str, Any]]
 
 

@@ -43,8 +43,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     # Weights are looked at when a step is done, gradients in it.
     is_of_gradients = (events["code"] == "raised_of_gradients").any()
     step = last if last is None or is_of_gradients else last - 1
-    told = events["step"].drop_nulls()
-    step = int(told.min()) if len(told) else step  # type: ignore[call-overload]
+    step = min(events["step"].drop_nulls().to_list(), default=step)
     if not named:
         rows = _lists(case, events)
         odd = _odd(case, rows)
