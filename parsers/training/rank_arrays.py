@@ -54,7 +54,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     told: defaultdict[tuple[str, int], dict[str, tuple[list[float | None], bool, list[dict[str, Any]]]]] = defaultdict(
         dict
     )
-    for name, step, cells, says_so, rows in _arrays(lines.sort("file", "line").to_dicts()):
+    for name, step, cells, says_so, rows in _arrays(_held(lines).to_dicts()):
         told[rows[0]["file"], step].setdefault(name, (cells, says_so, rows))
     steps: list[dict[str, Any]] = []
     values: list[dict[str, Any]] = []
@@ -78,6 +78,17 @@ def parse(lines: pl.DataFrame) -> Tables:
                 values += found.values
         claimed += [{"file": one["file"], "line": one["line"]} for _, _, rows in arrays.values() for one in rows]
     return {"steps": table("steps", steps), "values": table("values", values), "claimed": table("claimed", claimed)}
+
+
+def _held(lines: pl.DataFrame) -> pl.DataFrame:
+    """The lines that may be of an array: those of numbers, and the one before each that opens."""
+    opens = pl.col("text").str.contains(
+        r"\[\s*[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|(?i:nan|inf))[\s,]+[-+]?(?:\d|(?i:nan|inf))"
+    )
+    goes_on = pl.col("text").str.contains(r"^(?:\d{1,6}:)?\s*[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|(?i:nan|inf))[\s,\]]")
+    ordered = lines.sort("file", "line").with_columns(opens.alias("_opens"))
+    kept = ordered.filter(pl.col("_opens") | pl.col("_opens").shift(-1).fill_null(value=False) | goes_on)
+    return kept.drop("_opens")
 
 
 def _arrays(
