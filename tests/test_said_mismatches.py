@@ -30,6 +30,13 @@ def test_whom_a_check_found_to_differ_is_named(tmp_path: Path, lines: list[str])
     assert (verdict.cause, verdict.ranks, verdict.first_anomaly.step) == ("replica_divergence", [5], 120)
 
 
+def test_a_report_tells_how_many_they_are(tmp_path: Path) -> None:
+    report = "bitdiff 1.2: A (prod), B (again)\nworld 8, data parallel\nfirst difference: step 2088, rank 6, grad of h.4.proj.weight (0.31)\n"
+    (tmp_path / "report.txt").write_text(report)
+    verdict = analyze(tmp_path).verdict
+    assert (verdict.ranks, verdict.first_anomaly.step, verdict.first_anomaly.module) == ([6], 2088, "h.4.proj")
+
+
 def test_a_process_may_say_it_of_itself(tmp_path: Path) -> None:
     for rank in range(4):
         said = "step 124: checksum mismatch for h.3.weight: expected 0x9f3a11c2 got 0x1b2c33d4\n" if rank == 2 else ""
@@ -61,6 +68,7 @@ def test_who_differs_from_whom_is_not_who_is_wrong(tmp_path: Path, line: str) ->
         "step 120: checkpoint shard of rank 5 has a checksum mismatch, weights are read again",
         "step 120: learning rates of rank 5 differ: see config of parameter groups",
         "if digests differ at step 120, rank 5 is asked first",
+        "differing weights: 1 of 1024\nactivations' digests of rank 5 at step 120 are equal in A and B",
     ],
 )
 def test_other_sentences_name_nobody(tmp_path: Path, line: str) -> None:

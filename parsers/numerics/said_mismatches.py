@@ -31,7 +31,7 @@ _DIFFERS = regex(
     r"(?i)(?<![a-z])(?:mismatch(?:es|ed)?|differ(?:s|ent|ence|ences|ing)?|diverge[ds]?|divergence|(?:not|un) ?equal|odd(?:_ranks?|[ _]one(?:s)?(?:[ _]out)?)|disagrees?|deviates?|inconsistent|(?:check|comparison) failed)(?![a-z])|\"equal\": ?false"
 )
 _NOT = regex(
-    r"(?i)(?<![a-z\d])(?:no|not|0|zero|never|without|does not|do not|don't|doesn't) (?:differ\w*|mismatch\w*|diverge\w*|difference)|(?:mismatch\w*|differ\w*|odd_ranks?)\"? ?[=:] ?(?:0\b|none|no\b|false|\[\])|(?<![a-z])if\b"
+    r"(?i)(?<![a-z\d])(?:no|not|0|zero|never|without|does not|do not|don't|doesn't) (?:differ\w*|mismatch\w*|diverge\w*|difference)|(?:mismatch\w*|differ\w*|odd_ranks?)\"? ?[=:] ?(?:0\b|none|no\b|false|\[\])|(?<![a-z])if\b|(?<!not )(?<![a-z])(?:are|is|all) (?:bitwise )?(?:equal|the same|identical|alike)(?![a-z])"
 )
 _HELD = regex(
     r"(?i)(?<![a-z])(?:crc\w*|checksums?|hash(?:es)?|digests?|sha\d*|md5|fingerprints?|param(?:eter)?s?(?:_\w+)?|weights?|grad(?:ient)?s?|replicas?|bit[- ]?wise|optimizer state)(?![a-z])"
@@ -39,6 +39,7 @@ _HELD = regex(
 _ELSE = regex(
     r"(?i)(?<![a-z])(?:shapes?|sizes?|dtypes?|configs?|settings?|arguments?|args|versions?|seeds?|batch(?:es)?|dat[ao]|tokens?|files?|shards?|checkpoints?|ckpt|downloads?|packets?|ecc|disk|restored?|loading|loaded|keys?|expected seq|collectives?|nan|losses)(?![a-z])"
 )
+_OPENS = regex(r"(?i)(?<![a-z])(?:first|earliest)(?![a-z])|:\s*$")  # what the next line goes on with
 _STEP = regex(r"(?i)(?<![a-z])(?:step|iter(?:ation)?|update)\"?[ =:#_-]{1,4}(?P<step>\d{1,15})(?![\w.])")
 _RANKS = regex(
     r"(?i)(?<![a-z])(?:odd_)?(?:global )?(?:ranks?|replicas?)\"?[ _#=:]{0,3}\[?(?P<ranks>\d{1,7}(?:, ?\d{1,7}){0,63})\]?(?![\w.]|\s?/)"
@@ -61,6 +62,7 @@ def parse(lines: pl.DataFrame) -> Tables:
             _DIFFERS.search(text) is None
             and above is not None
             and _DIFFERS.search(above["text"][:LINE_CHARACTERS])
+            and _OPENS.search(above["text"])
             and not _RANKS.search(above["text"])
         ):
             text = f"{above['text'][:LINE_CHARACTERS]} {text}"
