@@ -57,6 +57,7 @@ from parsers.location import ib_fabric, node_labels, rack_map, slurm_topology
 from parsers.logs import bad_numbers, check_failures, failures, field_lines, figure_lines, given_up, panics, stillness
 from parsers.numerics import (
     anomaly_mode,
+    batch_tables,
     comm_lines,
     compared_dumps,
     digest_sides,
@@ -72,6 +73,7 @@ from parsers.numerics import (
     replica_lines,
     replica_sums,
     rerun_tracker,
+    said_mismatches,
     te_stats,
     tensor_stats,
     value_lines,
@@ -257,6 +259,7 @@ PARSERS: tuple[Parser, ...] = (
     nan_asserts.PARSER,
     comm_lines.PARSER,
     digest_sides.LINES,
+    batch_tables.PARSER,
     replica_hashes.PARSER,
     replica_lines.PARSER,
     compared_dumps.PARSER,
@@ -308,6 +311,7 @@ PARSERS: tuple[Parser, ...] = (
     stillness.PARSER,
     given_up.PARSER,
     failures.PARSER,
+    said_mismatches.PARSER,
     rank_arrays.PARSER,
     figure_lines.PARSER,
     value_lines.PARSER,

@@ -119,3 +119,16 @@ def test_files_of_a_tag_each_are_those_of_ranks(
             rows = "".join(f"{1769090500 + at},{30 + at},{cell}\n" for at, cell in enumerate(cells))
             (tmp_path / f"run-{word}_{number}-tag-{tag}.csv").write_text("Wall time,Step,Value\n" + rows)
     assert analyze(tmp_path).verdict.ranks == rank
+
+
+@pytest.mark.parametrize("word", ["seed", "trial", "layer", "fold"])
+def test_files_of_seeds_or_layers_are_nobodys(tmp_path: Path, word: str) -> None:
+    for number in range(4):
+        for tag in ("loss", "grad_norm"):
+            cells = (
+                "nan" if number == 3 and step >= 40 else f"{2.5 + number / 7 + step % 5 / 30:.5f}"
+                for step in range(30, 50)
+            )
+            rows = "".join(f"{1769090500 + at},{30 + at},{cell}\n" for at, cell in enumerate(cells))
+            (tmp_path / f"run-{word}_{number}-tag-{tag}.csv").write_text("Wall time,Step,Value\n" + rows)
+    assert analyze(tmp_path).verdict.ranks == []

@@ -57,6 +57,8 @@ _OF_ANY = (
     "file",
     "part",
 )
+_OF_PROCESS = frozenset((*PROCESS, "r", "worker", "replica", "task", "gpu", "device", "trainer", "peer"))
+_LAST_WORD = regex(r"[A-Za-z]{1,16}(?=[_.-]?$)")
 _OF_OTHERS = ("elastic failure table",)  # of processes that the printer started
 _FEWEST = 2
 _OFTEN = 5  # lines
@@ -101,7 +103,8 @@ def numbered_files(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
         found |= _one_a_rank(tables, unsaid)
     else:  # beside a console that tells who prints: records of tensors, which nobody writes for another
         recorded = {str(file) for file in tables["tensors"].filter(pl.col("rank").is_null())["file"].unique()}
-        found |= _one_a_rank(tables, [own for own in unsaid if recorded.issuperset(own)])
+        told = _one_a_rank(tables, [own for own in unsaid if recorded.issuperset(own)])
+        found |= told if told and _is_of_process(told) else {}
     return pl.DataFrame(
         {"file": list(found), "rank": list(found.values())}, schema={"file": pl.String, "rank": pl.Int64}
     )
@@ -214,7 +217,8 @@ def _one_a_rank(tables: Mapping[TableName, pl.DataFrame], shapes: Iterable[list[
         if len(numbered) == 1 and (_is_world(tables, own) or (is_untold and _are_spread(own, numbered[0]))):
             sets.append(dict(zip(own, numbered[0], strict=True)))
         elif len(numbered) == 1 and is_untold and len(own) >= _SEVERAL and _go_on(own, steps):
-            tagged.append(dict(zip(own, numbered[0], strict=True)))
+            one = dict(zip(own, numbered[0], strict=True))
+            tagged += [one] if _is_of_process(one) else []  # a seed, a trial, a layer are none
     if not sets and len(tagged) > 1 and len({(_called_before(own), len(own)) for own in tagged}) == 1:
         sets = tagged
     is_looks = looked_at.issuperset(file for own in sets for file in own)  # at the same processes
@@ -228,6 +232,12 @@ def _called_before(own: Mapping[str, int]) -> str:
     file, rank = next((file, rank) for file, rank in own.items() if rank == max(own.values()))
     at = [one.start() for one in _NUMBER.finditer(file) if int(one[0]) == rank]
     return _NUMBER.sub("#", file[: at[0]])
+
+
+def _is_of_process(own: Mapping[str, int]) -> bool:
+    """Is the word before the number one of processes?"""
+    word = _LAST_WORD.search(_called_before(own))
+    return word is not None and word[0].lower() in _OF_PROCESS
 
 
 def _folders(own: Iterable[str]) -> list[list[str]]:

@@ -274,3 +274,7 @@ ZERO_TEACHES_NOTHING = Said("a gradient of zero changes no parameter", "梯度�
 SHARE_OF_ZEROS = Said(
     "which share of each gradient is exactly zero, by parameter", "各参数梯度中恰为零的元素比例", "tensors"
 )
+SAID_TO_DIFFER = Form(
+    "a check found that {who} held another value at step {step} than the replicas that it was compared with",
+    "检查发现 {who} 在 step {step} 的值与所比较的副本不同",
+)

@@ -23,6 +23,7 @@ from parsers.schema.parser import LineParser
 from parsers.schema.rules import LINE_CHARACTERS
 from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
+from parsers.text.step_marks import IN_LINE
 
 _OPS = r"all[_-]?reduce|reduce[_-]?scatter|all[_-]?gather|all[_-]?to[_-]?all|broadcast|bcast|psum"
 _IN, _OUT = r"before|pre|in(?:put)?s?|local|send(?:buf)?", r"after|post|out(?:put)?s?|reduced|recv(?:buf)?"
@@ -30,9 +31,6 @@ _BETWEEN = r"(?:\[\d{1,6}\])?[ _:#.-]{1,4}(?:the )?"
 _SIDE = regex(
     rf"(?i)(?<![A-Za-z])(?:(?:(?P<in>{_IN})|(?P<out>{_OUT})){_BETWEEN}(?P<op>{_OPS})|(?P<op_>{_OPS}){_BETWEEN}(?:(?P<in_>{_IN})|(?P<out_>{_OUT})))(?![A-Za-z])"
     r"|(?<![A-Za-z])(?:(?P<send>i?send|sent)|(?P<recv>i?recv|receiv(?:e|ed)))(?:ing)?[ :]{1,2}(?:to|from|->|<-|=>|<=)? {0,2}(?:rank|peer|r|stage(?: rank)?|dst|dest|src|to|from)?[ =#:]{0,2}(?P<peer>\d{1,6})(?![\w.])"
-)
-_STEP = regex(
-    r"(?i)(?<![a-z])(?:global_|train_)?(?:step|iter(?:ation)?|it|update)[ =:#_-]{1,4}(?P<step>\d{1,15})(?![\w.])"
 )
 _RANK = regex(r"(?i)(?<![a-z_])(?:rank|r)[ =:#]{0,2}(?P<rank>\d{1,7})(?![\w.])")
 _BATCH = regex(r"(?i)(?<![a-z])(?:mb|micro[_-]?batch)[ =:#_]{0,2}(?P<batch>\d{1,6})(?![\w.])")
@@ -67,7 +65,7 @@ def parse(lines: pl.DataFrame) -> Tables:
 
 def _row(row: dict[str, Any], text: str) -> dict[str, Any] | None:
     """One side of a communication; None where the line lacks what tells it."""
-    side, step = _SIDE.search(text), _STEP.search(text)
+    side, step = _SIDE.search(text), IN_LINE.search(text)
     if side is None or step is None or step.end() > side.start():
         return None
     told = {name: found["figure"] for name, form in _FIGURES.items() if (found := form.search(text, side.end()))}

@@ -23,11 +23,10 @@ from parsers.schema.parser import LineParser
 from parsers.schema.rules import LINE_CHARACTERS
 from parsers.schema.tables import Tables, table
 from parsers.text.patterns import regex
+from parsers.text.step_marks import IN_PATH, RANK_IN_PATH
 
 DIFFERS, SAME = "pair_differs", "pair_same"
 _PATH = regex(r"[\w./+-]{1,400}")
-_RANK = regex(r"(?i)(?:^|[/._-])(?:rank|r|replica|worker)[._-]?(?P<rank>\d{1,6})(?=$|[/._-])")
-_STEP = regex(r"(?i)(?:^|[/._-])(?:global_)?(?:step|iter|iteration|it)[._-]?(?P<step>\d{1,12})(?=$|[/._-])")
 _HEAD = regex(r"(?:^|[\s=])diff\s")
 _SAYS = regex(r"(?:^|\s)differ(?:$|[:\s])")
 _HUNK = regex(r"\d{1,9}(?:,\d{1,9})?[acd]\d{1,9}(?:,\d{1,9})?|@@ .*|[<>] .*")
@@ -56,11 +55,11 @@ def _compared(rows: Sequence[dict[str, Any]], at: int) -> dict[str, Any] | None:
         differs = any(_HUNK.fullmatch(one) for one in behind[:ends])
     else:
         return None
-    paths = [path for path in _PATH.findall(text) if _RANK.search(path) and _STEP.search(path)]
-    if len(paths) != 2 or _RANK.sub("#", paths[0]) != _RANK.sub("#", paths[1]):
+    paths = [path for path in _PATH.findall(text) if RANK_IN_PATH.search(path) and IN_PATH.search(path)]
+    if len(paths) != 2 or RANK_IN_PATH.sub("#", paths[0]) != RANK_IN_PATH.sub("#", paths[1]):
         return None
-    ranks = [int(_RANK.findall(path)[-1]) for path in paths]
-    step = _STEP.search(paths[0])
+    ranks = [int(RANK_IN_PATH.findall(path)[-1]) for path in paths]
+    step = IN_PATH.search(paths[0])
     if ranks[0] == ranks[1] or step is None:
         return None
     said = {"severity": "error", "code": DIFFERS} if differs else {"severity": "info", "code": SAME}

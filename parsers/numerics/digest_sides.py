@@ -103,10 +103,9 @@ def parse_lines(lines: pl.DataFrame) -> Tables:
     """tensors; claimed."""
     found: list[dict[str, Any]] = []
     counts: Counter[str] = Counter()
-    for row in lines.sort("file", "line").iter_rows(named=True):
+    has_sum = pl.col("text").str.contains(r"(?i)\b(?:0x)?[0-9a-f]{8,128}\b")
+    for row in lines.filter(has_sum).sort("file", "line").iter_rows(named=True):
         text = row["text"][:LINE_CHARACTERS]
-        if _HEX.search(text.encode()) is None:
-            continue
         said = {one["name"]: one["value"] for form in (_BARE, _PAIR) for one in form.finditer(text)}
         who = reporter(row)
         common = {name: who[name] for name in ("rank", "host", "file", "line")} | {"attempt": row["attempt"]}

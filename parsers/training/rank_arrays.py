@@ -28,6 +28,7 @@ from parsers.schema.tables import Tables, table
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
+from parsers.text.step_marks import IN_LINE
 from parsers.training.step_figures import figures
 
 _NUMBER = r"[-+]?(?:\d[\d.]{0,30}(?:[eE][-+]?\d{1,3})?|(?i:nan|inf))"
@@ -35,9 +36,6 @@ _OPENS = regex(
     rf"^(?P<head>[^\[\]]{{0,300}}?)(?:(?:tensor|array)\()?\[\s*(?P<cells>{_NUMBER}(?:[\s,]+{_NUMBER})*)[\s,]*(?P<end>\])?"
 )
 _GOES_ON = regex(rf"^(?:\d{{1,6}}:)?\s*(?P<cells>{_NUMBER}(?:[\s,]+{_NUMBER})*)[\s,]*(?P<end>\])?")
-_STEP = regex(
-    r"(?i)(?<![a-z])(?:global_|train_)?(?:step|iter(?:ation)?|it|update)[ =:#]{1,4}(?P<step>\d{1,15})(?![\w.])"
-)
 _OF_RANKS = regex(r"(?i)(?<![a-z])(?:ranks?|local|own|gather(?:ed)?|workers?|replicas?|processes)(?![a-z])")
 _BEHIND = regex(
     r"(?i)[ _](?:of|for|on|by|per|from|across|over)[ _](?:(?:all|each|every)[ _])?(?:the )?(?:ranks?|workers?|replicas?|processes)$"
@@ -56,7 +54,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     told: defaultdict[tuple[str, int], dict[str, tuple[list[float | None], bool, list[dict[str, Any]]]]] = defaultdict(
         dict
     )
-    for name, step, cells, says_so, rows in _arrays(lines.sort("file", "line").to_dicts()):
+    for name, step, cells, says_so, rows in _arrays(_held(lines).to_dicts()):
         told[rows[0]["file"], step].setdefault(name, (cells, says_so, rows))
     steps: list[dict[str, Any]] = []
     values: list[dict[str, Any]] = []
@@ -82,6 +80,17 @@ def parse(lines: pl.DataFrame) -> Tables:
     return {"steps": table("steps", steps), "values": table("values", values), "claimed": table("claimed", claimed)}
 
 
+def _held(lines: pl.DataFrame) -> pl.DataFrame:
+    """The lines that may be of an array: those of numbers, and the one before each that opens."""
+    opens = pl.col("text").str.contains(
+        r"\[\s*[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|(?i:nan|inf))[\s,]+[-+]?(?:\d|(?i:nan|inf))"
+    )
+    goes_on = pl.col("text").str.contains(r"^(?:\d{1,6}:)?\s*[-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|(?i:nan|inf))[\s,\]]")
+    ordered = lines.sort("file", "line").with_columns(opens.alias("_opens"))
+    kept = ordered.filter(pl.col("_opens") | pl.col("_opens").shift(-1).fill_null(value=False) | goes_on)
+    return kept.drop("_opens")
+
+
 def _arrays(
     rows: Sequence[Mapping[str, Any]],
 ) -> Iterator[tuple[str, int, list[float | None], bool, list[dict[str, Any]]]]:
@@ -105,7 +114,7 @@ def _arrays(
             cells, end = f"{cells} {more['cells']}", more["end"]
             own.append(dict(rows[at]))
             at += 1
-        step, name = _STEP.search(head), _name(head)
+        step, name = IN_LINE.search(head), _name(head)
         numbers = [real(one) for one in _CELL.findall(cells)]
         if end and step is not None and name is not None and _FEWEST <= len(numbers) < RANKS:
             yield name, int(step["step"]), numbers, _OF_RANKS.search(head) is not None, own
@@ -117,7 +126,7 @@ def _is_next(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 def _name(head: str) -> str | None:
     """What an array is of, by the words before it."""
-    bare = _BEHIND.sub("", _STEP.sub(" ", head).partition("(")[0].strip(" \t:=,-|"))
+    bare = _BEHIND.sub("", IN_LINE.sub(" ", head).partition("(")[0].strip(" \t:=,-|"))
     words = [word for word in vocabulary.words_of(bare) if not word.isdigit()]
     if _NOT.search(head) is not None:
         return None

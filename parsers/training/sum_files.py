@@ -20,12 +20,11 @@ from parsers.forms.reading import text_lines
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, table
 from parsers.text.patterns import regex
+from parsers.text.step_marks import IN_PATH, RANK_IN_PATH
 
 _LINE = regex(
     r"(?:[a-z][a-z0-9]{2,9} )?(?:0x)?(?P<sum>(?=[0-9a-f]*\d)(?=\S{8})[0-9a-f]{8,128}) [ *]?(?P<name>[^\s=]{1,200})"
 )
-_STEP = regex(r"(?:^|[/._-])(?:global_)?(?:step|iter|iteration|it)[._-]?(?P<step>\d{1,12})(?=$|[/._-])")
-_RANK = regex(r"(?:^|[/._-])(?:rank|r|replica|worker)[._-]?(?P<rank>\d{1,6})(?=$|[/._-])")
 _FIRST = 8
 
 
@@ -34,22 +33,22 @@ def accepts(path: str, head: bytes) -> bool:
     text = head[:8192].decode("utf-8", "replace")
     lines = [line for line in islice(text.split("\n"), _FIRST) if line.strip()][: _FIRST - 1]
     told = [_LINE.fullmatch(line.rstrip()) for line in lines]
-    is_of_step = _STEP.search(path) is not None
+    is_of_step = IN_PATH.search(path) is not None
     return bool(told) and all(one is not None and (is_of_step or _apart(one["name"]) is not None) for one in told)
 
 
 def parse(source: Source) -> Tables:
     """steps: a row for each line, `checksum` = name=sum."""
-    found = _STEP.search(source.path)
+    found = IN_PATH.search(source.path)
     return {"steps": table("steps", list(_rows(source, int(found["step"]) if found else None)))}
 
 
 def _apart(name: str) -> tuple[int, int, str] | None:
     """(step, rank, the name without either) of a path that tells both."""
-    step, rank = _STEP.search(name), _RANK.search(name)
+    step, rank = IN_PATH.search(name), RANK_IN_PATH.search(name)
     if step is None or rank is None:
         return None
-    return int(step["step"]), int(rank["rank"]), _RANK.sub("/#", _STEP.sub("/#", name))
+    return int(step["step"]), int(rank["rank"]), RANK_IN_PATH.sub("/#", IN_PATH.sub("/#", name))
 
 
 def _rows(source: Source, step: int | None) -> Iterator[dict[str, Any]]:

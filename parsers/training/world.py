@@ -89,6 +89,7 @@ _FORMS = tuple(
             rf"(?i)(?:^|[\s\]|(,;])(?<![*/+<>=-]\s)world[ _]size ?[=:]? ?{_WORLD}(?=[\s,;)\]]|$)(?!\s?(?:[!=<>]=|[*/+<>-]))",
             "world size",
         ),
+        (rf"(?i)^world[ :=]{{1,2}}{_WORLD}(?=\s?(?:[,;]|$))", "world"),  # of a report
         (rf"^\s*(?:\++ )?(?:export |declare -x )?WORLD_SIZE=\"?{_WORLD}", "environment"),
         (
             r"^\s*(?:\++ )?(?:export |declare -x )?NODE_NAME=\"?(?P<node>[A-Za-z0-9][A-Za-z0-9.-]{0,252})\"?\s*$",
@@ -178,7 +179,7 @@ def _launched(row: Row, text: str, nodes: int, each: int) -> Iterator[dict[str, 
 PARSER = LineParser(
     name="world",
     anchors=(
-        b"world size", b"World size", b"world_size ", b"MEMBER: ", b"Num processes: ", b", total ", b"Completed store-based barrier", b"store based barrier", b"world_size=", b"world_size:",
+        b"world ", b"World ", b"world size", b"World size", b"world_size ", b"MEMBER: ", b"Num processes: ", b", total ", b"Completed store-based barrier", b"store based barrier", b"world_size=", b"world_size:",
         b"world_size =", b" world=", b"world_rank=", b"WORLD_SIZE=", b"NODE_NAME=", b"nproc_per_node", b"nproc-per-node", b"mpirun ", b"mpiexec ",
         b"in world size ", b"rank id: ", b"PADDLE_TRAINERS_NUM", b"worker_num", b"_world_group", b"JAX process: ", b"JAX host: ", b"process_index",
     ),

@@ -21,6 +21,7 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.said import sentence
 from forensics.model.texts import ranks_text
+from forensics.words import advice
 from forensics.words import numerics as words
 from parsers.forms.reading import real
 from parsers.numerics.compared_dumps import DIFFERS
@@ -42,6 +43,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     # Weights are looked at when a step is done, gradients in it.
     is_of_gradients = (events["code"] == "raised_of_gradients").any()
     step = last if last is None or is_of_gradients else last - 1
+    step = min(events["step"].drop_nulls().to_list(), default=step)
     if not named:
         rows = _lists(case, events)
         odd = _odd(case, rows)
@@ -90,6 +92,8 @@ def _found(
     who = named or tuple(sorted({rank for row in rows for rank in row["names_ranks"] or ()}))
     is_listed = rows[0]["code"] == COMPARED
     text = words.FIGURES_DIFFER(who=ranks_text(who)) if is_listed else words.WEIGHTS_DIFFER(who=ranks_text(who))
+    if detail(rows[0]).get("said"):
+        text = advice.SAID_TO_DIFFER(who=ranks_text(who), step=step)
     if rows[0]["code"] == DIFFERS:
         text = (words.DUMPS_LEFT if named else words.DUMPS_DIFFER)(who=ranks_text(who), step=step)
     return Finding(

@@ -107,13 +107,19 @@ def _cause(found: OddValue) -> Cause:
     kept = frozenset(word for name in found.kept for word in words_of(name))
     if said & _REDUCED and not said & STATE and kept & _OWN:
         return "comm_corruption"
-    if found.is_given and not said & MADE:
+    if (found.is_given and not said & MADE) or any(map(_is_of_batch, found.others)):
         return "bad_input"
     if said & STATE and not said & MADE:
         return "bad_state"
     if found.opens and said & _GIVEN and not said & GRADIENT:
         return "bad_input"
     return "overflow" if "inf" in found.value or said & {"inf", "infs"} else "nan_birth"
+
+
+def _is_of_batch(name: str) -> bool:
+    """Is a figure, that the rank alone lost in that step, of what it read? Whatever else it lost came of that, wherever it is printed."""
+    said = frozenset(words_of(name))
+    return not _DATA.isdisjoint(said) and not said & (MADE | STATE)
 
 
 def _ref(row: Mapping[str, Any], value: str) -> Ref:
