@@ -31,7 +31,7 @@ from parsers.forms.marked import marked_names, marked_rows
 from parsers.forms.nested import nested_names, nested_rows
 from parsers.forms.outlined import outlined_names, outlined_rows
 from parsers.forms.reading import HEADER as HEADER
-from parsers.forms.reading import Row, Said, csv_cells, json_object, text_lines
+from parsers.forms.reading import Row, Said, csv_cells, json_object, text_lines, with_points
 from parsers.forms.seated import seated
 from parsers.forms.sections import section_names, section_rows
 from parsers.schema.labels import OF_GROUP
@@ -245,7 +245,7 @@ def _cells(text: str, mark: str) -> list[str]:
     if mark == " ":
         return text.replace(", ", ",").split()  # a list is one cell
     if '"' not in text:
-        return text.split(mark)
+        return with_points(text.split(mark)) if mark == ";" and "," in text else text.split(mark)
     try:
         return [cell.strip() for cell in next(csv.reader([text[:_CELL]], delimiter=mark), [])]
     except csv.Error:
