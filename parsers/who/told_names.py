@@ -129,7 +129,7 @@ def claims_of(told: Iterable[Told], names: Names, places: Mapping[str, str] = {}
             ]
         elif one.kind == "folder" and names.folders.get(one.name) == one.rank:
             rows = [(one.rank, None, None)]
-        elif one.kind in HOSTS and names.rank(one.name, one.local_rank) == one.rank:
+        elif one.kind in HOSTS and "[" not in one.name and names.rank(one.name, one.local_rank) == one.rank:
             rows = [(one.rank, one.name, one.local_rank)]
         elif one.kind == "pid" and one.rank is not None and one.name.isascii() and one.name.isdecimal():
             yield place | {"rank": one.rank, "pid": int(one.name), "host": places.get(one.file)}
@@ -137,7 +137,7 @@ def claims_of(told: Iterable[Told], names: Names, places: Mapping[str, str] = {}
         elif names.within.get((one.file.rpartition("/")[0], one.name)) == one.rank is not None or (
             one.local_rank is None
             and names.ranks.get(one.name) == one.rank
-            and (one.kind == ROSTER or _ID.fullmatch(one.name))
+            and (one.kind == ROSTER or "[" in one.name or _ID.fullmatch(one.name))
         ):
             yield place | {"rank": one.rank, "name": one.name}
             continue
