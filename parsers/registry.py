@@ -119,6 +119,7 @@ from parsers.schema.parser import Parser
 from parsers.stacks import (
     faulthandler,
     goroutines,
+    hung_tasks,
     jvm,
     native,
     pasted,
@@ -244,6 +245,7 @@ PARSERS: tuple[Parser, ...] = (
     thread_traces.PARSER,
     goroutines.PARSER,
     jvm.PARSER,
+    hung_tasks.PARSER,
     steps.PARSER,
     deepspeed.PARSER,
     hf_trainer.PARSER,

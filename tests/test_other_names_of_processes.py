@@ -55,6 +55,28 @@ def test_a_name_that_several_rows_hold_is_nobodys(tmp_path: Path) -> None:
     assert named({**files, "listed.txt": rows}, tmp_path)[1] == []
 
 
+def test_where_processes_run_is_no_name_of_theirs(tmp_path: Path) -> None:
+    """Nodes of pods, one each: a kernel's kill of another program there is nobody's of the job."""
+    files = composed("docker", {})
+    rows = "NAME            STATUS   NODE\n" + "".join(
+        f"{name}       Running  kx{at}\n" for at, name in enumerate(SERVICES)
+    )
+    kill = "[Tue Jun  3 11:29:58 2025] Out of memory: Killed process 977 (indexer) total-vm:310203332kB, anon-rss:240112344kB, file-rss:0kB\n"
+    assert named({"compose.yaml": files["compose.yaml"], "pods.txt": rows, "kx2/dmesg.txt": kill}, tmp_path)[1] == []
+
+
+@pytest.mark.parametrize(
+    "line", ["lost workers 10.9.4.21:2222, 10.9.4.15:2222", "etcd_endpoints=10.9.4.21:2222,10.9.4.15:2222", "workers: 10.9.4.21:2222, 10.9.4.15:2222 are late"]
+)  # fmt: skip
+def test_addresses_in_a_sentence_are_no_list_of_all(line: str, tmp_path: Path) -> None:
+    found = {
+        f"10.9.4.{at}:2222/out.log": f"at 10.9.4.{at}:2222 begin\n"
+        + ("KeyError: 'shard'\n" if at == 15 else "ConnectionResetError: peer\n")
+        for at in (15, 21)
+    }
+    assert named({"master.log": f"{line}\n", **found}, tmp_path)[1] == []  # fmt: skip
+
+
 NOTE = b"""$ ssh -o StrictHostKeyChecking=no ops@vk07 dmesg -T
 [Wed May 14 01:00:00 2026] eth0: link is up
 $ ssh vk09 "tail -n 2 /var/log/train/out.log"

@@ -239,6 +239,11 @@ def test_variables_of_groups_and_adapters_are_no_ranks_of_processes(variable: st
     assert judged(files, tmp_path)[1] == []
 
 
+def test_a_variable_of_ones_own_counts_only_where_no_known_one_does(tmp_path: Path) -> None:
+    turned = {name: text.replace("FIT_RANK=", "RANK=", 1) for name, text in planets("FIT_RANK=0\n").items()}
+    assert judged(turned, tmp_path) == ("rank_absent", [1])
+
+
 def wrapped(rule: str, word: str = "procno") -> dict[str, str]:
     """What a wrapper on each of three nodes says of the two processes that it begins, and how they ended."""
     files = {"par.sub": f"machine_count = 3\n# two children each, {rule}\nqueue\n"}

@@ -20,6 +20,9 @@ LINE_BYTES = 1 << 20  # the rest of a longer line is dropped
 FILE_BYTES = 1 << 30  # of one member, unfolded: a bomb ends
 _CHUNK = 1 << 16
 CELL = 65536  # characters of a row
+_WITH_COMMA = regex(r"\s*[+-]?(?:\d{1,3}(?:\.\d{3}){0,5}|\d{1,15}),\d{1,12}(?:[eE][+-]?\d{1,3})?\s*")
+_LISTED = regex(r"\s*\d{1,15}(?:,\d{1,15}){2,}\s*")
+_NO_NUMBER = regex(r"[+-]?(?:(?i:nan)\(\w{1,12}\)|1[.,]#(?:(?P<inf>INF)|IND|QNAN|SNAN)\d{0,4})")
 _PAIR = regex(
     r"(?<![\w.-])(?P<name>[A-Za-z_][\w-]{0,40})\"? ?[=:] ?\"?(?P<value>\[[^\]\n]{0,2000}\]|\{[^}\n]{0,2000}\}|[\w.<>/-]{1,80}(?![\w:]))"
 )
@@ -143,7 +146,7 @@ def cells_of(text: str, mark: str) -> list[str]:
     if mark == " ":
         return text.replace(", ", ",").split()  # a list is one cell
     if '"' not in text:
-        return text.split(mark)
+        return with_points(text.split(mark)) if mark == ";" and "," in text else text.split(mark)
     try:
         return [cell.strip() for cell in next(csv.reader([text[:CELL]], delimiter=mark), [])]
     except csv.Error:
@@ -156,6 +159,13 @@ def csv_cells(text: str) -> list[str]:
         return next(csv.reader([text]), [])
     except csv.Error:  # a carriage return inside, a cell without end
         return text.split(",")
+
+
+def with_points(cells: list[str]) -> list[str]:
+    """The cells of a row between semicolons, where a comma begins fractions: `1.024,5` is 1024.5. Beside a list of numbers it does not."""
+    if any(map(_LISTED.fullmatch, cells)):
+        return cells
+    return [cell.replace(".", "").replace(",", ".") if _WITH_COMMA.fullmatch(cell) else cell for cell in cells]
 
 
 def json_object(text: str | bytes) -> dict[str, Any] | None:
@@ -201,7 +211,15 @@ def real(value: object) -> float | None:
             (word.replace(".", "", 1) if word[-1:].isalpha() else word).encode("ascii")
         )  # YAML writes .nan and -.inf
     except ValueError:  # digits that are not of ASCII, too
+        return _of_windows(word)
+
+
+def _of_windows(word: str) -> float | None:
+    """What Windows prints of a number that is none: `-nan(ind)`, `1.#INF`; None for anything else."""
+    found = _NO_NUMBER.fullmatch(word)
+    if found is None:
         return None
+    return float("nan") if found["inf"] is None else float("-inf" if word[0] == "-" else "inf")
 
 
 def utc_ns(value: object) -> int | None:

@@ -80,7 +80,8 @@ def _figures(flat: Mapping[str, Any], said: Mapping[str, Any], who: Mapping[str,
     others = None if is_evaluation else unknown_figures(flat, with_own=loss is not None)
     judged = _evaluated_loss(flat, told, is_evaluation)
     is_bare = not times and loss is None and norm is None and sums is None and _PACES.isdisjoint(told)
-    told_values = None if is_evaluation else values_of(flat)
+    unnamed = {name: cell for name, cell in flat.items() if not isinstance(cell, str) or names.of_cell(cell) is None}
+    told_values = None if is_evaluation else values_of(unnamed)  # whose it is, is not of what it is
     if is_bare and others is None and judged is None and (told_values is None or not counts_bad(flat)):
         return None
     own = {**who, **who_of(told, who, names), "step": step}

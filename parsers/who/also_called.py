@@ -4,7 +4,8 @@
     4f0c11ab77de   reg/x:1.2   Up 3 hours      run7-sampler-b-1     %14,4713,sampler-a
 
 A column is of processes where cells of it are names with a rank, or hold one between marks (compose puts the project before the name of a service, and
-a number behind it), each of another rank, two at least. Then a column that has another word in each of these rows names the same processes.
+a number behind it), each of another rank, two at least. Then a column of names that has another word in each of these rows names the same processes;
+what they run on, or use, is none.
 
 Fooled by: a table that pairs processes with something else, one each, that is called as somebody who speaks.
 """
@@ -24,6 +25,10 @@ _HEADER = regex(
 _COLUMN = regex(r"[^\s](?:[^\s]| (?=[^\s]))*")
 _MARKS = regex(r"\t|[,;|│]")
 _RULE = regex(r"[\s|+:=─┼│-]*")
+_NAMES = regex(
+    r"(?i)(?<![a-z])(?:id|name|uid|uuid|container|pod|task|pane|unit|alloc(?:ation)?|actor|worker|service|called)s?\Z"
+)
+_OF_OTHERS = regex(r"(?i)node|host|machine|server|image|volume|network|device|gpu|card|nic|port|parent")
 _WORD = regex(r"(?=[^\s]{0,127}[A-Za-z%])[\w.:@%-]{2,128}")
 _Row = tuple[str, int, Mapping[str, str]]  # file, line, cells
 
@@ -55,10 +60,15 @@ def _of_table(
         whose = [(row, min(own)) for row, own in found if len(own) == 1 and _WORD.fullmatch(row[2][column])]
         if len(whose) < _FEWEST or len({rank for _, rank in whose}) < len(whose):
             continue
-        for other in columns:
+        for other in filter(_is_of_names, columns):
             cells = [row[2].get(other, "") for row, _ in whose]
             if len({*cells}) == len(cells) and all(map(_WORD.fullmatch, cells)) and not {*cells} <= known.keys():
                 yield from (Told(row[2][other], "key", row[0], row[1], rank=rank) for row, rank in whose)
+
+
+def _is_of_names(column: str) -> bool:
+    """Does a column call processes, and not what they run on or use?"""
+    return _NAMES.search(column) is not None and _OF_OTHERS.search(column) is None
 
 
 def _rows(path: str, own: Sequence[Said]) -> Iterator[_Row]:

@@ -199,10 +199,7 @@ class _Family:
         each = next((at for at, what in sizes.items() if what == "processes_per_node"), None)
         count = next((at for at, what in sizes.items() if what == "nodes"), None)
         world = next((at for at, what in sizes.items() if what == "world_size"), None)
-        counted = {len(own) for own in self._by_place(self._columns[local or 0]).values()}
-        whole = (
-            counted.pop() if nodes is not None and local is not None and each is None and len(counted) == 1 else None
-        )
+        whole = None if nodes is None or local is None or each is not None else self._each_of_all(free)
         for at, row in enumerate(self._rows):
 
             def cell(column: int | None, at: int = at) -> int | None:
@@ -389,6 +386,12 @@ class _Family:
             if is_whole and (is_called or is_told):
                 found.append(at)
         return found[0] if len({self._columns[at] for at in found}) == 1 else None
+
+    def _each_of_all(self, free: Sequence[int]) -> int | None:
+        """How many rows each place has, where all have as many, and a column tells how many places there are."""
+        sizes = Counter(self._where_)
+        is_told = any(self._is_constant(at) and self._columns[at][0] == len(sizes) for at in free)
+        return max(sizes.values()) if is_told and len({*sizes.values()}) == 1 else None
 
     def _is_constant(self, at: int) -> bool:
         return len(set(self._columns[at])) == 1

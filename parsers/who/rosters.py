@@ -39,7 +39,7 @@ _PAIR = regex(
 _ENDPOINT = regex(r"[A-Za-z0-9][\w.-]{0,120}:\d{4,5}")
 _ENDPOINTS = regex(rf"(?:[\"']?{_ENDPOINT.pattern}[\"']?[,; ]{{1,2}}){{1,4096}}[\"']?{_ENDPOINT.pattern}(?![\w:])")
 _OF_ENDPOINTS = regex(  # of Paddle, of TensorFlow's clusters, of LightGBM
-    r"(?i)(?:(?<![a-z])(?:trainer|worker)s?(?:_(?:endpoints?|hosts?|addr(?:esse)?s))?|(?<![a-z])machines)[\"']?(?: ?[=:] ?| )[\[\"']{0,2}(?=[A-Za-z0-9])"
+    r"(?i)(?<![a-z])(?:(?:trainer|worker)s?_(?:endpoints?|hosts?|addr(?:esse)?s)[\"']?\s?[=:]|[\"']worker[\"']\s?:\s?(?=\[)|machines\s?=)\s?[\[\"']{0,2}(?=[A-Za-z0-9])"
 )
 _CHIEF = regex(r"(?i)[\"'](?:chief|master)[\"']\s?:")
 _OTHERS = regex(r"(?i)local|gpu|device|card|node|host|stage|expert|class|label|token|port|layer")

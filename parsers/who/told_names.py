@@ -41,7 +41,7 @@ from parsers.who.taken_numbers import made_of, name_of, taken
 
 BYTES, ALL_BYTES, DOCUMENTS = 1 << 20, 16 << 20, 4096  # of one document, of all, and how many
 _MAY = regex(  # a name of those that vocabulary.of_process knows, and a number behind it, or columns called so
-    rb"(?:rank(?:_?id)?|procid|trainer_id|process_?(?:id|index)|proc_id|local_?id|node_?id|pmi_id|slots|index)(?:[\"']?\s{0,3}[=:, ]\s{0,40}(?:desc:[^\n]{0,200}\n\s{0,40})?(?:[\"']?value[\"']?\s{0,3}:\s{0,3})?[\"']?\d|[\t,;| ]|[_-]?\d)|\s\d{1,4}\s+[\w.-]{1,60}@",
+    rb"(?:rank(?:_?id)?|rango?|procid|trainer_id|process_?(?:id|index)|proc_id|local_?id|node_?id|pmi_id|slots|index)(?:[\"']?\s{0,3}[=:, ]\s{0,40}(?:desc:[^\n]{0,200}\n\s{0,40})?(?:[\"']?value[\"']?\s{0,3}:\s{0,3})?[\"']?\d|[\t,;| ]|[_-]?\d)|\s\d{1,4}\s+[\w.-]{1,60}@",
 )
 _VARIABLES = regex(rb"\w{1,80}=[^\0]{0,4096}\0")  # as the kernel keeps those of a process
 _ID = regex(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{64}")  # of a pod, a container
@@ -52,7 +52,7 @@ _TOLD = regex(
     r"(?<![\w.-])(?P<dash>--?)?(?P<name>[A-Za-z][\w-]{1,60}(?: (?:id|index))?)[\"']?(?P<is>\s{0,2}[=:]\s{0,2}| )[\"'(\[]{0,2}(?P<number>\d{1,7})(?![\w.]|:\d)"
 )
 _OWN = regex(
-    r"(?!LORA|ADAPTER|LOW|MAX|MIN|MATRIX|TARGET)(?P<of>[A-Z][A-Z0-9]{0,20}(?:_[A-Z0-9]{1,20}){0,2}?)_(?P<what>(?:GLOBAL_|LOCAL_|NODE_)?RANK|WORLD(?:_SIZE)?|NRANKS)"
+    r"(?!LORA|ADAPTER|LOW|MAX|MIN|MATRIX|TARGET|MOE|SEQ|RING|ULYSSES|FSDP|HSDP|INNER|OUTER|INTRA|INTER|SUB)(?P<of>[A-Z][A-Z0-9]{0,20}(?:_[A-Z0-9]{1,20}){0,2}?)_(?P<what>(?:GLOBAL_|LOCAL_|NODE_)?RANK|WORLD(?:_SIZE)?|NRANKS)"
 )
 _NUMBER = regex(r"\d{1,7}")
 _NAMING = regex(
@@ -86,10 +86,10 @@ class Item(msgspec.Struct, frozen=True):
 
 def facts_in(text: str, path: Path = (), line: int = 0) -> Iterator[Fact]:
     """Variables and options with a number in a command, a list of variables, a record in a line."""
-    for found in _TOLD.finditer(text):
-        if found["is"] == " " and not found["dash"]:
-            continue
-        meaning = vocabulary.of_process(found["name"]) or _own_variable(found["name"])
+    every = [found for found in _TOLD.finditer(text) if found["is"] != " " or found["dash"]]
+    is_known = any(vocabulary.of_process(found["name"]) in _WHO for found in every)
+    for found in every:
+        meaning = vocabulary.of_process(found["name"]) or (None if is_known else _own_variable(found["name"]))
         if meaning == "rank" and (group := OF_GROUP.search(text[: found.start()])):
             meaning = vocabulary.of_process(f"{group[0]}_{found['name']}")  # local rank: 3
         if meaning is not None:
@@ -129,7 +129,7 @@ def claims_of(told: Iterable[Told], names: Names, places: Mapping[str, str] = {}
             ]
         elif one.kind == "folder" and names.folders.get(one.name) == one.rank:
             rows = [(one.rank, None, None)]
-        elif one.kind in HOSTS and names.rank(one.name, one.local_rank) == one.rank:
+        elif one.kind in HOSTS and "[" not in one.name and names.rank(one.name, one.local_rank) == one.rank:
             rows = [(one.rank, one.name, one.local_rank)]
         elif one.kind == "pid" and one.rank is not None and one.name.isascii() and one.name.isdecimal():
             yield place | {"rank": one.rank, "pid": int(one.name), "host": places.get(one.file)}
@@ -137,7 +137,7 @@ def claims_of(told: Iterable[Told], names: Names, places: Mapping[str, str] = {}
         elif names.within.get((one.file.rpartition("/")[0], one.name)) == one.rank is not None or (
             one.local_rank is None
             and names.ranks.get(one.name) == one.rank
-            and (one.kind == ROSTER or _ID.fullmatch(one.name))
+            and (one.kind == ROSTER or "[" in one.name or _ID.fullmatch(one.name))
         ):
             yield place | {"rank": one.rank, "name": one.name}
             continue
@@ -203,9 +203,11 @@ def _document(source: Source) -> bytes:
 
 def _facts(own: Sequence[Leaf]) -> Iterator[Fact]:
     called = {leaf.path[:-1]: leaf.value for leaf in own if leaf.path[-1] == "name"}
+    is_known = any(vocabulary.of_process(str(name_of(leaf, called))) in _WHO for leaf in own)
     for leaf in own:
         name = name_of(leaf, called)
         meaning = _meaning(name, leaf.path) if isinstance(name, str) else None
+        meaning = _own_variable(str(name)) if meaning is None and not is_known else meaning
         if (
             meaning is None
             and isinstance(name, str)
@@ -230,7 +232,7 @@ def _facts(own: Sequence[Leaf]) -> Iterator[Fact]:
 def _meaning(name: str, path: Path) -> str | None:
     """What a field says of its process. A plain `rank` below a group's word is a place in the group, and below another's it is that's."""
     last = name.replace("/", ".").rpartition(".")[2]
-    meaning = vocabulary.of_process(last) or _own_variable(last)
+    meaning = vocabulary.of_process(last)
     if last == "rank" and (last != name or (len(path) > 1 and OF_GROUP.search(f"{path[-2]}_"))):
         return None
     return meaning

@@ -151,11 +151,15 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
     ((ranks, (group, form, shown, host)),) = found.items()
     wait = group.waits.sort(pl.col("kind").is_null(), maintain_order=True).row(0, named=True)
     call = wait["kind"] if wait["number"] is None else f"{wait['kind']} {wait['number']}"
-    row = _elsewhere(case, min(ranks)) if form is words.ALL_OTHERS_TIMED_OUT_ELSEWHERE else None
+    is_seen = form in (
+        words.ALL_OTHERS_TIMED_OUT_ELSEWHERE,
+        words.ALL_OTHERS_TIMED_OUT_BLOCKED,
+    )  # by its stack, or its kernel's
+    row = _elsewhere(case, min(ranks)) if is_seen else None
     site = row["site"] if row is not None and row["site"] in HOST_SITES else None
     shows = doing(site, place_of(row)) if site is not None and row is not None else words.CALLING_A_SERVICE
     who = {"group": group_text(group.label), "call": call, "rank": ranks_text(ranks)}
-    text = form(**who, site=shows) if row is not None else form(**who)
+    text = form(**who, site=shows) if form is words.ALL_OTHERS_TIMED_OUT_ELSEWHERE else form(**who)
     return Finding(
         detector=DETECTOR.name,
         cause=_cause(case, form, min(ranks)),
