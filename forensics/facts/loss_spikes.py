@@ -13,6 +13,7 @@ from forensics.model.middle import median
 Row = Mapping[str, Any]
 BACK = 50  # lines that a loss is compared with
 FEW = 8  # so few losses do not tell how much they vary: then all of them must have been lower
+_LEAST, _HUNDREDFOLD, _SMALL = 2, 100.0, 0.1
 _ROBUST_Z = 8.0
 _STAYS = 0.6  # of the rise that is called a spike (model/tolerances.py)
 _FLOOR = 0.04  # of that rise: the least noise of a loss, as a share of its median
@@ -107,9 +108,12 @@ def normal_before(finite: Sequence[Row], losses: Sequence[float], at: int, rise:
 
 
 def _is_above_all(losses: Sequence[float], at: int) -> bool:
-    """Twice what any line before showed, the first among them, and the next lines too: how much a loss that falls varies needs not be known."""
+    """Twice what any line before showed, the first among them, and the next lines too: how much a loss that falls varies needs not be known. A
+    hundred times as much needs no eight lines before."""
     highest = max(losses[:at])
     behind = losses[at + 1 : at + 1 + _CALM]
+    if at >= _LEAST and min(losses[:at]) > _SMALL and losses[at] > _HUNDREDFOLD * highest and behind:
+        return min(behind) > _HUNDREDFOLD * highest  # an excerpt of a few lines
     return at >= FEW and losses[at] > 2 * highest and len(behind) == _CALM and min(behind) > highest
 
 

@@ -17,6 +17,7 @@ Row = Mapping[str, Any]
 _COLLAPSE = 16.0  # this many times below its highest value without a rise
 _STABLE = 10  # lines without a change that end a warm-up
 _START = 50  # a fall that begins by this step is a warm-up
+_FIRST = 65536.0  # with which others begin
 _ROUNDED = 1.01  # lines print three or four digits of what others print whole
 
 
@@ -36,8 +37,13 @@ def falls(steps: pl.DataFrame, events: pl.DataFrame) -> list[Fall]:
         return []
     told = events.filter(pl.col("kind") == "loss_scale").sort("file", "line", nulls_last=True)
     train = steps.filter(pl.col("phase").fill_null("train") == "train")
-    found = [fall for rows in _series(train, told) if (fall := _fall(rows)) is not None]
+    found = [fall for rows in _series(train, told) if (fall := _fall(rows)) is not None and not _is_search(fall)]
     return sorted((_dated(one, train, told) for one in found), key=lambda one: _order(one.start))
+
+
+def _is_search(fall: Fall) -> bool:
+    """Is it still as high as where others begin, at the start or where nothing tells when? Then it looks for its level."""
+    return not fall.settled and fall.end["scale"] >= _FIRST and (fall.early or fall.start["step"] is None)
 
 
 def collapse(steps: pl.DataFrame, events: pl.DataFrame) -> Fall | None:

@@ -213,21 +213,29 @@ def _of_barriers(events: pl.DataFrame, memberships: Memberships, expected: froze
         group = memberships.group_of(row)
         members = memberships.members_of(*group)
         leader = members[0] if members and not is_default(*group) else 0
-        if not row["names_ranks"] or row["rank"] not in (None, 0, leader):
-            continue
-        mapped = memberships.to_global(row, row["names_ranks"], assume=True) or {}
         known = max(len(expected), len(memberships.seen))
-        numbered = max(row["names_ranks"]) + 1  # it has whom it numbers; that these are two tells of no pair
+        ready = detail(row).get("ready") or []  # of a list of those that came, the rest is told as far as it is counted
+        absent = row["names_ranks"] or sorted({*range(max([known, *ready]))} - {*ready})
+        if not absent or row["rank"] not in (None, 0, leader):
+            continue
+        mapped = memberships.to_global(row, absent, assume=True) or {}
+        numbered = max([*absent, *ready]) + 1  # it has whom it numbers; that these are two tells of no pair
         is_stall = row["code"] == "horovod_stall"  # its numbers are of the whole job
         size = len(members) or (
             max(known, numbered) if known > 1 or (numbered > 2 and known) or (is_stall and several) else None
         )
         same = {"group": _key(group) or "barrier", "label": label(group), "size": size, "kind": "barrier"}
         if is_stall:
-            same |= {"label": STALL_INSPECTOR, "kind": row["op"] or "a collective"}
-        for number in row["names_ranks"]:
+            same |= {
+                "label": STALL_INSPECTOR,
+                "kind": row["op"] or "a collective",
+                "certain": not ready or known >= numbered,
+            }
+            leader = next(rank for rank in range(len(absent) + 1) if rank not in absent)  # whoever is not listed came
+        for number in absent:
             yield _place(row, "barrier", rank=mapped.get(number), count=1, number=0, state="absent", **same)
-        yield _place(row, "barrier", rank=leader, number=1, state="entered", **same)
+        for number in ready or [leader]:
+            yield _place(row, "barrier", rank=number, number=1, state="entered", **same)
 
 
 def _crossed(told: Sequence[Row], world: int) -> tuple[Sequence[Row], list[Position]]:

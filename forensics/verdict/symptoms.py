@@ -27,7 +27,7 @@ from forensics.model.ref import Ref
 from forensics.model.taxonomy import CONSEQUENCES, EVENTS
 from forensics.model.told import has_kind, values
 from forensics.verdict.observers import Observers
-from parsers.schema.event_kinds import STILL
+from parsers.schema.event_kinds import MISMATCH, STILL
 from parsers.schema.order import sort_if_needed
 
 _REFS = 3  # lines that a symptom cites
@@ -162,7 +162,8 @@ def _victims(case: Case) -> Iterator[Symptom]:
     """Waits for a store, a barrier or a group, and reports of members that did not come."""
     begun = case.has_begun
     kinds = [kind for kind in _WAITS if begun or kind not in _BEFORE_IT_RAN]
-    rows = case.events.filter(pl.col("kind").is_in(kinds) & pl.col("severity").is_in(["warning", "error", "fatal"]))
+    told = pl.col("kind").is_in(kinds) | ((pl.col("kind") == "comm_warning") & (pl.col("code") == MISMATCH))
+    rows = case.events.filter(told.fill_null(False) & pl.col("severity").is_in(["warning", "error", "fatal"]))
     if not begun and case.events["kind"].is_in(_BEFORE_IT_RAN).any():  # that nothing moved is that it did not begin
         rows = rows.filter(~pl.col("code").eq_missing(pl.lit(STILL)))
     for (kind,), part in rows.sort("kind", "file", "line").partition_by(["kind"], as_dict=True).items():

@@ -17,6 +17,8 @@ _FAMILIES: tuple[tuple[re.Pattern[str], str, str | None], ...] = (
     (regex(r"EI0007|out of memory|alloc.*(?:failed|fail)\b"), "gpu_oom", None),
     (regex(r"EI0004|rank ?table.*(?:invalid|error|failed)"), "config_error", "rank_table"),
     (regex(r"EI0001|EI0003|invalid (?:environment|parameter)|param(?:eter)? .*invalid"), "config_error", "invalid"),
+    # HCCL_E_PARA, _PTR, _NOT_SUPPORT of hccl_types.h: a communicator was refused for what it was given
+    (regex(r"errNo\[0x[0-9a-fA-F]{0,14}0[125]\]\w*CommInit\w*\s[Ff]ail|Comm(?:unicator)?Init\w* fail\w*, ?(?:error|ret)\w*: ?\[?[125]\b"), "config_error", "invalid"),
     (regex(r"EJ0003|[Ff]ail\w* to bind|\bbind\b.*(?:already|in use)"), "config_error", OWN_PORT),
     (regex(r"EJ0001|[Ff]ailed to initialize the HCCP"), "config_error", "device_in_use"),
     (regex(r"EI0008|version.*(?:mismatch|inconsist)"), "config_error", "version_mismatch"),

@@ -33,7 +33,7 @@ from parsers.text.patterns import regex
 _RANKS = regex(r" \[(?P<what>missing|ready) ranks:(?P<ranks>[\d, ]{0,20000})\]")
 _NAME_ENDS = regex(r"[\s\[\]:,]")
 _NAME = 500  # characters of a tensor's name, its last ones
-_RANK = regex(r"(?:^|[>\]\s:])(?P<rank>\d{1,7})(?P<late>!)?: \[(?P<tensors>[^\[\]]{1,20000})\]\s*$")
+_RANK = regex(r"(?:^|[>\]\s:])(?P<rank>\d{1,7})(?P<late>!)?: \[(?P<tensors>[^\[\]]{1,20000})(?:\]\s*)?$")  # may be cut
 _HEAD = regex(r"tensors were submitted to be reduced, gathered or broadcast")
 _FILLING = regex(r"(?:Stalled (?:ops|ranks)|Missing ranks):\s*$|marked by \"!\"\) is stalled")
 _OPS = {"allreduce": "all_reduce", "allgather": "all_gather", "broadcast": "broadcast", "alltoall": "all_to_all",
@@ -101,5 +101,5 @@ PARSER = LineParser(
     ),
     parse=parse,
     after=1024,  # a line per missing rank
-    follows=regex(rb"\d!?: \[|Missing ranks:|Stalled ranks:|is stalled for longer"),
+    follows=regex(rb"\d!?: \[|Missing ranks:|Stalled (?:ranks|ops):|is stalled for longer"),
 )

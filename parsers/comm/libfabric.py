@@ -4,6 +4,7 @@
         fi_addr_efa://[fe80::1]:0:77 My host id: i-0a1 Peer EFA addr: fi_addr_efa://[fe80::2]:0:80 Peer host id: i-0b2 (7)
     libfabric:4711:1769854272::core:core:fi_getinfo_():1368<warn> fi_getinfo: provider efa returned -61 (No data available)
     n7:4711:4790 [4] ofi_process_cq:196 NCCL WARN NET/OFI Request completed with error. RC: 107. Error: 4 (unresponsive …
+    NET/OFI Couldn't open CQ. RC: -22, ERROR: Invalid argument           (an endpoint that cannot be made: config_error)
     NET/OFI Unable to register memory (type = 2) for device 0. RC: -12, Error: Cannot allocate memory
 
 libfabric's levels are warn, info, trace and debug: a failure is a warn that says `err` or `error`, and a transfer that failed is
@@ -67,6 +68,11 @@ RULES = (
     Rule(
         regex(r"(?:NET/OFI )?Request \S{0,20} ?completed with error\. RC: -?(?P<rc>\d{1,5})\.(?: Error: (?P<error>[^.\n]{1,160}))?"),
         "completion_error", refine=lambda groups: _completed({"error": "unknown"} | dict(groups)),
+    ),
+    Rule(
+        regex(r"NET/OFI (?P<what>(?:Couldn't|Could not|Unable to|Failed to) (?:open|create|allocate|bind|enable) [^.\n]{1,80})\.? RC: -?(?P<rc>[1-9]\d{0,4})"
+                   r"(?:[,.] (?:Error|ERROR): (?P<error>[^\n]{1,160}))?"),
+        "config_error", "error", "ofi", refine=lambda _: {"detail": {"library": "NET/OFI"}},
     ),
     Rule(
         regex(r"NET/OFI (?P<what>(?!Using|Selected|Initializing|Setting|Loaded|Creating|Configuring|Running)[^\n]{0,200}?\bRC: -?(?P<rc>[1-9]\d{0,4})"

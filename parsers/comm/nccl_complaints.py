@@ -92,6 +92,9 @@ _COMPLAINTS = (
     _c(r"wrong (?:magic|type)|magic mismatch", "config_error", "foreign_connection", blames="program"),
     _c(r"no socket interface found|No usable (?:listening )?interface|No socket interface", "config_error",
        "no_interface", blames="self"),
+    _c(r"Call to bind failed ?: Cannot assign requested address", "config_error", "no_interface", blames="self"),
+    _c(r"NET/OFI (?:Couldn't|Could not|Unable to|Failed to) (?:open|create|allocate|bind|enable) (?P<what>[^.]{1,80})\.? RC: -?(?P<rc>[1-9]\d{0,4})",
+       "config_error", "ofi", blames="self"),
     _c(r"Call to (?P<call>ibv_\w+) failed(?: with(?: error)?(?: \d{1,3})?)? (?P<code>(?:Network|Host|Destination)[\w ]* (?:is )?unreachable|No route to host"
        r"|Connection timed out)", "connect_failed"),
     _c(r"Call to (?P<call>ibv_\w+) failed(?: with(?: error)?(?: \d{1,3})?)? (?P<code>[^,]{1,120})", "comm_warning"),

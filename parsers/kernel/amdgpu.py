@@ -7,6 +7,9 @@
     amdgpu: [drm] RAS event of type ERREVENT_ATHUB_INTERRUPT detected!                        (kernels 5.x, no address)
     amdgpu 0000:c1:00.0: amdgpu: GPU reset begin!
     amdgpu 0000:c1:00.0: amdgpu: ring gfx_0.0.0 timeout, signaled seq=1, emitted seq=3
+    [drm:amdgpu_job_timedout [amdgpu]] *ERROR* ring sdma0 timeout, signaled seq=1, emitted seq=3      (kernels 5.x, no address)
+    amdgpu 0000:c1:00.0: amdgpu: GPU mode1 reset failed · ASIC reset failed with error, -121 for drm dev, 0000:c1:00.0
+    [drm:amdgpu_device_fw_loading [amdgpu]] *ERROR* resume of IP block <psp> failed -62
 
 `no … errors detected` is an all-clear that holds the words of the fault; running totals repeat a fault that has been
 reported: both are claimed only. A reset follows from an error, and takes all GPUs that are linked to the one that had it.
@@ -58,6 +61,20 @@ RULES = (
         regex(rf"{_BDF}(?:\[drm\] \*ERROR\* )?ring (?P<ring>[\w.]{{1,32}}) timeout"),
         "gpu_error", "error", "ring_timeout",
     ),
+    Rule(
+        regex(
+            rf"{_BDF}(?P<what>(?:GPU (?:\w{{1,12}} )?reset(?:\(\d+\))? failed|GPU reset end with ret = -\d+|ASIC reset failed with error)[^\n]{{0,80}})"
+        ),
+        "gpu_error", "fatal", "reset_failed",
+    ),
+    Rule(
+        regex(r"\[drm:amdgpu_\w{1,40}(?: \[amdgpu\])?\] \*ERROR\* ring (?P<ring>[\w.]{1,32}) timeout"),
+        "gpu_error", "error", "ring_timeout",
+    ),
+    Rule(
+        regex(r"\*ERROR\* (?:amdgpu: )?resume of IP block <(?P<block>\w{1,20})> failed (?P<error>-\d{1,4})"),
+        "gpu_error", "fatal", "resume_failed",
+    ),
     Rule(regex(rf"{_BDF}GPU reset\(\d+\) succeeded"), "gpu_error", "info", "reset_succeeded"),
     Rule(regex(rf"{_BDF}GPU reset (?P<phase>begin|end with ret = -?\d+)"), "gpu_error", "error", "reset"),
     Rule(regex(rf"{_BDF}(?:device lost from bus|GPU recovery disabled)[^\n]{{0,80}}"), "gpu_lost", "fatal"),
@@ -69,4 +86,6 @@ def parse(lines: pl.DataFrame) -> Tables:
     return read_kernel(lines, RULES)
 
 
-PARSER = LineParser(name="amdgpu", anchors=(b"amdgpu 0", b"amdgpu 1", b"RAS event of type "), parse=parse)
+PARSER = LineParser(
+    name="amdgpu", anchors=(b"amdgpu 0", b"amdgpu 1", b"RAS event of type ", b"[drm:amdgpu_"), parse=parse
+)

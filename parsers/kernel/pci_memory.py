@@ -34,6 +34,7 @@ from parsers.schema.rules import Rule, pci, read_kernel
 from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
 
+_GPU_DRIVER = r"\b(?:nvidia|amdgpu|habanalabs|xe|mtgpu|metax) [0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]: (?:AER: )?can't recover"
 _BDF = r"[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]"
 
 
@@ -149,8 +150,18 @@ def _bank_code(status: str | None) -> str:
 
 
 def parse(lines: pl.DataFrame) -> Tables:
-    """events pcie_error (code aer:…, dpc) and memory_error (code correctable | uncorrectable | mce:logged)."""
-    return read_kernel(lines, RULES)
+    """events pcie_error (code aer:…, dpc) and memory_error (code correctable | uncorrectable | mce:logged); gpu_error where a log tells of fatal
+    errors, and of a GPU's driver that cannot bring its device back."""
+    tables = read_kernel(lines, RULES)
+    events = tables["events"]
+    fatal = events.filter((pl.col("code") == "aer:fatal") & (pl.col("kind") == "pcie_error"))["file"].unique()
+    is_lost = (
+        (pl.col("code") == "aer:recovery_failed")
+        & pl.col("text").str.contains(_GPU_DRIVER)
+        & pl.col("file").is_in(fatal.implode())
+    )
+    kind = pl.when(is_lost.fill_null(False)).then(pl.lit("gpu_error")).otherwise("kind")
+    return {**tables, "events": events.with_columns(kind.alias("kind"))}
 
 
 PARSER = LineParser(

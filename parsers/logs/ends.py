@@ -122,6 +122,10 @@ _CLOSED_PID = regex(r"(?i)\((?:pid[ :=]{1,2})?(\d{2,10})\)|\b(?:pid|process)[ :=
 _ON_REQUEST = regex(
     r"\bstopped: \S{1,255} \((?:terminated by SIG|exit status )|\bJob is now being force-killed with SIG"
 )  # supervisord: told to, or SIGKILL after a wait; Ray's job agent, of a job that somebody stops
+# What systemd runs to start, reload or stop a unit is no process of a job, nor are the services that a driver or systemd brings.
+_OF_SYSTEM = regex(
+    r"\.service: Control process exited, |\b(?:nvidia|systemd)-[\w@-]{1,60}\.service: (?:Main process exited|Failed with result)"
+)
 _CONTAINER = regex(r"\A(?P<name>[A-Za-z][\w.-]{0,100}[-_]\d{1,6}) exited with code -?\d{1,5}\s*\Z")
 _WHOM = regex(rf"(?:pod )?['\"\[]?(?P<name>{_NAME})")
 # A line that tells of an end and stops before it says which, for its printer wraps what is long.
@@ -159,7 +163,7 @@ def end(row: Row, text: str) -> dict[str, Any] | None:
     if closing := _CLOSING.search(text):
         code = closing["sent"] or closing["by"] or "SIGKILL"
         return _closing(row, text, code, closing["whom"] or closing["late"] or closing["killed"])
-    if _ON_REQUEST.search(text):
+    if _ON_REQUEST.search(text) or _OF_SYSTEM.search(text):
         return None
     code = _code(text)
     names = _names(text) if code is not None else []

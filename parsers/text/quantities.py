@@ -199,7 +199,16 @@ _WRAPPED = regex(
 )
 
 
+# A name in brackets at the beginning of a cell, and its number.
+_IN_BRACKETS = regex(
+    r"(?:(?<=\| )|(?<=\|)|^)\[([A-Za-z][A-Za-z _/.-]{0,30})\]\s{1,8}([+-]?(?:\d[\d.]{0,30}(?:[eE][+-]?\d{1,3})?|(?i:nan|inf)))(?=\s{0,8}(?:\||$))"
+)
+
+
 def bare_numbers(text: str) -> str:
     """A line without the types around its numbers, as programs of Python show a scalar that nobody has turned into a plain number:
-    `np.float64(3.5)`, `tensor(nan, device='cuda:0')`."""
-    return _WRAPPED.sub(r"\g<number>", text) if "(" in text else text
+    `np.float64(3.5)`, `tensor(nan, device='cuda:0')`; and of several cells that call their number in brackets,
+    `[Loss] nan | [url] none | [step] 104`, these alone, in plain pairs."""
+    text = _WRAPPED.sub(r"\g<number>", text) if "(" in text else text
+    cells = _IN_BRACKETS.findall(text) if "|" in text else ()
+    return " | ".join(f"{name}: {number}" for name, number in cells) if len(cells) > 1 else text

@@ -211,9 +211,9 @@ def _megatron(lines: pl.DataFrame) -> pl.DataFrame:
     elapsed = number(rf"elapsed time per iteration \(ms\): *{NUMBER}")
     elapsed_s = number(rf"elapsed time per iteration \(s\): *{NUMBER}")
     elapsed = pl.coalesce(elapsed, number(rf"elapsed time per iteration: *{NUMBER} *ms"))
-    loss = rf"\| *(?:lm )?loss: *{NUMBER}"
+    loss = rf"\| *(?:lm )?loss:? *{NUMBER}"
     # The loss stands before these, so a line that was cut before them says nothing of its absence.
-    has_passed_loss = text.str.contains(r"loss scale:|grad norm:|number of (?:skipped|nan) iterations:")
+    has_passed_loss = text.str.contains(r"loss scale:? |grad norm:? |number of (?:skipped|nan) iterations:? ")
     seen = pl.when(text.str.contains(loss)).then(pl.lit(True)).when(has_passed_loss).then(pl.lit(False))
     return rows(
         mine,
@@ -221,10 +221,10 @@ def _megatron(lines: pl.DataFrame) -> pl.DataFrame:
         step=whole(_MEGATRON),
         loss=number(loss),
         loss_seen=seen,
-        grad_norm=number(rf"grad norm: *{NUMBER}"),
-        loss_scale=number(rf"loss scale: *{NUMBER}"),
-        skipped=whole(rf"number of skipped iterations: *{COUNT}"),
-        nan_iterations=whole(rf"number of nan iterations: *{COUNT}"),
+        grad_norm=number(rf"grad norm:? *{NUMBER}"),
+        loss_scale=number(rf"loss scale:? *{NUMBER}"),
+        skipped=whole(rf"number of skipped iterations:? *{COUNT}"),
+        nan_iterations=whole(rf"number of nan iterations:? *{COUNT}"),
         elapsed_ms=pl.coalesce(elapsed, elapsed_s * 1000),
         tflops=pl.coalesce(number(rf"TFLOPs: *{NUMBER}"), number(rf"throughput per GPU \(TFLOP/s/GPU\): *{NUMBER}")),
         samples=whole(rf"consumed samples: *{COUNT}"),

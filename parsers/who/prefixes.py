@@ -26,7 +26,7 @@ _HOST = r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?"
 _ADDRESS = r"\d{1,3}(?:\.\d{1,3}){3}"
 # Names with a digit that are no hosts: `step10: `, `eth0: `, `nvme1: ` …
 _NOT_HOST = regex(
-    r"(?:rank|step|epoch|iter|iteration|layer|stage|gpu|cuda|cpu|eth|ib|bond|en[ops]\w*|nvme|nvidia|mlx|usb|pci|ata|md"
+    r"(?:rank|step|epoch|iter|iteration|layer|stage|gpu|cuda|cpu|eth|ib|bond|en[ops]\w*|nvme|nvidia(?:-nvswitch|-uvm)?|mlx|usb|pci|ata|md"
     r"|dm|lo|batch|worker|thread|task|pid|loss|line|test|fp|bf|int|v)[.-]?[\d.]*\Z",
     re.I,
 )

@@ -61,7 +61,7 @@ def _counted(case: Case, alone: bool) -> list[Record]:
 def _countable(case: Case, alone: bool) -> list[Record]:
     faults = [one for one in case.hardware if one.is_device_error]
     if alone:
-        return faults
+        return [one for one in faults if not _is_of_switch(one)]
     counting = [one for one in faults if one.counts and not one.common and one.on_job is not False]
     found = [one for one in counting if one.host]
     if case.job_hosts:
@@ -71,6 +71,11 @@ def _countable(case: Case, alone: bool) -> list[Record]:
     # A log of a host that nothing says to be of the job counts by its time, and only if no other host says the same.
     timed = [one for one in found if one.when == "before"]
     return timed if len({one.host for one in timed}) == 1 else []
+
+
+def _is_of_switch(one: Record) -> bool:
+    """Does a switch tell of an error that ends nothing? Beside no job that failed it accuses no GPU."""
+    return str(one.row["code"]).startswith("sxid:") and not one.ends_device
 
 
 def _of_the_one_host(counting: list[Record]) -> list[Record]:

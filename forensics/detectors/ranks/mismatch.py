@@ -25,6 +25,7 @@ from forensics.model.names import Reason
 from forensics.model.said import Said, joined, sentence
 from forensics.model.texts import group_text, iso, ranges, ranks_text
 from forensics.words import ranks as words
+from parsers.schema.event_kinds import MISMATCH
 
 _ENDINGS = ("exit", "closing_signal", "job_end", "comm_destroy", "scheduler")  # a job that ends leaves logs uneven
 _BESIDE_RECORDS = (
@@ -63,7 +64,27 @@ def detect(case: Case) -> tuple[Finding, ...]:
     """Case → for each source the earliest disagreement."""
     sources = _BESIDE_RECORDS if case.has_open_operations else _SOURCES
     found = (_first(case, source) for source in sources if case.positions.height)
-    return tuple(_finding(case, one) for one in found if one is not None)
+    return tuple(_finding(case, one) for one in found if one is not None) or _of_library(case)
+
+
+def _of_library(case: Case) -> tuple[Finding, ...]:
+    """The library's own check says that members brought different calls, and not which: where it met that tells of two neighbours in its ring,
+    either of which may be the one that differs."""
+    told = [row for row in rows(case.events, "comm_warning") if row["code"] == MISMATCH and row["severity"] == "error"]
+    if not told:
+        return ()
+    return (
+        Finding(
+            detector=DETECTOR.name,
+            cause="collective_mismatch",
+            undecided=("membership_unknown",),
+            domain="workload",
+            claims=(Claim(words.DIFFERENT_CALLS, "for", refs(told)),),
+            first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="mismatch:library"),
+            collect=(words.DETAIL_AND_STACKS,),
+            summary=sentence(words.MISMATCH(text=words.DIFFERENT_CALLS), words.NO_MAJORITY),
+        ),
+    )
 
 
 def _first(case: Case, source: str) -> _Call | None:

@@ -1,0 +1,168 @@
+"""A few lines as somebody pastes them, without rank, stamp or end: what their printers say in other versions is heard alike, and
+what only looks like it accuses nobody."""
+
+from pathlib import Path
+
+import pytest
+
+from forensics.analyze import analyze
+from forensics.model.incident import Verdict
+
+NOTHING = ("unknown", None)
+AER = (
+    "[  +0.000001] pcieport 0000:00:03.0: AER: {how}Uncorrected ({level}) error received: 0000:00:03.0\n"
+    "[  +0.000005] {driver} 0000:04:00.0: AER: can't recover (no error_detected callback)\n"
+    "[  +0.000039] pcieport 0000:00:03.0: AER: device recovery failed\n"
+)
+
+
+def verdict_of(folder: Path, text: str, name: str = "train.log") -> Verdict:
+    (folder / name).write_text(text)
+    return analyze(folder).verdict
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[9.1] amdgpu 0000:c3:00.0: amdgpu: GPU mode2 reset failed\n",
+        "[9.1] amdgpu 0000:c3:00.0: amdgpu: GPU reset(4) failed\n",
+        "[9.1] amdgpu 0000:c3:00.0: amdgpu: GPU reset end with ret = -110\n",
+        "[9.1] [drm:amdgpu_device_ip_resume_phase2 [amdgpu]] *ERROR* resume of IP block <gfx_v9_4_3> failed -110\n",
+        AER.format(how="", level="Fatal", driver="nvidia"),
+        AER.format(how="Multiple ", level="Fatal", driver="amdgpu"),
+    ],
+)
+def test_a_kernel_that_cannot_bring_a_gpu_back_tells_of_the_gpu(tmp_path: Path, text: str) -> None:
+    verdict = verdict_of(tmp_path, text, "dmesg.txt")
+    assert (verdict.kind, verdict.cause, verdict.ranks) == ("crash", "gpu_fault", [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[9.1] amdgpu 0000:c3:00.0: amdgpu: GPU reset(4) succeeded!\n",
+        AER.format(how="", level="Non-Fatal", driver="nvidia"),
+        AER.format(how="", level="Fatal", driver="snd_hda_intel"),
+        "[9.1] nvidia-nvswitch1: SXid (PCI:0000:07:00.0): 22013, Non-fatal, Link 12 Minion Link DLREQ interrupt\n"
+        "[9.2] nvidia-nvswitch1: SXid (PCI:0000:07:00.0): 22013, Severity 0 Engine instance 12 Sub-engine instance 00\n",
+        "Nov 04 22:51:38 box3 systemd[1]: nvidia-fabricmanager.service: Control process exited, code=exited, status=1/FAILURE\n",
+        "Nov 04 22:51:38 box3 systemd[1]: nvidia-persistenced.service: Main process exited, code=exited, status=1/FAILURE\n",
+    ],
+)
+def test_what_a_host_outlives_is_no_failure_of_a_gpu(tmp_path: Path, text: str) -> None:
+    verdict = verdict_of(tmp_path, text, "journal.txt")
+    assert (verdict.kind, verdict.cause) == NOTHING
+    assert not verdict.hosts
+
+
+def test_a_unit_of_the_job_still_ends(tmp_path: Path) -> None:
+    line = "Nov 04 22:51:38 box3 systemd[1]: train@3.service: Main process exited, code=killed, status=9/KILL\n"
+    assert verdict_of(tmp_path, line, "journal.txt").kind == "crash"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "cause"),
+    [
+        ("[8.1] [n7:81:0]  ib_mlx5.c:90 UCX  ERROR mlx5dv_create_qp(mlx5_1) failed: Cannot allocate memory\n", "launch", "config_drift"),
+        ("n7:81:90 [2] create_nccl_ofi_component:459 NCCL WARN NET/OFI Couldn't open CQ. RC: -12, ERROR: Cannot allocate memory\n", "launch", "config_drift"),
+        ("n7:81:90 [2] create_nccl_ofi_component:817 NCCL WARN NET/OFI Couldn't open a fabric access domain. RC: -38, ERROR: Function not implemented\n", "launch", "config_drift"),
+        ("NET/OFI Couldn't allocate endpoint. RC: -22, ERROR: Invalid argument\n", "launch", "config_drift"),
+        ("n7:81:81 [0] misc/socket.cc:441 NCCL WARN Call to bind failed: Cannot assign requested address\n", "launch", "wrong_interface"),
+        ("[ERROR] HCCL(71,python):2026-01-31-10:11:12.220.614 [op_base.cc:904][71][Init]errNo[0x0000000005000001]HcclCommInitClusterInfo failed.\n", "launch", "config_drift"),
+        ("hcl_device_control_factory.cpp::88(initDevice): The condition [ false ] failed. Invalid server type (7[X]) requested.\n", "launch", "config_drift"),
+        ("demo error: In function init(): synDeviceAcquireByModuleId(&handle, 3) failed with synapse error: 8\n", "launch", "config_drift"),
+        ("mlx5: n7: got completion with error:\n00000000 00000000 0000", "crash", "network_fault"),
+        ("n7:81:90 [2] init.cc:1310 NCCL WARN Mismatched collective detected, please check your collective calls at and around rank 5.\n", "hang", "collective_mismatch"),
+        ("2026-01-31 10:11:12.1: E base_collective_executor.cc:217] BaseCollectiveExecutor::StartAbort Deadline exceeded: it took too long\n", "hang", None),
+    ],
+)  # fmt: skip
+def test_a_communicator_that_fails_is_heard_and_names_nobody(
+    tmp_path: Path, text: str, kind: str, cause: str | None
+) -> None:
+    verdict = verdict_of(tmp_path, text)
+    assert (verdict.kind, verdict.cause, verdict.ranks) == (kind, cause, [])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "n7:81:81 [0] NCCL INFO NET/OFI Couldn't find a provider, using sockets\n",
+        "[8.1] [n7:81:0]  ib_md.c:90 UCX  DEBUG ibv_reg_mr tried with less memory\n",
+        "mlx5: n7: polling begins\n",
+    ],
+)
+def test_a_way_round_is_no_failure(tmp_path: Path, line: str) -> None:
+    assert verdict_of(tmp_path, line).kind == "unknown"
+
+
+STALL = "W stall_inspector.cc:105] One or more tensors were submitted to be reduced, gathered or broadcasted by subset of ranks. "
+
+
+@pytest.mark.parametrize(
+    ("rest", "ranks"),
+    [
+        ("\nStalled ops:\nHorovodBroadcast_a_0 [missing ranks: 0]\nHorovodBroadcast_b_0 [missing ranks: 0]\nHorovodBro", [0]),
+        ("\nMissing ranks:\n1: [HorovodAllreduce_a_0, HorovodAllreduce_b_0, HorovodAllre", [1]),
+        ("\nStalled ranks:\n2!: [HorovodAllreduce_a_0, HorovodAllre", [2]),
+        ("Stalled ops: grad_a [ready ranks: 3, 1, 0, 5], grad_b [rea", []),  # the job may have more of them
+    ],
+)  # fmt: skip
+def test_a_stall_is_heard_though_its_list_is_cut(tmp_path: Path, rest: str, ranks: list[int]) -> None:
+    verdict = verdict_of(tmp_path, STALL + rest)
+    assert (verdict.kind, verdict.ranks) == ("hang", ranks)
+
+
+def test_of_a_list_of_those_that_came_the_rest_is_absent_where_the_job_is_known(tmp_path: Path) -> None:
+    started = "".join(
+        f"[1,{rank}]<stdout>:n1:8{rank}:9{rank} [{rank}] NCCL INFO comm 0x5 rank {rank} nranks 6 cudaDev {rank} busId 1{rank}000 - Init COMPLETE\n"
+        for rank in range(6)
+    )
+    verdict = verdict_of(tmp_path, f"{started}[1,0]<stderr>:{STALL}Stalled ops: grad_a [ready ranks: 3, 1, 0, 5, 4]\n")
+    assert (verdict.kind, verdict.cause, verdict.ranks or verdict.suspect_ranks) == ("hang", "rank_absent", [2])
+
+
+def halvings(form: str, first: float, number: int) -> str:
+    return "".join(form.format(step=at, before=first / 2**at, now=first / 2 ** (at + 1)) for at in range(number))
+
+
+DEEPSPEED = "  0%|      | {step}/60210 [00:20<39:02,  2.2s/it][stage3.py:23:step] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: {before}, reducing to {now}\n"
+
+
+@pytest.mark.parametrize("text", [
+    halvings(DEEPSPEED, 2.0**32, 12),
+    halvings("OVERFLOW! Rank 0 Skipping step. Attempted loss scale: {before}, reducing to {now}\n", 2.0**24, 7),
+])  # fmt: skip
+def test_a_scale_that_is_still_looked_for_is_no_collapse(tmp_path: Path, text: str) -> None:
+    assert (verdict_of(tmp_path, text).kind, verdict_of(tmp_path, text).cause) == NOTHING
+
+
+@pytest.mark.parametrize("text", [
+    halvings("| WARNING: overflow detected, setting loss scale to: {now}\n", 1.0, 9),
+    halvings("2026-01-31 10:11:12,008 [WARNING] overflow, drop step, loss scale adjust to {now}\n", 1024.0, 9),
+    halvings(" iteration      {step}00/    3000 | elapsed time per iteration (ms): 12.1 | lm loss 5.8E+00 | loss scale {now} |\n", 64.0, 9),
+])  # fmt: skip
+def test_a_scale_that_falls_to_nothing_is_a_collapse(tmp_path: Path, text: str) -> None:
+    assert (verdict_of(tmp_path, text).kind, verdict_of(tmp_path, text).cause) == ("numerics", "loss_scale_collapse")
+
+
+def test_figures_called_in_brackets_are_read(tmp_path: Path) -> None:
+    lines = (f"INFO | t:25 - [R0] | [Loss] {loss} | [exp] ./a/b | [step]   {at} | [url] none\n" for at, loss in ((5, 2.5), (6, "nan"), (7, "nan")))  # fmt: skip
+    verdict = verdict_of(tmp_path, "".join(lines))
+    assert (verdict.kind, verdict.first_anomaly and verdict.first_anomaly.step) == ("numerics", 6)
+
+
+@pytest.mark.parametrize(
+    ("losses", "kind"),
+    [((2.5, 2.2, 900.0, 1400.0), "numerics"), ((2.5, 2.2, 900.0, 2.1), "unknown"), ((0.001, 0.002, 0.9, 1.4), "unknown")],
+)  # fmt: skip
+def test_a_loss_a_hundred_times_as_high_that_stays_needs_no_long_log(
+    tmp_path: Path, losses: tuple[float, ...], kind: str
+) -> None:
+    text = "".join(f"step: {100 * at} loss: {loss}\n" for at, loss in enumerate(losses, 1))
+    assert verdict_of(tmp_path, text).kind == kind
+
+
+def test_a_tpu_that_reports_a_fatal_error_is_heard(tmp_path: Path) -> None:
+    line = "(run pid=81, ip=10.0.0.7) E0131 10:11:12.6  42 driver.cc:8] [/dev/accel2 tpu9:pe1:2] !!!! FATAL ERROR !!!! for [/dev/accel2 tpu9:pe1:2] , fatal_error: true\n"
+    verdict = verdict_of(tmp_path, line)
+    assert (verdict.kind, verdict.cause, verdict.ranks) == ("crash", "gpu_fault", [])
