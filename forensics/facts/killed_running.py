@@ -25,9 +25,9 @@ from parsers.who.prefixes import strip
 
 _CLOCK = regex(r"(?<!\d)([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?!\d)")
 _BEATS = regex(r"(?i)beat|alive|\bping\b")
+_DAY_S = 24 * 3600
 _LEAST_COUNTS = 3  # lines of one kind that count on
 _STEPS = 2  # that may lie between the last count and the kill
-_DAY_S = 86_400
 _TOLD_ENDS = ("exit", "first_failure", "closing_signal")
 _WAITED = ("collective_timeout", "barrier_missing", "missing_members")
 
