@@ -29,6 +29,7 @@ from forensics.assemble.identity import (
 from forensics.assemble.killed_ranks import with_killed_ranks
 from forensics.assemble.killed_workers import with_killed_workers
 from forensics.assemble.launcher_counts import with_program_ranks
+from forensics.assemble.logged_calls import with_logged_calls
 from forensics.assemble.logged_errors import with_logged_errors
 from forensics.assemble.lost_first import with_lost_first
 from forensics.assemble.named_pids import with_named_pids
@@ -75,8 +76,7 @@ if TYPE_CHECKING:
 class Case(msgspec.Struct, frozen=True, dict=True):
     """One attempt of the job.
 
-    `tables`: the evidence tables, rows of this attempt only, ranks made global where they could be.
-    Every fact is inferred, and its module loaded, when it is first asked for: a question about events pays for no graph.
+    `tables`: rows of this attempt only, ranks made global where they could be. Every fact is inferred, and its module loaded, when it is first asked for.
     """
 
     tables: Mapping[TableName, pl.DataFrame]
@@ -483,7 +483,7 @@ def case_of(
     whole = with_placed_ends(whole, Job(job, told, seen), identity)
     whole = with_logged_errors(with_killed_ranks(with_killed_workers(with_nameless_errors(with_lost_first(whole)))))
     whole = with_missed(with_given_up_together(with_refused_values(with_group_ends(whole)), told), told, seen)
-    whole = with_recovered(with_unreached(whole), told, seen)
+    whole = with_logged_calls(with_recovered(with_unreached(whole), told, seen), told)
     unread = unread_ranks(whole, identity, seen, told)
     return Case(
         whole, attempt, job, seen | unread, unread, identity, known_bad, topology or {},

@@ -25,9 +25,10 @@ from parsers.who.prefixes import strip
 
 _CLOCK = regex(r"(?<!\d)([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?!\d)")
 _BEATS = regex(r"(?i)beat|alive|\bping\b")
+_DAY_S = 24 * 3600
 _LEAST_COUNTS = 3  # lines of one kind that count on
 _STEPS = 2  # that may lie between the last count and the kill
-_DAY_S = 86_400
+_KILLS = ("SIGKILL", "DELETED")
 _TOLD_ENDS = ("exit", "first_failure", "closing_signal")
 _WAITED = ("collective_timeout", "barrier_missing", "missing_members")
 
@@ -36,7 +37,7 @@ def with_killed_running(
     ends: Mapping[int, ProcessEnd], events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]
 ) -> dict[int, ProcessEnd]:
     """Ends by rank; events of one attempt; `job`: all its ranks → ends, with that of the one rank that was killed so."""
-    kills = [row for row in rows(events, "closing_signal") if row["code"] == "SIGKILL" and row["rank"] in job]
+    kills = [row for row in rows(events, "closing_signal") if row["code"] in _KILLS and row["rank"] in job]
     first = _first(kills, events)
     if first is None or rows(events, *_WAITED) or len(job) <= 1:
         return dict(ends)

@@ -202,7 +202,8 @@ def process_ends(events: pl.DataFrame, rest: frozenset[int] = frozenset()) -> di
     """Events of one attempt, ranks global, without recovered errors → rank → every statement about how its process ended:
     launchers' exits first, then what its own lines say, then that it ended well. Ranks of which nothing is said are left
     out. `rest`: ranks that a launcher stopped by their pids alone (`stopped_rest`)."""
-    closing = events.filter(pl.col("kind") == "closing_signal")
+    # What deletes a pod may tidy up what has ended long before.
+    closing = events.filter((pl.col("kind") == "closing_signal") & pl.col("code").ne_missing("DELETED"))
     stopped = {*closing["rank"].drop_nulls().to_list(), *rest, *_killed_behind_the_first(events)}
     is_own = pl.col("rank").is_not_null() & (pl.col("rank_space") == "global")
     own = events.select(*_OF_LINES, "rank_space").filter(is_own)

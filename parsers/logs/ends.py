@@ -161,7 +161,7 @@ def end(row: Row, text: str) -> dict[str, Any] | None:
     told: in a list, by rank, pid or name. `detail`: number, of, names, only."""
     text = _PERHAPS.split(text, maxsplit=1)[0]
     if closing := _CLOSING.search(text):
-        code = closing["sent"] or closing["by"] or "SIGKILL"
+        code = closing["sent"] or closing["by"] or ("DELETED" if "delet" in closing[0].lower() else "SIGKILL")
         return _closing(row, text, code, closing["whom"] or closing["late"] or closing["killed"])
     if _ON_REQUEST.search(text) or _OF_SYSTEM.search(text):
         return None
