@@ -118,7 +118,7 @@ def test_of_a_list_of_those_that_came_the_rest_is_absent_where_the_job_is_known(
         for rank in range(6)
     )
     verdict = verdict_of(tmp_path, f"{started}[1,0]<stderr>:{STALL}Stalled ops: grad_a [ready ranks: 3, 1, 0, 5, 4]\n")
-    assert (verdict.kind, verdict.cause, verdict.ranks or verdict.suspect_ranks) == ("hang", "rank_absent", [2])
+    assert (verdict.kind, verdict.cause, [*verdict.ranks] or [*verdict.suspects.ranks]) == ("hang", "rank_absent", [2])
 
 
 def halvings(form: str, first: float, number: int) -> str:
