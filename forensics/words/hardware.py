@@ -103,6 +103,7 @@ ALL_WAIT = Form("{who} wait, and no rank of the job is missing", "{who} 在等�
 TRANSFERS = Noun("transfer", "transfers", "次传输")
 TRANSFERS_FAILED = Form("{transfers} {what}: {where}", "{transfers}{what}：{where}")
 AFTER_RETRIES = Said("failed after all retries", "重传超限")
+FAILED = Said("failed", "失败")
 REFUSED = Form("failed because the other end refused (“{code}”)", "被对端拒绝（“{code}”）")
 REFUSED_WHERE = Form(
     "Transfers were refused by the other end ({where}): “{code}”; no link is shown to have failed.",
@@ -120,6 +121,7 @@ FABRIC = Said("fabric", "网络")
 NETWORK_FAILED = Form("The network failed ({where}): {what}.", "网络故障（{where}）：{what}。")
 PORT_SAID_SO = Said("a port or link reported it", "由端口或链路自身报告")
 RETRIES_EXCEEDED = Said("transfers failed after all retries", "传输重传超限")
+TRANSFERS_FAIL = Said("transfers failed", "传输失败")
 ENDS_UNNAMED = Said("connections whose ends are not named", "未写明两端的连接")
 AN_END_OF_ALL = Form(
     "{host} is an end of every report ({reporters} hosts report)", "每条报告的一端都是 {host}（{reporters} 个节点上报）"

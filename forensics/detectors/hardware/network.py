@@ -28,6 +28,7 @@ from parsers.text.connections import is_within_a_host
 
 _RDMA = r"NET/IB|\bibv_|\bIBV_WC|\bmlx[45]_|(?i:infiniband|\broce\b)"
 _SAYS_CLOSED = r"(?i)clos(?:ed|ing)|\breset\b|broken pipe|refused|disconnect|hung up|end of file|\bEOF\b|exited"
+_UNTOLD = r"got completion with error:"  # of libmlx5, whose next lines hold the status in bytes
 _FLUSHED = ("5", "IBV_WC_WR_FLUSH_ERR")  # work requests dropped after another one failed: secondary
 
 
@@ -96,8 +97,9 @@ def _fault(case: Case, reports: Sequence[Blame], local: Sequence[Row], failed: p
     links = ((ends[0], ends[1]),) if root and root.where == "link" and len(ends) == 2 and not hosts else ()
     claims = []
     refusal = refusal_of(failed["code"]) if not local else None
+    is_untold = failed.height > 0 and bool(failed["text"].str.contains(_UNTOLD).all())
     if failed.height:
-        what = words.REFUSED(code=refusal) if refusal else words.AFTER_RETRIES
+        what = words.REFUSED(code=refusal) if refusal else words.FAILED if is_untold else words.AFTER_RETRIES
         text = words.TRANSFERS_FAILED(transfers=words.TRANSFERS(failed.height), what=what, where=_where(root))
         claims.append(Claim(text, "for", refs(failed.iter_rows(named=True))))
     if local:
@@ -122,7 +124,12 @@ def _fault(case: Case, reports: Sequence[Blame], local: Sequence[Row], failed: p
         summary=words.REFUSED_WHERE(where=where, code=refusal)
         if refusal
         else words.NETWORK_FAILED(
-            where=where, what=words.PORT_SAID_SO if local and not failed.height else words.RETRIES_EXCEEDED
+            where=where,
+            what=words.PORT_SAID_SO
+            if local and not failed.height
+            else words.TRANSFERS_FAIL
+            if is_untold
+            else words.RETRIES_EXCEEDED,
         ),
     )
 
