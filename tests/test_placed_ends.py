@@ -358,3 +358,11 @@ def test_an_identifier_is_of_the_rank_that_a_launcher_gave_it_to(tmp_path: Path,
 def test_an_identifier_of_none_or_of_two_names_nobody(tmp_path: Path, form: str) -> None:
     given, ended = UNIDENTIFIED[form]
     assert verdict(tmp_path, {**logs("w{}"), "am.log": given, "nm.log": ended}) == ()
+
+
+def test_ends_of_all_by_number_are_of_the_ranks_that_left_a_line(tmp_path: Path) -> None:
+    """Where the launcher calls one of them the first, this is what it saw first, and no more."""
+    said = "".join(f"[1,{rank}]<stdout>:step {step} loss 2.{step}\n" for step in range(9) for rank in range(4))
+    ends = "".join(f"Process {rank} exit with status code 137.\n" for rank in (2, 0, 1, 3))
+    (tmp_path / "run.log").write_text(f"{said}{ends}Process name: [1,2]\nExit code:    137\n")
+    assert analyze(tmp_path).verdict.ranks == []

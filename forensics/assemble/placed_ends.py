@@ -8,7 +8,7 @@ of srun. Each is asked of what the bundle holds:
 - a **device** of a host: the rank that introduced itself with it;
 - a **name with a number** on a host: the rank of that place, where these names' numbers are all its local ranks and no others;
 - a **local rank**: the rank that the same file claims it for, where each process has its own claim;
-- a **number**: a rank where the lines of one file number every process of a told world, 0 to the last, each once, or where all
+- a **number**: a rank where the lines of one file number every process of a world that is told, or of which each rank left a line, 0 to the last, each once, or where all
   but this one rank of it say that they lost others. A launcher that numbers its own processes, loaders or agents does neither;
 - **all of a place**: what a launcher says of all its processes at once holds of the ranks of its host, or of its file, where these
   are as many;
@@ -68,9 +68,12 @@ def with_placed_ends(tables: Tables, job: Job, identity: pl.DataFrame) -> dict[T
     rows = [row | {"_said": _said(row)} for row in events.filter(is_open).iter_rows(named=True)]
     names = _Names(tables, identity, rows)
     gave_up = values(events.filter(pl.col("kind").is_in(_GAVE_UP))["rank"])
-    ranks = _numbered(rows, job.told, gave_up, _of_numbers(tables["files"], job.told)) | _of_a_place(
-        rows, tables, identity
+    # Where no size is told, ranks that all left a line are the job if a list numbers as many.
+    known = job.told or (
+        job.seen if job.seen == frozenset(range(len(job.seen))) and job.ranks <= job.seen else frozenset()
     )
+    numbered = _numbered(rows, known, gave_up, _of_numbers(tables["files"], known))
+    ranks = numbered | _of_a_place(rows, tables, identity)
     for at, row in enumerate(rows):
         rank = names.rank(row) if row["rank"] is None else None
         if rank is not None and not (row["kind"] == "host_oom" and rank in gave_up):
