@@ -57,9 +57,9 @@ PORTS = ",".join(f"10.0.0.{host}:{port}" for host in (9, 4) for port in (6170, 6
     [
         ("softmax_grad", "PADDLE_TRAINERS_NUM=4 ", [3]),
         ("c_allreduce_sum", "PADDLE_TRAINERS_NUM=4 ", []),
-        ("softmax_grad", "", []),
+        ("softmax_grad", "", [3]),
     ],
-    ids=["its own operator", "what others sent as well", "how many they are is not told"],
+    ids=["its own operator", "what others sent as well", "how many they are only their list tells"],
 )
 def test_whom_a_check_of_each_operator_stopped_where_all_others_lost_him(
     tmp_path: Path, op: str, size: str, ranks: list[int]

@@ -253,8 +253,8 @@ def _is_world(tables: Mapping[TableName, pl.DataFrame], own: list[str]) -> bool:
     settings = tables["settings"]
     if sizes := _sizes(tables):
         return sizes == {str(len(own))}
-    if tables["ranks"]["rank"].is_not_null().any():
-        return {*tables["ranks"]["rank"].drop_nulls()} == {*range(len(own))}
+    if tables["ranks"]["rank"].is_not_null().any():  # files of several hosts may count something else
+        return len(_folders(own)) == 1 and {*tables["ranks"]["rank"].drop_nulls()} == {*range(len(own))}
     alone = settings.filter((pl.col("name") == "tensor_model_parallel_size") & (pl.col("value") == "1"))
     return set(own) <= {str(file) for file in alone["file"].to_list()}
 

@@ -35,12 +35,14 @@ def called(
         "input_sizes",
         "input_dtypes",
         "is_p2p",
+        "state",
         "time_created_ns",
         "file",
         "line",
     )
     stands = pl.col("line").is_not_null() & pl.col("rank").is_not_null() & pl.col("seq").is_not_null()
-    lines = spelled(calls.filter(stands))
+    # A record of what was done tells of no call that anybody stands in.
+    lines = spelled(calls.filter(stands & (pl.col("state") != "completed").fill_null(True)))
     issued = lines.filter(pl.col("comm").is_not_null()).join(
         _communicators(tables, len(expected)), left_on="comm", right_on="group", how="inner"
     )

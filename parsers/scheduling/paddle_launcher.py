@@ -4,7 +4,8 @@
 
 The list holds whoever had ended other than by 0 when the launcher looked; their codes are not told. An `exit` of each rank without a code.
 
-Printed by: paddle.distributed.launch and fleetrun, until 2.2; trainers that copied its watch loop.
+Printed by: paddle.distributed.launch and fleetrun; trainers that copied its watch loop.
+Versions: PaddlePaddle 1.7 to 2.2.
 Source: PaddlePaddle, distributed/fleet/launch_utils.py (watch_local_trainers).
 """
 

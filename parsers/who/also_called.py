@@ -19,9 +19,8 @@ from parsers.text.patterns import regex
 from parsers.who.beginnings import Said
 
 _FEWEST, _ABOVE, _LINES, _CHARACTERS = 2, 8, 400, 2000
-_HEADER = regex(
-    r"[|│ ]{0,4}[A-Za-z_#%][^\d\n]{0,60}?(?:(?: {2,}|\t|[,;] ?| ?[|│] ?)[A-Za-z_#%][^\d\n]{0,60}?){1,30}[|│ ]{0,4}"
-)
+_NAME = r"[A-Za-z_#%][^\d\s,;|│]{0,60}(?: [^\d\s,;|│]{1,60}){0,6}"  # of a column
+_HEADER = regex(rf"[|│ ]{{0,4}}{_NAME}(?:(?: [ ]+|\t|[,;] ?| ?[|│] ?){_NAME}){{1,30}}[|│ ]{{0,4}}")
 _COLUMN = regex(r"[^\s](?:[^\s]| (?=[^\s]))*")
 _MARKS = regex(r"\t|[,;|│]")
 _RULE = regex(r"[\s|+:=─┼│-]*")
