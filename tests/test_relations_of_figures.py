@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.relations import NAMES, SAMPLES, Files, Outcome, files_of, look, newly_named
+from tests.analysed import NAMES, SAMPLES
+from tests.relations import Files, Outcome, files_of, look, newly_named
 
 _RANK = re.compile(r"rank_\d+\.jsonl(?:\.xz)?$")
 _NEEDED = frozenset(("rank", "step"))

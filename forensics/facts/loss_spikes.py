@@ -18,7 +18,7 @@ _ROBUST_Z = 8.0
 _STAYS = 0.6  # of the rise that is called a spike (model/tolerances.py)
 _FLOOR = 0.04  # of that rise: the least noise of a loss, as a share of its median
 _GRADIENT = 3.0  # a gradient norm this many times the calmest one before belongs to the spike
-_LIFTED = 0.5  # of the rise that is called a spike, where the gradient norm is lifted with it
+_LIFTED = 0.7  # of the rise that is called a spike, where the gradient norm is lifted with it
 _CALM = 3  # lines after its end before anything that is no further part of it
 
 

@@ -38,7 +38,7 @@ _ABOVE = 400
 _DIGITS = regex(r"\d+")
 _OWN_LINES = 60
 _OWN_HOST = regex(
-    rf"(?i)(?<![A-Za-z_-])(?:(?:host_?name|host|node_?name)[\"']?(?:\s{{0,2}}[=:]\s{{0,2}}[\"']?|\s)|on (?:(?:the )?(?:host|node|machine|server) )?)(?P<name>[A-Za-z][\w.-]{{1,250}}|{ADDRESS.pattern})"
+    rf"(?i)(?<![A-Za-z_-])(?:(?:host_?name|host|node_?name)[\"']?(?:\s{{0,2}}[=:]\s{{0,2}}[\"']?|\s)|on (?!(?:the )?(?:host|node|machine|server)))(?P<name>[A-Za-z][\w.-]{{1,250}}|{ADDRESS.pattern})"
 )
 _OF_OTHERS = regex(r"(?i)master|peer|head|coord|leader|connect|remote|next|prev|store|driver|neighbou?r")
 _WORD = regex(r"[A-Za-z0-9][\w.-]{1,250}")

@@ -221,7 +221,7 @@ def _facts(own: Sequence[Leaf]) -> Iterator[Fact]:
                 if (what := vocabulary.of_process(found)) in _WHO:
                     yield Fact(what, made, leaf.path, leaf.line, found == "rank")
         elif _NUMBER.fullmatch(leaf.value):
-            is_plain = name == "rank" or _OWN.fullmatch(str(name)) is not None
+            is_plain = name == "rank" or vocabulary.of_process(str(name)) is None
             yield Fact(meaning, int(leaf.value), leaf.path, leaf.line, is_plain)
         else:
             yield from facts_in(leaf.value, leaf.path, leaf.line)

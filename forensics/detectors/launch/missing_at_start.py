@@ -211,7 +211,9 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
     named = () if begun or not _went_another_way(case, called, missing) else called
     named = named or (() if begun else _of_roll(missing, ROLL_CALL))
     left = eliminated(missing)
-    named = named or (left if any(row["code"] == STORE_BARRIER and row["names_ranks"] for row in missing) else ())
+    # Whose processes listen where nobody reaches them is told with the reason, elsewhere.
+    is_store = case.out_of_reach.is_empty() and any(row["code"] == STORE_BARRIER and row["names_ranks"] for row in missing)
+    named = named or (left if is_store else ())
     unseen = named or left or _of_roll(missing, ROLL_COUNT) or _unseen(case)
     leader = last["names_ranks"] == [0]
     is_counted = "joined" in said and "expected" in said
