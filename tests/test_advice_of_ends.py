@@ -105,4 +105,9 @@ def test_a_look_at_the_bus_says_what_it_shows(tmp_path: Path, bus: str) -> None:
         f"[86694.01] NVRM: Xid (PCI:{bus}): {LOST}\n[86695.01] NVRM: GPU {bus} is on the bus no more\n",
         "dmesg.txt",
     ).actions[0]
-    assert bus in (first.command or "") and "lspci" in (first.command or "") and "rev ff" in first.look and "power-cycle" in first.then
+    assert (
+        bus in (first.command or "")
+        and "lspci" in (first.command or "")
+        and "rev ff" in first.look
+        and "power-cycle" in first.then
+    )

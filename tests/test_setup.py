@@ -97,7 +97,10 @@ def _said() -> list[tuple[str, Said]]:
         for name, form in vars(module).items():
             if isinstance(form, Form) and form.asks:
                 found.append(
-                    (name, form(**dict.fromkeys(("who", "what", "host", "hosts", "pids", "pod", "phases", "file"), "x")))
+                    (
+                        name,
+                        form(**dict.fromkeys(("who", "what", "host", "hosts", "pids", "pod", "phases", "file"), "x")),
+                    )
                 )
             elif isinstance(form, Said) and form.asks:
                 found.append((name, form))

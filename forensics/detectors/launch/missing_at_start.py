@@ -212,7 +212,9 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
     named = named or (() if begun else _of_roll(missing, ROLL_CALL))
     left = eliminated(missing)
     # Whose processes listen where nobody reaches them is told with the reason, elsewhere.
-    is_store = case.out_of_reach.is_empty() and any(row["code"] == STORE_BARRIER and row["names_ranks"] for row in missing)
+    is_store = case.out_of_reach.is_empty() and any(
+        row["code"] == STORE_BARRIER and row["names_ranks"] for row in missing
+    )
     named = named or (left if is_store else ())
     unseen = named or left or _of_roll(missing, ROLL_COUNT) or _unseen(case)
     leader = last["names_ranks"] == [0]
