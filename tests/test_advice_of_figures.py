@@ -301,3 +301,16 @@ def test_a_spike_of_few_lines_and_one_that_came_back_are_still_of_their_batches(
     report = logs(tmp_path, _stood(after, back=back), ranks=1)
     assert (report.verdict.cause, kinds(report)[0]) == ("loss_spike", "check_data")
     assert ("skip_data" in kinds(report)) is not back
+
+
+@pytest.mark.parametrize(("norm", "is_over"), [("9.{}", False), ("0.7{}", True)])
+def test_a_loss_that_came_back_without_its_norm_is_not_over(tmp_path: Path, norm: str, is_over: bool) -> None:
+    steps = [f"step {step} loss {2 + step % 5 / 100:.4f} grad_norm 0.7{step % 10}" for step in range(40)]
+    high = [f"step {step} loss {loss} grad_norm 9.1" for step, loss in ((40, 6.1), (41, 5.2), (42, 3.4))]
+    calm = [f"step {step} loss {2 + step % 5 / 100:.4f} grad_norm {norm.format(step % 10)}" for step in range(43, 60)]
+    report = logs(tmp_path, lambda _: [*steps, *high, *calm], ranks=1)
+    assert report.verdict.cause == "loss_spike"
+    assert (report.incidents[0].decision.do == "wait", "norm did not" in report.verdict.summary) == (
+        is_over,
+        not is_over,
+    )

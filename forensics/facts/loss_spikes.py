@@ -19,13 +19,14 @@ _STAYS = 0.6  # of the rise that is called a spike (model/tolerances.py)
 _FLOOR = 0.04  # of that rise: the least noise of a loss, as a share of its median
 _GRADIENT = 3.0  # a gradient norm this many times the calmest one before belongs to the spike
 _LIFTED = 0.7  # of the rise that is called a spike, where the gradient norm is lifted with it
+_FAR = 5  # times the middle norm: the gradient is shaken
 _CALM = 3  # lines after its end before anything that is no further part of it
 
 
 class Spike(NamedTuple):
     """`onset`: where the gradient began to grow; `outlier`: the first loss; `calm`: the first line that is back at the normal
     loss; `after`: how many lines with a finite loss followed that one. `well`: the line before the onset, `high`: from the first loss to
-    the last before `calm`."""
+    the last before `calm`. `norms`: the gradient norm of the last line and the usual one before, where it did not come back with the loss."""
 
     onset: Row
     outlier: Row
@@ -34,6 +35,7 @@ class Spike(NamedTuple):
     after: int = 0
     well: Row | None = None
     high: Sequence[Row] = ()
+    norms: tuple[float, float] | None = None
 
     @property
     def first_step(self) -> int | None:
@@ -71,7 +73,8 @@ def spikes(rows: Sequence[Row], rise: float) -> Iterator[Spike]:
         back = next((n for n in range(at, len(finite)) if losses[n] < (1 + _STAYS * least) * normal), None)
         begin, calm = _onset(finite, at), None if back is None else finite[back]
         after = 0 if back is None else len(finite) - back - 1
-        yield Spike(finite[begin], finite[at], normal, calm, after, finite[begin - 1], finite[at:back])
+        norms = None if back is None else _still_lifted(finite, begin, back)
+        yield Spike(finite[begin], finite[at], normal, calm, after, finite[begin - 1], finite[at:back], norms)
         at = len(finite) if back is None else back + 1
 
 
@@ -124,7 +127,7 @@ def _norms(rows: Sequence[Row], at: int) -> list[float]:
 
 def _shaken(rows: Sequence[Row], at: int) -> bool:
     norm, before = rows[at]["grad_norm"], _norms(rows, at)
-    return norm is not None and bool(before) and norm >= 5 * median(before)
+    return norm is not None and bool(before) and norm >= _FAR * median(before)
 
 
 def _is_lifted(rows: Sequence[Row], at: int) -> bool:
@@ -134,6 +137,14 @@ def _is_lifted(rows: Sequence[Row], at: int) -> bool:
         return False
     behind = _norms(rows[: at + 1 + _CALM], at + 1 + _CALM)[-_CALM:]
     return bool(min(norm, *behind) > max(before))
+
+
+def _still_lifted(rows: Sequence[Row], begin: int, back: int) -> tuple[float, float] | None:
+    """The last gradient norm and the usual one before a spike, where all since the loss came back are far above that."""
+    before, behind = _norms(rows, begin), _norms(rows[back:], len(rows) - back)
+    if len(before) < FEW or len(behind) < _CALM or min(behind) < _FAR * median(before):
+        return None
+    return behind[-1], median(before)
 
 
 def _onset(rows: Sequence[Row], at: int) -> int:

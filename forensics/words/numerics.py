@@ -469,6 +469,8 @@ AND_WHY = Form("{what}: {why}", "{what}：{why}")
 NORM_GREW = Form("the gradient norm grew from step {step} on", "梯度范数从 step {step} 起增大")
 ONSET_IS = Form("its onset is step {step}", "始于 step {step}")
 LOSS_RECOVERED = Said("The loss recovered later.", "loss 之后恢复。")
+LOSS_RECOVERED_NORM_DID_NOT = Form("The loss recovered later; the gradient norm did not: {norm}, {usual} before.",
+                                   "loss 之后恢复；梯度范数没有恢复：{norm}，此前为 {usual}。")  # fmt: skip
 LOSS_ROSE_IN_NO_STEP = Form("the loss rose from about {normal} to {loss}", "loss 从约 {normal} 升至 {loss}")
 MORE_SPIKES_IN_NO_STEP = Form("{number} such spikes", "共 {number} 次突增")
 MORE_SPIKES = Form(

@@ -64,6 +64,10 @@ def spike_finding(case: Case, found: Sequence[Spike], detector: str) -> Finding:
     elif found[-1].calm is None:  # what came back by itself needs no older state
         actions.append(roll_back(case, begin, words.BEFORE_THE_SPIKE))
         actions.append(Action(kind="skip_data", target=batches, command=None, reason=words.SAME_DATA_SAME_SPIKE))
+    back = words.LOSS_RECOVERED if calm is not None else ""
+    if (norms := found[-1].norms) is not None and grown is None:  # the loss alone came back
+        back = words.LOSS_RECOVERED_NORM_DID_NOT(norm=f"{norms[0]:.4g}", usual=f"{norms[1]:.4g}")
+        actions.append(roll_back(case, begin, words.BEFORE_THE_SPIKE))
     return Finding(
         detector=detector,
         cause=cause,
@@ -76,7 +80,7 @@ def spike_finding(case: Case, found: Sequence[Spike], detector: str) -> Finding:
         since_step=begin,
         over_step=found[-1].over_step,
         time_ns=onset["time_ns"],
-        summary=joined((rose, words.LOSS_RECOVERED if calm is not None else ""), " "),
+        summary=joined((rose, back), " "),
     )  # fmt: skip
 
 
