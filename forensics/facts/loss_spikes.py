@@ -65,7 +65,8 @@ def spikes(rows: Sequence[Row], rise: float) -> Iterator[Spike]:
     losses = [row["loss"] for row in finite]
     at = 2
     while at < len(finite):
-        least = rise * _LIFTED if _is_lifted(finite, at) else rise
+        lifted = rise * _LIFTED
+        least = lifted if _rises(losses, at, lifted) and _is_lifted(finite, at) else rise
         normal = normal_before(finite, losses, at, least)
         if normal is None:
             at += 1
@@ -92,9 +93,9 @@ def finite_lines(rows: Sequence[Row]) -> list[Row]:
 
 def normal_before(finite: Sequence[Row], losses: Sequence[float], at: int, rise: float) -> float | None:
     """The loss before a line, if a spike begins with that line."""
-    before = losses[max(0, at - BACK) : at]
-    if losses[at] < (1 + rise) * min(before):  # nearly every line: the middle need not be known
+    if not _rises(losses, at, rise):
         return None
+    before = losses[max(0, at - BACK) : at]
     if _is_above_all(losses, at):
         return median(before[-FEW:])
     normal = median(before)
@@ -108,6 +109,11 @@ def normal_before(finite: Sequence[Row], losses: Sequence[float], at: int, rise:
     stays = [loss >= (1 + _STAYS * rise) * normal for loss in losses[at + 1 : at + 4]]
     sudden = len(before) >= 5 and (_shaken(finite, at) or (bool(stays) and stays[0]))
     return normal if sudden or (len(stays) == 3 and all(stays)) else None
+
+
+def _rises(losses: Sequence[float], at: int, rise: float) -> bool:
+    """Is a loss so far above the lowest one before? Nearly none is: of the others no middle need be known."""
+    return losses[at] >= (1 + rise) * min(losses[max(0, at - BACK) : at])
 
 
 def _is_above_all(losses: Sequence[float], at: int) -> bool:
