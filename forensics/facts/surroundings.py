@@ -85,15 +85,19 @@ def _torch(tables: Mapping[TableName, pl.DataFrame], read: set[str]) -> Torch | 
     if not shown and not _has_frames(tables["stacks"]):
         return None
     by_devices = [library for library, vendor in _VENDOR_OF.items() if _VENDORS[vendor] & read]
-    has_device = any(own & read for own in _VENDORS.values()) or any(
-        said.str.contains(_OF_DEVICES).any() for said in (text, names)
-    )
-    rest: Library = "gloo" if not has_device and text.str.contains(_OF_GLOO).any() else "nccl"
-    library = own[0] if len(own) == 1 else by_devices[0] if len(by_devices) == 1 else rest
+    library = own[0] if len(own) == 1 else by_devices[0] if len(by_devices) == 1 else _by_words(text, names, read)
     is_detailed = bool(text.str.contains(_DETAIL).any()) or bool(
         ((names == "TORCH_DISTRIBUTED_DEBUG") & (tables["settings"]["value"] == "DETAIL")).any()
     )
     return Torch(library, is_detailed)
+
+
+def _by_words(text: pl.Series, names: pl.Series, read: set[str]) -> Library:
+    """Of a job that neither its process groups nor its devices tell of: gloo, where its errors are and nothing is of a device."""
+    has_device = any(own & read for own in _VENDORS.values())
+    if has_device or not text.str.contains(_OF_GLOO).any():
+        return "nccl"
+    return "nccl" if any(said.str.contains(_OF_DEVICES).any() for said in (text, names)) else "gloo"
 
 
 def _has_frames(stacks: pl.DataFrame) -> bool:
