@@ -34,12 +34,11 @@ from forensics.model.told import values
 from parsers.engine.unknown import counted
 from parsers.schema.tables import TableName, spelled
 from parsers.text.patterns import regex
-from parsers.text.whole_numbers import counted_from_zero
+from parsers.text.whole_numbers import NUMBER, counted_from_zero
 from parsers.training.layout_words import AMONG_REPLICAS
 from parsers.who.introductions import PROCESS
 from parsers.who.joins import counts_others
 
-_NUMBER = regex(r"\d{1,10}")
 _CALLED = regex(r"(?i)(?<![a-z])(?P<word>[a-z]{1,16})[_.-]?(?P<number>\d{1,6})(?![a-z\d])")
 _ROLE = 4  # letters of what a program is called, at least
 _OF_ANY = (
@@ -79,7 +78,7 @@ def numbered_files(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     untold = tables["files"].filter(pl.col("rank").is_null() & (pl.col("bytes") > 0))
     is_local = {file for file, local in untold.select("file", "local_rank").iter_rows() if local is not None}
     for file in untold["file"]:
-        shapes[_NUMBER.sub("#", file)].append(file)
+        shapes[NUMBER.sub("#", file)].append(file)
     found: dict[str, int] = {}
     worlds = values(claims["world_size"])
     for own in shapes.values():
@@ -158,7 +157,7 @@ def _are_numbered(own: list[str], ranks: Mapping[str, int]) -> bool:
     told = [ranks.get(file) for file in own]
     if None in told or len(set(told)) < max(_FEWEST, len(own)):
         return False
-    columns = zip(*(map(int, _NUMBER.findall(file)) for file in own), strict=True)
+    columns = zip(*(map(int, NUMBER.findall(file)) for file in own), strict=True)
     return any(list(column) == told for column in columns)
 
 
@@ -176,7 +175,7 @@ def _by_pids(claims: pl.DataFrame, own: list[str], ranks: Mapping[str, int]) -> 
         .agg(pl.col("rank").unique())
     )
     known = {pid: some[0] for pid, some in told.iter_rows() if len(some) == 1}
-    for column in zip(*(map(int, _NUMBER.findall(file)) for file in own), strict=True):
+    for column in zip(*(map(int, NUMBER.findall(file)) for file in own), strict=True):
         number = {file: known[pid] for file, pid in zip(own, column, strict=True) if pid in known}
         is_theirs = all(ranks.get(file, rank) == rank for file, rank in number.items())
         if len(number) >= _FEWEST and len(set(number.values())) == len(own) == len(number) and is_theirs:
@@ -196,6 +195,9 @@ def _placed(claims: pl.DataFrame, untold: list[str]) -> dict[str, int]:
 
 def _one_a_rank(tables: Mapping[TableName, pl.DataFrame], shapes: Iterable[list[str]]) -> dict[str, int]:
     """File → its number, of the one set of files that are as many as the world."""
+    shapes = [own for own in shapes if len(own) >= _FEW]
+    if not shapes:
+        return {}
     told = [tables[name].select("file", "step") for name in ("steps", "values", "tensors")]
     steps: dict[str, set[int]] = dict(
         pl.concat([spelled(one) for one in told]).drop_nulls().group_by("file").agg(pl.col("step").unique()).iter_rows()
@@ -204,21 +206,22 @@ def _one_a_rank(tables: Mapping[TableName, pl.DataFrame], shapes: Iterable[list[
     # Where a stack tells its process, the number is as likely that of a turn of a loop.
     is_bare = tables["stacks"].group_by("file").agg(pl.col("pid").is_null().all().alias("bare"))
     looked_at = {file for file, bare in is_bare.iter_rows() if bare}
+    sizes = _sizes(tables)
+    is_untold = not sizes and tables["ranks"]["rank"].drop_nulls().is_empty()
     sets: list[dict[str, int]] = []
     tagged: list[dict[str, int]] = []
-    shapes = [*shapes]
     parts = [part for own in shapes if looked_at.issuperset(own) for part in _folders(own)]
     for own in [*shapes, *parts]:
         if len(own) < _FEW or not (_go_on(own, steps) or _are_alike(own, lines) or looked_at.issuperset(own)):
             continue
-        columns = zip(*(map(int, _NUMBER.findall(file)) for file in own), strict=True)
-        numbered = [column for column in columns if sorted(column) == [*range(len(own))]]
-        is_untold = not _sizes(tables) and tables["ranks"]["rank"].drop_nulls().is_empty()
-        if len(numbered) == 1 and (_is_world(tables, own) or (is_untold and _are_spread(own, numbered[0]))):
-            sets.append(dict(zip(own, numbered[0], strict=True)))
-        elif len(numbered) == 1 and is_untold and len(own) >= _SEVERAL and _go_on(own, steps):
-            one = dict(zip(own, numbered[0], strict=True))
-            tagged += [one] if _is_of_process(one) else []  # a seed, a trial, a layer are none
+        numbered = counted_from_zero(own)
+        if len(numbered) != 1:
+            continue
+        [one] = numbered
+        if _is_world(tables, own, sizes) or (is_untold and _are_spread(one)):
+            sets.append(one)
+        elif is_untold and len(own) >= _SEVERAL and _go_on(own, steps) and _is_of_process(one):
+            tagged.append(one)  # a seed, a trial, a layer are none
     if not sets and len(tagged) > 1 and len({(_called_before(own), len(own)) for own in tagged}) == 1:
         sets = tagged
     is_looks = looked_at.issuperset(file for own in sets for file in own)  # at the same processes
@@ -230,8 +233,8 @@ def _one_a_rank(tables: Mapping[TableName, pl.DataFrame], shapes: Iterable[list[
 def _called_before(own: Mapping[str, int]) -> str:
     """What stands before the number of a set of files, a tag of each behind it: run-worker_3-tag-loss.csv."""
     file, rank = next((file, rank) for file, rank in own.items() if rank == max(own.values()))
-    at = [one.start() for one in _NUMBER.finditer(file) if int(one[0]) == rank]
-    return _NUMBER.sub("#", file[: at[0]])
+    at = [one.start() for one in NUMBER.finditer(file) if int(one[0]) == rank]
+    return NUMBER.sub("#", file[: at[0]])
 
 
 def _is_of_process(own: Mapping[str, int]) -> bool:
@@ -248,13 +251,13 @@ def _folders(own: Iterable[str]) -> list[list[str]]:
     return [*folders.values()] if len(folders) > 1 else []
 
 
-def _is_world(tables: Mapping[TableName, pl.DataFrame], own: list[str]) -> bool:
+def _is_world(tables: Mapping[TableName, pl.DataFrame], own: list[str], sizes: set[str]) -> bool:
     """Is the world told to be as large, or does each of these files say that there is nothing but replicas?"""
-    settings = tables["settings"]
-    if sizes := _sizes(tables):
+    if sizes:
         return sizes == {str(len(own))}
     if tables["ranks"]["rank"].is_not_null().any():  # files of several hosts may count something else
         return len(_folders(own)) == 1 and {*tables["ranks"]["rank"].drop_nulls()} == {*range(len(own))}
+    settings = tables["settings"]
     alone = settings.filter((pl.col("name") == "tensor_model_parallel_size") & (pl.col("value") == "1"))
     return set(own) <= {str(file) for file in alone["file"].to_list()}
 
@@ -280,13 +283,13 @@ def _are_alike(own: Sequence[str], lines: Mapping[str, Sequence[str]]) -> bool:
     return all(some >= _OFTEN and 2 * some >= sum(one.values()) for some, one in zip(often, printed, strict=True))
 
 
-def _are_spread(own: Sequence[str], number: Sequence[int]) -> bool:
+def _are_spread(numbers: Mapping[str, int]) -> bool:
     """Are these several files of each of several places, hosts or folders, and called as processes may be? Numbers that go on from place to place
     count none on a host, nor hosts."""
     places: defaultdict[str, int] = defaultdict(int)
     names = set()
-    for file, own_number in zip(own, number, strict=True):
-        *_, last = (found for found in _NUMBER.finditer(file) if int(found[0]) == own_number)
+    for file, number in numbers.items():
+        *_, last = (found for found in NUMBER.finditer(file) if int(found[0]) == number)
         places[file[: last.start()] + file[last.end() :]] += 1
         names.add(file[: last.start()].rpartition("/")[2])
     is_several = len(places) >= _FEWEST and min(places.values()) >= _FEWEST
