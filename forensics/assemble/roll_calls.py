@@ -22,7 +22,7 @@ Fooled by: a count of something else that there is as much of as ranks, that sta
 import json
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -93,6 +93,23 @@ class _Log(msgspec.Struct, frozen=True, dict=True):
 def has_begun(tables: Mapping[TableName, pl.DataFrame]) -> bool:
     """Does a record show that the job did anything of a step?"""
     return any(tables[name].height for name in _BEGUN)
+
+
+def missing_row(
+    rank: int | None, names: Sequence[int], count: int, size: int, is_named: bool, **place: Any
+) -> dict[str, Any]:
+    """What one log says: so many of as many are there. `names`: who is not, or may not be; `place`: file, line and text."""
+    return {
+        "kind": "missing_members",
+        "code": ROLL_CALL if is_named else ROLL_COUNT,
+        "severity": "error",
+        "rank": rank,
+        "rank_space": "global" if rank is not None else None,
+        "names_ranks": [*names],
+        "names_rank_space": "global" if names else None,
+        "detail": json.dumps({"joined": count, "expected": size}),
+        **place,
+    }
 
 
 def with_roll_calls(
@@ -245,8 +262,7 @@ def _outside(
                 for at, (one, other) in enumerate(zip(before.numbers, last.numbers, strict=True)):
                     if one == other == count and log.rank is not None:
                         by_line[last.template, at].add(log.rank)
-        alike = {frozenset(ranks) for ranks in by_line.values() if len(ranks) == count}
-        inside = alike.pop() if len(alike) == 1 else _waiting_alike(logs, count)
+        inside = _as_many(by_line.values(), count) or _waiting_alike(logs, count)
     rest = job - inside
     if len(inside) < 2 or not inside <= job or 2 * len(rest) >= len(job):
         return (), False
@@ -263,7 +279,12 @@ def _waiting_alike(logs: Sequence[_Log], count: int) -> frozenset[int]:
         for before, last in log.repeated() if log.rank is not None else ():
             if before.numbers == last.numbers and log.rank is not None:
                 by_line[last.template].add(log.rank)
-    alike = {frozenset(ranks) for ranks in by_line.values() if len(ranks) == count}
+    return _as_many(by_line.values(), count)
+
+
+def _as_many(repeated: Iterable[set[int]], count: int) -> frozenset[int]:
+    """Of the ranks that repeat a line each, the only ones that are just as many as were counted; else nobody."""
+    alike = {frozenset(ranks) for ranks in repeated if len(ranks) == count}
     return alike.pop() if len(alike) == 1 else frozenset()
 
 
@@ -315,16 +336,5 @@ def _barrier(log: _Log, at: int, count: int, size: int, absent: frozenset[int]) 
 
 
 def _row(log: _Log, at: int, count: int, size: int, outside: Sequence[int], is_named: bool) -> dict[str, Any]:
-    return {
-        "kind": "missing_members",
-        "code": ROLL_CALL if is_named else ROLL_COUNT,
-        "severity": "error",
-        "rank": log.rank,
-        "rank_space": "global" if log.rank is not None else None,
-        "names_ranks": [*outside],
-        "names_rank_space": "global" if outside else None,
-        "text": log.lines[at].text,
-        "detail": json.dumps({"joined": count, "expected": size}),
-        "file": log.file,
-        "line": log.first + at,
-    }
+    place = {"file": log.file, "line": log.first + at, "text": log.lines[at].text}
+    return missing_row(log.rank, outside, count, size, is_named, **place)
