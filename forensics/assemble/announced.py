@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from forensics.assemble.apart import first_line, own_logs
+from forensics.assemble.apart import numbered_lines, own_logs
 from forensics.assemble.roll_calls import has_begun
 from parsers.schema.tables import TableName, table
 from parsers.text.connections import is_within_a_host, why_unmade
@@ -33,12 +33,12 @@ def announced(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     places: dict[tuple[int, str], dict[str, Any]] = {}
     logs = own_logs(tables).filter(pl.col("rank").is_not_null() & (pl.col("last_lines").list.len() > 0)).sort("file")
     for row in logs.iter_rows(named=True):
-        for at, line in enumerate(row["last_lines"]):
+        for number, line in numbered_lines(row):
             text = strip(line).text
             if len(found := {*_ADDRESS.findall(text)}) == 1:
                 [address] = found
                 said[_DIGITS.sub("#", text.replace(address, "@"))][row["rank"]].add(address)
-                place = {"file": row["file"], "line": first_line(row) + at}
+                place = {"file": row["file"], "line": number}
                 places.setdefault(
                     (row["rank"], address), {"rank": row["rank"], "address": address, "how": PRINTED} | place
                 )
@@ -60,12 +60,11 @@ def with_announced(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, 
         return dict(tables)
     whose: dict[str, int] = dict(told.select("address", "rank").iter_rows())
     found: list[dict[str, Any]] = []
-    for row in (
-        own_logs(tables).filter(~pl.col("file").is_in(told["file"].implode())).sort("file").iter_rows(named=True)
-    ):
-        for at, line in enumerate(row["last_lines"] or ()):
+    others = own_logs(tables).filter(~pl.col("file").is_in(told["file"].implode()))
+    for row in others.sort("file").iter_rows(named=True):
+        for number, line in numbered_lines(row):
             for address in whose.keys() & {*_ADDRESS.findall(line)} if why_unmade(line) is not None else ():
                 own = {"kind": "connect_failed", "severity": "error", "names_hosts": [address], "text": line}
                 named = {"names_ranks": [whose[address]], "names_rank_space": "global"}
-                found.append(own | named | {"file": row["file"], "line": first_line(row) + at})
+                found.append(own | named | {"file": row["file"], "line": number})
     return {**tables, "events": pl.concat([tables["events"], table("events", found)])}

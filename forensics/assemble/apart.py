@@ -4,7 +4,7 @@ Each of the few printed a line of a kind that none of the others did, and the ot
 did. A log that is merely shorter, or that ends as those of the others do, goes no way of its own.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import polars as pl
@@ -33,6 +33,12 @@ def first_line(row: Mapping[str, Any]) -> int:
     """The number of the first of the last lines that a row of `files` holds."""
     count = len(row["last_lines"])
     return int(row["lines"] or count) - count + 1
+
+
+def numbered_lines(row: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
+    """(number, line) of the last lines that a row of `files` holds; none where it holds none."""
+    if row["last_lines"]:
+        yield from enumerate(row["last_lines"], first_line(row))
 
 
 def is_apart(files: pl.DataFrame, few: Collection[int], others: Collection[int]) -> bool:

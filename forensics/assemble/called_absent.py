@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from forensics.assemble.announced import with_announced
-from forensics.assemble.apart import first_line, is_apart, own_logs
-from forensics.assemble.roll_calls import ROLL_CALL, ROLL_COUNT, has_begun, with_roll_calls
+from forensics.assemble.apart import is_apart, numbered_lines, own_logs
+from forensics.assemble.roll_calls import has_begun, missing_row, with_roll_calls
 from parsers.schema.tables import TableName, table
 from parsers.text.patterns import regex
 from parsers.text.whole_numbers import whole_numbers
@@ -52,8 +52,9 @@ class _Call(NamedTuple):
     rank: int  # who speaks
     template: str
     called: int
-    row: Mapping[str, Any]
-    at: int  # place in its last lines
+    text: str
+    file: str
+    line: int
 
 
 def with_missed(
@@ -77,7 +78,11 @@ def with_missed(
     goes_apart = is_apart(files, [rank], job - {rank}) or _fails_alone(files, rank)
     is_named = goes_apart and not _waits(files, rank)
     last = {one.rank: one for one in calls if one.called == rank}
-    rows = [_row(one, len(job), is_named) for _, one in sorted(last.items())]
+    size = len(job)
+    rows = [
+        missing_row(one.rank, [rank], size - 1, size, is_named, file=one.file, line=one.line, text=one.text)
+        for _, one in sorted(last.items())
+    ]
     return {**counted, "events": pl.concat([counted["events"], table("events", rows)])}
 
 
@@ -125,12 +130,12 @@ def _calls(files: pl.DataFrame) -> Iterator[_Call]:
     """Each line of a kind that is said of one rank alone, and of no success."""
     of_kind: defaultdict[str, list[_Call]] = defaultdict(list)
     for row in files.filter(pl.col("rank").is_not_null()).sort("file").iter_rows(named=True):
-        for at, line in enumerate(row["last_lines"] or ()):
+        for number, line in numbered_lines(row):
             text = strip(line).text
             for found in _CALLED.finditer(text):
                 if (called := int(found[1])) != row["rank"]:
                     template = whole_numbers(f"{text[: found.start(1)]}@{text[found.end(1) :]}")[1]
-                    of_kind[template].append(_Call(row["rank"], template, called, row, at))
+                    of_kind[template].append(_Call(row["rank"], template, called, line, row["file"], number))
     for template, own in of_kind.items():
         if len({one.called for one in own}) == 1 and _IN_VAIN.search(template):
             yield from own
@@ -147,19 +152,3 @@ def _fails_alone(files: pl.DataFrame, rank: int) -> bool:
     for own, lines in files.select("rank", "last_lines").drop_nulls().iter_rows():
         kinds[own == rank] |= {whole_numbers(strip(line).text)[1] for line in lines}
     return any(_FAILS.search(kind) for kind in kinds[True] - kinds[False])
-
-
-def _row(one: _Call, size: int, is_named: bool) -> dict[str, Any]:
-    return {
-        "kind": "missing_members",
-        "code": ROLL_CALL if is_named else ROLL_COUNT,
-        "severity": "error",
-        "rank": one.rank,
-        "rank_space": "global",
-        "names_ranks": [one.called],
-        "names_rank_space": "global",
-        "text": one.row["last_lines"][one.at],
-        "detail": json.dumps({"joined": size - 1, "expected": size}),
-        "file": one.row["file"],
-        "line": first_line(one.row) + one.at,
-    }

@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from forensics.assemble.apart import first_line, own_logs
+from forensics.assemble.apart import numbered_lines, own_logs
 from forensics.assemble.identity import given_rank
 from parsers.schema.event_kinds import STILL
 from parsers.schema.tables import TableName, table
@@ -124,7 +124,7 @@ def _missed(files: pl.DataFrame, events: pl.DataFrame, job: frozenset[int]) -> I
 
 def _lists(row: Mapping[str, Any]) -> Iterator[tuple[str, _Said]]:
     """(the words around a list, the list), of the last lines of a log."""
-    filled = [(line, text) for line, text in enumerate(row["last_lines"], first_line(row)) if text.strip()]
+    filled = [(line, text) for line, text in numbered_lines(row) if text.strip()]
     for line, text in filled[-_LAST:]:
         own = strip(text).text
         for found in _LIST.finditer(own):

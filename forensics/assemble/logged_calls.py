@@ -8,13 +8,13 @@ of the job, and all of them tell the same operation at the number before. Rows o
 collectives are (facts/called_positions.py), of one communicator of all ranks; nothing where anything else recorded operations.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from forensics.assemble.apart import first_line, own_logs
+from forensics.assemble.apart import numbered_lines, own_logs
 from parsers.pytorch.op_types import operation
 from parsers.schema.tables import TableName, table
 from parsers.text.patterns import regex
@@ -31,17 +31,17 @@ COMM = "the log's own count"
 class _Call(NamedTuple):
     number: int
     kind: str
-    at: int
+    line: int
 
 
 def with_logged_calls(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global; `job`: its ranks if its size is told → the same with such rows."""
     if tables["operations"].height or len(job) < _RANKS:
         return dict(tables)
-    logs: dict[int, tuple[dict[str, Any], list[_Call]]] = {}
+    logs: dict[int, tuple[str, list[_Call]]] = {}
     for row in own_logs(tables).filter(pl.col("rank").is_in([*job])).sort("file").iter_rows(named=True):
-        if calls := _calls(row["last_lines"] or ()):
-            logs.setdefault(row["rank"], (row, calls))
+        if calls := _calls(row):
+            logs.setdefault(row["rank"], (row["file"], calls))
     if logs.keys() != job or len({calls[-1].number for _, calls in logs.values()}) != 1:
         return dict(tables)
     before = {calls[-2].kind for _, calls in logs.values()}
@@ -49,13 +49,12 @@ def with_logged_calls(tables: Mapping[TableName, pl.DataFrame], job: frozenset[i
     if len(before) != 1 or len(last) < 2:
         return dict(tables)
     rows, groups = [], []
-    for rank, (log, calls) in sorted(logs.items()):
+    for rank, (file, calls) in sorted(logs.items()):
         comm = f"{COMM} {rank}"
-        place = {"file": log["file"], "rank": rank}
+        place = {"file": file, "rank": rank}
         groups.append(place | {"group": comm, "comm": comm, "size": len(job), "how": "logged calls"})
         rows += [
-            place
-            | {"comm": comm, "seq": one.number, "kind": one.kind, "is_p2p": False, "line": first_line(log) + one.at}
+            place | {"comm": comm, "seq": one.number, "kind": one.kind, "is_p2p": False, "line": one.line}
             for one in calls
         ]
     return {
@@ -65,13 +64,13 @@ def with_logged_calls(tables: Mapping[TableName, pl.DataFrame], job: frozenset[i
     }
 
 
-def _calls(lines: Sequence[str]) -> list[_Call]:
-    """The calls that a log counts, in order; none where no number of its lines of operations counts them."""
+def _calls(row: Mapping[str, Any]) -> list[_Call]:
+    """The calls that a log, a row of `files`, counts, in order; none where no number of its lines of operations counts them."""
     found = []
-    for at, line in enumerate(lines):
+    for number, line in numbered_lines(row):
         named = {operation(one) for one in _OP.findall(line)}
         if len(named) == 1:
-            found.append((at, named.pop(), whole_numbers(line)[2]))
+            found.append((number, named.pop(), whole_numbers(line)[2]))
     if len(found) < _FEWEST:
         return []
     shortest = min(len(numbers) for _, _, numbers in found)
@@ -79,4 +78,4 @@ def _calls(lines: Sequence[str]) -> list[_Call]:
         place for place in range(shortest)
         if all(after[place] - before[place] == 1 for (_, _, before), (_, _, after) in pairwise(found))
     ]  # fmt: skip
-    return [_Call(numbers[counting[0]], str(kind), at) for at, kind, numbers in found] if len(counting) == 1 else []
+    return [_Call(numbers[counting[0]], str(kind), line) for line, kind, numbers in found] if len(counting) == 1 else []

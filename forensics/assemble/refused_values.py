@@ -23,7 +23,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from forensics.assemble.apart import first_line, own_logs
+from forensics.assemble.apart import numbered_lines, own_logs
 from forensics.assemble.roll_calls import has_begun
 from parsers.schema.tables import TableName, table
 from parsers.text.patterns import regex
@@ -38,8 +38,6 @@ _HOLE = "\N{NULL}"  # where a value stood, in templates: nobody prints it, and t
 _WORDS = regex(r"[^\W\d_]{2}")
 _TOKEN = regex(r"\d+(?:\.\d+)*")
 _VERSION = regex(r"(?i)(?<![a-z])(?:v|ver|version|protocol|proto|abi|revision|rev|版本|协议)\W{0,3}$")
-
-
 _CALLED = regex(r"(?i)\b(?:rank|process|worker|member|task|node|trainer|replica)[ _#=:]{1,2}(\d{1,7})\b(?![./]\d)")
 _KIND = r"(?:version|build|runtime|protocol|abi|fingerprint|driver|release|image|toolkit)s?"
 _DIFFER = regex(
@@ -88,12 +86,10 @@ def with_refused_values(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableN
 
 
 def _lines(row: Mapping[str, Any]) -> list[_Line]:
-    texts, first = row["last_lines"], first_line(row)
-    own = [strip(text).text for text in texts]
     return [
-        _Line(first + at, texts[at], _TOKEN.sub(_HOLE, text.replace(_HOLE, " ")), tuple(_TOKEN.findall(text)))
-        for at, text in enumerate(own)
-        if text
+        _Line(number, line, _TOKEN.sub(_HOLE, text.replace(_HOLE, " ")), tuple(_TOKEN.findall(text)))
+        for number, line in numbered_lines(row)
+        if (text := strip(line).text)
     ]
 
 

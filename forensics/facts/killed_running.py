@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from forensics.assemble.apart import own_logs
+from forensics.assemble.apart import numbered_lines, own_logs
 from forensics.facts.event_rows import reference, rows
 from forensics.facts.process_ends import ProcessEnd
 from parsers.schema.tables import TableName
@@ -79,11 +79,9 @@ def _went_on(tables: Mapping[TableName, pl.DataFrame], kill: Mapping[str, Any]) 
 
 def _line(files: pl.DataFrame, kill: Mapping[str, Any]) -> str | None:
     """The kill's whole line, where the end of its file is kept."""
-    for own, count in files.filter(pl.col("file") == kill["file"]).select("last_lines", "lines").iter_rows():
-        place = (kill["line"] or 0) - ((count or 0) - len(own or ())) - 1
-        if own and 0 <= place < len(own):
-            return str(own[place])
-    return None
+    own = files.filter(pl.col("file") == kill["file"]).select("last_lines", "lines")
+    lines = (one for row in own.iter_rows(named=True) for one in numbered_lines(row))
+    return next((line for number, line in lines if number == kill["line"]), None)
 
 
 def _counts(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
