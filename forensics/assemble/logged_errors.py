@@ -12,12 +12,12 @@ from collections.abc import Mapping
 import polars as pl
 
 from forensics.assemble.identity import given_rank
+from forensics.model.told import CONSEQUENCE
 from parsers.schema.tables import TableName
 
 _PLACE = ["file", "line"]
 _SAYS_SO = r"(?i)\b(?:uncaught|unhandled)\b.{0,20}\b(?:exception|error)"
 _OF_LAUNCHERS = ("exit", "first_failure", "closing_signal")
-_CONSEQUENCE = '"consequence": true'  # in the detail of an event
 _BY_SIGNAL = r"^(?:SIG|0$|-)"  # codes of what was stopped, or ended well
 
 
@@ -61,7 +61,7 @@ def _only(events: pl.DataFrame, failed: pl.DataFrame) -> pl.DataFrame:
     raised = events.filter((pl.col("kind") == "exception") & nobodys & pl.col("line").is_not_null())
     alone = raised.join(ended, on="file").filter(pl.col("line") < pl.col("_end"))
     # An agent's own error says that a process failed, and is no process'.
-    is_own = ~pl.col("detail").str.contains(_CONSEQUENCE, literal=True).fill_null(False)
+    is_own = ~pl.col("detail").str.contains(CONSEQUENCE, literal=True).fill_null(False)
     alone = alone.filter((pl.col("line").n_unique().over("file") == 1) & is_own)
     return alone.select(*_PLACE, pl.col("_rank").list.first()).unique(_PLACE, keep="any")
 

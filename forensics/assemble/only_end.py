@@ -13,10 +13,10 @@ import polars as pl
 
 from forensics.assemble.identity import given_rank
 from forensics.model.signals import signal_of
+from forensics.model.told import CONSEQUENCE
 from parsers.schema.tables import TableName
 
 _UNCAUGHT = ("1", "MPI_ABORT")  # which a process calls itself
-_CONSEQUENCE = '"consequence": true'  # in the detail of an event
 _FAILED = ("exception", "gpu_oom", "gpu_error", "segfault", "host_oom", "first_failure")
 
 
@@ -25,7 +25,7 @@ def of_the_only_end(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName,
     events = tables["events"]
     is_open = ((pl.col("kind") == "exception") & pl.col("rank").is_null()).fill_null(False)
     open_ = events.filter(is_open)
-    if open_.height != 1 or _CONSEQUENCE in (open_["detail"].item() or ""):
+    if open_.height != 1 or CONSEQUENCE in (open_["detail"].item() or ""):
         return dict(tables)
     own = events.filter(pl.col("rank").is_not_null() & (pl.col("rank_space") == "global"))
     exits = own.filter(pl.col("kind") == "exit").select("rank", "code", "host").rows()

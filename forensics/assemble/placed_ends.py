@@ -36,13 +36,13 @@ from forensics.model.told import values
 from parsers.schema.tables import TableName, table
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
+from parsers.who.introductions import PROCESS
 
 Tables = Mapping[TableName, pl.DataFrame]
 Row = dict[str, Any]
 _STOPPING = ("terminating", "terminated", "cancelled", "time_limit", "preemption", "node_failure")
 # Who says that it lost others was alive then: what was killed beside it was another process of its container.
 _GAVE_UP = ("remote_error", "peer_closed", "collective_timeout", "store_timeout")
-_PROCESSES = ("process", "rank", "proc")
 _MARK = regex(r"(?<=[A-Za-z0-9])[-._]+")
 _INSTANCE = regex(r"(\S{0,80}[A-Za-z@_.:-])(\d{1,3})")
 _FILE_NUMBER = regex(r"\d{1,7}")
@@ -72,9 +72,7 @@ def with_placed_ends(tables: Tables, job: Job, identity: pl.DataFrame) -> dict[T
     # Where no size is told, ranks that all left a line are the job if a list numbers as many processes; nodes are none.
     is_whole = job.seen == frozenset(range(len(job.seen))) and job.ranks <= job.seen
     known = job.told or (job.seen if is_whole else frozenset())
-    counted = (
-        rows if job.told else [row if row["_said"].get("of") in _PROCESSES else row | {"_said": {}} for row in rows]
-    )
+    counted = rows if job.told else [row if row["_said"].get("of") in PROCESS else row | {"_said": {}} for row in rows]
     numbered = _numbered(counted, known, gave_up, _of_numbers(tables["files"], known))
     ranks = numbered | _of_a_place(rows, tables, identity)
     for at, row in enumerate(rows):

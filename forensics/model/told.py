@@ -13,6 +13,7 @@ Tables = Mapping[TableName, pl.DataFrame]
 _Rest = ParamSpec("_Rest")
 _Fact = TypeVar("_Fact")
 FEW = 1000  # rows
+CONSEQUENCE = '"consequence": true'  # in `detail` of an event that another failure caused
 
 
 def has_kind(events: pl.DataFrame, *kinds: str) -> bool:
