@@ -36,15 +36,11 @@ def changed_message(tensors: pl.DataFrame) -> Changed | None:
     equal = sends.join(gets, on=key, suffix="_got", maintain_order="left").unique(
         key, keep="first", maintain_order=True
     )
-    routes = set(equal.select("file", "file_got").iter_rows())
+    routes = equal.select("file", "file_got").unique()
     left = sends.join(gets, on=key, how="anti", maintain_order="left").join(
         gets.join(sends, on=key, how="anti", maintain_order="left"), on=_WHEN, suffix="_got", maintain_order="left"
     )
-    left = left.filter(
-        pl.struct("file", "file_got").map_elements(
-            lambda one: (one["file"], one["file_got"]) in routes, return_dtype=pl.Boolean
-        )
-    )
+    left = left.join(routes, on=["file", "file_got"], how="semi", maintain_order="left")
     is_met = (pl.col("peer") == pl.col("rank_got")) & (pl.col("peer_got") == pl.col("rank"))
     left = left.filter(is_met.fill_null(True) & (pl.len().over("file", "file_got", *_WHEN) == 1))
     if equal.height < _FEWEST or not left.height or left.height > _FEW * equal.height:

@@ -8,7 +8,7 @@ what parsers/knowledge knows to wait for ranks.
 
 import csv
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache, partial
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -71,9 +71,8 @@ def _told(strength: str, function: str, file: str) -> _Rule | None:
 
 def classify(frames: Sequence[Frame]) -> Site:
     """Frames, innermost first → Site. Nothing known: site "unknown"."""
-    own = [frame for frame in frames if not LIBRARY.search(frame.file)]
     # What the kernel or a shared object says has no source file, and is no line that anybody may change.
-    user = next((frame for frame in own if "." in frame.file), own[0] if own else None)
+    user = _own_code(frame for frame in frames if "." in frame.file) or _own_code(frames)
     frame, rule = _first("strong", frames)
     if rule is None:  # a row of knowledge says more than the lock or the poll that every wait ends in
         frame = next((one for one in frames if waits(one.file, one.function) == "ranks"), None)
@@ -83,6 +82,10 @@ def classify(frames: Sequence[Frame]) -> Site:
     if rule is not None:
         return Site(rule.site, rule.op or _call_around(rule, frames), frame, user)
     return Site("unknown", None, frames[0] if frames else None, user)
+
+
+def _own_code(frames: Iterable[Frame]) -> Frame | None:
+    return next((frame for frame in frames if not LIBRARY.search(frame.file)), None)
 
 
 def _first(strength: str, frames: Sequence[Frame]) -> tuple[Frame | None, _Rule | None]:
@@ -170,17 +173,18 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
 def _once(whole: pl.DataFrame) -> pl.DataFrame:
     """Without what a list of innermost functions says of processes whose whole stack the same file shows."""
     inner = pl.col("frames").list.first().struct
+    key = ["file", "host", inner.field("function").alias("_inner")]
+    nobodys = pl.col("rank").is_null() & pl.col("host").is_not_null()
+    is_whole = nobodys & pl.col("pid").is_not_null() & inner.field("file").is_not_null()
     is_bare = (
-        pl.col("pid").is_null()
+        nobodys
+        & pl.col("pid").is_null()
         & (pl.col("frames").list.len() == 1)
         & inner.field("file").is_null()
         & (pl.col("count").fill_null(1) == 1)
     )
-    is_whole = pl.col("pid").is_not_null() & inner.field("file").is_not_null()
-    key = ["file", "host", inner.field("function").alias("_inner")]
-    nobodys = pl.col("rank").is_null() & pl.col("host").is_not_null()
-    nth = (is_bare & nobodys).cum_sum().over(key)
-    return whole.filter(~((is_bare & nobodys & (nth <= (is_whole & nobodys).sum().over(key))).fill_null(False)))
+    is_told = is_bare & (is_bare.cum_sum().over(key) <= is_whole.sum().over(key))
+    return whole.filter(~is_told.fill_null(False))
 
 
 def waits_for_work(frames: Sequence[Frame]) -> bool:

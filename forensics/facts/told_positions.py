@@ -231,11 +231,16 @@ def _of_barriers(events: pl.DataFrame, memberships: Memberships, expected: froze
                 "kind": row["op"] or "a collective",
                 "certain": not ready or known >= numbered,
             }
-            leader = next(rank for rank in range(len(absent) + 1) if rank not in absent)  # whoever is not listed came
+            leader = _who_came(absent)
         for number in absent:
             yield _place(row, "barrier", rank=mapped.get(number), count=1, number=0, state="absent", **same)
         for number in ready or [leader]:
             yield _place(row, "barrier", rank=number, number=1, state="entered", **same)
+
+
+def _who_came(absent: Sequence[int]) -> int:
+    """The first whom a list of all that are missing does not hold."""
+    return next(rank for rank in range(len(absent) + 1) if rank not in absent)
 
 
 def _crossed(told: Sequence[Row], world: int) -> tuple[Sequence[Row], list[Position]]:
@@ -280,8 +285,7 @@ def _of_service(events: pl.DataFrame, has_steps: bool, known: int) -> Iterator[P
         same = {"group": "service", "label": label_of, "size": size, "kind": "barrier"}
         for rank in absent:
             yield _place(row, "barrier", rank=rank, number=0, state="absent", **same)
-        came = next(rank for rank in range(len(absent) + 1) if rank not in absent)
-        yield _place(row, "barrier", rank=came, number=1, state="entered", **same)
+        yield _place(row, "barrier", rank=_who_came(absent), number=1, state="entered", **same)
 
 
 # --- fingerprints ----------------------------------------------------------------------------------------------------

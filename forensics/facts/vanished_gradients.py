@@ -33,7 +33,7 @@ def vanished(steps: pl.DataFrame) -> Vanished | None:
         return None
     norms = train.filter(pl.col("grad_norm").is_not_null()).sort("file", "line", nulls_last=True)
     found: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = []
-    for _, own in norms.group_by("file", "rank", maintain_order=True):
+    for own in norms.partition_by("file", "rank"):
         one = _from(own.sort("step", maintain_order=True))
         if one is None:
             return None

@@ -139,7 +139,7 @@ def _named(case: Case, named: tuple[int, ...]) -> Finding:
         undecided = ("culprit_among_missing",)
     where = sites(case.stacks, named)
     site = where.get(first)
-    shown = _shown(named, site, doings(case.stacks, named).get(first, ""))
+    shown = _shown(named, site, doings(case.stacks, (first,)).get(first, ""))
     wait = joined((absent, words.RANKS_WAIT(number=len(roots.waiters))), "; ")
     return Finding(
         detector=DETECTOR.name,
