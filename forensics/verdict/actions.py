@@ -232,21 +232,24 @@ def _there_where_it_ran(action: Action, finding: Finding, known: Known) -> Actio
         return _as_by_runbook(
             msgspec.structs.replace(action, command=commands.pci_state(pci.pop())), finding, "pci_state"
         )
-    name: commands.CommandName | None = None
-    command = None
-    if action.kind == "inspect_hardware" and finding.cause == "gpu_fault":
-        name, command = "memory_errors", commands.memory_errors_here(known.around) if _is_of_memory(finding) else None
+    name: commands.CommandName
+    is_nvidia = known.around.vendor == "nvidia"
+    if action.kind == "inspect_hardware" and finding.cause == "gpu_fault" and is_nvidia and _is_of_memory(finding):
+        name = "memory_errors"
     elif action.kind == "check_config" and finding.cause == "gpu_oom" and not _hosts(finding, known.places):
-        name, command = "users_of_memory", commands.users_here(known.around)
-    elif action.kind == "check_code" and finding.cause == "segfault" and len(pids) == 1:
-        name, command = "core", commands.core_here(pids.pop())
+        name = "users_of_memory"
+    elif action.kind == "check_code" and finding.cause == "segfault":
+        name = "core"
+    else:
+        return action
+    command = commands.COMMANDS[name](commands.Target(commands.HERE, tuple(pids), around=known.around))
     if command is None:
         return action
     target = words.ON_ITS_HOST if action.target in ("", "job") else words.ON_HOST_OF(what=action.target)
     return _as_by_runbook(msgspec.structs.replace(action, target=target, command=command), finding, name)
 
 
-def _as_by_runbook(action: Action, finding: Finding, name: commands.CommandName | None) -> Action:
+def _as_by_runbook(action: Action, finding: Finding, name: commands.CommandName) -> Action:
     """The same with what to look for, where the runbook of its cause has the step that is done by this command."""
     steps = CAUSES[finding.cause].runbook if finding.cause is not None else ()
     step = next((one for one in steps if one.do == action.kind and one.command == name), None)
