@@ -12,6 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from forensics.facts.locations import Shared, listed
+from forensics.facts.storage_waits import STORAGE_SITES
 from forensics.model import commands
 from forensics.model.causes import CAUSES
 from forensics.model.causes.shared import LEFT, NEXT_RUN, STORES
@@ -19,7 +20,7 @@ from forensics.model.commands import NOWHERE, Surroundings
 from forensics.model.finding import Finding
 from forensics.model.frames import is_own_file
 from forensics.model.incident import Action, Place
-from forensics.model.names import Site, Status
+from forensics.model.names import Status
 from forensics.model.said import Said, joined
 from forensics.model.texts import head_of, ranks_text
 from forensics.verdict.runbook import Scene, followed, is_at_pipe
@@ -33,7 +34,6 @@ _AT_ONCE, _LISTED = 3, 6  # hosts that fail together, and those of them that are
 _PROCESSES = 16  # in one command
 _NAMED_PIDS = 2  # in a sentence
 _ECC = re.compile(r"\bECC\b|ECCUncorrectable")
-_OF_STORAGE: tuple[Site, ...] = ("storage_io", "checkpoint_io")
 
 
 class Known(NamedTuple):
@@ -141,7 +141,7 @@ def _checks(finding: Finding, known: Known) -> list[Action]:
             return checks or [_check(words.OTHER_END(who=who), reason)]
         if any(one.source == STORES.source for one in finding.actions):
             return checks  # no file system of the host holds it
-        if finding.site not in _OF_STORAGE or at is None:
+        if finding.site not in STORAGE_SITES or at is None:
             return checks
         files = Action(kind="inspect_hardware", target=words.FILES_OF(who=who), command=None, reason=reason)
         return [files, *checks] if _host_of(None, finding, known) else [*checks, files]
