@@ -19,10 +19,10 @@ from typing import Any
 import polars as pl
 
 from parsers.forms.reading import cells_of, real
-from parsers.schema.lines import reporter
+from parsers.schema.lines import claimed, reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import LINE_CHARACTERS
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 from parsers.text.step_marks import IN_LINE
 
@@ -36,7 +36,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     """values, claimed."""
     rows = lines.sort("file", "line").to_dicts()
     values: list[dict[str, Any]] = []
-    claimed: list[dict[str, Any]] = []
+    read: list[tuple[str, int]] = []
     for at, row in enumerate(rows):
         text = row["text"][:LINE_CHARACTERS].rstrip()
         step, given = IN_LINE.search(text), _GIVEN.search(text)
@@ -55,8 +55,8 @@ def parse(lines: pl.DataFrame) -> Tables:
                 "bad": " ".join(f"{name}={number:g}" for name, number in told if not isfinite(number)) or None,
             }
         )
-        claimed += [{"file": one["file"], "line": one["line"]} for one in (row, *below)]
-    return {"values": table("values", values), "claimed": table("claimed", claimed)}
+        read += [(one["file"], one["line"]) for one in (row, *below)]
+    return tables_of(values=values, claimed=claimed(read))
 
 
 def _below(rows: Sequence[Mapping[str, Any]], at: int) -> list[Mapping[str, Any]]:

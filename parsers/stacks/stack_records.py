@@ -21,7 +21,7 @@ import msgspec
 
 from parsers.forms.reading import all_bytes, json_object, whole
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.text.stamps import parse_time
@@ -101,7 +101,7 @@ def parse(source: Source) -> Tables:
             )
         if rank is not None:
             claims.append(who | {"how": "stack record"} | place)
-    return {"stacks": table("stacks", rows), "ranks": table("ranks", claims)}
+    return tables_of(stacks=rows, ranks=claims)
 
 
 def _records(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
