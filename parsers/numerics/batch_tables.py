@@ -18,7 +18,7 @@ from typing import Any
 
 import polars as pl
 
-from parsers.forms.reading import cells_of, real
+from parsers.forms.reading import RULE, cells_of, real
 from parsers.schema.lines import claimed, reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import LINE_CHARACTERS
@@ -27,7 +27,6 @@ from parsers.text.patterns import regex
 from parsers.text.step_marks import IN_LINE
 
 _GIVEN = regex(r"(?i)(?<![a-z])(?P<what>batch|inputs?|features|samples?)(?![a-z])")
-_RULE = regex(r"[\s|:+=-]{3,}")
 _LINES = 40  # of a table
 _FEWEST = 2
 
@@ -67,7 +66,7 @@ def _below(rows: Sequence[Mapping[str, Any]], at: int) -> list[Mapping[str, Any]
             break
         cells = _cells(row["text"])
         if (
-            _RULE.fullmatch(row["text"]) is None
+            RULE.fullmatch(row["text"]) is None
             and found
             and not (len(cells) > 1 and all(real(cell) is not None for cell in cells[1:]))
         ):
@@ -82,7 +81,7 @@ def _cells(text: str) -> list[str]:
 
 def _table(texts: Sequence[str]) -> list[tuple[str, float]]:
     """(name, number) of each cell; none where rows are not as wide as the names say."""
-    lines = [_cells(text) for text in texts if text.strip() and _RULE.fullmatch(text) is None]
+    lines = [_cells(text) for text in texts if text.strip() and RULE.fullmatch(text) is None]
     if len(lines) < 1 + _FEWEST:
         return []
     names, *rows = lines
