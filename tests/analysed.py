@@ -1,4 +1,4 @@
-"""Reports of samples and of written situations, each analysed once in a process, for tests that only read them."""
+"""Reports of samples and of written situations, each analysed once in a process, for tests that only read them; and what is said first of a bundle."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -11,6 +11,7 @@ from forensics.analyze import analyze
 from forensics.analyze import detect as detected
 from forensics.case import Case, Detector
 from forensics.model.finding import Finding
+from forensics.model.incident import Incident
 from forensics.report import Report
 from samples.situations import write
 
@@ -36,6 +37,12 @@ def heard(name: str) -> tuple[Report, tuple[Finding, ...]]:
 def sample(name: str) -> Report:
     """The report of a sample."""
     return heard(name)[0]
+
+
+def primary(folder: Path) -> Incident:
+    """The incident that comes first in the report of a bundle."""
+    report = analyze(folder)
+    return report.incidents[report.primary]
 
 
 def situation(name: str, *, hung: bool = False) -> Report:
