@@ -140,3 +140,15 @@ def idle(job: Rows, ranks: Iterable[int], group: str, seq: int) -> Rows:
     for rank in ranks:
         job.dump(rank, call(group, seq, "broadcast", done=True))
     return job
+
+
+def two_stalls() -> Rows:
+    job = Rows(8, a=(0, 1, 2, 3), b=(4, 5, 6, 7))
+    idle(waiting(job, (0, 1, 2), "a", 9), (3,), "a", 8)
+    return idle(waiting(job, (5, 6, 7), "b", 9), (4,), "b", 8)
+
+
+def order_inversion() -> Rows:
+    job = Rows(10, a=(3, 7), b=(3, 7))
+    job.dump(3, call("a", 5, code=10), call("b", 5, code=11)).dump(7, call("b", 5, code=21), call("a", 5, code=20))
+    return waiting(job, (rank for rank in range(10) if rank not in (3, 7)), "world", 4)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from parsers import read
 from parsers.schema.parser import Source
 
 
@@ -21,3 +22,9 @@ def written(folder: Path, files: Mapping[str, Sequence[str]]) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("\n".join(lines) + "\n")
     return folder / "bundle"
+
+
+def raised(folder: Path, files: Mapping[str, Sequence[str]]) -> list[int | None]:
+    """The ranks of who raised an exception in such a bundle."""
+    events = read(str(written(folder, files))).tables["events"]
+    return [rank for kind, rank in events.select("kind", "rank").iter_rows() if kind == "exception"]

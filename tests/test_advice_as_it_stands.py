@@ -13,17 +13,13 @@ from forensics.detectors.numerics.first_anomaly import DETECTOR as FIRST_BAD
 from forensics.detectors.ranks.absent import DETECTOR
 from forensics.model.commands import Surroundings
 from forensics.model.finding import Claim, Finding
-from forensics.model.incident import Action, Incident, Place
+from forensics.model.incident import Action, Place
 from forensics.model.ref import Ref
 from forensics.verdict.actions import Known, actions_of
 from parsers.schema.tables import empty, table
+from tests.analysed import primary
 from tests.log_cases import case
 from tests.tensor_rows import Job
-
-
-def primary(folder: Path) -> Incident:
-    report = analyze(folder)
-    return report.incidents[report.primary]
 
 
 def finding(cause: str, kind: str, *ranks: int) -> Finding:

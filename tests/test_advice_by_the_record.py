@@ -9,8 +9,9 @@ from forensics import analyze
 from forensics.detectors.numerics.first_anomaly import DETECTOR as FIRST_BAD
 from forensics.detectors.numerics.replica_divergence import DETECTOR
 from forensics.model.finding import Finding
-from forensics.model.incident import Action, Incident
+from forensics.model.incident import Action
 from reports import terminal
+from tests.analysed import primary
 from tests.tensor_rows import Job
 
 WEIGHT = {"nan_count": 0, "inf_count": 0, "min": -0.5, "max": 0.75, "l2norm": 4.0, "absmax": 0.75, "dtype": "float32"}
@@ -80,11 +81,6 @@ def test_the_first_row_that_differs_is_named_and_not_the_update_that_shows_it(us
 
 
 # --- connections that were not made ----------------------------------------------------------------------------------
-
-
-def primary(folder: Path) -> Incident:
-    report = analyze(folder)
-    return report.incidents[report.primary]
 
 
 def unmade(folder: Path, *lines: str) -> Action:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from forensics import analyze
 from forensics.model.causes import CAUSES
 from forensics.model.incident import Incident
+from tests.analysed import primary
 
 RAISED = """Traceback (most recent call last):
   File "/srv/app/serve.py", line 41, in loop
@@ -21,8 +21,7 @@ STUCK = "EI9999: 2025-02-03-10:11:12.476.613  The error from device(chipId:1, di
 
 def told(folder: Path, text: str, name: str = "train.log") -> Incident:
     (folder / name).write_text(text)
-    report = analyze(folder)
-    return report.incidents[report.primary]
+    return primary(folder)
 
 
 @pytest.mark.parametrize("task", ["", "fftsplus ", "aicpu "])

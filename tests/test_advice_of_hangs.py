@@ -10,6 +10,7 @@ from reports.answer import actions
 from reports.answer import answer as english
 from reports.chinese import answer as chinese
 from reports.summary import cause_text
+from tests.analysed import primary
 
 WORLD = 4
 HEAD = "2026-02-03 08:00:0{rank}.000 [rank{rank}] INFO train: init done rank={rank} world_size=4 local_rank={rank} host=cn7 pid=5{rank}0 backend=nccl\n"
@@ -30,8 +31,7 @@ def told(folder: Path, odd: str, *, line: str = "", kernel: str = "", cut: bool 
         (folder / "proc_520.txt").write_text(
             f"==> /proc/520/status <==\nName:\tpython\nState:\tS (sleeping)\nTgid:\t520\nPid:\t520\n\n==> /proc/520/stack <==\n{kernel}"
         )
-    report = analyze(folder)
-    return report.incidents[report.primary]
+    return primary(folder)
 
 
 def commands(incident: Incident) -> str:
@@ -111,8 +111,7 @@ def counted(folder: Path, own: str, others: str, *, odd: str = IDLE, words: str 
         (folder / f"rank_{rank}.log").write_text(text if rank == 2 else text + RAISED + words)
         stack = f'Process 5{rank}0: python fit.py\nPython v3.11.9\n\nThread 5{rank}0 (idle): "MainThread"\n'
         (folder / f"rank_{rank}.pyspy.txt").write_text(stack + (odd if rank == 2 else WAITS))
-    report = analyze(folder)
-    return report.incidents[report.primary]
+    return primary(folder)
 
 
 @pytest.mark.parametrize(("own", "others"), [("lap 6/6", "lap 6/9"), ("Batch: 6/6", "Batch: 6/12")])
@@ -245,8 +244,7 @@ def cut_at(folder: Path, calls: list[tuple[int, str]]) -> Incident:
         AT.format(rank=rank, number=number, kind=kind, done=number - 1) for rank, (number, kind) in enumerate(calls)
     ]
     (folder / "train.log").write_text("".join(told_by))
-    report = analyze(folder)
-    return report.incidents[report.primary]
+    return primary(folder)
 
 
 @pytest.mark.parametrize("kinds", [("_ALLGATHER_BASE", "_REDUCE_SCATTER_BASE"), ("ALLREDUCE", "ALLREDUCE")])

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from forensics import analyze
 from forensics.model.incident import Incident
 from forensics.model.said import Said, zh
 from forensics.words.ended import DRIVERS_LOG
 from forensics.words.libraries import of_vendor
+from tests.analysed import primary
 
 TAKEN = (
     "torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. "
@@ -19,8 +19,7 @@ UNKNOWN = "[default1]:terminate called after throwing an instance of 'c10::CUDAE
 
 def told(folder: Path, text: str) -> Incident:
     (folder / "train.log").write_text(text)
-    report = analyze(folder)
-    return report.incidents[report.primary]
+    return primary(folder)
 
 
 def test_a_port_that_is_taken_is_told_with_what_to_look_for(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from forensics import analyze
 from forensics.model.incident import Action, Incident
+from tests.analysed import primary
 
 STEPS, RANKS, SLOW = 24, 6, 4
 
@@ -23,8 +23,7 @@ def run(folder: Path, waits: list[float], phase: str = "data_time", *, ended: bo
             )
         lines += [f"2026-02-01 08:02:00.000 [rank{rank}] INFO train: training finished"] if ended else []
         (folder / f"rank_{rank}.log").write_text("\n".join(lines) + "\n")
-    report = analyze(folder)
-    return report.incidents[report.primary]
+    return primary(folder)
 
 
 def first(incident: Incident) -> Action:

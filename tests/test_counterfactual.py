@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.analysed import sample
-from tests.hang_tables import Rows, call, idle, waiting
+from tests.hang_tables import Rows, idle, order_inversion, two_stalls, waiting
 
 
 def one_of(world: int) -> Rows:
@@ -19,24 +19,12 @@ def a_chain() -> Rows:
     return idle(waiting(job, (3,), "pair", 4), (2,), "pair", 3)
 
 
-def two_groups() -> Rows:
-    job = Rows(8, a=(0, 1, 2, 3), b=(4, 5, 6, 7))
-    idle(waiting(job, (0, 1, 2), "a", 9), (3,), "a", 8)
-    return idle(waiting(job, (5, 6, 7), "b", 9), (4,), "b", 8)
-
-
-def a_circle() -> Rows:
-    job = Rows(10, a=(3, 7), b=(3, 7))
-    job.dump(3, call("a", 5, code=10), call("b", 5, code=11)).dump(7, call("b", 5, code=21), call("a", 5, code=20))
-    return waiting(job, (rank for rank in range(10) if rank not in (3, 7)), "world", 4)
-
-
 SHOWN: dict[str, tuple[Callable[[], Rows], list[int], int, bool, str]] = {
     "one of eight": (lambda: one_of(8), [2], 7, True, "Had rank 2 come, ranks 0-1, 3-7 would have gone on."),
     "one of many": (lambda: one_of(512), [2], 511, True, "Had rank 2 come, ranks 0-1, 3-511 would have gone on."),
     "through its pair": (a_chain, [2], 7, True, "Had rank 2 come, ranks 0-1, 3-7 would have gone on."),
-    "two, each for its group": (two_groups, [3, 4], 6, True, "Had ranks 3-4 come, ranks 0-2, 5-7 would have gone on; without any one of them"),
-    "any of a circle": (a_circle, [3, 7], 10, False, "Had any one of ranks 3 and 7 come to what the others wait for, ranks 0-9 would"),
+    "two, each for its group": (two_stalls, [3, 4], 6, True, "Had ranks 3-4 come, ranks 0-2, 5-7 would have gone on; without any one of them"),
+    "any of a circle": (order_inversion, [3, 7], 10, False, "Had any one of ranks 3 and 7 come to what the others wait for, ranks 0-9 would"),
 }  # fmt: skip
 
 

@@ -139,9 +139,11 @@ def as_line(said: Record) -> str:
 
 
 @pytest.mark.parametrize("name", ["p2p/rank_{r}.log", "p2p/stage{r}.log"])
-@pytest.mark.parametrize("form", [as_json, as_cells, as_line])
-def test_a_message_that_arrived_otherwise_names_neither_end(tmp_path: Path, form: Form, name: str) -> None:
-    verdict = written(tmp_path, messages(lambda *at: at == (4, 1)), form, name)
+@pytest.mark.parametrize(
+    ("form", "words"), [*((form, words) for form in (as_json, as_cells) for words in SENT), (as_line, "as words")]
+)
+def test_a_message_that_arrived_otherwise_names_neither_end(tmp_path: Path, form: Form, name: str, words: str) -> None:
+    verdict = written(tmp_path, messages(lambda *at: at == (4, 1), SENT[words]), form, name)
     first = verdict.first_anomaly
     assert (verdict.cause, verdict.ranks, first.step, first.microbatch) == ("comm_corruption", [], 4, 1)
 

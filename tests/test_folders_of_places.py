@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from forensics import analyze
-from parsers import read
-from tests.sources import written
+from tests.sources import raised
 
 NODES = {"10.8.3.62": "npu-62", "10.8.3.14": "npu-14"}  # in the order of the ranks
 PODS = {"glm-sft-worker-0": "10.8.3.14", "glm-sft-worker-1": "10.8.3.62"}
@@ -48,11 +47,6 @@ def logs(name: str = "device_{}.log", folder: str = "{}") -> dict[str, list[str]
         for pod in ("worker-0", "worker-1")
         for at in range(EACH)
     }
-
-
-def raised(folder: Path, files: Mapping[str, Sequence[str]]) -> list[int | None]:
-    events = read(str(written(folder, files))).tables["events"]
-    return [rank for kind, rank in events.select("kind", "rank").iter_rows() if kind == "exception"]
 
 
 @pytest.mark.parametrize("called", CALLED)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from forensics import analyze
 from forensics.model.incident import Incident
+from tests.analysed import primary
 
 WATCHDOG = (
     "[rank{rank}]:[E318 07:39:53.79 ProcessGroupNCCL.cpp:616] [Rank {rank}] Watchdog caught collective operation timeout: "
@@ -22,8 +22,7 @@ NOTIFY = (
 
 def told(tmp_path: Path, lines: Sequence[str]) -> Incident:
     (tmp_path / "train.log").write_text("\n".join(lines) + "\n")
-    report = analyze(tmp_path)
-    return report.incidents[report.primary]
+    return primary(tmp_path)
 
 
 def watchdogs(*calls: tuple[int, int, str, int]) -> list[str]:

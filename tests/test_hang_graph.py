@@ -16,7 +16,7 @@ from parsers.schema.evidence import Evidence
 from parsers.schema.tables import TABLE_NAMES, TableName, table
 from samples.simulator import Fault, Job, Noise, simulate
 from samples.simulator.outcome import Incident
-from tests.hang_tables import SECOND_NS, START_NS, Rows, call, idle, waiting
+from tests.hang_tables import SECOND_NS, START_NS, Rows, call, idle, order_inversion, two_stalls, waiting
 
 RECORDS = Noise(sources=frozenset({"fr"}), unrelated_xid=False)
 Frames = dict[TableName, pl.DataFrame]
@@ -52,12 +52,6 @@ def test_t2b_a_tenth_lost_and_the_culprit_among_them(seed: int) -> None:
     assert set(verdict.suspects.ranks) <= lost
 
 
-def two_stalls() -> Rows:
-    job = Rows(8, a=(0, 1, 2, 3), b=(4, 5, 6, 7))
-    idle(waiting(job, (0, 1, 2), "a", 9), (3,), "a", 8)
-    return idle(waiting(job, (5, 6, 7), "b", 9), (4,), "b", 8)
-
-
 def test_t2c_two_stalls_in_different_replicas_are_both_named() -> None:
     """Their waiters are disjoint, and together they are all waiters."""
     job = two_stalls()
@@ -67,12 +61,6 @@ def test_t2c_two_stalls_in_different_replicas_are_both_named() -> None:
     assert case.roots.free == {3: 3, 4: 3}
     assert sum(case.roots.free.values()) == len(case.roots.waiters)
     assert not case.roots.unexplained
-
-
-def order_inversion() -> Rows:
-    job = Rows(10, a=(3, 7), b=(3, 7))
-    job.dump(3, call("a", 5, code=10), call("b", 5, code=11)).dump(7, call("b", 5, code=21), call("a", 5, code=20))
-    return waiting(job, (rank for rank in range(10) if rank not in (3, 7)), "world", 4)
 
 
 def test_t2d_two_communicators_in_another_order() -> None:

@@ -9,6 +9,7 @@ import pytest
 from forensics import analyze
 from parsers.archive.exports import lines_of
 from parsers.archive.gathered import parts_of
+from tests.analysed import cause_and_ranks
 from tests.sources import written
 
 FORMS = {
@@ -38,21 +39,15 @@ def composed(form: str, sums: Mapping[str, str]) -> dict[str, str]:
     return {"compose.yaml": f"services:\n{services}", "listed.txt": table, "sums.yaml": documents}
 
 
-def named(files: Mapping[str, str], tmp_path: Path) -> tuple[str | None, list[int]]:
-    folder = written(tmp_path, {name: text.removesuffix("\n").split("\n") for name, text in files.items()})
-    verdict = analyze(folder).verdict
-    return verdict.cause, [*verdict.ranks]
-
-
 @pytest.mark.parametrize("form", [*FORMS])
 def test_a_row_that_holds_two_names_of_a_process_gives_one_the_rank_of_the_other(form: str, tmp_path: Path) -> None:
-    assert named(composed(form, {"sampler-c": "9b" * 7}), tmp_path) == ("replica_divergence", [3])
+    assert cause_and_ranks(tmp_path, composed(form, {"sampler-c": "9b" * 7})) == ("replica_divergence", [3])
 
 
 def test_a_name_that_several_rows_hold_is_nobodys(tmp_path: Path) -> None:
     files = composed("docker", {"sampler-c": "9b" * 7})
     rows = files["listed.txt"].replace("run7-sampler-b-1", "run7-sampler-c-2")
-    assert named({**files, "listed.txt": rows}, tmp_path)[1] == []
+    assert cause_and_ranks(tmp_path, {**files, "listed.txt": rows})[1] == []
 
 
 def test_where_processes_run_is_no_name_of_theirs(tmp_path: Path) -> None:
@@ -62,7 +57,10 @@ def test_where_processes_run_is_no_name_of_theirs(tmp_path: Path) -> None:
         f"{name}       Running  kx{at}\n" for at, name in enumerate(SERVICES)
     )
     kill = "[Tue Jun  3 11:29:58 2025] Out of memory: Killed process 977 (indexer) total-vm:310203332kB, anon-rss:240112344kB, file-rss:0kB\n"
-    assert named({"compose.yaml": files["compose.yaml"], "pods.txt": rows, "kx2/dmesg.txt": kill}, tmp_path)[1] == []
+    assert (
+        cause_and_ranks(tmp_path, {"compose.yaml": files["compose.yaml"], "pods.txt": rows, "kx2/dmesg.txt": kill})[1]
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,7 +72,7 @@ def test_addresses_in_a_sentence_are_no_list_of_all(line: str, tmp_path: Path) -
         + ("KeyError: 'shard'\n" if at == 15 else "ConnectionResetError: peer\n")
         for at in (15, 21)
     }
-    assert named({"master.log": f"{line}\n", **found}, tmp_path)[1] == []  # fmt: skip
+    assert cause_and_ranks(tmp_path, {"master.log": f"{line}\n", **found})[1] == []  # fmt: skip
 
 
 NOTE = b"""$ ssh -o StrictHostKeyChecking=no ops@vk07 dmesg -T
@@ -117,8 +115,8 @@ def allocations(code: str) -> dict[str, str]:
 
 
 def test_an_allocation_has_the_rank_that_a_job_makes_of_its_place(tmp_path: Path) -> None:
-    assert named(allocations("Exit Code: 137, Signal: 9"), tmp_path) == ("killed", [1])
-    assert named(allocations("Exit Code: 1"), tmp_path / "all alike")[1] == []
+    assert cause_and_ranks(tmp_path, allocations("Exit Code: 137, Signal: 9")) == ("killed", [1])
+    assert cause_and_ranks(tmp_path / "all alike", allocations("Exit Code: 1"))[1] == []
 
 
 WORKERS = ["10.9.4.15:2222", "10.9.4.21:2223", "10.9.4.21:2222", "10.9.4.12:2222"]

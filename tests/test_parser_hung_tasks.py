@@ -3,8 +3,9 @@
 import pytest
 
 from parsers.stacks import hung_tasks
+from tests.analysed import cause_and_ranks
 from tests.lines import lines
-from tests.test_tables_of_processes import judged, planets
+from tests.test_tables_of_processes import planets
 
 FOUND = "INFO: task {name}:{pid} blocked for more than 122 seconds."
 STACK = (
@@ -52,6 +53,6 @@ def test_a_blocked_process_stands_where_its_kernel_shows_it(tmp_path) -> None:  
     kernel = next(line for line in files["vc44.journal.json"].split("\n") if '"kernel"' in line)
     trace = "\n".join(kernel.replace("INFO: task fit:512 blocked for more than 122 seconds.", line) for line in STACK)
     files["vc44.journal.json"] = files["vc44.journal.json"].replace(kernel, f"{kernel}\n{trace}")
-    assert judged(files, tmp_path) == ("rank_absent", [1])
+    assert cause_and_ranks(tmp_path, files) == ("rank_absent", [1])
     others = {name: text.replace("fit:512", "backup:977") for name, text in files.items()}
-    assert judged(others, tmp_path / "another's")[1] == []
+    assert cause_and_ranks(tmp_path / "another's", others)[1] == []

@@ -1,7 +1,6 @@
 """Debug logs of NCCL and its kin: who is who, what was enqueued, and what the warnings name."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -9,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import parsers
 from parsers.comm.nccl import PARSER
 from tests.lines import lines
 
@@ -469,35 +467,3 @@ def test_verbs_calls_that_failed() -> None:
 def test_what_a_launcher_puts_before_the_line_is_the_local_rank() -> None:
     text = f"{P}NCCL INFO {BODY}busId 5d000 - Init COMPLETE"
     assert PARSER.parse(lines(text, local_rank=3))["ranks"]["local_rank"].to_list() == [3]
-
-
-@pytest.mark.parametrize("name", ["NCCL", "RCCL", "MCCL", "TCCL", "XCCL", "CNCL", "ZZYCL"])
-def test_whoever_keeps_these_records_is_read_by_its_own_name(tmp_path: Path, name: str) -> None:
-    """The form of a record says what it is; which library prints it stands in it."""
-    written = [
-        f"{P}{name} INFO {name.lower()}CommInitRank comm 0x55d0 rank 3 nranks 8 zyDev 3 busId 5d000 commId 0x1f2e - Init COMPLETE",
-        f"{P}{name} INFO AllReduce: opCount 1f sendbuff 0x7 recvbuff 0x8 count 4096 datatype 7 op 0 root 0 comm 0x55d0 [nranks=8] "
-        "stream 0x9",
-        f"node1:84:99 [3] include/socket.h:403 {name} WARN Connect to 10.0.0.7<5621> failed : Connection refused",
-    ]
-    (tmp_path / "job.log").write_text("\n".join(written) + "\n")
-    found = parsers.read(tmp_path).tables
-    assert {(row["kind"], row["host"]) for row in found["events"].rows(named=True)} == {
-        ("comm_init_complete", "node1"), ("connect_failed", "node1"),
-    }  # fmt: skip
-    [call] = found["operations"].rows(named=True)
-    assert (call["kind"], call["seq"], call["backend"]) == ("all_reduce", 31, name.lower())
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "DECL INFO parsed 31 rows",
-        "the CL INFO field is empty",
-        "12:13:14 [3] Scl INFO comm 0x5 rank 3 nranks 8",
-        "NOCL: INFO Connect to",
-    ],
-)
-def test_what_has_no_record_s_form_is_none_of_a_library(text: str) -> None:
-    found = PARSER.parse(lines(text))
-    assert not any(found[name].height for name in ("events", "operations", "ranks", "groups"))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from parsers import read
-from tests.sources import written
+from tests.sources import raised, written
 
 HOSTS = ("nx31", "nx12", "nx25")  # in the order of their ranks
 EACH = 2
@@ -47,12 +47,6 @@ def of_hosts(lines: Mapping[tuple[str, int], Sequence[str]]) -> dict[str, list[s
     return {
         f"out/{host}.log": mixed({key: own for key, own in lines.items() if key[0] == host}) for host in sorted(HOSTS)
     }
-
-
-def raised(folder: Path, files: Mapping[str, Sequence[str]]) -> list[int | None]:
-    """The ranks of who raised an exception."""
-    events = read(str(written(folder, files))).tables["events"]
-    return [rank for kind, rank in events.select("kind", "rank").iter_rows() if kind == "exception"]
 
 
 def says_rank(host: str, g: int) -> str:

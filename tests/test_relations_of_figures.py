@@ -1,18 +1,17 @@
 """Relations that hold for recorded statistics of tensors, whatever the truth is: other names, another framing, a column less: nobody new is named."""
 
-import csv
-import io
 import json
 import lzma
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
 import pytest
 
 from tests.analysed import NAMES, SAMPLES
+from tests.numeric_relations import FRAMINGS
 from tests.relations import Files, Outcome, files_of, look, newly_named
 
 _RANK = re.compile(r"rank_\d+\.jsonl(?:\.xz)?$")
@@ -40,27 +39,10 @@ def recorded(name: str) -> tuple[Mapping[str, Rows], Files]:
 def told(name: str, change: Callable[[dict[str, Any]], dict[str, Any]], *, as_table: bool = False) -> Outcome:
     rows, others = recorded(name)
     made = {path.removesuffix(".xz"): [change(row) for row in own] for path, own in rows.items()}
-    write = _as_table if as_table else _as_lines
+    _, write = FRAMINGS["commas" if as_table else "objects"]
     return look(
         {**others, **{path.replace(".jsonl", ".csv") if as_table else path: write(own) for path, own in made.items()}}
     )
-
-
-def _as_lines(rows: Sequence[Mapping[str, Any]]) -> bytes:
-    return "".join(json.dumps(row) + "\n" for row in rows).encode()
-
-
-def _as_table(rows: Sequence[Mapping[str, Any]]) -> bytes:
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(names)
-    for row in rows:
-        cells = (row.get(name) for name in names)
-        table.writerow(
-            ["" if cell is None else json.dumps(cell) if isinstance(cell, list | dict) else cell for cell in cells]
-        )
-    return text.getvalue().encode()
 
 
 @cache

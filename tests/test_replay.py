@@ -8,12 +8,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from forensics import analyze
 from forensics.case import Case
 from forensics.graph.slow.program import programs
 from forensics.graph.slow.shares import Replays, Shares, operations_of
 from forensics.model.incident import Incident
 from samples.simulator.pipeline import FORMS, Job, Layout, write
+from tests.analysed import primary
 from tests.log_cases import case
 
 OWN = ("forward-compute", "backward-compute")
@@ -43,8 +43,7 @@ def shares(job: Job) -> Shares:
 
 def incident(job: Job, folder: Path, form: str = "parquet") -> Incident:
     write(job.rows(), form, folder / "bundle")
-    report = analyze(folder / "bundle")
-    return report.incidents[report.primary]
+    return primary(folder / "bundle")
 
 
 def is_stage(job: Job, stage: int, factor: float) -> Job:

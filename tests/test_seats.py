@@ -10,7 +10,7 @@ import pytest
 from parsers import read
 from parsers.who.families import Process
 from parsers.who.seats import in_order, ranked
-from tests.sources import written
+from tests.sources import raised, written
 
 EACH = 3
 HOSTS = ("trx41", "trx17", "trx29")  # in the order of their ranks, which is not that of their names
@@ -72,12 +72,6 @@ NUMBERS: dict[str, Files] = {
     },
     "a hostfile": {"hostfile": [f"{host} slots=3" for host in HOSTS]},
 }  # fmt: skip
-
-
-def raised(folder: Path, files: Files) -> list[int | None]:
-    """The ranks of who raised an exception."""
-    events = read(str(written(folder, files))).tables["events"]
-    return [rank for kind, rank in events.select("kind", "rank").iter_rows() if kind == "exception"]
 
 
 @pytest.mark.parametrize("label", LABELS)

@@ -4,15 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from forensics import analyze
 from forensics.model.incident import Verdict
 from samples.simulator.pace import FORMS, Pace, write
+from tests.analysed import primary
 
 
 def verdict(pace: Pace, form: str, folder: Path, *, layout: bool = True) -> Verdict:
     write(pace, form, folder / "bundle", layout)
-    report = analyze(folder / "bundle")
-    return report.incidents[report.primary].verdict
+    return primary(folder / "bundle").verdict
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from forensics import analyze
-from tests.sources import written
+from tests.analysed import cause_and_ranks
 
 PROCESSES = [(0, "vc31", 0, 70211), (1, "vc31", 1, 70212), (2, "vc44", 0, 18840), (3, "vc44", 1, 18841)]
 TURNED = {0: 2, 1: 0, 2: 3, 3: 1}
@@ -29,19 +28,12 @@ def on(host: str, form: str) -> str:
     )
 
 
-def judged(files: Mapping[str, str], tmp_path: Path) -> tuple[str | None, list[int]]:
-    """The cause, and the ranks that are named."""
-    folder = written(tmp_path, {name: text.removesuffix("\n").split("\n") for name, text in files.items()})
-    verdict = analyze(folder).verdict
-    return verdict.cause, [*verdict.ranks]
-
-
 def crashed(files: Mapping[str, str], tmp_path: Path, pid: int = 18840) -> list[int]:
     """The ranks that are named where the kernel of vc44 tells of a process that crashed."""
     kernel = f"Mar  4 04:18:21 vc44 kernel: solve[{pid}]: segfault at 10 ip 00007f3a0c41d2aa sp 00007ffd3a1b2c20 error 4 in libgrid.so[7f3a0c200000+41d000]\n"
     quiet = "Mar  4 03:11:00 {} kernel: perf: interrupt took too long (2511 > 2500)\n"
     logs = {"vc31/kern.log": quiet.format("vc31"), "vc44/kern.log": quiet.format("vc44") + kernel}
-    return judged({"job.out": RUN, **logs, **files}, tmp_path)[1]
+    return cause_and_ranks(tmp_path, {"job.out": RUN, **logs, **files})[1]
 
 
 STARTUP = (
@@ -121,7 +113,7 @@ def pods(rank: int, where: str, key: str) -> str:
 )
 def test_a_pod_takes_its_rank_from_what_is_written_on_it(where: str, key: str, tmp_path: Path) -> None:
     names = {one: f"segm-{one}-x{one}k2p" for one in range(4)}
-    assert judged({"pods.json": pods(2, where, key), **logs(names, 2)}, tmp_path) == ("host_oom", [2])
+    assert cause_and_ranks(tmp_path, {"pods.json": pods(2, where, key), **logs(names, 2)}) == ("host_oom", [2])
 
 
 def containers(code: int, killed: bool = False, state: str = "exited") -> str:
@@ -150,7 +142,7 @@ def test_a_container_ended_as_its_engine_keeps_it(
     document: str, cause: str | None, ranks: list[int], tmp_path: Path
 ) -> None:
     files = {f"logs/calm_bohr{one}.log": RUN for one in range(4)}
-    assert judged({"inspect.json": document, **files}, tmp_path) == (cause, ranks)
+    assert cause_and_ranks(tmp_path, {"inspect.json": document, **files}) == (cause, ranks)
 
 
 DRIVER = "2026-06-04T02:47:31+0000 vc44 kernel: NVRM: Xid (PCI:0000:9b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.\n"
@@ -170,12 +162,12 @@ def on_devices(nodes: str) -> dict[str, str]:
 
 def test_slots_of_hosts_count_ranks_and_files_of_places_are_theirs_where_some_were_lost(tmp_path: Path) -> None:
     nodes = "".join(f"{host}.lab.example 4 long.q@{host}.lab.example UNDEFINED\n" for host in ("vc31", "vc44", "vc58"))
-    assert judged(on_devices(nodes), tmp_path) == ("gpu_fault", [5])
+    assert cause_and_ranks(tmp_path, on_devices(nodes)) == ("gpu_fault", [5])
 
 
 def test_hosts_with_figures_beside_them_count_no_ranks(tmp_path: Path) -> None:
     nodes = "".join(f"{host}.lab.example 4 days up\n" for host in ("vc31", "vc44", "vc58"))
-    assert judged(on_devices(nodes), tmp_path)[1] == []
+    assert cause_and_ranks(tmp_path, on_devices(nodes))[1] == []
 
 
 def planets(broken: str = "") -> dict[str, str]:
@@ -229,19 +221,19 @@ def planets(broken: str = "") -> dict[str, str]:
 
 
 def test_units_are_called_after_files_of_variables_whatever_program_they_are_of(tmp_path: Path) -> None:
-    assert judged(planets(), tmp_path) == ("rank_absent", [1])
-    assert judged(planets("FIT_RANK=9\n"), tmp_path / "two numbers")[1] == []
+    assert cause_and_ranks(tmp_path, planets()) == ("rank_absent", [1])
+    assert cause_and_ranks(tmp_path / "two numbers", planets("FIT_RANK=9\n"))[1] == []
 
 
 @pytest.mark.parametrize("variable", ["TP_RANK", "LORA_RANK", "MAX_RANK", "FIT_RANKING"])
 def test_variables_of_groups_and_adapters_are_no_ranks_of_processes(variable: str, tmp_path: Path) -> None:
     files = {name: text.replace("FIT_RANK", variable) for name, text in planets().items()}
-    assert judged(files, tmp_path)[1] == []
+    assert cause_and_ranks(tmp_path, files)[1] == []
 
 
 def test_a_variable_of_ones_own_counts_only_where_no_known_one_does(tmp_path: Path) -> None:
     turned = {name: text.replace("FIT_RANK=", "RANK=", 1) for name, text in planets("FIT_RANK=0\n").items()}
-    assert judged(turned, tmp_path) == ("rank_absent", [1])
+    assert cause_and_ranks(tmp_path, turned) == ("rank_absent", [1])
 
 
 def wrapped(rule: str, word: str = "procno") -> dict[str, str]:
@@ -277,7 +269,7 @@ def wrapped(rule: str, word: str = "procno") -> dict[str, str]:
     ],
 )
 def test_a_number_that_a_rule_counts_nodes_by_is_no_rank(rule: str, rank: int | None, tmp_path: Path) -> None:
-    assert judged(wrapped(rule), tmp_path)[1] == ([] if rank is None else [rank])
+    assert cause_and_ranks(tmp_path, wrapped(rule))[1] == ([] if rank is None else [rank])
 
 
 def test_a_table_may_call_a_place_as_the_rule_of_ranks_does(tmp_path: Path) -> None:
@@ -305,6 +297,6 @@ def test_a_table_may_call_a_place_as_the_rule_of_ranks_does(tmp_path: Path) -> N
         files[f"dv07/out-{pid}.log"] = RUN + (
             "RuntimeError: synStatus=26 [Generic failure] device is in reset.\n" if at == 3 else lost.format(50 + at)
         )
-    assert judged(files, tmp_path) == ("gpu_fault", [11])
+    assert cause_and_ranks(tmp_path, files) == ("gpu_fault", [11])
     unruled = files | {"run.yaml": "nodes: [dv03, dv07]\nper_node: 8\n"}
-    assert judged(unruled, tmp_path / "no rule")[1] == []  # fmt: skip
+    assert cause_and_ranks(tmp_path / "no rule", unruled)[1] == []  # fmt: skip

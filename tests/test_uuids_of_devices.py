@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from parsers import read
-from tests.sources import written
+from tests.sources import raised
 
 NODES = ("vel4", "vel1", "vel3")  # in the order of their ranks
 EACH = 2
@@ -42,11 +41,6 @@ def bundle(script: Sequence[str], called: Callable[[str], str], uuids: Mapping[t
         lines = [f"{called(uuid)} it {step} box 2.{step}{at}" for step in (1, 2, 3, 4) for at, uuid in own]
         files[f"out/{node}"] = lines + [f"{called(uuid)} {line}" for at, uuid in own if (node, at) == DEVICE for line in ERROR]  # fmt: skip
     return files
-
-
-def raised(folder: Path, files: Mapping[str, Sequence[str]]) -> list[int | None]:
-    events = read(str(written(folder, files))).tables["events"]
-    return [rank for kind, rank in events.select("kind", "rank").iter_rows() if kind == "exception"]
 
 
 @pytest.mark.parametrize("called", CALLED)

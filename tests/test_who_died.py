@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from forensics import analyze
 from forensics.model.incident import Verdict
+from tests.analysed import primary
 
 AT = "2026-03-01"
 
@@ -17,8 +17,7 @@ def verdict(tmp_path: Path, **files: str) -> Verdict:
         stem, _, suffix = path.name.rpartition("_")
         path.parent.mkdir(parents=True, exist_ok=True)
         (path.parent / f"{stem}.{suffix}").write_text(text)
-    report = analyze(tmp_path)
-    return report.incidents[report.primary].verdict
+    return primary(tmp_path).verdict
 
 
 def deepspeed(host: str, node: int, first: int) -> str:

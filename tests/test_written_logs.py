@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from forensics import analyze
 from forensics.model.incident import Verdict
+from tests.analysed import primary
 
 HCCL_CALL = "[rank5]: RuntimeError: run:op/Maker.cpp:40 OPS function error: HcclAllGather, error code is {}"
 HCCL_WAIT = "[rank5]: EI0006: [PID: 63] 2026-01-31-10:11:12.123.456 Getting socket times out. Reason: Remote Rank did not send the data in time."
@@ -26,8 +26,7 @@ TERMINATE = "terminate called after throwing an instance of 'std::runtime_error'
 def verdict(folder: Path, files: Mapping[str, list[str]]) -> Verdict:
     for name, lines in files.items():
         (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
-    report = analyze(folder)
-    return report.incidents[report.primary].verdict
+    return primary(folder).verdict
 
 
 Answer = tuple[str, str | None, list[int], list[int]]

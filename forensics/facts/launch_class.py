@@ -2,20 +2,20 @@
 
 from typing import Literal
 
+from forensics.facts.storage_waits import STORAGE_SITES
 from forensics.model.finding import Finding
 
 LaunchClass = Literal["a node", "the sub-health of a node", "the network", "storage"]
 _NODE = ("gpu_fault", "host_oom")
 _NETWORK = ("network_fault", "wrong_interface")
 _CHECKS = ("failed_node_check", "failed_check_of_host")
-_STORAGE = ("storage_io", "checkpoint_io")
 
 
 def launch_class(finding: Finding) -> LaunchClass | None:
     """By what a finding says, of a job that never came past its start; None: a program, a setting, or not known."""
     if finding.detector in _CHECKS:
         return "the sub-health of a node"
-    if finding.site in _STORAGE or finding.cause == "disk_full":
+    if finding.site in STORAGE_SITES or finding.cause == "disk_full":
         return "storage"
     if finding.cause in _NODE or finding.detector == "node_failure":
         return "a node"

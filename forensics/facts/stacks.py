@@ -17,7 +17,7 @@ import msgspec
 import polars as pl
 
 from forensics.facts.series import in_order, series
-from forensics.model.frames import LIBRARY
+from forensics.model.frames import LIBRARY, is_own_file
 from forensics.model.told import told_by
 from parsers.knowledge import waits
 from parsers.schema.tables import FRAME, TableName
@@ -257,6 +257,11 @@ def _in_kernel(last: pl.DataFrame, frame: pl.DataFrame, key: list[str]) -> pl.Da
 def to_frames(frames: Sequence[Mapping[str, Any]]) -> list[Frame]:
     """Structs of the stacks table → Frame."""
     return [Frame(str(f["function"] or ""), str(f["file"] or ""), f["line"]) for f in frames]
+
+
+def own_line(frames: Sequence[Mapping[str, Any]]) -> Frame | None:
+    """Structs of the stacks table → the innermost line of the job's own code."""
+    return next((one for one in to_frames(frames) if is_own_file(one.file) and one.line), None)
 
 
 def _classify_distinct(last: pl.DataFrame) -> list[Site]:

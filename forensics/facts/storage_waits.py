@@ -9,7 +9,9 @@ from collections.abc import Collection
 
 import polars as pl
 
-STORAGE_SITES = ("storage_io", "checkpoint_io")
+from forensics.model.names import Site
+
+STORAGE_SITES: tuple[Site, ...] = ("storage_io", "checkpoint_io")
 COMPLAINTS = ("hung_task", "storage_error")
 
 

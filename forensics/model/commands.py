@@ -296,11 +296,6 @@ def link_test(one: str, other: str) -> str | None:
     return f"sh '-c' 'ssh {one} {test} & sleep 3; ssh {other} {test} {one}'"
 
 
-def users_here(around: Surroundings) -> str | None:
-    """Which processes run on the devices of the host that one is at."""
-    return None if around.vendor is None else _USERS[around.vendor]
-
-
 def _shared_memory(at: Target) -> str | None:
     """How large shared memory is; of a container by its id, as Docker was told."""
     if at.host is not None and _CONTAINER.fullmatch(at.host) and not at.host.startswith("i-"):
@@ -352,16 +347,6 @@ def _memory_errors(at: Target) -> str | None:
         return device(at.host, at.gpu, at.around)
     of_one = "" if at.gpu is None else f" -i {at.gpu}"
     return _on_host(at.host, f"nvidia-smi -q -d {_OF_MEMORY}{of_one}", at.around)
-
-
-def memory_errors_here(around: Surroundings) -> str | None:
-    """The same of all devices, on the host that one is at."""
-    return f"nvidia-smi -q -d {_OF_MEMORY}" if around.vendor == "nvidia" else None
-
-
-def core_here(pid: int) -> str:
-    """What systemd kept of a process, on the host that it ran on."""
-    return f"sudo coredumpctl info {pid}"
 
 
 def _pci_state(at: Target) -> str | None:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from forensics.facts.locations import Shared, listed
+from forensics.facts.storage_waits import STORAGE_SITES
 from forensics.model import commands
 from forensics.model.causes import CAUSES
 from forensics.model.causes.shared import LEFT, NEXT_RUN, STORES
@@ -19,7 +20,7 @@ from forensics.model.commands import NOWHERE, Surroundings
 from forensics.model.finding import Finding
 from forensics.model.frames import is_own_file
 from forensics.model.incident import Action, Place
-from forensics.model.names import Site, Status
+from forensics.model.names import Status
 from forensics.model.said import Said, joined
 from forensics.model.texts import head_of, ranks_text
 from forensics.verdict.runbook import Scene, followed, is_at_pipe
@@ -33,7 +34,6 @@ _AT_ONCE, _LISTED = 3, 6  # hosts that fail together, and those of them that are
 _PROCESSES = 16  # in one command
 _NAMED_PIDS = 2  # in a sentence
 _ECC = re.compile(r"\bECC\b|ECCUncorrectable")
-_OF_STORAGE: tuple[Site, ...] = ("storage_io", "checkpoint_io")
 
 
 class Known(NamedTuple):
@@ -141,7 +141,7 @@ def _checks(finding: Finding, known: Known) -> list[Action]:
             return checks or [_check(words.OTHER_END(who=who), reason)]
         if any(one.source == STORES.source for one in finding.actions):
             return checks  # no file system of the host holds it
-        if finding.site not in _OF_STORAGE or at is None:
+        if finding.site not in STORAGE_SITES or at is None:
             return checks
         files = Action(kind="inspect_hardware", target=words.FILES_OF(who=who), command=None, reason=reason)
         return [files, *checks] if _host_of(None, finding, known) else [*checks, files]
@@ -232,21 +232,24 @@ def _there_where_it_ran(action: Action, finding: Finding, known: Known) -> Actio
         return _as_by_runbook(
             msgspec.structs.replace(action, command=commands.pci_state(pci.pop())), finding, "pci_state"
         )
-    name: commands.CommandName | None = None
-    command = None
-    if action.kind == "inspect_hardware" and finding.cause == "gpu_fault":
-        name, command = "memory_errors", commands.memory_errors_here(known.around) if _is_of_memory(finding) else None
+    name: commands.CommandName
+    is_nvidia = known.around.vendor == "nvidia"
+    if action.kind == "inspect_hardware" and finding.cause == "gpu_fault" and is_nvidia and _is_of_memory(finding):
+        name = "memory_errors"
     elif action.kind == "check_config" and finding.cause == "gpu_oom" and not _hosts(finding, known.places):
-        name, command = "users_of_memory", commands.users_here(known.around)
-    elif action.kind == "check_code" and finding.cause == "segfault" and len(pids) == 1:
-        name, command = "core", commands.core_here(pids.pop())
+        name = "users_of_memory"
+    elif action.kind == "check_code" and finding.cause == "segfault":
+        name = "core"
+    else:
+        return action
+    command = commands.COMMANDS[name](commands.Target(commands.HERE, tuple(pids), around=known.around))
     if command is None:
         return action
     target = words.ON_ITS_HOST if action.target in ("", "job") else words.ON_HOST_OF(what=action.target)
     return _as_by_runbook(msgspec.structs.replace(action, target=target, command=command), finding, name)
 
 
-def _as_by_runbook(action: Action, finding: Finding, name: commands.CommandName | None) -> Action:
+def _as_by_runbook(action: Action, finding: Finding, name: commands.CommandName) -> Action:
     """The same with what to look for, where the runbook of its cause has the step that is done by this command."""
     steps = CAUSES[finding.cause].runbook if finding.cause is not None else ()
     step = next((one for one in steps if one.do == action.kind and one.command == name), None)

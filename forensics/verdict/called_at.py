@@ -5,11 +5,10 @@ import polars as pl
 from msgspec.structs import replace
 
 from forensics.case import Case
-from forensics.facts.stacks import to_frames
+from forensics.facts.stacks import own_line
 from forensics.model.causes import CAUSES
 from forensics.model.commands import COMMANDS, Target
 from forensics.model.finding import Claim, Finding
-from forensics.model.frames import is_own_file
 from forensics.model.incident import Action
 from forensics.model.ref import Ref
 from forensics.model.said import joined
@@ -21,18 +20,16 @@ _PLACES = 3  # that are listed; where every rank has its own, none tells anythin
 def with_call(case: Case, finding: Finding) -> Finding:
     """The finding with the lines at which the calls stand that were given up, the job's own innermost ones."""
     is_hang = finding.cause is None or "hang" in CAUSES[finding.cause].kinds
+    if not is_hang or finding.code is not None or finding.detector == "health":
+        return finding
     rows = case.tables["stacks"].filter(pl.col("source") == "failed collective")
     form = words.CALLED_AT
     if rows.is_empty() and finding.cause == "collective_mismatch":
         rows, form = case.tables["stacks"].filter(pl.col("source") == "traceback"), words.TRACEBACKS_AT
-    if not is_hang or finding.code is not None or finding.detector == "health" or rows.is_empty():
-        return finding
     at: dict[str, Ref] = {}
     for row in rows.sort("file", "line").iter_rows(named=True):
-        own = next((one for one in to_frames(row["frames"]) if is_own_file(one.file) and one.line), None)
-        if own is not None:
-            text = f"{own.function} ({own.file}:{own.line})"
-            at.setdefault(f"{own.file}:{own.line}", Ref(file=row["file"], line=row["line"], text=text))
+        if (own := own_line(row["frames"])) is not None:
+            at.setdefault(f"{own.file}:{own.line}", Ref(file=row["file"], line=row["line"], text=own.text()))
     if not 0 < len(at) <= _PLACES:
         return finding
     told = form(places=joined((ref.text for ref in at.values()), ", "))

@@ -62,6 +62,10 @@ from forensics.words import verdict as words
 
 _PLACES, _WEIGHED, _HOSTS, _WORDS = 64, 20, 8, 200
 _QUIET: tuple[Kind, ...] = ("healthy", "unknown")
+# What is told beside a finding, in the order in which it is added.
+_BESIDE: tuple[Callable[[Case, Finding], Finding], ...] = (
+    with_settings, with_file_server, with_store, with_counts, with_workers, with_call, with_setting_of_forks, with_shared_host,
+)  # fmt: skip
 
 
 class Conclusion(msgspec.Struct, frozen=True):
@@ -128,11 +132,12 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
     elif said := warned(case):
         summary = words.ONLY_WARNINGS(line=said[0].text)
         collect = words.IF_IT_STANDS(what=collect)
+    elif (nobody := no_process(case)) is not None:
+        summary, collect = nobody
     else:
         said = _waiters(case)
         summary = words.NOTHING_BUT_WAITERS(waiters=said[0].text) if said else words.NOTHING_SHOWN
         collect = words.IF_IT_STANDS(what=collect)
-        summary, collect = (no_process(case) if not said else None) or (summary, collect)
     base = hint if hint is not None and not said else Finding(detector="verdict", summary=summary, collect=(collect,))
     base = replace(base, actions=(*base.actions, *(action for _, action in lost), *repeated(case, drivers)))
     reason: Reason = "conflicting_evidence" if refuted and not said else "nothing_found"
@@ -217,13 +222,16 @@ def _is_of_its_own(case: Case, one: Candidate) -> bool:
     )
 
 
+def _with_all(case: Case, one: Candidate) -> Finding:
+    """The finding with what else is told of whom it is about; who is named, and how surely, is settled before."""
+    finding = with_errors_of_program(case, with_lost_devices(case, one.finding, one.kind), one.kind)
+    for told in _BESIDE:
+        finding = told(case, finding)
+    return finding
+
+
 def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callable[[Finding], Views]) -> Incident:
-    told_of = with_errors_of_program(case, with_lost_devices(case, one.finding, one.kind), one.kind)
-    told_of = with_workers(
-        case, with_counts(case, with_store(case, with_file_server(case, with_settings(case, told_of))))
-    )
-    told_of = with_setting_of_forks(case, with_call(case, told_of))
-    finding, choice = with_shared_host(case, told_of), conclusion.choice
+    finding, choice = _with_all(case, one), conclusion.choice
     told = status_of(one, choice.observers)
     rivals = [other for other in choice.candidates if other is not one and other.finding.summary != one.finding.summary]
     verdict = Verdict(

@@ -6,13 +6,13 @@ from msgspec.structs import replace
 from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.event_rows import Row, detail, host_of, refs
+from forensics.facts.storage_waits import STORAGE_SITES
 from forensics.model.commands import file_server
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action
-from forensics.model.names import Site
 from forensics.words import verdict as words
 
-_SITES: tuple[Site | None, ...] = ("storage_io", "checkpoint_io", "data_loading")
+_SITES = (*STORAGE_SITES, "data_loading")
 
 
 def with_file_server(case: Case, finding: Finding) -> Finding:

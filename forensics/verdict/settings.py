@@ -1,6 +1,6 @@
 """What the settings say of a verdict: an odd one of whom it names is a reason, and the first thing to check."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from msgspec.structs import replace
 
@@ -10,7 +10,7 @@ from forensics.facts.odd_settings import At, OddSetting, explaining
 from forensics.facts.setting_ranges import RANGES, OutOfRange, out_of_range
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action
-from forensics.model.said import joined
+from forensics.model.said import Said, joined
 from forensics.words import advice
 from forensics.words import verdict as words
 
@@ -24,10 +24,11 @@ def with_settings(case: Case, finding: Finding) -> Finding:
     finding = _with_ranges(case, finding, hosts)
     if not odd:
         return finding
+    checks = [_check(one, words.IT_IS_ELSEWHERE(value=one.value, other=one.other)) for one in odd]
     return replace(
         finding,
         claims=(*finding.claims, *(Claim(one.text, "for", one.refs) for one in odd)),
-        actions=(*_checks(odd), *finding.actions),
+        actions=(*checks, *finding.actions),
         summary=joined((finding.summary, words.STATED(text=odd[0].text)), " "),
     )
 
@@ -36,18 +37,11 @@ def _with_ranges(case: Case, finding: Finding, hosts: Mapping[str, str | None]) 
     """With the values that cannot work as they were meant, and that may be behind it: to be looked at before any cable."""
     waits = finding.cause is not None or case.has_waited
     found = out_of_range(case.tables["settings"], hosts, finding.cause)[:_SHOWN] if waits else []
-    checks = [
-        Action(
-            kind="check_config",
-            target=words.SETTING_OF(name=one.name, holders=one.holders),
-            command=_as_elsewhere(one),
-            reason=words.IT_IS_OUT_OF_RANGE(value=one.value, low=RANGES[one.name].low, high=RANGES[one.name].high),
-            look=advice.WHERE_IT_IS_SET,
-            then=advice.SET_BEFORE_START,
-            source="NCCL: environment variables",
-        )
-        for one in found
-    ]
+    checks = []
+    for one in found:
+        known = RANGES[one.name]
+        reason = words.IT_IS_OUT_OF_RANGE(value=one.value, low=known.low, high=known.high)
+        checks.append(_check(one, reason, _as_elsewhere(one)))
     claims = tuple(Claim(one.text, "for", one.refs) for one in found)
     return replace(finding, claims=(*finding.claims, *claims), actions=(*checks, *finding.actions))
 
@@ -69,11 +63,8 @@ def _at(case: Case, finding: Finding) -> At:
     return At(ranks, frozenset(hosts), frozenset(gpus) if is_whole else frozenset(), finding.is_named)
 
 
-def _checks(odd: Iterable[OddSetting]) -> Iterable[Action]:
-    for one in odd:
-        target = words.SETTING_OF(name=one.name, holders=one.holders)
-        reason = words.IT_IS_ELSEWHERE(value=one.value, other=one.other)
-        yield Action(
-            kind="check_config", target=target, command=None, reason=reason, look=advice.WHERE_IT_IS_SET, then=advice.SET_BEFORE_START,
-            source="NCCL: environment variables",
-        )  # fmt: skip
+def _check(one: OddSetting | OutOfRange, reason: Said, command: str | None = None) -> Action:
+    return Action(
+        kind="check_config", target=words.SETTING_OF(name=one.name, holders=one.holders), command=command, reason=reason,
+        look=advice.WHERE_IT_IS_SET, then=advice.SET_BEFORE_START, source="NCCL: environment variables",
+    )  # fmt: skip

@@ -28,11 +28,13 @@ class _Count(NamedTuple):
 
 def with_counts(case: Case, finding: Finding) -> Finding:
     """The finding with the counts of its ranks, which are full, where all the others are as far and count on."""
+    if finding.cause != "rank_absent":
+        return finding
     last = dict(_counts(case))
     own = [last[rank] for rank in finding.ranks if rank in last]
     others = [one for rank, one in last.items() if rank not in finding.ranks]
     whole = len(last) == len(case.seen) and len({(one.unit, one.of) for one in own}) == 1
-    if finding.cause != "rank_absent" or not whole or len({(one.unit, one.of) for one in others}) != 1:
+    if not whole or len({(one.unit, one.of) for one in others}) != 1:
         return finding
     done, longer = own[0], others[0]
     is_uneven = done.unit == longer.unit and done.of < longer.of and all(one.at == one.of for one in own)
@@ -51,12 +53,7 @@ def with_counts(case: Case, finding: Finding) -> Finding:
 def _counts(case: Case) -> Iterator[tuple[int, _Count]]:
     files = case.tables["files"]
     for file, rank, lines in files.filter(files["rank"].is_not_null()).select("file", "rank", "last_lines").iter_rows():
-        for text in reversed(lines or ()):
-            if found := _COUNT.search(text):
-                yield (
-                    rank,
-                    _Count(
-                        found["unit"].lower(), int(found["at"]), int(found["of"]), Ref(file=file, line=None, text=text)
-                    ),
-                )
-                break
+        found = next((found for text in reversed(lines or ()) if (found := _COUNT.search(text))), None)
+        if found is not None:
+            ref = Ref(file=file, line=None, text=found.string)
+            yield rank, _Count(found["unit"].lower(), int(found["at"]), int(found["of"]), ref)

@@ -5,10 +5,9 @@ import polars as pl
 from msgspec.structs import replace
 
 from forensics.case import Case
-from forensics.facts.stacks import to_frames
+from forensics.facts.stacks import own_line, to_frames
 from forensics.model.commands import COMMANDS, Target
 from forensics.model.finding import Claim, Finding
-from forensics.model.frames import is_own_file
 from forensics.model.incident import Action
 from forensics.model.ref import Ref
 from forensics.model.said import joined
@@ -28,7 +27,7 @@ def with_workers(case: Case, finding: Finding) -> Finding:
     )
     at: dict[str, tuple[Ref, Action]] = {}
     for row in rows.sort("file", "line", "pid").iter_rows(named=True):
-        own = next((one for one in to_frames(row["frames"]) if is_own_file(one.file) and one.line), None)
+        own = own_line(row["frames"])
         if own is None or f"{own.file}:{own.line}" in at:
             continue
         file = _whole(case, ranks[0], own.file)

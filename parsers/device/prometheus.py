@@ -65,9 +65,9 @@ def parse(source: Source) -> Tables:
         if len(devices) + len(timings) >= _ROWS:
             unread.append(place | {"reason": f"more than {_ROWS} samples"})
             break
-        row = place | _sample(found, source)
         labels = dict(_LABEL.findall(found["labels"] or ""))
-        if vocabulary.meaning_of(found["name"]) is not None and vocabulary.told({found["name"]: 0}).keys() == {"step"}:
+        row = place | _sample(found, labels, source)
+        if (meant := vocabulary.meaning_of(found["name"])) is not None and meant.meaning == "step":
             modules.counts(row)
         if gauges.takes(row) or modules.takes(found["name"], labels, row):
             continue
@@ -88,9 +88,9 @@ def parse(source: Source) -> Tables:
     }
 
 
-def _sample(found: re.Match[str], source: Source) -> dict[str, Any]:
+def _sample(found: re.Match[str], labels: dict[str, str], source: Source) -> dict[str, Any]:
     time = found["time"]
-    row = sample(found["name"], dict(_LABEL.findall(found["labels"] or "")), found["value"], source)
+    row = sample(found["name"], labels, found["value"], source)
     return row | {"time_ns": int(time) * 10**6 if time and len(time) < 14 else None}
 
 

@@ -29,7 +29,7 @@ from parsers.forms.frames import frame_names, frame_rows
 from parsers.forms.marked import marked_names, marked_rows
 from parsers.forms.nested import nested_names, nested_rows
 from parsers.forms.outlined import outlined_names, outlined_rows
-from parsers.forms.reading import CELL, Row, Said, cells_of, json_object, text_lines, undrawn
+from parsers.forms.reading import CELL, RULE, Row, Said, cells_of, json_object, text_lines, undrawn
 from parsers.forms.reading import HEADER as HEADER
 from parsers.forms.seated import seated
 from parsers.forms.sections import section_names, section_rows
@@ -44,7 +44,6 @@ from parsers.text.quantities import bare_numbers
 _HEAD_CHARACTERS = 16384
 _HEAD_LINES, _TITLE_LINES, _BLOCK_LINES = 6, 40, 64
 _LINE, _BEFORE_OBJECT = 4096, 64
-_RULE = regex(r"[\s|:+=-]{3,}")
 _NAME = r"[A-Za-z_@#][\w./@()%-]{0,79}"
 _ONE_NAME = regex(_NAME)
 _PAIR = regex(
@@ -290,7 +289,7 @@ def _is_title(line: str) -> bool:
 
 
 def _is_rule(line: str, mark: str) -> bool:
-    return mark in "| " and _RULE.fullmatch(line) is not None
+    return mark in "| " and RULE.fullmatch(line) is not None
 
 
 def _table_rows(mark: str) -> Callable[[Source], Iterator[Row]]:

@@ -27,6 +27,7 @@ _PAIR = regex(
     r"(?<![\w.-])(?P<name>[A-Za-z_][\w-]{0,40})\"? ?[=:] ?\"?(?P<value>\[[^\]\n]{0,2000}\]|\{[^}\n]{0,2000}\}|[\w.<>/-]{1,80}(?![\w:]))"
 )
 _BOX = str.maketrans("│┃║─━═├┤┼┌┐└┘┬┴╭╮╰╯╞╡╪", "|||---||+++++++++++||+")  # lines of drawn tables
+RULE = regex(r"[\s|:+=-]{3,}")  # a line between rows of a table, in marks of ASCII
 Said = dict[str, Any]  # a record: name → cell
 HEADER: Said = {}  # the row of a line of names, and of what else belongs to the records
 Row = tuple[int, str, Said | None]  # 1-based line, its text, the record, none where it does not fit

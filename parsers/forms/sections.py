@@ -33,7 +33,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from parsers.forms.reading import HEADER, Row, cells_of, text_lines, undrawn
+from parsers.forms.reading import HEADER, RULE, Row, cells_of, text_lines, undrawn
 from parsers.schema.parser import Source
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
@@ -45,7 +45,6 @@ _COUNTED = regex(
 _ASIDE = regex(r"\([^()]{0,200}\)")
 _COUNTS = ("step", "rank")
 _HEADING_CHARACTERS = 200
-_RULE = regex(r"[\s|:+=-]{3,}")
 _NAME = regex(
     r"[A-Za-z_|][\w./@()%|-]{0,79}(?: [\w./@()%|-]{1,40}){0,3}|\[[^\[\]\s]{1,40}\]"
 )  # of a drawn table: in words
@@ -138,7 +137,7 @@ def _is_row(cells: Sequence[str], first: Sequence[str]) -> bool:
 
 
 def _is_rule(line: str) -> bool:
-    return not line.strip() or _RULE.fullmatch(line) is not None
+    return not line.strip() or RULE.fullmatch(line) is not None
 
 
 def _meaning(name: str) -> str:

@@ -36,28 +36,31 @@ def parse(lines: pl.DataFrame) -> Tables:
     """events exception; the lines of the stack are claimed."""
     events: list[dict[str, Any]] = []
     claimed: list[dict[str, Any]] = []
+    checks: list[tuple[dict[str, Any], dict[str, Any]]] = []  # an event, and its detail, whose frames come later
     for stream in streams(lines):
         frames: list[list[Any]] | None = None
         for row in stream:
             if (found := _FATAL.search(row["text"], 0, 2000)) is not None:
                 frames = []
-                events.append(_event(row, found["place"], found["message"], frames))
+                detail = {"place": found["place"], "frames": frames, "language": "c++", "from_line": row["line"]}
+                events.append(_event(row, found["message"]))
+                checks.append((events[-1], detail))
                 if (known := derived(found["message"])) is not None:  # of a call to a device: what the device answered
-                    events.append(event(row, severity="fatal", **{"detail": {}} | known))
+                    events.append(event(row, severity="fatal", **{"detail": "{}"} | known))
             elif frames is not None and (frame := _FRAME.match(row["text"])) is not None:
                 if len(frames) < _MOST:
                     frames.append([frame["function"][:300], None, None])
                 claimed.append({"file": row["file"], "line": row["line"]})
             elif _HEAD.search(row["text"]):
                 claimed.append({"file": row["file"], "line": row["line"]})
-    made = [one if isinstance(one["detail"], str) else one | {"detail": json.dumps(one["detail"])} for one in events]
-    return tables_of(events=made, claimed=claimed)
+    for one, detail in checks:
+        one["detail"] = json.dumps(detail)
+    return tables_of(events=events, claimed=claimed)
 
 
-def _event(row: Row, place: str, message: str, frames: list[list[Any]]) -> dict[str, Any]:
-    detail = {"place": place, "frames": frames, "language": "c++", "from_line": row["line"]}
+def _event(row: Row, message: str) -> dict[str, Any]:
     pid = {} if reporter(row)["rank"] is not None or row["process"] is None else {"pid": row["process"]}
-    return event(row, "exception", code="Check failed", severity="fatal", text=message[:2000], detail=detail, **pid)
+    return event(row, "exception", code="Check failed", severity="fatal", text=message[:2000], **pid)
 
 
 PARSER = LineParser(

@@ -18,16 +18,15 @@ from typing import Any
 
 import polars as pl
 
-from parsers.forms.reading import cells_of, real
-from parsers.schema.lines import reporter
+from parsers.forms.reading import RULE, cells_of, real
+from parsers.schema.lines import claimed, reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import LINE_CHARACTERS
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 from parsers.text.step_marks import IN_LINE
 
 _GIVEN = regex(r"(?i)(?<![a-z])(?P<what>batch|inputs?|features|samples?)(?![a-z])")
-_RULE = regex(r"[\s|:+=-]{3,}")
 _LINES = 40  # of a table
 _FEWEST = 2
 
@@ -36,7 +35,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     """values, claimed."""
     rows = lines.sort("file", "line").to_dicts()
     values: list[dict[str, Any]] = []
-    claimed: list[dict[str, Any]] = []
+    read: list[tuple[str, int]] = []
     for at, row in enumerate(rows):
         text = row["text"][:LINE_CHARACTERS].rstrip()
         step, given = IN_LINE.search(text), _GIVEN.search(text)
@@ -55,8 +54,8 @@ def parse(lines: pl.DataFrame) -> Tables:
                 "bad": " ".join(f"{name}={number:g}" for name, number in told if not isfinite(number)) or None,
             }
         )
-        claimed += [{"file": one["file"], "line": one["line"]} for one in (row, *below)]
-    return {"values": table("values", values), "claimed": table("claimed", claimed)}
+        read += [(one["file"], one["line"]) for one in (row, *below)]
+    return tables_of(values=values, claimed=claimed(read))
 
 
 def _below(rows: Sequence[Mapping[str, Any]], at: int) -> list[Mapping[str, Any]]:
@@ -67,7 +66,7 @@ def _below(rows: Sequence[Mapping[str, Any]], at: int) -> list[Mapping[str, Any]
             break
         cells = _cells(row["text"])
         if (
-            _RULE.fullmatch(row["text"]) is None
+            RULE.fullmatch(row["text"]) is None
             and found
             and not (len(cells) > 1 and all(real(cell) is not None for cell in cells[1:]))
         ):
@@ -82,7 +81,7 @@ def _cells(text: str) -> list[str]:
 
 def _table(texts: Sequence[str]) -> list[tuple[str, float]]:
     """(name, number) of each cell; none where rows are not as wide as the names say."""
-    lines = [_cells(text) for text in texts if text.strip() and _RULE.fullmatch(text) is None]
+    lines = [_cells(text) for text in texts if text.strip() and RULE.fullmatch(text) is None]
     if len(lines) < 1 + _FEWEST:
         return []
     names, *rows = lines

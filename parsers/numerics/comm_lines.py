@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from parsers.forms.reading import real, whole
-from parsers.schema.lines import reporter
+from parsers.schema.lines import claimed, reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import LINE_CHARACTERS
 from parsers.schema.tables import Tables, tables_of
@@ -59,8 +59,7 @@ def parse(lines: pl.DataFrame) -> Tables:
         if (made := _row(row, text)) is not None:
             rows.append(made | {"dtype": dtypes.get(row["file"]), "record": counts[row["file"]]})
             counts[row["file"]] += 1
-    claimed = [{"file": row["file"], "line": row["line"]} for row in rows]
-    return tables_of(tensors=rows, claimed=claimed)
+    return tables_of(tensors=rows, claimed=claimed((row["file"], row["line"]) for row in rows))
 
 
 def _row(row: dict[str, Any], text: str) -> dict[str, Any] | None:

@@ -26,10 +26,10 @@ import polars as pl
 from parsers.forms import framings
 from parsers.forms.reading import real, whole
 from parsers.numerics.tensor_names import STATISTICS
-from parsers.schema.lines import reporter
+from parsers.schema.lines import claimed, reporter
 from parsers.schema.parser import FileParser, LineParser, Source
 from parsers.schema.rules import LINE_CHARACTERS
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 
@@ -81,22 +81,18 @@ def parse(source: Source) -> Tables:
     """tensors; claimed: lines of names; unread."""
     who = {"rank": source.rank, "host": source.host, "file": source.path, "attempt": source.attempt}
     found: list[dict[str, Any]] = []
-    claimed: list[dict[str, Any]] = []
+    names: list[tuple[str, int]] = []
     unread: list[dict[str, Any]] = []
     for number, _, said in framings.rows(source):
         place = {"file": source.path, "line": number}
         own = [] if not said else [*_rows(said, who | place)]
         found += own
         if said is framings.HEADER:
-            claimed.append(place)
+            names.append((source.path, number))
         elif not own:
             unread.append(place | {"reason": "no digests of two sides"})
     numbered = [row | {"record": at} for at, row in enumerate(found)]
-    return {
-        "tensors": table("tensors", numbered),
-        "claimed": table("claimed", claimed),
-        "unread": table("unread", unread),
-    }
+    return tables_of(tensors=numbered, claimed=claimed(names), unread=unread)
 
 
 def parse_lines(lines: pl.DataFrame) -> Tables:
@@ -112,8 +108,7 @@ def parse_lines(lines: pl.DataFrame) -> Tables:
         for one in filter(_is_told, _rows(said, common)):
             found.append(one | {"record": counts[row["file"]]})
             counts[row["file"]] += 1
-    claimed = {(row["file"], row["line"]): {"file": row["file"], "line": row["line"]} for row in found}
-    return {"tensors": table("tensors", found), "claimed": table("claimed", claimed.values())}
+    return tables_of(tensors=found, claimed=claimed(dict.fromkeys((row["file"], row["line"]) for row in found)))
 
 
 def _rows(said: _Said, who: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

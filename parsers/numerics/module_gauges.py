@@ -29,7 +29,7 @@ class ModuleGauges:
     def takes(self, name: str, labels: Mapping[str, str], row: Mapping[str, Any]) -> bool:
         """A sample and its row of `devices`: whether it is a figure of a module, and kept."""
         label = next((one for one in _LABELS if labels.get(one)), None)
-        found = trailing_statistic(name)
+        found = trailing_statistic(name) if label is not None else None
         if label is None or found is None or found[1] not in _FIGURES:
             return False
         before, column = found

@@ -36,7 +36,7 @@ _PATH = regex(r"[A-Za-z_][\w-]*(?:[./\[]+[\w-]+\]?)+|[A-Za-z_]+\d+")
 _SIDES = ({"in", "out"}, {"input", "output"}, {"inputs", "outputs"})
 _PARAMETER = regex(r"(?P<module>.{1,300})[._](?P<name>weight|bias|kernel|[wb]_\d{1,3})")  # by its name
 _OF_GRADIENTS = regex(r"(?i)(?<![a-z])grad(?:ient)?s?(?![a-z])")
-_INBACKWARD = regex(r"(?i)(?:bwd|backward)(?![a-z])")
+_IN_BACKWARD = regex(r"(?i)(?:bwd|backward)(?![a-z])")
 _OF_END = regex(r"(?i)(?P<end>in|out)(?:puts?)?[ _./-](?P<rest>[a-z][a-z_0-9]{1,20})")
 _IS_UPDATED = regex(r"(?i)(?:.*_)?(?:after|post)(?:_(?:update|step|optim\w*))?")
 _PHASES = ("forward", "backward", "grad_sync", "optimizer")  # as the format of this project calls them
@@ -182,7 +182,7 @@ def _row(
         host = _host(source, said)
         rank = source.labels.names.places.get((host, whole(said[place]) or 0))
     words = [cell for name, cell in said.items() if isinstance(cell, str) and name != module]
-    is_backward = any(_INBACKWARD.match(word) for word in words)
+    is_backward = any(_IN_BACKWARD.match(word) for word in words)
     words += [part for word in words if (part := word[max(map(word.rfind, "./:")) + 1 :]) != word]  # fwd.out
     whose = _PARAMETER.fullmatch(said[module]) if not slot else None
     otherwise = "output" if whose is None else named

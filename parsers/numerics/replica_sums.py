@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from parsers.forms.reading import text_lines, undrawn
+from parsers.forms.reading import RULE, text_lines, undrawn
 from parsers.schema.lines import reporter
 from parsers.schema.parser import FileParser, LineParser, Source
 from parsers.schema.rules import LINE_CHARACTERS
@@ -51,7 +51,6 @@ _NAME = regex(r"(?:(?P<before>[^\W\d][\w.()-]{0,30}) )?(?P<name>(?:[^\W\d]|[_.])
 _WORD = regex(r"[^\W\d_]{2,30}")
 _OF_RANKS = regex(r"(?i)(?<![a-z])(?:ranks?|replicas?|workers?|gather(?:ed)?|各卡|每卡|所有卡)(?![a-z])")
 _CELLS = regex(r"\s*\|\s*|\s*[,;\t]\s*|\s+")
-_RULE = regex(r"[\s|:+=-]{3,}")
 _LABELS = ("r", "rk")  # as short as they are, only where digests follow
 _NO_NAME = frozenset(
     ("debug", "info", "warning", "error", "rank", "ranks", "per", "of", "each", "every", "at", "the", "on", "all")
@@ -112,7 +111,7 @@ class _Block:
         elif not found:
             if line.number - self.until <= _GAP and _OF_RANKS.match(text.strip(" |#\t")):
                 self.words += f" {text}"  # the names of columns
-            self.columns = _columns(text) or (self.columns if _RULE.fullmatch(text) else [])
+            self.columns = _columns(text) or (self.columns if RULE.fullmatch(text) else [])
             return
         at = self._at(line)
         if at is None or not found:

@@ -13,7 +13,7 @@ import polars as pl
 
 from parsers.schema.lines import claimed, event
 from parsers.schema.parser import LineParser
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
 
 _ABORTED = regex(
@@ -29,7 +29,7 @@ def parse(lines: pl.DataFrame) -> Tables:
             known.append((row["file"], row["line"]))
             ranks = sorted({int(rank) for rank in found[1].replace(",", " ").split() if len(rank) < 8})
             events += [event(row, "exit", severity="error", rank=rank, rank_space="global") for rank in ranks]
-    return {"events": table("events", events), "claimed": claimed(known)}
+    return tables_of(events=events, claimed=claimed(known))
 
 
 PARSER = LineParser(name="paddle_launcher", anchors=(b"ABORT!!! Out of all ",), parse=parse)

@@ -22,7 +22,7 @@ from typing import Any
 from parsers.forms.reading import json_object, text_lines, whole
 from parsers.pytorch.op_types import spoken
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 
@@ -90,7 +90,7 @@ def parse(source: Source) -> Tables:
         stacks.append(who | told | {"source": "ledger"})
         claims.append(who | {"how": "ledger of calls"})
     claimed = [{"file": source.path, "line": number} for number, _ in found]
-    return {"stacks": table("stacks", stacks), "ranks": table("ranks", claims), "claimed": table("claimed", claimed)}
+    return tables_of(stacks=stacks, ranks=claims, claimed=claimed)
 
 
 def _rows(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, dict[str, Any]]]:

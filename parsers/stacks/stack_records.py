@@ -21,7 +21,7 @@ import msgspec
 
 from parsers.forms.reading import all_bytes, json_object, whole
 from parsers.schema.parser import FileParser, Source
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.text.stamps import parse_time
@@ -75,22 +75,21 @@ def parse(source: Source) -> Tables:
     if data is None:
         return {}
     records = [*_records(data)]
-    known = [(line, one) for line, one in records if _threads(one)]
+    known = [(line, one, threads) for line, one in records if (threads := _threads(one))]
     if not known:
         return {}
-    by = _rank_field([one for _, one in known])
+    by = _rank_field([one for _, one, _ in known])
     is_outer_first = bool(_OUTER_FIRST.search(data[:4096]))
     stamps = {time for _, one in records if (time := _time(one)) is not None}
     stamp = stamps.pop() if len(stamps) == 1 else None
     rows: list[dict[str, Any]] = []
     claims: list[dict[str, Any]] = []
-    for line, one in known:
+    for line, one, threads in known:
         place = {"file": source.path, "line": line}
         rank = whole(one.get(by)) if by is not None else None
         told = {meaning.meaning: value for name, value in one.items() if (meaning := vocabulary.meaning_of(name))}
         pid, host = whole(told.get("pid", one.get("p"))), told.get("host", one.get("h"))
         who = {"rank": rank, "pid": pid, "host": host if isinstance(host, str) else source.host}
-        threads = _threads(one)
         main = next((at for at, (name, _, _) in enumerate(threads) if _MAIN.fullmatch(name or "")), 0)
         for at, (name, state, frames) in enumerate(threads):
             whole_stack = frames[::-1] if is_outer_first or _is_outer_first(frames) else frames
@@ -102,7 +101,7 @@ def parse(source: Source) -> Tables:
             )
         if rank is not None:
             claims.append(who | {"how": "stack record"} | place)
-    return {"stacks": table("stacks", rows), "ranks": table("ranks", claims)}
+    return tables_of(stacks=rows, ranks=claims)
 
 
 def _records(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -21,10 +21,10 @@ from typing import Any
 import polars as pl
 
 from parsers.forms.reading import real
-from parsers.schema.lines import reporter
+from parsers.schema.lines import claimed, reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import LINE_CHARACTERS
-from parsers.schema.tables import Tables, table
+from parsers.schema.tables import Tables, tables_of
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
@@ -58,7 +58,7 @@ def parse(lines: pl.DataFrame) -> Tables:
         told[rows[0]["file"], step].setdefault(name, (cells, says_so, rows))
     steps: list[dict[str, Any]] = []
     values: list[dict[str, Any]] = []
-    claimed: list[dict[str, Any]] = []
+    read: list[tuple[str, int]] = []
     for (_, step), arrays in told.items():
         sizes = {len(cells) for cells, _, _ in arrays.values()}
         is_of_ranks = len(sizes) == 1 and (len(arrays) > 1 or all(says_so for _, says_so, _ in arrays.values()))
@@ -76,8 +76,8 @@ def parse(lines: pl.DataFrame) -> Tables:
             if (found := figures(said, who)) is not None:
                 steps += found.steps
                 values += found.values
-        claimed += [{"file": one["file"], "line": one["line"]} for _, _, rows in arrays.values() for one in rows]
-    return {"steps": table("steps", steps), "values": table("values", values), "claimed": table("claimed", claimed)}
+        read += [(one["file"], one["line"]) for _, _, rows in arrays.values() for one in rows]
+    return tables_of(steps=steps, values=values, claimed=claimed(read))
 
 
 def _held(lines: pl.DataFrame) -> pl.DataFrame:

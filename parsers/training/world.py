@@ -179,9 +179,9 @@ def _launched(row: Row, text: str, nodes: int, each: int) -> Iterator[dict[str, 
 PARSER = LineParser(
     name="world",
     anchors=(
-        b"world ", b"World ", b"world size", b"World size", b"world_size ", b"MEMBER: ", b"Num processes: ", b", total ", b"Completed store-based barrier", b"store based barrier", b"world_size=", b"world_size:",
-        b"world_size =", b" world=", b"world_rank=", b"WORLD_SIZE=", b"NODE_NAME=", b"nproc_per_node", b"nproc-per-node", b"mpirun ", b"mpiexec ",
-        b"in world size ", b"rank id: ", b"PADDLE_TRAINERS_NUM", b"worker_num", b"_world_group", b"JAX process: ", b"JAX host: ", b"process_index",
+        b"world ", b"World ", b"world_size ", b"MEMBER: ", b"Num processes: ", b", total ", b"Completed store-based barrier", b"store based barrier", b"world_size=", b"world_size:",
+        b" world=", b"world_rank=", b"WORLD_SIZE=", b"NODE_NAME=", b"nproc_per_node", b"nproc-per-node", b"mpirun ", b"mpiexec ",
+        b"rank id: ", b"PADDLE_TRAINERS_NUM", b"worker_num", b"_world_group", b"JAX process: ", b"JAX host: ", b"process_index",
     ),
     parse=parse,
 )  # fmt: skip

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from forensics.case import Case, Detector
 from forensics.facts.surroundings import surroundings
 from forensics.facts.telemetry import Apart
-from forensics.model.commands import memory_errors_at
+from forensics.model.commands import COMMANDS, HERE, Target, memory_errors_at
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.said import Said, joined
@@ -50,14 +50,16 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 def _of_memory(case: Case, found: Iterable[Apart]) -> tuple[Action, ...]:
     """Who holds rows that fail, or waits for a reset, is looked at by its address, whatever the job does."""
-    failing = [one for one in found if one.effect == "fails" and one.pci]
-    one = failing[0] if failing else None
-    command = memory_errors_at(one.host, one.pci, surroundings(case.tables)) if one is not None and one.pci else None
-    if one is None or command is None:
+    failing = [(one, one.pci) for one in found if one.effect == "fails" and one.pci]
+    if not failing:
         return ()
-    there = sorted({other.pci for other in failing if other.pci and (other.host, other.unit) == (one.host, one.unit)})
+    (one, pci), around = failing[0], surroundings(case.tables)
+    there = sorted({at for other, at in failing if (other.host, other.unit) == (one.host, one.unit)})
+    command = memory_errors_at(one.host, pci, around)
+    if command is None:
+        return ()
     if len(there) > 1:  # all of them are looked at, and a command that shows one hides the others
-        command = command.partition(" -i ")[0]
+        command = COMMANDS["memory_errors"](Target(one.host or HERE, around=around))
     where = one.host or words.HOST_OF_LOG(file=one.refs[0].file)
     target = words.GPU_THERE(pci=joined(there, ", "), where=where)
     return (

@@ -106,17 +106,20 @@ def _odd_size(case: Case) -> tuple[tuple[int, ...], tuple[str, ...], tuple[Ref, 
     return (() if is_of_hosts else odd), (tuple(sorted(whole)) if is_of_hosts else ()), shown
 
 
-def _looked(command: str | None) -> dict[str, Any]:
-    """What to look for in what the command prints, and what to do then."""
-    if command is None:
-        return {}
-    if command == DEVICES_HERE:
-        return {
-            "look": words.LOOK_AT_DEVICES,
-            "then": words.THEN_OF_DEVICES,
-            "source": "nvidia-smi manual: --query-gpu",
-        }
-    return {"look": words.LOOK_AT_PORT, "then": words.THEN_OF_PORT, "source": "ss(8)"}
+def _check(said: str, line: str) -> Action:
+    """What is to be looked at: who listens on a port that is taken, who has which device where two have one, else the job."""
+    reason = words.AS_PRINTED(line=line)
+    if (command := holder_of_port(said)) is not None:
+        return Action(
+            kind="check_config", target=words.WHO_LISTENS, command=command, reason=reason, look=words.LOOK_AT_PORT,
+            then=words.THEN_OF_PORT, source="ss(8)",
+        )  # fmt: skip
+    if _IS_SHARED.search(said):
+        return Action(
+            kind="check_config", target=words.WHO_HAS_WHICH, command=DEVICES_HERE, reason=reason, look=words.LOOK_AT_DEVICES,
+            then=words.THEN_OF_DEVICES, source="nvidia-smi manual: --query-gpu",
+        )  # fmt: skip
+    return Action(kind="check_config", target=words.THE_JOB, command=None, reason=reason)
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -138,7 +141,6 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if first["code"] == REFUSED:
         ranks, hosts, shown = tuple(first["names_ranks"]), (), refs(row for row in found if row["code"] == REFUSED)
         other = words.OTHER_VALUE(who=ranks_text(ranks), own=detail(first)["own"], usual=detail(first)["usual"])
-    command = holder_of_port(_said(first)) or (DEVICES_HERE if _IS_SHARED.search(_said(first)) else None)
     line = cut_middle(detail(first).get("last_error") or (first["text"] or "").splitlines()[0], 200)
     return (
         Finding(
@@ -153,19 +155,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
                 *((Claim(other, "for", shown),) if hosts or ranks else ()),
             ),
             first_anomaly=FirstAnomaly(signature=f"config:{first['code'] or ''}"),
-            actions=(
-                Action(
-                    kind="check_config",
-                    target=words.THE_JOB
-                    if command is None
-                    else words.WHO_HAS_WHICH
-                    if command == DEVICES_HERE
-                    else words.WHO_LISTENS,
-                    command=command,
-                    reason=words.AS_PRINTED(line=line),
-                    **_looked(command),
-                ),
-            ),
+            actions=(_check(_said(first), line),),
             collect=() if precise else (words.NCCL_LOGS,),
             summary=sentence(words.CANNOT_WORK(line=line)),
         ),

@@ -37,7 +37,7 @@ from forensics.model.commands import HERE, events_of_pod, nodes, reach, way
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause
-from forensics.model.said import Said, joined, sentence
+from forensics.model.said import joined, sentence
 from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import launch as words
 from parsers.text.connections import Unmade, is_within_a_host, why_unmade
@@ -238,6 +238,7 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
     told = _unscheduled(case)
     if placeless and told:
         absent = words.NOT_PLACED(line=cut_middle(next(iter(told.values())), _QUOTED))
+    what = joined((text, absent), "; ")
     pods = list(dict.fromkeys(str(pod) for row in placeless if (pod := detail(row).get("pod"))))[:_SHOWN]
     return Finding(
         detector=DETECTOR.name,
@@ -253,11 +254,7 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
         suspect_ranks=() if hosts or named else unseen,
         undecided=() if hosts or named else ("culprit_among_missing",) if unseen else ("membership_unknown",),
         claims=(
-            Claim(
-                joined((text, absent), "; "),
-                "for",
-                refs([*(row for row in missing if row["names_hosts"]), *placeless, *missing]),
-            ),
+            Claim(what, "for", refs([*(row for row in missing if row["names_hosts"]), *placeless, *missing])),
             *(
                 (Claim(words.OTHER_SIZE(who=ranks_text(named)), "for", refs(other_size[rank] for rank in named)),)
                 if is_drift
@@ -275,12 +272,8 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
         )
         or ((drift,) if is_drift else ()),
         collect=() if pods or is_drift else (words.LOGS_OF_MISSING,),  # what was put nowhere has no log
-        summary=(sentence if begun else _never_started)(joined((text, absent), "; ")),
+        summary=sentence(what) if begun else words.NEVER_STARTED(what=what),
     )
-
-
-def _never_started(what: Said) -> Said:
-    return words.NEVER_STARTED(what=what)
 
 
 def _went_another_way(case: Case, called: tuple[int, ...], missing: list[dict[str, Any]]) -> bool:

@@ -40,7 +40,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if clipped is not None:
         found.append(_finding(frame, clipped, "overflow", words.CLIPPED))
     if zero is not None:
-        found.append(_zero_finding(frame, *zero))
+        found.append(_zero_finding(*zero))
     elif lost is not None:
         found.append(_finding(frame, lost, "underflow", words.TOO_SMALL))
     return tuple(found)
@@ -142,7 +142,7 @@ def _trend(frame: pl.DataFrame, row: Row) -> tuple[Claim, ...]:
     return (Claim(words.ITS_FIGURES(name=name, figures=figures), "for", (ref(row),)),)
 
 
-def _zero_finding(frame: pl.DataFrame, step: int, steps: pl.DataFrame, rows: pl.DataFrame) -> Finding:
+def _zero_finding(step: int, steps: pl.DataFrame, rows: pl.DataFrame) -> Finding:
     row = rows.sort("rank", "place").row(0, named=True)
     share = float(steps.filter(pl.col("step") == step)["share"][0])
     text = words.GRADIENTS_ARE_ZERO(percent=f"{100 * share:.0f}", step=step)

@@ -34,7 +34,7 @@ _ALIKE = 1e-6  # of a figure, between replicas: sums in another order
 def detect(case: Case) -> tuple[Finding, ...]:
     """At most one finding."""
     if (parted := apart(case.events)) is not None:
-        return (_found(case, parted.rows, parted.odd, parted.ranks, parted.step),)
+        return (_found(parted.rows, parted.odd, parted.ranks, parted.step),)
     events = case.events.filter((pl.col("kind") == "replica_mismatch") & (pl.col("code") != DIFFERS))
     events = events.sort("file", "line", nulls_last=True)
     rows = events.filter(pl.col("code") == "differs").to_dicts()
@@ -47,11 +47,11 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if not named:
         rows = _lists(case, events)
         odd = _odd(case, rows)
-        return (_found(case, rows, odd, (), step),) if odd else _of_some(events.to_dicts(), step)
+        return (_found(rows, odd, (), step),) if odd else _of_some(events.to_dicts(), step)
     job = case.job_told_of | set(named)
     few = 2 * len(named) < len(job)
     others = tuple(sorted(job - set(named)))
-    return (_found(case, rows, named if few else (), others or named, step),)
+    return (_found(rows, named if few else (), others or named, step),)
 
 
 def _lists(case: Case, events: pl.DataFrame) -> list[dict[str, Any]]:
@@ -86,7 +86,7 @@ def _odd(case: Case, lists: Sequence[Mapping[str, Any]]) -> tuple[int, ...]:
 
 
 def _found(
-    case: Case, rows: Sequence[Mapping[str, Any]], named: tuple[int, ...], suspects: tuple[int, ...], step: int | None
+    rows: Sequence[Mapping[str, Any]], named: tuple[int, ...], suspects: tuple[int, ...], step: int | None
 ) -> Finding:
     parameter = detail(rows[0]).get("parameter")
     who = named or tuple(sorted({rank for row in rows for rank in row["names_ranks"] or ()}))

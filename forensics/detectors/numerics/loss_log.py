@@ -101,7 +101,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
         asserts = [row for row in asserts if row["step"] != earliest["step"] or row is earliest]
     if first is None and are_of_evaluations(asserts):
         return (_of_evaluation(asserts, streams, _nan_finding(case, None, asserts, (), earliest)), *earlier)
-    owners = _owners(case, nans, own)
+    owners = _owners(nans, own)
     if not owners and first is not None and earliest is not None and earliest["step"] <= when(first.row)[0]:
         first = None  # the figure of all went bad by what that check found
     finding = _nan_finding(case, owners[0] if owners else first, asserts, owners, earliest)
@@ -197,7 +197,7 @@ def _origin(reporters: Mapping[int, str], places: Mapping[int, Mapping[str, int]
     return held, words.STAGE_CAME_FIRST(stage=max(last.values()))
 
 
-def _owners(case: Case, nans: Sequence[Bad], own: OwnLoss | None) -> list[Bad]:
+def _owners(nans: Sequence[Bad], own: OwnLoss | None) -> list[Bad]:
     """The bad lines of the ranks whose own loss was bad in the first bad step, where most others' was finite there; none where
     ranks share values with all. A gradient norm is no rank's own: it may be of what all have summed, or of the part that the rank
     keeps of that."""

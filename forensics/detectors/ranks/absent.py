@@ -78,7 +78,7 @@ def _behind(case: Case, source: _Source, groups: list[Standing]) -> Finding | No
     waiting = [rank for rank in main.ahead if rank in main.waiting or rank in case.waited_ranks]
     if not _is_shown_to_wait(case, source, main, named, bool(waiting)):
         return None
-    doubt = _doubt(case, source, groups, main, named, late, first & gave_up)
+    doubt = _doubt(source, groups, main, named, late, first & gave_up)
     return _finding(case, source, main, named, doubt, is_snapshot=not (waiting or source.is_report or case.has_waited))
 
 
@@ -94,7 +94,7 @@ def _is_shown_to_wait(case: Case, source: _Source, main: Standing, named: tuple[
 
 
 def _doubt(
-    case: Case, source: _Source, groups: list[Standing], main: Standing, named: tuple[int, ...], late: frozenset[int],
+    source: _Source, groups: list[Standing], main: Standing, named: tuple[int, ...], late: frozenset[int],
     gave_up: frozenset[int],
 ) -> _Doubt | None:  # fmt: skip
     """None: nothing speaks against naming them."""

@@ -271,23 +271,10 @@ def _actions(
     same: Sequence[Row], cause: Cause, target: str, storage: StorageError | None, holder: Holder | None
 ) -> tuple[Action, ...]:
     """A call to a device that failed for no known reason may be of the device as well as of the program: its driver's log tells."""
-    own = _action(cause, target, storage, holder, _did(cause, same))
-    line = " ".join(str(same[0]["text"] or "").split())
-    library = detail(same[0]).get("library")
-    if cause == "segfault":
-        where = words.CRASHED_IN(library=library) if library else words.A_PROCESS_DID(did=_did(cause, same))
-        pid = same[0]["pid"]
-        command = COMMANDS["core"](Target(target or HERE, (pid,))) if pid is not None else None
-        own = Action(
-            kind="check_code", target=target or words.CRASHED_PROCESS, command=command, reason=where, look=words.LOOK_AT_CORE,
-            then=words.THEN_OF_CORE, source="coredumpctl(1)",
-        )  # fmt: skip
-    elif own.kind == "check_code" and line and not holder:
-        why = words.A_PROCESS_SAID(did=_did(cause, same), line=cut_middle(line, 120))
-        own = Action(kind=own.kind, target=target, command=None, reason=why)
     if cause == "exception" and all(holder_of("disk_full", None, str(row["text"] or "")) == "shared" for row in same):
         why = words.WHY_AT["shared"]
         return (Action(kind="check_config", target=words.SHARED_MEMORY, command="df -h /dev/shm", reason=why),)
+    own = _action(same, cause, target, storage, holder)
     if (
         cause != "exception"
         or storage is not None
@@ -303,9 +290,27 @@ def _did(cause: Cause, same: Sequence[Row]) -> Said:
     return words.ENDED_BY_RUNTIME if by_runtime else words.DID_SOMEWHERE[cause]
 
 
-def _action(cause: Cause, target: str, storage: StorageError | None, holder: Holder | None, did: Said) -> Action:
+def _action(
+    same: Sequence[Row], cause: Cause, target: str, storage: StorageError | None, holder: Holder | None
+) -> Action:
     if storage is not None:
         return Action(kind="inspect_hardware", target=storage.holder, command=None, reason=storage.why)
+    if cause == "segfault":
+        return _core(same[0], target, words.A_PROCESS_DID(did=_did(cause, same)))
     kinds: dict[str, Any] = {"gpu_fault": "inspect_hardware", "exception": "check_code"}
-    why = words.WHY_AT[holder] if holder else words.A_PROCESS_DID(did=did)
+    line = " ".join(str(same[0]["text"] or "").split())
+    why = words.WHY_AT[holder] if holder else words.A_PROCESS_DID(did=_did(cause, same))
+    if cause == "exception" and line and not holder:
+        why = words.A_PROCESS_SAID(did=_did(cause, same), line=cut_middle(line, 120))
     return Action(kind=kinds.get(cause, "check_config"), target=target, command=None, reason=why)
+
+
+def _core(row: Row, target: str, did: Said) -> Action:
+    """What was kept of a process that crashed."""
+    library, pid = detail(row).get("library"), row["pid"]
+    return Action(
+        kind="check_code", target=target or words.CRASHED_PROCESS,
+        command=COMMANDS["core"](Target(target or HERE, (pid,))) if pid is not None else None,
+        reason=words.CRASHED_IN(library=library) if library else did, look=words.LOOK_AT_CORE,
+        then=words.THEN_OF_CORE, source="coredumpctl(1)",
+    )  # fmt: skip

@@ -361,13 +361,7 @@ def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Fin
 
 def _members(case: Case, waits: pl.DataFrame) -> Said:
     """Who gave up where no rank of the job is told: by the numbers that a group gives to its members, where each line has its own."""
-    told = (
-        of_kinds(case.events, "collective_timeout")
-        .filter(pl.col("rank_space") == "group")["rank"]
-        .drop_nulls()
-        .unique()
-        .to_list()
-    )
+    told = values(of_kinds(case.events, "collective_timeout").filter(pl.col("rank_space") == "group")["rank"])
     if len(told) != waits.height or len(told) > _MEMBERS:
         return words.SOME_RANKS(waits.height)
     return words.AS_THE_GROUP_COUNTS(who=ranks_text(told))

@@ -65,7 +65,6 @@ def _named(case: Case) -> tuple[Finding, ...]:
     text = words.TOOL_CALLS_SLOW(who=ranks_text(ranks), number=max(map(len, places.values())))
     return (
         _finding(
-            case,
             ranks,
             "straggler_compute",
             Claim(text, "for", refs(row for rank, row in named if rank in ranks)),
@@ -141,7 +140,7 @@ def _slowest(case: Case, timer: str, cause: Cause) -> Finding | None:
     )
     shown = tuple(Ref(file=row["file"], line=row["line"], text=f"/{rank}") for row in own.head(3).iter_rows(named=True))
     alone = case.roles.is_known([rank]) and not case.roles.is_piped
-    return _finding(case, [rank], cause, Claim(text, "for", shown), None if alone else "membership_unknown")
+    return _finding([rank], cause, Claim(text, "for", shown), None if alone else "membership_unknown")
 
 
 def _weakest(case: Case) -> Finding | None:
@@ -165,10 +164,10 @@ def _weakest(case: Case) -> Finding | None:
     text = words.AND_LOWEST_CLOCK(throughput=text) if by_clock else text
     sure = by_clock or began or (case.roles.is_known([rank]) and not case.roles.is_piped)
     claim = Claim(text, "for", refs(row for row, _, _ in own))
-    return _finding(case, [rank], "straggler_compute", claim, None if sure else "membership_unknown")
+    return _finding([rank], "straggler_compute", claim, None if sure else "membership_unknown")
 
 
-def _finding(case: Case, ranks: list[int], cause: Cause, claim: Claim, doubt: Reason | None) -> Finding:
+def _finding(ranks: list[int], cause: Cause, claim: Claim, doubt: Reason | None) -> Finding:
     return Finding(
         detector=DETECTOR.name,
         cause=cause,
