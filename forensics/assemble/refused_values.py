@@ -75,7 +75,7 @@ def with_refused_values(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableN
     told = told or _by_others(found, _of_nobody(tables["files"], files), logs)
     if len({odd.ranks for odd in told}) != 1:
         return dict(tables)
-    odd = min(told, key=lambda one: (one.setting, one.own, one.usual))
+    odd = min(told, key=_order)
     said = {logs[rank][0] for rank in odd.ranks}
     both = pl.all_horizontal(
         pl.col("text").str.contains(rf"(?:^|\D){value.replace('.', '[.]')}(?:\D|$)") for value in (odd.own, odd.usual)
@@ -83,6 +83,11 @@ def with_refused_values(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableN
     is_it = ((pl.col("kind") == "exception") & pl.col("file").is_in(list(said)) & both).fill_null(False)
     rows = [_row(rank, file, line, odd) for rank, file, line in told[odd]]
     return {**tables, "events": pl.concat([tables["events"].filter(~is_it), table("events", rows)])}
+
+
+def _order(odd: _Odd) -> tuple[str, str, str]:
+    """Of several, which is told: a set has no order of its own."""
+    return odd.setting, odd.own, odd.usual
 
 
 def _lines(row: Mapping[str, Any]) -> list[_Line]:
@@ -152,7 +157,7 @@ def _by_others(
 ) -> dict[_Odd, Sequence[_Place]]:
     """Versions in which the same few differ, with the lines that say so: a launcher's that holds both and calls the one rank by number, or the last ones of
     those few, or else of anybody, in which versions are said to differ. No other versions may differ among other ranks."""
-    versions = [odd for odd in found if odd.is_version]
+    versions = sorted((odd for odd in found if odd.is_version), key=_order)
     if len({odd.ranks for odd in versions}) != 1:
         return {}
     ranks = versions[0].ranks
