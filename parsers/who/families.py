@@ -250,20 +250,14 @@ class _Family:
         if _IS_PID.search(self._labels[at]):
             return True
         label, values = self._labels[at], {*column}
-        if _IS_TAGGED.search(label) and min(column) >= PID:
+        if min(column) < PID:
+            return False
+        if _IS_TAGGED.search(label) or _OF_PID.search(label):
             return True
+        if 2 * len(values) <= len(column) or _GIVEN.search(label) or _IS_NODE.search(label) or _is_figure(label):
+            return False
         fewest = 1 if any(self._is_of_process(one) for one in range(len(self._columns)) if one != at) else _FEWEST
-        is_used = sum(self._used[number] > 1 for number in values) >= fewest
-        if _OF_PID.search(label) and min(column) >= PID:
-            return True
-        return (
-            min(column) >= PID
-            and 2 * len(values) > len(column)
-            and is_used
-            and not _GIVEN.search(label)
-            and not _IS_NODE.search(label)
-            and not _is_figure(label)
-        )
+        return sum(self._used[number] > 1 for number in values) >= fewest
 
     def _is_of_process(self, at: int) -> bool:
         """Does a word call it a rank, another one in each row, or a place on a host, and it counts those?"""
