@@ -399,10 +399,10 @@ def _folders_alike(paths: Iterable[str]) -> set[str]:
         own, others = held[above, one], held[above, other]
         return 2 * len(own & others) >= max(len(own), len(others))
 
-    counts = {
+    alike = {
         name
         for (above, _), own in holders.items()
         for name in own
         if (any(map(str.isdigit, name)) and len(own) > 1) or any(is_like(above, name, other) for other in own - {name})
     }
-    return {name for name in counts if any(map(str.isalpha, name)) or ADDRESS.fullmatch(name)}
+    return {name for name in alike if any(map(str.isalpha, name)) or ADDRESS.fullmatch(name)}
