@@ -31,6 +31,7 @@ from parsers.text.rank_list import RANKS
 from parsers.text.vocabulary import meaning_of, of_process, words_of
 from parsers.who.beginnings import Said
 from parsers.who.contexts import Places
+from parsers.who.formulas import Called
 from parsers.who.introductions import PROCESS
 from parsers.who.joins import counts_others
 from parsers.who.rows_alike import Row, families_of, headed, speakers
@@ -92,18 +93,16 @@ def processes(
     said: Mapping[str, Sequence[Said]],
     places: Places,
     worlds: frozenset[int],
-    called: frozenset[str] = frozenset(),
-    locals_: frozenset[tuple[str, ...]] = frozenset(),
-    nodes: frozenset[str] = frozenset(),
+    called: Called,
     *,
-    counts_tasks: bool = True,
+    counts_tasks: bool,
 ) -> list[list[Process]]:
-    """The lines of files → what each family of them tells. `worlds`: the sizes that launches tell; `called`: words for what a script makes the
-    rank, `locals_` for what it counts the processes of a place by, `nodes` for what it counts places by; `counts_tasks`: no script computes the ranks from what launchers count."""
+    """The lines of files → what each family of them tells. `worlds`: the sizes that launches tell; `called`: by scripts; `counts_tasks`: no script
+    computes the ranks from what launchers count."""
     families = families_of(said, places)
     used = _used(families, said)
     found = [
-        [*_Family(rows, labels, places, used, worlds, called, locals_, nodes, counts_tasks=counts_tasks).processes()]
+        [*_Family(rows, labels, places, used, worlds, called, counts_tasks=counts_tasks).processes()]
         for (_, labels), rows in families.items()
         if _FEWEST <= len(rows) <= RANKS
     ]
@@ -158,14 +157,11 @@ class _Family:
         places: Places,
         used: Counter[int],
         worlds: frozenset[int],
-        called: frozenset[str],
-        locals_: frozenset[tuple[str, ...]],
-        nodes: frozenset[str],
+        called: Called,
         *,
         counts_tasks: bool,
     ) -> None:
-        self._called, self._called_locals, self._counts_tasks = called, locals_, counts_tasks
-        self._called_nodes = nodes
+        self._called, self._counts_tasks = called, counts_tasks
         self._labels, self._places, self._used = headed(rows[0], labels), places, used
         ranges = {int(one[1]) + 1 for row in rows for one in _RANGE.finditer(row.said.line.text)}
         self._worlds = worlds | ranges if len(ranges) == 1 else worlds
@@ -287,8 +283,8 @@ class _Family:
 
     def _is_called_local(self, at: int) -> bool:
         """Is it called as what a script counts the processes of a place by, `HLS_MODULE_ID` or its end?"""
-        words = tuple(words_of(self._labels[at])) if self._called_locals else ()
-        return len(words) > 1 and any(words == one[-len(words) :] for one in self._called_locals)
+        words = tuple(words_of(self._labels[at])) if self._called.places else ()
+        return len(words) > 1 and any(words == one[-len(words) :] for one in self._called.places)
 
     def _counts_places(self, at: int) -> bool:
         found = self._by_place(self._columns[at])
@@ -415,16 +411,19 @@ class _Family:
 
     def _is_called(self, at: int) -> bool:
         """Is it called as that which a script makes the rank?"""
-        words = words_of(self._labels[at]) if self._called else []
-        return bool(words) and words[-1] in self._called
+        return self._ends_with(at, self._called.ranks)
 
     def _excluded(self, at: int) -> bool:
         return _counts_others(self._labels[at]) or self._is_called_node(at)
 
     def _is_called_node(self, at: int) -> bool:
         """Is it called as what a script counts places by?"""
-        words = words_of(self._labels[at]) if self._called_nodes else []
-        return bool(words) and words[-1] in self._called_nodes
+        return self._ends_with(at, self._called.nodes)
+
+    def _ends_with(self, at: int, called: frozenset[str]) -> bool:
+        """Is its last word one of these?"""
+        words = words_of(self._labels[at]) if called else []
+        return bool(words) and words[-1] in called
 
 
 def _counts_others(before: str) -> bool:
