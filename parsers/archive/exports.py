@@ -221,9 +221,10 @@ def _written(logged: Iterable[_Logged | None]) -> bytes | None:
         return None
     told.sort(key=lambda one: one.time_ns if one.time_ns is not None else -1)
     lines = []
-    label = _apart(told) if not any(_place(one.record) for one in told) else None
-    for one in told:
-        where = _place(one.record) if label is None else {"host": str(one.record.get(label, ""))}
+    places = [_place(one.record) for one in told]
+    if not any(places) and (label := _apart(told)) is not None:
+        places = [{"host": str(one.record.get(label, ""))} for one in told]
+    for one, where in zip(told, places, strict=True):
         time = _field(one.record, TIMES)
         rest = {name: one.record[name] for name in ("rank", "stream", "container") if name in one.record}
         for text in one.text.splitlines() or [""]:

@@ -29,9 +29,8 @@ _PARTS = regex(
     rb"|^-{3,}\r?\n(?P<host>[A-Za-z][\w.-]{0,250}(?:\[[\d,-]{1,200}\][\w.-]{0,80})?(?:,[A-Za-z][\w.,\[\]-]{0,250})?)(?: \(\d+\))?\r?\n-{3,}\r?\n"
     rb"|^(?P<called>" + _HOST + rb") \| (?:CHANGED|SUCCESS|FAILED)[^\n]{0,80}>>[ \t]*\r?\n"
     rb"|" + _PROMPT + rb"(?:tmux capture-pane(?=[ \t])[^\n]{0,200}?[ \t]-t[ \t]*(?P<pane>[\w%:.@-]{1,80})[^\n]{0,200}"
-    rb"|(?:kubectl|oc)(?=[ \t])[^\n]{0,80}?[ \t]logs(?P<pod>[ \t][^\n]{1,200})"
-    rb"|(?:docker|podman|nerdctl|crictl)(?: compose)? logs(?P<container>[ \t][^\n]{1,200})"
-    rb"|nomad alloc(?:[ \t]|-)(?:status|logs)(?P<alloc>[ \t][^\n]{1,200})"
+    rb"|(?:(?:kubectl|oc)(?=[ \t])[^\n]{0,80}?[ \t]logs|(?:docker|podman|nerdctl|crictl)(?: compose)? logs"
+    rb"|nomad alloc(?:[ \t]|-)(?:status|logs))(?P<whose>[ \t][^\n]{1,200})"
     rb"|(?:ssh|rsh|srun -w|srun --nodelist)(?=[ \t])(?P<shell>[ \t][^\n]{1,400}))\n"
     rb"|" + _PROMPT + rb"(?P<command>[a-z][\w./-]{1,80}(?:[ \t][^\n]{0,1000})?)\n"
 )
@@ -103,7 +102,7 @@ def _parts(data: bytes) -> Iterator[Part]:
         host = head["host"] or head["called"]
         if head["shell"] is not None:
             host, reads = _elsewhere(head["shell"])
-        target = head["file"] or head["pane"] or host or _target(head["pod"] or head["container"] or head["alloc"])
+        target = head["file"] or head["pane"] or host or _target(head["whose"])
         if not target:
             continue
         name = target if host is None or not reads else target + b"/" + reads

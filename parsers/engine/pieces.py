@@ -22,12 +22,6 @@ def has_only_lines(block: bytes | bytearray, size: int, lines: Lines) -> bool:
     return not any(block.find(b"\r", begin, end - 1) >= 0 for begin, end in zip(lines.begins, lines.ends, strict=True))
 
 
-def ends_lines_alone(block: bytes | bytearray, size: int) -> bool:
-    """The same of a whole window."""
-    returns = block.count(b"\r", 0, size)
-    return not returns or returns == block.count(b"\r\n", 0, size)
-
-
 def is_cut(block: bytes | bytearray, size: int, begins: Iterable[int]) -> bool:
     """Whether one of the lines that begin there is a piece of a line as Kubernetes cuts them."""
     return any(_PARTIAL.search(block, begin, min(begin + _HEAD, size)) for begin in begins)

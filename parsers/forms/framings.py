@@ -196,7 +196,7 @@ def read_table(source: Source, name: TableName, made: Callable[[Said, str], Iter
 
 @lru_cache(maxsize=64)  # of one head, which a dozen parsers ask for, before the files are read and then
 def _found(path: str, head: bytes) -> tuple[Framing, Sequence[str]] | None:
-    text = undrawn(head[:_HEAD_CHARACTERS].decode("utf-8", "replace").lstrip("\ufeff \t\r\n\u3000"))
+    text = undrawn(head.decode("utf-8", "replace").lstrip("\ufeff \t\r\n\u3000"))
     lines = [line.rstrip("\r") for line in islice(filter(str.strip, text.split("\n")), _HEAD_LINES)]
     if not lines or "\x00" in text[:64] or _MARK.search(lines[lines[0] == _DOCUMENT and len(lines) > 1]) is None:
         return None

@@ -210,5 +210,5 @@ def bare_numbers(text: str) -> str:
     `np.float64(3.5)`, `tensor(nan, device='cuda:0')`; and of several cells that call their number in brackets,
     `[Loss] nan | [url] none | [step] 104`, these alone, in plain pairs."""
     text = _WRAPPED.sub(r"\g<number>", text) if "(" in text else text
-    cells = _IN_BRACKETS.findall(text) if "|" in text else ()
+    cells = _IN_BRACKETS.findall(text) if "|" in text and "[" in text else ()
     return " | ".join(f"{name}: {number}" for name, number in cells) if len(cells) > 1 else text

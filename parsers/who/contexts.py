@@ -397,12 +397,18 @@ def _folders_alike(paths: Iterable[str]) -> set[str]:
 
     def is_like(above: str, one: str, other: str) -> bool:
         own, others = held[above, one], held[above, other]
-        return 2 * len(own & others) >= max(len(own), len(others))
+        return one != other and 2 * len(own & others) >= max(len(own), len(others))
 
-    counts = {
-        name
-        for (above, _), own in holders.items()
-        for name in own
-        if (any(map(str.isdigit, name)) and len(own) > 1) or any(is_like(above, name, other) for other in own - {name})
+    # A folder most of whose files stand in no other is like none: those of sources are many, and need not be compared.
+    likely = {
+        (above, name)
+        for (above, name), own in held.items()
+        if 2 * sum(len(holders[above, below]) > 1 for below in own) >= len(own)
     }
-    return {name for name in counts if any(map(str.isalpha, name)) or ADDRESS.fullmatch(name)}
+    alike: set[str] = set()
+    for (above, _), own in holders.items():
+        if len(own) > 1:
+            alike |= {name for name in own if any(map(str.isdigit, name))}
+            others = [name for name in own - alike if (above, name) in likely]
+            alike |= {name for name in others if any(is_like(above, name, other) for other in own)}
+    return {name for name in alike if any(map(str.isalpha, name)) or ADDRESS.fullmatch(name)}

@@ -31,6 +31,7 @@ from parsers.text.rank_list import RANKS
 from parsers.text.vocabulary import meaning_of, of_process, words_of
 from parsers.who.beginnings import Said
 from parsers.who.contexts import Places
+from parsers.who.formulas import Called
 from parsers.who.introductions import PROCESS
 from parsers.who.joins import counts_others
 from parsers.who.rows_alike import Row, families_of, headed, speakers
@@ -92,18 +93,16 @@ def processes(
     said: Mapping[str, Sequence[Said]],
     places: Places,
     worlds: frozenset[int],
-    called: frozenset[str] = frozenset(),
-    locals_: frozenset[tuple[str, ...]] = frozenset(),
-    nodes: frozenset[str] = frozenset(),
+    called: Called,
     *,
-    counts_tasks: bool = True,
+    counts_tasks: bool,
 ) -> list[list[Process]]:
-    """The lines of files → what each family of them tells. `worlds`: the sizes that launches tell; `called`: words for what a script makes the
-    rank, `locals_` for what it counts the processes of a place by, `nodes` for what it counts places by; `counts_tasks`: no script computes the ranks from what launchers count."""
+    """The lines of files → what each family of them tells. `worlds`: the sizes that launches tell; `called`: by scripts; `counts_tasks`: no script
+    computes the ranks from what launchers count."""
     families = families_of(said, places)
     used = _used(families, said)
     found = [
-        [*_Family(rows, labels, places, used, worlds, called, locals_, nodes, counts_tasks=counts_tasks).processes()]
+        [*_Family(rows, labels, places, used, worlds, called, counts_tasks=counts_tasks).processes()]
         for (_, labels), rows in families.items()
         if _FEWEST <= len(rows) <= RANKS
     ]
@@ -158,14 +157,11 @@ class _Family:
         places: Places,
         used: Counter[int],
         worlds: frozenset[int],
-        called: frozenset[str],
-        locals_: frozenset[tuple[str, ...]],
-        nodes: frozenset[str],
+        called: Called,
         *,
         counts_tasks: bool,
     ) -> None:
-        self._called, self._called_locals, self._counts_tasks = called, locals_, counts_tasks
-        self._called_nodes = nodes
+        self._called, self._counts_tasks = called, counts_tasks
         self._labels, self._places, self._used = headed(rows[0], labels), places, used
         ranges = {int(one[1]) + 1 for row in rows for one in _RANGE.finditer(row.said.line.text)}
         self._worlds = worlds | ranges if len(ranges) == 1 else worlds
@@ -250,20 +246,14 @@ class _Family:
         if _IS_PID.search(self._labels[at]):
             return True
         label, values = self._labels[at], {*column}
-        if _IS_TAGGED.search(label) and min(column) >= PID:
+        if min(column) < PID:
+            return False
+        if _IS_TAGGED.search(label) or _OF_PID.search(label):
             return True
+        if 2 * len(values) <= len(column) or _GIVEN.search(label) or _IS_NODE.search(label) or _is_figure(label):
+            return False
         fewest = 1 if any(self._is_of_process(one) for one in range(len(self._columns)) if one != at) else _FEWEST
-        is_used = sum(self._used[number] > 1 for number in values) >= fewest
-        if _OF_PID.search(label) and min(column) >= PID:
-            return True
-        return (
-            min(column) >= PID
-            and 2 * len(values) > len(column)
-            and is_used
-            and not _GIVEN.search(label)
-            and not _IS_NODE.search(label)
-            and not _is_figure(label)
-        )
+        return sum(self._used[number] > 1 for number in values) >= fewest
 
     def _is_of_process(self, at: int) -> bool:
         """Does a word call it a rank, another one in each row, or a place on a host, and it counts those?"""
@@ -293,8 +283,8 @@ class _Family:
 
     def _is_called_local(self, at: int) -> bool:
         """Is it called as what a script counts the processes of a place by, `HLS_MODULE_ID` or its end?"""
-        words = tuple(words_of(self._labels[at])) if self._called_locals else ()
-        return len(words) > 1 and any(words == one[-len(words) :] for one in self._called_locals)
+        words = tuple(words_of(self._labels[at])) if self._called.places else ()
+        return len(words) > 1 and any(words == one[-len(words) :] for one in self._called.places)
 
     def _counts_places(self, at: int) -> bool:
         found = self._by_place(self._columns[at])
@@ -421,16 +411,19 @@ class _Family:
 
     def _is_called(self, at: int) -> bool:
         """Is it called as that which a script makes the rank?"""
-        words = words_of(self._labels[at]) if self._called else []
-        return bool(words) and words[-1] in self._called
+        return self._ends_with(at, self._called.ranks)
 
     def _excluded(self, at: int) -> bool:
         return _counts_others(self._labels[at]) or self._is_called_node(at)
 
     def _is_called_node(self, at: int) -> bool:
         """Is it called as what a script counts places by?"""
-        words = words_of(self._labels[at]) if self._called_nodes else []
-        return bool(words) and words[-1] in self._called_nodes
+        return self._ends_with(at, self._called.nodes)
+
+    def _ends_with(self, at: int, called: frozenset[str]) -> bool:
+        """Is its last word one of these?"""
+        words = words_of(self._labels[at]) if called else []
+        return bool(words) and words[-1] in called
 
 
 def _counts_others(before: str) -> bool:

@@ -11,7 +11,7 @@ What a name means is told by its own words (vocabulary.py), by what it is given 
 k above 1, x counts nodes, each with k processes, and y the processes of a node.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from parsers.text.patterns import regex
@@ -57,6 +57,8 @@ _NODE = regex(r"(?i)n|(?:\w{1,30}_)?(?:node|host|machine|server)s?(?:_\w{1,20})?
 _OF_MPI = regex(r"(?:OMPI_COMM_WORLD|MV2_COMM_WORLD|PMIX?)_RANK")  # which of its tasks, that MPI has begun
 
 _COUNTING = ("id", "index", "idx", "num", "number", "nr", "rank", "ordinal")
+# Words that any number is called by.
+_OF_ANY = frozenset(("rank", "id", "index", "idx", "number", "nr", "n", "i", "node"))
 ORDINAL = "host_ordinal"
 # of each group: `group_size`, `ngpus`, `num_devices`, `GPUS_ON_NODE`
 _SIZE = regex(
@@ -98,6 +100,15 @@ class Given(NamedTuple):
     line: int
     name: str
     number: int
+
+
+class Called(NamedTuple):
+    """What scripts call the numbers that they make ranks of: the words of those that ranks are just given from, the last words of those of nodes,
+    and the words of each of places on a node."""
+
+    ranks: frozenset[str]
+    nodes: frozenset[str]
+    places: frozenset[tuple[str, ...]]
 
 
 class Scripts(NamedTuple):
@@ -173,11 +184,15 @@ def _named(read: Sum, sources: Mapping[str, str]) -> Sum:
     return {tuple(sorted(sources.get(name, name) for name in key)): many for key, many in read.items()}
 
 
-def called(found: Iterable[Formula]) -> frozenset[str]:
-    """Words for what the ranks are just given from: `RANK=str(ctx.partitionId())` → partition."""
-    plain = (one.counter for one in found if one.what == "rank" and one.counter and not one.offset and not one.modulus)
+def called(ranks: Sequence[Formula]) -> Called:
+    """What formulas of ranks call what they are made of: `RANK=str(ctx.partitionId())` → partition."""
+    plain = (one.counter for one in ranks if one.counter and not one.offset and not one.modulus)
     words = (next((word for word in reversed(words_of(name)) if word not in _COUNTING), "") for name in plain)
-    return frozenset(word for word in words if len(word) > 3)
+    return Called(
+        frozenset(word for word in words if len(word) > 3),
+        frozenset(words_of(one.node)[-1] for one in ranks if one.node) - _OF_ANY,
+        frozenset(tuple(words_of(one.local)) for one in ranks if one.local is not None),
+    )
 
 
 def computed(text: str) -> str | None:

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from parsers.schema.names import Told
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
-from parsers.text.vocabulary import of_process, words_of
+from parsers.text.vocabulary import of_process
 from parsers.who.beginnings import Said
 from parsers.who.computed_names import computed_names
 from parsers.who.contexts import OF_RECORD, Places, host_called
@@ -43,9 +43,6 @@ from parsers.who.told_lines import Statement
 from parsers.who.told_places import join_told
 
 _FEWEST = 2
-_COUNTING = frozenset(
-    ("rank", "id", "index", "idx", "number", "nr", "n", "i", "node")
-)  # words that any number is called by
 _LIST = regex(r"\b(?P<kind>local|global)_?ranks?[\"']? {0,2}[=:] {0,2}\[(?P<numbers>\d{1,7}(?:, ?\d{1,7}){0,63})\]")
 _NUMBER = regex(r"\d{1,10}")
 _LAUNCHER = regex(r"\b(?:torchrun|torch\.distributed\.(?:run|launch)|accelerate launch|deepspeed) ")
@@ -74,15 +71,13 @@ def process_table(
     stated = [*stated]
     sizes_told = launched | {one.facts["world_size"] for one in stated if "world_size" in one.facts} | _worlds(said)
     scripts = scripts_of(said)
-    made = scripts.formulas
-    devices = used_devices(said, {one.local for one in made if one.what == "rank" and one.local is not None})
-    is_of_tasks = any(one.what == "rank" and one.node is not None and of_process(one.node) == "rank" for one in made)
-    plain = [one for one in made if one.what == "rank" and one.counter and of_process(one.counter) == "rank"]
+    made = [one for one in scripts.formulas if one.what == "rank"]
+    devices = used_devices(said, {one.local for one in made if one.local is not None})
+    is_of_tasks = any(one.node is not None and of_process(one.node) == "rank" for one in made)
+    plain = [one for one in made if one.counter and of_process(one.counter) == "rank"]
     is_counted = bool(plain) and all(not one.offset and one.modulus is None for one in plain)
-    sizes, words = launched | ({world} if world else frozenset()), called(made)
-    locals_ = frozenset(tuple(words_of(one.local)) for one in made if one.what == "rank" and one.local is not None)
-    nodes = frozenset(words_of(one.node)[-1] for one in made if one.what == "rank" and one.node) - _COUNTING
-    families = processes(said, places, sizes, words, locals_, nodes, counts_tasks=not scripts.is_computed)
+    sizes = launched | ({world} if world else frozenset())
+    families = processes(said, places, sizes, called(made), counts_tasks=not scripts.is_computed)
     families = [_with_users(own, devices, sizes_told | {world}) for own in families]
     found = standing_rows([one for own in families for one in own], said)
     introduced = {
@@ -96,7 +91,7 @@ def process_table(
         said,
         places,
         paths,
-        [*found, *_documented(told, places, devices)],
+        [*found, *_documented(told, places)],
         world,
         launched,
         stated,
@@ -135,7 +130,7 @@ def _join_items(told: Iterable[Told], places: Places) -> None:
             places.join(first, other)
 
 
-def _documented(told: Iterable[Told], places: Places, devices: Devices) -> Iterator[Process]:
+def _documented(told: Iterable[Told], places: Places) -> Iterator[Process]:
     """What documents and lines tell of nodes, and of places on them."""
     for one in told:
         if one.kind == "pid" and one.name.isdecimal() and (place := places.of_file(one.file)) is not None:

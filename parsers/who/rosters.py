@@ -114,8 +114,8 @@ def _endpoints(path: str, line: int, text: str) -> Iterator[list[Told]]:
     """Lists of the addresses of all processes, in the order of their ranks, by a name of those that frameworks give them."""
     for named in _OF_ENDPOINTS.finditer(text):
         listed = _ENDPOINTS.match(text, named.end())
-        names = [*dict.fromkeys(_ENDPOINT.findall(listed[0]))] if listed is not None else []
-        is_whole = len(names) == len(_ENDPOINT.findall(listed[0] if listed is not None else "")) >= _FEWEST
+        names = _ENDPOINT.findall(listed[0]) if listed is not None else []
+        is_whole = len({*names}) == len(names) >= _FEWEST
         if is_whole and not _CHIEF.search(text):  # who stands before them
             yield [_told(path, line, name, rank, len(names)) for rank, name in enumerate(names)]
 

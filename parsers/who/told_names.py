@@ -65,7 +65,7 @@ _KIND = regex(r"[a-z][a-z_-]{0,40}:(?=[A-Za-z])")  # of unit, before its name: `
 
 
 class Fact(msgspec.Struct, frozen=True):
-    """One number that was said: `meaning` as vocabulary.of_process has it. `is_plain`: called `rank` and no more."""
+    """One number that was said: `meaning` as vocabulary.of_process has it. `is_plain`: called `rank` and no more, or so by its program alone."""
 
     meaning: str
     number: int
@@ -93,8 +93,7 @@ def facts_in(text: str, path: Path = (), line: int = 0) -> Iterator[Fact]:
         if meaning == "rank" and (group := OF_GROUP.search(text[: found.start()])):
             meaning = vocabulary.of_process(f"{group[0]}_{found['name']}")  # local rank: 3
         if meaning is not None:
-            is_plain = found["name"] == "rank" or vocabulary.of_process(found["name"]) is None
-            yield Fact(meaning, int(found["number"]), path, line, is_plain)
+            yield Fact(meaning, int(found["number"]), path, line, _is_plain(found["name"]))
 
 
 def told_names(sources: Sequence[Source]) -> list[Told]:
@@ -203,17 +202,12 @@ def _document(source: Source) -> bytes:
 
 def _facts(own: Sequence[Leaf]) -> Iterator[Fact]:
     called = {leaf.path[:-1]: leaf.value for leaf in own if leaf.path[-1] == "name"}
-    is_known = any(vocabulary.of_process(str(name_of(leaf, called))) in _WHO for leaf in own)
-    for leaf in own:
-        name = name_of(leaf, called)
+    named = [(leaf, name_of(leaf, called)) for leaf in own]
+    is_known = any(vocabulary.of_process(str(name)) in _WHO for _, name in named)
+    for leaf, name in named:
         meaning = _meaning(name, leaf.path) if isinstance(name, str) else None
         meaning = _own_variable(str(name)) if meaning is None and not is_known else meaning
-        if (
-            meaning is None
-            and isinstance(name, str)
-            and _kind(name) == "name"
-            and (rank := hints(leaf.value).rank) is not None
-        ):
+        if meaning is None and _kind(name) == "name" and (rank := hints(leaf.value).rank) is not None:
             yield Fact("rank", rank, leaf.path, leaf.line, is_plain=True)
         elif meaning is None:
             yield from facts_in(leaf.value, leaf.path, leaf.line)
@@ -221,8 +215,7 @@ def _facts(own: Sequence[Leaf]) -> Iterator[Fact]:
                 if (what := vocabulary.of_process(found)) in _WHO:
                     yield Fact(what, made, leaf.path, leaf.line, found == "rank")
         elif _NUMBER.fullmatch(leaf.value):
-            is_plain = name == "rank" or vocabulary.of_process(str(name)) is None
-            yield Fact(meaning, int(leaf.value), leaf.path, leaf.line, is_plain)
+            yield Fact(meaning, int(leaf.value), leaf.path, leaf.line, _is_plain(str(name)))
         else:
             yield from facts_in(leaf.value, leaf.path, leaf.line)
             if (number := taken(leaf, own, called)) is not None:
@@ -236,6 +229,11 @@ def _meaning(name: str, path: Path) -> str | None:
     if last == "rank" and (last != name or (len(path) > 1 and OF_GROUP.search(f"{path[-2]}_"))):
         return None
     return meaning
+
+
+def _is_plain(name: str) -> bool:
+    """Is it called `rank` and no more, or so by its program alone?"""
+    return name == "rank" or vocabulary.of_process(name) is None
 
 
 def _own_variable(name: str) -> str | None:
