@@ -66,6 +66,28 @@ def gradients(sizes: list[float]) -> Job:
     return job
 
 
+@pytest.mark.parametrize(
+    ("sizes", "shares", "begin"),
+    [
+        ([1e-6, 1e-6, 1e-6, 0.0, 0.0], [0.1, 0.1, 97.0, 97.0, 97.0], (2, "fc")),
+        ([1e-6, 0.0, 0.0, 0.0, 0.0], [0.1, 0.1, 97.0, 97.0, 97.0], (1, "layers.0")),
+    ],
+    ids=["lost first", "zero first"],
+)
+def test_it_began_where_values_or_gradients_were_lost_first(
+    sizes: list[float], shares: list[float], begin: tuple[int, str]
+) -> None:
+    job = Job()
+    for step, (size, share) in enumerate(zip(sizes, shares, strict=True)):
+        job.row(0, "input", OK, module="fc", op="Linear", step=step, underflow_pct=share)
+        for layer in range(4):
+            value = {**OK, "absmax": size, "min": -size, "max": size}
+            job.op(0, f"layers.{layer}", value, value, phase="backward", step=step)
+    (found,) = DETECTOR.detect(job.case())
+    assert (found.cause, found.first_anomaly.step, found.first_anomaly.module) == ("underflow", *begin)
+    assert any("% of the gradients seen in step" in claim.text for claim in found.claims)
+
+
 def test_gradients_that_became_zero() -> None:
     (found,) = DETECTOR.detect(gradients([1e-6, 1e-7, 0.0, 0.0]).case())
     assert (found.cause, found.domain, found.first_anomaly.step, found.first_anomaly.phase) == (

@@ -197,6 +197,27 @@ def test_two_hosts_that_differ_show_no_device_between_them() -> None:
     assert of_two_files("power.draw [W]", ([310.2], [125.0]), 125.0).apart == ()
 
 
+def test_files_of_unknown_hosts_have_models_of_their_own() -> None:
+    """The same addresses in two files are of two hosts: what is usual of the one's model is not asked of the other's."""
+    files = {"a.txt": ("NVIDIA H100", 700.0), "b.txt": ("NVIDIA A10", 150.0)}
+    settings = [
+        {"name": "gpu_name", "value": model, "scope": f"gpu 0000:{bus}:00.0", "file": file}
+        for file, (model, _) in files.items() for bus in ("1a", "2b", "3c", "4d")[: 4 if file == "a.txt" else 1]
+    ]  # fmt: skip
+    rows = [
+        {"pci": f"0000:{bus}:00.0", "metric": "power.limit [W]", "value": limit, "file": file}
+        for file, (_, limit) in files.items() for bus in ("1a", "2b", "3c", "4d")[: 4 if file == "a.txt" else 1]
+    ]  # fmt: skip
+    assert not case(settings=settings, devices=rows).apart
+
+
+@pytest.mark.parametrize(("metric", "is_told"), [("remapped rows/pending", True), ("throttle_thermal", False)])
+def test_what_fails_needs_no_peers(metric: str, is_told: bool) -> None:
+    rows = [{"pci": f"0000:{bus}:00.0", "metric": metric, "value": value} for bus, value in (("1a", 1.0), ("2b", 0.0))]
+    texts = [str(one.text) for one in case(devices=rows).apart]
+    assert texts == ["device 0000:1a:00.0: a page retirement or row remapping that is pending; seen at one moment"] * is_told
+
+
 def test_snapshots_of_one_uuid_are_one_device() -> None:
     rows = [
         {"file": f"{at}.txt", "uuid": f"GPU-{device}", "metric": "ecc.errors.corrected.volatile.total"}

@@ -3,7 +3,8 @@
 Peers are devices of the same model, and of the same pipeline stage where the layout is known; what carries no rank of the
 job (a spare host) is compared with its like. A device counts by its median over time, or over the later half, against the
 median of its peers: beyond a distance that matters for that quantity, and far beyond their spread. Of counters the growth
-counts, or the value where there is only one moment. What more than _COMMON of the peers show distinguishes nobody.
+counts, or the value where there is only one moment. What more than _COMMON of the peers show distinguishes nobody. Memory
+that tells of rows that fail does so without peers, too.
 
 Of whom a file tells neither host nor rank, only rows of one file, or with one UUID, are of one device: hosts have the same
 PCI addresses. What is shown is a value of the device, or how much its count grew, at the median of its peers theirs.
@@ -135,7 +136,7 @@ class Apart(msgspec.Struct, frozen=True):
         if self.quantity == "traffic":
             return words.TRAFFIC_ENDED(**said)
         if unit == "flag" and self.quantity != "port_active":
-            return words.FLAG_SET(**said)
+            return words.FLAG_SET(**said) if self.peers >= _PEERS - 1 else words.FLAG_SEEN(**said)
         if self.quantity in _COUNTS and self.moments > 1:
             return words.GROWTH_APART(**said, value=self.value, centre=self.centre)
         unit = "" if unit in ("count", "flag", "links", "code", "lanes") else f" {unit}"
@@ -166,24 +167,25 @@ def samples(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame, ro
         for name, mask in (("throttle_thermal", _THERMAL), ("throttle_hardware", _HARDWARE))
     ]
     rows = pl.concat([rows, *taken])
-    who = rows.select("host", "pci", "device_index", "uuid", "rank").unique(maintain_order=True)
+    rows = rows.with_columns(there=pl.coalesce("host", "file"))
+    keys = ["host", "pci", "device_index", "uuid", "rank", "there"]
+    who = rows.select(keys).unique(maintain_order=True)
     devices, uuids = Devices(identity), _by_uuid(identity)
     models = _models(tables["settings"])
     placed = [
-        (*one, uuids.get(one[3], devices.rank_at(one[0], one[1], one[2])) if one[4] is None else one[4], models.get(one[:2], ""))
+        (*one, uuids.get(one[3], devices.rank_at(one[0], one[1], one[2])) if one[4] is None else one[4], models.get((one[5], one[1]), ""))
         for one in who.iter_rows()
     ]  # fmt: skip
-    stages = roles.stages([one[5] for one in placed if one[5] is not None])
+    stages = roles.stages([one[6] for one in placed if one[6] is not None])
     known = pl.DataFrame(
-        [(*one, stages.get(one[5], -1)) for one in placed],
+        [(*one, stages.get(one[6], -1)) for one in placed],
         schema={**who.schema, "_rank": pl.Int64(), "model": pl.String(), "stage": pl.Int64()},
         orient="row",
     )
-    keys = ["host", "pci", "device_index", "uuid", "rank"]
     joined = rows.join(known, on=keys, how="left", nulls_equal=True, maintain_order="left")
     return (
         joined.with_columns(rank=pl.coalesce("rank", "_rank"))
-        .drop("_rank")
+        .drop("_rank", "there")
         .sort("time_ns", "file", "line", "record", nulls_last=True)
     )
 
@@ -195,10 +197,10 @@ def _by_uuid(identity: pl.DataFrame) -> dict[str | None, int]:
 
 
 def _models(settings: pl.DataFrame) -> dict[tuple[str | None, str | None], str]:
-    """(host, PCI address) → name of the device's model."""
+    """(host, or file where it tells none; PCI address) → name of the device's model: hosts have the same addresses."""
     named = settings.filter((pl.col("name") == "gpu_name") & pl.col("scope").str.starts_with("gpu "))
-    rows = named.select("host", pl.col("scope").str.strip_prefix("gpu "), "value").drop_nulls("value")
-    return {(short_host(host) if host else None, pci): value for host, pci, value in rows.iter_rows()}
+    rows = named.select("host", "file", pl.col("scope").str.strip_prefix("gpu "), "value").drop_nulls("value")
+    return {(short_host(host) if host else file, pci): value for host, file, pci, value in rows.iter_rows()}
 
 
 # --- one quantity among peers ----------------------------------------------------------------------------------------
@@ -219,14 +221,14 @@ def _of_quantity(quantity: str, rows: pl.DataFrame) -> Iterator[Apart]:
     if quantity == "last_xid" and not any(alone):
         return  # told without a frame for each of many devices
     series = _series(rows)
-    if len(series) < _PEERS:
+    if len(series) < _PEERS and _FLAGS.get(quantity) != "fails":  # what fails does so by itself
         return
     if quantity in _GAUGES:
         yield from _gauge(quantity, series)
     elif quantity in _FLAGS:
         levels = [max(float((own["value"] > 0).sum()) / own.height for own in _by_metric(part)) for _, part in series]
         high = [level >= _OFTEN for level in levels]
-        if median(levels) <= _SELDOM and _is_few(high, series):
+        if len(series) < _PEERS or (median(levels) <= _SELDOM and _is_few(high, series)):
             yield from _told(quantity, _FLAGS[quantity], series, levels, high)
     elif quantity in _COUNTS:
         least, effect = _COUNTS[quantity]
@@ -302,7 +304,8 @@ def _told(
     for number, is_far in enumerate(far):
         if is_far:
             others = [value for at, value in enumerate(values) if at != number]
-            yield _one(quantity, effect, series[number], values[number], lower_median(others), len(others))
+            centre = lower_median(others) if others else 0.0
+            yield _one(quantity, effect, series[number], values[number], centre, len(others))
 
 
 def _one(quantity: str, effect: Effect, one: _Series, value: float, centre: float, peers: int) -> Apart:

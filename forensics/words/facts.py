@@ -87,6 +87,7 @@ FLAG_SET = Form(
     "{who}: {quantity}, of {peers} peers none or hardly any; {seen}",
     "{who}：{quantity}，{peers} 个同类几乎都没有；{seen}",
 )
+FLAG_SEEN = Form("{who}: {quantity}; {seen}", "{who}：{quantity}；{seen}")
 VALUE_APART = Form(
     "{who}: {quantity} {value:.6g}{unit}, at the median of {peers} peers {centre:.6g}{unit}; {seen}",
     "{who}：{quantity} {value:.6g}{unit}，{peers} 个同类的中位数为 {centre:.6g}{unit}；{seen}",

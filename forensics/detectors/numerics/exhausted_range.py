@@ -39,10 +39,10 @@ def detect(case: Case) -> tuple[Finding, ...]:
     found = []
     if clipped is not None:
         found.append(_finding(frame, clipped, "overflow", words.CLIPPED))
-    if zero is not None:
+    if lost is not None and (zero is None or lost["step"][0] < zero[0]):  # the gradients are then what came of it
+        found.append(_finding(frame, lost, "underflow", words.TOO_SMALL, _zero_claims(*zero) if zero else ()))
+    elif zero is not None:
         found.append(_zero_finding(*zero))
-    elif lost is not None:
-        found.append(_finding(frame, lost, "underflow", words.TOO_SMALL))
     return tuple(found)
 
 
@@ -102,7 +102,9 @@ def _vanished(frame: pl.DataFrame) -> tuple[int, pl.DataFrame, pl.DataFrame] | N
     return first, steps, rows.filter((pl.col("step") == first) & pl.col("zero"))
 
 
-def _finding(frame: pl.DataFrame, first: pl.DataFrame, cause: Cause, how: Form) -> Finding:
+def _finding(
+    frame: pl.DataFrame, first: pl.DataFrame, cause: Cause, how: Form, followed: tuple[Claim, ...] = ()
+) -> Finding:
     row = first.row(0, named=True)
     same = first.filter((pl.col("step") == row["step"]) & pl.col("module").eq_missing(row["module"]))
     hit = sorted(set(same["rank"].to_list()))
@@ -123,6 +125,7 @@ def _finding(frame: pl.DataFrame, first: pl.DataFrame, cause: Cause, how: Form) 
         claims=(
             Claim(words.BEFORE_IT_WAS_CALM(at=describe(row), share=share), "for", (ref(row),)),
             *_trend(frame, row),
+            *followed,
         ),
         severity="severe",
         actions=_actions(row),
@@ -142,19 +145,27 @@ def _trend(frame: pl.DataFrame, row: Row) -> tuple[Claim, ...]:
     return (Claim(words.ITS_FIGURES(name=name, figures=figures), "for", (ref(row),)),)
 
 
-def _zero_finding(step: int, steps: pl.DataFrame, rows: pl.DataFrame) -> Finding:
-    row = rows.sort("rank", "place").row(0, named=True)
+def _zero_claims(step: int, steps: pl.DataFrame, rows: pl.DataFrame) -> tuple[Claim, ...]:
     share = float(steps.filter(pl.col("step") == step)["share"][0])
     text = words.GRADIENTS_ARE_ZERO(percent=f"{100 * share:.0f}", step=step)
+    return (Claim(text, "for", (ref(_first(rows)),)),)
+
+
+def _first(rows: pl.DataFrame) -> Row:
+    return rows.sort("rank", "place").row(0, named=True)
+
+
+def _zero_finding(step: int, steps: pl.DataFrame, rows: pl.DataFrame) -> Finding:
+    row, claims = _first(rows), _zero_claims(step, steps, rows)
     return Finding(
         detector=DETECTOR.name,
         cause="underflow",
         domain="workload",
         first_anomaly=first_anomaly(row, None, None, "underflow"),
-        claims=(Claim(text, "for", (ref(row),)),),
+        claims=claims,
         severity="severe",
         actions=_actions(row),
-        summary=words.GRADIENTS_ZERO_FROM(step=step, what=text),
+        summary=words.GRADIENTS_ZERO_FROM(step=step, what=claims[0].text),
     )
 
 
