@@ -14,12 +14,11 @@ Versions: any.
 Source: not read: these are forms of programs of one's own.
 """
 
-import csv
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from parsers.forms.reading import json_object, text_lines, whole
+from parsers.forms.reading import csv_cells, json_object, text_lines, whole
 from parsers.pytorch.op_types import spoken
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, tables_of
@@ -98,8 +97,8 @@ def _rows(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, dict[str, Any
     for number, text in lines:
         if found := json_object(text) if text.startswith("{") else None:
             told = _told(found)
-        elif names and text.count(",") == len(names) - 1:
-            told = _told(dict(zip(names, next(csv.reader([text])), strict=True)))
+        elif names and len(cells := csv_cells(text)) == len(names):
+            told = _told(dict(zip(names, cells, strict=True)))
         elif row := _ROW.match(text):
             pid = _PID.search(text)
             more = {one["name"]: one["value"] for one in _PAIR.finditer(text)}
