@@ -37,6 +37,7 @@ from forensics.model.names import Kind, Reason
 from forensics.model.said import Said, clause, joined, unlabelled
 from forensics.model.texts import UNNAMED_GROUP, cut_middle, head_of, ranges, ranks_text
 from forensics.verdict.actions import Known, actions_of
+from forensics.verdict.alone import with_said_alone
 from forensics.verdict.arbitrate import About, Candidate, Choice, arbitrate
 from forensics.verdict.beside import beside, with_setting_of_forks
 from forensics.verdict.called_at import with_call
@@ -65,6 +66,7 @@ _QUIET: tuple[Kind, ...] = ("healthy", "unknown")
 # What is told beside a finding, in the order in which it is added.
 _BESIDE: tuple[Callable[[Case, Finding], Finding], ...] = (
     with_settings, with_file_server, with_store, with_counts, with_workers, with_call, with_setting_of_forks, with_shared_host,
+    with_said_alone,
 )  # fmt: skip
 
 

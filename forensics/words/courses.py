@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from forensics.model.said import Form
+from forensics.model.said import Form, Said
 from forensics.words.several import UNDECIDED as UNDECIDED
 
 STOPPED_AT = Form("the last words of {who}: “{line}”", "{who} 的最后一行：“{line}”")
@@ -22,3 +22,20 @@ HELD: Mapping[str, Form] = {  # how a process is held, by the word of its host
     "blocked": Form("its kernel says that {who} was blocked", "内核记录 {who} 的进程被阻塞"),
     "dead": Form("the process of {who} is dead", "{who} 的进程已死"),
 }
+SAID_ALONE = Form(
+    "{who} alone printed, {times} times in the last lines of its log: “{line}”",
+    "只有 {who} 在其日志末尾打印了 {times} 次：“{line}”",
+)
+WHAT_IT_SAID_ALONE = Form(
+    "what {who} alone printed again and again to the end of its log ({file}:{line})",
+    "只有 {who} 在其日志末尾反复打印的内容（{file}:{line}）",
+)
+MAY_BE_WHERE_IT_WAS = Said("it may be what it was at while the others waited", "其他 rank 等待时它可能正停在那里")
+LOOK_AT_SAID_ALONE = Said(
+    "what was tried again and did not succeed: a store, a server, a file, a device",
+    "反复重试而未成功的对象：存储、服务、文件、设备",
+)
+THEN_OF_SAID_ALONE = Said(
+    "if that does not answer from its host either, mend it before the restart; if it answers, restart",
+    "若从该节点访问它同样无响应，先修复再重启；若有响应，直接重启",
+)
