@@ -133,3 +133,35 @@ def test_what_others_tell_is_no_failure_of_ranks_that_closed(
     tmp_path: Path, name: str, text: str, is_healthy: bool
 ) -> None:
     assert (_beside(tmp_path, name, text) == "healthy") is is_healthy
+
+
+# --- a last word without a number -------------------------------------------------------------------------------------
+
+
+def _last_words(folder: Path, words: str, after: str = "", on: int = 3) -> str:
+    for rank in range(3):
+        steps = "".join(f"10:00:1{step} [rank{rank}] INFO train: step {step} loss 2.{step}\n" for step in range(8))
+        (folder / f"rank_{rank}.log").write_text(
+            steps + (f"10:00:20 {words.format(r=rank)}\n{after}" if rank < on else "")
+        )
+    return analyze(folder).verdict.kind
+
+
+@pytest.mark.parametrize(
+    "words", ["[rank{r}] INFO train: done 9.7 s", "[rank{r}] INFO train: Done.", "[rank{r}] INFO train: all done", "[rank{r}] INFO train: finished in 0:12:31"]
+)  # fmt: skip
+def test_the_last_word_of_all_that_print_steps_ends_the_job(tmp_path: Path, words: str) -> None:
+    assert _last_words(tmp_path, words) == "healthy"
+
+
+@pytest.mark.parametrize(
+    ("words", "after", "on"),
+    [
+        ("[rank{r}] INFO ckpt: done 9.7 s", "", 3),  # a save is done
+        ("[rank{r}] INFO train: done with the first epoch", "", 3),
+        ("[rank{r}] INFO train: done 9.7 s", "10:00:30 INFO train: now the next phase\n", 3),
+        ("[rank{r}] INFO train: done 9.7 s", "", 2),  # not all of them
+    ],
+)
+def test_the_last_word_of_something_else_ends_nothing(tmp_path: Path, words: str, after: str, on: int) -> None:
+    assert _last_words(tmp_path, words, after, on) != "healthy"

@@ -215,7 +215,10 @@ def test_files_of_unknown_hosts_have_models_of_their_own() -> None:
 def test_what_fails_needs_no_peers(metric: str, is_told: bool) -> None:
     rows = [{"pci": f"0000:{bus}:00.0", "metric": metric, "value": value} for bus, value in (("1a", 1.0), ("2b", 0.0))]
     texts = [str(one.text) for one in case(devices=rows).apart]
-    assert texts == ["device 0000:1a:00.0: a page retirement or row remapping that is pending; seen at one moment"] * is_told
+    assert (
+        texts
+        == ["device 0000:1a:00.0: a page retirement or row remapping that is pending; seen at one moment"] * is_told
+    )
 
 
 def test_snapshots_of_one_uuid_are_one_device() -> None:

@@ -49,7 +49,7 @@ def table(calls: Calls, since: int) -> str:
 def quoted(calls: Calls, since: int) -> str:
     """A sampler writes what it likes into a cell, commas too."""
     rows = table(calls, since).splitlines()
-    return "".join(f'{row},{"note" if not at else chr(34) + "seen, again" + chr(34)}\n' for at, row in enumerate(rows))
+    return "".join(f"{row},{'note' if not at else chr(34) + 'seen, again' + chr(34)}\n" for at, row in enumerate(rows))
 
 
 FORMS: dict[str, tuple[str, Callable[[Calls, int], str]]] = {

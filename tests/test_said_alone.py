@@ -13,7 +13,9 @@ TIMED_OUT = (
     "The first task at the barrier: /job:jax_worker/replica:0/task:0. Some timed out task names:\n"
     "/job:jax_worker/replica:0/task:2\n"
 )
-RETRIES = "[rank 2] W0720 04:2{n}:10 store.cc:41] PUT of part a{n}f{n} did not succeed: UNAVAILABLE (attempt {n}); retrying\n"
+RETRIES = (
+    "[rank 2] W0720 04:2{n}:10 store.cc:41] PUT of part a{n}f{n} did not succeed: UNAVAILABLE (attempt {n}); retrying\n"
+)
 
 
 def bundle(folder: Path, alone: str, everybody: bool = False) -> Path:

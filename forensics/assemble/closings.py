@@ -11,14 +11,18 @@ with: it came to its end with the step that is announced as the last.
 """
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import polars as pl
 
+from forensics.assemble.apart import numbered_lines
 from forensics.assemble.identity import short_hosts
 from parsers.schema.tables import TableName
+from parsers.text.patterns import regex
 from parsers.text.stamps import DAY_NS
-from parsers.training.progress import CLOSING, LAST_STEP
+from parsers.training.progress import BARE_END, CLOSING, LAST_STEP
 
+_BARE, _DIGITS = regex(BARE_END), regex(r"\d+")
 _PRINTER = ["file", "rank", "local_rank"]
 _AGAIN = 3
 _OF = r"\b([0-9]{1,15}) {0,4}(?:/|of) {0,4}[0-9]{1,15}\b"
@@ -78,12 +82,27 @@ def _is_end(tables: Tables, weak: pl.DataFrame) -> bool:
     both = last.join(said, on=_PRINTER, how="left", nulls_equal=True)
     is_record = pl.col("_said").is_null() & ~pl.col("file").is_in(weak["file"].unique().implode())
     both = both.filter(~(is_record & pl.col("step").is_in(_announced(weak))))
+    if not all(
+        _is_of_the_steps(tables["files"], row) for row in both.filter(pl.col("_of").is_null()).iter_rows(named=True)
+    ):
+        return False
     counted = (both["_of"] - both["step"]).is_in([0, 1]) | both["_of"].is_null()  # counted from 1 or from 0
     if not both.height or not bool(((both["_said"] >= both["_last"]).fill_null(False) & counted).all()):
         return False
     closed = both.drop_nulls("_closed").group_by("file").agg(pl.col("_closed").max())
     ends = closed.join(tables["files"].select("file", "lines"), on="file", how="left")
     return bool((ends["_closed"] == ends["lines"]).fill_null(False).all())
+
+
+def _is_of_the_steps(files: pl.DataFrame, row: Mapping[str, Any]) -> bool:
+    """Do the last words of a log stand behind the same prefix as its last step? Else something else is done: a save, a file."""
+    held = next(files.filter(pl.col("file") == row["file"]).iter_rows(named=True), None)
+    lines = dict(numbered_lines(held)) if held is not None else {}
+    words = _BARE.search(lines.get(row["_closed"], ""))
+    if words is None:
+        return True
+    before, step = (_DIGITS.sub("#", text) for text in (words.string[: words.start()], lines.get(row["_last"], "")))
+    return step.startswith(before.rstrip())
 
 
 def _announced(weak: pl.DataFrame) -> list[int]:

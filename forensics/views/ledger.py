@@ -78,7 +78,9 @@ def ledger(attempts: Sequence[Told], pace: Sequence[str] = ()) -> Ledger:
     rows = [_row(number, one, attempts) for number, one in enumerate(attempts)]
     bases = {one.spent.basis for one in attempts}
     untold = [one for one in attempts if one.incident.verdict.kind == "hang" and one.incident.lost.stalled_s is None]
-    timed = len(bases) == 1 and None not in bases and not untold  # how long one stood still is the most of what was lost
+    timed = (
+        len(bases) == 1 and None not in bases and not untold
+    )  # how long one stood still is the most of what was lost
     wall = _wall(attempts) if timed else None
     kept = [_kept_s(one, after) for one, after in zip(attempts, [*attempts[1:], None], strict=True)]
     known = [seconds for seconds in kept if seconds is not None]

@@ -9,6 +9,8 @@ from parsers.training.replica_values import checksum, learning_rate
 NUMBER = r"([+-]?(?i:nan|inf(?:inity)?|[0-9]+\.?[0-9]*(?:e[+-]?[0-9]+)?|\.[0-9]+))"
 BAR = "tqdm"  # the framework of a row whose step is the count of a progress bar, or of batches in an epoch
 CLOSING, LAST_STEP = "closing", "last_step"  # codes of a job_end that is one only if all ranks close alike
+# The last words of a program, with how long it took: an end only where its steps are told by the same speaker.
+BARE_END = r"(?i:all done|done|finished|completed)(?i:[ ,:]+(?:(?:in|after|took|total)[ :]+)?[0-9][0-9.:]*(?: ?(?:s|secs?|seconds|m|mins?|minutes|h|hours))?)?[.!]?\s*$"
 MEAN = "mean"  # the phase of a row that tells what steps took since the last such line, and counts these lines
 COUNT = r"([0-9]{1,15})"
 _TOKENS = r"(?:^|[\s,;|])(?:num_|local_)?tokens[=:] ?([0-9]{1,15})(?:[\s,;|]|$)"  # of the step, on this rank

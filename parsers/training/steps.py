@@ -50,7 +50,19 @@ from parsers.schema.tables import Tables, conform, empty, table
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.training import reduced_losses
-from parsers.training.progress import BAR, CLOSING, COUNT, LAST_STEP, MEAN, NUMBER, number, rows, whole, with_reporter
+from parsers.training.progress import (
+    BAR,
+    BARE_END,
+    CLOSING,
+    COUNT,
+    LAST_STEP,
+    MEAN,
+    NUMBER,
+    number,
+    rows,
+    whole,
+    with_reporter,
+)
 from parsers.training.told_values import rows_of_lines
 
 _MEGATRON = rf"(?:^|[\s\]:])iteration\s+{COUNT}/\s*[0-9]+\s*\|"
@@ -118,10 +130,11 @@ _SAYS_END = pl.col("text").str.contains(_END) & (
     | pl.col("text").str.contains(r"(?i)\[after training is done\]|['\"]train_runtime['\"]: ")
 )
 # What alone says nothing but that something is done: the end only where all that print steps say it (assemble/closings.py).
+_BEFORE = r"(?:\[[^\]]*\]|[^\s:]+:|[\d:.,-]{4,}|INFO|\s|-)*"  # what stands before the words of a line; with bounds it takes 10 ms to compile
 _CLOSING = (
     r"(?i)\b(?:finished|completed|done(?: with)?)(?: all)? ([0-9]{1,9}) (?:training )?(?:steps|iterations)[.!]?\s*$"
+    rf"|^{_BEFORE}{BARE_END}"
 )
-_BEFORE = r"(?:\[[^\]]*\]|[^\s:]+:|[\d:.,-]{4,}|INFO|\s|-)*"  # what stands before the words of a line; with bounds it takes 10 ms to compile
 _LAST_OF = (
     r"(?:^|[\s\]:])iteration\s+([0-9]{1,15})/\s*([0-9]{1,15})\s*\|",
     r"iteration: ([0-9]{1,15}) / ([0-9]{1,15}) \|",
@@ -469,7 +482,7 @@ PARSER = LineParser(
         b"Train: ", b"train_inner", b"batch ", b"Batch ", b"update ", b"s/step", b"s/batch", b"s/iter", b"per step", b"per batch",
         b"oss is nan", b"oss is inf", b"oss is NaN", b"nan loss", b"NaN loss", b"inf loss", b"Inf loss", b"infinite loss",
         b"oss returned in `", b"Monitored metric ", b"raining finished", b"inished training", b"ompleted training",
-        b"raining complete", "训练".encode(), b"raining is finished", b"raining Over", b"raining over", b"raining is over", b"raining done", b"rain end", b"raining end", b"done training in", b"training is done", b"completed successfully", b"raysubmit_",
+        b"raining complete", "训练".encode(), b"raining is finished", b"raining Over", b"raining over", b"raining is over", b"raining done", b"rain end", b"raining end", b"done training in", b" done", b"Done", b"DONE", b"training is done", b"completed successfully", b"raysubmit_",
         b"` stopped: `max_", b"train_runtime", b"inished ", b"ompleted ", b" steps", b" batches", b" iterations",
     ),
     parse=parse,
