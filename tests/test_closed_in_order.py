@@ -165,3 +165,18 @@ def test_the_last_word_of_all_that_print_steps_ends_the_job(tmp_path: Path, word
 )
 def test_the_last_word_of_something_else_ends_nothing(tmp_path: Path, words: str, after: str, on: int) -> None:
     assert _last_words(tmp_path, words, after, on) != "healthy"
+
+
+def test_what_a_script_prints_beside_its_framework_is_of_the_same_rank(tmp_path: Path) -> None:
+    lines = [
+        line
+        for step in range(5, 65, 5)
+        for line in (
+            f"[2026-11-22 07:50:2{step // 10},963] [INFO] [logging.py:123:log_dist] [Rank 0] step={step}, skipped={int(step > 9) * 2}, lr=[0.001], mom=[(0.9, 0.999)]",
+            f"2026-11-22 07:50:2{step // 10},964 INFO train: step {step}/60 loss 0.0{step}",
+        )
+    ]
+    (tmp_path / "train.log").write_text("\n".join(lines) + "\n")
+    report = analyze(tmp_path)
+    assert report.verdict.kind == "healthy"
+    assert any("steps up to 10 were skipped" in str(row.result) for row in report.incidents[0].checked)

@@ -68,6 +68,9 @@ def _without_repeated(tables: Tables) -> dict[TableName, pl.DataFrame]:
 
 def _is_end(tables: Tables, weak: pl.DataFrame) -> bool:
     steps = tables["steps"].filter((pl.col("phase") == "train").fill_null(True) & pl.col("line").is_not_null())
+    alone = steps.group_by("file").agg(pl.col("rank").drop_nulls().unique()).filter(pl.col("rank").list.len() == 1)
+    owner: dict[str, int] = dict(alone.select("file", pl.col("rank").list.first()).iter_rows())
+    steps, weak = _of_owner(steps, owner), _of_owner(weak, owner)
     last = steps.group_by(_PRINTER).agg(
         pl.col("line").max().alias("_last"), pl.col("step").max(), pl.len().alias("_rows")
     )
@@ -92,6 +95,13 @@ def _is_end(tables: Tables, weak: pl.DataFrame) -> bool:
     closed = both.drop_nulls("_closed").group_by("file").agg(pl.col("_closed").max())
     ends = closed.join(tables["files"].select("file", "lines"), on="file", how="left")
     return bool((ends["_closed"] == ends["lines"]).fill_null(False).all())
+
+
+def _of_owner(rows: pl.DataFrame, owner: Mapping[str, int]) -> pl.DataFrame:
+    """What a log of one rank tells without its number is that rank's: a framework tells it, and the script beside it does not."""
+    is_nobodys = pl.col("rank").is_null() & pl.col("local_rank").is_null()
+    told = pl.col("file").cast(pl.String).replace_strict(dict(owner), default=None, return_dtype=pl.Int64)
+    return rows.with_columns(rank=pl.when(is_nobodys).then(told).otherwise(pl.col("rank")))
 
 
 def _is_of_the_steps(files: pl.DataFrame, row: Mapping[str, Any]) -> bool:

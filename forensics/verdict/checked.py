@@ -65,7 +65,10 @@ def _numbers(case: Case) -> Iterator[Checked]:
         and not hidden.height
         and not of_kinds(case.events, "bad_loss", "nan_assert").height
     ):
-        yield _row("steps", _up_to(logged), words.FINITE)
+        left_out = logged.filter(pl.col("skipped") > 0)
+        last = left_out["step"].max()
+        found = words.FINITE if last is None else words.LEFT_OUT(finite=words.FINITE, step=last)
+        yield _row("steps", _up_to(logged), found)
 
 
 def _replicas(rows: pl.DataFrame) -> Iterator[Checked]:

@@ -59,6 +59,10 @@ UP_TO_STEP = Form("up to step {step}", "到 step {step} 为止")
 OF_HOSTS = Form("{some} of {hosts}", "{hosts}中的 {some} 个")
 
 FINITE = Said("no NaN, no Inf", "无 NaN，无 Inf")
+LEFT_OUT = Form(
+    "{finite}; steps up to {step} were skipped for what overflowed, and it went on",
+    "{finite}；截至 step {step} 有 step 因溢出被跳过，训练继续",
+)
 NONE_PASSED_ON = Form("{number} hold NaN or Inf, and none passed it on", "{number} 个含 NaN 或 Inf，均未扩散")
 EQUAL = Said("equal where they were compared", "已比较的均一致")
 NOTHING_GRAVE = Said(
