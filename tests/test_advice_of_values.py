@@ -78,7 +78,16 @@ def test_the_device_is_tested_for_what_no_sum_of_its_inputs_gives_though_it_was_
             bad = rank == 1 and step == 1
             job.row(rank, "param.weight", held, module="fc", op="Linear", step=step, shape="[8, 8]", dtype="float32")
             job.row(rank, "input", held, module="fc", op="Linear", step=step, shape="[4, 8]", dtype="float32")
-            job.row(rank, "output", "nan" if bad else "ok", module="fc", op="Linear", step=step, shape="[4, 8]", dtype="float32")
+            job.row(
+                rank,
+                "output",
+                "nan" if bad else "ok",
+                module="fc",
+                op="Linear",
+                step=step,
+                shape="[4, 8]",
+                dtype="float32",
+            )
     told = advised(job)
     assert told[0][0] == "ignore"
     assert [kind for kind, *_ in told[1:]] == (["inspect_hardware"] if largest < 1 else [])
@@ -198,7 +207,9 @@ def test_the_line_that_is_told_is_read_before_the_next_run_is_set_up(tmp_path: P
     assert told.kind == "check_code" and "/app/norms.py" in (told.command or "")
 
 
-@pytest.mark.parametrize("raised", ["", "Traceback (most recent call last):\n  File \"/app/fit.py\", line 169, in run\n    loss.backward()\n"])
+@pytest.mark.parametrize(
+    "raised", ["", 'Traceback (most recent call last):\n  File "/app/fit.py", line 169, in run\n    loss.backward()\n']
+)
 def test_no_parameter_took_over_what_autograd_found_on_the_way_back(tmp_path: Path, raised: str) -> None:
     kinds = [one.kind for one in written(tmp_path, train=FORWARD + raised).incidents[0].actions]
     assert "restart_job" in kinds and "rollback" not in kinds

@@ -127,7 +127,8 @@ def _of_birth(births: Births, answer: Answer, row: Row) -> tuple[Action, ...]:
     is_out = before is not None and before["role"] == "out" and before["step"] == row["step"]
     if before is not None and is_out and before["module"] not in (None, place):
         between = words.BETWEEN(one=before["module"], other=place)
-        return (_repeated(between, words.FIRST_IN_INPUT(value=value), is_named and bool(inputs.well)),)
+        told = _so_many(words.FIRST_IN_INPUT(value=value), row)
+        return (_repeated(between, told, is_named and bool(inputs.well)),)
     if has_bad_scale(births, row):
         return ()  # a scale without a finite value gives it, and what made that is told (bad_scale.py)
     return (_repeated(place, _of_figures(births, row, inputs.given == "finite"), is_named and bool(inputs.well)),)
@@ -149,6 +150,10 @@ def _of_figures(births: Births, row: Row, is_of_finite: bool) -> Said:
     most = largest_given(births, row) if is_of_finite else None
     if most is not None:
         told = words_of_advice.OF_AT_MOST(what=told, most=f"{most:.3g}")
+    return _so_many(told, row)
+
+
+def _so_many(told: Said, row: Row) -> Said:
     bad = (row["nan_count"] or 0) + (row["inf_count"] or 0)
     return told if not bad or not row["numel"] else words_of_advice.SO_MANY(what=told, bad=bad, all=row["numel"])
 
