@@ -43,9 +43,9 @@ def whole(pattern: str) -> pl.Expr:
     return pl.col("text").str.extract(pattern, 1).cast(pl.Int64, strict=False)
 
 
-def number(pattern: str) -> pl.Expr:
-    """The first group of a pattern in `text` as a float, NaN and Inf included; null where it does not match."""
-    return pl.col("text").str.extract(pattern, 1).cast(pl.Float64, strict=False)
+def number(pattern: str, group: int = 1) -> pl.Expr:
+    """A group of a pattern in `text` as a float, NaN and Inf included; null where it does not match."""
+    return pl.col("text").str.extract(pattern, group).cast(pl.Float64, strict=False)
 
 
 def rows(lines: pl.DataFrame, framework: str | pl.Expr | None, **columns: pl.Expr) -> pl.DataFrame:
