@@ -60,6 +60,7 @@ from parsers.training.progress import (
     NUMBER,
     number,
     rows,
+    scale,
     whole,
     with_reporter,
 )
@@ -160,8 +161,6 @@ _PER_STEP = (
     rf"(?i)\b(?:per[ _-]{_EACH}(?:[ _]time)?|(?:time|seconds) per {_EACH}|(?:avg|average|mean)[ _]{_EACH}[ _]time)[\s:=]{{1,3}}{NUMBER} ?(ms|s)\b",
     rf"(?i)[\s:=(]{NUMBER} ?(ms|s)/{_EACH}\b",
 )
-_NAMED_SCALE, _BARE_SCALE = r"\b(?:loss|amp|grad)[_ ]scale[\s=:]+", r"(?:^|[\s,;|(])scaler?[\s=:]+"
-_CHANGED = r"(?:\s*(?:->|=>|→)\s*|\s+to\s+)"
 _LEFT_OUT = r"(?i)\bskipp(?:ed|ing)(?: the| this| optimi[sz]er)* (?:step|update)\b(?:[^\s=:0-9]|\s*[^\s=:0-9]|\s*$)|\b(?:step|update) (?:was |is )?skipped\b"
 _AXES = ("tp", "pp", "dp", "ep", "cp")
 _SCALES = {"K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
@@ -383,13 +382,6 @@ def _bracketed(lines: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _scale() -> pl.Expr:
-    """The scale of the loss that holds after a line (`scale 65536 -> 32768`); under the word alone only a power of two is one."""
-    told, bare = (number(rf"{name}(?:{NUMBER}{_CHANGED})?{NUMBER}", 2) for name in (_NAMED_SCALE, _BARE_SCALE))
-    power = bare.log(2)
-    return pl.coalesce(told, pl.when((bare > 0) & (power == power.round())).then(bare))
-
-
 def _plain(lines: pl.DataFrame) -> pl.DataFrame:
     text = pl.col("text")
     mine = lines.filter(_IS_COUNTED & ~text.str.contains(_NOT_TRAINING))
@@ -402,7 +394,7 @@ def _plain(lines: pl.DataFrame) -> pl.DataFrame:
         loss=loss,
         loss_seen=pl.when(loss.is_not_null()).then(pl.lit(True)),
         grad_norm=number(rf"\bgrad[_ ]norm[\s=:]+{NUMBER}"),
-        loss_scale=_scale(),
+        loss_scale=scale(),
         skipped=pl.when(text.str.contains(_LEFT_OUT)).then(pl.lit(1)),
         tflops=text.str.replace_all(r"([0-9]),([0-9]{3})\b", "$1$2")
         .str.extract(rf"\btflops[\s=:]+{NUMBER}", 1)
