@@ -60,6 +60,7 @@ from parsers.training.progress import (
     NUMBER,
     number,
     rows,
+    scale,
     whole,
     with_reporter,
 )
@@ -392,7 +393,7 @@ def _plain(lines: pl.DataFrame) -> pl.DataFrame:
         loss=loss,
         loss_seen=pl.when(loss.is_not_null()).then(pl.lit(True)),
         grad_norm=number(rf"\bgrad[_ ]norm[\s=:]+{NUMBER}"),
-        loss_scale=number(r"(?i)(?:\b(?:loss|amp|grad)[_ ]?|[\s,;|])scale[\s=:]+([0-9.]+(?:e[+-]?[0-9]+)?)"),
+        loss_scale=scale(),
         tflops=text.str.replace_all(r"([0-9]),([0-9]{3})\b", "$1$2")
         .str.extract(rf"\btflops[\s=:]+{NUMBER}", 1)
         .cast(pl.Float64, strict=False),
