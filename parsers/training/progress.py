@@ -17,6 +17,14 @@ _NAMED_SCALE, _BARE_SCALE = r"\b(?:loss|amp|grad)[_ ]scale[\s=:]+", r"(?:^|[\s,;
 _CHANGED = r"(?:\s*(?:->|=>|→)\s*|\s+to\s+)"
 _TOKENS = r"(?:^|[\s,;|])(?:num_|local_)?tokens[=:] ?([0-9]{1,15})(?:[\s,;|]|$)"  # of the step, on this rank
 _INLINE_RANK = r"\[rank\s?([0-9]{1,9})\]|(?:^|[\s,;|])(?:global_)?rank=([0-9]{1,9})(?:[\s,;|]|$)"
+# The update of this very step was left out; not how many were so far.
+_SKIPPED = (
+    r"(?i)\bskip(?:ped|ping|s)?[ _:=]{1,2}(?:the |this |an? |optimi[sz]er |weight |param\w* |gradient ){0,3}(?:step|update|batch|iteration)\b"
+    r"|\b(?:step|update|batch|iteration) {0,2}[:(=-]? {0,2}(?:is |was )?skipped\b|\b(?:skip(?:ped)?|overflow(?:ed)?|found[_ ]inf)(?:[=:] ?| )(?:true|yes)\b"
+)
+_UNSKIPPED = (
+    r"(?i)\b(?:not|no|never|0|without|false) skip|\bskip\w*[ _:=]{1,2}(?:\w+ ){0,3}\w+[=: ]{1,3}(?:[0-9]|false|no)"
+)
 _STAMP = r"^\s*(?:\[[A-Za-z][A-Za-z_.-]{0,30}\] )?\[?([0-9]{4}-[0-9][0-9]-[0-9][0-9][ T][0-9][0-9]:[0-9][0-9]:[0-9][0-9])(?:[.,]([0-9]{1,9}))?"
 
 
@@ -56,7 +64,14 @@ def rows(lines: pl.DataFrame, framework: str | pl.Expr | None, **columns: pl.Exp
         return empty("steps")  # most frameworks have no line in a bundle: compiling their patterns would cost the most
     who = ["rank", "local_rank", "time_ns", "time_basis", "file", "line"]
     by = framework if isinstance(framework, pl.Expr) else pl.lit(framework, dtype=pl.String())
-    agreed = {"learning_rate": learning_rate(), "checksum": checksum(), "tokens": whole(_TOKENS)}
+    text = pl.col("text")
+    skipped = pl.when(text.str.contains(_SKIPPED) & ~text.str.contains(_UNSKIPPED)).then(1)
+    agreed = {
+        "learning_rate": learning_rate(),
+        "checksum": checksum(),
+        "tokens": whole(_TOKENS),
+        "skipped": skipped,
+    }
     columns = {"phase": pl.lit("train"), "framework": by, **agreed, **columns}
     return conform("steps", lines.select(*who, **columns).filter(pl.col("step").is_not_null()))
 
