@@ -292,3 +292,24 @@ SAID_TO_DIFFER = Form(
     "a check found that {who} held another value at step {step} than the replicas that it was compared with",
     "检查发现 {who} 在 step {step} 的值与所比较的副本不同",
 )
+LOOK_AT_RECURRENT = Said(
+    "errors, a clock, a temperature or a link that is not as on the other hosts",
+    "与其他节点不同的错误、时钟、温度或链路",
+)
+THEN_OF_RECURRENT = Said(
+    "whichever it shows: start without this host once; the job goes on: the host is why, test it alone; the same end: it is not",
+    "无论显示什么：先不用该节点启动一次；作业正常：原因在该节点，单独检测；仍以同样方式结束：与它无关",
+)
+LOOK_AT_SERVER = Said(
+    "the mounts of that server, and “ready and waiting”; a time-out: it does not answer this host",
+    "该服务器的挂载，以及“ready and waiting”；超时：它不响应该节点",
+)
+THEN_OF_SERVER = Said(
+    "silent for this host alone: its network or its mount; for others, too: the server; it answers now: the ranks go on by themselves",
+    "仅对该节点无响应：其网络或挂载；对其他节点也无响应：服务器本身；现已响应：这些 rank 会自行继续",
+)
+LOOK_AT_QUOTA = Said(
+    "the quota against the period: their ratio is how many processors it may use; where the group is gone with its run, the launcher's setting",
+    "配额与周期之比即可用的处理器数；若该控制组已随作业消失，看启动器的设置",
+)
+THEN_OF_QUOTA = Said("lower than for the other ranks: raise it", "低于其他 rank：调高")
