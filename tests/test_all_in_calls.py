@@ -60,7 +60,9 @@ DIFFERENT = ("all_reduce", "all_reduce", "all_gather_single", "reduce_scatter_si
 @pytest.mark.parametrize("log", ["", THREAD * 4, "rank 0 of world size 4\n"])
 def test_different_calls_of_all_ranks_are_told_as_what_they_are_if_it_stands(tmp_path: Path, log: str) -> None:
     """An error of a helper thread is no answer where the stacks of all ranks are there; that it hangs, one look does not prove."""
-    verdict = analyze(write(tmp_path, {rank: CALL.format(op) for rank, op in enumerate(DIFFERENT)}, LAUNCH + log)).verdict
+    verdict = analyze(
+        write(tmp_path, {rank: CALL.format(op) for rank, op in enumerate(DIFFERENT)}, LAUNCH + log)
+    ).verdict
     assert (verdict.kind, verdict.cause, verdict.status, verdict.ranks) == ("hang", None, "hypothesis", [])
     assert "single_snapshot" in verdict.undecided and verdict.summary.startswith("If the job stands still")
 

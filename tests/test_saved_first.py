@@ -12,6 +12,7 @@ from forensics.model.incident import Action, Device, FirstAnomaly, Place
 from forensics.model.names import Cause, Status
 from forensics.model.said import Said
 from forensics.verdict.actions import Known, actions_of
+from forensics.words import hardware
 
 NVIDIA = Surroundings("slurm", "nvidia", "881")
 DESTROYS = re.compile(r"lspci|--gpu-reset|power-cycle")  # commands, and what they lead to
@@ -38,6 +39,19 @@ def test_the_kernel_and_the_driver_are_asked_before_a_reset_or_a_power_cycle(cod
     assert len(reading) == 2
     assert all(max(reading) < at for at in taking)
     assert taking or "reset" not in code
+
+
+def test_no_host_is_power_cycled_and_no_device_reset_while_others_may_run_there() -> None:
+    """Whatever a step leads to: the other devices of its host may do another job's work."""
+    told = [step.then for cause in CAUSES for step in CAUSES[cause].runbook] + [
+        one for one in vars(hardware).values() if isinstance(one, Said)
+    ]
+    taking = [str(one) for one in told if re.search(r"power-cycle|\breset (?:it|the)\b", one)]
+    assert len(taking) >= 4
+    for then in taking:
+        first = re.search(r"power-cycle|\breset (?:it|the)\b", then)
+        assert first is not None
+        assert re.search(r"\bdrain|no job runs|nothing runs", then[: first.end() + 30])
 
 
 @pytest.mark.parametrize("vendor", ["metax", "moore_threads", "amd", None])
