@@ -224,4 +224,32 @@ OTHERS_AT_THAT_TIME = Said("stacks and logs of all ranks at that time", "当时�
 MAY_BE_ANOTHERS = Said(
     "it may have waited for another process, whose line this is not", "它可能在等待另一个进程，出错的不是这一行"
 )
-SHARED_MEMORY = Said("shared memory, in the container itself", "共享内存（在容器内查看）")
+SHARED_MEMORY = Said(
+    "shared memory, where the job runs (in its container, if it has one), while workers run",
+    "共享内存（在作业所在处查看；有容器则在容器内），在 worker 运行期间查看",
+)
+LOOK_AT_SHARED = Said("Size and Use% of /dev/shm", "/dev/shm 的 Size 与 Use%")
+THEN_OF_SHARED = Said(
+    "64M, or near 100 %: give more, or fewer workers; far from full: a file that was cut short or replaced while it was mapped, or storage that "
+    "failed, raises the same signal",
+    "64M 或接近 100 %：调大或减少 worker；远未占满：被映射的文件被截断或替换，或存储故障，也会引发同一信号",
+)
+ROOM_IN_SHARED = Form(
+    "a bus error is a page that could not be had; /dev/shm is used to {percent} % by its own log (workers that are dead have given theirs back)",
+    "总线错误即无法取得某一页；日志中 /dev/shm 已用 {percent} %（已退出的 worker 会释放其占用）",
+)
+MAPPED_FILES = Said(
+    "the files that the data set maps, and the storage that they are on", "数据集所映射的文件及其所在的存储"
+)
+LOOK_AT_MAPPED = Said(
+    "on the host where it ran: an I/O error, a lost file server or a memory error at that time; files that are shorter or newer than the start of the job",
+    "在其运行的节点上：当时的 I/O 错误、文件服务器失联或内存错误；文件是否变短或晚于作业启动",
+)
+THEN_OF_MAPPED = Said(
+    "one of these: repair it before the restart; none: watch shared memory while workers run",
+    "有：修复后再重启；没有：在 worker 运行期间观察共享内存",
+)
+WHILE_WORKERS_RUN = Said(
+    "it may have been full for a moment, and workers that are dead have given theirs back",
+    "可能曾短暂占满，已退出的 worker 会释放其占用",
+)
