@@ -391,6 +391,10 @@ ALL_OTHERS_OF_THE_JOB = Form(
     "作业的其余所有 rank 均已超时或失去连接，而 {rank} 没有",
 )
 KERNEL_SAYS_BLOCKED = Form("its kernel says that {who} was blocked", "内核记录 {who} 的进程被阻塞")
+COMPLETED_ALL = Form(
+    "{who} had completed all {number} calls of {group} by then: it waited in another group",
+    "{who} 当时已完成 {group} 的全部 {number} 次调用：等待发生在另一个组",
+)
 TIMED_OUT_IN = Form("{who} timed out waiting in {call}", "{who} 在 {call} 中等待超时")
 TIMED_OUT_IN_GROUP = Form("{who} timed out in {call} of {group}", "{who} 在 {group} 的 {call} 中超时")
 TIMED_OUT_AT = Form("{who} timed out waiting in {call} #{number}", "{who} 在 {call} #{number} 中等待超时")
