@@ -24,6 +24,7 @@ from forensics.model.names import Status
 from forensics.model.said import Said, joined
 from forensics.model.texts import head_of, ranks_text
 from forensics.verdict.runbook import Scene, followed, is_at_pipe
+from forensics.words import advice
 from forensics.words import ranks as words_of_ranks
 from forensics.words import verdict as words
 from forensics.words.libraries import Lacks, of_libraries, of_vendor
@@ -148,7 +149,13 @@ def _checks(finding: Finding, known: Known) -> list[Action]:
     if any(one.kind == "check_code" and one.target != "job" for one in finding.actions):
         return []
     if finding.cause == "collective_mismatch":
-        return [_check(target or "job", words.NOT_THE_SAME_CALL)]
+        check = _check(target or "job", words.NOT_THE_SAME_CALL)
+        looks = {
+            "look": advice.OTHER_CALLS,
+            "then": advice.SAME_CALLS,
+            "source": "PyTorch: torch.distributed, collectives",
+        }
+        return [check if target else msgspec.structs.replace(check, **looks)]
     if finding.cause == "deadlock_cycle":
         return [_check(target or "job", words.DIFFERENT_ORDERS)]
     return []
@@ -319,6 +326,7 @@ def _collected(finding: Finding, known: Known) -> list[Action]:
         and finding.undecided
         and not finding.is_named
         and (finding.cause is None or "hang" in CAUSES[finding.cause].kinds)
+        and finding.cause != "collective_mismatch"  # of the program, whatever hosts and links did
         and asked
         and asked.isdisjoint(words.LEFT_OF_ALL.asks)
     ):

@@ -225,6 +225,11 @@ WHO_COMES_THERE = Said(
     "what leads only some ranks to this call, or past it: an if by rank or by data, an exception that is caught, a loop of uneven length",
     "为何只有部分 rank 到达或跳过该调用：按 rank 或数据的 if、被捕获的异常、长度不一的循环",
 )
+OTHER_CALLS = Said(
+    "what leads these ranks to another call: an if by rank, by data or by step, a loop of uneven length; of another size: a parameter that gets a "
+    "gradient on some ranks only (a batch without one kind of input, an expert without tokens), a batch of another length, a model built otherwise",
+    "为何这些 rank 走到不同的调用：按 rank、数据或步数的分支，长度不一的循环；大小不同：仅部分 rank 有梯度的参数（缺某类输入的 batch、没有 token 的专家）、长度不同的 batch、构建不同的模型",
+)
 SAME_CALLS = Said(
     "make every member come to it, in the same order; test it with at least two ranks",
     "使每个成员按相同顺序到达该调用；用至少两个 rank 验证",
