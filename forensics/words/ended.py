@@ -80,6 +80,10 @@ WHY: Mapping[str, Said] = {  # cause → why that is to be done first
     "killed": Said("these show who killed it", "从中可看出是谁终止了它"),
     "None": Said("the last lines show why it ended", "从最后几行可看出退出原因"),
 }
+CRASHED_THERE = Said(
+    "the thread that crashed stood there, in a call to native code", "崩溃的线程停在该处，正在调用 native 代码"
+)
+CRASHED_AT = Form("its interpreter shows where it crashed: {where}", "解释器显示其崩溃位置：{where}")
 RANK_DID = Form("{who} {did}", "{who} {did}")
 OF_WHAT = Form("{did} ({what})", "{did}（{what}）")
 AT = Form("{text} at {file}:{line}", "{text}，位于 {file}:{line}")

@@ -5,6 +5,7 @@ observed failure" is never taken for the origin.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import polars as pl
 
@@ -14,6 +15,8 @@ from forensics.facts.event_rows import detail
 from forensics.facts.origins import Origins, few
 from forensics.facts.process_ends import ProcessEnd
 from forensics.facts.progress import step_in_progress
+from forensics.facts.rank_stacks import stack_ref
+from forensics.facts.stacks import classify, to_frames
 from forensics.facts.storage_errors import StorageError, storage_error
 from forensics.facts.whose_memory import Holder, holder_of
 from forensics.model.commands import file_in, file_there
@@ -80,14 +83,36 @@ def _storage(outcome: ProcessEnd) -> StorageError | None:
 
 
 def _code(case: Case, outcome: ProcessEnd) -> Code | None:
-    """Where its traceback ends: the innermost line outside libraries, of the exception at the line that tells of its end."""
+    """Where its traceback ends: the innermost line outside libraries, of the exception at the line that tells of its end; of a crash, where
+    the interpreter shows the thread that crashed."""
     if not outcome.refs:
         return None
+    if (crashed := _crashed(case, outcome)) is not None:
+        frame = classify(to_frames(crashed["frames"])).user
+        return None if frame is None else Code(file=frame.file or None, line=frame.line, function=frame.function)
     place = outcome.refs[0]
     told = case.events.filter(
         (pl.col("kind") == "exception") & (pl.col("file") == place.file) & (pl.col("line") == place.line)
     )
     return next((code for row in told.iter_rows(named=True) if (code := users_code(row))), None)
+
+
+def _crashed(case: Case, outcome: ProcessEnd) -> dict[str, Any] | None:
+    """The stack of the thread that crashed, as the interpreter prints it below its last words; none where that ran no Python."""
+    if outcome.cause != "segfault":
+        return None
+    of_rank = pl.col("rank") == outcome.rank
+    said = case.events.filter(
+        of_rank & (pl.col("kind") == "segfault") & pl.col("text").str.contains("Fatal Python error")
+    )
+    if not said.height:
+        return None
+    last = said.row(-1, named=True)
+    below = (pl.col("file") == last["file"]) & (pl.col("line") > last["line"])
+    shown = case.tables["stacks"].filter(
+        of_rank & below & (pl.col("source") == "faulthandler") & (pl.col("status") == "current")
+    )
+    return next(shown.sort("line").iter_rows(named=True), None)
 
 
 def _child(case: Case, outcome: ProcessEnd) -> Ref | None:
@@ -144,6 +169,9 @@ def _finding(case: Case, found: Origins) -> tuple[Finding, ...]:
     claims += (
         [Claim(words.ITS_WORKER_RAISED(line=cut_middle(child.text, _WORDS_OF_LINE)), "for", (child,))] if child else []
     )
+    if (crashed := _crashed(case, first)) is not None:
+        shown = stack_ref(crashed)
+        claims.insert(1, Claim(words.CRASHED_AT(where=shown.text), "for", (shown,)))
     after = words.ENDED_AFTER(len(victims)) if victims else ""
     return (
         Finding(
@@ -213,4 +241,5 @@ def _action(
     target = f"{code.file}:{code.line}" if code and kind == "check_code" else ranks_text(ranks)
     target = words.LOGS_OF(who=target) if kind == "collect_more" else target
     why = words.WHY_AT[holder] if holder and kind != "collect_more" else words.WHY[str(cause)]
+    why = words.CRASHED_THERE if cause == "segfault" and code else why
     return Action(kind=kind, target=target, command=None, reason=why)
