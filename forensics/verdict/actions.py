@@ -243,7 +243,11 @@ def _there_where_it_ran(action: Action, finding: Finding, known: Known) -> Actio
     is_nvidia = known.around.vendor == "nvidia"
     if action.kind == "inspect_hardware" and finding.cause == "gpu_fault" and is_nvidia and _is_of_memory(finding):
         name = "memory_errors"
-    elif action.kind == "check_config" and finding.cause == "gpu_oom" and not _hosts(finding, known.places):
+    elif (
+        action.kind == "check_config"
+        and finding.cause == "gpu_oom"
+        and not (_hosts(finding, known.places) or action.look)
+    ):
         name = "users_of_memory"
     elif action.kind == "check_code" and finding.cause == "segfault":
         name = "core"

@@ -80,6 +80,43 @@ WHY: Mapping[str, Said] = {  # cause → why that is to be done first
     "killed": Said("these show who killed it", "从中可看出是谁终止了它"),
     "None": Said("the last lines show why it ended", "从最后几行可看出退出原因"),
 }
+ALLOCATOR_OF = Form("PyTorch's allocator, of {who}", "{who} 的 PyTorch 显存分配器")
+IN_RESERVE = Form(
+    "{spare} GiB lay in reserve, unallocated, and no piece of it held the {asked} GiB that were asked for",
+    "已保留但未分配 {spare} GiB，却没有一块能容纳所请求的 {asked} GiB",
+)
+LOOK_AT_RESERVE = Said(
+    "whether it fails again, and how much is “reserved by PyTorch but unallocated” then",
+    "是否再次失败，以及届时 “reserved by PyTorch but unallocated” 的大小",
+)
+THEN_OF_RESERVE = Said(
+    "it fails with little in reserve: the memory is used, and sizes or sharding must change",
+    "保留量很小仍失败：显存确已用尽，须改变大小或切分",
+)
+FULL_OF_ITSELF = Form(
+    "its own process holds {own} of {capacity} GiB, so that no other is in its way",
+    "其自身进程占用 {capacity} GiB 中的 {own} GiB，并非其他进程所致",
+)
+LOOK_AT_GROWTH = Said(
+    "what grew: the batch of that step (longest sequence, number of samples or images), else memory from step to step",
+    "何者增长：该 step 的 batch（最长序列、样本或图像数），否则看显存是否逐步增长",
+)
+THEN_OF_GROWTH = Said(
+    "the batch: bound its size, or recompute more; from step to step: what is kept of each step; neither: smaller micro-batches or more sharding",
+    "batch：限制其大小或更多重计算；逐步增长：查每步保留了什么；都不是：减小 micro-batch 或增加切分",
+)
+ROUTED = Form(
+    "the busiest expert of rank {rank} had {most} tokens shortly before, the mean was {mean}",
+    "此前不久 rank {rank} 最忙的专家有 {most} 个 token，均值为 {mean}",
+)
+LOOK_AT_ROUTING = Said(
+    "tokens of each expert from step to step, and whether anything bounds them (capacity factor)",
+    "各 step 中每个专家的 token 数，以及是否有上限（capacity factor）",
+)
+THEN_OF_ROUTING = Said(
+    "they grow apart: set a capacity factor or raise the loss that balances the router; a smaller micro-batch only puts it off",
+    "差距增大：设置 capacity factor 或提高路由均衡损失；减小 micro-batch 只能推迟",
+)
 CRASHED_THERE = Said(
     "the thread that crashed stood there, in a call to native code", "崩溃的线程停在该处，正在调用 native 代码"
 )

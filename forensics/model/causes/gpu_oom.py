@@ -21,11 +21,12 @@ ROW = CauseRow(
         SOURCE,
         Step(
             do="check_config",
-            needs=("host",),
+            needs=("host", "not_own"),
             command="users_of_memory",
             look=Said(
-                "a process that is none of this job, above all one left by an earlier run",
-                "不属于本作业的进程，尤其是上次运行的残留",
+                "a process that is none of this job, above all one left by an earlier run; other ranks of this job there have touched a device "
+                "before they chose their own",
+                "不属于本作业的进程，尤其是上次运行的残留；若有本作业的其他 rank，则其在选定自己的设备之前已使用该设备",
             ),
             then=Said(
                 "a leftover: end it and restart; none: smaller micro-batches, more sharding or recomputation first",
