@@ -63,3 +63,18 @@ def test_the_tokens_of_an_expert_are_told_where_they_are_uneven(tmp_path: Path, 
     incident = _incident(tmp_path, text, f"[rank2] INFO moe: tokens per expert max {most} mean 30000\n")
     assert any(str(most) in item.claim for item in incident.evidence) is is_told
     assert ("capacity factor" in incident.actions[0].look) is is_told
+
+
+@pytest.mark.parametrize(("before", "is_told"), [("", True), ("step 3 loss 2.3\nstep 4 loss 2.2\n", False)])
+def test_before_any_step_no_batch_fills_a_device(tmp_path: Path, before: str, is_told: bool) -> None:
+    lines = (
+        "Traceback (most recent call last):\n",
+        '  File "/srv/app/t.py", line 9, in <module>\n',
+        "torch.distributed.DistBackendError: NCCL error in: /c10d/ProcessGroupNCCL.cpp:1691, unhandled cuda error, NCCL version 2.19.3\n",
+        "ncclUnhandledCudaError: Call to CUDA function failed.\n",
+        "Last error:\nCuda failure 2 'out of memory'\n",
+    )
+    (tmp_path / "train.log").write_text(before + "".join(lines))
+    incident = analyze(tmp_path).incidents[0]
+    assert incident.verdict.cause == "gpu_oom"
+    assert ("before any step" in incident.actions[0].reason) is is_told

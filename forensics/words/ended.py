@@ -47,6 +47,10 @@ WHY_AT: Mapping[str, Said] = {  # the same → what helps
         "调大容器的共享内存（docker run --shm-size；Kubernetes：在 /dev/shm 挂载 medium: Memory 的 emptyDir）",
     ),
 }
+WHILE_SET_UP = Said(
+    "a communicator got no memory while it was set up, before any step: on the device are the model so far, and whatever else runs there",
+    "建立通信器时未能取得显存，尚未执行任何 step：设备上只有目前的模型以及其他在运行的进程",
+)
 A_PROCESS_DID = Form("a process {did}", "某进程{did}")
 CRASHED_IN = Form("its kernel says that it crashed in {library}", "内核记录其在 {library} 中崩溃")
 CRASHED_PROCESS = Said("what crashed, on its host", "崩溃的进程（在其节点上）")

@@ -276,6 +276,8 @@ def _actions(
     if cause == "exception" and all(holder_of("disk_full", None, str(row["text"] or "")) == "shared" for row in same):
         return _of_shared_memory(case)
     own = _action(same, cause, target, storage, holder)
+    if cause == "gpu_oom" and not case.has_begun and all("CCL error" in str(row["text"]) for row in same):
+        return (replace(own, reason=words.WHILE_SET_UP),)
     if (
         cause != "exception"
         or storage is not None
