@@ -22,7 +22,7 @@ from forensics.model.frames import is_own_file
 from forensics.model.incident import Action, Place
 from forensics.model.names import Status
 from forensics.model.said import Said, joined
-from forensics.model.texts import head_of, ranks_text
+from forensics.model.texts import SILENT, head_of, ranks_text
 from forensics.verdict.runbook import Scene, followed, is_at_pipe
 from forensics.words import advice
 from forensics.words import ranks as words_of_ranks
@@ -34,6 +34,7 @@ _HOSTS = 3  # of which stacks are asked for, one command each
 _AT_ONCE, _LISTED = 3, 6  # hosts that fail together, and those of them that are listed
 _PROCESSES = 16  # in one command
 _NAMED_PIDS = 2  # in a sentence
+_BY_KERNEL = "proc(5): status, stack, wchan"  # what a process that answers nobody waits in
 _ECC = re.compile(r"\bECC\b|ECCUncorrectable")
 
 
@@ -83,7 +84,7 @@ def actions_of(finding: Finding, status: Status, known: Known = NOTHING) -> list
     is_sure = status in ("established", "supported") and finding.is_named
     done = followed(told, finding, scene, known.beside, is_sure)
     done = [_in_words_of(_with_command(action, finding, known), known.around) for action in done]
-    return _left_first(_settings_first(done))
+    return sorted(_left_first(_settings_first(done)), key=lambda one: one.source != _BY_KERNEL)
 
 
 def _in_words_of(action: Action, around: Surroundings) -> Action:
@@ -396,10 +397,13 @@ def _there(finding: Finding, known: Known) -> list[Action]:
     for host, pids in list(by_host.items())[:_HOSTS]:
         shown = dict(list(pids.items())[:_PROCESSES])
         is_held = bool(finding.subjects) and {*shown} <= known.held
-        form = words.HELD_THERE if is_held else words.STACK_THERE
+        is_silent = finding.first_anomaly.signature == SILENT and not is_held  # the sampler has been there
+        form = words.HELD_THERE if is_held else words.SILENT_THERE if is_silent else words.STACK_THERE
         target = form(who=ranks_text(shown), host=host, pids=_pids(shown))
-        command = commands.stacks(host, list(shown.values()), known.around, is_held=is_held)
-        actions.append(Action(kind="collect_more", target=target, command=command, reason=""))
+        command = commands.stacks(host, list(shown.values()), known.around, is_held=is_held, is_silent=is_silent)
+        one = Action(kind="collect_more", target=target, command=command, reason="")
+        by_kernel = {"look": advice.LOOK_AT_SILENT, "then": advice.THEN_OF_SILENT, "source": _BY_KERNEL}
+        actions.append(msgspec.structs.replace(one, **by_kernel) if is_silent and command else one)
     return actions
 
 

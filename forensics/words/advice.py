@@ -225,6 +225,24 @@ WHO_COMES_THERE = Said(
     "what leads only some ranks to this call, or past it: an if by rank or by data, an exception that is caught, a loop of uneven length",
     "为何只有部分 rank 到达或跳过该调用：按 rank 或数据的 if、被捕获的异常、长度不一的循环",
 )
+LOOK_AT_SILENT = Said(
+    "State D: it waits in the kernel, in the function on top of its stack (nfs, lustre, a driver of its device); T or t: stopped, TracerPid by whom; R or "
+    "S: it runs, and the sampler was too slow for it; no such file: it has ended",
+    "State 为 D：在内核中等待，见栈顶函数（nfs、lustre、设备驱动）；T 或 t：被停止，TracerPid 为谁；R 或 S：在运行，采样工具过慢；无此文件：已退出",
+)
+THEN_OF_SILENT = Said(
+    "D within a file system: its server; within a driver: take the host out and restart the job without it (such a process cannot be killed); else "
+    "`py-spy dump --nonblocking`, which does not stop it",
+    "D 且在文件系统中：查其服务器；在驱动中：隔离该节点并在其外重启（此类进程无法杀死）；否则用不停止进程的 `py-spy dump --nonblocking`",
+)
+LOOK_AT_KERNEL_OF_SILENT = Said(
+    "“blocked for more than”, “not responding” of a file server, an error of a device (“Xid”), I/O errors",
+    "“blocked for more than”、文件服务器 “not responding”、设备错误（“Xid”）、I/O 错误",
+)
+THEN_OF_KERNEL_OF_SILENT = Said(
+    "a file server: repair it, the processes go on by themselves; a device: drain the host; nothing: go by their kernel stacks",
+    "文件服务器：修复后进程会自行继续；设备：隔离该节点；没有：以其内核栈为准",
+)
 OTHER_CALLS = Said(
     "what leads these ranks to another call: an if by rank, by data or by step, a loop of uneven length; of another size: a parameter that gets a "
     "gradient on some ranks only (a batch without one kind of input, an expert without tokens), a batch of another length, a model built otherwise",
