@@ -317,10 +317,16 @@ def _raylet(at: Target) -> str | None:
     return f"ray logs raylet.out -ip {at.host}" if _ADDRESS.fullmatch(at.host or "") else None
 
 
-def holder_of_port(text: str) -> str | None:
-    """Who listens on the port that an error of the system names; on the host where that was said."""
+def taken_port(text: str) -> str | None:
+    """The port that an error of the system says is taken."""
     found = _TAKEN.search(text)
-    return f"ss --listening --tcp --numeric --processes 'sport = :{found['port'] or found['other']}'" if found else None
+    return found["port"] or found["other"] if found else None
+
+
+def holder_of_port(text: str) -> str | None:
+    """Who listens on that port; on the host where that was said."""
+    port = taken_port(text)
+    return f"ss --listening --tcp --numeric --processes 'sport = :{port}'" if port else None
 
 
 def pci_state(pci: str | None) -> str | None:

@@ -398,7 +398,7 @@ def _there(finding: Finding, known: Known) -> list[Action]:
         shown = dict(list(pids.items())[:_PROCESSES])
         is_held = bool(finding.subjects) and {*shown} <= known.held
         is_silent = finding.first_anomaly.signature == SILENT and not is_held  # the sampler has been there
-        form = words.HELD_THERE if is_held else words.SILENT_THERE if is_silent else words.STACK_THERE
+        form = words.HELD_THERE if is_held else advice.SILENT_THERE if is_silent else words.STACK_THERE
         target = form(who=ranks_text(shown), host=host, pids=_pids(shown))
         command = commands.stacks(host, list(shown.values()), known.around, is_held=is_held, is_silent=is_silent)
         one = Action(kind="collect_more", target=target, command=command, reason="")

@@ -243,6 +243,15 @@ THEN_OF_KERNEL_OF_SILENT = Said(
     "a file server: repair it, the processes go on by themselves; a device: drain the host; nothing: go by their kernel stacks",
     "文件服务器：修复后进程会自行继续；设备：隔离该节点；没有：以其内核栈为准",
 )
+SILENT_THERE = Form(
+    "what the kernel shows of {who} on {host} ({pids}), if the job still runs: a sampler got no answer",
+    "{host} 上 {who}（{pids}）的内核状态（若作业仍在运行）：采样工具未得到应答",
+    ("stack",),
+)
+PORT_MUST_BE_FREE = Said(
+    "the next start would find the port taken: the process that holds it has to go, or the job needs another port; no code has to change",
+    "重启时端口仍会被占用：须结束占用它的进程，或为作业换端口；无需修改代码",
+)
 OTHER_CALLS = Said(
     "what leads these ranks to another call: an if by rank, by data or by step, a loop of uneven length; of another size: a parameter that gets a "
     "gradient on some ranks only (a batch without one kind of input, an expert without tokens), a batch of another length, a model built otherwise",

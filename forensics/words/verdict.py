@@ -97,11 +97,6 @@ HELD_THERE = Form(
     "{host} 上 {who}（{pids}）被谁停止、停在何处",
     ("stack",),
 )
-SILENT_THERE = Form(
-    "what the kernel shows of {who} on {host} ({pids}), if the job still runs: a sampler got no answer",
-    "{host} 上 {who}（{pids}）的内核状态（若作业仍在运行）：采样工具未得到应答",
-    ("stack",),
-)
 PID, PIDS = Form("pid {pid}", "pid {pid}"), Form("pids {pids}", "pid {pids}")
 KERNEL_LOG = Form("the kernel log of {host}", "{host} 的内核日志", ("kernel",))
 SHOWS_WHETHER_KERNEL_ENDED_IT = Said("it shows whether the kernel ended the process", "可确认进程是否被内核终止")
