@@ -252,6 +252,7 @@ PORT_MUST_BE_FREE = Said(
     "the next start would find the port taken: the process that holds it has to go, or the job needs another port; no code has to change",
     "重启时端口仍会被占用：须结束占用它的进程，或为作业换端口；无需修改代码",
 )
+GAVE_UP_AFTER = Form("{who} gave up the wait after {seconds} s", "{who} 等待 {seconds} 秒后放弃")
 OTHER_CALLS = Said(
     "what leads these ranks to another call: an if by rank, by data or by step, a loop of uneven length; of another size: a parameter that gets a "
     "gradient on some ranks only (a batch without one kind of input, an expert without tokens), a batch of another length, a model built otherwise",

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from forensics.model.causes.shared import LOOK_AT_CORE as LOOK_AT_CORE
+from forensics.model.causes.shared import THEN_OF_CORE as THEN_OF_CORE
 from forensics.model.said import Form, Noun, Said
 from forensics.words.several import A_PROCESS as A_PROCESS
 from forensics.words.several import AS_PRINTED as AS_PRINTED
@@ -54,15 +56,6 @@ WHILE_SET_UP = Said(
 A_PROCESS_DID = Form("a process {did}", "某进程{did}")
 CRASHED_IN = Form("its kernel says that it crashed in {library}", "内核记录其在 {library} 中崩溃")
 CRASHED_PROCESS = Said("what crashed, on its host", "崩溃的进程（在其节点上）")
-LOOK_AT_CORE = Said(
-    "whether a core was kept, and its first frame that is not of libc: whose library it is",
-    "是否保留了 core，其第一个不属于 libc 的栈帧属于哪个库",
-)
-THEN_OF_CORE = Said(
-    "the same frame twice: fix or change that library's version; another one each time: test memory and GPU; no core: allow one (ulimit, "
-    "core_pattern) in the next run",
-    "两次在同一帧：修复或更换该库版本；每次不同：检测内存和 GPU；没有 core：下次运行时开启（ulimit、core_pattern）",
-)
 A_PROCESS_SAID = Form("a process {did}, and its words are “{line}”", "某进程{did}，其报错为“{line}”")
 KILLED_BY_WORD = Said("was killed", "被终止")  # of whom somebody says that he killed it, and why
 NO_STORAGE = Said("could not use its storage", "无法访问存储")

@@ -1,10 +1,9 @@
 """segfault: segmentation fault."""
 
 from forensics.model.causes.row import CauseRow
-from forensics.model.causes.shared import KERNEL, NEXT_RUN, SOURCE
+from forensics.model.causes.shared import KERNEL, LOOK_AT_CORE, NEXT_RUN, SOURCE, THEN_OF_CORE
 from forensics.model.runbook import Step
 from forensics.model.said import Said
-from forensics.words.ended import LOOK_AT_CORE, THEN_OF_CORE
 
 ROW = CauseRow(
     title=Said("segmentation fault", "段错误"),
