@@ -89,3 +89,12 @@ def test_memory_of_a_device_is_told_with_what_to_look_for(tmp_path: Path) -> Non
     incident = told(tmp_path, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.00 GiB.\n")
     users = [one for one in incident.actions if one.command and "compute-apps" in one.command]
     assert users and all("earlier run" in one.look and "micro-batches" in one.then for one in users)
+
+
+@pytest.mark.parametrize("key", ["/default_pg/0//cuda//0", "/default_pg/0//cpu//0/3"])
+def test_no_recorder_is_asked_of_a_start_that_no_call_had_come_to(tmp_path: Path, key: str) -> None:
+    """What the recorder keeps is calls of groups, and of these there was none."""
+    waited = f"[rank1]: torch.distributed.DistStoreError: wait timeout after 600000ms, keys: {key}\n"
+    incident = told(tmp_path, waited)
+    assert (incident.verdict.kind, incident.verdict.first_anomaly.op) == ("launch", "store")
+    assert not any("TRACE_BUFFER_SIZE" in (one.command or "") for one in incident.actions)

@@ -338,7 +338,8 @@ def _collected(finding: Finding, known: Known) -> list[Action]:
         command = commands.COMMANDS["gather"](commands.Target(asks=words.LEFT_OF_ALL.asks))
         actions.insert(0, Action(kind="collect_more", target=words.LEFT_OF_ALL, command=command, reason=""))
     actions += [Action(kind="collect_more", target=what, command=None, reason="") for what in called]
-    is_open = bool(set(finding.undecided) - {"no_hang"})
+    # Of a wait at the start no call is recorded: the group is not there yet.
+    is_open = bool(set(finding.undecided) - {"no_hang"}) and finding.first_anomaly.op not in ("init", "store")
     if known.around.torch is not None and _is_by_stack(finding) and not known.has_records and is_open:
         command = commands.recorder(known.around)
         recorder = Action(kind="collect_more", target=words.RECORDER_NEXT_RUN, command=command, reason="")
