@@ -97,6 +97,14 @@ def test_the_kernel_log_is_a_step_of_its_own_beside_what_else_is_asked_for(asks:
     assert "what it was in" in told[1].target
 
 
+@pytest.mark.parametrize("cause", [None, "killed", "rank_died", "exception"])
+def test_whoever_asks_for_a_kernels_log_says_what_to_look_for(cause: Cause | None) -> None:
+    finding = Finding(detector="x", cause=cause, ranks=(3,), collect=(Said("its kernel log", "其内核日志", "kernel"),))
+    known = Known([Place(rank=3, host="n1", pid=7)], frozenset([3]))
+    logs = [one for one in actions_of(finding, "supported", known) if "dmesg" in (one.command or "")]
+    assert logs and all(one.look and one.then for one in logs)
+
+
 ROOT_ONLY = re.compile(r"\b(?:dmesg|py-spy dump|lspci -vv|--gpu-reset|nvidia-bug-report|journalctl -k|ipmitool)")
 
 

@@ -15,7 +15,7 @@ from forensics.facts.locations import Shared, listed
 from forensics.facts.storage_waits import STORAGE_SITES
 from forensics.model import commands
 from forensics.model.causes import CAUSES
-from forensics.model.causes.shared import LEFT, NEXT_RUN, STORES
+from forensics.model.causes.shared import KERNEL, LEFT, NEXT_RUN, STORES
 from forensics.model.commands import NOWHERE, Surroundings
 from forensics.model.finding import Finding
 from forensics.model.frames import is_own_file
@@ -88,7 +88,9 @@ def actions_of(finding: Finding, status: Status, known: Known = NOTHING) -> list
 
 
 def _in_words_of(action: Action, around: Surroundings) -> Action:
-    """The same; what to look for is what the driver of its devices writes."""
+    """The same; what to look for is what the driver of its devices writes. A kernel's log is read for the same things whoever asks for it."""
+    if action.kind == "collect_more" and not action.look and (action.command or "").endswith("dmesg -T"):
+        action = msgspec.structs.replace(action, look=KERNEL.look, then=KERNEL.then, source=KERNEL.source)
     target, look = (of_vendor(one, around.vendor) for one in (action.target, action.look))
     return msgspec.structs.replace(action, target=target, look=look)
 
