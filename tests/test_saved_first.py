@@ -105,6 +105,14 @@ def test_whoever_asks_for_a_kernels_log_says_what_to_look_for(cause: Cause | Non
     assert logs and all(one.look and one.then for one in logs)
 
 
+@pytest.mark.parametrize(("suspects", "says"), [((3,), "the whole log of rank 3 first"), ((), "logs of all ranks")])
+def test_of_a_run_that_is_over_the_log_of_who_is_suspected_comes_first(suspects: tuple[int, ...], says: str) -> None:
+    wanted = (Said("dumps of all ranks", "转储", "dump"),)
+    finding = Finding(detector="x", suspect_ranks=suspects, undecided=("culprit_among_missing",), collect=wanted)
+    told = actions_of(finding, "hypothesis", Known(has_ended=True))
+    assert says in told[0].target and told[0].setup == ("log", "kernel", "port")
+
+
 ROOT_ONLY = re.compile(r"\b(?:dmesg|py-spy dump|lspci -vv|--gpu-reset|nvidia-bug-report|journalctl -k|ipmitool)")
 
 

@@ -338,7 +338,12 @@ def _collected(finding: Finding, known: Known) -> list[Action]:
         and asked.isdisjoint(words.LEFT_OF_ALL.asks)
     ):
         command = commands.COMMANDS["gather"](commands.Target(asks=words.LEFT_OF_ALL.asks))
-        actions.insert(0, Action(kind="collect_more", target=words.LEFT_OF_ALL, command=command, reason=""))
+        who = (
+            words.LEFT_OF_SUSPECTS(who=ranks_text(finding.suspect_ranks))
+            if finding.suspect_ranks
+            else words.LEFT_OF_ALL
+        )
+        actions.insert(0, Action(kind="collect_more", target=who, command=command, reason=""))
     actions += [Action(kind="collect_more", target=what, command=None, reason="") for what in called]
     # Of a wait at the start no call is recorded: the group is not there yet.
     is_open = bool(set(finding.undecided) - {"no_hang"}) and finding.first_anomaly.op not in ("init", "store")

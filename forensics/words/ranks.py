@@ -327,8 +327,8 @@ STAND_IN = Form("the stack of {who} stands in {op}", "{who} 的调用栈停在 {
 SOME_CALL = Said("a call whose kind it does not show", "类型不明的调用")
 STAND_AT = Form("{who} called it at {line}", "{who} 在 {line} 处发起调用")
 DUMPS_WHEN_IT_STANDS = Said(
-    "Flight Recorder dumps of all ranks once it stands still again: in those that are here no call is open",
-    "再次停滞时所有 rank 的 Flight Recorder 转储：现有转储中没有未完成的调用",
+    "Flight Recorder dumps of all ranks once it stands still again: those that are here do not show the calls in which they stand",
+    "再次停滞时所有 rank 的 Flight Recorder 转储：现有转储未显示各 rank 所停的调用",
     "dump",
 )
 ALL_IN_CALLS = Form(
