@@ -101,6 +101,9 @@ def actions(incident: Incident) -> list[Action]:
             _is_test_of_suspect(told[0], incident.verdict)
             or _is_at_hand(told[0], incident.verdict)
             or (told[0].kind in ("check_config", "check_code") and told[0].reason in shown)
+            or (
+                incident.verdict.cause == "collective_mismatch" and told[0].kind == "check_code"
+            )  # what was called is told
         )
         leading = told[:1] if leads else []
         return [*leading, *sorted(told[len(leading) :], key=lambda action: action.kind != "collect_more")]

@@ -183,7 +183,7 @@ def _operation(incident: Incident) -> str:
     if text and first.group_ranks:
         text += f" ({count(first.group_ranks):,} ranks)"
     if text and incident.verdict.kind == "hang" and incident.lost.stalled_s is not None:
-        text += f"; waited {duration(incident.lost.stalled_s)}"
+        text += f"; stood still {duration(incident.lost.stalled_s)}"
     return text
 
 
@@ -225,7 +225,10 @@ def _affected(incident: Incident) -> str:
     more = f" and {len(blast.groups) - 4:,} more groups" if len(blast.groups) > 4 else ""
     if incident.verdict.kind == "crash":
         return f"{plural(blast.ranks_waiting, 'other rank')} ended after it"
-    return f"{blast.ranks_waiting:,} {'rank waits' if blast.ranks_waiting == 1 else 'ranks wait'}{through}{more}"
+    is_over = incident.has_ended and incident.verdict.kind in ("hang", "launch")
+    wait = "waited" if is_over else "waits" if blast.ranks_waiting == 1 else "wait"
+    after = ", and the run has ended" if is_over else ""
+    return f"{plural(blast.ranks_waiting, 'rank')} {wait}{through}{more}{after}"
 
 
 def _progress(incident: Incident) -> str:

@@ -27,6 +27,8 @@ Traceback (most recent call last):
     out.write(payload)
 TypeError: write() argument must be str, not bytes
 """
+LAUNCH = "".join(f"[rank{rank}]: initialized, world size 4, pid {4700 + rank}\n" for rank in range(4))
+DONE = LAUNCH + "".join(f"[rank{rank}]: training complete\n" for rank in range(4))
 
 
 def write(folder: Path, frames: Mapping[int, str], log: str = "") -> Path:
@@ -50,6 +52,30 @@ def test_a_job_that_stands_in_calls_hangs_and_nobody_is_named(tmp_path: Path, op
 
 def test_nothing_shows_that_a_running_job_hangs(tmp_path: Path) -> None:
     assert analyze(write(tmp_path, dict.fromkeys(range(4), CALL.format("all_reduce")))).verdict.kind != "hang"
+
+
+DIFFERENT = ("all_reduce", "all_reduce", "all_gather_single", "reduce_scatter_single")
+
+
+@pytest.mark.parametrize("log", ["", THREAD * 4, "rank 0 of world size 4\n"])
+def test_different_calls_of_all_ranks_are_told_as_what_they_are_if_it_stands(tmp_path: Path, log: str) -> None:
+    """An error of a helper thread is no answer where the stacks of all ranks are there; that it hangs, one look does not prove."""
+    verdict = analyze(
+        write(tmp_path, {rank: CALL.format(op) for rank, op in enumerate(DIFFERENT)}, LAUNCH + log)
+    ).verdict
+    assert (verdict.kind, verdict.cause, verdict.status, verdict.ranks) == ("hang", None, "hypothesis", [])
+    assert "single_snapshot" in verdict.undecided and verdict.summary.startswith("If the job stands still")
+
+
+def test_what_is_told_under_a_condition_is_not_its_own_alternative(tmp_path: Path) -> None:
+    report = analyze(write(tmp_path, {rank: CALL.format(op) for rank, op in enumerate(DIFFERENT)}, LAUNCH))
+    assert report.incidents[0].alternatives == []
+
+
+@pytest.mark.parametrize("log", [DONE, LAUNCH.replace("4", "8")])
+def test_different_calls_of_a_job_that_went_on_or_of_some_ranks_are_no_hang(tmp_path: Path, log: str) -> None:
+    bundle = write(tmp_path, {rank: CALL.format(op) for rank, op in enumerate(DIFFERENT)}, log)
+    assert analyze(bundle).verdict.kind != "hang"
 
 
 def test_who_stands_elsewhere_is_named_as_before(tmp_path: Path) -> None:

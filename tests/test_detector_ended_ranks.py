@@ -2,10 +2,12 @@
 
 import json
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from forensics import analyze
 from forensics.analyze import conclude_evidence
 from forensics.detectors.ranks.process_ended import DETECTOR
 from forensics.model.incident import Code, Verdict
@@ -144,3 +146,44 @@ def _vanished(*ranks: int) -> Verdict:
 def test_a_worker_that_went_without_a_word_died_and_several_may_have_been_aborted() -> None:
     assert (_vanished(2).kind, _vanished(2).cause, _vanished(2).ranks) == ("crash", None, [2])
     assert _vanished(1, 2).ranks == []
+
+
+SHELL = "[rank{rank}]: Fatal Python error: Segmentation fault\n[rank{rank}]: \n"
+THREAD = "[rank{rank}]: {head} 0x00007f170b20fb80 (most recent call first):\n"
+FRAME = '[rank{rank}]:   File "{file}", line {line} in {name}\n'
+OWN = [("/opt/lib/python3.11/ctypes/__init__.py", 519, "string_at"), ("/srv/app/kernels.py", 78, "gather"), ("/srv/app/train.py", 12, "<module>")]  # fmt: skip
+LIBRARY = [("/usr/lib/python3/dist-packages/torch/_ops.py", 1061, "__call__"), ("/usr/lib/python3/dist-packages/torch/nn/modules/module.py", 1751, "_call_impl")]  # fmt: skip
+
+
+def _crash(folder: Path, rank: int, *threads: tuple[str, list[tuple[str, int, str]]], shell: str = SHELL) -> Any:
+    lines = [f"[rank{one}]: step {step} loss 2.{step}\n" for step in range(4) for one in range(4)]
+    lines.append(shell.format(rank=rank))
+    for head, frames in threads:
+        lines.append(THREAD.format(rank=rank, head=head))
+        lines += [FRAME.format(rank=rank, file=file, line=line, name=name) for file, line, name in frames]
+    lines.append(f"[rank{rank}]: Segmentation fault (core dumped)\n" if shell == SHELL else "")
+    (folder / "train.log").write_text("".join(lines))
+    report = analyze(folder)
+    return report.incidents[report.primary]
+
+
+@pytest.mark.parametrize("rank", [1, 3])
+@pytest.mark.parametrize("other", [[], [("Thread", [("/srv/app/watch.py", 5, "watch")])]], ids=["alone", "beside"])
+def test_a_crash_is_where_its_interpreter_shows_it(tmp_path: Path, rank: int, other: list[Any]) -> None:
+    incident = _crash(tmp_path, rank, *other, ("Current thread", OWN))
+    code = incident.verdict.code
+    assert (incident.verdict.cause, incident.verdict.ranks) == ("segfault", [rank])
+    assert code is not None and (code.file, code.line, code.function) == ("/srv/app/kernels.py", 78, "gather")
+    assert "kernels.py" in (incident.actions[0].command or "")
+    assert any("string_at" in item.claim for item in incident.evidence)
+
+
+@pytest.mark.parametrize(
+    "threads",
+    [[("Current thread", LIBRARY)], [("Thread", OWN)], []],
+    ids=["within a library", "another thread", "no stack"],
+)
+def test_a_crash_is_not_where_some_other_thread_stood(tmp_path: Path, threads: list[Any]) -> None:
+    incident = _crash(tmp_path, 2, *threads)
+    assert (incident.verdict.cause, incident.verdict.ranks, incident.verdict.code) == ("segfault", [2], None)
+    assert "kernels.py" not in " ".join(f"{one.target} {one.command}" for one in incident.actions)

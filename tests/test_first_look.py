@@ -409,6 +409,22 @@ def test_who_is_out_of_shared_memory_needs_more_of_it(tmp_path: Path, pid: int) 
 
 
 @pytest.mark.parametrize(
+    ("used", "kind"),
+    [
+        ("tmpfs            126G  1.2M  126G   1% /dev/shm", "check_data"),
+        ("none       65536    12288   53248  19% /dev/shm", "check_data"),
+        ("shm              64M   64M     0 100% /dev/shm", "check_config"),
+        ("tmpfs             13G  1.2M   13G   1% /run", "check_config"),
+    ],
+)
+def test_a_look_that_the_log_has_taken_is_not_asked_for_first(tmp_path: Path, used: str, kind: str) -> None:
+    trace = 'Traceback (most recent call last):\n  File "/srv/app/t.py", line 9, in <module>\n    run()\n'
+    (tmp_path / "train.log").write_text(trace + SHARED.format(pid=417) + f"\n{used}\n")
+    action = first(analyze(tmp_path))
+    assert action.kind == kind and action.look and action.then
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "slurmstepd: error: Detected 1 oom-kill event(s) in StepId={}.batch cgroup.",

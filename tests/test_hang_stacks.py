@@ -10,6 +10,7 @@ from forensics.analyze import analyze
 from forensics.facts import stacks as stacks_of
 from forensics.facts.stacks import Frame, classify
 from forensics.model.incident import Verdict
+from reports.answer import actions
 from tests.hang_tables import SECOND_NS, STACKS, START_NS, Rows
 
 CASES = Path(os.environ.get("FORENSICS_CASES") or Path(__file__).resolve().parents[2] / "shared" / "cases") / "bloom"
@@ -92,6 +93,20 @@ def test_t3d_silent_processes_of_one_host_point_at_it() -> None:
     assert (verdict.kind, verdict.hosts, verdict.ranks) == ("hang", ["node1"], [])
     assert (verdict.suspects.ranks, verdict.site) == ([9, 10, 12], "unresponsive")
     assert (verdict.status, verdict.undecided) == ("hypothesis", ["culprit_among_missing"])
+
+
+@pytest.mark.parametrize("silent", [(9, 10, 12), (9,)])
+def test_who_answered_no_sampler_is_not_asked_by_one_again(silent: tuple[int, ...]) -> None:
+    """The kernel tells what it waits in; only then the host's own log, and no sampler that stops it."""
+    job = stacks(Rows(16).placed(), silent=silent, times=2)
+    for rank in range(16):
+        job.add("ranks", rank=rank, host=job.host(rank), pid=4000 + rank, how="log")
+    incident = job.incident()
+    first = actions(incident)[0]
+    command = first.command or ""
+    assert "/proc/$p/stack" in command.replace("\\", "") and "State" in command and first.look and first.then
+    assert not any("py-spy dump --pid" in (one.command or "") for one in incident.actions)
+    assert all(one.look for one in incident.actions if one.kind == "inspect_hardware")
 
 
 def test_t3d_a_host_that_is_silent_as_a_whole_is_only_a_suspect() -> None:

@@ -34,6 +34,31 @@ def test_what_the_line_says_of_the_other_end_and_no_more(tmp_path: Path, form: s
         assert "closed" not in said
 
 
+EITHER = (
+    "torch.distributed.DistBackendError: NCCL error: remote process exited or there was a network error, NCCL version 2.20.5 "
+    "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely. Last error: {}"
+)
+
+
+@pytest.mark.parametrize(
+    ("last", "is_closed", "asks_for_ports"),
+    [
+        ("NET/IB : Got completion from peer 10.2.0.7<40693> with error 5, opcode 57, len 32682, vendor err 249", False, True),
+        ("socketProgress: Connection closed by remote peer n7<40693>", True, False),
+        ("Call to recv from 10.2.0.7<40693> failed : Connection reset by peer", True, False),
+    ],
+)  # fmt: skip
+def test_a_transfer_that_failed_accuses_neither_end(tmp_path: Path, last: str, is_closed: bool, asks_for_ports: bool) -> None:  # fmt: skip
+    (tmp_path / "train.log").write_text(
+        "\n".join([*(f"step {n} loss 2.{n}" for n in range(6)), EITHER.format(last)]) + "\n"
+    )
+    incident = analyze(tmp_path).incidents[0]
+    said = " ".join([str(incident.verdict.summary), *(str(one.claim) for one in incident.evidence)])
+    assert ("closed" in said or "broke (" in said) == is_closed and not incident.verdict.ranks
+    assert (incident.verdict.suspects.hosts == []) or is_closed
+    assert any("port" in one.setup for one in incident.actions) == asks_for_ports
+
+
 @pytest.mark.parametrize(
     ("function", "says"),
     [

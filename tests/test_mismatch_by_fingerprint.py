@@ -1,12 +1,15 @@
 """Fingerprints of collectives: a majority of all members names, anything less does not."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from forensics import analyze
 from forensics.detectors import DETECTORS
 from forensics.detectors.ranks.mismatch import DETECTOR
+from reports.answer import actions
 from tests.log_cases import case, judged
 
 
@@ -37,6 +40,23 @@ def test_two_of_eight_are_no_majority() -> None:
 def test_two_ranks_are_both_suspects() -> None:
     (found,) = DETECTOR.detect(case([row(one(1), one(0, shape="[8]"))]))
     assert (found.ranks, found.suspect_ranks, found.undecided) == ((), (0, 1), ("two_member_mismatch",))
+
+
+@pytest.mark.parametrize("other", [one(0, shape="[8]"), one(0, op="all_gather")], ids=["size", "operation"])
+def test_calls_that_differ_are_a_matter_of_code_and_not_of_kernels(tmp_path: Path, other: dict[str, Any]) -> None:
+    shown = [
+        f"Rank {side['rank']} is running collective: CollectiveFingerPrint(SequenceNumber=7, OpType={side['op'].replace('_', '').upper()}, "
+        f"TensorShape={side['shape']}, TensorDtypes=Float, TensorDeviceTypes=TensorOptions(dtype=float (default), device=cuda))"
+        for side in (one(1), other)
+    ]
+    (tmp_path / "train.log").write_text(
+        f"[rank1]: RuntimeError: Detected mismatch between collectives on ranks. {shown[0]}, but {shown[1]}.\n"
+    )
+    incident = analyze(tmp_path).incidents[0]
+    first, *rest = actions(incident)
+    assert (incident.verdict.cause, incident.verdict.ranks) == ("collective_mismatch", [])
+    assert first.kind == "check_code" and first.look and first.then
+    assert not {"kernel", "port"} & {kind for action in rest for kind in action.setup}
 
 
 def test_a_fingerprint_that_never_came_is_nobodys_call() -> None:

@@ -47,6 +47,40 @@ def test_what_was_measured_alone_asks_for_the_log_of_its_run(tmp_path: Path, fil
     assert "tells of no process" in one.verdict.summary and one.actions[0].target.startswith("the log of the run")
 
 
+CALLS = json.dumps(
+    {"0": [["Functional.relu.0.forward"], ["File /srv/app/t.py, line 9, in step, \n relu(x)"]]}, indent=1
+)
+HOLDS = json.dumps({"Functional.relu.0.forward": None, "Functional.relu.1.forward": "Module.net.Net.forward.0"})
+
+
+@pytest.mark.parametrize(
+    "files", [{"stack.json": CALLS}, {"construct.json": HOLDS}, {"stack.json": CALLS, "construct.json": HOLDS}]
+)
+def test_beside_a_dump_the_dump_is_asked_for(tmp_path: Path, files: dict[str, str]) -> None:
+    one = told(tmp_path, files)
+    assert one.verdict.kind == "unknown" and "no value" in one.verdict.summary
+    assert "dump.json" in one.actions[0].target and not {"stack", "kernel"} & {*one.actions[0].setup}
+
+
+def test_a_dump_asks_for_no_dump(tmp_path: Path) -> None:
+    entry = {"input_args": [], "output": [{"type": "torch.Tensor", "dtype": "torch.float32", "shape": [4], "Max": 1.0, "Min": 0.0, "Mean": 0.5, "Norm": 1.0}]}  # fmt: skip
+    dump = {"task": "statistics", "level": "L1", "dump_data_dir": None, "data": {"Functional.relu.0.forward": entry}}
+    one = told(tmp_path, {"dump.json": json.dumps(dump), "stack.json": CALLS})
+    assert "dump.json" not in str(one.actions)
+
+
+GAUGE = 'XPU_TIMER_COMMON_HANG{{ip="10.0.0.1",job_name="j",local_rank="{rank}",pod_name="p-0",rank="{rank}"}} {value}\n'
+
+
+@pytest.mark.parametrize(("values", "is_told"), [([0, 0, 0, 0], True), ([0, 0, 1, 0], False)])
+def test_a_timer_that_saw_no_kernel_hang_is_told(tmp_path: Path, values: list[int], is_told: bool) -> None:
+    text = "# TYPE XPU_TIMER_COMMON_HANG gauge\n" + "".join(
+        GAUGE.format(rank=rank, value=value) for rank, value in enumerate(values)
+    )
+    one = told(tmp_path, {"metrics.txt": text})
+    assert (one.verdict.kind == "unknown" and "was 0 of ranks 0-3" in one.verdict.summary.lower()) is is_told
+
+
 @pytest.mark.parametrize(
     "log",
     [

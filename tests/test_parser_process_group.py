@@ -1,10 +1,12 @@
 """What process groups say when collectives fail; group ranks are never passed off as global ones."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from forensics import analyze
 from parsers.pytorch.process_group import PARSER
 from tests.lines import lines
 
@@ -256,6 +258,20 @@ def test_the_rank_that_asks_for_a_dump_waited_itself() -> None:
     assert (own["kind"], own["code"], own["rank"]) == ("collective_timeout", "dump_signal", 1)
     [other] = _events(text.format(" ", " 3"), rank=1)
     assert (other["kind"], other["names_ranks"]) == ("dump_signal", [3])
+
+
+@pytest.mark.parametrize(
+    ("enqueued", "completed", "group"), [(812, 812, None), (812, 811, "default_pg"), (-1, -1, None)]
+)
+@pytest.mark.parametrize("of", ["[PG ID 0 PG GUID 0(default_pg) Rank 1]", "[PG 0 (default_pg) Rank 1]"])
+def test_a_group_that_has_completed_all_is_not_the_one_waited_in(tmp_path: Path, of: str, enqueued: int, completed: int, group: str | None) -> None:  # fmt: skip
+    counters = f"Last enqueued NCCL work: {enqueued}, last completed NCCL work: {completed}."
+    asks = "Received a dump signal due to a collective timeout from this local rank and we will try our best to dump. "
+    (tmp_path / "train.log").write_text(
+        f"[rank1]:[E512 11:43:03.321215571 ProcessGroupNCCL.cpp:1890] {of} {asks}{counters}\n"
+    )
+    verdict = analyze(tmp_path).verdict
+    assert (verdict.kind, verdict.first_anomaly.group, verdict.ranks) == ("hang", group, [])
 
 
 @pytest.mark.parametrize(

@@ -176,7 +176,7 @@ def test_terminal_says_who_why_and_what_to_do() -> None:
     assert "why           established: three independent witnesses name rank 17, none contradicts" in lines
     assert "contradicts   nothing" in lines
     assert any(line.endswith("[logs/node0002-1.out:918233]") for line in lines)
-    assert "never entered ALLREDUCE #120050 of dp_1 (8 ranks); waited 30 min 00 s" in lines
+    assert "never entered ALLREDUCE #120050 of dp_1 (8 ranks); stood still 30 min 00 s" in lines
     assert lines[-1].startswith("read          31 of 32 ranks")
 
 

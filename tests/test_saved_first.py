@@ -12,6 +12,7 @@ from forensics.model.incident import Action, Device, FirstAnomaly, Place
 from forensics.model.names import Cause, Status
 from forensics.model.said import Said
 from forensics.verdict.actions import Known, actions_of
+from forensics.words import hardware
 
 NVIDIA = Surroundings("slurm", "nvidia", "881")
 DESTROYS = re.compile(r"lspci|--gpu-reset|power-cycle")  # commands, and what they lead to
@@ -38,6 +39,19 @@ def test_the_kernel_and_the_driver_are_asked_before_a_reset_or_a_power_cycle(cod
     assert len(reading) == 2
     assert all(max(reading) < at for at in taking)
     assert taking or "reset" not in code
+
+
+def test_no_host_is_power_cycled_and_no_device_reset_while_others_may_run_there() -> None:
+    """Whatever a step leads to: the other devices of its host may do another job's work."""
+    told = [step.then for cause in CAUSES for step in CAUSES[cause].runbook] + [
+        one for one in vars(hardware).values() if isinstance(one, Said)
+    ]
+    taking = [str(one) for one in told if re.search(r"power-cycle|\breset (?:it|the)\b", one)]
+    assert len(taking) >= 4
+    for then in taking:
+        first = re.search(r"power-cycle|\breset (?:it|the)\b", then)
+        assert first is not None
+        assert re.search(r"\bdrain|no job runs|nothing runs", then[: first.end() + 30])
 
 
 @pytest.mark.parametrize("vendor", ["metax", "moore_threads", "amd", None])
@@ -81,6 +95,22 @@ def test_the_kernel_log_is_a_step_of_its_own_beside_what_else_is_asked_for(asks:
     by_kernel = [one.target for one in told if "dmesg" in (one.command or "")]
     assert by_kernel == ["the kernel log of n1"]
     assert "what it was in" in told[1].target
+
+
+@pytest.mark.parametrize("cause", [None, "killed", "rank_died", "exception"])
+def test_whoever_asks_for_a_kernels_log_says_what_to_look_for(cause: Cause | None) -> None:
+    finding = Finding(detector="x", cause=cause, ranks=(3,), collect=(Said("its kernel log", "其内核日志", "kernel"),))
+    known = Known([Place(rank=3, host="n1", pid=7)], frozenset([3]))
+    logs = [one for one in actions_of(finding, "supported", known) if "dmesg" in (one.command or "")]
+    assert logs and all(one.look and one.then for one in logs)
+
+
+@pytest.mark.parametrize(("suspects", "says"), [((3,), "the whole log of rank 3 first"), ((), "logs of all ranks")])
+def test_of_a_run_that_is_over_the_log_of_who_is_suspected_comes_first(suspects: tuple[int, ...], says: str) -> None:
+    wanted = (Said("dumps of all ranks", "转储", "dump"),)
+    finding = Finding(detector="x", suspect_ranks=suspects, undecided=("culprit_among_missing",), collect=wanted)
+    told = actions_of(finding, "hypothesis", Known(has_ended=True))
+    assert says in told[0].target and told[0].setup == ("log", "kernel", "port")
 
 
 ROOT_ONLY = re.compile(r"\b(?:dmesg|py-spy dump|lspci -vv|--gpu-reset|nvidia-bug-report|journalctl -k|ipmitool)")

@@ -2,10 +2,12 @@
 
 import itertools
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from forensics import analyze
 from tests.hang_tables import SECOND_NS, START_NS, Rows
 
 
@@ -116,3 +118,20 @@ def test_a_flap_of_a_host_that_is_not_in_question_is_no_part_of_the_proof() -> N
         job.event(kind, host="node1", severity="warning", time_ns=START_NS + second * SECOND_NS, time_basis="utc",
                   detail='{"interface": "ib0"}', file="node1/dmesg")  # fmt: skip
     assert said(job, "was down") == []
+
+
+@pytest.mark.parametrize("milliseconds", [20000, 600011])
+def test_after_how_long_others_gave_up_is_not_how_long_it_stood_still(tmp_path: Path, milliseconds: int) -> None:
+    for rank in range(4):
+        lines = [
+            f"2026-03-01 10:00:{4 + step:02}.000 [rank{rank}] INFO train: step {step} loss 2.{step}"
+            for step in range(5)
+        ]
+        if rank != 2:
+            lines.append(
+                f"[rank{rank}]: RuntimeError: [unbound_buffer.cc:78] Timed out waiting {milliseconds}ms for recv operation to complete"
+            )
+        (tmp_path / f"rank_{rank}.log").write_text("\n".join(lines) + "\n")
+    incident = analyze(tmp_path).incidents[0]
+    told = [item.claim for item in incident.evidence if "gave up the wait" in item.claim]
+    assert told == [f"ranks 0-1, 3 gave up the wait after {milliseconds / 1000:.1f} s".replace(".0 s", " s")]

@@ -70,10 +70,11 @@ class Memberships(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def _counters(self) -> dict[str, tuple[list[int], list[tuple[int | None, str | None, str | None]]]]:
-        """File → (lines with counters, ascending; whose and of which group)."""
+        """File → (lines with counters, ascending; whose and of which group), but of groups that had completed all they were asked for."""
         if not self.tables["progress"].height:
             return {}
-        placed = self.tables["progress"].drop_nulls("line").sort("file", "line")
+        is_idle = pl.col("last_enqueued").eq(pl.col("last_completed")).fill_null(False)
+        placed = self.tables["progress"].drop_nulls("line").filter(~is_idle).sort("file", "line")
         by_file: dict[str, tuple[list[int], list[tuple[int | None, str | None, str | None]]]] = {}
         for file, line, *counter in placed.select("file", "line", "rank", "group", "desc").iter_rows():
             lines, counters = by_file.setdefault(file, ([], []))

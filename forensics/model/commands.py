@@ -129,13 +129,22 @@ def restart_job(host: str | None, around: Surroundings = NOWHERE) -> str | None:
 
 
 def stacks(
-    host: str | None, pids: Sequence[int], around: Surroundings = NOWHERE, *, is_held: bool = False
+    host: str | None,
+    pids: Sequence[int],
+    around: Surroundings = NOWHERE,
+    *,
+    is_held: bool = False,
+    is_silent: bool = False,
 ) -> str | None:
     """The stacks of these processes; in Kubernetes they are numbered within their pod. `is_held`: their processes are stopped, and a sampler
-    that would stop them for its look gets no answer; who holds them is told by their host."""
+    that would stop them for its look gets no answer; who holds them is told by their host. `is_silent`: they have answered none, and the kernel
+    says what they wait in."""
     if not pids or (around.launcher in PODS and around.pod(host) is None):
         return None
     listed = " ".join(str(pid) for pid in pids)
+    if is_silent:
+        look = "grep -e Name -e State -e TracerPid /proc/$p/status; cat /proc/$p/wchan; echo; cat /proc/$p/stack"
+        return _on(host, f"sh -c 'for p in {listed}; do {look}; done'", around, as_root=True)
     if is_held:
         look = "grep -e State -e PPid -e TracerPid /proc/$p/status; py-spy dump --nonblocking --pid $p"
         return _on(host, f"sh -c 'for p in {listed}; do {look}; done'", around, as_root=True)
@@ -308,10 +317,16 @@ def _raylet(at: Target) -> str | None:
     return f"ray logs raylet.out -ip {at.host}" if _ADDRESS.fullmatch(at.host or "") else None
 
 
-def holder_of_port(text: str) -> str | None:
-    """Who listens on the port that an error of the system names; on the host where that was said."""
+def taken_port(text: str) -> str | None:
+    """The port that an error of the system says is taken."""
     found = _TAKEN.search(text)
-    return f"ss --listening --tcp --numeric --processes 'sport = :{found['port'] or found['other']}'" if found else None
+    return found["port"] or found["other"] if found else None
+
+
+def holder_of_port(text: str) -> str | None:
+    """Who listens on that port; on the host where that was said."""
+    port = taken_port(text)
+    return f"ss --listening --tcp --numeric --processes 'sport = :{port}'" if port else None
 
 
 def pci_state(pci: str | None) -> str | None:

@@ -12,10 +12,10 @@ from forensics.model.said import Said
 # what the vendor's catalogue asks for after the error that is cited. "visible": no error that takes it off the
 # bus. "loading", "lock", "storage": where the subject stands; "pipe": it opens one, and no storage. "by_kernel": no other program
 # than the kernel killed for memory. "shared": shared memory was full. "rebooted": the host itself failed, and what answers has been started since. "infiniband", "ethernet", "efa": the
-# sort of the links. "refused": the other end answered, and took no connection. "place": a host, or a path that may stand in a command. "ray": Ray's memory monitor ended it. "stands": no line says that its process ended. "held": its process is stopped. "over": the whole run has ended. "alone": other ranks of its host are as fast as any. "no_route", "no_host", "timed_out": why a connection was not made, as connect(2) tells them apart.
+# sort of the links. "refused": the other end answered, and took no connection. "place": a host, or a path that may stand in a command. "ray": Ray's memory monitor ended it. "stands": no line says that its process ended. "held": its process is stopped. "not_own": no line says that its own process filled the device. "over": the whole run has ended. "alone": other ranks of its host are as fast as any. "no_route", "no_host", "timed_out": why a connection was not made, as connect(2) tells them apart.
 Fact = Literal[
     "host", "pid", "gpu", "pci", "code", "no_code", "no_records", "checkpoint", "job", "pod", "gone", "alive", "running", "nvidia",
-    "reset", "reboot", "repair", "fabric", "visible", "loading", "lock", "storage", "pipe", "infiniband", "ethernet", "efa", "rebooted", "by_kernel", "shared", "refused", "not_refused", "alone", "not_alone", "place", "ray", "stands", "held", "over", "no_route", "no_host", "timed_out",
+    "reset", "reboot", "repair", "fabric", "visible", "loading", "lock", "storage", "pipe", "infiniband", "ethernet", "efa", "rebooted", "by_kernel", "shared", "refused", "not_refused", "alone", "not_alone", "place", "ray", "stands", "held", "over", "no_route", "no_host", "timed_out", "not_own",
 ]  # fmt: skip
 
 

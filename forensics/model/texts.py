@@ -29,6 +29,7 @@ IN_THE_TOKENIZER = Said("in the tokenizer", "分词")
 _TOKENIZER = re.compile(r"(?i)tokeni[sz]")
 AT_THE_PIPE = Said("waiting for the other end of a pipe (FIFO)", "等待管道（FIFO）的另一端")
 # Functions of Linux' fs/pipe.c: nothing of a disk is asked there.
+SILENT = "silent"  # the signature of processes that answered no sampler
 AT_A_PIPE = re.compile(r"(?:wait_for_partner|fifo_open|(?:anon_)?pipe_\w+)\b")
 
 

@@ -15,15 +15,16 @@ from forensics.facts.locations import Shared, listed
 from forensics.facts.storage_waits import STORAGE_SITES
 from forensics.model import commands
 from forensics.model.causes import CAUSES
-from forensics.model.causes.shared import LEFT, NEXT_RUN, STORES
+from forensics.model.causes.shared import KERNEL, LEFT, NEXT_RUN, STORES
 from forensics.model.commands import NOWHERE, Surroundings
 from forensics.model.finding import Finding
 from forensics.model.frames import is_own_file
 from forensics.model.incident import Action, Place
 from forensics.model.names import Status
 from forensics.model.said import Said, joined
-from forensics.model.texts import head_of, ranks_text
+from forensics.model.texts import SILENT, head_of, ranks_text
 from forensics.verdict.runbook import Scene, followed, is_at_pipe
+from forensics.words import advice
 from forensics.words import ranks as words_of_ranks
 from forensics.words import verdict as words
 from forensics.words.libraries import Lacks, of_libraries, of_vendor
@@ -33,6 +34,7 @@ _HOSTS = 3  # of which stacks are asked for, one command each
 _AT_ONCE, _LISTED = 3, 6  # hosts that fail together, and those of them that are listed
 _PROCESSES = 16  # in one command
 _NAMED_PIDS = 2  # in a sentence
+_BY_KERNEL = "proc(5): status, stack, wchan"  # what a process that answers nobody waits in
 _ECC = re.compile(r"\bECC\b|ECCUncorrectable")
 
 
@@ -82,11 +84,13 @@ def actions_of(finding: Finding, status: Status, known: Known = NOTHING) -> list
     is_sure = status in ("established", "supported") and finding.is_named
     done = followed(told, finding, scene, known.beside, is_sure)
     done = [_in_words_of(_with_command(action, finding, known), known.around) for action in done]
-    return _left_first(_settings_first(done))
+    return sorted(_left_first(_settings_first(done)), key=lambda one: one.source != _BY_KERNEL)
 
 
 def _in_words_of(action: Action, around: Surroundings) -> Action:
-    """The same; what to look for is what the driver of its devices writes."""
+    """The same; what to look for is what the driver of its devices writes. A kernel's log is read for the same things whoever asks for it."""
+    if action.kind == "collect_more" and not action.look and (action.command or "").endswith("dmesg -T"):
+        action = msgspec.structs.replace(action, look=KERNEL.look, then=KERNEL.then, source=KERNEL.source)
     target, look = (of_vendor(one, around.vendor) for one in (action.target, action.look))
     return msgspec.structs.replace(action, target=target, look=look)
 
@@ -148,7 +152,13 @@ def _checks(finding: Finding, known: Known) -> list[Action]:
     if any(one.kind == "check_code" and one.target != "job" for one in finding.actions):
         return []
     if finding.cause == "collective_mismatch":
-        return [_check(target or "job", words.NOT_THE_SAME_CALL)]
+        check = _check(target or "job", words.NOT_THE_SAME_CALL)
+        looks = {
+            "look": advice.OTHER_CALLS,
+            "then": advice.SAME_CALLS,
+            "source": "PyTorch: torch.distributed, collectives",
+        }
+        return [check if target else msgspec.structs.replace(check, **looks)]
     if finding.cause == "deadlock_cycle":
         return [_check(target or "job", words.DIFFERENT_ORDERS)]
     return []
@@ -236,7 +246,11 @@ def _there_where_it_ran(action: Action, finding: Finding, known: Known) -> Actio
     is_nvidia = known.around.vendor == "nvidia"
     if action.kind == "inspect_hardware" and finding.cause == "gpu_fault" and is_nvidia and _is_of_memory(finding):
         name = "memory_errors"
-    elif action.kind == "check_config" and finding.cause == "gpu_oom" and not _hosts(finding, known.places):
+    elif (
+        action.kind == "check_config"
+        and finding.cause == "gpu_oom"
+        and not (_hosts(finding, known.places) or action.look)
+    ):
         name = "users_of_memory"
     elif action.kind == "check_code" and finding.cause == "segfault":
         name = "core"
@@ -319,13 +333,20 @@ def _collected(finding: Finding, known: Known) -> list[Action]:
         and finding.undecided
         and not finding.is_named
         and (finding.cause is None or "hang" in CAUSES[finding.cause].kinds)
+        and finding.cause != "collective_mismatch"  # of the program, whatever hosts and links did
         and asked
         and asked.isdisjoint(words.LEFT_OF_ALL.asks)
     ):
         command = commands.COMMANDS["gather"](commands.Target(asks=words.LEFT_OF_ALL.asks))
-        actions.insert(0, Action(kind="collect_more", target=words.LEFT_OF_ALL, command=command, reason=""))
+        who = (
+            words.LEFT_OF_SUSPECTS(who=ranks_text(finding.suspect_ranks))
+            if finding.suspect_ranks
+            else words.LEFT_OF_ALL
+        )
+        actions.insert(0, Action(kind="collect_more", target=who, command=command, reason=""))
     actions += [Action(kind="collect_more", target=what, command=None, reason="") for what in called]
-    is_open = bool(set(finding.undecided) - {"no_hang"})
+    # Of a wait at the start no call is recorded: the group is not there yet.
+    is_open = bool(set(finding.undecided) - {"no_hang"}) and finding.first_anomaly.op not in ("init", "store")
     if known.around.torch is not None and _is_by_stack(finding) and not known.has_records and is_open:
         command = commands.recorder(known.around)
         recorder = Action(kind="collect_more", target=words.RECORDER_NEXT_RUN, command=command, reason="")
@@ -384,10 +405,13 @@ def _there(finding: Finding, known: Known) -> list[Action]:
     for host, pids in list(by_host.items())[:_HOSTS]:
         shown = dict(list(pids.items())[:_PROCESSES])
         is_held = bool(finding.subjects) and {*shown} <= known.held
-        form = words.HELD_THERE if is_held else words.STACK_THERE
+        is_silent = finding.first_anomaly.signature == SILENT and not is_held  # the sampler has been there
+        form = words.HELD_THERE if is_held else advice.SILENT_THERE if is_silent else words.STACK_THERE
         target = form(who=ranks_text(shown), host=host, pids=_pids(shown))
-        command = commands.stacks(host, list(shown.values()), known.around, is_held=is_held)
-        actions.append(Action(kind="collect_more", target=target, command=command, reason=""))
+        command = commands.stacks(host, list(shown.values()), known.around, is_held=is_held, is_silent=is_silent)
+        one = Action(kind="collect_more", target=target, command=command, reason="")
+        by_kernel = {"look": advice.LOOK_AT_SILENT, "then": advice.THEN_OF_SILENT, "source": _BY_KERNEL}
+        actions.append(msgspec.structs.replace(one, **by_kernel) if is_silent and command else one)
     return actions
 
 

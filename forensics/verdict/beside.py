@@ -2,6 +2,7 @@
 its hosts, for how long its links were down, how much of a host is lost. It names nobody and raises no status."""
 
 from collections.abc import Collection, Iterable
+from statistics import median
 
 import msgspec
 import polars as pl
@@ -9,7 +10,7 @@ import polars as pl
 from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.checks import HostChecks, host_checks
-from forensics.facts.event_rows import refs
+from forensics.facts.event_rows import of_kinds, refs
 from forensics.facts.launch_class import launch_class
 from forensics.facts.locations import listed
 from forensics.facts.process_ends import OWN_CAUSES, is_consequence
@@ -34,7 +35,7 @@ def beside(case: Case, finding: Finding, kind: Kind) -> list[Claim]:
     found = [*_measured(case, finding, hosts), *_links(case, hosts), *_running(case)]
     found += [*_checks(case, sorted(hosts)), *_extent(case, finding), *_common(case, hosts), *_pairs(case, hosts)]
     found += [*(_launch(case, finding) if kind != "hang" else ()), *_unseen(case, kind), *_without_a_time(case, kind)]
-    found += _forked(case, finding)
+    found += [*_forked(case, finding), *(_gave_up(case, finding) if kind == "hang" else ())]
     return [claim for claim in found if not any(claim.text in text for text in told)]
 
 
@@ -45,6 +46,19 @@ def _measured(case: Case, finding: Finding, hosts: frozenset[str]) -> list[Claim
         one for one in case.apart if one.rank in subjects or ((one.rank is None or not subjects) and one.host in hosts)
     ]
     return [Claim(one.text, "for", one.refs) for one in own][:_SHOWN]
+
+
+def _gave_up(case: Case, finding: Finding) -> list[Claim]:
+    """After how long the others gave up: how long it all stood still is another figure."""
+    told = of_kinds(case.events, "collective_timeout", "store_timeout").filter(
+        (pl.col("value") > 0) & (pl.col("rank_space") == "global") & ~pl.col("rank").is_in([*finding.ranks])
+    )
+    if not told.height:
+        return []
+    first = told.sort("rank", "value", "file", "line").unique("rank", keep="first", maintain_order=True)
+    seconds = f"{median(first['value'].to_list()) / 1000:,.1f}".removesuffix(".0")
+    text = advice.GAVE_UP_AFTER(who=ranks_text(first["rank"].to_list()), seconds=seconds)
+    return [Claim(text, "for", refs(first.iter_rows(named=True), 1))]
 
 
 def _links(case: Case, hosts: Collection[str]) -> list[Claim]:

@@ -238,10 +238,17 @@ def _with_all(case: Case, one: Candidate) -> Finding:
     return finding
 
 
+def _says_the_same(one: Candidate, other: Candidate) -> bool:
+    """Of the one itself, too, as it was before witnesses of time were asked (`timed`)."""
+    own, told = one.finding, other.finding
+    is_before = one.detectors == other.detectors and own.claims[: len(told.claims)] == told.claims
+    return is_before or own.summary == told.summary
+
+
 def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callable[[Finding], Views]) -> Incident:
     finding, choice = _with_all(case, one), conclusion.choice
     told = status_of(one, choice.observers)
-    rivals = [other for other in choice.candidates if other is not one and other.finding.summary != one.finding.summary]
+    rivals = [other for other in choice.candidates if not _says_the_same(one, other)]
     verdict = Verdict(
         kind=one.kind,
         cause=finding.cause,

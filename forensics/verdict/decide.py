@@ -21,6 +21,7 @@ from forensics.model.incident import SINKING, Action, Decision, Incident, Verdic
 from forensics.model.names import ActionKind, Cause, DecisionKind
 from forensics.model.said import Said, joined
 from forensics.model.texts import ranks_text
+from forensics.words import advice
 from forensics.words import verdict as words
 from parsers.catalogues import is_lasting
 
@@ -92,6 +93,8 @@ def _decided(incident: Incident, again: Collection[str]) -> tuple[DecisionKind, 
     if _is_lasting(verdict):
         return "evict", words.LASTING_ERROR(host=joined(of_devices, ", ")), of_devices
     returns = CAUSES[verdict.cause].returns if verdict.cause is not None else None
+    if verdict.kind == "launch" and (verdict.first_anomaly.signature or "").endswith("port_in_use"):
+        return "change_first", advice.PORT_MUST_BE_FREE, ()
     if returns == "again" or _is_of_the_code(verdict):
         return "stop", words.WOULD_FAIL_AGAIN, ()
     if verdict.cause is not None and returns == "changed":

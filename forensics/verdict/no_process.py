@@ -6,13 +6,15 @@ from collections.abc import Sequence
 import polars as pl
 
 from forensics.case import Case
-from forensics.model.said import Said, joined
+from forensics.model.said import Said, joined, sentence
+from forensics.model.texts import ranks_text
 from forensics.words import checked as words
 from parsers.schema.tables import TableName
 
 _SHOWN = 3
 _NOTHING = 4  # bytes: the brackets of an empty document and the end of its line
-_BENCHMARKS = "nccl_tests"
+_BENCHMARKS, _DUMPS = "nccl_tests", "msprobe"
+_TIMER = "XPU_TIMER_COMMON_HANG"
 _OF_PROCESSES: Sequence[TableName] = (
     "ranks",
     "groups",
@@ -42,5 +44,17 @@ def no_process(case: Case) -> tuple[Said, Said] | None:
     if kinds == [_BENCHMARKS]:
         sizes = case.tables["timings"].select("name", "level").unique().filter(pl.col("level") == 1).height
         return words.BENCHMARK_ALONE(rows=words.SIZES(sizes)), words.REST_OF_BENCHMARK
+    if kinds == [_DUMPS] and not case.tables["tensors"].height:
+        return words.CALLS_ALONE, words.DUMP_BESIDE
     told = joined([kind.replace("_", " ") for kind in kinds[:_SHOWN]], ", ")
-    return words.MEASURED_ALONE(kinds=told), words.LOG_OF_ITS_RUN
+    summary = words.MEASURED_ALONE(kinds=told)
+    devices = case.tables["devices"]
+    timers = (
+        devices.filter(pl.col("metric").str.starts_with(_TIMER) & (pl.col("value") == 0))["rank"]
+        .drop_nulls()
+        .unique()
+        .to_list()
+    )
+    if timers:  # above 0 it is an event, and tells of a process
+        summary = sentence(joined((words.NONE_HUNG(who=ranks_text(timers), gauge=_TIMER), words.NO_OTHER_RECORD), ". "))
+    return summary, words.LOG_OF_ITS_RUN

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from forensics.facts.gpu_memory import filled
 from forensics.facts.storage_errors import path_of
 from forensics.facts.whose_memory import holder_in
 from forensics.model.causes import CAUSES
@@ -187,6 +188,13 @@ def _target(step: Step, finding: Finding, scene: Scene, action: Action | None) -
     )  # fmt: skip
 
 
+def fills_its_device(finding: Finding, pids: Collection[int]) -> bool:
+    """Does the line that it cites first say that the process that ran out of memory held nearly all of it?"""
+    refs = finding.claims[0].refs if finding.cause == "gpu_oom" and finding.claims else ()
+    held = filled(refs[0].text, pids) if refs else None
+    return held is not None and held.is_own
+
+
 def is_at_pipe(finding: Finding) -> bool:
     """Does a stack that it cites stand where the kernel waits for the other end of a pipe?"""
     refs = (ref for claim in finding.claims if claim.direction == "for" for ref in claim.refs)
@@ -207,7 +215,7 @@ def _facts(at: Target, finding: Finding, scene: Scene) -> set[Fact]:
         "place": at.host or at.path, "ray": holder == "ray", "stands": not scene.has_ended and finding.subjects and not finding.subjects & scene.told_ended, "alone": scene.is_alone, "not_alone": not scene.is_alone, "refused": is_refused, "not_refused": not is_refused, "by_kernel": holder != "ray", "shared": holder == "shared",
         "rebooted": finding.first_anomaly.signature == "node_failure", "nvidia": at.around.vendor == "nvidia", "fabric": code.startswith("sxid:"),
         "over": scene.has_ended, "held": finding.subjects and finding.subjects <= scene.held,
-        "pipe": is_at_pipe(finding), "visible": _ADVICE.get(advice(code)) != "reboot",
+        "not_own": not fills_its_device(finding, at.pids), "pipe": is_at_pipe(finding), "visible": _ADVICE.get(advice(code)) != "reboot",
     }  # fmt: skip
     facts = {name for name, value in shown.items() if value}
     facts |= {sort for sort in _SORTS if sort == at.around.link} | {why for why in _UNMADE if why == unmade}

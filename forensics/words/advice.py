@@ -239,6 +239,39 @@ WHO_COMES_THERE = Said(
     "what leads only some ranks to this call, or past it: an if by rank or by data, an exception that is caught, a loop of uneven length",
     "为何只有部分 rank 到达或跳过该调用：按 rank 或数据的 if、被捕获的异常、长度不一的循环",
 )
+LOOK_AT_SILENT = Said(
+    "State D: it waits in the kernel, in the function on top of its stack (nfs, lustre, a driver of its device); T or t: stopped, TracerPid by whom; R or "
+    "S: it runs, and the sampler was too slow for it; no such file: it has ended",
+    "State 为 D：在内核中等待，见栈顶函数（nfs、lustre、设备驱动）；T 或 t：被停止，TracerPid 为谁；R 或 S：在运行，采样工具过慢；无此文件：已退出",
+)
+THEN_OF_SILENT = Said(
+    "D within a file system: its server; within a driver: take the host out and restart the job without it (such a process cannot be killed); else "
+    "`py-spy dump --nonblocking`, which does not stop it",
+    "D 且在文件系统中：查其服务器；在驱动中：隔离该节点并在其外重启（此类进程无法杀死）；否则用不停止进程的 `py-spy dump --nonblocking`",
+)
+LOOK_AT_KERNEL_OF_SILENT = Said(
+    "“blocked for more than”, “not responding” of a file server, an error of a device (“Xid”), I/O errors",
+    "“blocked for more than”、文件服务器 “not responding”、设备错误（“Xid”）、I/O 错误",
+)
+THEN_OF_KERNEL_OF_SILENT = Said(
+    "a file server: repair it, the processes go on by themselves; a device: drain the host; nothing: go by their kernel stacks",
+    "文件服务器：修复后进程会自行继续；设备：隔离该节点；没有：以其内核栈为准",
+)
+SILENT_THERE = Form(
+    "what the kernel shows of {who} on {host} ({pids}), if the job still runs: a sampler got no answer",
+    "{host} 上 {who}（{pids}）的内核状态（若作业仍在运行）：采样工具未得到应答",
+    ("stack",),
+)
+PORT_MUST_BE_FREE = Said(
+    "the next start would find the port taken: the process that holds it has to go, or the job needs another port; no code has to change",
+    "重启时端口仍会被占用：须结束占用它的进程，或为作业换端口；无需修改代码",
+)
+GAVE_UP_AFTER = Form("{who} gave up the wait after {seconds} s", "{who} 等待 {seconds} 秒后放弃")
+OTHER_CALLS = Said(
+    "what leads these ranks to another call: an if by rank, by data or by step, a loop of uneven length; of another size: a parameter that gets a "
+    "gradient on some ranks only (a batch without one kind of input, an expert without tokens), a batch of another length, a model built otherwise",
+    "为何这些 rank 走到不同的调用：按 rank、数据或步数的分支，长度不一的循环；大小不同：仅部分 rank 有梯度的参数（缺某类输入的 batch、没有 token 的专家）、长度不同的 batch、构建不同的模型",
+)
 SAME_CALLS = Said(
     "make every member come to it, in the same order; test it with at least two ranks",
     "使每个成员按相同顺序到达该调用；用至少两个 rank 验证",

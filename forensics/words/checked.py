@@ -109,6 +109,19 @@ MEASURED_ALONE = Form(
     "No line shows a failure; what is there, records of {kinds}, tells of no process and how it ended.",
     "没有任何一行表明失败；现有内容（{kinds} 的记录）未涉及任何进程及其结束方式。",
 )
+NONE_HUNG = Form(
+    "{gauge} was 0 of {who} when it was read: by that timer no kernel of theirs hung then",
+    "读取时 {who} 的 {gauge} 为 0：据该计时器，当时没有 kernel 卡住",
+)
+NO_OTHER_RECORD = Said("Nothing else tells of a process or how it ended", "其他内容未涉及任何进程及其结束方式")
+CALLS_ALONE = Said(
+    "Only what stands beside a dump of msprobe is there, which calls there were and who made them: no value of them.",
+    "只有 msprobe 转储的附属文件（有哪些调用、由谁发起）：没有任何数值。",
+)
+DUMP_BESIDE = Said(
+    "the dump.json that msprobe wrote into the same folder, which holds the values, of every rank, and the log of that run",
+    "msprobe 在同一文件夹写出的 dump.json（含数值），各 rank 都要，以及该次运行的日志",
+)
 LOG_OF_ITS_RUN = Said(
     "the log of the run that this is of, to its end; stacks and kernel logs as well if that stands still or failed",
     "该次运行直至结束的日志；若其停滞或失败，再加调用栈与内核日志",

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from forensics.model.causes.shared import LOOK_AT_CORE as LOOK_AT_CORE
+from forensics.model.causes.shared import THEN_OF_CORE as THEN_OF_CORE
 from forensics.model.said import Form, Noun, Said
 from forensics.words.several import A_PROCESS as A_PROCESS
 from forensics.words.several import AS_PRINTED as AS_PRINTED
@@ -47,18 +49,13 @@ WHY_AT: Mapping[str, Said] = {  # the same → what helps
         "调大容器的共享内存（docker run --shm-size；Kubernetes：在 /dev/shm 挂载 medium: Memory 的 emptyDir）",
     ),
 }
+WHILE_SET_UP = Said(
+    "a communicator got no memory while it was set up, before any step: on the device are the model so far, and whatever else runs there",
+    "建立通信器时未能取得显存，尚未执行任何 step：设备上只有目前的模型以及其他在运行的进程",
+)
 A_PROCESS_DID = Form("a process {did}", "某进程{did}")
 CRASHED_IN = Form("its kernel says that it crashed in {library}", "内核记录其在 {library} 中崩溃")
 CRASHED_PROCESS = Said("what crashed, on its host", "崩溃的进程（在其节点上）")
-LOOK_AT_CORE = Said(
-    "whether a core was kept, and its first frame that is not of libc: whose library it is",
-    "是否保留了 core，其第一个不属于 libc 的栈帧属于哪个库",
-)
-THEN_OF_CORE = Said(
-    "the same frame twice: fix or change that library's version; another one each time: test memory and GPU; no core: allow one (ulimit, "
-    "core_pattern) in the next run",
-    "两次在同一帧：修复或更换该库版本；每次不同：检测内存和 GPU；没有 core：下次运行时开启（ulimit、core_pattern）",
-)
 A_PROCESS_SAID = Form("a process {did}, and its words are “{line}”", "某进程{did}，其报错为“{line}”")
 KILLED_BY_WORD = Said("was killed", "被终止")  # of whom somebody says that he killed it, and why
 NO_STORAGE = Said("could not use its storage", "无法访问存储")
@@ -80,6 +77,47 @@ WHY: Mapping[str, Said] = {  # cause → why that is to be done first
     "killed": Said("these show who killed it", "从中可看出是谁终止了它"),
     "None": Said("the last lines show why it ended", "从最后几行可看出退出原因"),
 }
+ALLOCATOR_OF = Form("PyTorch's allocator, of {who}", "{who} 的 PyTorch 显存分配器")
+IN_RESERVE = Form(
+    "{spare} GiB lay in reserve, unallocated, and no piece of it held the {asked} GiB that were asked for",
+    "已保留但未分配 {spare} GiB，却没有一块能容纳所请求的 {asked} GiB",
+)
+LOOK_AT_RESERVE = Said(
+    "whether it fails again, and how much is “reserved by PyTorch but unallocated” then",
+    "是否再次失败，以及届时 “reserved by PyTorch but unallocated” 的大小",
+)
+THEN_OF_RESERVE = Said(
+    "it fails with little in reserve: the memory is used, and sizes or sharding must change",
+    "保留量很小仍失败：显存确已用尽，须改变大小或切分",
+)
+FULL_OF_ITSELF = Form(
+    "its own process holds {own} of {capacity} GiB, so that no other is in its way",
+    "其自身进程占用 {capacity} GiB 中的 {own} GiB，并非其他进程所致",
+)
+LOOK_AT_GROWTH = Said(
+    "what grew: the batch of that step (longest sequence, number of samples or images), else memory from step to step",
+    "何者增长：该 step 的 batch（最长序列、样本或图像数），否则看显存是否逐步增长",
+)
+THEN_OF_GROWTH = Said(
+    "the batch: bound its size, or recompute more; from step to step: what is kept of each step; neither: smaller micro-batches or more sharding",
+    "batch：限制其大小或更多重计算；逐步增长：查每步保留了什么；都不是：减小 micro-batch 或增加切分",
+)
+ROUTED = Form(
+    "the busiest expert of rank {rank} had {most} tokens shortly before, the mean was {mean}",
+    "此前不久 rank {rank} 最忙的专家有 {most} 个 token，均值为 {mean}",
+)
+LOOK_AT_ROUTING = Said(
+    "tokens of each expert from step to step, and whether anything bounds them (capacity factor)",
+    "各 step 中每个专家的 token 数，以及是否有上限（capacity factor）",
+)
+THEN_OF_ROUTING = Said(
+    "they grow apart: set a capacity factor or raise the loss that balances the router; a smaller micro-batch only puts it off",
+    "差距增大：设置 capacity factor 或提高路由均衡损失；减小 micro-batch 只能推迟",
+)
+CRASHED_THERE = Said(
+    "the thread that crashed stood there, in a call to native code", "崩溃的线程停在该处，正在调用 native 代码"
+)
+CRASHED_AT = Form("its interpreter shows where it crashed: {where}", "解释器显示其崩溃位置：{where}")
 RANK_DID = Form("{who} {did}", "{who} {did}")
 OF_WHAT = Form("{did} ({what})", "{did}（{what}）")
 AT = Form("{text} at {file}:{line}", "{text}，位于 {file}:{line}")
@@ -224,4 +262,32 @@ OTHERS_AT_THAT_TIME = Said("stacks and logs of all ranks at that time", "当时�
 MAY_BE_ANOTHERS = Said(
     "it may have waited for another process, whose line this is not", "它可能在等待另一个进程，出错的不是这一行"
 )
-SHARED_MEMORY = Said("shared memory, in the container itself", "共享内存（在容器内查看）")
+SHARED_MEMORY = Said(
+    "shared memory, where the job runs (in its container, if it has one), while workers run",
+    "共享内存（在作业所在处查看；有容器则在容器内），在 worker 运行期间查看",
+)
+LOOK_AT_SHARED = Said("Size and Use% of /dev/shm", "/dev/shm 的 Size 与 Use%")
+THEN_OF_SHARED = Said(
+    "64M, or near 100 %: give more, or fewer workers; far from full: a file that was cut short or replaced while it was mapped, or storage that "
+    "failed, raises the same signal",
+    "64M 或接近 100 %：调大或减少 worker；远未占满：被映射的文件被截断或替换，或存储故障，也会引发同一信号",
+)
+ROOM_IN_SHARED = Form(
+    "a bus error is a page that could not be had; /dev/shm is used to {percent} % by its own log (workers that are dead have given theirs back)",
+    "总线错误即无法取得某一页；日志中 /dev/shm 已用 {percent} %（已退出的 worker 会释放其占用）",
+)
+MAPPED_FILES = Said(
+    "the files that the data set maps, and the storage that they are on", "数据集所映射的文件及其所在的存储"
+)
+LOOK_AT_MAPPED = Said(
+    "on the host where it ran: an I/O error, a lost file server or a memory error at that time; files that are shorter or newer than the start of the job",
+    "在其运行的节点上：当时的 I/O 错误、文件服务器失联或内存错误；文件是否变短或晚于作业启动",
+)
+THEN_OF_MAPPED = Said(
+    "one of these: repair it before the restart; none: watch shared memory while workers run",
+    "有：修复后再重启；没有：在 worker 运行期间观察共享内存",
+)
+WHILE_WORKERS_RUN = Said(
+    "it may have been full for a moment, and workers that are dead have given theirs back",
+    "可能曾短暂占满，已退出的 worker 会释放其占用",
+)

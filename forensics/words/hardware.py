@@ -220,12 +220,12 @@ LOOK_AT_BUS = Said(
     "“rev ff” 或无输出：已掉卡；LnkSta 低于 LnkCap",
 )
 THEN_OFF_BUS = Said(
-    "off the bus: power-cycle the host, and have the card reseated or replaced if it happens again",
-    "掉卡：节点断电重启；再次发生则重插或更换该卡",
+    "off the bus: drain the host; once nothing runs there, power-cycle it, and have the card reseated or replaced if it happens again",
+    "掉卡：先隔离节点，待无作业后断电重启；再次发生则重插或更换该卡",
 )
 THEN_RESET = Said(
-    "it is there: keep nvidia-bug-report.sh of it, reset it once nothing runs there, then test it; off the bus: power-cycle the host",
-    "仍在总线上：先保存 nvidia-bug-report.sh，待无作业时复位，再检测；掉卡：节点断电重启",
+    "it is there: keep nvidia-bug-report.sh of it, drain the host, reset it once nothing runs there, then test it; off the bus: drain, then power-cycle the host",
+    "仍在总线上：先保存 nvidia-bug-report.sh，隔离节点，待无作业时复位，再检测；掉卡：先隔离节点，再断电重启",
 )
 ALIKE = Form("{text} ({number} alike, with {others})", "{text}（共 {number} 个如此，另有 {others}）")
 ALIKE_THERE = Form(

@@ -150,6 +150,19 @@ FAILED_FROM_OR_TO_IT = Said("connections from there, or to that address, failed"
 INTERFACE_OF = Form("NCCL_SOCKET_IFNAME on {host}", "{host} 上的 NCCL_SOCKET_IFNAME")
 WHO_HAS_WHICH = Said("which rank takes which device of that host", "该节点上各 rank 使用的设备")
 WHO_LISTENS = Said("the port: another process listens on it", "端口：已有进程在监听")
+LISTENS_THERE = Form("process {pid} ({program}) listened on port {port}", "进程 {pid}（{program}）在监听端口 {port}")
+PS_LISTS = Form("ps lists it: {line}", "ps 中的该进程：{line}")
+PROCESS_AT_PORT = Form(
+    "process {pid} ({program}), which holds port {port}", "占用端口 {port} 的进程 {pid}（{program}）"
+)
+LOOK_AT_HOLDER = Said(
+    "when it started and whose it is: before this run, with the same program, it was left by an earlier one",
+    "启动时间与所属用户：若早于本次运行且为同一程序，则为上次运行的残留",
+)
+THEN_OF_HOLDER = Form(
+    "a leftover of your own: `kill {pid}`, then start again as it was; anything else: give the job another port; gone: start again",
+    "自己的残留进程：`kill {pid}`，然后原样重启；其他：为作业换一个端口；已不存在：直接重新启动",
+)
 LOOK_AT_PORT = Said(
     "the process under users: one that an earlier run left, another job, or a second launcher of this one",
     "users 一栏的进程：上次运行的残留、其他作业，还是本作业的第二个启动器",

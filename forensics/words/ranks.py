@@ -327,8 +327,8 @@ STAND_IN = Form("the stack of {who} stands in {op}", "{who} 的调用栈停在 {
 SOME_CALL = Said("a call whose kind it does not show", "类型不明的调用")
 STAND_AT = Form("{who} called it at {line}", "{who} 在 {line} 处发起调用")
 DUMPS_WHEN_IT_STANDS = Said(
-    "Flight Recorder dumps of all ranks once it stands still again: in those that are here no call is open",
-    "再次停滞时所有 rank 的 Flight Recorder 转储：现有转储中没有未完成的调用",
+    "Flight Recorder dumps of all ranks once it stands still again: those that are here do not show the calls in which they stand",
+    "再次停滞时所有 rank 的 Flight Recorder 转储：现有转储未显示各 rank 所停的调用",
     "dump",
 )
 ALL_IN_CALLS = Form(
@@ -396,6 +396,10 @@ ALL_OTHERS_OF_THE_JOB = Form(
     "作业的其余所有 rank 均已超时或失去连接，而 {rank} 没有",
 )
 KERNEL_SAYS_BLOCKED = Form("its kernel says that {who} was blocked", "内核记录 {who} 的进程被阻塞")
+COMPLETED_ALL = Form(
+    "{who} had completed all {number} calls of {group} by then: it waited in another group",
+    "{who} 当时已完成 {group} 的全部 {number} 次调用：等待发生在另一个组",
+)
 TIMED_OUT_IN = Form("{who} timed out waiting in {call}", "{who} 在 {call} 中等待超时")
 TIMED_OUT_IN_GROUP = Form("{who} timed out in {call} of {group}", "{who} 在 {group} 的 {call} 中超时")
 TIMED_OUT_AT = Form("{who} timed out waiting in {call} #{number}", "{who} 在 {call} #{number} 中等待超时")

@@ -66,11 +66,16 @@ BEFORE_IT_ENDS = Form(
 )
 LOAD_OF = Form("{who}: the load of its host first", "{who}：先查看其主机的负载")
 LEFT_OF_ALL = Said(
-    "what outlives the job, before it is overwritten: logs of all other ranks, kernel logs and port counters of their hosts",
-    "作业结束后仍在的证据（在被覆盖之前）：其他 rank 的日志，各节点的内核日志与端口计数",
+    "what outlives the job, before it is overwritten: logs of all ranks, kernel logs and port counters of their hosts",
+    "作业结束后仍在的证据（在被覆盖之前）：所有 rank 的日志，各节点的内核日志与端口计数",
     "log",
     "kernel",
     "port",
+)
+LEFT_OF_SUSPECTS = Form(
+    "what outlives the job, before it is overwritten: the whole log of {who} first, then logs of the others, kernel logs and port counters of their hosts",
+    "作业结束后仍在的证据（在被覆盖之前）：先取 {who} 的完整日志，再取其他 rank 的日志、各节点的内核日志与端口计数",
+    ("log", "kernel", "port"),
 )
 IN_NEXT_RUN = Form("in the next run: {what}", "下次运行时：{what}")
 WHAT_IS_LEFT = Form(

@@ -331,8 +331,12 @@ def _first_to_dump(row: Row, _found: re.Match[str]) -> dict[str, Any]:
 
 
 def _own_timeout(row: Row, _found: re.Match[str]) -> dict[str, Any]:
-    """This rank asks all to dump because it waited until its own timeout."""
-    return {"kind": "collective_timeout", "severity": "error", "code": "dump_signal"}
+    """This rank asks all to dump because it waited until its own timeout. One group asks for all groups of a process: it is not the one that
+    was waited in where it has completed all its calls."""
+    counters = _COUNTERS.search(row["text"])
+    is_idle = counters is not None and int(counters["enqueued"]) == int(counters["completed"])
+    of_another = {"group": None} if is_idle else {}
+    return of_another | {"kind": "collective_timeout", "severity": "error", "code": "dump_signal"}
 
 
 def _other_end(row: Row, found: re.Match[str]) -> dict[str, Any]:

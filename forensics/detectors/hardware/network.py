@@ -28,6 +28,8 @@ from parsers.text.connections import is_within_a_host
 
 _RDMA = r"NET/IB|\bibv_|\bIBV_WC|\bmlx[45]_|(?i:infiniband|\broce\b)"
 _SAYS_CLOSED = r"(?i)clos(?:ed|ing)|\breset\b|broken pipe|refused|disconnect|hung up|end of file|\bEOF\b|exited"
+# NCCL's words for any broken connection: whether a process or the network is at fault is just what they leave open.
+_EITHER = r"(?i)remote process (?:has )?exit(?:ed|ing)(?: prematurely)?(?: or there was a network error)?"
 _UNTOLD = r"got completion with error:"  # of libmlx5, whose next lines hold the status in bytes
 _FLUSHED = ("5", "IBV_WC_WR_FLUSH_ERR")  # work requests dropped after another one failed: secondary
 
@@ -190,7 +192,8 @@ def _closed(case: Case, root: Root | None, local: Sequence[Row], closed: pl.Data
     if root is None:
         named = {blame.named for blame in blames(case.tables, case.identity, case.job_hosts, closed)}
         ends = sorted(named - {UNKNOWN_HOST})
-    is_said = bool((closed["kind"] == "peer_closed").any() or closed["text"].str.contains(_SAYS_CLOSED).any())
+    texts = closed["text"].str.replace_all(_EITHER, "")
+    is_said = bool((closed["kind"] == "peer_closed").any() or texts.str.contains(_SAYS_CLOSED).any())
     no_answer = _at_barrier(closed) or words.NO_ANSWER
     claims = [Claim(words.CLOSED if is_said else no_answer, "for", refs(closed.iter_rows(named=True)))]
     if local:
@@ -210,12 +213,17 @@ def _closed(case: Case, root: Root | None, local: Sequence[Row], closed: pl.Data
         detector=DETECTOR.name,
         cause="network_fault" if local else None,
         hosts=_hosts(None, _own_hosts(case, local)),
-        suspect_hosts=tuple(ends[:8]),
+        suspect_hosts=tuple(ends[:8])
+        if is_said or len(ends) > 1
+        else (),  # of a message that failed, either end may be at fault
         undecided=("tied_explanations",),
         claims=tuple(claims),
         first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="peer_closed"),
         actions=_of_wait(shown) if shown else _at_other_end(case, other) if other else (),
-        collect=(words.LOGS_AND_KERNELS(who=names or words.ALL_OTHER_RANKS),),
+        collect=(
+            words.LOGS_AND_KERNELS(who=names or words.ALL_OTHER_RANKS),
+            *([words.BOTH_ENDS] if closed["text"].str.contains(_RDMA).any() else []),
+        ),
         summary=words.UNDECIDED(
             what=joined((other_end, shown or (words.DEAD_OR_BROKEN if is_said else words.DEAD_LATE_OR_BROKEN)), "; ")
         ),

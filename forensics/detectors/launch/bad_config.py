@@ -20,7 +20,7 @@ from forensics.assemble.refused_values import REFUSED
 from forensics.case import Case, Detector
 from forensics.facts.error_words import tells_setting, tells_versions
 from forensics.facts.event_rows import Row, detail, own_rank, reference, refs, rows
-from forensics.model.commands import DEVICES_HERE, holder_of_port
+from forensics.model.commands import DEVICES_HERE, holder_of_port, taken_port
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause
@@ -106,6 +106,35 @@ def _odd_size(case: Case) -> tuple[tuple[int, ...], tuple[str, ...], tuple[Ref, 
     return (() if is_of_hosts else odd), (tuple(sorted(whole)) if is_of_hosts else ()), shown
 
 
+def _holder(case: Case, said: str) -> tuple[Action, tuple[Claim, ...]] | None:
+    """The process that listens on the port that is taken, where a list of sockets is there and shows one; with what `ps` lists of it."""
+    port = taken_port(said)
+    told = [(row, detail(row)) for row in rows(case.events, "other") if "LISTEN" in (row["text"] or "")]
+    found = {}
+    for row, one in told:
+        if port is not None and (one.get("listens_on") or one.get("listens_at")) == port:
+            found[one.get("process") or one.get("process_there")] = (
+                row,
+                one.get("program") or one.get("program_there"),
+            )
+    if len(found) != 1:
+        return None
+    ((pid, (row, program)),) = found.items()
+    claims = [Claim(words.LISTENS_THERE(pid=pid, program=program, port=port), "for", refs([row]))]
+    lists = case.tables["files"].filter(pl.col("parsers").list.contains("ps"))
+    for file, lines, last in lists.select("file", "lines", "last_lines").iter_rows():
+        shown = [(lines - len(last) + at + 1, text) for at, text in enumerate(last or ()) if pid in text.split()[:3]]
+        claims += [
+            Claim(words.PS_LISTS(line=" ".join(text.split())), "for", (Ref(file=file, line=at, text=text),))
+            for at, text in shown[:1]
+        ]
+    action = Action(
+        kind="check_config", target=words.PROCESS_AT_PORT(pid=pid, program=program, port=port), command=f"ps -o pid,ppid,user,lstart,args -p {pid}",
+        reason=claims[-1].text, look=words.LOOK_AT_HOLDER, then=words.THEN_OF_HOLDER(pid=pid), source="ps(1)",
+    )  # fmt: skip
+    return action, tuple(claims)
+
+
 def _check(said: str, line: str) -> Action:
     """What is to be looked at: who listens on a port that is taken, who has which device where two have one, else the job."""
     reason = words.AS_PRINTED(line=line)
@@ -141,6 +170,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if first["code"] == REFUSED:
         ranks, hosts, shown = tuple(first["names_ranks"]), (), refs(row for row in found if row["code"] == REFUSED)
         other = words.OTHER_VALUE(who=ranks_text(ranks), own=detail(first)["own"], usual=detail(first)["usual"])
+    holder = _holder(case, _said(first))
     line = cut_middle(detail(first).get("last_error") or (first["text"] or "").splitlines()[0], 200)
     return (
         Finding(
@@ -153,9 +183,10 @@ def detect(case: Case) -> tuple[Finding, ...]:
             claims=(
                 Claim(words.REFUSED, "for", refs([first])),
                 *((Claim(other, "for", shown),) if hosts or ranks else ()),
+                *(holder[1] if holder else ()),
             ),
             first_anomaly=FirstAnomaly(signature=f"config:{first['code'] or ''}"),
-            actions=(_check(_said(first), line),),
+            actions=(holder[0] if holder else _check(_said(first), line),),
             collect=() if precise else (words.NCCL_LOGS,),
             summary=sentence(words.CANNOT_WORK(line=line)),
         ),

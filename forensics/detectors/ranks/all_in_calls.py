@@ -1,8 +1,8 @@
 """Without records of operations: does every process of the job stand in a call that waits for others?
 
 Then somebody waits for a call that its peers do not make, or a call hangs in all of them: which, a stack does not tell, for it names
-neither group nor count. That it hangs, and in which calls who stands, called from which lines of the job, is all that is said; it is asked only where
-something shows that the job stood still.
+neither group nor count. That it hangs, and in which calls who stands, called from which lines of the job, is all that is said. Where nothing shows
+that the job stood still, it is said only of different calls, as what it is if it did: one call of all is what any running job shows.
 """
 
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ _LINES = 4  # that are told
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, only where no operation is recorded as open."""
-    if case.states.open.height or not (case.hung or case.time_witness.stood):
+    if case.states.open.height:
         return ()
     live = places(case.stacks, case.waited_ranks, case.expected).live
     standing = live.filter(live["site"] == "communication") if live.height else live
@@ -34,6 +34,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     by_call: dict[str, list[int]] = {}
     for op, rank in standing.sort("rank").select("op", "rank").iter_rows():
         by_call.setdefault(op or str(words.KIND_UNKNOWN), []).append(rank)
+    if not (case.hung or case.time_witness.stood) and (len(by_call) == 1 or not case.is_world_told):
+        return ()
     alike = [
         words.STAND_IN(who=ranks_text(own), op=words.SOME_CALL if op == words.KIND_UNKNOWN else op)
         for op, own in by_call.items()

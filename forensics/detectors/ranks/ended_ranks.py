@@ -5,15 +5,19 @@ observed failure" is never taken for the origin.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import polars as pl
 
 from forensics.case import Case
 from forensics.facts.error_words import memory_sizes, users_code
-from forensics.facts.event_rows import detail
+from forensics.facts.event_rows import detail, refs
+from forensics.facts.gpu_memory import filled
 from forensics.facts.origins import Origins, few
 from forensics.facts.process_ends import ProcessEnd
 from forensics.facts.progress import step_in_progress
+from forensics.facts.rank_stacks import stack_ref
+from forensics.facts.stacks import classify, to_frames
 from forensics.facts.storage_errors import StorageError, storage_error
 from forensics.facts.whose_memory import Holder, holder_of
 from forensics.model.commands import file_in, file_there
@@ -36,6 +40,7 @@ _TO_DO: dict[str, ActionKind] = {
     "killed": "collect_more",
     "None": "collect_more",
 }
+_UNEVEN = 2.0  # times the mean tokens of an expert
 _WORDS_OF_LINE = 160  # characters of a message that stand for an error without a code
 
 
@@ -80,14 +85,36 @@ def _storage(outcome: ProcessEnd) -> StorageError | None:
 
 
 def _code(case: Case, outcome: ProcessEnd) -> Code | None:
-    """Where its traceback ends: the innermost line outside libraries, of the exception at the line that tells of its end."""
+    """Where its traceback ends: the innermost line outside libraries, of the exception at the line that tells of its end; of a crash, where
+    the interpreter shows the thread that crashed."""
     if not outcome.refs:
         return None
+    if (crashed := _crashed(case, outcome)) is not None:
+        frame = classify(to_frames(crashed["frames"])).user
+        return None if frame is None else Code(file=frame.file or None, line=frame.line, function=frame.function)
     place = outcome.refs[0]
     told = case.events.filter(
         (pl.col("kind") == "exception") & (pl.col("file") == place.file) & (pl.col("line") == place.line)
     )
     return next((code for row in told.iter_rows(named=True) if (code := users_code(row))), None)
+
+
+def _crashed(case: Case, outcome: ProcessEnd) -> dict[str, Any] | None:
+    """The stack of the thread that crashed, as the interpreter prints it below its last words; none where that ran no Python."""
+    if outcome.cause != "segfault":
+        return None
+    of_rank = pl.col("rank") == outcome.rank
+    said = case.events.filter(
+        of_rank & (pl.col("kind") == "segfault") & pl.col("text").str.contains("Fatal Python error")
+    )
+    if not said.height:
+        return None
+    last = said.row(-1, named=True)
+    below = (pl.col("file") == last["file"]) & (pl.col("line") > last["line"])
+    shown = case.tables["stacks"].filter(
+        of_rank & below & (pl.col("source") == "faulthandler") & (pl.col("status") == "current")
+    )
+    return next(shown.sort("line").iter_rows(named=True), None)
 
 
 def _child(case: Case, outcome: ProcessEnd) -> Ref | None:
@@ -144,7 +171,16 @@ def _finding(case: Case, found: Origins) -> tuple[Finding, ...]:
     claims += (
         [Claim(words.ITS_WORKER_RAISED(line=cut_middle(child.text, _WORDS_OF_LINE)), "for", (child,))] if child else []
     )
+    if cause == "gpu_oom" and (routed := _routed(case, first.rank)) is not None:
+        claims.insert(1, routed)
+    if (crashed := _crashed(case, first)) is not None:
+        shown = stack_ref(crashed)
+        claims.insert(1, Claim(words.CRASHED_AT(where=shown.text), "for", (shown,)))
     after = words.ENDED_AFTER(len(victims)) if victims else ""
+    of_memory = _of_memory(case, first, ranks) if cause == "gpu_oom" else ()
+    usual = _action(
+        cause, ranks, None if _is_of_device(case, first) else code, storage, _holder(first) if cause else None
+    )
     return (
         Finding(
             detector="process_ended",
@@ -161,16 +197,7 @@ def _finding(case: Case, found: Origins) -> tuple[Finding, ...]:
             ),
             claims=tuple(claims),
             time_ns=first.time_ns,
-            actions=(
-                *_of_file(case, first.rank, child),
-                _action(
-                    cause,
-                    ranks,
-                    None if _is_of_device(case, first) else code,
-                    storage,
-                    _holder(first) if cause else None,
-                ),
-            ),
+            actions=(*_of_file(case, first.rank, child), *(of_memory or (usual,))),
             code=None if tie else code,
             blast_radius=BlastRadius(ranks_waiting=len(victims)),
             summary=sentence(
@@ -187,6 +214,44 @@ def _doubt(case: Case, found: Origins) -> Said:
     if found.others:
         return words.OR_OTHERS(who=ranks_text(found.others))
     return words.CLOCKS_TIE if found.why_not == "clock_error_exceeds_gap" else words.ANY_OF_THEM
+
+
+def _of_memory(case: Case, outcome: ProcessEnd, ranks: tuple[int, ...]) -> tuple[Action, ...]:
+    """Where the line says that the device was full of the process itself: no other is looked for, but what it keeps in reserve, and what it
+    was given."""
+    pids = (
+        case.identity.filter(pl.col("rank") == outcome.rank)["pid"].drop_nulls().to_list()
+        if case.identity.height
+        else []
+    )
+    told = (filled(ref.text, pids) for ref in outcome.refs) if outcome.cause == "gpu_oom" else ()
+    held = next((one for one in told if one), None)
+    if held is None:
+        return ()
+    who = ranks_text(ranks)
+    reserve = Action(
+        kind="check_config", target=words.ALLOCATOR_OF(who=who), command="export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+        reason=words.IN_RESERVE(spare=f"{held.spare:.2f}", asked=f"{held.asked:.2f}"), look=words.LOOK_AT_RESERVE, then=words.THEN_OF_RESERVE,
+        source="PyTorch: CUDA semantics, Optimizing memory usage with PYTORCH_CUDA_ALLOC_CONF",
+    )  # fmt: skip
+    routed = _routed(case, outcome.rank)
+    own = Action(
+        kind="check_config", target=who, command=None, reason=words.FULL_OF_ITSELF(own=f"{held.own:.2f}", capacity=f"{held.capacity:.2f}"),
+        look=words.LOOK_AT_ROUTING if routed else words.LOOK_AT_GROWTH, then=words.THEN_OF_ROUTING if routed else words.THEN_OF_GROWTH,
+        source="PyTorch: Understanding CUDA memory usage",
+    )  # fmt: skip
+    return (*([reserve] if held.is_spare else []), own) if held.is_own else ()
+
+
+def _routed(case: Case, rank: int) -> Claim | None:
+    """The last that it printed of its experts' load, where one had much more than the mean."""
+    rows = case.events.filter((pl.col("kind") == "expert_load") & (pl.col("rank") == rank)).sort("file", "line").tail(1)
+    if not rows.height or (rows["value"][0] or 0) < _UNEVEN:
+        return None
+    said = detail(rows.row(0, named=True))
+    return Claim(
+        words.ROUTED(rank=rank, most=said.get("max"), mean=said.get("mean")), "for", refs(rows.iter_rows(named=True))
+    )
 
 
 def _is_of_device(case: Case, outcome: ProcessEnd) -> bool:
@@ -213,4 +278,5 @@ def _action(
     target = f"{code.file}:{code.line}" if code and kind == "check_code" else ranks_text(ranks)
     target = words.LOGS_OF(who=target) if kind == "collect_more" else target
     why = words.WHY_AT[holder] if holder and kind != "collect_more" else words.WHY[str(cause)]
+    why = words.CRASHED_THERE if cause == "segfault" and code else why
     return Action(kind=kind, target=target, command=None, reason=why)

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
+from msgspec.structs import replace
 
 from forensics.case import Case
 from forensics.facts.error_words import may_be_rank
-from forensics.facts.event_rows import Row, detail, host_of, own_rank, refs, rows
+from forensics.facts.event_rows import Row, detail, host_of, of_kinds, own_rank, refs, rows
 from forensics.facts.failure_roles import FailureRole, role_of
 from forensics.facts.hardware import Record
 from forensics.facts.process_ends import (
@@ -41,6 +42,7 @@ from forensics.words import ended as words
 _BY_KERNEL = ("host_oom", "segfault")
 _SEEN_NS = 300 * 10**9  # until a launcher says that a process was killed
 _CONTAINERS = ("kubepods", "docker", "containerd", "crio", "libpod", "garden")  # in the names of their control groups
+_FULL = 90  # % of shared memory
 # What a process itself may say of its end; a kernel has a row of its own for each device of each host.
 _OWN_WORDS = pl.col("kind").is_in(OWN_CAUSES.keys() - {"gpu_lost", *_BY_KERNEL}) | BY_ITS_RUNTIME
 
@@ -170,9 +172,9 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
                 signature=f"{cause}:{same[0]['code']}" if same[0]["code"] else str(cause),
             ),
             time_ns=same[0]["time_ns"],
-            actions=_unclear(same)
+            actions=_unclear(case, same)
             if unclear and storage is None
-            else _actions(same, cause, joined(hosts, ", "), storage, holder),
+            else _actions(case, same, cause, joined(hosts, ", "), storage, holder),
             summary=sentence(text, words.NOT_ITS_OWN if unclear else words.MAY_HAVE_FOLLOWED if after else ""),
         ),
     )
@@ -260,21 +262,22 @@ def _devices(case: Case, same: list[dict[str, Any]]) -> tuple[Device, ...]:
     return tuple(Device(host=h, pci=p, index=i, uuid=None) for h, p, i in sorted(placed, key=str))
 
 
-def _unclear(same: Sequence[Row]) -> tuple[Action, ...]:
+def _unclear(case: Case, same: Sequence[Row]) -> tuple[Action, ...]:
     """An exception that may be of whoever it waited for: not its line, but what the others did is to be looked at."""
     if any(row["kind"] == "cuda_error" for row in same):
-        return _actions(same, "exception", "", None, None)
+        return _actions(case, same, "exception", "", None, None)
     return (Action(kind="collect_more", target=words.OTHERS_AT_THAT_TIME, command=None, reason=words.MAY_BE_ANOTHERS),)
 
 
 def _actions(
-    same: Sequence[Row], cause: Cause, target: str, storage: StorageError | None, holder: Holder | None
+    case: Case, same: Sequence[Row], cause: Cause, target: str, storage: StorageError | None, holder: Holder | None
 ) -> tuple[Action, ...]:
     """A call to a device that failed for no known reason may be of the device as well as of the program: its driver's log tells."""
     if cause == "exception" and all(holder_of("disk_full", None, str(row["text"] or "")) == "shared" for row in same):
-        why = words.WHY_AT["shared"]
-        return (Action(kind="check_config", target=words.SHARED_MEMORY, command="df -h /dev/shm", reason=why),)
+        return _of_shared_memory(case)
     own = _action(same, cause, target, storage, holder)
+    if cause == "gpu_oom" and not case.has_begun and all("CCL error" in str(row["text"]) for row in same):
+        return (replace(own, reason=words.WHILE_SET_UP),)
     if (
         cause != "exception"
         or storage is not None
@@ -283,6 +286,25 @@ def _actions(
         return (own,)
     log = Action(kind="collect_more", target=words.DRIVERS_LOG, command=None, reason=words.CALL_TO_DEVICE_FAILED)
     return (log, own)
+
+
+def _of_shared_memory(case: Case) -> tuple[Action, ...]:
+    """What PyTorch guesses of a bus error; where its own `df` shows room, what else raises that signal is looked for first."""
+    looks = [
+        detail(row) for row in of_kinds(case.events, "other").iter_rows(named=True) if "/dev/shm" in (row["text"] or "")
+    ]
+    used = [int(look["percent"]) for look in looks if "percent" in look]
+    size = Action(
+        kind="check_config", target=words.SHARED_MEMORY, command="df -h /dev/shm", reason=words.WHY_AT["shared"], look=words.LOOK_AT_SHARED,
+        then=words.THEN_OF_SHARED, source="docker run: --shm-size; PyTorch: DataLoader, num_workers; mmap(2): SIGBUS",
+    )  # fmt: skip
+    if not used or max(used) >= _FULL:
+        return (size,)
+    files = Action(
+        kind="check_data", target=words.MAPPED_FILES, command="sudo dmesg -T", reason=words.ROOM_IN_SHARED(percent=max(used)), look=words.LOOK_AT_MAPPED,
+        then=words.THEN_OF_MAPPED, source="mmap(2): SIGBUS",
+    )  # fmt: skip
+    return (files, replace(size, reason=words.WHILE_WORKERS_RUN))
 
 
 def _did(cause: Cause, same: Sequence[Row]) -> Said:

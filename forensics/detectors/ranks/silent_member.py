@@ -317,6 +317,21 @@ def _waits_for_service(row: _Row) -> bool:
     return row["site"] == "unknown" and "service" in kinds and "ranks" not in kinds
 
 
+def _completed(case: Case, waits: pl.DataFrame) -> list[Claim]:
+    """Groups of which whoever gave up says in the same line that it waits for none of their calls: it was in another."""
+    is_idle = (pl.col("last_enqueued") == pl.col("last_completed")) & (pl.col("last_completed") > 0)
+    idle = case.tables["progress"].filter(is_idle).drop_nulls("rank")
+    told = idle.join(waits.select("file", "line", "text"), on=["file", "line"], maintain_order="left")
+    return [
+        Claim(
+            words.COMPLETED_ALL(who=ranks_text([row["rank"]]), number=row["last_completed"], group=row["desc"] or row["group"]),
+            "for", refs([row]),
+        )
+        for row in told.head(1).iter_rows(named=True)
+        if row["desc"] or row["group"]
+    ]  # fmt: skip
+
+
 def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Finding:
     """Nobody can be named: everybody seen waits."""
     group = max(groups, key=lambda one: (one.waits.height, bool(one.members), one.label))
@@ -330,7 +345,7 @@ def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Fin
     places = _places(group)
     claims = [Claim(text, "for", refs(own.iter_rows(named=True))) for text, own in places]
     claims = claims or [Claim(words.TIMED_OUT_IN(who=who, call=call), "for", refs(waits.iter_rows(named=True)))]
-    claims += launched
+    claims += [*launched, *_completed(case, waits)]
     if stuck:
         claims.append(Claim(words.WATCHDOG_HELD(who=ranks_text(stuck)), "for", refs(stuck.values())))
     if told is not None:

@@ -10,13 +10,16 @@ import polars as pl
 from forensics.case import Case, Detector
 from forensics.facts.progress import step_in_progress
 from forensics.facts.rank_stacks import stack_ref
+from forensics.facts.surroundings import surroundings
 from forensics.graph.hang.outside import places
 from forensics.graph.hang.waits import HOST_SITES
+from forensics.model.commands import kernel_log
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, FirstAnomaly
 from forensics.model.names import Reason
 from forensics.model.said import joined
-from forensics.model.texts import ranks_text
+from forensics.model.texts import SILENT, ranks_text
+from forensics.words import advice
 from forensics.words import ranks as words
 
 _FEW = 3  # at most one in three processes may be silent
@@ -71,7 +74,14 @@ def _finding(case: Case, silent: tuple[int, ...], shown: set[int], waiting: pl.D
         reasons.append("single_snapshot")
     refs = tuple(stack_ref(row) for row in waiting.sort("rank").head(2).iter_rows(named=True))
     why = words.NO_SAMPLER(number=len(silent), all=len(silent) + beside.height)
-    actions = [Action(kind="inspect_hardware", target=host, command=None, reason=why) for host in named]
+    around = surroundings(case.tables)
+    actions = [
+        Action(
+            kind="inspect_hardware", target=host, command=kernel_log(host, around), reason=why, look=advice.LOOK_AT_KERNEL_OF_SILENT,
+            then=advice.THEN_OF_KERNEL_OF_SILENT, source="Linux: hung_task; NVIDIA Xid catalogue",
+        )
+        for host in named
+    ]  # fmt: skip
     return Finding(
         detector=DETECTOR.name,
         hosts=named,
@@ -82,7 +92,7 @@ def _finding(case: Case, silent: tuple[int, ...], shown: set[int], waiting: pl.D
         undecided=tuple(reasons),
         claims=(Claim(text, "for", refs),),
         first_anomaly=FirstAnomaly(
-            host=named[0] if named else None, step=step_in_progress(case.tables["steps"]), signature="silent"
+            host=named[0] if named else None, step=step_in_progress(case.tables["steps"]), signature=SILENT
         ),
         blast_radius=BlastRadius(ranks_waiting=waiting.height),
         actions=tuple(actions),

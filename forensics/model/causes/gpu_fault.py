@@ -39,8 +39,8 @@ ROW = CauseRow(
                 "“rev ff”、无输出或列表中缺少设备：已掉卡；LnkSta 低于 LnkCap",
             ),
             then=Said(
-                "off the bus: power-cycle the host, and have the card reseated or replaced if it happens again",
-                "掉卡：节点断电重启；再次发生则重插或更换该卡",
+                "off the bus: drain the host; once nothing runs there, power-cycle it, and have the card reseated or replaced if it happens again",
+                "掉卡：先隔离节点，待无作业后断电重启；再次发生则重插或更换该卡",
             ),
             source="lspci(8); NVIDIA: Xid 79 in the Xid catalogue",
         ),
@@ -53,8 +53,8 @@ ROW = CauseRow(
                 "不可纠正错误不为 0、待退役页或待重映射行、重映射失败",
             ),
             then=Said(
-                "pending: reset the GPU; a failed remapping, or errors that come back after a reset: replace the GPU",
-                "待处理：复位 GPU；重映射失败或复位后再次出错：更换 GPU",
+                "pending: drain the host, and reset the GPU once nothing runs there; a failed remapping, or errors that come back after a reset: replace the GPU",
+                "待处理：先隔离节点，待无作业时复位 GPU；重映射失败或复位后再次出错：更换 GPU",
             ),
             source="NVIDIA: GPU Memory Error Management, RMA policy; vendors' manuals of their tools",
         ),
@@ -65,8 +65,8 @@ ROW = CauseRow(
             what=Said("its NVSwitches (fabric manager)", "NVSwitch（fabric manager）"),
             look=Said("whether the service is active, and its last error", "服务是否为 active，以及最后的错误"),
             then=Said(
-                "not active: start it, or reset the NVSwitches with all GPUs; then test",
-                "未运行：启动该服务，或连同所有 GPU 复位 NVSwitch；之后检测",
+                "not active: start it, or, once the host is drained, reset the NVSwitches with all GPUs; then test",
+                "未运行：启动该服务，或隔离节点后连同所有 GPU 复位 NVSwitch；之后检测",
             ),
             source="NVIDIA Fabric Manager user guide",
         ),

@@ -21,15 +21,17 @@ ROW = CauseRow(
         SOURCE,
         Step(
             do="check_config",
-            needs=("host",),
+            needs=("host", "not_own"),
             command="users_of_memory",
             look=Said(
-                "a process that is none of this job, above all one left by an earlier run",
-                "不属于本作业的进程，尤其是上次运行的残留",
+                "a process that is none of this job, above all one left by an earlier run; other ranks of this job there have touched a device "
+                "before they chose their own",
+                "不属于本作业的进程，尤其是上次运行的残留；若有本作业的其他 rank，则其在选定自己的设备之前已使用该设备",
             ),
             then=Said(
-                "a leftover: end it and restart; none: smaller micro-batches, more sharding or recomputation first",
-                "残留进程：结束后重启；没有：先减小 micro-batch、增加切分或重计算",
+                "a leftover: end it and restart; none, and no step had run: more sharding or offloading; later: smaller micro-batches, more sharding or "
+                "recomputation first",
+                "残留进程：结束后重启；没有且尚未执行任何 step：增加切分或卸载；之后：先减小 micro-batch、增加切分或重计算",
             ),
             source="nvidia-smi manual: compute-apps; PyTorch: CUDA memory management",
         ),

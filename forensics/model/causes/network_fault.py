@@ -34,9 +34,9 @@ ROW = CauseRow(
             ),
             then=Said(
                 "none: it has ended, go by the first error in its log; on another address: set the interface on all hosts "
-                "(NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME); on this one: look for a firewall",
+                "(NCCL_SOCKET_IFNAME, as MCCL or HCCL call it with their own name; GLOO_SOCKET_IFNAME); on this one: look for a firewall",
                 "没有：该进程已退出，以其日志中的首个错误为准；地址不同：在所有节点设置网络接口"
-                "（NCCL_SOCKET_IFNAME、GLOO_SOCKET_IFNAME）；地址相同：检查防火墙",
+                "（NCCL_SOCKET_IFNAME，MCCL、HCCL 以各自名称为前缀；GLOO_SOCKET_IFNAME）；地址相同：检查防火墙",
             ),
             source="ss(8); connect(2): ECONNREFUSED",
         ),

@@ -1,7 +1,7 @@
 """segfault: segmentation fault."""
 
 from forensics.model.causes.row import CauseRow
-from forensics.model.causes.shared import KERNEL, NEXT_RUN, SOURCE
+from forensics.model.causes.shared import KERNEL, LOOK_AT_CORE, NEXT_RUN, SOURCE, THEN_OF_CORE
 from forensics.model.runbook import Step
 from forensics.model.said import Said
 
@@ -23,13 +23,9 @@ ROW = CauseRow(
             needs=("pid", "host"),
             command="core",
             gives=("core",),
-            look=Said(
-                "the first frame that is not of libc: whose library it is", "第一个不属于 libc 的栈帧：属于哪个库"
-            ),
-            then=Said(
-                "the same frame twice: fix or change that library's version; another one each time: test memory and GPU",
-                "两次在同一帧：修复或更换该库版本；每次不同：检测内存和 GPU",
-            ),
+            what=Said("the core dump, if one was kept", "core dump（若有保留）"),
+            look=LOOK_AT_CORE,
+            then=THEN_OF_CORE,
             source="coredumpctl(1)",
         ),
         KERNEL,

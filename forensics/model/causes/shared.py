@@ -263,6 +263,15 @@ LINKS = (
         source="vendors' manuals of their link tools",
     ),
 )
+LOOK_AT_CORE = Said(
+    "whether a core was kept, and its first frame that is not of libc: whose library it is",
+    "是否保留了 core，其第一个不属于 libc 的栈帧属于哪个库",
+)
+THEN_OF_CORE = Said(
+    "the same frame twice: fix or change that library's version; another one each time: test memory and GPU; no core: allow one (ulimit, "
+    "core_pattern) in the next run",
+    "两次在同一帧：修复或更换该库版本；每次不同：检测内存和 GPU；没有 core：下次运行时开启（ulimit、core_pattern）",
+)
 CLOCKS = Step(
     do="inspect_hardware",
     needs=("host", "running"),
