@@ -36,11 +36,14 @@ _PORT = regex(
 _NONE_LEFT = r"(?:out of memory|memory (?:is|was) (?:not enough|exhausted)|memory isn't enough|not enough memory|memory exhausted|\bOOM\b)"
 _ON_DEVICE = r"(?:(?:GPU|NPU|XPU|DCU|MLU|HPU|GCU|device|card)(?:_|[ :#]|\(id:) ?\d|\bHBM\b)"
 _OOM = regex(
-    r"(?:CUDA|MUSA|MACA|HIP|NPU) out of memory|\bout of (?:GPU|device|HBM|VRAM) memory\b|\bOutOfMemoryError\b|error: out of memory|cudaSuccess \(2 vs\. 0\):? out of memory",
+    r"(?:CUDA|MUSA|MACA|HIP|NPU) out of memory|\bout of (?:GPU|device|HBM|VRAM) memory\b|\bOutOfMemoryError\b|error: out of memory"
+    r"|cudaSuccess \(2 vs\. 0\):?\s{1,2}out of memory|cuda runtime error \(2\) ?: out of memory|\bcudaMalloc\w* failed: out of memory"
+    r"|allocating \d+ bytes of device memory|failed to allocate request for .{1,60}? on device ordinal",
     re.IGNORECASE,
 )
 _OF_A_DEVICE = regex(
     r"RESOURCE_EXHAUSTED: .{0,200}?(?:out of memory|failed to allocate|attempting to (?:allocate|reserve))"  # XLA
+    r"|\bOOM when allocating tensor\b"  # TensorFlow, which names the allocator since 1.8
     rf"|{_NONE_LEFT}.{{0,200}}?{_ON_DEVICE}|{_ON_DEVICE}.{{0,80}}?{_NONE_LEFT}",
     re.IGNORECASE,
 )

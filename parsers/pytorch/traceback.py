@@ -62,9 +62,10 @@ _HEAD = regex(
 _SPEAKER = ("rank", "local_rank", "task", "process")  # of a line itself
 _FRAME = regex(r'^[>\s]*File "(?P<file>.*)", line (?P<line>\d{1,9})(?:, in (?P<function>.*?))?\s*$')
 _CARETS = regex(r"^\s+[~^]+\s*$|^\s*\[Previous line repeated \d+ more times?\]")
-_LAST = regex(r"^\s*(?P<code>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::(?:\s(?P<message>.*))?)?\s*$")
+_ABOVE = r"(?: \(see above for traceback\))?"  # TensorFlow 1 puts it between class and message
+_LAST = regex(rf"^\s*(?P<code>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*){_ABOVE}(?::(?:\s(?P<message>.*))?)?\s*$")
 _SURE_CLASS = regex(r"Error|Exception|Interrupt|Exit|Timeout|Failure|Warning|\.")
-_LONELY = regex(r"^(?P<code>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)): (?P<message>.*)$")
+_LONELY = regex(rf"^(?P<code>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)){_ABOVE}: (?P<message>.*)$")
 _TERMINATE = regex(r"terminate called after throwing an instance of '(?P<code>[^']+)'")
 _WHAT = regex(r"^\s*what\(\):\s*(?P<message>.*)$")
 # Whose traceback a launcher quotes next: multiprocessing.spawn by its number on the host, Ray Train by its rank, Ray's caller by
@@ -76,6 +77,7 @@ _QUOTED = regex(
 _QUOTED_LINES, _AT_ONCE_NS = 200, 200_000_000
 _MORE, _MORE_LINES = 4, 10  # lines of a message that are kept, and within how many after its first
 _HEARD, _HEARD_OF = 4, 16  # later lines of a printer that are kept, of its last exceptions
+_GOES_ON = (":", "root error(s) found.")  # the latter TensorFlow's
 _DIGIT = regex(r"\d")
 _LINK = regex(r"During handling of the above exception|direct cause of the following exception")
 _THREAD = regex(r"Exception in thread (?P<name>[^\s:]+)|Exception ignored in")
@@ -290,7 +292,7 @@ class _Reader:
 
     def _announce(self, said: Row, message: str | None, made: list[dict[str, Any]]) -> None:
         self.events += made
-        if message is not None and (message.rstrip() or ":").endswith(":"):
+        if message is not None and (message.rstrip() or ":").endswith(_GOES_ON):
             self._announced = said["line"], said["time_ns"], [one for one in made if one["kind"] == "exception"]
 
     def _goes_on(self, row: Row) -> None:
@@ -474,6 +476,7 @@ PARSER = LineParser(
         b'File \\"',  # in JSON
         b"Error: ",
         b"Exception: ",
+        b"(see above for traceback): ",
         b"terminate called after throwing",
         b"Exception in thread",
         b"Exception ignored in",
