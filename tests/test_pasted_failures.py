@@ -48,3 +48,55 @@ def test_memory_of_a_device_runs_out_in_many_words(tmp_path: Path, text: str) ->
 )
 def test_what_another_resource_lacks_is_no_memory_of_a_device(tmp_path: Path, text: str) -> None:
     assert verdict_of(tmp_path, text).cause != "gpu_oom"
+
+
+TOLD = '  File "/w/train.py", line {line}, in main\n    {call}\n'
+LIBRARY = '  File "/usr/lib/python3.10/site-packages/torch/nn/modules/module.py", line 11, in _call_impl\n    return forward_call(*args)\n'
+HEAD = "Traceback (most recent call last):\n"
+SPAWNED = f"{HEAD}{TOLD.format(line=8, call='spawn(main, 4)')}Exception: \n\n-- Process 2 terminated with the following error:\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEAD + TOLD.format(line=9, call="for batch in loader:") + '  File "/usr/lib/python3.10/site-packages/torch/ut',
+        SPAWNED + HEAD + TOLD.format(line=4, call="fit(model)") + LIBRARY,
+        SPAWNED.replace("Exception: ", "torch.multiprocessing.spawn.ProcessRaisedException: ") + HEAD + LIBRARY,
+        "    return forward_call(*args)\n" + TOLD.format(line=6, call="x = self.embed(x)") + "IndexError: index 7 is out of range\n",
+        TOLD.format(line=6, call="x = self.embed(x)") + LIBRARY + "RuntimeError: mat1 and mat2 shapes cannot be multiplied (88x2",
+        "  \tsize mismatch for head.weight: copying a param with shape torch.Size([7]) from checkpoint, the shape in curr",
+        '\tMissing key(s) in state_dict: "a.bias", "b.bias". \n',
+    ],
+)  # fmt: skip
+def test_an_exception_is_heard_without_its_head_or_its_end(tmp_path: Path, text: str) -> None:
+    verdict = verdict_of(tmp_path, text)
+    assert (verdict.kind, verdict.cause, verdict.ranks) == ("crash", "exception", NOBODY)
+
+
+def test_what_is_cut_within_a_call_that_waits_may_be_of_others(tmp_path: Path) -> None:
+    called = '  File "/usr/lib/python3.10/site-packages/torch/distributed/distributed_c10d.py", line 11, in all_reduce\n    work.wait()\n'
+    verdict = verdict_of(tmp_path, HEAD + TOLD.format(line=9, call="dist.all_reduce(x)") + called)
+    assert (verdict.kind, verdict.cause) == ("crash", None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TOLD.format(line=9, call="watch()") + LIBRARY + "2026-01-31 10:11:12 INFO step 4 done\n",  # a stack that was printed
+        "size mismatch for fc.weight: copying a param with shape torch.Size([8]) from checkpoint, the shape in current model is torch.Size([1]).\n",
+    ],
+)  # fmt: skip
+def test_a_stack_or_a_remark_is_no_exception(tmp_path: Path, text: str) -> None:
+    assert verdict_of(tmp_path, text).kind == "unknown"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "synNodeCreateWithId failed for node: softmax_fwd with synStatus 1 [Invalid argument]. .",
+        "synStatus=26 [Generic failure] Graph compile failed. ",
+    ],
+)
+def test_a_graph_that_cannot_be_built_is_its_process_s_own(tmp_path: Path, words: str) -> None:
+    verdict = verdict_of(tmp_path, f"[rank2]: RuntimeError: {words}\n")
+    assert (verdict.kind, verdict.cause, verdict.ranks) == ("crash", "exception", [2])
