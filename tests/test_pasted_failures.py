@@ -100,3 +100,46 @@ def test_a_stack_or_a_remark_is_no_exception(tmp_path: Path, text: str) -> None:
 def test_a_graph_that_cannot_be_built_is_its_process_s_own(tmp_path: Path, words: str) -> None:
     verdict = verdict_of(tmp_path, f"[rank2]: RuntimeError: {words}\n")
     assert (verdict.kind, verdict.cause, verdict.ranks) == ("crash", "exception", [2])
+
+
+AGENT = '[ERROR] 2026-01-31 10:11:12,147 error_handler: {{\n  "message": {{\n    "message": "{words}",\n    "extr'
+NO_STORE = "RendezvousConnectionError: The connection to the C10d store has failed. See inner exception for details."
+ANY_ADDRESS = "The client socket has failed to connect to any network address of (node-0, 29500)."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        AGENT.format(words=NO_STORE),
+        f"torch.distributed.elastic.rendezvous.api.{NO_STORE}\n",
+        "RuntimeError: connect() timed out. Original timeout was 90000 ms.\n",
+        f"[E131 10:11:12.345 socket.cpp:57] [c10d] {ANY_ADDRESS}\n",
+        f"{HEAD}{LIBRARY}torch.distributed.DistNetworkError: {ANY_ADDRESS} The client socket has failed to connect to 10.0.0.7:29500 (errno: 113 - No route to host).\n",
+        "WARNING:rendezvous:The node 'n1_7_0' has failed to shutdown the rendezvous 'a' due to an error of type RendezvousConnectionError.\n"
+        + HEAD + LIBRARY,
+    ],
+)  # fmt: skip
+def test_a_store_that_is_not_reached_before_anything_ran_is_of_the_launch(tmp_path: Path, text: str) -> None:
+    verdict = verdict_of(tmp_path, text)
+    assert (verdict.kind, verdict.cause, verdict.ranks, verdict.hosts) == ("launch", "store_timeout", NOBODY, [])
+
+
+def test_an_agent_s_report_of_a_worker_is_heard_though_it_is_cut(tmp_path: Path) -> None:
+    verdict = verdict_of(tmp_path, AGENT.format(words="KeyError: 'loss'"))
+    assert (verdict.kind, verdict.cause, verdict.ranks) == ("crash", "exception", NOBODY)
+
+
+def test_a_port_that_is_taken_is_of_the_launch(tmp_path: Path) -> None:
+    text = "RuntimeError: The server socket has failed to listen on any local network address. The server socket has failed to bind to [::]:29500 (errno: 98 - Address already in use).\n"
+    assert verdict_of(tmp_path, text).kind == "launch"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[W socket.cpp:6] [c10d] The client socket has failed to connect to [localhost]:29500 (errno: 99 - Cannot assign requested address).\n",
+        "WARNING:rendezvous:The node 'n1_7_0' has failed to send a keep-alive heartbeat to the rendezvous 'a' due to an error of type RendezvousConnectionError.\n",
+    ],
+)
+def test_what_is_tried_again_is_no_failed_launch(tmp_path: Path, line: str) -> None:
+    assert verdict_of(tmp_path, line).kind == "unknown"

@@ -8,14 +8,17 @@ from forensics.facts.event_rows import detail, refs
 from forensics.facts.progress import step_in_progress
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import FirstAnomaly
+from forensics.model.told import has_kind
 from forensics.words import ended as words
 from parsers.knowledge import waits
+
+_BEFORE_IT_RAN = ("connect_failed", "store_timeout", "missing_members")  # what did not come about, the traceback is of
 
 
 def ended_cut_off(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, only where no end of a process is told."""
     rows = [] if case.ends or case.has_waited else cut_off(case.events, case.tables["files"])
-    if not rows:
+    if not rows or (not case.has_begun and has_kind(case.events, *_BEFORE_IT_RAN)):
         return ()
     code, frames = users_code(rows[0]), [(file, function or "") for function, file, _ in detail(rows[0])["frames"]]
     text = words.CUT_IN_TRACEBACK(file=rows[0]["file"])
