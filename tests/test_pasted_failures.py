@@ -143,3 +143,44 @@ def test_a_port_that_is_taken_is_of_the_launch(tmp_path: Path) -> None:
 )
 def test_what_is_tried_again_is_no_failed_launch(tmp_path: Path, line: str) -> None:
     assert verdict_of(tmp_path, line).kind == "unknown"
+
+
+KEPT = "  0%|      | {step}/60210 [00:20<39:02,  2.2s/it][stage2.py:16:step] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: {scale}, reducing to {scale}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "cause"),
+    [
+        ("".join(KEPT.format(step=at, scale=1) for at in range(88, 93)), "numerics", "loss_scale_collapse"),
+        ("".join(KEPT.format(step=at, scale="1.0") for at in range(3)), "numerics", "loss_scale_collapse"),
+        (KEPT.format(step=88, scale=1), "unknown", None),
+        ("".join(KEPT.format(step=at, scale=1) for at in range(4)) + "".join(f"step {at} loss 2.{at}\n" for at in range(10, 40)), "unknown", None),
+        ("".join(f" iteration {10 * at}/ 9000 | loss scale: {scale} | number of skipped iterations: {skipped} |\n" for at, scale, skipped in ((1, 8388608.0, 10), (2, 16384.0, 9))), "unknown", None),
+    ],
+)  # fmt: skip
+def test_a_scale_is_at_its_end_where_no_overflow_can_lower_it(
+    tmp_path: Path, text: str, kind: str, cause: str | None
+) -> None:
+    verdict = verdict_of(tmp_path, text)
+    assert (verdict.kind, verdict.cause) == (kind, cause)
+
+
+@pytest.mark.parametrize(
+    ("losses", "step"),
+    [((0.4, 41250.0, 90117.0, 33333.0), 5), ((0.4, 900.0, 1400.0, 2900.0), None), ((0.4, 41250.0, 0.5, 0.4), None)],
+)
+def test_one_line_before_is_enough_where_the_loss_leaps_beyond_doubt(
+    tmp_path: Path, losses: tuple[float, ...], step: int | None
+) -> None:
+    verdict = verdict_of(
+        tmp_path,
+        "".join(f"INFO:global step {4 + at}: loss = {loss} (0.2 sec/step)\n" for at, loss in enumerate(losses)),
+    )
+    assert (verdict.first_anomaly.step if verdict.first_anomaly else None) == step
+
+
+def test_an_infinite_loss_is_no_nan(tmp_path: Path) -> None:
+    form = "INFO  Optimizer: [Epoch 6 36/67][Iteration {at}] Loss is {loss}. Current learning rate is 0.04.\n"
+    text = "".join(form.format(at=at, loss=loss) for at, loss in ((7, 1.2), (8, 1.3), (9, "Infinity"), (10, 1.2)))
+    verdict = verdict_of(tmp_path, text)
+    assert (verdict.kind, verdict.cause, verdict.ranks) == ("numerics", "overflow", NOBODY)
