@@ -184,3 +184,41 @@ def test_an_infinite_loss_is_no_nan(tmp_path: Path) -> None:
     text = "".join(form.format(at=at, loss=loss) for at, loss in ((7, 1.2), (8, 1.3), (9, "Infinity"), (10, 1.2)))
     verdict = verdict_of(tmp_path, text)
     assert (verdict.kind, verdict.cause, verdict.ranks) == ("numerics", "overflow", NOBODY)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/w/run.sh: line 18: 1918 Aborted                 (core dumped) litgpt pretrain $model --resume x\n",
+        "/w/run.sh: line 18: 1918 Killed                  ./train_gpt2cu -i data\n",
+        "Primary job  terminated normally, but 1 process returned\na non-zero exit code. Per user-direction, the job has been aborted.\n",
+        "2026-01-31 10:11:12.3: W tensorflow/core/framework/op_kernel.cc:13] OP_REQUIRES failed at mpi_ops.cc:42 : Aborted: Horovod has been shut down. This w",
+    ],
+)  # fmt: skip
+def test_that_some_process_ended_is_heard_of_whoever_saw_it(tmp_path: Path, text: str) -> None:
+    verdict = verdict_of(tmp_path, text)
+    assert (verdict.kind, verdict.ranks) == ("crash", NOBODY)
+
+
+@pytest.mark.parametrize("command", ["tail -f train.log", "nvidia-smi dmon", "rsync -a train /backup"])
+def test_what_a_script_began_beside_the_job_is_none_of_it(tmp_path: Path, command: str) -> None:
+    assert verdict_of(tmp_path, f"/w/run.sh: line 8: 81 Killed                  {command}\n").kind == "unknown"
+
+
+FAULT = "CUDA error: uncorrectable ECC error encountered\n"
+WATCHDOG = "[E ProcessGroupNCCL.cpp:9] [Rank {rank}] NCCL watchdog thread terminated with exception: " + FAULT
+
+
+@pytest.mark.parametrize(
+    ("text", "ranks"),
+    [
+        (f"RuntimeError: {FAULT}\n{WATCHDOG.format(rank=1)}", [1]),
+        (WATCHDOG.format(rank=3), [3]),
+        (WATCHDOG.format(rank=1) + WATCHDOG.format(rank=3), NOBODY),
+        (f"RuntimeError: {FAULT}", NOBODY),
+        (f"RuntimeError: {FAULT}\n" + WATCHDOG.format(rank=1).replace("[Rank 1]", "[PG ID 2 PG GUID 7(tp_group) Rank 1]"), NOBODY),
+    ],
+)  # fmt: skip
+def test_the_one_whose_watchdog_tells_of_its_device_is_named(tmp_path: Path, text: str, ranks: list[int]) -> None:
+    verdict = verdict_of(tmp_path, text)
+    assert (verdict.kind, verdict.cause, verdict.ranks) == ("crash", "gpu_fault", ranks)

@@ -18,7 +18,6 @@ from parsers.text.patterns import regex
 _ANY = regex("")  # of a rule whose groups are here already
 _TIMES = ("ms", "seconds", "minutes")
 _HOSTS = 64  # of one line
-_ENDS_ITS_STEP = ("gpu_oom",)  # also where the runtime's own level is a warning
 _OF_ANOTHER = ("process", "pod", "host")
 
 
@@ -42,8 +41,7 @@ def columns_of(said: knowledge.Message, severity: str = "") -> dict[str, Any]:
 
     time = next((said.fields[unit] for unit in _TIMES if unit in said.fields), None)
     fields = said.fields if time is None else said.fields | {"value": time}
-    level = said.severity if said.event in _ENDS_ITS_STEP else severity or said.severity
-    made = columns(Rule(_ANY, said.event, level, said.claim, named), fields)
+    made = columns(Rule(_ANY, said.event, severity or said.severity, said.claim, named), fields)
     if said.about in _OF_ANOTHER:
         made = {"rank": None, "local_rank": None} | made
     return {"kind": said.event} | made

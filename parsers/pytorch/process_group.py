@@ -71,6 +71,7 @@ _ERROR_KINDS: tuple[tuple[str, str], ...] = (
     ("Cuda failure", "cuda_error"),
 )
 _ERROR_PART = regex(r"\s*(?:[nm]ccl\w+Error:|[nm]cclInvalidUsage|Last error:)")
+_OWN_NUMBER = regex(r"\bRank (\d{1,7})\]")
 _OTHER_END = regex(r"\bCall to (?:recv from|send to) \[?(?P<address>[\w.:-]{2,64}?)\]?<\d+> failed\b")
 _WHAT = regex(r"\s*what\(\):")  # of std::terminate
 _AT_WORK = regex(rf"Timeout at [A-Z]{{2,8}} work: (?P<seq>{_N})")
@@ -341,8 +342,10 @@ def _other_end(row: Row, found: re.Match[str]) -> dict[str, Any]:
     return {"kind": "other", "severity": "info", "code": "other_end", "detail": json.dumps(said)}
 
 
-def _device_error(_row: Row, found: re.Match[str]) -> dict[str, Any]:
-    return {"kind": "cuda_error", "severity": "fatal", "code": found["error"].strip()}
+def _device_error(row: Row, found: re.Match[str]) -> dict[str, Any]:
+    own = _OWN_NUMBER.search(row["text"], 0, found.start()) if reporter(row)["rank"] is None else None
+    named = {"names_ranks": [int(own[1])], "names_rank_space": "group"} if own else {}
+    return named | {"kind": "cuda_error", "severity": "fatal", "code": found["error"].strip()}
 
 
 # Words of which one stands in every line that the pattern finds, the pattern, and what it makes.

@@ -129,6 +129,7 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
     cause: Cause = next((cause for cause, _ in _in_time(found) if cause != "exception"), "exception")
     same = [row for this, row in found if this == cause]
     killed = _killed(case, same) if cause == "host_oom" else ()
+    named = _told(case, same) if cause == "gpu_fault" else killed
     if not killed and any(end.how == "died" for end in case.ends.values()):
         return ()
     unclear = cause == "exception" and not (any(_is_own(case, row) for row in same) or _is_alone(case, same))
@@ -147,13 +148,13 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
     if not after and not killed and _is_of_no_rank(case, same):
         waits = rows(case.events, "collective_timeout")
         claims.append(Claim(words.ALL_RANKS_WAITED, "for", refs(waits, most=1)))
-    text = words.RANK_DID(who=ranks_text(killed) if killed else _who(same, hosts), did=did_all(did, len(killed)))
+    text = words.RANK_DID(who=ranks_text(named) if named else _who(same, hosts), did=did_all(did, len(named)))
     return (
         Finding(
             detector="process_ended",
             cause=None if unclear else cause,
-            ranks=killed,
-            hosts=() if killed else hosts,
+            ranks=named,
+            hosts=() if named else hosts,
             devices=_devices(case, same) if cause in ("gpu_fault", "gpu_oom") else (),
             site="storage_io" if storage is not None else None,
             domain="infrastructure"
@@ -161,10 +162,10 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
             else "workload"
             if cause == "gpu_oom"
             else "unknown",
-            undecided=("conflicting_evidence",) if after else () if killed or hosts else ("membership_unknown",),
+            undecided=("conflicting_evidence",) if after else () if named or hosts else ("membership_unknown",),
             claims=tuple(claims),
             first_anomaly=FirstAnomaly(
-                rank=killed[0] if killed else None,
+                rank=named[0] if named else None,
                 host=hosts[0] if len(hosts) == 1 else None,
                 step=step_in_progress(case.tables["steps"]),
                 signature=f"{cause}:{same[0]['code']}" if same[0]["code"] else str(cause),
@@ -172,7 +173,7 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
             time_ns=same[0]["time_ns"],
             actions=_unclear(same)
             if unclear and storage is None
-            else _actions(same, cause, joined(hosts, ", "), storage, holder),
+            else _actions(same, cause, ranks_text(named) if named != killed else joined(hosts, ", "), storage, holder),
             summary=sentence(text, words.NOT_ITS_OWN if unclear else words.MAY_HAVE_FOLLOWED if after else ""),
         ),
     )
@@ -239,6 +240,15 @@ def _killed(case: Case, same: list[dict[str, Any]]) -> tuple[int, ...]:
             killed if len(killed) == 1 and any(_may_be(case, row, killed[0], pids[killed[0]]) for row in rows) else []
         )
     return tuple(sorted(ranks))
+
+
+def _told(case: Case, same: list[dict[str, Any]]) -> tuple[int, ...]:
+    """The one rank whose watchdog alone says what its device reported, by its number in the only group that the bundle knows."""
+    told = {number: row for row in same if row["names_rank_space"] == "group" for number in row["names_ranks"] or ()}
+    if len(told) != 1:
+        return ()
+    ((number, row),) = told.items()
+    return tuple((case.memberships.to_global(row, [number], assume=True) or {}).values())
 
 
 def _may_be(case: Case, row: Row, rank: int, pid: int | None) -> bool:
