@@ -222,3 +222,25 @@ WATCHDOG = "[E ProcessGroupNCCL.cpp:9] [Rank {rank}] NCCL watchdog thread termin
 def test_the_one_whose_watchdog_tells_of_its_device_is_named(tmp_path: Path, text: str, ranks: list[int]) -> None:
     verdict = verdict_of(tmp_path, text)
     assert (verdict.kind, verdict.cause, verdict.ranks) == ("crash", "gpu_fault", ranks)
+
+
+RUNTIME = "[ERROR] {module}(71,fffe2a,python):2026-01-31-10:11:12.320.118 [mindspore/ccsrc/a.cc:7] {said}\n"
+TASK = "DumpTaskExceptionInfo] Task fail infos task_id: 3, stream_id: 4, tid: 71, device_id: 1, retcode: {code}"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "cause"),
+    [
+        ("        Kernel task happen error, retCode=0x26, [aicore exception].[FUNC:PreCheckTaskErr][FILE:task_in", "crash", "exception"),
+        ("        Kernel task happen error, retCode=0x31, [vector core exception].\n", "crash", "exception"),
+        (RUNTIME.format(module="DEVICE", said=TASK.format(code="507015 (aicore exception)")), "crash", "exception"),
+        (RUNTIME.format(module="MD", said="InterruptMaster] Task is terminated with err msg(more detail in info level log):Syntax error."), "crash", "exception"),
+        (RUNTIME.format(module="DEVICE", said=TASK.format(code="507048")), "unknown", None),  # it waited for others
+        ("        Kernel task happen error, retCode=0x25, [aicore timeout].\n", "unknown", None),
+    ],
+)  # fmt: skip
+def test_a_task_of_an_npu_that_failed_is_told_from_one_that_waited(
+    tmp_path: Path, text: str, kind: str, cause: str | None
+) -> None:
+    verdict = verdict_of(tmp_path, text)
+    assert (verdict.kind, verdict.cause, verdict.ranks) == (kind, cause, NOBODY)
