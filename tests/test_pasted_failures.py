@@ -244,3 +244,18 @@ def test_a_task_of_an_npu_that_failed_is_told_from_one_that_waited(
 ) -> None:
     verdict = verdict_of(tmp_path, text)
     assert (verdict.kind, verdict.cause, verdict.ranks) == (kind, cause, NOBODY)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "cause"),
+    [
+        ("InvalidArgumentError (see above for traceback): Nan in summary histogram for: enc/kernel_0\n", "numerics", "nan_birth"),
+        ("framework.errors_impl.InvalidArgumentError: LossTensor is inf or nan. : Tensor had NaN values\n", "numerics", "nan_birth"),
+        ("framework.errors_impl.InvalidArgumentError: check of logits : Tensor had Inf values\n", "numerics", "overflow"),
+        ("ERROR:tensorflow:Model diverged with loss = NaN.\n", "numerics", "nan_birth"),
+        ("ERROR: could not read loss nan.json\n", "unknown", None),
+    ],
+)  # fmt: skip
+def test_tensorflow_s_checks_of_numbers_are_heard(tmp_path: Path, text: str, kind: str, cause: str | None) -> None:
+    verdict = verdict_of(tmp_path, text)
+    assert (verdict.kind, verdict.cause, verdict.ranks) == (kind, cause, NOBODY)
