@@ -259,3 +259,18 @@ def test_a_task_of_an_npu_that_failed_is_told_from_one_that_waited(
 def test_tensorflow_s_checks_of_numbers_are_heard(tmp_path: Path, text: str, kind: str, cause: str | None) -> None:
     verdict = verdict_of(tmp_path, text)
     assert (verdict.kind, verdict.cause, verdict.ranks) == (kind, cause, NOBODY)
+
+
+NO_SYSTEM = "NCCL error in: /w/torch/lib/c10d/ProcessGroupNCCL.cpp:84, unhandled system error, NCCL version 2.7.8"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"RuntimeError: {NO_SYSTEM}\n",
+        f"{HEAD}{TOLD.format(line=9, call='dist.all_reduce(x)')}RuntimeError: {NO_SYSTEM}\nncclSystemError: System call (socket, malloc) failed.\n",
+    ],
+)  # fmt: skip
+def test_an_error_of_a_library_that_was_raised_ended_its_process(tmp_path: Path, text: str) -> None:
+    verdict = verdict_of(tmp_path, text)
+    assert (verdict.kind, verdict.ranks, verdict.hosts) == ("crash", NOBODY, [])

@@ -48,6 +48,7 @@ _OWN_WORDS = pl.col("kind").is_in(OWN_CAUSES.keys() - {"gpu_lost", *_BY_KERNEL})
 def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
     """(cause, row) of every failure without a rank, by place; the kernel's only of hosts of the job."""
     result: list[tuple[Cause, dict[str, Any]]] = []
+    lost: list[tuple[Cause, dict[str, Any]]] = []
     for row in without_echoes(case.events, _OWN_WORDS).iter_rows(named=True):
         if own_rank(row) is not None or in_thread(row):
             continue
@@ -60,6 +61,8 @@ def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
             cause = own_cause(row["kind"], f"{row['code'] or ''} {row['text'] or ''}")
             if cause != "exception" or _role(case, row).state != "lost":
                 result.append((cause, row))
+            else:
+                lost.append((cause, row))
     killed = [one for one in case.hardware if one.kind in _BY_KERNEL and one.rank is None and one.counts]
     # The line that opens a kernel's report names whom memory failed, not whom it killed: the one that ends it does.
     told: dict[str, int] = {}
@@ -72,7 +75,12 @@ def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
         for one in killed
         if one.on_job is not False and not _is_foreign(case, one)
     ]
-    return result
+    return result or ([] if case.ends or case.has_waited or _tells_of_others(case) else lost)
+
+
+def _tells_of_others(case: Case) -> bool:
+    """Does anything tell of a process that waited for others or lost them?"""
+    return any(EVENTS[kind].roles == ("victim",) for kind in case.events["kind"].unique())
 
 
 def _role(case: Case, row: Row) -> FailureRole:
@@ -89,8 +97,7 @@ def _is_alone(case: Case, same: Sequence[Row]) -> bool:
     roles = [_role(case, row) for row in same]
     if case.has_waited or not all(role.is_placed for role in roles) or len({role.template for role in roles}) > 1:
         return False
-    is_victim = any(EVENTS[kind].roles == ("victim",) for kind in case.events["kind"].unique())
-    return not is_victim and all(end.how in ("failed", "stopped", "ended") for end in case.ends.values())
+    return not _tells_of_others(case) and all(end.how in ("failed", "stopped", "ended") for end in case.ends.values())
 
 
 def _is_foreign(case: Case, one: Record) -> bool:
