@@ -65,6 +65,7 @@ _STORE = regex(
 _UNCORRECTABLE = regex(
     r"(?i)\b(?:uncorrect(?:able|ed)|double[- ]bit|multi(?:ple)?[- ]bit)(?: \w{2,12}){0,2}? (?:error|fault)\b(?!s? (?:count|counter|rate|threshold))"
 )
+_OF_OPERATION = "OP_REQUIRES failed"  # TensorFlow's level is that of a warning, and the step ends
 _WAITS = ("collective_timeout", "store_timeout")
 _DEVICE = regex(r"(?i)\b(?:device|gpu|npu|dcu|mlu|hpu|xpu|chip|card|accelerator|die)[ #:=]{0,2}(\d{1,4})\b")
 _ADDRESS = regex(r"\b[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\b")  # of a device on a PCI bus
@@ -117,7 +118,7 @@ def parse(lines: pl.DataFrame, learnt: Sequence[tuple[str, str]] = ()) -> Tables
 
 def _events(row: Row, found: Record, known: knowledge.Message | None) -> list[dict[str, Any]]:
     is_error = found.severity in ("error", "fatal")
-    said = columns_of(known, found.severity) if known else None
+    said = columns_of(known, "" if _OF_OPERATION in row["text"] else found.severity) if known else None
     if said and is_of_kernel(row):  # what it says of a time-out or a code is of no process
         return [event(row, said.pop("kind"), **_of_device(row["text"]) | said)]
     if said and said["kind"] != "other":

@@ -71,6 +71,7 @@ _ERROR_KINDS: tuple[tuple[str, str], ...] = (
     ("Cuda failure", "cuda_error"),
 )
 _ERROR_PART = regex(r"\s*(?:[nm]ccl\w+Error:|[nm]cclInvalidUsage|Last error:)")
+_OWN_NUMBER = regex(r"\bRank (\d{1,7})\]")
 _OTHER_END = regex(r"\bCall to (?:recv from|send to) \[?(?P<address>[\w.:-]{2,64}?)\]?<\d+> failed\b")
 _WHAT = regex(r"\s*what\(\):")  # of std::terminate
 _AT_WORK = regex(rf"Timeout at [A-Z]{{2,8}} work: (?P<seq>{_N})")
@@ -345,8 +346,10 @@ def _other_end(row: Row, found: re.Match[str]) -> dict[str, Any]:
     return {"kind": "other", "severity": "info", "code": "other_end", "detail": json.dumps(said)}
 
 
-def _device_error(_row: Row, found: re.Match[str]) -> dict[str, Any]:
-    return {"kind": "cuda_error", "severity": "fatal", "code": found["error"].strip()}
+def _device_error(row: Row, found: re.Match[str]) -> dict[str, Any]:
+    own = _OWN_NUMBER.search(row["text"], 0, found.start()) if reporter(row)["rank"] is None else None
+    named = {"names_ranks": [int(own[1])], "names_rank_space": "group"} if own else {}
+    return named | {"kind": "cuda_error", "severity": "fatal", "code": found["error"].strip()}
 
 
 # Words of which one stands in every line that the pattern finds, the pattern, and what it makes.
@@ -391,6 +394,9 @@ _SINGLE: tuple[tuple[tuple[str, ...], re.Pattern[str], Build], ...] = (
                 r"(?P<error>.*)"), _plain("peer_closed", "store")),
     (("client socket has timed out",), regex(rf"client socket has timed out after (?:(?P<ms>{_N})\s?ms|(?P<seconds>{_N})\s?s) while trying to connect to "
                 rf"\(?(?P<host>[^\s,)]+(?:, \d+)?)"), _plain("connect_failed", "store")),
+    (("client socket has failed",), regex(r"client socket has failed to connect to any network address of \((?P<host>[^\s,)]+)"), _plain("connect_failed", "store")),
+    (("shutdown the rendezvous",), regex(r"has failed to shutdown the rendezvous .{1,200} due to an error of type Rendezvous(?:Connection|Timeout)Error"),
+     _plain("connect_failed", "store", "warning")),
     (("Socket Timeout", "StoreTimeout", "Store::wait"), regex(r"Socket Timeout$|(?<!\w)Store(?:Timeout|::wait).*[Tt]imed? ?out"), _plain("store_timeout")),
     (("Call to ",), _OTHER_END, _other_end),
     (("watchdog thread terminated",), regex(r"watchdog thread terminated with exception: (?:CUDA|MUSA|MACA|HIP) (?:driver )?error: "
@@ -405,7 +411,7 @@ PARSER = LineParser(
         b"Timed out waiting ", b"by peer [", b"connectFullMesh", b"dump signal", b"signal dumping", b"watchdog",
         b"Heartbeat monitor", b"should dump", b"Cannot detect remote", b"was aborted on rank", b"remote error detected",
         b"CCL communicator and retr", b"store based barrier", b"waiting for clients", b"wait timeout after",
-        b"waitForInput", b"failed on SocketImpl", b"client socket has timed out", b"Socket Timeout",
+        b"waitForInput", b"failed on SocketImpl", b"client socket has timed out", b"Socket Timeout", b"shutdown the rendezvous", b"client socket has failed",
         b"CCL error in: ", b"CCL error: ",
         b"CCL operations have failed", b"To avoid data inconsistency", b"dump debug info",
         b"Stack trace of the failed collective", b"[c10d] ", b"Monitored Barrier", b"readv [", b"writev [",

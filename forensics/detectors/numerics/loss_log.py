@@ -341,7 +341,7 @@ def _nan_finding(
         if above
         else first.value
         if first is not None
-        else str(detail(lead).get("value", "nan"))
+        else str(detail(lead).get("value", "inf" if "inf" in (lead["code"] or "") else "nan"))
     )
     # They came through their own check, or share nothing before gradients are averaged.
     passed = bool(alone) and (case.is_data_parallel or _went_on(case, alone))
