@@ -31,6 +31,7 @@ import polars as pl
 from parsers.forms.reading import integers
 from parsers.pytorch.op_types import operation
 from parsers.pytorch.watchdog_reports import Reports, Said, reports
+from parsers.schema.event_kinds import MISMATCH
 from parsers.schema.lines import PRINTER, Row, claimed, event, reporter, streams
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, conform, table, tables_of
@@ -49,8 +50,8 @@ _COUNTERS = regex(
 )
 _FINGERPRINT = regex(
     rf"Rank (?P<ra>{_N}) is running collective: CollectiveFingerPrint\((?P<a>.*?)\), but "
-    rf"Rank (?P<rb>{_N}) is running collective: CollectiveFingerPrint\((?P<b>.*?)\)\.?\s*(?:Collectives differ|$)"
-    r"(?P<differ>.*)"
+    rf"Rank (?P<rb>{_N}) is running collective: CollectiveFingerPrint\((?:(?P<b>.*?)\)\.?\s*(?:C[a-z]*(?: d[a-z]*)?|$)"
+    r"(?P<differ>.*)|.*$)"  # the second of a line that ends before
 )
 _ERROR = regex(r"[A-Z]CCL error(?: in)?: ?")
 _ERROR_KINDS: tuple[tuple[str, str], ...] = (
@@ -249,7 +250,8 @@ def _count(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
 
 
-def _fingerprint(rank: str, text: str) -> dict[str, Any]:
+def _fingerprint(rank: str, whole: str | None) -> dict[str, Any]:
+    text = whole or ""
     seq, op = re.search(rf"SequenceNumber=({_N})", text), re.search(r"OpType=(\w+)", text)
     shape, dtypes = (
         re.search(r"TensorShape=(\[[^=]*\])", text),
@@ -261,15 +263,15 @@ def _fingerprint(rank: str, text: str) -> dict[str, Any]:
         "shape": shape[1] if shape else None,
         "dtypes": dtypes[1].strip() if dtypes else None,
         "seq": int(seq[1]) if seq else None,
-        # What the wrapper prints of a peer whose fingerprint never came: not a collective that anybody called.
-        "incomplete": bool(seq and seq[1] == "0" and op and op[1] == "GATHER" and not shape),
+        # What the wrapper prints of a peer whose fingerprint never came, or a line that was cut: not a collective that anybody called.
+        "incomplete": whole is None or bool(seq and seq[1] == "0" and op and op[1] == "GATHER" and not shape),
     }
 
 
 def _mismatch(_row: Row, found: re.Match[str]) -> dict[str, Any]:
     a, b = _fingerprint(found["ra"], found["a"]), _fingerprint(found["rb"], found["b"])
     names = {"names_ranks": [a["rank"], b["rank"]], "names_rank_space": "group", "op": a["op"], "seq": a["seq"]}
-    detail = {"a": a, "b": b, "differ": found["differ"].strip()[:500] or None}
+    detail = {"a": a, "b": b, "differ": (found["differ"] or "").strip()[:500] or None}
     return names | {"kind": "fingerprint_mismatch", "severity": "error", "detail": json.dumps(detail)}
 
 
@@ -349,6 +351,8 @@ def _device_error(_row: Row, found: re.Match[str]) -> dict[str, Any]:
 _SINGLE: tuple[tuple[tuple[str, ...], re.Pattern[str], Build], ...] = (
     (("Watchdog caught", "blocking wait"), regex(r"Watchdog caught collective operation timeout|timed out in blocking wait"), _of_work),
     ((" is running collective: ",), _FINGERPRINT, _mismatch),
+    (("Detected mismatch between collectives on ranks",), regex(r"Detected mismatch between collectives on ranks(?!.* but Rank \d+ is running)"),
+     _plain("comm_warning", MISMATCH)),
     (("Timed out waiting ",), regex(rf"Timed out waiting ({_N})ms for (\w+) operation"), _gloo_timeout),
     ((" by peer [",), regex(r"(?:Connection closed|reset) by peer (?P<host>\[[^\]]+\]:\d+)"), _plain("peer_closed")),
     (("ead", "rite"), regex(r"(?:Read|Write|readv|writev) (?:error )?(?P<host>\[[^\]]+\]:\d+): (?P<error>.+)"),
