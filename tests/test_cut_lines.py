@@ -27,3 +27,35 @@ DIFFER = (
 def test_calls_that_differ_are_heard_wherever_the_line_ends(tmp_path: Path, end: str) -> None:
     verdict = verdict_of(tmp_path, DIFFER[: DIFFER.rindex(end) + len(end)])
     assert (verdict.kind, verdict.cause, verdict.ranks) == ("hang", "collective_mismatch", [])
+
+
+MARIAN = "[2026-01-31 10:1{at}:12] Ep. 1 : Up. {at}00 : Sen. 45,912 : Cost {cost} : Time 36.01s : 5408.30 words/s : gNorm 19.1\n"
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        MARIAN,
+        MARIAN.replace("{cost}", "{cost} * 1,861,324 @ 2,624 after 1,861,324"),
+        "Iter {at}00, Minibatch Cost= {cost}, Training Accuracy= 0.5\n",
+        "Cost after iteration {at}00: {cost}\n",
+        "step {at}00, train cost: {cost}\n",
+    ],
+)
+def test_a_cost_that_is_no_number_is_a_loss(tmp_path: Path, form: str) -> None:
+    verdict = verdict_of(
+        tmp_path, "".join(form.format(at=at, cost=cost) for at, cost in ((1, "318.27"), (2, "nan"), (3, "nan")))
+    )
+    assert (verdict.kind, verdict.first_anomaly and verdict.first_anomaly.step) == ("numerics", 200)
+
+
+@pytest.mark.parametrize("form", ["step {at} cost {cost}\n", "step {at}, time cost: {cost}\n"])
+def test_a_cost_that_is_a_number_may_be_a_time(tmp_path: Path, form: str) -> None:
+    costs = (0.31, 0.3, 0.3, 0.29, 9.2, 0.3)
+    text = "".join(form.format(at=at, cost=cost) for at, cost in enumerate(costs))
+    assert verdict_of(tmp_path, text).kind != "numerics"
+
+
+def test_a_cost_of_an_evaluation_is_none_of_the_training(tmp_path: Path) -> None:
+    text = "".join(f"step {at}, val cost: nan, loss: 2.0\n" for at in (100, 200, 300))
+    assert verdict_of(tmp_path, text).kind == "unknown"
