@@ -59,3 +59,31 @@ def test_a_cost_that_is_a_number_may_be_a_time(tmp_path: Path, form: str) -> Non
 def test_a_cost_of_an_evaluation_is_none_of_the_training(tmp_path: Path) -> None:
     text = "".join(f"step {at}, val cost: nan, loss: 2.0\n" for at in (100, 200, 300))
     assert verdict_of(tmp_path, text).kind == "unknown"
+
+
+UNUSED = (
+    "Expected to have finished reduction in the prior iteration before starting a new one. This error indicates that"
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"untimeError: {UNUSED} your module has parameters\n",
+        f"[2026-01-31 10:11:12.227][ERROR](some.engine.Trainer) - Exception: {UNUSED}\n",
+        "making sure all `forward` function outputs participate in calculating loss.\nParameter indices which did not receive grad for rank 2: 4 5\n",
+        "Parameters which did not receive grad for rank 2: layer.1.weight\n",
+        "Parameter at index 23 with name layer.1.weight has been marked as ready twice. This means that\n",
+        "[2026-01-31 10:11:12.227][ERROR](some.engine.Trainer) - Exception: Expected to mark a variable ready only once. This\n",
+    ],
+)
+def test_what_a_framework_checks_itself_is_heard_without_its_class(tmp_path: Path, text: str) -> None:
+    verdict = verdict_of(tmp_path, text)
+    assert (verdict.kind, verdict.cause, verdict.ranks) == ("crash", "exception", [])
+
+
+@pytest.mark.parametrize(
+    "text", ["parameters which receive no grad: frozen for 3 steps\n", "Exception: ignored, going on\n"]
+)
+def test_a_remark_of_parameters_is_no_failure(tmp_path: Path, text: str) -> None:
+    assert verdict_of(tmp_path, text).kind == "unknown"
