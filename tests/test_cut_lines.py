@@ -87,3 +87,31 @@ def test_what_a_framework_checks_itself_is_heard_without_its_class(tmp_path: Pat
 )
 def test_a_remark_of_parameters_is_no_failure(tmp_path: Path, text: str) -> None:
     assert verdict_of(tmp_path, text).kind == "unknown"
+
+
+VLLM = "(Worker pid=412, ip=10.1.3.21) ERROR 02-06 13:09:51 worker_base.py:467]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '    return step(batch)\n  File "/job/shapes.py", line 9, in step\n    raise ValueError(shape)\nValueError: bad shape\n',
+        f'{VLLM}   File "/job/shapes.py", line 9, in step\n{VLLM}     raise ValueError(shape)\n{VLLM} ValueError: bad shape\n',
+        'ray.exceptions.RayTaskError(Exception): ray::score() (pid=31, ip=10.0.0.7)\n  File "/job/score.py", line 9, in score\n    raise Exception("no answer")\nException: no answer\n',
+        'ray.exceptions.RayTaskError: ray::score() (pid=31, ip=10.0.0.7)\n  File "/job/score.py", line 9, in score\n    raise Exception("no answer")\nException: no answer\n',
+    ],
+)
+def test_a_traceback_whose_head_is_cut_off_tells_where_it_was_raised(tmp_path: Path, text: str) -> None:
+    verdict = verdict_of(tmp_path, text)
+    assert (verdict.kind, verdict.cause, verdict.ranks) == ("crash", "exception", [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '  File "/job/shapes.py", line 9, in step\n    work.wait()\nstep 3 loss 2.0\nstep 4 loss 1.9\n',
+        '  File "/job/shapes.py", line 9, in step\n  File "/job/shapes.py", line 10, in ste',
+    ],
+)
+def test_frames_of_which_nothing_was_raised_are_no_failure(tmp_path: Path, text: str) -> None:
+    assert verdict_of(tmp_path, text).kind == "unknown"
