@@ -115,3 +115,40 @@ def test_a_traceback_whose_head_is_cut_off_tells_where_it_was_raised(tmp_path: P
 )
 def test_frames_of_which_nothing_was_raised_are_no_failure(tmp_path: Path, text: str) -> None:
     assert verdict_of(tmp_path, text).kind == "unknown"
+
+
+WATCHDOG = "[rank5]:[E703 04:12:57.19 ProcessGroupNCCL.cpp:{at}] [PG ID 0 PG GUID 0(default_pg) Rank 5] "
+FAILED = f"{WATCHDOG} failure detected by watchdog at work sequence id: 984 PG status: last enqueued work: 986, last completed work: 983\n"
+
+
+@pytest.mark.parametrize(
+    "rest", ["", WATCHDOG + "ProcessGroupNCCL preparing to dump debug info. Include stack trace: 1\n"]
+)
+def test_what_the_watchdog_calls_a_failure_is_a_wait_given_up(tmp_path: Path, rest: str) -> None:
+    verdict = verdict_of(tmp_path, (FAILED + rest).format(at=2268))
+    assert (verdict.kind, verdict.ranks) == ("hang", [])
+
+
+def test_what_the_watchdog_calls_a_failure_is_the_error_that_it_tells(tmp_path: Path) -> None:
+    error = "Process group watchdog thread terminated with exception: CUDA error: an illegal memory access was encountered\n"
+    assert verdict_of(tmp_path, (FAILED + WATCHDOG + error).format(at=2268)).kind == "crash"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Failed to download s3://corpus/train/index.json -> /tmp/x/index.json. Got errors:\n[ClientError('Object not found!')]",
+        "failed to download gs://corpus/shard.00001.mds: 404",
+        "Failed to upload /ckpt/step5 to oci://runs/step5: 403",
+    ],
+)
+def test_who_cannot_fetch_from_a_store_of_objects_is_its_own_failure(tmp_path: Path, text: str) -> None:
+    verdict = verdict_of(
+        tmp_path, f"RuntimeError: {text}\nERROR:composer.cli.launcher:Rank 0 crashed with exit code 1.\n"
+    )
+    assert (verdict.kind, verdict.cause, verdict.ranks) == ("crash", "exception", [0])
+
+
+def test_a_download_that_is_tried_again_is_no_failure(tmp_path: Path) -> None:
+    text = "WARNING: Failed to download s3://corpus/train/index.json, retrying\nstep 3 loss 2.0\nstep 4 loss 1.9\n"
+    assert verdict_of(tmp_path, text).kind == "unknown"

@@ -74,7 +74,9 @@ _ERROR_KINDS: tuple[tuple[str, str], ...] = (
 _ERROR_PART = regex(r"\s*(?:[nm]ccl\w+Error:|[nm]cclInvalidUsage|Last error:)")
 _OTHER_END = regex(r"\bCall to (?:recv from|send to) \[?(?P<address>[\w.:-]{2,64}?)\]?<\d+> failed\b")
 _WHAT = regex(r"\s*what\(\):")  # of std::terminate
-_AT_WORK = regex(rf"Timeout at [A-Z]{{2,8}} work: (?P<seq>{_N})")
+_AT_WORK = regex(
+    rf"(?:Timeout at [A-Z]{{2,8}} work: |(?P<failed>failure detected by watchdog at work sequence id: ))(?P<seq>{_N})"
+)
 _INITIALIZED = regex(rf"Rank {_N}: [A-Z]{{2,8}} communicator \S+ is initialized")
 _ENDED_BLOCK = regex(r"^\s*(?:Traceback|Exception raised from|frame #|File \")")
 _BOILERPLATE = (
@@ -119,9 +121,10 @@ class _Reader:
         self._error: list[Row] = []
         self._group: dict[str, Any] = {}
         self._waits: dict[int, dict[str, Any]] = {}  # of one printer, by the number of the work
+        self._failed: set[int] = set()  # of these, what the watchdog calls a failure
 
     def read(self, stream: list[dict[str, Any]]) -> None:
-        self._group, self._waits = {}, {}
+        self._group, self._waits, self._failed = {}, {}, set()
         before = len(self.events)
         for row in stream:
             if self._belongs_to_error(row) or self._single(row):
@@ -130,7 +133,13 @@ class _Reader:
         made = self.events[before:]
         plainly = self._plainly(stream[0]) if self._waits or any(_WHAT.match(one["text"]) for one in made) else set()
         told = {one.get("seq") for one in made if one["kind"] == "collective_timeout"} | {one[3] for one in plainly}
-        made += [one for seq, one in self._waits.items() if seq not in told]
+        # A failure that the watchdog sees may be the library's error instead, which is told then.
+        has_error = any(one["severity"] != "info" and one["kind"] != "collective_timeout" for one in made)
+        made += [
+            one
+            for seq, one in self._waits.items()
+            if seq not in told and not ((has_error or told) and seq in self._failed)
+        ]
         self.events[before:] = _without_repeats(made, plainly)
 
     def _plainly(self, row: Row) -> set[Said]:
@@ -149,9 +158,10 @@ class _Reader:
             if any(word in text for word in words) and (found := pattern.search(text)):
                 self.events.append(event(row, **{**self._who(), **build(row, found)}))
                 return True
-        if "Timeout at" in text and (
+        if ("Timeout at" in text or "at work sequence id" in text) and (
             found := _AT_WORK.search(text)
         ):  # said before or after the line that tells the operation, which may be lost
+            self._failed |= {int(found["seq"])} if found["failed"] else set()
             waited = {"severity": "error", "seq": int(found["seq"]), **self._who()}
             self._waits.setdefault(int(found["seq"]), event(row, "collective_timeout", **waited))
         return understood or _INITIALIZED.search(text) is not None or any(words in text for words in _BOILERPLATE)
