@@ -93,6 +93,35 @@ def test_the_device_is_tested_for_what_no_sum_of_its_inputs_gives_though_it_was_
     assert [kind for kind, *_ in told[1:]] == (["inspect_hardware"] if largest < 1 else [])
 
 
+def updated(is_used: bool) -> Job:
+    """Rank 1's weight is bad after the update of step 1; in it, or between the updates."""
+    job = Job()
+    for step in range(2):
+        for rank in range(3):
+            held: dict[str, Any] = {
+                "min": -1.0 - rank,
+                "max": 1.0,
+                "absmax": 1.0 + rank,
+                "nan_count": 0,
+                "inf_count": 0,
+            }
+            bad = rank == 1 and step == 1
+            job.row(rank, "param.weight", "nan" if bad and not is_used else held, module="fc", op="Linear", step=step)
+            job.op(rank, "fc", "ok", "nan" if bad and not is_used else "ok", op="Linear", step=step)
+            job.row(rank, "param.weight", "nan" if bad else held, module="fc", op="step", phase="optimizer", step=step)
+    return job
+
+
+def test_what_an_update_made_bad_has_the_optimizers_state_looked_at_before_the_device() -> None:
+    told = advised(updated(is_used=True))
+    assert [kind for kind, *_ in told] == ["check_code", "rollback", "inspect_hardware"]
+    assert "optimizer's state" in told[0][1] and "its update made it bad" in told[0][2]
+
+
+def test_what_went_bad_between_two_updates_has_its_memory_looked_at() -> None:
+    assert next(kind for kind, *_ in advised(updated(is_used=False))) == "inspect_hardware"
+
+
 def test_how_large_the_inputs_were_and_how_many_values_are_bad_is_told() -> None:
     job = Job(step=2)
     for rank in range(3):

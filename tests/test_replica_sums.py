@@ -145,3 +145,35 @@ def test_the_step_is_of_who_prints_it() -> None:
 @pytest.mark.parametrize("text", ["", "9f86d081 enc.w\n", "{}\n", "commit 9f86d081884c\nstep 5 loss 2.1\n"])
 def test_other_files(text: str) -> None:
     assert not accepts("a.txt", text.encode())
+
+
+# --- figures of many decimals --------------------------------------------------------------------------------------------
+
+
+def _norm(step: int, rank: int) -> str:
+    return f"{80 + step / 7 + 0.01 * (rank == ODD and step >= SINCE):.9f}"
+
+
+_OF_ONE = "a file of each"  # which tells nothing of others: names must say what they are
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if form != _OF_ONE])
+def test_whose_figure_left_those_of_the_others(tmp_path: Path, form: str) -> None:
+    files = {name: text.replace("0x", "") for name, text in FORMS[form](_norm).items()}
+    verdict = analyze(_write(tmp_path, files)).verdict
+    assert (verdict.cause, verdict.ranks, verdict.first_anomaly.step) == ("replica_divergence", [ODD], SINCE)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "own",
+    [
+        lambda step, rank: f"{2 + rank / 8 + step / 7:.9f}",  # of each rank's own data
+        lambda step, rank: "1.00000000" if rank != ODD or step < SINCE else "0.87120934",  # cut at a limit
+        lambda step, rank: "0.00000000" if (rank + step // 20) % 3 else f"{step / 7:.9f}",
+        lambda step, rank: f"{80 + step / 7 + 0.01 * (rank == ODD and step >= SINCE):.5f}",  # alike by chance
+    ],
+)
+def test_figures_of_a_ranks_own_accuse_nobody(tmp_path: Path, form: str, own: Sums) -> None:
+    verdict = analyze(_write(tmp_path, FORMS[form](own))).verdict
+    assert (verdict.cause, verdict.ranks) == (None, [])

@@ -19,7 +19,8 @@ Where no process says who it is: files of one name, numbered from 0 to as many a
 in the same steps (where no world is told, in several files each, of a tag), prints lines as all others do, or is shown by a stack that tells no pid. There is one for each rank then, and nothing else counts them. Where no world is told, so are several files
 of each of several hosts or folders, if their numbers go on from one to the next.
 
-So are, beside a console in which ranks speak, files of nothing but statistics of tensors, as many as the world that is told.
+So are, beside a console in which ranks speak, files of nothing but statistics of tensors, as many as the world that is told; and files of records of
+steps whose number stands behind the word rank, be it the place on an axis of the layout, where that axis is as large and no other is told.
 
 Fooled by: workers of a program that numbers them otherwise than their ranks, and tells these nowhere.
 """
@@ -64,6 +65,7 @@ _OFTEN = 5  # lines
 _SEVERAL = 4  # files that are all of a job whose size nobody tells
 _FEW = 3  # files of which nobody says who they are
 _WORLDS = ("world_size", "data_parallel_size")
+_PARTED = ("expert_model_parallel_size", "tensor_model_parallel_size", "pipeline_model_parallel_size")
 _AXES = ("data_parallel_size", "tensor_model_parallel_size", "pipeline_model_parallel_size")
 
 
@@ -99,11 +101,11 @@ def numbered_files(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
             found |= _by_pids(claims, own, ranks)
     unsaid = [own for own in shapes.values() if not is_local.intersection(own) and not found.keys() & set(own)]
     if not ranks and not tables["steps"]["rank"].is_not_null().any():
-        found |= _one_a_rank(tables, unsaid)
+        found |= _one_a_rank(tables, unsaid) or _of_axis(tables, unsaid)
     else:  # beside a console that tells who prints: records of tensors, which nobody writes for another
         recorded = {str(file) for file in tables["tensors"].filter(pl.col("rank").is_null())["file"].unique()}
         told = _one_a_rank(tables, [own for own in unsaid if recorded.issuperset(own)])
-        found |= told if told and _is_of_process(told) else {}
+        found |= told if told and _is_of_process(told) else _of_axis(tables, unsaid)
     return pl.DataFrame(
         {"file": list(found), "rank": list(found.values())}, schema={"file": pl.String, "rank": pl.Int64}
     )
@@ -227,6 +229,23 @@ def _one_a_rank(tables: Mapping[TableName, pl.DataFrame], shapes: Iterable[list[
     is_looks = looked_at.issuperset(file for own in sets for file in own)  # at the same processes
     if len(sets) > 1 and (is_looks or len({_called_before(own) for own in sets}) == 1):
         return {file: rank for own in sets for file, rank in own.items()}
+    return sets[0] if len(sets) == 1 else {}
+
+
+def _of_axis(tables: Mapping[TableName, pl.DataFrame], shapes: Iterable[list[str]]) -> dict[str, int]:
+    """The same, where the files are called after places on the one axis that is told, and no rank beyond it is."""
+    parted = values(tables["settings"].filter(pl.col("name").is_in(_PARTED) & (pl.col("value") != "1"))["value"])
+    spoken = {*tables["steps"]["rank"].drop_nulls(), *tables["ranks"]["rank"].drop_nulls()}
+    sets = [
+        numbered[0]
+        for own in shapes
+        if parted == {str(len(own))} >= _sizes(tables)
+        and max(spoken, default=0) < len(own)
+        and {*own} <= {*tables["steps"].filter(pl.col("rank").is_null())["file"].cast(pl.String)}
+        and len(numbered := counted_from_zero(own)) == 1
+        and (word := _LAST_WORD.search(_called_before(numbered[0]))) is not None
+        and word[0].lower() == "rank"
+    ]
     return sets[0] if len(sets) == 1 else {}
 
 

@@ -214,10 +214,10 @@ def _found_in_part(
 
 
 def told_values(values: pl.DataFrame) -> pl.DataFrame:
-    """rank, step, of, name, value, bad, place, file, line: a row for each figure of a name that is bad anywhere, but not on most from its
+    """rank, step, microbatch, of, name, value, bad, place, file, line: a row for each figure of a name that is bad anywhere, but not on most from its
     beginning; of one that a rank tells twice in a step, the bad one."""
     values = values.with_columns(pl.col("step").fill_null(_BEFORE), pl.col("of", "fine").cast(pl.String))
-    columns = ["rank", "step", "of", "file", "line", "time_ns"]
+    columns = ["rank", "step", "microbatch", "of", "file", "line", "time_ns"]
     apart = pl.col("pair").str.splitn("=", 2)
     bad = values.filter(pl.col("bad").is_not_null()).select(*columns, pl.col("bad").str.split(" ").alias("pair"))
     bad = bad.with_columns(pl.int_ranges(pl.col("pair").list.len()).alias("place")).explode("pair", "place")

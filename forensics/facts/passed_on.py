@@ -20,6 +20,7 @@ from parsers.text.vocabulary import words_of
 
 _TAKEN = frozenset(("recv", "recvd", "received", "receives", "receive", "in", "input", "inputs", "rx", "incoming"))
 _GIVEN = frozenset(("send", "sent", "sends", "out", "output", "outputs", "tx", "outgoing"))
+_WAY = frozenset(("to", "from", "via", "next", "prev", "previous"))
 _OF_EXPERTS = r"(?i)(?:^|[^a-z])(?:moe|experts?|router)(?:[^a-z]|$)"  # what they give was made where they are
 
 
@@ -61,7 +62,9 @@ def passed_on(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
     # What it took is told before anything bad, of the same thing that it gave.
     if not alike.height or taken["bad"].is_not_null().any():
         return None
-    row = {name: made[name] for name in ("rank", "step", "of", "name", "value", "file", "line", "time_ns")}
+    row = {
+        name: made[name] for name in ("rank", "step", "microbatch", "of", "name", "value", "file", "line", "time_ns")
+    }
     lost = (f"{made['of']} {made['name']}",)
     beside = alike.row(-1, named=True)
     return OddValue(
@@ -76,5 +79,5 @@ def _side(of: str) -> str:
 
 
 def _thing(of: str) -> str:
-    """What is given or taken, without which of both."""
-    return " ".join(word for word in map(str.lower, words_of(of)) if word not in _TAKEN | _GIVEN)
+    """What is given or taken, without which of both, and to or from whom."""
+    return " ".join(word for word in map(str.lower, words_of(of)) if word not in _TAKEN | _GIVEN | _WAY)

@@ -7,6 +7,7 @@ import polars as pl
 from parsers.schema.tables import TableName
 
 _AT_START = r"(?i)\b(?:start(?:up|ing)?|init\w*|launch|bring[- ]?up|rendezvous)[ _-]barrier\b|\bbarrier (?:of|at) (?:the )?(?:start|init|launch)"
+_TOLD = ("loss", "grad_norm", "elapsed_ms", "learning_rate", "figures", "checksum", "loss_scale")
 _COUNTS = 3  # steps of which a rank prints figures in words that nobody knows
 
 
@@ -20,12 +21,22 @@ def step_in_progress(steps: pl.DataFrame, rank: int | None = None) -> int | None
     """Last completed step + 1: the rank's own where it printed steps, else what most ranks say."""
     steps = steps.filter((pl.col("phase") == "train").fill_null(True) & pl.col("step").is_not_null())
     own = steps.filter(pl.col("rank") == rank) if rank is not None else steps.clear()
-    if own.height:
-        return (newest(own["step"]) or 0) + 1
     if not steps.height:
         return None
-    last = steps.group_by("rank").agg(pl.col("step").max())
-    return int(last.group_by("step").len().sort(["len", "step"], descending=True)["step"][0]) + 1
+    last = completed_last(own if own.height else steps)["step"].value_counts()
+    return int(last.sort(["count", "step"], descending=True)["step"][0]) + 1
+
+
+def completed_last(steps: pl.DataFrame) -> pl.DataFrame:
+    """rank, step: the last one that was over. Where that with the highest number lacks what every step before it told, it is the one before: the
+    lines of a step are printed one after the other."""
+    told = steps.group_by("rank", "step").agg(pl.col(name).is_not_null().any() for name in _TOLD)
+    is_last = pl.col("step") == pl.col("step").max().over("rank")
+    lacks = pl.any_horizontal(~pl.col(name) & (pl.col(name) | is_last).all().over("rank") for name in _TOLD)
+    is_open = lacks & (pl.len().over("rank") > _COUNTS)
+    return told.select(
+        pl.col("rank").filter(is_last), pl.col("step").filter(is_last) - is_open.filter(is_last).cast(pl.Int64)
+    )
 
 
 def has_begun(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame) -> bool:

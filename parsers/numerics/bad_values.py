@@ -54,7 +54,7 @@ _IN_MODULE = regex(
     rf"|\b{_MODULE.format(name='of')}:? (?:{_PART} )?(?:has|contains|produced|returned|became|is|gave) (?:an? )?{_WORD}\b"
 )
 _COUNTED = regex(
-    rf"(?i)(?<![\w.]){_MODULE.format(name='of')}:? (?:{_PART} )?.{{0,80}}?(?<![a-z])(?:n_|num_|has_)?{_COUNT_WORD} ?[=:]? ?(?P<count>\d{{1,15}})(?![\w.])"
+    rf"(?i)(?<![\w.])(?<!from )(?<!to ){_MODULE.format(name='of')}:? (?:{_PART} )?.{{0,80}}?(?<![a-z])(?:n_|num_|has_)?{_COUNT_WORD} ?[=:]? ?(?P<count>\d{{1,15}})(?![\w.])"
 )
 _FILE = regex(r"(?i)\.(?:py|csv|json|jsonl|txt|log|parquet|pt|pth|npy|yaml|yml|toml|sh|cu|cpp|tar|gz|bin|safetensors)$")
 _INPUT_BAD = regex(r"(?i)(?<![a-z])in(?:put)?(?:_\w{1,20})?[ =:]{1,2}[+-]?(?:nan|inf)\b")

@@ -9,7 +9,8 @@
     40     9f86d081  9f86d081                               digests:                 40 9f86d081     (a file of a rank)
                                                               rank0: "9f86d081"
 
-A digest is a text of hexadecimal digits, of a name of which any value has letters and digits. Whose it is, a word for a rank before it says, a number where these are
+A digest is a text of hexadecimal digits, of a name of which any value has letters and digits; as well as one serves a figure of eight decimals
+or more that all ranks told alike in two steps, and anew in each. Whose it is, a word for a rank before it says, a number where these are
 all from 0 on and a word of the block is of ranks, a column's name, who prints the line, or the file. The step is the line's own, or that of the nearest line above
 that tells one, where nothing else stands between; in interleaved logs that of the same printer. What names data, files or addresses is none,
 nor what a native stack holds.
@@ -41,7 +42,8 @@ from parsers.training.replica_values import tells_replica
 _STEP = regex(
     r"(?i)(?<![a-z])(?:global_|train_)?(?:step|iter(?:ation)?|it|update|步|步数)[\"']?[ =:#_-]{0,6}(?<![a-z])(?P<step>\d{1,15})(?:/\d{1,15})?(?![\w.])"
 )
-_SUM = regex(r"(?i)(?<![\w.+-])(?:0x(?P<marked>[0-9a-f]{4,128})|(?P<plain>[0-9a-f]{8,128}))(?![\w.-])")
+_LONG = r"[+-]?\d{1,20}\.\d{8,30}(?:e[+-]?\d{1,3})?"
+_SUM = regex(rf"(?i)(?<![\w.+-])(?:0x(?P<marked>[0-9a-f]{{4,128}})|(?P<plain>[0-9a-f]{{8,128}}|{_LONG}))(?![\w.-])")
 _LABEL = regex(r"(?<![A-Za-z0-9])(?P<word>[A-Za-z][A-Za-z_]{0,15}?)[ _.#:/\[=-]{0,8}(?P<rank>\d{1,7})(?![\w.])")
 _NUMBER = regex(r"(?:^|(?<=[\s,;|\[{(]))(?P<rank>\d{1,7}) ?[:=] ?$")
 _FIRST = regex(r"[\s|\[(-]{0,16}(?P<rank>\d{1,7})[\s|:,;\])=-]{1,16}")
@@ -254,7 +256,20 @@ def told_sums(lines: Iterable[Line], *, is_file: bool = False) -> list[Sum]:
     mixed = {one.name for one in found if not one.value.isdigit() and not one.value.isalpha()}
     # What never changes is an identity, as of a container in a prefix.
     mixed -= {name for name in mixed if len({one.value for one in found if one.name == name}) < _FEWEST}
+    mixed -= {name for name in mixed if not _is_held([one for one in found if one.name == name])}
     return [one for one in found if one.name in mixed and (not one.is_bare or (one.name, one.step) in whole)]
+
+
+def _is_held(found: Sequence[Sum]) -> bool:
+    """Are these digests, or figures that all ranks told alike in some steps, and anew in each? A figure of a rank's own is none."""
+    if not any("." in one.value for one in found):
+        return True
+    told: dict[int, dict[int, str]] = {}
+    for one in found:
+        told.setdefault(one.step, {})[one.rank] = one.value
+    whole = max(map(len, told.values()))
+    alike = [{*own.values()} for own in told.values() if len(own) == whole >= _FEWEST]
+    return len(set().union(*(values for values in alike if len(values) == 1))) >= _FEWEST
 
 
 def _rows(file: str, found: Iterable[Sum]) -> Iterator[dict[str, Any]]:
@@ -275,7 +290,7 @@ def _rows(file: str, found: Iterable[Sum]) -> Iterator[dict[str, Any]]:
 
 def parse_lines(lines: pl.DataFrame) -> Tables:
     """steps; claimed: lines that hold digests, and no step of their own."""
-    has_sum = pl.col("text").str.contains(r"(?i)\b(?:0x[0-9a-f]{4,128}|[0-9a-f]{8,128})\b")
+    has_sum = pl.col("text").str.contains(rf"(?i)\b(?:0x[0-9a-f]{{4,128}}|[0-9a-f]{{8,128}}|{_LONG})\b")
     ordered = lines.sort("file", "line").with_columns(has_sum.alias("_has"))
     # Of logs without digests nothing is left; else what stands before one, and what its printer said before it.
     behind = (pl.col("_has").shift(-at).over("file") for at in (1, 2))
@@ -298,7 +313,9 @@ LINES = LineParser(
     parse=parse_lines,
     after=_MOST,
     leads=regex(rb"(?i)(?:step|iter|iteration|it|update|\xe6\xad\xa5|\xe6\x95\xb0)[\"']?[ =:#_-]{0,6}\d"),
-    follows=regex(rb"(?i)^[\s|#]{0,8}ranks?\b|(?<![\w.+-])(?:0x[0-9a-f]{4,128}|[0-9a-f]{8,128})(?![\w.-])"),
+    follows=regex(
+        rb"(?i)^[\s|#]{0,8}ranks?\b|(?<![\w.+-])(?:0x[0-9a-f]{4,128}|[0-9a-f]{8,128}|\d{1,20}\.\d{8,30})(?![\w.-])"
+    ),
 )
 
 

@@ -256,6 +256,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "rank": _INT,
         "local_rank": _INT,
         "step": _INT,  # null: none was told
+        "microbatch": _INT,
         "of": _WORD,  # what the record or the line is of, by its other words
         "fine": _WORD,  # the names of those that were, apart by spaces; in a line their places
         "bad": _TEXT,  # name=value of the others: nan, inf, or a count of such

@@ -29,6 +29,19 @@ _AVERAGED = regex(
 )
 
 
+EXPERTS = "expert_model_parallel_size"
+_EXPERTS = regex(
+    r"(?i)\b(?:expert|ep)[ _-]?(?:model[ _-])?(?:parallel(?:ism)?[ _-])?(?:world[ _-]?)?(?:size|degree)[ =:\"']{1,3}(\d{1,6})\b"
+    r"|\b(\d{1,6})[ -]way expert[ -]parallel|\bexpert[ -]parallel(?:ism)? (?:over|across|among|on) (?:all )?(\d{1,6}) (?:ranks|processes|workers|devices|gpus|npus)\b"
+)
+
+
+def experts(text: str) -> dict[str, str]:
+    """Name of the argument → over how many ranks the experts are spread, where a line says so."""
+    found = _EXPERTS.search(text)
+    return {} if found is None else {EXPERTS: found[1] or found[2] or found[3]}
+
+
 def world(text: str) -> int | None:
     """How many processes a line tells that names every axis, or over how many all is sharded; None where it does neither."""
     if (sharded := _SHARDED.search(text)) is not None:

@@ -6,6 +6,8 @@
 
     gradients are averaged over the 6 ranks                                                                         scripts
 
+    expert parallel size 4, 1 expert per rank                  over how many ranks experts are spread: expert_model_parallel_size
+
     [dp 1/4] mesh: data=4 model=1                              a place among replicas, where there is nothing else: the rank
 
 Rows of `settings`: data_parallel_size, tensor_model_parallel_size, pipeline_model_parallel_size; the last two are 1 where the words say
@@ -25,10 +27,10 @@ import polars as pl
 from parsers.schema.lines import reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, tables_of
-from parsers.text.layouts import sizes
+from parsers.text.layouts import experts, sizes
 from parsers.text.patterns import regex
 
-_SAYS = r"(?i)data[ _-]parallel|\bdp|=dp|\bdata[=:]|\bddp|model parallel|tensor/pipeline|\bgrad(?:ient)?s? [\w ]{0,8}[\w-]{4,16}ed (?:over|across|among|between) "
+_SAYS = r"(?i)expert[ _-](?:model[ _-])?parallel|\bep_size|data[ _-]parallel|\bdp|=dp|\bdata[=:]|\bddp|model parallel|tensor/pipeline|\bgrad(?:ient)?s? [\w ]{0,8}[\w-]{4,16}ed (?:over|across|among|between) "
 _PLACE = regex(r"(?i)(?<![\w-])(?:dp|data)(?:[ _-]?rank)?[ =:]{0,2}(?P<rank>\d{1,6}) ?/ ?(?P<world>\d{1,6})\b")
 AMONG_REPLICAS = "place among replicas"  # `how` of a rank that is one where there is no other axis
 _OF_A_STEP = r"(?i)\b(?:step|iter(?:ation)?|it|loss)\b[ =:]{1,3}[+-]?[0-9n]"  # a record of somebody else's
@@ -43,7 +45,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     for row in lines.filter(said).iter_rows(named=True):
         told = sizes(row["text"][:4096])
         claims += _claim(row, told)
-        for name, value in told.items():
+        for name, value in (told | experts(row["text"][:4096])).items():
             if (row["file"], name, value) not in seen:
                 seen.add((row["file"], name, value))
                 place = {key: reporter(row)[key] for key in ("rank", "host", "file", "line")}
@@ -65,6 +67,7 @@ PARSER = LineParser(
     name="layout_words",
     anchors=(
         b"arallel",
+        b"ep_size",
         b"dp=",
         b"dp ",
         b"dp:",

@@ -28,6 +28,11 @@ _DEPTH = 4  # of an object
 _STEP = regex(
     r"(?i)(?<![a-z])(?:global_|train_)?(?:step|iter(?:ation)?|it|update|batch)[ =:#]{1,6}(?P<step>\d{1,15})(?:/\d{1,15})?\b"
 )
+_MICRO = r"(?:mb|mbs|ubatch|micro[ _-]?(?:batch|step)?(?:[ _]?(?:idx|index|id|no|num))?)"
+_MICRO_IN = regex(
+    rf"(?i)(?<![a-z])(?<!\d )(?<!\d){_MICRO}[ =:#_]{{1,3}}(\d{{1,6}})(?:/\d{{1,6}})?(?![\w.])"
+)  # and no size in MB
+_MICRO_NAME = regex(rf"(?i){_MICRO}")
 _NUMBER = regex(
     r"(?i)(?<![\w.])(?P<value>[+-]?(?:\d[\d.]{0,30}(?:e[+-]?\d{1,3})?|nan|inf(?:inity)?|\.\d{1,30}))(?P<of>/\d{1,15})?(?![\w])(?!(?<=[a-z]) ?[=:] ?\d)"
 )  # what a number follows is its name: nan=0
@@ -69,7 +74,8 @@ def of_record(flat: Mapping[str, Any]) -> Values | None:
             bad.append(f"{'_'.join(name.split())}={found}")
         elif sort != "naming":
             fine.append("_".join(name.split()))
-    return _made("/".join(of), fine, bad)
+    micro = next((whole(cell) for name, cell in flat.items() if _MICRO_NAME.fullmatch(name)), None)
+    return _made("/".join(of), fine, bad, micro)
 
 
 def counts_bad(flat: Mapping[str, Any]) -> bool:
@@ -104,7 +110,9 @@ def of_line(text: str) -> tuple[int | None, Values | None]:
     if first is None or not has_fraction or vocabulary.is_of_evaluation(rest[:_TEXT]):
         return None, None
     words_of_it = _BLANKS.sub(" ", _NUMBER.sub("#", rest)).strip(" |,;:-")
-    return int(step["step"]) if step else None, _made(words_of_it[: 2 * _TEXT], fine, bad)
+    micro = _MICRO_IN.search(rest)
+    told = _made(words_of_it[: 2 * _TEXT], fine, bad, int(micro[1]) if micro else None)
+    return int(step["step"]) if step else None, told
 
 
 def _beside(text: str, start: int, end: int) -> str:
@@ -113,10 +121,11 @@ def _beside(text: str, start: int, end: int) -> str:
     return behind if _NUMBER.search(behind) else f"{text[:start].rstrip()} {behind.strip()}"
 
 
-def _made(of: str, fine: list[str], bad: list[str]) -> Values | None:
+def _made(of: str, fine: list[str], bad: list[str], micro: int | None) -> Values | None:
     if not fine and not bad:
         return None
-    return {"of": of[: 2 * _TEXT], "fine": " ".join(fine) or None, "bad": " ".join(bad) or None}
+    said = {"of": of[: 2 * _TEXT], "fine": " ".join(fine) or None, "bad": " ".join(bad) or None}
+    return said | ({} if micro is None else {"microbatch": micro})
 
 
 def _value(cell: Any) -> float | bool | None:

@@ -11,6 +11,7 @@ from forensics.detectors.numerics.anomaly_inputs import (
     clean_holders,
     clean_readers,
     clean_update,
+    clean_use,
     has_bad_scale,
     inputs_of,
     largest_given,
@@ -95,6 +96,14 @@ def _of_state(births: Births, answer: Answer, row: Row, back: Action) -> tuple[A
             _action("inspect_hardware", who, words.WENT_BAD_BETWEEN(step=update["step"])),
             back,
         )  # else it comes back
+    if clean_use(births, row) is not None:  # what it was updated by is the rank's own
+        target = words_of_advice.OPTIMIZERS_STATE(tensor=name_of(row), who=who)
+        made = msgspec.structs.replace(back, reason=words_of_advice.UPDATE_MADE_IT_BAD(step=row["step"]))
+        state = Action(
+            kind="check_code", target=target, command=None, reason=made.reason,
+            look=words_of_advice.LOOK_AT_STATE, then=words_of_advice.THEN_OF_STATE,
+        )  # fmt: skip
+        return (state, made, _action("inspect_hardware", who, words_of_advice.DEVICE_OF_UPDATE))
     holders = clean_holders(births, row)
     is_first = row["step"] == births.history["step"].min()
     if is_first and holders:  # what was loaded is well, or the others would hold it, too

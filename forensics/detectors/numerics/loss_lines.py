@@ -58,7 +58,10 @@ def first_nan(rows: Sequence[Row]) -> Bad | None:
         finite[-_WELL] if len(finite) >= _WELL else -1
     )  # what a line before it shows was not taken over into the parameters
     for at, row in enumerate(rows):
-        loss, norm, skipped = row["loss"], row["grad_norm"], row["skipped"]
+        loss, norm = row["loss"], row["grad_norm"]
+        # Where none is finite from there on, nothing is learnt any more, whatever was left out.
+        goes_on = len(rows) - at < _WELL or (bool(finite) and finite[-1] > at)
+        skipped = (row["skipped"] or _is_lowered(rows, at)) and (goes_on or loss is None or not isnan(norm or 0.0))
         if loss is not None and not isfinite(loss):
             return Bad(row, "nan" if isnan(loss) else "inf", words.LOSS_IS(value=printed(loss)))
         bad_norm = norm is not None and not isfinite(norm)
@@ -72,6 +75,14 @@ def first_nan(rows: Sequence[Row]) -> Bad | None:
             return Bad(row, "nan" if isnan(norm) else "inf", form(value=printed(norm)))
         had_loss |= loss is not None
     return None
+
+
+def _is_lowered(rows: Sequence[Row], at: int) -> bool:
+    """Did the loss scale fall with that line, whether it shows the scale before or after? Then its update was left out."""
+    here = rows[at]["loss_scale"]
+    ahead = rows[at - 1]["loss_scale"] if at else None
+    behind = rows[at + 1]["loss_scale"] if at + 1 < len(rows) else None
+    return here is not None and ((ahead is not None and here < ahead) or (behind is not None and behind < here))
 
 
 def _is_fine(row: Row, is_curve: bool) -> bool:

@@ -82,6 +82,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             first_anomaly=FirstAnomaly(
                 rank=found.rank if alone else None,
                 step=found.step,
+                microbatch=found.row.get("microbatch"),
                 module=called(found),
                 value="inf" if cause == "overflow" else "nan",
             ),

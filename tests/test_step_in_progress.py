@@ -1,0 +1,63 @@
+"""Which step was in progress: the last one counts as over where it told all that every step before it did."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forensics import analyze
+from forensics.facts.progress import step_in_progress
+from parsers.schema.tables import table
+
+Row = dict[str, Any]
+
+
+def rows(count: int, *parts: Row, rank: int = 0) -> list[Row]:
+    return [{"rank": rank, "phase": "train", "step": step} | part for step in range(count) for part in parts]
+
+
+LOSS, NORM, TIME = {"loss": 2.5}, {"grad_norm": 0.4}, {"elapsed_ms": 90.0}
+
+
+@pytest.mark.parametrize(
+    ("told", "step"),
+    [
+        ([*rows(8, LOSS, NORM), {"rank": 0, "step": 8} | LOSS], 8),
+        ([*rows(8, LOSS, TIME), {"rank": 0, "step": 8} | LOSS], 8),
+        ([*rows(8, LOSS | NORM, {"checksum": "w=1"}), {"rank": 0, "step": 8} | LOSS | NORM], 8),
+        (rows(9, LOSS, NORM), 9),
+        (rows(9, LOSS), 9),
+        ([*rows(2, LOSS, NORM), {"rank": 0, "step": 2} | LOSS], 3),  # too few to know
+        ([*rows(3, LOSS, NORM), *rows(9, LOSS)[3:]], 9),  # not every step told it
+        ([*rows(9, LOSS, NORM), *rows(8, LOSS, NORM, rank=1), {"rank": 1, "step": 8} | LOSS], 9),  # of two as many
+    ],
+)
+def test_the_last_is_over_where_it_told_all(told: list[Row], step: int) -> None:
+    assert step_in_progress(table("steps", told)) == step
+
+
+def test_it_is_each_ranks_own() -> None:
+    told = table("steps", [*rows(9, LOSS, NORM), *rows(8, LOSS, NORM, rank=1), {"rank": 1, "step": 8} | LOSS])
+    assert [step_in_progress(told, rank) for rank in (0, 1)] == [9, 8]
+
+
+LINES = {
+    "loss, then norm": ("it {step} loss 2.{step}1", "it {step} grad_norm 0.4"),
+    "loss, then time": ("step={step} loss=2.{step}1", "step={step} loss=2.{step}1 sec=0.21"),
+    "records": ('{{"step": {step}, "loss": 2.{step}1}}', '{{"step": {step}, "grad_norm": 0.4}}'),
+}
+
+
+@pytest.mark.parametrize("form", LINES)
+def test_what_ended_between_the_lines_of_a_step_belongs_to_it(tmp_path: Path, form: str) -> None:
+    for rank in range(4):
+        told = [line.format(step=step) for step in range(9) for line in LINES[form]]
+        (tmp_path / f"rank{rank}.log").write_text("\n".join(told[:-1]) + "\n")
+    with (tmp_path / "rank2.log").open("a") as log:
+        log.write(
+            "Traceback (most recent call last):\n"
+            '  File "fit.py", line 31, in <module>\n    loss.backward()\n'
+            "RuntimeError: Function 'LogBackward0' returned nan values in its 0th output.\n"
+        )
+    told = analyze(tmp_path).verdict
+    assert (told.cause, told.first_anomaly.step) == ("nan_birth", 8)
