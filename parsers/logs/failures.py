@@ -46,7 +46,9 @@ from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.training.told_values import rows_of_lines
 
-_CLASS = regex(r"(?:[\w.-]{1,60}: )?(?P<code>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)): (?P<message>.*)")
+_CLASS = regex(
+    r"(?:[\w.-]{1,60}: )?(?P<code>(?:[A-Za-z_]\w*\.)*(?:[A-Z]\w*(?:Error|Exception)|Exception)): (?P<message>.*)"
+)
 _FIELDS = regex(r"(?:ts|time|level|host)=\S")  # a record whose fields tell of whom its message speaks
 _LABEL = regex(r"\[?(?i:rank)[ =_]?(\d{1,7})\]?: ")  # who speaks
 _TIMED_OUT = regex(r"(?i)\btimed[ -]?out\b|\btime-?out (?:exceeded|expired|reached|occurred|elapsed|while|waiting)\b")

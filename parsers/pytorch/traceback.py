@@ -61,6 +61,8 @@ _FIRST = 3  # lines of a file within which a traceback is one that lost its head
 _HEAD = regex(
     r"^(?P<before>.*?)(?P<original>Original )?Traceback \(most recent call last\):\s*(?:\(RANK (?P<quoted>\d{1,7})\)\s*)?$"
 )
+# A frame that no head stands before: of a text that begins within a traceback, or below Ray's word of whose it is.
+_HEADLESS = regex(r'^(?P<before>(?:.*?\S )?)\s*File "[^"]*", line \d{1,9}, in \S+\s*$')
 _SPEAKER = ("rank", "local_rank", "task", "process")  # of a line itself
 _FRAME = regex(r'^[>\s]*File "(?P<file>.*)", line (?P<line>\d{1,9})(?:, in (?P<function>.*?))?\s*$')
 _CARETS = regex(r"^\s+[~^]+\s*$|^\s*\[Previous line repeated \d+ more times?\]")
@@ -74,7 +76,7 @@ _WHAT = regex(r"^\s*what\(\):\s*(?P<message>.*)$")
 # the process that the call ran in.
 _QUOTED = regex(
     r"^-- Process (?P<local_rank>\d{1,4}) terminated with the following error|\[Rank (?P<rank>\d{1,7}) Error Snippet\]|\bworld_rank=(?P<world>\d{1,7})\b.{0,80}(?:error|failed|exception):?\s*$"
-    r"|RayTaskError\([\w.]{1,80}\): ray::\S{1,200} \(pid=(?P<pid>\d{1,10}), ip=(?P<host>[\w.:-]{1,60})[,)]"
+    r"|RayTaskError(?:\([\w.]{1,80}\))?: ray::\S{1,200} \(pid=(?P<pid>\d{1,10}), ip=(?P<host>[\w.:-]{1,60})[,)]"
 )
 _QUOTED_LINES, _AT_ONCE_NS = 200, 200_000_000
 _MORE, _MORE_LINES = 4, 10  # lines of a message that are kept, and within how many after its first
@@ -260,14 +262,14 @@ class _Reader:
         text = row["text"]
         if found := _HEAD.match(text):
             self._begin(row, found)
-        elif self._block is None and row["line"] <= _FIRST and _FRAME.match(text):
-            self._block = _Block(row, True, None, None, is_headless=True)
-            self._in_block(self._block, row)
         elif self._block is not None and self._in_block(self._block, row):
             return True
         elif row["line"] <= _FIRST and not self._raised and _OF_STATE.match(text):
             self.events += (made := raised(row, "RuntimeError", text.strip(), {"frames": []}, text))
             self._raised += made
+        elif self._block is None and self._is_first(row) and (found := _HEADLESS.match(text)):
+            self._block = _Block(row, True, None, None, prefix=_DIGIT.sub("#", found["before"]), is_headless=True)
+            return self._in_block(self._block, row)
         elif found := _THREAD.search(text):
             self._thread = found["name"] or _IGNORED
         elif _LINK.search(text):
@@ -286,6 +288,10 @@ class _Reader:
         else:
             return False
         return True
+
+    def _is_first(self, row: Row) -> bool:
+        """Does the text, or what a caller of Ray tells of a process, begin here?"""
+        return row["line"] <= _FIRST or (self._quoted is not None and row["line"] == self._quoted[0] + 1)
 
     def _logged(self, row: Row, level: str) -> None:
         """A record of a logger: the program goes on, unless it is the record of the next failure."""
@@ -380,6 +386,8 @@ class _Reader:
         block, self._block = self._block, None
         if block is None or (block.is_headless and code is None):  # a stack that was printed may begin so, too
             return
+        if block.is_headless and self._quoted is not None:  # whose it is was no failure of its own
+            self.events = [one for one in self.events if one["line"] != self._quoted[0]]
         self._is_told = code is not None
         frames = block.frames[::-1]
         listed = [[frame["function"], frame["file"], frame["line"]] for frame in frames[:MAX_FRAMES]]
