@@ -61,7 +61,6 @@ def test_what_ended_between_the_lines_of_a_step_belongs_to_it(tmp_path: Path, fo
         )
     told = analyze(tmp_path).verdict
     assert (told.cause, told.first_anomaly.step) == ("nan_birth", 8)
-<<<<<<< HEAD
 
 
 RAISED = (
@@ -86,5 +85,3 @@ def test_a_step_that_is_told_by_half_is_in_progress(tmp_path: Path, each: str, l
         text = "".join(each.format(who=who, s=at) for at in range(2, 12)) + last.format(who=who, s=12)
         (tmp_path / f"rank_{rank}.log").write_text(text + (RAISED.format(who=who) if rank else ""))
     assert analyze(tmp_path).verdict.first_anomaly.step == step
-=======
->>>>>>> h16/main

@@ -394,10 +394,6 @@ def _plain(lines: pl.DataFrame) -> pl.DataFrame:
         loss_seen=pl.when(loss.is_not_null()).then(pl.lit(True)),
         grad_norm=number(rf"\bgrad[_ ]norm[\s=:]+{NUMBER}"),
         loss_scale=scale(),
-<<<<<<< HEAD
-=======
-        skipped=pl.when(text.str.contains(_LEFT_OUT)).then(pl.lit(1)),
->>>>>>> h16/main
         tflops=text.str.replace_all(r"([0-9]),([0-9]{3})\b", "$1$2")
         .str.extract(rf"\btflops[\s=:]+{NUMBER}", 1)
         .cast(pl.Float64, strict=False),
