@@ -11,7 +11,7 @@ import polars as pl
 
 from forensics.assemble.clocks import Clocks
 from forensics.facts.checkpoints import Checkpoints
-from forensics.facts.progress import last_completed
+from forensics.facts.progress import completed_last, newest
 from forensics.model.incident import Lost
 from forensics.model.taxonomy import RAN_OUT
 from parsers.schema.tables import TableName
@@ -29,7 +29,7 @@ def cost(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame, clocks:
     """What records of one attempt say → Lost; null where they do not."""
     steps = tables["steps"].filter(pl.col("step").is_not_null() & (pl.col("phase") == "train").fill_null(True))
     return Lost(
-        last_completed_step=last_completed(steps),
+        last_completed_step=newest(completed_last(steps)["step"]),
         last_saved_step=max(written.saved.complete, default=None),
         last_persisted_step=max(written.stored.complete, default=None),
         stalled_s=_stalled(events, clocks, steps),
