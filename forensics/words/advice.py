@@ -248,6 +248,10 @@ ROSE_ALONE_FIRST = Form(
     "in step {step} the loss of {who} alone rose, to {loss}, and those of all others from the next step on",
     "step {step} 中仅 {who} 的 loss 升高，至 {loss}；其他 rank 的 loss 从下一步起才升高",
 )
+ROSE_ALONE = Form(
+    "in step {step} the loss of {who} alone rose, to {loss}, and its gradient outweighed those of all others together",
+    "step {step} 中仅 {who} 的 loss 升高，至 {loss}；其梯度超过其他所有 rank 的梯度之和",
+)
 ARRIVED_OTHERWISE = Form(
     "a message between {who} in step {step} arrived with another digest than it was sent with; {number} others arrived as they were sent",
     "step {step} 中 {who} 之间的一条消息到达时的摘要与发送时不同；另有 {number} 条消息到达时与发送时一致",
