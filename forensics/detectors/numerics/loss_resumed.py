@@ -90,7 +90,13 @@ def loaded_by_all(case: Case, found: Finding) -> Finding | None:
     rows = [] if found.ranks else loaded_alike(case.tables["values"], case.job_told_of)
     if not rows:
         return None
-    text = words.BAD_ON_ALL_AS_LOADED(name=called(rows[0]), value=rows[0]["bad"].partition("=")[2])
+    steps = case.tables["steps"]["step"].min()
+    is_new = steps in (0, 1) and not (case.events["kind"] == "checkpoint_load").any() and not case.steps_before.height
+    form = words.BAD_ON_ALL_AT_FIRST if is_new else words.BAD_ON_ALL_AS_LOADED
+    text = form(name=called(rows[0]), value=rows[0]["bad"].partition("=")[2])
+    action = Action(kind="rollback", target="job", command=None, reason=words.NOT_FINITE)
+    if is_new:
+        action = Action(kind="check_code", target=called(rows[0]), command=None, reason=words.NOT_INITIALISED)
     shown = tuple(Ref(file=str(row["file"]), line=row["line"], text=called(row)) for row in rows[:2])
     return msgspec.structs.replace(
         found,
@@ -98,9 +104,11 @@ def loaded_by_all(case: Case, found: Finding) -> Finding | None:
         suspect_ranks=(),
         undecided=(),
         domain="workload",
-        first_anomaly=FirstAnomaly(step=None, module=called(rows[0]), value="nan", signature="loaded_state"),
+        first_anomaly=FirstAnomaly(
+            step=found.first_anomaly.step, module=called(rows[0]), value="nan", signature="loaded_state"
+        ),
         claims=(Claim(text, "for", shown), *found.claims),
-        actions=(Action(kind="rollback", target="job", command=None, reason=words.NOT_FINITE),),
+        actions=(action,),
         summary=sentence(text),
     )
 
