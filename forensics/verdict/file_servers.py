@@ -10,6 +10,7 @@ from forensics.facts.storage_waits import STORAGE_SITES
 from forensics.model.commands import file_server
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action
+from forensics.words import advice
 from forensics.words import verdict as words
 
 _SITES = (*STORAGE_SITES, "data_loading")
@@ -34,7 +35,8 @@ def with_file_server(case: Case, finding: Finding) -> Finding:
     [((server, host), rows)] = there.items()
     look = Action(
         kind="inspect_hardware", target=words.FILE_SERVER(server=server, host=host),
-        command=file_server(host, server), reason=words.DOES_NOT_ANSWER,
+        command=file_server(host, server), reason=words.DOES_NOT_ANSWER, look=advice.LOOK_AT_SERVER, then=advice.THEN_OF_SERVER,
+        source="nfs(5), rpcinfo(8)",
     )  # fmt: skip
     text = words.SERVER_IS_SILENT(server=server, host=host)
     return replace(finding, claims=(*finding.claims, Claim(text, "for", refs(rows))), actions=(look, *finding.actions))

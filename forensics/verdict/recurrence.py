@@ -20,6 +20,7 @@ from forensics.verdict.changed_settings import with_changes
 from forensics.verdict.decide import carried_out, decide
 from forensics.verdict.offenders import OF_THINGS, Offender, offenders
 from forensics.verdict.signature import words_of
+from forensics.words import advice
 from forensics.words import verdict as words
 
 _EARLIER = 3  # incidents of the past that are listed
@@ -130,7 +131,11 @@ def _marked(
         elif kind == "host":
             reason = words.TAKE_OUT_AND_TEST(before=claims[-1])
             command = device(name, None, around)
-            actions.insert(0, Action(kind="inspect_hardware", target=name, command=command, reason=reason))
+            test = Action(
+                kind="inspect_hardware", target=name, command=command, reason=reason,
+                look=advice.LOOK_AT_RECURRENT, then=advice.THEN_OF_RECURRENT,
+            )  # fmt: skip
+            actions.insert(0, test)
     told = with_claims(incident, claims)
     if claims and not named and again:  # nobody is named now: then who comes back is the most that is known
         form = words.AND_BEFORE

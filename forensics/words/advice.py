@@ -196,6 +196,20 @@ ALL_BAD = Form(
     "all {count} elements are bad, and were clean after the update of step {step}: a write of the program, no flipped bit",
     "全部 {count} 个元素均异常，而在 step {step} 更新后正常：是程序写入，而非位翻转",
 )
+OPTIMIZERS_STATE = Form("the optimizer's state of {tensor} on {who}", "{who} 上 {tensor} 的优化器状态")
+UPDATE_MADE_IT_BAD = Form(
+    "the parameter was finite when it was used in step {step}, and its update made it bad",
+    "该参数在 step {step} 使用时为有限值，更新后异常",
+)
+LOOK_AT_STATE = Said(
+    "a second moment that is negative, NaN or Inf, a step count of 0, a gradient that is not finite",
+    "为负、NaN 或 Inf 的二阶矩，为 0 的步数，非有限的梯度",
+)
+THEN_OF_STATE = Said(
+    "bad: load the optimizer's state as well, of a checkpoint in which it is finite; finite: repeat that update on another device",
+    "异常：连同优化器状态一起从其仍为有限值的检查点加载；有限：在另一设备上重复该次更新",
+)
+DEVICE_OF_UPDATE = Said("only if its state and its gradient were finite", "仅当其状态与梯度均为有限值时")
 BOTH_ENDS_LEAPT = Said(
     "both its ends leapt, so many elements did: a scale or a wrong load, no flipped bit",
     "最小值与最大值均突变，涉及大量元素：是缩放或加载错误，而非位翻转",
@@ -282,3 +296,24 @@ SAID_TO_DIFFER = Form(
     "a check found that {who} held another value at step {step} than the replicas that it was compared with",
     "检查发现 {who} 在 step {step} 的值与所比较的副本不同",
 )
+LOOK_AT_RECURRENT = Said(
+    "errors, a clock, a temperature or a link that is not as on the other hosts",
+    "与其他节点不同的错误、时钟、温度或链路",
+)
+THEN_OF_RECURRENT = Said(
+    "whichever it shows: start without this host once; the job goes on: the host is why, test it alone; the same end: it is not",
+    "无论显示什么：先不用该节点启动一次；作业正常：原因在该节点，单独检测；仍以同样方式结束：与它无关",
+)
+LOOK_AT_SERVER = Said(
+    "the mounts of that server, and “ready and waiting”; a time-out: it does not answer this host",
+    "该服务器的挂载，以及“ready and waiting”；超时：它不响应该节点",
+)
+THEN_OF_SERVER = Said(
+    "silent for this host alone: its network or its mount; for others, too: the server; it answers now: the ranks go on by themselves",
+    "仅对该节点无响应：其网络或挂载；对其他节点也无响应：服务器本身；现已响应：这些 rank 会自行继续",
+)
+LOOK_AT_QUOTA = Said(
+    "the quota against the period: their ratio is how many processors it may use; where the group is gone with its run, the launcher's setting",
+    "配额与周期之比即可用的处理器数；若该控制组已随作业消失，看启动器的设置",
+)
+THEN_OF_QUOTA = Said("lower than for the other ranks: raise it", "低于其他 rank：调高")

@@ -174,3 +174,11 @@ THEN_OF_REACH = Said(
     "no address, or one that is not the first host's: correct the name; the right one, and no answer: a firewall, or a port other than the others'",
     "解析不到或不是首节点的地址：改正名称；地址正确但无响应：检查防火墙，或端口与其他 rank 不一致",
 )
+LOOK_AT_ROOM = Said(
+    "Taints, and under Allocated resources how many of the devices that the pods ask for are given away, and to whom",
+    "Taints，以及 Allocated resources 中所需设备已分配给谁、分配了多少",
+)
+THEN_OF_ROOM = Said(
+    "a taint that is over: take it off; devices of other jobs: wait for them, or start with as many processes as there is room for",
+    "污点已无必要：去除；设备被其他作业占用：等待，或按现有资源以更少的进程启动",
+)

@@ -297,7 +297,12 @@ def _room(pods: Sequence[str], told: Mapping[str, str]) -> tuple[Action, ...]:
         return ()
     why = cut_middle(told[known[0]], _QUOTED)
     target = words.ROOM_FOR(pods=joined(known, ", "))
-    return (Action(kind="check_config", target=target, command=nodes(), reason=words.QUOTED(line=why)),)
+    return (
+        Action(
+            kind="check_config", target=target, command=nodes(), reason=words.QUOTED(line=why),
+            look=words.LOOK_AT_ROOM, then=words.THEN_OF_ROOM, source="Kubernetes: taints and allocatable resources of nodes",
+        ),
+    )  # fmt: skip
 
 
 def _unreachable(case: Case, missing: list[dict[str, Any]]) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from forensics.model.finding import Claim
 from forensics.model.incident import Action
 from forensics.model.said import Said, joined
 from forensics.model.told import values
+from forensics.words import advice
 from forensics.words import slow as words
 
 _MUCH = 0.2  # of the peers' work in a step: less may be a phase too short to tell
@@ -115,7 +116,8 @@ def _limit(case: Case, one: Throttled) -> Action:
     return Action(
         kind="check_config", target=words.LIMIT_OF(rank=one.rank, folder=one.folder),
         command=cpu_limit(host, one.folder, one.version),
-        reason=words.HELD_BY_QUOTA(percent=f"{100 * one.share:.0f}"),
+        reason=words.HELD_BY_QUOTA(percent=f"{100 * one.share:.0f}"), look=advice.LOOK_AT_QUOTA, then=advice.THEN_OF_QUOTA,
+        source="Linux: cgroup v1 cpu.cfs_quota_us, cgroup v2 cpu.max",
     )  # fmt: skip
 
 
