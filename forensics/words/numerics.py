@@ -458,14 +458,6 @@ BAD_ON_ALL_AS_LOADED = Form(
     "every rank found the same bad values in what it had loaded, before its first step: {name} was {value}",
     "每个 rank 在第一步之前都在所加载的状态中发现同样的坏值：{name} 为 {value}",
 )
-BAD_ON_ALL_AT_FIRST = Form(
-    "every rank found the same bad values in what it holds, before its first step: {name} was {value}",
-    "每个 rank 在第一步之前都在其持有的状态中发现同样的坏值：{name} 为 {value}",
-)
-NOT_INITIALISED = Said(
-    "nothing was loaded: what a module of its own holds is filled by nobody where its initialisation leaves it out",
-    "没有加载任何检查点：自定义模块的初始化若漏掉它，其内容就未被赋值",
-)
 CHECKPOINT_LOADED = Said("a checkpoint was loaded", "加载了检查点")
 GOES_ON_WITH_OTHERS = Said(
     "the job goes on with another state, data or settings than it had", "作业续跑的状态、数据或配置与此前不同"

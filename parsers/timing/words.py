@@ -33,7 +33,7 @@ _NO_STEP = frozenset(
     ("eta", "avg", "average", "mean", "median", "max", "min", "std", "p50", "p90", "p95", "p99", "remaining", "elapsed", "start", "end",
      "wall", "epoch", "per", "total", "since", "running", "cumulative")
 )  # fmt: skip
-_SIZES = frozenset(("norm", "norms", "gnorm", "rms", "l2", "ratio", "std", "var", "variance"))
+_SIZES = frozenset(("norm", "norms", "gnorm", "rms", "l2", "ratio", "size", "std", "var", "variance"))
 _RATE = regex(r"/(?:s|sec|second|ms)$")
 _WORD = regex(r"[^a-z0-9]+")
 _HUMP = regex(r"(?<=[a-z0-9])(?=[A-Z])")
