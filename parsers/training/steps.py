@@ -50,6 +50,7 @@ from parsers.schema.tables import Tables, conform, empty, table
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.training import reduced_losses
+from parsers.training.line_figures import beside_losses
 from parsers.training.progress import (
     BAR,
     BARE_END,
@@ -182,14 +183,15 @@ def parse(lines: pl.DataFrame) -> Tables:
             _plain(known),
         ]
     )
-    steps = pl.concat([steps, reduced_losses.of_lines(known, steps), _means(known, steps)])
+    beside = beside_losses(known, steps)
+    steps = pl.concat([beside["steps"], reduced_losses.of_lines(known, steps), _means(known, steps)])
     events, settings = _happenings(known)
     return {
         "steps": steps.sort("file", "line", maintain_order=True),
         "ranks": _claims(known),
         "settings": settings,
         "events": events,
-        "values": _values(known),
+        "values": pl.concat([_values(known), beside["values"]]),
         "claimed": joined,
     }
 
