@@ -7,7 +7,7 @@
     [rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.
 
     -- Process 3 terminated with the following error:            (multiprocessing.spawn: the traceback of local rank 3 follows)
-    [Rank 2 Error Snippet]:                                      (Ray Train: that of rank 2 follows)
+    [Rank 2 Error Snippet]:                                      (Ray Train: that of rank 2 follows; `Rank 0,2`: of both)
     ray.exceptions.RayTaskError(ValueError): ray::Worker.step() (pid=71, ip=10.0.0.7, …)      (Ray: that of this process)
 
     Traceback (most recent call last): (RANK 6)          (torch.distributed.checkpoint: that of the 6th of the printer's group follows)
@@ -46,6 +46,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from parsers.forms.reading import integers
 from parsers.pytorch.embedded import unfolded
 from parsers.pytorch.raised import derived, interrupt, raised, told_later
 from parsers.schema.lines import Row, claimed, event, is_of_kernel, reporter, streams
@@ -70,7 +71,7 @@ _WHAT = regex(r"^\s*what\(\):\s*(?P<message>.*)$")
 # Whose traceback a launcher quotes next: multiprocessing.spawn by its number on the host, Ray Train by its rank, Ray's caller by
 # the process that the call ran in.
 _QUOTED = regex(
-    r"^-- Process (?P<local_rank>\d{1,4}) terminated with the following error|\[Rank (?P<rank>\d{1,7}) Error Snippet\]|\bworld_rank=(?P<world>\d{1,7})\b.{0,80}(?:error|failed|exception):?\s*$"
+    r"^-- Process (?P<local_rank>\d{1,4}) terminated with the following error|\[Ranks? (?P<rank>\d{1,7})(?P<also>(?:, ?\d{1,7})*)[^\]\n]{0,40} Error Snippet\]|\bworld_rank=(?P<world>\d{1,7})\b.{0,80}(?:error|failed|exception):?\s*$"
     r"|RayTaskError\([\w.]{1,80}\): ray::\S{1,200} \(pid=(?P<pid>\d{1,10}), ip=(?P<host>[\w.:-]{1,60})[,)]"
 )
 _QUOTED_LINES, _AT_ONCE_NS = 200, 200_000_000
@@ -253,7 +254,8 @@ class _Reader:
         own = row["rank"] if "local_rank" in whose else reporter(row)["rank"]
         if own is not None:
             return row
-        return {**row, **({"path_rank": None} if "local_rank" in whose else {}), **whose, "quoted": True}
+        of_path = {"path_rank": None} if "rank" not in whose else {}
+        return {**row, "process": None, **of_path, "quoted": (), **whose}
 
     def _line(self, row: Row) -> bool:
         text = row["text"]
@@ -404,7 +406,8 @@ class _Reader:
             detail["consequence"] = True
         # What the interpreter ignores (in __del__, at its exit) ends nothing.
         kind, severity = ("other", "warning") if block.thread == _IGNORED else ("exception", "error")
-        made = raised(said, code, message, detail, said["text"], severity, kind)
+        of = [{**said, "rank": rank} for rank in said.get("quoted") or ()] or [said]
+        made = [one for by in of for one in raised(by, code, message, detail, by["text"], severity, kind)]
         if block.quoted is not None:
             made = [one | {"names_ranks": [block.quoted], "names_rank_space": "group"} for one in made]
         own_ns = last["time_ns"] if last is not None and block.row["time_ns"] is not None else None
@@ -453,6 +456,8 @@ def _whose(found: re.Match[str]) -> dict[str, Any]:
         return {"process": int(found["pid"]), "host": found["host"]}
     if found["local_rank"]:
         return {"local_rank": int(found["local_rank"])}
+    if found["also"]:
+        return {"rank": None, "path_rank": None, "quoted": integers(found["rank"] + found["also"])}
     return {"rank": int(found["rank"] or found["world"])}
 
 

@@ -9,8 +9,8 @@ A **family** is such lines, of all files together. Of a number in it is asked, o
   different processes (by pid, by file, by place on a host): the **rank**. Rows that lack some are believed only where the word says rank;
 - does it come again at each place, 0 … p-1: the **local rank**;
 - is it one at each place, and 0 … n-1 over all places, and the word says so, or n is told: the **number of the node**;
-- is it large, another one in each row of a place, and used elsewhere as well (before lines, in names of files, as the number of a stack), or
-  called pid: the **pid**.
+- is it large, another one in each row of a place, no part of a total, and used elsewhere as well (before lines, in names of files, as the number of a
+  stack), or called pid: the **pid**.
 
 Rows of a table that counts steps are none: each tells of a moment, and what is large in them is a size.
 The word before a number only excludes (part, step, layer, expert), or breaks ties: two columns that may be ranks and differ are none unless one alone is
@@ -66,6 +66,7 @@ _IS_ID = regex(
 )  # of a process, above a column that counts them
 _IS_RANK = regex(r"(?i)rank(?:[_ ]?(?:id|index|nr|no))?[\"']?[\s:=#_(-]*\Z|process[_ ]index(?:\(\))?[\s:=]*\Z")
 _IS_NUMBERED = regex(r"(?i)process[_ ](?:id|number|no)[\"']?[\s:=#(]*\Z")  # where as many processes are told beside it
+_TOTAL = regex(r" ?(?:of|/) ?\d")  # behind what is a part of as many
 _OF_STACK = regex(r"(?:Process|Thread) (\d{1,10})\b")
 _AT_HEAD = regex(r"(?<![0-9.])\d{3,10}(?![0-9.])")
 _IN_PATH = regex(r"(?<![A-Za-z0-9])\d{3,10}(?![A-Za-z0-9])")
@@ -246,7 +247,7 @@ class _Family:
         if _IS_PID.search(self._labels[at]):
             return True
         label, values = self._labels[at], {*column}
-        if min(column) < PID:
+        if min(column) < PID or _TOTAL.match(self._rows[0].said.line.text, self._ends[at]):
             return False
         if _IS_TAGGED.search(label) or _OF_PID.search(label):
             return True
