@@ -251,11 +251,9 @@ class _Reader:
             return row
         whose = self._quoted[1]
         # The number of a file that its own processes are quoted in by their places is that of whoever began them: a node.
-        own = row["rank"] if "local_rank" in whose else reporter(row)["rank"]
-        if own is not None:
+        if (row["rank"] if "local_rank" in whose else reporter(row)["rank"]) is not None:
             return row
-        of_path = {"path_rank": None} if "rank" not in whose else {}
-        return {**row, "process": None, **of_path, "quoted": (), **whose}
+        return {**row, "process": None, "path_rank": None, "quoted": (), **whose}
 
     def _line(self, row: Row) -> bool:
         text = row["text"]
@@ -456,9 +454,8 @@ def _whose(found: re.Match[str]) -> dict[str, Any]:
         return {"process": int(found["pid"]), "host": found["host"]}
     if found["local_rank"]:
         return {"local_rank": int(found["local_rank"])}
-    if found["also"]:
-        return {"rank": None, "path_rank": None, "quoted": integers(found["rank"] + found["also"])}
-    return {"rank": int(found["rank"] or found["world"])}
+    ranks = integers((found["rank"] or found["world"]) + (found["also"] or ""))
+    return {"rank": ranks[0]} if len(ranks) == 1 else {"rank": None, "quoted": ranks}
 
 
 def _user_source(block: _Block) -> str | None:
