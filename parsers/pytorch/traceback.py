@@ -404,8 +404,8 @@ class _Reader:
             detail["consequence"] = True
         # What the interpreter ignores (in __del__, at its exit) ends nothing.
         kind, severity = ("other", "warning") if block.thread == _IGNORED else ("exception", "error")
-        of = [{**said, "rank": rank} for rank in said.get("quoted") or ()] or [said]
-        made = [one for by in of for one in raised(by, code, message, detail, by["text"], severity, kind)]
+        of: list[Row] = [{**said, "rank": rank} for rank in said.get("quoted") or ()]
+        made = [one for by in of or [said] for one in raised(by, code, message, detail, by["text"], severity, kind)]
         if block.quoted is not None:
             made = [one | {"names_ranks": [block.quoted], "names_rank_space": "group"} for one in made]
         own_ns = last["time_ns"] if last is not None and block.row["time_ns"] is not None else None

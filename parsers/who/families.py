@@ -13,7 +13,7 @@ A **family** is such lines, of all files together. Of a number in it is asked, o
   stack), or called pid: the **pid**.
 
 Rows of a table that counts steps are none: each tells of a moment, and what is large in them is a size.
-The word before a number only excludes (part, step, layer, expert), or breaks ties: two columns that may be ranks and differ are none unless one alone is
+The word before a number only excludes (part, step, layer, expert), unless it counts all of a launch in the order of their pids, or breaks ties: two columns that may be ranks and differ are none unless one alone is
 called so.
 
 Fooled by: processes that are each given a part, as many as they are, in words that are not known to give, and say their number nowhere.
@@ -310,7 +310,8 @@ class _Family:
         if size not in told:
             apart = [at for at in apart if _IS_ID.fullmatch(self._labels[at])] if self._is_roster(pids, local) else []
         apart = [at for at in apart if not self._is_device(at)]
-        whole = [at for at in apart if sorted(self._columns[at]) == [*range(size)] and not self._excluded(at)]
+        whole = [at for at in apart if sorted(self._columns[at]) == [*range(size)]]
+        whole = [at for at in whole if not self._excluded(at) or self._is_as_begun(at, pids)]
         headed = [
             at for at in whole if self._is_at_head(at)
         ]  # what stands before the words is whose they are; others, what it was given
@@ -343,6 +344,13 @@ class _Family:
             return False
         sizes = [len(own) for own in self._by_place(self._columns[local]).values()]
         return len(sizes) > 1 and len({*sizes}) == 1
+
+    def _is_as_begun(self, at: int, pids: Sequence[int | None]) -> bool:
+        """Does it count all processes that a launch tells, on one host, as they were begun one after the other? Whatever it is called
+        (stages of a pipeline, parts of a table), each process has one."""
+        by_number = [pid for _, pid in sorted(zip(self._columns[at], pids, strict=True)) if pid is not None]
+        is_whole = len(by_number) == len(pids) in self._worlds and len({*self._where_}) == 1
+        return is_whole and by_number == sorted({*by_number})
 
     def _is_at_head(self, at: int) -> bool:
         row = self._rows[0]

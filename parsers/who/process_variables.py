@@ -25,8 +25,9 @@ def pids_of_variables(said: Mapping[str, Sequence[Said]], world: int | None) -> 
     for path, own in said.items():
         given: dict[str, dict[int, tuple[int | None, int]]] = {"rank": {}, "local_rank": {}}
         for one in own:
-            found = _ROW.fullmatch(one.raw.strip())
-            for name, value in _GIVEN.findall(found["given"]) if found else ():
+            if (found := _ROW.fullmatch(one.raw.strip())) is None:
+                continue
+            for name, value in _GIVEN.findall(found["given"]):
                 if (what := of_process(name)) in given:
                     given[what][int(found["pid"])] = (int(value) if value else None, one.number)
         yield from _claims(path, given["rank"] or given["local_rank"], world, is_rank=bool(given["rank"]))
