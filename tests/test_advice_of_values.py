@@ -69,6 +69,59 @@ def test_a_copy_that_went_bad_is_looked_at_and_a_part_of_a_parameter_is_none(is_
     assert kinds == (["inspect_hardware", "rollback"] if is_whole else ["rollback"])
 
 
+@pytest.mark.parametrize("largest", [0.25, 3e38])
+def test_the_device_is_tested_for_what_no_sum_of_its_inputs_gives_though_it_was_gone(largest: float) -> None:
+    job = Job()
+    held: dict[str, Any] = {"min": -largest, "max": largest, "absmax": largest, "nan_count": 0, "inf_count": 0}
+    for step in range(3):
+        for rank in range(3):
+            bad = rank == 1 and step == 1
+            job.row(rank, "param.weight", held, module="fc", op="Linear", step=step, shape="[8, 8]", dtype="float32")
+            job.row(rank, "input", held, module="fc", op="Linear", step=step, shape="[4, 8]", dtype="float32")
+            job.row(
+                rank,
+                "output",
+                "nan" if bad else "ok",
+                module="fc",
+                op="Linear",
+                step=step,
+                shape="[4, 8]",
+                dtype="float32",
+            )
+    told = advised(job)
+    assert told[0][0] == "ignore"
+    assert [kind for kind, *_ in told[1:]] == (["inspect_hardware"] if largest < 1 else [])
+
+
+def updated(is_used: bool) -> Job:
+    """Rank 1's weight is bad after the update of step 1; in it, or between the updates."""
+    job = Job()
+    for step in range(2):
+        for rank in range(3):
+            held: dict[str, Any] = {
+                "min": -1.0 - rank,
+                "max": 1.0,
+                "absmax": 1.0 + rank,
+                "nan_count": 0,
+                "inf_count": 0,
+            }
+            bad = rank == 1 and step == 1
+            job.row(rank, "param.weight", "nan" if bad and not is_used else held, module="fc", op="Linear", step=step)
+            job.op(rank, "fc", "ok", "nan" if bad and not is_used else "ok", op="Linear", step=step)
+            job.row(rank, "param.weight", "nan" if bad else held, module="fc", op="step", phase="optimizer", step=step)
+    return job
+
+
+def test_what_an_update_made_bad_has_the_optimizers_state_looked_at_before_the_device() -> None:
+    told = advised(updated(is_used=True))
+    assert [kind for kind, *_ in told] == ["check_code", "rollback", "inspect_hardware"]
+    assert "optimizer's state" in told[0][1] and "its update made it bad" in told[0][2]
+
+
+def test_what_went_bad_between_two_updates_has_its_memory_looked_at() -> None:
+    assert next(kind for kind, *_ in advised(updated(is_used=False))) == "inspect_hardware"
+
+
 def test_how_large_the_inputs_were_and_how_many_values_are_bad_is_told() -> None:
     job = Job(step=2)
     for rank in range(3):
@@ -181,6 +234,14 @@ FORWARD = (
 def test_the_line_that_is_told_is_read_before_the_next_run_is_set_up(tmp_path: Path) -> None:
     told = first(written(tmp_path, train=FORWARD))
     assert told.kind == "check_code" and "/app/norms.py" in (told.command or "")
+
+
+@pytest.mark.parametrize(
+    "raised", ["", 'Traceback (most recent call last):\n  File "/app/fit.py", line 169, in run\n    loss.backward()\n']
+)
+def test_no_parameter_took_over_what_autograd_found_on_the_way_back(tmp_path: Path, raised: str) -> None:
+    kinds = [one.kind for one in written(tmp_path, train=FORWARD + raised).incidents[0].actions]
+    assert "restart_job" in kinds and "rollback" not in kinds
 
 
 def test_without_a_line_what_the_next_run_leaves_stays_first(tmp_path: Path) -> None:

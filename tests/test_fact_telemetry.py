@@ -221,6 +221,16 @@ def test_what_fails_needs_no_peers(metric: str, is_told: bool) -> None:
     )
 
 
+@pytest.mark.parametrize(("single", "double", "is_told"), [(2, 61, True), (58, 2, True), (30, 29, False)])
+def test_who_has_retired_nearly_all_pages_that_it_can(single: int, double: int, is_told: bool) -> None:
+    rows = [
+        {"pci": f"0000:{bus}:00.0", "metric": f"retired pages/{kind} bit ecc", "value": float(pages) if bus == "1a" else 0.0}
+        for bus in ("1a", "2b") for kind, pages in (("single", single), ("double", double))
+    ]  # fmt: skip
+    texts = [str(one.text).partition(",")[0] for one in case(devices=rows).apart]
+    assert texts == [f"device 0000:1a:00.0: {single + double} retired pages"] * is_told
+
+
 def test_snapshots_of_one_uuid_are_one_device() -> None:
     rows = [
         {"file": f"{at}.txt", "uuid": f"GPU-{device}", "metric": "ecc.errors.corrected.volatile.total"}

@@ -31,6 +31,13 @@ FORMS: Mapping[str, Callable[[Sums], Files]] = {
     "pairs below the step": lambda sums: _log(
         lambda step: f"  weights: {'  '.join(f'r{rank}:{sums(step, rank)}' for rank in RANKS)}\n"
     ),
+    "norms below the step": lambda sums: _log(
+        lambda step: (
+            f"[replicas] step {step} param l2 norm per rank:\n"
+            + "  ".join(f"r{rank}=82.{int(sums(step, rank), 16) % 10**9:09}" for rank in RANKS)
+            + "\n"
+        )
+    ),
     "a rank a line": lambda sums: _log(
         lambda step: (
             f"== step {step} check ==\n"

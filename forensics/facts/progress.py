@@ -7,6 +7,7 @@ import polars as pl
 from parsers.schema.tables import TableName
 
 _AT_START = r"(?i)\b(?:start(?:up|ing)?|init\w*|launch|bring[- ]?up|rendezvous)[ _-]barrier\b|\bbarrier (?:of|at) (?:the )?(?:start|init|launch)"
+_BEFORE = 4  # steps that show how many lines each has
 _COUNTS = 3  # steps of which a rank prints figures in words that nobody knows
 
 
@@ -17,15 +18,28 @@ def newest(numbers: pl.Series) -> int | None:
 
 
 def step_in_progress(steps: pl.DataFrame, rank: int | None = None) -> int | None:
-    """Last completed step + 1: the rank's own where it printed steps, else what most ranks say."""
+    """Last completed step + 1: the rank's own where it printed steps, else what most ranks say. A step of which the rank has printed fewer
+    lines than of each before (the loss, and no norm yet) is the one in progress."""
     steps = steps.filter((pl.col("phase") == "train").fill_null(True) & pl.col("step").is_not_null())
     own = steps.filter(pl.col("rank") == rank) if rank is not None else steps.clear()
     if own.height:
-        return (newest(own["step"]) or 0) + 1
+        return (newest(own["step"]) or 0) + 1 - _is_begun(own)
     if not steps.height:
         return None
     last = steps.group_by("rank").agg(pl.col("step").max())
-    return int(last.group_by("step").len().sort(["len", "step"], descending=True)["step"][0]) + 1
+    step = int(last.group_by("step").len().sort(["len", "step"], descending=True)["step"][0])
+    there = last.filter(pl.col("step") == step)["rank"].to_list()
+    return step + 1 - _is_begun(steps.filter(pl.col("rank").is_in(there, nulls_equal=True)))
+
+
+def _is_begun(own: pl.DataFrame) -> bool:
+    """Is the last step one that each of these ranks has told less of than of the steps before?"""
+    counts = own.group_by("file", "rank", "step").len().sort("step")
+    by_rank = counts.group_by("file", "rank").agg(
+        pl.col("len").last().alias("last"), pl.col("len").slice(0, pl.len() - 1).tail(_BEFORE).alias("before")
+    )
+    told = by_rank.filter(pl.col("before").list.len() >= _BEFORE)
+    return bool(told.height and (told["last"] < told["before"].list.min()).all())
 
 
 def has_begun(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame) -> bool:

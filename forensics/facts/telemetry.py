@@ -73,6 +73,7 @@ _COUNTS: Mapping[str, tuple[float, Effect]] = {
     "ecc_uncorrectable": (1, "fails"), "ecc_correctable": (1000, "shows"), "pcie_replays": (100, "link"),
     "nvlink_errors": (100, "link"), "port_errors": (10, "link"), "port_downs": (1, "link"),
 }  # fmt: skip
+_SPENT = 60  # retired pages of one device, of 64 that it can retire: NVIDIA has it replaced
 _MORE = 10.0  # times the others
 _OFTEN, _SELDOM = 0.5, 0.1  # of the moments: a flag of the one, of its peers
 _THERMAL, _HARDWARE = 0x60, 0x88  # bits of NVML's clock event reasons
@@ -135,6 +136,8 @@ class Apart(msgspec.Struct, frozen=True):
         said = {"who": self.who, "peers": self.peers, "seen": self.seen, "quantity": self.word}
         if self.quantity == "traffic":
             return words.TRAFFIC_ENDED(**said)
+        if self.quantity == "retired_pages":
+            return words.PAGES_RETIRED(**said, value=self.value)
         if unit == "flag" and self.quantity != "port_active":
             return words.FLAG_SET(**said) if self.peers >= _PEERS - 1 else words.FLAG_SEEN(**said)
         if self.quantity in _COUNTS and self.moments > 1:
@@ -221,7 +224,8 @@ def _of_quantity(quantity: str, rows: pl.DataFrame) -> Iterator[Apart]:
     if quantity == "last_xid" and not any(alone):
         return  # told without a frame for each of many devices
     series = _series(rows)
-    if len(series) < _PEERS and _FLAGS.get(quantity) != "fails":  # what fails does so by itself
+    # Memory that fails does so by itself.
+    if len(series) < _PEERS and _FLAGS.get(quantity) != "fails" and quantity != "retired_pages":
         return
     if quantity in _GAUGES:
         yield from _gauge(quantity, series)
@@ -230,6 +234,9 @@ def _of_quantity(quantity: str, rows: pl.DataFrame) -> Iterator[Apart]:
         high = [level >= _OFTEN for level in levels]
         if len(series) < _PEERS or (median(levels) <= _SELDOM and _is_few(high, series)):
             yield from _told(quantity, _FLAGS[quantity], series, levels, high)
+    elif quantity == "retired_pages":
+        held = [sum(float(own["value"].last()) for own in _by_metric(part)) for _, part in series]  # type: ignore[arg-type]
+        yield from _told(quantity, "fails", series, held, [pages >= _SPENT for pages in held])
     elif quantity in _COUNTS:
         least, effect = _COUNTS[quantity]
         grown = [sum(map(_growth, _by_metric(part))) for _, part in series]

@@ -116,7 +116,7 @@ def _of_values(incident: Incident) -> tuple[DecisionKind, Said]:
     if first == "check_config":
         return "stop", words.WOULD_DIVERGE_AGAIN
     if first == "ignore":
-        return "wait", words.CAME_BACK_BY_ITSELF
+        return "cannot_tell" if incident.has_ended else "wait", words.CAME_BACK_BY_ITSELF
     is_spike, is_done = incident.verdict.cause == "loss_spike", {*kinds} & {"rollback", "restart_job"}
     if first == "check_data" and not is_spike and is_done:
         return "change_first", words.SAME_BATCH_AGAIN

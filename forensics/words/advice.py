@@ -196,6 +196,20 @@ ALL_BAD = Form(
     "all {count} elements are bad, and were clean after the update of step {step}: a write of the program, no flipped bit",
     "全部 {count} 个元素均异常，而在 step {step} 更新后正常：是程序写入，而非位翻转",
 )
+OPTIMIZERS_STATE = Form("the optimizer's state of {tensor} on {who}", "{who} 上 {tensor} 的优化器状态")
+UPDATE_MADE_IT_BAD = Form(
+    "the parameter was finite when it was used in step {step}, and its update made it bad",
+    "该参数在 step {step} 使用时为有限值，更新后异常",
+)
+LOOK_AT_STATE = Said(
+    "a second moment that is negative, NaN or Inf, a step count of 0, a gradient that is not finite",
+    "为负、NaN 或 Inf 的二阶矩，为 0 的步数，非有限的梯度",
+)
+THEN_OF_STATE = Said(
+    "bad: load the optimizer's state as well, of a checkpoint in which it is finite; finite: repeat that update on another device",
+    "异常：连同优化器状态一起从其仍为有限值的检查点加载；有限：在另一设备上重复该次更新",
+)
+DEVICE_OF_UPDATE = Said("only if its state and its gradient were finite", "仅当其状态与梯度均为有限值时")
 BOTH_ENDS_LEAPT = Said(
     "both its ends leapt, so many elements did: a scale or a wrong load, no flipped bit",
     "最小值与最大值均突变，涉及大量元素：是缩放或加载错误，而非位翻转",

@@ -56,6 +56,7 @@ QUANTITY: Mapping[str, Said] = {
     "port_active": Said("link state", "链路状态"),
     "throttle_thermal": Said("thermal throttling", "过热降频"),
     "throttle_hardware": Said("hardware slowdown", "硬件降频"),
+    "retired_pages": Said("retired pages", "已退役页"),
     "remap_failed": Said("failed row remapping", "行重映射失败"),
     "remap_pending": Said("a page retirement or row remapping that is pending", "页退役或行重映射待生效"),
     "ecc_uncorrectable": Said("uncorrectable ECC errors", "不可纠正 ECC 错误"),
@@ -84,8 +85,12 @@ TRAFFIC_ENDED = Form(
     "{who}：流量降为 0，其余 {peers} 个仍有流量；{seen}",
 )
 FLAG_SET = Form(
-    "{who}: {quantity}, of {peers} peers none or hardly any; {seen}",
-    "{who}：{quantity}，{peers} 个同类几乎都没有；{seen}",
+    "{who}: {quantity}, most of {peers} peers have none; {seen}",
+    "{who}：{quantity}，{peers} 个同类大多没有；{seen}",
+)
+PAGES_RETIRED = Form(
+    "{who}: {value:.0f} {quantity}, where some 60 have a card replaced; {seen}",
+    "{who}：{quantity} {value:.0f}，约 60 即应更换；{seen}",
 )
 FLAG_SEEN = Form("{who}: {quantity}; {seen}", "{who}：{quantity}；{seen}")
 VALUE_APART = Form(

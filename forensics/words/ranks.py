@@ -140,6 +140,11 @@ LOG_STACK_RECORD = Form(
 )
 
 # --- lost_heartbeat, no_heartbeat ------------------------------------------------------------------------------------
+WHAT_BECAME_OF = Form(
+    "what became of {who}: events of its scheduler (a preemption, an eviction, a kill for memory), the kernel log of its host, its log to the end",
+    "{who} 的去向：调度器事件（抢占、驱逐、内存不足终止）、其节点的内核日志、完整日志",
+    ("launcher", "kernel", "log"),
+)
 NO_MORE_BEATS = Form("{who} stopped sending heartbeats", "{who} 停止发送心跳")
 ITS_NODES_WERE = Form("the nodes that it took: {hosts}", "被收回的节点：{hosts}")
 ITS_PODS_WERE = Form("the pods that it took are of {who}", "被抢占的 pod 属于 {who}")

@@ -9,7 +9,7 @@
     40     9f86d081  9f86d081                               digests:                 40 9f86d081     (a file of a rank)
                                                               rank0: "9f86d081"
 
-A digest is a text of hexadecimal digits, of a name of which any value has letters and digits. Whose it is, a word for a rank before it says, a number where these are
+A digest is a text of hexadecimal digits, of a name of which any value has letters and digits, or a norm or sum with eight decimals and more. Whose it is, a word for a rank before it says, a number where these are
 all from 0 on and a word of the block is of ranks, a column's name, who prints the line, or the file. The step is the line's own, or that of the nearest line above
 that tells one, where nothing else stands between; in interleaved logs that of the same printer. What names data, files or addresses is none,
 nor what a native stack holds.
@@ -41,7 +41,9 @@ from parsers.training.replica_values import tells_replica
 _STEP = regex(
     r"(?i)(?<![a-z])(?:global_|train_)?(?:step|iter(?:ation)?|it|update|步|步数)[\"']?[ =:#_-]{0,6}(?<![a-z])(?P<step>\d{1,15})(?:/\d{1,15})?(?![\w.])"
 )
-_SUM = regex(r"(?i)(?<![\w.+-])(?:0x(?P<marked>[0-9a-f]{4,128})|(?P<plain>[0-9a-f]{8,128}))(?![\w.-])")
+_SUM = regex(
+    r"(?i)(?<![\w.+-])(?:0x(?P<marked>[0-9a-f]{4,128})|(?P<plain>[0-9a-f]{8,128})|(?P<figure>[+-]?\d{1,20}\.\d{8,30}(?:e[+-]?\d{1,3})?))(?![\w.-])"
+)
 _LABEL = regex(r"(?<![A-Za-z0-9])(?P<word>[A-Za-z][A-Za-z_]{0,15}?)[ _.#:/\[=-]{0,8}(?P<rank>\d{1,7})(?![\w.])")
 _NUMBER = regex(r"(?:^|(?<=[\s,;|\[{(]))(?P<rank>\d{1,7}) ?[:=] ?$")
 _FIRST = regex(r"[\s|\[(-]{0,16}(?P<rank>\d{1,7})[\s|:,;\])=-]{1,16}")
@@ -238,13 +240,14 @@ def _called(*told: str) -> str:
 
 
 def _value(one: Any) -> str:
-    return str(one["marked"] or one["plain"]).lower()
+    return str(one["marked"] or one["plain"] or one["figure"]).lower()
 
 
 def told_sums(lines: Iterable[Line], *, is_file: bool = False) -> list[Sum]:
     """Lines of a file, in order → the digests of ranks in them."""
     block = _Block(is_file=is_file)
-    found = [one for line in lines for one in block.read(line) if is_of_replica(one.name)]
+    told = (one for line in lines for one in block.read(line) if is_of_replica(one.name))
+    found = [one for one in told if "." not in one.value or says_what(one.name)]
     # Numbers without a word are ranks where those of a step are all from 0 on, once each.
     bare: dict[tuple[str, int], list[int]] = {}
     for one in found:
@@ -275,7 +278,7 @@ def _rows(file: str, found: Iterable[Sum]) -> Iterator[dict[str, Any]]:
 
 def parse_lines(lines: pl.DataFrame) -> Tables:
     """steps; claimed: lines that hold digests, and no step of their own."""
-    has_sum = pl.col("text").str.contains(r"(?i)\b(?:0x[0-9a-f]{4,128}|[0-9a-f]{8,128})\b")
+    has_sum = pl.col("text").str.contains(r"(?i)\b(?:0x[0-9a-f]{4,128}|[0-9a-f]{8,128}|[0-9]{1,20}\.[0-9]{8,30})")
     ordered = lines.sort("file", "line").with_columns(has_sum.alias("_has"))
     # Of logs without digests nothing is left; else what stands before one, and what its printer said before it.
     behind = (pl.col("_has").shift(-at).over("file") for at in (1, 2))
@@ -298,7 +301,9 @@ LINES = LineParser(
     parse=parse_lines,
     after=_MOST,
     leads=regex(rb"(?i)(?:step|iter|iteration|it|update|\xe6\xad\xa5|\xe6\x95\xb0)[\"']?[ =:#_-]{0,6}\d"),
-    follows=regex(rb"(?i)^[\s|#]{0,8}ranks?\b|(?<![\w.+-])(?:0x[0-9a-f]{4,128}|[0-9a-f]{8,128})(?![\w.-])"),
+    follows=regex(
+        rb"(?i)^[\s|#]{0,8}ranks?\b|(?<![\w.+-])(?:0x[0-9a-f]{4,128}|[0-9a-f]{8,128}|\d{1,20}\.\d{8,30})(?![\w.-])"
+    ),
 )
 
 

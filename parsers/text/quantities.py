@@ -112,7 +112,7 @@ _PRINTED: Mapping[str, tuple[str, ...]] = {
         "remapped_rows_failure", "remapped_rows/remapping_failure_occurred", "remapped_rows/remapped_row_failure",
         "dcgm_fi_dev_row_remap_failure", "remap_failed",
     ),
-    "retired_pages": ("retired_pages/double_bit_ecc", "retired_pages_dbe", "retired_pages_double_bit_count", "dcgm_fi_dev_retired_dbe"),
+    "retired_pages": ("retired_pages/double_bit_ecc", "retired_pages/single_bit_ecc", "retired_pages_sbe", "retired_pages_single_bit_count", "dcgm_fi_dev_retired_sbe", "retired_pages_dbe", "retired_pages_double_bit_count", "dcgm_fi_dev_retired_dbe"),
     "pcie_replays": (
         "pci/replays_since_reset", "pci/replay_counter", "pcie_replay_counter", "dcgm_fi_dev_pcie_replay_counter", "dmon/pviol_replay",
         "pcie_replays",

@@ -13,6 +13,8 @@ CLOSING, LAST_STEP = "closing", "last_step"  # codes of a job_end that is one on
 BARE_END = r"(?i:all done|done|finished|completed)(?i:[ ,:]+(?:(?:in|after|took|total)[ :]+)?[0-9][0-9.:]*(?: ?(?:s|secs?|seconds|m|mins?|minutes|h|hours))?)?[.!]?\s*$"
 MEAN = "mean"  # the phase of a row that tells what steps took since the last such line, and counts these lines
 COUNT = r"([0-9]{1,15})"
+_NAMED_SCALE, _BARE_SCALE = r"\b(?:loss|amp|grad)[_ ]scale[\s=:]+", r"(?:^|[\s,;|(])scaler?[\s=:]+"
+_CHANGED = r"(?:\s*(?:->|=>|→)\s*|\s+to\s+)"
 _TOKENS = r"(?:^|[\s,;|])(?:num_|local_)?tokens[=:] ?([0-9]{1,15})(?:[\s,;|]|$)"  # of the step, on this rank
 _INLINE_RANK = r"\[rank\s?([0-9]{1,9})\]|(?:^|[\s,;|])(?:global_)?rank=([0-9]{1,9})(?:[\s,;|]|$)"
 _STAMP = r"^\s*(?:\[[A-Za-z][A-Za-z_.-]{0,30}\] )?\[?([0-9]{4}-[0-9][0-9]-[0-9][0-9][ T][0-9][0-9]:[0-9][0-9]:[0-9][0-9])(?:[.,]([0-9]{1,9}))?"
@@ -43,9 +45,9 @@ def whole(pattern: str) -> pl.Expr:
     return pl.col("text").str.extract(pattern, 1).cast(pl.Int64, strict=False)
 
 
-def number(pattern: str) -> pl.Expr:
-    """The first group of a pattern in `text` as a float, NaN and Inf included; null where it does not match."""
-    return pl.col("text").str.extract(pattern, 1).cast(pl.Float64, strict=False)
+def number(pattern: str, group: int = 1) -> pl.Expr:
+    """A group of a pattern in `text` as a float, NaN and Inf included; null where it does not match."""
+    return pl.col("text").str.extract(pattern, group).cast(pl.Float64, strict=False)
 
 
 def rows(lines: pl.DataFrame, framework: str | pl.Expr | None, **columns: pl.Expr) -> pl.DataFrame:
@@ -57,3 +59,10 @@ def rows(lines: pl.DataFrame, framework: str | pl.Expr | None, **columns: pl.Exp
     agreed = {"learning_rate": learning_rate(), "checksum": checksum(), "tokens": whole(_TOKENS)}
     columns = {"phase": pl.lit("train"), "framework": by, **agreed, **columns}
     return conform("steps", lines.select(*who, **columns).filter(pl.col("step").is_not_null()))
+
+
+def scale() -> pl.Expr:
+    """The scale of the loss that holds after a line (`scale 65536 -> 32768`); under the word alone only a power of two is one."""
+    told, bare = (number(rf"{name}(?:{NUMBER}{_CHANGED})?{NUMBER}", 2) for name in (_NAMED_SCALE, _BARE_SCALE))
+    power = bare.log(2)
+    return pl.coalesce(told, pl.when((bare > 0) & (power == power.round())).then(bare))

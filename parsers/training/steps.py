@@ -60,6 +60,7 @@ from parsers.training.progress import (
     NUMBER,
     number,
     rows,
+    scale,
     whole,
     with_reporter,
 )
@@ -160,6 +161,7 @@ _PER_STEP = (
     rf"(?i)\b(?:per[ _-]{_EACH}(?:[ _]time)?|(?:time|seconds) per {_EACH}|(?:avg|average|mean)[ _]{_EACH}[ _]time)[\s:=]{{1,3}}{NUMBER} ?(ms|s)\b",
     rf"(?i)[\s:=(]{NUMBER} ?(ms|s)/{_EACH}\b",
 )
+_LEFT_OUT = r"(?i)\bskipp(?:ed|ing)(?: the| this| optimi[sz]er)* (?:step|update)\b(?:[^\s=:0-9]|\s*[^\s=:0-9]|\s*$)|\b(?:step|update) (?:was |is )?skipped\b"
 _AXES = ("tp", "pp", "dp", "ep", "cp")
 _SCALES = {"K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
 
@@ -392,7 +394,8 @@ def _plain(lines: pl.DataFrame) -> pl.DataFrame:
         loss=loss,
         loss_seen=pl.when(loss.is_not_null()).then(pl.lit(True)),
         grad_norm=number(rf"\bgrad[_ ]norm[\s=:]+{NUMBER}"),
-        loss_scale=number(rf"\bloss[_ ]scale[\s=:]+{NUMBER}"),
+        loss_scale=scale(),
+        skipped=pl.when(text.str.contains(_LEFT_OUT)).then(pl.lit(1)),
         tflops=text.str.replace_all(r"([0-9]),([0-9]{3})\b", "$1$2")
         .str.extract(rf"\btflops[\s=:]+{NUMBER}", 1)
         .cast(pl.Float64, strict=False),

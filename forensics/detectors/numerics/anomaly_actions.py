@@ -11,6 +11,7 @@ from forensics.detectors.numerics.anomaly_inputs import (
     clean_holders,
     clean_readers,
     clean_update,
+    clean_use,
     has_bad_scale,
     inputs_of,
     largest_given,
@@ -35,7 +36,7 @@ def actions_for(births: Births, answer: Answer, row: Row) -> tuple[Action, ...]:
     """`row`: the first bad one. What was gone after the step is ignored."""
     target = words.STEP(step=row["step"])
     if answer.lead.ended:
-        return (_action("ignore", target, words.FINITE_AFTER_IT),)
+        return (_action("ignore", target, words.FINITE_AFTER_IT), *_of_bound(births, row, answer.lead.rank))
     who = answer.ranks or answer.suspects
     before = before_step(row["step"])
     is_begun = row["step"] > 0  # before it there is nothing to load but what the run began from
@@ -95,6 +96,14 @@ def _of_state(births: Births, answer: Answer, row: Row, back: Action) -> tuple[A
             _action("inspect_hardware", who, words.WENT_BAD_BETWEEN(step=update["step"])),
             back,
         )  # else it comes back
+    if clean_use(births, row) is not None:  # what it was updated by is the rank's own
+        target = words_of_advice.OPTIMIZERS_STATE(tensor=name_of(row), who=who)
+        made = msgspec.structs.replace(back, reason=words_of_advice.UPDATE_MADE_IT_BAD(step=row["step"]))
+        state = Action(
+            kind="check_code", target=target, command=None, reason=made.reason,
+            look=words_of_advice.LOOK_AT_STATE, then=words_of_advice.THEN_OF_STATE,
+        )  # fmt: skip
+        return (state, made, _action("inspect_hardware", who, words_of_advice.DEVICE_OF_UPDATE))
     holders = clean_holders(births, row)
     is_first = row["step"] == births.history["step"].min()
     if is_first and holders:  # what was loaded is well, or the others would hold it, too
@@ -119,8 +128,7 @@ def _of_birth(births: Births, answer: Answer, row: Row) -> tuple[Action, ...]:
         return (_action("check_code", at, words.MASKS_MORE(own=own, others=others, op=op)),)
     if inputs.bound is not None:
         told = {"value": value, "bound": f"{inputs.bound:.3g}"}
-        test = words.TEST_FOR_BOUND(**told, what=row["op"] or words.SAME_OPERATION)
-        tests = (_action("inspect_hardware", ranks_text(answer.ranks), test),) if is_named else ()
+        tests = _of_bound(births, row, row["rank"] if is_named else None)
         return (*tests, _action("check_code", place, words.CANNOT_COME_OF_IT(**told)))
     if (end := near_end(births, row)) is not None:
         return (_action("check_config", words_of_advice.FORMAT_OF(module=place), words_of_advice.NEAR_END(**end)),)
@@ -128,10 +136,20 @@ def _of_birth(births: Births, answer: Answer, row: Row) -> tuple[Action, ...]:
     is_out = before is not None and before["role"] == "out" and before["step"] == row["step"]
     if before is not None and is_out and before["module"] not in (None, place):
         between = words.BETWEEN(one=before["module"], other=place)
-        return (_repeated(between, words.FIRST_IN_INPUT(value=value), is_named and bool(inputs.well)),)
+        told = _so_many(words.FIRST_IN_INPUT(value=value), row)
+        return (_repeated(between, told, is_named and bool(inputs.well)),)
     if has_bad_scale(births, row):
         return ()  # a scale without a finite value gives it, and what made that is told (bad_scale.py)
     return (_repeated(place, _of_figures(births, row, inputs.given == "finite"), is_named and bool(inputs.well)),)
+
+
+def _of_bound(births: Births, row: Row, rank: int | None) -> tuple[Action, ...]:
+    """The test of a rank's device, where no arithmetic makes such a value of what went in."""
+    bound = inputs_of(births, row).bound if row["role"] == "out" else None
+    if bound is None or rank is None or rank < 0:
+        return ()
+    told = {"value": shown_value(row), "bound": f"{bound:.3g}", "what": row["op"] or words.SAME_OPERATION}
+    return (_action("inspect_hardware", ranks_text([rank]), words.TEST_FOR_BOUND(**told)),)
 
 
 def _of_figures(births: Births, row: Row, is_of_finite: bool) -> Said:
@@ -141,6 +159,10 @@ def _of_figures(births: Births, row: Row, is_of_finite: bool) -> Said:
     most = largest_given(births, row) if is_of_finite else None
     if most is not None:
         told = words_of_advice.OF_AT_MOST(what=told, most=f"{most:.3g}")
+    return _so_many(told, row)
+
+
+def _so_many(told: Said, row: Row) -> Said:
     bad = (row["nan_count"] or 0) + (row["inf_count"] or 0)
     return told if not bad or not row["numel"] else words_of_advice.SO_MANY(what=told, bad=bad, all=row["numel"])
 

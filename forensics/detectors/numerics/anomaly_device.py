@@ -11,7 +11,7 @@ from typing import NamedTuple
 import polars as pl
 
 from forensics.case import Case
-from forensics.detectors.numerics.anomaly_inputs import inputs_of
+from forensics.detectors.numerics.anomaly_inputs import clean_before, inputs_of
 from forensics.detectors.numerics.anomaly_rows import Row, ref, speaker
 from forensics.facts.scales import bad_scales
 from forensics.graph.numerics.births import Births
@@ -61,7 +61,10 @@ def device_tests(births: Births, row: Row) -> tuple[Action, ...]:
     inputs = inputs_of(births, row)
     if row["rank"] < 0 or not _are_well(peers) or inputs.mask is not None or inputs.bound is not None:
         return ()  # its mask is why, or it is tested first
-    reason = words.TEST_DEVICE(number=peers["rank"].n_unique(), what=row["op"] or words.SAME_OPERATION)
+    # What was bad already as it went in, another operation gave.
+    before = clean_before(births, row) if row["role"] == "in" else row
+    op = before["op"] if before is not None and before["rank"] == row["rank"] else None
+    reason = words.TEST_DEVICE(number=peers["rank"].n_unique(), what=op or words.SAME_OPERATION)
     return (Action(kind="inspect_hardware", target=speaker(row["rank"]), command=None, reason=reason),)
 
 

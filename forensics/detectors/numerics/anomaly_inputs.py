@@ -130,9 +130,20 @@ def clean_copies(births: Births, row: Row) -> tuple[int, ...]:
 
 def clean_update(births: Births, row: Row) -> Row | None:
     """The row of the same parameter after the update of the step before, if it was clean: then it went bad in between."""
+    return None if row["phase"] == "optimizer" else _same_clean(births, row, pl.col("phase") == "optimizer")
+
+
+def clean_use(births: Births, row: Row) -> Row | None:
+    """Of a parameter that an update left bad: its row of the same step before it, if it was clean: then the update made it bad."""
+    used = (pl.col("step") == row["step"]) & (pl.col("phase") != "optimizer")
+    return _same_clean(births, row, used) if row["phase"] == "optimizer" else None
+
+
+def _same_clean(births: Births, row: Row, when: pl.Expr) -> Row | None:
+    """The last row of the same tensor before this one, then; None where it was not clean."""
     name = row["module"], str(row["tensor"])
     same = [pl.col("rank") == row["rank"], pl.col("module").eq_missing(pl.lit(name[0])), pl.col("tensor") == name[1]]
-    found = births.rows.filter(pl.all_horizontal(*same, pl.col("phase") == "optimizer", pl.col("place") < row["place"]))
+    found = births.rows.filter(pl.all_horizontal(*same, when, pl.col("place") < row["place"]))
     last = found.tail(1).row(0, named=True) if found.height else None
     return last if last is not None and last["bad"] is False and is_finite(last) else None
 

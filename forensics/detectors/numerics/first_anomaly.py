@@ -18,7 +18,7 @@ from forensics.detectors.numerics.anomaly_answer import (
 )
 from forensics.detectors.numerics.anomaly_context import growth_claims, hardware_near, repeat_claims, step_claims
 from forensics.detectors.numerics.anomaly_device import NO_DEVICE, device_tests, in_order, suspect_device
-from forensics.detectors.numerics.anomaly_inputs import clean_before, clean_update, inputs_of, is_finite
+from forensics.detectors.numerics.anomaly_inputs import clean_before, clean_update, clean_use, inputs_of, is_finite
 from forensics.detectors.numerics.anomaly_jump import jump_finding
 from forensics.detectors.numerics.anomaly_rows import (
     Row,
@@ -42,6 +42,7 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.names import Severity
 from forensics.model.said import Said, joined, sentence
 from forensics.model.texts import ranks_text
+from forensics.words import advice
 from forensics.words import numerics as words
 from parsers.text.rank_list import rank_list
 
@@ -176,6 +177,9 @@ def _claims(births: Births, roots: Sequence[Root], answer: Answer, row: Row, cle
     update = clean_update(births, row) if answer.cause == "bad_state" else None
     if update is not None:
         claims.append(Claim(words.CLEAN_AFTER_UPDATE(who=who, step=update["step"]), "for", (ref(update),)))
+    used = clean_use(births, row) if answer.cause == "bad_state" else None
+    if used is not None:
+        claims.append(Claim(advice.UPDATE_MADE_IT_BAD(step=row["step"]), "for", (ref(used),)))
     forward = disagreeing_forward(births, row)
     if forward is not None:
         claims.append(Claim(words.FORWARD_WAS_FINITE, "for", (ref(forward),)))

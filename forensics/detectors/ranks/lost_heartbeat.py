@@ -54,7 +54,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
                 signature="lost_heartbeat",
             ),
             blast_radius=BlastRadius(ranks_waiting=max(known - len(missed), 0)),
-            collect=(words.LOG_STACK_HOST(who=ranks_text(missed)),),
+            collect=((words.WHAT_BECAME_OF if named else words.LOG_STACK_HOST)(who=ranks_text(missed)),),
             summary=sentence(text)
             if named
             else words.UNDECIDED(what=words.DEAD_HELD_CUT_OFF(text=text, what=words.THE_NETWORK)),
