@@ -4,12 +4,12 @@ The name is the first argument, a literal, of the innermost line of the program'
 itself beside its rank; what stands in others' logs alone is nobody's. `names_ranks` of their time-outs has it.
 """
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping
 
 import polars as pl
 
-from forensics.facts.event_rows import detail
 from parsers.schema.tables import TableName
 from parsers.text.patterns import regex
 
@@ -35,7 +35,7 @@ def _asked(waits: pl.DataFrame, files: pl.DataFrame) -> int | None:
     """Rows of those that gave up; the table of files → the rank that all of them asked."""
     called: defaultdict[int, set[str]] = defaultdict(set)
     for row in waits.drop_nulls("rank").iter_rows(named=True):
-        found = _CALLED.search(str(detail(row).get("source") or ""))
+        found = _CALLED.search(str(json.loads(row["detail"] or "{}").get("source") or ""))
         called[row["rank"]].add(found[1] if found else "")
     names = set().union(*called.values())
     if len(called) < _MANY or len(names) != 1 or "" in names:
