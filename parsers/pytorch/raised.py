@@ -68,7 +68,7 @@ _TIMED_OUT = regex(
     r"(?i)\btimed? ?-?out\b|(?<!With)Timeout(?:Error)?\b|DEADLINE_EXCEEDED"
 )  # …WithTimeout: the name of a call
 _RAN_OUT = regex(
-    r"(?i)\btimed[ -]?out\b|\btime-?out (?:after|exceeded|expired|reached|occurred|elapsed)\b|DEADLINE_EXCEEDED"
+    r"(?i)\btimed[ -]?out\b|\btime-?out (?:after|caused|exceeded|expired|reached|occurred|elapsed)\b|\bran for more than\b|DEADLINE_EXCEEDED"
 )
 # Of a time-out as an argument, which no wait has reached: what it must be, or what is wrong with it.
 _ARGUMENT = regex(
@@ -85,7 +85,7 @@ _OF_ARGUMENTS = (
     "NotImplementedError",
 )
 _COLLECTIVE = regex(
-    r"(?i)all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|all[-_ ]?to[-_ ]?all|broadcast|barrier|\bcollective|\b[NMRHEX]CCLX?\b|\bgloo\b"
+    r"(?i)all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|all[-_ ]?to[-_ ]?all|broadcast|barrier|\bcollective|\b[NMRHEX]CCLX?\b|\bgloo\b|\bpair closure\b|\bRPC ran\b"
 )
 _KEYS = regex(r"(?i)\bkey(?:s|\(s\))?: ")  # what only a store has, whichever library waits for it
 _STORE = regex(

@@ -7,7 +7,7 @@
     [rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.
 
     -- Process 3 terminated with the following error:            (multiprocessing.spawn: the traceback of local rank 3 follows)
-    [Rank 2 Error Snippet]:                                      (Ray Train: that of rank 2 follows)
+    [Rank 2 Error Snippet]:                                      (Ray Train: that of rank 2 follows; `Rank 0,2`: of both)
     ray.exceptions.RayTaskError(ValueError): ray::Worker.step() (pid=71, ip=10.0.0.7, …)      (Ray: that of this process)
 
     Traceback (most recent call last): (RANK 6)          (torch.distributed.checkpoint: that of the 6th of the printer's group follows)
@@ -46,6 +46,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from parsers.forms.reading import integers
 from parsers.pytorch.embedded import unfolded
 from parsers.pytorch.levels import LAUNCHER, LOUD, OF_NATIVE, OF_NPU, QUIET, RECORD_WITHIN, level_of
 from parsers.pytorch.raised import derived, interrupt, raised, told_later
@@ -75,7 +76,7 @@ _WHAT = regex(r"^\s*what\(\):\s*(?P<message>.*)$")
 # Whose traceback a launcher quotes next: multiprocessing.spawn by its number on the host, Ray Train by its rank, Ray's caller by
 # the process that the call ran in.
 _QUOTED = regex(
-    r"^-- Process (?P<local_rank>\d{1,4}) terminated with the following error|\[Rank (?P<rank>\d{1,7}) Error Snippet\]|\bworld_rank=(?P<world>\d{1,7})\b.{0,80}(?:error|failed|exception):?\s*$"
+    r"^-- Process (?P<local_rank>\d{1,4}) terminated with the following error|\[Ranks? (?P<rank>\d{1,7})(?P<also>(?:, ?\d{1,7})*)[^\]\n]{0,40} Error Snippet\]|\bworld_rank=(?P<world>\d{1,7})\b.{0,80}(?:error|failed|exception):?\s*$"
     r"|RayTaskError(?:\([\w.]{1,80}\))?: ray::\S{1,200} \(pid=(?P<pid>\d{1,10}), ip=(?P<host>[\w.:-]{1,60})[,)]"
 )
 _QUOTED_LINES, _AT_ONCE_NS = 200, 200_000_000
@@ -247,10 +248,9 @@ class _Reader:
             return row
         whose = self._quoted[1]
         # The number of a file that its own processes are quoted in by their places is that of whoever began them: a node.
-        own = row["rank"] if "local_rank" in whose else reporter(row)["rank"]
-        if own is not None:
+        if (row["rank"] if "local_rank" in whose else reporter(row)["rank"]) is not None:
             return row
-        return {**row, **({"path_rank": None} if "local_rank" in whose else {}), **whose, "quoted": True}
+        return {**row, "process": None, "path_rank": None, "quoted": (), **whose}
 
     def _only_quotes(self, row: Row) -> None:
         """What a launcher raised without words right before it quotes whom it saw fail, follows from that."""
@@ -419,7 +419,8 @@ class _Reader:
             detail["consequence"] = True
         # What the interpreter ignores (in __del__, at its exit) ends nothing.
         kind, severity = ("other", "warning") if block.thread == _IGNORED else ("exception", "error")
-        made = raised(said, code, message, detail, said["text"], severity, kind)
+        of: list[Row] = [{**said, "rank": rank} for rank in said.get("quoted") or ()]
+        made = [one for by in of or [said] for one in raised(by, code, message, detail, by["text"], severity, kind)]
         if block.quoted is not None:
             made = [one | {"names_ranks": [block.quoted], "names_rank_space": "group"} for one in made]
         own_ns = last["time_ns"] if last is not None and block.row["time_ns"] is not None else None
@@ -458,7 +459,8 @@ def _whose(found: re.Match[str]) -> dict[str, Any]:
         return {"process": int(found["pid"]), "host": found["host"]}
     if found["local_rank"]:
         return {"local_rank": int(found["local_rank"])}
-    return {"rank": int(found["rank"] or found["world"])}
+    ranks = integers((found["rank"] or found["world"]) + (found["also"] or ""))
+    return {"rank": ranks[0]} if len(ranks) == 1 else {"rank": None, "quoted": ranks}
 
 
 def _user_source(block: _Block) -> str | None:

@@ -51,6 +51,7 @@ _OF_OTHERS = regex(r"(?i)\b(?:peer|remote|nic|hca|link|switch|mlx|via)\b")  # wh
 _RAISED = regex(
     r"(?:\w{1,60}\.){0,10}[A-Z]\w{0,80}(?:Error|Exception): |(?:[A-Za-z_]\w{0,60}\.){1,10}[A-Z]\w{0,80}: .{0,300}?\b[A-Z]\w{0,80}(?:Error|Exception)\b"
 )
+REPORT = "Traceback (most recent call last)"  # within one record: a report of what failed, whoever did
 _PAIRS = r"(?:[\w-]{1,20}[=:] ?[\w.-]{1,255}[ ,;]{1,2}){0,4}"
 _PLACE = regex(
     rf"(?i)(?={_PAIRS}pid[=:] ?\d){_PAIRS}(?:host(?:name)?|node(?:name)?|ip)[=:]"
@@ -90,7 +91,7 @@ def introduction(text: str, speaker: int | None = None) -> Introduction | None:
     rank that stands before it, where the line tells the world alone, or begins with the fields of a host and a pid."""
     if "TF_CONFIG" in text and (of_cluster := _tf_config(text)) is not None:
         return of_cluster
-    if _RAISED.match(text) or not (_MAY.search(text) or (speaker is not None and _SIZE.search(text))):
+    if _RAISED.match(text) or REPORT in text or not (_MAY.search(text) or (speaker is not None and _SIZE.search(text))):
         return None
     pids = {int(found) for found in PID.findall(text)}
     host = next((name for names in _HOST.findall(text) for name in names if name), None)

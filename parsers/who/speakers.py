@@ -69,6 +69,7 @@ from parsers.who.launched_hosts import launched_hosts
 from parsers.who.listed import lists_of
 from parsers.who.own_numbers import own_numbers
 from parsers.who.process_table import process_table
+from parsers.who.process_variables import pids_of_variables
 from parsers.who.regrouped import standing
 from parsers.who.renamed import renamed
 from parsers.who.rosters import files_of, rosters
@@ -107,8 +108,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     documents = standing([*told_names(sources), *told_in_lines(lines, stated)], said)
     table = process_table(said, [one.path for one in sources], size, stated, lists_of(sources, said), documents)
     introduce(said, of_one_process(said, table.introductions))
-    whole = _Bundle(shapes, said, stated, table)
-    listed_names = rosters(said, sources, whole.world)
+    listed_names = rosters(said, sources, (whole := _Bundle(shapes, said, stated, table)).world)
     told = [
         *(one for one in documents if one.node_rank is None or not table.is_open),
         *table.told(),
@@ -123,7 +123,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     ranks = {path: rank for one in learnt for path, rank in one.ranks.items()}
     engines, shards = engine_labels(said, ranks, labels := {p: own for one in learnt for p, own in one.labels.items()})
     claims = [*chain(shards, *(one.claims for one in learnt), table.claims(), pids_of_records(said, names))]
-    claims += claims_of(told, names, table.apart)
+    claims += chain(claims_of(told, names, table.apart), pids_of_variables(said, whole.world))
     files = {**table.files, **files_of(listed_names, said), **whole.documented(names)}
     size = table.size if whole.world is None else whole.world
     columns = counted_columns([one for one in (*sampled, *others) if one.path not in ranks], size)
