@@ -235,7 +235,7 @@ def _of_quantity(quantity: str, rows: pl.DataFrame) -> Iterator[Apart]:
         if len(series) < _PEERS or (median(levels) <= _SELDOM and _is_few(high, series)):
             yield from _told(quantity, _FLAGS[quantity], series, levels, high)
     elif quantity == "retired_pages":
-        held = [sum(float(own["value"].last()) for own in _by_metric(part)) for _, part in series]  # type: ignore[arg-type]
+        held = [float(sum(own["value"].to_list()[-1] for own in _by_metric(part))) for _, part in series]
         yield from _told(quantity, "fails", series, held, [pages >= _SPENT for pages in held])
     elif quantity in _COUNTS:
         least, effect = _COUNTS[quantity]

@@ -136,8 +136,8 @@ def _of_birth(births: Births, answer: Answer, row: Row) -> tuple[Action, ...]:
     is_out = before is not None and before["role"] == "out" and before["step"] == row["step"]
     if before is not None and is_out and before["module"] not in (None, place):
         between = words.BETWEEN(one=before["module"], other=place)
-        told = _so_many(words.FIRST_IN_INPUT(value=value), row)
-        return (_repeated(between, told, is_named and bool(inputs.well)),)
+        why = _so_many(words.FIRST_IN_INPUT(value=value), row)
+        return (_repeated(between, why, is_named and bool(inputs.well)),)
     if has_bad_scale(births, row):
         return ()  # a scale without a finite value gives it, and what made that is told (bad_scale.py)
     return (_repeated(place, _of_figures(births, row, inputs.given == "finite"), is_named and bool(inputs.well)),)

@@ -182,7 +182,9 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
             time_ns=same[0]["time_ns"],
             actions=_unclear(case, same)
             if unclear and storage is None
-            else _actions(case, same, cause, ranks_text(named) if named != killed else joined(hosts, ", "), storage, holder),
+            else _actions(
+                case, same, cause, ranks_text(named) if named != killed else joined(hosts, ", "), storage, holder
+            ),
             summary=sentence(text, words.NOT_ITS_OWN if unclear else words.MAY_HAVE_FOLLOWED if after else ""),
         ),
     )
