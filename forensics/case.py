@@ -14,6 +14,7 @@ from forensics.assemble.called_absent import with_missed
 from forensics.assemble.cgroups import with_ranks_of_cgroups
 from forensics.assemble.closings import with_closings
 from forensics.assemble.dump_ranks import with_dump_ranks
+from forensics.assemble.full_volumes import with_full_volumes
 from forensics.assemble.given_up_together import with_given_up_together
 from forensics.assemble.group_counts import without_group_counts
 from forensics.assemble.group_ends import with_group_ends
@@ -475,12 +476,11 @@ def case_of(
     whole = with_named_pods(globalise(tables, identity), identity)
     whole = with_service_words(with_closings(whole, identity, recovered_errors))
     job, learnt = world(whole, identity, expected)
-    told = job if learnt != HIGHEST_RANK else frozenset()
-    whole = within_world(whole, told)
+    whole = within_world(whole, told := job if learnt != HIGHEST_RANK else frozenset())
     seen = seen_ranks(whole)
     job = frozenset(range(max(job | seen) + 1)) if learnt == HIGHEST_RANK else job
     whole = with_ranks_of_cgroups(with_blocked_threads(with_device_ranks(whole, identity), identity))
-    whole = with_placed_ends(whole, Job(job, told, seen), identity)
+    whole = with_placed_ends(with_full_volumes(whole), Job(job, told, seen), identity)
     whole = with_logged_errors(with_killed_ranks(with_killed_workers(with_nameless_errors(with_lost_first(whole)))))
     whole = with_missed(with_given_up_together(with_refused_values(with_group_ends(whole)), told), told, seen)
     whole = with_logged_calls(with_recovered(with_unreached(whole), told, seen), told)

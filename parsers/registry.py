@@ -51,6 +51,7 @@ from parsers.kernel import (
     nic,
     pci_memory,
     rocm,
+    volumes,
     xid,
 )
 from parsers.location import ib_fabric, node_labels, rack_map, slurm_topology
@@ -298,6 +299,7 @@ PARSERS: tuple[Parser, ...] = (
     xid.PARSER,
     host.PARSER,
     cpu_stat.PARSER,
+    volumes.PARSER,
     pci_memory.PARSER,
     nic.PARSER,
     fabric_manager.PARSER,

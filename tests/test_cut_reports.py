@@ -73,7 +73,7 @@ Traceback (most recent call last):
 def test_a_log_that_ends_within_a_traceback_is_of_a_crash(tmp_path: Path, rest: str) -> None:
     (tmp_path / "train.log").write_text(BEGUN + rest)
     verdict = analyze(tmp_path).verdict
-    assert (verdict.kind, verdict.cause, verdict.ranks) == ("crash", None, [])
+    assert (verdict.kind, verdict.cause, verdict.ranks) == ("crash", "exception", [])
     assert "cut off" in verdict.summary
 
 

@@ -343,6 +343,18 @@ def test_a_launcher_quotes_the_traceback_of_its_process() -> None:
     assert row["rank"] == 5
 
 
+def test_a_snippet_of_several_ranks_is_of_each_and_ends_the_one_before() -> None:
+    """A rank that ended without a traceback has words alone in its snippet."""
+    text = f"[Rank 1 Error Snippet]:\nIts actor is gone.\n[Rank 0, 2 Error Snippet]:\n{HEAD}ValueError: x"
+    assert [(row["rank"], row["rank_space"]) for row in _events(text)] == [(0, "global"), (2, "global")]
+
+
+def test_whom_a_driver_quotes_is_not_the_process_that_prints_it() -> None:
+    text = f"[Rank 2 Error Snippet]:\n{HEAD}ValueError: x"
+    [row] = PARSER.parse(lines(text, process=4711))["events"].to_dicts()
+    assert (row["rank"], row["pid"]) == (2, None)
+
+
 @pytest.mark.parametrize(
     ("before", "expected"),
     [

@@ -1,6 +1,6 @@
 """Whose end is told, in whatever form: jobs of four whose rank 2 was killed, told by launchers of all kinds; and ends that name nobody."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -247,6 +247,27 @@ def test_an_end_at_a_device_is_of_who_introduced_himself_with_it(tmp_path: Path,
 @pytest.mark.parametrize("form", UNTOLD)
 def test_an_end_of_somebody_else_names_nobody(tmp_path: Path, form: str) -> None:
     assert verdict(tmp_path, dict(logs("w{}", with_pids=True, dead=None)) | {"x.log": UNTOLD[form]}) == ()
+
+
+_STOPS = "W0131 10:11:12.000000 4000 torch/multiprocessing/spawn.py:174] Terminating process {} via signal SIGTERM\n"
+_SPAWN = "torch.multiprocessing.spawn.ProcessExitedException: process {} terminated with signal {}\n"
+
+
+@pytest.mark.parametrize(
+    ("stopped", "number", "signal", "named"),
+    [
+        ((0, 1, 3), 2, "SIGSEGV", (2,)),
+        ((0, 1, 3), 2, "SIGBUS", (2,)),
+        ((1, 2, 3), 0, "SIGKILL", (0,)),
+        ((0, 1), 2, "SIGSEGV", ()),  # another may be meant: the third of another node
+        ((0, 1, 3), 1, "SIGSEGV", ()),
+    ],
+)
+def test_the_only_one_that_a_launcher_need_not_stop_is_whose_number_it_tells(
+    tmp_path: Path, stopped: Sequence[int], number: int, signal: str, named: Sequence[int]
+) -> None:
+    text = console("trainer {0}: ").replace("pid=", "pid ") + "".join(_STOPS.format(PIDS[rank]) for rank in stopped)
+    assert verdict(tmp_path, {"run.log": text + _SPAWN.format(number, signal)}) == tuple(named)
 
 
 def test_a_name_of_two_ranks_is_nobodys(tmp_path: Path) -> None:

@@ -203,6 +203,14 @@ def test_what_counts_something_else_gives_nobody_a_rank(tmp_path: Path, word: st
     assert told(written(tmp_path, files)) == ({}, {})
 
 
+@pytest.mark.parametrize("of_all", [" of 900 samples", "/900 files", " of 8 190 rows"])
+def test_a_part_of_a_total_is_no_process_number(tmp_path: Path, of_all: str) -> None:
+    """Though the same numbers stand elsewhere as well."""
+    rows = [f"rank {rank}: {412 + 9 * rank}{of_all} kept" for rank in range(4)]
+    seen = [f"Thread {412 + 9 * rank} of a pool" for rank in range(4)]
+    assert not read(written(tmp_path, {"run.log": [*rows, *seen, *STEPS]})).tables["ranks"]["pid"].count()
+
+
 def test_a_list_that_contradicts_what_processes_say_is_dropped(tmp_path: Path) -> None:
     of = job(2)
     own = of.rows(lambda r, h, p, n, g: f"{h} {p}  NS_SIZE=9 NS_RANK={r} NS_LOCAL_RANK={g}")

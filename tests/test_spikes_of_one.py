@@ -85,6 +85,42 @@ def test_a_batch_that_nobody_followed_or_all_met_names_nobody(
     assert named(tmp_path, form(loss))[1] == []
 
 
+def _with_norms(loss: _Loss, form: str, odd: dict[int, float]) -> dict[str, str]:
+    """The losses with each rank's own gradient norm, and that of all; `odd`: those of the step of the spike."""
+    files = {}
+    for rank in range(_RANKS):
+        text = ""
+        for step in range(_STEPS):
+            own = odd.get(rank, 0.9) if step == _AT else 0.6 + ((rank * 5 + step * 3) % 9) / 30
+            mean = max(odd.values()) / _RANKS if step == _AT else 0.5 + step % 4 / 50
+            text += form.format(step=step, rank=rank, loss=loss(rank, step), own=own, mean=mean) + "\n"
+        files[f"w{rank}/rank_{rank}.log"] = text
+    return files
+
+
+_NORMED = (
+    '{{"step": {step}, "rank": {rank}, "train/loss": {loss:.4f}, "train/grad_norm": {mean:.4f}, "train/grad_norm_local": {own:.4f}}}',
+    "step {step} loss {loss:.4f} grad_norm {mean:.4f} local_grad_norm {own:.4f} lr 1e-3",
+    "[rank {rank}] iter: {step} | loss: {loss:.4f} | gradient norm: {own:.4f}",
+)
+_OF_ALL = "iter {step} loss={loss:.4f} grad_norm={mean:.4f}"
+
+
+@pytest.mark.parametrize("form", [*_NORMED, _OF_ALL])
+def test_a_gradient_that_outweighs_those_of_all_others_is_one_ranks(form: str, tmp_path: Path) -> None:
+    assert named(tmp_path, _with_norms(of_one_batch, form, {3: 140.0})) == ("loss_spike", [3], _AT)
+
+
+@pytest.mark.parametrize("form", _NORMED)
+@pytest.mark.parametrize("odd", [{3: 2.8}, {1: 140.0}, {3: 140.0, 1: 90.0}, dict.fromkeys(range(_RANKS), 140.0)])
+def test_a_gradient_that_does_not_names_nobody(form: str, odd: dict[int, float], tmp_path: Path) -> None:
+    assert named(tmp_path, _with_norms(of_one_batch, form, odd))[1] == []
+
+
+def test_a_norm_of_all_that_stays_names_nobody(tmp_path: Path) -> None:
+    assert named(tmp_path, _with_norms(of_one_batch, _OF_ALL, {3: 4.5}))[1] == []
+
+
 def test_where_one_was_not_told_in_that_step_nobody_is_named(tmp_path: Path) -> None:
     files = _records(spiked)
     files["own/rank_1.jsonl"] = "".join(

@@ -22,6 +22,7 @@ import msgspec
 import polars as pl
 
 from forensics.assemble.apart import numbered_lines, own_logs
+from forensics.assemble.asked_by_name import with_asked_by_name
 from forensics.assemble.identity import given_rank
 from parsers.schema.event_kinds import STILL
 from parsers.schema.tables import TableName, table
@@ -53,6 +54,7 @@ def with_given_up_together(
     tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]
 ) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global; `job`: its ranks if its size is told, else empty → the same with such events."""
+    tables = with_asked_by_name(tables)
     files = own_logs(tables)
     if not _FEWEST <= files.height <= _LOGS:
         return dict(tables)

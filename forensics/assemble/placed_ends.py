@@ -9,7 +9,7 @@ of srun. Each is asked of what the bundle holds:
 - a **name with a number** on a host: the rank of that place, where these names' numbers are all its local ranks and no others;
 - a **local rank**: the rank that the same file claims it for, where each process has its own claim;
 - a **number**: a rank where the lines of one file number every process of a world that is told, or of which each rank left a line, 0 to the last, each once, or where all
-  but this one rank of it say that they lost others. A launcher that numbers its own processes, loaders or agents does neither;
+  but this one rank of it say that they lost others, or were stopped by whoever tells the number. A launcher that numbers its own processes, loaders or agents does neither;
 - **all of a place**: what a launcher says of all its processes at once holds of the ranks of its host, or of its file, where these
   are as many;
 - **tasks of srun**: ranks where its lines account for just as many tasks as the job has ranks (of a job whose size is not told: as ranks
@@ -72,8 +72,11 @@ def with_placed_ends(tables: Tables, job: Job, identity: pl.DataFrame) -> dict[T
     # Where no size is told, ranks that all left a line are the job if a list numbers as many processes; nodes are none.
     is_whole = job.seen == frozenset(range(len(job.seen))) and job.ranks <= job.seen
     known = job.told or (job.seen if is_whole else frozenset())
+    closed = events.filter((pl.col("kind") == "closing_signal") & (pl.col("rank_space") == "global"))
+    stopped: dict[str, set[int]] = dict(closed.group_by("file").agg(pl.col("rank")).iter_rows())
+    alive = {file: gave_up | {*stopped.get(file, ())} for file in {row["file"] for row in rows}}
     counted = rows if job.told else [row if row["_said"].get("of") in PROCESS else row | {"_said": {}} for row in rows]
-    numbered = _numbered(counted, known, gave_up, _of_numbers(tables["files"], known))
+    numbered = _numbered(counted, known, alive, _of_numbers(tables["files"], known))
     ranks = numbered | _of_a_place(rows, tables, identity)
     for at, row in enumerate(rows):
         rank = names.rank(row) if row["rank"] is None else None
@@ -210,18 +213,18 @@ def _is_of_container(row: Row) -> bool:
 
 
 def _numbered(
-    rows: list[Row], told: frozenset[int], gave_up: set[int], of_numbers: Mapping[int, int]
+    rows: list[Row], told: frozenset[int], alive: Mapping[str, set[int]], of_numbers: Mapping[int, int]
 ) -> dict[int, int]:
-    """Place in the list → rank: a launcher's numbers are ranks, but where its files, by the same numbers, are of other ones."""
+    """Place in the list → rank: a launcher's numbers are ranks, but where its files, by the same numbers, are of other ones. `alive`: by file, who
+    lived on when another had ended."""
     lists: defaultdict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     for at, row in enumerate(rows):
         number = row["_said"].get("number", row["local_rank"] if row["host"] is None else None)
         if isinstance(number, int) and row["kind"] == "exit":
             lists[row["file"], str(row["_said"].get("of"))].append((at, number))
-    silent = told - gave_up
     whole = [
-        own for own in lists.values()
-        if told and (sorted(number for _, number in own) == sorted(told) or (silent == {number for _, number in own} and len(silent) == 1 < len(told) - 1))
+        own for (file, _), own in lists.items()
+        if told and (sorted(number for _, number in own) == sorted(told) or (len(left := told - alive[file]) == 1 < len(told) - 1 and left == {number for _, number in own}))
     ]  # fmt: skip
     return {at: of_numbers.get(number, number) for own in whole for at, number in own}
 

@@ -3,7 +3,8 @@ the largest of the others', and what it usually is itself.
 
 What all have summed or averaged rises on all alike, so such a figure is of what the rank made or was given itself. A loss or a norm of its own says so
 alone; of names of which nothing is known, two must. Where several of its figures leap in one step, one of them its own, a hundred times will do: what it
-usually is, the steps before tell. What becomes of it later does not matter: a spike that is over was one.
+usually is, the steps before tell. What becomes of it later does not matter: a spike that is over was one. One figure, whatever it is called, says so where it
+is a hundred times all that any rank ever told of it, and the losses of all others rise right after: the update of that step was bad by it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,6 +22,8 @@ _NEAR = 10  # times the others': it is back
 _FEWEST = 3  # ranks
 _STEPS = 4  # that tell what is usual
 _ALIKE = 2  # unknown names
+_LATELY, _AFTER = 8, 2  # steps up to it, and after it, of the losses of the others
+_RISEN = 1.25  # times any of these
 _KNOWN = ("loss", "own_grad_norm")
 _WHERE = ("rank", "step", "file", "line", "time_ns")
 
@@ -69,6 +72,54 @@ def far_value(steps: pl.DataFrame, job: frozenset[int]) -> OwnLoss | None:
         if first["is_far"].any():
             return None
     return None
+
+
+def carried_value(steps: pl.DataFrame, earlier: pl.DataFrame, job: frozenset[int]) -> OwnLoss | None:
+    """Table of steps, the same of the attempt before, and the ranks of the job → the first step in which one rank's figure leapt alone, and after which the
+    losses of all others rose."""
+    train = (pl.col("phase").fill_null("train") == "train") & pl.col("rank").is_in(sorted(job))
+    rows = steps.filter(train & pl.col("step").is_not_null())
+    if len(job) < _FEWEST or not rows["figures"].is_not_null().any() or rows["rank"].n_unique() < len(job):
+        return None
+    before = earlier.filter(train & (pl.col("step") < rows["step"].min())) if earlier.height else rows.clear()
+    series = pl.concat([_series(before), _series(rows)]).filter(~pl.col("key").str.ends_with(" loss"))
+    per_step = series.group_by("key", "step").agg(
+        pl.len().alias("count"), pl.col("size").max().alias("top"), pl.col("rank").sort_by("size").last().alias("rank")
+    )
+    tops = per_step.filter((pl.col("count") == len(job)) & (pl.col("step") >= rows["step"].min())).sort("step", "key")
+    usual = per_step.group_by("key").agg(pl.col("top").median().alias("usual"))
+    for one in (
+        tops.join(usual, on="key")
+        .filter(pl.col("top") > _TOGETHER * pl.col("usual"))
+        .sort("step", "key")
+        .iter_rows(named=True)
+    ):
+        own = series.filter(pl.col("key") == one["key"])
+        is_its = pl.col("rank") == one["rank"]
+        others = own.filter(~is_its | (pl.col("step") < one["step"]))
+        most = others["size"].max()
+        if others["step"].n_unique() < _STEPS or not isinstance(most, float) or one["top"] <= _TOGETHER * most:
+            continue
+        if not most or not _rose_after(pl.concat([before, rows]), one["rank"], one["step"]):
+            continue
+        row = own.filter(is_its & (pl.col("step") == one["step"])).row(0, named=True)
+        shown = {"loss": row["value"], "grad_norm": None, "loss_scale": None, "skipped": None}
+        is_back = float(own.filter(is_its)["size"][-1]) <= _NEAR * most
+        name = str(one["key"]).partition(" ")[2]
+        return OwnLoss(
+            one["step"], [{**row, **shown}], True, name=name, times=_TOGETHER, is_back=is_back, is_carried=True
+        )
+    return None
+
+
+def _rose_after(rows: pl.DataFrame, rank: int, step: int) -> bool:
+    told = rows.filter((pl.col("rank") != rank) & pl.col("loss").is_finite())
+    others = told.group_by("step").agg(pl.col("loss").median()).sort("step")
+    until = others.filter(pl.col("step") <= step).tail(_LATELY)["loss"]
+    after = others.filter(pl.col("step") > step).head(_AFTER)["loss"]
+    return (
+        len(until) >= _STEPS and len(after) == _AFTER and float(after.min()) > _RISEN * float(until.max())  # type: ignore[arg-type]
+    )
 
 
 def _is_enough(first: pl.DataFrame, names: Sequence[str]) -> bool:

@@ -14,6 +14,7 @@ Row = Mapping[str, Any]
 BACK = 50  # lines that a loss is compared with
 FEW = 8  # so few losses do not tell how much they vary: then all of them must have been lower
 _LEAST, _HUNDREDFOLD, _SMALL = 2, 100.0, 0.1
+_BEYOND_DOUBT = 1e4  # times the one line before
 _ROBUST_Z = 8.0
 _STAYS = 0.6  # of the rise that is called a spike (model/tolerances.py)
 _FLOOR = 0.04  # of that rise: the least noise of a loss, as a share of its median
@@ -63,7 +64,7 @@ def spikes(rows: Sequence[Row], rise: float) -> Iterator[Spike]:
     `rise`: which part of the loss before it makes a spike."""
     finite = finite_lines(rows)
     losses = [row["loss"] for row in finite]
-    at = 2
+    at = 1
     while at < len(finite):
         lifted = rise * _LIFTED
         least = lifted if _rises(losses, at, lifted) and _is_lifted(finite, at) else rise
@@ -98,6 +99,8 @@ def normal_before(finite: Sequence[Row], losses: Sequence[float], at: int, rise:
     before = losses[max(0, at - BACK) : at]
     if _is_above_all(losses, at):
         return median(before[-FEW:])
+    if at < _LEAST:
+        return None
     normal = median(before)
     if losses[at] < (1 + rise) * normal:
         return None
@@ -121,8 +124,9 @@ def _is_above_all(losses: Sequence[float], at: int) -> bool:
     hundred times as much needs no eight lines before."""
     highest = max(losses[:at])
     behind = losses[at + 1 : at + 1 + _CALM]
-    if at >= _LEAST and min(losses[:at]) > _SMALL and losses[at] > _HUNDREDFOLD * highest and behind:
-        return min(behind) > _HUNDREDFOLD * highest  # an excerpt of a few lines
+    times = _HUNDREDFOLD if at >= _LEAST else _BEYOND_DOUBT
+    if min(losses[:at]) > _SMALL and losses[at] > times * highest and behind:
+        return min(behind) > times * highest  # an excerpt of a few lines
     return at >= FEW and losses[at] > 2 * highest and len(behind) == _CALM and min(behind) > highest
 
 

@@ -17,6 +17,7 @@ from parsers.schema.tables import TableName
 from parsers.text.vocabulary import words_of
 
 _SPREAD = 3  # steps within which most others follow
+_LISTED = 3  # other lines of one form, that make a list
 _BEFORE = -1  # of what is told before any step
 _EDGE = " =:([,|+])/"
 _OF_INF = frozenset(("inf", "infs", "overflow", "overflows", "overflowed"))
@@ -318,17 +319,31 @@ def _ranks(rows: pl.DataFrame) -> set[int]:
 
 
 def loaded_alike(values: pl.DataFrame, job: frozenset[int]) -> list[dict[str, Any]]:
-    """What every rank of a job tells of its parameters or its optimizer's state before its first step, bad under the same name with the same
-    value on all: a row of each rank; none where any has it otherwise."""
+    """What every rank of a job tells of its parameters or its optimizer's state before its first step, bad under the same name on all, whatever their
+    parts of it hold: a row of each rank; none where any has it otherwise."""
     own = values.filter(pl.col("rank").is_in(sorted(job))).with_columns(pl.col("of").cast(pl.String))
     first = pl.col("line").filter(pl.col("step").is_not_null()).min().over("rank", "file")
     told = own.filter(pl.col("step").is_null() & (pl.col("line") < first.fill_null(pl.col("line") + 1)))
     bad = told.filter(pl.col("bad").is_not_null()).with_columns(pl.col("bad").str.split(" ")).explode("bad")
-    for (of, pair), rows in bad.partition_by("of", "bad", as_dict=True).items():
-        words = frozenset(words_of(_called(str(of), str(pair).partition("=")[0])))
-        if len(job) > 1 and _ranks(rows) == job and words & STATE and not words & MADE:
-            return rows.sort("rank", "file", "line").unique("rank", keep="first", maintain_order=True).to_dicts()
+    bad = bad.with_columns(pl.col("bad").str.split("=").list.first().alias("name")).sort("rank", "file", "line")
+    for (of, name), rows in bad.group_by("of", "name", maintain_order=True):
+        if len(job) > 1 and _ranks(rows) == job and _is_of_state(str(of), str(name), told):
+            return rows.unique("rank", keep="first", maintain_order=True).drop("name").to_dicts()
     return []
+
+
+def _is_of_state(of: str, name: str, told: pl.DataFrame) -> bool:
+    """Is a figure of what a rank holds, by its words or, where these say nothing, by those of most lines of its form (a list of all parameters)?"""
+    words = frozenset(words_of(_called(of, name)))
+    if words & (STATE | MADE):
+        return not words & MADE
+    _, _, form = of.partition(" ")
+    named = told["of"].unique().to_list() if form else []
+    beside = [
+        frozenset(words_of(one.partition(" ")[0])) for one in named if one != of and one.partition(" ")[2] == form
+    ]
+    of_state = [one for one in beside if one & STATE and not one & MADE]
+    return len(beside) >= _LISTED and 2 * len(of_state) > len(beside)
 
 
 def called(found: OddValue | Mapping[str, Any]) -> str:

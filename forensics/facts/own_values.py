@@ -26,7 +26,7 @@ _EXPERTS = ("expert_model_parallel_size", "expert_parallel_size", "ep_size", "mo
 class OwnLoss(msgspec.Struct, frozen=True):
     """The lines of the ranks whose loss was bad in the first such step, by rank; `is_finite`: far from the others', and no NaN. `name`: what the
     figure is called, in `loss` of the lines; `times`: how far it is at least; `is_back`: whether it came near the others' again, where that is known;
-    `beside`: what else of the rank is far in that step."""
+    `beside`: what else of the rank is far in that step; `is_carried`: the losses of all others rose right after it."""
 
     step: int
     rows: Sequence[Mapping[str, Any]]
@@ -35,6 +35,7 @@ class OwnLoss(msgspec.Struct, frozen=True):
     times: float = 1e6
     is_back: bool | None = None
     beside: tuple[str, ...] = ()
+    is_carried: bool = False
 
 
 def is_data_parallel(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> bool:

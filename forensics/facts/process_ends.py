@@ -164,10 +164,13 @@ def without_echoes(events: pl.DataFrame, wanted: pl.Expr | None = None) -> pl.Da
         is_whole = (pl.col("kind") != "exception") | pl.col("code").is_not_null()
         return sort_if_needed(events.filter(wanted & is_whole), ("file", "line", "record"), nulls_last=False)
     wide = events  # rows are many and wide: they are put in order by their places, and copied once
-    own = ("file", "line", "record", "kind", "code", "text")
+    own = ("file", "line", "record", "kind", "code", "text", "rank")
     of_concern = pl.col("_wanted").fill_null(False) | pl.col("kind").is_in([*_SAYS_MORE, "exception"])
     events = wide.select(*own, wanted.alias("_wanted")).with_row_index("_at").filter(of_concern)
-    more = events.filter(pl.col("kind").is_in(_SAYS_MORE))
+    # A library's error of nobody knows whom says no more of it than that it was raised.
+    more = events.filter(
+        pl.col("kind").is_in(_SAYS_MORE) & ((pl.col("kind") != "comm_warning") | pl.col("rank").is_not_null())
+    )
     places = more.select("file", "line").unique()
     # A traceback's row stands at its first line, and its text is the last line.
     texts = more.select("file", "text").drop_nulls().unique()

@@ -18,6 +18,8 @@ _COLLAPSE = 16.0  # this many times below its highest value without a rise
 _STABLE = 10  # lines without a change that end a warm-up
 _START = 50  # a fall that begins by this step is a warm-up
 _FIRST = 65536.0  # with which others begin
+_LEVEL = 4096.0  # at which many stay
+_LOWEST, _STUCK = 1.0, 3  # a scale that this many overflows in a row could not reduce
 _ROUNDED = 1.01  # lines print three or four digits of what others print whole
 
 
@@ -42,8 +44,10 @@ def falls(steps: pl.DataFrame, events: pl.DataFrame) -> list[Fall]:
 
 
 def _is_search(fall: Fall) -> bool:
-    """Is it still as high as where others begin, at the start or where nothing tells when? Then it looks for its level."""
-    return not fall.settled and fall.end["scale"] >= _FIRST and (fall.early or fall.start["step"] is None)
+    """Is it still as high as where others begin, at the start or where nothing tells when, or at the start not far below? Then it looks
+    for its level."""
+    least = _LEVEL if fall.early else _FIRST
+    return not fall.settled and fall.end["scale"] >= least and (fall.early or fall.start["step"] is None)
 
 
 def collapse(steps: pl.DataFrame, events: pl.DataFrame) -> Fall | None:
@@ -53,12 +57,14 @@ def collapse(steps: pl.DataFrame, events: pl.DataFrame) -> Fall | None:
     found = falls(steps, events)
     told = events.filter(pl.col("kind") == "loss_scale").sort("file", "line", nulls_last=True)
     said = pl.col("text").str.contains("(?i)already at minimum").fill_null(False) | (pl.col("code") == "minimum")
-    lowest = told.filter(said)
+    train = steps.filter(pl.col("phase").fill_null("train") == "train")
+    lowest, stuck = told.filter(said), told.filter(_is_stuck())
+    if not lowest.height and stuck.height and not _went_on(train, stuck.row(-1, named=True)):
+        lowest = stuck
     if lowest.height:
         row = lowest.row(0, named=True)
         start = found[0].start if found else row
         return Fall(start, row, False, False, True)
-    train = steps.filter(pl.col("phase").fill_null("train") == "train")
     for one in found:
         if (not one.settled or _skips_on(train, one.end)) and not one.early and not _went_on(train, one.end):
             return one
@@ -67,6 +73,13 @@ def collapse(steps: pl.DataFrame, events: pl.DataFrame) -> Fall | None:
 
 def _is_told(steps: pl.DataFrame, events: pl.DataFrame) -> bool:
     return steps["loss_scale"].count() > 0 or has_kind(events, "loss_scale")
+
+
+def _is_stuck() -> pl.Expr:
+    """Whether a line says that it reduced the scale to what it was, as the last ones of its file do."""
+    tried = pl.col("detail").str.extract(r'"attempted": "([\d.e+-]+)"').cast(pl.Float64, strict=False)
+    kept = (pl.col("code") == "reduced") & (pl.col("value") <= _LOWEST) & (tried <= pl.col("value"))
+    return kept.fill_null(False) & (kept.fill_null(False).reverse().cum_min().sum().over("file") >= _STUCK)
 
 
 def _dated(fall: Fall, steps: pl.DataFrame, events: pl.DataFrame) -> Fall:

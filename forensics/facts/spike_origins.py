@@ -2,6 +2,8 @@
 
 Until then all held the same parameters, and the others came to their usual losses with them: what was new is the rank's own, its data or what its device
 made of it. That the others rise right after, together, is how averaged gradients carry it on; a batch that is hard for one rank alone does no such thing.
+Where ranks tell their own gradient norms, one that outweighs those of all others together is as clear, though clipping kept the others from rising; so is
+the norm of all that leaps in that step.
 """
 
 from collections.abc import Mapping
@@ -17,11 +19,12 @@ _FEWEST = 3  # ranks
 _STEPS = 5  # that all told before
 _FAR = 1.25  # times any loss before
 _AFTER = 2  # steps in which the others have risen
+_OUTWEIGHS = 10  # times any norm that was told until then, and as many as there are ranks
 
 
 def origin(steps: pl.DataFrame, job: frozenset[int], step: int | None) -> Mapping[str, Any] | None:
-    """Table of steps, the ranks of a job that trains nothing but replicas, the step in which a loss rose → the row of that rank; None where the losses of all
-    are not told, or say otherwise."""
+    """Table of steps, the ranks of a job that trains nothing but replicas, the step in which a loss rose → the row of that rank, `is_carried` where the
+    losses of all others rose after it; None where the losses of all are not told, or say otherwise."""
     if step is None or len(job) < _FEWEST:
         return None
     train = pl.col("phase").fill_null("train") == "train"
@@ -47,22 +50,26 @@ def origin(steps: pl.DataFrame, job: frozenset[int], step: int | None) -> Mappin
     beyond = 2 * float(until.max()) - float(until.min())  # type: ignore[arg-type]
     is_carried = after.height == _AFTER and bool((after["loss"] > beyond).all())
     row = risen.row(0, named=True)
-    return row if is_carried and _norm_rose(rows, row) else None
+    until, norm, is_own = _norms(rows, row)
+    is_told = until is not None and norm is not None
+    is_alone = is_told and norm > max(_OUTWEIGHS, len(job)) * until
+    is_carried = is_carried and (not is_told or not is_own or norm > until)
+    return {**row, "is_carried": is_carried} if is_carried or is_alone else None
 
 
-def _norm_rose(rows: pl.DataFrame, found: Mapping[str, Any]) -> bool:
-    """Is the rank's own gradient norm, where ranks tell one, above all that were told until then?"""
+def _norms(rows: pl.DataFrame, found: Mapping[str, Any]) -> tuple[Any, Any, bool]:
+    """(the largest gradient norm that was told until then, the rank's, whether these are the ranks' own); else of all, whose mean leaps with the one;
+    nulls where none is told."""
     columns = ("rank", "step")
     told = figure_pairs(rows, *columns)
     own = [name for name in told["name"].unique().to_list() if _is_own_norm(str(name))]
     norms = told.filter(pl.col("name").is_in(own)).select(*columns, "value")
     printed = rows.select(*columns, pl.col("grad_norm").alias("value")).drop_nulls()
-    if not norms.height and bool((printed.group_by("step").agg(pl.col("value").n_unique())["value"] > 1).any()):
-        norms = printed
+    is_own = bool(norms.height) or bool((printed.group_by("step").agg(pl.col("value").n_unique())["value"] > 1).any())
+    norms = norms if norms.height else printed
     is_it = (pl.col("rank") == found["rank"]) & (pl.col("step") == found["step"])
-    until = norms.filter((pl.col("step") <= found["step"]) & ~is_it)["value"].max()
-    value = norms.filter(is_it)["value"].max()
-    return until is None or value is None or value > until  # type: ignore[operator]
+    is_before = (pl.col("step") <= found["step"]) & ~is_it if is_own else pl.col("step") < found["step"]
+    return norms.filter(is_before)["value"].max(), norms.filter(is_it)["value"].max(), is_own
 
 
 def _is_own_norm(name: str) -> bool:

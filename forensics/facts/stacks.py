@@ -167,7 +167,17 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
         pl.Series("op", [site.op for site in sites], dtype=pl.String),
         pl.col("count").fill_null(1),
     )
-    return _in_kernel(told, whole, key).select(_MAIN.keys())
+    return _in_kernel(_in_messages(told), whole, key).select(_MAIN.keys())
+
+
+def _in_messages(told: pl.DataFrame) -> pl.DataFrame:
+    """Whose innermost call is a message of the program's own, by its name and by the other end that its arguments tell, waits for that one."""
+    name = pl.col("frames").list.first().struct.field("function").str.to_lowercase().str.extract(r"(send|recv|receive)")
+    is_own = pl.col("peer").is_not_null() & (pl.col("site") != "communication") & name.is_not_null()
+    return told.with_columns(
+        pl.when(is_own).then(pl.lit("communication")).otherwise("site").alias("site"),
+        pl.when(is_own).then(name.replace("receive", "recv")).otherwise("op").alias("op"),
+    )
 
 
 def _once(whole: pl.DataFrame) -> pl.DataFrame:

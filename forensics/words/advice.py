@@ -295,6 +295,23 @@ ROSE_ALONE_FIRST = Form(
     "in step {step} the loss of {who} alone rose, to {loss}, and those of all others from the next step on",
     "step {step} 中仅 {who} 的 loss 升高，至 {loss}；其他 rank 的 loss 从下一步起才升高",
 )
+ROSE_ALONE = Form(
+    "in step {step} the loss of {who} alone rose, to {loss}, and its gradient outweighed those of all others together",
+    "step {step} 中仅 {who} 的 loss 升高，至 {loss}；其梯度超过其他所有 rank 的梯度之和",
+)
+BAD_ON_ALL_AT_FIRST = Form(
+    "every rank found the same bad values in what it holds, before its first step: {name} was {value}",
+    "每个 rank 在第一步之前都在其持有的状态中发现同样的坏值：{name} 为 {value}",
+)
+NOT_INITIALISED = Said(
+    "nothing was loaded: what a module of its own holds is filled by nobody where its initialisation leaves it out",
+    "没有加载任何检查点：自定义模块的初始化若漏掉它，其内容就未被赋值",
+)
+ALL_ROSE_AFTER = Said("the losses of all others rose from the next step on", "其他所有 rank 的 loss 从下一步起升高")
+FIRST_AFTER_RESTART = Said(
+    "it is so in the first step after the restart: what was loaded there made it",
+    "重启后的第一步即如此：由所加载的内容造成",
+)
 ARRIVED_OTHERWISE = Form(
     "a message between {who} in step {step} arrived with another digest than it was sent with; {number} others arrived as they were sent",
     "step {step} 中 {who} 之间的一条消息到达时的摘要与发送时不同；另有 {number} 条消息到达时与发送时一致",

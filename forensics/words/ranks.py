@@ -117,6 +117,10 @@ LOGS_OF_BOTH_ENDS = Said(
 )  # fmt: skip
 
 # --- did_not_give_up -------------------------------------------------------------------------------------------------
+CALLED_BY_NAME = Form(
+    "{waited} called {who} by name and had no answer until their time-out; {who} reported none",
+    "{waited} 按名称调用 {who}，直到超时也没有得到应答；{who} 没有报告超时",
+)
 REPORTED_NEITHER = Form(
     "{waited} timed out or lost their connections; {rest} reported neither",
     "{waited} 超时或连接断开；{rest} 两者均未上报",

@@ -46,7 +46,9 @@ from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.training.told_values import rows_of_lines
 
-_CLASS = regex(r"(?:[\w.-]{1,60}: )?(?P<code>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)): (?P<message>.*)")
+_CLASS = regex(
+    r"(?:[\w.-]{1,60}: )?(?P<code>(?:[A-Za-z_]\w*\.)*(?:[A-Z]\w*(?:Error|Exception)|Exception)): (?P<message>.*)"
+)
 _FIELDS = regex(r"(?:ts|time|level|host)=\S")  # a record whose fields tell of whom its message speaks
 _LABEL = regex(r"\[?(?i:rank)[ =_]?(\d{1,7})\]?: ")  # who speaks
 _TIMED_OUT = regex(r"(?i)\btimed[ -]?out\b|\btime-?out (?:exceeded|expired|reached|occurred|elapsed|while|waiting)\b")
@@ -65,6 +67,7 @@ _STORE = regex(
 _UNCORRECTABLE = regex(
     r"(?i)\b(?:uncorrect(?:able|ed)|double[- ]bit|multi(?:ple)?[- ]bit)(?: \w{2,12}){0,2}? (?:error|fault)\b(?!s? (?:count|counter|rate|threshold))"
 )
+_OF_OPERATION = "OP_REQUIRES failed"  # TensorFlow's level is that of a warning, and the step ends
 _WAITS = ("collective_timeout", "store_timeout")
 _DEVICE = regex(r"(?i)\b(?:device|gpu|npu|dcu|mlu|hpu|xpu|chip|card|accelerator|die)[ #:=]{0,2}(\d{1,4})\b")
 _ADDRESS = regex(r"\b[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\b")  # of a device on a PCI bus
@@ -117,7 +120,7 @@ def parse(lines: pl.DataFrame, learnt: Sequence[tuple[str, str]] = ()) -> Tables
 
 def _events(row: Row, found: Record, known: knowledge.Message | None) -> list[dict[str, Any]]:
     is_error = found.severity in ("error", "fatal")
-    said = columns_of(known, found.severity) if known else None
+    said = columns_of(known, "" if _OF_OPERATION in row["text"] else found.severity) if known else None
     if said and is_of_kernel(row):  # what it says of a time-out or a code is of no process
         return [event(row, said.pop("kind"), **_of_device(row["text"]) | said)]
     if said and said["kind"] != "other":

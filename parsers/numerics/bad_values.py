@@ -28,7 +28,7 @@ _COMMENT = regex(r"#+ ")  # of whoever put the log together
 _STEP = regex(
     r"(?i)(?<![a-z])(?:step|iter(?:ation)?|update)[ =:#]{1,2}(\d{1,15})\b(?! ?(?:ms|s|sec|min|h)\b)"
 )  # and no time
-_BAD = r"(?P<{name}>[+-]?(?:nan|inf(?:inity)?))(?![\w.?-])"
+_BAD = r"(?P<{name}>[+-]?(?:nan|inf(?:inity)?))(?![\w?-]|\.\S)"
 _NAMED = r"(?:loss|grad\w{0,30}|norm)"
 _THEN = r"(?:es|s)?['\"]?(?:\s*(?:[=:]|is|was|became|are|now)\s*|\s)['\"(\[]*(?:tensor\()?"
 _SEEN = (
@@ -85,6 +85,8 @@ _OF_ALL = regex(
 )
 # a loss scale that overflows is skipped; what autograd's check of a function says, anomaly_mode.py reads; what replicas differ in are numbers
 _NOT_HERE = regex(r"(?i)\bloss[ _]scale\b|\bFunction '\w{1,200}' returned nan values|\binconsistent between workers\b")
+# TensorFlow's check of a tensor, and its summaries, which refuse one.
+_OF_TENSOR = regex(r"\b(?P<nan>Nan) in summary histogram for: |: Tensor had (?:\w+ and )?(?P<value>NaN|-?Inf)\b")
 _CHOICE = regex(r"(?i)\bmust be\b[^\n.]{0,80}?['\"](?:nan|inf(?:inity)?)['\"]")  # a word that an argument may be
 _RANK = regex(r"(?i)(?<![\w-])(?P<of>[\w-]{1,20} )?rank[ :=_#]{0,2}(?P<rank>\d{1,7})\b")
 _SPACES = (
@@ -133,6 +135,9 @@ def raised(code: str | None, message: str) -> dict[str, Any] | None:
             "compiled": is_compiled,
         }
         return _assert("operator", message, detail)
+    if found := _OF_TENSOR.search(message):
+        value = (found["nan"] or found["value"]).lower().lstrip("-")
+        return _assert(_code(message[: found.end()]), message, {"raised": True, "where": "operator", "value": value})
     if module := _module(message, {"raised": True}):
         return module
     near = _NEAR.search(message)

@@ -8,6 +8,7 @@ Table `tensors`, a row per record with a statistic. Known by name are the step, 
 counts). The **module** is the column of texts with the most values, most of which have a dot, a slash or a number in them; what else is text and says in
 or out, a gradient or a parameter, is the **tensor**, else it is an output, or the parameter (of a file of gradients, its gradient) that the module's name ends in. The **place** on the host is a column of numbers that is, with the host, a
 process that the bundle tells the rank of. A record whose rank is not told makes no row of `tensors`. Rows are in the order of their file.
+A gradient that is said to be reduced is what a communication gave.
 
 Printed by: recorders of training programs.
 Versions: none.
@@ -39,6 +40,10 @@ _OF_GRADIENTS = regex(r"(?i)(?<![a-z])grad(?:ient)?s?(?![a-z])")
 _IN_BACKWARD = regex(r"(?i)(?:bwd|backward)(?![a-z])")
 _OF_END = regex(r"(?i)(?P<end>in|out)(?:puts?)?[ _./-](?P<rest>[a-z][a-z_0-9]{1,20})")
 _IS_UPDATED = regex(r"(?i)(?:.*_)?(?:after|post)(?:_(?:update|step|optim\w*))?")
+_IS_REDUCED = regex(
+    r"(?i)(?:all[_-]?)?reduced?|(?:grad_?)?sync(?:ed|hroni[sz]ed)?|averaged|(?:after|post)[_-](?:all_?)?(?:reduce|sync|ddp)"
+)
+_SLOT = regex(r"[a-z_0-9]{1,40}")
 _PHASES = ("forward", "backward", "grad_sync", "optimizer")  # as the format of this project calls them
 _ENDS = ({"in": "input", "out": "output"}, {"in": "grad_output", "out": "grad_input"})  # forward, backward
 _FEWEST, _SAMPLE, _ABOVE = 3, 400, 8
@@ -92,7 +97,7 @@ def _tells_sides(records: Iterable[_Said]) -> bool:
     for one in records:
         for name, cell in one.items():
             cells[name].add(str(cell).lower())
-    return any(own in _SIDES for own in cells.values())
+    return any(side <= own for side in _SIDES for own in cells.values())
 
 
 def _module(records: Iterable[_Said]) -> str | None:
@@ -183,10 +188,13 @@ def _row(
         rank = source.labels.names.places.get((host, whole(said[place]) or 0))
     words = [cell for name, cell in said.items() if isinstance(cell, str) and name != module]
     is_backward = any(_IN_BACKWARD.match(word) for word in words)
+    slotted = next((found for word in words if (found := _slotted(word)) is not None), None)
     words += [part for word in words if (part := word[max(map(word.rfind, "./:")) + 1 :]) != word]  # fwd.out
     whose = _PARAMETER.fullmatch(said[module]) if not slot else None
     otherwise = "output" if whose is None else named
-    tensor = next((name for name, form in TENSORS if any(map(form.fullmatch, words))), otherwise)
+    tensor = slotted or next((name for name, form in TENSORS if any(map(form.fullmatch, words))), otherwise)
+    if tensor == "param_grad" and any(map(_IS_REDUCED.fullmatch, words)):
+        tensor, whose, words = "grad_out", None, ["grad_sync"]
     phase = next(
         (word for word in words if word in _PHASES), "backward" if is_backward or tensor in BACKWARD else "forward"
     )
@@ -208,6 +216,13 @@ def _row(
         "line": number,
         **figures,
     }
+
+
+def _slotted(word: str) -> str | None:
+    """A tensor and which of several it is: `param.bias`, `out.1`; None where what stands behind the dot says what it is (`fwd.out`)."""
+    head, dot, slot = word.partition(".")
+    of, told = (next((name for name, form in TENSORS if form.fullmatch(part)), None) for part in (head, slot))
+    return f"{of}.{slot}" if dot and of is not None and told in (None, "param") and _SLOT.fullmatch(slot) else None
 
 
 def _statistic(name: str) -> tuple[str, str] | None:

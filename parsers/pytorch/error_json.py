@@ -31,16 +31,19 @@ _MESSAGE = regex(rf'"message": {_TEXT}')
 _STACK = regex(rf'"py_callstack": (?="Traceback){_TEXT}')
 _CLASS = regex(r"(?P<code>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:: (?P<message>.*))?\Z", re.DOTALL)
 _FRAME = regex(r'File "(?P<file>[^"\n]*)", line (?P<line>\d{1,9})(?:, in (?P<function>[^\n]*))?')
+_HEAD = regex(r"error_handler: ?\{\s*$")
 _NEAR = 4  # lines between the message and its call stack
 
 
 def parse(lines: pl.DataFrame) -> Tables:
-    """events exception and what its message means for the device, at the line of the message; claimed."""
+    """events exception and what its message means for the device, at the line of the message; claimed. Also where the file ends before the stack."""
     events: list[dict[str, Any]] = []
     places: list[tuple[str, int]] = []
     for stream in streams(lines):
         said: tuple[Row, str] | None = None
+        head: int | None = None
         for row in stream:
+            head = row["line"] if _HEAD.search(row["text"]) else head
             if message := _MESSAGE.search(row["text"]):
                 said = (row, _plain(message[1]))
             stack = _STACK.search(row["text"])
@@ -52,6 +55,10 @@ def parse(lines: pl.DataFrame) -> Tables:
                 events += raised(first, exception["code"], exception["message"] or "", detail, said[1])
                 places += [(first["file"], line) for line in range(first["line"], row["line"] + 1)]
             said = None
+        is_cut = said is not None and head is not None and 0 < said[0]["line"] - head <= _NEAR
+        if said is not None and is_cut and (exception := _CLASS.match(said[1])) and exception["message"]:
+            detail = {"frames": [], "by": "record"}
+            events += raised(said[0], exception["code"], exception["message"], detail, said[1])
     return tables_of(events=events, claimed=claimed(places))
 
 
@@ -70,5 +77,13 @@ def _frames(stack: str) -> list[list[Any]]:
 
 
 PARSER = LineParser(
-    name="error_json", anchors=(b'"py_callstack": "', b'    "message": "', b'"message": {"message": "'), parse=parse
+    name="error_json",
+    anchors=(
+        b'"py_callstack": "',
+        b'    "message": "',
+        b'"message": {"message": "',
+        b"error_handler: {",
+        b"error_handler:{",
+    ),
+    parse=parse,
 )

@@ -31,6 +31,7 @@ import polars as pl
 from parsers.forms.reading import integers
 from parsers.pytorch.op_types import operation
 from parsers.pytorch.watchdog_reports import Reports, Said, reports
+from parsers.schema.event_kinds import MISMATCH
 from parsers.schema.lines import PRINTER, Row, claimed, event, reporter, streams
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, conform, table, tables_of
@@ -49,8 +50,8 @@ _COUNTERS = regex(
 )
 _FINGERPRINT = regex(
     rf"Rank (?P<ra>{_N}) is running collective: CollectiveFingerPrint\((?P<a>.*?)\), but "
-    rf"Rank (?P<rb>{_N}) is running collective: CollectiveFingerPrint\((?P<b>.*?)\)\.?\s*(?:Collectives differ|$)"
-    r"(?P<differ>.*)"
+    rf"Rank (?P<rb>{_N}) is running collective: CollectiveFingerPrint\((?:(?P<b>.*?)\)\.?\s*(?:C[a-z]*(?: d[a-z]*)?|$)"
+    r"(?P<differ>.*)|.*$)"  # the second of a line that ends before
 )
 _ERROR = regex(r"[A-Z]CCL error(?: in)?: ?")
 _ERROR_KINDS: tuple[tuple[str, str], ...] = (
@@ -71,9 +72,12 @@ _ERROR_KINDS: tuple[tuple[str, str], ...] = (
     ("Cuda failure", "cuda_error"),
 )
 _ERROR_PART = regex(r"\s*(?:[nm]ccl\w+Error:|[nm]cclInvalidUsage|Last error:)")
+_OWN_NUMBER = regex(r"\bRank (\d{1,7})\]")
 _OTHER_END = regex(r"\bCall to (?:recv from|send to) \[?(?P<address>[\w.:-]{2,64}?)\]?<\d+> failed\b")
 _WHAT = regex(r"\s*what\(\):")  # of std::terminate
-_AT_WORK = regex(rf"Timeout at [A-Z]{{2,8}} work: (?P<seq>{_N})")
+_AT_WORK = regex(
+    rf"(?:Timeout at [A-Z]{{2,8}} work: |(?P<failed>failure detected by watchdog at work sequence id: ))(?P<seq>{_N})"
+)
 _INITIALIZED = regex(rf"Rank {_N}: [A-Z]{{2,8}} communicator \S+ is initialized")
 _ENDED_BLOCK = regex(r"^\s*(?:Traceback|Exception raised from|frame #|File \")")
 _BOILERPLATE = (
@@ -118,9 +122,10 @@ class _Reader:
         self._error: list[Row] = []
         self._group: dict[str, Any] = {}
         self._waits: dict[int, dict[str, Any]] = {}  # of one printer, by the number of the work
+        self._failed: set[int] = set()  # of these, what the watchdog calls a failure
 
     def read(self, stream: list[dict[str, Any]]) -> None:
-        self._group, self._waits = {}, {}
+        self._group, self._waits, self._failed = {}, {}, set()
         before = len(self.events)
         for row in stream:
             if self._belongs_to_error(row) or self._single(row):
@@ -129,7 +134,13 @@ class _Reader:
         made = self.events[before:]
         plainly = self._plainly(stream[0]) if self._waits or any(_WHAT.match(one["text"]) for one in made) else set()
         told = {one.get("seq") for one in made if one["kind"] == "collective_timeout"} | {one[3] for one in plainly}
-        made += [one for seq, one in self._waits.items() if seq not in told]
+        # A failure that the watchdog sees may be the library's error instead, which is told then.
+        has_error = any(one["severity"] != "info" and one["kind"] != "collective_timeout" for one in made)
+        made += [
+            one
+            for seq, one in self._waits.items()
+            if seq not in told and not ((has_error or told) and seq in self._failed)
+        ]
         self.events[before:] = _without_repeats(made, plainly)
 
     def _plainly(self, row: Row) -> set[Said]:
@@ -148,9 +159,10 @@ class _Reader:
             if any(word in text for word in words) and (found := pattern.search(text)):
                 self.events.append(event(row, **{**self._who(), **build(row, found)}))
                 return True
-        if "Timeout at" in text and (
+        if ("Timeout at" in text or "at work sequence id" in text) and (
             found := _AT_WORK.search(text)
         ):  # said before or after the line that tells the operation, which may be lost
+            self._failed |= {int(found["seq"])} if found["failed"] else set()
             waited = {"severity": "error", "seq": int(found["seq"]), **self._who()}
             self._waits.setdefault(int(found["seq"]), event(row, "collective_timeout", **waited))
         return understood or _INITIALIZED.search(text) is not None or any(words in text for words in _BOILERPLATE)
@@ -249,7 +261,8 @@ def _count(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
 
 
-def _fingerprint(rank: str, text: str) -> dict[str, Any]:
+def _fingerprint(rank: str, whole: str | None) -> dict[str, Any]:
+    text = whole or ""
     seq, op = re.search(rf"SequenceNumber=({_N})", text), re.search(r"OpType=(\w+)", text)
     shape, dtypes = (
         re.search(r"TensorShape=(\[[^=]*\])", text),
@@ -261,15 +274,15 @@ def _fingerprint(rank: str, text: str) -> dict[str, Any]:
         "shape": shape[1] if shape else None,
         "dtypes": dtypes[1].strip() if dtypes else None,
         "seq": int(seq[1]) if seq else None,
-        # What the wrapper prints of a peer whose fingerprint never came: not a collective that anybody called.
-        "incomplete": bool(seq and seq[1] == "0" and op and op[1] == "GATHER" and not shape),
+        # What the wrapper prints of a peer whose fingerprint never came, or a line that was cut: not a collective that anybody called.
+        "incomplete": whole is None or bool(seq and seq[1] == "0" and op and op[1] == "GATHER" and not shape),
     }
 
 
 def _mismatch(_row: Row, found: re.Match[str]) -> dict[str, Any]:
     a, b = _fingerprint(found["ra"], found["a"]), _fingerprint(found["rb"], found["b"])
     names = {"names_ranks": [a["rank"], b["rank"]], "names_rank_space": "group", "op": a["op"], "seq": a["seq"]}
-    detail = {"a": a, "b": b, "differ": found["differ"].strip()[:500] or None}
+    detail = {"a": a, "b": b, "differ": (found["differ"] or "").strip()[:500] or None}
     return names | {"kind": "fingerprint_mismatch", "severity": "error", "detail": json.dumps(detail)}
 
 
@@ -345,14 +358,18 @@ def _other_end(row: Row, found: re.Match[str]) -> dict[str, Any]:
     return {"kind": "other", "severity": "info", "code": "other_end", "detail": json.dumps(said)}
 
 
-def _device_error(_row: Row, found: re.Match[str]) -> dict[str, Any]:
-    return {"kind": "cuda_error", "severity": "fatal", "code": found["error"].strip()}
+def _device_error(row: Row, found: re.Match[str]) -> dict[str, Any]:
+    own = _OWN_NUMBER.search(row["text"], 0, found.start()) if reporter(row)["rank"] is None else None
+    named = {"names_ranks": [int(own[1])], "names_rank_space": "group"} if own else {}
+    return named | {"kind": "cuda_error", "severity": "fatal", "code": found["error"].strip()}
 
 
 # Words of which one stands in every line that the pattern finds, the pattern, and what it makes.
 _SINGLE: tuple[tuple[tuple[str, ...], re.Pattern[str], Build], ...] = (
     (("Watchdog caught", "blocking wait"), regex(r"Watchdog caught collective operation timeout|timed out in blocking wait"), _of_work),
     ((" is running collective: ",), _FINGERPRINT, _mismatch),
+    (("Detected mismatch between collectives on ranks",), regex(r"Detected mismatch between collectives on ranks(?!.* but Rank \d+ is running)"),
+     _plain("comm_warning", MISMATCH)),
     (("Timed out waiting ",), regex(rf"Timed out waiting ({_N})ms for (\w+) operation"), _gloo_timeout),
     ((" by peer [",), regex(r"(?:Connection closed|reset) by peer (?P<host>\[[^\]]+\]:\d+)"), _plain("peer_closed")),
     (("ead", "rite"), regex(r"(?:Read|Write|readv|writev) (?:error )?(?P<host>\[[^\]]+\]:\d+): (?P<error>.+)"),
@@ -391,6 +408,9 @@ _SINGLE: tuple[tuple[tuple[str, ...], re.Pattern[str], Build], ...] = (
                 r"(?P<error>.*)"), _plain("peer_closed", "store")),
     (("client socket has timed out",), regex(rf"client socket has timed out after (?:(?P<ms>{_N})\s?ms|(?P<seconds>{_N})\s?s) while trying to connect to "
                 rf"\(?(?P<host>[^\s,)]+(?:, \d+)?)"), _plain("connect_failed", "store")),
+    (("client socket has failed",), regex(r"client socket has failed to connect to any network address of \((?P<host>[^\s,)]+)"), _plain("connect_failed", "store")),
+    (("shutdown the rendezvous",), regex(r"has failed to shutdown the rendezvous .{1,200} due to an error of type Rendezvous(?:Connection|Timeout)Error"),
+     _plain("connect_failed", "store", "warning")),
     (("Socket Timeout", "StoreTimeout", "Store::wait"), regex(r"Socket Timeout$|(?<!\w)Store(?:Timeout|::wait).*[Tt]imed? ?out"), _plain("store_timeout")),
     (("Call to ",), _OTHER_END, _other_end),
     (("watchdog thread terminated",), regex(r"watchdog thread terminated with exception: (?:CUDA|MUSA|MACA|HIP) (?:driver )?error: "
@@ -405,7 +425,7 @@ PARSER = LineParser(
         b"Timed out waiting ", b"by peer [", b"connectFullMesh", b"dump signal", b"signal dumping", b"watchdog",
         b"Heartbeat monitor", b"should dump", b"Cannot detect remote", b"was aborted on rank", b"remote error detected",
         b"CCL communicator and retr", b"store based barrier", b"waiting for clients", b"wait timeout after",
-        b"waitForInput", b"failed on SocketImpl", b"client socket has timed out", b"Socket Timeout",
+        b"waitForInput", b"failed on SocketImpl", b"client socket has timed out", b"Socket Timeout", b"shutdown the rendezvous", b"client socket has failed",
         b"CCL error in: ", b"CCL error: ",
         b"CCL operations have failed", b"To avoid data inconsistency", b"dump debug info",
         b"Stack trace of the failed collective", b"[c10d] ", b"Monitored Barrier", b"readv [", b"writev [",

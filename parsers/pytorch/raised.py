@@ -31,16 +31,19 @@ _CONSEQUENCE = regex(
     r"RuntimeError: \[Rank \d{1,9}\]: Ranks? [\d, ]*(?:f[a-z]* ?(?:to p?[A-Za-z ]*)?)?$"  # a monitored barrier, cut short
 )
 _PORT = regex(
-    r"The server socket has failed to (?:listen|bind)\b.{0,120}?\bport: (?P<port>\d{1,5})\b"
+    r"The server socket has failed to (?:listen|bind)\b.{0,160}?(?:\bport: |\[::\]:)(?P<port>\d{1,5})\b"
 )  # of c10d's store
 _NONE_LEFT = r"(?:out of memory|memory (?:is|was) (?:not enough|exhausted)|memory isn't enough|not enough memory|memory exhausted|\bOOM\b)"
 _ON_DEVICE = r"(?:(?:GPU|NPU|XPU|DCU|MLU|HPU|GCU|device|card)(?:_|[ :#]|\(id:) ?\d|\bHBM\b)"
 _OOM = regex(
-    r"(?:CUDA|MUSA|MACA|HIP|NPU) out of memory|\bout of (?:GPU|device|HBM|VRAM) memory\b|\bOutOfMemoryError\b|error: out of memory|cudaSuccess \(2 vs\. 0\):? out of memory",
+    r"(?:CUDA|MUSA|MACA|HIP|NPU) out of memory|\bout of (?:GPU|device|HBM|VRAM) memory\b|\bOutOfMemoryError\b|error: out of memory"
+    r"|cudaSuccess \(2 vs\. 0\):?\s{1,2}out of memory|cuda runtime error \(2\) ?: out of memory|\bcudaMalloc\w* failed: out of memory"
+    r"|allocating \d+ bytes of device memory|failed to allocate request for .{1,60}? on device ordinal",
     re.IGNORECASE,
 )
 _OF_A_DEVICE = regex(
     r"RESOURCE_EXHAUSTED: .{0,200}?(?:out of memory|failed to allocate|attempting to (?:allocate|reserve))"  # XLA
+    r"|\bOOM when allocating tensor\b"  # TensorFlow, which names the allocator since 1.8
     rf"|{_NONE_LEFT}.{{0,200}}?{_ON_DEVICE}|{_ON_DEVICE}.{{0,80}}?{_NONE_LEFT}",
     re.IGNORECASE,
 )
@@ -51,19 +54,21 @@ _ENDS_ITS_PROCESS = ("gpu_oom", "disk_full", "cuda_error")
 # "(GPU 5; 79.50 GiB total capacity; …" before torch 2.1, "GPU 5 has a total capacity of …" since: the process's own numbering.
 _FULL = regex(r"\b(?:GPU|NPU) (?P<device>\d{1,4})(?:;| has a total)")
 _RAY_OOM = regex(r"\bray\.exceptions\.OutOfMemoryError\b")  # of the node: Ray killed a task before the kernel would
+_TAKEN = regex(r"EADDRINUSE|Address already in use")
+_NO_STORE = regex(r"RendezvousConnectionError: |: connect\(\) timed out\. Original timeout was")
 _DEVICE = regex(r"\b(?:CUDA|MUSA|MACA|HIP) (?:driver )?error: (?P<code>[^\n.;]{1,200})")
 # A thread or a replica that served one device: the device of the printer, by its own index.
 _OF_DEVICE = regex(r"in (?:pin memory thread for|replica \d{1,4} on) device (?P<device>\d{1,4})\b")
 # Read by the parser of process groups in the same line, with the operation and the number.
 _READ_ELSEWHERE = regex(
     r"Timed out waiting \d+ms for|timed out in blocking wait|Watchdog caught collective|timed out in monitoredBarrier"
-    r"|wait timeout after \d+ms|waiting for clients\.|Socket Timeout$|client socket has timed out after"
+    r"|wait timeout after \d+ms|waiting for clients\.|Socket Timeout$|client socket has (?:timed out after|failed to connect to any network)"
 )
 _TIMED_OUT = regex(
     r"(?i)\btimed? ?-?out\b|(?<!With)Timeout(?:Error)?\b|DEADLINE_EXCEEDED"
 )  # …WithTimeout: the name of a call
 _RAN_OUT = regex(
-    r"(?i)\btimed[ -]?out\b|\btime-?out (?:after|exceeded|expired|reached|occurred|elapsed)\b|DEADLINE_EXCEEDED"
+    r"(?i)\btimed[ -]?out\b|\btime-?out (?:after|caused|exceeded|expired|reached|occurred|elapsed)\b|\bran for more than\b|DEADLINE_EXCEEDED"
 )
 # Of a time-out as an argument, which no wait has reached: what it must be, or what is wrong with it.
 _ARGUMENT = regex(
@@ -80,7 +85,7 @@ _OF_ARGUMENTS = (
     "NotImplementedError",
 )
 _COLLECTIVE = regex(
-    r"(?i)all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|all[-_ ]?to[-_ ]?all|broadcast|barrier|\bcollective|\b[NMRHEX]CCLX?\b|\bgloo\b"
+    r"(?i)all[-_ ]?reduce|all[-_ ]?gather|reduce[-_ ]?scatter|all[-_ ]?to[-_ ]?all|broadcast|barrier|\bcollective|\b[NMRHEX]CCLX?\b|\bgloo\b|\bpair closure\b|\bRPC ran\b"
 )
 _KEYS = regex(r"(?i)\bkey(?:s|\(s\))?: ")  # what only a store has, whichever library waits for it
 _STORE = regex(
@@ -232,9 +237,11 @@ def derived(message: str) -> dict[str, Any] | None:
         return {"kind": "other", "code": "dataloader_worker"}
     if "Unexpected segmentation fault encountered in worker" in message:
         return {"kind": "segfault", "detail": json.dumps({"process": "dataloader worker"})}
+    if _NO_STORE.search(message):  # an agent says so, too, whose job has ended
+        return {"kind": "connect_failed", "code": "store", "severity": "warning"}
     if "No space left on device" in message:
         return {"kind": "disk_full"}
-    if (found := _PORT.search(message)) and "EADDRINUSE" in message:
+    if (found := _PORT.search(message)) and _TAKEN.search(message):
         return {"kind": "config_error", "code": "port_in_use", "detail": json.dumps({"port": int(found["port"])})}
     if "Received data size doesn't match expected size" in message:
         return {"kind": "size_mismatch"}

@@ -7,7 +7,7 @@
     [rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.
 
     -- Process 3 terminated with the following error:            (multiprocessing.spawn: the traceback of local rank 3 follows)
-    [Rank 2 Error Snippet]:                                      (Ray Train: that of rank 2 follows)
+    [Rank 2 Error Snippet]:                                      (Ray Train: that of rank 2 follows; `Rank 0,2`: of both)
     ray.exceptions.RayTaskError(ValueError): ray::Worker.step() (pid=71, ip=10.0.0.7, …)      (Ray: that of this process)
 
     Traceback (most recent call last): (RANK 6)          (torch.distributed.checkpoint: that of the 6th of the printer's group follows)
@@ -46,7 +46,9 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from parsers.forms.reading import integers
 from parsers.pytorch.embedded import unfolded
+from parsers.pytorch.levels import LAUNCHER, LOUD, OF_NATIVE, OF_NPU, QUIET, RECORD_WITHIN, level_of
 from parsers.pytorch.raised import derived, interrupt, raised, told_later
 from parsers.schema.lines import Row, claimed, event, is_of_kernel, reporter, streams
 from parsers.schema.parser import LineParser
@@ -55,29 +57,39 @@ from parsers.text.patterns import regex
 
 MAX_FRAMES = 64
 _MAX_FOREIGN = 6  # lines of other writers that may lie within a traceback
+_FIRST = 3  # lines of a file within which a traceback is one that lost its head
 
 _HEAD = regex(
     r"^(?P<before>.*?)(?P<original>Original )?Traceback \(most recent call last\):\s*(?:\(RANK (?P<quoted>\d{1,7})\)\s*)?$"
 )
+# A frame that no head stands before: of a text that begins within a traceback, or below Ray's word of whose it is.
+_HEADLESS = regex(r'^(?P<before>(?:.*?\S )?)\s*File "[^"]*", line \d{1,9}, in \S+\s*$')
 _SPEAKER = ("rank", "local_rank", "task", "process")  # of a line itself
 _FRAME = regex(r'^[>\s]*File "(?P<file>.*)", line (?P<line>\d{1,9})(?:, in (?P<function>.*?))?\s*$')
 _CARETS = regex(r"^\s+[~^]+\s*$|^\s*\[Previous line repeated \d+ more times?\]")
-_LAST = regex(r"^\s*(?P<code>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::(?:\s(?P<message>.*))?)?\s*$")
+_ABOVE = r"(?: \(see above for traceback\))?"  # TensorFlow 1 puts it between class and message
+_LAST = regex(rf"^\s*(?P<code>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*){_ABOVE}(?::(?:\s(?P<message>.*))?)?\s*$")
 _SURE_CLASS = regex(r"Error|Exception|Interrupt|Exit|Timeout|Failure|Warning|\.")
-_LONELY = regex(r"^(?P<code>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)): (?P<message>.*)$")
+_LONELY = regex(rf"^(?P<code>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)){_ABOVE}: (?P<message>.*)$")
 _TERMINATE = regex(r"terminate called after throwing an instance of '(?P<code>[^']+)'")
 _WHAT = regex(r"^\s*what\(\):\s*(?P<message>.*)$")
 # Whose traceback a launcher quotes next: multiprocessing.spawn by its number on the host, Ray Train by its rank, Ray's caller by
 # the process that the call ran in.
 _QUOTED = regex(
-    r"^-- Process (?P<local_rank>\d{1,4}) terminated with the following error|\[Rank (?P<rank>\d{1,7}) Error Snippet\]|\bworld_rank=(?P<world>\d{1,7})\b.{0,80}(?:error|failed|exception):?\s*$"
-    r"|RayTaskError\([\w.]{1,80}\): ray::\S{1,200} \(pid=(?P<pid>\d{1,10}), ip=(?P<host>[\w.:-]{1,60})[,)]"
+    r"^-- Process (?P<local_rank>\d{1,4}) terminated with the following error|\[Ranks? (?P<rank>\d{1,7})(?P<also>(?:, ?\d{1,7})*)[^\]\n]{0,40} Error Snippet\]|\bworld_rank=(?P<world>\d{1,7})\b.{0,80}(?:error|failed|exception):?\s*$"
+    r"|RayTaskError(?:\([\w.]{1,80}\))?: ray::\S{1,200} \(pid=(?P<pid>\d{1,10}), ip=(?P<host>[\w.:-]{1,60})[,)]"
 )
 _QUOTED_LINES, _AT_ONCE_NS = 200, 200_000_000
 _MORE, _MORE_LINES = 4, 10  # lines of a message that are kept, and within how many after its first
 _HEARD, _HEARD_OF = 4, 16  # later lines of a printer that are kept, of its last exceptions
+_GOES_ON = (":", "root error(s) found.")  # the latter TensorFlow's
 _DIGIT = regex(r"\d")
 _LINK = regex(r"During handling of the above exception|direct cause of the following exception")
+# What load_state_dict lists below the class that it raises; a loader that goes on prints it without the indent.
+_OF_STATE = regex(
+    r"^\s+(?:size mismatch for \S+ copying a param with shape|(?:Missing|Unexpected) key\(s\) in state_dict: )"
+)
+_SPEECHLESS = regex(r"(?:\w+\.)*(?:Exception|ProcessRaisedException):? *$")
 _THREAD = regex(r"Exception in thread (?P<name>[^\s:]+)|Exception ignored in")
 _IGNORED = "?"  # no thread: `Exception ignored in`
 _NAKED = regex(r"^(?P<code>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt))\s*$")
@@ -96,22 +108,6 @@ _FOLLOWS = regex(
 )
 # What comes along for a message that goes on: between the lines of a traceback another process prints it.
 _SENTENCE = regex(r"[A-Z][a-z]{1,30} [a-z]{2,30} ")
-# torch_npu ends the message of an exception so: no record of a logger that went on.
-_OF_NPU = regex(
-    r"\[ERROR\] [\d:-]{19} \(PID:\d{1,9}, Device:-?\d{1,6}, RankID:-?\d{1,7}\) ERR\d{5} |(?P<code>E[A-Z]\d{4}): Inner Error!\s*$"
-)
-# A record of a Python logger: its level as a field of its own, among the first words. Native code writes one letter.
-_RECORD = regex(r"(?:^|[\s\[|:(-])(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL)(?:[\s\]|:)-]|$)")
-# The same of absl's logger, whose letter and date are those of native code: only the source file tells that Python spoke.
-_ABSL = regex(r"(?:^|[\s\]])(?P<level>[DIWEF])\d{4} \d\d:\d\d:\d\d\.\d{6}\s{1,8}\d{1,10} [^\s:\]]{1,200}\.py:\d{1,6}\]")
-_ABSL_LEVELS = {"D": "DEBUG", "I": "INFO", "W": "WARNING", "E": "ERROR", "F": "FATAL"}
-_RECORD_WITHIN = 120  # characters
-# Native code that tells its level in full names its source file: what it clears up at the end is no work of the program.
-_OF_NATIVE = regex(r"\.(?:cc|cpp|cxx|cu|c|hpp|h|ts):\d{1,6}\b")
-_QUIET = ("DEBUG", "INFO", "WARNING", "WARN")
-_LOUD = ("ERROR", "CRITICAL", "FATAL")
-# Loggers of launchers speak of a process from outside, whatever file they share with it.
-_LAUNCHER = regex(r"(?i)elastic|launch|torchrun|\brunner\b|srun|closing signal")
 # Printed without a class of exception before it, by a worker's signal handler or where ranks garble each other.
 _BARE = regex(
     r"^(?:ERROR: )?(?:DataLoader worker \(pid|Unexpected (?:bus error|segmentation fault) encountered in worker)"
@@ -175,7 +171,7 @@ def _stamps_before(lines: pl.DataFrame) -> _Stamps:
     return {
         (file, line): {"time_ns": time_ns, "time_basis": basis}
         for file, line, same, text, time_ns, basis in found.iter_rows()
-        if same or _level(text) in _LOUD
+        if same or level_of(text) in LOUD
     }
 
 
@@ -194,6 +190,7 @@ class _Block(msgspec.Struct):
     introduced: str | None = None  # level of the record right before it
     quoted: int | None = None  # whose it is, counted in the printer's group
     is_original: bool = False  # of a child, quoted by the exception before it
+    is_headless: bool = False  # a file begins within it
 
     def bare(self, text: str) -> str:
         """A line of it without the logger's prefix."""
@@ -227,10 +224,10 @@ class _Reader:
             if self._line(row):
                 self._announced = self._announced if self._announced and self._announced[0] == row["line"] else None
                 self.claimed.append((row["file"], row["line"]))
-            elif (level := _level(row["text"])) is not None:
+            elif (level := level_of(row["text"])) is not None:
                 self._logged(row, level)
             else:
-                if self._raised and (found := _OF_NPU.match(row["text"])):  # behind it CANN's own words stand
+                if self._raised and (found := OF_NPU.match(row["text"])):  # behind it CANN's own words stand
                     self._announced = row["line"], row["time_ns"] if found["code"] else None, self._raised[-1:]
                 else:
                     self._goes_on(row)
@@ -246,14 +243,20 @@ class _Reader:
             self._is_told = False
         if found := _QUOTED.search(text):
             self._quoted = (row["line"], _whose(found))
+            self._only_quotes(row)
         if self._quoted is None or row["line"] - self._quoted[0] > _QUOTED_LINES:
             return row
         whose = self._quoted[1]
         # The number of a file that its own processes are quoted in by their places is that of whoever began them: a node.
-        own = row["rank"] if "local_rank" in whose else reporter(row)["rank"]
-        if own is not None:
+        if (row["rank"] if "local_rank" in whose else reporter(row)["rank"]) is not None:
             return row
-        return {**row, **({"path_rank": None} if "local_rank" in whose else {}), **whose, "quoted": True}
+        return {**row, "process": None, "path_rank": None, "quoted": (), **whose}
+
+    def _only_quotes(self, row: Row) -> None:
+        """What a launcher raised without words right before it quotes whom it saw fail, follows from that."""
+        for made in self._raised[-1:]:
+            if row["line"] - made["line"] <= _MAX_FOREIGN and _SPEECHLESS.match(made["text"] or ""):
+                made["detail"] = _with(made["detail"], consequence=True)
 
     def _line(self, row: Row) -> bool:
         text = row["text"]
@@ -261,6 +264,12 @@ class _Reader:
             self._begin(row, found)
         elif self._block is not None and self._in_block(self._block, row):
             return True
+        elif row["line"] <= _FIRST and not self._raised and _OF_STATE.match(text):
+            self.events += (made := raised(row, "RuntimeError", text.strip(), {"frames": []}, text))
+            self._raised += made
+        elif self._block is None and self._is_first(row) and (found := _HEADLESS.match(text)):
+            self._block = _Block(row, True, None, None, prefix=_DIGIT.sub("#", found["before"]), is_headless=True)
+            return self._in_block(self._block, row)
         elif found := _THREAD.search(text):
             self._thread = found["name"] or _IGNORED
         elif _LINK.search(text):
@@ -280,17 +289,21 @@ class _Reader:
             return False
         return True
 
+    def _is_first(self, row: Row) -> bool:
+        """Does the text, or what a caller of Ray tells of a process, begin here?"""
+        return row["line"] <= _FIRST or (self._quoted is not None and row["line"] == self._quoted[0] + 1)
+
     def _logged(self, row: Row, level: str) -> None:
         """A record of a logger: the program goes on, unless it is the record of the next failure."""
         self._record = (row["line"], level)
-        if level in _QUIET and self._block is None and not _OF_NATIVE.search(row["text"], 0, 2 * _RECORD_WITHIN):
+        if level in QUIET and self._block is None and not OF_NATIVE.search(row["text"], 0, 2 * RECORD_WITHIN):
             for made in self._raised:
                 made["detail"] = _with(made["detail"], went_on=row["line"])
             self._raised = []
 
     def _announce(self, said: Row, message: str | None, made: list[dict[str, Any]]) -> None:
         self.events += made
-        if message is not None and (message.rstrip() or ":").endswith(":"):
+        if message is not None and (message.rstrip() or ":").endswith(_GOES_ON):
             self._announced = said["line"], said["time_ns"], [one for one in made if one["kind"] == "exception"]
 
     def _goes_on(self, row: Row) -> None:
@@ -314,7 +327,7 @@ class _Reader:
 
     def _heard(self, row: Row) -> None:
         """A line that nobody here understands: it is later than what was raised before it where its stamp says so."""
-        if row["time_ns"] is None or self._block is not None or _LAUNCHER.search(row["text"]):
+        if row["time_ns"] is None or self._block is not None or LAUNCHER.search(row["text"]):
             return
         for made in self._raised[-_HEARD_OF:]:
             later = json.loads(made["detail"]).get("later", [])
@@ -331,7 +344,7 @@ class _Reader:
         is_own = name is None and not head["original"] and not head["quoted"]
         self._block = _Block(row, is_own, name, continues, prefix=prefix, is_original=bool(head["original"]))
         self._block.quoted = int(head["quoted"]) if head["quoted"] else None
-        if (level := _level(head["before"])) is not None:
+        if (level := level_of(head["before"])) is not None:
             self._block.introduced = level
         elif self._record is not None and self._record[0] == row["line"] - 1:
             self._block.introduced = self._record[1]
@@ -371,8 +384,10 @@ class _Reader:
 
     def _end_block(self, last: Row | None, code: str | None, message: str | None) -> None:
         block, self._block = self._block, None
-        if block is None:
+        if block is None or (block.is_headless and code is None):  # a stack that was printed may begin so, too
             return
+        if block.is_headless and self._quoted is not None:  # whose it is was no failure of its own
+            self.events = [one for one in self.events if one["line"] != self._quoted[0]]
         self._is_told = code is not None
         frames = block.frames[::-1]
         listed = [[frame["function"], frame["file"], frame["line"]] for frame in frames[:MAX_FRAMES]]
@@ -404,7 +419,8 @@ class _Reader:
             detail["consequence"] = True
         # What the interpreter ignores (in __del__, at its exit) ends nothing.
         kind, severity = ("other", "warning") if block.thread == _IGNORED else ("exception", "error")
-        made = raised(said, code, message, detail, said["text"], severity, kind)
+        of: list[Row] = [{**said, "rank": rank} for rank in said.get("quoted") or ()]
+        made = [one for by in of or [said] for one in raised(by, code, message, detail, by["text"], severity, kind)]
         if block.quoted is not None:
             made = [one | {"names_ranks": [block.quoted], "names_rank_space": "group"} for one in made]
         own_ns = last["time_ns"] if last is not None and block.row["time_ns"] is not None else None
@@ -438,22 +454,13 @@ def _with(detail: str, **more: Any) -> str:
     return json.dumps(json.loads(detail) | more, sort_keys=True)
 
 
-def _level(text: str) -> str | None:
-    """The level of a record of the program's own loggers; None for anything else."""
-    if _LAUNCHER.search(text):
-        return None
-    if absl := _ABSL.search(text, 0, 2 * _RECORD_WITHIN):
-        return _ABSL_LEVELS[absl["level"]]
-    found = _RECORD.search(text, 0, _RECORD_WITHIN)
-    return found["level"] if found is not None and not _OF_NPU.match(text) else None
-
-
 def _whose(found: re.Match[str]) -> dict[str, Any]:
     if found["pid"]:
         return {"process": int(found["pid"]), "host": found["host"]}
     if found["local_rank"]:
         return {"local_rank": int(found["local_rank"])}
-    return {"rank": int(found["rank"] or found["world"])}
+    ranks = integers((found["rank"] or found["world"]) + (found["also"] or ""))
+    return {"rank": ranks[0]} if len(ranks) == 1 else {"rank": None, "quoted": ranks}
 
 
 def _user_source(block: _Block) -> str | None:
@@ -474,6 +481,7 @@ PARSER = LineParser(
         b'File \\"',  # in JSON
         b"Error: ",
         b"Exception: ",
+        b"(see above for traceback): ",
         b"terminate called after throwing",
         b"Exception in thread",
         b"Exception ignored in",
@@ -484,6 +492,8 @@ PARSER = LineParser(
         b"RayTaskError(",
         b"DataLoader worker (pid",
         b" encountered in worker",
+        b"copying a param with shape",
+        b" in state_dict: ",
         b"]: AssertionError",  # alone after `[rank3]`: nothing but the class
         b"]: RuntimeError",
         b"]: ValueError",

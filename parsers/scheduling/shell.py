@@ -31,9 +31,11 @@ _SIGNALS = {
     "強制終了": "SIGKILL", "Getötet": "SIGKILL", "Speicherzugriffsfehler": "SIGSEGV", "Processus arrêté": "SIGKILL",
 }  # fmt: skip
 _WORDS = "|".join(_SIGNALS)
+_TRAINS = r"(?:[A-Za-z][\w-]{0,40}?)?(?:train|finetune|fine-tune)[\w-]{0,40}(?:\.(?:sh|exe|out|bin))?"
 _PROGRAM = (
     r"(?:[\w./-]{0,400}/)?(?:python[\d.]*|torchrun|deepspeed|accelerate|colossalai|srun|mpirun|mpiexec|numactl|nsys|"
     r"env|exec|time|timeout|taskset)(?=\s|$)"
+    rf"|(?:[\w./-]{{0,400}}/)?(?:{_TRAINS}(?=\s|$)|[A-Za-z][\w.-]{{0,60}}\s+{_TRAINS}(?=\s))"  # by its own name, or by what it is told to do
 )
 
 
@@ -50,7 +52,7 @@ RULES = (
     Rule(
         regex(
             rf"(?:^|[:\s])line (?P<script_line>\d{{1,9}}):\s+(?P<pid>\d{{1,9}}) (?P<how>{_WORDS})"
-            rf"\s+(?P<core>\(core dumped\)\s+)?(?P<command>(?:[A-Z_]\w{{0,60}}=\S{{0,200}}\s+){{0,20}}{_PROGRAM}.{{0,300}})"
+            rf"\s+(?P<core>\(core dumped\)\s+)?(?P<command>(?:[A-Z_]\w{{0,60}}=\S{{0,200}}\s+){{0,20}}(?:{_PROGRAM}).{{0,300}})"
         ),
         "exit",
         refine=_ended,

@@ -453,9 +453,8 @@ def _column(name: str, rows: Sequence[Mapping[str, Any]], kind: pl.DataType, cou
     such a one is made once for all tables of a few rows."""
     values = [row.get(name) for row in rows]
     if values.count(None) == len(values):
-        return (_nulls(kind, count) if count <= _FEW else pl.Series([None], dtype=kind).new_from_index(0, count)).alias(
-            name
-        )
+        nulls = _nulls(kind, count) if count <= _FEW else pl.Series([None], dtype=kind).new_from_index(0, count)
+        return nulls.alias(name)
     try:
         return pl.Series(name, values, dtype=kind, strict=True)
     except (TypeError, OverflowError, UnicodeError):

@@ -33,6 +33,7 @@ _NO_STEP = frozenset(
     ("eta", "avg", "average", "mean", "median", "max", "min", "std", "p50", "p90", "p95", "p99", "remaining", "elapsed", "start", "end",
      "wall", "epoch", "per", "total", "since", "running", "cumulative")
 )  # fmt: skip
+_SIZES = frozenset(("norm", "norms", "gnorm", "rms", "l2", "ratio", "size", "std", "var", "variance"))
 _RATE = regex(r"/(?:s|sec|second|ms)$")
 _WORD = regex(r"[^a-z0-9]+")
 _HUMP = regex(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -61,6 +62,8 @@ def figure(name: str) -> Figure | None:
         factor = UNITS.get(words[0], factor)
         is_time = is_time or words[0] != "last"
         words.pop(0)
+    if not is_time and len(words) > 1 and words[-1] in _SIZES:  # update_norm
+        return None
     if not words or _NO_STEP.intersection(words) - ({"total"} if _whole().issuperset(words) else set()):
         return None
     return Figure("_".join(words), factor, is_time)

@@ -5,6 +5,7 @@ time where its name says so or a unit of time stands behind it, in seconds where
 a timed step, and is no longer than that. A `time` with its unit is that of the step.
 """
 
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, islice
@@ -76,6 +77,7 @@ def _figures(flat: Mapping[str, Any], said: Mapping[str, Any], who: Mapping[str,
     is_evaluation = "split" in told and vocabulary.is_of_evaluation(str(told["split"])[:64])
     times = [] if is_evaluation else _times(flat, said, step)
     loss, norm = (None if is_evaluation or name not in told else _mean(told[name]) for name in ("loss", "grad_norm"))
+    loss = _lost_cost(flat) if loss is None and not is_evaluation else loss
     sums = of_record(flat)
     others = None if is_evaluation else unknown_figures(flat, with_own=loss is not None)
     judged = _evaluated_loss(flat, told, is_evaluation)
@@ -112,6 +114,12 @@ def _figures(flat: Mapping[str, Any], said: Mapping[str, Any], who: Mapping[str,
     if is_bare and others is None:
         return Figures(evals, [], runs, compared)
     return Figures([row, *evals, *reduced_losses.of_record(flat, row)], [place | one for one in times], runs, compared)
+
+
+def _lost_cost(flat: Mapping[str, Any]) -> float | None:
+    """NaN where a cost is that: what something took never is, and any other may be a time."""
+    costs = (cell for name, cell in islice(flat.items(), _CELLS) if vocabulary.words_of(name)[-1:] == ["cost"])
+    return next((value for cell in costs if (value := real(cell)) is not None and math.isnan(value)), None)
 
 
 def _evaluated_loss(flat: Mapping[str, Any], told: Mapping[str, Any], is_evaluation: bool) -> float | None:

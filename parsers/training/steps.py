@@ -50,6 +50,7 @@ from parsers.schema.tables import Tables, conform, empty, table
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.training import reduced_losses
+from parsers.training.line_figures import beside_losses
 from parsers.training.progress import (
     BAR,
     BARE_END,
@@ -161,7 +162,6 @@ _PER_STEP = (
     rf"(?i)\b(?:per[ _-]{_EACH}(?:[ _]time)?|(?:time|seconds) per {_EACH}|(?:avg|average|mean)[ _]{_EACH}[ _]time)[\s:=]{{1,3}}{NUMBER} ?(ms|s)\b",
     rf"(?i)[\s:=(]{NUMBER} ?(ms|s)/{_EACH}\b",
 )
-_LEFT_OUT = r"(?i)\bskipp(?:ed|ing)(?: the| this| optimi[sz]er)* (?:step|update)\b(?:[^\s=:0-9]|\s*[^\s=:0-9]|\s*$)|\b(?:step|update) (?:was |is )?skipped\b"
 _AXES = ("tp", "pp", "dp", "ep", "cp")
 _SCALES = {"K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
 
@@ -183,14 +183,15 @@ def parse(lines: pl.DataFrame) -> Tables:
             _plain(known),
         ]
     )
-    steps = pl.concat([steps, reduced_losses.of_lines(known, steps), _means(known, steps)])
+    beside = beside_losses(known, steps)
+    steps = pl.concat([beside["steps"], reduced_losses.of_lines(known, steps), _means(known, steps)])
     events, settings = _happenings(known)
     return {
         "steps": steps.sort("file", "line", maintain_order=True),
         "ranks": _claims(known),
         "settings": settings,
         "events": events,
-        "values": _values(known),
+        "values": pl.concat([_values(known), beside["values"]]),
         "claimed": joined,
     }
 
@@ -395,7 +396,6 @@ def _plain(lines: pl.DataFrame) -> pl.DataFrame:
         loss_seen=pl.when(loss.is_not_null()).then(pl.lit(True)),
         grad_norm=number(rf"\bgrad[_ ]norm[\s=:]+{NUMBER}"),
         loss_scale=scale(),
-        skipped=pl.when(text.str.contains(_LEFT_OUT)).then(pl.lit(1)),
         tflops=text.str.replace_all(r"([0-9]),([0-9]{3})\b", "$1$2")
         .str.extract(rf"\btflops[\s=:]+{NUMBER}", 1)
         .cast(pl.Float64, strict=False),

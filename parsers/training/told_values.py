@@ -11,6 +11,7 @@ or a time is left out.
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
+from re import Match
 from typing import Any
 
 from parsers.forms import framings
@@ -43,6 +44,8 @@ _COUNT_NAME = regex(
 _COUNT_BEFORE = regex(rf"(?i)(?:^|[^a-z]){_COUNTS}(?:[ _](?:count|values|elements))?[ =:(]{{0,3}}$")
 _COUNT_BEHIND = regex(rf"(?i)\s{{1,2}}{_COUNTS}\b(?! {{0,2}}[=:]?[ (\[]{{0,2}}[+-]?[\d.ni])")
 _IS_FINE = regex(r"(?i)(?:.*[^a-z])?(?:is_?|all_?)?fin(?:ite)?")
+_BEFORE_COUNT = regex(r"(?<=[a-zA-Z])[ \t]{1,3}\d{1,15}(?![\w.])")
+_BEFORE_PAIRS = regex(r"(?i)[ \t]{1,3}\d{1,15}[ \t,;|]{1,3}(?:nan|inf)s?[ \t]{1,3}\d{1,15}(?![\w.])")
 _FRACTION = regex(r"(?i)\.\d|e[+-]?\d|nan|inf")
 _WORDS = regex(
     r"(?!(?i:[0-9a-f]{6,128}|true|false|none|n/a)$)[A-Za-z_][\w./ :\[\]-]{0,119}"
@@ -94,7 +97,7 @@ def of_line(text: str) -> tuple[int | None, Values | None]:
     bad: list[str] = []
     first = None
     has_fraction = False
-    for place, one in enumerate(islice(_NUMBER.finditer(rest), _MOST)):
+    for place, one in enumerate(islice(_figures_in(rest), _MOST)):
         first = one.start() if first is None else first
         value = one["value"].lower()
         has_fraction |= _FRACTION.search(value) is not None
@@ -113,6 +116,16 @@ def of_line(text: str) -> tuple[int | None, Values | None]:
     micro = _MICRO_IN.search(rest)
     told = _made(words_of_it[: 2 * _TEXT], fine, bad, int(micro[1]) if micro else None)
     return int(step["step"]) if step else None, told
+
+
+def _figures_in(text: str) -> Iterator[Match[str]]:
+    """The numbers of a line, without the NaN or Inf that, behind another number, names the count after it: `absmax 3.48 nan 0`."""
+    end = None
+    for one in _NUMBER.finditer(text):
+        is_behind = end is not None and not text[end : one.start()].strip(" \t,;|)")
+        end = one.end()
+        if not (_BEFORE_COUNT.match(text, end) and (is_behind or _BEFORE_PAIRS.match(text, end))):
+            yield one
 
 
 def _beside(text: str, start: int, end: int) -> str:

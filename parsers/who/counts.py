@@ -18,6 +18,7 @@ from parsers.who.tasks import LAUNCHER
 from parsers.who.turns import hold_one_each, is_of_host
 
 _NUMBER = regex(r"\d{1,10}")
+_NUMBERED_FOLDER = regex(r"[^/]*\d[^/]*/")
 _FEWEST = 2
 _PIDS = 300  # a number from here on may be a process's
 _FEW = 3  # at most one in three may be of another size
@@ -374,6 +375,13 @@ def until(path: str, place: int) -> str:
     return path[: [found.end() for found in _NUMBER.finditer(path)][place]]
 
 
+def beginnings(path: str) -> list[str]:
+    """The path up to the end of each of its numbers, and of each of its folders with one in its name (runs of a tracker, whose names end in letters)."""
+    ends = {found.end() for found in _NUMBER.finditer(path)}
+    ends |= {found.end() for found in _NUMBERED_FOLDER.finditer(path)}
+    return [path[:end] for end in sorted(ends)]
+
+
 def stream(path: str) -> tuple[str, ...]:
     """What two streams of one process have in common: their folder, and the numbers in their names."""
     folder, _, name = path.rpartition("/")
@@ -422,11 +430,14 @@ def of_node(found: Mapping[str, int], ranks: Mapping[str, int], others: Set[int]
 
 
 def alone(shapes: Iterable[Sequence[Source]]) -> "Iterable[list[Source]]":
-    """Files that no other is named like (pods by letters, hosts by words), put together by depth and suffix."""
+    """Files that no other is named like (pods by letters, hosts by words), put together by depth and suffix; those of one name in folders of such
+    names (runs of a tracker) by that."""
     groups: defaultdict[tuple[int, str], list[Source]] = defaultdict(list)
-    for own in shapes:
-        if len(own) == 1 and own[0].size and own[0].rank is None:
-            groups[own[0].path.count("/"), own[0].path.rpartition(".")[2]].append(own[0])
+    singles = [own[0] for own in shapes if len(own) == 1 and own[0].size and own[0].rank is None]
+    called = Counter((one.path.count("/"), one.path.rpartition("/")[2]) for one in singles)
+    for one in singles:
+        depth, name = one.path.count("/"), one.path.rpartition("/")[2]
+        groups[depth, name if called[depth, name] > 1 else name.rpartition(".")[2]].append(one)
     return groups.values()
 
 
@@ -462,10 +473,14 @@ def is_one_to_one(found: Mapping[Any, Set[int]]) -> bool:
 
 
 def whole_beginnings(beside: Mapping[str, int], world: int | None) -> dict[str, int]:
-    """Beginnings of paths that end in a number, and their ranks → those of which as many alike as there are processes tell a rank each."""
+    """Beginnings of paths that end in a number, or with a folder, and their ranks → those of which as many alike as there are processes tell a rank each."""
     shapes: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for begins, rank in beside.items():
-        shapes[_NUMBER.sub("#", begins)][begins] = rank
+        folder = begins.rstrip("/").rpartition("/")[2]
+        is_whole = begins.endswith("/")
+        shapes[f"{begins.count('/')} {_NUMBER.split(folder)[0]}/" if is_whole else _NUMBER.sub("#", begins)][begins] = (
+            rank
+        )
     whole = [own for own in shapes.values() if len(own) == len(set(own.values())) == world]
     return {begins: rank for own in whole for begins, rank in own.items()}
 

@@ -9,11 +9,11 @@ A **family** is such lines, of all files together. Of a number in it is asked, o
   different processes (by pid, by file, by place on a host): the **rank**. Rows that lack some are believed only where the word says rank;
 - does it come again at each place, 0 … p-1: the **local rank**;
 - is it one at each place, and 0 … n-1 over all places, and the word says so, or n is told: the **number of the node**;
-- is it large, another one in each row of a place, and used elsewhere as well (before lines, in names of files, as the number of a stack), or
-  called pid: the **pid**.
+- is it large, another one in each row of a place, no part of a total, and used elsewhere as well (before lines, in names of files, as the number of a
+  stack), or called pid: the **pid**.
 
 Rows of a table that counts steps are none: each tells of a moment, and what is large in them is a size.
-The word before a number only excludes (part, step, layer, expert), or breaks ties: two columns that may be ranks and differ are none unless one alone is
+The word before a number only excludes (part, step, layer, expert), unless it counts all of a launch in the order of their pids, or breaks ties: two columns that may be ranks and differ are none unless one alone is
 called so.
 
 Fooled by: processes that are each given a part, as many as they are, in words that are not known to give, and say their number nowhere.
@@ -66,6 +66,7 @@ _IS_ID = regex(
 )  # of a process, above a column that counts them
 _IS_RANK = regex(r"(?i)rank(?:[_ ]?(?:id|index|nr|no))?[\"']?[\s:=#_(-]*\Z|process[_ ]index(?:\(\))?[\s:=]*\Z")
 _IS_NUMBERED = regex(r"(?i)process[_ ](?:id|number|no)[\"']?[\s:=#(]*\Z")  # where as many processes are told beside it
+_TOTAL = regex(r" ?(?:of|/) ?\d")  # behind what is a part of as many
 _OF_STACK = regex(r"(?:Process|Thread) (\d{1,10})\b")
 _AT_HEAD = regex(r"(?<![0-9.])\d{3,10}(?![0-9.])")
 _IN_PATH = regex(r"(?<![A-Za-z0-9])\d{3,10}(?![A-Za-z0-9])")
@@ -246,7 +247,7 @@ class _Family:
         if _IS_PID.search(self._labels[at]):
             return True
         label, values = self._labels[at], {*column}
-        if min(column) < PID:
+        if min(column) < PID or _TOTAL.match(self._rows[0].said.line.text, self._ends[at]):
             return False
         if _IS_TAGGED.search(label) or _OF_PID.search(label):
             return True
@@ -309,7 +310,8 @@ class _Family:
         if size not in told:
             apart = [at for at in apart if _IS_ID.fullmatch(self._labels[at])] if self._is_roster(pids, local) else []
         apart = [at for at in apart if not self._is_device(at)]
-        whole = [at for at in apart if sorted(self._columns[at]) == [*range(size)] and not self._excluded(at)]
+        whole = [at for at in apart if sorted(self._columns[at]) == [*range(size)]]
+        whole = [at for at in whole if not self._excluded(at) or self._is_as_begun(at, pids)]
         headed = [
             at for at in whole if self._is_at_head(at)
         ]  # what stands before the words is whose they are; others, what it was given
@@ -342,6 +344,13 @@ class _Family:
             return False
         sizes = [len(own) for own in self._by_place(self._columns[local]).values()]
         return len(sizes) > 1 and len({*sizes}) == 1
+
+    def _is_as_begun(self, at: int, pids: Sequence[int | None]) -> bool:
+        """Does it count all processes that a launch tells, on one host, as they were begun one after the other? Whatever it is called
+        (stages of a pipeline, parts of a table), each process has one."""
+        by_number = [pid for _, pid in sorted(zip(self._columns[at], pids, strict=True)) if pid is not None]
+        is_whole = len(by_number) == len(pids) in self._worlds and len({*self._where_}) == 1
+        return is_whole and by_number == sorted({*by_number})
 
     def _is_at_head(self, at: int) -> bool:
         row = self._rows[0]

@@ -42,13 +42,16 @@ _HOST = regex(
 _ORBAX = regex(
     r"\[process=\d{1,7}\](?:\[thread=|\s)"
 )  # orbax/checkpoint/_src: multihost.process_index(), before its own words
-_DEVICE = regex(r"(?i)(?<![A-Za-z])(?:gpu|device|npu|card|cuda|accel|hpu|hl)[ _:=#]{0,2}(\d{1,3})(?![\w.])")
+_DEVICE = regex(
+    r"(?i)(?<![A-Za-z])(?<![A-Za-z0-9]-)(?:gpu|device|npu|card|cuda|accel|hpu|hl)[ _:=#]{0,2}(\d{1,3})(?![\w.])"
+)
 _BUS = regex(r"(?i)(?<![\w:.])(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7](?![\w.])")
 _OF_OTHERS = regex(r"(?i)\b(?:peer|remote|nic|hca|link|switch|mlx|via)\b")  # what else has such an address
 # What a process raised may be about any other one: a class that is called an error, or any with its module that quotes one.
 _RAISED = regex(
     r"(?:\w{1,60}\.){0,10}[A-Z]\w{0,80}(?:Error|Exception): |(?:[A-Za-z_]\w{0,60}\.){1,10}[A-Z]\w{0,80}: .{0,300}?\b[A-Z]\w{0,80}(?:Error|Exception)\b"
 )
+REPORT = "Traceback (most recent call last)"  # within one record: a report of what failed, whoever did
 _PAIRS = r"(?:[\w-]{1,20}[=:] ?[\w.-]{1,255}[ ,;]{1,2}){0,4}"
 _PLACE = regex(
     rf"(?i)(?={_PAIRS}pid[=:] ?\d){_PAIRS}(?:host(?:name)?|node(?:name)?|ip)[=:]"
@@ -88,7 +91,7 @@ def introduction(text: str, speaker: int | None = None) -> Introduction | None:
     rank that stands before it, where the line tells the world alone, or begins with the fields of a host and a pid."""
     if "TF_CONFIG" in text and (of_cluster := _tf_config(text)) is not None:
         return of_cluster
-    if _RAISED.match(text) or not (_MAY.search(text) or (speaker is not None and _SIZE.search(text))):
+    if _RAISED.match(text) or REPORT in text or not (_MAY.search(text) or (speaker is not None and _SIZE.search(text))):
         return None
     pids = {int(found) for found in PID.findall(text)}
     host = next((name for names in _HOST.findall(text) for name in names if name), None)

@@ -33,6 +33,7 @@ from parsers.who.counts import (
     are_at_once,
     are_of_pids,
     are_several,
+    beginnings,
     by_pid,
     counted_by,
     counted_off,
@@ -68,6 +69,7 @@ from parsers.who.launched_hosts import launched_hosts
 from parsers.who.listed import lists_of
 from parsers.who.own_numbers import own_numbers
 from parsers.who.process_table import process_table
+from parsers.who.process_variables import pids_of_variables
 from parsers.who.regrouped import standing
 from parsers.who.renamed import renamed
 from parsers.who.rosters import files_of, rosters
@@ -106,8 +108,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     documents = standing([*told_names(sources), *told_in_lines(lines, stated)], said)
     table = process_table(said, [one.path for one in sources], size, stated, lists_of(sources, said), documents)
     introduce(said, of_one_process(said, table.introductions))
-    whole = _Bundle(shapes, said, stated, table)
-    listed_names = rosters(said, sources, whole.world)
+    listed_names = rosters(said, sources, (whole := _Bundle(shapes, said, stated, table)).world)
     told = [
         *(one for one in documents if one.node_rank is None or not table.is_open),
         *table.told(),
@@ -122,7 +123,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     ranks = {path: rank for one in learnt for path, rank in one.ranks.items()}
     engines, shards = engine_labels(said, ranks, labels := {p: own for one in learnt for p, own in one.labels.items()})
     claims = [*chain(shards, *(one.claims for one in learnt), table.claims(), pids_of_records(said, names))]
-    claims += claims_of(told, names, table.apart)
+    claims += chain(claims_of(told, names, table.apart), pids_of_variables(said, whole.world))
     files = {**table.files, **files_of(listed_names, said), **whole.documented(names)}
     size = table.size if whole.world is None else whole.world
     columns = counted_columns([one for one in (*sampled, *others) if one.path not in ranks], size)
@@ -187,13 +188,13 @@ class _Bundle:
 
     @cached_property
     def _beside(self) -> dict[str, int]:
-        """Each beginning of a path that ends in a number → the one rank that introduces itself in the files that begin so: what the
+        """Each beginning of a path that ends in a number, or with a folder → the one rank that introduces itself in the files that begin so: what the
         number counts (executors, runs of a logger) may be no rank."""
         told: defaultdict[str, set[int]] = defaultdict(set)
         for path in {one.file for one in self.introduced}:
             spoken = self._processes(path)
-            for place in range(len(_NUMBER.findall(path)) if len(spoken) == 1 else 0):
-                told[until(path, place)] |= {rank for rank in spoken if rank is not None}
+            for begins in beginnings(path) if len(spoken) == 1 else ():
+                told[begins] |= {rank for rank in spoken if rank is not None}
         return {begins: own.pop() for begins, own in told.items() if len(own) == 1}
 
     @cached_property
@@ -209,12 +210,11 @@ class _Bundle:
 
     def _by_beginning(self, ranks: Mapping[str, int]) -> dict[str, int]:
         """Path → rank of files in which nobody introduces himself, by how their paths begin, where as many as processes tell one."""
-        begun_by = {until(path, at): rank for path, rank in ranks.items() for at in range(len(_NUMBER.findall(path)))}
+        begun_by = unanimous((begins, rank) for path, rank in ranks.items() for begins in beginnings(path))
         told = whole_beginnings(self._beside or begun_by, self.world or len({*ranks.values()}))
         found: dict[str, int] = {}
         for one in chain.from_iterable(self._shapes.values()) if told else ():
-            begun = [until(one.path, place) for place in range(len(_NUMBER.findall(one.path)))]
-            known = [told[begin] for begin in begun if begin in told][-1:]
+            known = [told[begins] for begins in beginnings(one.path) if begins in told][-1:]
             if known and one.rank is None and one.size and self._processes(one.path) <= {*known}:
                 found[one.path] = known[0]
         return found

@@ -19,6 +19,7 @@ from parsers.schema.names import Told
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
+from parsers.who.introductions import REPORT
 from parsers.who.told_names import Item, admitted, alike, facts_in, with_node
 from parsers.who.told_ranges import told_ranges
 
@@ -140,7 +141,8 @@ def statements(said: Iterable[Line]) -> Iterator[Statement]:
         speaker = one.file, one.host
         setting = _SETTING.search(one.text[-240:])
         facts: defaultdict[str, set[int]] = defaultdict(set)
-        if setting or _MAY.search(one.raw):
+        # A report of what failed tells of its process, whoever prints it.
+        if (setting or _MAY.search(one.raw)) and REPORT not in one.raw:
             for meaning, value in _facts(one.raw, setting):
                 facts[meaning].add(value)
         # a rank that stands before a command which tells the number of a node is that number

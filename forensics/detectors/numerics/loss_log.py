@@ -25,10 +25,10 @@ from forensics.detectors.numerics.loss_advice import (
     with_raised,
 )
 from forensics.detectors.numerics.loss_lines import Bad, Row, first_nan, line_ref, ref_to, streams_of, when
-from forensics.detectors.numerics.loss_resumed import leap_of, loaded_by_all, loaded_state, resumed_finding
+from forensics.detectors.numerics.loss_resumed import as_loaded, leap_of, loaded_by_all, loaded_state, resumed_finding
 from forensics.detectors.numerics.loss_risen import spike_finding
 from forensics.facts.event_rows import detail
-from forensics.facts.far_values import far_value
+from forensics.facts.far_values import carried_value, far_value
 from forensics.facts.first_checked import first_checked
 from forensics.facts.loss_spikes import finite_lines, since, spikes
 from forensics.facts.own_values import OwnLoss, has_experts, own_loss
@@ -41,6 +41,7 @@ from forensics.model.names import Cause
 from forensics.model.said import Said, sentence
 from forensics.model.texts import cut_middle, ranks_text
 from forensics.model.told import values
+from forensics.words import advice
 from forensics.words import numerics as words
 from parsers.text.patterns import regex
 from parsers.text.vocabulary import words_of
@@ -78,8 +79,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
     own = own_loss(case.tables, case.job_told_of, case.loss_mates) if case.is_data_parallel or case.loss_mates else None
     ahead = min((when(row)[0] for row in (*(bad.row for bad in nans), *(one[0].onset for one in found))), default=None)
     far = own if own is not None and own.is_finite else far_value(case.tables["steps"], case.job_told_of)
+    far = far or carried_value(case.tables["steps"], case.steps_before, case.job_told_of)
     if far is not None and (ahead is None or far.step <= ahead):
-        return (_outlier(case, far),)
+        return (as_loaded(case, _outlier(case, far)),)
     risen = min(found, key=lambda listed: when(listed[0].onset), default=None)
     if risen is not None and first is not None and when(first.row) <= when(risen[0].onset):
         risen = None
@@ -218,6 +220,7 @@ def _outlier(case: Case, own: OwnLoss) -> Finding:
     text = words.FAR_FROM_OTHERS(who=ranks_text(ranks), step=own.step, **shown)
     claims = [Claim(text, "for", tuple(line_ref(row) for row in own.rows[:10]))]
     states = far_states(case, ranks[0], own.step) if len(ranks) == 1 else []
+    claims += [Claim(advice.ALL_ROSE_AFTER, "for")] if own.is_carried else []
     claims += [*states, *([Claim(words.PLAIN_DATA_PARALLEL, "for")] if alone else [])]
     return Finding(
         detector=DETECTOR.name,
@@ -341,7 +344,7 @@ def _nan_finding(
         if above
         else first.value
         if first is not None
-        else str(detail(lead).get("value", "nan"))
+        else str(detail(lead).get("value", "inf" if "inf" in (lead["code"] or "") else "nan"))
     )
     # They came through their own check, or share nothing before gradients are averaged.
     passed = bool(alone) and (case.is_data_parallel or _went_on(case, alone))

@@ -17,6 +17,7 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.ref import Ref
 from forensics.model.said import sentence
+from forensics.words import advice
 from forensics.words import numerics as words
 
 
@@ -90,7 +91,13 @@ def loaded_by_all(case: Case, found: Finding) -> Finding | None:
     rows = [] if found.ranks else loaded_alike(case.tables["values"], case.job_told_of)
     if not rows:
         return None
-    text = words.BAD_ON_ALL_AS_LOADED(name=called(rows[0]), value=rows[0]["bad"].partition("=")[2])
+    steps = case.tables["steps"]["step"].min()
+    is_new = steps in (0, 1) and not (case.events["kind"] == "checkpoint_load").any() and not case.steps_before.height
+    form = advice.BAD_ON_ALL_AT_FIRST if is_new else words.BAD_ON_ALL_AS_LOADED
+    text = form(name=called(rows[0]), value=rows[0]["bad"].partition("=")[2])
+    action = Action(kind="rollback", target="job", command=None, reason=words.NOT_FINITE)
+    if is_new:
+        action = Action(kind="check_code", target=called(rows[0]), command=None, reason=advice.NOT_INITIALISED)
     shown = tuple(Ref(file=str(row["file"]), line=row["line"], text=called(row)) for row in rows[:2])
     return msgspec.structs.replace(
         found,
@@ -98,9 +105,11 @@ def loaded_by_all(case: Case, found: Finding) -> Finding | None:
         suspect_ranks=(),
         undecided=(),
         domain="workload",
-        first_anomaly=FirstAnomaly(step=None, module=called(rows[0]), value="nan", signature="loaded_state"),
+        first_anomaly=FirstAnomaly(
+            step=found.first_anomaly.step, module=called(rows[0]), value="nan", signature="loaded_state"
+        ),
         claims=(Claim(text, "for", shown), *found.claims),
-        actions=(Action(kind="rollback", target="job", command=None, reason=words.NOT_FINITE),),
+        actions=(action,),
         summary=sentence(text),
     )
 
@@ -124,6 +133,24 @@ def _inherited(case: Case, found: Finding, row: Row, before: Row) -> Finding:
         actions=(rollback,),
         summary=sentence(text),
     )
+
+
+def as_loaded(case: Case, found: Finding) -> Finding:
+    """A finding of what is far from all others → where that is in the first step after a restart, the same of what was loaded."""
+    place = next(iter(found.claims[0].refs), None)
+    if place is None or place.line is None or found.cause == "bad_input":
+        return found
+    is_ahead = (pl.col("file").cast(pl.String) == place.file) & (pl.col("line") < place.line)
+    told = case.tables["steps"].filter(is_ahead & pl.col("step").is_not_null())
+    loads = case.events.filter((pl.col("kind") == "checkpoint_load") & is_ahead)
+    if not loads.height or (told.height and loads["line"].max() < told["line"].max()):  # type: ignore[operator]
+        return found
+    last = loads.sort("line")["step"].drop_nulls().to_list()[-1:] or told.sort("line")["step"].to_list()[-1:]
+    why = advice.FIRST_AFTER_RESTART
+    check = Action(kind="check_config", target=words.WHAT_WAS_LOADED, command=None, reason=why)
+    back = [Action(kind="rollback", target=before_step(int(step)), command=None, reason=why) for step in last]
+    claims = (*found.claims, Claim(words.CHECKPOINT_LOADED, "for", refs(loads.iter_rows(named=True), 2)))
+    return msgspec.structs.replace(found, cause="bad_state", claims=claims, actions=(check, *back))
 
 
 def leap_of(case: Case, rows: Sequence[Row]) -> Spike | None:

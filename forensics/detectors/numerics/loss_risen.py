@@ -25,6 +25,9 @@ def spike_finding(case: Case, found: Sequence[Spike], detector: str) -> Finding:
     cause: Cause = "loss_spike"
     severity: Severity = "severe"
     at, rise = outlier["step"], {"normal": f"{normal:.4g}", "loss": f"{outlier['loss']:.4g}"}
+    row = origin(case.tables["steps"], case.job_told_of, at) if case.is_data_parallel else None
+    if row is not None:  # what the norm of all did before is not of it
+        onset = outlier
     text = words.LOSS_ROSE_IN_NO_STEP(**rise) if at is None else words.LOSS_ROSE(**rise, step=at)
     claims = [Claim(text, "for", (line_ref(outlier),))]
     is_shaken = onset is not outlier and onset["step"] is not None
@@ -41,12 +44,12 @@ def spike_finding(case: Case, found: Sequence[Spike], detector: str) -> Finding:
             else words.MORE_SPIKES_IN_NO_STEP(number=number)
         )
         claims.append(Claim(more, "for", tuple(line_ref(one.outlier) for one in found[1:_SPIKES])))
-    row = origin(case.tables["steps"], case.job_told_of, at) if case.is_data_parallel else None
     if row is not None:
-        text = advice.ROSE_ALONE_FIRST(who=ranks_text([row["rank"]]), step=at, loss=f"{row['loss']:.4g}")
+        form = advice.ROSE_ALONE_FIRST if row["is_carried"] else advice.ROSE_ALONE
+        text = form(who=ranks_text([row["rank"]]), step=at, loss=f"{row['loss']:.4g}")
         claims.append(Claim(text, "for", (line_ref(row),)))
         rose = joined((rose, sentence(text)), " ")
-    begin, last = found[0].first_step, found[0].last_step
+    begin, last = found[0].first_step if row is None else at, found[0].last_step
     batches = _with_samples(_data_of(begin, last), found[0])
     rate = outlier["learning_rate"]
     of_rate = words.SPIKES_COME_FROM if rate is None else advice.AT_RATE(what=words.SPIKES_COME_FROM, rate=f"{rate:g}")

@@ -1,26 +1,32 @@
-"""Does a log end within a traceback, and is nothing else told of how the job ended? Then a process failed; what of and who first is cut off."""
+"""Does a log end within a traceback, and is nothing else told of how the job ended? Then a process raised an exception, in a call
+that waits for others perhaps for theirs; what it was and who failed first is cut off."""
 
 from forensics.case import Case
 from forensics.facts.cut_off import cut_off
 from forensics.facts.error_words import users_code
-from forensics.facts.event_rows import refs
+from forensics.facts.event_rows import detail, refs
 from forensics.facts.progress import step_in_progress
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import FirstAnomaly
+from forensics.model.told import has_kind
 from forensics.words import ended as words
+from parsers.knowledge import waits
+
+_BEFORE_IT_RAN = ("connect_failed", "store_timeout", "missing_members")  # what did not come about, the traceback is of
 
 
 def ended_cut_off(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, only where no end of a process is told."""
     rows = [] if case.ends or case.has_waited else cut_off(case.events, case.tables["files"])
-    if not rows:
+    if not rows or (not case.has_begun and has_kind(case.events, *_BEFORE_IT_RAN)):
         return ()
-    code = users_code(rows[0])
+    code, frames = users_code(rows[0]), [(file, function or "") for function, file, _ in detail(rows[0])["frames"]]
     text = words.CUT_IN_TRACEBACK(file=rows[0]["file"])
     shown = (Claim(words.SHOWN_UP_TO(file=code.file, line=code.line), "for", refs(rows, most=1)),) if code else ()
     return (
         Finding(
             detector="process_ended",
+            cause=None if any(waits(*frame) not in (None, "wrapper") for frame in frames) else "exception",
             undecided=("tied_explanations",),
             claims=(Claim(text, "for", refs(rows)), *shown),
             first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="cut_off"),

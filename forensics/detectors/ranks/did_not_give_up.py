@@ -3,9 +3,11 @@
 Whoever timed out, or lost a connection to somebody who had, was waiting. The few that never said so are what the others
 waited for, or what these waited for; a log that is silent or lost proves no absence, so they are suspects. A rank that made
 another call than all others gives up as well, and is not among them: both are said, and whoever gave up at another line
-of the program than most is a suspect, too. Where the size of the job is not told, only ranks with a line of their own are
+of the program than most is a suspect, too. Whom all of them called by its name, and who alone did not give up, is named. Where the size of the job is not told, only ranks with a line of their own are
 looked for. Where a line names the group, its members tell more.
 """
+
+from itertools import chain
 
 from forensics.case import Case, Detector
 from forensics.facts.event_rows import of_kinds, refs
@@ -13,7 +15,7 @@ from forensics.facts.progress import step_in_progress
 from forensics.facts.rank_stacks import gave_up_elsewhere
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
-from forensics.model.said import joined
+from forensics.model.said import joined, sentence
 from forensics.model.texts import ranks_text
 from forensics.words import ranks as words
 
@@ -38,6 +40,10 @@ def detect(case: Case) -> tuple[Finding, ...]:
     own_call = words.OWN_CALL
     if odd:
         own_call = words.GAVE_UP_ELSEWHERE(own_call=own_call, where=joined(where, "; "))
+    asked = waits["names_ranks"].to_list()
+    if len(rest) == 1 and all(asked) and {*chain.from_iterable(asked)} == {*rest} and not lost and not odd:
+        called = words.CALLED_BY_NAME(waited=ranks_text(gave_up), who=ranks_text(rest))
+        return (_named(case, rest[0], Claim(called, "for", refs(waits.iter_rows(named=True))), len(gave_up)),)
     doubt = words.STOPPED_OR(who=ranks_text(rest), other=own_call)
     return (
         Finding(
@@ -50,6 +56,21 @@ def detect(case: Case) -> tuple[Finding, ...]:
             collect=(words.LOG_STACK_RECORD(who=ranks_text(rest)),),
             summary=words.UNDECIDED(what=joined((text, doubt), ". ")),
         ),
+    )
+
+
+def _named(case: Case, rank: int, claim: Claim, waiting: int) -> Finding:
+    return Finding(
+        detector=DETECTOR.name,
+        cause="rank_absent",
+        ranks=(rank,),
+        claims=(claim,),
+        first_anomaly=FirstAnomaly(
+            rank=rank, step=step_in_progress(case.tables["steps"], rank), signature="called_by_name"
+        ),
+        blast_radius=BlastRadius(ranks_waiting=waiting),
+        collect=(words.LOG_STACK_RECORD(who=ranks_text((rank,))),),
+        summary=sentence(claim.text),
     )
 
 

@@ -50,6 +50,7 @@ _OWN_WORDS = pl.col("kind").is_in(OWN_CAUSES.keys() - {"gpu_lost", *_BY_KERNEL})
 def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
     """(cause, row) of every failure without a rank, by place; the kernel's only of hosts of the job."""
     result: list[tuple[Cause, dict[str, Any]]] = []
+    lost: list[tuple[Cause, dict[str, Any]]] = []
     for row in without_echoes(case.events, _OWN_WORDS).iter_rows(named=True):
         if own_rank(row) is not None or in_thread(row):
             continue
@@ -62,6 +63,8 @@ def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
             cause = own_cause(row["kind"], f"{row['code'] or ''} {row['text'] or ''}")
             if cause != "exception" or _role(case, row).state != "lost":
                 result.append((cause, row))
+            else:
+                lost.append((cause, row))
     killed = [one for one in case.hardware if one.kind in _BY_KERNEL and one.rank is None and one.counts]
     # The line that opens a kernel's report names whom memory failed, not whom it killed: the one that ends it does.
     told: dict[str, int] = {}
@@ -74,7 +77,12 @@ def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
         for one in killed
         if one.on_job is not False and not _is_foreign(case, one)
     ]
-    return result
+    return result or ([] if case.ends or case.has_waited or _tells_of_others(case) else lost)
+
+
+def _tells_of_others(case: Case) -> bool:
+    """Does anything tell of a process that waited for others or lost them?"""
+    return any(EVENTS[kind].roles == ("victim",) for kind in case.events["kind"].unique())
 
 
 def _role(case: Case, row: Row) -> FailureRole:
@@ -91,8 +99,7 @@ def _is_alone(case: Case, same: Sequence[Row]) -> bool:
     roles = [_role(case, row) for row in same]
     if case.has_waited or not all(role.is_placed for role in roles) or len({role.template for role in roles}) > 1:
         return False
-    is_victim = any(EVENTS[kind].roles == ("victim",) for kind in case.events["kind"].unique())
-    return not is_victim and all(end.how in ("failed", "stopped", "ended") for end in case.ends.values())
+    return not _tells_of_others(case) and all(end.how in ("failed", "stopped", "ended") for end in case.ends.values())
 
 
 def _is_foreign(case: Case, one: Record) -> bool:
@@ -131,6 +138,7 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
     cause: Cause = next((cause for cause, _ in _in_time(found) if cause != "exception"), "exception")
     same = [row for this, row in found if this == cause]
     killed = _killed(case, same) if cause == "host_oom" else ()
+    named = _told(case, same) if cause == "gpu_fault" else killed
     if not killed and any(end.how == "died" for end in case.ends.values()):
         return ()
     unclear = cause == "exception" and not (any(_is_own(case, row) for row in same) or _is_alone(case, same))
@@ -149,13 +157,13 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
     if not after and not killed and _is_of_no_rank(case, same):
         waits = rows(case.events, "collective_timeout")
         claims.append(Claim(words.ALL_RANKS_WAITED, "for", refs(waits, most=1)))
-    text = words.RANK_DID(who=ranks_text(killed) if killed else _who(same, hosts), did=did_all(did, len(killed)))
+    text = words.RANK_DID(who=ranks_text(named) if named else _who(same, hosts), did=did_all(did, len(named)))
     return (
         Finding(
             detector="process_ended",
             cause=None if unclear else cause,
-            ranks=killed,
-            hosts=() if killed else hosts,
+            ranks=named,
+            hosts=() if named else hosts,
             devices=_devices(case, same) if cause in ("gpu_fault", "gpu_oom") else (),
             site="storage_io" if storage is not None else None,
             domain="infrastructure"
@@ -163,10 +171,10 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
             else "workload"
             if cause == "gpu_oom"
             else "unknown",
-            undecided=("conflicting_evidence",) if after else () if killed or hosts else ("membership_unknown",),
+            undecided=("conflicting_evidence",) if after else () if named or hosts else ("membership_unknown",),
             claims=tuple(claims),
             first_anomaly=FirstAnomaly(
-                rank=killed[0] if killed else None,
+                rank=named[0] if named else None,
                 host=hosts[0] if len(hosts) == 1 else None,
                 step=step_in_progress(case.tables["steps"]),
                 signature=f"{cause}:{same[0]['code']}" if same[0]["code"] else str(cause),
@@ -174,7 +182,7 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
             time_ns=same[0]["time_ns"],
             actions=_unclear(case, same)
             if unclear and storage is None
-            else _actions(case, same, cause, joined(hosts, ", "), storage, holder),
+            else _actions(case, same, cause, ranks_text(named) if named != killed else joined(hosts, ", "), storage, holder),
             summary=sentence(text, words.NOT_ITS_OWN if unclear else words.MAY_HAVE_FOLLOWED if after else ""),
         ),
     )
@@ -241,6 +249,15 @@ def _killed(case: Case, same: list[dict[str, Any]]) -> tuple[int, ...]:
             killed if len(killed) == 1 and any(_may_be(case, row, killed[0], pids[killed[0]]) for row in rows) else []
         )
     return tuple(sorted(ranks))
+
+
+def _told(case: Case, same: list[dict[str, Any]]) -> tuple[int, ...]:
+    """The one rank whose watchdog alone says what its device reported, by its number in the only group that the bundle knows."""
+    told = {number: row for row in same if row["names_rank_space"] == "group" for number in row["names_ranks"] or ()}
+    if len(told) != 1:
+        return ()
+    ((number, row),) = told.items()
+    return tuple((case.memberships.to_global(row, [number], assume=True) or {}).values())
 
 
 def _may_be(case: Case, row: Row, rank: int, pid: int | None) -> bool:

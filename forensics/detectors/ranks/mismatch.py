@@ -123,7 +123,8 @@ def _fingerprints(told: pl.DataFrame) -> _Call | None:
         return None
     said = {row["rank"]: row for row in listed if row["rank"] is not None and row["call"] is not None}
     silent = {row["rank"] for row in listed if row["rank"] is not None} - said.keys()
-    return _Call("fingerprint", said, tuple(sorted(silent)), tuple(row for row in listed if row["rank"] is None), 0)
+    unmapped = tuple(row for row in listed if row["rank"] is None)
+    return _Call("fingerprint", said, tuple(sorted(silent)), unmapped, 0) if said or unmapped else None
 
 
 def _crossed(told: pl.DataFrame) -> _Call | None:
