@@ -415,3 +415,18 @@ def test_where_nobody_gave_a_stack_nobody_is_silent() -> None:
     job = Rows(4).placed().timeout(1, "world", 5)
     job.add("stacks", rank=1, is_main=True, snapshot=0, source="traceback", frames=[], file="logs/rank_1.log")
     assert job.verdict(hung=False).suspects.ranks == []
+
+
+@pytest.mark.parametrize(
+    ("function", "site"),
+    [
+        ("take_compile_lock", "lock"),
+        ("_acquire_ckpt_lock", "lock"),
+        ("Cache.wait_for_autotune_lock", "lock"),
+        ("compile_block", "compile"),
+        ("get_compile_block", "compile"),
+        ("recompile_unlocked", "compile"),
+    ],
+)
+def test_who_takes_a_lock_does_not_do_what_it_guards(function: str, site: str) -> None:
+    assert classify([Frame(function, "work.py", 61), Frame("main", "work.py", 269)]).site == site

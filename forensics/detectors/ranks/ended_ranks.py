@@ -174,8 +174,10 @@ def _finding(case: Case, found: Origins) -> tuple[Finding, ...]:
     if cause == "gpu_oom" and (routed := _routed(case, first.rank)) is not None:
         claims.insert(1, routed)
     if (crashed := _crashed(case, first)) is not None:
-        shown = stack_ref(crashed)
-        claims.insert(1, Claim(words.CRASHED_AT(where=shown.text), "for", (shown,)))
+        head = Ref(
+            file=str(crashed["file"]), line=crashed["line"], text="(most recent call first)"
+        )  # frames stand below it
+        claims.insert(1, Claim(words.CRASHED_AT(where=stack_ref(crashed).text), "for", (head,)))
     after = words.ENDED_AFTER(len(victims)) if victims else ""
     of_memory = _of_memory(case, first, ranks) if cause == "gpu_oom" else ()
     usual = _action(
