@@ -46,9 +46,9 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from parsers.forms.reading import integers
 from parsers.pytorch.embedded import unfolded
 from parsers.pytorch.levels import LAUNCHER, LOUD, OF_NATIVE, OF_NPU, QUIET, RECORD_WITHIN, level_of
+from parsers.pytorch.quoted import QUOTED, whose_of
 from parsers.pytorch.raised import derived, interrupt, raised, told_later
 from parsers.schema.lines import Row, claimed, event, is_of_kernel, reporter, streams
 from parsers.schema.parser import LineParser
@@ -73,12 +73,6 @@ _SURE_CLASS = regex(r"Error|Exception|Interrupt|Exit|Timeout|Failure|Warning|\."
 _LONELY = regex(rf"^(?P<code>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)){_ABOVE}: (?P<message>.*)$")
 _TERMINATE = regex(r"terminate called after throwing an instance of '(?P<code>[^']+)'")
 _WHAT = regex(r"^\s*what\(\):\s*(?P<message>.*)$")
-# Whose traceback a launcher quotes next: multiprocessing.spawn by its number on the host, Ray Train by its rank, Ray's caller by
-# the process that the call ran in.
-_QUOTED = regex(
-    r"^-- Process (?P<local_rank>\d{1,4}) terminated with the following error|\[Ranks? (?P<rank>\d{1,7})(?P<also>(?:, ?\d{1,7})*)[^\]\n]{0,40} Error Snippet\]|\bworld_rank=(?P<world>\d{1,7})\b.{0,80}(?:error|failed|exception):?\s*$"
-    r"|RayTaskError(?:\([\w.]{1,80}\))?: ray::\S{1,200} \(pid=(?P<pid>\d{1,10}), ip=(?P<host>[\w.:-]{1,60})[,)]"
-)
 _QUOTED_LINES, _AT_ONCE_NS = 200, 200_000_000
 _MORE, _MORE_LINES = 4, 10  # lines of a message that are kept, and within how many after its first
 _HEARD, _HEARD_OF = 4, 16  # later lines of a printer that are kept, of its last exceptions
@@ -241,8 +235,8 @@ class _Reader:
         if self._is_told and text.strip():
             self._quoted = self._quoted if _LINK.search(text) or _HEAD.match(text) else None
             self._is_told = False
-        if found := _QUOTED.search(text):
-            self._quoted = (row["line"], _whose(found))
+        if found := QUOTED.search(text):
+            self._quoted = (row["line"], whose_of(found))
             self._only_quotes(row)
         if self._quoted is None or row["line"] - self._quoted[0] > _QUOTED_LINES:
             return row
@@ -452,15 +446,6 @@ class _Reader:
 
 def _with(detail: str, **more: Any) -> str:
     return json.dumps(json.loads(detail) | more, sort_keys=True)
-
-
-def _whose(found: re.Match[str]) -> dict[str, Any]:
-    if found["pid"]:
-        return {"process": int(found["pid"]), "host": found["host"]}
-    if found["local_rank"]:
-        return {"local_rank": int(found["local_rank"])}
-    ranks = integers((found["rank"] or found["world"]) + (found["also"] or ""))
-    return {"rank": ranks[0]} if len(ranks) == 1 else {"rank": None, "quoted": ranks}
 
 
 def _user_source(block: _Block) -> str | None:
