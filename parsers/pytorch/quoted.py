@@ -1,4 +1,4 @@
-"""Whose traceback a launcher quotes next, by the words before it."""
+"""How launchers say whose traceback they quote next."""
 
 import re
 from typing import Any
@@ -14,7 +14,8 @@ QUOTED = regex(
 )
 
 
-def whose_quoted(found: re.Match[str]) -> dict[str, Any]:
+def whose_of(found: re.Match[str]) -> dict[str, Any]:
+    """Columns of whose traceback it is that a launcher quotes."""
     if found["pid"]:
         return {"process": int(found["pid"]), "host": found["host"]}
     if found["local_rank"]:

@@ -48,7 +48,7 @@ import polars as pl
 
 from parsers.pytorch.embedded import unfolded
 from parsers.pytorch.levels import LAUNCHER, LOUD, OF_NATIVE, OF_NPU, QUIET, RECORD_WITHIN, level_of
-from parsers.pytorch.quoted import QUOTED, whose_quoted
+from parsers.pytorch.quoted import QUOTED, whose_of
 from parsers.pytorch.raised import derived, interrupt, raised, told_later
 from parsers.schema.lines import Row, claimed, event, is_of_kernel, reporter, streams
 from parsers.schema.parser import LineParser
@@ -236,7 +236,7 @@ class _Reader:
             self._quoted = self._quoted if _LINK.search(text) or _HEAD.match(text) else None
             self._is_told = False
         if found := QUOTED.search(text):
-            self._quoted = (row["line"], whose_quoted(found))
+            self._quoted = (row["line"], whose_of(found))
             self._only_quotes(row)
         if self._quoted is None or row["line"] - self._quoted[0] > _QUOTED_LINES:
             return row
