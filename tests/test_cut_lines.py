@@ -152,3 +152,12 @@ def test_who_cannot_fetch_from_a_store_of_objects_is_its_own_failure(tmp_path: P
 def test_a_download_that_is_tried_again_is_no_failure(tmp_path: Path) -> None:
     text = "WARNING: Failed to download s3://corpus/train/index.json, retrying\nstep 3 loss 2.0\nstep 4 loss 1.9\n"
     assert verdict_of(tmp_path, text).kind == "unknown"
+
+
+@pytest.mark.parametrize(
+    "words", ["internal error - please report this", "unhandled system error (run with NCCL_DEBUG=INFO"]
+)
+def test_what_a_wrapper_of_a_library_raises_ends_its_process(tmp_path: Path, words: str) -> None:
+    text = f'{VLLM}   File "/opt/nccl_wrapper.py", line 9, in CHECK\n{VLLM}     raise RuntimeError(f"NCCL error: {{text}}")\n{VLLM} RuntimeError: NCCL error: {words}\n'
+    verdict = verdict_of(tmp_path, text)
+    assert (verdict.kind, verdict.ranks) == ("crash", [])
