@@ -152,3 +152,32 @@ def test_who_cannot_fetch_from_a_store_of_objects_is_its_own_failure(tmp_path: P
 def test_a_download_that_is_tried_again_is_no_failure(tmp_path: Path) -> None:
     text = "WARNING: Failed to download s3://corpus/train/index.json, retrying\nstep 3 loss 2.0\nstep 4 loss 1.9\n"
     assert verdict_of(tmp_path, text).kind == "unknown"
+
+
+@pytest.mark.parametrize(
+    "words", ["internal error - please report this", "unhandled system error (run with NCCL_DEBUG=INFO"]
+)
+def test_what_a_wrapper_of_a_library_raises_ends_its_process(tmp_path: Path, words: str) -> None:
+    text = f'{VLLM}   File "/opt/nccl_wrapper.py", line 9, in CHECK\n{VLLM}     raise RuntimeError(f"NCCL error: {{text}}")\n{VLLM} RuntimeError: NCCL error: {words}\n'
+    verdict = verdict_of(tmp_path, text)
+    assert (verdict.kind, verdict.ranks) == ("crash", [])
+
+
+EPOCH = "Epoch: [1][{at}/5005]\tTime {time} (0.3)\tData {data} (0.2)\tLoss 1.2 (1.1)\n"
+
+
+@pytest.mark.parametrize("form", [EPOCH, "step {at} | loss 1.2 | step time {time}s\n"])
+def test_a_few_steps_that_all_take_many_times_as_long_are_slow(tmp_path: Path, form: str) -> None:
+    times = (0.42, 0.2, 0.17, 0.17, 8.6, 8.9, 8.5)
+    text = "".join(form.format(at=20 * at, time=time, data=round(time - 0.1, 2)) for at, time in enumerate(times))
+    verdict = verdict_of(tmp_path, text)
+    assert (verdict.kind, verdict.cause, verdict.ranks) == ("slow", "throughput_drop", [])
+
+
+@pytest.mark.parametrize(
+    "times",
+    [(0.42, 0.2, 0.17, 0.17, 8.6, 8.9, 0.2), (0.2, 0.2, 0.2, 0.2, 0.3, 8.9, 8.8), (9.0, 8.8, 8.7, 0.2, 0.2, 0.2)],
+)
+def test_a_few_steps_are_not_slow_by_two_of_them(tmp_path: Path, times: tuple[float, ...]) -> None:
+    text = "".join(EPOCH.format(at=20 * at, time=time, data=0.1) for at, time in enumerate(times))
+    assert verdict_of(tmp_path, text).kind == "unknown"

@@ -54,6 +54,8 @@ _FINGERPRINT = regex(
     r"(?P<differ>.*)|.*$)"  # the second of a line that ends before
 )
 _ERROR = regex(r"[A-Z]CCL error(?: in)?: ?")
+# Raised by a program's own wrapper of the library: what the exception is that tells no more, is asked where exceptions are.
+_WRAPPED = regex(r"\braise \w|(?:^|[\s\]])RuntimeError: [A-Z]CCL error: ")
 _ERROR_KINDS: tuple[tuple[str, str], ...] = (
     ("out of memory", "gpu_oom"),
     ("No space left on device", "disk_full"),
@@ -201,6 +203,8 @@ class _Reader:
             return
         text = "\n".join(row["text"] for row in rows)
         kind = next((kind for words, kind in _ERROR_KINDS if words in text), "comm_warning")
+        if kind == "comm_warning" and _WRAPPED.search(rows[0]["text"]):
+            return
         after_place = _ERROR.split(rows[0]["text"], maxsplit=1)[1]
         place, _, error = after_place.partition(",") if "CCL error in:" in rows[0]["text"] else ("", "", after_place)
         detail = {"place": place.strip() or None, "error": error.split(",")[0].strip() or None}

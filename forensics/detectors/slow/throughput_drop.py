@@ -33,6 +33,7 @@ _PRINTERS = 64  # that are looked at: all ranks of a job keep the same pace
 _LEAST = 5  # points of a printed throughput; of plain step times
 _LEAST_TIMES = 24
 _LEAST_FAR, _FAR = 8, 0.35  # of plain step times that stay on a level of their own, so much faster before
+_LEAST_FARTHEST, _FARTHEST = 6, 5  # of plain step times, each of which is so many times as long as any before
 _FALL = 0.03  # of the level before
 _SIGMAS = 5
 _FLOOR = 0.005  # of the level: no series is believed to be quieter
@@ -71,7 +72,7 @@ def _series(case: Case) -> list[tuple[Said, pl.DataFrame]]:
                 continue
             points = one.select("step", rate.alias("rate"), "time_ns", "file", "line", "record", "_mean")
             points = points.filter(pl.col("rate").is_finite() & (pl.col("rate") > 0))
-            if points.height >= least or (points.height >= _LEAST_FAR and _falls_far(points["rate"].to_list())):
+            if points.height >= least or (points.height >= _LEAST_FARTHEST and _falls_far(points["rate"].to_list())):
                 result.append((name, points))
                 break
     return result
@@ -80,14 +81,18 @@ def _series(case: Case) -> list[tuple[Said, pl.DataFrame]]:
 def _falls_far(rates: Sequence[float]) -> bool:
     """Two levels far from each other: of a batch that grows little by little there are more."""
     at = split(rates)
-    if at is None:
+    if at is None or min(at, len(rates) - at) <= _SIDE:
+        return False
+    if min(rates[:at]) >= _FARTHEST * max(rates[at:]):
+        return True
+    if len(rates) < _LEAST_FAR:
         return False
     high, low = median(rates[:at]), median(rates[at:])
     sides = ((rates[:at], high), (rates[at:], low))
     is_flat = all(
         sum(abs(rate - level) < _FAR / 2 * level for rate in side) >= _AGREE * len(side) for side, level in sides
     )
-    return high - low >= _FAR * high and is_flat and min(len(side) for side, _ in sides) > _SIDE
+    return high - low >= _FAR * high and is_flat
 
 
 def _apart(printed: pl.DataFrame) -> pl.DataFrame:
