@@ -60,7 +60,7 @@ A_PROCESS_SAID = Form("a process {did}, and its words are “{line}”", "某进
 KILLED_BY_WORD = Said("was killed", "被终止")  # of whom somebody says that he killed it, and why
 NO_STORAGE = Said("could not use its storage", "无法访问存储")
 WHY: Mapping[str, Said] = {  # cause → why that is to be done first
-    "exception": Said("the exception was raised there", "异常在该处抛出"),
+    "exception": Said("the job's own code stood there when it was raised", "抛出异常时作业自身的代码位于该处"),
     "gpu_oom": Said(
         "it needs more GPU memory than there is (smaller micro-batches or more sharding help)",
         "所需显存超过可用显存（可减小 micro-batch 或增加切分）",
