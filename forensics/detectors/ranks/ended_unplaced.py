@@ -292,7 +292,8 @@ def _actions(
     case: Case, same: Sequence[Row], cause: Cause, target: str, storage: StorageError | None, holder: Holder | None
 ) -> tuple[Action, ...]:
     """A call to a device that failed for no known reason may be of the device as well as of the program: its driver's log tells."""
-    if cause == "exception" and all(holder_of("disk_full", None, str(row["text"] or "")) == "shared" for row in same):
+    is_shared = all(holder_of("disk_full", None, str(row["text"] or "")) == "shared" for row in same)
+    if is_shared and (cause == "exception" or (cause == "disk_full" and not target)):
         return _of_shared_memory(case)
     own = _action(same, cause, target, storage, holder)
     if cause == "gpu_oom" and not case.has_begun and all("CCL error" in str(row["text"]) for row in same):
