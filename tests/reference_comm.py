@@ -262,7 +262,7 @@ MCCL: tuple[Ref, ...] = (
         transport="NET/IB/1/GDRDMA"),
     ref("metax/connect", "MCCL WARN socketStartConnect: Connect to 10.3.44.2<56159> failed : Software caused connection "
         "abort", kind="connect_failed", names_hosts=["10.3.44.2"]),
-    ref("metax/upper-layers", "RuntimeError: NCCL error: unhandled system error", kind="comm_warning"),
+    ref("metax/upper-layers", "RuntimeError: NCCL error: unhandled system error", kind="exception"),
     ref("mthreads/node-class", "gpu7:84:91 [3] MCCL INFO Attribute class of node nic not found", None),
     ref("mthreads/topology-is-noise", "gpu7:84:91 [3] MCCL INFO TOPO Detect Failed", None),
     ref("mthreads/topology-warning-is-noise", "gpu7:84:91 [3] topo.cc:5 MCCL WARN TOPO Detect Failed", None),
