@@ -135,14 +135,18 @@ def _shows_trouble(tables: Tables, weak: pl.DataFrame) -> bool:
 
 
 def _is_of_others(steps: pl.DataFrame, identity: pl.DataFrame) -> pl.Expr:
-    """Of another host, another day or another process than those of the ranks, or of nobody in words of no rule."""
+    """Of another host, another day or another process than those of the ranks, of hosts that a scheduler names and nothing joins to them, or of
+    nobody in words of no rule."""
     hosts, pids = (identity[column].drop_nulls().unique() for column in ("host", "pid"))
     is_placed = not identity["host"].null_count() and set(steps["rank"]) <= set(identity["rank"])
     worked = steps.filter(pl.col("time_basis").is_in(["utc", "local"]))["time_ns"].max()
+    elsewhere = pl.col("names_hosts").list.eval(pl.element().str.split(".").list.first())
+    of_none = (elsewhere.list.len() > 0) & (elsewhere.list.set_intersection(hosts.to_list()).list.len() == 0)
     nobody = pl.col("rank").is_null() & pl.col("local_rank").is_null() & pl.col("host").is_null()
     return pl.any_horizontal(
         pl.col("rank").is_null() & ~short_hosts().is_in(hosts.implode()) & pl.lit(is_placed),
         (pl.col("kind") == "host_oom") & ~pl.col("pid").is_in(pids.implode()) & pl.lit(is_placed and not identity["pid"].null_count()),
+        (pl.col("kind") == "scheduler") & of_none & ~pl.col("file").is_in(steps["file"].unique().implode()),
         pl.col("time_basis").is_in(["utc", "local"]) & (pl.col("time_ns") + DAY_NS < pl.lit(worked, dtype=pl.Int64())),
         nobody & (pl.col("kind") == "other") & pl.col("code").is_null() & ~pl.col("file").is_in(steps["file"].unique().implode()),
     ).fill_null(False)  # fmt: skip
