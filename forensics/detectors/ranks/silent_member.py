@@ -285,7 +285,8 @@ def _elsewhere(case: Case, rank: int) -> _Row | None:
         row
         for row in own.iter_rows(named=True)
         if (not row["moving"] or _stays(case, rank, row["site"]))
-        and (row["site"] in HOST_SITES or (_waits_for_service(row) and not _lost_another(case)))
+        and (row["site"] in HOST_SITES or _waits_for_service(row))
+        and not (_waits_for_service(row) and _lost_another(case))
     ]
     return stands[0] if own.height and len(stands) == own.height else None
 
@@ -312,9 +313,9 @@ def _lost_another(case: Case) -> bool:
 
 
 def _waits_for_service(row: _Row) -> bool:
-    """Does a stack of no known place show a call of a service outside the job, and none that waits for ranks?"""
+    """Does a stack of no known place, or of a transfer, show a call of a service outside the job, and none that waits for ranks?"""
     kinds = {waits(frame.file, frame.function) for frame in to_frames(row["frames"])}
-    return row["site"] == "unknown" and "service" in kinds and "ranks" not in kinds
+    return row["site"] in ("unknown", "storage_io") and "service" in kinds and "ranks" not in kinds
 
 
 def _completed(case: Case, waits: pl.DataFrame) -> list[Claim]:
