@@ -44,7 +44,8 @@ def no_process(case: Case) -> tuple[Said, Said] | None:
     if kinds == [_BENCHMARKS]:
         sizes = case.tables["timings"].select("name", "level").unique().filter(pl.col("level") == 1).height
         return words.BENCHMARK_ALONE(rows=words.SIZES(sizes)), words.REST_OF_BENCHMARK
-    if kinds == [_DUMPS] and not case.tables["tensors"].height:
+    is_beside = not held["file"].cast(pl.String).str.ends_with("dump.json").any()
+    if kinds == [_DUMPS] and is_beside and not case.tables["tensors"].height:
         return words.CALLS_ALONE, words.DUMP_BESIDE
     told = joined([kind.replace("_", " ") for kind in kinds[:_SHOWN]], ", ")
     summary = words.MEASURED_ALONE(kinds=told)

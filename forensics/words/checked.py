@@ -121,6 +121,8 @@ CALLS_ALONE = Said(
 DUMP_BESIDE = Said(
     "the dump.json that msprobe wrote into the same folder, which holds the values, of every rank, and the log of that run",
     "msprobe 在同一文件夹写出的 dump.json（含数值），各 rank 都要，以及该次运行的日志",
+    "tensors",
+    "log",
 )
 LOG_OF_ITS_RUN = Said(
     "the log of the run that this is of, to its end; stacks and kernel logs as well if that stands still or failed",
