@@ -31,6 +31,7 @@ def test_what_it_tried_again_and_again_is_looked_at_first(tmp_path: Path) -> Non
     assert (incident.verdict.kind, list(incident.verdict.ranks)) == ("hang", [2])
     assert any("rank 2 alone printed, 6 times" in item.claim for item in incident.evidence)
     assert "rank_2.log:13" in str(incident.actions[0].target)
+    assert incident.actions[0].command == "tail --lines=25 rank_2.log"
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,10 @@ from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action
 from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import courses as words
+from parsers.text.patterns import regex
 
 _RANKS, _LINE = 3, 200
+_WITHIN = regex(r"[A-Za-z0-9_][A-Za-z0-9_./+@-]{0,300}")  # a file of the bundle
 
 
 def with_said_alone(case: Case, finding: Finding) -> Finding:
@@ -26,7 +28,13 @@ def with_said_alone(case: Case, finding: Finding) -> Finding:
     ]  # fmt: skip
     who = ranks_text([one.rank for one in found])
     look = Action(
-        kind="check_code", target=words.WHAT_IT_SAID_ALONE(who=who, file=found[0].last.file, line=found[0].last.line), command=None,
+        kind="check_code", target=words.WHAT_IT_SAID_ALONE(who=who, file=found[0].last.file, line=found[0].last.line),
+        command=_end_of(found[0].last.file),
         reason=words.MAY_BE_WHERE_IT_WAS, look=words.LOOK_AT_SAID_ALONE, then=words.THEN_OF_SAID_ALONE,
     )  # fmt: skip
     return replace(finding, claims=(*finding.claims, *claims), actions=(look, *finding.actions))
+
+
+def _end_of(file: str) -> str | None:
+    """The last lines of a log, from the folder that was analyzed."""
+    return f"tail --lines=25 {file}" if _WITHIN.fullmatch(file) and ".." not in file else None
