@@ -4,14 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from forensics.analyze import analyze
-from forensics.model.incident import Verdict
-
-
-def verdict_of(folder: Path, text: str, name: str = "train.log") -> Verdict:
-    (folder / name).write_text(text)
-    return analyze(folder).verdict
-
+from tests.pasted import verdict_of
 
 DIFFER = (
     "RuntimeError: Detected mismatch between collectives on ranks. Rank 1 is running collective: CollectiveFingerPrint(SequenceNumber=9, OpType=ALLREDUCE, "

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from forensics.analyze import analyze
-from forensics.model.incident import Verdict
+from tests.pasted import verdict_of
 
 NOTHING = ("unknown", None)
 AER = (
@@ -14,11 +13,6 @@ AER = (
     "[  +0.000005] {driver} 0000:04:00.0: AER: can't recover (no error_detected callback)\n"
     "[  +0.000039] pcieport 0000:00:03.0: AER: device recovery failed\n"
 )
-
-
-def verdict_of(folder: Path, text: str, name: str = "train.log") -> Verdict:
-    (folder / name).write_text(text)
-    return analyze(folder).verdict
 
 
 @pytest.mark.parametrize(

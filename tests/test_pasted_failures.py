@@ -5,15 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from forensics.analyze import analyze
-from forensics.model.incident import Verdict
+from tests.pasted import verdict_of
 
 NOBODY: list[int] = []
-
-
-def verdict_of(folder: Path, text: str, name: str = "train.log") -> Verdict:
-    (folder / name).write_text(text)
-    return analyze(folder).verdict
 
 
 TENSOR = "OOM when allocating tensor with shape[64,12]"

@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from forensics.assemble.apart import numbered_lines
-from forensics.assemble.identity import short_hosts
+from forensics.assemble.identity import short_hosts, short_of
 from parsers.schema.tables import TableName
 from parsers.text.patterns import regex
 from parsers.text.stamps import DAY_NS
@@ -100,7 +100,7 @@ def _is_end(tables: Tables, weak: pl.DataFrame) -> bool:
 def _of_owner(rows: pl.DataFrame, owner: Mapping[str, int]) -> pl.DataFrame:
     """What a log of one rank tells without its number is that rank's: a framework tells it, and the script beside it does not."""
     is_nobodys = pl.col("rank").is_null() & pl.col("local_rank").is_null()
-    told = pl.col("file").cast(pl.String).replace_strict(dict(owner), default=None, return_dtype=pl.Int64)
+    told = pl.col("file").cast(pl.String).replace_strict(owner, default=None, return_dtype=pl.Int64)
     return rows.with_columns(rank=pl.when(is_nobodys).then(told).otherwise(pl.col("rank")))
 
 
@@ -140,7 +140,7 @@ def _is_of_others(steps: pl.DataFrame, identity: pl.DataFrame) -> pl.Expr:
     hosts, pids = (identity[column].drop_nulls().unique() for column in ("host", "pid"))
     is_placed = not identity["host"].null_count() and set(steps["rank"]) <= set(identity["rank"])
     worked = steps.filter(pl.col("time_basis").is_in(["utc", "local"]))["time_ns"].max()
-    elsewhere = pl.col("names_hosts").list.eval(pl.element().str.split(".").list.first())
+    elsewhere = pl.col("names_hosts").list.eval(short_of(pl.element().cast(pl.String)))
     of_none = (elsewhere.list.len() > 0) & (elsewhere.list.set_intersection(hosts.to_list()).list.len() == 0)
     nobody = pl.col("rank").is_null() & pl.col("local_rank").is_null() & pl.col("host").is_null()
     return pl.any_horizontal(

@@ -76,9 +76,13 @@ def short_host(host: str) -> str:
 
 def short_hosts(column: str = "host") -> pl.Expr:
     """The column by its first labels, as `short_host` has them, in words of polars: a function of Python is dear to begin with."""
-    host = pl.col(column).cast(pl.String)
+    return short_of(pl.col(column).cast(pl.String)).alias(column)
+
+
+def short_of(host: pl.Expr) -> pl.Expr:
+    """The same of any expression of text, such as an element of a list."""
     is_address = host.str.contains(r"^[\d.]*\d[\d.]*$|:")
-    return pl.when(is_address).then(host).otherwise(host.str.extract(r"^([^.]*)")).alias(column)
+    return pl.when(is_address).then(host).otherwise(host.str.extract(r"^([^.]*)"))
 
 
 def hosts_of_ranks(identity: pl.DataFrame) -> dict[int, str]:

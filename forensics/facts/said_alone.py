@@ -5,7 +5,7 @@
 A line is its template: without prefix, each word that holds a digit as #. Figures of a step are progress and no such line.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -52,8 +52,7 @@ def _own(row: Mapping[str, Any], theirs: Collection[str], after: int) -> Sequenc
     for number, text in numbered_lines(row):
         if number > after and (said := _template(text)) and said not in theirs:
             lines[said].append(Ref(file=row["file"], line=number, text=text))
-    counts = Counter({said: len(refs) for said, refs in lines.items()})
-    return lines[counts.most_common(1)[0][0]] if counts else ()
+    return max(lines.values(), key=len, default=())
 
 
 def _template(text: str) -> str:

@@ -50,10 +50,10 @@ def origin(steps: pl.DataFrame, job: frozenset[int], step: int | None) -> Mappin
     beyond = 2 * float(until.max()) - float(until.min())  # type: ignore[arg-type]
     is_carried = after.height == _AFTER and bool((after["loss"] > beyond).all())
     row = risen.row(0, named=True)
-    until, norm, is_own = _norms(rows, row)
-    is_told = until is not None and norm is not None
-    is_alone = is_told and norm > max(_OUTWEIGHS, len(job)) * until
-    is_carried = is_carried and (not is_told or not is_own or norm > until)
+    most, norm, is_own = _norms(rows, row)
+    is_told = most is not None and norm is not None
+    is_alone = is_told and norm > max(_OUTWEIGHS, len(job)) * most
+    is_carried = is_carried and (not is_told or not is_own or norm > most)
     return {**row, "is_carried": is_carried} if is_carried or is_alone else None
 
 

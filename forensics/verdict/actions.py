@@ -152,13 +152,14 @@ def _checks(finding: Finding, known: Known) -> list[Action]:
     if any(one.kind == "check_code" and one.target != "job" for one in finding.actions):
         return []
     if finding.cause == "collective_mismatch":
-        check = _check(target or "job", words.NOT_THE_SAME_CALL)
-        looks = {
-            "look": advice.OTHER_CALLS,
-            "then": advice.SAME_CALLS,
-            "source": "PyTorch: torch.distributed, collectives",
-        }
-        return [check if target else msgspec.structs.replace(check, **looks)]
+        if target:
+            return [_check(target, words.NOT_THE_SAME_CALL)]
+        return [
+            Action(
+                kind="check_code", target="job", command=None, reason=words.NOT_THE_SAME_CALL, look=advice.OTHER_CALLS,
+                then=advice.SAME_CALLS, source="PyTorch: torch.distributed, collectives",
+            )
+        ]  # fmt: skip
     if finding.cause == "deadlock_cycle":
         return [_check(target or "job", words.DIFFERENT_ORDERS)]
     return []

@@ -2,7 +2,6 @@
 its hosts, for how long its links were down, how much of a host is lost. It names nobody and raises no status."""
 
 from collections.abc import Collection, Iterable
-from statistics import median
 
 import msgspec
 import polars as pl
@@ -17,6 +16,7 @@ from forensics.facts.process_ends import OWN_CAUSES, is_consequence
 from forensics.facts.unrecorded import unrecorded
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action
+from forensics.model.middle import median
 from forensics.model.names import Kind
 from forensics.model.said import joined
 from forensics.model.texts import cut_middle, ranks_text
@@ -56,7 +56,7 @@ def _gave_up(case: Case, finding: Finding) -> list[Claim]:
     if not told.height:
         return []
     first = told.sort("rank", "value", "file", "line").unique("rank", keep="first", maintain_order=True)
-    seconds = f"{median(first['value'].to_list()) / 1000:,.1f}".removesuffix(".0")
+    seconds = f"{median(first['value']) / 1000:,.1f}".removesuffix(".0")
     text = advice.GAVE_UP_AFTER(who=ranks_text(first["rank"].to_list()), seconds=seconds)
     return [Claim(text, "for", refs(first.iter_rows(named=True), 1))]
 

@@ -8,6 +8,7 @@ import polars as pl
 from forensics.case import Case
 from forensics.model.said import Said, joined, sentence
 from forensics.model.texts import ranks_text
+from forensics.model.told import values
 from forensics.words import checked as words
 from parsers.schema.tables import TableName
 
@@ -50,12 +51,7 @@ def no_process(case: Case) -> tuple[Said, Said] | None:
     told = joined([kind.replace("_", " ") for kind in kinds[:_SHOWN]], ", ")
     summary = words.MEASURED_ALONE(kinds=told)
     devices = case.tables["devices"]
-    timers = (
-        devices.filter(pl.col("metric").str.starts_with(_TIMER) & (pl.col("value") == 0))["rank"]
-        .drop_nulls()
-        .unique()
-        .to_list()
-    )
+    timers = values(devices.filter(pl.col("metric").str.starts_with(_TIMER) & (pl.col("value") == 0))["rank"])
     if timers:  # above 0 it is an event, and tells of a process
         summary = sentence(joined((words.NONE_HUNG(who=ranks_text(timers), gauge=_TIMER), words.NO_OTHER_RECORD), ". "))
     return summary, words.LOG_OF_ITS_RUN

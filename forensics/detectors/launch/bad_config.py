@@ -11,10 +11,12 @@ program of its host holds it.
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import polars as pl
 
+from forensics.assemble.apart import numbered_lines
 from forensics.assemble.identity import short_host
 from forensics.assemble.refused_values import REFUSED
 from forensics.case import Case, Detector
@@ -109,24 +111,26 @@ def _odd_size(case: Case) -> tuple[tuple[int, ...], tuple[str, ...], tuple[Ref, 
 def _holder(case: Case, said: str) -> tuple[Action, tuple[Claim, ...]] | None:
     """The process that listens on the port that is taken, where a list of sockets is there and shows one; with what `ps` lists of it."""
     port = taken_port(said)
+    if port is None:
+        return None
     told = [(row, detail(row)) for row in rows(case.events, "other") if "LISTEN" in (row["text"] or "")]
-    found = {}
-    for row, one in told:
-        if port is not None and (one.get("listens_on") or one.get("listens_at")) == port:
-            found[one.get("process") or one.get("process_there")] = (
-                row,
-                one.get("program") or one.get("program_there"),
-            )
+    found = {
+        one.get("process") or one.get("process_there"): (row, one.get("program") or one.get("program_there"))
+        for row, one in told
+        if (one.get("listens_on") or one.get("listens_at")) == port
+    }
     if len(found) != 1:
         return None
     ((pid, (row, program)),) = found.items()
     claims = [Claim(words.LISTENS_THERE(pid=pid, program=program, port=port), "for", refs([row]))]
     lists = case.tables["files"].filter(pl.col("parsers").list.contains("ps"))
-    for file, lines, last in lists.select("file", "lines", "last_lines").iter_rows():
-        shown = [(lines - len(last) + at + 1, text) for at, text in enumerate(last or ()) if pid in text.split()[:3]]
+    for listed in lists.iter_rows(named=True):
+        shown = ((number, text) for number, text in numbered_lines(listed) if pid in text.split()[:3])
         claims += [
-            Claim(words.PS_LISTS(line=" ".join(text.split())), "for", (Ref(file=file, line=at, text=text),))
-            for at, text in shown[:1]
+            Claim(
+                words.PS_LISTS(line=" ".join(text.split())), "for", (Ref(file=listed["file"], line=number, text=text),)
+            )
+            for number, text in islice(shown, 1)
         ]
     action = Action(
         kind="check_config", target=words.PROCESS_AT_PORT(pid=pid, program=program, port=port), command=f"ps -o pid,ppid,user,lstart,args -p {pid}",

@@ -36,7 +36,8 @@ def actions_for(births: Births, answer: Answer, row: Row) -> tuple[Action, ...]:
     """`row`: the first bad one. What was gone after the step is ignored."""
     target = words.STEP(step=row["step"])
     if answer.lead.ended:
-        return (_action("ignore", target, words.FINITE_AFTER_IT), *_of_bound(births, row, answer.lead.rank))
+        bound = inputs_of(births, row).bound
+        return (_action("ignore", target, words.FINITE_AFTER_IT), *_of_bound(row, bound, answer.lead.rank))
     who = answer.ranks or answer.suspects
     before = before_step(row["step"])
     is_begun = row["step"] > 0  # before it there is nothing to load but what the run began from
@@ -128,7 +129,7 @@ def _of_birth(births: Births, answer: Answer, row: Row) -> tuple[Action, ...]:
         return (_action("check_code", at, words.MASKS_MORE(own=own, others=others, op=op)),)
     if inputs.bound is not None:
         told = {"value": value, "bound": f"{inputs.bound:.3g}"}
-        tests = _of_bound(births, row, row["rank"] if is_named else None)
+        tests = _of_bound(row, inputs.bound, row["rank"] if is_named else None)
         return (*tests, _action("check_code", place, words.CANNOT_COME_OF_IT(**told)))
     if (end := near_end(births, row)) is not None:
         return (_action("check_config", words_of_advice.FORMAT_OF(module=place), words_of_advice.NEAR_END(**end)),)
@@ -143,10 +144,9 @@ def _of_birth(births: Births, answer: Answer, row: Row) -> tuple[Action, ...]:
     return (_repeated(place, _of_figures(births, row, inputs.given == "finite"), is_named and bool(inputs.well)),)
 
 
-def _of_bound(births: Births, row: Row, rank: int | None) -> tuple[Action, ...]:
+def _of_bound(row: Row, bound: float | None, rank: int | None) -> tuple[Action, ...]:
     """The test of a rank's device, where no arithmetic makes such a value of what went in."""
-    bound = inputs_of(births, row).bound if row["role"] == "out" else None
-    if bound is None or rank is None or rank < 0:
+    if bound is None or row["role"] != "out" or rank is None or rank < 0:
         return ()
     told = {"value": shown_value(row), "bound": f"{bound:.3g}", "what": row["op"] or words.SAME_OPERATION}
     return (_action("inspect_hardware", ranks_text([rank]), words.TEST_FOR_BOUND(**told)),)

@@ -7,7 +7,6 @@ with what each rank of the job had, one value on more than half of them, the oth
 
 from collections.abc import Mapping, Sequence
 from math import isclose
-from statistics import median
 from typing import Any
 
 import polars as pl
@@ -19,6 +18,7 @@ from forensics.facts.event_rows import detail, refs
 from forensics.facts.progress import step_in_progress
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.middle import median
 from forensics.model.said import sentence
 from forensics.model.texts import ranks_text
 from forensics.words import advice

@@ -48,10 +48,14 @@ def roll_back(case: Case, step: int | None, reason: str, who: Sequence[int] = ()
     return Action(kind="rollback", target=before_step(step), command=None, reason=reason)
 
 
+def has_loaded(case: Case) -> bool:
+    """Does the run go on from an earlier state, by a line or by the steps of the attempt before?"""
+    return bool((case.events["kind"] == "checkpoint_load").any() or case.steps_before.height)
+
+
 def _is_beginning(case: Case, step: int) -> bool:
-    loaded = (case.events["kind"] == "checkpoint_load").any() or case.steps_before.height
     saved = any(one.step < step for one in case.checkpoints.complete)
-    return step <= _FIRST and not loaded and not saved
+    return step <= _FIRST and not has_loaded(case) and not saved
 
 
 def _was_well(case: Case, step: int) -> bool:

@@ -8,6 +8,7 @@ import msgspec
 import polars as pl
 
 from forensics.case import Case
+from forensics.detectors.numerics.loss_advice import has_loaded
 from forensics.detectors.numerics.loss_lines import Row, first_nan, line_ref, streams_of, when
 from forensics.facts.checkpoints import before_step
 from forensics.facts.event_rows import refs
@@ -91,8 +92,7 @@ def loaded_by_all(case: Case, found: Finding) -> Finding | None:
     rows = [] if found.ranks else loaded_alike(case.tables["values"], case.job_told_of)
     if not rows:
         return None
-    steps = case.tables["steps"]["step"].min()
-    is_new = steps in (0, 1) and not (case.events["kind"] == "checkpoint_load").any() and not case.steps_before.height
+    is_new = case.tables["steps"]["step"].min() in (0, 1) and not has_loaded(case)
     form = advice.BAD_ON_ALL_AT_FIRST if is_new else words.BAD_ON_ALL_AS_LOADED
     text = form(name=called(rows[0]), value=rows[0]["bad"].partition("=")[2])
     action = Action(kind="rollback", target="job", command=None, reason=words.NOT_FINITE)

@@ -171,15 +171,15 @@ def _finding(case: Case, found: Origins) -> tuple[Finding, ...]:
     claims += (
         [Claim(words.ITS_WORKER_RAISED(line=cut_middle(child.text, _WORDS_OF_LINE)), "for", (child,))] if child else []
     )
-    if cause == "gpu_oom" and (routed := _routed(case, first.rank)) is not None:
-        claims.insert(1, routed)
+    routed = _routed(case, first.rank) if cause == "gpu_oom" else None
+    claims[1:1] = [routed] if routed else []
     if (crashed := _crashed(case, first)) is not None:
         head = Ref(
             file=str(crashed["file"]), line=crashed["line"], text="(most recent call first)"
         )  # frames stand below it
         claims.insert(1, Claim(words.CRASHED_AT(where=stack_ref(crashed).text), "for", (head,)))
     after = words.ENDED_AFTER(len(victims)) if victims else ""
-    of_memory = _of_memory(case, first, ranks) if cause == "gpu_oom" else ()
+    of_memory = _of_memory(case, first, ranks, is_routed=routed is not None) if cause == "gpu_oom" else ()
     usual = _action(
         cause, ranks, None if _is_of_device(case, first) else code, storage, _holder(first) if cause else None
     )
@@ -218,7 +218,7 @@ def _doubt(case: Case, found: Origins) -> Said:
     return words.CLOCKS_TIE if found.why_not == "clock_error_exceeds_gap" else words.ANY_OF_THEM
 
 
-def _of_memory(case: Case, outcome: ProcessEnd, ranks: tuple[int, ...]) -> tuple[Action, ...]:
+def _of_memory(case: Case, outcome: ProcessEnd, ranks: tuple[int, ...], *, is_routed: bool) -> tuple[Action, ...]:
     """Where the line says that the device was full of the process itself: no other is looked for, but what it keeps in reserve, and what it
     was given."""
     pids = (
@@ -236,10 +236,9 @@ def _of_memory(case: Case, outcome: ProcessEnd, ranks: tuple[int, ...]) -> tuple
         reason=words.IN_RESERVE(spare=f"{held.spare:.2f}", asked=f"{held.asked:.2f}"), look=words.LOOK_AT_RESERVE, then=words.THEN_OF_RESERVE,
         source="PyTorch: CUDA semantics, Optimizing memory usage with PYTORCH_CUDA_ALLOC_CONF",
     )  # fmt: skip
-    routed = _routed(case, outcome.rank)
     own = Action(
         kind="check_config", target=who, command=None, reason=words.FULL_OF_ITSELF(own=f"{held.own:.2f}", capacity=f"{held.capacity:.2f}"),
-        look=words.LOOK_AT_ROUTING if routed else words.LOOK_AT_GROWTH, then=words.THEN_OF_ROUTING if routed else words.THEN_OF_GROWTH,
+        look=words.LOOK_AT_ROUTING if is_routed else words.LOOK_AT_GROWTH, then=words.THEN_OF_ROUTING if is_routed else words.THEN_OF_GROWTH,
         source="PyTorch: Understanding CUDA memory usage",
     )  # fmt: skip
     return (*([reserve] if held.is_spare else []), own) if held.is_own else ()

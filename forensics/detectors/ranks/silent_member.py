@@ -285,8 +285,7 @@ def _elsewhere(case: Case, rank: int) -> _Row | None:
         row
         for row in own.iter_rows(named=True)
         if (not row["moving"] or _stays(case, rank, row["site"]))
-        and (row["site"] in HOST_SITES or _waits_for_service(row))
-        and not (_waits_for_service(row) and _lost_another(case))
+        and (not _lost_another(case) if _waits_for_service(row) else row["site"] in HOST_SITES)
     ]
     return stands[0] if own.height and len(stands) == own.height else None
 
