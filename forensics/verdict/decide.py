@@ -16,6 +16,7 @@ import msgspec
 
 from forensics.model import commands
 from forensics.model.causes import CAUSES
+from forensics.model.causes.row import CauseRow
 from forensics.model.commands import Surroundings
 from forensics.model.incident import SINKING, Action, Decision, Incident, Verdict
 from forensics.model.names import ActionKind, Cause, DecisionKind
@@ -26,9 +27,6 @@ from forensics.words import verdict as words
 from parsers.catalogues import is_lasting
 
 _PROVEN = ("established", "supported")
-# Exceptions of the interpreter that follow from the code, or from what it is given; those of files, memory and connections do not.
-_OF_THE_CODE = ("NameError", "TypeError", "AttributeError", "ImportError", "ModuleNotFoundError", "SyntaxError",
-                "UnboundLocalError", "ZeroDivisionError", "NotImplementedError", "KeyError", "IndexError")  # fmt: skip
 _MAY_LAST: frozenset[Cause] = frozenset(cause for cause, row in CAUSES.items() if row.holds in ("device", "link"))
 _SECONDS = 3600.0
 _TIMES = 3  # the same end in a row, after which starting it again is no answer
@@ -39,12 +37,8 @@ def decide(incident: Incident, ranks: int, again: Collection[str] = (), times: i
     """`ranks`: size of the job, 0 where unknown; `again`: hosts that earlier attempts accused, too, with other ranks on them; `times`: how
     often in a row it ended in the same way, this one among them."""
     do, reason, without = _decided(incident, again)
-    if (
-        do == "restart"
-        and not without
-        and times >= _TIMES
-        and CAUSES[incident.verdict.cause or "killed"].returns != "over"
-    ):
+    cause = incident.verdict.cause
+    if do == "restart" and not without and times >= _TIMES and (cause is None or CAUSES[cause].returns != "over"):
         do, reason = "stop", words.CAME_BACK(times=times)
     known = [seconds for seconds in (incident.lost.stalled_s, incident.lost.redo_s) if seconds is not None]
     hours = round(sum(known) * ranks / _SECONDS, 2) if known and ranks and incident.verdict.kind != "healthy" else None
@@ -92,22 +86,23 @@ def _decided(incident: Incident, again: Collection[str]) -> tuple[DecisionKind, 
     of_devices = sorted({device.host for device in verdict.devices if device.host})
     if _is_lasting(verdict):
         return "evict", words.LASTING_ERROR(host=joined(of_devices, ", ")), of_devices
-    returns = CAUSES[verdict.cause].returns if verdict.cause is not None else None
+    row = CAUSES[verdict.cause] if verdict.cause is not None else None
+    returns = row.returns if row is not None else None
     if verdict.kind == "launch" and (verdict.first_anomaly.signature or "").endswith("port_in_use"):
         return "change_first", advice.PORT_MUST_BE_FREE, ()
     if returns == "again" or _is_of_the_code(verdict):
         return "stop", words.WOULD_FAIL_AGAIN, ()
-    if verdict.cause is not None and returns == "changed":
-        return "change_first", words.TOO_SMALL[verdict.cause], ()
+    if row is not None and row.unless_changed is not None:
+        return "change_first", row.unless_changed, ()
     if verdict.kind == "numerics":
         return *_of_values(incident), ()
-    if returns == "over":
-        none = joined((words.NO_LASTING_FAULT, words.QUEUED_AGAIN if verdict.cause == "preempted" else ""), "; ")
+    if row is not None and returns == "over":
+        none = joined((words.NO_LASTING_FAULT, row.beside_restart or ""), "; ")
         return "restart", words.LOOK_AT_RECORDS if _has_fault_on_record(incident) else none, ()
-    if verdict.cause is None or returns != "may" or verdict.kind == "launch":
+    if row is None or returns != "may" or verdict.kind == "launch":
         return "cannot_tell", words.RETURN_NOT_SHOWN, ()
-    if CAUSES[verdict.cause].is_of_hardware:
-        return _left_out(verdict.cause, of_devices or sorted(verdict.hosts))
+    if row.is_of_hardware:
+        return _left_out(row, of_devices or sorted(verdict.hosts))
     return "restart", words.MAY_COME_BACK, ()
 
 
@@ -120,10 +115,11 @@ def _of_values(incident: Incident) -> tuple[DecisionKind, Said]:
         return "stop", words.WOULD_DIVERGE_AGAIN
     if first == "ignore":
         return "cannot_tell" if incident.has_ended else "wait", words.CAME_BACK_BY_ITSELF
-    is_spike, is_done = incident.verdict.cause == "loss_spike", {*kinds} & {"rollback", "restart_job"}
-    if first == "check_data" and not is_spike and is_done:
+    cause = incident.verdict.cause
+    may_pass, is_done = cause is not None and CAUSES[cause].may_pass, {*kinds} & {"rollback", "restart_job"}
+    if first == "check_data" and not may_pass and is_done:
         return "change_first", words.SAME_BATCH_AGAIN
-    if first == "check_data" and is_spike and not is_done and not incident.has_ended:
+    if first == "check_data" and may_pass and not is_done and not incident.has_ended:
         return "wait", words.CAME_BACK_BY_ITSELF
     return "cannot_tell", words.ORIGIN_DECIDES
 
@@ -133,16 +129,16 @@ def _share(incident: Incident) -> float:
     told = incident.counterfactual
     if told is None or told.shares is None or incident.verdict.status not in _PROVEN:
         return 0.0
-    if incident.verdict.cause == "imbalance":
+    if incident.verdict.cause is not None and CAUSES[incident.verdict.cause].by_shares:
         return told.shares["batches"] + told.shares["stages"]
     return told.shares["culprits"] if set(incident.verdict.ranks) & set(told.ranks) else 0.0
 
 
-def _left_out(cause: Cause, hosts: Sequence[str]) -> tuple[DecisionKind, Said, Sequence[str]]:
+def _left_out(row: CauseRow, hosts: Sequence[str]) -> tuple[DecisionKind, Said, Sequence[str]]:
     """A device or link that failed, and of which nothing shows that it works again."""
     if not hosts:
         return "cannot_tell", words.FIND_IT_FIRST, ()
-    form = words.UNTIL_GPU_TESTED if CAUSES[cause].holds == "device" else words.UNTIL_LINK_TESTED
+    form = words.UNTIL_GPU_TESTED if row.holds == "device" else words.UNTIL_LINK_TESTED
     return "restart", form(hosts=joined(hosts, ", ")), hosts
 
 
@@ -207,7 +203,8 @@ def carried_out(incident: Incident, around: Surroundings) -> Incident:
 def _is_lasting(verdict: Verdict) -> bool:
     """Does a driver report, on a host that is known, an error of a device that only a reset, reboot or repair ends?"""
     prefix, _, code = (verdict.first_anomaly.signature or "").partition(":")
-    told = verdict.cause == "gpu_fault" and prefix == "device" and is_lasting(code)
+    is_device = verdict.cause is not None and CAUSES[verdict.cause].holds == "device"
+    told = is_device and prefix == "device" and is_lasting(code)
     return told and any(device.host for device in verdict.devices)
 
 
@@ -217,4 +214,4 @@ def _is_from_outside(verdict: Verdict) -> bool:
 
 def _is_of_the_code(verdict: Verdict) -> bool:
     name = (verdict.first_anomaly.signature or "").removeprefix("exception:").rpartition(".")[2]
-    return verdict.cause == "exception" and verdict.domain == "workload" and name in _OF_THE_CODE
+    return verdict.cause is not None and verdict.domain == "workload" and name in CAUSES[verdict.cause].raised_again

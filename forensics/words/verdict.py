@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from forensics.model.names import Cause, DecisionKind
+from forensics.model.names import DecisionKind
 from forensics.model.said import Form, Noun, Said
 from forensics.words.facts import NAMED as NAMED
 from forensics.words.facts import PLACE as PLACE
@@ -12,10 +12,6 @@ from forensics.words.several import PROCESSES as PROCESSES
 
 # --- actions and decision: what to do, and what would decide ---------------------------------------------------------
 NO_LASTING_FAULT = Said("no lasting fault is shown", "没有持续性故障的迹象")
-QUEUED_AGAIN = Said(
-    "its scheduler may have queued it again by itself: look in the queue before a second one is submitted",
-    "调度器可能已自动重新排队：再次提交前先查看队列",
-)
 STOPPED_IN = Form("{who} stopped in {where}", "{who} 停在 {where}")
 CHANGED_BEFORE = Form(
     "before attempt {attempt} settings were changed: {what}", "第 {attempt} 次启动前修改了配置：{what}"
@@ -164,17 +160,6 @@ UNTIL_GPU_TESTED = Form(
 UNTIL_LINK_TESTED = Form(
     "leave out {hosts} until its network has passed a test", "{hosts} 的网络通过检测之前不要使用该节点"
 )
-TOO_SMALL: Mapping[Cause, Said] = {
-    "gpu_oom": Said(
-        "the next start would need as much GPU memory: sizes or sharding must change first",
-        "重启后同样会显存不足；须先调整 batch 大小或切分方式",
-    ),
-    "host_oom": Said(
-        "the next start would need as much memory of the host: its use, or its limit, must change first",
-        "重启后同样会主机内存不足；须先减少内存用量或提高限额",
-    ),
-    "disk_full": Said("it stays full until somebody frees space or makes it larger", "须先腾出空间或扩容再重启"),
-}
 CAME_BACK = Form(
     "it failed in the same way {times} times in a row, each time after a restart: what it stands at must change first",
     "连续 {times} 次以同样方式失败，且每次都是重启之后：须先处理其停住之处",

@@ -17,6 +17,7 @@ ROW = CauseRow(
     domain="unknown",
     leads_to=("exception", "rank_died", "rank_absent"),
     returns="changed",
+    unless_changed=Said("it stays full until somebody frees space or makes it larger", "须先腾出空间或扩容再重启"),
     runbook=(
         Step(
             do="check_config",

@@ -5,6 +5,10 @@ from forensics.model.causes.shared import KERNEL, NEXT_RUN, SOURCE
 from forensics.model.runbook import Step
 from forensics.model.said import Said
 
+# Of the interpreter: what follows from the code, or from what it is given; those of files, memory and connections do not.
+_OF_THE_CODE = ("NameError", "TypeError", "AttributeError", "ImportError", "ModuleNotFoundError", "SyntaxError",
+                "UnboundLocalError", "ZeroDivisionError", "NotImplementedError", "KeyError", "IndexError")  # fmt: skip
+
 ROW = CauseRow(
     title=Said("an exception was raised", "抛出异常"),
     means=Said(
@@ -21,6 +25,7 @@ ROW = CauseRow(
     holds="process",
     domain="workload",
     leads_to=("rank_absent", "rank_died"),
+    raised_again=_OF_THE_CODE,
     runbook=(
         SOURCE,
         KERNEL,

@@ -17,6 +17,10 @@ ROW = CauseRow(
     domain="workload",
     leads_to=("exception", "rank_absent", "rank_died"),
     returns="changed",
+    unless_changed=Said(
+        "the next start would need as much GPU memory: sizes or sharding must change first",
+        "重启后同样会显存不足；须先调整 batch 大小或切分方式",
+    ),
     runbook=(
         SOURCE,
         Step(

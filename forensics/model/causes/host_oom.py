@@ -24,6 +24,10 @@ ROW = CauseRow(
     domain="unknown",
     leads_to=("killed", "rank_died", "rank_absent"),
     returns="changed",
+    unless_changed=Said(
+        "the next start would need as much memory of the host: its use, or its limit, must change first",
+        "重启后同样会主机内存不足；须先减少内存用量或提高限额",
+    ),
     runbook=(
         POD,
         Step(

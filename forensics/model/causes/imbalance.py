@@ -18,6 +18,7 @@ ROW = CauseRow(
     kinds=("slow",),
     holds="process",
     domain="workload",
+    by_shares=True,
     runbook=(
         Step(
             do="check_config",

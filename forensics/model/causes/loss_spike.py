@@ -15,5 +15,6 @@ ROW = CauseRow(
     holds="value",
     domain="workload",
     leads_to=("nan_birth",),
+    may_pass=True,
     runbook=(REPEATED, CHECKPOINT, NEXT_RUN),
 )

@@ -15,6 +15,10 @@ ROW = CauseRow(
     holds="job",
     domain="infrastructure",
     returns="over",
+    beside_restart=Said(
+        "its scheduler may have queued it again by itself: look in the queue before a second one is submitted",
+        "调度器可能已自动重新排队：再次提交前先查看队列",
+    ),
     from_outside=True,
     runbook=(POD, ACCOUNTING),
 )
