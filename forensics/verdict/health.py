@@ -20,7 +20,7 @@ from forensics.model.ref import Ref
 from forensics.model.said import Said, capital, joined
 from forensics.model.taxonomy import EVENTS
 from forensics.model.texts import cut_middle, ranks_text
-from forensics.words import verdict as words
+from forensics.words import health as words
 
 _QUOTED = 120
 _FAILURES = (

@@ -21,7 +21,7 @@ from forensics.verdict.decide import carried_out, decide
 from forensics.verdict.offenders import OF_THINGS, Offender, offenders
 from forensics.verdict.signature import words_of
 from forensics.words import advice
-from forensics.words import verdict as words
+from forensics.words import recurrence as words
 
 _EARLIER = 3  # incidents of the past that are listed
 NO_PAST = Past()

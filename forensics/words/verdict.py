@@ -313,56 +313,11 @@ SECOND_DUMP = Said(
 )
 
 # --- health ----------------------------------------------------------------------------------------------------------
-NO_FAULT_FOUND = Form("No fault found: {proof}.", "未发现故障：{proof}。")
-ENDED_WITH_LOSS = Form("{lost}; the run itself ended well: {proof}.", "{lost}；作业本身正常结束：{proof}。")
 ENDED_WELL_AFTER = Form("{before}; of the newest attempt, {summary}", "{before}；最新一次启动：{summary}")
 ATTEMPT_FAILED = Form("attempt {attempt} failed ({what})", "第 {attempt} 次启动失败（{what}）")
 ATTEMPT_FAILED_OF = Form("attempt {attempt} failed ({what}: {who})", "第 {attempt} 次启动失败（{what}：{who}）")
 NO_CAUSE_KNOWN = Said("of no known cause", "原因未知")
-A_WRITER = Said("its writer", "写入方")
-PART_LOST_OF = Form(
-    "a part of the checkpoint of step {step} was never stored ({who}: “{line}”)",
-    "step {step} 的检查点有一部分未落盘（{who}：“{line}”）",
-)
-PART_LOST = Form(
-    "a part of a checkpoint was never stored ({who}: “{line}”)", "有检查点的一部分未落盘（{who}：“{line}”）"
-)
-CHECKPOINT_OF, NEWEST_CHECKPOINT = (
-    Form("the checkpoint of step {step}", "step {step} 的检查点"),
-    Said("the newest checkpoint", "最新的检查点"),
-)
-NOT_WHOLE = Said(
-    "it may not be whole: resume from one of which all parts are there", "可能不完整：应从各部分齐全的检查点恢复"
-)
-WENT_ON_WITHOUT = Form(
-    "nothing of {who} is recorded after step {step}, and the others went on to step {last}",
-    "{who} 在 step {step} 之后无记录，其余 rank 继续到 step {last}",
-)
-WHY_LOST = Form(
-    "the log of {who} and the kernel logs of its hosts", "{who} 的日志及其节点的内核日志", ("log", "kernel")
-)
 ENDED_BUT_LOST = Said("the run ended; what it lost is listed", "作业已结束；损失见列表")
-PACE_UNKNOWN = Said(
-    "whether a rank is slower than its peers: all ranks wait for the slowest one, so their steps are equally long, and the "
-    "bundle has no times of phases or waits",
-    "无法得知是否有 rank 较慢：所有 rank 都等待最慢者，step 耗时相同，而证据包中没有各阶段或等待的耗时",
-)
-ENDED_NORMALLY = Form("{processes} ended normally", "{processes} 正常结束")
-REPORTED_NORMAL_END = Form("{processes} reported a normal end", "{processes} 报告正常结束")
-PROCESSES_OF_ALL = Form("{some} of {size} processes", "{size} 个进程中的 {some} 个")
-LAUNCHERS_SAY = Noun("launcher says", "launchers say", "个启动器")
-LAUNCHERS_SAW_NORMAL_END = Form("{launchers} that all processes ended normally", "{launchers}报告所有进程正常结束")
-ITS_STEP, ALL_STEPS = Said("its step", "其作业步"), Form("all {number} steps", "全部 {number} 个作业步")
-SCHEDULER_SAW_STATUS_0 = Form("the scheduler says that {which} ended with status 0", "调度器报告{which}以状态码 0 结束")
-JOB_SAYS_IT_ENDED = Said("the job says that it ended", "作业报告已结束")
-LINE_SAYS_JOB_ENDED = Said("a line says that the job came to its end", "有日志行表明作业已结束")
-LAST_STEP = Form("last step {step}", "最后完成 step {step}")
-ALL_COMPLETED_STEP = Form("all ranks that print steps completed step {step}", "打印 step 的 rank 均已完成 step {step}")
-SAME_OPERATIONS = Said("all members completed the same operations", "所有成员完成了相同的操作")
-MEMBERS_AGREE = Said(
-    "all members of all groups agree on the last completed operation, and none is open",
-    "所有进程组的成员最后完成的操作一致，没有未完成的操作",
-)
 
 # --- beside, settings, shared host: what stands beside the proof -----------------------------------------------------
 FORKED_LOCK = Form(
@@ -427,37 +382,6 @@ STACKS_OF_NO_RANKS = Form(
 )
 WOULD_SHOW_THERE = Said(
     "a loader or a store that its ranks share would show there", "可看到各 rank 共用的数据加载进程或存储"
-)
-
-# --- recurrence: who was accused before ------------------------------------------------------------------------------
-THING: Mapping[str, Said] = {"host": Said("host", "节点"), "device": Said("device", "设备")}
-AT_FAULT, SUSPECTED = Said("at fault", "故障方"), Said("suspected", "可疑方")
-WAS_BEFORE = Form(
-    "{thing} {name} was {what} in attempt {attempts} as well, whichever ranks ran there",
-    "{thing} {name} 在第 {attempts} 次启动中也是{what}（与其上运行的 rank 无关）",
-)
-TAKE_OUT_AND_TEST = Form(
-    "{before}; a host that is suspected again and again should be taken out and tested",
-    "{before}；多次可疑的节点应隔离检测",
-)
-AND_BEFORE = Form("Undecided: {before}; {summary}", "无法判定：{before}；{summary}")
-BACK_AGAIN, NEW = Said("back again", "重新加入的"), Said("new", "新加入的")
-IS_MEMBER = Form("host {name} is {what} in attempt {attempt}", "节点 {name} 是第 {attempt} 次启动时{what}")
-NEW_TO_HISTORY = Form(
-    "host {name} is new: it took part in no incident of the history ({number} in all)",
-    "节点 {name} 此前未出现：历史中的事故（共 {number} 次）均未涉及",
-)
-SAME_SIGNATURE = Form("the same signature came before: {incidents}", "此前出现过相同特征：{incidents}")
-ACCUSED, ACCUSED_OR_SUSPECTED = Said("accused", "被判定"), Said("accused or suspected", "被判定或怀疑")
-WAS_SUSPECTED = Said("suspected", "被怀疑")
-ONE_EARLIER, EARLIER = Said("1 earlier incident", "1 次事故"), Form("{number} earlier incidents", "{number} 次事故")
-INNOCENT_WOULD_BE = Form("an innocent one would be in {expected}", "若无故障，预期 {expected} 次")
-WITH_CHANCE = Form("{expected}, chance {chance}", "{expected}，概率 {chance}")
-SAME_RANKS = Form("{expected}; the same ranks ran there each time", "{expected}；每次在其上运行的 rank 相同")
-MAY_BE_CHANCE = Form("{expected}; this may be chance", "{expected}；可能是偶然")
-IN_HISTORY = Form(
-    "{thing} {name} was {what} in {times} of {earlier} of the history ({chance}): {incidents}",
-    "{thing} {name} 在历史 {earlier}中{what} {times} 次（{chance}）：{incidents}",
 )
 
 # --- counterfactual --------------------------------------------------------------------------------------------------

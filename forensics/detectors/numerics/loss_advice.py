@@ -21,7 +21,7 @@ from forensics.model.ref import Ref
 from forensics.model.said import Said
 from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import advice
-from forensics.words import numerics as words
+from forensics.words import losses as words
 from parsers.text.vocabulary import words_of
 
 _OF_BACKWARD = ("grad_norm", "anomaly_mode")  # what is checked between the backward pass and the update

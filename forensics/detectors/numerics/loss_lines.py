@@ -9,7 +9,7 @@ import polars as pl
 
 from forensics.model.ref import Ref
 from forensics.model.said import Said
-from forensics.words import numerics as words
+from forensics.words import losses as words
 from parsers.training.reduced_losses import REDUCED
 
 Row = Mapping[str, Any]

@@ -42,7 +42,7 @@ from forensics.model.said import Said, sentence
 from forensics.model.texts import cut_middle, ranks_text
 from forensics.model.told import values
 from forensics.words import advice
-from forensics.words import numerics as words
+from forensics.words import losses as words
 from parsers.text.patterns import regex
 from parsers.text.vocabulary import words_of
 from parsers.training.progress import BAR

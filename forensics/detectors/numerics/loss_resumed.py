@@ -19,7 +19,7 @@ from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.ref import Ref
 from forensics.model.said import sentence
 from forensics.words import advice
-from forensics.words import numerics as words
+from forensics.words import losses as words
 
 
 def loaded_state(case: Case, found: Finding, streams: Sequence[Sequence[Row]], row: Row) -> Finding | None:

@@ -14,7 +14,7 @@ from forensics.model.names import Cause, Severity
 from forensics.model.said import Said, joined, sentence
 from forensics.model.texts import ranks_text
 from forensics.words import advice
-from forensics.words import numerics as words
+from forensics.words import losses as words
 
 _SPIKES = 10  # that are shown
 

@@ -21,7 +21,7 @@ from forensics.model.names import Severity
 from forensics.model.ref import Ref
 from forensics.model.said import Said, joined, sentence
 from forensics.words import advice
-from forensics.words import numerics as words
+from forensics.words import losses as words
 
 Row = Mapping[str, Any]
 _SOURCE = "Micikevicius et al. 2018, Mixed Precision Training, 3.2; PyTorch: torch.amp, GradScaler"

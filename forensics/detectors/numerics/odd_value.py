@@ -19,7 +19,7 @@ from forensics.model.names import Cause
 from forensics.model.ref import Ref
 from forensics.model.said import sentence
 from forensics.model.texts import ranks_text
-from forensics.words import numerics as words
+from forensics.words import losses as words
 from parsers.forms.reading import real
 from parsers.text.vocabulary import words_of
 

@@ -36,7 +36,7 @@ from forensics.model.said import Form, Said, joined, sentence
 from forensics.model.signals import signal_of
 from forensics.model.texts import doing, group_text, ranges, ranks_text
 from forensics.model.told import values
-from forensics.words import ranks as words
+from forensics.words import silent_member as words
 from parsers.knowledge import waits
 
 _Row = dict[str, Any]
