@@ -24,7 +24,8 @@
 #   make knowledge         what programs of the field can print, cut out of their SOURCES=folder, and how much of it is read
 #                (docs/knowledge.md); ONLY="nccl ucx" for some of them, UNREAD=50 with as many that mean nothing yet;
 #                DRAW=300 SEED=1 draws diagnostic ones at random, to be judged by a person
-#   make knowledge-healthy each line that a row of knowledge is about, alone in a run that ends well: nobody is accused (ten minutes)
+#   make knowledge-healthy each line that a row of knowledge is about, alone in a run that ends well: nobody is accused (ten minutes on
+#                eight cores that do nothing else, half an hour on two); ONLY=slurm for the rows of one file, in seconds
 #   make words   what terminal and Markdown say of every sample and situation, in both languages, in demo/words.txt (minutes)
 #   make notebook   runs docs/notebook.ipynb and keeps what its cells show
 #   make terminal   draws what `forensics analyze` prints of a sample, docs/img/terminal.svg
@@ -138,7 +139,7 @@ knowledge: $(READY)
 	$(BIN)/python benchmarks/knowledge.py --sources $(SOURCES) --only $(ONLY) --unread $(UNREAD) --draw $(DRAW) --seed $(SEED)
 
 knowledge-healthy: $(READY)
-	KNOWLEDGE_WHOLE=1 $(BIN)/python -m pytest -q -n auto --maxprocesses 8 --dist worksteal tests/test_healthy_with_remarks.py
+	KNOWLEDGE_WHOLE=1 KNOWLEDGE_ONLY="$(ONLY)" $(BIN)/python -m pytest -q -n auto --maxprocesses 8 --dist worksteal tests/test_healthy_with_remarks.py
 
 words: $(READY)
 	@mkdir -p demo

@@ -1,7 +1,8 @@
 """A job that ends well stays healthy, whatever one line of its libraries, drivers or launchers complains of in between.
 
 Each row of knowledge that is about lines is put alone into the middle of one rank's log. Of the many, the suite takes a share that
-changes with the rows, and one of each kind of event; `make knowledge-healthy` takes all, each anchor of theirs.
+changes with the rows, and one of each kind of event; `make knowledge-healthy` takes all, each anchor of theirs, or with ONLY=printer those of
+one file of rows.
 """
 
 import os
@@ -15,8 +16,9 @@ from parsers import knowledge
 from parsers.knowledge import MessageRow
 
 WHOLE = bool(os.environ.get("KNOWLEDGE_WHOLE"))
+ONLY = os.environ.get("KNOWLEDGE_ONLY", "").split()
 SHARE = 12  # one row in so many
-ROWS = [row for row in knowledge.rows()[1] if row.event]
+ROWS = [row for row in knowledge.rows()[1] if row.event and (not ONLY or row.printer in ONLY)]
 
 
 def _lines(row: MessageRow) -> list[str]:
@@ -31,10 +33,13 @@ def _is_taken(row: MessageRow) -> bool:
     return WHOLE or row is first or sha256(f"{row.printer}.{row.name}".encode()).digest()[0] % SHARE == 0
 
 
-_ENDS = ("exited", "crashed")  # a process did not end well, whoever it was: accused is nobody, but not all is well
+def _tells_of_an_end(row: MessageRow) -> bool:
+    """A process did not end well, whoever it was, with the code that it ended with: accused is nobody, but not all is well."""
+    return row.claim in ("exited", "crashed") or "(?P<exitcode>" in (row.pattern or "")
+
 
 LINES = [
-    pytest.param(line, row.claim in _ENDS, id=f"{row.printer}.{row.name}.{number}")
+    pytest.param(line, _tells_of_an_end(row), id=f"{row.printer}.{row.name}.{number}")
     for row in ROWS
     if _is_taken(row)
     for number, line in enumerate(_lines(row))
