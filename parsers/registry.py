@@ -223,7 +223,7 @@ PARSERS: tuple[Parser, ...] = (
     tensor_stats.PARSER,
     first_bad.PARSER,
     own_rows.PARSER,
-    own_figures.PARSER,
+    own_figures.PARSER,  # takes any table of numbers: a new file parser stands before it
     kernel_log.PARSER,
     process_group.PARSER,
     desync.PARSER,

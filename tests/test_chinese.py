@@ -110,6 +110,13 @@ def test_what_detectors_say_is_said_in_both_languages(name: str) -> None:
     assert [chinese for text in texts if ENGLISH.search(QUOTED.sub("", chinese := zh(text)))] == []
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_summary_is_a_sentence_in_both_languages(name: str) -> None:
+    """Made by `said.sentence`; else the next one is glued to it. A quotation may close it."""
+    summaries = [finding.summary for finding in heard(name)[1] if finding.summary]
+    assert [text for text in summaries if text.rstrip("”)")[-1:] != "." or zh(text).rstrip("”）")[-1:] != "。"] == []
+
+
 def _of_verdict(report: Report) -> Iterator[str]:
     for one in report.incidents:
         yield one.verdict.status_rule

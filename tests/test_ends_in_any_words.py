@@ -29,6 +29,9 @@ from tests.log_cases import case
         ("train@3.service: Main process exited, code=exited, status=1/FAILURE", ("1", None, None)),
         ("worker-3 exited with code 137", ("137", None, None)),
         ("trainer 2 returned 2", None),
+        ("task 2: unable to get exit = 3", None),  # what failed to tell has a code of its own
+        ("worker 3: could not read the exit code: 2", None),
+        ("worker 3: could not write, exit code: 2", ("2", None, None)),
         ("rank 2 returned 2", None),
         ("rank 2 returned a loss of -9", None),
         ("DataLoader worker exited with code 0", None),

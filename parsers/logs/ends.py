@@ -126,6 +126,10 @@ _ON_REQUEST = regex(
 _OF_SYSTEM = regex(
     r"\.service: Control process exited, |\b(?:nvidia|systemd)-[\w@-]{1,60}\.service: (?:Main process exited|Failed with result)"
 )
+# The number after it is of what failed to tell, and of no process.
+_NOT_GOT = regex(
+    r"(?i)\b(?:unable|fail(?:ed|s|ure|ing)?|(?:could|can|did) ?not|couldn't|can't) (?:to )?(?:get|read|fetch|obtain|determine|retrieve) (?:(?:the|its|an?) )?exit"
+)
 _CONTAINER = regex(r"\A(?P<name>[A-Za-z][\w.-]{0,100}[-_]\d{1,6}) exited with code -?\d{1,5}\s*\Z")
 _WHOM = regex(rf"(?:pod )?['\"\[]?(?P<name>{_NAME})")
 # A line that tells of an end and stops before it says which, for its printer wraps what is long.
@@ -163,7 +167,7 @@ def end(row: Row, text: str) -> dict[str, Any] | None:
     if closing := _CLOSING.search(text):
         code = closing["sent"] or closing["by"] or ("DELETED" if "delet" in closing[0].lower() else "SIGKILL")
         return _closing(row, text, code, closing["whom"] or closing["late"] or closing["killed"])
-    if _ON_REQUEST.search(text) or _OF_SYSTEM.search(text):
+    if _ON_REQUEST.search(text) or _OF_SYSTEM.search(text) or _NOT_GOT.search(text):
         return None
     code = _code(text)
     names = _names(text) if code is not None else []
