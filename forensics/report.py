@@ -13,6 +13,7 @@ from reports import explanations
 if TYPE_CHECKING:
     import polars as pl
 
+    from reports.language import Language
     from reports.plot import Plots
 
 
@@ -83,14 +84,15 @@ class Report(Document, frozen=True, kw_only=True, dict=True):
 
         return markdown.render(self)
 
-    def save(self, file: str | Path) -> None:
-        """Write the page (.html), the document (.json) or the text (.md), by the name of the file; whole or not at all."""
+    def save(self, file: str | Path, *, language: "Language" = "en") -> None:
+        """Write the page (.html), the document (.json) or the text (.md), by the name of the file; whole or not at all. `language`: "en" or
+        "zh", of the page and the text."""
         from reports import html, json, markdown, outputs
 
         forms: dict[str, Callable[[], bytes]] = {
-            ".html": lambda: html.render(self).encode(),
+            ".html": lambda: html.render(self, language=language).encode(),
             ".json": lambda: json.render(self),
-            ".md": lambda: markdown.render(self).encode(),
+            ".md": lambda: markdown.render(self, language).encode(),
         }
         make = forms.get(Path(file).suffix)
         if make is None:

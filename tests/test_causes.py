@@ -116,6 +116,14 @@ def test_it_comes_to_every_report(cause: Cause) -> None:
     assert markdown.render(report) and markdown.render(report, "zh")
 
 
+def test_a_page_is_saved_in_either_language(tmp_path: Path) -> None:
+    report = _report("disk_full", "crash")
+    report.save(tmp_path / "a.html", language="zh")
+    report.save(tmp_path / "a.md")
+    assert '<html lang="zh' in (tmp_path / "a.html").read_text()
+    assert not WIDE.search((tmp_path / "a.md").read_text())
+
+
 def test_a_cause_that_a_change_must_come_before_is_refused_without_saying_which() -> None:
     with pytest.raises(ValueError, match="unless_changed"):
         msgspec.structs.replace(CAUSES["disk_full"], unless_changed=None)
