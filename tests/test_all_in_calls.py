@@ -111,3 +111,44 @@ def test_calls_that_several_lines_made_are_looked_at_there(tmp_path: Path, odd: 
 def test_one_line_of_all_and_a_line_of_each_tell_nothing(tmp_path: Path, lines: list[str]) -> None:
     report = analyze(own_line(tmp_path, dict(enumerate(lines))), hung=True)
     assert report.verdict.kind == "hang" and "check_code" not in {one.kind for one in report.incidents[0].actions}
+
+
+def own_stack(rank: int, op: str, at: str, caller: int = 90) -> str:
+    frames = [f'"/env/site-packages/torch/distributed/distributed_c10d.py", line 3252 in {op}', f'"/job/fit.py", line {at}',
+              f'"/job/fit.py", line {caller} in <module>']  # fmt: skip
+    told = "\n".join(f"  File {one}" for one in frames)
+    return f"Current thread 0x00007f000000{rank}b80 (most recent call first):\n{told}\n"
+
+
+def another_way(folder: Path, odd: tuple[str, str, int], *, looks: int = 2, who: tuple[int, ...] = (2,)) -> Path:
+    for rank in range(4):
+        op, at, caller = odd if rank in who else ("all_reduce", "13 in score", 90)
+        told = own_stack(rank, op, at, caller) * looks
+        (folder / f"rank{rank}.log").write_text(f"rank {rank} of world size 4\n{told}")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("odd", "looks", "who", "ranks"),
+    [
+        (("all_gather_into_tensor", "21 in score", 90), 2, (2,), [2]),
+        (("broadcast", "13 in score", 90), 3, (0,), [0]),
+        (("barrier", "30 in score", 90), 2, (3,), [3]),
+        (("all_gather_into_tensor", "21 in score", 90), 1, (2,), []),
+        (("all_gather_into_tensor", "21 in score", 95), 2, (2,), []),
+        (("all_gather_into_tensor", "52 in share", 90), 2, (2,), []),
+        (("all_gather_into_tensor", "21 in score", 90), 2, (1, 2), []),
+        (("recv", "21 in score", 90), 2, (2,), []),
+    ],
+    ids=["a gather", "a loop", "a barrier", "one look", "called elsewhere", "another function", "two", "a message"],
+)
+def test_who_alone_took_another_way_in_one_function(
+    tmp_path: Path, odd: tuple[str, str, int], looks: int, who: tuple[int, ...], ranks: list[int]
+) -> None:
+    verdict = analyze(another_way(tmp_path, odd, looks=looks, who=who), hung=True).verdict
+    assert (verdict.kind, verdict.cause, verdict.ranks) == ("hang", "collective_mismatch" if ranks else None, ranks)
+
+
+def test_a_group_of_less_than_the_job_may_have_calls_of_its_own(tmp_path: Path) -> None:
+    bundle = another_way(tmp_path, ("all_gather_into_tensor", "21 in score", 90))
+    assert analyze(bundle, hung=True, topology={"pp": 2}).verdict.ranks == []

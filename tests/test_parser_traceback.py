@@ -107,7 +107,7 @@ def test_local_rank_is_not_a_rank() -> None:
 
 def test_another_thread_is_not_the_main_stack() -> None:
     tables = PARSER.parse(lines("Exception in thread Thread-3:\n" + HEAD + "ValueError: x", rank=0))
-    assert tables["stacks"].is_empty()
+    assert tables["stacks"].select("is_main", "thread_name").rows() == [(False, "Thread-3")]
     assert json.loads(tables["events"]["detail"][0])["thread"] == "Thread-3"
 
 

@@ -25,7 +25,8 @@ def with_call(case: Case, finding: Finding) -> Finding:
     rows = case.tables["stacks"].filter(pl.col("source") == "failed collective")
     form = words.CALLED_AT
     if rows.is_empty() and finding.cause == "collective_mismatch":
-        rows, form = case.tables["stacks"].filter(pl.col("source") == "traceback"), words.TRACEBACKS_AT
+        is_end = (pl.col("source") == "traceback") & pl.col("is_main").fill_null(True)
+        rows, form = case.tables["stacks"].filter(is_end), words.TRACEBACKS_AT
     at: dict[str, Ref] = {}
     for row in rows.sort("file", "line").iter_rows(named=True):
         if (own := own_line(row["frames"])) is not None:

@@ -39,3 +39,23 @@ THEN_OF_SAID_ALONE = Said(
     "if that does not answer from its host either, mend it before the restart; if it answers, restart",
     "若从该节点访问它同样无响应，先修复再重启；若有响应，直接重启",
 )
+
+# --- did_not_give_up: away_alone ---
+AWAY = {
+    "raised": Form(
+        "{waited} timed out; {who} did not: before that its own failure ended the thread in which they waited",
+        "{waited} 超时；{who} 没有：此前它自身的错误已终止其他 rank 在其中等待的那个线程",
+    ),
+    "counted": Form(
+        "{waited} timed out; {who} did not: behind the last step of all it alone counted on, and was not done",
+        "{waited} 超时；{who} 没有：在所有 rank 的最后一步之后，只有它仍在计数且尚未完成",
+    ),
+    "late": Form(
+        "{waited} timed out; {who} printed what they had printed last later by more than they waited",
+        "{waited} 超时；{who} 打印它们最后一行的时间晚于它们的整个等待时限",
+    ),
+    "stack": Form(
+        "{waited} timed out; {who} did not, and of as many processes as there are ranks one alone stood elsewhere at each look",
+        "{waited} 超时；{who} 没有；进程数与 rank 数相同，每次查看都只有一个进程停在别处",
+    ),
+}

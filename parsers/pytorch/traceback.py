@@ -421,10 +421,11 @@ class _Reader:
         self._announce({**said, "time_ns": own_ns}, message, made)
         self._raised += [one for one in made if one["kind"] == "exception"]
         who = reporter(block.row)
-        if block.is_main and frames and (who["rank"] is not None or who["local_rank"] is not None):
-            source = "interrupt" if stopped else "traceback"
-            seen = {"is_main": True, "source": source, "time_ns": block.row["time_ns"], "frames": frames[:256]}
-            self.stacks.append(who | seen)
+        is_named = block.is_main or block.thread not in (None, _IGNORED)
+        if is_named and frames and (who["rank"] is not None or who["local_rank"] is not None):
+            source = "interrupt" if stopped and block.is_main else "traceback"
+            seen = {"is_main": block.is_main, "source": source, "time_ns": block.row["time_ns"], "frames": frames[:256]}
+            self.stacks.append(who | seen | ({} if block.is_main else {"thread_name": block.thread}))
 
     def _stamped(self, said: Row, head: Row) -> Row:
         """What is said without a stamp, with that of its head."""

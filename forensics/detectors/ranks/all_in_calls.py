@@ -2,24 +2,31 @@
 
 Then somebody waits for a call that its peers do not make, or a call hangs in all of them: which, a stack does not tell, for it names
 neither group nor count. That it hangs, and in which calls who stands, called from which lines of the job, is all that is said. Where nothing shows
-that the job stood still, it is said only of different calls, as what it is if it did: one call of all is what any running job shows.
+that the job stood still, it is said only of different calls, as what it is if it did: one call of all is what any running job shows. One
+that at two looks stands in another collective than all others, in the same function and called from the same lines, took another way there.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.facts.progress import step_in_progress
 from forensics.facts.rank_stacks import codes, stack_ref
+from forensics.facts.stacks import to_frames
 from forensics.graph.hang.outside import places
 from forensics.model.finding import Claim, Finding
 from forensics.model.frames import is_own_file
 from forensics.model.incident import Action, BlastRadius, FirstAnomaly
-from forensics.model.said import Said, joined
+from forensics.model.said import Said, joined, sentence
 from forensics.model.texts import ranks_text
 from forensics.words import advice
 from forensics.words import ranks as words
 
 _LINES = 4  # that are told
+_PAIR, _MANY = 2, 3  # calls, and ranks in the one of most
+_BETWEEN_TWO = ("send", "recv")
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -41,6 +48,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
         for op, own in by_call.items()
     ]
     lines = _lines(case, ranks)
+    odd = _took_another_way(case, standing, by_call)
     apart = joined([words.STAND_AT(who=ranks_text(own), line=line) for line, own in lines.items()], "; ")
     refs = tuple(
         stack_ref(row)
@@ -49,18 +57,52 @@ def detect(case: Case) -> tuple[Finding, ...]:
     return (
         Finding(
             detector=DETECTOR.name,
-            cause=None,
+            cause="collective_mismatch" if odd else None,
+            ranks=odd,
             claims=(Claim(joined(alike, "; "), "for", refs), *([Claim(apart, "for", refs)] if lines else [])),
-            undecided=("tied_explanations" if ranks <= case.coordinates.keys() else "membership_unknown",),
+            undecided=()
+            if odd
+            else ("tied_explanations" if ranks <= case.coordinates.keys() else "membership_unknown",),
             first_anomaly=FirstAnomaly(
                 step=step_in_progress(case.tables["steps"]), op="/".join(sorted(by_call)), signature="all_in_calls"
             ),
             blast_radius=BlastRadius(ranks_waiting=len(ranks)),
             actions=_of_lines(lines, apart) if lines else (),
             collect=(words.DUMPS if not case.tables["operations"].height else words.DUMPS_WHEN_IT_STANDS,),
-            summary=words.UNDECIDED(what=words.ALL_IN_CALLS(number=len(ranks), ops=joined(list(by_call), ", "))),
+            summary=sentence(joined(alike, "; "))
+            if odd
+            else words.UNDECIDED(what=words.ALL_IN_CALLS(number=len(ranks), ops=joined(list(by_call), ", "))),
         ),
     )
+
+
+def _took_another_way(case: Case, standing: pl.DataFrame, by_call: Mapping[str, Sequence[int]]) -> tuple[int, ...]:
+    """The one rank whose collective is another than that of all others, three at least, that all stand together at two looks: within one function
+    of the job, called from the same lines, so that only its order or a branch in there differs. Nobody where groups are told, which may
+    each have calls of their own."""
+    few, many = sorted(map(tuple, by_call.values()), key=len)[:2] if len(by_call) == _PAIR else ((), ())
+    is_whole = frozenset(range(standing.height)) == case.seen and case.job_told_of <= case.seen
+    if (
+        len(few) != 1
+        or len(many) < _MANY
+        or not is_whole
+        or (by_call.keys() & {*_BETWEEN_TWO, str(words.KIND_UNKNOWN)})
+    ):
+        return ()
+    sizes = case.tables["groups"]["size"].drop_nulls()
+    if case.coordinates or (sizes < standing.height).any() or standing["moving"].fill_null(True).any():
+        return ()
+    ways = {rank: _way(frames) for rank, frames in standing.select("rank", "frames").iter_rows()}
+    inner = {rank: own[0] for rank, own in ways.items() if own}
+    if len(inner) < standing.height or len({own[1:] for own in ways.values()}) != 1:
+        return ()
+    is_one_function = len({(file, function) for file, function, _ in inner.values()}) == 1
+    return few if is_one_function and len({inner[rank] for rank in many}) == 1 else ()
+
+
+def _way(frames: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, str, int | None], ...]:
+    """The job's own lines in a stack, innermost first."""
+    return tuple((one.file, one.function, one.line) for one in to_frames(frames) if is_own_file(one.file))
 
 
 def _lines(case: Case, ranks: frozenset[int]) -> dict[str, list[int]]:

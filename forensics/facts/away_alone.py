@@ -1,0 +1,220 @@
+"""What shows of the one rank that did not time out, where all others of its job did in one wait, that it was elsewhere in the program.
+
+- Its work ended: it raised a failure of its own in the very thread, by where that begins in the program, in which all others gave up. Python ends
+  no process for it, and services go on answering.
+- It counted on: behind the last step, the same of all, it alone prints a count towards a total, rising and not at its end when its log stops.
+  Nobody counts so who waits for ranks; a bar that runs along with the steps, or that stood there before, tells nothing.
+- It came late: what every rank's log says last, and once, it says later than all others by more than these waited.
+- One stack of nobody: as many processes as the job has ranks were looked at, and one of these, which no line joins to a rank, stood at each look in a
+  place that is no wait for ranks, all others in waits for them. Who gave up in a wait is none that stood elsewhere to the last.
+
+None of these is a word of a rank about another; each asks that the ranks' records are alike in form.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Literal
+
+import msgspec
+import polars as pl
+
+from forensics.assemble.apart import numbered_lines, own_logs
+from forensics.facts.event_rows import detail, reference
+from forensics.facts.failure_roles import role_of
+from forensics.facts.process_ends import in_thread
+from forensics.facts.rank_stacks import stack_ref
+from forensics.facts.stacks import classify, to_frames
+from forensics.model.frames import is_own_file
+from forensics.model.ref import Ref
+from parsers.schema.tables import TableName
+from parsers.text.patterns import regex
+from parsers.text.whole_numbers import whole_numbers
+from parsers.who.prefixes import strip
+
+How = Literal["raised", "counted", "late", "stack"]
+_Tables = Mapping[TableName, pl.DataFrame]
+_OTHERS, _COUNTS = 2, 2  # ranks, and lines of a count
+_MS_NS = 1_000_000
+_TOTAL = regex(r"(?<![\d.:/-])(\d{1,12})\s?(?:/|\bof\b)\s?(\d{1,12})(?![\d.:/-])")
+_OF_WAITS = regex(
+    r"(?i)wait|barrier|all_?(?:reduce|gather|to_?all)|reduce_?scatter|broadcast|collective|nccl|gloo|\bsync|heartbeat|watchdog|\balive\b|peers?\b|joined"
+)
+
+
+class Away(msgspec.Struct, frozen=True):
+    """How it shows, and where. `row`: the stack that shows it."""
+
+    how: How
+    refs: tuple[Ref, ...]
+    row: dict[str, Any] | None = None
+
+
+def away_alone(
+    tables: _Tables,
+    waits: Sequence[dict[str, Any]],
+    rank: int,
+    others: Collection[int],
+    host_sites: Collection[str],
+) -> Away | None:
+    """Tables of one attempt, the time-outs of the `others`, the one rank of the job that had none → where it was instead. `host_sites`: sites of a
+    process that waits for nobody."""
+    if len(others) < _OTHERS:
+        return None
+    return (
+        _raised(tables, waits, rank, others)
+        or _counted(tables, rank, others)
+        or _late(tables, waits, rank, others)
+        or _stack(tables, others, host_sites)
+    )
+
+
+def _raised(tables: _Tables, waits: Sequence[dict[str, Any]], rank: int, others: Collection[int]) -> Away | None:
+    stacks = tables["stacks"].filter((pl.col("source") == "traceback") & pl.col("thread_name").is_not_null())
+    entries = {
+        one: _entry([[frame["function"], frame["file"]] for frame in frames])
+        for one, frames in stacks.select("rank", "frames").iter_rows()
+        if one in others
+    }
+    if entries.keys() < frozenset(others) or len(where := {*entries.values()}) != 1 or None in where:
+        return None
+    own = tables["events"].filter((pl.col("kind") == "exception") & (pl.col("rank") == rank)).sort("file", "line")
+    for row in own.iter_rows(named=True):
+        is_same = in_thread(row) and _entry(detail(row).get("frames") or []) in where
+        if is_same and _is_before(row, waits) and role_of(row).state == "own":
+            return Away("raised", (reference(row),))
+    return None
+
+
+def _entry(frames: Sequence[Any]) -> tuple[str, str] | None:
+    """The outermost frame of the job's own code; frames: innermost first."""
+    own = [(str(frame[0]), str(frame[1])) for frame in frames if is_own_file(frame[1])]
+    return own[-1] if own else None
+
+
+def _is_before(row: Mapping[str, Any], waits: Sequence[dict[str, Any]]) -> bool:
+    """In one file by its lines; else by stamps, where there are any."""
+    for wait in waits:
+        if wait["file"] == row["file"] and (wait["line"] or 0) < (row["line"] or 0):
+            return False
+        stamped = wait["time_ns"] is not None and row["time_ns"] is not None and wait["time_basis"] == row["time_basis"]
+        if stamped and wait["file"] != row["file"] and wait["time_ns"] < row["time_ns"]:
+            return False
+    return True
+
+
+def _counted(tables: _Tables, rank: int, others: Collection[int]) -> Away | None:
+    trained = tables["steps"].filter((pl.col("phase") == "train").fill_null(True)).drop_nulls(["rank", "step", "line"])
+    last = trained.group_by("rank").agg(pl.col("step").max(), pl.col("step").n_unique().alias("steps"))
+    told = {one: step for one, step, steps in last.select("rank", "step", "steps").iter_rows() if steps > 1}
+    if not {rank, *others} <= told.keys() or len({told[one] for one in (rank, *others)}) != 1:
+        return None
+    own, logs = _logs(tables, rank, others)
+    if own is None or len(logs) < len(others):
+        return None
+    theirs = {_template(text) for log in logs.values() for _, text in log}
+    file, lines = own
+    steps = trained.filter((pl.col("rank") == rank) & (pl.col("file") == file))["line"].unique().sort().to_list()[-2:]
+    said = [(number, text) for number, text in lines if text.strip()]
+    if len(steps) < _COUNTS or not said or lines[0][0] > steps[0]:
+        return None  # it may have counted between steps, too
+    done = steps[-1]
+    kind = _template(said[-1][1])
+    counts = [(number, text) for number, text in said if _template(text) == kind]
+    if len(counts) < _COUNTS or kind in theirs or counts[0][0] <= done or _OF_WAITS.search(counts[-1][1]):
+        return None
+    rising = [
+        max(((int(a), int(b)) for a, b in _TOTAL.findall(strip(text).text)), key=lambda c: c[1], default=None)
+        for _, text in counts
+    ]
+    pairs = [pair for pair in rising if pair is not None]
+    is_rising = all(one[0] < other[0] and one[1] == other[1] for one, other in pairwise(pairs))
+    if len(pairs) < len(counts) or not is_rising or pairs[-1][0] >= pairs[-1][1]:
+        return None
+    step = next(Ref(file=file, line=number, text=text) for number, text in lines if number == done)
+    return Away(
+        "counted", (*(Ref(file=file, line=number, text=text) for number, text in (counts[-1], counts[0])), step)
+    )
+
+
+def _late(tables: _Tables, waits: Sequence[dict[str, Any]], rank: int, others: Collection[int]) -> Away | None:
+    limits = {row["value"] for row in waits if row["value"]}
+    own, logs = _logs(tables, rank, others)
+    if len(limits) != 1 or own is None or len(logs) < len(others):
+        return None
+    limit = int(max(limits) * _MS_NS)
+    file, lines = own
+    spoke = {one: _last_said(log) for one, log in {rank: lines, **logs}.items()}
+    said = {one: last for one, last in spoke.items() if last is not None}
+    if len(said) < len(spoke) or len({(kind, basis) for kind, _, basis, _ in said.values()}) != 1:
+        return None
+    first = own_logs(tables).select("rank", "time_first_ns").drop_nulls().sort("time_first_ns", descending=True)
+    began = dict(first.iter_rows())
+    if not said.keys() <= began.keys():
+        return None
+    _, at, _, ref = said[rank]
+    after = min(at - said[one][1] for one in others)
+    since = min((at - began[rank]) - (said[one][1] - began[one]) for one in others)
+    left = tables["stacks"].filter((pl.col("source") == "traceback") & (pl.col("rank") == rank))
+    came = tuple(stack_ref(row) for row in left.iter_rows(named=True))  # to where the others had been
+    return Away("late", (Ref(file=file, line=ref[0], text=ref[1]), *came)) if min(after, since) > limit else None
+
+
+def _last_said(log: Sequence[tuple[int, str]]) -> tuple[str, int, str, tuple[int, str]] | None:
+    """(template, stamp, its basis, place and text) of the last stamped line of a log, where it is the only one of its kind."""
+    stamped = [(number, text, line) for number, text in log if (line := strip(text)).time_ns is not None]
+    if not stamped:
+        return None
+    number, text, line = stamped[-1]
+    kind = _template(text)
+    alone = sum(_template(own) == kind for _, own, _ in stamped) == 1
+    return (kind, int(line.time_ns or 0), str(line.time_basis), (number, text)) if alone and kind else None
+
+
+def _logs(
+    tables: _Tables, rank: int, others: Collection[int]
+) -> tuple[tuple[str, list[tuple[int, str]]] | None, dict[int, list[tuple[int, str]]]]:
+    """(file and last lines of the rank's log, those of the others); the longest of each."""
+    rows = own_logs(tables).filter(pl.col("rank").is_in([rank, *others]) & (pl.col("last_lines").list.len() > 0))
+    logs = {row["rank"]: row for row in rows.sort("lines", "file").iter_rows(named=True)}
+    own = logs.pop(rank, None)
+    told = {one: list(numbered_lines(row)) for one, row in logs.items()}
+    return (None if own is None else (own["file"], list(numbered_lines(own)))), told
+
+
+def _template(text: str) -> str:
+    said = whole_numbers(strip(text).text)[1].strip()
+    return said if any(map(str.isalpha, said)) else ""
+
+
+def _stack(tables: _Tables, others: Collection[int], host_sites: Collection[str]) -> Away | None:
+    main = tables["stacks"].filter(pl.col("is_main").fill_null(False) & pl.col("parent_pid").is_null())
+    is_end = pl.col("source").is_in(["traceback", "interrupt"])
+    gave_up = {_line(row) for row in main.filter(is_end & pl.col("rank").is_in(list(others))).iter_rows(named=True)}
+    looks = main.filter(~is_end).sort("file", "line")
+    if looks["rank"].drop_nulls().len():
+        return None
+    processes: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in looks.iter_rows(named=True):
+        if (who := row["pid"] or row["thread"]) is None:
+            return None
+        processes.setdefault((row["host"], row["file"], who), []).append(row)
+    if len(processes) != len(others) + 1 or {len(own) for own in processes.values()} & {1}:
+        return None
+
+    def is_elsewhere(row: dict[str, Any]) -> bool:
+        return _line(row) not in gave_up and classify(to_frames(row["frames"])).site in host_sites
+
+    def is_waiting(row: dict[str, Any]) -> bool:
+        return _line(row) in gave_up or classify(to_frames(row["frames"])).site == "communication"
+
+    away = [own for own in processes.values() if all(map(is_elsewhere, own))]
+    if len(away) != 1 or sum(all(map(is_waiting, own)) for own in processes.values()) != len(others):
+        return None
+    last = away[0][-1]
+    return Away("stack", (stack_ref(last),), last) if len({_line(row) for row in away[0]}) == 1 else None
+
+
+def _line(row: Mapping[str, Any]) -> tuple[str, int | None] | None:
+    """The innermost line of the job's own code in a stack."""
+    frame = classify(to_frames(row["frames"])).user
+    return None if frame is None else (frame.file, frame.line)
