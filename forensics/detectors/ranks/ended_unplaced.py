@@ -82,14 +82,15 @@ def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
 
 
 def _evicted(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
-    """Pods that a node evicted for what it lacked, where no process of the job left a line: of its logs these would be told to be, or not."""
-    if case.seen or case.tables["steps"].height:
-        return []
+    """Pods that a node evicted for want of memory, where no file but the cluster's own is there, which may tell whether they are of the job."""
     told = [(row, said) for row in rows(case.events, "scheduler") if (said := meaning(row["text"] or "")) is not None]
+    if case.seen or {*case.tables["files"].filter(pl.col("bytes") > 0)["file"]} > {row["file"] for row, _ in told}:
+        return []
     return [
-        ("host_oom" if "memory" in str(said.fields).lower() else "killed", row)
+        ("host_oom", row)
         for row, said in told
-        if row["code"] == "Evicted" and (said.claim, said.about) == ("killed", "pod")
+        if (row["code"], said.claim, said.about) == ("Evicted", "killed", "pod")
+        and "memory" in " ".join(said.fields.values()).lower()
     ]
 
 
