@@ -7,6 +7,8 @@ that the job stood still, it is said only of different calls, as what it is if i
 
 from collections.abc import Iterable
 
+import polars as pl
+
 from forensics.case import Case, Detector
 from forensics.facts.progress import step_in_progress
 from forensics.facts.rank_stacks import codes, stack_ref
@@ -20,6 +22,7 @@ from forensics.words import advice
 from forensics.words import ranks as words
 
 _LINES = 4  # that are told
+_FEWEST = 2  # processes
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -29,6 +32,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     live = places(case.stacks, case.waited_ranks, case.expected).live
     standing = live.filter(live["site"] == "communication") if live.height else live
     ranks = frozenset(standing["rank"].drop_nulls().to_list()) if standing.height else frozenset()
+    if case.hung and not ranks and not case.expected and standing.height == live.height:
+        return _nameless(standing)
     if standing.height < live.height or len(ranks) < 2 or standing["rank"].null_count() or not case.expected <= ranks:
         return ()
     by_call: dict[str, list[int]] = {}
@@ -59,6 +64,29 @@ def detect(case: Case) -> tuple[Finding, ...]:
             actions=_of_lines(lines, apart) if lines else (),
             collect=(words.DUMPS if not case.tables["operations"].height else words.DUMPS_WHEN_IT_STANDS,),
             summary=words.UNDECIDED(what=words.ALL_IN_CALLS(number=len(ranks), ops=joined(list(by_call), ", "))),
+        ),
+    )
+
+
+def _nameless(standing: pl.DataFrame) -> tuple[Finding, ...]:
+    """The same of processes of which no rank is told, by their numbers, where a person says that the job stood still."""
+    told = standing.filter(pl.col("pid").is_not_null()) if standing.height else standing
+    if told.height < standing.height or told.select("host", "pid").n_unique() < _FEWEST:
+        return ()
+    ops = sorted({op or str(words.KIND_UNKNOWN) for op in told["op"].to_list()})
+    number = told.select("host", "pid").n_unique()
+    text = words.ALL_IN_CALLS(number=number, ops=joined(ops, ", "))
+    first = told.sort("pid").unique("op", keep="first", maintain_order=True)
+    return (
+        Finding(
+            detector=DETECTOR.name,
+            cause=None,
+            claims=(Claim(text, "for", tuple(map(stack_ref, first.iter_rows(named=True)))),),
+            undecided=("membership_unknown",),
+            first_anomaly=FirstAnomaly(op="/".join(ops), signature="all_in_calls"),
+            blast_radius=BlastRadius(ranks_waiting=number),
+            collect=(words.DUMPS,),
+            summary=words.UNDECIDED(what=text),
         ),
     )
 
