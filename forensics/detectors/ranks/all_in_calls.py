@@ -22,7 +22,6 @@ from forensics.words import advice
 from forensics.words import ranks as words
 
 _LINES = 4  # that are told
-_FEWEST = 2  # processes
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -71,7 +70,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
 def _nameless(standing: pl.DataFrame) -> tuple[Finding, ...]:
     """The same of processes of which no rank is told, by their numbers, where a person says that the job stood still."""
     told = standing.filter(pl.col("pid").is_not_null()) if standing.height else standing
-    if told.height < standing.height or told.select("host", "pid").n_unique() < _FEWEST:
+    if told.height < standing.height or told.select("host", "pid").n_unique() < 2:
         return ()
     ops = sorted({op or str(words.KIND_UNKNOWN) for op in told["op"].to_list()})
     number = told.select("host", "pid").n_unique()
