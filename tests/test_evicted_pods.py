@@ -54,3 +54,33 @@ def test_where_all_others_failed_each_in_its_own_way_it_is_not(tmp_path: Path, t
 
 def test_whose_own_log_ends_as_those_of_all_others_was_not_killed_first(tmp_path: Path) -> None:
     assert verdict(tmp_path, EVENTS, silent=False).ranks == []
+
+
+HEAD = "LAST SEEN   TYPE      REASON      OBJECT            MESSAGE\n"
+MEMORY = "The node was low on resource: memory. Container owl was using 5Gi, which exceeds its request of 0."
+OTHERS = "6m          Normal    Scheduled   pod/fox-1         Successfully assigned lab/fox-1 to k7\n"
+
+
+@pytest.mark.parametrize("message", [MEMORY, "The node had condition: [MemoryPressure]."])
+def test_where_nothing_else_is_there_an_eviction_is_told_of_nobody(tmp_path: Path, message: str) -> None:
+    (tmp_path / "events.txt").write_text(
+        f"{HEAD}{OTHERS}6m          Warning   Evicted     pod/fox-1         {message}\n"
+    )
+    found = analyze(tmp_path).verdict
+    assert (found.kind, found.cause, found.ranks, found.suspects.ranks) == ("crash", "host_oom", [], [])
+
+
+@pytest.mark.parametrize(
+    "log", ["".join(f"rank=0 step {at} loss 2.1\n" for at in range(9)) + "training finished\n", "[rank0]: step 4\n"]
+)
+def test_beside_the_log_of_a_process_a_pod_of_nobody_ended_nothing(tmp_path: Path, log: str) -> None:
+    (tmp_path / "events.txt").write_text(f"{HEAD}6m          Warning   Evicted     pod/owl-1         {MEMORY}\n")
+    (tmp_path / "job.log").write_text(log)
+    assert analyze(tmp_path).verdict.kind != "crash"
+
+
+def test_who_was_only_moved_was_not_killed(tmp_path: Path) -> None:
+    (tmp_path / "events.txt").write_text(
+        HEAD + OTHERS + "6m          Normal    Killing     pod/fox-1         Stopping container fox\n"
+    )
+    assert analyze(tmp_path).verdict.kind != "crash"

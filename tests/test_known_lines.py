@@ -203,7 +203,6 @@ def test_who_raises_that_it_lost_others_is_not_named(error: str, tmp_path: Path)
         ({3: (3, 0)}, [0, 3]),
         ({0: (0, 3)}, [0, 3]),
         ({0: (0, 3), 3: (3, 0)}, [0, 3]),
-        ({0: (0, 3), 1: (1, 3), 2: (2, 3), 3: (3, 0)}, [3]),
         ({1: (5, 0)}, []),  # counts itself by its place in a group
     ],
 )
@@ -220,6 +219,56 @@ def test_of_two_that_are_told_to_differ_either_is_suspected(
         (tmp_path / f"rank_{rank}.log").write_text(told + error)
     verdict = analyze(str(tmp_path)).verdict
     assert verdict.ranks == [] and verdict.suspects.ranks == suspects
+
+
+CHECKED = (
+    '  File "/opt/env/lib/python3.11/site-packages/torch/nn/parallel/distributed.py", line {}, in __init__\n    {}\n'
+)
+MAIN = '  File "/w/lm.py", line {}, in <module>\n    {}\n'
+SIZES = "RuntimeError: [{}]: params[2] in this process with sizes [{}, 4] appears not to match sizes of the same param in process 0."
+PARAMS = "RuntimeError: DDP expects same model across all ranks, but Rank {} has {} params, while rank {} has inconsistent {} params."
+NAMES = "AssertionError: sync_global_devices name mismatch ('{}'). Expected: [5 5 9 5]; got: {}."
+GONE = "RuntimeError: [/w/third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.1.0.7]:4172"
+
+
+def _raised_at(error: str, *frames: str) -> str:
+    return "Traceback (most recent call last):\n" + "".join(frames) + error
+
+
+def _compared(odd: dict[int, int], past: tuple[int, int], *, of: int = 4) -> list[str]:
+    """Those of `odd` have a size of their own; the others end at a line of the constructor, or of the script."""
+    inner, outer = past
+    refused = {
+        rank: _raised_at(SIZES.format(rank, size), MAIN.format(20, "net = DDP(net)"), CHECKED.format(1076, "_verify_params(ps)"))
+        for rank, size in odd.items()
+    }  # fmt: skip
+    late = _raised_at(GONE, MAIN.format(20, "net = DDP(net)"), CHECKED.format(inner, "_sync(ps)"))
+    later = _raised_at(GONE, MAIN.format(outer, "loss.backward()"), CHECKED.format(9, "run()"))
+    return [refused.get(rank, later if rank % 2 else late) for rank in range(of)]
+
+
+@pytest.mark.parametrize(
+    ("errors", "ranks"),
+    [
+        (_compared({3: 6}, (1080, 30)), [3]),
+        (_compared({1: 6}, (1080, 30)), [1]),
+        (_compared({2: 6, 5: 6}, (1080, 30), of=6), [2, 5]),
+        ([PARAMS.format(rank, 12, 2, 14) if rank != 2 else PARAMS.format(2, 14, 0, 12) for rank in range(4)], [2]),
+        ([NAMES.format("save_9" if rank == 2 else "eval_9", 9 if rank == 2 else 5) for rank in range(4)], [2]),
+        (_compared({3: 6}, (1076, 20)), []),  # who was compared as well, and lost another at that
+        (_compared({3: 6}, (1070, 15)), []),  # who was not compared yet
+        (_compared({1: 6, 2: 6, 3: 6}, (1080, 30)), []),  # all but the reference: it may be the wrong one
+        ([PARAMS.format(rank, 12 + rank, 0 if rank else 1, 12 + (not rank)) for rank in range(4)], []),  # each has its own
+        ([NAMES.format("save_9" if rank > 1 else "eval_9", 9 if rank > 1 else 5) for rank in range(4)], []),  # two and two
+        ([NAMES.format("save_9", 9), NAMES.format("eval_9", 5)], []),  # of two
+    ],
+)  # fmt: skip
+def test_who_differs_from_all_others_is_named(errors: list[str], ranks: list[int], tmp_path: Path) -> None:
+    for rank, error in enumerate(errors):
+        told = f"{STAMP}INFO - start rank={rank} world_size={len(errors)}\n{STAMP}INFO - step 3 | loss 2.1\n"
+        error = error if error.startswith("Trace") else _traceback(error)
+        (tmp_path / f"rank_{rank}.log").write_text(told + error + "\n")
+    assert analyze(str(tmp_path)).verdict.ranks == ranks
 
 
 OWN = r"""

@@ -56,3 +56,36 @@ def test_of_the_coordinator_its_own_list_is_one_witness(tmp_path: Path) -> None:
 def test_who_alone_is_waited_for_is_late(tmp_path: Path) -> None:
     found = verdict(tmp_path, {2: GRADS})
     assert found.cause != "collective_mismatch"
+
+
+NCCL = "n1:8{0}:9{0} [{0}] NCCL INFO comm 0x5 rank {0} nranks {1} cudaDev {0} busId 1{0}000 - Init COMPLETE\n"
+
+
+@pytest.mark.parametrize(
+    ("sides", "ranks", "world"),
+    [
+        (["2", "3, 0, 1"], [2], 0),
+        (["3, 0, 1, 4", "2"], [2], 5),
+        (["1, 5", "0, 2, 3, 4"], [1, 5], 6),
+        (["0, 1", "2, 3"], [], 0),  # half and half
+        (["0", "1"], [], 0),
+        (["2", "3, 0, 1"], [], 6),  # two of them brought neither
+        (["0, 2", "0, 1, 3"], [], 0),  # one brought both
+        (["2", "0, 1", "3"], [], 0),
+    ],
+)
+@pytest.mark.parametrize("join", [", ", ", \n"])
+def test_of_two_lists_of_who_came_either_tells_whom_the_other_lacks(
+    tmp_path: Path, sides: list[str], ranks: list[int], world: int, join: str
+) -> None:
+    ops = [
+        f"HorovodAllreduce_{'abc'[at]}{number} [ready ranks: {own}]"
+        for at, own in enumerate(sides)
+        for number in (0, 1)
+    ]
+    started = "".join(NCCL.format(rank, world) for rank in range(world))
+    (tmp_path / "train.log").write_text(
+        f"{started}WARNING: {WARNING.partition('] ')[2]} Stalled ops: {join.join(ops)}\n"
+    )
+    found = analyze(tmp_path).verdict
+    assert (found.kind, found.ranks) == ("hang", ranks) if ranks else found.ranks == []

@@ -53,6 +53,10 @@ PENDING = {
     "image": "train   trainer-worker-3   0/2   ImagePullBackOff   0   12m",
     "gang": "pod group is not ready, 3 Pending, 1 Running; 3/4 tasks in gang unschedulable: pod group is not ready",
     "ray": "(autoscaler +1m4s) Warning: The following resource request cannot be scheduled right now: {'GPU': 1.0}",
+    "slots": "There are not enough slots available in the system to satisfy the 24\nslots that were requested by the application:",
+    "slots that are taken": "All nodes which are allocated for this job are already filled.",
+    "tasks": "srun: error: Unable to create step for job 71: More processors requested than permitted",
+    "nodes": "srun: error: Unable to allocate resources: Requested node configuration is not available",
     "ray train": "The worker group startup timed out after 1800.0 seconds waiting for 16 workers.",
 }
 
@@ -72,7 +76,15 @@ def test_a_job_that_trained_waited_for_a_place_before(tmp_path: Path, text: str)
 
 
 @pytest.mark.parametrize(
-    "text", ["3/4 tasks done", "worker-3 1/1 Running 0 34m", "9/9 nodes are available", "ssh: keys loaded"]
+    "text",
+    [
+        "3/4 tasks done",
+        "worker-3 1/1 Running 0 34m",
+        "9/9 nodes are available",
+        "ssh: keys loaded",
+        "not enough free slots in the cache, waiting",
+        "step 3: more samples requested than kept",
+    ],
 )
 def test_other_lines(text: str) -> None:
     assert PARSER.parse(lines(text))["events"].is_empty()

@@ -34,6 +34,15 @@ def _read(text: str) -> list[tuple[Any, ...]]:
         ("E0926 17:26:32.075402 1 agent.cc:332] Polled an error from coordination service (this can be an error from this or", []),
         ("Barrier failed because: task is set to ERROR: UNAVAILABLE: Task 3 heartbeat timeout. This indicates that the remote",
          [("heartbeat_lost", None, [3], 1)]),
+        ("information from remote target x while calling /tensorflow.CoordinationService/RegisterTask:\n"
+         ':{"created":"@1.2","description":"Deadline Exceeded","grpc_status":4}', [("store_timeout", "coordination_service", None, 2)]),
+        ("while calling /tensorflow.CoordinationService/RegisterTask:\n"
+         ':UNKNOWN:Error received from peer  {grpc_status:4, grpc_message:"Deadline Exceeded"}', [("store_timeout", "coordination_service", None, 2)]),
+        ("DEADLINE_EXCEEDED: Deadline Exceeded while calling /tensorflow.CoordinationService/RegisterTask",
+         [("store_timeout", "coordination_service", None, 1)]),
+        (f'while calling /tensorflow.CoordinationService/RegisterTask:\n:{{grpc_message:"{TASK}1 is already there"}}', []),
+        ("while calling /tensorflow.CoordinationService/RegisterTask:\na\nb\nc\nd\nDeadline Exceeded", []),
+        ("while calling /tensorflow.WorkerService/RecvBuf:\nDeadline Exceeded", []),
         ("heartbeat timeout is 100 s", []),
         ("", []),
     ],

@@ -107,6 +107,12 @@ TOLD: Mapping[str, Files] = {
     "Horovod": {
         "h.log": console("[rank{}]: ") + "".join(f"Process {rank} exit with status code {137 if rank == DEAD else 1}.\n" for rank in (2, 0, 1, 3))
     },
+    "names of the files": logs("worker{}")
+    | {"exit.txt": "".join(f"worker{rank} exit {137 if rank == DEAD else 1}\n" for rank in range(4))},
+    "names of the files, a status": logs("trainer_{}")
+    | {"codes.txt": "".join(f"trainer {rank}: exit status {137 if rank == DEAD else 1}\n" for rank in range(4))},
+    "names of the files, in words": logs("task-{}-out")
+    | {"run.out": "".join(f"task {rank} exited with code {-9 if rank == DEAD else 1}\n" for rank in range(4))},
     "a killer for memory": logs("train-{}") | {"agent.log": "ERROR agent: container train-2 was OOMKilled\n"},
 }  # fmt: skip
 

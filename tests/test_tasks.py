@@ -17,6 +17,7 @@ def _said(task: int, text: str, form: str = "{}: ") -> list[str]:
 
 
 MPI = "[1,{}]<stderr>:"
+HOROVOD = "[{}]<stderr>:"
 STALL = "[2026-01-31 10:11:12.066: W a/stall_inspector.cc:9] One or more tensors were submitted to be reduced, gathered or broadcasted by"
 TWO = [*_said(0, GROUP.format(0)), *_said(1, GROUP.format(1))]
 CASES = {
@@ -41,6 +42,13 @@ CASES = {
     "mpirun, one aborts": ([*_said(3, "Abort(13) on node 3 (rank 3 in comm 0): x", MPI), *_said(5, TRACE, MPI)], True),
     "mpirun, one aborts a smaller group": ([*_said(3, "Abort(13) on node 3 (rank 3 in comm 17): x", MPI)], False),
     "mpirun, another number aborts": ([*_said(3, "Abort(13) on node 4 (rank 4 in comm 0): x", MPI)], False),
+    "Horovod's launcher": ([*_said(0, "step 4", HOROVOD), *_said(1, TRACE, HOROVOD)], True),
+    "Horovod's launcher, another number says who it is": (_said(1, GROUP.format(0), HOROVOD), False),
+    "Horovod's launcher, ranks given anew": (
+        [*_said(0, "HostsUpdatedInterrupt", HOROVOD), *_said(1, TRACE, HOROVOD)],
+        False,
+    ),
+    "Horovod's launcher, a launcher per node": ([*_said(1, "[default3]:x", HOROVOD)], False),
     "mpirun, one does not": ([*_said(1, GROUP.format(1), MPI), *_said(2, GROUP.format(5), MPI)], False),
 }
 

@@ -46,6 +46,7 @@ _GAVE_UP = ("remote_error", "peer_closed", "collective_timeout", "store_timeout"
 _MARK = regex(r"(?<=[A-Za-z0-9])[-._]+")
 _INSTANCE = regex(r"(\S{0,80}[A-Za-z@_.:-])(\d{1,3})")
 _FILE_NUMBER = regex(r"\d{1,7}")
+_STEM = regex(r"[A-Za-z]+")
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -75,8 +76,11 @@ def with_placed_ends(tables: Tables, job: Job, identity: pl.DataFrame) -> dict[T
     closed = events.filter((pl.col("kind") == "closing_signal") & (pl.col("rank_space") == "global"))
     stopped: dict[str, set[int]] = dict(closed.group_by("file").agg(pl.col("rank")).iter_rows())
     alive = {file: gave_up | {*stopped.get(file, ())} for file in {row["file"] for row in rows}}
-    counted = rows if job.told else [row if row["_said"].get("of") in PROCESS else row | {"_said": {}} for row in rows]
-    numbered = _numbered(counted, known, alive, _of_numbers(tables["files"], known))
+    of_numbers, stems = _of_numbers(tables["files"], known)
+    counted = rows if job.told else [
+        row if (of := row["_said"].get("of")) in PROCESS or of in stems else row | {"_said": {}} for row in rows
+    ]  # fmt: skip
+    numbered = _numbered(counted, known, alive, of_numbers)
     ranks = numbered | _of_a_place(rows, tables, identity)
     for at, row in enumerate(rows):
         rank = names.rank(row) if row["rank"] is None else None
@@ -229,15 +233,18 @@ def _numbered(
     return {at: of_numbers.get(number, number) for own in whole for at, number in own}
 
 
-def _of_numbers(files: pl.DataFrame, told: frozenset[int]) -> dict[int, int]:
-    """Number → rank, as files of one name but for their number tell, one for each rank; empty where two such names differ."""
+def _of_numbers(files: pl.DataFrame, told: frozenset[int]) -> tuple[dict[int, int], frozenset[str]]:
+    """Number → rank, as files of one name but for their number tell, one for each rank; empty where two such names differ. And the words before
+    that number: `worker` of worker2.log."""
     shapes: defaultdict[str, dict[int, int]] = defaultdict(dict)
     for path, rank in files.select("file", "rank").drop_nulls().iter_rows():
         *_, last = [None, *_FILE_NUMBER.finditer(path)]
         if last is not None:
             shapes[path[: last.start()] + path[last.end() :]][int(last[0])] = rank
-    found = [own for own in shapes.values() if told and own.keys() == told and {*own.values()} == told]
-    return found[0] if found and all(own == found[0] for own in found) else {}
+    found = {shape: own for shape, own in shapes.items() if told and own.keys() == told and {*own.values()} == told}
+    first = next(iter(found.values()), {})
+    stems = [word[0] for shape in found if (word := _STEM.match(shape.rpartition("/")[2]))]
+    return (first, frozenset(stems)) if all(own == first for own in found.values()) else ({}, frozenset())
 
 
 def _of_a_place(rows: list[Row], tables: Tables, identity: pl.DataFrame) -> dict[int, int]:

@@ -48,6 +48,7 @@ from parsers.text.patterns import regex
 
 State = Literal["own", "lost", "unclear", "quoted", "complaint"]
 _Frame = tuple[str | None, str]  # file, function
+_Call = tuple[str, str, int]  # function, file, line
 # What Python raises for what the program did: not the classes that tell of a connection, a time or an end of input.
 _OF_OTHERS = (ConnectionError, TimeoutError, InterruptedError, BlockingIOError, ChildProcessError, EOFError, Warning)
 _FOR_ANYTHING = (
@@ -174,6 +175,7 @@ def failure_roles(
         if found[rank].state in ("own", "unclear") and not found[rank].is_device:
             found[rank] = replace(found[rank], state="lost", reason=words.ITS_SERVICE_WAS_LOST, by_form=False)
     found = _as_all_tell(found, asked, raised, job)
+    found = _with_odd(found, asked, raised, events, job)
     unclear = Counter(role.template for role in found.values() if role.state == "unclear")
     most = {template for template, count in unclear.items() if count > 1 and 2 * count > len(job)}
     found = {
@@ -210,6 +212,55 @@ def _as_all_tell(
         else replace(role, state="lost", reason=words.ITS_MESSAGE_TELLS_OF_OTHERS, by_row=True)
         for rank, role in roles.items()
     }
+
+
+def _with_odd(
+    roles: dict[int, FailureRole],
+    ends: Mapping[int, ProcessEnd],
+    raised: Mapping[int, Mapping[str, Any]],
+    events: pl.DataFrame,
+    job: frozenset[int],
+) -> dict[int, FailureRole]:
+    """Where ranks were compared, it is the end of the one that all others differ from: all raised it, each with its own value, and one alone says
+    another thing than the rest. Or only few raised it, each against one reference, and most went past the line at which these were refused."""
+    texts = {rank: str((raised.get(rank) or {}).get("text") or ends[rank].refs[0].text) for rank in roles}
+    apart = {rank for rank, text in texts.items() if (one := meaning(text)) and one.claim == "disagreement"}
+    if len(job) <= 2 or not apart or not apart <= job:
+        return roles
+    references = frozenset[int]().union(*(roles[rank].between - {rank} for rank in apart))
+    odd: set[int] = set()
+    if apart == job:
+        said = {rank: re.sub(rf"(?<!\d){rank}(?!\d)", "#", texts[rank], count=1) for rank in job}
+        [(usual, count), *_] = Counter(said.values()).most_common(1)
+        odd = {rank for rank, text in said.items() if text != usual} if count == len(job) - 1 else set()
+    elif len(references) == 1 and not references & apart:
+        others = events.filter((pl.col("kind") == "exception") & pl.col("rank").is_in(sorted(job - apart)))
+        refused = [_called(raised.get(rank) or {}) for rank in apart]
+        past = {row["rank"] for row in others.iter_rows(named=True) if _is_past(_called(row), refused)}
+        odd = apart if past - references and 2 * len(past | references) > len(job) else set()
+    return {
+        rank: role
+        if not odd or rank not in apart
+        else replace(role, state="own", reason=words.IT_DIFFERS_ALONE, by_row=True, by_form=False)
+        if rank in odd
+        else replace(role, state="lost", reason=words.ITS_MESSAGE_TELLS_OF_OTHERS, by_row=True, by_form=False)
+        for rank, role in roles.items()
+    }
+
+
+def _is_past(own: Sequence[_Call], refused: Sequence[Sequence[_Call]]) -> bool:
+    """Was it, where it ended, at a later line of the function in which each of these left its way?"""
+    parted = [
+        next(((mine, its) for mine, its in zip(own, other, strict=False) if mine != its), None) for other in refused
+    ]
+    return all(one is not None and one[0][:2] == one[1][:2] and one[0][2] > one[1][2] for one in parted)
+
+
+def _called(row: Mapping[str, Any]) -> list[_Call]:
+    """The frames of an exception, outermost first."""
+    listed = detail(row).get("frames") or [] if row else []
+    told = [one for one in listed if isinstance(one, list) and len(one) > 2 and isinstance(one[2], int)]
+    return [(str(name), str(file), line) for name, file, line in reversed(told)]
 
 
 def _listed(text: str) -> frozenset[int]:
@@ -267,7 +318,7 @@ def sole_failure(roles: Mapping[int, FailureRole], ends: Mapping[int, ProcessEnd
     """The one rank whose unclear end explains all others, which all lost somebody or waited by known words. `job`: its ranks, where
     its size is told."""
     unclear = [rank for rank, role in roles.items() if role.state == "unclear"]
-    if len(unclear) != 1 or len(job) <= 2 or not roles[unclear[0]].is_placed:
+    if len(unclear) != 1 or len(job) <= 2 or not roles[unclear[0]].is_placed or roles[unclear[0]].between:
         return None
     rest = job - set(unclear)
     waited = all(

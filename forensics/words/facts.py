@@ -228,6 +228,10 @@ QUOTES_ANOTHER = Said("it prints a copy of another process's failure", "它打�
 ALL_RANKS_TELL_IT = Said(
     "the error that all ranks raise lists it as the one that failed", "所有 rank 抛出的错误都将其列为失败者"
 )
+IT_DIFFERS_ALONE = Said(
+    "of the values that were compared its own alone differs: most others are told to agree, or went past the comparison",
+    "在被比较的值中，只有它的值不同：其余多数彼此一致，或已通过该比较",
+)
 ITS_MESSAGE_PROVES_IT = Said("only the process itself can bring this about", "只有该进程自身会引发")
 ITS_MESSAGE_TELLS_OF_OTHERS = Said("the message tells of another process", "该信息说的是另一进程")
 ITS_DEVICE_REPORTED_IT = Said("the runtime of its device reported it", "由其设备的运行时报告")

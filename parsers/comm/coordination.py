@@ -9,11 +9,12 @@
     /job:jax_worker/replica:0/task:6
     F pjrt/distributed/client.h:77] Terminating process because the JAX distributed service detected fatal errors. …
     UNAVAILABLE: DNS resolution failed for head-0:1234: C-ares status is not ARES_SUCCESS …      (gRPC, of who does not reach the service)
+    … while calling /tensorflow.CoordinationService/RegisterTask:⏎ :{"created":"@…","description":"Deadline Exceeded",…      (it never came to the service)
     ABORTED: /job:jax_worker/replica:0/task:1 unexpectedly tried to connect with a different incarnation. It has …
 
 A task is a process of the job, its number the process's (jax.process_index). Whose heartbeats are missing died, was busy, or
 lost the network; who did not come to a barrier is late or gone. Kinds: `heartbeat_lost` and `missing_members` with names_ranks
-= the tasks; `connect_failed`, code store, of who did not reach the service; `remote_error` of the process that ends itself because of another; `other` with code restarted.
+= the tasks; `connect_failed`, code store, of who did not reach the service; `store_timeout` of whom it did not answer; `remote_error` of the process that ends itself because of another; `other` with code restarted.
 
 Printed by: coordination_service.cc, coordination_service_agent.cc, pjrt/distributed/client.h.
 Versions: JAX 0.4 to 0.8, TensorFlow 2.9 to 2.20.
@@ -35,6 +36,8 @@ from parsers.text.patterns import regex
 _TASK = r"/job:[\w-]{1,60}/replica:\d{1,6}/task:"
 _NAMED = regex(rf"{_TASK}(\d{{1,7}})\b")
 _ALONE = regex(rf"\s*(?:{_TASK}\d{{1,7}}[,;]?\s*)+$")
+_COMES = regex(r"\bCoordinationService/RegisterTask\b")
+_TOO_LATE = regex(r"\bDEADLINE_EXCEEDED\b|\b[Dd]eadline [Ee]xceeded\b")
 
 
 def _one(groups: Mapping[str, str]) -> dict[str, Any]:
@@ -81,6 +84,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     rows: list[dict[str, Any]] = []
     known: list[tuple[str, int]] = []
     last: dict[str, Any] | None = None
+    asked = ("", 0)  # where a call to the service that tells who has come is said to have failed
     named = ("", 0, "")  # the barrier of the line before: what counts its tasks stands on a line of its own
     for row in lines.iter_rows(named=True):
         text = row["text"] or ""
@@ -93,6 +97,11 @@ def parse(lines: pl.DataFrame) -> Tables:
             last["names_ranks"] = sorted({*(last["names_ranks"] or ()), *map(int, _NAMED.findall(text))})
             last["names_rank_space"] = "global"
             known.append((row["file"], row["line"]))
+            continue
+        asked = (row["file"], row["line"]) if _COMES.search(text) else asked
+        if _TOO_LATE.search(text) and asked[0] == row["file"] and row["line"] - asked[1] < _BELOW:
+            rows.append(event(row, "store_timeout", code="coordination_service", severity="error"))
+            asked = ("", 0)
             continue
         found = matches(text, RULES)
         near = named if named[0] == row["file"] and row["line"] - named[1] < _BELOW else None
@@ -138,8 +147,9 @@ PARSER = LineParser(
         b"heartbeat timeout", b"stopped sending heartbeats", b"Barrier timed out", b"that reached the barrier",
         b"service detected fatal errors", b"a different incarnation", b"in coordination service", b"from coordination service",
         b"Use error polling", b"DNS resolution failed for ", b"failed to connect to all addresses", b"first task at the barrier",
+        b"CoordinationService/RegisterTask",
     ),
     parse=parse,
     after=_LISTED,
-    follows=regex(rb"/task:\d+[,;]?\s*$|that reached the barrier"),
+    follows=regex(rb"/task:\d+[,;]?\s*$|that reached the barrier|(?i:deadline exceeded)"),
 )  # fmt: skip

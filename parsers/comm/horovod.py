@@ -10,7 +10,7 @@
     1!: [HorovodAllreduce_grad_3, HorovodAllreduce_grad_4 ...]                            (0.18 and later; ! = too long)
 
 Event `barrier_missing`, code horovod_stall, op = the collective of the tensor's name; names_ranks = who has not submitted it,
-null where the line lists who has (`detail.ready`). The ranks are global. Rank 0 says it for all, after a minute of waiting:
+null where the line lists who has (`detail.ready`), but for two sides of which each has brought what the other has not. The ranks are global. Rank 0 says it for all, after a minute of waiting:
 a rank that comes later was slow.
 
 Printed by: Horovod's coordinator, rank 0.
@@ -32,6 +32,7 @@ from parsers.text.patterns import regex
 
 _RANKS = regex(r" \[(?P<what>missing|ready) ranks:(?P<ranks>[\d, ]{0,20000})\]")
 _NAME_ENDS = regex(r"[\s\[\]:,]")
+_SIDES = 2
 _NAME = 500  # characters of a tensor's name, its last ones
 _RANK = regex(r"(?:^|[>\]\s:])(?P<rank>\d{1,7})(?P<late>!)?: \[(?P<tensors>[^\[\]]{1,20000})(?:\]\s*)?$")  # may be cut
 _HEAD = regex(r"tensors were submitted to be reduced, gathered or broadcast")
@@ -57,7 +58,20 @@ def parse(lines: pl.DataFrame) -> Tables:
             inside = place
             rows += made
             known += [] if made else [place]
-    return tables_of(events=rows, claimed=claimed(known))
+    return tables_of(events=_with_sides(rows), claimed=claimed(known))
+
+
+def _with_sides(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Where the lists of a file that tell who came are of two sides without a common rank, each side has not brought what the other has."""
+    came: dict[str, set[frozenset[int]]] = {}
+    ready = [frozenset(json.loads(row["detail"]).get("ready") or ()) for row in rows]
+    for row, own in zip(rows, ready, strict=True):
+        came.setdefault(row["file"], set()).update([own] if own else [])
+    for row, own in zip(rows, ready, strict=True):
+        sides = came[row["file"]]
+        if own and len(sides) == _SIDES and frozenset.intersection(*sides) == frozenset():
+            row["names_ranks"] = sorted(frozenset.union(*sides) - own)
+    return rows
 
 
 def _event(row: Row, tensors: list[str], ranks: list[int] | None, **more: Any) -> dict[str, Any]:

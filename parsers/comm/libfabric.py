@@ -6,13 +6,14 @@
     n7:4711:4790 [4] ofi_process_cq:196 NCCL WARN NET/OFI Request completed with error. RC: 107. Error: 4 (unresponsive …
     NET/OFI Couldn't open CQ. RC: -22, ERROR: Invalid argument           (an endpoint that cannot be made: config_error)
     NET/OFI Unable to register memory (type = 2) for device 0. RC: -12, Error: Cannot allocate memory
+    MPIDI_OFI_handle_cq_error(1042): OFI poll failed (ofi_events.c:1042:MPIDI_OFI_handle_cq_error:Transport retry counter exceeded)      MPICH's netmod
 
 libfabric's levels are warn, info, trace and debug: a failure is a warn that says `err` or `error`, and a transfer that failed is
 an error, whatever the level says. A peer that did not answer
 or was not reachable makes a `completion_error` (code = the error), names_hosts = the peer's host id or address; other errors
 are `comm_warning`, as are the plugin's records that the library's own prefix does not precede.
 
-Printed by: libfabric (fi_log), its EFA provider, aws-ofi-nccl.
+Printed by: libfabric (fi_log), its EFA provider, aws-ofi-nccl, MPICH's netmod OFI (Cray and Intel MPI as well).
 Versions: libfabric 1.10 to 2.3, aws-ofi-nccl 1.0 to 1.17.
 Source: ofi_log of libfabric, prov/efa/src, ofi_process_cq of aws-ofi-nccl.
 """
@@ -59,6 +60,14 @@ def _completed(groups: Mapping[str, str]) -> Mapping[str, Any]:
     return {"code": groups["error"].strip(), "detail": {"error": None, "library": "NET/OFI"}}
 
 
+# What a call of MPICH's netmod ended by, behind the place in its source: of the program, by the other end, else of the way between.
+_NETMOD = (
+    r"\bOFI (?:poll|\w{1,20} ?(?:send|recv|read|write|inject|progress)\w{0,10}) failed \([\w.]{1,60}:\d{1,6}:\w{1,80}:"
+)
+_OF_PROGRAM = r"(?i:.{0,40}(?:truncat|too (?:long|small|big)|memory|invalid|no such|cancel))"
+_CLOSED = r"(?i:.{0,40}(?:reset by peer|refused|closed|shutdown|broken pipe|not connected|abort))"
+
+
 RULES = (
     Rule(
         regex(rf"{_HEAD}(?P<what>[^\n]{{0,60}}?(?:\berr(?:or|no)?\b|[Ff]ail|[Uu]nable|[Ii]nvalid|unreachable|timed out)[^\n]{{0,800}})"),
@@ -69,6 +78,11 @@ RULES = (
         regex(r"(?:NET/OFI )?Request \S{0,20} ?completed with error\. RC: -?(?P<rc>\d{1,5})\.(?: Error: (?P<error>[^.\n]{1,160}))?"),
         "completion_error", refine=lambda groups: _completed({"error": "unknown"} | dict(groups)),
     ),
+    Rule(
+        regex(rf"{_NETMOD}(?!{_OF_PROGRAM}|{_CLOSED})(?P<error>[^\n)]{{1,160}})\)"),
+        "completion_error", refine=lambda groups: {"code": groups["error"], "detail": {"error": None, "library": "MPICH"}},
+    ),
+    Rule(regex(rf"{_NETMOD}{_CLOSED}"), "peer_closed"),
     Rule(
         regex(r"NET/OFI (?P<what>(?:Couldn't|Could not|Unable to|Failed to) (?:open|create|allocate|bind|enable) [^.\n]{1,80})\.? RC: -?(?P<rc>[1-9]\d{0,4})"
                    r"(?:[,.] (?:Error|ERROR): (?P<error>[^\n]{1,160}))?"),
@@ -92,4 +106,4 @@ def _is_of_nccl(row: Row) -> bool:
     return re.search(r"\b[NMR]CCL (?:WARN|INFO|ERROR) ", row["text"] or "") is not None
 
 
-PARSER = LineParser(name="libfabric", anchors=(b"libfabric:", b"NET/OFI ", b"completed with error. RC:"), parse=parse)
+PARSER = LineParser(name="libfabric", anchors=(b"libfabric:", b"OFI ", b"completed with error. RC:"), parse=parse)

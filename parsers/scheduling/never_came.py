@@ -8,13 +8,15 @@ or a group of them that was put nowhere.
     trainer-worker-3   0/1   Pending   0   34m                                                    kubectl get pods
     pod group is not ready, 3 Pending, 1 Running; 3/4 tasks in gang unschedulable                 Volcano
     (autoscaler +1m4s) Warning: The following resource request cannot be scheduled right now: {'GPU': 1.0}       Ray
+    There are not enough slots available in the system to satisfy the 24                          Open MPI
+    srun: error: Unable to create step for job 7: More processors requested than permitted        Slurm
     The worker group startup timed out after 1800.0 seconds waiting for 16 workers.               Ray Train
 
 Events `missing_members`: code `unreachable` with names_hosts, `not_placed` (detail.pod where a pod is named), `too_few`. A host that is named is
 the one that the launcher asked for.
 
-Printed by: ssh below launchers, kubectl, Volcano, Ray.
-Versions: OpenSSH 3 to 10, Kubernetes 1, Volcano 1, Ray 2.
+Printed by: ssh below launchers, kubectl, Volcano, Ray, Open MPI, Slurm.
+Versions: OpenSSH 3 to 10, Kubernetes 1, Volcano 1, Ray 2, Open MPI 1.8 to 5, Slurm 20 to 25.
 Source: not read: sshconnect.c of OpenSSH, the scheduler's FitError of Kubernetes, Volcano's plugin gang, Ray's event summaries and
 Ray Train's errors; the forms are as users print them.
 """
@@ -32,6 +34,11 @@ _HOST = r"(?P<name>[A-Za-z\d][\w.:-]{0,254}?)"
 _WAITS = (
     r"Pending|ContainerCreating|PodInitializing|SchedulingGated|Unschedulable|ErrImagePull|ImagePullBackOff|InvalidImageName"
     r"|CreateContainerError|CreateContainerConfigError|Init:[\w/:]{1,30}"
+)
+# More processes are asked for than there are places: a launcher that says so starts none.
+_ASKS_MORE = (
+    r"\bThere are not enough slots available in the system\b|\bAll nodes which are allocated for this job are already filled\b"
+    r"|\b(?:Unable to create step for job \d{1,12}|Unable to allocate resources|Batch job submission failed): (?:More \w{1,20} requested than permitted|Requested node configuration is not available|Node count specification invalid)"
 )
 
 
@@ -82,6 +89,7 @@ RULES = (
         "missing_members",
         code="too_few",
     ),
+    Rule(regex(_ASKS_MORE), "missing_members", code="not_placed"),
 )
 
 
@@ -95,7 +103,7 @@ PARSER = LineParser(
     anchors=(
         b"ssh: ", b"nodes are available", b"in gang unschedulable", b"be scheduled", b"placement group", b"startup timed out", b"Pending ",
         b"ContainerCreating", b"PodInitializing", b"SchedulingGated", b"Unschedulable", b"ImagePull", b"InvalidImageName", b"CreateContainer",
-        b"Init:",
+        b"Init:", b"enough slots available", b"are already filled", b"requested than permitted", b"node configuration is not", b"count specification invalid",
     ),
     parse=parse,
 )  # fmt: skip

@@ -39,6 +39,7 @@ class Line(msgspec.Struct):
     time_basis: str | None = None
     partial: bool = False  # a CRI line whose rest stands in the next line
     is_mpi: bool = False  # the task is a rank of MPI
+    is_rank: bool = False  # the task is the rank that its launcher gave it
     rest: str | None = None  # of the text, behind a label that was learnt
     heads: dict[str, str] | None = None  # names that were taken off, by their form
     container: str | None = None  # of a pod, which may hold several

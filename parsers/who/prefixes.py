@@ -199,6 +199,12 @@ def _mpi(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
     _task(line, match, group, _)
 
 
+def _horovod(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> None:
+    """Horovod's launcher, which begins each rank itself and prints its number."""
+    line.is_rank = line.task is None
+    _mpi(line, match, group, habits)
+
+
 def _rank(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
     if line.rank is None:
         line.rank = int(match[group])
@@ -365,7 +371,7 @@ _OTHER: dict[str, tuple[tuple[str, Take], ...]] = {
         (r"\[rank(?:: ?| )?(\d{1,7})(?:/\d{1,7})?\](?:: ?| (?=\S))", _rank),  # Lightning has a colon, scripts a blank
         (r"\[rank=(\d{1,7})\] ", _rank),  # Determined
         (r"\[\d+,(\d{1,7})\]<std(?:out|err|diag)>:", _mpi),
-        (r"\[(\d{1,7})\]<std(?:out|err)>: ?", _mpi),  # Horovod's launcher
+        (r"\[(\d{1,7})\]<std(?:out|err)>: ?", _horovod),
         (r"\[\d+,mpirank:(\d{1,7}),algo-\d{1,5}\](?:<std(?:out|err|diag)>:)?", _mpi),  # SageMaker's, around mpirun's
         (r"\[[\w.-]+@\d+,(\d{1,7})\]<std(?:out|err|diag)>: ?", _mpi),
         (r"\[(\d{1,5})\] (?=\S+:\d+:\d+ \[)", _task),

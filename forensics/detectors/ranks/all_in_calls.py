@@ -36,6 +36,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     live = places(case.stacks, case.waited_ranks, case.expected).live
     standing = live.filter(live["site"] == "communication") if live.height else live
     ranks = frozenset(standing["rank"].drop_nulls().to_list()) if standing.height else frozenset()
+    if case.hung and not ranks and not case.expected and standing.height == live.height:
+        return _nameless(standing)
     if standing.height < live.height or len(ranks) < 2 or standing["rank"].null_count() or not case.expected <= ranks:
         return ()
     by_call: dict[str, list[int]] = {}
@@ -103,6 +105,29 @@ def _took_another_way(case: Case, standing: pl.DataFrame, by_call: Mapping[str, 
 def _way(frames: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, str, int | None], ...]:
     """The job's own lines in a stack, innermost first."""
     return tuple((one.file, one.function, one.line) for one in to_frames(frames) if is_own_file(one.file))
+
+
+def _nameless(standing: pl.DataFrame) -> tuple[Finding, ...]:
+    """The same of processes of which no rank is told, by their numbers, where a person says that the job stood still."""
+    told = standing.filter(pl.col("pid").is_not_null()) if standing.height else standing
+    if told.height < standing.height or told.select("host", "pid").n_unique() < 2:
+        return ()
+    ops = sorted({op or str(words.KIND_UNKNOWN) for op in told["op"].to_list()})
+    number = told.select("host", "pid").n_unique()
+    text = words.ALL_IN_CALLS(number=number, ops=joined(ops, ", "))
+    first = told.sort("pid").unique("op", keep="first", maintain_order=True)
+    return (
+        Finding(
+            detector=DETECTOR.name,
+            cause=None,
+            claims=(Claim(text, "for", tuple(map(stack_ref, first.iter_rows(named=True)))),),
+            undecided=("membership_unknown",),
+            first_anomaly=FirstAnomaly(op="/".join(ops), signature="all_in_calls"),
+            blast_radius=BlastRadius(ranks_waiting=number),
+            collect=(words.DUMPS,),
+            summary=words.UNDECIDED(what=text),
+        ),
+    )
 
 
 def _lines(case: Case, ranks: frozenset[int]) -> dict[str, list[int]]:

@@ -38,6 +38,7 @@ from forensics.model.signals import signal_of
 from forensics.model.taxonomy import EVENTS
 from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import ended as words
+from parsers.knowledge import meaning
 
 _BY_KERNEL = ("host_oom", "segfault")
 _SEEN_NS = 300 * 10**9  # until a launcher says that a process was killed
@@ -77,7 +78,20 @@ def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
         for one in killed
         if one.on_job is not False and not _is_foreign(case, one)
     ]
-    return result or ([] if case.ends or case.has_waited or _tells_of_others(case) else lost)
+    return result or ([] if case.ends or case.has_waited or _tells_of_others(case) else lost or _evicted(case))
+
+
+def _evicted(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
+    """Pods that a node evicted for want of memory, where no file but the cluster's own is there, which may tell whether they are of the job."""
+    told = [(row, said) for row in rows(case.events, "scheduler") if (said := meaning(row["text"] or "")) is not None]
+    if case.seen or {*case.tables["files"].filter(pl.col("bytes") > 0)["file"]} > {row["file"] for row, _ in told}:
+        return []
+    return [
+        ("host_oom", row)
+        for row, said in told
+        if (row["code"], said.claim, said.about) == ("Evicted", "killed", "pod")
+        and "memory" in " ".join(said.fields.values()).lower()
+    ]
 
 
 def _tells_of_others(case: Case) -> bool:
