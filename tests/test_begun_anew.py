@@ -34,8 +34,8 @@ def job(tmp_path: Path, form: Form, after: Callable[[int], float]) -> Path:
     return written(
         tmp_path,
         {
-            "job_1.out": ["world_size = 4", *first, "received SIGTERM, exiting"],
-            "job_2.out": ["world_size = 4", "Resuming training from out", *second],
+            "job_40017.out": ["world_size = 4", *first, "received SIGTERM, exiting"],
+            "job_40023.out": ["world_size = 4", "Resuming training from out", *second],
         },
     )
 
@@ -44,7 +44,7 @@ def job(tmp_path: Path, form: Form, after: Callable[[int], float]) -> Path:
 def test_what_begins_anew_lost_its_state(tmp_path: Path, form: Form) -> None:
     incident = analyze(job(tmp_path, form, lambda step: fallen(step - 70))).incident
     assert (incident.verdict.kind, incident.verdict.cause, incident.verdict.ranks) == ("numerics", "bad_state", [])
-    assert incident.first_anomaly.step == 70
+    assert incident.verdict.first_anomaly is not None and incident.verdict.first_anomaly.step == 70
 
 
 @pytest.mark.parametrize(
@@ -59,3 +59,17 @@ def test_what_begins_anew_lost_its_state(tmp_path: Path, form: Form) -> None:
 )  # fmt: skip
 def test_what_goes_on_did_not(tmp_path: Path, after: Callable[[int], float]) -> None:
     assert analyze(job(tmp_path, plain, after)).incident.verdict.kind == "unknown"
+
+
+def test_too_little_learnt_tells_nothing(tmp_path: Path) -> None:
+    """Losses that fell by less than a seventh, and those that leap from line to line."""
+
+    def flat(step: int, loss: float) -> str:
+        return plain(step, 2.0 + loss / 9)
+
+    def noisy(step: int, loss: float) -> str:
+        return plain(step, loss + (0.5 if step % 4 else -0.5))
+
+    for name, form in (("flat", flat), ("noisy", noisy)):
+        bundle = job(tmp_path / name, form, lambda step: fallen(step - 70))
+        assert analyze(bundle).incident.verdict.kind == "unknown"

@@ -95,7 +95,8 @@ _BARE = regex(
     r"(?i)(?<![\w'\"`./])(?:(?<!=)(?P<inf>[+-]?infs?(?:inity)?)|nans?|non-?finite|not finite)(?![\w'\"`(=?/-]|\.\w)"
 )
 _HEDGED = regex(
-    r"(?i)\b(?:no|not|never|without|if|when|whether|avoid|prevent|may|might|could|can|must|should|expect(?:s|ed)?|allow\w*|support\w*|argument|option|parameter|mode|literal)\b"
+    r"(?i)\b(?:no|not|never|without|if|when|whether|avoid|prevent|may|might|could|can|must|should|expect(?:s|ed)?|allow\w*|support\w*|argument|option|parameter|mode|policy|literal|unexpected|time-?outs?|timed|config\w*|enabled?|disabled?)\b"
+    r"|\binvalid (?:value|choice) for\b|\bout of (?:memory|bounds)\b|\b(?:from|by|of|on) (?:rank|peer|node|worker) ?\d"
     r"|(?<![\d.])0 (?:of \d{1,18} )?(?:\w{1,20} ){0,3}\Z"
 )
 _HOLDS = regex(r"(?i)\bmust not contain\b")  # it did
