@@ -166,11 +166,26 @@ def _victims(case: Case) -> Iterator[Symptom]:
     rows = case.events.filter(told.fill_null(False) & pl.col("severity").is_in(["warning", "error", "fatal"]))
     if not begun and case.events["kind"].is_in(_BEFORE_IT_RAN).any():  # that nothing moved is that it did not begin
         rows = rows.filter(~pl.col("code").eq_missing(pl.lit(STILL)))
+    rows = _before_own_end(case, rows)
     for (kind,), part in rows.sort("kind", "file", "line").partition_by(["kind"], as_dict=True).items():
         own = part.filter(pl.col("rank_space") == "global")["rank"].drop_nulls().to_list()
         yield Symptom(
             "waiting", f"{kind}", frozenset(own), tuple(reference(r) for r in part.head(2).iter_rows(named=True))
         )
+
+
+def _before_own_end(case: Case, rows: pl.DataFrame) -> pl.DataFrame:
+    """Without what a process whose own failure ended it says below that in its log: on its way out it asks the others once more."""
+    ends = [
+        (rank, ref.file, ref.line)
+        for rank, end in case.ends.items()
+        if end.how in ("died", "bad_loss") and end.by == "process"
+        for ref in end.refs[:1]
+    ]
+    at = pl.DataFrame(ends, schema={"rank": pl.Int64, "file": pl.String, "_at": pl.Int64}, orient="row")
+    told = rows.with_columns(pl.col("file").cast(pl.String), pl.col("rank").cast(pl.Int64))
+    told = told.join(at, on=["rank", "file"], how="left", maintain_order="left")
+    return rows.filter((told["line"] <= told["_at"]).fill_null(True))
 
 
 def _in_stacks(case: Case) -> Iterator[Symptom]:

@@ -10,6 +10,7 @@
     trainer: lm loss 2.1, grad norm 0.9, iteration 5
     worker rank=3 pid=4711 exitcode=-9
     {"msg": "child exited", "rank": 3, "pid": 4711, "status": "signal: killed"}                  what Go says of a process
+    {"step": 40, "event": "training_complete", "rank": 3}           the last words, an end where all say so (assemble/closings.py)
 
 What a name means is told by parsers/text/vocabulary.py and parsers/timing/words.py. The rank is the record's own, else that of the line or path. Only
 lines come here that no other parser has read; a sentence that mentions figures is no record.
@@ -24,6 +25,7 @@ from typing import Any
 
 import polars as pl
 
+from parsers.forms.reading import whole
 from parsers.scheduling.exit_rows import exit_row
 from parsers.schema.lines import claimed, event, reporter
 from parsers.schema.parser import LineParser
@@ -31,7 +33,7 @@ from parsers.schema.tables import Tables, tables_of
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.training.counted_lines import counted
-from parsers.training.progress import LAST_STEP
+from parsers.training.progress import CLOSED, CLOSING, LAST_STEP
 from parsers.training.step_figures import figures, is_unnamed
 
 
@@ -44,6 +46,11 @@ def parse(lines: pl.DataFrame) -> Tables:
     hosts: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row, said in counted(lines):
         who = reporter(row) | {"time_ns": row["time_ns"], "time_basis": row["time_basis"]}
+        if any(isinstance(cell := said.get(name), str) and _CLOSED.fullmatch(cell) for name in _MESSAGES):
+            told = vocabulary.told(said)
+            step, rank = (whole(told.get(name)) for name in ("step", "rank"))
+            whose = {} if rank is None else {"rank": rank, "rank_space": "global"}
+            events.append(event(row, "job_end", severity="info", code=CLOSING, step=step, **whose))
         if (found := figures(said, who)) is not None and not is_unnamed(found):
             steps += found.steps
             timings += found.timings
@@ -77,6 +84,8 @@ def _is_last(text: str, step: Mapping[str, Any], said: Mapping[str, Any]) -> boo
 
 
 _LAST = regex(r"(?<![\d./:-])(\d{1,15}) ?/ ?\1(?![\d./:-])")
+_CLOSED = regex(CLOSED)
+_MESSAGES = ("msg", "message", "event")
 _TIMES = ("ms", "s", "us", "sec", "secs", "seconds", "time", "dt")
 _AFTER = ("=", ":", " ", "'", '"', '\\"')
 PARSER = LineParser(
@@ -88,6 +97,7 @@ PARSER = LineParser(
         *(f"{figure}_{word}".encode() for figure in ("oss", "norm") for word in sorted(vocabulary.whose())),
         b"ples/s", b"kens/s", b"ages/s", b"mgs/s", b"uences/s", b"ords/s", b"rames/s",
         *(f"{word}{after}".encode() for word in ("crc", "crc32", "sha256", "sha1", "md5", "hash", "hecksum", "igest") for after in _AFTER),
+        b"complete", b"finished", b"essfully", b'done"', b'_end"', b'ended"',
         "损失".encode(), "梯度".encode(),
         b'xit_code', b'xitcode', b'eturncode', b'eturn_code', b'xit_status', b'exit status ', b'"signal: ', b'"signal"', b'signal=SIG',
     ),

@@ -87,6 +87,29 @@ _OF_ALL = regex(
 _NOT_HERE = regex(r"(?i)\bloss[ _]scale\b|\bFunction '\w{1,200}' returned nan values|\binconsistent between workers\b")
 # TensorFlow's check of a tensor, and its summaries, which refuse one.
 _OF_TENSOR = regex(r"\b(?P<nan>Nan) in summary histogram for: |: Tensor had (?:\w+ and )?(?P<value>NaN|-?Inf)\b")
+# Whatever an exception is about: how many were bad, or the bare word where nothing hedges it.
+_TALLY = regex(
+    r"(?i)(?<![a-z])(?:n(?:um)?_?)?(?P<of>nan|inf|non[_-]?finite)s?(?:_?(?:count|values|elements))? ?[=:] ?(?P<count>\d{1,18})(?![\w.])"
+)
+_BARE = regex(
+    r"(?i)(?<![\w'\"`./])(?:(?<!=)(?P<inf>[+-]?infs?(?:inity)?)|nans?|non-?finite|not finite)(?![\w'\"`(=?/-]|\.\w)"
+)
+_HEDGED = regex(
+    r"(?i)\b(?:no|not|never|without|if|when|whether|avoid|prevent|may|might|could|can|must|should|expect(?:s|ed)?|allow\w*|support\w*|argument|option|parameter|mode|policy|literal|unexpected|time-?outs?|timed|config\w*|enabled?|disabled?)\b"
+    r"|\binvalid (?:value|choice) for\b|\bout of (?:memory|bounds)\b|\b(?:from|by|of|on) (?:rank|peer|node|worker) ?\d"
+    r"|(?<![\d.])0 (?:of \d{1,18} )?(?:\w{1,20} ){0,3}\Z"
+)
+_HOLDS = regex(r"(?i)\bmust not contain\b")  # it did
+_OF_PROGRAM = (
+    "TypeError",
+    "NameError",
+    "AttributeError",
+    "KeyError",
+    "ImportError",
+    "SyntaxError",
+    "NotImplementedError",
+    "UnicodeDecodeError",
+)
 _CHOICE = regex(r"(?i)\bmust be\b[^\n.]{0,80}?['\"](?:nan|inf(?:inity)?)['\"]")  # a word that an argument may be
 _RANK = regex(r"(?i)(?<![\w-])(?P<of>[\w-]{1,20} )?rank[ :=_#]{0,2}(?P<rank>\d{1,7})\b")
 _SPACES = (
@@ -144,7 +167,22 @@ def raised(code: str | None, message: str) -> dict[str, Any] | None:
     if near is not None:
         code = _code(near["before"] or near["after"])
         return _assert(code, message, {"raised": True} | ({"where": "operator"} if code == "operator" else {}))
-    return _assert("operator", message, {"raised": True, "where": "operator"}) if is_own else None
+    if is_own:
+        return _assert("operator", message, {"raised": True, "where": "operator"})
+    value = None if (code or "").rsplit(".", 1)[-1] in _OF_PROGRAM else _mentioned(message)
+    return _assert("operator", message, {"raised": True, "where": "message", "value": value}) if value else None
+
+
+def _mentioned(message: str) -> str | None:
+    """The bad value that a message is about, whatever it is of."""
+    if counts := [*_TALLY.finditer(message)]:
+        bad = [found["of"].lower() for found in counts if found["count"].strip("0")]
+        return None if not bad else "nan" if "nan" in bad or "inf" not in bad else "inf"
+    said = _HOLDS.sub("", message)
+    found = _BARE.search(said)
+    if found is None or _HEDGED.search(said[: found.start()]) or _HEDGED.search(said[found.end() :]):
+        return None
+    return "inf" if found["inf"] and "nan" not in said.lower() else "nan"
 
 
 def asserted(line: str) -> dict[str, Any] | None:

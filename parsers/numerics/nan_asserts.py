@@ -40,10 +40,10 @@ _HOOK = r"NaN detected in (?P<tensor>input|output) tensor for '(?P<op>\w{1,40})'
 _CHECK = r"\bNanCheck\.(?:cu|hip|mu):\d{1,6}: \w{1,80}: block: ?\[.{1,60}?Assertion|checkForNaN: block: ?\[.{1,60}?Assertion|CUDA error during checkForNan"
 _PADDLE = (
     r"There are NAN or INF \(num_nan=(?P<nans>\d{1,18}), num_inf=\d{1,18}, num_zero=\d{1,18}\) in "
-    r"\[device=\w{1,20}:\d{1,4}, op=(?P<function>\w{1,80}), tensor="
+    r"\[device=\w{1,20}(?::\d{1,4})?, op=(?P<function>\w{1,80}), tensor="
 )
 _PRECISION = (
-    r"\[PRECISION\] \[ERROR\] in \[device=\w{1,20}:\d{1,4}, op=(?P<function>\w{1,80}), tensor=[^\]]{0,200}\], numel=\d{1,18}, "
+    r"\[PRECISION\] \[ERROR\] in \[device=\w{1,20}(?::\d{1,4})?, op=(?P<function>\w{1,80}), tensor=[^\]]{0,200}\], numel=\d{1,18}, "
     r"(?!num_nan=0, num_inf=0\b)num_nan=(?P<nans>\d{1,18}), num_inf=\d{1,18}"
 )  # it prints such lines of sound tensors as well
 _NOT_FINITE = regex(r"(?i)\b(?:nan|[+-]?inf(?:inity)?)\b")

@@ -261,8 +261,8 @@ def _is_back(case: Case, own: OwnLoss) -> bool:
 def _is_of_all(row: Row) -> bool:
     """A value that a line shows without saying whose it is: a gradient norm is of what all have summed, and rank 0 prints the
     loss of all."""
-    bare = row["kind"] == "nan_assert"
-    reduced = row["code"] == "grad_norm" or (row["code"] == "loss" and row["rank"] == 0)
+    bare, of_any = row["kind"] == "nan_assert", row["code"] == "loss" or detail(row).get("where") == "message"
+    reduced = row["code"] == "grad_norm" or (of_any and row["rank"] == 0)
     return bare and (reduced or detail(row).get("scope") == "global")
 
 

@@ -16,10 +16,18 @@ from forensics.facts.loss_spikes import BACK, FEW, Spike, finite_lines, normal_b
 from forensics.facts.odd_values import called, loaded_alike
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
+from forensics.model.middle import median
 from forensics.model.ref import Ref
 from forensics.model.said import sentence
 from forensics.words import advice
 from forensics.words import losses as words
+
+_ANEW = 0.7  # of the way back to the first loss of the run
+_FALLEN, _BEYOND_NOISE = (
+    0.15,
+    8,
+)  # how far a loss came from it, of itself and of how much the lines before the restart vary
+_BEHIND = 3  # lines after a restart, all above those before it
 
 
 def loaded_state(case: Case, found: Finding, streams: Sequence[Sequence[Row]], row: Row) -> Finding | None:
@@ -166,7 +174,17 @@ def leap_of(case: Case, rows: Sequence[Row]) -> Spike | None:
     if len(before) < FEW or now[0]["step"] - before[-1]["step"] > every + 1:
         return None
     normal = normal_before(whole, [row["loss"] for row in whole], len(before), case.tolerances.loss)
+    normal = _begun_anew(min(told, key=when)["loss"], before[-FEW:], now) if normal is None else normal
     return None if normal is None else Spike(now[0], now[0], normal, None)
+
+
+def _begun_anew(start: float, before: Sequence[Row], now: Sequence[Row]) -> float | None:
+    """The loss before a restart, where the lines behind it are back near what the run once began with: nothing of what it had learnt was taken over."""
+    losses, behind = [row["loss"] for row in before], [row["loss"] for row in now[:_BEHIND]]
+    normal, highest = median(losses), max(losses)
+    fallen, noise = start - normal, median(abs(loss - median(losses)) for loss in losses)
+    is_plain = fallen > max(_FALLEN * normal, _BEYOND_NOISE * noise) and len(behind) == _BEHIND
+    return normal if is_plain and behind[0] - normal > _ANEW * fallen and min(behind) > highest else None
 
 
 def resumed_finding(case: Case, leap: Spike) -> Finding:
