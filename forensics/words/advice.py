@@ -295,6 +295,10 @@ ROSE_ALONE_FIRST = Form(
     "in step {step} the loss of {who} alone rose, to {loss}, and those of all others from the next step on",
     "step {step} 中仅 {who} 的 loss 升高，至 {loss}；其他 rank 的 loss 从下一步起才升高",
 )
+STAYED_ALONE = Form(
+    "in step {step} the loss of {who} alone rose, to {loss}, and stayed far above those of all others, which went on as before",
+    "step {step} 中仅 {who} 的 loss 升高，至 {loss}，此后一直远高于其他 rank，其他 rank 的 loss 未变",
+)
 ROSE_ALONE = Form(
     "in step {step} the loss of {who} alone rose, to {loss}, and its gradient outweighed those of all others together",
     "step {step} 中仅 {who} 的 loss 升高，至 {loss}；其梯度超过其他所有 rank 的梯度之和",
