@@ -359,12 +359,19 @@ def prose(text: str) -> Said | None:
 
 def _pairs_of(part: str) -> Said:
     """`step 37 lr 3e-04 bad 0`: of a part between bars all pairs, where more than one stands in it."""
-    found = {
-        _known_end(" ".join(one["name"].split())): _cell(told)
-        for one in _MENTION.finditer(part)
-        if (told := one["value"] or one["sum"] or one["said"])
-    }
+    found: Said = {}
+    for one in _MENTION.finditer(part):
+        if told := one["value"] or one["sum"] or one["said"]:
+            name = _known_end(" ".join(one["name"].split()))
+            found[_continued(next(reversed(found), ""), name)] = _cell(told)
     return found if len(found) > 1 else {}
+
+
+def _continued(before: str, name: str) -> str:
+    """`grad_norm local 2.1 global 1.8`: what says no more than whose it is, is of the same figure as the pair before."""
+    whose = vocabulary.whose()
+    *figure, last = before.split(" ")
+    return " ".join([*figure, name]) if figure and name in whose and last in whose else name
 
 
 def mentions(text: str) -> Said | None:
@@ -376,6 +383,7 @@ def mentions(text: str) -> Said | None:
     said: Said = {COUNT: head["count"]} if head else {}
     for match in _MENTION.finditer(text):
         name = f"{match['each']}_per_s" if match["each"] else _known_end(" ".join(match["name"].split()))
+        name = _continued(next(reversed(said), ""), name)
         value = match["place"] or match["value"] or match["sum"] or match["said"]
         said |= {name: f"{value} {match['unit']}" if match["unit"] else _cell(value)}
     others = len(_WORD.findall(_MENTION.sub(" ", text)))
