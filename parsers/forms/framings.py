@@ -73,7 +73,7 @@ _AT_COUNT = regex(
 _RATE = regex(r"(?P<value>\d[\d.]{0,30}) ?(?P<each>[a-z]{2,12})/s(?:ec(?:ond)?)?")
 _WORD = regex(r"[A-Za-z]{2,}")
 _MORE = regex(
-    r"[+-]?(?:\d[\d.]{0,30}(?:[eE][+-]?\d{1,3})?|(?i:nan|inf))\s+[A-Za-z_][\w./@-]{0,60}[ =:]"
+    r"[+-]?(?:\d[\d.]{0,30}(?:[eE][+-]?\d{1,3})?|(?i:nan|inf)):?\s+[A-Za-z_][\w./@-]{0,60}[ =:]"
 )  # a number, and then another name
 _DOCUMENT = "---"  # begins one of YAML
 _BLOCK_OPENS = regex(r"\s*[A-Za-z_][\w./-]{0,60}:\s*")  # of a part that is indented below it
@@ -86,6 +86,7 @@ _OWN_REMARK = regex(
     r"(?i)\b(?:local|own|this|unreduced|not (?:reduced|averaged))\b"
     r"|\b(?:before|pre)\b.{0,30}\b(?:mean|averag\w*|all|reduc\w*|allreduce|sync\w*|comm\w*)\b"
 )
+_ALL_REMARK = regex(r"(?i)\b(?:(?:after|post)\b.{0,30}\b(?:mean|averag|all|reduc|sync)|reduced\b|global\b)")
 _TEXTS = ("log", "message", "msg", "line", "text", "body", "event", "data", "MESSAGE")
 
 
@@ -393,11 +394,13 @@ def mentions(text: str) -> Said | None:
 @lru_cache(maxsize=4096)
 def _known_end(name: str) -> str:
     """`hook backward rank` → rank: words of a sentence before a name are none of it, unless they say whose or which one it is. A remark behind it
-    says whether it is of the rank itself: `replica loss (before the mean)` → local replica loss."""
+    says whether it is of the rank itself or of all: `replica loss (before the mean)` → local replica loss."""
     if name.endswith(")") and vocabulary.meaning_of(name) is None:
         bare, _, remark = name[:-1].partition("(")
         if _OWN_REMARK.search(remark):
             name = f"local {bare.strip()}"
+        elif _ALL_REMARK.search(remark):
+            name = f"global {bare.strip()}"
         elif vocabulary.is_free(remark.split()):
             name = bare.strip()
     words = name.split(" ")
