@@ -50,3 +50,30 @@ def test_a_mean_that_is_bad_alone_accuses_nobody(tmp_path: Path, form: Callable[
     own = [line for line in text.splitlines() if "loss_local" not in line]
     (tmp_path / "train.log").write_text("\n".join(own) + "\n")
     assert analyze(tmp_path).verdict.ranks == []
+
+
+_REMARKS = (
+    "2026-01-31 10:11:{at} | h{rank} | rank {rank}/4 | INFO | step {step:3}  loss(this rank) {own}  ||g||(after all-reduce) {mean}",
+    "[rank {rank}] it {step}: loss (local) = {own}, |grad| (reduced) = {mean}",
+    "10:11:{at} worker-{rank} rank={rank} step {step} | loss(own shard) {own} | ‖g‖ (after the mean) {mean}",
+)
+
+
+def _remarked(folder: Path, form: str, ahead: set[int]) -> tuple[str, list[int], int | None]:
+    """`ahead`: whose own loss is NaN in the step in which the norm of all is; from then on all are."""
+    for rank in RANKS:
+        text = ""
+        for step in STEPS:
+            is_lost = step > SINCE or (step == SINCE and rank in ahead)
+            own = "nan" if is_lost else f"{2 + rank / 100 - step / 997:.5f}"
+            mean = "nan" if step >= SINCE else f"{0.4 + step % 5 / 90:.4f}"
+            text += form.format(at=step, rank=rank, step=step, own=own, mean=mean) + "\n"
+        (folder / f"rank_{rank}.log").write_text(text)
+    verdict = analyze(folder).verdict
+    return verdict.kind, list(verdict.ranks), verdict.first_anomaly.step if verdict.first_anomaly else None
+
+
+@pytest.mark.parametrize("form", _REMARKS)
+@pytest.mark.parametrize(("ahead", "named"), [({ODD}, [ODD]), (set(), []), ({0, 1, 3}, [])])
+def test_remarks_say_whose_a_figure_is(tmp_path: Path, form: str, ahead: set[int], named: list[int]) -> None:
+    assert _remarked(tmp_path, form, ahead) == ("numerics", named, SINCE)

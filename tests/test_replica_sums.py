@@ -178,3 +178,52 @@ def test_whose_figure_left_those_of_the_others(tmp_path: Path, form: str) -> Non
 def test_figures_of_a_ranks_own_accuse_nobody(tmp_path: Path, form: str, own: Sums) -> None:
     verdict = analyze(_write(tmp_path, FORMS[form](own))).verdict
     assert (verdict.cause, verdict.ranks) == (None, [])
+
+
+_OF_TWO: Mapping[str, str] = {
+    "rank_{rank}.log": "it={step} loss={loss:.4f} local_gnorm={own} found_inf=0 scale=8192 psum={digest}\n",
+    "own/rank{rank}.log": "level=info rank={rank} step={step} loss={loss:.4f} own_grad_norm={own} param_sum={digest}\n",
+    "both.log": "[rank{rank}] step {step} | loss {loss:.4f} | grad_norm_local {own} | checksum {digest}\n",
+}
+
+
+def _two(folder: Path, form: str, lost: Callable[[int, int], bool], since: int) -> list[int]:
+    """`since`: the step from which on two ranks hold something else."""
+    texts: dict[str, str] = {}
+    for step in range(10):
+        for rank in range(2):
+            own = (
+                ("Infinity" if "json" in form else "inf") if lost(rank, step) else f"{0.4 + (rank + step) % 5 / 50:.4f}"
+            )
+            digest = f"{7 + step * 1.37 + (rank * 0.21 if step >= since else 0):.9f}"
+            loss = 1.4 + ((rank * 3 + step * 5) % 7) / 100
+            path = form.format(rank=rank)
+            texts[path] = texts.get(path, "") + _OF_TWO[form].format(
+                rank=rank, step=step, loss=loss, own=own, digest=digest
+            )
+    for path, text in texts.items():
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text(text)
+    return list(analyze(folder).verdict.ranks)
+
+
+@pytest.mark.parametrize("form", _OF_TWO)
+def test_of_two_that_part_the_one_that_lost_a_figure_there(form: str, tmp_path: Path) -> None:
+    assert _two(tmp_path, form, lambda rank, step: (rank, step) == (1, 6), 6) == [1]
+
+
+@pytest.mark.parametrize("form", _OF_TWO)
+@pytest.mark.parametrize(
+    ("lost", "since"),
+    [
+        (lambda rank, step: False, 6),
+        (lambda rank, step: step == 6, 6),
+        (lambda rank, step: (rank, step) == (1, 3), 6),
+        (lambda rank, step: (rank, step) == (0, 8), 6),
+        (lambda rank, step: (rank, step) == (1, 6), 99),
+    ],
+)
+def test_of_two_nobody_where_that_is_not_so(
+    form: str, lost: Callable[[int, int], bool], since: int, tmp_path: Path
+) -> None:
+    assert _two(tmp_path, form, lost, since) == []

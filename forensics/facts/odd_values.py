@@ -14,6 +14,7 @@ import msgspec
 import polars as pl
 
 from parsers.schema.tables import TableName
+from parsers.text import vocabulary
 from parsers.text.vocabulary import words_of
 
 _SPREAD = 3  # steps within which most others follow
@@ -344,6 +345,15 @@ def _is_of_state(of: str, name: str, told: pl.DataFrame) -> bool:
     ]
     of_state = [one for one in beside if one & STATE and not one & MADE]
     return len(beside) >= _LISTED and 2 * len(of_state) > len(beside)
+
+
+def is_its_own(found: OddValue) -> bool:
+    """Did the rank lose a loss and the norm of its own gradients alone, which all others had as numbers in that step? Whatever the layout, what is not
+    finite in the backward of another is in its gradients, too."""
+    names = [_called(of, name).rpartition("… ")[2] for of, _, name in (one.rpartition(" ") for one in found.others)]
+    said = [one for name in names if (one := vocabulary.meaning_of(name)) is not None]
+    is_loss = any(not {"loss", "losses"}.isdisjoint(words_of(name)) for name in names)
+    return is_loss and any(one.meaning == "own_grad_norm" for one in said)
 
 
 def called(found: OddValue | Mapping[str, Any]) -> str:

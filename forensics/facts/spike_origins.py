@@ -3,7 +3,8 @@
 Until then all held the same parameters, and the others came to their usual losses with them: what was new is the rank's own, its data or what its device
 made of it. That the others rise right after, together, is how averaged gradients carry it on; a batch that is hard for one rank alone does no such thing.
 Where ranks tell their own gradient norms, one that outweighs those of all others together is as clear, though clipping kept the others from rising; so is
-the norm of all that leaps in that step.
+the norm of all that leaps in that step. Who stays above all others line after line, and gets ten times as high, needs neither: where each goes on alone
+for a while, as between the means of a local SGD, nothing carries it on, and no data that a model can learn make so much of it.
 """
 
 from collections.abc import Mapping
@@ -19,12 +20,13 @@ _FEWEST = 3  # ranks
 _STEPS = 5  # that all told before
 _FAR = 1.25  # times any loss before
 _AFTER = 2  # steps in which the others have risen
+_STANDS, _APART = 5, 10  # steps in a row above any loss of the others until then; times these, the most of them
 _OUTWEIGHS = 10  # times any norm that was told until then, and as many as there are ranks
 
 
 def origin(steps: pl.DataFrame, job: frozenset[int], step: int | None) -> Mapping[str, Any] | None:
     """Table of steps, the ranks of a job that trains nothing but replicas, the step in which a loss rose → the row of that rank, `is_carried` where the
-    losses of all others rose after it; None where the losses of all are not told, or say otherwise."""
+    losses of all others rose after it, `is_apart` where its own alone stayed high; None where the losses of all are not told, or say otherwise."""
     if step is None or len(job) < _FEWEST:
         return None
     train = pl.col("phase").fill_null("train") == "train"
@@ -54,7 +56,18 @@ def origin(steps: pl.DataFrame, job: frozenset[int], step: int | None) -> Mappin
     is_told = most is not None and norm is not None
     is_alone = is_told and norm > max(_OUTWEIGHS, len(job)) * most
     is_carried = is_carried and (not is_told or not is_own or norm > most)
-    return {**row, "is_carried": is_carried} if is_carried or is_alone else None
+    is_apart = not is_carried and not is_alone and _is_apart(rows.filter(pl.col("step") >= step), row["rank"], usual)
+    return {**row, "is_carried": is_carried, "is_apart": is_apart} if is_carried or is_alone or is_apart else None
+
+
+def _is_apart(rows: pl.DataFrame, rank: int, usual: float) -> bool:
+    """Did a rank's loss alone stay far above all that was usual, from the step of these rows on that is the first?"""
+    is_its = pl.col("rank") == rank
+    own = rows.filter(is_its).head(_STANDS)["loss"]
+    others = rows.filter(~is_its & pl.col("step").is_in(rows["step"].unique().sort().head(_STANDS)))["loss"]
+    most = max(usual, float(others.max() or 0.0))  # type: ignore[arg-type]
+    is_usual = most <= _FAR * usual
+    return len(own) == _STANDS and is_usual and float(own.min()) > _FAR * most and float(own.max()) > _APART * most  # type: ignore[arg-type]
 
 
 def _norms(rows: pl.DataFrame, found: Mapping[str, Any]) -> tuple[Any, Any, bool]:

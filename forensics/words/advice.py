@@ -295,6 +295,19 @@ ROSE_ALONE_FIRST = Form(
     "in step {step} the loss of {who} alone rose, to {loss}, and those of all others from the next step on",
     "step {step} 中仅 {who} 的 loss 升高，至 {loss}；其他 rank 的 loss 从下一步起才升高",
 )
+STAYED_ALONE = Form(
+    "in step {step} the loss of {who} alone rose, to {loss}, and stayed far above those of all others, which went on as before",
+    "step {step} 中仅 {who} 的 loss 升高，至 {loss}，此后一直远高于其他 rank，其他 rank 的 loss 未变",
+)
+LOST_WHERE_THEY_PART = Form(
+    "in that step {name} of {who} alone was {value}: its update was left out, or was another one",
+    "该步中仅 {who} 的 {name} 为 {value}：其更新被跳过，或与其他 rank 不同",
+)
+WHAT_LEAVES_OUT = Said("what leaves an update out", "跳过更新的判断")
+LEFT_OUT_ALONE = Said(
+    "replicas stay equal only if all leave out the same updates: whether a gradient is finite must be asked of all ranks together",
+    "只有所有 rank 跳过相同的更新，副本才保持一致：梯度是否有限须由所有 rank 共同判断",
+)
 ROSE_ALONE = Form(
     "in step {step} the loss of {who} alone rose, to {loss}, and its gradient outweighed those of all others together",
     "step {step} 中仅 {who} 的 loss 升高，至 {loss}；其梯度超过其他所有 rank 的梯度之和",

@@ -73,7 +73,7 @@ _AT_COUNT = regex(
 _RATE = regex(r"(?P<value>\d[\d.]{0,30}) ?(?P<each>[a-z]{2,12})/s(?:ec(?:ond)?)?")
 _WORD = regex(r"[A-Za-z]{2,}")
 _MORE = regex(
-    r"[+-]?(?:\d[\d.]{0,30}(?:[eE][+-]?\d{1,3})?|(?i:nan|inf))\s+[A-Za-z_][\w./@-]{0,60}[ =:]"
+    r"[+-]?(?:\d[\d.]{0,30}(?:[eE][+-]?\d{1,3})?|(?i:nan|inf)):?\s+[A-Za-z_][\w./@-]{0,60}[ =:]"
 )  # a number, and then another name
 _DOCUMENT = "---"  # begins one of YAML
 _BLOCK_OPENS = regex(r"\s*[A-Za-z_][\w./-]{0,60}:\s*")  # of a part that is indented below it
@@ -86,6 +86,7 @@ _OWN_REMARK = regex(
     r"(?i)\b(?:local|own|this|unreduced|not (?:reduced|averaged))\b"
     r"|\b(?:before|pre)\b.{0,30}\b(?:mean|averag\w*|all|reduc\w*|allreduce|sync\w*|comm\w*)\b"
 )
+_ALL_REMARK = regex(r"(?i)\b(?:(?:after|post)\b.{0,30}\b(?:mean|averag|all|reduc|sync)|reduced\b|global\b)")
 _TEXTS = ("log", "message", "msg", "line", "text", "body", "event", "data", "MESSAGE")
 
 
@@ -359,12 +360,19 @@ def prose(text: str) -> Said | None:
 
 def _pairs_of(part: str) -> Said:
     """`step 37 lr 3e-04 bad 0`: of a part between bars all pairs, where more than one stands in it."""
-    found = {
-        _known_end(" ".join(one["name"].split())): _cell(told)
-        for one in _MENTION.finditer(part)
-        if (told := one["value"] or one["sum"] or one["said"])
-    }
+    found: Said = {}
+    for one in _MENTION.finditer(part):
+        if told := one["value"] or one["sum"] or one["said"]:
+            name = _known_end(" ".join(one["name"].split()))
+            found[_continued(next(reversed(found), ""), name)] = _cell(told)
     return found if len(found) > 1 else {}
+
+
+def _continued(before: str, name: str) -> str:
+    """`grad_norm local 2.1 global 1.8`: what says no more than whose it is, is of the same figure as the pair before."""
+    whose = vocabulary.whose()
+    *figure, last = before.split(" ")
+    return " ".join([*figure, name]) if figure and name in whose and last in whose else name
 
 
 def mentions(text: str) -> Said | None:
@@ -376,6 +384,7 @@ def mentions(text: str) -> Said | None:
     said: Said = {COUNT: head["count"]} if head else {}
     for match in _MENTION.finditer(text):
         name = f"{match['each']}_per_s" if match["each"] else _known_end(" ".join(match["name"].split()))
+        name = _continued(next(reversed(said), ""), name)
         value = match["place"] or match["value"] or match["sum"] or match["said"]
         said |= {name: f"{value} {match['unit']}" if match["unit"] else _cell(value)}
     others = len(_WORD.findall(_MENTION.sub(" ", text)))
@@ -385,11 +394,13 @@ def mentions(text: str) -> Said | None:
 @lru_cache(maxsize=4096)
 def _known_end(name: str) -> str:
     """`hook backward rank` → rank: words of a sentence before a name are none of it, unless they say whose or which one it is. A remark behind it
-    says whether it is of the rank itself: `replica loss (before the mean)` → local replica loss."""
+    says whether it is of the rank itself or of all: `replica loss (before the mean)` → local replica loss."""
     if name.endswith(")") and vocabulary.meaning_of(name) is None:
         bare, _, remark = name[:-1].partition("(")
         if _OWN_REMARK.search(remark):
             name = f"local {bare.strip()}"
+        elif _ALL_REMARK.search(remark):
+            name = f"global {bare.strip()}"
         elif vocabulary.is_free(remark.split()):
             name = bare.strip()
     words = name.split(" ")

@@ -104,7 +104,7 @@ def parse(lines: pl.DataFrame, learnt: Sequence[tuple[str, str]] = ()) -> Tables
             understood.append((row["file"], row["line"]))
         elif made := _events(row, found or Record("", row["text"][:2000]), known):
             rows += [_by(one, found) for one in made]
-            if any(one["kind"] == "nan_assert" and one["code"] == "module" for one in made):
+            if any(one["kind"] == "nan_assert" and _is_one_of_many(one) for one in made):
                 values += rows_of_lines([row])  # beside those of other ranks, of which it says the same
             claims |= {
                 (row["file"], one["rank"], one["local_rank"]): reporter(row)
@@ -116,6 +116,11 @@ def parse(lines: pl.DataFrame, learnt: Sequence[tuple[str, str]] = ()) -> Tables
                 and row["local_rank"] is not None
             }
     return tables_of(events=rows, values=values, ranks=list(claims.values()), claimed=claimed(understood))
+
+
+def _is_one_of_many(made: dict[str, Any]) -> bool:
+    """Is a bad value of a module or of a step, of which others print lines of that form with numbers?"""
+    return made["code"] == "module" or made.get("step") is not None
 
 
 def _events(row: Row, found: Record, known: knowledge.Message | None) -> list[dict[str, Any]]:

@@ -203,12 +203,14 @@ _WRAPPED = regex(
 _IN_BRACKETS = regex(
     r"(?:(?<=\| )|(?<=\|)|^)\[([A-Za-z][A-Za-z _/.-]{0,30})\]\s{1,8}([+-]?(?:\d[\d.]{0,30}(?:[eE][+-]?\d{1,3})?|(?i:nan|inf)))(?=\s{0,8}(?:\||$))"
 )
+_NORM = regex(r"(?<![\w|‖])(?:\|{1,2}|‖)(?i:g|grads?|gradients?|dw|∇\w{0,8})(?:\|{1,2}|‖)(?:_2|₂)?(?=[\s=:(])")
 
 
 def bare_numbers(text: str) -> str:
     """A line without the types around its numbers, as programs of Python show a scalar that nobody has turned into a plain number:
     `np.float64(3.5)`, `tensor(nan, device='cuda:0')`; and of several cells that call their number in brackets,
-    `[Loss] nan | [url] none | [step] 104`, these alone, in plain pairs."""
+    `[Loss] nan | [url] none | [step] 104`, these alone, in plain pairs. A norm of gradients as it is written, `||g||`, has its name."""
+    text = _NORM.sub("grad_norm", text) if "|" in text or "‖" in text else text
     text = _WRAPPED.sub(r"\g<number>", text) if "(" in text else text
     cells = _IN_BRACKETS.findall(text) if "|" in text and "[" in text else ()
     return " | ".join(f"{name}: {number}" for name, number in cells) if len(cells) > 1 else text

@@ -46,7 +46,9 @@ DEVICES = 16  # of a host, hardly more
 _MOST = 0.8  # of all lines, at least, that bare counts stand before
 _AGAIN = 0.25  # of the records of steps, at most, that one process prints again
 _FIGURE = regex(r"\d+\.\d+(?:e[+-]?\d+)?|\bnan\b|\binf\b|\d{5,}")
-_TEMPLATE = regex(r"[0-9a-f]*\d[0-9a-f.]*")
+_TEMPLATE = regex(
+    r"(?:(?<= )[ +-]{0,8}|(?<=[=:(\[,])[+-])?(?:[0-9a-f]*\d[0-9a-f.]*(?:(?<=e)[+-]\d{1,3})?|(?i:\b(?:nan|inf)\b))"
+)  # with its sign: what is negative on one rank is no other line
 _NUMBER = regex(r"\d{1,7}")
 _WORD = regex(r"[A-Za-z]+(?=[^A-Za-z]{0,3}\Z)")
 _LETTER = regex(r"[^\W\d_]")  # of any script

@@ -11,7 +11,7 @@ from typing import Any
 
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.loss_advice import of_batch, roll_back
-from forensics.facts.odd_values import GRADIENT, MADE, STATE, OddValue, called
+from forensics.facts.odd_values import GRADIENT, MADE, STATE, OddValue, called, is_its_own
 from forensics.facts.own_values import has_experts
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
@@ -54,7 +54,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     # What a rank was given by its own reader, or has loaded, is bad before anybody else takes part, whatever the layout.
     is_first = cause == "bad_input" and not _DATA.isdisjoint(words_of(called(found)))
     is_first |= found.is_given or (cause == "bad_state" and found.step is None)
-    alone = case.is_data_parallel or has_experts(case.tables) or is_first or found.is_proven
+    alone = case.is_data_parallel or has_experts(case.tables) or is_first or found.is_proven or is_its_own(found)
     form = words.ODD_VALUE_AT_LAST if found.is_last else words.ODD_VALUE
     form = words.ODD_VALUE_AT_FIRST if found.step is None else form
     if found.step is not None and isfinite(real(found.value) or nan):  # how many were bad

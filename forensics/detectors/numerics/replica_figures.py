@@ -1,17 +1,20 @@
 """Do the logs of replicas show that they hold different parameters, or train at different rates?
 
 Hashes of parameters and figures of many digits are equal on replicas, bit by bit. Who printed what most print in every step before,
-and then something else, holds other parameters from then on. Of two nobody can be told. A learning rate that some print after a
+and then something else, holds other parameters from then on. Of two nobody can be told, unless one alone lost a figure in that step, so
+that its update was another one or was left out. A learning rate that some print after a
 restart, and that none had before, is how their configuration differs; what else it changed is not known, so they are suspects.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.loss_advice import roll_back
 from forensics.facts.left_replicas import Left, left_replicas, odd_rate, spoken
+from forensics.facts.odd_values import called, told_values
 from forensics.facts.own_values import is_told
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
@@ -20,6 +23,8 @@ from forensics.model.said import sentence
 from forensics.model.texts import ranks_text
 from forensics.words import advice
 from forensics.words import numerics as words
+
+_TWO = 2
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -37,11 +42,15 @@ def detect(case: Case) -> tuple[Finding, ...]:
 def _parted(case: Case, left: Left, rate: Left | None) -> Finding:
     who = left.few or left.members
     is_ranked = min(left.members) >= 0
-    named = who if left.is_sure and is_ranked else ()
-    form = words.LOG_NEVER_ALIKE if left.is_first else words.LOG_LEFT if left.few else words.LOG_PARTED
+    lost = _lost_alone(case, left) if is_ranked and not left.few else None
+    named = who if left.is_sure and is_ranked else () if lost is None else (lost["rank"],)
+    who = named or who
+    form = words.LOG_NEVER_ALIKE if left.is_first else words.LOG_LEFT if left.few or lost else words.LOG_PARTED
     by_rate = rate is not None and set(rate.few) == set(who) and rate.step <= left.step
     shown = _told(left, who)
-    text = form(who=shown, name=left.name, step=left.step, others=_told(left, left.sides[0]))
+    others = left.sides[0] if lost is None else tuple(one for one in left.members if one not in who)
+    text = form(who=shown, name=left.name, step=left.step, others=_told(left, others))
+    left_out = Action(kind="check_code", target=advice.WHAT_LEAVES_OUT, command=None, reason=advice.LEFT_OUT_ALONE)
     return Finding(
         detector=DETECTOR.name,
         cause="replica_divergence",
@@ -53,6 +62,7 @@ def _parted(case: Case, left: Left, rate: Left | None) -> Finding:
         ),
         claims=(
             Claim(text, "for", _refs(left)),
+            *(() if lost is None else (_claim_of(lost),)),
             *(_rate_claims(rate) if rate is not None and set(rate.few) <= set(who) else ()),
         ),
         severity="severe",
@@ -61,12 +71,32 @@ def _parted(case: Case, left: Left, rate: Left | None) -> Finding:
         if rate is not None and by_rate
         else _by_restart(case, left, who)
         or (
-            Action(kind="inspect_hardware", target=shown, command=None, reason=words.DIFFER_SILENTLY),
+            left_out
+            if lost is not None
+            else Action(kind="inspect_hardware", target=shown, command=None, reason=words.DIFFER_SILENTLY),
             roll_back(case, left.step, words.DIVERGED, who if is_ranked else ()),
         ),
         collect=() if named else (words.REPLAY_ELSEWHERE,),
         summary=sentence(text),
     )
+
+
+def _lost_alone(case: Case, left: Left) -> Mapping[str, Any] | None:
+    """Of two that had agreed: the figure that one of them lost in the step in which they part, while the other had all that it tells as numbers."""
+    if len(left.members) != _TWO or left.agreed < _TWO:
+        return None
+    values = case.tables["values"].filter(pl.col("rank").is_in(left.members))
+    told = told_values(values).filter(pl.col("step") == left.step).sort("file", "line", "place")
+    bad = told.filter("bad")
+    others = told.filter(~pl.col("bad")).select("of", "name")
+    compared = bad.join(others, on=["of", "name"], how="semi", maintain_order="left")
+    return compared.row(0, named=True) if compared.height and bad["rank"].n_unique() == 1 else None
+
+
+def _claim_of(lost: Mapping[str, Any]) -> Claim:
+    name, who = called({"of": lost["of"], "bad": f"{lost['name']}="}), ranks_text([lost["rank"]])
+    text = advice.LOST_WHERE_THEY_PART(who=who, name=name, value=lost["value"])
+    return Claim(text, "for", (Ref(file=str(lost["file"]), line=lost["line"], text=f"{name} {lost['value']}"),))
 
 
 def _told(left: Left, ranks: Sequence[int]) -> str:
