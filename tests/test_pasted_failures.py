@@ -329,3 +329,21 @@ def test_a_processor_of_a_device_that_answers_nothing(
 ) -> None:
     verdict = verdict_of(tmp_path, PROCESSOR.format(function=function, what=what), "dmesg.txt")
     assert (verdict.cause, verdict.ranks) == (cause, [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[rank6]:[E701 22:47:05.6 ProcessGroupNCCL.cpp:1896] [PG ID 1 PG GUID 1 Rank 6] Process group watchdog thread terminated with "
+        "exception: [Rank 6] Watchdog caught co",
+        "[E321 02:07:08.4 ProcessGroupNCCL.cpp:607] [Rank 3] Watchdog caught collective opera",
+        "[rank2]:[E ProcessGroupNCCL.cpp:607] [Rank 2] Watchdog caught collective operation\n",
+    ],
+)
+def test_a_watchdog_whose_words_are_cut_waited_for_others(tmp_path: Path, text: str) -> None:
+    verdict = verdict_of(tmp_path, text)
+    assert (verdict.kind, verdict.ranks) == ("hang", [])
+
+
+def test_another_watchdog_that_caught_something_waited_for_nobody(tmp_path: Path) -> None:
+    assert verdict_of(tmp_path, "[I run.py:7] Watchdog caught up with 3 heartbeats\n").kind == "unknown"
