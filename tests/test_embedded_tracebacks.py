@@ -41,6 +41,9 @@ def _before(label: str, text: str) -> str:
     [
         (BOX, None),
         (ASCII, None),
+        (BOX.partition("\n")[2], None),  # pasted from within
+        (BOX.replace("/job/data/collate.py:61 in __call__   ", "/job/data/collate.py:61  │\n│ in __call__ "), None),
+        (BOX.replace("/job/data/collate.py:61 in __call__   ", "/job/data/coll │\n│ ate.py:61 in  │\n│ __call__ "), None),
         (BOX.replace("/job/train.py:214 in <module>", "in <module>:214").replace("/job/data/collate.py:61 in __call__", "in __call__:61"), None),
         ("[02:00:10] ERROR    failed             train.py:142\n" + _before(" " * 20, BOX), None),
         ("[02:00:10] ERROR    failed             train.py:142\n" + _before(" " * 4, PLAIN), None),
@@ -70,3 +73,46 @@ def test_a_box_that_is_cut_ends_where_it_ends() -> None:
 @pytest.mark.parametrize("text", ['{"exc_type": "ValueError"}', '{"a": "Traceback (most recent call last):\\n', "x" * 9 + " Traceback (most recent call last) " + "y"])  # fmt: skip
 def test_pieces_of_one_are_no_failure_of_the_reader(text: str) -> None:
     assert PARSER.parse(lines(text))["events"].height <= 1
+
+
+WITHIN = """\
+│   60 │   │   n = len(x)                 │
+│                                          │
+│ /job/lib/python3.9/site-packages/q.py:61 │
+│ in pull                                  │
+│                                          │
+│ ❱ 61 │   │   raise Gone(f"{n} left        │
+│   62 │   │   return x                   │
+"""
+LOGGED = "(w7 pid=71) ERROR 06-11 09:03:27 [run.py:932] "
+CARETS = """  File "/job/a.py", line 40, in step
+    loss = model(batch)
+           ^^^^^^^^^^^^
+  File "/job/b.py", line 7, in model
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(WITHIN, id="a box"),
+        pytest.param(CARETS, id="carets"),
+        pytest.param(_before(LOGGED, CARETS), id="a logger's"),
+        pytest.param(CARETS.replace("           ^^^^^^^^^^^^\n", "") + '    raise Gone("all")\n', id="a raise"),
+    ],
+)
+def test_what_begins_and_ends_within_a_traceback_was_raised(text: str) -> None:
+    found = PARSER.parse(lines(text))["events"].filter(kind="exception")
+    assert found.select("code", "rank").rows() == [(None, None)]
+    assert json.loads(found["detail"][0])["frames"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(CARETS.replace("           ^^^^^^^^^^^^\n", ""), id="a stack that was printed"),
+        pytest.param("│ /data/a.py:7 │ 40 │\n│ /data/b.py:9 │ 41 │\n", id="a table"),
+    ],
+)
+def test_what_may_be_no_traceback_raised_nothing(text: str) -> None:
+    assert PARSER.parse(lines(text))["events"].filter(kind="exception").is_empty()

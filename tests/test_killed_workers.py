@@ -15,6 +15,7 @@ TOLD = LOST | {
     "kind": "other", "code": "dataloader_worker", "line": 9, "pid": 77,
     "detail": '{"process": "dataloader worker", "how": "is killed by signal: Killed"}',
 }  # fmt: skip
+AT = '{"frames": [["step", "/job/train.py", 40]], "from_line": 1}'
 PEERS = [
     {"rank": rank, "kind": "remote_error", "file": f"r{rank}.log", "time_ns": 102 * SECOND, "time_basis": "utc"}
     for rank in (0, 1, 3)
@@ -63,3 +64,44 @@ def test_two_ranks_that_lost_workers_share_no_kill() -> None:
 def test_memory_is_the_cause_and_the_rank_is_named() -> None:
     found = judged(case([RAISED, TOLD, *PEERS, killed(77, host="n1")], 4, ranks=HERE), DETECTOR)
     assert (found.cause, found.ranks) == ("host_oom", (2,))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param(WORKER, id="PyTorch's loader"),
+        pytest.param(
+            "SystemError: (Fatal) DataLoader process (pid 31) exited is killed by signal: Killed.", id="Paddle's"
+        ),
+        pytest.param("RuntimeError: tokenizer worker 5 was killed by SIGKILL", id="a program's own"),
+        pytest.param("ChildProcessError: child process 812 was killed by signal 9", id="a child by its number"),
+    ],
+)
+def test_the_parent_says_that_its_worker_was_killed(said: str) -> None:
+    rank = judged(case([RAISED | {"text": said, "detail": AT}, *PEERS], 4), DETECTOR)
+    assert (rank.cause, rank.ranks) == ("killed", (2,))
+    nobody = judged(case([RAISED | {"text": said, "rank": None}]), DETECTOR)
+    assert (nobody.cause, nobody.ranks) == ("killed", ())
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param("RuntimeError: DataLoader worker (pid 77) is killed by signal: Terminated.", id="asked to end"),
+        pytest.param("RuntimeError: DataLoader worker (pid(s) 77) exited unexpectedly", id="not how"),
+        pytest.param("ValueError: worker 3 may be killed by the scheduler", id="what may be"),
+    ],
+)
+def test_a_worker_that_nothing_says_was_killed(said: str) -> None:
+    assert judged(case([RAISED | {"text": said, "rank": None}]), DETECTOR).cause != "killed"
+
+
+def test_what_was_raised_before_is_why() -> None:
+    first = RAISED | {
+        "text": "ValueError: no tokens",
+        "code": "ValueError",
+        "rank": None,
+        "time_ns": 90 * SECOND,
+        "line": 2,
+    }
+    assert judged(case([first, RAISED | {"rank": None}]), DETECTOR).cause == "exception"

@@ -268,3 +268,82 @@ NO_SYSTEM = "NCCL error in: /w/torch/lib/c10d/ProcessGroupNCCL.cpp:84, unhandled
 def test_an_error_of_a_library_that_was_raised_ended_its_process(tmp_path: Path, text: str) -> None:
     verdict = verdict_of(tmp_path, text)
     assert (verdict.kind, verdict.ranks, verdict.hosts) == ("crash", NOBODY, [])
+
+
+MPIEXEC = "mpiexec noticed that process rank 3 with PID 4711 on node n07 exited{rest}"
+
+
+@pytest.mark.parametrize("rest", ["\n", " on\n", " on signal"])
+def test_a_launcher_that_is_cut_before_it_says_how_one_ended(tmp_path: Path, rest: str) -> None:
+    verdict = verdict_of(tmp_path, MPIEXEC.format(rest=rest))
+    assert (verdict.kind, verdict.cause, verdict.ranks) == ("crash", None, [])
+
+
+def test_what_the_next_line_says_of_its_end_is_its_end(tmp_path: Path) -> None:
+    verdict = verdict_of(tmp_path, MPIEXEC.format(rest=" on\nsignal 9 (Killed).\n"))
+    assert (verdict.kind, verdict.cause, verdict.ranks) == ("crash", "killed", [3])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "^C*** Aborted at 1767349153 (unix time) ***\n",
+        "step 4 of 90\n^C^C\n",
+        "^C[n07:4711] the launcher is ending\n",
+        "^CKilling the rest\n",
+    ],
+)
+def test_a_terminal_shows_that_somebody_pressed_the_key(tmp_path: Path, text: str) -> None:
+    verdict = verdict_of(tmp_path, text)
+    assert (verdict.cause, verdict.ranks) == ("stopped_by_hand", [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "^C to quit, ^Z to suspend\n",
+        "Press ^C to stop\n",
+        "RuntimeError: NCCL error in: /x.cpp:1, unhandled system error\n^CTerminated\n",
+        "[rank1]: KeyError: 5\n^C\n",
+    ],
+)
+def test_a_key_that_nobody_pressed_or_after_a_failure_explains_nothing(tmp_path: Path, text: str) -> None:
+    assert verdict_of(tmp_path, text).cause != "stopped_by_hand"
+
+
+PROCESSOR = "[  301.5] NVRM: {function}: {what}\n"
+
+
+@pytest.mark.parametrize(
+    ("function", "what", "cause"),
+    [
+        ("kfspWaitForResponse_IMPL", "FSP command timed out", "gpu_fault"),
+        ("kflcnWaitForHalt_GA102", "Timeout waiting for Falcon to halt", "gpu_fault"),
+        ("ksec2Boot_GH100", "SEC2 did not respond", "gpu_fault"),
+        ("kfspSendCommands_GH100", "version=0x1, size=0x35c", None),
+        ("kbusMap_GH100", "timed wait begins", None),
+    ],
+)
+def test_a_processor_of_a_device_that_answers_nothing(
+    tmp_path: Path, function: str, what: str, cause: str | None
+) -> None:
+    verdict = verdict_of(tmp_path, PROCESSOR.format(function=function, what=what), "dmesg.txt")
+    assert (verdict.cause, verdict.ranks) == (cause, [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[rank6]:[E701 22:47:05.6 ProcessGroupNCCL.cpp:1896] [PG ID 1 PG GUID 1 Rank 6] Process group watchdog thread terminated with "
+        "exception: [Rank 6] Watchdog caught co",
+        "[E321 02:07:08.4 ProcessGroupNCCL.cpp:607] [Rank 3] Watchdog caught collective opera",
+        "[rank2]:[E ProcessGroupNCCL.cpp:607] [Rank 2] Watchdog caught collective operation\n",
+    ],
+)
+def test_a_watchdog_whose_words_are_cut_waited_for_others(tmp_path: Path, text: str) -> None:
+    verdict = verdict_of(tmp_path, text)
+    assert (verdict.kind, verdict.ranks) == ("hang", [])
+
+
+def test_another_watchdog_that_caught_something_waited_for_nobody(tmp_path: Path) -> None:
+    assert verdict_of(tmp_path, "[I run.py:7] Watchdog caught up with 3 heartbeats\n").kind == "unknown"

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from forensics import analyze
+from tests.pasted import verdict_of
 
 SKIPPED = "GradScaler: inf in gradients, skipped optimizer step, scale {a} -> {b}"
 
@@ -40,3 +41,43 @@ def test_the_search_for_a_scale_is_no_fault(tmp_path: Path, left_out: str, fine:
 @pytest.mark.parametrize(("left_out", "fine"), FORMS)
 def test_a_scale_that_falls_to_the_end_is_one(tmp_path: Path, left_out: str, fine: str) -> None:
     assert _run(tmp_path, left_out, fine, falls_to_the_end=True) == "numerics"
+
+
+BELOW = [
+    "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to {scale}\n",
+    "| WARNING: overflow detected, setting loss scale to: {scale}\n",
+    "[zero_optim.py:91:step] [deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 1, reducing to {scale}\n",
+]
+
+
+@pytest.mark.parametrize("form", BELOW)
+@pytest.mark.parametrize(
+    ("rest", "found"),
+    [
+        pytest.param("[1] 1690 || B: 5.4 | T: 17.5 || timer: 2.1\n", ("numerics", "loss_scale_collapse"), id="lines of no known form"),
+        pytest.param("".join(f"step {n} loss 2.{n}\n" for n in range(20, 60)), ("unknown", None), id="steps go on"),
+        pytest.param("No overflow for consecutive 1000 steps, the loss scale is adjusted to 4.0\n", ("unknown", None), id="it rose"),
+    ],
+)  # fmt: skip
+def test_gradients_that_overflow_without_a_scale(tmp_path: Path, form: str, rest: str, found: tuple[str, str]) -> None:
+    verdict = verdict_of(tmp_path, form.format(scale="0.0625") + rest)
+    assert (verdict.kind, verdict.cause, verdict.ranks) == (*found, [])
+
+
+def test_a_scale_that_is_not_low_is_looked_for(tmp_path: Path) -> None:
+    assert verdict_of(tmp_path, BELOW[0].format(scale="32768.0")).kind == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("told", "kind"),
+    [
+        ("step_loss=nan", "numerics"),
+        ("diffusion_loss=nan, td=0.1s", "numerics"),
+        ("best_loss=inf", "unknown"),  # a place that is yet to be filled
+        ("val_loss=nan", "unknown"),
+        ("prior_loss=nan, kl_loss=0.3", "unknown"),  # parts, of which nobody says how they are taken
+    ],
+)
+def test_the_only_loss_of_a_bar_is_its_loss(tmp_path: Path, told: str, kind: str) -> None:
+    bars = [f"Steps:   0%|          | {n}/3000 [00:{n}6<13:26:40, 16.14s/it, lr=1e-5, {told}]\n" for n in range(1, 5)]
+    assert verdict_of(tmp_path, "".join(bars)).kind == kind

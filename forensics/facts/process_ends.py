@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from forensics.assemble.clocks import SECOND_NS
 from forensics.facts.device_errors import is_device_error
 from forensics.facts.event_rows import reference
+from forensics.facts.whose_memory import lost_worker
 from forensics.model.names import Cause
 from forensics.model.ref import Ref
 from forensics.model.signals import signal_of
@@ -129,6 +130,8 @@ def own_cause(kind: str, text: str, severity: str | None = "fatal") -> Cause:
         return "exception"
     if kind == "gpu_error" or (kind in ("cuda_error", "exception") and is_device_error(text)):
         return "gpu_fault"
+    if kind == "exception" and lost_worker(text):
+        return "killed"
     return OWN_CAUSES[kind]
 
 

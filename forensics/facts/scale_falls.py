@@ -65,6 +65,10 @@ def collapse(steps: pl.DataFrame, events: pl.DataFrame) -> Fall | None:
         row = lowest.row(0, named=True)
         start = found[0].start if found else row
         return Fall(start, row, False, False, True)
+    for row in told.filter(_is_below_one()).reverse().iter_rows(named=True):
+        if not _rose(train, told, row):
+            end = {**row, "scale": row["value"], "reduced": True}
+            return Fall(found[0].start if found else end, end, False, False)
     for one in found:
         if (not one.settled or _skips_on(train, one.end)) and not one.early and not _went_on(train, one.end):
             return one
@@ -80,6 +84,22 @@ def _is_stuck() -> pl.Expr:
     tried = pl.col("detail").str.extract(r'"attempted": "([\d.e+-]+)"').cast(pl.Float64, strict=False)
     kept = (pl.col("code") == "reduced") & (pl.col("value") <= _LOWEST) & (tried <= pl.col("value"))
     return kept.fill_null(False) & (kept.fill_null(False).reverse().cum_min().sum().over("file") >= _STUCK)
+
+
+def _is_below_one() -> pl.Expr:
+    """Whether a line says that the scale is less than 1: gradients overflow without any scale."""
+    return ((pl.col("code") == "reduced") & (pl.col("value") < _LOWEST) & (pl.col("value") > 0)).fill_null(False)
+
+
+def _rose(steps: pl.DataFrame, events: pl.DataFrame, end: Row) -> bool:
+    """Whether the scale is told to be 1 or more after that, or steps went on."""
+    later = (pl.col("file") == end["file"]) & (pl.col("line") > end["line"])
+    raised = events.filter(later & (pl.col("code") == "raised") & (pl.col("value") >= _LOWEST))
+    return (
+        bool(raised.height)
+        or steps.filter(later & (pl.col("loss_scale") >= _LOWEST)).height > 0
+        or _went_on(steps, end)
+    )
 
 
 def _dated(fall: Fall, steps: pl.DataFrame, events: pl.DataFrame) -> Fall:

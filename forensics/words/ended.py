@@ -33,6 +33,10 @@ DID_AT: Mapping[
         "was killed because the memory limit of its job or container was reached", "因达到作业或容器的内存限额被终止"
     ),
     "shared": Said("found /dev/shm (shared memory) full", "遇到 /dev/shm（共享内存）已满"),
+    "worker": Said(
+        "lost a process that it had started, to SIGKILL (who sent it is not recorded)",
+        "的子进程被 SIGKILL 终止（发送者无记录）",
+    ),
 }
 WHY_AT: Mapping[str, Said] = {  # the same → what helps
     "ray": Said(
@@ -47,6 +51,10 @@ WHY_AT: Mapping[str, Said] = {  # the same → what helps
     "shared": Said(
         "give the container more shared memory (docker run --shm-size; Kubernetes: an emptyDir of medium Memory at /dev/shm)",
         "调大容器的共享内存（docker run --shm-size；Kubernetes：在 /dev/shm 挂载 medium: Memory 的 emptyDir）",
+    ),
+    "worker": Said(
+        "the kernel's log shows who killed its worker, most often for memory (fewer data workers or prefetched batches help)",
+        "从内核日志可看出是谁终止了其 worker，多因内存不足（可减少数据加载 worker 或预取批数）",
     ),
 }
 WHILE_SET_UP = Said(

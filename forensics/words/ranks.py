@@ -378,6 +378,7 @@ STOPPED_BY: Mapping[str, Said] = {  # code of a scheduler's word, or a signal to
         "启动器所在的终端或会话被关闭（SIGHUP）",
     ),
 }
+PRESSED = Said("somebody stopped the job with Ctrl-C", "作业被 Ctrl-C 停止")
 CTRL_C = Form(
     "somebody stopped the job with Ctrl-C ({who} ended by KeyboardInterrupt)",
     "作业被 Ctrl-C 停止（{who} 因 KeyboardInterrupt 退出）",

@@ -12,6 +12,7 @@
     NVRM: GPU 0000:5d:00.0: RmInitAdapter failed! (0x62:0xffff:2477)
     NVRM: GPU at PCI:0000:5d:00: GPU-0a1b2c3d-…
     NVRM: GPU0 _kgspIsHeartbeatTimedOut: Heartbeat timed out, … timeout 5200 · NVRM: GPU0 _kgspRpcRecvPoll: GSP RM heartbeat timed out
+    NVRM: kfspWaitForResponse_IMPL: FSP command timed out       and of other processors on the device: FSP, SEC2, PMU, any falcon
     nvidia-nvswitch2: SXid (PCI:0000:86:00.0): 12028, Severity 1 Engine instance 61 Sub-engine instance 00   (a report's second line)
     Unable to determine the device handle for GPU 0000:5D:00.0: GPU is lost.  Reboot …            (nvidia-smi)
 
@@ -51,7 +52,7 @@ _SXID_CLASS = regex(r"^(?P<class>Fatal|Non-fatal|Correctable)\b(?:, Link (?P<lin
 _SXID_MORE = regex(r"^(?:Severity \d|Data \{|Severity)")
 _SXID_SEVERITY = regex(r"^Severity (?P<severity>\d) Engine instance (?P<engine>\d{1,4})")
 _GSP = regex(
-    r"NVRM: (?:(?P<gpu>GPU\d{1,3}) )?(?P<function>_?kgsp\w{1,60}|_issueRpcAndWait\w*|rpc\w{1,60}_wrapper\w*): "
+    r"NVRM: (?:(?P<gpu>GPU\d{1,3}) )?(?P<function>_?k(?:gsp|fsp|sec2|flcn|pmu)\w{1,60}|_issueRpcAndWait\w*|rpc\w{1,60}_wrapper\w*): "
     r"(?P<what>.{0,200}?(?:timed out|[Tt]ime-?out|did not respond|is hung|crashed).{0,200})"
 )
 _LOST = regex(rf"NVRM: GPU {_PCI}: GPU has fallen off the bus")

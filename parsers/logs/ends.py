@@ -12,6 +12,7 @@ container, quoted or not). The end: an exit code, a status, a signal by number o
     sending SIGKILL to all processes                                foreman, likewise: of no process by its number (`detail.to`: all)
     train@3.service: Killing process 4711 (python) with signal SIGKILL.      systemd, of a unit that it stops
     killing 'rank3' (4711) with SIGKILL                             supervisord, of one that does not heed a request
+    ^C*** Aborted at 1767349153 (unix time) …                       a terminal, of who pressed Ctrl-C there
     member 6: kill -9 4711 sent  |  Delete pod job-worker-4, grace period 0s        a supervisor of one's own, DLRover's master
     exited: rank3 (terminated by SIGKILL; not expected)             supervisord
     train@3.service: Main process exited, code=killed, status=9/KILL        systemd
@@ -101,6 +102,7 @@ _SAID = regex(rf"[:(,]\s*(?P<said>{'|'.join(_WORDS)})(?:[ ,]*\(?core dumped\)?)?
 _FOR_MEMORY = regex(
     r"\bOOM[- ]?[Kk]illed\b|\bexceeded \d{1,3}% memory budget\. Restarting|(?i:\bkilled by (?:the )?(?:kernel'?s? )?(?:OOM|out[- ]of[- ]memory)[- ]?killer\b)"
 )
+_CTRL_C = regex(r"(?:\^C)+(?:[^\s\w]|[A-Z]\w|\s*\Z)")  # a terminal's echo of the key, before whatever is printed next
 _PERHAPS = regex(r"(?i)\b(?:common|possible|likely|potential) (?:causes?|reasons?)\b")  # what follows was not observed
 _ASKED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGCONT")
 _NUMBER = regex(
@@ -163,6 +165,15 @@ def end(row: Row, text: str) -> dict[str, Any] | None:
     """`kind` closing_signal, of a process that its launcher ends; else exit with its columns, if the line says of whom or what it
     speaks, or gives a signal as Python's subprocess does, below zero. An end by code 0 or by request counts only of somebody who is
     told: in a list, by rank, pid or name. `detail`: number, of, names, only."""
+    if _CTRL_C.match(row["raw"].lstrip()):
+        return {
+            "kind": "exit",
+            "severity": "info",
+            "code": "SIGINT",
+            "rank": None,
+            "local_rank": None,
+            "detail": json.dumps({"by": "terminal"}),
+        }
     text = _PERHAPS.split(text, maxsplit=1)[0]
     if closing := _CLOSING.search(text):
         code = closing["sent"] or closing["by"] or ("DELETED" if "delet" in closing[0].lower() else "SIGKILL")

@@ -82,7 +82,7 @@ _HEARTBEAT = regex(
 _LIKELY = (
     r"(?:^|[\s\[|<(_])(?:ERR(?:OR)?|CRIT(?:ICAL)?|FATAL|SEVERE|EMERG\w*|PANIC|ALERT)(?:[\s\]|:>),]|$)|\[?[EF](?:20[0-9]{2})?[0-9]{3,4} [0-9]{2}:|\[[EF] |: [EF] "
     r"|^[EF] +\S+:[0-9]+\]|[\[<|=\" ](?i:error|fatal|critical)[\]>|\":, ]|^(?i:(?:\S{1,90}: )?(?:\w+ )?(?:error|fatal|critical)(?: error)?: )"
-    r"|(?i)exit|oom[- ]?kill|memory budget|: (?:killed|aborted|bus error|segmentation fault|terminated)|core dumped|retcode|退出码|信号|\brc=|return ?code|\(rc=|\breturned -|signal|\bSIG[A-Z]|\bkill(?:ing)? (?:-|pid|process|rank|member|worker|trainer|replica)|\bdelet(?:e|ing|ed) (?:the )?pod\b|timed?[ -]?out|stalled|hang (?:\w{1,5} ){0,2}detected|detected (?:a |the )?(?:job )?hang|heart-?beat|\b(?:nan|inf)(?:s?\b|inity)|finite"
+    r"|(?i)exit|oom[- ]?kill|memory budget|: (?:killed|aborted|bus error|segmentation fault|terminated)|core dumped|retcode|退出码|信号|\brc=|return ?code|\(rc=|\breturned -|signal|\bSIG[A-Z]|\bkill(?:ing)? (?:-|pid|process|rank|member|worker|trainer|replica)|\bdelet(?:e|ing|ed) (?:the )?pod\b|timed?[ -]?out|stalled|hang (?:\w{1,5} ){0,2}detected|detected (?:a |the )?(?:job )?hang|heart-?beat|\b(?:nan|inf)(?:s?\b|inity)|finite|^\^C"
 )
 
 
@@ -277,7 +277,7 @@ PARSER = LineParser(
         *(f"[E{digit}".encode() for digit in range(10)), *(f"E{month:02d}".encode() for month in range(1, 13)),
         b"rror: ", b"atal: ", b"error:", b"[error", b"[Error", b"<error", b"=error", b'"error"', b"error |",
         b"[fatal", b"=fatal", b'"fatal"', b"fatal error", b"critical: ", b"[critical", b"=critical", b'"critical"',
-        b"exit code", b" exit ", b" with code ", b" with status ", b"exitcode", b"exit status", b"xited", b"status code", b"OOMKilled", b"OOM-killed", b"OOM killer", b"memory budget", b"core dumped", b": Killed", b": Aborted", b": Bus error", b"retcode", b"return code", b"returncode", b"error code", b"illed by", b"(rc=", b" rc=", "退出码".encode(), "信号".encode(), b"xit codes", b"eturncodes", b"eturn codes", b"returned -", b"code=killed", b"code=exited", b"code=dumped", b"SIG", b"kill -", b"illing ", b"elete pod ", b"eleting pod ", b"eleted pod ", b"ignal ", b", Signal: ",
+        b"exit code", b"^C", b" exit ", b" with code ", b" with status ", b"exitcode", b"exit status", b"xited", b"status code", b"OOMKilled", b"OOM-killed", b"OOM killer", b"memory budget", b"core dumped", b": Killed", b": Aborted", b": Bus error", b"retcode", b"return code", b"returncode", b"error code", b"illed by", b"(rc=", b" rc=", "退出码".encode(), "信号".encode(), b"xit codes", b"eturncodes", b"eturn codes", b"returned -", b"code=killed", b"code=exited", b"code=dumped", b"SIG", b"kill -", b"illing ", b"elete pod ", b"eleting pod ", b"eleted pod ", b"ignal ", b", Signal: ",
         b"imed out", b"imed-out", b"imeout exceeded", b"imeout expired", b"imeout reached", b"imeout occurred",
         b"imeout waiting", b"talled", b"ang detected", b"ang was detected", b"ang is detected", b"ang has been detected", b"etected hang", b"etected a hang",
         b"etected the hang", b"etected a job hang", b"eartbeat", b"eart beat", b"eart-beat", *_BARE, *_OF_MODULE, *_COUNTED,

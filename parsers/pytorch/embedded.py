@@ -2,7 +2,7 @@
 
     ╭──── Traceback (most recent call last) ────╮         rich, in a box of any characters, also behind a logger's columns
     │ /job/train.py:40 in step                  │         (older: `│ in step:40`)
-    │ ❱ 40 │   loss = model(batch)              │
+    │ ❱ 40 │   loss = model(batch)              │         a frame too long for its line goes on in the next
     ╰───────────────────────────────────────────╯
     ValueError: no tokens
     {"level": "error", "exc_info": "Traceback (most recent call last):\\n  File …"}        JSON: a text, or a list of lines, under any name
@@ -32,6 +32,10 @@ _SIDE = regex(r"[^\w\s\"'({\[]")
 _BOTTOM = regex(r"^\s*[^\w\s\"'({\[][─━═=-]{8,}")
 _FRAME = regex(r"^ ?(?P<file>\S.{0,1000}?):(?P<line>\d{1,9}) in (?P<function>\S.{0,200}?)\s*$")
 _OLD_FRAME = regex(r"^ ?in (?P<function>\S{1,200}):(?P<line>\d{1,9})\s*$")
+_BEGINS = regex(r"^ ?(?:/|[A-Za-z]:\\)\S{1,1000}(?: in)?\s*$")  # of a frame that goes on in the next line
+_BOXED = regex(
+    r"^\s*[│┃║](?P<inner> (?:/|[A-Za-z]:\\)\S{1,1000}:\d{1,9}(?: in(?: \S{1,200})?)?\s*)[│┃║]?\s*$"
+)  # below a head that is lost
 _MARKED = regex(r"^ ?[❱>»] {0,8}\d{1,9} (?P<source>.*)$")
 _GUIDES = regex(r"^(?:\W\s{3})+")  # what rich draws in place of an indentation
 _BOX_LINES = 2000
@@ -44,6 +48,7 @@ def unfolded(stream: Sequence[Row]) -> Iterator[Row]:
     prints."""
     until = 0  # of a box
     behind = False  # the line behind it says what was raised
+    begun = ""  # a frame that goes on
     for row in stream:
         text = row["text"]
         if row["line"] < until:
@@ -53,12 +58,20 @@ def unfolded(stream: Sequence[Row]) -> Iterator[Row]:
                 continue
             bare = text.strip()
             if side := _SIDE.match(bare):
-                yield {**row, "text": _inner(bare[1:].removesuffix(side[0]))}
+                inner = _joined(begun, bare[1:].removesuffix(side[0]))
+                begun = inner.rstrip() if _BEGINS.match(inner) else ""
+                yield {**row, "text": _inner(inner)}
                 continue
             until = 0
         if _TITLE in text and _is_head(text):
+            begun = ""
             until, behind = row["line"] + _BOX_LINES, False
             yield {**row, "text": f"{_TITLE}:"}
+        elif found := _BOXED.match(text):
+            until, behind, inner = row["line"] + _BOX_LINES, False, found["inner"].rstrip()
+            begun = inner if _BEGINS.match(inner) else ""
+            yield {**row, "text": f"{_TITLE}:"}
+            yield {**row, "text": _inner(inner)}
         elif behind:
             behind = False
             yield {**row, "text": text.strip()}
@@ -73,6 +86,15 @@ def _is_head(text: str) -> bool:
     before, _, after = text.partition(_TITLE)
     rules = before.split()[-1:] + after.split()
     return len(rules) == 2 and before[-1:] == after[:1] == " " and all(map(_RULE.fullmatch, rules))
+
+
+def _joined(begun: str, text: str) -> str:
+    """A line of a box with the one before it, where that was the beginning of a frame."""
+    if not begun:
+        return text
+    is_whole = begun.endswith(" in") or begun.rpartition(":")[2].isdigit()
+    joined = f"{begun}{' ' if is_whole else ''}{text.strip()}"
+    return joined if _FRAME.match(joined) or (_BEGINS.match(joined) and text.strip()) else text
 
 
 def _inner(text: str) -> str:

@@ -370,7 +370,7 @@ def _device_error(row: Row, found: re.Match[str]) -> dict[str, Any]:
 
 # Words of which one stands in every line that the pattern finds, the pattern, and what it makes.
 _SINGLE: tuple[tuple[tuple[str, ...], re.Pattern[str], Build], ...] = (
-    (("Watchdog caught", "blocking wait"), regex(r"Watchdog caught collective operation timeout|timed out in blocking wait"), _of_work),
+    (("Watchdog caught", "blocking wait"), regex(r"Watchdog caught (?:collective operation timeout|c[a-z ]{0,27}\Z)|timed out in blocking wait"), _of_work),
     ((" is running collective: ",), _FINGERPRINT, _mismatch),
     (("Detected mismatch between collectives on ranks",), regex(r"Detected mismatch between collectives on ranks(?!.* but Rank \d+ is running)"),
      _plain("comm_warning", MISMATCH)),

@@ -185,11 +185,16 @@ class _Block(msgspec.Struct):
     quoted: int | None = None  # whose it is, counted in the printer's group
     is_original: bool = False  # of a child, quoted by the exception before it
     is_headless: bool = False  # a file begins within it
+    is_marked: bool = False  # with carets, which no stack that was printed has: CPython gives it no columns
 
     def bare(self, text: str) -> str:
         """A line of it without the logger's prefix."""
         size = len(self.prefix)
         return text[size:] if size and _DIGIT.sub("#", text[:size]) == self.prefix else text
+
+    def is_sure(self) -> bool:
+        """Is it of something raised? A stack that was printed may begin without a head, too."""
+        return self.is_marked or (self.sources[-1] or "").startswith("raise ")
 
 
 class _Reader:
@@ -356,6 +361,7 @@ class _Reader:
             block.foreign = 0
             return True
         if not text.strip() or _CARETS.match(text):
+            block.is_marked |= "^" in text
             return True
         if text[0] in " \t" and block.frames and not block.foreign:
             if block.sources[-1] is None:
@@ -378,7 +384,7 @@ class _Reader:
 
     def _end_block(self, last: Row | None, code: str | None, message: str | None) -> None:
         block, self._block = self._block, None
-        if block is None or (block.is_headless and code is None):  # a stack that was printed may begin so, too
+        if block is None or (block.is_headless and code is None and not block.is_sure()):
             return
         if block.is_headless and self._quoted is not None:  # whose it is was no failure of its own
             self.events = [one for one in self.events if one["line"] != self._quoted[0]]
@@ -462,6 +468,7 @@ PARSER = LineParser(
     anchors=(
         b"Traceback (most recent call last)",
         "❱ ".encode(),  # rich's mark of the line, once in each frame
+        "│ /".encode(),  # and a frame of it
         b'"exc_type"',  # structlog
         b'File "',
         b'File \\"',  # in JSON

@@ -8,6 +8,7 @@
     =   RANK 3 PID 4711 RUNNING AT n07            MPICH:   =   PID 4711 RUNNING AT n07
     =   KILLED BY SIGNAL: 9 (Killed)              or    =   EXIT CODE: 9
 
+    mpiexec noticed that process rank 3 with PID 4711 on node n07 exited        and no more: the text ends there
     mpirun has exited due to process rank 3 with PID 4711 on                    Open MPI 1.3 to 1.10, the node and how on the next line
     [27]PETSC ERROR: Caught signal number 11 SEGV: Segmentation Violation, probably memory access out of range      PETSc's handler
 
@@ -72,6 +73,10 @@ RULES = (
     Rule(regex(rf"\[{_HOST}:0*(?P<pid>\d{{1,9}})\] Signal: .{{1,60}}? \((?P<signal>\d{{1,3}})\)"), "exit", refine=_ended),
     Rule(regex(r"\[[\w.-]+:\d+\] (?:\*\*\* (?:Process received signal|End of error message)|Signal code: |Failing at address: )"), None),
 )  # fmt: skip
+# How it ended stands in the next line, unless the text ends here.
+_BROKEN_OFF = regex(
+    rf"noticed that process rank (?P<rank>\d{{1,7}}) with PID (?P<pid>\d{{1,9}}) on node {_HOST} exited(?: on(?: signal)?)?\s*$"
+)
 _MPT = regex(r"MPT ERROR: Rank \d{1,7}\(g:(?P<rank>\d{1,7})\) received signal SIG[A-Z0-9]{2,10}\((?P<signal>\d{1,3})\)")
 _MPT_WHERE = regex(rf"^\s*Process ID: (?P<pid>\d{{1,9}}), Host: {_HOST}, Program: ")
 _WHO = regex(rf"^=\s+(?:RANK (?P<rank>\d{{1,7}}) )?PID (?P<pid>\d{{1,9}}) RUNNING AT {_HOST}")
@@ -125,6 +130,8 @@ def _read(stream: list[dict[str, Any]], aborted: Mapping[str, int]) -> Iterator[
                 continue
         if found := _MPT.search(text):
             signalled = row, columns(Rule(_MPT, "exit", refine=_ended), found.groupdict())
+        elif found := _BROKEN_OFF.search(text) if row is stream[-1] else None:
+            yield row, [event(row, "exit", **columns(Rule(_BROKEN_OFF, "exit", refine=_left), found.groupdict()))]
         elif found := _FIRST.match(text):
             first = found["rank"]
             yield row, []
@@ -168,4 +175,5 @@ PARSER = LineParser(
         b"=   CLEANING UP", b"=   YOU CAN IGNORE",
     ),
     parse=parse,
+    after=1,
 )  # fmt: skip

@@ -45,7 +45,7 @@ def _finding(fall: Fall, severity: Severity, what: Said) -> Finding:
         dict.fromkeys(Ref(file=row["file"] or "", line=row["line"], text=_figures(row)) for row in (end, start))
     )
     text: Said = words.SCALE_AT_MINIMUM
-    if start is not end:
+    if start is not end or not fall.is_minimum:
         fell, step = words.SCALE_FELL, start["step"]
         text = fell(what=what) if step is None else words.SCALE_FELL_SINCE(step=step, what=what)
     action = Action(kind="ignore", target=words.LOSS_SCALE, command=None, reason=words.IT_SETTLED) if minor else Action(

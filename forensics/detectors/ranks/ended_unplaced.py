@@ -41,6 +41,7 @@ from forensics.words import ended as words
 from parsers.knowledge import meaning
 
 _BY_KERNEL = ("host_oom", "segfault")
+_RAISED: tuple[Cause, ...] = ("exception", "killed")  # the latter a worker, which its parent's exception tells
 _SEEN_NS = 300 * 10**9  # until a launcher says that a process was killed
 _CONTAINERS = ("kubepods", "docker", "containerd", "crio", "libpod", "garden")  # in the names of their control groups
 _FULL = 90  # % of shared memory
@@ -149,7 +150,7 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
     found = _failures(case)
     if not found:
         return ()
-    cause: Cause = next((cause for cause, _ in _in_time(found) if cause != "exception"), "exception")
+    cause: Cause = next((cause for cause, _ in _in_time(found) if cause not in _RAISED), _in_time(found)[0][0])
     same = [row for this, row in found if this == cause]
     killed = _killed(case, same) if cause == "host_oom" else ()
     named = _told(case, same) if cause == "gpu_fault" else killed
@@ -157,7 +158,7 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
         return ()
     unclear = cause == "exception" and not (any(_is_own(case, row) for row in same) or _is_alone(case, same))
     places = tuple(sorted({host for row in same if (host := host_of(case.identity, row))}))
-    after = cause == "exception" and (unclear or len(places) > 1 or _may_follow(case, same))  # not all were the first
+    after = cause in _RAISED and (unclear or len(places) > 1 or _may_follow(case, same))  # not all were the first
     hosts = () if after else places
     line = " ".join(str(same[0]["text"] or same[0]["code"] or "").split())
     storage = storage_error(str(same[0]["text"] or "")) if cause == "exception" else None
@@ -353,7 +354,7 @@ def _action(
         return Action(kind="inspect_hardware", target=storage.holder, command=None, reason=storage.why)
     if cause == "segfault":
         return _core(same[0], target, words.A_PROCESS_DID(did=_did(cause, same)))
-    kinds: dict[str, Any] = {"gpu_fault": "inspect_hardware", "exception": "check_code"}
+    kinds: dict[str, Any] = {"gpu_fault": "inspect_hardware", "exception": "check_code", "killed": "collect_more"}
     line = " ".join(str(same[0]["text"] or "").split())
     why = words.WHY_AT[holder] if holder else words.A_PROCESS_DID(did=_did(cause, same))
     if cause == "exception" and line and not holder:

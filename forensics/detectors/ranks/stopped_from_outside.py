@@ -57,9 +57,19 @@ def detect(case: Case) -> tuple[Finding, ...]:
     interrupted = [row for row in rows(case.events, "exit") if signal_of(row["code"]) == "SIGINT"]
     if not interrupted:
         return ()
+    if all(detail(row).get("by") == "terminal" for row in interrupted):  # nobody's end: what failed before may be why
+        if any(_has_failed(case, row) for row in interrupted):
+            return ()
+        return (_finding("stopped_by_hand", words.PRESSED, Claim(words.PRESSED, "for", refs(interrupted))),)
     pressed = {rank for row in interrupted if (rank := own_rank(row)) is not None}
     text = words.CTRL_C(who=ranks_text(pressed) if pressed else words.ITS_PROCESSES)
     return (_finding("stopped_by_hand", text, Claim(text, "for", refs(interrupted))),)
+
+
+def _has_failed(case: Case, row: Row) -> bool:
+    """Does its file tell of an error before that line?"""
+    before = (pl.col("file") == row["file"]) & (pl.col("line") < row["line"])
+    return case.events.filter(before & pl.col("severity").is_in(["error", "fatal"])).height > 0
 
 
 def _is_by_srun(row: Row, said: Sequence[Row]) -> bool:
