@@ -132,17 +132,16 @@ def _with_carried(lines: pl.DataFrame) -> pl.DataFrame:
     is_rest = is_behind & pl.all_horizontal(pl.col(*_SPEAKER).is_null())
     own = own.with_columns(
         (~is_rest).fill_null(value=True).cum_sum().alias("_record"),
-        pl.col("text").str.contains(r"^\s").alias("_is_in"),
+        (~pl.col("text").str.contains(r"^\s")).alias("_is_out"),
         begins.alias("_begins"),
     )
-    is_body = pl.col("_begins").first() & (
-        (~pl.col("_is_in")).cum_sum().shift(1, fill_value=0) - (~pl.col("_is_in")).first() < 1
-    )
+    out = pl.col("_is_out")
+    is_body = pl.col("_begins").first() & (out.cum_sum().shift(1, fill_value=0) - out.first() < 1)
     own = own.with_columns(
         pl.when(is_body.over("_record")).then(pl.col(name).first().over("_record")).otherwise(name).alias(name)
         for name in _SPEAKER
     )
-    return pl.concat([lines.filter(~pl.col("file").is_in(files.implode())), own.drop("_record", "_is_in", "_begins")])
+    return pl.concat([lines.filter(~pl.col("file").is_in(files.implode())), own.drop("_record", "_is_out", "_begins")])
 
 
 def _stamps_before(lines: pl.DataFrame) -> _Stamps:
