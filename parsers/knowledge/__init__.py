@@ -8,13 +8,17 @@ Rows of a user (`learn`) come before all others.
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, lru_cache
+from hashlib import sha256
 from importlib.resources import files
+from importlib.util import cache_from_source
 from typing import Any, Literal, TypeVar
 
 import msgspec
 import polars as pl
 
+from parsers.knowledge.kept import keep
 from parsers.schema.event_kinds import EVENT_KINDS
 from parsers.text.patterns import ascii_digits, regex
 
@@ -76,6 +80,7 @@ class Message(msgspec.Struct, frozen=True):
 
 
 _Any = TypeVar("_Any", FrameRow, MessageRow)
+_Rows = tuple[tuple[FrameRow, ...], tuple[MessageRow, ...]]
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
@@ -101,23 +106,36 @@ def learn(texts: Sequence[tuple[str, str]]) -> None:
         return
     read(dict(texts))
     _learnt = tuple(texts)
-    for kept in (rows, _frames, _messages, _starts, waits, _meaning):
+    for kept in (rows, _frames, _messages, _starts, _short, waits, _meaning):
         kept.cache_clear()
 
 
 @cache
-def rows() -> tuple[tuple[FrameRow, ...], tuple[MessageRow, ...]]:
+def rows() -> _Rows:
     """All rows, in the order in which they are asked."""
-    shipped = {
-        path.name.removesuffix(".toml"): path.read_text(encoding="utf-8")
-        for path in files("parsers.knowledge").iterdir()
-        if path.name.endswith(".toml") and path.name != "claims.toml"
-    }
-    (frames, messages), (own_frames, own_messages) = read(shipped), read(dict(_learnt))
+    (frames, messages), (own_frames, own_messages) = _shipped(), read(dict(_learnt))
     return own_frames + frames, own_messages + messages
 
 
-def read(texts: Mapping[str, str]) -> tuple[tuple[FrameRow, ...], tuple[MessageRow, ...]]:
+def _shipped() -> _Rows:
+    """The rows of the files beside this one. To read TOML takes ten times as long as to read them as they were kept: that is done once for each
+    state of the files and of what is asked of a row."""
+    folder = files("parsers.knowledge")
+    texts = {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir() if path.name.endswith(".toml")}
+    asked = (_File, FrameRow, MessageRow), sorted(EVENT_KINDS), sorted(texts.items())
+    made_of = sha256(repr((asked, [kind.__struct_fields__ for kind in asked[0]])).encode()).digest()
+    kept_at = cache_from_source(str(folder / "rows.toml"), optimization="kept")
+    with suppress(OSError, msgspec.MsgspecError), open(kept_at, "rb") as kept:
+        if kept.read(len(made_of)) == made_of:
+            found: _Rows = msgspec.msgpack.decode(kept.read(), type=_Rows)
+            return found
+    del texts["claims.toml"]
+    made = read({name.removesuffix(".toml"): text for name, text in texts.items()})
+    keep(kept_at, made_of + msgspec.msgpack.encode(made))
+    return made
+
+
+def read(texts: Mapping[str, str]) -> _Rows:
     """Printer → text of its file, as rows. ValueError with file and row where one is not as it must be."""
     frames: list[FrameRow] = []
     messages: list[MessageRow] = []
@@ -199,10 +217,16 @@ def _starts() -> dict[str, list[int]]:
     return found
 
 
+@cache
+def _short() -> tuple[str, ...]:
+    """Anchors that are shorter than a beginning: a handful."""
+    return tuple(start for start in _starts() if len(start) < _START)
+
+
 def _candidates(text: str) -> Iterator[MessageRow]:
     """Rows of which an anchor stands in the text, in their order."""
     starts, messages = _starts(), _messages()
-    short = [start for start in starts if len(start) < _START and start in text]
+    short = [start for start in _short() if start in text]
     begun = starts.keys() & {text[at : at + _START] for at in range(len(text) - _START + 1)}
     for number in sorted({number for start in (*begun, *short) for number in starts[start]}):
         anchor, row = messages[number]

@@ -23,7 +23,7 @@ from parsers.training.counted_lines import counted
 from parsers.training.step_figures import figures, holds_nan, is_unnamed
 from parsers.training.told_values import rows_of_lines as value_rows
 
-_COUNTS = ("tep", "ter", "teration", "atch", "pdate")
+_COUNTS = ("tep", "iter", "Iter", "teration", "atch", "pdate")
 _AFTER = ("=", ":", " ", '"', "]")
 
 

@@ -309,7 +309,7 @@ def parse_lines(lines: pl.DataFrame) -> Tables:
 
 LINES = LineParser(
     name="replica_sums",
-    anchors=(b"tep", b"ter", b"it=", b"pdate", "步".encode()),
+    anchors=(b"tep", b"iter", b"Iter", b"it=", b"pdate", "步".encode()),
     parse=parse_lines,
     after=_MOST,
     leads=regex(rb"(?i)(?:step|iter|iteration|it|update|\xe6\xad\xa5|\xe6\x95\xb0)[\"']?[ =:#_-]{0,6}\d"),

@@ -127,7 +127,6 @@ PARSER = LineParser(
         b"_time",
         b"_ms",
         b"timing_s/",
-        *(f"took{end}".encode() for end in " :="),
         *(f"{word}{end}".encode() for word in _WORDS for end in " :="),
     ),
     parse=parse,
