@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from forensics.facts.event_rows import detail
 from forensics.model.ref import Ref
 from forensics.model.said import Said
 from forensics.words import losses as words
@@ -98,3 +99,17 @@ def line_ref(row: Row) -> Ref:
 def ref_to(row: Row, text: str | None) -> Ref:
     line = row["line"] if row["line"] is not None else row.get("record")
     return Ref(file=row["file"] or "", line=line, text=text or "")
+
+
+def asserts_of(events: pl.DataFrame) -> Sequence[Row]:
+    """Checks that found a NaN, scripts that gave up for one, and the anomaly mode of automatic differentiation."""
+    anomaly = pl.col("text").str.contains(r"returned nan values in its \d+\w* output").fill_null(False)
+    kinds = pl.col("kind").is_in(["nan_assert", "bad_loss"])
+    found = events.filter(kinds | anomaly).sort("step", "file", "line", nulls_last=True).to_dicts()
+    known = {(row["file"], row["line"]) for row in found if not is_by_message(row)}  # by who knows the check
+    return [row for row in found if not is_by_message(row) or (row["file"], row["line"]) not in known]
+
+
+def is_by_message(row: Row) -> bool:
+    """Is it a check only by what an exception of nobody in particular says?"""
+    return detail(row).get("where") == "message"

@@ -24,7 +24,17 @@ from forensics.detectors.numerics.loss_advice import (
     trained_to,
     with_raised,
 )
-from forensics.detectors.numerics.loss_lines import Bad, Row, first_nan, line_ref, ref_to, streams_of, when
+from forensics.detectors.numerics.loss_lines import (
+    Bad,
+    Row,
+    asserts_of,
+    first_nan,
+    is_by_message,
+    line_ref,
+    ref_to,
+    streams_of,
+    when,
+)
 from forensics.detectors.numerics.loss_resumed import as_loaded, leap_of, loaded_by_all, loaded_state, resumed_finding
 from forensics.detectors.numerics.loss_risen import spike_finding
 from forensics.facts.event_rows import detail
@@ -74,7 +84,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if leaps and not any(when(bad.row) < when(leap.onset) for leap in leaps for bad in nans):
         return (resumed_finding(case, min(leaps, key=lambda leap: when(leap.onset))),)
     first = min(nans, key=lambda bad: when(bad.row), default=None)
-    asserts = _asserts(case.events)
+    asserts = asserts_of(case.events)
     odd = case.odd_value  # then forensics/detectors/numerics/odd_value.py says more
     own = own_loss(case.tables, case.job_told_of, case.loss_mates) if case.is_data_parallel or case.loss_mates else None
     ahead = min((when(row)[0] for row in (*(bad.row for bad in nans), *(one[0].onset for one in found))), default=None)
@@ -153,13 +163,6 @@ def _told_by_statistics(case: Case) -> set[int]:
 
 
 # --- NaN -------------------------------------------------------------------------------------------------------------
-
-
-def _asserts(events: pl.DataFrame) -> Sequence[Row]:
-    """Checks that found a NaN, scripts that gave up for one, and the anomaly mode of automatic differentiation."""
-    anomaly = pl.col("text").str.contains(r"returned nan values in its \d+\w* output").fill_null(False)
-    kinds = pl.col("kind").is_in(["nan_assert", "bad_loss"])
-    return events.filter(kinds | anomaly).sort("step", "file", "line", nulls_last=True).to_dicts()
 
 
 def _reporters(asserts: Sequence[Row]) -> dict[int, str]:
@@ -261,7 +264,7 @@ def _is_back(case: Case, own: OwnLoss) -> bool:
 def _is_of_all(row: Row) -> bool:
     """A value that a line shows without saying whose it is: a gradient norm is of what all have summed, and rank 0 prints the
     loss of all."""
-    bare, of_any = row["kind"] == "nan_assert", row["code"] == "loss" or detail(row).get("where") == "message"
+    bare, of_any = row["kind"] == "nan_assert", row["code"] == "loss" or is_by_message(row)
     reduced = row["code"] == "grad_norm" or (of_any and row["rank"] == 0)
     return bare and (reduced or detail(row).get("scope") == "global")
 
