@@ -33,6 +33,8 @@ from parsers.who.prefixes import strip
 
 How = Literal["raised", "counted", "late", "stack"]
 _Tables = Mapping[TableName, pl.DataFrame]
+_Lines = Sequence[tuple[int, str]]
+_Logs = Mapping[int, tuple[str, _Lines]]  # rank → file and last lines
 _OTHERS, _COUNTS = 2, 2  # ranks, and lines of a count
 _MS_NS = 1_000_000
 _TOTAL = regex(r"(?<![\d.:/-])(\d{1,12})\s?(?:/|\bof\b)\s?(\d{1,12})(?![\d.:/-])")
@@ -60,12 +62,11 @@ def away_alone(
     process that waits for nobody."""
     if len(others) < _OTHERS:
         return None
-    return (
-        _raised(tables, waits, rank, others)
-        or _counted(tables, rank, others)
-        or _late(tables, waits, rank, others)
-        or _stack(tables, others, host_sites)
-    )
+    if (found := _raised(tables, waits, rank, others)) is not None:
+        return found
+    logs = _logs(tables, rank, others)
+    by_logs = (_counted(tables, logs, rank) or _late(tables, waits, logs, rank)) if logs else None
+    return by_logs or _stack(tables, others, host_sites)
 
 
 def _raised(tables: _Tables, waits: Sequence[dict[str, Any]], rank: int, others: Collection[int]) -> Away | None:
@@ -102,17 +103,13 @@ def _is_before(row: Mapping[str, Any], waits: Sequence[dict[str, Any]]) -> bool:
     return True
 
 
-def _counted(tables: _Tables, rank: int, others: Collection[int]) -> Away | None:
+def _counted(tables: _Tables, logs: _Logs, rank: int) -> Away | None:
     trained = tables["steps"].filter((pl.col("phase") == "train").fill_null(True)).drop_nulls(["rank", "step", "line"])
     last = trained.group_by("rank").agg(pl.col("step").max(), pl.col("step").n_unique().alias("steps"))
     told = {one: step for one, step, steps in last.select("rank", "step", "steps").iter_rows() if steps > 1}
-    if not {rank, *others} <= told.keys() or len({told[one] for one in (rank, *others)}) != 1:
+    if not logs.keys() <= told.keys() or len({told[one] for one in logs}) != 1:
         return None
-    own, logs = _logs(tables, rank, others)
-    if own is None or len(logs) < len(others):
-        return None
-    theirs = {_template(text) for log in logs.values() for _, text in log}
-    file, lines = own
+    file, lines = logs[rank]
     steps = trained.filter((pl.col("rank") == rank) & (pl.col("file") == file))["line"].unique().sort().to_list()[-2:]
     said = [(number, text) for number, text in lines if text.strip()]
     if len(steps) < _COUNTS or not said or lines[0][0] > steps[0]:
@@ -120,7 +117,7 @@ def _counted(tables: _Tables, rank: int, others: Collection[int]) -> Away | None
     done = steps[-1]
     kind = _template(said[-1][1])
     counts = [(number, text) for number, text in said if _template(text) == kind]
-    if len(counts) < _COUNTS or kind in theirs or counts[0][0] <= done or _OF_WAITS.search(counts[-1][1]):
+    if len(counts) < _COUNTS or counts[0][0] <= done or _OF_WAITS.search(counts[-1][1]):
         return None
     rising = [
         max(((int(a), int(b)) for a, b in _TOTAL.findall(strip(text).text)), key=lambda c: c[1], default=None)
@@ -130,20 +127,20 @@ def _counted(tables: _Tables, rank: int, others: Collection[int]) -> Away | None
     is_rising = all(one[0] < other[0] and one[1] == other[1] for one, other in pairwise(pairs))
     if len(pairs) < len(counts) or not is_rising or pairs[-1][0] >= pairs[-1][1]:
         return None
+    if any(_template(text) == kind for one, (_, log) in logs.items() if one != rank for _, text in log):
+        return None
     step = next(Ref(file=file, line=number, text=text) for number, text in lines if number == done)
     return Away(
         "counted", (*(Ref(file=file, line=number, text=text) for number, text in (counts[-1], counts[0])), step)
     )
 
 
-def _late(tables: _Tables, waits: Sequence[dict[str, Any]], rank: int, others: Collection[int]) -> Away | None:
+def _late(tables: _Tables, waits: Sequence[dict[str, Any]], logs: _Logs, rank: int) -> Away | None:
     limits = {row["value"] for row in waits if row["value"]}
-    own, logs = _logs(tables, rank, others)
-    if len(limits) != 1 or own is None or len(logs) < len(others):
+    if len(limits) != 1:
         return None
     limit = int(max(limits) * _MS_NS)
-    file, lines = own
-    spoke = {one: _last_said(log) for one, log in {rank: lines, **logs}.items()}
+    spoke = {one: _last_said(log) for one, (_, log) in logs.items()}
     said = {one: last for one, last in spoke.items() if last is not None}
     if len(said) < len(spoke) or len({(kind, basis) for kind, _, basis, _ in said.values()}) != 1:
         return None
@@ -151,34 +148,36 @@ def _late(tables: _Tables, waits: Sequence[dict[str, Any]], rank: int, others: C
     began = dict(first.iter_rows())
     if not said.keys() <= began.keys():
         return None
-    _, at, _, ref = said[rank]
-    after = min(at - said[one][1] for one in others)
-    since = min((at - began[rank]) - (said[one][1] - began[one]) for one in others)
+    kind, at, _, ref = said.pop(rank)
+    after = min(at - time for _, time, _, _ in said.values())
+    since = min((at - began[rank]) - (time - began[one]) for one, (_, time, _, _) in said.items())
+    if min(after, since) <= limit or not all(_says_once(log, kind) for _, log in logs.values()):
+        return None
     left = tables["stacks"].filter((pl.col("source") == "traceback") & (pl.col("rank") == rank))
     came = tuple(stack_ref(row) for row in left.iter_rows(named=True))  # to where the others had been
-    return Away("late", (Ref(file=file, line=ref[0], text=ref[1]), *came)) if min(after, since) > limit else None
+    return Away("late", (Ref(file=logs[rank][0], line=ref[0], text=ref[1]), *came))
 
 
-def _last_said(log: Sequence[tuple[int, str]]) -> tuple[str, int, str, tuple[int, str]] | None:
-    """(template, stamp, its basis, place and text) of the last stamped line of a log, where it is the only one of its kind."""
-    stamped = [(number, text, line) for number, text in log if (line := strip(text)).time_ns is not None]
-    if not stamped:
-        return None
-    number, text, line = stamped[-1]
-    kind = _template(text)
-    alone = sum(_template(own) == kind for _, own, _ in stamped) == 1
-    return (kind, int(line.time_ns or 0), str(line.time_basis), (number, text)) if alone and kind else None
+def _last_said(log: _Lines) -> tuple[str, int, str, tuple[int, str]] | None:
+    """(template, stamp, its basis, place and text) of the last stamped line of a log; none where it has no words."""
+    for number, text in reversed(log):
+        if (line := strip(text)).time_ns is not None:
+            kind = _template(text)
+            return (kind, line.time_ns, str(line.time_basis), (number, text)) if kind else None
+    return None
 
 
-def _logs(
-    tables: _Tables, rank: int, others: Collection[int]
-) -> tuple[tuple[str, list[tuple[int, str]]] | None, dict[int, list[tuple[int, str]]]]:
-    """(file and last lines of the rank's log, those of the others); the longest of each."""
-    rows = own_logs(tables).filter(pl.col("rank").is_in([rank, *others]) & (pl.col("last_lines").list.len() > 0))
+def _says_once(log: _Lines, kind: str) -> bool:
+    """Is one of its stamped lines of this template, and no more?"""
+    return sum(strip(text).time_ns is not None for _, text in log if _template(text) == kind) == 1
+
+
+def _logs(tables: _Tables, rank: int, others: Collection[int]) -> _Logs | None:
+    """Rank → file and last lines of its log, the longest that it has; none where one of them has none."""
+    job = {rank, *others}
+    rows = own_logs(tables).filter(pl.col("rank").is_in(sorted(job)) & (pl.col("last_lines").list.len() > 0))
     logs = {row["rank"]: row for row in rows.sort("lines", "file").iter_rows(named=True)}
-    own = logs.pop(rank, None)
-    told = {one: list(numbered_lines(row)) for one, row in logs.items()}
-    return (None if own is None else (own["file"], list(numbered_lines(own)))), told
+    return {one: (row["file"], list(numbered_lines(row))) for one, row in logs.items()} if logs.keys() == job else None
 
 
 def _template(text: str) -> str:
@@ -189,7 +188,7 @@ def _template(text: str) -> str:
 def _stack(tables: _Tables, others: Collection[int], host_sites: Collection[str]) -> Away | None:
     main = tables["stacks"].filter(pl.col("is_main").fill_null(False) & pl.col("parent_pid").is_null())
     is_end = pl.col("source").is_in(["traceback", "interrupt"])
-    gave_up = {_line(row) for row in main.filter(is_end & pl.col("rank").is_in(list(others))).iter_rows(named=True)}
+    gave_up = {_stood(row)[0] for row in main.filter(is_end & pl.col("rank").is_in(list(others))).iter_rows(named=True)}
     looks = main.filter(~is_end).sort("file", "line")
     if looks["rank"].drop_nulls().len():
         return None
@@ -198,23 +197,18 @@ def _stack(tables: _Tables, others: Collection[int], host_sites: Collection[str]
         if (who := row["pid"] or row["thread"]) is None:
             return None
         processes.setdefault((row["host"], row["file"], who), []).append(row)
-    if len(processes) != len(others) + 1 or {len(own) for own in processes.values()} & {1}:
+    if len(processes) != len(others) + 1 or any(len(own) == 1 for own in processes.values()):
         return None
-
-    def is_elsewhere(row: dict[str, Any]) -> bool:
-        return _line(row) not in gave_up and classify(to_frames(row["frames"])).site in host_sites
-
-    def is_waiting(row: dict[str, Any]) -> bool:
-        return _line(row) in gave_up or classify(to_frames(row["frames"])).site == "communication"
-
-    away = [own for own in processes.values() if all(map(is_elsewhere, own))]
-    if len(away) != 1 or sum(all(map(is_waiting, own)) for own in processes.values()) != len(others):
+    stood = {who: [_stood(row) for row in own] for who, own in processes.items()}
+    away = [who for who, at in stood.items() if all(line not in gave_up and site in host_sites for line, site in at)]
+    waiting = [at for at in stood.values() if all(line in gave_up or site == "communication" for line, site in at)]
+    if len(away) != 1 or len(waiting) != len(others) or len({line for line, _ in stood[away[0]]}) != 1:
         return None
-    last = away[0][-1]
-    return Away("stack", (stack_ref(last),), last) if len({_line(row) for row in away[0]}) == 1 else None
+    last = processes[away[0]][-1]
+    return Away("stack", (stack_ref(last),), last)
 
 
-def _line(row: Mapping[str, Any]) -> tuple[str, int | None] | None:
-    """The innermost line of the job's own code in a stack."""
-    frame = classify(to_frames(row["frames"])).user
-    return None if frame is None else (frame.file, frame.line)
+def _stood(row: Mapping[str, Any]) -> tuple[tuple[str, int | None] | None, str]:
+    """The innermost line of the job's own code in a stack, and the site."""
+    found = classify(to_frames(row["frames"]))
+    return None if found.user is None else (found.user.file, found.user.line), found.site

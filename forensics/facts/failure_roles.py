@@ -202,7 +202,7 @@ def _as_all_tell(
     job: frozenset[int],
 ) -> dict[int, FailureRole]:
     """Where all ranks of the job raise one error that lists who failed, by numbers among them all, it is these ranks' own."""
-    told = {rank: _listed(str((raised.get(rank) or {}).get("text") or ends[rank].refs[0].text)) for rank in roles}
+    told = {rank: _listed(_text(ends[rank], raised.get(rank))) for rank in roles}
     failed = next(iter(told.values()))
     if not failed or told.keys() != job or len({*told.values()}) > 1 or not failed < job or 2 * len(failed) > len(job):
         return roles
@@ -223,9 +223,11 @@ def _with_odd(
 ) -> dict[int, FailureRole]:
     """Where ranks were compared, it is the end of the one that all others differ from: all raised it, each with its own value, and one alone says
     another thing than the rest. Or only few raised it, each against one reference, and most went past the line at which these were refused."""
-    texts = {rank: str((raised.get(rank) or {}).get("text") or ends[rank].refs[0].text) for rank in roles}
+    if len(job) <= 2:
+        return roles
+    texts = {rank: _text(ends[rank], raised.get(rank)) for rank in roles}
     apart = {rank for rank, text in texts.items() if (one := meaning(text)) and one.claim == "disagreement"}
-    if len(job) <= 2 or not apart or not apart <= job:
+    if not apart or not apart <= job:
         return roles
     references = frozenset[int]().union(*(roles[rank].between - {rank} for rank in apart))
     odd: set[int] = set()
@@ -235,17 +237,15 @@ def _with_odd(
         odd = {rank for rank, text in said.items() if text != usual} if count == len(job) - 1 else set()
     elif len(references) == 1 and not references & apart:
         others = events.filter((pl.col("kind") == "exception") & pl.col("rank").is_in(sorted(job - apart)))
-        refused = [_called(raised.get(rank) or {}) for rank in apart]
-        past = {row["rank"] for row in others.iter_rows(named=True) if _is_past(_called(row), refused)}
+        left = [_called(raised.get(rank) or {}) for rank in apart]
+        past = {row["rank"] for row in others.iter_rows(named=True) if _is_past(_called(row), left)}
         odd = apart if past - references and 2 * len(past | references) > len(job) else set()
-    return {
-        rank: role
-        if not odd or rank not in apart
-        else replace(role, state="own", reason=words.IT_DIFFERS_ALONE, by_row=True, by_form=False)
-        if rank in odd
-        else replace(role, state="lost", reason=words.ITS_MESSAGE_TELLS_OF_OTHERS, by_row=True, by_form=False)
-        for rank, role in roles.items()
-    }
+    if not odd:
+        return roles
+    differs: dict[str, Any] = {"state": "own", "reason": words.IT_DIFFERS_ALONE}
+    refused: dict[str, Any] = {"state": "lost", "reason": words.ITS_MESSAGE_TELLS_OF_OTHERS}
+    told = {rank: differs if rank in odd else refused for rank in apart}
+    return roles | {rank: replace(roles[rank], **told[rank], by_row=True, by_form=False) for rank in apart}
 
 
 def _is_past(own: Sequence[_Call], refused: Sequence[Sequence[_Call]]) -> bool:
@@ -261,6 +261,11 @@ def _called(row: Mapping[str, Any]) -> list[_Call]:
     listed = detail(row).get("frames") or [] if row else []
     told = [one for one in listed if isinstance(one, list) and len(one) > 2 and isinstance(one[2], int)]
     return [(str(name), str(file), line) for name, file, line in reversed(told)]
+
+
+def _text(end: ProcessEnd, row: Mapping[str, Any] | None) -> str:
+    """What a process said of its end: what it raised, else the line that tells of it."""
+    return str((row or {}).get("text") or end.refs[0].text)
 
 
 def _listed(text: str) -> frozenset[int]:

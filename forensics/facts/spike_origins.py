@@ -25,8 +25,8 @@ _OUTWEIGHS = 10  # times any norm that was told until then, and as many as there
 
 
 def origin(steps: pl.DataFrame, job: frozenset[int], step: int | None) -> Mapping[str, Any] | None:
-    """Table of steps, the ranks of a job that trains nothing but replicas, the step in which a loss rose → the row of that rank, `is_carried` where the
-    losses of all others rose after it, `is_apart` where its own alone stayed high; None where the losses of all are not told, or say otherwise."""
+    """Table of steps, the ranks of a job that trains nothing but replicas, the step in which a loss rose → the row of that rank and `how`: carried, the
+    losses of all others rose after it; alone, its norm outweighs theirs; apart, its own alone stayed high; None where the losses of all are not told, or say otherwise."""
     if step is None or len(job) < _FEWEST:
         return None
     train = pl.col("phase").fill_null("train") == "train"
@@ -56,8 +56,10 @@ def origin(steps: pl.DataFrame, job: frozenset[int], step: int | None) -> Mappin
     is_told = most is not None and norm is not None
     is_alone = is_told and norm > max(_OUTWEIGHS, len(job)) * most
     is_carried = is_carried and (not is_told or not is_own or norm > most)
-    is_apart = not is_carried and not is_alone and _is_apart(rows.filter(pl.col("step") >= step), row["rank"], usual)
-    return {**row, "is_carried": is_carried, "is_apart": is_apart} if is_carried or is_alone or is_apart else None
+    how = "carried" if is_carried else "alone" if is_alone else None
+    if how is None and _is_apart(rows.filter(pl.col("step") >= step), row["rank"], usual):
+        how = "apart"
+    return None if how is None else {**row, "how": how}
 
 
 def _is_apart(rows: pl.DataFrame, rank: int, usual: float) -> bool:

@@ -37,8 +37,8 @@ def decide(incident: Incident, ranks: int, again: Collection[str] = (), times: i
     """`ranks`: size of the job, 0 where unknown; `again`: hosts that earlier attempts accused, too, with other ranks on them; `times`: how
     often in a row it ended in the same way, this one among them."""
     do, reason, without = _decided(incident, again)
-    cause = incident.verdict.cause
-    if do == "restart" and not without and times >= _TIMES and (cause is None or CAUSES[cause].returns != "over"):
+    row = _row(incident.verdict)
+    if do == "restart" and not without and times >= _TIMES and (row is None or row.returns != "over"):
         do, reason = "stop", words.CAME_BACK(times=times)
     known = [seconds for seconds in (incident.lost.stalled_s, incident.lost.redo_s) if seconds is not None]
     hours = round(sum(known) * ranks / _SECONDS, 2) if known and ranks and incident.verdict.kind != "healthy" else None
@@ -86,7 +86,7 @@ def _decided(incident: Incident, again: Collection[str]) -> tuple[DecisionKind, 
     of_devices = sorted({device.host for device in verdict.devices if device.host})
     if _is_lasting(verdict):
         return "evict", words.LASTING_ERROR(host=joined(of_devices, ", ")), of_devices
-    row = CAUSES[verdict.cause] if verdict.cause is not None else None
+    row = _row(verdict)
     returns = row.returns if row is not None else None
     if verdict.kind == "launch" and (verdict.first_anomaly.signature or "").endswith("port_in_use"):
         return "change_first", advice.PORT_MUST_BE_FREE, ()
@@ -106,6 +106,10 @@ def _decided(incident: Incident, again: Collection[str]) -> tuple[DecisionKind, 
     return "restart", words.MAY_COME_BACK, ()
 
 
+def _row(verdict: Verdict) -> CauseRow | None:
+    return None if verdict.cause is None else CAUSES[verdict.cause]
+
+
 def _of_values(incident: Incident) -> tuple[DecisionKind, Said]:
     """By what is to be looked at first: a setting makes the same of the same numbers, and a batch comes again; what no state has to be
     loaded for came back by itself."""
@@ -115,8 +119,8 @@ def _of_values(incident: Incident) -> tuple[DecisionKind, Said]:
         return "stop", words.WOULD_DIVERGE_AGAIN
     if first == "ignore":
         return "cannot_tell" if incident.has_ended else "wait", words.CAME_BACK_BY_ITSELF
-    cause = incident.verdict.cause
-    may_pass, is_done = cause is not None and CAUSES[cause].may_pass, {*kinds} & {"rollback", "restart_job"}
+    row, is_done = _row(incident.verdict), {*kinds} & {"rollback", "restart_job"}
+    may_pass = row is not None and row.may_pass
     if first == "check_data" and not may_pass and is_done:
         return "change_first", words.SAME_BATCH_AGAIN
     if first == "check_data" and may_pass and not is_done and not incident.has_ended:
@@ -129,7 +133,8 @@ def _share(incident: Incident) -> float:
     told = incident.counterfactual
     if told is None or told.shares is None or incident.verdict.status not in _PROVEN:
         return 0.0
-    if incident.verdict.cause is not None and CAUSES[incident.verdict.cause].by_shares:
+    row = _row(incident.verdict)
+    if row is not None and row.by_shares:
         return told.shares["batches"] + told.shares["stages"]
     return told.shares["culprits"] if set(incident.verdict.ranks) & set(told.ranks) else 0.0
 
@@ -203,8 +208,8 @@ def carried_out(incident: Incident, around: Surroundings) -> Incident:
 def _is_lasting(verdict: Verdict) -> bool:
     """Does a driver report, on a host that is known, an error of a device that only a reset, reboot or repair ends?"""
     prefix, _, code = (verdict.first_anomaly.signature or "").partition(":")
-    is_device = verdict.cause is not None and CAUSES[verdict.cause].holds == "device"
-    told = is_device and prefix == "device" and is_lasting(code)
+    row = _row(verdict)
+    told = row is not None and row.holds == "device" and prefix == "device" and is_lasting(code)
     return told and any(device.host for device in verdict.devices)
 
 
@@ -214,4 +219,5 @@ def _is_from_outside(verdict: Verdict) -> bool:
 
 def _is_of_the_code(verdict: Verdict) -> bool:
     name = (verdict.first_anomaly.signature or "").removeprefix("exception:").rpartition(".")[2]
-    return verdict.cause is not None and verdict.domain == "workload" and name in CAUSES[verdict.cause].raised_again
+    row = _row(verdict)
+    return row is not None and verdict.domain == "workload" and name in row.raised_again

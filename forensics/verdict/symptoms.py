@@ -182,6 +182,8 @@ def _before_own_end(case: Case, rows: pl.DataFrame) -> pl.DataFrame:
         if end.how in ("died", "bad_loss") and end.by == "process"
         for ref in end.refs[:1]
     ]
+    if not ends:
+        return rows
     at = pl.DataFrame(ends, schema={"rank": pl.Int64, "file": pl.String, "_at": pl.Int64}, orient="row")
     told = rows.with_columns(pl.col("file").cast(pl.String), pl.col("rank").cast(pl.Int64))
     told = told.join(at, on=["rank", "file"], how="left", maintain_order="left")

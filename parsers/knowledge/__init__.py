@@ -106,7 +106,7 @@ def learn(texts: Sequence[tuple[str, str]]) -> None:
         return
     read(dict(texts))
     _learnt = tuple(texts)
-    for kept in (rows, _frames, _messages, _starts, _short, waits, _meaning):
+    for kept in (rows, _frames, _messages, _starts, waits, _meaning):
         kept.cache_clear()
 
 
@@ -122,8 +122,8 @@ def _shipped() -> _Rows:
     state of the files and of what is asked of a row."""
     folder = files("parsers.knowledge")
     texts = {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir() if path.name.endswith(".toml")}
-    asked = (_File, FrameRow, MessageRow), sorted(EVENT_KINDS), sorted(texts.items())
-    made_of = sha256(repr((asked, [kind.__struct_fields__ for kind in asked[0]])).encode()).digest()
+    fields = FrameRow.__struct_fields__, MessageRow.__struct_fields__
+    made_of = sha256(repr((fields, sorted(EVENT_KINDS), sorted(texts.items()))).encode()).digest()
     kept_at = cache_from_source(str(folder / "rows.toml"), optimization="kept")
     with suppress(OSError, msgspec.MsgspecError), open(kept_at, "rb") as kept:
         if kept.read(len(made_of)) == made_of:
@@ -209,26 +209,19 @@ def _messages() -> list[tuple[str, MessageRow]]:
 
 
 @cache
-def _starts() -> dict[str, list[int]]:
-    """Numbers of anchors by how they begin: of the thousands few have to be looked for in a text."""
+def _starts() -> tuple[dict[str, list[int]], tuple[str, ...]]:
+    """Numbers of anchors by how they begin: of the thousands few have to be looked for in a text. And those that are shorter than a beginning."""
     found: dict[str, list[int]] = {}
     for number, (anchor, _) in enumerate(_messages()):
         found.setdefault(anchor[:_START], []).append(number)
-    return found
-
-
-@cache
-def _short() -> tuple[str, ...]:
-    """Anchors that are shorter than a beginning: a handful."""
-    return tuple(start for start in _starts() if len(start) < _START)
+    return found, tuple(start for start in found if len(start) < _START)
 
 
 def _candidates(text: str) -> Iterator[MessageRow]:
     """Rows of which an anchor stands in the text, in their order."""
-    starts, messages = _starts(), _messages()
-    short = [start for start in _short() if start in text]
+    (starts, short), messages = _starts(), _messages()
     begun = starts.keys() & {text[at : at + _START] for at in range(len(text) - _START + 1)}
-    for number in sorted({number for start in (*begun, *short) for number in starts[start]}):
+    for number in sorted({number for start in (*begun, *filter(text.__contains__, short)) for number in starts[start]}):
         anchor, row = messages[number]
         if anchor in text:
             yield row

@@ -1,5 +1,7 @@
 """Columns that all readers of training progress share: who printed a line and when, numbers as logs print them."""
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from parsers.schema.tables import conform, empty
@@ -53,6 +55,11 @@ def with_reporter(lines: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def holds_any(lines: pl.DataFrame, words: Sequence[str]) -> bool:
+    """Does any line hold one of these words, in any case? Asked before a pattern that takes longer to compile than a small bundle to read."""
+    return bool(lines["text"].str.contains_any(list(words), ascii_case_insensitive=True).any())
+
+
 def whole(pattern: str) -> pl.Expr:
     """The first group of a pattern in `text` as an integer; null where it does not match or fit."""
     return pl.col("text").str.extract(pattern, 1).cast(pl.Int64, strict=False)
@@ -70,8 +77,9 @@ def rows(lines: pl.DataFrame, framework: str | pl.Expr | None, **columns: pl.Exp
     who = ["rank", "local_rank", "time_ns", "time_basis", "file", "line"]
     by = framework if isinstance(framework, pl.Expr) else pl.lit(framework, dtype=pl.String())
     text = pl.col("text")
-    may_skip = lines["text"].str.contains_any(list(_OF_SKIPPED), ascii_case_insensitive=True).any()
-    is_skipped = text.str.contains(_SKIPPED) & ~text.str.contains(_UNSKIPPED) if may_skip else pl.lit(value=False)
+    is_skipped = pl.lit(value=False)
+    if holds_any(lines, _OF_SKIPPED):
+        is_skipped = text.str.contains(_SKIPPED) & ~text.str.contains(_UNSKIPPED)
     skipped = pl.when(is_skipped).then(1)
     agreed = {
         "learning_rate": learning_rate(),

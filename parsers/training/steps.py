@@ -59,6 +59,7 @@ from parsers.training.progress import (
     LAST_STEP,
     MEAN,
     NUMBER,
+    holds_any,
     number,
     rows,
     scale,
@@ -111,8 +112,7 @@ _END = (
     rf"(?i){_SENTENCE}|\| done training in [0-9.]+ (?:seconds|minutes|hours)|\[after training is done\]|\[exiting program at iteration"
     r"|`Trainer\.fit` stopped: `max_\w{1,12}=\S{1,24}` reached|['\"]train_runtime['\"]: "  # Lightning; HF's Trainer
 )
-# One of these stands in all that _END finds: it takes longer to compile than a small bundle to read.
-_OF_END = ("train", "训练", "completed successfully", "raysubmit_", "exiting program")
+_OF_END = ("train", "训练", "completed successfully", "raysubmit_", "exiting program")  # one in all that _END finds
 # The sentence tells of no end where its clause hangs on another one, or denies it, or asks; where a condition follows, a
 # share, or a part of the training ("finished training epoch 3").
 _HANGS_ON = (
@@ -440,8 +440,7 @@ def _happenings(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Rare lines, one at a time: events, settings."""
     rules = {"init": _INIT, "bad": _BAD_LOSS}
     told = [pl.col("text").str.contains(pattern) for pattern in rules.values()]
-    may_end = lines["text"].str.contains_any(list(_OF_END), ascii_case_insensitive=True).any()
-    is_end = may_end and lines["text"].str.contains(_END).any()
+    is_end = holds_any(lines, _OF_END) and lines["text"].str.contains(_END).any()
     lines = lines.with_columns(says_end=_SAYS_END if is_end else pl.lit(value=False))
     lines = lines.with_columns(
         weak=pl.when(_IS_LAST & ~pl.col("says_end"))

@@ -23,10 +23,8 @@ from forensics.words import advice
 from forensics.words import losses as words
 
 _ANEW = 0.7  # of the way back to the first loss of the run
-_FALLEN, _BEYOND_NOISE = (
-    0.15,
-    8,
-)  # how far a loss came from it, of itself and of how much the lines before the restart vary
+_FALLEN = 0.15  # of the loss before the restart, how far it had come from there
+_BEYOND_NOISE = 8  # times how much the lines before the restart vary
 _BEHIND = 3  # lines after a restart, all above those before it
 
 
@@ -182,7 +180,7 @@ def _begun_anew(start: float, before: Sequence[Row], now: Sequence[Row]) -> floa
     """The loss before a restart, where the lines behind it are back near what the run once began with: nothing of what it had learnt was taken over."""
     losses, behind = [row["loss"] for row in before], [row["loss"] for row in now[:_BEHIND]]
     normal, highest = median(losses), max(losses)
-    fallen, noise = start - normal, median(abs(loss - median(losses)) for loss in losses)
+    fallen, noise = start - normal, median(abs(loss - normal) for loss in losses)
     is_plain = fallen > max(_FALLEN * normal, _BEYOND_NOISE * noise) and len(behind) == _BEHIND
     return normal if is_plain and behind[0] - normal > _ANEW * fallen and min(behind) > highest else None
 

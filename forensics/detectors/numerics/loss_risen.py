@@ -17,6 +17,7 @@ from forensics.words import advice
 from forensics.words import losses as words
 
 _SPIKES = 10  # that are shown
+_ALONE = {"carried": advice.ROSE_ALONE_FIRST, "alone": advice.ROSE_ALONE, "apart": advice.STAYED_ALONE}
 
 
 def spike_finding(case: Case, found: Sequence[Spike], detector: str) -> Finding:
@@ -45,9 +46,7 @@ def spike_finding(case: Case, found: Sequence[Spike], detector: str) -> Finding:
         )
         claims.append(Claim(more, "for", tuple(line_ref(one.outlier) for one in found[1:_SPIKES])))
     if row is not None:
-        form = advice.ROSE_ALONE_FIRST if row["is_carried"] else advice.ROSE_ALONE
-        form = advice.STAYED_ALONE if row["is_apart"] else form
-        text = form(who=ranks_text([row["rank"]]), step=at, loss=f"{row['loss']:.4g}")
+        text = _ALONE[row["how"]](who=ranks_text([row["rank"]]), step=at, loss=f"{row['loss']:.4g}")
         claims.append(Claim(text, "for", (line_ref(row),)))
         rose = joined((rose, sentence(text)), " ")
     begin, last = found[0].first_step if row is None else at, found[0].last_step

@@ -43,14 +43,17 @@ def _parted(case: Case, left: Left, rate: Left | None) -> Finding:
     who = left.few or left.members
     is_ranked = min(left.members) >= 0
     lost = _lost_alone(case, left) if is_ranked and not left.few else None
-    named = who if left.is_sure and is_ranked else () if lost is None else (lost["rank"],)
-    who = named or who
+    named = who if left.is_sure and is_ranked else ()
+    if lost is not None:
+        named = who = (lost["rank"],)
     form = words.LOG_NEVER_ALIKE if left.is_first else words.LOG_LEFT if left.few or lost else words.LOG_PARTED
     by_rate = rate is not None and set(rate.few) == set(who) and rate.step <= left.step
     shown = _told(left, who)
     others = left.sides[0] if lost is None else tuple(one for one in left.members if one not in who)
     text = form(who=shown, name=left.name, step=left.step, others=_told(left, others))
-    left_out = Action(kind="check_code", target=advice.WHAT_LEAVES_OUT, command=None, reason=advice.LEFT_OUT_ALONE)
+    look = Action(kind="inspect_hardware", target=shown, command=None, reason=words.DIFFER_SILENTLY)
+    if lost is not None:
+        look = Action(kind="check_code", target=advice.WHAT_LEAVES_OUT, command=None, reason=advice.LEFT_OUT_ALONE)
     return Finding(
         detector=DETECTOR.name,
         cause="replica_divergence",
@@ -71,9 +74,7 @@ def _parted(case: Case, left: Left, rate: Left | None) -> Finding:
         if rate is not None and by_rate
         else _by_restart(case, left, who)
         or (
-            left_out
-            if lost is not None
-            else Action(kind="inspect_hardware", target=shown, command=None, reason=words.DIFFER_SILENTLY),
+            look,
             roll_back(case, left.step, words.DIVERGED, who if is_ranked else ()),
         ),
         collect=() if named else (words.REPLAY_ELSEWHERE,),

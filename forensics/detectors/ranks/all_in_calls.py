@@ -19,6 +19,7 @@ from forensics.graph.hang.outside import places
 from forensics.model.finding import Claim, Finding
 from forensics.model.frames import is_own_file
 from forensics.model.incident import Action, BlastRadius, FirstAnomaly
+from forensics.model.names import Reason
 from forensics.model.said import Said, joined, sentence
 from forensics.model.texts import ranks_text
 from forensics.words import advice
@@ -51,6 +52,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     ]
     lines = _lines(case, ranks)
     odd = _took_another_way(case, standing, by_call)
+    why_not: Reason = "tied_explanations" if ranks <= case.coordinates.keys() else "membership_unknown"
     apart = joined([words.STAND_AT(who=ranks_text(own), line=line) for line, own in lines.items()], "; ")
     refs = tuple(
         stack_ref(row)
@@ -62,9 +64,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             cause="collective_mismatch" if odd else None,
             ranks=odd,
             claims=(Claim(joined(alike, "; "), "for", refs), *([Claim(apart, "for", refs)] if lines else [])),
-            undecided=()
-            if odd
-            else ("tied_explanations" if ranks <= case.coordinates.keys() else "membership_unknown",),
+            undecided=() if odd else (why_not,),
             first_anomaly=FirstAnomaly(
                 step=step_in_progress(case.tables["steps"]), op="/".join(sorted(by_call)), signature="all_in_calls"
             ),
@@ -109,13 +109,11 @@ def _way(frames: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, str, int | Non
 
 def _nameless(standing: pl.DataFrame) -> tuple[Finding, ...]:
     """The same of processes of which no rank is told, by their numbers, where a person says that the job stood still."""
-    told = standing.filter(pl.col("pid").is_not_null()) if standing.height else standing
-    if told.height < standing.height or told.select("host", "pid").n_unique() < 2:
+    if standing.is_empty() or standing["pid"].null_count() or (number := standing.select("host", "pid").n_unique()) < 2:
         return ()
-    ops = sorted({op or str(words.KIND_UNKNOWN) for op in told["op"].to_list()})
-    number = told.select("host", "pid").n_unique()
+    ops = sorted({op or str(words.KIND_UNKNOWN) for op in standing["op"].to_list()})
     text = words.ALL_IN_CALLS(number=number, ops=joined(ops, ", "))
-    first = told.sort("pid").unique("op", keep="first", maintain_order=True)
+    first = standing.sort("pid").unique("op", keep="first", maintain_order=True)
     return (
         Finding(
             detector=DETECTOR.name,

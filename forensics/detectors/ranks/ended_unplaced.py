@@ -150,7 +150,8 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
     found = _failures(case)
     if not found:
         return ()
-    cause: Cause = next((cause for cause, _ in _in_time(found) if cause not in _RAISED), _in_time(found)[0][0])
+    causes = [cause for cause, _ in _in_time(found)]
+    cause = next((cause for cause in causes if cause not in _RAISED), causes[0])
     same = [row for this, row in found if this == cause]
     killed = _killed(case, same) if cause == "host_oom" else ()
     named = _told(case, same) if cause == "gpu_fault" else killed
