@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from parsers.engine import beyond, gathered, windows
 from parsers.engine import candidates as gathering
 from parsers.engine import scan as scanning
-from parsers.engine.anchors import ENGINES, TOGETHER, finder
+from parsers.engine.anchors import ENGINES, MANY, finder
 from parsers.engine.candidates import Candidates
 from parsers.engine.gathered import Scanned
 from parsers.engine.scan import scan
@@ -144,7 +144,7 @@ def test_engines_agree(parts: list[bytes]) -> None:
 
 
 def test_engines_agree_on_many_anchors() -> None:
-    anchors = tuple(f"<{number}>".encode() for number in range(TOGETHER + 1))
+    anchors = tuple(f"<{number}>".encode() for number in range(MANY + 1))
     block = b"<7> <400>\n<1> and <7>\n"
     assert [finder(anchors, engine)(block, 18) for engine in ENGINES] == [([3, 9, 13], [7, 400, 1])] * 3
 

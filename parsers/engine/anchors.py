@@ -1,62 +1,46 @@
 """All anchors of all line parsers at once: where in a block of bytes do they occur?
 
-Hyperscan where its wheel can be imported, else google-re2, else the standard library: the same answer, slower. Building
-one of them takes as long as to look for each anchor alone in some dozens of small blocks: so the first ones go that way.
+Hyperscan where its wheel can be imported, else google-re2, else the standard library: the same answer, slower. To build a database of
+thousands of anchors takes Hyperscan half of what a small bundle takes, so it is kept (kept.py).
 """
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
+from hashlib import sha256
 from importlib import import_module
 from typing import Any
+
+from parsers.text import kept
 
 Hits = tuple[list[int], list[int]]  # where anchors end, in order; of each its index
 Text = bytes | bytearray
 Find = Callable[[Text, int], Hits]
 ENGINES = ("hyperscan", "re2", "re")
-SMALL, FEW = 16 << 10, 32  # bytes, blocks
-TOGETHER = 400  # anchors that one scan looks for
+MANY = 1000  # anchors whose database is kept
 _BITS = 16  # of one number for a hit, those of the index: a pair for each is more, and sorted in thrice the time
 
 
 @lru_cache(maxsize=8)
 def finder(anchors: tuple[bytes, ...], engine: str | None = None) -> Find:
-    """A function (block, end) → hits in `block[:end]`. `engine`: one of ENGINES; None takes the first that can be
-    imported, but for a FEW SMALL blocks."""
+    """A function (block, end) → hits in `block[:end]`. `engine`: one of ENGINES; None takes the first that can be imported."""
     if not anchors:
         return lambda _block, _end: ([], [])
     if any(not anchor or b"\n" in anchor or b"\r" in anchor for anchor in anchors):
         raise ValueError("an anchor is empty or spans lines")
     if engine is not None:
         return _MAKERS[engine](anchors)
-
-    left = iter(range(FEW))
-
-    def find(block: Text, end: int) -> Hits:
-        if end > SMALL or next(left, None) is None:
-            return _fastest(anchors)(block, end)
-        hits: list[int] = []
-        for number, anchor in enumerate(anchors):
-            hits += (at + len(anchor) << _BITS | number for at in _places(block, anchor, 0, end))
-        return _sorted(hits)
-
-    return find
-
-
-@lru_cache(maxsize=8)
-def _fastest(anchors: tuple[bytes, ...]) -> Find:
-    for name in ENGINES:
-        try:
-            return _MAKERS[name](anchors)
-        except ImportError:
-            continue
+    for make in _MAKERS.values():
+        with suppress(ImportError):
+            return make(anchors)
     raise AssertionError("unreachable: re is always there")
 
 
 def _hyperscan(anchors: tuple[bytes, ...]) -> Find:
     hyperscan = import_module("hyperscan")
-    databases = _databases(hyperscan, anchors, 0)
-    scratches: list[Any] = []  # a scan needs its own: threads share the databases, not their scratch spaces
+    database = _database(hyperscan, anchors, 0)
+    scratches: list[Any] = []  # a scan needs its own: threads share the database, not their scratch spaces
 
     def find(block: Text, end: int) -> Hits:
         hits: list[int] = []
@@ -68,22 +52,27 @@ def _hyperscan(anchors: tuple[bytes, ...]) -> Find:
         try:
             own = scratches.pop()
         except IndexError:
-            own = [hyperscan.Scratch(database) for database in databases]
-        for database, scratch in zip(databases, own, strict=True):
-            database.scan(memoryview(block)[:end], match_event_handler=on_hit, scratch=scratch)
+            own = hyperscan.Scratch(database)
+        database.scan(memoryview(block)[:end], match_event_handler=on_hit, scratch=own)
         scratches.append(own)
         return _sorted(hits)
 
     return find
 
 
-def _databases(hyperscan: Any, anchors: Sequence[bytes], flag: int) -> list[Any]:
-    databases = []
-    for numbers in _groups(anchors):
-        databases.append(hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK))
-        own = [anchors[number] for number in numbers]
-        databases[-1].compile(expressions=own, ids=numbers, flags=[flag] * len(own), literal=True)
-    return databases
+def _database(hyperscan: Any, anchors: Sequence[bytes], flag: int) -> Any:
+    """The anchors as a database, the last one kept if they are many."""
+    made_of = sha256(repr((hyperscan.__version__, flag, anchors)).encode()).digest()
+    kept_at = kept.place(__file__, f"hyperscan{flag}")
+    if len(anchors) >= MANY and (found := kept.kept(kept_at, made_of)):
+        with suppress(hyperscan.HyperscanError):  # it is of another machine
+            return hyperscan.loadb(found, hyperscan.HS_MODE_BLOCK)
+    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+    numbers = list(range(len(anchors)))
+    database.compile(expressions=list(anchors), ids=numbers, flags=[flag] * len(numbers), literal=True)
+    if len(anchors) >= MANY:
+        kept.keep(kept_at, made_of, hyperscan.dumpb(database))
+    return database
 
 
 @lru_cache(maxsize=8)
@@ -95,24 +84,15 @@ def occurring(anchors: tuple[bytes, ...]) -> Callable[[Text, int], set[int]]:
     except ImportError:
         find_all = finder(anchors)
         return lambda block, end: set(find_all(block, end)[1])
-    databases = _databases(hyperscan, anchors, hyperscan.HS_FLAG_SINGLEMATCH)
+    database = _database(hyperscan, anchors, hyperscan.HS_FLAG_SINGLEMATCH)
 
     def find(block: Text, end: int) -> set[int]:
         found: set[int] = set()
-        for database in databases:
-            with memoryview(block) as view, view[:end] as own:
-                database.scan(own, match_event_handler=lambda anchor, *_: found.add(anchor))
+        with memoryview(block) as view, view[:end] as own:
+            database.scan(own, match_event_handler=lambda anchor, *_: found.add(anchor))
         return found
 
     return find
-
-
-def _groups(anchors: Sequence[bytes]) -> list[list[int]]:
-    """Numbers of anchors that are looked for together: those that end alike. Of 800, two scans for half of them take 0.6
-    of the time of one for all, more scans no less."""
-    order = sorted(range(len(anchors)), key=lambda number: anchors[number][::-1])
-    middle = len(order) // 2 if len(order) > TOGETHER else 0
-    return [order[:middle], order[middle:]] if middle else [order]
 
 
 def _re2(anchors: tuple[bytes, ...]) -> Find:

@@ -96,7 +96,7 @@ class Window(msgspec.Struct):
         begin = self.begins.gather(pieces)
         places = {"line": self.line.gather(pieces), "begin": begin, "size": self.ends.gather(pieces) - begin}
         rows = pl.DataFrame({**places, "early": early, "text": pieces.cast(pl.Int64)})
-        rows = rows.with_columns(hit=pl.lit(True), gap=_NO_GAP)
+        rows = rows.filter(self._has(rows, parser.holds)).with_columns(hit=pl.lit(True), gap=_NO_GAP)
         if not (parser.before or parser.after):
             return rows, until
         hit = rows.select("line", "early").filter(_is_new(rows["line"]))

@@ -9,7 +9,7 @@ log tells most.
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import chain, pairwise
 from math import inf
@@ -23,6 +23,7 @@ from parsers.engine import beyond, gathered
 from parsers.engine.anchors import Find, Hits, finder, occurring
 from parsers.engine.dense import DenseReader
 from parsers.engine.gathered import Found, Kept, Scanned
+from parsers.engine.line_ends import LineEnds, LineNumbers
 from parsers.engine.pieces import Pieces, Segment, has_only_lines, is_cut, joined
 from parsers.engine.windows import windows
 from parsers.schema.parser import LineParser
@@ -61,46 +62,6 @@ class _Following(msgspec.Struct):
     until: int = 0
     line: int = 0
     offset: int = 0
-
-
-class _Counter(msgspec.Struct):
-    """Line numbers in one window, counted once from left to right."""
-
-    ends: Newlines
-    line: int
-    at: int = 0
-
-    def to(self, offset: int) -> int:
-        """The number of the line that holds `offset`."""
-        if offset < self.at:
-            return self.line - self.ends.count(offset, self.at)
-        self.line += self.ends.count(self.at, offset)
-        self.at = offset
-        return self.line
-
-
-class _LineEnds:
-    """The line ends around places in one window that are asked for from left to right: each byte is looked at once,
-    so that a line of a whole window with many hits costs what a window costs."""
-
-    def __init__(self, block: bytes | bytearray, size: int) -> None:
-        self._block, self._size = block, size
-        self._asked = self._begin = self._from = 0
-        self._end = -1
-
-    def begin(self, at: int) -> int:
-        """Where the line that holds `at` begins."""
-        if at > self._asked:
-            self._begin = (self._block.rfind(b"\n", self._asked, at) + 1) or self._begin
-            self._asked = at
-        return self._begin
-
-    def end(self, at: int) -> int:
-        """The line end at `at` or behind it, the window's size where there is none."""
-        if not self._from <= at <= self._end:
-            found = self._block.find(b"\n", at, self._size)
-            self._from, self._end = at, self._size if found < 0 else found
-        return self._end
 
 
 class _Wishes(msgspec.Struct, frozen=True):
@@ -184,9 +145,9 @@ class _Scanner:
         """Deliver the hits of a window, keep its sample → the number of the line that comes after it."""
         ends = Newlines(block, size)
         lines = self._line + ends.count(0, size)
-        self._ends = _LineEnds(block, size)
+        self._ends = LineEnds(block, size)
         if self._windows & (self._windows - 1) == 0:
-            counter = _Counter(ends, self._line)
+            counter = LineNumbers(ends, self._line)
             for at in range(0, size, max(1, size // STRETCHES)):
                 self._sample(block, size, max(0, at - 1), counter)
         if not self._by_columns(block, size, ends, lines):
@@ -256,7 +217,7 @@ class _Scanner:
             ):
                 return self._whole_lines(block, lines, hits[1])
         pieces = Pieces()
-        counter = _Counter(ends, self._line)
+        counter = LineNumbers(ends, self._line)
         found: list[int] = []
         piece_end = left_out = 0  # left_out: up to where a piece of line is too long
         for end, anchor in zip(*hits, strict=True):
@@ -341,7 +302,7 @@ class _Scanner:
             return begin
         return None if low or self._inside else 0
 
-    def _segment(self, block: bytes | bytearray, size: int, end: int, counter: _Counter) -> Segment | None:
+    def _segment(self, block: bytes | bytearray, size: int, end: int, counter: LineNumbers) -> Segment | None:
         """The piece of line around a hit that ends at `end`; None, and a row of `unread`, where it is too long."""
         begin = self._begin(block, end - 1)
         high = end + LINE_BYTES if begin is None else begin + LINE_BYTES
@@ -363,27 +324,42 @@ class _Scanner:
 
     def _deliver(self, block: bytes | bytearray, size: int, pieces: Pieces) -> None:
         """Hand pieces to the parsers that want them, with the lines beside."""
-        found, first = self._found, len(self._found)
         with memoryview(block) as view:
-            found.texts += [bytes(view[begin:end]) for begin, end in zip(pieces.begins, pieces.ends, strict=True)]
+            texts = [bytes(view[begin:end]) for begin, end in zip(pieces.begins, pieces.ends, strict=True)]
         for at, text in pieces.texts.items():
-            found.texts[first + at] = text
-        found.lines.extend(pieces.lines)
-        found.offsets.extend(map(self._base.__add__, pieces.begins))
-        found.hits.extend(b"\1" * len(pieces.lines))
+            texts[at] = text
         late = self._late(pieces.by_anchors)
-        wanted: defaultdict[int, list[list[int]]] = defaultdict(list)
+        parts: defaultdict[int, list[list[int]]] = defaultdict(list)
         for anchors, own in pieces.by_anchors.items():
             for number in self._who_wants(anchors):
-                wanted[number].append(own)
-        for number, parts in wanted.items():
-            own, late_ones = sorted(chain(*parts)), late.get(number, frozenset())
+                parts[number].append(own)
+        wanted = {number: self._holding(number, sorted(chain(*own)), texts) for number, own in parts.items()}
+        rows = self._add(pieces, texts, wanted.values())
+        for number, own in wanted.items():
+            late_ones = late.get(number, frozenset())
             if number in self._wishes.around:
-                self._surround(block, size, pieces, own, first, number, late_ones)
+                self._surround(block, size, pieces, own, rows, number, late_ones)
                 continue
             add = self._kept[number].add
             for at in own:
-                add(first + at, found.texts, at not in late_ones)
+                add(rows[at], self._found.texts, at not in late_ones)
+
+    def _holding(self, number: int, own: list[int], texts: Sequence[bytes]) -> list[int]:
+        """Those of a parser's own pieces that are hits."""
+        holds = self._parsers[number].holds
+        return own if holds is None else [at for at in own if holds.search(texts[at])]
+
+    def _add(self, pieces: Pieces, texts: Sequence[bytes], wanted: Collection[list[int]]) -> Mapping[int, int]:
+        """Keep the pieces that somebody wants → of each the row that it became."""
+        found, first = self._found, len(self._found)
+        chosen: Sequence[int] = range(len(texts))
+        if not any(len(own) == len(texts) for own in wanted):
+            chosen = sorted(set().union(*wanted))
+        found.texts += [texts[at] for at in chosen]
+        found.lines.extend(pieces.lines[at] for at in chosen)
+        found.offsets.extend(self._base + pieces.begins[at] for at in chosen)
+        found.hits.extend(b"\1" * len(chosen))
+        return {at: row for row, at in enumerate(chosen, first)}
 
     def _late(self, by_anchors: Mapping[frozenset[int], list[int]]) -> Mapping[int, Set[int]]:
         """Count anchors → by the parser's number, the pieces in which all that it wants has been found too often before."""
@@ -414,7 +390,7 @@ class _Scanner:
         size: int,
         pieces: Pieces,
         own: Sequence[int],
-        first: int,
+        rows: Mapping[int, int],
         number: int,
         late: Set[int],
     ) -> None:
@@ -425,7 +401,7 @@ class _Scanner:
         last = 0
         for at in own:
             line, begin = pieces.lines[at], pieces.begins[at]
-            is_lead = leads is None or leads.search(texts[first + at]) is not None
+            is_lead = leads is None or leads.search(texts[rows[at]]) is not None
             is_followed = parser.after and (is_lead or following.line <= following.until)
             # Whether nothing between two hits follows the first is told by one look, where the parser wants it all.
             if is_followed and (
@@ -439,7 +415,7 @@ class _Scanner:
                 following.line = pieces.last_lines[at] + 1
                 following.until = following.line - 1 + parser.after if is_lead else following.until
                 following.offset = min(self._ends.end(pieces.ends[at]) + 1, size)
-            kept.add(first + at, texts, at not in late)
+            kept.add(rows[at], texts, at not in late)
 
     def _who_wants(self, anchors: frozenset[int]) -> frozenset[int]:
         """Numbers of the parsers of which a line with these anchors is a hit."""
@@ -480,7 +456,7 @@ class _Scanner:
             self._result.first = [_text(raw) for raw in head.split(b"\n", ENDS)[:ENDS]]
         self._tail = (self._tail + bytes(block[max(0, end - ENDS_BYTES) : end]))[-ENDS_BYTES:]
 
-    def _sample(self, block: bytes | bytearray, size: int, at: int, counter: _Counter) -> None:
+    def _sample(self, block: bytes | bytearray, size: int, at: int, counter: LineNumbers) -> None:
         """A stretch of lines for the templates."""
         begin = block.find(b"\n", at, size) + 1 if at else 0
         if at and not begin:

@@ -12,14 +12,13 @@ from contextlib import suppress
 from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.resources import files
-from importlib.util import cache_from_source
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 import msgspec
 import polars as pl
 
-from parsers.knowledge.kept import keep
 from parsers.schema.event_kinds import EVENT_KINDS
+from parsers.text import kept
 from parsers.text.patterns import ascii_digits, regex
 
 _LONG = 8192  # characters of a text, a name or a path that are looked at
@@ -106,8 +105,8 @@ def learn(texts: Sequence[tuple[str, str]]) -> None:
         return
     read(dict(texts))
     _learnt = tuple(texts)
-    for kept in (rows, _frames, _messages, _starts, waits, _meaning):
-        kept.cache_clear()
+    for asked in (rows, _frames, _messages, _starts, waits, _meaning):
+        asked.cache_clear()
 
 
 @cache
@@ -124,14 +123,13 @@ def _shipped() -> _Rows:
     texts = {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir() if path.name.endswith(".toml")}
     fields = FrameRow.__struct_fields__, MessageRow.__struct_fields__
     made_of = sha256(repr((fields, sorted(EVENT_KINDS), sorted(texts.items()))).encode()).digest()
-    kept_at = cache_from_source(str(folder / "rows.toml"), optimization="kept")
-    with suppress(OSError, msgspec.MsgspecError), open(kept_at, "rb") as kept:
-        if kept.read(len(made_of)) == made_of:
-            found: _Rows = msgspec.msgpack.decode(kept.read(), type=_Rows)
-            return found
+    kept_at = kept.place(str(folder / "rows.toml"), "kept")
+    with suppress(msgspec.MsgspecError):
+        if found := kept.kept(kept_at, made_of):
+            return cast(_Rows, msgspec.msgpack.decode(found, type=_Rows))
     del texts["claims.toml"]
     made = read({name.removesuffix(".toml"): text for name, text in texts.items()})
-    keep(kept_at, made_of + msgspec.msgpack.encode(made))
+    kept.keep(kept_at, made_of, msgspec.msgpack.encode(made))
     return made
 
 

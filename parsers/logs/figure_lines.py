@@ -19,11 +19,12 @@ import polars as pl
 from parsers.schema.lines import event, reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, tables_of
+from parsers.text.patterns import regex
 from parsers.training.counted_lines import counted
 from parsers.training.step_figures import figures, holds_nan, is_unnamed
 from parsers.training.told_values import rows_of_lines as value_rows
 
-_COUNTS = ("tep", "iter", "Iter", "teration", "atch", "pdate")
+_COUNTS = ("tep", "iter", "Iter", "teration", "batch", "Batch", "pdate")
 _AFTER = ("=", ":", " ", '"', "]")
 
 
@@ -49,6 +50,7 @@ def parse(lines: pl.DataFrame) -> Tables:
 PARSER = LineParser(
     name="figure_lines",
     anchors=(*(f"{word}{after}".encode() for word in _COUNTS for after in _AFTER), b'"it"'),
+    holds=regex(rb'tep|(?<![a-z])[iI]ter|batch|Batch|pdate|"it"'),  # and no writer
     parse=parse,
     leftover=True,
 )

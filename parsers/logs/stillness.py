@@ -68,6 +68,7 @@ PARSER = LineParser(
         b"o new ", b"o batch", b"o log line", b"o activity", b"o heartbeat", b"talled ", b"tuck ", b"hung ", b"hanging ", b"frozen ",
         b"rogressing", b"progressed", b" ago", b" timeout ", b" limit ",
     ),
+    holds=regex(rb"(?i)\d ?(?:s|secs?|seconds?|m|mins?|minutes?|h|hours?)\b"),
     parse=parse,
     leftover=True,
 )  # fmt: skip

@@ -27,6 +27,7 @@ from parsers.text.patterns import regex
 from parsers.text.step_marks import IN_LINE
 
 _GIVEN = regex(r"(?i)(?<![a-z])(?P<what>batch|inputs?|features|samples?)(?![a-z])")
+_HEADING = regex(rb"(?i)(?:batch|input|features|sample)[^\n]{0,200}:\s*$")
 _LINES = 40  # of a table
 _FEWEST = 2
 
@@ -106,5 +107,6 @@ PARSER = LineParser(
     anchors=(b"atch", b"nput", b"eatures", b"ample"),
     parse=parse,
     after=_LINES,
-    leads=regex(rb"(?i)(?:batch|input|features|sample)[^\n]{0,200}:\s*$"),
+    leads=_HEADING,
+    holds=regex(rb":\s*$"),
 )

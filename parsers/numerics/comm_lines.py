@@ -100,5 +100,6 @@ def _row(row: dict[str, Any], text: str) -> dict[str, Any] | None:
 PARSER = LineParser(
     name="comm_lines",
     anchors=(b"reduce", b"Reduce", b"REDUCE", b"gather", b"Gather", b"psum", b"to_all", b"toall", b"bcast", b"broadcast", b"SEND ", b"RECV ", b"send ", b"recv ", b"Send ", b"Recv ", b"sent to", b"received from"),
+    holds=regex(rb"(?i)(?:step|iter|iteration|it|update)[ =:#_-]{1,4}\d|16|32|half"),  # or a type of data
     parse=parse,
 )  # fmt: skip

@@ -207,6 +207,7 @@ def _what(said: _Said) -> str | None:
 FILES = FileParser(name="digest_sides", accepts=accepts, parse=parse)
 LINES = LineParser(
     name="digest_pairs",
+    holds=regex(rb"(?i)(?<!\w)(?:0x)?[0-9a-f]{8,128}(?!\w)"),
     anchors=(b"ecomp", b"fwd", b"forward", b"pre_", b"pre=", b"before", b"in_", b"in=", b"input"),
     parse=parse_lines,
 )

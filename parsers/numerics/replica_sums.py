@@ -307,12 +307,16 @@ def parse_lines(lines: pl.DataFrame) -> Tables:
     return tables_of(steps=rows, claimed=claimed)
 
 
+_TELLS_STEP = regex(
+    rb"(?i)(?:step|(?<![a-z])iter|iteration|(?<![a-z])it|update|\xe6\xad\xa5|\xe6\x95\xb0)[\"']?[ =:#_-]{0,6}\d"
+)
 LINES = LineParser(
     name="replica_sums",
     anchors=(b"tep", b"iter", b"Iter", b"it=", b"pdate", "步".encode()),
     parse=parse_lines,
     after=_MOST,
-    leads=regex(rb"(?i)(?:step|iter|iteration|it|update|\xe6\xad\xa5|\xe6\x95\xb0)[\"']?[ =:#_-]{0,6}\d"),
+    leads=_TELLS_STEP,
+    holds=_TELLS_STEP,
     follows=regex(
         rb"(?i)^[\s|#]{0,8}ranks?\b|(?<![\w.+-])(?:0x[0-9a-f]{4,128}|[0-9a-f]{8,128}|\d{1,20}\.\d{8,30})(?![\w.-])"
     ),

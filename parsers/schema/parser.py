@@ -80,6 +80,7 @@ class LineParser(msgspec.Struct, frozen=True, eq=False):
     """Reads single lines, or short blocks that begin with a line that holds an anchor.
 
     `parse` gets all candidate lines of many files at once, as a frame of schema LINES.
+    `holds`: of the anchored lines, only those that it finds something in are hits; for anchors that stand in common words.
     `after`: how many lines that follow an anchored line come along (same file), for blocks such as tracebacks.
     `leads`: of the anchored lines, only those that it finds something in have lines after them.
     `follows`: of these, only the ones that it finds something in; for long blocks whose lines have a form.
@@ -98,6 +99,7 @@ class LineParser(msgspec.Struct, frozen=True, eq=False):
     before: bool = False
     leftover: bool = False
     ends: Callable[[bytes], bool] | None = None
+    holds: re.Pattern[bytes] | None = None
 
 
 class FileParser(msgspec.Struct, frozen=True, eq=False):

@@ -80,4 +80,9 @@ def _of_hosts(text: str) -> list[dict[str, Any]]:
     return [one | {"world_size": len(found)} for one in found]
 
 
-PARSER = LineParser(name="hop_rates", anchors=(b"->", "→".encode(), b"=>", b"hosts=", b"host="), parse=parse)
+PARSER = LineParser(
+    name="hop_rates",
+    anchors=(b"->", "→".encode(), b"=>", b"hosts=", b"host="),
+    holds=regex("[0-9] {0,8}(?:->|=>|→) {0,8}(?:rank ?)?[0-9]|[GM]B/s|hosts?=[A-Za-z]".encode()),
+    parse=parse,
+)

@@ -141,6 +141,7 @@ def _name(head: str) -> str | None:
 PARSER = LineParser(
     name="rank_arrays",
     anchors=(b"[ ", b"[-", b"[n", b"[i", *(f"[{digit}".encode() for digit in range(10))),
+    holds=regex(rb"(?i)\[\s*[-+]?(?:\d[\d.]*(?:e[-+]?\d+)?|nan|inf)(?:[\s,]+[-+]?(?:\d|nan|inf)|[\s,]*$)"),
     parse=parse,
     after=_LINES,
     leads=regex(

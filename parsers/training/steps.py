@@ -40,6 +40,7 @@ Source: the logging code of these projects; fairseq: logging/progress_bar.py, fa
 (`concat_dict_to_str`).
 """
 
+import re
 from typing import Any
 
 import polars as pl
@@ -479,16 +480,18 @@ def _happenings(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     return table("events", events), table("settings", settings)
 
 
+_ANCHORS = (
+    b"step ", b"step=", b"step:", b"Step ", b"Step:", b"iter ", b"iter:", b"Iter", b"iteration", b"init done pid=", b"Epoch",
+    b"Train: ", b"train_inner", b"batch ", b"Batch ", b"update ", b"s/step", b"s/batch", b"s/iter", b"per step", b"per batch",
+    b"oss is nan", b"oss is inf", b"oss is NaN", b"nan loss", b"NaN loss", b"inf loss", b"Inf loss", b"infinite loss",
+    b"oss returned in `", b"Monitored metric ", b"raining finished", b"inished training", b"ompleted training",
+    b"raining complete", "训练".encode(), b"raining is finished", b"raining Over", b"raining over", b"raining is over", b"raining done", b"rain end", b"raining end", b"done training in", b" done", b"Done", b"DONE", b"training is done", b"completed successfully", b"raysubmit_",
+    b"` stopped: `max_", b"train_runtime", b"inished ", b"ompleted ", b" steps", b" batches", b" iterations",
+)  # fmt: skip
 PARSER = LineParser(
     name="steps",
-    anchors=(
-        b"step ", b"step=", b"step:", b"Step ", b"Step:", b"iter ", b"iter:", b"Iter", b"iteration", b"init done pid=", b"Epoch",
-        b"Train: ", b"train_inner", b"batch ", b"Batch ", b"update ", b"s/step", b"s/batch", b"s/iter", b"per step", b"per batch",
-        b"oss is nan", b"oss is inf", b"oss is NaN", b"nan loss", b"NaN loss", b"inf loss", b"Inf loss", b"infinite loss",
-        b"oss returned in `", b"Monitored metric ", b"raining finished", b"inished training", b"ompleted training",
-        b"raining complete", "训练".encode(), b"raining is finished", b"raining Over", b"raining over", b"raining is over", b"raining done", b"rain end", b"raining end", b"done training in", b" done", b"Done", b"DONE", b"training is done", b"completed successfully", b"raysubmit_",
-        b"` stopped: `max_", b"train_runtime", b"inished ", b"ompleted ", b" steps", b" batches", b" iterations",
-    ),
+    anchors=_ANCHORS,
+    holds=regex(rb"(?<![a-z])iter[ :]|" + b"|".join(re.escape(one) for one in _ANCHORS if one[:5] not in (b"iter ", b"iter:"))),  # a writer is none
     parse=parse,
     after=_JOINED,
     follows=regex(rb"^[^\n]{0,160}?[a-z)]:\s*[0-9A-Za-z.+-]{1,24}\s*(?:\||$)"),
