@@ -277,8 +277,13 @@ def _columns(line: str) -> list[str] | None:
 def _is_newest_first(head: bytes) -> bool:
     """Do all lines of a beginning begin with a time, each no later than the one before, at several moments?"""
     lines = head.rpartition(b"\n")[0].splitlines() if len(head) >= HEAD else head.splitlines()
-    told = [stamps.parse_time(line[:64].decode("utf-8", "replace"))[0] for line in lines]
-    return len({*told}) >= _MOMENTS and None not in told and _falls([time for time in told if time is not None])
+    told: list[int] = []
+    for line in lines:
+        time_ns, _ = stamps.parse_time(line[:64].decode("utf-8", "replace"))
+        if time_ns is None or (told and time_ns > told[-1]):
+            return False
+        told.append(time_ns)
+    return len({*told}) >= _MOMENTS
 
 
 def _falls(times: Sequence[int]) -> bool:

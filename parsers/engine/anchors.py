@@ -38,9 +38,7 @@ def finder(anchors: tuple[bytes, ...], engine: str | None = None) -> Find:
 
 
 def _hyperscan(anchors: tuple[bytes, ...]) -> Find:
-    hyperscan = import_module("hyperscan")
-    database = _database(hyperscan, anchors, 0)
-    scratches: list[Any] = []  # a scan needs its own: threads share the database, not their scratch spaces
+    scan = _scan(anchors, 0)
 
     def find(block: Text, end: int) -> Hits:
         hits: list[int] = []
@@ -49,15 +47,28 @@ def _hyperscan(anchors: tuple[bytes, ...]) -> Find:
         def on_hit(anchor: int, _begin: int, stop: int, _flags: int, _context: object) -> None:
             add(stop << _BITS | anchor)
 
+        scan(block, end, on_hit)
+        return _sorted(hits)
+
+    return find
+
+
+def _scan(anchors: tuple[bytes, ...], flag: int) -> Callable[[Text, int, Callable[..., None]], None]:
+    """(block, end, what to call at each hit)."""
+    hyperscan = import_module("hyperscan")
+    database = _database(hyperscan, anchors, flag)
+    scratches: list[Any] = []  # a scan needs its own: threads share the database, not their scratch spaces
+
+    def scan(block: Text, end: int, on_hit: Callable[..., None]) -> None:
         try:
             own = scratches.pop()
         except IndexError:
             own = hyperscan.Scratch(database)
-        database.scan(memoryview(block)[:end], match_event_handler=on_hit, scratch=own)
+        with memoryview(block) as view, view[:end] as part:
+            database.scan(part, match_event_handler=on_hit, scratch=own)
         scratches.append(own)
-        return _sorted(hits)
 
-    return find
+    return scan
 
 
 def _database(hyperscan: Any, anchors: Sequence[bytes], flag: int) -> Any:
@@ -80,16 +91,14 @@ def occurring(anchors: tuple[bytes, ...]) -> Callable[[Text, int], set[int]]:
     """A function (block, end) → the indices of the anchors that occur in `block[:end]`: where they are many, in a
     twentieth of the time."""
     try:
-        hyperscan = import_module("hyperscan")
+        scan = _scan(anchors, import_module("hyperscan").HS_FLAG_SINGLEMATCH)
     except ImportError:
         find_all = finder(anchors)
         return lambda block, end: set(find_all(block, end)[1])
-    database = _database(hyperscan, anchors, hyperscan.HS_FLAG_SINGLEMATCH)
 
     def find(block: Text, end: int) -> set[int]:
         found: set[int] = set()
-        with memoryview(block) as view, view[:end] as own:
-            database.scan(own, match_event_handler=lambda anchor, *_: found.add(anchor))
+        scan(block, end, lambda anchor, *_: found.add(anchor))
         return found
 
     return find

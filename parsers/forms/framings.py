@@ -49,6 +49,7 @@ _ONE_NAME = regex(_NAME)
 _PAIR = regex(
     rf"(?:^|(?<=[\s,;|(\[{{]))(?P<name>{_NAME})=(?P<value>\"(?:[^\"\\]|\\.)*\"|'[^']*'|[\[(][^\])]{{0,4096}}[\])]|[^\s,;|]*)"
 )
+_CLOCK = regex(r"\d\d:\d\d:\d\d$")  # of a line of a log, before a comma and its milliseconds
 _MARK = regex(r"\S[\s,;|=:]|[{\[|<]|\+-")  # without one a line holds no two cells
 _APART = regex(r"\s*\|\s*|[,;]\s+|\t|\s{2,}")
 _SAYS = regex(
@@ -195,7 +196,7 @@ def read_table(source: Source, name: TableName, made: Callable[[Said, str], Iter
     return {name: table(name, found), "claimed": table("claimed", claimed), "unread": table("unread", unread)}
 
 
-@lru_cache(maxsize=64)  # of one head, which a dozen parsers ask for, before the files are read and then
+@lru_cache(maxsize=1024)  # of one head, which a dozen parsers ask for, before the files are read and then
 def _found(path: str, head: bytes) -> tuple[Framing, Sequence[str]] | None:
     text = undrawn(head.decode("utf-8", "replace").lstrip("\ufeff \t\r\n\u3000"))
     lines = [line.rstrip("\r") for line in islice(filter(str.strip, text.split("\n")), _HEAD_LINES)]
@@ -248,7 +249,7 @@ def _table_names(mark: str) -> Callable[[Head], Sequence[str]]:
         if len(named) < 2:
             return []
         if mark == ",":
-            return [] if NUMBER.fullmatch(named[0].partition("  ")[0]) else named
+            return [] if NUMBER.fullmatch(named[0].partition("  ")[0]) or _CLOCK.search(named[0]) else named
         if not all(map(_ONE_NAME.match, named)) or len(told) < 2:
             return []
         count = len(cells_of(told[1], mark))

@@ -31,6 +31,7 @@ its name in a line of its own, or none. What stands between the tables is no rec
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import islice
 
 from parsers.forms.reading import HEADER, RULE, Row, cells_of, text_lines, undrawn
@@ -62,6 +63,8 @@ _NOTHING = frozenset(("", "-", "--", "na", "n/a", "none", "null"))
 _WHO = ("step", "rank", "host")
 _FEWEST = 2  # columns
 _TITLE = 8  # lines
+_SHORT = 3  # letters of a word that counts alone
+_LETTERS = regex(r"[a-z]+")
 _AHEAD = 4  # lines that are looked at after one
 
 
@@ -144,9 +147,26 @@ def _meaning(name: str) -> str:
     return said.meaning if (said := vocabulary.meaning_of(name)) is not None else ""
 
 
+def _may_count(line: str) -> bool:
+    """Is a line short, and holds a number and what counts steps?"""
+    if len(line) > _HEADING_CHARACTERS or not any(map(str.isdigit, line)):
+        return False
+    text, (long, short) = line.lower(), _counting()
+    return any(word in text for word in long) or not short.isdisjoint(_LETTERS.findall(text))
+
+
+@cache
+def _counting() -> tuple[tuple[str, ...], frozenset[str]]:
+    """The words with which names of a count of steps end: those that may be a part of others, and short ones."""
+    words = vocabulary.last_words("step")
+    return tuple(sorted(one for one in words if len(one) > _SHORT)), frozenset(
+        one for one in words if len(one) <= _SHORT
+    )
+
+
 def _heading(line: str) -> dict[str, str] | None:
     """The counts of a heading, of a step and perhaps of a rank: it says nothing else."""
-    if len(line) > _HEADING_CHARACTERS or not any(map(str.isdigit, line)):
+    if not _may_count(line):
         return None
     bare = _ASIDE.sub(" ", line.strip(_EDGE))
     counts = [(found["name"], found["count"]) for found in _COUNTED.finditer(bare)]
@@ -157,14 +177,14 @@ def _heading(line: str) -> dict[str, str] | None:
 
 def _fuller(line: str, below: Sequence[str]) -> dict[str, str] | None:
     """The pairs of a heading that tells more than its counts, right above a line of names: prose between two such lines is none."""
-    if len(line) > _HEADING_CHARACTERS or not any(map(str.isdigit, line)) or not _header(below[:3]):
-        return None
-    if any(_meaning(found["name"]) == "step" for found in _PAIR.finditer(below[1])):
+    if not _may_count(line):
         return None
     bare = _ASIDE.sub(" ", line.strip(_EDGE))
     pairs = [(found["name"], found["value"]) for found in _PAIR.finditer(bare)]
     meant = [_meaning(name) for name, _ in pairs]
-    return dict(pairs) if meant.count("step") == 1 and not _PAIR.sub(" ", bare).strip(_EDGE + ",;./@|") else None
+    if meant.count("step") != 1 or _PAIR.sub(" ", bare).strip(_EDGE + ",;./@|") or not _header(below[:3]):
+        return None
+    return None if any(_meaning(found["name"]) == "step" for found in _PAIR.finditer(below[1])) else dict(pairs)
 
 
 def _title(lines: Sequence[str]) -> tuple[dict[str, str], int]:

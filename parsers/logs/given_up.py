@@ -37,7 +37,7 @@ from parsers.text import vocabulary
 from parsers.text.patterns import regex
 
 _TIME = (
-    r"(?<![\w.:/-])(?P<number>\d{1,8})(?:\.0{1,6})? ?(?P<unit>(?:ms|s|secs?|seconds?|Sek(?:unden)?|m|mins?|minutes?|Minuten|h|hours?|Stunden?)(?![\w/])"
+    r"(?P<number>\d(?<![\w.:/-]\d)\d{0,7})(?:\.0{1,6})? ?(?P<unit>(?:ms|s|secs?|seconds?|Sek(?:unden)?|m|mins?|minutes?|Minuten|h|hours?|Stunden?)(?![\w/])"
     r"|秒|分|小时|小時|時間|초|분|시간)"
 )
 _TOLD, _BYTES = regex(_TIME), regex(_TIME.encode())

@@ -67,7 +67,7 @@ _Said = Mapping[str, Any]
 
 def accepts(path: str, head: bytes) -> bool:
     """Most of the first records tell a step and digests of two sides, or of one and the other end."""
-    if _HEX.search(head) is None:
+    if framings.framing(path, head) is None or _HEX.search(head) is None:
         return False
     text = head[: head.rfind(b"\n") + 1] or head
     told = [

@@ -325,11 +325,13 @@ LINES = LineParser(
 
 # --- files of digests ------------------------------------------------------------------------------------------------
 
+_FIRST_BYTES = 8192  # in which a digest stands
+
 
 def accepts(path: str, head: bytes) -> bool:
     """A text of which most lines are digests of ranks and steps."""
     text = head.decode("utf-8", "replace")
-    if text.lstrip()[:1] in ("{", "<") or "\x00" in text[:64] or _SUM.search(text) is None:
+    if text.lstrip()[:1] in ("{", "<") or "\x00" in text[:64] or _SUM.search(text[:_FIRST_BYTES]) is None:
         return False
     lines = [line for line in text[: text.rfind("\n") + 1].splitlines() if line.strip()]
     if sum(_SUM.search(line) is not None and not tells_replica(line) for line in lines) * 2 < len(lines):

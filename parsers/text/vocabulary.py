@@ -111,6 +111,12 @@ def figure_words() -> frozenset[str]:
 
 
 @cache
+def last_words(meaning: str) -> frozenset[str]:
+    """The words with which names of one meaning end."""
+    return frozenset(name.rpartition("_")[2] for name, term in _table()[""].items() if term.meaning == meaning)
+
+
+@cache
 def whose(*meanings: str) -> frozenset[str]:
     """Words that say whose a figure is, before its name or behind it: of_rank, of_all."""
     asked = meanings or ("of_rank", "of_all")

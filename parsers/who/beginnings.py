@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -25,11 +25,11 @@ _DIGITS = regex(r"\\?\d+")
 _STRUCTURED = regex(rb"\s*(?:\{\s*[\"'}\n]|\[\s*\{|<[?!])")
 SIBLINGS = 8  # files of one shape of name in which forms are learnt, by as much of their beginnings
 WINDOW, LINES, LEAST = 256 << 10, 8_000, 160  # bytes at most, lines of all together, lines of each if they are many
-PLAIN = 1_600  # lines of all together that are kept whatever they say; of the others, those behind a word of who is who
-AFTER = 40  # lines that such a word may be the head of: a table, a block of settings
-_WHO = regex(
-    rb"(?i)rank|world|pid|host|launch|(?:proc|node|gpu|cuda|device|worker|task|actor|pod|peer|member|slot|shard|stage|replica|index)[a-z_]{0,12}[^\w.]{0,4}\d+(?![.\d])"
-)
+PLAIN, FIRST = 1_600, 12  # lines of all together, of each other file, that are kept whatever they say
+AFTER = 40  # lines below a word of who is who: a table, a block of settings
+_WHO = ("rank", "world", "pid", "host", "launch")  # words of who is who; these with a number behind them:
+_COUNTED = ("proc", "node", "gpu", "cuda", "device", "worker", "task", "actor", "pod", "peer", "member", "slot", "shard", "stage", "replica", "index")  # fmt: skip
+_NUMBERED = regex(rf"(?:{'|'.join(_COUNTED)})[a-z_]{{0,12}}[^\w.]{{0,4}}\d+(?![.\d])")
 HEADED = 4_000  # lines of all together in which names at heads are learnt
 FILES, NAMED, BEGINNING = 512, 64, 4096  # so many, as many others, fewer whose names tell ranks, by so many bytes
 
@@ -59,16 +59,19 @@ def begun_by(sampled: Sequence[Source], others: Sequence[Source]) -> tuple[dict[
     share = max(LEAST, LINES // max(1, len(sampled)))
     few = max(HEAD_LINES, min(LEAST, LINES // max(1, len(sampled) + len(others))))  # hardly more than their habits
     asked = [*((one, WINDOW, share) for one in sampled), *((one, BEGINNING, few) for one in others)]
-    plain = max(LEAST, PLAIN // max(1, len(sampled)))
-    read = {one.path: found for one, size, most in asked if (found := beginning(one, size, most, plain))}
+    read = {one.path: found for one, size, most in asked if (found := beginning(one, size, most))}
     collectors = collectors_of(read)
+    plain = {one.path: max(LEAST, PLAIN // len(sampled)) for one in sampled}
     headed = {one.path: 0 if one.rank is not None else max(LEAST, HEADED // len(sampled)) for one in sampled}
-    begun = {at: said_in(at, own, collectors.get(at, ""), headed.get(at, HEAD_LINES)) for at, own in read.items()}
+    begun = {
+        at: said_in(at, own, collectors.get(at, ""), headed.get(at, HEAD_LINES), plain.get(at, FIRST))
+        for at, own in read.items()
+    }
     return begun, collectors
 
 
-def beginning(source: Source, size: int, most: int, plain: int) -> Beginning | None:
-    """Of a log, the first `plain` lines, and more up to `most` that may tell who is who; None for what is another kind of file."""
+def beginning(source: Source, size: int, most: int) -> Beginning | None:
+    """Of a log; None for what is another kind of file."""
     try:
         with source.open() as stream:
             _, data = in_utf8(source.open, stream.read(size))
@@ -76,19 +79,10 @@ def beginning(source: Source, size: int, most: int, plain: int) -> Beginning | N
         return None
     if not is_text(data) or is_page(data):
         return None
-    raws = data.split(b"\n", most)[:most]
-    lines = [raw[:LINE].decode("utf-8", "replace") for raw in (*raws[:plain], *_telling(raws[plain:]))]
+    lines = [raw[:LINE].decode("utf-8", "replace") for raw in data.split(b"\n", most)[:most]]
     if _STRUCTURED.match(data) and prefixes.strip(lines[0]).text == lines[0]:
         return None  # else each line is a line of a log, as a collector keeps it
     return Beginning(lines, stamps.around(data[: stamps.YEAR_BYTES]))
-
-
-def _telling(raws: Sequence[bytes]) -> Iterator[bytes]:
-    """What may tell who is who, and the lines below it; of the others nothing, so that numbers of lines stay."""
-    left = 0
-    for raw in raws:
-        left = AFTER if _WHO.search(raw, 0, LINE) is not None else left - 1
-        yield raw if left > 0 else b""
 
 
 def collectors_of(read: Mapping[str, Beginning]) -> dict[str, str]:
@@ -102,13 +96,15 @@ def collectors_of(read: Mapping[str, Beginning]) -> dict[str, str]:
     return {path: before for path, before in own.items() if before}
 
 
-def said_in(path: str, found: Beginning, collector: str, headed: int) -> list[Said]:
-    """The lines of a file, of the first `headed` what may be a name at their heads."""
+def said_in(path: str, found: Beginning, collector: str, headed: int, plain: int) -> list[Said]:
+    """The lines of a file, behind the first `plain` ones those that may tell who is who; of the first `headed` what may be a name at their heads."""
     lines = [line.removeprefix(collector) for line in found.lines]
     habits = prefixes.habits(lines[:HEAD_LINES], found.around)
     said = []
+    until = plain
     for number, raw in enumerate(lines, 1):
-        if raw and not raw.isspace():
+        until = number + AFTER if number + AFTER > until and _tells(raw) else until
+        if number <= until and raw and not raw.isspace():
             line = prefixes.strip(raw, habits)
             for text in _apart(line.text):
                 own = (
@@ -119,6 +115,13 @@ def said_in(path: str, found: Beginning, collector: str, headed: int) -> list[Sa
                 )
                 said.append(Said(path, number, raw, line, *own))
     return said
+
+
+def _tells(raw: str) -> bool:
+    """May a line tell who is who?"""
+    text = raw.lower()
+    is_counted = any(word in text for word in _COUNTED) and _NUMBERED.search(text) is not None
+    return is_counted or any(word in text for word in _WHO)
 
 
 def _apart(text: str) -> list[str]:

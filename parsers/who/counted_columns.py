@@ -45,8 +45,12 @@ _Said = Mapping[str, Any]
 def counted_columns(sources: Iterable[Source], world: int | None) -> dict[str, str]:
     """Members whose path tells no rank, and the size of the job where it is known → path → the column of its ranks."""
     heads = {one.path: head for one in sources if one.rank is None and (head := _head(one))}
-    sizes = {world} if world is not None else {int(size) for head in heads.values() for size in _SIZE.findall(head)}
-    found = ((path, _column([*_records(path, head)], sizes)) for path, head in heads.items())
+    counting = {path: head for path, head in heads.items() if _may_count(path, head)}
+    if world is not None or not counting:
+        sizes = {world} if world is not None else set()
+    else:
+        sizes = {int(size) for head in heads.values() for size in _SIZE.findall(head)}
+    found = ((path, _column([*_records(path, head)], sizes)) for path, head in counting.items())
     return {path: name for path, name in found if name is not None}
 
 
@@ -106,9 +110,7 @@ def _head(source: Source) -> bytes:
 
 
 def _records(path: str, head: bytes) -> Iterator[_Said]:
-    """The first records of a file, none where it has no form that may hold such a column."""
-    if not _may_count(path, head):
-        return
+    """The first records of a file."""
     cut = head if len(head) < HEAD else head[: head.rfind(b"\n") + 1]
     for _, _, said in framings.rows(Source(path, len(cut), partial(BytesIO, cut))):
         if said and said is not framings.HEADER:

@@ -25,6 +25,7 @@ _FEWEST = 2
 _ITEM = regex(
     r"(?P<name>[A-Za-z0-9][A-Za-z0-9_]*(?:[.-][A-Za-z0-9_]+)*)(?P<range>\[[\d,-]+\])?(?:(?P<is>[:*]|\s{1,4}slots=)(?P<number>\d{1,5})(?![\w.]))?"
 )
+_NAME = regex(r"[A-Za-z0-9][A-Za-z0-9_]*(?:[.-][A-Za-z0-9_]+)*")
 _BETWEEN = regex(r"[\s,;\"'|]{1,8}")
 _BLOCK = regex(r"[\"'](?P<name>[A-Za-z0-9][\w.-]{0,252})[\"']: ?\[(?P<ranks>\d{1,7}(?:, ?\d{1,7}){0,63})\]")
 _PORTS = 1024
@@ -62,13 +63,18 @@ def orders(said: Mapping[str, Sequence[Said]], places: Places) -> list[Order]:
             continue
         for one in own[:_LINES]:
             text = one.raw[:_CHARACTERS]
-            if "," in text or " in " in text or "(" in text or "[" in text:
+            if ("," in text or " in " in text or "(" in text or "[" in text) and _may_list(text, places):
                 found += (
                     Order(path, one.number, *counted, False, {number for _, number in items} == {-1})
                     for items in _lists(text, places)
                     if (counted := _counted(items))
                 )
     return list(dict.fromkeys(found))
+
+
+def _may_list(text: str, places: Places) -> bool:
+    """Does a line hold two places, or a short form of several?"""
+    return "[" in text or sum(map(places.is_place, _NAME.findall(text))) >= _FEWEST
 
 
 def blocks(said: Mapping[str, Sequence[Said]], places: Places) -> Iterator[Block]:

@@ -11,6 +11,7 @@ What is content stays: indentation, ``[Rank 0]`` (a rank in its group), ``SomeEr
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from itertools import takewhile
 
 import msgspec
@@ -149,6 +150,12 @@ def _contained(line: Line, habits: Habits) -> None:
 def habits(head: Iterable[str], around: stamps.Around | None, labels: Labels = NO_LABELS) -> Habits:
     """Habits of a file from its first lines: names count as prefix only where nearly all lines have one. `labels`: what was learnt
     of it."""
+    return Habits(around, *_habits_of(tuple(head)), labels)
+
+
+@lru_cache(maxsize=512)  # asked when speakers are learnt, and when a file is read
+def _habits_of(head: tuple[str, ...]) -> tuple[bool, bool, bool, str | None, bool]:
+    """Columns of Habits, but for the first and the last."""
     lines = with_host = with_task = with_bar = 0
     containers: Counter[str] = Counter()
     ranked = False
@@ -167,7 +174,7 @@ def habits(head: Iterable[str], around: stamps.Around | None, labels: Labels = N
     [(container, with_pod)] = containers.most_common(1) or [("", 0)]
     enough = max(2, lines * 0.8)
     of_pod = container if with_pod >= enough else None
-    return Habits(around, with_host >= enough, with_task >= enough, with_bar >= enough, of_pod, ranked, labels)
+    return with_host >= enough, with_task >= enough, with_bar >= enough, of_pod, ranked
 
 
 def collector(lines: Iterable[str]) -> str:

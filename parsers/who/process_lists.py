@@ -14,7 +14,7 @@ from parsers.text import vocabulary
 from parsers.text.outlines import Leaf
 from parsers.text.patterns import regex
 
-HEAD = 8192
+HEAD = 16384
 _ROWS = 20_000
 _OF_LOG = frozenset(("msg", "message", "level", "levelname", "severity", "text", "log", "line"))
 _COLUMN = regex(r"[A-Za-z_#][\w ./#%()-]{0,60}")
