@@ -26,6 +26,7 @@ _ITEM = regex(
     r"(?P<name>[A-Za-z0-9][A-Za-z0-9_]*(?:[.-][A-Za-z0-9_]+)*)(?P<range>\[[\d,-]+\])?(?:(?P<is>[:*]|\s{1,4}slots=)(?P<number>\d{1,5})(?![\w.]))?"
 )
 _NAME = regex(r"[A-Za-z0-9][A-Za-z0-9_]*(?:[.-][A-Za-z0-9_]+)*")
+_SHORT = regex(r"[A-Za-z0-9_]\[\d[\d,-]*\]")  # names that differ in a number
 _BETWEEN = regex(r"[\s,;\"'|]{1,8}")
 _BLOCK = regex(r"[\"'](?P<name>[A-Za-z0-9][\w.-]{0,252})[\"']: ?\[(?P<ranks>\d{1,7}(?:, ?\d{1,7}){0,63})\]")
 _PORTS = 1024
@@ -74,7 +75,7 @@ def orders(said: Mapping[str, Sequence[Said]], places: Places) -> list[Order]:
 
 def _may_list(text: str, places: Places) -> bool:
     """Does a line hold two places, or a short form of several?"""
-    return "[" in text or sum(map(places.is_place, _NAME.findall(text))) >= _FEWEST
+    return _SHORT.search(text) is not None or sum(map(places.is_place, _NAME.findall(text))) >= _FEWEST
 
 
 def blocks(said: Mapping[str, Sequence[Said]], places: Places) -> Iterator[Block]:
