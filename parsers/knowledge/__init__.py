@@ -105,7 +105,7 @@ def learn(texts: Sequence[tuple[str, str]]) -> None:
         return
     read(dict(texts))
     _learnt = tuple(texts)
-    for asked in (rows, _frames, _messages, _starts, waits, _meaning):
+    for asked in (rows, _frames, _messages, _starts, _numbers, waits, _meaning):
         asked.cache_clear()
 
 
@@ -225,6 +225,22 @@ def _candidates(text: str) -> Iterator[MessageRow]:
             yield row
 
 
+def _anchored(anchors: Iterable[str]) -> Iterator[MessageRow]:
+    """Rows that have one of these anchors, in their order."""
+    numbers, messages = _numbers(), _messages()
+    for number in sorted({number for anchor in anchors for number in numbers[anchor]}):
+        yield messages[number][1]
+
+
+@cache
+def _numbers() -> dict[str, list[int]]:
+    """Anchor → numbers of its messages."""
+    found: dict[str, list[int]] = {}
+    for number, (anchor, _) in enumerate(_messages()):
+        found.setdefault(anchor, []).append(number)
+    return found
+
+
 def heard_anchors(texts: Sequence[tuple[str, str]] = ()) -> tuple[str, ...]:
     """Anchors of the rows that make something of a line: those of `texts`, (printer, text of its file), or of all."""
     messages = read(dict(texts))[1] if texts else rows()[1]
@@ -280,22 +296,23 @@ def innermost_waits(frames: Iterable[tuple[str | None, str]]) -> Waits | None:
 
 def meaning(text: str) -> Message | None:
     """What a message claims, by the first row that fits; None: no row knows it."""
-    return _meaning(text[:_LONG], False)
+    return _meaning(text[:_LONG], False, None)
 
 
-def heard(line: str) -> Message | None:
-    """What a line of a log claims, by the first row that is about lines and fits."""
-    return _meaning(line[:_LONG], True)
+def heard(line: str, anchors: Sequence[str] | None = None) -> Message | None:
+    """What a line of a log claims, by the first row that is about lines and fits. `anchors`: those of heard_anchors that stand in it, where
+    they are known."""
+    return _meaning(line[:_LONG], True, None if anchors is None else frozenset(anchors))
 
 
 _QUOTES = ("peer_failed", "aborted_by_peer")
 
 
 @lru_cache(maxsize=_KEPT)
-def _meaning(text: str, is_line: bool) -> Message | None:
+def _meaning(text: str, is_line: bool, anchors: frozenset[str] | None) -> Message | None:
     """What stands behind the words that another process failed is quoted, and nobody's own."""
     found: tuple[int, MessageRow, re.Match[str]] | None = None
-    for row in _candidates(text):
+    for row in _candidates(text) if anchors is None else _anchored(anchors):
         quotes = row.claim in _QUOTES
         if (found is not None and not quotes) or not (row.event or not is_line):
             continue

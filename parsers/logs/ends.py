@@ -178,15 +178,15 @@ def end(row: Row, text: str) -> dict[str, Any] | None:
     if closing := _CLOSING.search(text):
         code = closing["sent"] or closing["by"] or ("DELETED" if "delet" in closing[0].lower() else "SIGKILL")
         return _closing(row, text, code, closing["whom"] or closing["late"] or closing["killed"])
-    if _ON_REQUEST.search(text) or _OF_SYSTEM.search(text) or _NOT_GOT.search(text):
-        return None
     code = _code(text)
-    names = _names(text) if code is not None else []
+    if code is None or _ON_REQUEST.search(text) or _OF_SYSTEM.search(text) or _NOT_GOT.search(text):
+        return None
+    names = _names(text)
     has_subject = bool(
         _SUBJECT.search(text) or _HANDLED.search(text) or _BY_SIGNAL.search(text) or _RECORD.search(text)
     )
     is_named = any(_is_name(name) or text.startswith(name) for name in names) and reporter(row)["rank"] is None
-    if code is None or not (has_subject or is_named):
+    if not (has_subject or is_named):
         return None
     is_quiet = code == "0" or code in _ASKED
     listed = _LISTED.match(text)

@@ -95,11 +95,12 @@ def parse(lines: pl.DataFrame, learnt: Sequence[tuple[str, str]] = ()) -> Tables
     claims: dict[tuple[Any, ...], dict[str, Any]] = {}
     values: list[dict[str, Any]] = []
     is_likely = pl.col("text").str.contains(_LIKELY) | pl.col("raw").str.starts_with("{")
-    is_known = pl.col("text").str.contains_any(list(knowledge.heard_anchors()))
-    for row in joined(lines).filter(is_likely | is_known).iter_rows(named=True):
+    anchors = pl.col("text").str.extract_many(list(knowledge.heard_anchors()), overlapping=True)
+    marked = joined(lines).with_columns(anchors.alias("_anchors"))
+    for row in marked.filter(is_likely | (pl.col("_anchors").list.len() > 0)).iter_rows(named=True):
         is_stamped = row["time_ns"] is not None or row["rank"] is not None
         found = record(row["text"], is_stamped, row["raw"])
-        known = knowledge.heard(row["text"])
+        known = knowledge.heard(row["text"], row["_anchors"])
         if known is not None and known.event == knowledge.NOTHING:
             understood.append((row["file"], row["line"]))
         elif made := _events(row, found or Record("", row["text"][:2000]), known):

@@ -88,11 +88,18 @@ _CLOSED = regex(CLOSED)
 _MESSAGES = ("msg", "message", "event")
 _TIMES = ("ms", "s", "us", "sec", "secs", "seconds", "time", "dt")
 _AFTER = ("=", ":", " ", "'", '"', '\\"')
+
+
+def _before(word: str) -> tuple[str, ...]:
+    """What stands before a name: a short one ends many words (`place`)."""
+    return (" ", "_", "/", "'", '"', "(", "[", "{", "|", ",") if len(word) <= 2 else ("",)
+
+
 PARSER = LineParser(
     name="field_lines",
     anchors=(
         *(f'_{unit}"'.encode() for unit in _TIMES), b'"dt"', b'"time', b'"timing', b"/time", b'Ms"', b'Time"',
-        *(f"{word}{after}".encode() for word in sorted(vocabulary.figure_words()) for after in _AFTER),
+        *(f"{before}{word}{after}".encode() for word in sorted(vocabulary.figure_words()) for before in _before(word) for after in _AFTER),
         *(f"{figure}{after}".encode() for figure in ("oss", "norm") for after in _AFTER),
         *(f"{figure}_{word}".encode() for figure in ("oss", "norm") for word in sorted(vocabulary.whose())),
         b"ples/s", b"kens/s", b"ages/s", b"mgs/s", b"uences/s", b"ords/s", b"rames/s",
