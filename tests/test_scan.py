@@ -165,6 +165,18 @@ def test_windows_change_nothing(parts: list[bytes], window: int) -> None:
     assert pieces.lines == whole.lines == data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
 
 
+@pytest.mark.parametrize("many", [0, beyond.MANY])  # hits in a window from which on it goes by columns
+def test_of_lines_with_an_anchor_those_that_hold_more_are_hits(many: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(beyond, "MANY", many)
+    data = b"a writer\niter 3\nnext\nthe writer again\nnext\n"
+    of_steps = LineParser("p", (b"iter ",), lambda _: {}, after=1, holds=re.compile(rb"(?<![a-z])iter"))
+    whoever = _parser(b"writer", b"nobody")
+    assert _lines(data, of_steps, whoever) == [
+        [(2, b"iter 3", True), (3, b"next", False)],
+        [(1, b"a writer", True), (4, b"the writer again", True)],
+    ]
+
+
 def test_a_line_that_is_too_long_is_cut_and_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scanning, "LINE_BYTES", 100)
     data = b"a\n" + b"key" + b"x" * 300 + b"key\nkey\n"

@@ -98,7 +98,7 @@ def _before(word: str) -> tuple[str, ...]:
 PARSER = LineParser(
     name="field_lines",
     anchors=(
-        *(f'_{unit}"'.encode() for unit in _TIMES), b'"dt"', b'"time', b'"timing', b"/time", b'Ms"', b'Time"',
+        *(f'_{unit}"'.encode() for unit in _TIMES), *(f"_{unit}=".encode() for unit in _TIMES), b'"dt"', b'"time', b'"timing', b"/time", b'Ms"', b'Time"',
         *(f"{before}{word}{after}".encode() for word in sorted(vocabulary.figure_words()) for before in _before(word) for after in _AFTER),
         *(f"{figure}{after}".encode() for figure in ("oss", "norm") for after in _AFTER),
         *(f"{figure}_{word}".encode() for figure in ("oss", "norm") for word in sorted(vocabulary.whose())),
