@@ -1,6 +1,6 @@
 """Of a job that stands still, whose log stops before a line that all others still print, in words that nobody has taught."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -91,3 +91,63 @@ def test_a_rank_without_a_log_is_suspected_beside_who_is_behind(tmp_path: Path) 
     del lines[2]
     found = verdict(tmp_path, {rank: ["world size 6", *own] for rank, own in lines.items()})
     assert found.ranks == [] and {4} <= {*found.suspects.ranks} <= {2, 4}
+
+
+# --- who is within a unit that another one ended ---------------------------------------------------------------------
+
+STAGES: Mapping[
+    str, tuple[Line, Line]
+] = {  # what each stage prints of a piece of work: that it has it, that it gave it away
+    "a pipeline": (
+        lambda rank, n: f"09:00:{n:02} stage {rank} step {n // 4} mb {n % 4} received",
+        lambda rank, n: f"09:00:{n:02} stage {rank} step {n // 4} mb {n % 4} sent forward",
+    ),
+    "words of nobody": (
+        lambda rank, n: f"[{rank}] frond {n} in the basket",
+        lambda rank, n: f"[{rank}] frond {n} over the wall, {rank}.{n} lenks",
+    ),
+    "pairs": (
+        lambda rank, n: f"lvl=info who=w{rank} chunk={n} at=intake",
+        lambda rank, n: f"lvl=info who=w{rank} chunk={n} at=handing",
+    ),
+}
+
+
+def pieces(form: tuple[Line, Line], had: Mapping[int, int], within: Sequence[int]) -> dict[int, list[str]]:
+    """`had`: rank → how many pieces it ended; those `within` have one more."""
+    take, give = form
+    ended = {rank: [line(rank, n) for n in range(count) for line in (take, give)] for rank, count in had.items()}
+    return {rank: [*own, *([take(rank, had[rank])] if rank in within else ())] for rank, own in ended.items()}
+
+
+@pytest.mark.parametrize("form", STAGES)
+def test_who_took_what_it_did_not_give_on_is_suspected(tmp_path: Path, form: str) -> None:
+    lines = pieces(STAGES[form], {0: 10, 1: 9, 2: 8, 3: 8}, [1])
+    found = verdict(tmp_path, lines)
+    assert (found.kind, found.cause, found.ranks, found.suspects.ranks) == ("hang", None, [], [1])
+
+
+@pytest.mark.parametrize("form", STAGES)
+@pytest.mark.parametrize(
+    ("had", "within"),
+    [
+        ({0: 9, 1: 9, 2: 9, 3: 9}, [1]),
+        ({0: 10, 1: 9, 2: 9, 3: 9}, [1, 2, 3]),
+        ({0: 10, 1: 9, 2: 8, 3: 8}, []),
+        ({0: 4, 1: 2, 2: 2, 3: 2}, [1]),
+    ],
+    ids=[
+        "nobody ended that one: all may wait for it there",
+        "most are within",
+        "all ended theirs",
+        "too few were ended",
+    ],
+)
+def test_nobody_is_within(tmp_path: Path, form: str, had: Mapping[int, int], within: Sequence[int]) -> None:
+    assert verdict(tmp_path, pieces(STAGES[form], had, within)).suspects.ranks == []
+
+
+def test_what_was_not_always_ended_at_once_tells_nothing(tmp_path: Path) -> None:
+    lines = pieces(STAGES["words of nobody"], {0: 10, 1: 9, 2: 8, 3: 8}, [1])
+    del lines[1][7]  # a piece that it never gave on, and it went on all the same
+    assert verdict(tmp_path, lines).suspects.ranks == []

@@ -17,10 +17,8 @@ from forensics.model.incident import Verdict
 from samples.situations import HEARD
 from tests.analysed import situation
 
-STATEMENTS = "statements: what is said of a process, and whether it stands, must be one table"
 PROGRAMS = "programs: a watchdog that ends one program must be told from one that ends it because the other hung"
 OPEN = {
-    "a26_last_stage_is_no_odd_one": f"{STATEMENTS}; odd is who differs from the others and from its own past",
     "a37_watchdog_of_the_engine": PROGRAMS,
 }
 UNSEEN: dict[str, str] = {}

@@ -8,6 +8,10 @@ numbers counts: it grows by the same step in each file, and most files end at th
 ahead of the others at none, is behind them. Whoever is further back had its log cut or copied earlier, and tells nothing. What a rank
 prints alone (the loss of a last stage, evaluations of the first) is no mark, nor is what stages count each for itself, nor a count that not
 all take in the same steps. Behind is, too, who is level in all marks and printed none of the lines that all others did after their last one.
+
+Where no mark is short, a **unit** may be open: what one file prints of one and the same counts, line after line. Whoever's last line has each time been
+followed by another one of its unit, while the others stopped where a new unit always began and one of them ended that very unit, is within it: a stage
+that received what it did not send on. What all but a few are within (a call that waits for the rest), is nobody's.
 """
 
 from collections import Counter, defaultdict
@@ -24,6 +28,7 @@ from parsers.text.whole_numbers import whole_numbers
 from parsers.who.prefixes import strip
 
 _LEAST_LINES, _LEAST_RANKS = 4, 3
+_FEWEST_UNITS = 3  # that were ended before, in what is left of a log
 _MOST = 0.6  # of the ranks print a mark, and end at the same count
 
 _Course = Mapping[str, Sequence[tuple[tuple[int, ...], int]]]  # template → its numbers and its place, in order
@@ -31,13 +36,15 @@ _Course = Mapping[str, Sequence[tuple[tuple[int, ...], int]]]  # template → it
 
 class Behind(msgspec.Struct, frozen=True):
     """`ranks` are short of what `others` printed. `last`: rank → its last words; `further`: of one of the others, the line that
-    those behind did not come to; `is_by_last_words`: all came equally far by count, and what all others printed last stands in none of theirs."""
+    those behind did not come to; `is_by_last_words`: all came equally far by count, and what all others printed last stands in none of theirs;
+    `is_within`: a unit is open, and `further` is who ended it."""
 
     ranks: tuple[int, ...]
     others: tuple[int, ...]
     last: Mapping[int, Ref]
     further: Ref
     is_by_last_words: bool = False
+    is_within: bool = False
 
 
 class _Mark(msgspec.Struct, frozen=True):
@@ -66,9 +73,9 @@ def behind(files: pl.DataFrame) -> Behind | None:
     stands = {rank: {off for mark in marks if (off := mark.off(rank)) is not None} for rank in rows}
     late = tuple(rank for rank, offs in stands.items() if -1 in offs and offs <= {-1, 0})
     level = tuple(rank for rank, offs in stands.items() if offs == {0})
-    if not late and marks:
-        return _without_last_words(rows, courses, marks, level)
-    if not late or 2 * len(late) >= len(rows) or len(level) < _MOST * (len(rows) - len(late)):
+    if not late:
+        return (_without_last_words(rows, courses, marks, level) if marks else None) or _within(rows, courses)
+    if 2 * len(late) >= len(rows) or len(level) < _MOST * (len(rows) - len(late)):
         return None
     passed = [mark for mark in marks if mark.off(late[0]) == -1 and mark.off(level[0]) == 0]
     if not passed:
@@ -94,6 +101,38 @@ def _without_last_words(
     place = min(courses[first][template][-1][1] for template in common)
     last = {rank: _ref(rows[rank], len(rows[rank]["last_lines"]) - 1) for rank in late}
     return Behind(late, others, last, _ref(rows[first], place), is_by_last_words=True)
+
+
+def _within(rows: Mapping[int, Mapping[str, Any]], courses: Mapping[int, _Course]) -> Behind | None:
+    """Who stopped within a unit that another one ended, while all others stopped between two."""
+    ends = {rank: _end(course) for rank, course in courses.items()}
+    open_ones = {rank: end[0] for rank, end in ends.items() if end is not None and end[1]}
+    ended = {rank: end[0] for rank, end in ends.items() if end is not None and not end[1]}
+    if not open_ones or 2 * len(open_ones) >= len(rows) or len(open_ones) + len(ended) < len(rows):
+        return None
+    if not {*open_ones.values()} <= {*ended.values()}:
+        return None
+    first = next(rank for rank, unit in ended.items() if unit in open_ones.values())
+    last = {rank: _ref(rows[rank], len(rows[rank]["last_lines"]) - 1) for rank in open_ones}
+    further = _ref(rows[first], len(rows[first]["last_lines"]) - 1)
+    return Behind((*open_ones,), (*ended,), last, further, is_by_last_words=True, is_within=True)
+
+
+def _end(course: _Course) -> tuple[tuple[int, ...], bool] | None:
+    """The counts of the last line, and whether each line of its form before was followed by another one with its counts; None where that was now so, now
+    otherwise, or too seldom."""
+    units: dict[int, tuple[int, ...]] = {}
+    for own in course.values():
+        changing = [
+            at for at, column in enumerate(zip(*(numbers for numbers, _ in own), strict=True)) if len({*column}) > 1
+        ]
+        units |= {place: tuple(numbers[at] for at in changing) for numbers, place in own}
+    last = max(units)
+    before = next(own for own in course.values() if own[-1][1] == last)[:-1]
+    goes_on = {units[place] == units[place + 1] for _, place in before}
+    if len(before) < _FEWEST_UNITS or len(goes_on) > 1 or not units[last]:
+        return None
+    return units[last], goes_on.pop()
 
 
 def _course(lines: Sequence[str]) -> _Course:

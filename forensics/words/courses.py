@@ -11,6 +11,11 @@ IS_BEHIND = Form(
     "the log of {who} stops before a line that {number} other ranks still printed; the lines do not say what it does there",
     "{who} 的日志停在其他 {number} 个 rank 仍打印的一行之前；日志没有说明它当时在做什么",
 )
+ENDED_THAT = Form("of {who} one ended that with “{line}”", "{who} 中有一个以“{line}”完成了它")
+IS_WITHIN = Form(
+    "the log of {who} stops within what it has ended each time before, and those of {number} other ranks stop between two",
+    "{who} 的日志停在此前每次都完成的一项之中，其他 {number} 个 rank 的日志停在两项之间",
+)
 STACKS_OF = Form(
     "stacks of {who} (py-spy dump), twice a minute apart",
     "{who} 的调用栈（py-spy dump，间隔一分钟采集两次）",

@@ -45,13 +45,15 @@ def detect(case: Case) -> tuple[Finding, ...]:
     stopped = words.STOPPED_AT(
         who=ranks_text(found.ranks), line=cut_middle(" ".join(found.last[first].text.split()), 120)
     )
-    went_on = words.WENT_ON_TO(who=ranks_text(found.others), line=cut_middle(" ".join(found.further.text.split()), 120))
+    passed = words.ENDED_THAT if found.is_within else words.WENT_ON_TO
+    went_on = passed(who=ranks_text(found.others), line=cut_middle(" ".join(found.further.text.split()), 120))
     claims = (
         Claim(stopped, "for", tuple(found.last[rank] for rank in found.ranks[:_SHOWN])),
         Claim(went_on, "for", (found.further,)),
         *(Claim(words.HELD[held[rank].how](who=ranks_text([rank])), "for", held[rank].refs) for rank in named[:_SHOWN]),
     )
-    behind_them = words.IS_BEHIND(who=ranks_text(named or found.ranks), number=len(found.others))
+    is_said = words.IS_WITHIN if found.is_within else words.IS_BEHIND
+    behind_them = is_said(who=ranks_text(named or found.ranks), number=len(found.others))
     return (
         Finding(
             detector=DETECTOR.name,
