@@ -38,6 +38,21 @@ def test_for_how_long_nothing_moved(text: str, seconds: float) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "pids"),
+    [
+        ("guard: no progress for 900 s, sending SIGKILL to pids 4711 and 4712", [4711, 4712]),
+        ("guard: training stalled for 20 min, sending SIGTERM to process 4711", [4711]),
+        ("no output since 0.5 hours, killing processes [4711, 4712, 4713] with SIGKILL", [4711, 4712, 4713]),
+        ("guard: no progress for 900 s, sending SIGKILL to ports 4711 and 4712", []),
+    ],
+)
+def test_whoever_watches_and_ends_processes_says_both(text: str, pids: list[int]) -> None:
+    events = PARSER.parse(lines(text))["events"]
+    assert events.filter(kind="heartbeat_lost").height == 1
+    assert events.filter(kind="closing_signal")["pid"].to_list() == pids
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "will abort if there is no progress for 900 s",

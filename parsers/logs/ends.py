@@ -9,6 +9,7 @@ container, quoted or not). The end: an exit code, a status, a signal by number o
     *** SIGABRT received at time=1767349153 on cpu 22 ***           Abseil's handler, in Ray's processes and JAX
     trainer.1 stopped (rc=-9)                                       honcho
     sending SIGKILL to trainer.1 (pid 4711)                         honcho, of those that run when one has stopped
+    sending SIGKILL to pids 4711 and 4712                           a watchdog of one's own
     sending SIGKILL to all processes                                foreman, likewise: of no process by its number (`detail.to`: all)
     train@3.service: Killing process 4711 (python) with signal SIGKILL.      systemd, of a unit that it stops
     killing 'rank3' (4711) with SIGKILL                             supervisord, of one that does not heed a request
@@ -37,6 +38,7 @@ launchers of one's own and pm2; these forms are as users print them.
 """
 
 import json
+import re
 from typing import Any
 
 import polars as pl
@@ -121,6 +123,8 @@ _CLOSING = regex(
 )
 _ALL = regex(r"(?i)all (?:processes|workers|ranks|children)\b")
 _CLOSED_PID = regex(r"(?i)\((?:pid[ :=]{1,2})?(\d{2,10})\)|\b(?:pid|process)[ :=#]{1,2}(\d{2,10})\b|\A(\d{2,10})\b")
+_CLOSED_PIDS = regex(r"(?i)(?:the )?(?:pids|processes)[ :=]{1,3}[\[(]?\d{2,10}(?:(?:,? and |, ?| )\d{2,10}){1,4095}\b")
+_DIGITS = regex(r"\d+")
 _ON_REQUEST = regex(
     r"\bstopped: \S{1,255} \((?:terminated by SIG|exit status )|\bJob is now being force-killed with SIG"
 )  # supervisord: told to, or SIGKILL after a wait; Ray's job agent, of a job that somebody stops
@@ -176,8 +180,7 @@ def end(row: Row, text: str) -> dict[str, Any] | None:
         }
     text = _PERHAPS.split(text, maxsplit=1)[0]
     if closing := _CLOSING.search(text):
-        code = closing["sent"] or closing["by"] or ("DELETED" if "delet" in closing[0].lower() else "SIGKILL")
-        return _closing(row, text, code, closing["whom"] or closing["late"] or closing["killed"])
+        return _closing(row, text, *_sent(closing))
     code = _code(text)
     if code is None or _ON_REQUEST.search(text) or _OF_SYSTEM.search(text) or _NOT_GOT.search(text):
         return None
@@ -219,6 +222,10 @@ def each_end(row: Row, text: str) -> list[dict[str, Any]]:
     """The ends that one line lists, of all processes by their places or numbers: `exit codes: [0, 0, -9, 0]`, `{0: 1, 1: -9}`."""
     if reporter(row)["rank"] is not None:
         return []
+    code, whom = _sent(closing) if (closing := _CLOSING.search(text)) else ("", "")
+    if listed := _CLOSED_PIDS.match(whom):
+        pids = map(int, _DIGITS.findall(listed[0]))
+        return [{"kind": "closing_signal", "severity": "info", "code": code, "pid": pid} for pid in pids]
     if (alike := _ALL_ALIKE.search(text)) and 1 < int(alike["count"]) <= RANKS:
         return [_listed(number, 0, "all") for number in range(int(alike["count"]))]
     found = _CODES_OF_ALL.search(text)
@@ -301,12 +308,18 @@ def _subject(text: str, rank: int | None, local: int | None, names: list[str], c
     return made | ({"detail": json.dumps(said)} if said else {})
 
 
+def _sent(closing: re.Match[str]) -> tuple[str, str]:
+    """The signal, and to whom."""
+    code = closing["sent"] or closing["by"] or ("DELETED" if "delet" in closing[0].lower() else "SIGKILL")
+    return code.upper(), closing["whom"] or closing["late"] or closing["killed"]
+
+
 def _closing(row: Row, text: str, code: str, whom: str) -> dict[str, Any] | None:
     if _ALL.match(whom):
         return {
             "kind": "closing_signal",
             "severity": "info",
-            "code": code.upper(),
+            "code": code,
             "pid": None,
             "detail": json.dumps({"to": "all"}),
         }
@@ -314,7 +327,7 @@ def _closing(row: Row, text: str, code: str, whom: str) -> dict[str, Any] | None
     rank = _rank(text)[0] if reporter(row)["rank"] is None else None
     if pid is None and rank is None and not (name and _is_name(name["name"])):
         return None
-    made: dict[str, Any] = {"kind": "closing_signal", "severity": "info", "code": code.upper()}
+    made: dict[str, Any] = {"kind": "closing_signal", "severity": "info", "code": code}
     made["pid"] = integer(pid[1] or pid[2] or pid[3]) if pid else None
     if rank is not None:
         return made | {"rank": rank, "rank_space": "global"}

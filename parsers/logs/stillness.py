@@ -18,6 +18,7 @@ from typing import Any
 
 import polars as pl
 
+from parsers.logs.ends import each_end, end
 from parsers.schema.event_kinds import STILL
 from parsers.schema.lines import event
 from parsers.schema.parser import LineParser
@@ -47,7 +48,7 @@ _LEAST_S = 60.0
 
 
 def parse(lines: pl.DataFrame) -> Tables:
-    """events heartbeat_lost."""
+    """events heartbeat_lost, closing_signal."""
     events: list[dict[str, Any]] = []
     for row in lines.iter_rows(named=True):
         found = _STILL.search(row["text"][:LINE_CHARACTERS])
@@ -58,6 +59,10 @@ def parse(lines: pl.DataFrame) -> Tables:
         if seconds >= _LEAST_S:
             about = {"rank": None, "code": STILL, "value": seconds, "detail": json.dumps({"unit": "s"})}
             events.append(event(row, "heartbeat_lost", severity="error", **about))
+            closed = each_end(row, row["text"]) or [
+                end(row, row["text"])
+            ]  # whoever watches may end it, and says so at once
+            events += [event(row, **one) for one in closed if one and one["kind"] == "closing_signal"]
     return {"events": table("events", events)}
 
 
