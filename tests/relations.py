@@ -1,14 +1,15 @@
 """What must hold between the verdicts on two bundles: bundles as files in memory, and how verdicts are compared."""
 
+import os
 import random
 import re
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import polars as pl
@@ -24,6 +25,9 @@ from tests import analysed
 from tests.analysed import SAMPLES
 from tests.relation_additions import Files, Known, stamps
 
+WHOLE = bool(os.environ.get("RELATIONS_WHOLE"))  # `make relations`: all pairs, where the suite takes some
+_A = TypeVar("_A")
+_B = TypeVar("_B")
 _STATUS: tuple[Status, ...] = ("unknown", "hypothesis", "supported", "established")
 _JOBS = (
     Job(tp=2, pp=1, dp=2, microbatches=2, steps=2, gpus_per_host=2),
@@ -37,6 +41,19 @@ _FAULTS = (
     "all_entered", "none", "rank_absent", "rank_died", "store_timeout", "slow",
 )  # fmt: skip
 INCIDENTS = len(_JOBS) * len(_FAULTS)  # each fault in each job once
+
+
+def pairs(some: Iterable[_A], others: Iterable[_B]) -> list[tuple[_A, _B]]:
+    """Each of these with each of those."""
+    return [(one, other) for one in some for other in others]
+
+
+def in_turn(some: Sequence[_A], others: Sequence[_B]) -> list[tuple[_A, _B]]:
+    """Each of these and each of those once at least, the same pairs each time: the shorter list goes round. `make relations` takes
+    all pairs."""
+    if WHOLE:
+        return pairs(some, others)
+    return [(some[at % len(some)], others[at % len(others)]) for at in range(max(len(some), len(others)))]
 
 
 @dataclass(frozen=True)
