@@ -1,8 +1,8 @@
 """Reports of samples and of written situations, each analysed once in a process, for tests that only read them; and what is said first of a bundle."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
@@ -13,12 +13,13 @@ from forensics.case import Case, Detector
 from forensics.model.finding import Finding
 from forensics.model.incident import Incident
 from forensics.report import Report
-from samples.situations import write
+from samples.situations import CASES, write
+from tests.any_order import ANALYSIS, in_any_order
 from tests.sources import written
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
 NAMES = sorted(path.parent.name for path in SAMPLES.glob("*/truth.json"))
-ANALYSIS = import_module("forensics.analyze")  # the function of the same name hides it
+REORDERED = list(CASES)[::3]  # situations whose detectors are asked in other orders, too
 
 
 @cache
@@ -56,11 +57,18 @@ def cause_and_ranks(folder: Path, files: Mapping[str, str]) -> tuple[str | None,
 
 def situation(name: str, *, hung: bool = False) -> Report:
     """The report of a written situation. `hung`: somebody says that the job stood still."""
-    return _situation(name, hung)
+    return _situation(name, hung)[0]
+
+
+def is_same_in_any_order(name: str, *, hung: bool = False) -> bool:
+    """Of the situations of REORDERED: whether each of its verdicts is, in whatever order the detectors are asked."""
+    same = _situation(name, hung)[1]
+    return bool(same) and all(same)
 
 
 @cache
-def _situation(name: str, hung: bool) -> Report:
-    with TemporaryDirectory() as folder:
+def _situation(name: str, hung: bool) -> tuple[Report, list[bool]]:
+    asked = in_any_order() if name in REORDERED else nullcontext([])
+    with TemporaryDirectory() as folder, asked as same:
         write(name, Path(folder) / name)
-        return analyze(Path(folder) / name, hung=hung)
+        return analyze(Path(folder) / name, hung=hung), same

@@ -1,5 +1,7 @@
-"""The switch `--update-golden`, and no deadlines: a busy machine fails no test."""
+"""The switch `--update-golden`, no deadlines, for a busy machine fails no test, and a thread of polars' for each process of tests: there are as
+many of these as cores. That threads change nothing is what test_threads.py holds."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -7,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+os.environ.setdefault("POLARS_MAX_THREADS", "1")  # before anything imports it
 CHROMIUM = Path("/usr/bin/chromium")
 
 settings.register_profile("untimed", deadline=None)

@@ -15,7 +15,7 @@ import pytest
 from forensics import Report
 from forensics.model.incident import Verdict
 from samples.situations import HEARD
-from tests.analysed import situation
+from tests.analysed import REORDERED, is_same_in_any_order, situation
 
 PROGRAMS = "programs: a watchdog that ends one program must be told from one that ends it because the other hung"
 OPEN = {
@@ -24,8 +24,12 @@ OPEN = {
 UNSEEN: dict[str, str] = {}
 
 
+def said_hung(name: str) -> bool:
+    return "--hung" in HEARD[name].expect.get("args", ())
+
+
 def answer(name: str) -> tuple[Report, Verdict]:
-    report = situation(name, hung="--hung" in HEARD[name].expect.get("args", ()))
+    report = situation(name, hung=said_hung(name))
     return report, report.incidents[report.primary].verdict
 
 
@@ -99,3 +103,8 @@ def test_a_file_of_a_rank_is_its_record_whatever_its_words(name: str) -> None:
 def test_the_innermost_frame_of_own_code_is_shown(name: str) -> None:
     code = answer(name)[1].code
     assert code and (code.file, code.line) == HEARD[name].expect["code"], HEARD[name].truth
+
+
+@pytest.mark.parametrize("name", [name for name in HEARD if name in REORDERED])
+def test_no_order_of_detectors_changes_a_verdict(name: str) -> None:
+    assert is_same_in_any_order(name, hung=said_hung(name))

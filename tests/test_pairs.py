@@ -1,28 +1,14 @@
 """Two faults in one job: both are told, or the one that ended it; nobody innocent; and no order of detectors decides."""
 
-import random
-from collections.abc import Sequence
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 
-from forensics.analyze import about, conclude_evidence
-from forensics.analyze import detect as detected
-from forensics.case import Case, Detector
-from forensics.detectors import DETECTORS
-from forensics.model.drawn import Views
-from forensics.model.finding import Finding
-from forensics.model.said import Said
+from forensics.analyze import conclude_evidence
 from forensics.report import Report
-from forensics.verdict.conclude import choose, conclude
 from parsers import Evidence, read
-from samples.situations import CASES, write
 from samples.situations.pairs import FAULTS, PAIRS, RANKS, job_of
-from tests.analysed import ANALYSIS
-
-DETECTED = [detector.name for detector in DETECTORS]
-ORDERS = (tuple(DETECTED[::-1]), tuple(random.Random(7).sample(DETECTED, len(DETECTED))))
+from tests.any_order import concluded_in_any_order
 
 
 def evidence_of(first: str, second: str, folder: Path, layout: str = "flat") -> Evidence:
@@ -55,39 +41,6 @@ def test_neither_another_form_nor_a_lost_file_makes_anybody_innocent_guilty(
     assert told(conclude_evidence(evidence_of(first, second, folder, layout))) <= set(RANKS)
     (folder / "fr" / "nccl_trace_rank_3").unlink()
     assert told(conclude_evidence(read(folder))) <= set(RANKS)
-
-
-def verdicts(case: Case, findings: Sequence[Finding]) -> list[tuple[object, ...]]:
-    said = (one.verdict for one in conclude(case, choose(case, findings, about(DETECTORS)), lambda _: Views()))
-    return [
-        (one.kind, one.cause, one.ranks, one.hosts, one.suspects, one.status, one.undecided, one.site, str(one.summary))
-        for one in said
-    ]
-
-
-def concluded_in_any_order(evidence: Evidence) -> Report:
-    """The report; what detectors found in each attempt, and in each program of it, comes to the same in whatever order they are asked."""
-    asked = 0
-
-    def detect(case: Case, detectors: Sequence[Detector], *_: object) -> tuple[list[Finding], dict[str, Said]]:
-        nonlocal asked
-        asked += 1
-        found = {one.name: detected(case, [one]) for one in detectors}
-        in_order = {order: [one for name in order for one in found[name][0]] for order in (tuple(found), *ORDERS)}
-        first, *others = (verdicts(case, findings) for findings in in_order.values())
-        assert all(other == first for other in others)
-        return in_order[tuple(found)], {name: why for _, missing in found.values() for name, why in missing.items()}
-
-    with patch.object(ANALYSIS, "detect", detect):
-        report = conclude_evidence(evidence)
-    assert asked
-    return report
-
-
-@pytest.mark.parametrize("name", list(CASES)[::3])
-def test_no_order_of_detectors_changes_a_verdict(name: str, tmp_path: Path) -> None:
-    write(name, tmp_path / "bundle")
-    concluded_in_any_order(read(tmp_path / "bundle"))
 
 
 REPORT = """Detected inf/nan during batch_number={step}

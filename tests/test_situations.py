@@ -12,7 +12,7 @@ import pytest
 from forensics.model.incident import Verdict
 from samples.situations import WEIGHED, write
 from tests.advice import against_the_evidence
-from tests.analysed import situation
+from tests.analysed import REORDERED, is_same_in_any_order, situation
 
 OPEN: dict[str, str] = {}  # situation → what is not judged yet
 SAID_HUNG = [name for name, case in WEIGHED.items() if "--hung" in case.expect.get("args", ())]
@@ -55,6 +55,11 @@ def test_the_verdict_says_what_the_files_prove(name: str) -> None:
     assert "site" not in expect or verdict.site in expect["site"], truth
     for place in ("step", "module"):
         assert place not in expect or getattr(verdict.first_anomaly, place) == expect[place], truth
+
+
+@pytest.mark.parametrize("name", [name for name in WEIGHED if name in REORDERED])
+def test_no_order_of_detectors_changes_a_verdict(name: str) -> None:
+    assert is_same_in_any_order(name, hung=name in SAID_HUNG)
 
 
 @pytest.mark.parametrize("name", OPEN)
