@@ -1,4 +1,7 @@
-"""Whose failure it is does not hang on frames around it, on what befell others, on what is quoted, or on files of others."""
+"""Whose failure it is does not hang on frames around it, on what befell others, on what is quoted, or on files of others.
+
+Each rewrite alone on one job in turn, and on each job all of a kind at once; `make relations` takes each alone on each job.
+"""
 
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -14,6 +17,7 @@ from samples.situations.job import Job, s
 from samples.situations.own import BAD_SHARD, MAIN, gave_up, one_host, raised
 from samples.situations.parts import DATASET, others
 from tests.blame_rewrites import FILES, FRAMES, KILLS, QUOTES, Rewrite, wrapped
+from tests.relations import in_turn, pairs
 
 RAISED = (
     "exc_srun_nokill",
@@ -47,11 +51,6 @@ def weighed(job: Job) -> tuple[Any, ...]:
     return found.kind, found.cause, found.status, found.ranks, sorted(found.hosts), found.suspects.ranks
 
 
-def pairs(names: Iterable[str], what: Iterable[str]) -> list[tuple[str, str]]:
-    """Each name with each change."""
-    return [(name, one) for name in names for one in what]
-
-
 def made(name: str) -> Job:
     return CASES[name].make(name)
 
@@ -61,31 +60,48 @@ def unchanged(name: str) -> tuple[Any, ...]:
     return weighed(made(name))
 
 
-def changed(name: str, rewrite: Rewrite) -> tuple[Any, ...]:
-    """What the job comes to after a rewrite that may be mistaken for something of a rank in question."""
+def changed(name: str, *rewrites: Rewrite) -> tuple[Any, ...]:
+    """What the job comes to after rewrites that may be mistaken for something of a rank in question."""
     expect, job = CASES[name].expect, made(name)
     told = [*(expect.get("told") or expect.get("ranks") or []), job.world - 2]
-    rewrite(job, told[0])
+    for rewrite in rewrites:
+        rewrite(job, told[0])
     return weighed(job)
 
 
-@pytest.mark.parametrize(("name", "around"), pairs(RAISED, FRAMES))
-def test_an_own_exception_keeps_its_name_in_frames_of_a_framework(name: str, around: str) -> None:
+def in_frames(name: str, around: Iterable[str]) -> None:
     job = made(name)
-    wrapped(job, FRAMES[around])
+    for one in around:
+        wrapped(job, FRAMES[one])
     assert job.files != made(name).files
     assert weighed(job) == unchanged(name)
     assert unchanged(name)[3] == CASES[name].expect["ranks"]
 
 
-@pytest.mark.parametrize(("name", "whose"), pairs(BEFALLEN, KILLS))
+@pytest.mark.parametrize(("name", "around"), in_turn(RAISED, list(FRAMES)))
+def test_an_own_exception_keeps_its_name_in_frames_of_a_framework(name: str, around: str) -> None:
+    in_frames(name, [around])
+
+
+@pytest.mark.parametrize("name", RAISED)
+def test_an_own_exception_keeps_its_name_in_frames_of_all_frameworks(name: str) -> None:
+    in_frames(name, FRAMES)
+
+
+@pytest.mark.parametrize(("name", "whose"), in_turn(BEFALLEN, list(KILLS)))
 def test_a_kill_of_somebody_else_changes_nothing(name: str, whose: str) -> None:
     assert changed(name, KILLS[whose]) == unchanged(name)
 
 
-@pytest.mark.parametrize(("name", "how"), pairs(BEFALLEN, QUOTES))
+@pytest.mark.parametrize(("name", "how"), in_turn(BEFALLEN, list(QUOTES)))
 def test_a_caught_exception_that_is_quoted_with_a_rank_changes_nothing(name: str, how: str) -> None:
     assert changed(name, QUOTES[how]) == unchanged(name)
+
+
+@pytest.mark.parametrize("name", BEFALLEN)
+@pytest.mark.parametrize("all_of", [KILLS, QUOTES], ids=["kills", "quotes"])
+def test_all_of_them_change_nothing(name: str, all_of: dict[str, Rewrite]) -> None:
+    assert changed(name, *all_of.values()) == unchanged(name)
 
 
 @pytest.mark.parametrize(("name", "what"), pairs(FLAT, FILES))

@@ -10,7 +10,8 @@ import pytest
 from samples.situations.job import Job, s
 from samples.situations.own import BAD_SHARD, C10D, LOGGED, one_host, raised
 from samples.situations.parts import STEP, others
-from tests.test_blame_relations import pairs, weighed
+from tests.relations import in_turn, pairs
+from tests.test_blame_relations import weighed
 
 LOUD, CULPRIT = 2, 5
 FETCH = [
@@ -79,9 +80,10 @@ def test_the_job_itself_names_who_failed(layout: str) -> None:
     assert (kind, cause, ranks) == ("crash", "exception", [CULPRIT])
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize(("printed", "life"), pairs(PRINTED, LIFE))
-def test_a_caught_exception_of_a_process_that_went_on_changes_nothing(layout: str, printed: str, life: str) -> None:
+@pytest.mark.parametrize(("how", "layout"), in_turn(pairs(PRINTED, LIFE), LAYOUTS))
+def test_a_caught_exception_of_a_process_that_went_on_changes_nothing(how: tuple[str, str], layout: str) -> None:
+    """However it is printed and whatever its process did next; the layouts in turn (`make relations`: each)."""
+    printed, life = how
     job, end = own_end(layout)
     PRINTED[printed](job, end + s(0.5))
     LIFE[life](job, end + s(0.5))
