@@ -5,14 +5,17 @@ from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 from unittest.mock import patch
 
+import parsers
 from forensics.analyze import analyze
 from forensics.analyze import detect as detected
 from forensics.case import Case, Detector
 from forensics.model.finding import Finding
 from forensics.model.incident import Incident
 from forensics.report import Report
+from parsers import Evidence
 from samples.situations import CASES, write
 from tests.any_order import ANALYSIS, in_any_order
 from tests.sources import written
@@ -22,23 +25,38 @@ NAMES = sorted(path.parent.name for path in SAMPLES.glob("*/truth.json"))
 REORDERED = list(CASES)[::3]  # situations whose detectors are asked in other orders, too
 
 
-@cache
 def heard(name: str) -> tuple[Report, tuple[Finding, ...]]:
     """A sample's report, and what its detectors said before anything was chosen."""
+    report, findings, _ = _heard(name)
+    return report, findings
+
+
+@cache
+def _heard(name: str) -> tuple[Report, tuple[Finding, ...], Evidence]:
     said: list[Finding] = []
+    had: list[Evidence] = []
 
     def detect(case: Case, detectors: Sequence[Detector], *_: object) -> tuple[list[Finding], dict[str, str]]:
         found, missing = detected(case, detectors)
         said.extend(found)
         return found, missing
 
-    with patch.object(ANALYSIS, "detect", detect):
-        return analyze(SAMPLES / name / "bundle"), tuple(said)
+    def read(*bundle: Any, **options: Any) -> Evidence:
+        had.append(parsers.read(*bundle, **options))
+        return had[-1]
+
+    with patch.object(ANALYSIS, "detect", detect), patch.object(ANALYSIS, "read", read):
+        return analyze(SAMPLES / name / "bundle"), tuple(said), had[0]
 
 
 def sample(name: str) -> Report:
     """The report of a sample."""
     return heard(name)[0]
+
+
+def evidence(name: str) -> Evidence:
+    """What was read of a sample."""
+    return _heard(name)[2]
 
 
 def primary(folder: Path) -> Incident:
