@@ -3,9 +3,10 @@
 import ast
 import importlib
 import tomllib
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import get_args
+from typing import NamedTuple, get_args
 
 import pytest
 
@@ -38,12 +39,32 @@ def _name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def _imports(path: Path, *, lazy: bool = True) -> set[str]:
+class _Source(NamedTuple):
+    """What is asked of a file. `tops`: names that are given something outside functions and classes."""
+
+    text: str
+    doc: str | None
+    imports: frozenset[str]
+    tops: frozenset[str]
+
+
+@cache
+def _source(path: Path) -> _Source:
+    text = path.read_text()
+    tree = ast.parse(text)
+    tops = {
+        target.id
+        for node in tree.body
+        for target in (node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)])
+        if isinstance(target, ast.Name)
+    }
+    return _Source(text, ast.get_docstring(tree), _imported(path, tree), frozenset(tops))
+
+
+def _imported(path: Path, tree: ast.Module) -> frozenset[str]:
     """Modules that a file imports; `from a import b` counts as a.b where that is a module."""
-    tree = ast.parse(path.read_text())
     found: set[str] = set()
-    nodes = ast.walk(tree) if lazy else iter(tree.body)
-    for node in nodes:
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -52,11 +73,11 @@ def _imports(path: Path, *, lazy: bool = True) -> set[str]:
                 inner = f"{node.module}.{alias.name}"
                 file = ROOT / inner.replace(".", "/")
                 found.add(inner if file.is_dir() or file.with_suffix(".py").is_file() else str(node.module))
-    return found
+    return frozenset(found)
 
 
 def _of(path: Path, package: str) -> set[str]:
-    return {name for name in _imports(path) if name == package or name.startswith(package + ".")}
+    return {name for name in _source(path).imports if name == package or name.startswith(package + ".")}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=_name)
@@ -127,11 +148,7 @@ def test_a_room_of_readers_knows_only_rooms_to_its_left(room: str) -> None:
 
 def _is_registered_form(path: Path) -> bool:
     """Whether a module defines PARSER or PARSERS at its top."""
-    for node in ast.parse(path.read_text()).body:
-        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-        if any(isinstance(target, ast.Name) and target.id in ("PARSER", "PARSERS") for target in targets):
-            return True
-    return False
+    return bool(_source(path).tops & {"PARSER", "PARSERS"})
 
 
 def test_every_parser_is_registered_once() -> None:
@@ -155,10 +172,10 @@ def test_parsers_have_names_of_their_own_and_file_parsers_come_first() -> None:
 
 @pytest.mark.parametrize("path", [*MODULES, *SIMULATOR], ids=_name)
 def test_a_module_is_small_says_what_it_is_and_leaves_nothing_open(path: Path) -> None:
-    text = path.read_text()
+    text = _source(path).text
     assert len(text.splitlines()) <= LINES_AT_MOST
     assert "TO" + "DO" not in text and "FIX" + "ME" not in text
-    assert not text.strip() or ast.get_docstring(ast.parse(text)), "no docstring"
+    assert not text.strip() or _source(path).doc, "no docstring"
     assert path.stem not in ("utils", "manager", "helpers", "base", "common", "misc")
 
 
@@ -172,7 +189,7 @@ _SAID = ("Printed by: ", "Versions: ", "Source: ")
 
 @pytest.mark.parametrize("path", [path for path in FORMATS if _is_registered_form(path)], ids=_name)
 def test_a_parser_says_who_prints_its_lines_in_which_versions_how_they_look_and_whence_it_knows(path: Path) -> None:
-    lines = (ast.get_docstring(ast.parse(path.read_text())) or "").splitlines()
+    lines = (_source(path).doc or "").splitlines()
     assert [word for word in _SAID if not any(line.startswith(word) and len(line) > len(word) for line in lines)] == []
     assert any(line.startswith("    ") for line in lines), "no sample lines"
 
@@ -203,8 +220,7 @@ def _room(name: str) -> str | None:
 
 
 def _is_detector(path: Path) -> bool:
-    tops = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.Assign)]
-    return any(isinstance(target, ast.Name) and target.id == "DETECTOR" for node in tops for target in node.targets)
+    return "DETECTOR" in _source(path).tops
 
 
 @pytest.mark.parametrize("path", [path for path in MODULES if _room(_name(path))], ids=_name)
@@ -243,7 +259,7 @@ def test_records_are_structs_of_msgspec_as_a_dataclass_takes_a_millisecond_to_de
     """A hundred of them were a third of what it costs to begin. The probe's job may have no msgspec."""
     outside = [path for path in MODULES if not _name(path).startswith("forensics.probe")]
     assert [
-        _name(path) for path in outside if "dataclasses.dataclass" in path.read_text().replace(" import ", ".")
+        _name(path) for path in outside if "dataclasses.dataclass" in _source(path).text.replace(" import ", ".")
     ] == []
 
 
@@ -266,7 +282,7 @@ def test_every_detector_is_registered_once() -> None:
 
 
 def test_detectors_read_columns_and_no_text() -> None:
-    assert {_name(path) for path in DETECTIVES if _imports(path) & {"re", "json"}} == set()
+    assert {_name(path) for path in DETECTIVES if _source(path).imports & {"re", "json"}} == set()
 
 
 def test_every_kind_of_event_and_every_cause_has_its_row() -> None:
