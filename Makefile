@@ -26,6 +26,8 @@
 #                DRAW=300 SEED=1 draws diagnostic ones at random, to be judged by a person
 #   make knowledge-healthy each line that a row of knowledge is about, alone in a run that ends well: nobody is accused (ten minutes on
 #                eight cores that do nothing else, half an hour on two); ONLY=slurm for the rows of one file, in seconds
+#   make relations         what changes no verdict, each alone in each bundle, where the tests take bundles or forms in turn: additions,
+#                rewrites of lines, pairs of faults in other forms (minutes)
 #   make words   what terminal and Markdown say of every sample and situation, in both languages, in demo/words.txt (minutes)
 #   make notebook   runs docs/notebook.ipynb and keeps what its cells show
 #   make terminal   draws what `forensics analyze` prints of a sample, docs/img/terminal.svg
@@ -80,7 +82,7 @@ SITE ?= mkdocs-material==9.8.1 mkdocs-gen-files==0.6.1
 SUPPLY ?= pip-audit==2.10.1 cyclonedx-bom==7.5.0
 
 .DELETE_ON_ERROR:
-.PHONY: demo test quick check format bench bench-accuracy bench-stragglers bench-whatif bench-decisions bench-probe test-probe test-engine numerics-matrix launcher-matrix knowledge knowledge-healthy words notebook terminal fuzz fuzz-guided determinism site audit sbom lock clean
+.PHONY: demo test quick check format bench bench-accuracy bench-stragglers bench-whatif bench-decisions bench-probe test-probe test-engine numerics-matrix launcher-matrix knowledge knowledge-healthy relations words notebook terminal fuzz fuzz-guided determinism site audit sbom lock clean
 
 demo: $(READY)
 	@mkdir -p demo
@@ -89,7 +91,7 @@ demo: $(READY)
 
 test: $(READY)
 	@$(BIN)/python -m compileall -q forensics parsers reports samples  # hundreds of tests start the command anew
-	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal --durations 10
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal --durations 10
 
 quick: $(READY)
 	$(BIN)/python -m pytest -n auto --maxprocesses 8 --durations 5 tests/test_house.py $(if $(ROOM),$(wildcard tests/test_*$(ROOM)*.py))
@@ -140,6 +142,10 @@ knowledge: $(READY)
 
 knowledge-healthy: $(READY)
 	KNOWLEDGE_WHOLE=1 KNOWLEDGE_ONLY="$(ONLY)" $(BIN)/python -m pytest -q -n auto --maxprocesses 8 --dist worksteal tests/test_healthy_with_remarks.py
+
+relations: $(READY)
+	RELATIONS_WHOLE=1 $(BIN)/python -m pytest -q -n auto --maxprocesses 8 --dist worksteal tests/test_relations.py \
+	  tests/test_blame_relations.py tests/test_caught_relations.py tests/test_pairs.py
 
 words: $(READY)
 	@mkdir -p demo
