@@ -3,7 +3,9 @@ many of these as cores. That threads change nothing is what test_threads.py hold
 
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -18,6 +20,19 @@ settings.load_profile("untimed")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite samples/*/expected.json from today's output")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Who reads reports of samples and situations comes first: then one process makes most of these, and the others take what is left."""
+    items.sort(key=lambda item: not _shares_reports(item.module))  # type: ignore[attr-defined]
+
+
+@cache
+def _shares_reports(module: ModuleType) -> bool:
+    homes = {
+        getattr(one, "__name__" if isinstance(one, ModuleType) else "__module__", None) for one in vars(module).values()
+    }
+    return not homes.isdisjoint(("tests.analysed", "tests.numeric_relations", "tests.relations"))
 
 
 @pytest.fixture

@@ -150,17 +150,17 @@ def test_the_hostile_pickle_would_work(tmp_path: Path) -> None:
     assert (tmp_path / "executed").exists()
 
 
-@pytest.mark.parametrize("broken", ["zero_bytes", "hostile"])
 @pytest.mark.parametrize("name", WITH_DUMPS)
-def test_a_broken_file_among_good_dumps_is_listed_and_changes_nothing(
-    name: str, broken: str, copy_of: Callable[[str], Path]
-) -> None:
+def test_broken_files_among_good_dumps_are_listed_and_change_nothing(name: str, copy_of: Callable[[str], Path]) -> None:
+    """One of no bytes, and one that would do something if it were loaded."""
     bundle = copy_of(name)
-    path = bundle / "fr" / "comm_lib_trace_rank_99999"
-    path.write_bytes(b"" if broken == "zero_bytes" else pickle.dumps(Hostile(bundle), protocol=2))
+    broken = {"99999": b"", "99998": pickle.dumps(Hostile(bundle), protocol=2)}
+    for rank, data in broken.items():
+        (bundle / "fr" / f"comm_lib_trace_rank_{rank}").write_bytes(data)
     report = analyze(bundle)
     assert not (bundle.parent / "executed").exists()
-    assert str(path.relative_to(bundle)) in {row.file for row in report.coverage.unreadable}
+    listed = {row.file for row in report.coverage.unreadable}
+    assert {f"fr/comm_lib_trace_rank_{rank}" for rank in broken} <= listed
     assert essence(verdict_of(report)) == essence(verdict_of(untouched(name)))
 
 
