@@ -248,7 +248,8 @@ def stranger(cause: Cause | None, rows: list[Ref]) -> Finding:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("word", _WORDS)
 def test_a_strangers_detector_does_not_make_rank_0_guilty(name: str, word: str) -> None:
-    """One for any line of a device, one for any word "error": every cause in turn on every sample, with one of them or the other."""
+    """One for any line of a device, one for any word "error", with each sixth cause, others on the next sample; `make relations` takes every
+    cause on every sample, with one of them or the other."""
     truth = json.loads((SAMPLES / name / "truth.json").read_text())
     guilty = {
         *truth.get("ranks", []),
@@ -262,7 +263,8 @@ def test_a_strangers_detector_does_not_make_rank_0_guilty(name: str, word: str) 
     refs = [reference(row) for row in rows]
     assert refs or word == "error"
     own = about(DETECTORS)
-    for cause in get_args(Cause)[(NAMES.index(name) + _WORDS.index(word)) % 2 :: 2]:
+    step = 2 if WHOLE else 6
+    for cause in get_args(Cause)[(NAMES.index(name) + _WORDS.index(word)) % step :: step]:
         asked = _ASKED[CAUSES[cause].kinds[0]]
         chosen = choose(
             case,
