@@ -51,6 +51,10 @@ def test_level(text: str, expected: list[tuple[Any, ...]]) -> None:
             "*** SIGABRT (@0xe21) received by PID 4711 (TID 0x7f) from PID 4711; stack trace: ***",
             [("exit", "SIGABRT", "error", None)],
         ),
+        (
+            "*** SIGSEGV (@(nil)), see go/signals#s15 received by PID 4711 (TID 31) on cpu 5; stack trace: ***",
+            [("exit", "SIGSEGV", "error", None)],
+        ),
         ("./run.sh exits with return code = -9", [("exit", "SIGKILL", "error", None)]),
         ("./run.sh exits with return code = 9", []),
         ("worker 3 exited with exit code 0", []),

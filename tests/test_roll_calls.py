@@ -127,3 +127,14 @@ def test_the_number_of_who_speaks_is_no_count(tmp_path: Path, files: int) -> Non
         logs[f"r{rank}.log"] = [f"09:00:00 [rank {rank}/{SIZE}] up", *said, f"09:09:00 [rank {rank}/{SIZE}] leaving"]
     found = verdict(tmp_path, dict([*logs.items()][-files:]))
     assert (found.kind != "launch", found.ranks) == (True, [])
+
+
+def test_the_sizes_of_a_call_that_was_given_up_count_nobody(tmp_path: Path) -> None:
+    call = f"WorkNCCL(SeqNum=1, OpType=ALLGATHER, NumelIn=1, NumelOut={SIZE}, Timeout(ms)=1800000) ran for 1800407 milliseconds before timing out."
+    said = [
+        f"[E ProcessGroupNCCL.cpp:915] [Rank {rank}] NCCL watchdog thread terminated with exception: [Rank {rank}] Watchdog caught collective operation timeout: {call}"
+        for rank in (0, 2)
+    ]
+    found = verdict(tmp_path, {"all.log": [f"09:00:00 rank 0 of {SIZE} up", *said]})
+    assert (found.kind, found.ranks) == ("hang", [])
+    assert "joined" not in found.summary

@@ -126,7 +126,7 @@ def with_roll_calls(
     if not is_open or (begun and not is_late) or is_counted or not _may_count(tables["files"], len(job)):
         return dict(tables)
     files = own_logs(tables)
-    logs = [*_logs(files)]
+    logs = [*_logs(files, _of_calls(tables["events"]))]
     job = job or _as_counted(logs, heard)
     size = len(job)
     told = _told(logs, size)
@@ -194,10 +194,18 @@ def _may_count(files: pl.DataFrame, size: int) -> bool:
     return files.height <= _LOGS and bool(held.str.contains(rf"(?:^|\D){size}(?:\D|$)").any())
 
 
-def _logs(files: pl.DataFrame) -> Iterator[_Log]:
+def _of_calls(events: pl.DataFrame) -> frozenset[tuple[str, int]]:
+    """Lines that tell of a numbered call: the numbers in it are of what it was to move."""
+    called = events.filter((pl.col("kind") == "collective_timeout") & pl.col("seq").is_not_null())
+    return frozenset(called.select("file", "line").drop_nulls().iter_rows())
+
+
+def _logs(files: pl.DataFrame, known: frozenset[tuple[str, int]]) -> Iterator[_Log]:
     for row in files.sort("file").iter_rows(named=True):
         if texts := row["last_lines"]:
-            yield _Log(row["file"], row["rank"], first_line(row), [_line(text) for text in texts])
+            first = first_line(row)
+            lines = [_line("" if (row["file"], at) in known else text) for at, text in enumerate(texts, first)]
+            yield _Log(row["file"], row["rank"], first, lines)
 
 
 def _line(text: str) -> _Line:

@@ -94,7 +94,7 @@ _WORDS = {
 _SIGNALLED = regex(
     r"(?i)\b(?:killed|terminated|died|crashed|aborted|ended|stopped|exit(?:ed|s)?|dead|was sent)\b(?:(?!(?:code|status)[ =:]{1,2}-?\d{1,5}\. ).){0,30}?\b(?:signals?\.?[ :=#<\[(]{0,2}(?P<number>\d{1,2})\b"
     r"|(?:signals?[ .:=#<\[(]{0,2})?(?P<name>SIG(?!NAL)[A-Z]{3,6})\b)"
-    r"|\*\*\* (?P<own>SIG[A-Z]{3,6}) (?:\(@0x[0-9a-f]+\) received by PID|received at time=)"  # the handlers of glog and of Abseil
+    r"|\*\*\* (?P<own>SIG[A-Z]{3,6}) (?:\(@[^\n]{1,120}? received by PID|received at time=)"  # the handlers of glog and of Abseil
     r"|\bcode=(?:killed|dumped), (?:status=(?P<unit>\d{1,2})/|signal=(?P<short>[A-Z]{3,6})\b)"
     rf"|\bsignal[=: ] ?[\"']?(?P<said>{'|'.join(_WORDS)})\b"  # Go's word for it
     r"|信号\s?[:：]?\s?(?P<chinese>\d{1,2})"
