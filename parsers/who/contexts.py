@@ -47,6 +47,12 @@ _HEX = regex(r"[0-9a-f]{12,64}")
 _COUNTED = regex(r"([A-Za-z_]*?)[_.-]?\d{1,4}")
 _OF_DEVICE = regex(r"(?i)(?:gpu|cuda|npu|card|core|cpu|default|thread|layer|slot|worker|trace|python|py|v)_?")
 _HEADING = regex(r"[^\w]{0,8}(?P<name>[A-Za-z0-9][\w.-]{1,250})[^\w]{0,8}(?P<rest>.{0,60})")
+_TYPED = regex(  # at a prompt; behind a bare mark of comments only what is sent elsewhere
+    r"(?:[^\w\s]?[\w.-]{1,32}@(?P<at>[\w.-]{1,250})\b[^$#%>]{0,80}[$#%>]|\$|[#%>](?= (?:sudo )?ssh )) (?P<command>[a-z./].{0,200})"
+)
+_SENT = regex(
+    r"(?:\A[^\w\s]?[\w.-]{1,32}@(?=[^$#%>]{1,120}[$#%>] )|\bssh (?:-[A-Za-z]+ )*(?:[\w.-]{1,32}@)?|\bexec (?=[^-]{1,99}(?:-\w [^-]{1,60})?-- ))(?P<name>[A-Za-z][\w.-]{1,250})"
+)
 _ITEM = regex(
     r"\s*(?:- )?(?:([\"'])[^\"']{1,252}\1,?|[\w.-]{1,252},)\s*|\s*- [\w.-]{1,252}\s*"
 )  # of a list in a document
@@ -158,13 +164,23 @@ class Places:
                     yield name
 
     def heading(self, text: str) -> str | None:
-        """The place that a line is the heading of: it names it and nothing else but a time and a few words, set off."""
+        """The place that a line is the heading of: it names it and nothing else but a time and a few words, set off; or a command was typed there, or sent there."""
+        if (typed := _TYPED.match(text)) is not None and (place := self._of_command(typed["at"], typed["command"])):
+            return place
         found = _HEADING.fullmatch(text.strip()) if len(text) < 120 and not _ITEM.fullmatch(text) else None
         if found is None or not self.is_place(found["name"].rstrip(".-")):
             return None
         is_set_off = not text[:1].isalnum()
         is_alone = not found["rest"] or (is_set_off and _STAMPED.fullmatch(found["rest"]))
         return self.of(found["name"].rstrip(".-")) if is_alone and (is_set_off or text.rstrip().endswith(":")) else None
+
+    def _of_command(self, at: str | None, command: str) -> str | None:
+        """The one place that a command names behind its first word, and before another (`ssh n1 ps`, `kubectl exec w-1 -- ps`); else where its prompt is."""
+        _, *words = command.split()
+        named = {self.of(name) for word in words[:-1] if self.is_place(name := word.rpartition("@")[2])}
+        if len(named) == 1:
+            return named.pop()
+        return self.of(at) if not named and at is not None and self.is_place(at) else None
 
     def above(self, text: str) -> str | None:
         """The place that a line tells first, above lines that are indented below it: `Data for node: n1.lab  Num slots: 2`."""
@@ -205,7 +221,7 @@ class Places:
                 text = one.raw[:400]
                 names |= {
                     found["name"].rstrip(".-")
-                    for pattern in (_LABELLED, _SAID, OF_RECORD)
+                    for pattern in (_LABELLED, _SAID, OF_RECORD, _SENT)
                     for found in pattern.finditer(text)
                 }
                 for listed in _LISTED.findall(text) if "[" in text else ():

@@ -62,7 +62,7 @@ _IS_LOCAL = regex(
 _IS_NODE = regex(r"(?i)(?:node|host|machine|(?<!in[ _])group)(?:[_ -]?(?:rank|id|index|number|nr))?[\"']?[\s:=#_-]*\Z")
 _IS_WORKER = regex(r"(?i)(?<![a-z])worker(?:[_ -]?(?:id|index|rank))?[\"']?[\s:=#_-]*\Z")  # of a server of parameters
 _IS_ID = regex(
-    r"(?i)(?:id|index|proc(?:ess)?|worker)|(?:.*\W)?task[ :=#]{0,2}"
+    r"(?i)(?:global[_ ]?)?(?:id|index|proc(?:ess)?|worker)|(?:.*\W)?task[ :=#]{0,2}"
 )  # of a process, above a column that counts them
 _IS_RANK = regex(r"(?i)rank(?:[_ ]?(?:id|index|nr|no))?[\"']?[\s:=#_(-]*\Z|process[_ ]index(?:\(\))?[\s:=]*\Z")
 _IS_NUMBERED = regex(r"(?i)process[_ ](?:id|number|no)[\"']?[\s:=#(]*\Z")  # where as many processes are told beside it
@@ -307,8 +307,11 @@ class _Family:
             return said[0]
         if said or not self._are_processes(pids, local):
             return None
-        if size not in told:
-            apart = [at for at in apart if _IS_ID.fullmatch(self._labels[at])] if self._is_roster(pids, local) else []
+        ids = [at for at in apart if _IS_ID.fullmatch(self._labels[at])]
+        if not self._counts_tasks:
+            apart = [at for at in apart if at not in ids]
+        elif size not in told:
+            apart = ids if self._is_roster(pids, local) else []
         apart = [at for at in apart if not self._is_device(at)]
         whole = [at for at in apart if sorted(self._columns[at]) == [*range(size)]]
         whole = [at for at in whole if not self._excluded(at) or self._is_as_begun(at, pids)]
