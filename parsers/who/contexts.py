@@ -50,6 +50,7 @@ _HEADING = regex(r"[^\w]{0,8}(?P<name>[A-Za-z0-9][\w.-]{1,250})[^\w]{0,8}(?P<res
 _TYPED = regex(  # at a prompt; behind a bare mark of comments only what is sent elsewhere
     r"(?:[^\w\s]?[\w.-]{1,32}@(?P<at>[\w.-]{1,250})\b[^$#%>]{0,80}[$#%>]|\$|[#%>](?= (?:sudo )?ssh )) (?P<command>[a-z./].{0,200})"
 )
+_ARCHIVE = regex(r"(?i)\.(?:zip|7z|t[gbx]z2?|tar(?:\.\w{2,4})?)\Z")
 _SENT = regex(
     r"(?:\A[^\w\s]?[\w.-]{1,32}@(?=[^$#%>]{1,120}[$#%>] )|\bssh (?:-[A-Za-z]+ )*(?:[\w.-]{1,32}@)?|\bexec (?=[^-]{1,99}(?:-\w [^-]{1,60})?-- ))(?P<name>[A-Za-z][\w.-]{1,250})"
 )
@@ -398,13 +399,19 @@ def _stems_alike(paths: Iterable[str]) -> set[str]:
     return {stem for own, count in groups.items() if count > 1 for stem in own}
 
 
+def _unpacked(parts: Sequence[str]) -> list[str]:
+    """The parts of a path, an archive called as what was packed: `n1.zip/n1/a.log` is n1's a.log."""
+    bare = [*(_ARCHIVE.sub("", part) for part in parts[:-1]), parts[-1]]
+    return [part for part, before in zip(bare, [None, *bare], strict=False) if part != before]
+
+
 def _folders_alike(paths: Iterable[str]) -> set[str]:
     """Folders beside each other that hold a file of one name, each its own. A rank runs in one place alone: beside files called after
     ranks, folders without a number may hold copies; and where none has a number, most of what they hold is called alike."""
     holders: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     held: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for path in paths:
-        parts = path.split("/")
+        parts = _unpacked(path.split("/"))
         of_rank = _OF_RANK.search(parts[-1]) is not None
         for at in (at for at, name in enumerate(parts[:-1]) if not of_rank or any(map(str.isdigit, name))):
             above, below = "/".join(parts[:at]), "/".join(parts[at + 1 :])
