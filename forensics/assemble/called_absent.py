@@ -24,6 +24,7 @@ import polars as pl
 
 from forensics.assemble.announced import with_announced
 from forensics.assemble.apart import is_apart, numbered_lines, own_logs
+from forensics.assemble.left_out import with_left_out
 from forensics.assemble.roll_calls import has_begun, missing_row, with_roll_calls
 from parsers.schema.tables import TableName, table
 from parsers.text.patterns import regex
@@ -62,7 +63,7 @@ def with_missed(
 ) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global; `job`: its ranks if its size is told, else empty; `seen`: those that left rows → the same with
     the events of counted starts, or these."""
-    counted = with_roll_calls(_with_left(with_announced(tables)), job, seen)
+    counted = with_roll_calls(_with_left(with_left_out(with_announced(tables))), job, seen)
     if has_begun(tables) or counted["events"]["kind"].is_in(_TOLD).any():
         return counted
     files = own_logs(tables)

@@ -46,6 +46,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from parsers.pytorch.carried import with_carried
 from parsers.pytorch.embedded import unfolded
 from parsers.pytorch.levels import LAUNCHER, LOUD, OF_NATIVE, OF_NPU, QUIET, RECORD_WITHIN, level_of
 from parsers.pytorch.quoted import QUOTED, whose_of
@@ -64,7 +65,6 @@ _HEAD = regex(
 )
 # A frame that no head stands before: of a text that begins within a traceback, or below Ray's word of whose it is.
 _HEADLESS = regex(r'^(?P<before>(?:.*?\S )?)\s*File "[^"]*", line \d{1,9}, in \S+\s*$')
-_SPEAKER = ("rank", "local_rank", "task", "process")  # of a line itself
 _FRAME = regex(r'^[>\s]*File "(?P<file>.*)", line (?P<line>\d{1,9})(?:, in (?P<function>.*?))?\s*$')
 _CARETS = regex(r"^\s+[~^]+\s*$|^\s*\[Previous line repeated \d+ more times?\]")
 _ABOVE = r"(?: \(see above for traceback\))?"  # TensorFlow 1 puts it between class and message
@@ -113,35 +113,9 @@ _Stamps = Mapping[tuple[str, int], Mapping[str, Any]]
 def parse(lines: pl.DataFrame) -> Tables:
     """events exception, exit, gpu_oom, cuda_error, disk_full, other; stacks where rank or local rank is known."""
     reader = _Reader(_stamps_before(lines))
-    for stream in streams(_with_carried(lines)):
+    for stream in streams(with_carried(lines)):
         reader.read(stream)
     return tables_of(events=reader.events, stacks=reader.stacks, claimed=claimed(reader.claimed))
-
-
-def _with_carried(lines: pl.DataFrame) -> pl.DataFrame:
-    """Who speaks stands before the first line of a record alone, if a traceback begins within it: its other lines, until the class that was raised,
-    are told without a speaker right behind it."""
-    begins = pl.col("text").str.contains(r"\S ?Traceback \(most recent call last\):\s*$") & pl.col("rank").is_not_null()
-    files = lines.filter(begins)["file"].unique()
-    if not len(files):
-        return lines
-    own = lines.filter(pl.col("file").is_in(files.implode()))
-    is_behind = pl.all_horizontal(
-        pl.col("file") == pl.col("file").shift(1), pl.col("line") == pl.col("line").shift(1) + 1
-    )
-    is_rest = is_behind & pl.all_horizontal(pl.col(*_SPEAKER).is_null())
-    own = own.with_columns(
-        (~is_rest).fill_null(value=True).cum_sum().alias("_record"),
-        (~pl.col("text").str.contains(r"^\s")).alias("_is_out"),
-        begins.alias("_begins"),
-    )
-    out = pl.col("_is_out")
-    is_body = pl.col("_begins").first() & (out.cum_sum().shift(1, fill_value=0) - out.first() < 1)
-    own = own.with_columns(
-        pl.when(is_body.over("_record")).then(pl.col(name).first().over("_record")).otherwise(name).alias(name)
-        for name in _SPEAKER
-    )
-    return pl.concat([lines.filter(~pl.col("file").is_in(files.implode())), own.drop("_record", "_is_out", "_begins")])
 
 
 def _stamps_before(lines: pl.DataFrame) -> _Stamps:

@@ -25,6 +25,7 @@ from parsers.who.beginnings import Said
 from parsers.who.computed_names import computed_names
 from parsers.who.contexts import OF_RECORD, Places, host_called
 from parsers.who.devices import Devices, used_devices
+from parsers.who.families import PID as LEAST
 from parsers.who.families import Process, processes
 from parsers.who.file_templates import consistent, written
 from parsers.who.formulas import Scripts, called, scripts_of
@@ -130,8 +131,34 @@ def _join_items(told: Iterable[Told], places: Places) -> None:
             places.join(first, other)
 
 
-def _documented(told: Iterable[Told], places: Places) -> Iterator[Process]:
+def _of_numbered_paths(told: Sequence[Told], places: Places) -> Iterator[Process]:
+    """What files tell of their processes whose paths hold the numbers of these (`n1/4711/environ`): of each rank another one, and one alone."""
+    numbered = [one for one in told if one.kind == "file" and one.rank is not None and one.name.isdecimal()]
+    numbered = [one for one in numbered if one.name[0] != "0" and int(one.name) >= LEAST]
+    ranks, numbers = defaultdict[str, set[int | None]](set), defaultdict[int | None, set[str]](set)
+    for one in numbered:
+        ranks[one.name].add(one.rank)
+    alone = [one for one in numbered if len(ranks[one.name]) == 1]
+    for one in alone:
+        numbers[one.rank].add(one.name)
+    is_each = len(numbers) > 1 and all(len(own) == 1 for own in numbers.values())
+    locals_ = unanimous((one.file, one.local_rank) for one in told if one.local_rank is not None)
+    for one in alone if is_each else ():
+        yield Process(
+            places.of_file(one.file),
+            int(one.name),
+            locals_.get(one.file),
+            one.rank,
+            file=one.file,
+            line=one.line,
+            how=HOW,
+            is_word=True,
+        )
+
+
+def _documented(told: Sequence[Told], places: Places) -> Iterator[Process]:
     """What documents and lines tell of nodes, and of places on them."""
+    yield from _of_numbered_paths(told, places)
     for one in told:
         if one.kind == "pid" and one.name.isdecimal() and (place := places.of_file(one.file)) is not None:
             yield Process(place, int(one.name), None, one.rank, file=one.file, line=one.line, how=HOW, is_word=True)

@@ -14,6 +14,7 @@ import polars as pl
 from forensics.assemble.apart import is_apart, own_logs
 from forensics.assemble.called_absent import STORE_BARRIER, eliminated, joined_store
 from forensics.assemble.identity import short_host
+from forensics.assemble.left_out import COUNTED
 from forensics.assemble.roll_calls import ROLL_CALL, ROLL_COUNT
 from forensics.assemble.unreached import OTHERS
 from forensics.case import Case, Detector
@@ -201,7 +202,7 @@ def _unseen(case: Case) -> tuple[int, ...]:
 
 def _of_roll(missing: list[dict[str, Any]], code: str) -> tuple[int, ...]:
     """Whom the counts of those who came leave (assemble/roll_calls.py)."""
-    return tuple(sorted({rank for row in missing if row["code"] == code for rank in row["names_ranks"]}))
+    return tuple(sorted({rank for row in missing if row["code"] == code for rank in row["names_ranks"] or ()}))
 
 
 def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
@@ -216,8 +217,10 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
         row["code"] == STORE_BARRIER and row["names_ranks"] for row in missing
     )
     named = named or (left if is_store else ())
+    named = named or (() if begun else _of_roll(missing, COUNTED))
+    ended = [row for row in rows(case.events, "exit") if own_rank(row) in named and row["severity"] == "error"]
     unseen = named or left or _of_roll(missing, ROLL_COUNT) or _unseen(case)
-    leader = last["names_ranks"] == [0]
+    leader = last["names_ranks"] == [0] and last["code"] != COUNTED
     is_counted = "joined" in said and "expected" in said
     hosts = () if begun else _unreachable(case, missing)
     other_size = given_another_size(case.tables["ranks"])
@@ -255,6 +258,7 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
         undecided=() if hosts or named else ("culprit_among_missing",) if unseen else ("membership_unknown",),
         claims=(
             Claim(what, "for", refs([*(row for row in missing if row["names_hosts"]), *placeless, *missing])),
+            *((Claim(words.ENDED_BEFORE(who=ranks_text(named)), "for", refs(ended)),) if ended else ()),
             *(
                 (Claim(words.OTHER_SIZE(who=ranks_text(named)), "for", refs(other_size[rank] for rank in named)),)
                 if is_drift

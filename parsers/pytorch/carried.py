@@ -1,0 +1,61 @@
+"""Who speaks in a traceback of which no line says so, because it is the rest of a record whose first line does.
+
+    09:11:40 | ERROR | 4711 | fit:run:93 - gave up            a record of a logger's, and what it caught below it
+    Traceback (most recent call last):
+
+    [4711] ERROR gave up: Traceback (most recent call last):       the traceback begins within the record
+
+Its other lines, until the class that was raised and what is linked to it, are told without a speaker right behind it. Below a record's only line they
+are so where each head of the file that tells no speaker stands below such a record of an error: else what interpreters print stands there, too,
+of whoever ended.
+
+Fooled by: a record of an error without what was caught, and right behind it what the interpreter prints of another process, nowhere else in a file.
+"""
+
+import polars as pl
+
+from parsers.pytorch.levels import LOUD, level_of
+
+_SPEAKER = ("rank", "local_rank", "task", "process")  # of a line itself
+_HEAD = r"Traceback \(most recent call last\):\s*$"
+_LINK = r"above exception"
+
+
+def with_carried(lines: pl.DataFrame) -> pl.DataFrame:
+    """Lines of schema LINES → the same, with the speaker of the record that a traceback is the rest of."""
+    text = pl.col("text")
+    is_head = text.str.contains(_HEAD)
+    files = lines.filter(is_head)["file"].unique()
+    if not len(files):
+        return lines
+    own = lines.filter(pl.col("file").is_in(files.implode()))
+    is_behind = (pl.col("file") == pl.col("file").shift(1)) & (pl.col("line") == pl.col("line").shift(1) + 1)
+    is_silent = pl.all_horizontal(pl.col(*_SPEAKER).is_null())
+    own = own.with_columns(
+        (~(is_behind & is_silent)).fill_null(value=True).cum_sum().alias("_record"),
+        is_head.alias("_head"),
+        is_silent.alias("_silent"),
+    )
+    is_first = pl.col("_record") != pl.col("_record").shift(1, fill_value=0)
+    above = own.select(pl.when(is_behind).then(pl.col("raw").shift(1)).alias("raw"))["raw"]
+    is_loud = pl.Series([line is not None and level_of(line) in LOUD for line in above], dtype=pl.Boolean)
+    own = own.with_columns(is_first.alias("_first"), is_loud.alias("_loud"))
+    is_below = (
+        pl.col("_head") & pl.col("_silent") & pl.col("_loud") & pl.col("_first").shift(1) & ~pl.col("_silent").shift(1)
+    )
+    is_bare = pl.col("_head") & pl.col("_silent") & ~text.str.contains(r"\S ?Traceback")
+    own = own.with_columns(is_below.fill_null(value=False).alias("_below"))
+    is_only_so = (~is_bare | pl.col("_below")).all().over("file")
+    begins = (pl.col("_first") & text.str.contains(rf"\S ?{_HEAD}") & pl.col("rank").is_not_null()) | (
+        pl.col("_below").shift(-1, fill_value=False) & is_only_so
+    )
+    is_class = ~pl.col("_first") & ~pl.col("_head") & text.str.contains(r"^\S") & ~text.str.contains(_LINK)
+    own = own.with_columns(begins.alias("_begins"), is_class.alias("_class"))
+    classes = pl.col("_class").cast(pl.Int64).cum_sum().shift(1, fill_value=0)
+    is_body = pl.col("_begins").first() & (classes <= text.str.contains(_LINK).cast(pl.Int64).cum_sum())
+    own = own.with_columns(
+        pl.when(is_body.over("_record")).then(pl.col(name).first().over("_record")).otherwise(name).alias(name)
+        for name in _SPEAKER
+    )
+    others = lines.filter(~pl.col("file").is_in(files.implode()))
+    return pl.concat([others, own.select(lines.columns)])
