@@ -6,6 +6,7 @@ import pytest
 
 from forensics import analyze
 from tests.pasted import verdict_of
+from tests.sources import written
 
 SKIPPED = "GradScaler: inf in gradients, skipped optimizer step, scale {a} -> {b}"
 
@@ -81,3 +82,41 @@ def test_a_scale_that_is_not_low_is_looked_for(tmp_path: Path) -> None:
 def test_the_only_loss_of_a_bar_is_its_loss(tmp_path: Path, told: str, kind: str) -> None:
     bars = [f"Steps:   0%|          | {n}/3000 [00:{n}6<13:26:40, 16.14s/it, lr=1e-5, {told}]\n" for n in range(1, 5)]
     assert verdict_of(tmp_path, "".join(bars)).kind == kind
+
+
+def told(fall: list[tuple[int, float]], last: int) -> list[str]:
+    """A line a step, and before it that of an overflow: of these steps, with the scale that was tried."""
+    lines = []
+    tried = dict(fall)
+    for step in range(2001, last + 1):
+        if step in tried:
+            lines.append(
+                f"OVERFLOW! Rank 0 Skipping step. Attempted loss scale: {tried[step]:g}, reducing to {tried[step] / 2:g}"
+            )
+        lines.append(f"iter {step} lm_loss 2.{step}")
+    return lines
+
+
+SOON = [(2200 + at, 65536.0 / 2**at) for at in range(16)]
+SLOW = [(2000 + 20 * at, 65536.0 / 2**at) for at in range(1, 17)]
+
+
+@pytest.mark.parametrize(
+    ("fall", "first"),
+    [
+        (SOON, 2200),
+        ([(2040, 131072.0), *SOON], 2200),
+        ([(2040, 131072.0), (2150, 131072.0), *SOON], 2200),
+        (SLOW, 2020),
+    ],
+    ids=["at once", "fallen and risen", "twice so", "slowly to the end"],
+)
+def test_a_collapse_begins_where_falls_come_one_after_the_other(
+    tmp_path: Path, fall: list[tuple[int, float]], first: int
+) -> None:
+    lines = [
+        *told(fall, fall[-1][0]),
+        "Exception: Current loss scale already at minimum - cannot decrease scale anymore. Exiting run.",
+    ]
+    found = analyze(written(tmp_path, {"run.log": lines})).verdict
+    assert (found.cause, found.first_anomaly.step) == ("loss_scale_collapse", first)

@@ -6,6 +6,7 @@ where they print no scale.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -171,13 +172,28 @@ def _fall(rows: Sequence[Row]) -> Fall | None:
         if row["scale"] <= 0 or (low and (best is None or row["scale"] < best[1]["scale"])):
             high = rows[top]["scale"]
             lower = (other for other in rows[top:] if other["reduced"] or other["scale"] * _ROUNDED < high)
-            start = next(lower, rows[top])  # a log may begin at nothing
+            start = _onset([next(lower, rows[top]), *rows[top + 1 : at + 1]])  # a log may begin at nothing
             best = (start, row, at)
     if best is None:
         return None
     start, end, at = best
     step = start["step"]
     return Fall(start, end, len(rows) - at > _STABLE, step is not None and step <= _START)
+
+
+def _onset(rows: Sequence[Row]) -> Row:
+    """The first of the falls that came one soon after the other, to the last: what fell long before, and then stayed, had found its level. Where
+    they never came soon, the first of all."""
+    level, onset, above = rows[0], rows[0], 0.0
+    for before, row in pairwise(rows):
+        if row["scale"] < before["scale"]:
+            until = (
+                row["step"] if row["reduced"] else before["step"]
+            )  # a line that tells each fall tells that there was none
+            is_late = None not in (until, level["step"]) and until - level["step"] > _STABLE
+            onset, above = (row, before["scale"]) if is_late else (onset, above)
+            level = row
+    return onset if above > 0 and above >= _COLLAPSE * rows[-1]["scale"] else rows[0]
 
 
 def _order(row: Row) -> tuple[int, str, int]:

@@ -44,15 +44,16 @@ def with_carried(lines: pl.DataFrame) -> pl.DataFrame:
         pl.col("_head") & pl.col("_silent") & pl.col("_loud") & pl.col("_first").shift(1) & ~pl.col("_silent").shift(1)
     )
     is_bare = pl.col("_head") & pl.col("_silent") & ~text.str.contains(r"\S ?Traceback")
-    own = own.with_columns(is_below.fill_null(value=False).alias("_below"))
-    is_only_so = (~is_bare | pl.col("_below")).all().over("file")
+    links = text.str.contains(_LINK).cast(pl.Int64).cum_sum()
+    own = own.with_columns(is_below.fill_null(value=False).alias("_below"), links.over("_record").alias("_links"))
+    is_only_so = (~is_bare | pl.col("_below") | (pl.col("_links") > 0)).all().over("file")
     begins = (pl.col("_first") & text.str.contains(rf"\S ?{_HEAD}") & pl.col("rank").is_not_null()) | (
         pl.col("_below").shift(-1, fill_value=False) & is_only_so
     )
     is_class = ~pl.col("_first") & ~pl.col("_head") & text.str.contains(r"^\S") & ~text.str.contains(_LINK)
     own = own.with_columns(begins.alias("_begins"), is_class.alias("_class"))
     classes = pl.col("_class").cast(pl.Int64).cum_sum().shift(1, fill_value=0)
-    is_body = pl.col("_begins").first() & (classes <= text.str.contains(_LINK).cast(pl.Int64).cum_sum())
+    is_body = pl.col("_begins").first() & (classes <= pl.col("_links"))
     own = own.with_columns(
         pl.when(is_body.over("_record")).then(pl.col(name).first().over("_record")).otherwise(name).alias(name)
         for name in _SPEAKER
