@@ -89,6 +89,52 @@ def test_numbers_of_threads_are_one_hosts() -> None:
     assert with_blocked_threads(told.tables, identify(told.tables))["events"]["rank"].to_list() == [None]
 
 
+def again(rank: int, times: int = 2) -> Rows:
+    """A kernel's complaints of the process of a rank."""
+    place = {"host": f"n{rank // 4}", "pid": 400 + rank, "file": f"n{rank // 4}.dmesg"}
+    return [
+        {"kind": "hung_task", "text": f"task python:{400 + rank} blocked", "line": 9 * at, **place}
+        for at in range(1, times + 1)
+    ]
+
+
+def alike(*silent: int) -> Rows:
+    return [
+        {"kind": "collective_timeout", "rank": rank, "op": "all_reduce", "seq": 7}
+        for rank in range(8)
+        if rank not in silent
+    ]
+
+
+STOPS: dict[str, Rows] = {
+    "srun": [{"kind": "scheduler", "code": "terminating", "severity": "info"}],
+    "a launcher": [{"kind": "closing_signal", "code": "SIGTERM", "severity": "info", "pid": 401, "host": "n0"}],
+    "a person": [{"kind": "scheduler", "code": "cancelled", "severity": "error"}],
+}
+
+
+@pytest.mark.parametrize("stop", STOPS)
+def test_of_several_that_had_no_time_to_give_up_the_one_that_its_kernel_complained_of(stop: str) -> None:
+    [found] = SILENT.detect(case([*alike(1, 5, 6), *again(5), *STOPS[stop]], ranks=WORLD))
+    assert (found.cause, found.ranks, found.hosts) == ("rank_absent", (5,), ("n1",))
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        [*alike(1, 5, 6), *again(5)],
+        [*alike(1, 5, 6), *again(5, times=1), *STOPS["srun"]],
+        [*alike(1, 5, 6), *again(5), *again(6), *STOPS["srun"]],
+        [*alike(1, 5, 6), *again(4), *STOPS["srun"]],
+        [*alike(0, 1, 2, 5, 6), *again(5), *STOPS["srun"]],
+    ],
+    ids=["nothing stopped the others", "once", "two are blocked", "it gave up itself", "most are silent"],
+)
+def test_of_several_silent_nobody_is_named(told: Rows) -> None:
+    [found] = SILENT.detect(case(told, ranks=WORLD))
+    assert found.ranks == ()
+
+
 DOWN = "error: Nodes n1 not responding, setting DOWN"
 CLOSED = [{"kind": "peer_closed", "rank": rank, "names_hosts": ["n1"]} for rank in range(4)]
 

@@ -29,6 +29,10 @@ ALL_OTHERS_TIMED_OUT_BLOCKED = Form(
     "all other members of {group} timed out in {call}; {rank} did not, and its kernel says that it was blocked",
     "{group} 的其他成员均在 {call} 中超时；{rank} 未超时，内核记录其进程被阻塞",
 )
+ALONE_IS_BLOCKED = Form(
+    "most members of {group} timed out in {call} before the job was stopped; of the others only {rank} was blocked, as its kernel says again and again",
+    "{group} 的多数成员在作业被停止前于 {call} 中超时；其余成员中仅 {rank} 被阻塞，内核多次记录",
+)
 ALL_OTHERS_TIMED_OUT_ELSEWHERE = Form(
     "all other members of {group} timed out in {call}; {rank} did not, and its stack shows it {site}",
     "{group} 的其他成员均在 {call} 中超时；{rank} 未超时，其调用栈显示正在{site}",

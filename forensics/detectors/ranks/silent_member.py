@@ -122,6 +122,9 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
         missing = members - timed_out
         if len(members) < 3 or not missing or _calls(group.waits.drop_nulls("rank")) != 1:
             continue
+        if (row := _only_blocked(case, missing, values(group.waits["rank"]), members)) is not None:
+            found.setdefault(frozenset({row["rank"]}), (group, words.ALONE_IS_BLOCKED, refs([row]), row["host"]))
+            continue
         if is_job:
             here = values(group.waits["rank"])
             if len(missing) > 1 or here != members - missing:
@@ -154,6 +157,7 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
     is_seen = form in (
         words.ALL_OTHERS_TIMED_OUT_ELSEWHERE,
         words.ALL_OTHERS_TIMED_OUT_BLOCKED,
+        words.ALONE_IS_BLOCKED,
     )  # by its stack, or its kernel's
     row = _elsewhere(case, min(ranks)) if is_seen else None
     site = row["site"] if row is not None and row["site"] in HOST_SITES else None
@@ -274,6 +278,16 @@ def _blocked(case: Case, rank: int) -> _Row | None:
         ):
             return dict(row)
     return None
+
+
+def _only_blocked(case: Case, silent: frozenset[int], waited: set[int], members: frozenset[int]) -> _Row | None:
+    """Of several that printed no time-out, for the job was stopped meanwhile, the one whose kernel complained of it again and again."""
+    is_stopped = case.events["kind"].is_in(["closing_signal", "scheduler"]).any()
+    if not is_stopped or waited != members - silent or not 1 < len(silent) < len(members) / 2:
+        return None
+    told = case.events.filter((pl.col("kind") == "hung_task") & (pl.col("rank_space") == "global"))
+    again = told.group_by("rank").len().filter(pl.col("len") > 1)["rank"].to_list()
+    return _blocked(case, again[0]) if len(again) == 1 and again[0] in silent else None
 
 
 def _elsewhere(case: Case, rank: int) -> _Row | None:
