@@ -28,6 +28,7 @@ _AGAIN = 3
 _OF = r"\b([0-9]{1,15}) {0,4}(?:/|of) {0,4}[0-9]{1,15}\b"
 _COMPLAINTS, _SOON_NS = ("other", "exception"), 10 * 10**9
 _GRAVE = ["error", "fatal"]
+_OF_PIDS = ["host_oom", "gpu_error"]  # in which a kernel or a driver tells the process
 Tables = Mapping[TableName, pl.DataFrame]
 
 
@@ -45,7 +46,7 @@ def with_closings(
     without = {**tables, "events": events.filter(~is_weak)}
     if not _is_end(tables, weak):
         return without
-    left = without["events"].filter(~outlived(without) & ~_is_of_others(tables["steps"], identity))
+    left = without["events"].filter(~outlived(without) & ~is_of_others(tables["steps"], identity))
     return without if _shows_trouble({**without, "events": left}, weak) else dict(tables)
 
 
@@ -134,7 +135,7 @@ def _shows_trouble(tables: Tables, weak: pl.DataFrame) -> bool:
     return bool(grave.height or sampled.height or operations.filter(unfinished).height)
 
 
-def _is_of_others(steps: pl.DataFrame, identity: pl.DataFrame) -> pl.Expr:
+def is_of_others(steps: pl.DataFrame, identity: pl.DataFrame) -> pl.Expr:
     """Of another host, another day or another process than those of the ranks, of hosts that a scheduler names and nothing joins to them, or of
     nobody in words of no rule."""
     hosts, pids = (identity[column].drop_nulls().unique() for column in ("host", "pid"))
@@ -145,7 +146,7 @@ def _is_of_others(steps: pl.DataFrame, identity: pl.DataFrame) -> pl.Expr:
     nobody = pl.col("rank").is_null() & pl.col("local_rank").is_null() & pl.col("host").is_null()
     return pl.any_horizontal(
         pl.col("rank").is_null() & ~short_hosts().is_in(hosts.implode()) & pl.lit(is_placed),
-        (pl.col("kind") == "host_oom") & ~pl.col("pid").is_in(pids.implode()) & pl.lit(is_placed and not identity["pid"].null_count()),
+        pl.col("kind").is_in(_OF_PIDS) & ~pl.col("pid").is_in(pids.implode()) & pl.lit(is_placed and not identity["pid"].null_count()),
         (pl.col("kind") == "scheduler") & of_none & ~pl.col("file").is_in(steps["file"].unique().implode()),
         pl.col("time_basis").is_in(["utc", "local"]) & (pl.col("time_ns") + DAY_NS < pl.lit(worked, dtype=pl.Int64())),
         nobody & (pl.col("kind") == "other") & pl.col("code").is_null() & ~pl.col("file").is_in(steps["file"].unique().implode()),

@@ -46,7 +46,7 @@ from forensics.verdict.complaints import complaints, hints, lost_devices, repeat
 from forensics.verdict.counterfactual import counterfactual
 from forensics.verdict.file_servers import with_file_server
 from forensics.verdict.gone import gone, has_ended, may_be_left
-from forensics.verdict.health import healthy
+from forensics.verdict.health import healthy, of_another
 from forensics.verdict.no_process import no_process
 from forensics.verdict.observers import Observers
 from forensics.verdict.of_program import with_errors_of_program, with_lost_devices
@@ -91,7 +91,11 @@ def choose(case: Case, findings: Sequence[Finding], about: About) -> Conclusion:
         and any(one.kind == "inspect_hardware" for one in best.finding.actions)
     )
     # What went by itself is told of a run that ended well only where no arithmetic gives it: a scale that overflows is usual.
-    if (well := healthy(case)) is not None and not serious and not is_odd:
+    if (
+        (well := healthy(case)) is not None
+        and not is_odd
+        and all(of_another(case, one.ranks, one.refs) for one in serious)
+    ):
         return Conclusion((_bare(well, "healthy"),), replace(choice, observers=Observers(case, [well])))
     # Where no rank is known, who killed a process tells of its end alone.
     if best is not None and best.finding.cause == "host_oom" and not (choice.symptoms or case.seen):

@@ -5,10 +5,11 @@ whose every rank says that it ended well did, whatever else was printed. Quiet i
 ended well, a part of a checkpoint or ranks that it went on without, is said first.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import polars as pl
 
+from forensics.assemble.closings import is_of_others
 from forensics.case import Case
 from forensics.facts.ended_agents import ended_steps
 from forensics.facts.event_rows import refs
@@ -21,6 +22,7 @@ from forensics.model.said import Said, capital, joined
 from forensics.model.taxonomy import EVENTS
 from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import health as words
+from parsers.schema.tables import spelled
 
 _QUOTED = 120
 _FAILURES = (
@@ -101,8 +103,15 @@ def _failed(case: Case) -> bool:
     failures = case.events.filter(
         pl.col("kind").is_in(_FAILURES) & (pl.col("severity").is_null() | (pl.col("severity") != "info"))
         & ~(pl.col("kind").is_in(["exit", "first_failure"]) & (pl.col("code") == "0"))
+        & ~is_of_others(case.tables["steps"], case.identity)
     )  # fmt: skip
     return failures.height > 0 or any(end.how != "ended" for end in case.ends.values())
+
+
+def of_another(case: Case, ranks: Collection[int], told: Iterable[Ref]) -> bool:
+    """Is what these places tell, of no rank, said of processes and hosts that are none of the job's?"""
+    others = case.events.filter(is_of_others(case.tables["steps"], case.identity)).select("file", "line")
+    return not ranks and {(ref.file, ref.line) for ref in told} <= {*spelled(others).iter_rows()}
 
 
 def _completions(case: Case) -> dict[Said, Claim]:
