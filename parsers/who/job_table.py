@@ -89,8 +89,12 @@ class Table(msgspec.Struct, frozen=True):
                 continue
             names = self.aliases.get(row.place, (row.place,)) if row.place is not None else (None,)
             said = {"rank": row.rank, "pid": row.pid, "local_rank": row.local, "world_size": size}
+            said |= {"device_index": row.device} if row.pid is None and row.local is not None else {}
             host = host_called(names[0], row.file, self.hosts)
             yield said | {"host": host, "how": row.how, "file": row.file, "line": row.line}
+        for (place, bus), rank in self.buses.items():
+            host = host_called(self.aliases.get(place, (place,))[0], "", self.hosts)
+            yield {"rank": rank, "host": host, "pci": bus, "how": HOW, "file": ""}
         for path, rank in self.files.items():
             name = path.rpartition("/")[2].partition(".")[0]
             yield {"rank": rank, "name": name, "world_size": size, "how": HOW, "file": path}

@@ -39,6 +39,8 @@ from parsers.who.seat_labels import words_of_scripts
 from parsers.who.seat_names import Called, names_of_devices
 from parsers.who.seat_names import called as called_seats
 from parsers.who.seats import Seat, in_order, ranked, seats_of
+from parsers.who.slurm_tasks import HOW as GIVEN
+from parsers.who.slurm_tasks import given_devices
 from parsers.who.starts import Starts
 from parsers.who.told_lines import Statement
 from parsers.who.told_places import join_told
@@ -92,7 +94,7 @@ def process_table(
         said,
         places,
         paths,
-        [*found, *_documented(told, places)],
+        [*found, *_documented(told, places), *_given(said, places, devices)],
         world,
         launched,
         stated,
@@ -154,6 +156,13 @@ def _of_numbered_paths(told: Sequence[Told], places: Places) -> Iterator[Process
             how=HOW,
             is_word=True,
         )
+
+
+def _given(said: Mapping[str, Sequence[Said]], places: Places, devices: Devices) -> Iterator[Process]:
+    """Which device of its node a process uses that sees only those that its job was given."""
+    for one in given_devices(said, places):
+        if one.local is not None and devices.what == "local_rank" and (user := devices.user(one.local)) is not None:
+            yield one._replace(local=user)
 
 
 def _documented(told: Sequence[Told], places: Places) -> Iterator[Process]:
@@ -249,6 +258,7 @@ class _Resolved:
         is_larger = max(launched, default=0) > 1  # a world of one is of another program
         self._found = [one for one in found if one.world != 1 or not is_larger]
         self._written = consistent(self._written, self._found)
+        self._given = {one.place for one in self._found if one.how == GIVEN}  # its processes see these devices alone
         worlds = {one.world for one in self._found if one.world is not None and one.rank is not None}
         sizes = worlds or launched
         self.world = world if world is not None else next(iter(sizes)) if len(sizes) == 1 else None
@@ -354,7 +364,11 @@ class _Resolved:
             return seats, one.number
         if one.inner is not None:
             seats.append((one.place, "inner", one.inner))
-        elif (user := self._devices.user(one.number)) is not None and self._devices.what == "local_rank":
+        elif (
+            one.place not in self._given
+            and (user := self._devices.user(one.number)) is not None
+            and self._devices.what == "local_rank"
+        ):
             seats.append((one.place, "local", user))
         return seats, None
 

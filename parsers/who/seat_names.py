@@ -2,6 +2,7 @@
 
     NSpid:  71241  46                                the pid 46 that it has in its container
     GPU 2: MTT S4000 (UUID: GPU-10bc09c5-0000-…)     2, GPU-10bc09c5-0000-…, 00000000:3B:00.0        the UUID of its device, its bus address
+    gn07,6,00000000:BA:00.0,GPU-10bc09c5-0000-…                               the same in a table of all hosts
     rank 3 of 8 | host k7 | pci 0000:3b:00.0         the bus address that a process tells of the device that it uses
 
 A container counts its processes anew: a pid inside that two processes of one place have is none's (seats.py).
@@ -20,6 +21,7 @@ _LINES, _CHARACTERS = 400, 400
 _INNER = regex(r"\ANSpid:\s+(?P<outer>\d{1,10})(?:\s+\d{1,10}){0,4}?\s+(?P<inner>\d{1,10})\s*\Z")
 _UUID = regex(r"(?<![\w-])(?P<uuid>(?:[A-Z]{2,4}-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![\w-])")
 _FIRST = regex(r"(?<![0-9a-f])[0-9a-f]{8}(?=-)")
+_ROW = regex(r"\A\W{0,4}(?P<place>[A-Za-z][\w.-]{0,250})(?:\s*[,|│;]\s*|\s+)(?=\d{1,3}\s*[,|│;\s])")
 _DEVICE = regex(
     r"(?i)\A\W{0,4}(?:(?:gpu|npu|dcu|device|card|index)[ :#=\[]{0,3})?(?P<device>\d{1,3})(?=\s{0,4}[\]:,|│;]|\s)"
 )
@@ -47,6 +49,9 @@ def called(said: Mapping[str, Sequence[Said]], places: Places) -> Iterator[Calle
             heading = places.heading(text) or heading
             host = (one.introduces.host if one.introduces is not None else None) or one.line.host
             place = (places.of(host) if host and places.is_place(host) else None) or heading or places.of_file(path)
+            row = _ROW.match(text)
+            if row is not None and places.is_place(row["place"]):  # of a table
+                place, text = places.of(row["place"]), text[row.end() :]
             if place is None:
                 continue
             if (pids := _INNER.match(text)) is not None:

@@ -21,6 +21,7 @@ from parsers.who.formulas import Formula, Scripts
 from parsers.who.listed import Listed
 from parsers.who.node_numbers import NodeNumbers
 from parsers.who.orders import by_file, orders, starts_of
+from parsers.who.slurm_tasks import starts_of_tasks
 
 _FEWEST = 2
 _MOST = 4096  # processes of one place
@@ -70,7 +71,14 @@ class Starts:
         direct = self._direct()
         known = {place: start for place, start in direct.items() if start is not None}
         wrong = {place for place, start in direct.items() if start is None}
-        every = (self._by_nodes(), *self._by_orders(), self._by_counters(), self._by_parts(), self._by_ranks())
+        every = (
+            self._by_nodes(),
+            *self._by_orders(),
+            self._by_counters(),
+            self._by_tasks(),
+            self._by_parts(),
+            self._by_ranks(),
+        )
         sources = [source for source in every if source]
         fitting = [
             source
@@ -255,6 +263,15 @@ class Starts:
         ]
         whole = [made for made in found if self._is_whole(made)]
         return {place: (rank, 1) for place, rank in whole[0].items()} if len(whole) == 1 else {}
+
+    def _by_tasks(self) -> dict[str, tuple[int, int | None]]:
+        """By the order in which Slurm counts tasks, where a script takes a task's number for the rank."""
+        made = [one for one in self.formulas if one.what == "rank"]
+        are_tasks = all(
+            of_process(one.counter or "") == "rank" and not one.offset and one.modulus is None for one in made
+        )
+        is_read = bool(made) and are_tasks and not self.is_computed
+        return {**starts_of_tasks(self._said, self._places, self.each(), self.world)} if is_read else {}
 
     def _by_ranks(self) -> dict[str, tuple[int, int | None]]:
         """By rows that tell a place and the rank of its one process, of all of them."""
