@@ -114,6 +114,7 @@ from parsers.scheduling import (
     serving,
     shell,
     slurm,
+    stop_orders,
     yarn,
 )
 from parsers.schema.parser import Parser
@@ -292,6 +293,7 @@ PARSERS: tuple[Parser, ...] = (
     lsf.PARSER,
     paddle_launcher.PARSER,
     preemption.PARSER,
+    stop_orders.PARSER,
     kubelet.PARSER,
     yarn.PARSER,
     never_came.PARSER,

@@ -38,7 +38,7 @@ _BY_SCHEDULER: dict[str, Cause] = {
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → one finding: the scheduler's word, else that of a launcher which was told to stop, else Ctrl-C."""
     said = [row for row in rows(case.events, "scheduler") if not is_of_another(row, case.events, case.job_hosts)]
-    said = [row for row in said if not _is_by_srun(row, said)]
+    said = [row for row in said if not _is_by_srun(row, said) and not _is_of_another_service(case, row)]
     jobs = {str(detail(row)["JobID"]).partition(".")[0] for row in said if "JobID" in detail(row)}
     codes = _PODS | (_STATES if len(jobs) == 1 else {})
     # What else runs of a job whose node failed, the scheduler cancels: no person does.
@@ -77,6 +77,17 @@ def _is_by_srun(row: Row, said: Sequence[Row]) -> bool:
     begun = (one for one in said if one["code"] == "terminating" and one["file"] == row["file"])
     is_step = row["code"] == "cancelled" and detail(row).get("what") == "STEP"
     return is_step and any((one["line"] or 0) < (row["line"] or 0) for one in begun)
+
+
+def _is_of_another_service(case: Case, row: Row) -> bool:
+    """Was it told of services that nothing else in the bundle is called after, or after which the job went on, or something had failed before?"""
+    if not (units := {*detail(row).get("units", ())}):
+        return False
+    is_later = (pl.col("file") == row["file"]) & (pl.col("line") > row["line"])
+    is_later |= (pl.col("time_basis") == row["time_basis"]) & (pl.col("time_ns") > row["time_ns"])
+    told = {name for one in rows(case.events, "exit") for name in detail(one).get("names") or ()}
+    told |= {str(file).rpartition("/")[2] for file in case.tables["files"]["file"]}
+    return not told & units or case.tables["steps"].filter(is_later).height > 0 or _has_failed(case, row)
 
 
 def _of_pods(case: Case, told: Sequence[Row]) -> tuple[int, ...]:
