@@ -23,11 +23,11 @@ def sample(name: str, labels: dict[str, str], value: str, source: Source) -> dic
     said = {column: _taken(labels, names) for column, names in _WHO.items()}
     others = ",".join(f'{label}="{text}"' for label, text in sorted(labels.items()))
     rank, host = whole(said["rank"]), said["host"]
+    if host and (found := _WITH_PORT.match(host)):
+        host = found["host"]
     if rank is None:
         names, place = source.labels.names, labels.get("pod", host)
         rank = names.of_record(place, whole(labels.get("node_rank")), whole(labels.get("local_rank")))
-    if host and (found := _WITH_PORT.match(host)):
-        host = found["host"]
     return {
         "host": host if host is not None else source.host,
         "rank": rank if rank is not None else source.rank,
