@@ -74,3 +74,12 @@ def test_whose_device_an_address_is(tmp_path: Path, form: str, more: str) -> Non
 )
 def test_else_a_device_is_nobodys(tmp_path: Path, more: str, ended: Sequence[str], run: str) -> None:
     assert told(tmp_path, csv(), more, ended, run) == {}
+
+
+def test_a_number_beside_a_host_that_is_no_device_tells_no_address(tmp_path: Path) -> None:
+    rows = [
+        f"{node},{at * EACH + local},00000000:{BUSES[local]}:00.0"
+        for at, node in enumerate(NODES)
+        for local in range(EACH)
+    ]
+    assert told(tmp_path, {"map.csv": ["host,stage,pci.bus_id", *rows]}) == {}

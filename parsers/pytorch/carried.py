@@ -37,7 +37,9 @@ def with_carried(lines: pl.DataFrame) -> pl.DataFrame:
         is_silent.alias("_silent"),
     )
     is_first = pl.col("_record") != pl.col("_record").shift(1, fill_value=0)
-    above = own.select(pl.when(is_behind).then(pl.col("raw").shift(1)).alias("raw"))["raw"]
+    above = own.select(
+        pl.when(is_behind & pl.col("_head") & pl.col("_silent")).then(pl.col("raw").shift(1)).alias("raw")
+    )["raw"]
     is_loud = pl.Series([line is not None and level_of(line) in LOUD for line in above], dtype=pl.Boolean)
     own = own.with_columns(is_first.alias("_first"), is_loud.alias("_loud"))
     is_below = (

@@ -212,6 +212,7 @@ class Places:
         used: defaultdict[str, set[str]] = defaultdict(set)
         dotted: set[str] = set()
         before: set[str] = set()  # hosts before lines
+        kernels: set[str] = set()  # of these those of kernels
         in_paths = {word for path in paths for word in _names_of_path(path)}
         names |= {address for path in paths for address in ADDRESS.findall(path)} | (documented & in_paths)
         for path, own in said.items():
@@ -219,6 +220,7 @@ class Places:
                 line = one.line
                 if line.host:
                     before.add(line.host)
+                    kernels |= {line.host} if " kernel: " in one.raw[:_ABOVE] else set()
                 text = one.raw[:400]
                 names |= {
                     found["name"].rstrip(".-")
@@ -246,7 +248,7 @@ class Places:
         names |= {name for name in dotted if name.partition(".")[0] in names | folders}
         files = {name for path in paths if "." in (name := path.rpartition("/")[2])}
         folders |= _stems_alike(paths)
-        sure = before & (folders | in_paths)  # whatever else their letters are short for
+        sure = (before & folders) | (kernels & in_paths)  # whatever else their letters are short for
         found = {name for name in names | folders if _is_name(name)} | sure
         return {name for name in found if name.lower() not in _HERE and name not in files}
 

@@ -22,6 +22,9 @@ _INNER = regex(r"\ANSpid:\s+(?P<outer>\d{1,10})(?:\s+\d{1,10}){0,4}?\s+(?P<inner
 _UUID = regex(r"(?<![\w-])(?P<uuid>(?:[A-Z]{2,4}-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![\w-])")
 _FIRST = regex(r"(?<![0-9a-f])[0-9a-f]{8}(?=-)")
 _ROW = regex(r"\A\W{0,4}(?P<place>[A-Za-z][\w.-]{0,250})(?:\s*[,|│;]\s*|\s+)(?=\d{1,3}\s*[,|│;\s])")
+_HEADER = regex(
+    r"(?i)\W{0,4}(?:host(?:_?name)?|node(?:_?name)?|machine|server)(?:\s*[,|│;]\s*|\s+)(?:gpu|npu|device|card|index|minor)"
+)
 _DEVICE = regex(
     r"(?i)\A\W{0,4}(?:(?:gpu|npu|dcu|device|card|index)[ :#=\[]{0,3})?(?P<device>\d{1,3})(?=\s{0,4}[\]:,|│;]|\s)"
 )
@@ -44,13 +47,14 @@ def called(said: Mapping[str, Sequence[Said]], places: Places) -> Iterator[Calle
     """The lines of files → other names of processes and devices."""
     for path, own in said.items():
         heading: str | None = None
+        is_table = bool(own) and _HEADER.match(own[0].line.text) is not None
         for one in own[:_LINES]:
             text = one.line.text[:_CHARACTERS]
             heading = places.heading(text) or heading
             host = (one.introduces.host if one.introduces is not None else None) or one.line.host
             place = (places.of(host) if host and places.is_place(host) else None) or heading or places.of_file(path)
-            row = _ROW.match(text)
-            if row is not None and places.is_place(row["place"]):  # of a table
+            row = _ROW.match(text) if is_table else None
+            if row is not None and places.is_place(row["place"]):
                 place, text = places.of(row["place"]), text[row.end() :]
             if place is None:
                 continue
