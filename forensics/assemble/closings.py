@@ -46,7 +46,7 @@ def with_closings(
     without = {**tables, "events": events.filter(~is_weak)}
     if not _is_end(tables, weak):
         return without
-    left = without["events"].filter(~outlived(without) & ~is_of_others(tables["steps"], identity))
+    left = without["events"].filter(~outlived(without) & ~_is_of_others(tables["steps"], identity))
     return without if _shows_trouble({**without, "events": left}, weak) else dict(tables)
 
 
@@ -135,10 +135,10 @@ def _shows_trouble(tables: Tables, weak: pl.DataFrame) -> bool:
     return bool(grave.height or sampled.height or operations.filter(unfinished).height)
 
 
-def is_of_others(steps: pl.DataFrame, identity: pl.DataFrame) -> pl.Expr:
+def _is_of_others(steps: pl.DataFrame, identity: pl.DataFrame) -> pl.Expr:
     """Of another host, another day or another process than those of the ranks, of hosts that a scheduler names and nothing joins to them, or of
     nobody in words of no rule."""
-    hosts, pids = (identity[column].drop_nulls().unique() for column in ("host", "pid"))
+    hosts = identity["host"].drop_nulls().unique()
     is_placed = not identity["host"].null_count() and set(steps["rank"]) <= set(identity["rank"])
     worked = steps.filter(pl.col("time_basis").is_in(["utc", "local"]))["time_ns"].max()
     elsewhere = pl.col("names_hosts").list.eval(short_of(pl.element().cast(pl.String)))
@@ -146,11 +146,23 @@ def is_of_others(steps: pl.DataFrame, identity: pl.DataFrame) -> pl.Expr:
     nobody = pl.col("rank").is_null() & pl.col("local_rank").is_null() & pl.col("host").is_null()
     return pl.any_horizontal(
         pl.col("rank").is_null() & ~short_hosts().is_in(hosts.implode()) & pl.lit(is_placed),
-        pl.col("kind").is_in(_OF_PIDS) & ~pl.col("pid").is_in(pids.implode()) & pl.lit(is_placed and not identity["pid"].null_count()),
+        of_other_processes(steps, identity),
         (pl.col("kind") == "scheduler") & of_none & ~pl.col("file").is_in(steps["file"].unique().implode()),
         pl.col("time_basis").is_in(["utc", "local"]) & (pl.col("time_ns") + DAY_NS < pl.lit(worked, dtype=pl.Int64())),
         nobody & (pl.col("kind") == "other") & pl.col("code").is_null() & ~pl.col("file").is_in(steps["file"].unique().implode()),
     ).fill_null(False)  # fmt: skip
+
+
+def of_other_processes(steps: pl.DataFrame, identity: pl.DataFrame) -> pl.Expr:
+    """What a kernel or a driver says of a process that is no rank's, where those of all ranks are known."""
+    pids = identity["pid"].drop_nulls().unique()
+    is_known = (
+        not identity["host"].null_count()
+        and not identity["pid"].null_count()
+        and set(steps["rank"]) <= set(identity["rank"])
+    )
+    is_known &= 0 < identity.height == (identity["world_size"].max() or identity.height)
+    return (pl.col("kind").is_in(_OF_PIDS) & ~pl.col("pid").is_in(pids.implode()) & pl.lit(is_known)).fill_null(False)
 
 
 def _not_outlived(events: pl.DataFrame, weak: pl.DataFrame) -> pl.DataFrame:

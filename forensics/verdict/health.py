@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 import polars as pl
 
-from forensics.assemble.closings import is_of_others
+from forensics.assemble.closings import of_other_processes
 from forensics.case import Case
 from forensics.facts.ended_agents import ended_steps
 from forensics.facts.event_rows import refs
@@ -103,14 +103,14 @@ def _failed(case: Case) -> bool:
     failures = case.events.filter(
         pl.col("kind").is_in(_FAILURES) & (pl.col("severity").is_null() | (pl.col("severity") != "info"))
         & ~(pl.col("kind").is_in(["exit", "first_failure"]) & (pl.col("code") == "0"))
-        & ~is_of_others(case.tables["steps"], case.identity)
+        & ~of_other_processes(case.tables["steps"], case.identity)
     )  # fmt: skip
     return failures.height > 0 or any(end.how != "ended" for end in case.ends.values())
 
 
 def of_another(case: Case, ranks: Collection[int], told: Iterable[Ref]) -> bool:
-    """Is what these places tell, of no rank, said of processes and hosts that are none of the job's?"""
-    others = case.events.filter(is_of_others(case.tables["steps"], case.identity)).select("file", "line")
+    """Is what these places tell, of no rank, said of processes that are none of the job's?"""
+    others = case.events.filter(of_other_processes(case.tables["steps"], case.identity)).select("file", "line")
     return not ranks and {(ref.file, ref.line) for ref in told} <= {*spelled(others).iter_rows()}
 
 
