@@ -89,6 +89,12 @@ def test_what_an_interpreter_prints_is_of_no_record_above_it(tmp_path: Path, hos
     assert found == [None, None]
 
 
+def test_what_the_launcher_raises_is_its_own(tmp_path: Path) -> None:
+    own = '  File "/opt/lib/python3.11/site-packages/torch/distributed/run.py", line 919, in run\n    elastic_launch(\nChildFailedError: fit.py FAILED'
+    found = raised(tmp_path, {**given(FORMS["proc"]), **logs(LOGGERS["bars"], {"ruby": [(CULPRIT, own)]})})
+    assert found == [None]
+
+
 def test_what_stands_below_a_step_is_nobodys(tmp_path: Path) -> None:
     found = raised(tmp_path, {**given(FORMS["proc"]), **logs(LOGGERS["bars"], {"ruby": [(None, "KeyError: 'ids'")]})})
     assert found == [None]
