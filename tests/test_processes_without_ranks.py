@@ -298,3 +298,41 @@ def test_a_module_beside_a_level_is_the_loggers(tmp_path: Path) -> None:
     inner = [f"module=layers.{step} it={step} fwd_ms=21" for step in range(3)]
     steps = read(written(tmp_path, {"rank_0.log": lines, "rank_1.log": inner})).tables["steps"]
     assert steps["rank"].to_list() == [0, 0, 0]
+
+
+NAMED = ("w-a", "w-d", "w-b", "w-c")
+
+
+def _by_name(tmp_path: Path, told: Sequence[str]) -> set[int | None]:
+    """The ranks of the rows of a table by name."""
+    rows = [f"{step},{name},{2.5 - step / 100}" for step in range(3) for name in sorted(NAMED)]
+    steps = read(written(tmp_path, {"x.csv": ["step,pod,loss", *rows], "out.log": told})).tables["steps"]
+    return set(steps["rank"])
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "{name} is rank {rank} of 4",
+        "[op] 2026-03-04 10:00:01 pod {name} got rank={rank}",
+        "rank {rank} -> {name}",
+        "rank {rank} runs on {name} (slot 0)",
+    ],
+)
+def test_what_a_line_joins_to_a_rank_names_it_in_tables(tmp_path: Path, form: str) -> None:
+    told = [form.format(name=name, rank=rank) for rank, name in enumerate(NAMED)]
+    assert _by_name(tmp_path, told) == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "agent of {name} joined the rendezvous: {name} is rank {rank}",
+        "rank {rank} lost {name}",
+        "{name} is local rank {rank}",
+        "rank {half} runs on {name}",
+    ],
+)
+def test_what_a_line_says_of_others_names_nobody_in_tables(tmp_path: Path, form: str) -> None:
+    told = [form.format(name=name, rank=rank, half=rank // 2) for rank, name in enumerate(NAMED)]
+    assert _by_name(tmp_path, told) == {None}

@@ -10,7 +10,7 @@ where a line above it says rank, and the world that is told is as large. A mappi
 A roster of another size than the told world, or two that contradict each other, are none.
 
 So is what lines of one file tell, a rank (or one of as many as it tells, `member 3 of 6`) and an identifier or an address each: of one shape, each of one rank and each rank of one. An identifier holds a run of digits
-that no count has, so that what a line says of a neighbour by its host or its place is none.
+that no count has, so that what a line says of a neighbour by its host or its place is none; any other name is one where no more than a word joins it to the rank (`w-b got rank 3`).
 
 Who is called so is asked elsewhere (joins.py). **Files** of one shape of name are processes' where all have a line alike, with another name of
 the roster each, on a host that the path of the file names as well; not where the line tells of a peer.
@@ -57,6 +57,13 @@ _IDENTIFIER = regex(
     r"(?<![\w./:-])(?:[A-Za-z][A-Za-z_-]{0,40}[-_])?(?=[0-9a-f]{0,40}\d)[0-9a-f]{6,40}(?:[_-][0-9a-f]{2,20}){0,6}(?![\w.-])"
 )
 _ADDRESS = regex(r"(?<![\w./:-])(?:\d{1,3}(?:\.\d{1,3}){3}|[A-Za-z][\w.-]{0,120}):\d{4,5}(?![\w.:-])")
+_WORD = r"(?:\d{1,3}(?:\.\d{1,3}){3}|[A-Za-z][\w.-]{0,120}\w)"
+_IS = r"(?:is|as|has|got|gets|takes|holds|becomes|runs(?: as)?|[:=]|[-=]>|→)"
+_CALLED = (  # `w-b got rank 3`, `rank 3 runs on pod 10.0.7.31`
+    regex(rf"(?i)(?<![\w./:-])(?P<name>{_WORD})[\"')\]]{{0,2}} {{0,2}}(?<![A-Za-z])(?:{_IS}) {{0,2}}(?:now |the |global |world )?(?=(?:(?:global|world)_)?rank[ =:#]{{0,3}}\d)"),
+    regex(rf"(?i)(?<![a-z_-])rank[ =:#]{{0,3}}\d{{1,7}} {{0,2}}(?:(?:runs |lives |placed |is )?(?:on|at|in|@)|{_IS}) {{1,2}}(?:(?:pod|host|node|container|executor|task|actor|instance|service)[ =:]{{1,3}})?(?P<name>{_WORD})(?=\Z|[\s,;)\]])"),
+)  # fmt: skip
+_AGENTS = regex(r"(?i)rendezvous|rdzv|\bagents?\b|\bnodes? (?:joined|registered)")  # who joins there is a launcher
 _OF_ALL = regex(
     r"(?i)\b(?:member|process|worker|trainer|learner|participant|replica)[ #]{1,2}(?P<rank>\d{1,7})(?: of | ?/ ?)(?P<total>\d{1,7})(?![\d./:-])"
 )
@@ -164,6 +171,10 @@ def _told_apart(path: str, lines: Sequence[Said]) -> list[list[Told]]:
         for name in {match[0] for form in (_IDENTIFIER, _ADDRESS) for match in form.finditer(text)}:
             pairs["#" if _ADDRESS.fullmatch(name) else _HEX.sub("#", name)].add((rank, name))
             first.setdefault((rank, name), one.number)
+        for found in (match for form in _CALLED for match in form.finditer(text) if not _AGENTS.search(text)):
+            around = f"{text[: found.start('name')]}@{text[found.end('name') :]}"
+            pairs[_DIGITS.sub("#", around)].add((rank, found["name"]))
+            first.setdefault((rank, found["name"]), one.number)
     groups = [sorted(own) for own in pairs.values()]
     return [
         [_told(path, first[rank, name], name, rank, len(own)) for rank, name in own]
