@@ -18,6 +18,7 @@ _HYPHENS = regex(r"[._ -]+")
 _PLACE = regex(r"(?<![A-Za-z])(node|local)_?rank\\?[\"']?\s{0,2}[=:]\s{0,2}[\"']?(\d{1,7})(?![\d.])", re.I)
 _DASHED = regex(r"(?<![\d-])\d{1,3}(?:-\d{1,3}){3}(?![\d-])")  # an address, as names of files have it
 _UNIT = regex(r"[\w.-]{1,80}@(?P<instance>[\w.:-]{1,80})\.service")  # of systemd
+_EXPORTER = regex(r"(?P<address>\d{1,3}(?:\.\d{1,3}){3}):\d{4,5}")  # where figures of a process are asked for
 _PROCESS = regex(r"(?:(?P<host>[A-Za-z0-9][\w.-]{0,252})[:/@ .-])?(?:p(?:id)?[=:#-]?)?(?P<pid>\d{1,10})")
 _BUS = regex(r"(?i)(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _DEVICE = regex(r"(?i)(?<![a-z])(?:device|dev|npu|gpu|card|dcu|cuda|davinci)[_-]?(\d{1,3})(?![\w])")
@@ -102,12 +103,13 @@ class Names(msgspec.Struct, frozen=True):
         if whole.replace(".", "", 1).isdigit():
             return None  # a number counts anything
         name = whole.rpartition("://")[2]
-        unit = _UNIT.fullmatch(whole)
+        unit, exporter = _UNIT.fullmatch(whole), _EXPORTER.fullmatch(whole)
         for rank in (
             self.rank(whole),
             self.rank(name),
             self.process(name),
             self.rank(unit["instance"] if unit else None),
+            self.rank(exporter["address"] if exporter else None),
         ):
             if rank is not None:
                 return rank

@@ -6,6 +6,7 @@
     --node_rank=$((JOB_INDEX*2+COMPLETION_INDEX))         slice-1-0-p4mdh
     RANK=$((G*GROUP_SIZE+WORKER_INDEX))                   ft-1  ft-1-2
     rank = group * 4 + member                             g2/1, in a column of a table
+    RANK=$((TASK_INDEX+1))                                NAME⏎duo-chief-0⏎duo-hand-0⏎duo-hand-1, the pods that a scheduler lists
 
 Names are of one form where their parts are as many: one part counts (two, where the script makes the rank of two), the others are of all alike, or of
 each another one (an id, a host). What the script makes of the numbers must be just 0 … N-1 of the world that is told; where it is told
@@ -27,6 +28,7 @@ from parsers.schema.parser import Source
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.vocabulary import of_process
+from parsers.who.also_called import is_of_names, table_rows
 from parsers.who.beginnings import Said
 from parsers.who.formulas import Formula
 
@@ -42,7 +44,7 @@ _FIELD = regex(r"\s*(?P<key>[A-Za-z][\w ]{0,30}?)\s*[:=]\s*\"?(?P<name>[A-Za-z][
 
 def counted_names(names: Sequence[str], offset: int, modulus: int | None, world: int) -> dict[str, int]:
     """Names → what a script makes of the number in each, which are all of a world; else nothing."""
-    for own in _forms(names):
+    for own in (*_forms(names), *_forms(names, is_of_words=True)):
         parts = [_parts(name) for name in own]
         columns = [*zip(*parts, strict=True)]
         counted = [at for at, column in enumerate(columns) if _counts(columns, at) and len({*column}) == len(own)]
@@ -90,12 +92,13 @@ def _parts(name: str) -> list[str]:
     return _PARTS.findall(name.partition("@")[0])
 
 
-def _forms(names: Iterable[str]) -> Iterator[list[str]]:
-    """Names of as many parts that begin alike."""
+def _forms(names: Iterable[str], *, is_of_words: bool = False) -> Iterator[list[str]]:
+    """Names of as many parts that begin alike; `is_of_words`: that have the same words, all of them."""
     shapes: defaultdict[tuple[int, str], list[str]] = defaultdict(list)
     for name in dict.fromkeys(names):
         parts = _parts(name)
-        shapes[len(parts), parts[0] if parts and not _is_count(parts[0]) else ""].append(name)
+        words = [part for part in (parts if is_of_words else parts[:1]) if not _is_count(part)]
+        shapes[len(parts), " ".join(words)].append(name)
     yield from (own for own in shapes.values() if len(own) >= _FEWEST)
 
 
@@ -161,7 +164,12 @@ def _groups(said: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> Iterato
 
 
 def _cells(path: str, own: Sequence[Said]) -> Iterator[dict[str, list[str]]]:
-    """The columns of a table whose cells are two numbers: these, set apart → the cell."""
+    """The columns of a table that call processes, as a scheduler lists them: their cells; and those whose cells are two numbers: these, set apart → the cell."""
+    listed: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
+    for _, _, cells in table_rows(path, own):
+        for column in filter(is_of_names, cells):
+            listed[column][cells[column]] = [cells[column]]
+    yield from (called for called in listed.values() if _FEWEST <= len(called) <= RANKS)
     text = "\n".join(one.raw for one in own).encode()
     if not own or own[0].number != 1 or framings.framing(path, text) not in framings.TABLES:
         return
