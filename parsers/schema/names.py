@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TypeVar
 
 import msgspec
@@ -18,6 +19,7 @@ _HYPHENS = regex(r"[._ -]+")
 _PLACE = regex(r"(?<![A-Za-z])(node|local)_?rank\\?[\"']?\s{0,2}[=:]\s{0,2}[\"']?(\d{1,7})(?![\d.])", re.I)
 _DASHED = regex(r"(?<![\d-])\d{1,3}(?:-\d{1,3}){3}(?![\d-])")  # an address, as names of files have it
 _UNIT = regex(r"[\w.-]{1,80}@(?P<instance>[\w.:-]{1,80})\.service")  # of systemd
+_KIND_OF = regex(r"[ _-]?(?:id|index|idx|no|nr|number)\Z")  # behind the word for what is numbered
 _EXPORTER = regex(r"(?P<address>\d{1,3}(?:\.\d{1,3}){3}):\d{4,5}")  # where figures of a process are asked for
 _PROCESS = regex(r"(?:(?P<host>[A-Za-z0-9][\w.-]{0,252})[:/@ .-])?(?:p(?:id)?[=:#-]?)?(?P<pid>\d{1,10})")
 _BUS = regex(r"(?i)(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
@@ -49,7 +51,7 @@ class Told(msgspec.Struct, frozen=True):
     device: int | None = None
 
 
-class Names(msgspec.Struct, frozen=True):
+class Names(msgspec.Struct, frozen=True, dict=True):
     """What all that was told amounts to. `ranks`: name → its one rank; `places`: (name of a host or pod, local rank) → rank;
     `by_local`: local rank → rank, where all processes of the job are on one host. `processes`: (name of a place, pid) → rank. `is_by_device`:
     nothing hides devices from processes, so that the first uses the first. `here`: the place that a file is from. `scripts`: name of one that is called with a number
@@ -116,6 +118,17 @@ class Names(msgspec.Struct, frozen=True):
         host, _, device = name.replace(":", "/").rpartition("/")
         found = _DEVICE.fullmatch(device) if host else None
         return self.devices.get((host, int(found[1]))) if found else None
+
+    @cached_property
+    def numbered(self) -> frozenset[str]:
+        """The words of names that are a word and a number: `executor 7`."""
+        return frozenset(name.partition(" ")[0] for name in self.ranks if " " in name)
+
+    def of_numbers(self, said: Mapping[str, object]) -> int | None:
+        """The one rank that a record tells by the number of an executor, a slot, in a column called so."""
+        words = ((_KIND_OF.sub("", name.strip().lower()), cell) for name, cell in said.items())
+        told = {self.ranks.get(f"{word} {str(cell).strip()}") for word, cell in words if word in self.numbered} - {None}
+        return told.pop() if len(told) == 1 else None
 
     def of_cells(self, cells: Iterable[object]) -> int | None:
         """The one rank that all names in a record's cells mean; null where they mean none or two."""

@@ -102,7 +102,8 @@ def process_table(
         is_counted=is_counted,
     ).table()
     only = next(iter(sizes_told)) if len(sizes_told) == 1 else None
-    return replace(table, introductions=introduced, size=table.world if table.world is not None else only)
+    size = table.world if table.world is not None else only
+    return replace(table, introductions=introduced, size=size, ranked=called(made).ranks)
 
 
 def _with_users(family: Sequence[Process], devices: Devices, worlds: Set[int | None]) -> list[Process]:
