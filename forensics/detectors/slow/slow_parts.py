@@ -6,7 +6,6 @@ stage of its own, and rank 0 loads, logs and saves for all. Else it is a suspect
 
 from forensics.case import Case, Detector
 from forensics.detectors.slow import peers
-from forensics.detectors.slow.straggler import SITES
 from forensics.facts.part_means import PartMean, part_means
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
@@ -42,7 +41,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             cause=cause,
             ranks=() if reason else ranks,
             suspect_ranks=ranks if reason else (),
-            site=next((site for word, site in SITES if first.name.startswith(word)), None)
+            site=next((site for word, site in peers.SITES if first.name.startswith(word)), None)
             if first.sort == "host"
             else "compute",
             first_anomaly=FirstAnomaly(rank=None if reason or len(ranks) > 1 else ranks[0], signature="slow_rank"),
