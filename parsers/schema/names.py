@@ -19,6 +19,7 @@ _HYPHENS = regex(r"[._ -]+")
 _PLACE = regex(r"(?<![A-Za-z])(node|local)_?rank\\?[\"']?\s{0,2}[=:]\s{0,2}[\"']?(\d{1,7})(?![\d.])", re.I)
 _DASHED = regex(r"(?<![\d-])\d{1,3}(?:-\d{1,3}){3}(?![\d-])")  # an address, as names of files have it
 _UNIT = regex(r"[\w.-]{1,80}@(?P<instance>[\w.:-]{1,80})\.service")  # of systemd
+_SERIAL = 12  # digits of a device's number, at least: more than a count or a stamp in seconds has
 _KIND_OF = regex(r"[ _-]?(?:id|index|idx|no|nr|number)\Z")  # behind the word for what is numbered
 _EXPORTER = regex(r"(?P<address>\d{1,3}(?:\.\d{1,3}){3}):\d{4,5}")  # where figures of a process are asked for
 _PROCESS = regex(r"(?:(?P<host>[A-Za-z0-9][\w.-]{0,252})[:/@ .-])?(?:p(?:id)?[=:#-]?)?(?P<pid>\d{1,10})")
@@ -103,7 +104,7 @@ class Names(msgspec.Struct, frozen=True, dict=True):
         """The rank of who is called just so in a cell: by a name of its own, `tcp://10.0.0.7:40117`, `nx-2/gpu1`."""
         whole = cell[:_CELL].strip()
         if whole.replace(".", "", 1).isdigit():
-            return None  # a number counts anything
+            return self.ranks.get(whole) if len(whole) >= _SERIAL else None  # a number counts anything
         name = whole.rpartition("://")[2]
         unit, exporter = _UNIT.fullmatch(whole), _EXPORTER.fullmatch(whole)
         for rank in (

@@ -20,6 +20,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from io import BytesIO
+from pathlib import PurePosixPath
 
 from parsers.forms import framings
 from parsers.schema.labels import OF_GROUP
@@ -39,6 +40,8 @@ _LAST = regex(r"(?i)completion|worker|pod_?index|local|member")  # what is count
 _OTHERS = regex(r"(?i)(?:gpu|cuda|npu|card|device|dev|slot|core|cpu|step|epoch|it|iter|shard|part|v)\Z")
 _TASKS = ("worker", "replica", "node")  # groups of a program, and what schedulers call their tasks
 _PAIR = regex(r"([A-Za-z]{0,20})[_-]?(\d{1,5})[/:._-]([A-Za-z]{0,20})[_-]?(\d{1,5})")  # in a cell
+_SEPARATE = regex(r"[._ -]")
+_CALLED = regex(r"(?=[^\s]{0,63}[A-Za-z])\w{4,64}")
 _FIELD = regex(r"\s*(?P<key>[A-Za-z][\w ]{0,30}?)\s*[:=]\s*\"?(?P<name>[A-Za-z][\w.@/\[\]-]{2,120})\"?,?\s*")
 
 
@@ -145,13 +148,15 @@ def computed_names(
 def _groups(said: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> Iterator[dict[str, list[str]]]:
     """Names that are beside each other → whatever is called so: parts of paths, hosts before lines, what files alike say of themselves."""
     beside: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
-    files: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    files: defaultdict[tuple[str | int, ...], list[str]] = defaultdict(list)
     for path in paths:
         parts = path.split("/")
         for at, part in enumerate(parts):
             stem, _, end = part.rpartition(".") if at == len(parts) - 1 else (part, "", "")
             beside[f"{'/'.join(parts[:at])}/*.{end}"].setdefault(stem or end, [stem or end])
-        files[path.rpartition("/")[0], parts[-1].partition(".")[2].rpartition(".")[2]].append(path)
+        words = _SEPARATE.split(parts[-1].partition(".")[0])
+        alike_ = parts[-1].partition(".")[2].rpartition(".")[2], len(words), *words[: len(words) > 1]
+        files[path.rpartition("/")[0], *alike_].append(path)
     yield from (own for own in beside.values() if _FEWEST <= len(own) <= RANKS)
     for where in ("host", "container"):
         hosts = {host for own in said.values() for one in own if (host := getattr(one.line, where))}
@@ -191,5 +196,15 @@ def _fields(alike: Sequence[str], said: Mapping[str, Sequence[Said]]) -> Iterato
     for own in found.values():
         names = {next(iter(told)): path for path, told in own.items() if len(told) == 1}
         if len(names) == len(alike):
-            files = {name: path.rpartition("/")[2] for name, path in names.items()}
-            yield {name: [name, file.rpartition(".")[0] or file] for name, file in files.items()}
+            stems = {name: PurePosixPath(path).stem for name, path in names.items()}
+            apart = _apart([*stems.values()])
+            yield {name: list(dict.fromkeys((name, stem, apart.get(stem, stem)))) for name, stem in stems.items()}
+
+
+def _apart(stems: Sequence[str]) -> dict[str, str]:
+    """Names of files alike → the one part in which they differ, where it is a name."""
+    parts = [_SEPARATE.split(stem) for stem in stems]
+    columns = [*zip(*parts, strict=True)] if len({*map(len, parts)}) == 1 else []
+    differing = [column for column in columns if len({*column}) > 1]
+    is_name = len(differing) == 1 and len({*differing[0]}) == len(stems) and all(map(_CALLED.fullmatch, differing[0]))
+    return dict(zip(stems, differing[0], strict=True)) if is_name else {}

@@ -66,7 +66,7 @@ _CALLED = (  # `w-b got rank 3`, `rank 3 runs on pod 10.0.7.31`
 )  # fmt: skip
 _COUNTED = regex(r"(?i)(?<![\w.-])(?P<word>[a-z][a-z_]{2,30})[ =:#]{1,2}(?P<number>\d{1,7})(?![\w.:/-])")
 _NO_PROCESS = regex(
-    r"(?i)step|epoch|iter(?:ation)?|attempt|layer|stage|tid|pid|port|took|loss|level|size|seed|count|world_size|local_rank|node_rank"
+    r"(?i)step|epoch|iter(?:ation)?|attempt|layer|stage|tid|pid|port|took|cuda|gpu|npu|device|card|dev|local|loss|level|size|seed|count|world_size|local_rank|node_rank"
 )
 _BARE_ADDRESS = regex(r"(?<![\w.:-])\d{1,3}(?:\.\d{1,3}){3}(?![\w.:-])")
 _WORDS_OF_LINE = regex(r"[A-Z]+(?:_[A-Z]+)+")  # `PROCESS_LOCAL`, which says how near data are
@@ -176,6 +176,7 @@ def _told_apart(path: str, lines: Sequence[Said]) -> list[list[Told]]:
     """Of lines that name a rank and an identifier, where those of one shape are one-to-one with ranks from 0 on."""
     pairs: defaultdict[str, set[tuple[int, str]]] = defaultdict(set)
     first: dict[tuple[int, str], int] = {}
+    top = -1
     for one in lines:
         text = one.raw[:_CHARACTERS]
         ranks = {int(rank) for rank in _RANK.findall(text)} if "ank" in text else set()
@@ -183,6 +184,7 @@ def _told_apart(path: str, lines: Sequence[Said]) -> list[list[Told]]:
         if len(ranks) != 1 or _NO_RANK.search(text) or _PEER.search(_GIVEN.sub("", text)):
             continue
         [rank] = ranks
+        top = max(top, rank)
         for name in {match[0] for form in (_IDENTIFIER, _ADDRESS) for match in form.finditer(text)}:
             pairs["#" if _ADDRESS.fullmatch(name) else _HEX.sub("#", name)].add((rank, name))
             first.setdefault((rank, name), one.number)
@@ -190,7 +192,8 @@ def _told_apart(path: str, lines: Sequence[Said]) -> list[list[Told]]:
             around = f"{text[: found.start('name')]}@{text[found.end('name') :]}"
             pairs[_DIGITS.sub("#", around)].add((rank, found["name"]))
             first.setdefault((rank, found["name"]), one.number)
-    groups = [sorted(own) for own in pairs.values()]
+    # What one word joins to ranks must be all that the file tells of.
+    groups = [sorted(own) for shape, own in pairs.items() if "@" not in shape or len(own) == top + 1]
     return [
         [_told(path, first[rank, name], name, rank, len(own)) for rank, name in own]
         for own in groups
@@ -204,6 +207,7 @@ def _numbered(path: str, lines: Sequence[Said], called: Set[str]) -> list[list[T
     """Of lines alike that number a rank and something else, `executor 7, partition 2`, where these are one-to-one with ranks from 0 on: what is numbered so, and the
     addresses in these lines."""
     pairs: defaultdict[tuple[str, str], dict[tuple[int, str], int]] = defaultdict(dict)
+    top = -1
     for one in lines:
         text = one.raw[:_CHARACTERS]
         told = [(found["word"].lower(), int(found["number"])) for found in _COUNTED.finditer(text)]
@@ -211,6 +215,7 @@ def _numbered(path: str, lines: Sequence[Said], called: Set[str]) -> list[list[T
         if len(ranks) != 1 or _NO_RANK.search(text) or _PEER.search(_GIVEN.sub("", text)):
             continue
         [rank], shape = ranks, _DIGITS.sub("#", _WORDS_OF_LINE.sub("", text))
+        top = max(top, rank)
         for word, number in told:
             if word not in called and not _NO_PROCESS.fullmatch(word):
                 pairs[shape, word].setdefault((rank, f"{word} {number}"), one.number)
@@ -220,7 +225,7 @@ def _numbered(path: str, lines: Sequence[Said], called: Set[str]) -> list[list[T
         [_told(path, line, name, rank, len(own)) for (rank, name), line in sorted(own.items())]
         for own in pairs.values()
         if len(own) >= _FEWEST
-        and sorted(rank for rank, _ in own) == [*range(len(own))]
+        and sorted(rank for rank, _ in own) == [*range(top + 1)]
         and len({name for _, name in own}) == len(own)
     ]
 

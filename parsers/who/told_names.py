@@ -58,7 +58,7 @@ _NUMBER = regex(r"\d{1,7}")
 _NAMING = regex(
     r"(?:^|_)(?:name|host|pod|container|service|unit|id|uid|uuid|ip|address|addr|node|instance|machine|actor|job|task)$"
 )
-_DEVICE = regex(r"(?i)(?:phy(?:sical)?_?)?(?:device|npu|gpu|card|dcu|die)_?(?:id|index|no|num)?")
+_DEVICE = regex(r"(?i)(?:phy(?:sical)?_?)?(?:device|dev|npu|gpu|card|dcu|die|cuda)_?(?:id|index|no|num)?")
 _OF_OTHERS = frozenset(("master", "head", "leader", "chief", "coordinator", "coord", "rdzv", "rendezvous", "driver", "scheduler", "peer"))  # fmt: skip
 _NAME = regex(r"/?(?=[^/\s]{0,253}[A-Za-z.])[A-Za-z0-9][\w.@:-]{0,252}")
 _KIND = regex(r"[a-z][a-z_-]{0,40}:(?=[A-Za-z])")  # of unit, before its name: `program:w-3`
@@ -103,7 +103,7 @@ def told_names(sources: Sequence[Source]) -> list[Told]:
     documents = [*_documents(sources)]
     called = called_by_options(leaf.value for _, own in documents for leaf in own)
     for file, own in documents:
-        items = _items(file, [_renamed(leaf, called) for leaf in own] if called else own)
+        items = items_of(file, [_renamed(leaf, called) for leaf in own] if called else own)
         if len(items) > 1:
             told += admitted(items)
         else:
@@ -244,7 +244,7 @@ def _own_variable(name: str) -> str | None:
     return "world_size" if found["what"] == "WORLD" else vocabulary.of_process(found["what"])
 
 
-def _items(file: str, own: Sequence[Leaf]) -> list[Item]:
+def items_of(file: str, own: Sequence[Leaf]) -> list[Item]:
     """The items of a document: its smallest number of parts, each with one rank, node and local rank at most."""
     facts = list(_facts(own))
     who = [fact for fact in facts if fact.meaning in _WHO]

@@ -1,0 +1,93 @@
+"""Tables of processes among the lines of a log; what devices and allocations are called; what a unit was given."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from parsers import read
+from tests.sources import written
+
+HOSTS = [("px-a", 0), ("px-b", 1), ("px-a", 1), ("px-b", 0)]  # and device, by rank
+SERIALS = [f"16519230118{n}{n}" for n in range(4)]
+
+
+def _ranks_of(folder: Path, files: dict[str, Sequence[str]], column: str, cells: Sequence[str]) -> list[int | None]:
+    """The ranks of rows of a table that calls them so."""
+    rows = [f"{step},{cell},{2.5 - step / 100}" for step in range(3) for cell in cells]
+    found = read(str(written(folder, {**files, "x.csv": [f"step,{column},loss", *rows]}))).tables["steps"]
+    return found.filter(pl.col("step") == 0).sort("line")["rank"].to_list()
+
+
+def _smi(folder: str = "") -> dict[str, Sequence[str]]:
+    told: dict[str, list[str]] = {}
+    for rank, (host, device) in enumerate(HOSTS):
+        rows = told.setdefault(f"{folder}{host}.smi.csv", ["index, serial, pci.bus_id"])
+        rows.append(f"{device}, {SERIALS[rank]}, 00000000:{17 + device}:00.0")
+    return {name: [rows[0], *sorted(rows[1:])] for name, rows in told.items()}
+
+
+PREFIXES = ["", "[launch] ", "10:04:11 gang: ", "2026-02-03 10:04:11,120 [INFO] seats: "]
+
+
+@pytest.mark.parametrize("before", PREFIXES)
+@pytest.mark.parametrize("names", ["rank  host  gpu", "rank | node | device", "global_rank, hostname, cuda"])
+def test_a_serial_number_is_that_of_a_device_which_a_table_gives_a_rank(
+    tmp_path: Path, before: str, names: str
+) -> None:
+    mark = next((one for one in (" | ", ", ") if one in names), "   ")
+    table = [names, *(mark.join(map(str, (rank, *HOSTS[rank]))) for rank in (2, 0, 3, 1))]
+    log = [*(f"{before}{line}" for line in ["making seats", *table, "all seats taken, go"])]
+    cells = [SERIALS[rank] for rank in (1, 3, 0, 2)]
+    assert _ranks_of(tmp_path, {"launch.log": log, **_smi()}, "serial", cells) == [1, 3, 0, 2]
+
+
+@pytest.mark.parametrize(
+    "names", ["step  host  gpu", "local_rank  host  gpu", "peer_rank  host  gpu"], ids=["steps", "local", "of peers"]
+)
+def test_a_table_that_tells_no_ranks(tmp_path: Path, names: str) -> None:
+    table = [names, *("   ".join(map(str, (rank, *HOSTS[rank]))) for rank in range(4))]
+    log = [f"[launch] {line}" for line in ["making seats", *table, "go"]]
+    assert {*_ranks_of(tmp_path, {"launch.log": log, **_smi()}, "serial", SERIALS)} == {None}
+
+
+def test_of_two_tables_that_differ_none_counts(tmp_path: Path) -> None:
+    def table(shift: int) -> list[str]:
+        rows = ["   ".join(map(str, ((rank + shift) % 4, *HOSTS[rank]))) for rank in range(4)]
+        return [f"[launch] {line}" for line in ["rank  host  gpu", *rows, "go"]]
+
+    files = {"a.log": table(0), "b.log": table(1), **_smi()}
+    assert {*_ranks_of(tmp_path, files, "serial", SERIALS)} == {None}
+
+
+IDS = ("7d02aa19", "e91b3c55", "c41f77e0", "0a6fd2b8")
+
+
+@pytest.mark.parametrize("name", ["alloc_{}_status.txt", "alloc-{}.txt", "{}.txt"])
+def test_logs_by_the_ids_of_allocations_whose_status_tells_their_number(tmp_path: Path, name: str) -> None:
+    files: dict[str, Sequence[str]] = {
+        "job.hcl": ['RANK = "${ALLOC_INDEX}"', 'WORLD_SIZE = "4"'],
+        "job_state.txt": ["dead"],
+    }
+    for rank, ident in enumerate(IDS):
+        files[f"status/{name.format(ident)}"] = [f"ID = {ident}-1c3f-9a0e", f"Name = fit.hand[{rank}]"]
+        files[f"logs/{ident}.stderr.0"] = ["warm", "cold"]
+    found = read(str(written(tmp_path, files))).tables["files"].filter(pl.col("file").str.starts_with("logs/"))
+    told = dict(found.select("file", "rank").iter_rows())
+    assert told == {f"logs/{ident}.stderr.0": rank for rank, ident in enumerate(IDS)}
+
+
+@pytest.mark.parametrize("given", ["Environment=RANK={} WORLD_SIZE=4", "Environment=WORLD_SIZE=4 TF_X=1 RANK={}"])
+def test_the_main_process_of_a_unit_has_the_rank_that_the_unit_was_given(tmp_path: Path, given: str) -> None:
+    units = {
+        f"box{box}/units.txt": [
+            line
+            for slot in range(2)
+            for line in (f"MainPID={4100 + 9 * slot}", given.format(2 * box + slot), f"Id=fit@{slot}.service", "")
+        ]
+        for box in range(2)
+    }
+    ranks = read(str(written(tmp_path, units))).tables["ranks"].drop_nulls(["rank", "pid", "host"])
+    told = {(host, pid): rank for host, pid, rank in ranks.select("host", "pid", "rank").iter_rows()}
+    assert told == {(f"box{box}", 4100 + 9 * slot): 2 * box + slot for box in range(2) for slot in range(2)}
