@@ -10,7 +10,7 @@ from forensics.model.incident import Verdict
 from tests.sources import written
 
 SLOW, SIZE = 2, 6
-_Rows = Mapping[int, tuple[float, float, float]]
+_Rows = dict[int, tuple[float, float, float]]
 
 
 def _means(slow: int = SLOW, data: float = 1900.0, compute: float = 410.0, wait: float = 30.0) -> _Rows:
@@ -99,3 +99,12 @@ def test_later_columns_count_and_not_earlier_ones(tmp_path: Path) -> None:
         for rank, (a, b, c) in _means().items()
     ]
     assert _verdict(tmp_path, {"means.csv": [head, *rows]}).ranks == [SLOW]
+
+
+@pytest.mark.parametrize(
+    ("names", "is_read"),
+    [("rank,data,forward,grad_sync", True), ("rank,data,forward", False), ("rank,samples,files,tokens", False)],
+)
+def test_columns_without_a_unit(tmp_path: Path, names: str, is_read: bool) -> None:
+    rows = [",".join(map(str, (rank, *row)))[: None if names.count(",") > 2 else -6] for rank, row in _means().items()]
+    assert _verdict(tmp_path, {"means.csv": [names, *rows]}).ranks == ([SLOW] if is_read else [])

@@ -6,6 +6,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from forensics import analyze
+from forensics.model.incident import Verdict
 from parsers import read
 from tests.sources import written
 
@@ -91,3 +93,56 @@ def test_the_main_process_of_a_unit_has_the_rank_that_the_unit_was_given(tmp_pat
     ranks = read(str(written(tmp_path, units))).tables["ranks"].drop_nulls(["rank", "pid", "host"])
     told = {(host, pid): rank for host, pid, rank in ranks.select("host", "pid", "rank").iter_rows()}
     assert told == {(f"box{box}", 4100 + 9 * slot): 2 * box + slot for box in range(2) for slot in range(2)}
+
+
+# --- processes by host and pid, containers by the beginning of their id ----------------------------------------------
+
+SEATS = [(host, pid) for host in ("s1", "s2") for pid in (900, 901)]
+
+
+@pytest.mark.parametrize("of_host", ["hostname", "host", "node"])
+def test_records_of_hosts_that_count_their_processes_alike(tmp_path: Path, of_host: str) -> None:
+    ranks = (3, 0, 1, 2)
+    rows = [f'{{"event": "up", "{of_host}": "{host}", "pid": {pid}, "global_rank": {rank}, "world_size": 4}}' for (host, pid), rank in zip(SEATS, ranks, strict=True)]  # fmt: skip
+    dumps = {
+        f"look/{host}/{pid}.txt": [
+            f"Process {pid}: python fit.py",
+            f'Thread {pid} (idle): "MainThread"',
+            "    step (fit.py:5)",
+        ]
+        for host, pid in SEATS
+    }
+    claims = (
+        read(str(written(tmp_path, {"up.jsonl": rows, **dumps}))).tables["ranks"].drop_nulls(["rank", "host", "pid"])
+    )
+    told = {(host, pid): rank for host, pid, rank in claims.select("host", "pid", "rank").iter_rows()}
+    assert told == dict(zip(SEATS, ranks, strict=True))
+
+
+CONTAINERS = [f"{digit}f0c11ab77de{digit * 52}" for digit in "4b7"]
+
+
+def _containers(folder: Path, killed: str) -> Verdict:
+    names = ("hall", "attic", "cellar")  # of rank 2, 0, 1
+    compose = ["services:", *(f"  {name}:\n    environment: {{RANK: '{rank}', WORLD_SIZE: '3'}}" for name, rank in zip(names, (2, 0, 1), strict=True))]  # fmt: skip
+    listed = ["CONTAINER ID   IMAGE     NAMES"]
+    listed += [f"{ident[:12]}   fit:0.4   lab-{name}-1" for ident, name in zip(CONTAINERS, names, strict=True)]
+    logs = [f"{name}-1  | it {step} loss {2 - step / 9:.3f}" for step in range(4) for name in names]
+    kernel = [
+        f"[81234.1] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),oom_memcg=/system.slice/docker-{killed}.scope,task_memcg=/system.slice/docker-{killed}.scope,task=python,pid=9120,uid=0",
+        "[81234.2] Memory cgroup out of memory: Killed process 9120 (python) total-vm:91230044kB, anon-rss:62914560kB, file-rss:0kB, shmem-rss:0kB, UID:0",
+    ]
+    files = {"compose.yaml": compose, "ps.txt": listed, "logs.txt": logs, "dmesg.txt": kernel}
+    return analyze(written(folder, files)).verdict
+
+
+@pytest.mark.parametrize(("at", "rank"), [(0, 2), (2, 1)])
+def test_the_container_whose_memory_ran_out_is_listed_by_the_beginning_of_its_id(
+    tmp_path: Path, at: int, rank: int
+) -> None:
+    verdict = _containers(tmp_path, CONTAINERS[at])
+    assert (verdict.cause, verdict.ranks) == ("host_oom", [rank])
+
+
+def test_a_container_that_is_not_listed_is_nobodys(tmp_path: Path) -> None:
+    assert _containers(tmp_path, "c" * 12 + CONTAINERS[0][12:]).ranks == []

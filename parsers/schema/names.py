@@ -295,7 +295,7 @@ def _within(told: Sequence[Told], several: Collection[str]) -> dict[tuple[str, s
     own: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
     places: defaultdict[int, set[str]] = defaultdict(set)
     for one in told:
-        if one.rank is not None and one.kind in ("key", "name", "service") and one.device is None:
+        if one.rank is not None and one.kind in ("key", "name", "service", "called") and one.device is None:
             folder = one.file.rpartition("/")[0]
             places[one.rank].add(folder)
             own[folder, one.name].add(one.rank)

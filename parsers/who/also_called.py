@@ -18,6 +18,7 @@ from parsers.schema.names import Told
 from parsers.text.patterns import regex
 from parsers.who.beginnings import Said
 
+CALLED = "called"  # sort of name
 _FEWEST, _ABOVE, _LINES, _CHARACTERS = 2, 8, 400, 2000
 _NAME = r"[A-Za-z_#%][^\d\s,;|│]{0,60}(?: [^\d\s,;|│]{1,60}){0,6}"  # of a column
 _HEADER = regex(rf"[|│ ]{{0,4}}{_NAME}(?:(?: [ ]+|\t|[,;] ?| ?[|│] ?){_NAME}){{1,30}}[|│ ]{{0,4}}")
@@ -62,7 +63,7 @@ def _of_table(
         for other in filter(is_of_names, columns):
             cells = [row[2].get(other, "") for row, _ in whose]
             if len({*cells}) == len(cells) and all(map(_WORD.fullmatch, cells)) and not {*cells} <= known.keys():
-                yield from (Told(row[2][other], "key", row[0], row[1], rank=rank) for row, rank in whose)
+                yield from (Told(row[2][other], CALLED, row[0], row[1], rank=rank) for row, rank in whose)
 
 
 def is_of_names(column: str) -> bool:
