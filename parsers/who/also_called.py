@@ -28,7 +28,9 @@ _RULE = regex(r"[\s|+:=─┼│-]*")
 _NAMES = regex(
     r"(?i)(?<![a-z])(?:id|name|uid|uuid|ip|address|container|pod|task|pane|unit|alloc(?:ation)?|actor|worker|service|called)s?\Z"
 )
-_OF_OTHERS = regex(r"(?i)node|host|machine|server|image|volume|network|device|gpu|card|nic|port|parent")
+_OF_OTHERS = regex(
+    r"(?i)node|host|machine|server|image|volume|network|device|gpu|card|nic|port|parent|peer|master|gateway|remote|next|prev"
+)
 _WORD = regex(r"(?=[^\s]{0,127}[A-Za-z%])[\w.:@%-]{2,128}|\d{1,3}(?:\.\d{1,3}){3}")
 _Row = tuple[str, int, Mapping[str, str]]  # file, line, cells
 

@@ -58,7 +58,7 @@ _IDENTIFIER = regex(
     r"(?<![\w./:-])(?:[A-Za-z][A-Za-z_-]{0,40}[-_])?(?=[0-9a-f]{0,40}\d)[0-9a-f]{6,40}(?:[_-][0-9a-f]{2,20}){0,6}(?![\w.-])"
 )
 _ADDRESS = regex(r"(?<![\w./:-])(?:\d{1,3}(?:\.\d{1,3}){3}|[A-Za-z][\w.-]{0,120}):\d{4,5}(?![\w.:-])")
-_WORD = r"(?:\d{1,3}(?:\.\d{1,3}){3}|[A-Za-z][\w.-]{0,120}\w)"
+_WORD = r"(?:\d{1,3}(?:\.\d{1,3}){3}|[A-Za-z](?=[\w.-]{0,120}[\d._-])[\w.-]{0,120}\w)"  # no plain word: `rank 0 is up`
 _IS = r"(?:is|as|has|got|gets|takes|holds|becomes|runs(?: as)?|[:=]|[-=]>|→)"
 _CALLED = (  # `w-b got rank 3`, `rank 3 runs on pod 10.0.7.31`
     regex(rf"(?i)(?<![\w./:-])(?P<name>{_WORD})[\"')\]]{{0,2}} {{0,2}}(?<![A-Za-z])(?:{_IS}) {{0,2}}(?:now |the |global |world )?(?=(?:(?:global|world)_)?rank[ =:#]{{0,3}}\d)"),
@@ -68,7 +68,9 @@ _COUNTED = regex(r"(?i)(?<![\w.-])(?P<word>[a-z][a-z_]{2,30})[ =:#]{1,2}(?P<numb
 _NO_PROCESS = regex(
     r"(?i)step|epoch|iter(?:ation)?|attempt|layer|stage|tid|pid|port|took|cuda|gpu|npu|device|card|dev|local|loss|level|size|seed|count|world_size|local_rank|node_rank"
 )
-_BARE_ADDRESS = regex(r"(?<![\w.:-])\d{1,3}(?:\.\d{1,3}){3}(?![\w.:-])")
+_BARE_ADDRESS = regex(
+    r"(?i)(?:(?<![a-z])(?:on|at|host|ip|addr(?:ess)?|node)[ =:]{1,3}|\()(\d{1,3}(?:\.\d{1,3}){3})(?![\w.:-])"
+)
 _WORDS_OF_LINE = regex(r"[A-Z]+(?:_[A-Z]+)+")  # `PROCESS_LOCAL`, which says how near data are
 _OF_SPARK = regex(
     r"(?<![A-Za-z])TorchDistributor"
