@@ -3,7 +3,7 @@
     rank,data_ms,fwd_bwd_ms,allreduce_wait_ms              | executor | data ms before | data ms now | allreduce wait ms now |
     7,5412,588,41                                          | 7 | 195 | 5412 | 41 |
 
-Two columns of times at least, each with its unit, or three without, of which one is a wait; and one that tells who it is: a rank, or any name that the bundle joins to one
+Two columns of times at least, each with its unit, or nothing but three and more without, of which one is a wait; and one that tells who it is: a rank, or any name that the bundle joins to one
 (framings.rows). Of two columns of one part, which differ in a word for when, the later counts.
 
 Rows of `timings` without a step, level 0.
@@ -64,7 +64,8 @@ def columns_of(names: tuple[str, ...]) -> Sequence[Column]:
             found[said.phase] = Column(name, said.phase, said.factor or 0.0)
     timed = [column for column in found.values() if column.factor]
     sorts = {sort_of(column.phase) for column in found.values()}
-    is_bare = not timed and "wait" in sorts and len(found) > _FEWEST and len(sorts) > 1
+    is_all = len(names) <= len(found) + 1  # but for who it is
+    is_bare = not timed and is_all and "wait" in sorts and len(found) > _FEWEST and len(sorts) > 1
     return [column._replace(factor=1.0) for column in found.values()] if is_bare else timed
 
 
