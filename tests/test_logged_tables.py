@@ -146,3 +146,51 @@ def test_the_container_whose_memory_ran_out_is_listed_by_the_beginning_of_its_id
 
 def test_a_container_that_is_not_listed_is_nobodys(tmp_path: Path) -> None:
     assert _containers(tmp_path, "c" * 12 + CONTAINERS[0][12:]).ranks == []
+
+
+# --- charts with a column for each process; identifiers cut short ----------------------------------------------------
+
+
+def _chart(runs: Sequence[str]) -> list[str]:
+    rows = [
+        ",".join([f'"{step}"', *('"NaN"' if at == 1 and step > 60 else f'"{2.4 - step / 90 - at / 50:.5f}"' for at in range(len(runs)))])
+        for step in range(0, 100, 10)
+    ]  # fmt: skip
+    return [",".join(['"Step"', *(f'"{run} - train/local_loss"' for run in runs)]), *rows]
+
+
+@pytest.mark.parametrize("form", ["{host}-gpu{device}", "{host}/gpu{device}", "{host}_cuda{device}"])
+def test_a_chart_of_runs_that_are_called_as_devices_of_hosts(tmp_path: Path, form: str) -> None:
+    table = ["[go] rank  host  gpu", *(f"[go] {rank}   {host}   {device}" for rank, (host, device) in enumerate(HOSTS))]
+    runs = [form.format(host=HOSTS[rank][0], device=HOSTS[rank][1]) for rank in (3, 2, 0, 1)]
+    verdict = analyze(
+        written(tmp_path, {"go.log": [*table, "[go] WORLD_SIZE=4, plain ddp"], "chart.csv": _chart(runs)})
+    ).verdict
+    assert (verdict.kind, verdict.ranks) == ("numerics", [2])
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [["tidy-fog-7", "calm-sea-9", "red-hat-1", "old-oak-2"], ["px-a-gpu0", "px-b-gpu1", "px-a-gpu1", "px-z-gpu0"]],
+)
+def test_a_chart_of_runs_that_are_not_all_processes_names_nobody(tmp_path: Path, runs: list[str]) -> None:
+    table = ["[go] rank  host  gpu", *(f"[go] {rank}   {host}   {device}" for rank, (host, device) in enumerate(HOSTS))]
+    verdict = analyze(written(tmp_path, {"go.log": [*table, "[go] WORLD_SIZE=4"], "chart.csv": _chart(runs)})).verdict
+    assert verdict.ranks == []
+
+
+TASKS = [f"{digit}0c2e5d1-7c3a-41f4-8b8e-d41c07a3e95{digit}" for digit in "35d9"]
+
+
+@pytest.mark.parametrize(
+    ("line", "ranks"),
+    [("sched task={task} member={rank}/4 state=RUNNING", [0, 1, 2, 3]), ("sched task={task} retry={rank}/4", [])],
+)
+def test_folders_by_the_beginning_of_a_tasks_id(tmp_path: Path, line: str, ranks: list[int]) -> None:
+    told = [line.format(task=task, rank=rank) for rank, task in enumerate(TASKS)]
+    logs = {
+        f"tasks/{task[:8]}/stderr": [f"10:0{step}:00 step {step} nll {5 - step}" for step in range(4)] for task in TASKS
+    }
+    files = read(str(written(tmp_path, {"sched.log": told, **logs}))).tables["files"]
+    own = files.filter(pl.col("file").str.starts_with("tasks/")).drop_nulls("rank")
+    assert dict(own.select("file", "rank").iter_rows()) == {f"tasks/{TASKS[rank][:8]}/stderr": rank for rank in ranks}

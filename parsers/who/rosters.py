@@ -23,6 +23,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
+from msgspec.structs import replace
+
 from parsers.schema.names import Told
 from parsers.schema.parser import STREAM_ERRORS, Source
 from parsers.text.patterns import regex
@@ -75,9 +77,10 @@ _WORDS_OF_LINE = regex(r"[A-Z]+(?:_[A-Z]+)+")  # `PROCESS_LOCAL`, which says how
 _OF_SPARK = regex(
     r"(?<![A-Za-z])TorchDistributor"
 )  # it gives each barrier task the rank that is the number of its partition (pyspark.ml.torch)
+_BEGINS = regex(r"(?i)(?=[a-f]*\d)[0-9a-f]{8}(?=-[0-9a-f]{4}-)|(?=[a-f]*\d)[0-9a-f]{12}(?=[0-9a-f]{52}\Z)")
 _AGENTS = regex(r"(?i)rendezvous|rdzv|\bagents?\b|\bnodes? (?:joined|registered)")  # who joins there is a launcher
 _OF_ALL = regex(
-    r"(?i)\b(?:member|process|worker|trainer|learner|participant|replica)[ #]{1,2}(?P<rank>\d{1,7})(?: of | ?/ ?)(?P<total>\d{1,7})(?![\d./:-])"
+    r"(?i)\b(?:member|process|worker|trainer|learner|participant|replica)[ #=:]{1,2}(?P<rank>\d{1,7})(?: of | ?/ ?)(?P<total>\d{1,7})(?![\d./:-])"
 )
 _HEX = regex(r"(?:(?=[0-9a-f]*\d)[0-9a-f]{2,}|\d)")
 
@@ -109,7 +112,14 @@ def rosters(
     for told in (told for group in fitting for told in group):
         names[told.name, told.local_rank].add(told.rank or 0)
     agreed = [group for group in fitting if all(len(names[one.name, one.local_rank]) == 1 for one in group)]
-    return [told for group in agreed for told in group]
+    return [told for group in agreed for told in (*group, *_shortened(group))]
+
+
+def _shortened(group: Sequence[Told]) -> list[Told]:
+    """Identifiers by what they begin with, as folders and lists have them, where no two begin so."""
+    short = {one.name: found[0] for one in group if (found := _BEGINS.match(one.name)) is not None}
+    is_own = len(short) == len(group) == len({*short.values()})
+    return [replace(one, name=short[one.name]) for one in group] if is_own else []
 
 
 def _small(source: Source) -> str:
