@@ -222,6 +222,8 @@ def _numbered(path: str, lines: Sequence[Said], called: Set[str]) -> list[list[T
     top = -1
     for one in lines:
         text = one.raw[:_CHARACTERS]
+        if not any(word in text.lower() for word in called):
+            continue
         told = [(found["word"].lower(), int(found["number"])) for found in _COUNTED.finditer(text)]
         ranks = {number for word, number in told if word in called}
         if len(ranks) != 1 or _NO_RANK.search(text) or _PEER.search(_GIVEN.sub("", text)):
