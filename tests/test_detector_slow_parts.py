@@ -7,6 +7,7 @@ import pytest
 
 from forensics import analyze
 from forensics.model.incident import Verdict
+from parsers import read
 from tests.sources import written
 
 SLOW, SIZE = 2, 6
@@ -108,3 +109,20 @@ def test_later_columns_count_and_not_earlier_ones(tmp_path: Path) -> None:
 def test_columns_without_a_unit(tmp_path: Path, names: str, is_read: bool) -> None:
     rows = [",".join(map(str, (rank, *row)))[: None if names.count(",") > 2 else -6] for rank, row in _means().items()]
     assert _verdict(tmp_path, {"means.csv": [names, *rows]}).ranks == ([SLOW] if is_read else [])
+
+
+def test_tables_alike_stay_below_the_steps_that_they_are_of(tmp_path: Path) -> None:
+    head = ["| rank | data ms | fwd ms | bwd ms |", "|---|---|---|---|"]
+    report = [
+        line
+        for step in (10, 20, 30)
+        for line in (
+            "",
+            f"## step {step}",
+            "",
+            *head,
+            *(f"| {rank} | {11 + rank} | 210 | 40{rank} |" for rank in range(4)),
+        )
+    ]
+    timings = read(str(written(tmp_path, {"report.md": report}))).tables["timings"]
+    assert {*timings["step"]} == {10, 20, 30}

@@ -31,6 +31,6 @@ def parts_of(data: bytes) -> list[Part]:
     whole = data if data.endswith(b"\n") else data + b"\n"
     tables = [one for one in _TABLE.finditer(whole) if len(_TIMED.findall(one["names"])) >= _FEWEST]
     is_all = not _TABLE.sub(b"", whole).strip()
-    if is_all or len(tables) > _MOST:
-        return []
+    if is_all or len(tables) > _MOST or len({one["names"] for one in tables}) < len(tables):
+        return []  # tables alike are of a step each, which the lines above them tell
     return [Part(f"table-{at}", None, one.start(), min(one.end(), len(data))) for at, one in enumerate(tables, 1)]
