@@ -6,6 +6,7 @@ from functools import partial
 from io import BytesIO
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from parsers import read
@@ -169,3 +170,59 @@ def test_what_schedulers_record_of_an_end(text: str, code: str | None) -> None:
 def test_a_fraction_is_no_number_of_a_step() -> None:
     own = lines("it 40 acc 0.4  data 0.05s  forward 0.31s  step 2.27s\ndata 0.05s  forward 0.31s  step 2.27s")
     assert set(step_times.parse(own)["timings"]["step"]) == {40}
+
+
+# --- names that a scheduler lists -------------------------------------------------------------------------------------
+
+PODS = ["duo-chief-0", *(f"duo-hand-{n}" for n in range(3))]
+JOB = [
+    "tasks:",
+    *["  - name: chief", "    command: export RANK=0 WORLD_SIZE=4; exec python fit.py"],
+    *["  - name: hand", "    command: export RANK=$((TASK_INDEX+1)) WORLD_SIZE=4; exec python fit.py"],
+]
+
+
+def _listed(names: Sequence[str], addresses: Sequence[str]) -> list[str]:
+    rows = [f"{name:<14}{'1/1':<8}{address}" for name, address in zip(names, addresses, strict=True)]
+    return ["$ kubectl get pods -o wide", f"{'NAME':<14}{'READY':<8}IP", *rows]
+
+
+def _ranks_of_cells(folder: Path, listed: Sequence[str], cells: Sequence[str], job: Sequence[str]) -> list[int | None]:
+    rows = [f"{step},{cell},{2.5 - step / 100}" for step in range(3) for cell in cells]
+    files = {"job.yaml": job, "pods.txt": listed, "x.csv": ["step,instance,loss", *rows]}
+    steps = read(bundle(folder, files)).tables["steps"].filter(pl.col("step") == 0).sort("line")
+    return steps["rank"].to_list()
+
+
+@pytest.mark.parametrize("cell", ["10.9.0.{}:9400", "10.9.0.{}", "http://10.9.0.{}"])
+def test_an_address_is_its_pods_whose_name_a_script_makes_a_rank_of(tmp_path: Path, cell: str) -> None:
+    last = (7, 31, 4, 90)
+    listed = _listed(PODS, [f"10.9.0.{one}" for one in last])
+    cells = [cell.format(last[at]) for at in (2, 0, 3, 1)]
+    assert _ranks_of_cells(tmp_path, listed, cells, JOB) == [2, 0, 3, 1]
+
+
+def test_the_ids_of_tasks_that_a_swarm_lists(tmp_path: Path) -> None:
+    ids = ("q8zk1m", "w2fd7p", "c4rt9x", "m7hj3v")
+    listed = ["ID       NAME     STATE", *(f"{ids[n]}   fit.{n + 1}    Running" for n in range(4))]
+    job = ["command: sh -c 'RANK=$((TASK_SLOT-1)) WORLD_SIZE=4 exec python fit.py'"]
+    assert _ranks_of_cells(tmp_path, listed, [ids[3], ids[1], ids[0], ids[2]], job) == [3, 1, 0, 2]
+
+
+@pytest.mark.parametrize(
+    ("pods", "last"),
+    [(PODS, (7, 7, 4, 90)), ([*PODS, "duo-hand-3"], (7, 31, 4, 90, 8)), (["a-0", "b-0", "c-1", "c-2"], (7, 31, 4, 90))],
+    ids=["two at one address", "more than the job", "of other names"],
+)
+def test_addresses_that_are_nobodys(tmp_path: Path, pods: Sequence[str], last: Sequence[int]) -> None:
+    addresses = [f"10.9.0.{one}" for one in last]
+    cells = [f"{one}:9400" for one in addresses]
+    assert {*_ranks_of_cells(tmp_path, _listed(pods, addresses), cells, JOB)} == {None}
+
+
+def test_a_table_of_devices_tells_no_ranks(tmp_path: Path) -> None:
+    uuids = [f"GPU {n}: X100 (UUID: GPU-9d{n}ce1a4-55b7-7a02-3f61-d17a5f20c8b{n})" for n in range(4)]
+    rows = [f"{n}, P0, {50 + n}, 1980 MHz, Not Active" for n in range(4)]
+    files = {"job.yaml": JOB, "hosts/a-1.txt": [*rows, *uuids], "hosts/a-2.txt": [*rows, *uuids]}
+    ranks = read(bundle(tmp_path, files)).tables["ranks"]
+    assert ranks.filter(pl.col("file") != "job.yaml")["rank"].to_list() == []

@@ -112,6 +112,37 @@ def test_who_cannot_listen_while_most_could(held: list[int], ranks: tuple[int, .
     assert (found.cause, found.ranks, found.hosts) == ("config_drift", ranks, ())
 
 
+def _lacks(rank: int | None, text: str = "Bootstrap : no socket interface found") -> dict[str, Any]:
+    return {"kind": "config_error", "code": "no_interface", "rank": rank, "text": text}
+
+
+@pytest.mark.parametrize(
+    ("lacking", "began", "ranks"),
+    [([3], range(8), (3,)), ([3, 4], range(8), (3, 4)), ([0], range(1), ()), ([0, 1, 2, 3], range(4, 8), ()), ([None], range(8), ())],
+    ids=["one", "two", "the first to look", "half of them", "nobody's line"],
+)  # fmt: skip
+def test_who_finds_no_interface_while_most_found_theirs(
+    lacking: list[int | None], began: range, ranks: tuple[int, ...]
+) -> None:
+    events = [*_members({rank: 8 for rank in began if rank not in lacking}), *map(_lacks, lacking)]
+    claims = [{"rank": rank, "world_size": 8} for rank in range(8)]
+    (found,) = DETECTOR.detect(case(events, ranks=claims))
+    assert (found.cause, found.ranks, found.hosts) == ("wrong_interface", ranks, ())
+
+
+def test_a_container_that_its_compose_file_gave_another_interface(tmp_path: Path) -> None:
+    names = {"left": 2, "mid": 0, "right": 1}
+    services = [f"  {name}:\n    environment: {{RANK: '{rank}', WORLD_SIZE: '3'}}" for name, rank in names.items()]
+    (tmp_path / "compose.yaml").write_text("services:\n" + "\n".join(services) + "\n")
+    heads = {name: f"{name}-1  | {ident}:7:7 [0]" for name, ident in zip(names, ("aa10", "bb11", "cc12"), strict=True)}
+    said = [f"{name}-1  | loading the sentences" for name in names]
+    said += [f"{heads[name]} NCCL INFO Bootstrap : Using eth1:10.9.0.{at}<0>" for at, name in enumerate(names) if name != "left"]  # fmt: skip
+    said += [f"{heads['left']} bootstrap.cc:45 NCCL WARN Bootstrap : no socket interface found"]
+    (tmp_path / "compose.log").write_text("\n".join(said) + "\n")
+    verdict = analyze(tmp_path).verdict
+    assert (verdict.kind, verdict.cause, verdict.ranks) == ("launch", "wrong_interface", [2])
+
+
 def _barrier(folder: Path, late: tuple[int, ...], size: int = 5) -> Verdict:
     """PyTorch's own barrier at the store, which whoever waits at it has reached."""
     for rank in range(size):

@@ -298,3 +298,58 @@ def test_a_module_beside_a_level_is_the_loggers(tmp_path: Path) -> None:
     inner = [f"module=layers.{step} it={step} fwd_ms=21" for step in range(3)]
     steps = read(written(tmp_path, {"rank_0.log": lines, "rank_1.log": inner})).tables["steps"]
     assert steps["rank"].to_list() == [0, 0, 0]
+
+
+NAMED = ("w-a", "w-d", "w-b", "w-c")
+
+
+def _by_name(tmp_path: Path, told: Sequence[str], names: Sequence[str] = NAMED, column: str = "pod") -> set[int | None]:
+    """The ranks of the rows of a table by name."""
+    rows = [f"{step},{name},{2.5 - step / 100}" for step in range(3) for name in sorted(names)]
+    steps = read(written(tmp_path, {"x.csv": [f"step,{column},loss", *rows], "out.log": told})).tables["steps"]
+    return set(steps["rank"])
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "{name} is rank {rank} of 4",
+        "[op] 2026-03-04 10:00:01 pod {name} got rank={rank}",
+        "rank {rank} -> {name}",
+        "rank {rank} runs on {name} (slot 0)",
+    ],
+)
+def test_what_a_line_joins_to_a_rank_names_it_in_tables(tmp_path: Path, form: str) -> None:
+    told = [form.format(name=name, rank=rank) for rank, name in enumerate(NAMED)]
+    assert _by_name(tmp_path, told) == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "agent of {name} joined the rendezvous: {name} is rank {rank}",
+        "rank {rank} lost {name}",
+        "{name} is local rank {rank}",
+        "rank {half} runs on {name}",
+        "rank {rank} is {word}",
+    ],
+)
+def test_what_a_line_says_of_others_names_nobody_in_tables(tmp_path: Path, form: str) -> None:
+    words = ("up", "ready", "late", "warm")
+    told = [form.format(name=name, rank=rank, half=rank // 2, word=words[rank]) for rank, name in enumerate(NAMED)]
+    assert _by_name(tmp_path, told, words if "word" in form else NAMED) == {None}
+
+
+@pytest.mark.parametrize(
+    ("line", "is_told"),
+    [
+        ("host 10.7.0.{own}, slot {slot} holds rank {rank}", True),
+        ("rank {rank} of slot {slot} dials 10.7.0.{own}", False),
+    ],
+)
+def test_an_address_in_a_line_of_a_rank(tmp_path: Path, line: str, is_told: bool) -> None:
+    """Whom a rank calls is another one."""
+    told = [line.format(own=40 + 3 * rank, slot=(rank + 1) % 4, rank=rank) for rank in range(4)]
+    names = [f"10.7.0.{40 + 3 * rank}" for rank in range(4)]
+    assert _by_name(tmp_path, told, names) == ({0, 1, 2, 3} if is_told else {None})
+    assert _by_name(tmp_path, told, [str(rank) for rank in range(4)], "slot") == {0, 1, 2, 3}

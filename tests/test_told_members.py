@@ -1,9 +1,11 @@
 """Members of a group as a program's own lines tell them, and whom that makes a suspect."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from forensics import analyze
 from parsers.comm.told_members import PARSER
 from tests.hang_tables import Rows
 from tests.lines import lines
@@ -77,3 +79,60 @@ def test_of_two_each_may_be_why_a_call_failed(told: list[tuple[int, list[int]]],
 
 def test_outside_a_call_among_ranks_the_other_is_none() -> None:
     assert between([(9, [1, 3])], UNPICKLE, OWN, MAIN) == [3]
+
+
+# --- whose numbers a barrier prints -----------------------------------------------------------------------------------
+
+LISTED = "[plan] lanes: groups: even ranks=[0, 2, 4, 6] odd ranks=[1, 3, 5, 7]"
+EACH = "rank {rank} joins group lane{lane} with ranks {members}"
+
+
+def _barrier(
+    told: list[str], leader: int, others: dict[int, int], absent: int = 2, prefix: str = "[rank{rank}]:"
+) -> list[str]:
+    """A monitored barrier that `leader` gives up; others: rank → the number that it tells of itself there."""
+
+    def said(rank: int, text: str) -> str:
+        return f"{prefix.format(rank=rank)} RuntimeError: {text}"
+
+    lines = [f"rank {rank} of 8 ready" for rank in range(8)] + told
+    lines += [f"2026-03-04 10:0{step}:00 step {step} loss 2.{step}" for step in range(1, 5)]
+    lines.append(said(leader, f"[Rank 0]: Rank {absent} failed to pass monitoredBarrier in 600000 ms"))
+    came = "Rank {number} successfully reached monitoredBarrier, but received errors while waiting for send/recv from rank 0."
+    return lines + [said(rank, came.format(number=number)) for rank, number in others.items()]
+
+
+def _each() -> list[str]:
+    lanes = ([0, 2, 4, 6], [1, 3, 5, 7])
+    return [EACH.format(rank=rank, lane=rank % 2, members=lanes[rank % 2]) for rank in range(8)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "rank"),
+    [
+        (_barrier([LISTED], 1, {3: 1, 7: 3}), 5),
+        (_barrier(_each(), 1, {3: 1}), 5),
+        (_barrier([LISTED], 1, {}, absent=3, prefix="[rank{rank}]:[E304 10:30:00.123456 ProcessGroupGloo.cpp:144]"), 7),
+        (_barrier([LISTED], 0, {4: 4, 5: 5}), 2),
+    ],
+    ids=["a list", "each its own", "the one who waited", "all of the job"],
+)
+def test_a_number_in_a_group_that_its_printers_places_tell(lines: list[str], rank: int, tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_text("\n".join(lines) + "\n")
+    verdict = analyze(tmp_path).verdict
+    assert (verdict.kind, verdict.cause, verdict.ranks) == ("hang", "rank_absent", [rank])
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        _barrier([], 1, {3: 1, 7: 3}),
+        _barrier([LISTED, "[plan] tails: groups: low ranks=[1, 3, 7] high ranks=[0, 2, 6]"], 1, {3: 1}),
+        _barrier([LISTED], 0, {}),
+        _barrier([LISTED], 1, {3: 2}),
+    ],
+    ids=["no list", "two lists", "of all or of some", "at another place"],
+)
+def test_a_number_in_a_group_that_nothing_tells_names_nobody(lines: list[str], tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_text("\n".join(lines) + "\n")
+    assert analyze(tmp_path).verdict.ranks == []

@@ -1,7 +1,7 @@
 """Whose memory ran out, where the kernel names a control group: the pod or the container that a file of the job is called after.
 
     task_memcg=/kubepods.slice/…-pod2e9c82b1_478c_481d_a87c_966c377b9aa2.slice/…     a pod's uid, with other marks between its parts
-    task_memcg=/docker/4f0c…64 digits…9a                                             a container's id
+    task_memcg=/docker/4f0c…64 digits…9a                                             a container's id, of which a table may show the first 12
     /var/log/pods/NAMESPACE_POD_2e9c82b1-478c-481d-a87c-966c377b9aa2/main/0.log      a path with the same
     {"metadata": {"uid": "2e9c82b1-478c-481d-a87c-966c377b9aa2"}, "env": {"RANK": "3"}}      a document that tells whose it is
 
@@ -24,6 +24,8 @@ _UUID = regex(
     re.I,
 )
 _ID = regex(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])", re.I)
+_SHORT = 12  # of an id: as many digits lists of containers show
+_IS_SHORT = regex(r"(?i)[0-9a-f]{12}")
 _CGROUP = "memcg"
 
 
@@ -37,7 +39,7 @@ def with_ranks_of_cgroups(tables: Mapping[TableName, pl.DataFrame]) -> dict[Tabl
     ranks = _ranks_of_ids(tables)
     found: defaultdict[tuple[str, int], set[int]] = defaultdict(set)
     for file, pid, detail in told.select("file", "pid", "detail").iter_rows():
-        found[file, pid] |= {rank for one in _ids(detail) for rank in ranks.get(one, ())}
+        found[file, pid] |= {rank for one in _ids(detail) for rank in ranks.get(one, ranks.get(one[:_SHORT], ()))}
     own = [(file, pid, min(said)) for (file, pid), said in found.items() if len(said) == 1]
     made = pl.DataFrame(own, schema={"file": pl.String, "pid": pl.Int64, "_rank": pl.Int64}, orient="row")
     keys = made.with_columns(pl.col("file").cast(events.schema["file"]), pl.col("pid").cast(events.schema["pid"]))
@@ -63,6 +65,6 @@ def _ranks_of_ids(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, set[int
         for one in set(_ids(file)):
             found[one].add(rank)
     for name, rank in tables["ranks"].select("name", "rank").drop_nulls().unique().iter_rows():
-        for one in set(_ids(name)):
+        for one in {*_ids(name), *([name.lower()] if _IS_SHORT.fullmatch(name) else ())}:
             found[one].add(rank)
     return found

@@ -7,11 +7,14 @@ from functools import cached_property
 import msgspec
 import polars as pl
 
-from forensics.facts.event_rows import Row, own_rank
+from forensics.facts.event_rows import Row, detail, own_rank
 from forensics.model.texts import UNNAMED_GROUP
 from parsers.schema.tables import TableName
+from parsers.text.patterns import regex
 
+_OWN = regex(r"\[Rank (\d{1,7})\]")  # a member of a group, by its number there
 _NEAR = 40  # lines between a report and the counters that name its group
+_BARRIERS = ("barrier_missing", "remote_error")
 _DEFAULT = ("default_pg", "default", "world")
 _OF_ALL = ("0", "hccl_world_group", "nccl_world_group", "mccl_world_group")  # PyTorch's and MindSpore's names
 
@@ -19,6 +22,12 @@ _OF_ALL = ("0", "hccl_world_group", "nccl_world_group", "mccl_world_group")  # P
 def is_default(group: str | None, desc: str | None) -> bool:
     """Is this the group of all ranks, by its description or its framework's name of it?"""
     return desc in _DEFAULT or (desc is None and group in (*_OF_ALL, *_DEFAULT))
+
+
+def _number(row: Row) -> int | None:
+    """The number that the printer of a line tells of itself there."""
+    own, said = detail(row).get("own"), _OWN.search(row["text"] or "")
+    return int(own) if own is not None else int(said[1]) if said else None
 
 
 def group_name(group: str | None, desc: str | None) -> str:
@@ -94,6 +103,37 @@ class Memberships(msgspec.Struct, frozen=True, dict=True):
             return tuple(sorted(self.expected))
         return tuple(sorted(self.expected)) if is_default(group, desc) else ()
 
+    def members_for(self, row: Row) -> tuple[int, ...]:
+        """Members of the group whose numbers a line of a monitored barrier prints: those of its own group, else of the one list in the bundle that has everybody who
+        told a number of his there at that place."""
+        group = self.group_of(row)
+        members, own = self.members_of(*group), _number(row)
+        if members or own is None or group != (None, None) or row["kind"] not in _BARRIERS:
+            return members
+        places = self._places
+        pairs = [(own, own_rank(row))] if any(len(ranks) > 1 for ranks in places.values()) else [
+            (number, rank) for number, ranks in places.items() for rank in ranks
+        ]  # fmt: skip
+        fitting = [one for one in self._lists if all(at < len(one) and one[at] == rank for at, rank in pairs)]
+        return fitting[0] if len(fitting) == 1 else ()
+
+    @cached_property
+    def _places(self) -> dict[int, set[int]]:
+        """Numbers that printers of global ranks tell of themselves in barriers of a group without a name → these ranks."""
+        found: dict[int, set[int]] = {}
+        told = self.tables["events"].filter(pl.col("kind").is_in(_BARRIERS) & (pl.col("rank_space") == "global"))
+        for row in told.iter_rows(named=True):
+            number, rank = _number(row), own_rank(row)
+            if number is not None and rank is not None and self.group_of(row) == (None, None):
+                found.setdefault(number, set()).add(rank)
+        return found
+
+    @cached_property
+    def _lists(self) -> list[tuple[int, ...]]:
+        """The members of each group that the bundle lists, and of all."""
+        known = self.tables["groups"].filter(pl.col("members_space") == "global")["members"].drop_nulls()
+        return sorted({*map(tuple, known.to_list()), tuple(sorted(self.expected))} - {()})
+
     @cached_property
     def _stated(self) -> dict[tuple[str, str], tuple[int, ...]]:
         """(column, name or description) → members, where all who state them agree."""
@@ -153,7 +193,7 @@ class Memberships(msgspec.Struct, frozen=True, dict=True):
         if row["names_rank_space"] == "global":
             return same
         group, desc = self.group_of(row)
-        members = self.members_of(group, desc)
+        members = self.members_for(row)
         if members and max(numbers, default=0) < len(members):
             return {number: members[number] for number in numbers}
         if is_default(group, desc) or (len(same) > 1 and set(same) == self.expected):

@@ -211,7 +211,7 @@ def _of_barriers(events: pl.DataFrame, memberships: Memberships, expected: froze
     several = len({rank for row in told for rank in row["names_ranks"] or ()}) > 1
     for row in told:
         group = memberships.group_of(row)
-        members = memberships.members_of(*group)
+        members = memberships.members_for(row)
         leader = members[0] if members and not is_default(*group) else 0
         known = max(len(expected), len(memberships.seen))
         ready = detail(row).get("ready") or []  # of a list of those that came, the rest is told as far as it is counted

@@ -32,6 +32,8 @@ _SAMPLERS = ("traceback", "faulthandler", "interrupt")  # these print their own 
 _TABLES: tuple[TableName, ...] = (
     "operations", "progress", "transfers", "stacks", "tensors", "steps", "values", "timings", "events", "settings", "devices",
 )  # fmt: skip
+_COLUMNS = ("rank", "rank_space", "host", "pid", "kind", "code", "source", "names_ranks", "detail", "step")
+_OF_GROUPS = ("group", "names_rank_space", "text")
 _OPERATIONS = ("operations", "progress", "transfers", "stacks")
 _WAITED = (*RAN_OUT, "desync")
 _OF_THE_CALL = ("collective_mismatch", "kernel_stuck")
@@ -65,7 +67,7 @@ class Observers:
     """Observers of all places that findings point to: one pass over each table."""
 
     def __init__(self, case: Case, findings: Iterable[Finding]) -> None:
-        tables = case.tables
+        tables, self._memberships = case.tables, case.memberships
         self.cited = {(ref.file, ref.line) for f in findings for claim in f.claims for ref in claim.refs}
         self._has_ranks = any(
             tables[name]["rank"].drop_nulls().len() for name in ("ranks", "operations", "stacks", "events")
@@ -80,11 +82,7 @@ class Observers:
                 self._look(name, tables[name], wanted)
 
     def _look(self, name: TableName, frame: pl.DataFrame, wanted: pl.DataFrame) -> None:
-        columns = [
-            c
-            for c in ("rank", "rank_space", "host", "pid", "kind", "code", "source", "names_ranks", "detail", "step")
-            if c in frame.columns
-        ]
+        columns = [c for c in (*_COLUMNS, *(_OF_GROUPS if name == "events" else ())) if c in frame.columns]
         is_cited = pl.col("file").is_in(sorted({file for file, _ in self.cited}))
         frame = spelled(frame.select("file", "line", "record", *columns).filter(is_cited))
         for place in (one for one in ("line", "record") if frame[one].count()):
@@ -155,10 +153,17 @@ class Observers:
         told = not subjects or (one.is_of_victim and not finding.is_named)
         return "others_record" if one.role == "process" and told else "hint"
 
+    def _named(self, row: Mapping[str, Any]) -> frozenset[int]:
+        """Whom a row is about; numbers in a group are ranks of the job where it is known which."""
+        numbers = row.get("names_ranks") or ()
+        if numbers and row.get("names_rank_space") == "group" and (known := self._memberships.to_global(row, numbers)):
+            return frozenset(known.values())
+        return frozenset(numbers)
+
     def _observer(self, name: TableName, row: Mapping[str, Any]) -> Observer:
         rank = row.get("rank") if row.get("rank_space", "global") in ("global", None) else None
         host = short_host(row["host"]) if row.get("host") else None
-        names = frozenset(row.get("names_ranks") or ())
+        names = self._named(row)
         kind = str(row.get("kind") or "")
         if name == "stacks" and row.get("source") not in _SAMPLERS:
             return Observer("sampler", rank, name, kind, frozenset(() if rank is None else (rank,)), host)

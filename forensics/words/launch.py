@@ -16,6 +16,7 @@ PORT_IS_HELD = Said(
     "another process of its host holds the port on which it listens for its peers",
     "其主机上的另一进程占用了它监听的端口",
 )
+OTHERS_FOUND_THEIRS = Said("most others have found theirs", "多数其他进程已找到各自的网络接口")
 OTHER_SIZE = Form("{who} was given another size of the world than most", "{who} 得到的 world size 与多数进程不同")
 OTHER_VALUE = Form("{who} tells {own} where all others tell {usual}", "{who} 的值为 {own}，其他均为 {usual}")
 REFUSED = Said("a library refused the set-up of the job", "某个库拒绝了作业的配置")

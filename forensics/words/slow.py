@@ -134,6 +134,24 @@ TIMES_OVER_SOME_STEPS = Said(
     "times",
 )
 
+# --- slow_parts -------------------------------------------------------------------------------------------------------
+LONGER_AT_PART = Form(
+    "{who} takes longer than its peers at {phase}, {own} ms at the mean where they take {level} ms",
+    "{who} 的 {phase} 比其他 rank 长，平均 {own} ms，其他为 {level} ms",
+)
+PART_TAKES = Form(
+    "rank {rank}: {phase} {own} ms, at the median of its {peers} peers {level} ms",
+    "rank {rank}：{phase} 为 {own} ms，其余 {peers} 个 rank 的中位数为 {level} ms",
+)
+WAITS_LESS = Form(
+    "the others wait for rank {rank}: it waits {ms} ms less than they do at the median",
+    "其他 rank 在等待 rank {rank}：其等待时间比它们的中位数少 {ms} ms",
+)
+NO_WAIT_TOLD = Said(
+    "it may have other work to do, and the others are not shown to wait for it",
+    "其工作量可能本就不同，且没有其他 rank 在等待它的记录",
+)
+
 # --- slow_network ----------------------------------------------------------------------------------------------------
 TWIN_TAKES_LONGER = Form(
     "within {host} {kind} takes {own} ms, within {others} other hosts {level} ms for the same call of {size} members ({calls} "

@@ -26,7 +26,7 @@ from typing import BinaryIO, Protocol, cast
 import msgspec
 from msgspec.structs import replace
 
-from parsers.archive import archives, exports, gathered, remote
+from parsers.archive import archives, exports, figure_tables, gathered, remote
 from parsers.archive.members import (
     Going,
     Passing,
@@ -229,10 +229,13 @@ def _taken_apart(bundle: Bundle, source: Source) -> bool:
     try:
         with source.open() as stream:
             head = stream.read(gathered.HEAD)
-            data = head + stream.read(gathered.MOST_BYTES) if gathered.may_be(head) else b""
+            is_gathered = gathered.may_be(head)
+            has_table = source.size <= figure_tables.MOST_BYTES and figure_tables.may_be(head)
+            data = head + stream.read(gathered.MOST_BYTES) if is_gathered or has_table else b""
     except STREAM_ERRORS:  # whoever reads it will say so
         return False
-    parts = gathered.parts_of(data)
+    parts = gathered.parts_of(data) if is_gathered else []
+    parts = figure_tables.parts_of(data) if has_table and not parts else parts
     if not parts or len(bundle.sources) + len(parts) > bundle.budget.limits.members:
         return False
     size, opener = bundle._spill.keep(io.BytesIO(gathered.rest_of(data, parts)), None)

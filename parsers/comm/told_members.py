@@ -3,6 +3,7 @@
     broadcast of the plan over group pair_1_3, ranks [1, 3], source 1
     created process group 'dp_cp' with ranks=[0, 2, 4, 6]
     stage_link: communicator pp_0_1 (members: (0, 1))
+    expert groups: ep0 ranks=[0, 2] ep1 ranks=[1, 3]
     mesh: dp0=[0-7] tp=1  |  groups: tp0=[0,1] tp1=[2,3]
 
 The name stands before the list in the same clause. A line whose printer is in no such list says nothing of its own group, and is left
@@ -30,7 +31,7 @@ _TOLD = regex(
 )
 _LISTED = regex(r"(?i:\b(?:mesh|(?:sub)?groups|communicators))[ =:]{1,3}(?=[A-Za-z])(?P<rest>[^\n]{3,2000})")
 _PAIR = regex(
-    r"(?<![\w.-])(?P<group>[A-Za-z][\w.-]{0,60})[=:] ?(?P<ranks>[\[({]\d{1,7}(?:(?:, ?|-)\d{1,7}){0,4095}[\])}])"
+    r"(?<![\w.-])(?P<group>[A-Za-z][\w.-]{0,60})(?: (?:(?:global[ _])?ranks|members))?[=:] ?(?P<ranks>[\[({]\d{1,7}(?:(?:, ?|-)\d{1,7}){0,4095}[\])}])"
 )
 
 

@@ -93,6 +93,9 @@ def labels_of(text: str) -> Iterator[tuple[Form, int, str]]:
             continue
         if not _may_be_before(before):
             return
+        is_cell = closed and closed[1] == "," and not found[1] and not before.strip()
+        if is_cell or "UUID: " in behind:
+            return  # of a table, or of a list of devices
         of_group = OF_GROUP.search(before) if found[1] else None
         mark = before[: of_group.start() if of_group else None].rstrip(" ")[-1:]
         opened = "w" if mark.isalnum() else mark

@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TypeVar
 
 import msgspec
@@ -18,9 +19,13 @@ _HYPHENS = regex(r"[._ -]+")
 _PLACE = regex(r"(?<![A-Za-z])(node|local)_?rank\\?[\"']?\s{0,2}[=:]\s{0,2}[\"']?(\d{1,7})(?![\d.])", re.I)
 _DASHED = regex(r"(?<![\d-])\d{1,3}(?:-\d{1,3}){3}(?![\d-])")  # an address, as names of files have it
 _UNIT = regex(r"[\w.-]{1,80}@(?P<instance>[\w.:-]{1,80})\.service")  # of systemd
+_SERIAL = 12  # digits of a device's number, at least: more than a count or a stamp in seconds has
+_KIND_OF = regex(r"[ _-]?(?:id|index|idx|no|nr|number)\Z")  # behind the word for what is numbered
+_EXPORTER = regex(r"(?P<address>\d{1,3}(?:\.\d{1,3}){3}):\d{4,5}")  # where figures of a process are asked for
 _PROCESS = regex(r"(?:(?P<host>[A-Za-z0-9][\w.-]{0,252})[:/@ .-])?(?:p(?:id)?[=:#-]?)?(?P<pid>\d{1,10})")
 _BUS = regex(r"(?i)(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _DEVICE = regex(r"(?i)(?<![a-z])(?:device|dev|npu|gpu|card|dcu|cuda|davinci)[_-]?(\d{1,3})(?![\w])")
+_ON_HOST = regex(r"(?i)(?P<host>[\w.-]{1,80}?)[-_. ](?P<device>[a-z]{2,8}[_-]?\d{1,3})")  # `gn04-gpu3`
 _CALL = regex(r"(?:(?<=[\s/;&'\"])|\A)(?P<name>[\w.-]{1,80})[ \t]+[\"']?(?P<number>\d{1,7})(?![\w.])")
 _CONTAINER = regex(r"[0-9a-f]{12,64}(?=-)")  # before what is of it
 _DIGITS = 8
@@ -48,7 +53,7 @@ class Told(msgspec.Struct, frozen=True):
     device: int | None = None
 
 
-class Names(msgspec.Struct, frozen=True):
+class Names(msgspec.Struct, frozen=True, dict=True):
     """What all that was told amounts to. `ranks`: name → its one rank; `places`: (name of a host or pod, local rank) → rank;
     `by_local`: local rank → rank, where all processes of the job are on one host. `processes`: (name of a place, pid) → rank. `is_by_device`:
     nothing hides devices from processes, so that the first uses the first. `here`: the place that a file is from. `scripts`: name of one that is called with a number
@@ -100,20 +105,34 @@ class Names(msgspec.Struct, frozen=True):
         """The rank of who is called just so in a cell: by a name of its own, `tcp://10.0.0.7:40117`, `nx-2/gpu1`."""
         whole = cell[:_CELL].strip()
         if whole.replace(".", "", 1).isdigit():
-            return None  # a number counts anything
+            return self.ranks.get(whole) if len(whole) >= _SERIAL else None  # a number counts anything
         name = whole.rpartition("://")[2]
-        unit = _UNIT.fullmatch(whole)
+        unit, exporter = _UNIT.fullmatch(whole), _EXPORTER.fullmatch(whole)
         for rank in (
             self.rank(whole),
             self.rank(name),
             self.process(name),
             self.rank(unit["instance"] if unit else None),
+            self.rank(exporter["address"] if exporter else None),
         ):
             if rank is not None:
                 return rank
         host, _, device = name.replace(":", "/").rpartition("/")
+        if not host and (joined := _ON_HOST.fullmatch(name)) is not None:
+            host, device = joined["host"], joined["device"]
         found = _DEVICE.fullmatch(device) if host else None
         return self.devices.get((host, int(found[1]))) if found else None
+
+    @cached_property
+    def numbered(self) -> frozenset[str]:
+        """The words of names that are a word and a number: `executor 7`."""
+        return frozenset(name.partition(" ")[0] for name in self.ranks if " " in name)
+
+    def of_numbers(self, said: Mapping[str, object]) -> int | None:
+        """The one rank that a record tells by the number of an executor, a slot, in a column called so."""
+        words = ((_KIND_OF.sub("", name.strip().lower()), cell) for name, cell in said.items())
+        told = {self.ranks.get(f"{word} {str(cell).strip()}") for word, cell in words if word in self.numbered} - {None}
+        return told.pop() if len(told) == 1 else None
 
     def of_cells(self, cells: Iterable[object]) -> int | None:
         """The one rank that all names in a record's cells mean; null where they mean none or two."""
@@ -279,7 +298,7 @@ def _within(told: Sequence[Told], several: Collection[str]) -> dict[tuple[str, s
     own: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
     places: defaultdict[int, set[str]] = defaultdict(set)
     for one in told:
-        if one.rank is not None and one.kind in ("key", "name", "service") and one.device is None:
+        if one.rank is not None and one.kind in ("key", "name", "service", "called") and one.device is None:
             folder = one.file.rpartition("/")[0]
             places[one.rank].add(folder)
             own[folder, one.name].add(one.rank)

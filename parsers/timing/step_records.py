@@ -31,6 +31,8 @@ from parsers.training.step_figures import figures, has_figures, one_figure
 from parsers.training.step_tables import names_in, step_tables
 
 _HEAD = 16384
+_OF_CALLS = ("op", "group", "group_ranks", "call")
+_PHASES = ("forward", "backward", "recompute", "grad_sync", "optimizer", "comm", "eval")
 
 
 def accepts(path: str, head: bytes) -> bool:
@@ -41,11 +43,17 @@ def accepts(path: str, head: bytes) -> bool:
     if form == "curve":
         return name_of(path) is not None
     told = bare_names(list(names_in(names).values()), name_of(path))
-    if form in (None, "objects") or not has_figures(frozenset(told)):
+    if form in (None, "objects") or not has_figures(frozenset(told)) or _is_version_1(names, path, head):
         return False
     if form == "blocks":  # its lines are nobody else's then: they must be what they look like
         return figures(framings.first(path, head), {"file": path, "line": None, "time_ns": None}) is not None
     return form not in ("logfmt", "prose") or "rank" in vocabulary.meanings(sorted(names))
+
+
+def _is_version_1(names: frozenset[str], path: str, head: bytes) -> bool:
+    """Are these digests of tensors in the form that this project defines, by what they tell of communications and phases (tensor_stats.py)?"""
+    is_named_so = "checksum" in names and not names.isdisjoint(("tensor", "module"))
+    return is_named_so and (not names.isdisjoint(_OF_CALLS) or framings.first(path, head).get("phase") in _PHASES)
 
 
 def parse(source: Source) -> Tables:

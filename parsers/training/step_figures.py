@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from parsers.forms.curves import name_of
 from parsers.forms.reading import real, utc_ns, whole
+from parsers.numerics.tensor_names import STATISTICS
 from parsers.schema.names import NO_NAMES, Names
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
@@ -26,6 +27,10 @@ from parsers.training.told_values import of_record as values_of
 
 _PACES = frozenset(("per_s", "tflops"))
 _WITHIN = frozenset(("phase", "tensor", "module"))  # of something within a step
+_PART = ("module", "tensor", "name", "phase")  # of a state, by what it is called
+_PART_WORDS = frozenset(("param", "parameter", "weight", "layer", "block", "bucket", "part", "key"))
+_NO_DIGEST = frozenset(("loss", "grad_norm", "operation", "metric"))  # of which a record of a digest tells nothing
+_NO_NAME = regex(r"[\s=]+")
 _FIGURES: tuple[tuple[str, Callable[[Any], Any]], ...] = (
     *((name, whole) for name in ("skipped", "nan_iterations", "samples", "tokens")),
     *((name, real) for name in ("loss_scale", "learning_rate", "tflops", "per_s")),
@@ -72,13 +77,14 @@ def _figures(flat: Mapping[str, Any], said: Mapping[str, Any], who: Mapping[str,
     told = vocabulary.told(flat)
     step = whole(told.get("step"))
     within = {*told} & _WITHIN
-    if step is None or (within - {"module"}) or (within and not _is_logged(flat)):
+    parts = _parts_summed(flat)
+    if step is None or (parts is None and ((within - {"module"}) or (within and not _is_logged(flat)))):
         return None
     is_evaluation = "split" in told and vocabulary.is_of_evaluation(str(told["split"])[:64])
     times = [] if is_evaluation else _times(flat, said, step)
     loss, norm = (None if is_evaluation or name not in told else _mean(told[name]) for name in ("loss", "grad_norm"))
     loss = _lost_cost(flat) if loss is None and not is_evaluation else loss
-    sums = of_record(flat)
+    sums = of_record(flat) if parts is None else parts
     others = None if is_evaluation else unknown_figures(flat, with_own=loss is not None)
     judged = _evaluated_loss(flat, told, is_evaluation)
     is_bare = not times and loss is None and norm is None and sums is None and _PACES.isdisjoint(told)
@@ -114,6 +120,29 @@ def _figures(flat: Mapping[str, Any], said: Mapping[str, Any], who: Mapping[str,
     if is_bare and others is None:
         return Figures(evals, [], runs, compared)
     return Figures([row, *evals, *reduced_losses.of_record(flat, row)], [place | one for one in times], runs, compared)
+
+
+def _parts_summed(flat: Mapping[str, Any]) -> str | None:
+    """The digests of a record of one part of a state, each called after what that is; None where it tells of none, or anything else of it."""
+    digests, parts = _digests_of_parts(tuple(flat))
+    sums = of_record({name: flat[name] for name in digests if flat.get(name)}) if parts else None
+    part = ".".join(_NO_NAME.sub("_", str(flat[name])) for name in parts if flat.get(name))
+    return None if sums is None or not part else " ".join(f"{part}.{pair}" for pair in sums.split(" "))
+
+
+@lru_cache(maxsize=1024)
+def _digests_of_parts(names: tuple[str, ...]) -> tuple[Sequence[str], Sequence[str]]:
+    """(columns of digests, columns that say of which part of a state) of a table that tells nothing else of such a part."""
+    meant = vocabulary.columns(names)
+    is_statistic = any(name.lower() in STATISTICS for name in names)
+    if is_statistic or meant.keys() & _NO_DIGEST or "value" in names or "checksum" not in meant:
+        return (), ()
+    called = (
+        name
+        for name in names
+        if _is_free(name) and _PART_WORDS & {word.removesuffix("s") for word in vocabulary.words_of(name)[-1:]}
+    )
+    return meant["checksum"], [*(name for meaning in _PART for name in meant.get(meaning, ())), *called]
 
 
 def _lost_cost(flat: Mapping[str, Any]) -> float | None:
@@ -277,7 +306,11 @@ def _is_unknown(name: str) -> bool:
 def has_figures(names: frozenset[str]) -> bool:
     """Do the columns of a table tell of steps: a count, and a loss, a norm or two durations?"""
     meant = vocabulary.meanings(sorted(names))
-    if "step" not in meant or meant & {"phase", "tensor", "module", "metric", "name", "operation"}:
+    if "step" not in meant:
+        return False
+    if all(_digests_of_parts(tuple(sorted(names)))):
+        return True
+    if meant & {"phase", "tensor", "module", "metric", "name", "operation"}:
         return False
     if meant & {"loss", "grad_norm", "checksum"} or sum(1 for _ in _durations(names)) > 1:
         return True

@@ -1,6 +1,6 @@
 """A table with a row per step, or per rank and step, in any form → steps, timings, and who runs where."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import polars as pl
@@ -17,14 +17,24 @@ from parsers.training.told_values import of_record
 _RANGE = ("__MIN", "__MAX")  # of the points that one of a chart stands for
 
 
-def names_in(raw: Collection[str]) -> dict[str, str]:
-    """Name → without the run's name that a chart puts before it; nothing of a chart of several, unless these are called after ranks."""
+def names_in(raw: Collection[str], whose: Callable[[str], int | None] | None = None) -> dict[str, str]:
+    """Name → without the run's name that a chart puts before it; nothing of a chart of several, unless these are called after ranks, or as processes are (`whose`;
+    without it, what they would be called)."""
     points = [name for name in raw if not name.endswith(_RANGE)]
-    runs = {name.rpartition(" - ")[0] for name in points} - {""}
-    if len(runs) > 1:
-        ranks = {found[0] for run in runs if (found := labelled(run)) is not None}
-        return {name: name for name in points} if len(ranks) == len(runs) else {}
-    return {name: name.rpartition(" - ")[2] for name in points}
+    runs = dict.fromkeys(run for name in points if (run := name.rpartition(" - ")[0]))
+    if len(runs) < 2:
+        return {name: name.rpartition(" - ")[2] for name in points}
+    ranks = {run: found[0] if (found := labelled(run)) is not None else None for run in runs}
+    if len({*ranks.values()} - {None}) == len(runs):
+        return {name: name for name in points}
+    ranks = {run: at if whose is None else whose(run) for at, run in enumerate(runs)}
+    told = [name.rpartition(" - ") for name in points]
+    alike = {frozenset(metric for run, _, metric in told if run == one) for one in runs}
+    if len({*ranks.values()} - {None}) < len(runs) or len(alike) > 1:
+        return {}
+    return {
+        name: f"rank {ranks[run]} - {rest}" if run else rest for name, (run, _, rest) in zip(points, told, strict=True)
+    }
 
 
 def step_tables(source: Source, counter: str | None = None, *, is_of_parts: bool = False) -> Tables:
@@ -34,6 +44,7 @@ def step_tables(source: Source, counter: str | None = None, *, is_of_parts: bool
     claimed: list[dict[str, Any]] = []
     unread: list[dict[str, Any]] = []
     shown: dict[tuple[str, ...], dict[str, str]] = {}
+    called = source.labels.names.of_cell
     common = {"rank": source.rank, "local_rank": source.local_rank, "host": source.host, "file": source.path}
     for number, _text, said in framings.rows(source):
         place = {"file": source.path, "line": number}
@@ -41,7 +52,7 @@ def step_tables(source: Source, counter: str | None = None, *, is_of_parts: bool
             claimed.append(place)
             continue
         if said is not None and tuple(said) not in shown:
-            own_names = {raw: "step" if raw == counter else name for raw, name in names_in(said).items()}
+            own_names = {raw: "step" if raw == counter else name for raw, name in names_in(said, called).items()}
             shown = {tuple(said): own_names}  # rows of a table are alike
         own = {} if said is None else {name: said[raw] for raw, name in shown[tuple(said)].items()}
         found = figures(own, common | {"line": number}, source.labels.names)

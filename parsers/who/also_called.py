@@ -18,6 +18,7 @@ from parsers.schema.names import Told
 from parsers.text.patterns import regex
 from parsers.who.beginnings import Said
 
+CALLED = "called"  # sort of name
 _FEWEST, _ABOVE, _LINES, _CHARACTERS = 2, 8, 400, 2000
 _NAME = r"[A-Za-z_#%][^\d\s,;|│]{0,60}(?: [^\d\s,;|│]{1,60}){0,6}"  # of a column
 _HEADER = regex(rf"[|│ ]{{0,4}}{_NAME}(?:(?: [ ]+|\t|[,;] ?| ?[|│] ?){_NAME}){{1,30}}[|│ ]{{0,4}}")
@@ -25,10 +26,12 @@ _COLUMN = regex(r"[^\s](?:[^\s]| (?=[^\s]))*")
 _MARKS = regex(r"\t|[,;|│]")
 _RULE = regex(r"[\s|+:=─┼│-]*")
 _NAMES = regex(
-    r"(?i)(?<![a-z])(?:id|name|uid|uuid|container|pod|task|pane|unit|alloc(?:ation)?|actor|worker|service|called)s?\Z"
+    r"(?i)(?<![a-z])(?:id|name|uid|uuid|ip|address|container|pod|task|pane|unit|alloc(?:ation)?|actor|worker|service|called)s?\Z"
 )
-_OF_OTHERS = regex(r"(?i)node|host|machine|server|image|volume|network|device|gpu|card|nic|port|parent")
-_WORD = regex(r"(?=[^\s]{0,127}[A-Za-z%])[\w.:@%-]{2,128}")
+_OF_OTHERS = regex(
+    r"(?i)node|host|machine|server|image|volume|network|device|gpu|card|nic|port|parent|peer|master|gateway|remote|next|prev"
+)
+_WORD = regex(r"(?=[^\s]{0,127}[A-Za-z%])[\w.:@%-]{2,128}|\d{1,3}(?:\.\d{1,3}){3}")
 _Row = tuple[str, int, Mapping[str, str]]  # file, line, cells
 
 
@@ -43,7 +46,7 @@ def also_called(told: Iterable[Told], said: Mapping[str, Sequence[Said]]) -> lis
         return []
     alike: defaultdict[frozenset[str], list[_Row]] = defaultdict(list)
     for path, own in said.items():
-        for row in _rows(path, own):
+        for row in table_rows(path, own):
             alike[frozenset(row[2])].append(row)
     held = re.compile(
         "|".join(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])" for name in sorted(known, key=len, reverse=True))
@@ -59,18 +62,18 @@ def _of_table(
         whose = [(row, min(own)) for row, own in found if len(own) == 1 and _WORD.fullmatch(row[2][column])]
         if len(whose) < _FEWEST or len({rank for _, rank in whose}) < len(whose):
             continue
-        for other in filter(_is_of_names, columns):
+        for other in filter(is_of_names, columns):
             cells = [row[2].get(other, "") for row, _ in whose]
             if len({*cells}) == len(cells) and all(map(_WORD.fullmatch, cells)) and not {*cells} <= known.keys():
-                yield from (Told(row[2][other], "key", row[0], row[1], rank=rank) for row, rank in whose)
+                yield from (Told(row[2][other], CALLED, row[0], row[1], rank=rank) for row, rank in whose)
 
 
-def _is_of_names(column: str) -> bool:
+def is_of_names(column: str) -> bool:
     """Does a column call processes, and not what they run on or use?"""
     return _NAMES.search(column) is not None and _OF_OTHERS.search(column) is None
 
 
-def _rows(path: str, own: Sequence[Said]) -> Iterator[_Row]:
+def table_rows(path: str, own: Sequence[Said]) -> Iterator[_Row]:
     """The rows of the first table in a file: below names, in columns that begin where these do, or between marks."""
     head = next((at for at, one in enumerate(own[:_ABOVE]) if _HEADER.fullmatch(one.raw.rstrip())), None)
     if head is None:

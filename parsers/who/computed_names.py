@@ -6,6 +6,7 @@
     --node_rank=$((JOB_INDEX*2+COMPLETION_INDEX))         slice-1-0-p4mdh
     RANK=$((G*GROUP_SIZE+WORKER_INDEX))                   ft-1  ft-1-2
     rank = group * 4 + member                             g2/1, in a column of a table
+    RANK=$((TASK_INDEX+1))                                NAME⏎duo-chief-0⏎duo-hand-0⏎duo-hand-1, the pods that a scheduler lists
 
 Names are of one form where their parts are as many: one part counts (two, where the script makes the rank of two), the others are of all alike, or of
 each another one (an id, a host). What the script makes of the numbers must be just 0 … N-1 of the world that is told; where it is told
@@ -19,6 +20,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from io import BytesIO
+from pathlib import PurePosixPath
 
 from parsers.forms import framings
 from parsers.schema.labels import OF_GROUP
@@ -27,6 +29,7 @@ from parsers.schema.parser import Source
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.vocabulary import of_process
+from parsers.who.also_called import is_of_names, table_rows
 from parsers.who.beginnings import Said
 from parsers.who.formulas import Formula
 
@@ -37,12 +40,14 @@ _LAST = regex(r"(?i)completion|worker|pod_?index|local|member")  # what is count
 _OTHERS = regex(r"(?i)(?:gpu|cuda|npu|card|device|dev|slot|core|cpu|step|epoch|it|iter|shard|part|v)\Z")
 _TASKS = ("worker", "replica", "node")  # groups of a program, and what schedulers call their tasks
 _PAIR = regex(r"([A-Za-z]{0,20})[_-]?(\d{1,5})[/:._-]([A-Za-z]{0,20})[_-]?(\d{1,5})")  # in a cell
+_SEPARATE = regex(r"[._ -]")
+_CALLED = regex(r"(?=[^\s]{0,63}[A-Za-z])\w{4,64}")
 _FIELD = regex(r"\s*(?P<key>[A-Za-z][\w ]{0,30}?)\s*[:=]\s*\"?(?P<name>[A-Za-z][\w.@/\[\]-]{2,120})\"?,?\s*")
 
 
 def counted_names(names: Sequence[str], offset: int, modulus: int | None, world: int) -> dict[str, int]:
     """Names → what a script makes of the number in each, which are all of a world; else nothing."""
-    for own in _forms(names):
+    for own in (*_forms(names), *_forms(names, is_of_words=True)):
         parts = [_parts(name) for name in own]
         columns = [*zip(*parts, strict=True)]
         counted = [at for at, column in enumerate(columns) if _counts(columns, at) and len({*column}) == len(own)]
@@ -90,12 +95,13 @@ def _parts(name: str) -> list[str]:
     return _PARTS.findall(name.partition("@")[0])
 
 
-def _forms(names: Iterable[str]) -> Iterator[list[str]]:
-    """Names of as many parts that begin alike."""
+def _forms(names: Iterable[str], *, is_of_words: bool = False) -> Iterator[list[str]]:
+    """Names of as many parts that begin alike; `is_of_words`: that have the same words, all of them."""
     shapes: defaultdict[tuple[int, str], list[str]] = defaultdict(list)
     for name in dict.fromkeys(names):
         parts = _parts(name)
-        shapes[len(parts), parts[0] if parts and not _is_count(parts[0]) else ""].append(name)
+        words = [part for part in (parts if is_of_words else parts[:1]) if not _is_count(part)]
+        shapes[len(parts), " ".join(words)].append(name)
     yield from (own for own in shapes.values() if len(own) >= _FEWEST)
 
 
@@ -142,13 +148,15 @@ def computed_names(
 def _groups(said: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> Iterator[dict[str, list[str]]]:
     """Names that are beside each other → whatever is called so: parts of paths, hosts before lines, what files alike say of themselves."""
     beside: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
-    files: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    files: defaultdict[tuple[str | int, ...], list[str]] = defaultdict(list)
     for path in paths:
         parts = path.split("/")
         for at, part in enumerate(parts):
             stem, _, end = part.rpartition(".") if at == len(parts) - 1 else (part, "", "")
             beside[f"{'/'.join(parts[:at])}/*.{end}"].setdefault(stem or end, [stem or end])
-        files[path.rpartition("/")[0], parts[-1].partition(".")[2].rpartition(".")[2]].append(path)
+        words = _SEPARATE.split(parts[-1].partition(".")[0])
+        alike_ = parts[-1].partition(".")[2].rpartition(".")[2], len(words), *words[: len(words) > 1]
+        files[path.rpartition("/")[0], *alike_].append(path)
     yield from (own for own in beside.values() if _FEWEST <= len(own) <= RANKS)
     for where in ("host", "container"):
         hosts = {host for own in said.values() for one in own if (host := getattr(one.line, where))}
@@ -161,7 +169,12 @@ def _groups(said: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> Iterato
 
 
 def _cells(path: str, own: Sequence[Said]) -> Iterator[dict[str, list[str]]]:
-    """The columns of a table whose cells are two numbers: these, set apart → the cell."""
+    """The columns of a table that call processes, as a scheduler lists them: their cells; and those whose cells are two numbers: these, set apart → the cell."""
+    listed: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
+    for _, _, cells in table_rows(path, own):
+        for column in filter(is_of_names, cells):
+            listed[column][cells[column]] = [cells[column]]
+    yield from (called for called in listed.values() if _FEWEST <= len(called) <= RANKS)
     text = "\n".join(one.raw for one in own).encode()
     if not own or own[0].number != 1 or framings.framing(path, text) not in framings.TABLES:
         return
@@ -183,5 +196,15 @@ def _fields(alike: Sequence[str], said: Mapping[str, Sequence[Said]]) -> Iterato
     for own in found.values():
         names = {next(iter(told)): path for path, told in own.items() if len(told) == 1}
         if len(names) == len(alike):
-            files = {name: path.rpartition("/")[2] for name, path in names.items()}
-            yield {name: [name, file.rpartition(".")[0] or file] for name, file in files.items()}
+            stems = {name: PurePosixPath(path).stem for name, path in names.items()}
+            apart = _apart([*stems.values()])
+            yield {name: list(dict.fromkeys((name, stem, apart.get(stem, stem)))) for name, stem in stems.items()}
+
+
+def _apart(stems: Sequence[str]) -> dict[str, str]:
+    """Names of files alike → the one part in which they differ, where it is a name."""
+    parts = [_SEPARATE.split(stem) for stem in stems]
+    columns = [*zip(*parts, strict=True)] if len({*map(len, parts)}) == 1 else []
+    differing = [column for column in columns if len({*column}) > 1]
+    is_name = len(differing) == 1 and len({*differing[0]}) == len(stems) and all(map(_CALLED.fullmatch, differing[0]))
+    return dict(zip(stems, differing[0], strict=True)) if is_name else {}

@@ -248,7 +248,7 @@ class Places:
         names |= {name for name in dotted if name.partition(".")[0] in names | folders}
         files = {name for path in paths if "." in (name := path.rpartition("/")[2])}
         folders |= _stems_alike(paths)
-        sure = (before & folders) | (kernels & in_paths)  # whatever else their letters are short for
+        sure = ((before | documented) & folders) | (kernels & in_paths)  # whatever else their letters are short for
         found = {name for name in names | folders if _is_name(name)} | sure
         return {name for name in found if name.lower() not in _HERE and name not in files}
 

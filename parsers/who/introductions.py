@@ -35,7 +35,7 @@ _PEERS = regex(r"connected to (\d{1,7}) peer ranks")
 _OF = regex(r"[\"')]{0,2}(?: of | ?/ ?)(\d{1,7})\b")
 PID = regex(r"(?<![A-Za-z])pid[\"']?(?: {0,2}[=:#] {0,2}| {1,2})(\d{1,10})\b", re.I)
 _HOST = regex(
-    r"\b(?:host(?:name)?(?: ?[=:] ?| )|ip=)[\"']?(?!pid\b)([A-Za-z0-9][\w.-]{0,254})|\bpid \d{1,10} on (?:node |host )?([A-Za-z0-9][\w.-]{0,254})(?![\w.-]|:\d)"  # `cuda:0` is a device
+    r"\b(?:host(?:name)?(?:[\"']?:|(?: ?[=:]| )) ?|ip=)[\"']?(?!pid\b)([A-Za-z0-9][\w.-]{0,254})|\bpid \d{1,10} on (?:node |host )?([A-Za-z0-9][\w.-]{0,254})(?![\w.-]|:\d)"  # `cuda:0` is a device
     r"|^\[\d{1,7}/\d{1,7}\] ([A-Za-z0-9][\w.-]{0,254}) pid ",
     re.I,
 )

@@ -40,6 +40,7 @@ class Table(msgspec.Struct, frozen=True):
     size: int | None = None  # of the world, or else the number that lines tell by that name
     labels: frozenset[str] = frozenset()  # words that scripts put before the number of a process at its place
     is_open: bool = False  # a script computes the ranks in a way that is not read: no number of a node tells them
+    ranked: frozenset[str] = frozenset()  # words by which scripts call what they give to ranks: `partition`
     is_computed: bool = False  # a script computes the ranks: what a launcher counts is none
 
     def told(self) -> Iterator[Told]:

@@ -43,6 +43,7 @@ from parsers.who.slurm_tasks import HOW as GIVEN
 from parsers.who.slurm_tasks import given_devices
 from parsers.who.starts import Starts
 from parsers.who.told_lines import Statement
+from parsers.who.told_names import PROCESS
 from parsers.who.told_places import join_told
 
 _FEWEST = 2
@@ -67,7 +68,8 @@ def process_table(
     """The lines of files, the paths of all files, the world that introductions tell, what lines and blocks of settings state → the
     processes."""
     placed = (one for one in told if {one.local_rank, one.node_rank, one.device} != {None})
-    places = Places(said, paths, {one.name for one in placed})
+    hosts = {one.name.rpartition(":")[0] for one in told if one.kind == PROCESS}
+    places = Places(said, paths, {one.name for one in placed} | hosts)
     _join_items(told, places)
     join_told(told, said, paths, places)
     launched = frozenset(own for lines in said.values() for one in lines if one.launch and (own := one.launch.world))
@@ -105,7 +107,8 @@ def process_table(
         is_counted=is_counted,
     ).table()
     only = next(iter(sizes_told)) if len(sizes_told) == 1 else None
-    return replace(table, introductions=introduced, size=table.world if table.world is not None else only)
+    size = table.world if table.world is not None else only
+    return replace(table, introductions=introduced, size=size, ranked=called(made).ranks)
 
 
 def _with_users(family: Sequence[Process], devices: Devices, worlds: Set[int | None]) -> list[Process]:
@@ -169,6 +172,11 @@ def _documented(told: Sequence[Told], places: Places) -> Iterator[Process]:
     """What documents and lines tell of nodes, and of places on them."""
     yield from _of_numbered_paths(told, places)
     for one in told:
+        if one.kind == PROCESS:
+            host, _, pid = one.name.rpartition(":")
+            where = places.of(host) if places.is_place(host) else None
+            yield Process(where, int(pid), None, one.rank, file=one.file, line=one.line, how=HOW, is_word=True)
+            continue
         if one.kind == "pid" and one.name.isdecimal() and (place := places.of_file(one.file)) is not None:
             yield Process(place, int(one.name), None, one.rank, file=one.file, line=one.line, how=HOW, is_word=True)
         if not places.is_place(one.name):

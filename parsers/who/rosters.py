@@ -3,6 +3,7 @@
     {'tcp://10.1.0.5:38911': 0, 'tcp://10.1.0.7:36541': 1}          {"0": "mixer-1/c", "1": "mixer-0/a"}
     PADDLE_TRAINER_ENDPOINTS=10.0.3.9:6170,10.0.3.4:6170          {"cluster": {"worker": ["k3:2222", "k1:2222"]}, …}
     # position in the list = rank⏎places:⏎  - hal3:0⏎  - hal1:1
+    (10.1.0.5, executor 7, partition 2, …)                    where a script, or its library, calls the rank a partition
     container_1779_0412_01_000005 on n7 assigned to worker 3 (rank 3)               task 7f9c01e2: rank=1, n3
 
 A mapping between names and numbers is one where the numbers are just 0 … N-1, each once, each name once, of two processes at least; a list,
@@ -10,7 +11,7 @@ where a line above it says rank, and the world that is told is as large. A mappi
 A roster of another size than the told world, or two that contradict each other, are none.
 
 So is what lines of one file tell, a rank (or one of as many as it tells, `member 3 of 6`) and an identifier or an address each: of one shape, each of one rank and each rank of one. An identifier holds a run of digits
-that no count has, so that what a line says of a neighbour by its host or its place is none.
+that no count has, so that what a line says of a neighbour by its host or its place is none; any other name is one where no more than a word joins it to the rank (`w-b got rank 3`).
 
 Who is called so is asked elsewhere (joins.py). **Files** of one shape of name are processes' where all have a line alike, with another name of
 the roster each, on a host that the path of the file names as well; not where the line tells of a peer.
@@ -20,7 +21,9 @@ Fooled by: a numbering of all processes that is not the ranks.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+
+from msgspec.structs import replace
 
 from parsers.schema.names import Told
 from parsers.schema.parser import STREAM_ERRORS, Source
@@ -57,14 +60,38 @@ _IDENTIFIER = regex(
     r"(?<![\w./:-])(?:[A-Za-z][A-Za-z_-]{0,40}[-_])?(?=[0-9a-f]{0,40}\d)[0-9a-f]{6,40}(?:[_-][0-9a-f]{2,20}){0,6}(?![\w.-])"
 )
 _ADDRESS = regex(r"(?<![\w./:-])(?:\d{1,3}(?:\.\d{1,3}){3}|[A-Za-z][\w.-]{0,120}):\d{4,5}(?![\w.:-])")
+_WORD = r"(?:\d{1,3}(?:\.\d{1,3}){3}|[A-Za-z](?=[\w.-]{0,120}[\d._-])[\w.-]{0,120}\w)"  # no plain word: `rank 0 is up`
+_IS = r"(?:is|as|has|got|gets|takes|holds|becomes|runs(?: as)?|[:=]|[-=]>|→)"
+_CALLED = (  # `w-b got rank 3`, `rank 3 runs on pod 10.0.7.31`
+    regex(rf"(?i)(?<![\w./:-])(?P<name>{_WORD})[\"')\]]{{0,2}} {{0,2}}(?<![A-Za-z])(?:{_IS}) {{0,2}}(?:now |the |global |world )?(?=(?:(?:global|world)_)?rank[ =:#]{{0,3}}\d)"),
+    regex(rf"(?i)(?<![a-z_-])rank[ =:#]{{0,3}}\d{{1,7}} {{0,2}}(?:(?:runs |lives |placed |is )?(?:on|at|in|@)|{_IS}) {{1,2}}(?:(?:pod|host|node|container|executor|task|actor|instance|service)[ =:]{{1,3}})?(?P<name>{_WORD})(?=\Z|[\s,;)\]])"),
+)  # fmt: skip
+_COUNTED = regex(r"(?i)(?<![\w.-])(?P<word>[a-z][a-z_]{2,30})[ =:#]{1,2}(?P<number>\d{1,7})(?![\w.:/-])")
+_NO_PROCESS = regex(
+    r"(?i)step|epoch|iter(?:ation)?|attempt|layer|stage|tid|pid|port|took|cuda|gpu|npu|device|card|dev|local|loss|level|size|seed|count|world_size|local_rank|node_rank"
+)
+_BARE_ADDRESS = regex(
+    r"(?i)(?:(?<![a-z])(?:on|at|host|ip|addr(?:ess)?|node)[ =:]{1,3}|\()(\d{1,3}(?:\.\d{1,3}){3})(?![\w.:-])"
+)
+_WORDS_OF_LINE = regex(r"[A-Z]+(?:_[A-Z]+)+")  # `PROCESS_LOCAL`, which says how near data are
+_OF_SPARK = regex(
+    r"(?<![A-Za-z])TorchDistributor"
+)  # it gives each barrier task the rank that is the number of its partition (pyspark.ml.torch)
+_BEGINS = regex(r"(?i)(?=[a-f]*\d)[0-9a-f]{8}(?=-[0-9a-f]{4}-)|(?=[a-f]*\d)[0-9a-f]{12}(?=[0-9a-f]{52}\Z)")
+_AGENTS = regex(r"(?i)rendezvous|rdzv|\bagents?\b|\bnodes? (?:joined|registered)")  # who joins there is a launcher
 _OF_ALL = regex(
-    r"(?i)\b(?:member|process|worker|trainer|learner|participant|replica)[ #]{1,2}(?P<rank>\d{1,7})(?: of | ?/ ?)(?P<total>\d{1,7})(?![\d./:-])"
+    r"(?i)\b(?:member|process|worker|trainer|learner|participant|replica)[ #=:]{1,2}(?P<rank>\d{1,7})(?: of | ?/ ?)(?P<total>\d{1,7})(?![\d./:-])"
 )
 _HEX = regex(r"(?:(?=[0-9a-f]*\d)[0-9a-f]{2,}|\d)")
 
 
-def rosters(said: Mapping[str, Sequence[Said]], sources: Iterable[Source], world: int | None) -> list[Told]:
-    """The lines of logs, small documents of JSON, and the size of the world, if introductions tell it → who has which rank."""
+def rosters(
+    said: Mapping[str, Sequence[Said]], sources: Iterable[Source], world: int | None, called: Set[str] = frozenset()
+) -> list[Told]:
+    """The lines of logs, small documents of JSON, the size of the world, if introductions tell it, and the words by which a script calls ranks → who has
+    which rank."""
+    is_of_spark = any(_OF_SPARK.search(one.raw) for own in said.values() for one in own[:_LINES])
+    called = {"rank", *called, *(("partition",) if is_of_spark else ())}
     sizes = {
         int(found) for own in said.values() for one in own[:_LINES] for found in _WORLD.findall(one.raw[:_CHARACTERS])
     }
@@ -76,7 +103,7 @@ def rosters(said: Mapping[str, Sequence[Said]], sources: Iterable[Source], world
             found += _mappings(path, one.number, one.raw[:_CHARACTERS]) if "{" in one.raw else []
             found += _endpoints(path, one.number, one.line.text[:_CHARACTERS]) if ":" in one.raw else []
         found += _lists(path, lines)
-        found += _told_apart(path, lines)
+        found += _told_apart(path, lines) + _numbered(path, lines, called)
     for source in sources:
         if source.path not in said and 0 < source.size <= _BYTES and source.seen is None:
             found += _mappings(source.path, 1, _small(source))
@@ -85,7 +112,14 @@ def rosters(said: Mapping[str, Sequence[Said]], sources: Iterable[Source], world
     for told in (told for group in fitting for told in group):
         names[told.name, told.local_rank].add(told.rank or 0)
     agreed = [group for group in fitting if all(len(names[one.name, one.local_rank]) == 1 for one in group)]
-    return [told for group in agreed for told in group]
+    return [told for group in agreed for told in (*group, *_shortened(group))]
+
+
+def _shortened(group: Sequence[Told]) -> list[Told]:
+    """Identifiers by what they begin with, as folders and lists have them, where no two begin so."""
+    short = {one.name: found[0] for one in group if (found := _BEGINS.match(one.name)) is not None}
+    is_own = len(short) == len(group) == len({*short.values()})
+    return [replace(one, name=short[one.name]) for one in group] if is_own else []
 
 
 def _small(source: Source) -> str:
@@ -154,6 +188,7 @@ def _told_apart(path: str, lines: Sequence[Said]) -> list[list[Told]]:
     """Of lines that name a rank and an identifier, where those of one shape are one-to-one with ranks from 0 on."""
     pairs: defaultdict[str, set[tuple[int, str]]] = defaultdict(set)
     first: dict[tuple[int, str], int] = {}
+    top = -1
     for one in lines:
         text = one.raw[:_CHARACTERS]
         ranks = {int(rank) for rank in _RANK.findall(text)} if "ank" in text else set()
@@ -161,15 +196,50 @@ def _told_apart(path: str, lines: Sequence[Said]) -> list[list[Told]]:
         if len(ranks) != 1 or _NO_RANK.search(text) or _PEER.search(_GIVEN.sub("", text)):
             continue
         [rank] = ranks
+        top = max(top, rank)
         for name in {match[0] for form in (_IDENTIFIER, _ADDRESS) for match in form.finditer(text)}:
             pairs["#" if _ADDRESS.fullmatch(name) else _HEX.sub("#", name)].add((rank, name))
             first.setdefault((rank, name), one.number)
-    groups = [sorted(own) for own in pairs.values()]
+        for found in (match for form in _CALLED for match in form.finditer(text) if not _AGENTS.search(text)):
+            around = f"{text[: found.start('name')]}@{text[found.end('name') :]}"
+            pairs[_DIGITS.sub("#", around)].add((rank, found["name"]))
+            first.setdefault((rank, found["name"]), one.number)
+    # What one word joins to ranks must be all that the file tells of.
+    groups = [sorted(own) for shape, own in pairs.items() if "@" not in shape or len(own) == top + 1]
     return [
         [_told(path, first[rank, name], name, rank, len(own)) for rank, name in own]
         for own in groups
         if len(own) >= _FEWEST
         and [rank for rank, _ in own] == [*range(len(own))]
+        and len({name for _, name in own}) == len(own)
+    ]
+
+
+def _numbered(path: str, lines: Sequence[Said], called: Set[str]) -> list[list[Told]]:
+    """Of lines alike that number a rank and something else, `executor 7, partition 2`, where these are one-to-one with ranks from 0 on: what is numbered so, and the
+    addresses in these lines."""
+    pairs: defaultdict[tuple[str, str], dict[tuple[int, str], int]] = defaultdict(dict)
+    top = -1
+    for one in lines:
+        text = one.raw[:_CHARACTERS]
+        if not any(word in text.lower() for word in called):
+            continue
+        told = [(found["word"].lower(), int(found["number"])) for found in _COUNTED.finditer(text)]
+        ranks = {number for word, number in told if word in called}
+        if len(ranks) != 1 or _NO_RANK.search(text) or _PEER.search(_GIVEN.sub("", text)):
+            continue
+        [rank], shape = ranks, _DIGITS.sub("#", _WORDS_OF_LINE.sub("", text))
+        top = max(top, rank)
+        for word, number in told:
+            if word not in called and not _NO_PROCESS.fullmatch(word):
+                pairs[shape, word].setdefault((rank, f"{word} {number}"), one.number)
+        for address in _BARE_ADDRESS.findall(text):
+            pairs[shape, ""].setdefault((rank, address), one.number)
+    return [
+        [_told(path, line, name, rank, len(own)) for (rank, name), line in sorted(own.items())]
+        for own in pairs.values()
+        if len(own) >= _FEWEST
+        and sorted(rank for rank, _ in own) == [*range(top + 1)]
         and len({name for _, name in own}) == len(own)
     ]
 

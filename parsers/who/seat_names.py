@@ -1,6 +1,7 @@
 """What else a process, or the device that it uses, is called at its place.
 
     NSpid:  71241  46                                the pid 46 that it has in its container
+    0, 1651923011871, 00000000:17:00.0               the serial number of its device
     GPU 2: MTT S4000 (UUID: GPU-10bc09c5-0000-…)     2, GPU-10bc09c5-0000-…, 00000000:3B:00.0        the UUID of its device, its bus address
     gn07,6,00000000:BA:00.0,GPU-10bc09c5-0000-…                               the same in a table of all hosts
     rank 3 of 8 | host k7 | pci 0000:3b:00.0         the bus address that a process tells of the device that it uses
@@ -20,6 +21,7 @@ from parsers.who.introductions import bus_in
 _LINES, _CHARACTERS = 400, 400
 _INNER = regex(r"\ANSpid:\s+(?P<outer>\d{1,10})(?:\s+\d{1,10}){0,4}?\s+(?P<inner>\d{1,10})\s*\Z")
 _UUID = regex(r"(?<![\w-])(?P<uuid>(?:[A-Z]{2,4}-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![\w-])")
+_SERIAL = regex(r"(?<![\w.:-])\d{12,16}(?![\w.:-])")
 _FIRST = regex(r"(?<![0-9a-f])[0-9a-f]{8}(?=-)")
 _ROW = regex(r"\A\W{0,4}(?P<place>[A-Za-z][\w.-]{0,250})(?:\s*[,|│;]\s*|\s+)(?=\d{1,3}\s*[,|│;\s])")
 _HEADER = regex(
@@ -69,15 +71,18 @@ def called(said: Mapping[str, Sequence[Said]], places: Places) -> Iterator[Calle
             if rank is not None and bus is not None:
                 yield Called(place, "rank", rank, path, one.number, bus=bus)
             elif device is not None:
-                uuids = _UUID.findall(text)
+                number = int(device["device"])
+                uuids, serials = _UUID.findall(text), _SERIAL.findall(text)
                 uuid = uuids[0] if len(uuids) == 1 else None
                 if uuid is not None or bus is not None:
-                    yield Called(place, "device", int(device["device"]), path, one.number, uuid=uuid, bus=bus)
+                    yield Called(place, "device", number, path, one.number, uuid=uuid, bus=bus)
+                if len(serials) == 1:
+                    yield Called(place, "device", number, path, one.number, uuid=serials[0])
 
 
 def names_of_devices(found: Sequence[Called]) -> Iterator[tuple[Called, str]]:
     """The UUIDs of devices, with the vendor and without, and how each begins, where no other does so: scripts cut them short."""
-    told = [(one, one.uuid, parts[0]) for one in found if one.uuid and (parts := _FIRST.findall(one.uuid))]
+    told = [(one, one.uuid, (_FIRST.findall(one.uuid) or [one.uuid])[0]) for one in found if one.uuid]
     whole = {(uuid, begins) for _, uuid, begins in told}
     times = Counter(begins for _, begins in whole)
     for one, uuid, begins in told:

@@ -108,7 +108,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     documents = standing([*told_names(sources), *told_in_lines(lines, stated)], said)
     table = process_table(said, [one.path for one in sources], size, stated, lists_of(sources, said), documents)
     introduce(said, of_one_process(said, table.introductions))
-    listed_names = rosters(said, sources, (whole := _Bundle(shapes, said, stated, table)).world)
+    listed_names = rosters(said, sources, (whole := _Bundle(shapes, said, stated, table)).world, table.ranked)
     told = [
         *(one for one in documents if one.node_rank is None or not table.is_open),
         *table.told(),

@@ -3,6 +3,7 @@
     torchrun --nnodes=2 --nproc-per-node=4 --node-rank=1 train.py               a command
     {"msg": "torchrun", "node_rank": 2, "nproc_per_node": 2, "nnodes": 4}           a record
     Num processes: 4⏎ Process index: 2⏎ Local process index: 0                           a block of settings, a line each
+    MainPID=4711⏎ Environment=RANK=3 WORLD_SIZE=8                                        what systemd shows of a unit
     LAUNCH INFO 2026-01-31 10:11:12,689 devices: 0,1,2,3⏎ LAUNCH INFO 2026-01-31 10:11:12,689 nnodes: 2⏎ … rank: 1
 
 A **statement** is a line, or lines that follow each other and end in a name and its value, that tells a rank or a node's and beside it
@@ -20,6 +21,7 @@ from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.who.introductions import REPORT
+from parsers.who.logged_tables import logged_tables
 from parsers.who.told_names import Item, admitted, alike, facts_in, with_node
 from parsers.who.told_ranges import told_ranges
 
@@ -63,9 +65,9 @@ class Statement(NamedTuple):
 def told_in_lines(said: Sequence[Line], stated: Iterable[Statement]) -> list[Told]:
     """Lines, and their statements → what their speakers say of their nodes, and of their places there, and of many names at once."""
     items = [_item(one) for one in _own(stated)]
-    told = admitted([item for item in items if item.names]) + [
-        one for roster in _rosters(said) for one in admitted(roster)
-    ]
+    told = admitted([item for item in items if item.names])
+    tables = logged_tables((one.file, one.line, one.text) for one in said)
+    told += [one for roster in (*_rosters(said), *tables) for one in admitted(roster)]
     for group in alike([item for item in items if not item.names and "node_rank" in item.facts]):
         told += admitted(group)
     return [*told, *told_ranges((one.file, one.line, one.text) for one in said)]
@@ -135,6 +137,7 @@ def statements(said: Iterable[Line]) -> Iterator[Statement]:
     """Every statement that is one line, or a block of settings."""
     blocks: dict[tuple[str, str | None], list[tuple[int, str, dict[str, set[int]]]]] = {}
     pids: dict[tuple[str, str | None], int] = {}
+    called: dict[tuple[str, str | None], int] = {}
     for one in said:
         if one.host is None and (found := _SSH.search(one.raw)):
             one = one._replace(host=found["host"])
@@ -151,6 +154,12 @@ def statements(said: Iterable[Line]) -> Iterator[Statement]:
             del facts["rank"]
         if is_whole := _is_whole(facts):
             yield Statement(one.file, one.line, one.host, _unanimous(facts))
+            if (pid := called.pop(speaker, None)) is not None:  # of a unit: its main process, and what it was given
+                yield Statement(one.file, one.line, one.host, _unanimous(facts), is_block=True, pid=pid)
+        elif setting is None or not setting["value"].strip():
+            called.pop(speaker, None)
+        elif vocabulary.words_of(setting["name"])[-1:] == ["pid"] and setting["value"].isdecimal():
+            called[speaker] = int(setting["value"])
         if setting is None or is_whole:
             yield from _of_block(speaker, blocks.pop(speaker, []), pids.pop(speaker, None))
             if setting is None and (heading := _PID.fullmatch(one.text)):

@@ -34,6 +34,7 @@ from parsers.text.encodings import in_utf8, is_text
 from parsers.text.outlines import Leaf, Path, leaves
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
+from parsers.who.also_called import CALLED
 from parsers.who.process_lists import HEAD, hostfile, is_json, table
 from parsers.who.renamed import called_by_options
 from parsers.who.rosters import KIND as ROSTER
@@ -46,8 +47,8 @@ _MAY = regex(  # a name of those that vocabulary.of_process knows, and a number 
 _VARIABLES = regex(rb"\w{1,80}=[^\0]{0,4096}\0")  # as the kernel keeps those of a process
 _ID = regex(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{64}")  # of a pod, a container
 _WHO = ("rank", "node_rank", "local_rank")
-HOW = "document"
-HOSTS = ("pod", "name", "service", "key", "host")  # sorts of names that stand before lines as a host's does
+HOW, PROCESS = "document", "process"
+HOSTS = ("pod", "name", "service", "key", CALLED, "host")  # sorts of names that stand before lines as a host's does
 _TOLD = regex(
     r"(?<![\w.-])(?P<dash>--?)?(?P<name>[A-Za-z][\w-]{1,60}(?: (?:id|index))?)[\"']?(?P<is>\s{0,2}[=:]\s{0,2}| )[\"'(\[]{0,2}(?P<number>\d{1,7})(?![\w.]|:\d)"
 )
@@ -58,7 +59,7 @@ _NUMBER = regex(r"\d{1,7}")
 _NAMING = regex(
     r"(?:^|_)(?:name|host|pod|container|service|unit|id|uid|uuid|ip|address|addr|node|instance|machine|actor|job|task)$"
 )
-_DEVICE = regex(r"(?i)(?:phy(?:sical)?_?)?(?:device|npu|gpu|card|dcu|die)_?(?:id|index|no|num)?")
+_DEVICE = regex(r"(?i)(?:phy(?:sical)?_?)?(?:device|dev|npu|gpu|card|dcu|die|cuda)_?(?:id|index|no|num)?")
 _OF_OTHERS = frozenset(("master", "head", "leader", "chief", "coordinator", "coord", "rdzv", "rendezvous", "driver", "scheduler", "peer"))  # fmt: skip
 _NAME = regex(r"/?(?=[^/\s]{0,253}[A-Za-z.])[A-Za-z0-9][\w.@:-]{0,252}")
 _KIND = regex(r"[a-z][a-z_-]{0,40}:(?=[A-Za-z])")  # of unit, before its name: `program:w-3`
@@ -103,7 +104,7 @@ def told_names(sources: Sequence[Source]) -> list[Told]:
     documents = [*_documents(sources)]
     called = called_by_options(leaf.value for _, own in documents for leaf in own)
     for file, own in documents:
-        items = _items(file, [_renamed(leaf, called) for leaf in own] if called else own)
+        items = items_of(file, [_renamed(leaf, called) for leaf in own] if called else own)
         if len(items) > 1:
             told += admitted(items)
         else:
@@ -143,7 +144,9 @@ def claims_of(told: Iterable[Told], names: Names, places: Mapping[str, str] = {}
         else:
             continue
         for rank, host, local in rows:
-            if (rank, local) not in done:  # of several names of one, one is a host's
+            if (rank, local) in done and one.kind == CALLED:
+                yield place | {"rank": rank, "name": host}
+            elif (rank, local) not in done:  # of several names of one, one is a host's
                 done.add((rank, local))
                 yield place | {"rank": rank, "host": host, "local_rank": local}
 
@@ -244,7 +247,7 @@ def _own_variable(name: str) -> str | None:
     return "world_size" if found["what"] == "WORLD" else vocabulary.of_process(found["what"])
 
 
-def _items(file: str, own: Sequence[Leaf]) -> list[Item]:
+def items_of(file: str, own: Sequence[Leaf]) -> list[Item]:
     """The items of a document: its smallest number of parts, each with one rank, node and local rank at most."""
     facts = list(_facts(own))
     who = [fact for fact in facts if fact.meaning in _WHO]
@@ -439,6 +442,8 @@ def _named(own: Sequence[Item], meaning: str) -> Iterator[Told]:
             for item, _, name in said:
                 yield _told(item, meaning, kind, name, local=None)
         elif kind in ("host", "pod", "key", "file") and meaning == "rank" and is_one_each:
+            if kind in ("host", "pod"):
+                yield from _processes(own, said)
             for name, items in by_name.items():
                 for what in ("local_rank", "device") if kind in ("host", "pod") else ("local_rank",):
                     places_ = [item.facts[what] for item in items if what in item.facts]
@@ -448,6 +453,16 @@ def _named(own: Sequence[Item], meaning: str) -> Iterator[Told]:
                             is_device = what == "device"
                             yield replace(told, local_rank=None, device=number) if is_device else told
                         break
+
+
+def _processes(own: Sequence[Item], said: Sequence[tuple[Item, str, str]]) -> Iterator[Told]:
+    """Where each item tells a host and a pid: the two together, for hosts count their processes on their own."""
+    pids = [{name for kind, name in item.names.values() if kind == "pid"} for item, _, _ in said]
+    told = [
+        (item, f"{host}:{next(iter(one))}") for (item, _, host), one in zip(said, pids, strict=True) if len(one) == 1
+    ]
+    if len({name for _, name in told}) == len(told) == len(own):
+        yield from (_told(item, "rank", PROCESS, name, local=None) for item, name in told)
 
 
 def _told(item: Item, meaning: str, kind: str, name: str, local: int | None) -> Told:

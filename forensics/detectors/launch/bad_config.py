@@ -6,7 +6,7 @@ three hosts and more say which version of that library they run, and more than h
 rest is named: there it has to be changed. So it is with the size of the world that the members of one communicator were given: hosts whose
 processes all have another one than more than half of the members, or the ranks where only some of a host's do. So is who was refused for a
 value that it alone has (assemble/refused_values.py). A process that cannot listen on its own port, while most could on theirs, is named: another
-program of its host holds it.
+program of its host holds it. So is one that finds no interface of the name that it was given, where most others have found theirs.
 """
 
 from collections import Counter, defaultdict
@@ -86,6 +86,19 @@ def _own_port(case: Case, found: Sequence[Row]) -> tuple[int, ...]:
     """Ranks whose own port another process holds, where most ranks found theirs free."""
     ranks = {rank for row in found if row["code"] == OWN_PORT and (rank := own_rank(row)) is not None}
     return tuple(sorted(ranks)) if 2 * len(ranks) < len(case.seen) else ()
+
+
+def _without_interface(case: Case, found: Sequence[Row]) -> tuple[tuple[int, ...], tuple[Ref, ...]]:
+    """Ranks that found no interface, fewer than half, where more than half of the others have found theirs: whoever looks first may be the only one to say so."""
+    lacking = [row for row in found if row["code"] == _NO_INTERFACE]
+    ranks = {own_rank(row) for row in lacking}
+    told = case.tables["ranks"].filter(
+        pl.col("how").str.ends_with("bootstrap address") & pl.col("address").is_not_null()
+    )
+    listening = {*told["rank"], *map(own_rank, rows(case.events, "comm_init_start"))} - {None, *ranks}
+    others = (case.expected if case.is_world_told else case.seen) - ranks
+    is_odd = None not in ranks and len(ranks) < len(others) < 2 * len(listening)
+    return (tuple(sorted(rank for rank in ranks if rank is not None)), refs(lacking)) if is_odd else ((), ())
 
 
 def _odd_size(case: Case) -> tuple[tuple[int, ...], tuple[str, ...], tuple[Ref, ...]]:
@@ -168,6 +181,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if cause == "config_drift" and first["code"] == OWN_PORT:
         ranks, other = _own_port(case, found), words.PORT_IS_HELD
         shown = refs(row for row in found if row["code"] == OWN_PORT and own_rank(row) in ranks)
+    if cause == "wrong_interface":
+        (ranks, shown), other = _without_interface(case, found), words.OTHERS_FOUND_THEIRS
     if cause == "config_drift" and first["code"] in _OF_SIZE:
         ranks, hosts, shown = _odd_size(case)
         other = words.OTHER_SIZE(who=ranks_text(ranks) if ranks else joined(hosts, ", "))

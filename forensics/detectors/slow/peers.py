@@ -10,13 +10,17 @@ from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.outliers import Outlier
 from forensics.model.finding import Claim
-from forensics.model.names import Reason
+from forensics.model.names import Reason, Site
 from forensics.model.ref import Ref
 from forensics.model.said import Said, first_clause, joined
 from forensics.model.texts import ranks_text
 from forensics.words import slow as words
 from parsers.text.vocabulary import reducing_words
 
+SITES: tuple[tuple[str, Site], ...] = (
+    ("data", "data_loading"), ("load", "data_loading"), ("h2d", "data_loading"), ("tokenize", "data_loading"),
+    ("checkpoint", "checkpoint_io"), ("save", "checkpoint_io"), ("storage", "storage_io"), ("logging", "logging"),
+)  # fmt: skip
 _DEEPEST = 16  # stages of one rank each: no pipeline is deeper
 _HEAT = ("temperature_c", "memory_temperature_c")
 _UPDATES = r"(?:^|_)(?:optimizer|optim|opt|upd|update)(?:_|$)"

@@ -19,7 +19,7 @@ from forensics.facts.event_rows import Row, refs
 from forensics.facts.outliers import Outlier
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
-from forensics.model.names import Cause, Site
+from forensics.model.names import Cause
 from forensics.model.said import Said, joined
 from forensics.words import slow as words
 
@@ -27,10 +27,6 @@ _LOAD = 0.5  # of the excess in time is explained by an excess in tokens of this
 _MORE = 1.25  # a second forward pass takes as long as the first, and what is written between
 _FORWARD = ("forward", "fwd")
 _NET = 0.5  # of the excess in a phase must be left of it over all phases
-_SITES: tuple[tuple[str, Site], ...] = (
-    ("data", "data_loading"), ("load", "data_loading"), ("h2d", "data_loading"), ("tokenize", "data_loading"),
-    ("checkpoint", "checkpoint_io"), ("save", "checkpoint_io"), ("storage", "storage_io"), ("logging", "logging"),
-)  # fmt: skip
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
@@ -134,7 +130,7 @@ def _straggler(case: Case, slow: Sequence[Outlier]) -> Finding:
         ranks=() if reason else ranks,
         hosts=(host,) if host else (),
         suspect_ranks=ranks if reason else (),
-        site=next((site for word, site in _SITES if first.phase.startswith(word)), None)
+        site=next((site for word, site in peers.SITES if first.phase.startswith(word)), None)
         if sort == "host"
         else "compute",
         first_anomaly=FirstAnomaly(
