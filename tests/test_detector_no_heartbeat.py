@@ -39,6 +39,22 @@ def test_silence_that_accuses_nobody(job: Rows) -> None:
     assert job.verdict().suspects.ranks == []
 
 
+def every_beat(ends: dict[int, int]) -> Rows:
+    """As a parser gives them that makes a row of each beat: every 10 s, and tells no time between two."""
+    job = Rows(4, per_host=4).placed()
+    for rank in range(4):
+        for second in range(0, ends.get(rank, 900), 10):
+            job.event("other", code="heartbeat", severity="info", rank=rank, host=job.host(rank),
+                      step=40, time_ns=START_NS + second * SECOND_NS, file="pulse.log")  # fmt: skip
+    return job
+
+
+def test_a_row_of_each_beat_is_no_member_of_its_own() -> None:
+    assert every_beat({}).verdict().suspects.ranks == []
+    silent = every_beat({2: 300}).verdict()
+    assert (silent.kind, silent.suspects.ranks, silent.summary.count("4 members")) == ("hang", [2], 1)
+
+
 def test_the_time_between_beats() -> None:
     text = "time,rank,step\n1740669002,3,1\n1740669017,3,2\n1740669032,3,3\n1740669002,4,1\n"
     rows = PARSER.parse(source(text, "heartbeats.csv"))["events"].sort("rank")

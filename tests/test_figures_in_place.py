@@ -10,7 +10,7 @@ import pytest
 from forensics import analyze
 from forensics.model.incident import Verdict
 from parsers.archive import notebooks
-from parsers.forms import framings
+from parsers.forms import framings, pairs
 from parsers.text import vocabulary
 
 RANKS, STEPS, FIRST, ODD = 4, 9, 6, 2
@@ -121,7 +121,7 @@ def test_counts_that_are_zero_tell_nothing(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_hash_that_begins_with_a_letter_is_no_part_of_the_next_name(text: str, name: str, value: str) -> None:
-    said = framings.mentions(text) or {}
+    said = pairs.mentions(text) or {}
     assert (said.get(name), said.get("rank")) == (value, "1")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from forensics import Report, analyze
 from forensics.detectors.numerics.loss_lines import first_nan
-from parsers.forms import documents, framings
+from parsers.forms import documents, framings, pairs
 from parsers.forms.curves import name_of
 from parsers.text import vocabulary
 from parsers.training.steps import PARSER
@@ -223,7 +223,7 @@ def test_a_part_between_bars_may_hold_more_than_one_pair(text: str) -> None:
 
 
 def test_a_value_with_words_behind_it_stays_one() -> None:
-    assert framings.prose("step: 7 | time: 3.2 s elapsed | loss: 2.5") == {
+    assert pairs.prose("step: 7 | time: 3.2 s elapsed | loss: 2.5") == {
         "step": "7",
         "time": "3.2 s elapsed",
         "loss": "2.5",

@@ -50,3 +50,17 @@ def test_records_of_several_lines_between_the_lines_of_a_log() -> None:
     assert found["steps"].select("rank", "step").rows() == [(1, 7), (0, 7)]
     assert {2, 3, 4, 5, 7, 8, 9} - {*found["claimed"]["line"], *found["steps"]["line"]} == set()
     assert 6 not in found["claimed"]["line"]
+
+
+@pytest.mark.parametrize(
+    ("form", "kept"),
+    [("rank={rank} step={step} loss={loss}\n", True), ("{rank},{step},{loss}\n", False)],
+    ids=["a record of its own says what it was", "an export of a table says NaN where nothing was logged"],
+)
+def test_a_loss_that_was_nan_for_one_step(form: str, kept: bool) -> None:
+    steps = [
+        (rank, step, "nan" if (rank, step) == (2, 3) else 2.5 - step / 10) for step in (1, 2, 3, 4) for rank in (1, 2)
+    ]
+    text = "".join(form.format(rank=rank, step=step, loss=loss) for rank, step, loss in steps)
+    rows = PARSER.parse(source(text if kept else f"rank,step,loss\n{text}"))["steps"]
+    assert rows["loss"].is_nan().any() is kept

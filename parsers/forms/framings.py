@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from io import BytesIO
 from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from parsers.forms.curves import NUMBER, column_kinds, curve_rows
 from parsers.forms.documents import document_rows, first_names
@@ -29,11 +29,12 @@ from parsers.forms.frames import frame_names, frame_rows
 from parsers.forms.marked import marked_names, marked_rows
 from parsers.forms.nested import nested_names, nested_rows
 from parsers.forms.outlined import outlined_names, outlined_rows
+from parsers.forms.pairs import COUNT as COUNT
+from parsers.forms.pairs import NAME, SAYS, cell, logfmt, mentions, prose
 from parsers.forms.reading import CELL, RULE, Row, Said, cells_of, json_object, text_lines, undrawn
 from parsers.forms.reading import HEADER as HEADER
 from parsers.forms.seated import seated
 from parsers.forms.sections import section_names, section_rows
-from parsers.schema.labels import OF_GROUP
 from parsers.schema.names import Names
 from parsers.schema.parser import Source
 from parsers.schema.tables import TableName, Tables, table
@@ -43,51 +44,18 @@ from parsers.text.quantities import bare_numbers
 
 _HEAD_CHARACTERS = 16384
 _HEAD_LINES, _TITLE_LINES, _BLOCK_LINES = 6, 40, 64
-_LINE, _BEFORE_OBJECT = 4096, 64
-_NAME = r"[A-Za-z_@#][\w./@()%-]{0,79}"
-_ONE_NAME = regex(_NAME)
-_PAIR = regex(
-    rf"(?:^|(?<=[\s,;|(\[{{]))(?P<name>{_NAME})=(?P<value>\"(?:[^\"\\]|\\.)*\"|'[^']*'|[\[(][^\])]{{0,4096}}[\])]|[^\s,;|]*)"
-)
+_BEFORE_OBJECT = 64
+_ONE_NAME = regex(NAME)
 _CLOCK = regex(r"\d\d:\d\d:\d\d$")  # of a line of a log, before a comma and its milliseconds
 _MARK = regex(r"\S[\s,;|=:]|[{\[|<]|\+-")  # without one a line holds no two cells
-_APART = regex(r"\s*\|\s*|[,;]\s+|\t|\s{2,}")
-_SAYS = regex(
-    rf"(?:- )?(?P<name>{_NAME}(?: [A-Za-z_()/][\w./()-]{{0,40}}){{0,4}}?)(?:\s*[:=]\s*| +(?=[-+.\d]|nan|inf|NaN|Inf))(?P<value>\S.{{0,4096}})"
-)
-_MENTION = regex(
-    r"(?<![\w./-])(?P<name>[A-Za-z_][\w./@-]{0,60}(?: (?!(?i:nan|inf)\b|(?=[a-f]{1,127}\d)[0-9a-f]{8,128}\b)[A-Za-z_][\w./@-]{0,30}){0,3}(?: ?\([a-z_ /-]{1,40}\))?)"
-    r"(?: ?\[ {0,8}(?:\d{1,15}-)?(?P<place>\d{1,15}) {0,8}(?:/ {0,8}\d{1,15} {0,8})?\]|(?: ?[:=] {0,8}| {1,8})"
-    r"(?:(?P<sum>(?:0x[0-9a-f]{6,128}|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{8,128})(?![\w./-]))"
-    r"|(?P<value>[+-]?(?:\d[\d.]{0,30}(?:[eE][+-]?\d{1,3})?|(?i:nan|inf(?:inity)?)))(?:/\d{1,15})?(?: ?(?P<unit>ms|msec|us|usec|s|secs?|seconds?)\b)?(?![\w./-]|:\S)|(?P<said>\"[^\"]{0,200}\"|[\[{(] {0,4}[-+.\dn'\"][^\[{(\])}]{0,2000}[\])}])(?!\w))"
-    r"(?: ?(?P<each>[a-z]{2,12})/s(?:ec(?:ond)?)?\b(?! ?[:=]? {0,8}[-+.\d]))?)"
-)
 _LEVEL = regex(
     r"^\s{0,8}\[\s{0,8}(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\s{0,8}\]:?\s{0,8}(?:- (?=\S))?"
 )  # what a logger sets before a line
-_COUNT = regex(
-    r"(?:^|(?<=[\])>:] ))[\[(<#]{0,2} {0,8}(?P<count>\d{1,15})(?: ?/ ?\d{1,15})?[\])>:,;|]{0,2}\s+(?=[A-Za-z])"
-)
-_AT_COUNT = regex(
-    r"(?P<name>[A-Za-z_][\w./-]{0,60}) (?:at|in|for|of|after|@) (?P<count>[A-Za-z_]{1,30}) (?P<at>\d{1,15}) ?(?:[:=,]|is|was) ?(?=[-+.\d]|(?i:nan|inf))"
-)
-_RATE = regex(r"(?P<value>\d[\d.]{0,30}) ?(?P<each>[a-z]{2,12})/s(?:ec(?:ond)?)?")
-_WORD = regex(r"[A-Za-z]{2,}")
-_MORE = regex(
-    r"[+-]?(?:\d[\d.]{0,30}(?:[eE][+-]?\d{1,3})?|(?i:nan|inf)):?\s+[A-Za-z_][\w./@-]{0,60}[ =:]"
-)  # a number, and then another name
 _DOCUMENT = "---"  # begins one of YAML
 _BLOCK_OPENS = regex(r"\s*[A-Za-z_][\w./-]{0,60}:\s*")  # of a part that is indented below it
 _BLOCK_ENDS = regex(r"\s*(?:-{3,}|={3,}|\*{3,}).*|\s*")
 _REMARK = ("#", "//", "%", ";;", "$ ")
 TABLES = ("drawn", "tabs", "semicolons", "commas", "aligned", "frames")  # framings with a line of names
-COUNT = "#"  # the name of a number without one at the head of a line
-_IDENTITY = ("rank", "step")
-_OWN_REMARK = regex(
-    r"(?i)\b(?:local|own|this|unreduced|not (?:reduced|averaged))\b"
-    r"|\b(?:before|pre)\b.{0,30}\b(?:mean|averag\w*|all|reduc\w*|allreduce|sync\w*|comm\w*)\b"
-)
-_ALL_REMARK = regex(r"(?i)\b(?:(?:after|post)\b.{0,30}\b(?:mean|averag|all|reduc|sync)|reduced\b|global\b)")
 _TEXTS = ("log", "message", "msg", "line", "text", "body", "event", "data", "MESSAGE")
 
 
@@ -333,97 +301,7 @@ def _table_rows(mark: str) -> Callable[[Source], Iterator[Row]]:
     return read
 
 
-# --- pairs in a line -------------------------------------------------------------------------------------------------
-
-
-def logfmt(text: str) -> Said | None:
-    """`rank=3 step=5 msg="two words"`; None where the line holds anything else."""
-    text = text[:CELL]
-    found = {match["name"]: _cell(match["value"]) for match in _PAIR.finditer(text)}
-    return found if len(found) > 1 and not _PAIR.sub("", text).strip(" \t,;|(){}[]") else None
-
-
-def prose(text: str) -> Said | None:
-    """`rank: 3 | step 5 | loss: 2.1`; None where a part of the line is no pair."""
-    parts = [part for part in _APART.split(text.strip()[:CELL].strip("|")) if part.strip()]
-    said: Said = {}
-    for part in parts:
-        match = _SAYS.fullmatch(part.strip())
-        if match is None:
-            return None
-        if len(parts) > 1 and _MORE.match(match["value"]) and (inner := _pairs_of(part)):
-            said |= inner
-            continue
-        said[_known_end(match["name"].removeprefix("- "))] = _cell(match["value"])
-        if rate := _RATE.fullmatch(match["value"].strip()):
-            said[f"{rate['each']}_per_s"] = rate["value"]
-    return said if len(said) > 1 else None
-
-
-def _pairs_of(part: str) -> Said:
-    """`step 37 lr 3e-04 bad 0`: of a part between bars all pairs, where more than one stands in it."""
-    found: Said = {}
-    for one in _MENTION.finditer(part):
-        if told := one["value"] or one["sum"] or one["said"]:
-            name = _known_end(" ".join(one["name"].split()))
-            found[_continued(next(reversed(found), ""), name)] = _cell(told)
-    return found if len(found) > 1 else {}
-
-
-def _continued(before: str, name: str) -> str:
-    """`grad_norm local 2.1 global 1.8`: what says no more than whose it is, is of the same figure as the pair before."""
-    whose = vocabulary.whose()
-    *figure, last = before.split(" ")
-    return " ".join([*figure, name]) if figure and name in whose and last in whose else name
-
-
-def mentions(text: str) -> Said | None:
-    """The pairs of a line that says little else: names with numbers behind them, a name the last words before its number of which
-    something is known; `loss at step 5: 2.1` is two of them. A number without a name at the head of the line, or behind a label, is COUNT. None where
-    more words stand beside them than pairs: a sentence mentions figures, and is no record."""
-    text = _AT_COUNT.sub(r"\g<count> \g<at> \g<name> ", text[:_LINE])
-    head = _COUNT.search(text.lstrip())
-    said: Said = {COUNT: head["count"]} if head else {}
-    for match in _MENTION.finditer(text):
-        name = f"{match['each']}_per_s" if match["each"] else _known_end(" ".join(match["name"].split()))
-        name = _continued(next(reversed(said), ""), name)
-        value = match["place"] or match["value"] or match["sum"] or match["said"]
-        said |= {name: f"{value} {match['unit']}" if match["unit"] else _cell(value)}
-    others = len(_WORD.findall(_MENTION.sub(" ", text)))
-    return said if len(said) > 1 and others <= len(said) else None
-
-
-@lru_cache(maxsize=4096)
-def _known_end(name: str) -> str:
-    """`hook backward rank` → rank: words of a sentence before a name are none of it, unless they say whose or which one it is. A remark behind it
-    says whether it is of the rank itself or of all: `replica loss (before the mean)` → local replica loss."""
-    if name.endswith(")") and vocabulary.meaning_of(name) is None:
-        bare, _, remark = name[:-1].partition("(")
-        if _OWN_REMARK.search(remark):
-            name = f"local {bare.strip()}"
-        elif _ALL_REMARK.search(remark):
-            name = f"global {bare.strip()}"
-        elif vocabulary.is_free(remark.split()):
-            name = bare.strip()
-    words = name.split(" ")
-    if len(words) < 2 or vocabulary.meaning_of(name) is not None or not vocabulary.is_free(words[:-1]):
-        return name
-    said = vocabulary.meaning_of(words[-1])
-    return (
-        words[-1]
-        if said is not None and said.meaning in _IDENTITY and not OF_GROUP.search(" ".join(words[:-1]))
-        else name
-    )
-
-
-def _cell(text: str) -> Any:
-    text = text.strip()
-    if text[:1] in ('"', "'") and text[-1:] == text[:1] and len(text) > 1:
-        inner = lenient.value(text)
-        return inner if isinstance(inner, str) else text[1:-1]
-    if text[:1] in ("[", "{", "(") and isinstance(many := lenient.value(text), dict | list):
-        return many
-    return text
+# --- a record in a line -------------------------------------------------------------------------------------------------
 
 
 def _line_names(read: Callable[[str], Said | None]) -> Callable[[Head], Sequence[str]]:
@@ -451,7 +329,7 @@ def _block_names(head: Head) -> Sequence[str]:
     for line in islice(filter(str.strip, head.text.splitlines()), _BLOCK_LINES):
         if _BLOCK_OPENS.fullmatch(line) or (not said and _BLOCK_ENDS.fullmatch(line)):
             continue
-        match = _SAYS.fullmatch(line.strip())
+        match = SAYS.fullmatch(line.strip())
         if match is None or match["name"] in said or (said and line.startswith("- ")):
             break
         said[match["name"]] = match["value"]
@@ -466,7 +344,7 @@ def _block_rows(source: Source) -> Iterator[Row]:
         if _BLOCK_OPENS.fullmatch(text):
             yield number, text, HEADER
             continue
-        match = _SAYS.fullmatch(text.strip())
+        match = SAYS.fullmatch(text.strip())
         if said and (match is None or match["name"] in said or text.startswith("- ")):
             yield begin, first, said
             said = {}
@@ -475,7 +353,7 @@ def _block_rows(source: Source) -> Iterator[Row]:
                 yield number, text, HEADER  # of a record that has its row
             else:
                 begin, first = number, text
-            said[match["name"]] = _cell(match["value"])
+            said[match["name"]] = cell(match["value"])
         elif text.strip() and not _BLOCK_ENDS.fullmatch(text):
             yield number, text, None
 

@@ -222,10 +222,10 @@ def each_end(row: Row, text: str) -> list[dict[str, Any]]:
     """The ends that one line lists, of all processes by their places or numbers: `exit codes: [0, 0, -9, 0]`, `{0: 1, 1: -9}`."""
     if reporter(row)["rank"] is not None:
         return []
-    code, whom = _sent(closing) if (closing := _CLOSING.search(text)) else ("", "")
+    signal, whom = _sent(closing) if (closing := _CLOSING.search(text)) else ("", "")
     if listed := _CLOSED_PIDS.match(whom):
         pids = map(int, _DIGITS.findall(listed[0]))
-        return [{"kind": "closing_signal", "severity": "info", "code": code, "pid": pid} for pid in pids]
+        return [{"kind": "closing_signal", "severity": "info", "code": signal, "pid": pid} for pid in pids]
     if (alike := _ALL_ALIKE.search(text)) and 1 < int(alike["count"]) <= RANKS:
         return [_listed(number, 0, "all") for number in range(int(alike["count"]))]
     found = _CODES_OF_ALL.search(text)

@@ -59,9 +59,8 @@ def parse(lines: pl.DataFrame) -> Tables:
         if seconds >= _LEAST_S:
             about = {"rank": None, "code": STILL, "value": seconds, "detail": json.dumps({"unit": "s"})}
             events.append(event(row, "heartbeat_lost", severity="error", **about))
-            closed = each_end(row, row["text"]) or [
-                end(row, row["text"])
-            ]  # whoever watches may end it, and says so at once
+            # Whoever watches may end it, and says so at once.
+            closed = (*each_end(row, row["text"]), end(row, row["text"]))
             events += [event(row, **one) for one in closed if one and one["kind"] == "closing_signal"]
     return {"events": table("events", events)}
 

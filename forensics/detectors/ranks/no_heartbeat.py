@@ -5,7 +5,9 @@ collector: a suspect of a wait, never named. Where others completed later steps 
 only its beats are missing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
+from typing import Any
 
 from forensics.case import Case, Detector
 from forensics.facts.event_rows import Row, detail, refs, rows
@@ -24,7 +26,9 @@ _ENDED = ("finished", "completed", "ended", "exited", "succeeded", "stopped", "d
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding over all silent members."""
-    beats = [row for row in rows(case.events, "other") if row["code"] == "heartbeat" and row["time_ns"] is not None]
+    beats = _last(
+        row for row in rows(case.events, "other") if row["code"] == "heartbeat" and row["time_ns"] is not None
+    )
     silent = _silent(beats)
     if not silent or case.has_open_operations or any(end.how == "ended" for end in case.ends.values()):
         return ()
@@ -49,6 +53,20 @@ def detect(case: Case) -> tuple[Finding, ...]:
             summary=words.UNDECIDED(what=words.DEAD_HELD_CUT_OFF(text=text, what=words.THE_COLLECTOR)),
         ),
     )  # fmt: skip
+
+
+def _last(beats: Iterable[Row]) -> list[Row]:
+    """The last beat of each member; `value` is the time between two of its beats at the mean where their parser tells none."""
+    members: dict[tuple[Any, ...], list[Row]] = {}
+    for row in beats:
+        members.setdefault((row["rank"], row["host"]), []).append(row)
+    found = []
+    for own in members.values():
+        times = [row["time_ns"] for row in own]
+        last = max(own, key=itemgetter("time_ns"))
+        spent = (max(times) - min(times)) / 1e9
+        found.append(last if last["value"] is not None or not spent else {**last, "value": spent / (len(own) - 1)})
+    return found
 
 
 def _silent(beats: Sequence[Row]) -> list[Row]:
