@@ -53,3 +53,10 @@ def test_place_time_and_containers() -> None:
 )
 def test_others_are_none(text: str) -> None:
     assert not PARSER.accepts("x", text.encode())
+
+
+@pytest.mark.parametrize("statuses", ['"none yet"', "[]", '["a"]', "{}", "null", "7"])
+def test_statuses_that_are_no_list_of_containers_tell_nothing(statuses: str) -> None:
+    whole = json.dumps(object_of("w-2", 137, "OOMKilled"))
+    text = whole.replace(json.dumps(json.loads(whole)["status"]["containerStatuses"]), statuses)
+    assert statuses in text and PARSER.parse(source(text))["events"].is_empty()

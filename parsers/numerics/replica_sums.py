@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from parsers.forms import framings
 from parsers.forms.reading import RULE, text_lines, undrawn
 from parsers.schema.lines import reporter
 from parsers.schema.parser import FileParser, LineParser, Source
@@ -333,6 +334,9 @@ def accepts(path: str, head: bytes) -> bool:
     text = head.decode("utf-8", "replace")
     if text.lstrip()[:1] in ("{", "<") or "\x00" in text[:64] or _SUM.search(text[:_FIRST_BYTES]) is None:
         return False
+    named = vocabulary.meanings(sorted(framings.names(path, head)))
+    if {"rank", "step", "checksum"} <= named and framings.framing(path, head) != "sections":
+        return False  # records, each with its rank and step
     lines = [line for line in text[: text.rfind("\n") + 1].splitlines() if line.strip()]
     if sum(_SUM.search(line) is not None and not tells_replica(line) for line in lines) * 2 < len(lines):
         return False  # or a log

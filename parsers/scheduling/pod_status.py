@@ -57,7 +57,7 @@ def _of_pod(path: str, text: str, own: list[Leaf]) -> list[dict[str, Any]]:
         return said[names].value if names in said else ""
 
     found = []
-    containers = {where[2] for where in said if where[:2] == ("status", _STATUSES)}
+    containers = {where[2] for where in said if where[:2] == ("status", _STATUSES) and len(where) > 2}
     for where, leaf in said.items():
         if where[:2] != ("status", _STATUSES) or where[-2:] != ("terminated", "exitCode") or leaf.value in ("", "0"):
             continue
