@@ -17,6 +17,7 @@ from forensics.assemble.register import Program, of_program, program_of, program
 from forensics.case import Case, Detector, case_of
 from forensics.detectors import DETECTORS
 from forensics.facts.line_templates import files_of_templates
+from forensics.facts.standing import ended_first
 from forensics.facts.surroundings import surroundings
 from forensics.model.commands import Surroundings
 from forensics.model.errors import NotALayout
@@ -193,7 +194,7 @@ def _decisive(whole: _Judged, own: Mapping[str, _Judged], several: Sequence[Prog
     """The whole, and each program by itself → whose verdict it is: of the one program that by itself names somebody who did not only
     wait, while no other does, or suspects somebody of an end; what only lost the service that it asked is no such other. Else of the whole, what
     others waited for may be of no program; unless the whole names a rank that several have and none by itself: then of the program that its
-    evidence is of. Where several name somebody, ranks of one are none of another: one of them, and never the whole (_order)."""
+    evidence is of. Where nobody is named, of the one whose processes were all ended because nothing moved, before the others gave up. Where several name somebody, ranks of one are none of another: one of them, and never the whole (_order)."""
     asked = {name: one for name, one in own.items() if not _lost_a_service(one.case)}
     names = [name for name, one in asked.items() if _names(one.conclusion)]
     files = {one.name: one.files for one in several}
@@ -204,6 +205,12 @@ def _decisive(whole: _Judged, own: Mapping[str, _Judged], several: Sequence[Prog
     if len(names) > 1:
         first = min(names, key=lambda one: _order(own[one].conclusion))
         return first, own[first]
+    cases = {name: one.case for name, one in own.items()}
+    first_ended = ended_first(
+        {name: one.events for name, one in cases.items()}, {name: one.seen for name, one in cases.items()}
+    )
+    if not names and first_ended is not None:
+        return first_ended, own[first_ended]
     name = _program_of(several, whole.conclusion)
     is_mixed = whole.conclusion.chosen[0].finding.is_named and not any(_names(one.conclusion) for one in own.values())
     return (name, own[name]) if is_mixed and name is not None else (None, whole)

@@ -17,10 +17,7 @@ from forensics.model.incident import Verdict
 from samples.situations import HEARD
 from tests.analysed import REORDERED, is_same_in_any_order, situation
 
-PROGRAMS = "programs: a watchdog that ends one program must be told from one that ends it because the other hung"
-OPEN = {
-    "a37_watchdog_of_the_engine": PROGRAMS,
-}
+OPEN: dict[str, str] = {}  # situation → what is not judged yet
 UNSEEN: dict[str, str] = {}
 
 

@@ -40,7 +40,6 @@ def test_rows(path: str, text: str, rows: list[tuple[int, float | None, float | 
         ("scalars.csv", CURVE),  # of what, nothing tells
         ("wandb.csv", "_step,_timestamp,val/loss,actor/pg_loss\n"),
         ("wandb.csv", "_step,a/loss,b/loss\n"),  # either may be it
-        ("chart.csv", '"Step","tidy-fog-7 - loss","wild-sun-8 - loss"\n'),  # two runs
         ("stats.csv", "rank,step,module,loss\n"),
         ("own.csv", "step,lr\n"),
         ("a.jsonl", '{"step": 1, "loss": 2.0}\n'),
@@ -54,3 +53,8 @@ def test_a_row_of_another_kind_costs_itself_alone() -> None:
     read = PARSER.parse(source('rank,step,loss\n3,40,1.5\n{}\n{"step": 41}\n3,42,1.4\n', "own.csv"))
     assert read["steps"]["step"].to_list() == [40, 42]
     assert read["unread"]["line"].to_list() == [3, 4]
+
+
+def test_runs_that_nothing_joins_to_processes_tell_nothing() -> None:
+    read = PARSER.parse(source('"Step","tidy-fog-7 - loss","wild-sun-8 - loss"\n7,2.5,nan\n8,2.4,nan\n', "chart.csv"))
+    assert read["steps"].is_empty() and read["unread"]["line"].to_list() == [2, 3]

@@ -84,7 +84,7 @@ def test_a_device_that_something_hides_is_nobodys(script: list[str], tmp_path: P
 
 def test_devices_of_scripts() -> None:
     def user(text: str, device: int) -> int | None:
-        return used_devices({"a.sh": said_in("a.sh", Beginning([text], None), "", 0)}).user(device)
+        return used_devices({"a.sh": said_in("a.sh", Beginning([text], None), "", 0, 1)}).user(device)
 
     assert [user("export CUDA_VISIBLE_DEVICES=$LOCAL_RANK", one) for one in (0, 2)] == [0, 2]
     assert user("HIP_VISIBLE_DEVICES=$((LOCAL_RANK+4))", 5) == 1

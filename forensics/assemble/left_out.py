@@ -2,7 +2,7 @@
 
 What the count leaves open others tell, where they tell of just as many as it leaves:
 - ends: processes that ended by themselves before the count was given up (in its own file above it, or earlier by stamps);
-- logs: a line of one kind stands in the logs of just as many as came, whatever its words, and the logs of the others went another way
+- logs: lines of two kinds stand in the logs of just as many as came, whatever their words, and the logs of the others went another way
   (apart.py).
 Where both answer, they agree, else nobody is told: `names_ranks` of the row that counts.
 
@@ -25,6 +25,7 @@ from parsers.who.prefixes import strip
 
 COUNTED = "store_clients"  # code of a store that counts who came
 _DIGITS = regex(r"\d+")
+_WAY = 2  # kinds of lines that all who came have in common, and nobody else has: one alone may be lost
 Row = Mapping[str, Any]
 
 
@@ -76,8 +77,8 @@ def _apart(files: pl.DataFrame, came: int, all_: int) -> frozenset[int]:
     for rank, lines in logs.items():
         for kind in _kinds(lines):
             by_kind[kind].add(rank)
-    rests = {frozenset(logs.keys() - own) for own in by_kind.values() if len(own) == came}
-    rest = rests.pop() if len(rests) == 1 else frozenset[int]()
+    rests = [frozenset(logs.keys() - own) for own in by_kind.values() if len(own) == came]
+    rest = rests[0] if len({*rests}) == 1 and len(rests) >= _WAY else frozenset[int]()
     return rest if is_apart(told, rest, logs.keys() - rest) else frozenset()
 
 

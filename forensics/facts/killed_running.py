@@ -18,6 +18,7 @@ import polars as pl
 from forensics.assemble.apart import numbered_lines, own_logs
 from forensics.facts.event_rows import reference, rows
 from forensics.facts.process_ends import ProcessEnd
+from parsers.schema.event_kinds import STILL
 from parsers.schema.tables import TableName
 from parsers.text.patterns import regex
 from parsers.text.whole_numbers import whole_numbers
@@ -39,7 +40,8 @@ def with_killed_running(
     """Ends by rank; events of one attempt; `job`: all its ranks → ends, with that of the one rank that was killed so."""
     kills = [row for row in rows(events, "closing_signal") if row["code"] in _KILLS and row["rank"] in job]
     first = _first(kills, events)
-    if first is None or rows(events, *_WAITED) or len(job) <= 1:
+    stood = any(row["code"] == STILL for row in rows(events, "heartbeat_lost"))
+    if first is None or rows(events, *_WAITED) or stood or len(job) <= 1:
         return dict(ends)
     rank = first["rank"]
     others = {other: end for other, end in ends.items() if other != rank}

@@ -1,0 +1,41 @@
+"""Did whoever watches end all processes because nothing moved?
+
+    09:01:27 ERROR watchdog: engine made no step for 60 s, sending SIGKILL to pids 25001 and 25008
+
+That is a hang by the word of who watches; where they stood, no line shows, so all of them are suspects, and nobody is named. Where some were ended and others not,
+or a wait was given up, other lines tell more. Fooled by: a watchdog whose limit is shorter than what the program does then (a long transfer, a checkpoint).
+"""
+
+from forensics.case import Case, Detector
+from forensics.facts.event_rows import refs, rows
+from forensics.facts.progress import step_in_progress
+from forensics.facts.standing import ended_standing
+from forensics.model.finding import Claim, Finding
+from forensics.model.incident import BlastRadius, FirstAnomaly
+from forensics.model.texts import ranks_text
+from forensics.words import standing as words
+
+_WAITED = ("collective_timeout", "barrier_missing", "missing_members", "store_timeout")
+
+
+def detect(case: Case) -> tuple[Finding, ...]:
+    """Case → at most one finding."""
+    found = ended_standing(case.events, case.seen)
+    if found is None or case.has_open_operations or rows(case.events, *_WAITED):
+        return ()
+    text = words.ENDED(who=ranks_text(found.ranks), seconds=found.seconds)
+    return (
+        Finding(
+            detector=DETECTOR.name,
+            suspect_ranks=found.ranks,
+            undecided=("tied_explanations",),
+            claims=(Claim(text, "for", refs(found.told)),),
+            first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="ended_standing"),
+            blast_radius=BlastRadius(ranks_waiting=len(found.ranks)),
+            collect=(words.STACKS(who=ranks_text(found.ranks)),),
+            summary=words.UNDECIDED(what=text),
+        ),
+    )
+
+
+DETECTOR = Detector("ended_standing", ("events",), detect, "waiting")
