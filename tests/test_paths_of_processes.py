@@ -78,8 +78,18 @@ def test_what_is_linked_to_it_is_of_the_same_process(tmp_path: Path) -> None:
             "RuntimeError: no data",
         )
     )
-    found = raised(tmp_path, {**given(FORMS["proc"]), **logs(LOGGERS["bars"], {"ruby": [(CULPRIT, chain)]})})
-    assert found == [RANKS[CULPRIT]] * 2
+    found = raised(
+        tmp_path,
+        {**given(FORMS["proc"]), **logs(LOGGERS["bars"], {"ruby": [(CULPRIT, chain)], "opal": [(5104, LOST)]})},
+    )
+    assert sorted(rank for rank in found if rank is not None) == sorted([RANKS[5104], *[RANKS[CULPRIT]] * 2])
+
+
+def test_the_only_traceback_below_a_record_may_be_of_another_process(tmp_path: Path) -> None:
+    found = raised(
+        tmp_path, {**given(FORMS["proc"]), **logs(LOGGERS["bars"], {"ruby": [(CULPRIT, "KeyError: 'ids'")]})}
+    )
+    assert found == [None]
 
 
 @pytest.mark.parametrize("host", ["ruby", "opal"])

@@ -241,7 +241,10 @@ def test_page_of_many_ranks_stays_small_and_says_what_it_leaves_out() -> None:
 
 def test_templates_never_switch_escaping_off() -> None:
     folder = resources.files("reports.html")
-    templates = [folder.joinpath("page.html.j2"), *(part for part in folder.joinpath("parts").iterdir() if part.is_file())]
+    templates = [
+        folder.joinpath("page.html.j2"),
+        *(part for part in folder.joinpath("parts").iterdir() if part.is_file()),
+    ]
     assert len(templates) > 10
     for template in templates:
         text = template.read_text("utf-8")

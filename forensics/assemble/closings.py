@@ -155,6 +155,8 @@ def _is_of_others(steps: pl.DataFrame, identity: pl.DataFrame) -> pl.Expr:
 
 def of_other_processes(steps: pl.DataFrame, identity: pl.DataFrame) -> pl.Expr:
     """What a kernel or a driver says of a process that is no rank's, where those of all ranks are known."""
+    if identity.is_empty():
+        return pl.lit(value=False)
     pids = identity["pid"].drop_nulls().unique()
     is_known = (
         not identity["host"].null_count()

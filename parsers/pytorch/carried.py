@@ -6,10 +6,10 @@
     [4711] ERROR gave up: Traceback (most recent call last):       the traceback begins within the record
 
 Its other lines, until the class that was raised and what is linked to it, are told without a speaker right behind it. Below a record's only line they
-are so where each head of the file that tells no speaker stands below such a record of an error: else what interpreters print stands there, too,
-of whoever ended. What raised it must not be who began them.
+are so where each head of the file that tells no speaker stands below such a record of an error, and the logs have several: else what interpreters print stands
+there, too, of whoever ended. What raised it must not be who began them.
 
-Fooled by: a record of an error without what was caught, and right behind it what the interpreter prints of another process, nowhere else in a file.
+Fooled by: records of errors without what was caught, and right behind each what the interpreter prints of another process, nowhere else in a file.
 """
 
 import polars as pl
@@ -19,6 +19,7 @@ from parsers.pytorch.levels import LOUD, level_of
 _SPEAKER = ("rank", "local_rank", "task", "process")  # of a line itself
 _HEAD = r"Traceback \(most recent call last\):\s*$"
 _LINK = r"above exception"
+_SEVERAL = 2  # heads below records: one alone may be of another process, which ended then
 _BEGAN = r"(?i)elastic|launch|torchrun|multiprocess(?:ing)?[\\/]spawn\.py"  # whoever began the processes, and shares their output
 
 
@@ -50,6 +51,7 @@ def with_carried(lines: pl.DataFrame) -> pl.DataFrame:
     links = text.str.contains(_LINK).cast(pl.Int64).cum_sum()
     own = own.with_columns(is_below.fill_null(value=False).alias("_below"), links.over("_record").alias("_links"))
     is_only_so = (~is_bare | pl.col("_below") | (pl.col("_links") > 0)).all().over("file")
+    is_only_so &= pl.col("_below").sum() >= _SEVERAL
     begins = (pl.col("_first") & text.str.contains(rf"\S ?{_HEAD}") & pl.col("rank").is_not_null()) | (
         pl.col("_below").shift(-1, fill_value=False) & is_only_so & ~text.str.contains(_BEGAN).any().over("_record")
     )
