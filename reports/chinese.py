@@ -330,6 +330,7 @@ def facts(incident: Incident) -> list[Row]:
         Row("may be" if is_undecided(verdict) else "cause", zh(cause_of(verdict)) if cause_text(verdict) else ""),
         Row(operation_label(verdict), _operation(verdict)),
         Row("was", "，".join(filter(None, (site, code(verdict))))),
+        Row("program", verdict.program or ""),
         Row("runs on", "；".join(filter(None, (_runs_on(one) for one in verdict.places[:_SHOWN] if one.rank in (verdict.ranks or verdict.suspects.ranks[:_SHOWN]))))),
         Row("bad value", value if verdict.kind == "numerics" and (first.value != "finite" or first.tensor) else ""),
         Row("first anomaly", "，".join(filter(None, began))),

@@ -36,6 +36,7 @@ def facts(incident: Incident) -> list[Row]:
         Row("may be" if is_undecided(verdict) else "cause", cause_text(verdict)),
         Row(operation_label(verdict), _operation(incident)),
         Row("was", _site(verdict)),
+        Row("program", verdict.program or ""),  # several have ranks of these numbers
         Row("runs on", _runs_on(verdict)),
         Row("bad value", _value(verdict)),
         Row("finite until", verdict.first_anomaly.after or ""),

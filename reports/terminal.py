@@ -27,7 +27,7 @@ _UNBROKEN = 240  # columns of these where no line is broken
 _ANSWER, _WHY, _OTHER_FAULT, _AGAINST, _UNSEEN, _CLAIM, _CLAIMS_AFTER, _MORE = range(8)
 _FIRST = 3  # claims that come before other facts
 _FACTS: Mapping[str, int] = {
-    "suspects": _WHY, "decision": _CLAIM, "first anomaly": _MORE, "progress": _MORE, "cause": _MORE, "may be": _MORE,
+    "suspects": _WHY, "program": _WHY, "decision": _CLAIM, "first anomaly": _MORE, "progress": _MORE, "cause": _MORE, "may be": _MORE,
     "bad value": _MORE, "finite until": _MORE, "affected": _MORE, "without it": _MORE,
 }  # fmt: skip
 _RESET = "\x1b[0m"

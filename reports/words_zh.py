@@ -84,7 +84,7 @@ LABEL: Mapping[str, str] = {  # of rows
     "do now": "立即处理", "collect": "待收集", "cannot tell": "无法判定", "why": "依据", "known": "已知", "contradicts": "反证",
     "not recorded": "未记录", "checked": "已检查", "not excluded": "未排除", "then": "之后", "look for": "查看", "if so": "然后", "next run": "下次运行", "settings": "配置", "also": "另有", "read": "已读取", "cause": "原因",
     "never entered": "未进入", "differs in": "不一致处", "stuck in": "卡在", "waiting in": "等待于", "missed in": "缺席于",
-    "operation": "操作", "was": "当时", "runs on": "运行于", "bad value": "异常值", "finite until": "此前正常",
+    "operation": "操作", "was": "当时", "runs on": "运行于", "program": "程序", "bad value": "异常值", "finite until": "此前正常",
     "first anomaly": "首个异常", "affected": "影响范围", "without it": "若无此故障", "progress": "训练进度", "decision": "建议", "unless": "除非", "suspects": "可疑", "": "",
     "may be": "可能原因", "time": "耗时", "attempts": "历次启动", "goodput": "有效训练", "save every": "保存间隔", "step time": "每步耗时", "checkpoint": "检查点",
 }  # fmt: skip

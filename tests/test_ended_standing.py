@@ -1,11 +1,13 @@
 """Whoever watches ended all processes because nothing moved: a hang of theirs, by its word; of two programs, of the one that was ended first."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from forensics import analyze
 from forensics.model.incident import Verdict
+from reports import markdown, terminal
 from tests.sources import written
 
 Logs = dict[str, list[str]]
@@ -83,3 +85,9 @@ def test_who_gave_up_before_is_not_explained_by_it(tmp_path: Path) -> None:
 def test_else_nobody_is_suspected_for_it(tmp_path: Path, ends: list[str]) -> None:
     found = verdict(tmp_path, job(ends))
     assert found.ranks == [] and found.first_anomaly.signature != "ended_standing"
+
+
+def test_the_program_is_said_where_several_have_ranks_of_these_numbers(tmp_path: Path) -> None:
+    report = analyze(written(tmp_path, job(ENDS["one line, pids"], "engine/") | trainer("09:12:00")))
+    for text in (terminal.render(report, color=False, width=None, is_brief=True), markdown.render(report)):
+        assert re.search(r"program\W+engine", text)
