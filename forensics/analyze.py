@@ -194,7 +194,8 @@ def _decisive(whole: _Judged, own: Mapping[str, _Judged], several: Sequence[Prog
     """The whole, and each program by itself → whose verdict it is: of the one program that by itself names somebody who did not only
     wait, while no other does, or suspects somebody of an end; what only lost the service that it asked is no such other. Else of the whole, what
     others waited for may be of no program; unless the whole names a rank that several have and none by itself: then of the program that its
-    evidence is of. Where nobody is named, of the one whose processes were all ended because nothing moved, before the others gave up. Where several name somebody, ranks of one are none of another: one of them, and never the whole (_order)."""
+    evidence is of. Where none names anybody, of the one whose processes were all ended because nothing moved, before the others gave up. Where several
+    name somebody, ranks of one are none of another: one of them, and never the whole (_order)."""
     asked = {name: one for name, one in own.items() if not _lost_a_service(one.case)}
     names = [name for name, one in asked.items() if _names(one.conclusion)]
     files = {one.name: one.files for one in several}
@@ -205,12 +206,9 @@ def _decisive(whole: _Judged, own: Mapping[str, _Judged], several: Sequence[Prog
     if len(names) > 1:
         first = min(names, key=lambda one: _order(own[one].conclusion))
         return first, own[first]
-    cases = {name: one.case for name, one in own.items()}
-    first_ended = ended_first(
-        {name: one.events for name, one in cases.items()}, {name: one.seen for name, one in cases.items()}
-    )
-    if not names and first_ended is not None:
-        return first_ended, own[first_ended]
+    told = {name: (one.case.events, one.case.seen) for name, one in own.items()} if not names else {}
+    if (ended := ended_first(told)) is not None:
+        return ended, own[ended]
     name = _program_of(several, whole.conclusion)
     is_mixed = whole.conclusion.chosen[0].finding.is_named and not any(_names(one.conclusion) for one in own.values())
     return (name, own[name]) if is_mixed and name is not None else (None, whole)

@@ -4,7 +4,7 @@ Each of the few printed a line of a kind that none of the others did, and the ot
 did. A log that is merely shorter, or that ends as those of the others do, goes no way of its own.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import polars as pl
@@ -41,13 +41,18 @@ def numbered_lines(row: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
         yield from enumerate(row["last_lines"], first_line(row))
 
 
+def kinds(lines: Iterable[str]) -> set[str]:
+    """Lines without what launchers put before them, and with # for their numbers."""
+    return {_DIGITS.sub("#", strip(line).text).strip() for line in lines} - {""}
+
+
 def is_apart(files: pl.DataFrame, few: Collection[int], others: Collection[int]) -> bool:
     """`files` of one attempt, with their ranks: by the last lines of their logs."""
     said: dict[int, set[str]] = {}
     for rank, lines in files.select("rank", "last_lines").drop_nulls().iter_rows():
-        said.setdefault(rank, set()).update(_DIGITS.sub("#", strip(line).text).strip() for line in lines)
+        said.setdefault(rank, set()).update(kinds(lines))
     own, rest = [said.get(rank, set()) for rank in few], [said[rank] for rank in others if rank in said]
     if len(rest) < _FEWEST or not own:
         return False
-    common = set[str].intersection(*rest) - {""}
-    return all(kinds - set[str]().union(*rest) - {""} for kinds in own) and bool(common - set[str]().union(*own))
+    common = set[str].intersection(*rest)
+    return all(one - set[str]().union(*rest) for one in own) and bool(common - set[str]().union(*own))

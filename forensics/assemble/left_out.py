@@ -11,20 +11,17 @@ Fooled by: as many who ended before they were to come, and as many others who ne
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
-from forensics.assemble.apart import is_apart, own_logs
+from forensics.assemble.apart import is_apart, kinds, own_logs
 from forensics.model.signals import signal_of
 from parsers.schema.tables import TableName, table
-from parsers.text.patterns import regex
 from parsers.text.signals import ASKING
-from parsers.who.prefixes import strip
 
 COUNTED = "store_clients"  # code of a store that counts who came
-_DIGITS = regex(r"\d+")
 _WAY = 2  # kinds of lines that all who came have in common, and nobody else has: one alone may be lost
 Row = Mapping[str, Any]
 
@@ -75,12 +72,8 @@ def _apart(files: pl.DataFrame, came: int, all_: int) -> frozenset[int]:
         return frozenset()
     by_kind: defaultdict[str, set[int]] = defaultdict(set)
     for rank, lines in logs.items():
-        for kind in _kinds(lines):
+        for kind in kinds(lines):
             by_kind[kind].add(rank)
     rests = [frozenset(logs.keys() - own) for own in by_kind.values() if len(own) == came]
     rest = rests[0] if len({*rests}) == 1 and len(rests) >= _WAY else frozenset[int]()
     return rest if is_apart(told, rest, logs.keys() - rest) else frozenset()
-
-
-def _kinds(lines: list[str]) -> Iterator[str]:
-    yield from {kind for line in lines if (kind := _DIGITS.sub("#", strip(line).text).strip())}

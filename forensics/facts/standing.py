@@ -39,13 +39,12 @@ def ended_standing(events: pl.DataFrame, seen: Set[int]) -> Ended | None:
     return Ended(tuple(sorted(seen)), max(row["value"] or 0.0 for row in still), still, at)
 
 
-def ended_first(events: Mapping[str, pl.DataFrame], seen: Mapping[str, Set[int]]) -> str | None:
-    """Events and ranks of each program → the one all of whose processes were ended so, before any other tells that it gave up or failed."""
-    ended = {name: found.at_ns for name, own in events.items() if (found := ended_standing(own, seen[name]))}
+def ended_first(programs: Mapping[str, tuple[pl.DataFrame, Set[int]]]) -> str | None:
+    """Program → its events and ranks → the one all of whose processes were ended so, before any other tells that it gave up or failed."""
+    ended = {name: found.at_ns for name, own in programs.items() if (found := ended_standing(*own))}
     if len(ended) != 1:
         return None
     [(first, at)] = ended.items()
-    others = [
-        own.filter(pl.col("kind").is_in(_GAVE_UP))["time_ns"].min() for name, own in events.items() if name != first
-    ]
+    gave_up = pl.col("kind").is_in(_GAVE_UP)
+    others = [events.filter(gave_up)["time_ns"].min() for name, (events, _) in programs.items() if name != first]
     return first if at is not None and all(isinstance(other, int) and at < other for other in others) else None

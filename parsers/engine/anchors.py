@@ -72,17 +72,23 @@ def _scan(anchors: tuple[bytes, ...], flag: int) -> Callable[[Text, int, Callabl
 
 
 def _database(hyperscan: Any, anchors: Sequence[bytes], flag: int) -> Any:
-    """The anchors as a database, the last one kept if they are many."""
+    """The anchors as a database; of many the last one is kept."""
+    if len(anchors) < MANY:
+        return _built(hyperscan, anchors, flag)
     made_of = sha256(repr((hyperscan.__version__, flag, anchors)).encode()).digest()
     kept_at = kept.place(__file__, f"hyperscan{flag}")
-    if len(anchors) >= MANY and (found := kept.kept(kept_at, made_of)):
+    if found := kept.kept(kept_at, made_of):
         with suppress(hyperscan.HyperscanError):  # it is of another machine
             return hyperscan.loadb(found, hyperscan.HS_MODE_BLOCK)
+    database = _built(hyperscan, anchors, flag)
+    kept.keep(kept_at, made_of, hyperscan.dumpb(database))
+    return database
+
+
+def _built(hyperscan: Any, anchors: Sequence[bytes], flag: int) -> Any:
     database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
     numbers = list(range(len(anchors)))
     database.compile(expressions=list(anchors), ids=numbers, flags=[flag] * len(numbers), literal=True)
-    if len(anchors) >= MANY:
-        kept.keep(kept_at, made_of, hyperscan.dumpb(database))
     return database
 
 

@@ -31,7 +31,7 @@ its name in a line of its own, or none. What stands between the tables is no rec
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 
 from parsers.forms.reading import HEADER, RULE, Row, cells_of, text_lines, undrawn
@@ -147,6 +147,7 @@ def _meaning(name: str) -> str:
     return said.meaning if (said := vocabulary.meaning_of(name)) is not None else ""
 
 
+@lru_cache(maxsize=2)  # asked twice of each line
 def _may_count(line: str) -> bool:
     """Is a line short, and holds a number and what counts steps?"""
     if len(line) > _HEADING_CHARACTERS or not any(map(str.isdigit, line)):

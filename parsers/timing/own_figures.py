@@ -74,7 +74,8 @@ def parse(source: Source) -> Tables:
     known = "step" in vocabulary.meanings(sorted(framings.names(source.path, head)))
     first = framings.first(source.path, head)
     is_of_parts = bool(vocabulary.meanings(first) & _PARTS) or (not known and counts_bad(first))
-    made = step_tables(source, None if known else _counter(source.path, head), is_of_parts=is_of_parts)
+    counter = None if known else _counter(source.path, head)
+    made = step_tables(source, framings.framing(source.path, head), counter, is_of_parts=is_of_parts)
     bad = next((row for row in made["steps"].iter_rows(named=True) if holds_nan(row)), None)
     return {**made, "events": table("events", [] if bad is None else [_event(bad, source)])}
 

@@ -60,7 +60,7 @@ def parse(source: Source) -> Tables:
     """timings, a row per part of a step; steps; ranks; `unread` for rows that log neither (parsers/training/step_tables.py)."""
     with source.open() as stream:
         form = framings.framing(source.path, stream.read(_HEAD))
-    return step_tables(source, is_of_parts=form == "outlined")
+    return step_tables(source, form, is_of_parts=form == "outlined")
 
 
 PARSER = FileParser(name="step_records", accepts=accepts, parse=parse)

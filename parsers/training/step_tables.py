@@ -7,7 +7,7 @@ import polars as pl
 
 from parsers.forms import framings
 from parsers.forms.reading import whole
-from parsers.schema.parser import HEAD_BYTES, Source
+from parsers.schema.parser import Source
 from parsers.schema.tables import Rows, Tables, tables_of
 from parsers.text import vocabulary
 from parsers.training.spread import labelled
@@ -37,8 +37,8 @@ def names_in(raw: Collection[str], whose: Callable[[str], int | None] | None = N
     }
 
 
-def step_tables(source: Source, counter: str | None = None, *, is_of_parts: bool = False) -> Tables:
-    """`counter`: the column that counts the steps, where its name says nothing; `is_of_parts`: rows without a step hold values as well. timings, a row per part of a step, level 0; steps; ranks: who runs where; `unread` for rows that log neither."""
+def step_tables(source: Source, form: str | None, counter: str | None = None, *, is_of_parts: bool = False) -> Tables:
+    """`form`: that of the file's records (framings.py). `counter`: the column that counts the steps, where its name says nothing; `is_of_parts`: rows without a step hold values as well. timings, a row per part of a step, level 0; steps; ranks: who runs where; `unread` for rows that log neither."""
     steps, timings, values = Rows("steps"), Rows("timings"), Rows("values")
     hosts: dict[tuple[Any, ...], dict[str, Any]] = {}
     claimed: list[dict[str, Any]] = []
@@ -74,7 +74,7 @@ def step_tables(source: Source, counter: str | None = None, *, is_of_parts: bool
     times = timings.table()
     return tables_of(
         timings=times,
-        steps=_logged(steps.table()) if times.is_empty() and _is_table(source) else steps.table(),
+        steps=_logged(steps.table()) if times.is_empty() and form in framings.TABLES else steps.table(),
         values=values.table(),
         ranks=hosts.values(),
         claimed=claimed,
@@ -92,14 +92,8 @@ def _whose(own: Mapping[str, Any], source: Source) -> dict[str, Any]:
     }
 
 
-def _is_table(source: Source) -> bool:
-    """Is it of columns? A record of its own says nothing where nothing was logged."""
-    with source.open() as stream:
-        return framings.framing(source.path, stream.read(HEAD_BYTES)) in framings.TABLES
-
-
 def _logged(steps: pl.DataFrame) -> pl.DataFrame:
-    """Without NaN that stands where nothing was logged: some exports of tables write it, and a loss that is NaN stays so. Where several tell one step, whose ranks
+    """Without NaN that stands where nothing was logged: some exports of tables write it, a record of its own does not; and a loss that is NaN stays so. Where several tell one step, whose ranks
     nobody knows yet, the loss of another may be finite after it."""
     last = pl.col("line").filter(pl.col("loss").is_finite()).max().over("rank", "phase")
     is_of_one = pl.col("step").is_unique().over("rank", "phase")

@@ -46,10 +46,9 @@ def counted_columns(sources: Iterable[Source], world: int | None) -> dict[str, s
     """Members whose path tells no rank, and the size of the job where it is known → path → the column of its ranks."""
     heads = {one.path: head for one in sources if one.rank is None and (head := _head(one))}
     counting = {path: head for path, head in heads.items() if _may_count(path, head)}
-    if world is not None or not counting:
-        sizes = {world} if world is not None else set()
-    else:
-        sizes = {int(size) for head in heads.values() for size in _SIZE.findall(head)}
+    if not counting:
+        return {}
+    sizes = {world} if world is not None else {int(size) for head in heads.values() for size in _SIZE.findall(head)}
     found = ((path, _column([*_records(path, head)], sizes)) for path, head in counting.items())
     return {path: name for path, name in found if name is not None}
 

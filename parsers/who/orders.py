@@ -22,10 +22,11 @@ from parsers.who.contexts import Places
 _LINES = 400
 _CHARACTERS = 4000
 _FEWEST = 2
+_WORD = r"[A-Za-z0-9][A-Za-z0-9_]*(?:[.-][A-Za-z0-9_]+)*"
+_NAME = regex(_WORD)
 _ITEM = regex(
-    r"(?P<name>[A-Za-z0-9][A-Za-z0-9_]*(?:[.-][A-Za-z0-9_]+)*)(?P<range>\[[\d,-]+\])?(?:(?P<is>[:*]|\s{1,4}slots=)(?P<number>\d{1,5})(?![\w.]))?"
+    rf"(?P<name>{_WORD})(?P<range>\[[\d,-]+\])?(?:(?P<is>[:*]|\s{{1,4}}slots=)(?P<number>\d{{1,5}})(?![\w.]))?"
 )
-_NAME = regex(r"[A-Za-z0-9][A-Za-z0-9_]*(?:[.-][A-Za-z0-9_]+)*")
 _SHORT = regex(r"[A-Za-z0-9_]\[\d[\d,-]*\]")  # names that differ in a number
 _BETWEEN = regex(r"[\s,;\"'|]{1,8}")
 _BLOCK = regex(r"[\"'](?P<name>[A-Za-z0-9][\w.-]{0,252})[\"']: ?\[(?P<ranks>\d{1,7}(?:, ?\d{1,7}){0,63})\]")

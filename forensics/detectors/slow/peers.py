@@ -17,7 +17,7 @@ from forensics.model.texts import ranks_text
 from forensics.words import slow as words
 from parsers.text.vocabulary import reducing_words
 
-SITES: tuple[tuple[str, Site], ...] = (
+_SITES: tuple[tuple[str, Site], ...] = (
     ("data", "data_loading"), ("load", "data_loading"), ("h2d", "data_loading"), ("tokenize", "data_loading"),
     ("checkpoint", "checkpoint_io"), ("save", "checkpoint_io"), ("storage", "storage_io"), ("logging", "logging"),
 )  # fmt: skip
@@ -27,6 +27,11 @@ _UPDATES = r"(?:^|_)(?:optimizer|optim|opt|upd|update)(?:_|$)"
 _AS_MANY = 0.1  # of the others' update: what is as long
 _ALIKE = 0.15  # between the shares by which phases are longer
 _MANY = 0.25  # of the peers: so many slow ones are another kind of rank, unless they are one host
+
+
+def site_of(phase: str, sort: str) -> Site | None:
+    """Where a rank stands that is slow in a phase of this sort: the device, or what the host does in it."""
+    return next((site for word, site in _SITES if phase.startswith(word)), None) if sort == "host" else "compute"
 
 
 def doubt(case: Case, slow: Sequence[Outlier]) -> tuple[Reason | None, Said | None]:

@@ -41,9 +41,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             cause=cause,
             ranks=() if reason else ranks,
             suspect_ranks=ranks if reason else (),
-            site=next((site for word, site in peers.SITES if first.name.startswith(word)), None)
-            if first.sort == "host"
-            else "compute",
+            site=peers.site_of(first.name, first.sort),
             first_anomaly=FirstAnomaly(rank=None if reason or len(ranks) > 1 else ranks[0], signature="slow_rank"),
             undecided=(reason,) if reason else (),
             claims=tuple(claim for one in slow[:4] for claim in _claims(one)),

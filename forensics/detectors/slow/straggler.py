@@ -130,9 +130,7 @@ def _straggler(case: Case, slow: Sequence[Outlier]) -> Finding:
         ranks=() if reason else ranks,
         hosts=(host,) if host else (),
         suspect_ranks=ranks if reason else (),
-        site=next((site for word, site in peers.SITES if first.phase.startswith(word)), None)
-        if sort == "host"
-        else "compute",
+        site=peers.site_of(first.phase, sort),
         first_anomaly=FirstAnomaly(
             rank=first.rank if len(ranks) == 1 and not reason else None,
             step=first.begin,
