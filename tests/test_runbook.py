@@ -61,6 +61,25 @@ def test_what_to_look_for_stands_with_the_command() -> None:
     assert second.command == "ssh n1 lslocks --notruncate" and second.source == "lslocks(8)"
 
 
+def test_what_helps_against_a_cause_is_told_where_its_finding_asks_for_nothing() -> None:
+    full = Finding(detector="x", cause="disk_full", ranks=(3,), domain="workload")
+    first, *_ = actions_of(full, "supported")
+    assert (first.kind, first.reason) == ("check_config", CAUSES["disk_full"].do)
+    asked = Finding(detector="x", cause="disk_full", ranks=(3,), domain="workload", collect=("df -h",))
+    assert actions_of(asked, "supported")[0].kind == "collect_more"
+    assert not actions_of(full, "hypothesis")
+
+
+def test_a_step_without_a_command_gets_none_that_answers_something_else() -> None:
+    look = Action(kind="inspect_network", target="n1", command=None, reason="no way")
+    away = Finding(
+        detector="x", cause="network_fault", ranks=(3,), hosts=("n1",), actions=(look,),
+        first_anomaly=FirstAnomaly(signature="connect:no_route"),
+    )  # fmt: skip
+    told = next(one for one in actions_of(away, "supported", Known([Place(rank=3, host="n1")])) if one.look)
+    assert (told.kind, told.command) == ("inspect_network", None)
+
+
 def test_nothing_but_collecting_follows_where_it_is_not_sure() -> None:
     unsure = Finding(detector="x", cause="rank_absent", suspect_ranks=(3,), site="lock", hosts=("n1",))
     assert {action.kind for action in actions_of(unsure, "hypothesis", Known())} <= {"collect_more", "check_code"}

@@ -20,7 +20,7 @@ from forensics.model.commands import NOWHERE, Surroundings
 from forensics.model.finding import Finding
 from forensics.model.frames import is_own_file
 from forensics.model.incident import Action, Place
-from forensics.model.names import Status
+from forensics.model.names import ActionKind, Domain, Status
 from forensics.model.said import Said, joined
 from forensics.model.texts import SILENT, head_of, ranks_text
 from forensics.verdict.runbook import Scene, followed, is_at_pipe
@@ -35,6 +35,12 @@ _AT_ONCE, _LISTED = 3, 6  # hosts that fail together, and those of them that are
 _PROCESSES = 16  # in one command
 _NAMED_PIDS = 2  # in a sentence
 _BY_KERNEL = "proc(5): status, stack, wchan"  # what a process that answers nobody waits in
+# What is looked at where a cause alone says what helps.
+_LOOKED_AT: Mapping[Domain, ActionKind] = {
+    "workload": "check_config",
+    "infrastructure": "inspect_hardware",
+    "unknown": "check_config",
+}
 _ECC = re.compile(r"\bECC\b|ECCUncorrectable")
 
 
@@ -77,11 +83,13 @@ def actions_of(finding: Finding, status: Status, known: Known = NOTHING) -> list
         drains + actions if is_lasting(code) and status != "hypothesis" else actions + _checks(finding, known) + drains
     )
     actions += _by_halves(finding, known) + _shared(finding, known.shared)
-    has_nothing = not actions and finding.cause is not None
-    if finding.collect or finding.undecided or status == "unknown" or has_nothing:
+    is_sure = status in ("established", "supported") and finding.is_named
+    row = None if finding.cause is None else CAUSES[finding.cause]
+    if row is not None and is_sure and not (actions or finding.collect or row.by_stack):
+        actions.append(Action(kind=_LOOKED_AT[row.domain], target="job", command=None, reason=row.do))
+    if finding.collect or finding.undecided or status == "unknown" or not (actions or row is None):
         actions += _collected(finding, known)
     told = _kernel_first([_with_setup(action) for action in actions], finding, known)
-    is_sure = status in ("established", "supported") and finding.is_named
     done = followed(told, finding, scene, known.beside, is_sure)
     done = [_in_words_of(_with_command(action, finding, known), known.around) for action in done]
     return sorted(_left_first(_settings_first(done)), key=lambda one: one.source != _BY_KERNEL)
@@ -217,7 +225,7 @@ def _by_halves(finding: Finding, known: Known) -> list[Action]:
 
 def _with_command(action: Action, finding: Finding, known: Known) -> Action:
     """The same action with its command: for the host that it names, else for the one that its subjects run on."""
-    if action.command is not None:
+    if action.command is not None or (action.look and action.source in _without_command(finding)):
         return action
     command = None
     if action.kind == "drain_node":
@@ -231,6 +239,12 @@ def _with_command(action: Action, finding: Finding, known: Known) -> Action:
     elif action.kind == "inspect_network":
         command = commands.ports(host, known.around)
     return msgspec.structs.replace(action, command=command)
+
+
+def _without_command(finding: Finding) -> set[str]:
+    """The steps of its cause that no command does: that of their kind answers something else."""
+    steps = CAUSES[finding.cause].runbook if finding.cause is not None else ()
+    return {one.source for one in steps if one.command is None}
 
 
 def _there_where_it_ran(action: Action, finding: Finding, known: Known) -> Action:
