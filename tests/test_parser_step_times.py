@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from parsers.logs.field_lines import PARSER as JSON
-from parsers.timing import words
+from parsers.text import durations
 from parsers.timing.checkpoint_times import PARSER as SAVES
 from parsers.timing.step_times import PARSER as TIMES
 from parsers.training.expert_load import PARSER as LOAD
@@ -163,7 +163,7 @@ def test_times_of_checkpoints(text: str, expected: list[tuple[Any, ...]]) -> Non
     ],
 )  # fmt: skip
 def test_sorts_of_phases(phase: str, sort: str | None) -> None:
-    assert words.sort_of(phase) == sort
+    assert durations.sort_of(phase) == sort
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ import polars as pl
 from forensics.facts.roles import Roles
 from forensics.model.told import told_by
 from parsers.schema.tables import TableName, spelled
-from parsers.timing.words import sort_of
+from parsers.text.durations import sort_of
 
 REST = "rest of the step"
 _ACCOUNTED = 0.8  # of a step, at the median: what its named phases must be for the rest of it to count

@@ -12,6 +12,7 @@
     wq: {nan: 0, absmax: 0.1}                            sets of statistics that documents nest
     step 12⏎  rank  loss⏎     [step.12]⏎ loss = 2.1      tables of a step each, under headings; reports with a part for each step
     <step n="5"><rank id="3" loss="nan"/></step>         elements of XML
+    step,node-1,node-2                                   a column for each process; of what, the name of the path or of the series
     1790000000 2.31 5                                    without names: a stamp or a count, and the name of the path (MLflow)
 
 `FRAMINGS` holds a row for each. What is no row of its file's form is None, never an error. Of names parsers/text/vocabulary.py knows the meaning.
@@ -35,6 +36,7 @@ from parsers.forms.reading import CELL, RULE, Row, Said, cells_of, json_object, 
 from parsers.forms.reading import HEADER as HEADER
 from parsers.forms.seated import seated
 from parsers.forms.sections import section_names, section_rows
+from parsers.forms.wide import wide_names, wide_rows
 from parsers.schema.names import Names
 from parsers.schema.parser import Source
 from parsers.schema.tables import TableName, Tables, table
@@ -366,6 +368,7 @@ FRAMINGS: tuple[Framing, ...] = (
     Framing("nested", lambda head: nested_names(head.text), nested_rows),
     Framing("document", _document_names, document_rows),
     Framing("objects", _object_names, _line_rows(lambda text: _object(text.strip()))),
+    Framing("wide", lambda head: wide_names(head.path, head.lines), wide_rows),
     Framing("curve", lambda head: column_kinds(head.path, head.lines), curve_rows),
     Framing("frames", lambda head: frame_names(head.text.splitlines()[:_TITLE_LINES]), frame_rows),
     Framing("logfmt", _line_names(logfmt), _line_rows(logfmt)),

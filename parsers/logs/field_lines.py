@@ -12,7 +12,7 @@
     {"msg": "child exited", "rank": 3, "pid": 4711, "status": "signal: killed"}                  what Go says of a process
     {"step": 40, "event": "training_complete", "rank": 3}           the last words, an end where all say so (assemble/closings.py)
 
-What a name means is told by parsers/text/vocabulary.py and parsers/timing/words.py. The rank is the record's own, else that of the line or path. Only
+What a name means is told by parsers/text/vocabulary.py and parsers/text/durations.py. The rank is the record's own, else that of the line or path. Only
 lines come here that no other parser has read; a sentence that mentions figures is no record.
 
 Printed by: timers that training programs bring along; trackers that log to a file; wrappers of processes.

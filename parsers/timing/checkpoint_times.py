@@ -16,7 +16,7 @@ import polars as pl
 
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, conform
-from parsers.timing.words import UNIT, UNITS
+from parsers.text.durations import UNIT, UNITS
 from parsers.training.progress import with_reporter
 
 _SUBJECT = r"(?i)(?:\b|_)(checkpoint|ckpt|state[_ ]?dict)"

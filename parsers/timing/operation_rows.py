@@ -11,7 +11,7 @@ import polars as pl
 from parsers.schema.parser import Source
 from parsers.schema.tables import Tables, conform, tables_of
 from parsers.text import vocabulary
-from parsers.timing.words import UNITS
+from parsers.text.durations import UNITS
 
 _WHAT = ("operation", "phase", "name")  # first wins
 _STAMP_NS = 1e17  # since 1970: no microsecond is as large

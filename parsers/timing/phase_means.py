@@ -22,8 +22,8 @@ from parsers.forms.reading import real, whole
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, tables_of
 from parsers.text import vocabulary
+from parsers.text.durations import figure, sort_of
 from parsers.text.rank_list import RANKS
-from parsers.timing.words import figure, sort_of
 
 _NOT = frozenset(("step", "time", "phase", "tensor", "module", "metric", "name", "operation", "loss", "grad_norm"))
 _EARLIER = frozenset(

@@ -30,7 +30,7 @@ from parsers.forms.reading import real, whole
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Rows, Tables, tables_of
 from parsers.text import vocabulary
-from parsers.timing.words import UNITS
+from parsers.text.durations import UNITS
 from parsers.training.step_figures import time_of
 
 _ROWS = 20_000_000
@@ -39,7 +39,9 @@ _ROWS = 20_000_000
 def accepts(path: str, head: bytes) -> bool:
     """By the names of the first record: a step, a phase and how long it took, of no tensor."""
     meant = vocabulary.meanings(sorted(framings.names(path, head)))
-    return {"step", "phase", "duration"} <= meant and not meant & {"tensor", "module"}
+    # A column for each process: the gauge of a moment is of no step.
+    needed = {"phase", "duration"} if framings.framing(path, head) == "wide" else {"step", "phase", "duration"}
+    return needed <= meant and not meant & {"tensor", "module"}
 
 
 def parse(source: Source) -> Tables:

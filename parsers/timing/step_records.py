@@ -1,7 +1,7 @@
 """A row per step, or per rank and step, in any form of parsers/forms/framings.py: what a script, a tracker or a dashboard wrote.
 
 Columns: a count of the step; its loss, its gradient norm, or durations of its parts (two at least where it has neither); who, when, how
-much. parsers/text/vocabulary.py says what a name means, parsers/timing/words.py which names are durations.
+much. parsers/text/vocabulary.py says what a name means, parsers/text/durations.py which names are durations.
 
     rank,step,loader_s,compute_s,iter_s                             a script's own
     3,7,0.0118,0.331,0.428

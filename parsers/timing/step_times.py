@@ -13,7 +13,7 @@
     step=7 forward_ms=101.5 backward_ms=203.9 comm_ms=20.4
     step:7 - actor/grad_norm:0.12 - timing_s/gen:58.8 - timing_s/update_actor:89.2 - timing_s/step:167.0
 
-What a name says of unit and phase is told by parsers/timing/words.py. A figure is a time where its name says so, a unit stands
+What a name says of unit and phase is told by parsers/text/durations.py. A figure is a time where its name says so, a unit stands
 behind it, or it names a phase in a line whose step was timed (a bare `time` or `took` beside the count is the step's), and is no longer
 than that, or in a line of parts alone: three at least, of two sorts, each with a fraction. Lines of a test or a validation time no step of the training. It has the unit that it or its name
 shows, else that of the other figures of the line, else it is in seconds. Of a line that prints the last step beside a mean,
@@ -28,7 +28,7 @@ import polars as pl
 
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, conform, empty
-from parsers.timing import words
+from parsers.text import durations
 from parsers.training.progress import with_reporter
 
 _STEP = r"(?i)(?:^|[\s,;\]|(])(?:global_|train_)?(?:step|iter(?:ation)?)[\s:=\[]{1,4}([0-9]{1,15})(?:[^0-9A-Za-z_.]|\.[^0-9]|\.?$)"
@@ -36,13 +36,13 @@ _IT = r"(?i)(?:^|[\s,;\]|(])it {1,4}([0-9]{1,15})(?:[^0-9A-Za-z_.]|\.[^0-9]|\.?$
 _BRACKETED = r"\[\s*([0-9]{1,15})\s*/\s*[0-9]{1,15}\s*\]"
 _NAME = r"[A-Za-z][A-Za-z0-9_/-]{0,40}(?: (?:time|pass|loading|load|wait|sync)){0,2}(?: ?[(\[](?:ms|s|us|sec)[)\]])?"
 _VALUE = r"[0-9][0-9.]{0,20}(?:e[+-]?[0-9]{1,3})?"
-_PAIR = rf"\b{_NAME}[ :=]{{1,3}}{_VALUE}(?: ?(?:{words.UNIT})\b)?"
+_PAIR = rf"\b{_NAME}[ :=]{{1,3}}{_VALUE}(?: ?(?:{durations.UNIT})\b)?"
 _WORDS = ("fwd", "forward", "bwd", "backward", "compute", "data", "Data", "dataloader", "loader")
 _NO_TRAINING = r"(?i)^\W{0,8}(?:test|val|valid|validation|eval|evaluation)\b"
 _PARTS, _SORTS = 3, 2  # of a step that a line of nothing but parts must name, at least
 _OF_TOTAL = 3.0  # times the sum of the parts, at most
 _LINE = ["file", "line"]
-_STEPS_OWN = words.Figure("step", None, True)  # what a bare `time` says: of the step, whose line has it already
+_STEPS_OWN = durations.Figure("step", None, True)  # what a bare `time` says: of the step, whose line has it already
 
 
 def parse(lines: pl.DataFrame) -> Tables:
@@ -76,14 +76,14 @@ def _named(known: pl.DataFrame) -> pl.DataFrame:
     found = known.with_columns(
         name=pair.str.extract(rf"^({_NAME})[ :=]{{1,3}}[0-9]", 1),
         value=pair.str.extract(rf"[ :=]({_VALUE}) ?[a-z]*$", 1).cast(pl.Float64, strict=False),
-        shown=pair.str.extract(rf"[0-9] ?({words.UNIT})$", 1).replace_strict(
-            words.UNITS, default=None, return_dtype=pl.Float64
+        shown=pair.str.extract(rf"[0-9] ?({durations.UNIT})$", 1).replace_strict(
+            durations.UNITS, default=None, return_dtype=pl.Float64
         ),
     )
     rows = [
-        (name, said.phase, said.factor, said.is_time, words.sort_of(said.phase))
+        (name, said.phase, said.factor, said.is_time, durations.sort_of(said.phase))
         for name in found["name"].drop_nulls().unique().to_list()
-        if (said := _STEPS_OWN if _is_bare(name) else words.figure(name)) is not None
+        if (said := _STEPS_OWN if _is_bare(name) else durations.figure(name)) is not None
     ]
     schema = {"name": pl.String, "phase": pl.String, "factor": pl.Float64, "is_time": pl.Boolean, "sort": pl.String}
     told = pl.DataFrame(rows, schema=schema, orient="row")

@@ -13,10 +13,10 @@ from typing import Any
 
 import polars as pl
 
+from parsers.text.durations import figure
 from parsers.text.patterns import regex
 from parsers.text.replica_names import ELSE, FIGURE, HEX, IS_PLAIN, OF
 from parsers.text.vocabulary import meaning_of
-from parsers.timing.words import figure
 
 _MIXED = r"(?:0x)?[0-9a-f]{8,128}"  # digits and letters, see _IS_MIXED
 _PAIR = (

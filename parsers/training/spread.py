@@ -17,11 +17,10 @@ from functools import lru_cache
 from typing import Any
 
 from parsers.schema.labels import OF_GROUP
-from parsers.text import lenient, vocabulary
+from parsers.text import durations, lenient, vocabulary
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.replica_names import says_what
-from parsers.timing import words
 
 _LABEL = regex(
     r"(?i)(?P<before>(?<![a-z])[a-z]{1,16}[_-])?(?<![a-z])(?P<word>[a-z]{1,16}?)s?[ _.#:/\[-]{0,2}(?P<rank>\d{1,7})(?!\.?\d|[a-z])"
@@ -66,7 +65,9 @@ def _meaning(name: str) -> str | None:
 
 
 def _is_figure(name: str) -> bool:
-    is_time = (said := words.figure(name)) is not None and (said.is_time or words.sort_of(said.phase) is not None)
+    is_time = (said := durations.figure(name)) is not None and (
+        said.is_time or durations.sort_of(said.phase) is not None
+    )
     return is_time or _meaning(name) is not None or says_what(name.rpartition("/")[2])
 
 

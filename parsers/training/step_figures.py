@@ -1,6 +1,6 @@
 """What a record of a step says: its loss, its norms, how fast it was, and how long each part of it took.
 
-A name is read by parsers/text/vocabulary.py, that of a time by parsers/timing/words.py; a name inside another continues it. A figure is a
+A name is read by parsers/text/vocabulary.py, that of a time by parsers/text/durations.py; a name inside another continues it. A figure is a
 time where its name says so or a unit of time stands behind it, in seconds where neither shows a unit; a phase without a unit counts beside
 a timed step, and is no longer than that. A `time` with its unit is that of the step.
 """
@@ -15,10 +15,9 @@ from parsers.forms.curves import name_of
 from parsers.forms.reading import real, utc_ns, whole
 from parsers.numerics.tensor_names import STATISTICS
 from parsers.schema.names import NO_NAMES, Names
-from parsers.text import vocabulary
+from parsers.text import durations, vocabulary
 from parsers.text.patterns import regex
 from parsers.text.stamps import parse_time
-from parsers.timing import words
 from parsers.training import reduced_losses
 from parsers.training.replica_values import of_record
 from parsers.training.spread import spread
@@ -48,9 +47,9 @@ _RUNS = ("rank", "local_rank", "file", "line")
 _MOST = 1e12
 _ADD_UP = (0.7, 1.05)  # parts of a step, of the whole of it
 _LEVELS = ("trace", "debug", "info", "notice", "warn", "warning", "error", "err", "critical", "fatal")
-_WITH_UNIT = regex(rf"(?P<value>\d[\d.]{{0,20}}(?:e[+-]?\d{{1,3}})?) ?(?P<unit>{words.UNIT})")
+_WITH_UNIT = regex(rf"(?P<value>\d[\d.]{{0,20}}(?:e[+-]?\d{{1,3}})?) ?(?P<unit>{durations.UNIT})")
 _OF_STEP = ("time", "took", "duration")  # names that say no more than that something took a time
-_STEPS_OWN = (words.Figure("step", None, True), "whole")
+_STEPS_OWN = (durations.Figure("step", None, True), "whole")
 _NAMES = ("name", "metric", "tag", "key")  # of a figure, beside its `value`
 _NAME_CHARACTERS = 200
 
@@ -109,7 +108,7 @@ def _figures(flat: Mapping[str, Any], said: Mapping[str, Any], who: Mapping[str,
     place = {name: own[name] for name in ("rank", "step", "time_ns", "file", "line")}
     place |= {"host": host, "level": 0, "tokens": row.get("tokens")}
     for one in times:
-        if words.sort_of(one["phase"]) == "whole":
+        if durations.sort_of(one["phase"]) == "whole":
             row.setdefault("elapsed_ms", one["value_ms"])
     is_placed = own["rank"] is not None and host is not None
     runs = [{name: own.get(name) for name in _RUNS} | {"host": host, "how": "step record"}] if is_placed else []
@@ -298,8 +297,8 @@ def _is_own(name: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _is_unknown(name: str) -> bool:
-    said = words.figure(name)
-    is_time = said is not None and (said.is_time or words.sort_of(said.phase) is not None)
+    said = durations.figure(name)
+    is_time = said is not None and (said.is_time or durations.sort_of(said.phase) is not None)
     return not is_time and vocabulary.is_unknown(name)
 
 
@@ -320,21 +319,21 @@ def has_figures(names: frozenset[str]) -> bool:
 
 def _durations(names: frozenset[str]) -> Iterator[str]:
     for name in names:
-        if (one := words.figure(name)) is not None and one.is_time and vocabulary.meaning_of(name) is None:
+        if (one := durations.figure(name)) is not None and one.is_time and vocabulary.meaning_of(name) is None:
             yield name
 
 
 @lru_cache(maxsize=4096)
-def _timed(path: str) -> tuple[words.Figure, str | None] | None:
+def _timed(path: str) -> tuple[durations.Figure, str | None] | None:
     """What a name times, and of what sort that is."""
-    one = words.figure(path)
-    return None if one is None else (one, words.sort_of(one.phase))
+    one = durations.figure(path)
+    return None if one is None else (one, durations.sort_of(one.phase))
 
 
 def _with_unit(cell: Any) -> tuple[float | None, float | None]:
     """`0.69 s` → 0.69 and what it takes to milliseconds; null where no unit of time stands behind the number."""
     match = _WITH_UNIT.fullmatch(cell) if isinstance(cell, str) else None
-    return (real(cell), None) if match is None else (real(match["value"]), words.UNITS[match["unit"]])
+    return (real(cell), None) if match is None else (real(match["value"]), durations.UNITS[match["unit"]])
 
 
 def _is_free(name: str) -> bool:
@@ -351,7 +350,7 @@ def _is_whole_of_parts(found: Sequence[tuple[float, str]]) -> bool:
 
 def _times(flat: Mapping[str, Any], said: Mapping[str, Any], step: int) -> list[dict[str, Any]]:
     """phase, name, value_ms of what a record times; what is the step itself counts it (Composer's `time/batch`)."""
-    found: list[tuple[str, float, words.Figure, str]] = []
+    found: list[tuple[str, float, durations.Figure, str]] = []
     for path, cell in flat.items():
         one = _STEPS_OWN if path.lower() in _OF_STEP and _with_unit(cell)[1] else _timed(path)
         if one is None or one[1] is None or isinstance(cell, list):

@@ -18,10 +18,9 @@ from parsers.forms import framings
 from parsers.forms.reading import real, whole
 from parsers.schema.lines import reporter
 from parsers.schema.rules import LINE_CHARACTERS
-from parsers.text import vocabulary
+from parsers.text import durations, vocabulary
 from parsers.text.patterns import regex
 from parsers.text.quantities import bare_numbers
-from parsers.timing import words
 
 _MOST = 64  # figures of a record
 _TEXT = 120
@@ -171,8 +170,8 @@ def _sort(name: str) -> str:
         return "left out"
     if _COUNT_NAME.fullmatch(name):  # optimizer/nan, which times nothing
         return "count"
-    timed = words.figure(name)
-    if timed is not None and (timed.is_time or words.sort_of(timed.phase) is not None):
+    timed = durations.figure(name)
+    if timed is not None and (timed.is_time or durations.sort_of(timed.phase) is not None):
         return "left out"
     return "is fine" if _IS_FINE.fullmatch(name) else ""
 

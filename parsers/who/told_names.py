@@ -18,7 +18,7 @@ two names with one rank. Folders whose ranks are every k-th are nodes, of which 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -114,9 +114,10 @@ def told_names(sources: Sequence[Source]) -> list[Told]:
     return list(dict.fromkeys(told))
 
 
-def claims_of(told: Iterable[Told], names: Names, places: Mapping[str, str] = {}) -> Iterator[dict[str, Any]]:
+def claims_of(told: Sequence[Told], names: Names, places: Mapping[str, str] = {}) -> Iterator[dict[str, Any]]:
     """What stands of it, as rows of `ranks`: who is called so as a host is, and processes by pid. `places`: file → the host that it is from."""
     done: set[tuple[int | None, int | None]] = set()
+    hosted = {one.rank for one in told if one.kind == "host"}
     for one in sorted(told, key=lambda one: HOSTS.index(one.kind) if one.kind in HOSTS else len(HOSTS)):
         place = {"world_size": one.world, "how": HOW, "file": one.file, "line": one.line}
         if one.device is not None:
@@ -144,7 +145,7 @@ def claims_of(told: Iterable[Told], names: Names, places: Mapping[str, str] = {}
         else:
             continue
         for rank, host, local in rows:
-            if (rank, local) in done and one.kind == CALLED:
+            if (one.kind == CALLED and (rank, local) in done) or (one.kind in (CALLED, "key") and rank in hosted):
                 yield place | {"rank": rank, "name": host}
             elif (rank, local) not in done:  # of several names of one, one is a host's
                 done.add((rank, local))

@@ -14,7 +14,7 @@ from forensics.model.incident import FirstAnomaly
 from forensics.model.names import Cause
 from forensics.model.ref import Ref
 from forensics.words import slow as words
-from parsers.timing.words import sort_of
+from parsers.text.durations import sort_of
 
 _RANKS = (3, 64)  # lines of one step that are compared
 _STEPS, _SHARE = 8, 0.75  # at least so many last steps, and in how many of them one line must stand apart

@@ -17,7 +17,7 @@ from itertools import combinations
 import msgspec
 import polars as pl
 
-from parsers.timing.words import way_of
+from parsers.text.durations import way_of
 
 _SLACK_MS = 0.1  # of stamps: what begins with the end of something else
 _APART_MS = 1.0  # of ends of one collective, and of the clocks of hosts

@@ -19,7 +19,7 @@ import polars as pl
 
 from forensics.graph.slow.program import Layout
 from forensics.graph.slow.what_if import Part, parts
-from parsers.timing.words import sort_of, way_of
+from parsers.text.durations import sort_of, way_of
 
 _FAITHFUL = 0.05  # of the measured time: how far the replay of what was may lie beside it
 MATTERS = 0.03  # of the time: less is lost in any job
