@@ -44,6 +44,31 @@ def test_by_the_assertion_or_by_a_line_of_the_message(line: str, last: str, expe
     assert [row["code"] for row in others if row["kind"] == "nan_assert"] == expected
 
 
+GRAPH = """graphkit.InvalidArgumentError: Graph execution error:
+
+Detected at node 'Check_7' defined at (most recent call last):
+{stack}Node: 'Check_7'
+{said}
+"""
+STACK = "".join(f'    File "/job/model{at}.py", line {at}, in call\n      return self.net(x)\n' for at in range(12))
+
+
+@pytest.mark.parametrize("stack", ["", STACK], ids=["none", "deep"])
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("loss of this worker : Tensor had NaN values", ["loss"]),
+        ("grad_norm of this worker : Tensor had Inf values", ["grad_norm"]),
+        ("loss of this worker : Shapes had other values", []),
+    ],
+)
+def test_below_a_stack_within_the_message(stack: str, said: str, expected: list[str]) -> None:
+    first, *others = events("run()", GRAPH.format(stack=stack, said=said), rank=1)
+    assert first["kind"] == "exception"
+    assert [row["code"] for row in others if row["kind"] == "nan_assert"] == expected
+    assert all(row["text"] == said for row in others)
+
+
 CHECKED = (
     "RuntimeError: (PreconditionNotMet) There are NAN or INF (num_nan=4, num_inf=0, num_zero=1) in [device=gpu:1, op={}, tensor=, "
     "dtype=bf16]. (at a.cc:17)"

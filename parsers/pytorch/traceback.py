@@ -95,6 +95,7 @@ _FOLLOWS = regex(
     rb'\A(?:[^\t\n]{1,80}\t[\w.-]+\t)?\{|File "|(?: {3}|\t)\S|\A\s*\Z|[A-Za-z_\x80-\xff][\w.\x80-\xff]*:(?:\s|\Z)|Previous line repeated|what\(\):|above exception'
     rb"|(?:\A|[\]>):|F]|:\d\d(?:[.,]\d{1,9})?Z?)[ \t]*[A-Za-z_\x80-\xff][\w.\x80-\xff]*\s*\Z"
     rb"|(?:\A|[\]>):|])[ \t]*[A-Z][a-z]{1,30} [a-z]{2,30} "  # a sentence
+    rb"| : [A-Z]"  # and what TensorFlow says of a tensor
     rb"|\A[a-z0-9][a-z0-9.-]*-[a-z0-9-]+ [a-z][a-z0-9-]* (?:[A-Za-z_][\w.]*)?\s*\Z"
     rb"|\A.{0,100}\b[DIWEF]\d{4} \d\d:\d\d:\d\d\.\d{6} "
     rb"|\A.{0,100}\b\d{1,2}:\d\d:\d\d\b"
@@ -283,6 +284,9 @@ class _Reader:
         if self._announced is None or not any(map(str.isalnum, row["text"])):  # or a rule of dashes
             return
         at, told_ns, made = self._announced
+        if _FRAME.match(row["text"]) or (row["line"] == at + 1 and row["text"][:6].isspace()):
+            self._announced = row["line"], told_ns, made  # a stack within it
+            return
         # Whoever stamps each line, as collectors do, stamps what goes on, too, at once.
         is_later = row["time_ns"] is not None and (told_ns is None or abs(row["time_ns"] - told_ns) > _AT_ONCE_NS)
         if is_later or row["line"] > at + _MORE_LINES:
@@ -295,7 +299,7 @@ class _Reader:
                 one["detail"] = _with(one["detail"], more=said)
                 if (told := told_later(one, said)) is not None and at not in self._told:
                     self._told.add(at)
-                    self.events.append(told)
+                    self.events.append(told | {"line": row["line"], "text": row["text"].strip()[:2000]})
 
     def _heard(self, row: Row) -> None:
         """A line that nobody here understands: it is later than what was raised before it where its stamp says so."""
