@@ -9,14 +9,15 @@
     {"exception": [{"exc_type": "ValueError", "exc_value": "…", "frames": [{"filename": …, "lineno": …, "name": …}]}]}      structlog
     ts=… level=error err="Traceback (most recent call last):\\n  File …"                  logfmt, and other texts with \\n
 
-Lines out of one line have its number. The rank of a record is the one that its fields tell, where the line has no other.
+Lines out of one line have its number. Who speaks is whom the fields of its record tell, a rank, a place on a host or a pid, where the line has no
+other.
 
 Printed by: rich, structlog, loguru, python-json-logger and what else logs JSON or logfmt.
 Versions: rich 9 to 14, structlog 22 to 25 (tracebacks as dictionaries).
 Source: rich/traceback.py (Traceback._render_stack), structlog/tracebacks.py.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from parsers.forms import framings
@@ -108,12 +109,20 @@ def _inner(text: str) -> str:
 
 
 def _lines(row: Row, folded: str) -> Iterator[Row]:
-    told = vocabulary.told(framings.record(row["raw"].strip()) or {})
+    told = vocabulary.told(_record(row["raw"].strip()))
     own = {**row, "rank": whole(told.get("rank")) if row["rank"] is None else row["rank"]}
+    if own["rank"] is None and own["local_rank"] is None and own["process"] is None:
+        own |= {"local_rank": whole(told.get("local_rank")), "process": whole(told.get("pid"))}
     if own["time_ns"] is None and "time" in told:
         own["time_ns"], own["time_basis"] = time_of(told["time"])
     boxed = [{**own, "text": line} for line in folded.splitlines()]
     yield from unfolded([{**one, "raw": ""} for one in boxed])
+
+
+def _record(raw: str) -> Mapping[str, Any]:
+    """The object of a line, also behind what a launcher puts before it; else its pairs."""
+    before, brace, _ = raw.partition("{")
+    return (json_object(raw[len(before) :]) if brace else None) or framings.record(raw) or {}
 
 
 def _folded(raw: str) -> str | None:

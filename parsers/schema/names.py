@@ -23,6 +23,7 @@ _SERIAL = 12  # digits of a device's number, at least: more than a count or a st
 _KIND_OF = regex(r"[ _-]?(?:id|index|idx|no|nr|number)\Z")  # behind the word for what is numbered
 _EXPORTER = regex(r"(?P<address>\d{1,3}(?:\.\d{1,3}){3}):\d{4,5}")  # where figures of a process are asked for
 _PROCESS = regex(r"(?:(?P<host>[A-Za-z0-9][\w.-]{0,252})[:/@ .-])?(?:p(?:id)?[=:#-]?)?(?P<pid>\d{1,10})")
+_OBJECT = regex(r"[^{]{0,200}\{[^{}]{0,500}?\"(?:process_?)?pid\": ?\"?(?P<pid>\d{1,10})\b")
 _BUS = regex(r"(?i)(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _DEVICE = regex(r"(?i)(?<![a-z])(?:device|dev|npu|gpu|card|dcu|cuda|davinci)[_-]?(\d{1,3})(?![\w])")
 _ON_HOST = regex(r"(?i)(?P<host>[\w.-]{1,80}?)[-_. ](?P<device>[a-z]{2,8}[_-]?\d{1,3})")  # `gn04-gpu3`
@@ -101,6 +102,11 @@ class Names(msgspec.Struct, frozen=True, dict=True):
         host = (found["host"] or self.here) if found else None
         return self.processes.get((host, int(found["pid"]))) if found and host else None
 
+    def of_object(self, text: str) -> int | None:
+        """The number of the process that an object tells of itself, in a line that holds one."""
+        found = _OBJECT.match(text) if self.processes and 'pid"' in text else None
+        return int(found["pid"]) if found else None
+
     def of_cell(self, cell: str) -> int | None:
         """The rank of who is called just so in a cell: by a name of its own, `tcp://10.0.0.7:40117`, `nx-2/gpu1`."""
         whole = cell[:_CELL].strip()
@@ -122,6 +128,11 @@ class Names(msgspec.Struct, frozen=True, dict=True):
             host, device = joined["host"], joined["device"]
         found = _DEVICE.fullmatch(device) if host else None
         return self.devices.get((host, int(found[1]))) if found else None
+
+    @cached_property
+    def sites(self) -> frozenset[str]:
+        """Names of places that processes of the job are known to be on."""
+        return frozenset(place for place, _ in self.processes)
 
     @cached_property
     def numbered(self) -> frozenset[str]:
