@@ -91,6 +91,11 @@ class Names(msgspec.Struct, frozen=True, dict=True):
         replica = _REPLICA.sub("", name)  # docker compose counts the containers of a service
         return self.ranks.get(replica)
 
+    def place_of(self, path: str) -> str | None:
+        """The place of several processes that a file is called after."""
+        called = {name for name in parts_of(path.rpartition("/")[2]) if (name, 1) in self.places}
+        return called.pop() if len(called) == 1 else None
+
     def rank_at(self, place: str | None, number: str) -> int | None:
         """The rank of a process by its number at a place, as a field tells it."""
         is_number = place is not None and number.isascii() and number.isdecimal() and len(number) < _DIGITS
@@ -128,6 +133,18 @@ class Names(msgspec.Struct, frozen=True, dict=True):
             host, device = joined["host"], joined["device"]
         found = _DEVICE.fullmatch(device) if host else None
         return self.devices.get((host, int(found[1]))) if found else None
+
+    def of_fields(self, text: str, host: str | None) -> int | None:
+        """The rank of a line that holds an object which tells the number of its process at its place, or at that of its file."""
+        place = host or self.here
+        if not self.fields or place is None or "{" not in text:
+            return None
+        told = {self.rank_at(place, found[1]) for found in self._fields.finditer(text)}
+        return told.pop() if len(told) == 1 else None
+
+    @cached_property
+    def _fields(self) -> "re.Pattern[str]":
+        return re.compile(rf'"(?:{"|".join(map(re.escape, sorted(self.fields)))})": ?"?(\d{{1,4}})(?![\w.])')
 
     @cached_property
     def sites(self) -> frozenset[str]:

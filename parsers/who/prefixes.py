@@ -124,6 +124,8 @@ def _named_so(line: Line, raw: str, learnt: Labels) -> int | None:
     process = names.of_object(raw) if line.process is None else line.process
     if process is not None and host is not None and (rank := names.processes.get((host, process))) is not None:
         return rank
+    if (rank := names.of_fields(raw, line.host)) is not None:
+        return rank
     named = line.host if line.local_rank is None else host
     return names.rank(named, line.local_rank) if (said := names.of_line(raw, line.host)) is None else said
 
