@@ -109,7 +109,7 @@ def _inner(text: str) -> str:
 
 
 def _lines(row: Row, folded: str) -> Iterator[Row]:
-    told = vocabulary.told(_record(row["raw"].strip()))
+    told = vocabulary.told(_object(row["raw"]) or framings.record(row["raw"].strip()) or {})
     own = {**row, "rank": whole(told.get("rank")) if row["rank"] is None else row["rank"]}
     if own["rank"] is None and own["local_rank"] is None and own["process"] is None:
         own |= {"local_rank": whole(told.get("local_rank")), "process": whole(told.get("pid"))}
@@ -119,16 +119,16 @@ def _lines(row: Row, folded: str) -> Iterator[Row]:
     yield from unfolded([{**one, "raw": ""} for one in boxed])
 
 
-def _record(raw: str) -> Mapping[str, Any]:
-    """The object of a line, also behind what a launcher puts before it; else its pairs."""
-    before, brace, _ = raw.partition("{")
-    return (json_object(raw[len(before) :]) if brace else None) or framings.record(raw) or {}
+def _object(raw: str) -> Mapping[str, Any] | None:
+    """The object of a line, also behind what a launcher puts before it."""
+    at = raw.find("{")
+    return json_object(raw[at:].strip()) if at >= 0 else None
 
 
 def _folded(raw: str) -> str | None:
     """The traceback that one line holds as a text within it; null where it holds none."""
-    if ("exc_type" in raw and "exc_value" in raw) or (_TITLE in raw and ("\\n" in raw or raw.lstrip().startswith("{"))):
-        said = json_object(raw.strip()) if raw.lstrip().startswith("{") else None
+    if ("exc_type" in raw and "exc_value" in raw) or (_TITLE in raw and ("\\n" in raw or "{" in raw)):
+        said = _object(raw)
         found = _within(said, 0) if said else None
         if found is not None or _TITLE not in raw:
             return found

@@ -69,8 +69,8 @@ def fields_of_places(said: Mapping[str, Sequence[Said]], names: Names, sources: 
             found.add(columns[1])
     for source in sources if names.places else ():
         if source.path not in said and (here := names.place_of(source.path)) is not None:
-            records = [*islice(first_records(source), _LINES)]
-            if (columns := columns_here(records, replace(names, here=here))) is not None:
+            first = [*islice(first_records(source), _LINES)]
+            if (columns := columns_here(first, replace(names, here=here))) is not None:
                 found.add(columns[1])
     return frozenset(found)
 
