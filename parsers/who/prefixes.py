@@ -31,7 +31,7 @@ _NOT_HOST = regex(
     r"|dm|lo|batch|worker|thread|task|pid|loss|line|test|fp|bf|int|v)[.-]?[\d.]*\Z",
     re.I,
 )
-_HOST_COLON = regex(rf"({_ADDRESS}|(?=[^:\s]{{0,255}}[A-Za-z])(?=[^:\s]{{0,255}}\d){_HOST}): ")
+_HOST_COLON = regex(rf"({_ADDRESS}|(?=[^:\s]{{0,255}}[A-Za-z])(?=[^:\s]{{0,255}}\d){_HOST}):(?: |$)")
 _HOST_TASK = regex(rf"((?=[^: ]{{0,255}}\d){_HOST}) (\d{{1,6}}): (?=\S)")
 _TAI = (1 << 62) + 10
 _DEPTH = 12  # decorations per line; more is not decoration

@@ -83,6 +83,7 @@ from parsers.who.turns import of_one_process
 
 DEVICES = 16  # of a host, hardly more
 _NUMBER = regex(r"\d{1,10}")
+_CALLED = regex(r"(?i)\b(?:pid|process|subprocess)[ :=#(]{1,3}(\d{3,10})\b")
 _SHAPE = regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[0-9a-f]{0,7}\d)[0-9a-f]{8,}|\d+")
 _RANK, _GROUP_OF_WORLD, _ROUNDS = ("rank", "global_rank", "world_rank", "mpi_rank"), "tp", 2
 _OF_ALL = ("dp", "ddp", "data", "replica", "global", "worker", *PROCESS)  # words before `5/8` of a world of 8
@@ -365,6 +366,12 @@ class _Bundle:
         return ranks | {None, -1} if are_several(said) else ranks
 
     @cached_property
+    def _called(self) -> set[int]:
+        """Numbers that lines call those of processes, as launchers do when they begin them or end them."""
+        lines = (one.line.text for own in self._said.values() for one in own)
+        return {int(found[1]) for text in lines for found in _CALLED.finditer(text)}
+
+    @cached_property
     def _speaking(self) -> set[tuple[str, int]]:
         """Who speaks in which file."""
         return {(path, rank) for path in self._said for rank in self._processes(path) if rank not in (None, -1)}
@@ -490,7 +497,8 @@ class _Bundle:
 
     def _are_pids(self, form: Form, rows: Sequence[tuple[int, str, Said]], ranks: Mapping[str, int]) -> bool:
         """Are the numbers pids, and of nobody else than who speaks there?"""
-        if any(one.line.process for *_, one in rows) or not are_pids(form, (one[0] for one in rows), self._pids):
+        known = {*self._pids, *self._called}
+        if any(one.line.process for *_, one in rows) or not are_pids(form, (one[0] for one in rows), known):
             return False
         said = ((self._known(one, ranks), self._pids.get(pid)) for pid, _, one in rows)
         return all(None in pair or pair[0] == pair[1] for pair in said)
