@@ -28,7 +28,8 @@ _ADDRESS = r"\d{1,3}(?:\.\d{1,3}){3}"
 # Names with a digit that are no hosts: `step10: `, `eth0: `, `nvme1: ` …
 _NOT_HOST = regex(
     r"(?:rank|step|epoch|iter|iteration|layer|stage|gpu|cuda|cpu|eth|ib|bond|en[ops]\w*|nvme|nvidia(?:-nvswitch|-uvm)?|mlx|usb|pci|ata|md"
-    r"|dm|lo|batch|worker|thread|task|pid|loss|line|test|fp|bf|int|v)[.-]?[\d.]*\Z",
+    r"|dm|lo|batch|worker|thread|task|pid|loss|line|test|fp|bf|int|v)[.-]?[\d.]*\Z"
+    r"|.*\.(?:log|out|err|txt|jsonl?|csv)\Z",
     re.I,
 )
 _HOST_COLON = regex(rf"({_ADDRESS}|(?=[^:\s]{{0,255}}[A-Za-z])(?=[^:\s]{{0,255}}\d){_HOST}):(?: |$)")
