@@ -430,3 +430,19 @@ def test_where_nobody_gave_a_stack_nobody_is_silent() -> None:
 )
 def test_who_takes_a_lock_does_not_do_what_it_guards(function: str, site: str) -> None:
     assert classify([Frame(function, "work.py", 61), Frame("main", "work.py", 269)]).site == site
+
+
+@pytest.mark.parametrize(
+    ("inner", "site"),
+    [
+        (("_read_bytes", "numpy/lib/format.py", 978), "storage_io"),
+        (("fromtarfile", "tarfile.py", 1100), "storage_io"),
+        (("read", "pyarrow/parquet/core.py", 1520), "storage_io"),
+        (("read_manifest", "job/tables.py", 30), "storage_io"),
+        (("readinto", "socket.py", 706), "unknown"),  # another process may not answer
+        (("_read_thread", "job/pool.py", 12), "unknown"),
+        (("read", "", 0), "unknown"),  # of native code: a pipe's, too
+    ],
+)
+def test_who_reads_a_file_by_a_library_waits_for_storage(inner: tuple[str, str, int], site: str) -> None:
+    assert classify([Frame(*inner), Frame("plan", "job/plan.py", 88), Frame("run", "fit.py", 9)]).site == site

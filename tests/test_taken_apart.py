@@ -29,6 +29,12 @@ def of_ansible(parts: dict[str, str]) -> str:
     return "".join(f"{host} | CHANGED | rc=0 >>\n{text}" for host, text in parts.items())
 
 
+def of_parallel_ssh(parts: dict[str, str]) -> str:
+    ends = ("[SUCCESS] {}", "[FAILURE] ml@{} Exited with error code 1")
+    told = zip(parts.items(), ends, strict=True)
+    return "".join(f"[{at}] 05:06:2{at} {end.format(host)}\n{text}" for at, ((host, text), end) in enumerate(told, 1))
+
+
 def of_tail(parts: dict[str, str]) -> str:
     return "\n".join(f"==> logs/{host}.out <==\n{text}" for host, text in parts.items())
 
@@ -41,7 +47,7 @@ def of_pods(parts: dict[str, str]) -> str:
     return "".join(f"$ kubectl -n ml logs --tail=40 {host}\n{text}" for host, text in parts.items())
 
 
-@pytest.mark.parametrize("written", [folded, of_ansible, of_tail, of_panes, of_pods])
+@pytest.mark.parametrize("written", [folded, of_ansible, of_parallel_ssh, of_tail, of_panes, of_pods])
 def test_each_part_is_a_member(written, tmp_path: Path) -> None:
     text = written({"kay3": steps(2.1), "kay7": TRACE})
     data = text.encode()
@@ -63,6 +69,7 @@ def test_each_part_is_a_member(written, tmp_path: Path) -> None:
         "==> /proc/7/status <==\nState: S\n==> /proc/7/stack <==\n[<0>] f+0x1/0x2\n",  # of one process
         "".join(f"kay{at} | CHANGED | rc=0 >>\nMar 04 05:06:07 kay{at} kernel: x\n" for at in (3, 7)),  # lines tell it
         "kubectl logs kay3\nkubectl logs kay7\n",  # a script
+        "".join(f"[{at}] 05:06:20 [SUCCESS] step {at}\nloss 2.1\n" for at in (3, 7)),  # a word, not a host
     ],
 )
 def test_other_files_stay_whole(text: str) -> None:

@@ -9,10 +9,11 @@ Where the lines of most parts name their host themselves, nothing is taken apart
 parts that reads one file says which. What stands before and between the parts stays a member by the name of the whole, at its lines. Two parts
 of different names, with words in them, make a file such a one; heads of /proc are read by those who know them.
 
-Printed by: clush -b (ClusterShell), dshbak (pdsh), ansible (the minimal and oneline callbacks), tail and head of several files; kubectl, docker, podman, nomad, tmux, ssh, srun below a prompt.
-Source: ClusterShell's documentation (clush, gathering output), dshbak(1), ansible's plugins/callback/minimal.py, tail(1) of coreutils.
+Printed by: clush -b (ClusterShell), dshbak (pdsh), ansible (the minimal and oneline callbacks), parallel-ssh -i, tail and head of several files; kubectl, docker, podman, nomad, tmux, ssh, srun below a prompt.
+Source: ClusterShell's documentation (clush, gathering output), dshbak(1), ansible's plugins/callback/minimal.py, parallel-ssh's psshlib/manager.py and task.py, tail(1) of coreutils.
 """
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -21,13 +22,16 @@ from parsers.text.patterns import regex
 MOST_BYTES = 64 << 20
 HEAD = 1 << 16
 _FEWEST, _MOST = 2, 4096  # parts
-_LINE = 120  # characters at the beginning of a part
+_LINE = 120  # characters at the beginning of a line
 _HOST = rb"[A-Za-z0-9][\w.-]{0,250}"
 _PROMPT = rb"^(?:[^\w\s]{1,4}|[^\s$#%]{0,80}[$#%]|\([\w.-]{1,40}\) [^\s$#%]{1,80}(?: [^\s$#%]{1,80})?[$#%])[ \t]+"
 _PARTS = regex(
     rb"(?m)^==> (?!/proc/)(?P<file>[^\s<][^\n<]{0,300}?) <==[ \t]*\r?\n"
     rb"|^-{3,}\r?\n(?P<host>[A-Za-z][\w.-]{0,250}(?:\[[\d,-]{1,200}\][\w.-]{0,80})?(?:,[A-Za-z][\w.,\[\]-]{0,250})?)(?: \(\d+\))?\r?\n-{3,}\r?\n"
     rb"|^(?P<called>" + _HOST + rb") \| (?:CHANGED|SUCCESS|FAILED)[^\n]{0,80}>>[ \t]*\r?\n"
+    rb"|^\[\d{1,5}\] \d\d:\d\d:\d\d \[(?:SUCCESS|FAILURE)\] (?:[\w.-]{1,64}@)?(?P<at>"
+    + _HOST
+    + rb")(?: [^\n]{0,120})?\r?\n"
     rb"|" + _PROMPT + rb"(?:tmux capture-pane(?=[ \t])[^\n]{0,200}?[ \t]-t[ \t]*(?P<pane>[\w%:.@-]{1,80})[^\n]{0,200}"
     rb"|(?:(?:kubectl|oc)(?=[ \t])[^\n]{0,80}?[ \t]logs|(?:docker|podman|nerdctl|crictl)(?: compose)? logs"
     rb"|nomad alloc(?:[ \t]|-)(?:status|logs))(?P<whose>[ \t][^\n]{1,200})"
@@ -41,6 +45,8 @@ _MARKS = (
     b" | CHANGED",
     b" | SUCCESS",
     b" | FAILED",
+    b" [SUCCESS] ",
+    b" [FAILURE] ",
     b"capture-pane",
     b" logs",
     b"\tlogs",
@@ -54,6 +60,7 @@ _OPTION = regex(rb"--?[A-Za-z][\w-]*(?:=\S*)?(?:[ \t]+\d+[smh]?\b)?")
 _SHELL = regex(
     rb"(?:-[A-Za-z0-9]{1,3}(?:[ \t]+[^\s=]+=\S+)?[ \t]+){0,6}(?:[\w.-]{1,64}@)?(?P<host>[A-Za-z0-9][\w.-]{0,250})[ \t]+(?:--?[a-z]\S{0,40}[ \t]+){0,4}(?P<command>[\"']?[A-Za-z/~.][^\n]*)"
 )
+_HOSTS_FILE = regex(rb"[ \t](?:-h|--hosts)[ \t=]*\S+")
 _WORD = regex(rb"[^\s;|&>\"']+")
 
 
@@ -76,10 +83,20 @@ def may_be(head: bytes) -> bool:
 def parts_of(data: bytes) -> list[Part]:
     """A whole file → its parts in order; none where it is of one piece."""
     found = [part for part in _parts(data) if data[part.begin : part.end].strip()]
-    saying = [part for part in found if part.host and part.host.encode() in data[part.begin : part.begin + _LINE]]
+    saying = [
+        part
+        for part in found
+        if part.host and _says(data[part.begin : min(part.end, part.begin + HEAD)], part.host.encode())
+    ]
     if 2 * len(saying) > len(found):
         return []
     return found if len({part.name for part in found}) >= _FEWEST and len(found) <= _MOST else []
+
+
+def _says(data: bytes, host: bytes) -> bool:
+    """Does each of the first lines name the host, as those of its syslog do?"""
+    word = re.compile(rb"(?<![\w.-])" + re.escape(host) + rb"(?![\w-])")
+    return all(word.search(line[:_LINE]) for line in data.strip().split(b"\n", 2)[:2])
 
 
 def rest_of(data: bytes, parts: list[Part]) -> bytes:
@@ -99,7 +116,7 @@ def _parts(data: bytes) -> Iterator[Part]:
         if head["command"] is not None:
             reads = _file_of(head["command"])
             continue
-        host = head["host"] or head["called"]
+        host = head["host"] or head["called"] or head["at"]
         if head["shell"] is not None:
             host, reads = _elsewhere(head["shell"])
         target = head["file"] or head["pane"] or host or _target(head["whose"])
@@ -121,7 +138,7 @@ def _elsewhere(words: bytes) -> tuple[bytes | None, bytes]:
 
 def _file_of(command: bytes) -> bytes:
     """The name of the only file that a command reads; a program that it calls by its path is none."""
-    paths = {*_PATH.findall(command.partition(b" ")[2])}
+    paths = {*_PATH.findall(_HOSTS_FILE.sub(b"", command).partition(b" ")[2])}
     return paths.pop().rpartition(b"/")[2] if len(paths) == 1 else b""
 
 

@@ -7,7 +7,7 @@
 
 Its other lines, until the class that was raised and what is linked to it, are told without a speaker right behind it. Below a record's only line they
 are so where each head of the file that tells no speaker stands below such a record of an error, and the logs have several: else what interpreters print stands
-there, too, of whoever ended. What raised it must not be who began them.
+there, too, of whoever ended. A head with an empty line below it is a logger's rendering (loguru), of its record anyway. What raised it must not be who began them.
 
 Fooled by: records of errors without what was caught, and right behind each what the interpreter prints of another process, nowhere else in a file.
 """
@@ -47,18 +47,25 @@ def with_carried(lines: pl.DataFrame) -> pl.DataFrame:
     is_below = (
         pl.col("_head") & pl.col("_silent") & pl.col("_loud") & pl.col("_first").shift(1) & ~pl.col("_silent").shift(1)
     )
+    is_empty = is_behind & pl.col("raw").shift(1).str.starts_with(pl.col("raw").str.strip_chars_end())
+    own = own.with_columns(is_empty.shift(-1, fill_value=False).fill_null(value=False).alias("_rendered"))
     is_bare = pl.col("_head") & pl.col("_silent") & ~text.str.contains(r"\S ?Traceback")
     links = text.str.contains(_LINK).cast(pl.Int64).cum_sum()
     own = own.with_columns(is_below.fill_null(value=False).alias("_below"), links.over("_record").alias("_links"))
     is_only_so = (~is_bare | pl.col("_below") | (pl.col("_links") > 0)).all().over("file")
     is_only_so &= pl.col("_below").sum() >= _SEVERAL
-    begins = (pl.col("_first") & text.str.contains(rf"\S ?{_HEAD}") & pl.col("rank").is_not_null()) | (
-        pl.col("_below").shift(-1, fill_value=False) & is_only_so & ~text.str.contains(_BEGAN).any().over("_record")
-    )
-    is_class = ~pl.col("_first") & ~pl.col("_head") & text.str.contains(r"^\S") & ~text.str.contains(_LINK)
-    own = own.with_columns(begins.alias("_begins"), is_class.alias("_class"))
+    is_class = ~pl.col("_first") & ~pl.col("_head") & text.str.contains(r"^[^\s>]") & ~text.str.contains(_LINK)
+    own = own.with_columns(is_class.alias("_class"))
     classes = pl.col("_class").cast(pl.Int64).cum_sum().shift(1, fill_value=0)
-    is_body = pl.col("_begins").first() & (classes <= pl.col("_links"))
+    own = own.with_columns((classes <= pl.col("_links")).over("_record").alias("_inside"))
+    is_launchers = (text.str.contains(_BEGAN) & pl.col("_inside")).any().over("_record")
+    begins = (pl.col("_first") & text.str.contains(rf"\S ?{_HEAD}") & pl.col("rank").is_not_null()) | (
+        pl.col("_below").shift(-1, fill_value=False)
+        & (is_only_so | pl.col("_rendered").shift(-1, fill_value=False))
+        & ~is_launchers
+    )
+    own = own.with_columns(begins.alias("_begins"))
+    is_body = pl.col("_begins").first() & pl.col("_inside")
     own = own.with_columns(
         pl.when(is_body.over("_record")).then(pl.col(name).first().over("_record")).otherwise(name).alias(name)
         for name in _SPEAKER

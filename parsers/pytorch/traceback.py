@@ -92,7 +92,7 @@ _LIBRARY = regex(r"[\\/](?:site|dist)-packages[\\/]|[\\/]lib[\\/]python3|^<(?:fr
 # What can be a line of a traceback: any line of a collector's JSON, a frame, its source or carets, an empty line, `Class: message`, `Class` alone after
 # what launchers put before it.
 _FOLLOWS = regex(
-    rb'\A(?:[^\t\n]{1,80}\t[\w.-]+\t)?\{|File "|(?: {3}|\t)\S|\A\s*\Z|[A-Za-z_\x80-\xff][\w.\x80-\xff]*:(?:\s|\Z)|Previous line repeated|what\(\):|above exception'
+    rb'\A(?:[^\t\n]{1,80}\t[\w.-]+\t)?\{|File "|(?: {3}|\t)\S|\A(?:[\w.-]{1,255}:)?\s*\Z|[A-Za-z_\x80-\xff][\w.\x80-\xff]*:(?:\s|\Z)|Previous line repeated|what\(\):|above exception'
     rb"|(?:\A|[\]>):|F]|:\d\d(?:[.,]\d{1,9})?Z?)[ \t]*[A-Za-z_\x80-\xff][\w.\x80-\xff]*\s*\Z"
     rb"|(?:\A|[\]>):|])[ \t]*[A-Z][a-z]{1,30} [a-z]{2,30} "  # a sentence
     rb"| : [A-Z]"  # and what TensorFlow says of a tensor

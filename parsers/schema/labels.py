@@ -108,13 +108,14 @@ def labels_of(text: str) -> Iterator[tuple[Form, int, str]]:
 
 
 def are_pids(form: Form, numbers: Iterable[int], introduced: Container[int | None]) -> bool:
-    """Are the numbers of a form those of processes: introduced, each on two lines, or called so? Behind another word one may be told of others
+    """Are the numbers of a form those of processes: introduced, most on two lines, or called so? Behind another word one may be told of others
     (`worker (pid 7) died`), unless each comes as often as who speaks."""
     counts = Counter(numbers)
     is_word = form.word.lower().rstrip(" =:") == "pid" and not form.total
     if is_word and (form.opened not in ("w", "(") or min(counts.values()) > _TOLD):
         return True
-    return min(counts.values()) >= _TOLD and all(number in introduced for number in counts)
+    twice = sum(count >= _TOLD for count in counts.values())  # of several hundred processes one may hardly speak
+    return twice > 1 and 2 * twice > len(counts) and all(number in introduced for number in counts)
 
 
 def number_of(labels: Iterable[tuple[Form, int, str]], forms: frozenset[Form]) -> int | None:
@@ -151,7 +152,10 @@ def _may_be_before(text: str) -> bool:
 def _finder(forms: frozenset[Form]) -> "re.Pattern[str]":
     parts = []
     for form in sorted(forms, key=msgspec.structs.astuple):
-        opened = {"": r"\A {0,8}", "w": r"[A-Za-z0-9] {1,8}"}.get(form.opened, re.escape(form.opened) + " {0,8}")
+        after_word = (
+            r"(?:[A-Za-z0-9] {1,8}|\A)" if form.word else r"[A-Za-z0-9] {1,8}"
+        )  # a stamp, which may be taken off
+        opened = {"": r"\A {0,8}", "w": after_word}.get(form.opened, re.escape(form.opened) + " {0,8}")
         word = re.escape(form.word) + _BETWEEN if form.word else ""
         closed = (
             r"(?=" + _BESIDE.pattern + ")"

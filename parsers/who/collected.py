@@ -62,6 +62,7 @@ class Habits(msgspec.Struct, frozen=True):
     ranked: bool = (
         False  # Intel MPI's rank in brackets, which it prints a second time itself where it tells of its start
     )
+    several: bool = False  # Hydra's, of whose processes several are on a node by its command
     labels: Labels = NO_LABELS  # what was learnt of who speaks (speakers.py)
 
 

@@ -8,6 +8,7 @@ Fooled by: a communicator that calls itself by no word (`rank 1 of 2`) in a log 
 """
 
 import re
+from collections.abc import Iterable
 
 import msgspec
 
@@ -34,6 +35,7 @@ _TOTAL = regex(r"(?<![\w./-])(\d{1,7})(?: of |/)(\d{1,7})(?![\w./])")
 _PEERS = regex(r"connected to (\d{1,7}) peer ranks")
 _OF = regex(r"[\"')]{0,2}(?: of | ?/ ?)(\d{1,7})\b")
 PID = regex(r"(?<![A-Za-z])pid[\"']?(?: {0,2}[=:#] {0,2}| {1,2})(\d{1,10})\b", re.I)
+_CALLED = regex(r"(?i)\b(?:pid|(?:sub)?process)[ :=#(]{1,3}(\d{3,10})\b")
 _HOST = regex(
     r"\b(?:host(?:name)?(?:[\"']?:|(?: ?[=:]| )) ?|ip=)[\"']?(?!pid\b)([A-Za-z0-9][\w.-]{0,254})|\bpid \d{1,10} on (?:node |host )?([A-Za-z0-9][\w.-]{0,254})(?![\w.-]|:\d)"  # `cuda:0` is a device
     r"|^\[\d{1,7}/\d{1,7}\] ([A-Za-z0-9][\w.-]{0,254}) pid ",
@@ -84,6 +86,11 @@ def bus_in(text: str) -> str | None:
     """The one bus address that a line tells of a device."""
     buses = {pci(bus) for bus in _BUS.findall(text)} if "." in text and not _OF_OTHERS.search(text) else set()
     return buses.pop() if len(buses) == 1 else None
+
+
+def called_pids(texts: Iterable[str]) -> set[int]:
+    """Numbers that lines call those of processes, as launchers do when they begin them or end them."""
+    return {int(found[1]) for text in texts for found in _CALLED.finditer(text)}
 
 
 def introduction(text: str, speaker: int | None = None) -> Introduction | None:

@@ -28,10 +28,11 @@ _ADDRESS = r"\d{1,3}(?:\.\d{1,3}){3}"
 # Names with a digit that are no hosts: `step10: `, `eth0: `, `nvme1: ` …
 _NOT_HOST = regex(
     r"(?:rank|step|epoch|iter|iteration|layer|stage|gpu|cuda|cpu|eth|ib|bond|en[ops]\w*|nvme|nvidia(?:-nvswitch|-uvm)?|mlx|usb|pci|ata|md"
-    r"|dm|lo|batch|worker|thread|task|pid|loss|line|test|fp|bf|int|v)[.-]?[\d.]*\Z",
+    r"|dm|lo|batch|worker|thread|task|pid|loss|line|test|fp|bf|int|v)[.-]?[\d.]*\Z"
+    r"|.*\.(?:log|out|err|txt|jsonl?|csv)\Z",
     re.I,
 )
-_HOST_COLON = regex(rf"({_ADDRESS}|(?=[^:\s]{{0,255}}[A-Za-z])(?=[^:\s]{{0,255}}\d){_HOST}): ")
+_HOST_COLON = regex(rf"({_ADDRESS}|(?=[^:\s]{{0,255}}[A-Za-z])(?=[^:\s]{{0,255}}\d){_HOST}):(?: |$)")
 _HOST_TASK = regex(rf"((?=[^: ]{{0,255}}\d){_HOST}) (\d{{1,6}}): (?=\S)")
 _TAI = (1 << 62) + 10
 _DEPTH = 12  # decorations per line; more is not decoration
@@ -59,9 +60,9 @@ def strip(raw: str, habits: Habits = _NO_HABITS) -> Line:
     line = Line(text.strip("\r") if "\r" in text else text)
     if habits.bars or habits.container is not None:
         _contained(line, habits)
-    if habits.ranked and (own := _PREPENDED.match(line.text)):
+    if (habits.ranked or habits.several) and (own := _PREPENDED.match(line.text)):
         line.text = line.text[own.end() :]
-        _mpi(line, own, 1, habits)
+        (_horovod if habits.several else _mpi)(line, own, 1, habits)
     text = line.text
     if text[:1] == "[" and (whole := _TORCH.match(text)):
         _of_torch(line, whole, habits)
@@ -153,13 +154,14 @@ def habits(head: Iterable[str], around: stamps.Around | None, labels: Labels = N
 
 
 @lru_cache(maxsize=512)  # asked when speakers are learnt, and when a file is read
-def _habits_of(head: tuple[str, ...]) -> tuple[bool, bool, bool, str | None, bool]:
+def _habits_of(head: tuple[str, ...]) -> tuple[bool, bool, bool, str | None, bool, bool]:
     """Columns of Habits, but for the first and the last."""
     lines = with_host = with_task = with_bar = 0
     containers: Counter[str] = Counter()
-    ranked = False
+    ranked = several = False
     for raw in head:
         ranked = ranked or _TWICE.match(raw) is not None
+        several = several or _PREPENDS.search(raw, 0, 4000) is not None
         text = strip(raw).text
         if text.strip() and not _OPENED.match(text):
             lines += 1
@@ -173,7 +175,7 @@ def _habits_of(head: tuple[str, ...]) -> tuple[bool, bool, bool, str | None, boo
     [(container, with_pod)] = containers.most_common(1) or [("", 0)]
     enough = max(2, lines * 0.8)
     of_pod = container if with_pod >= enough else None
-    return with_host >= enough, with_task >= enough, with_bar >= enough, of_pod, ranked
+    return with_host >= enough, with_task >= enough, with_bar >= enough, of_pod, ranked, several
 
 
 def collector(lines: Iterable[str]) -> str:
@@ -206,7 +208,7 @@ def _mpi(line: Line, match: "re.Match[str]", group: int, _: Habits) -> None:
 
 
 def _horovod(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> None:
-    """Horovod's launcher, which begins each rank itself and prints its number."""
+    """Horovod's launcher, or Hydra, which begins each rank itself and prints its number."""
     line.is_rank = line.task is None
     _mpi(line, match, group, habits)
 
@@ -347,6 +349,10 @@ _ISO_HOST = (
 )
 _COLLECTED = regex(r"[\])|>:}] {1,4}")  # what a collector's words end with
 _PREPENDED = regex(r"\[(\d{1,7})\] ?")  # mpiexec -prepend-rank
+# Several on each node are processes of the job: of a launcher of others there is one.
+_PREPENDS = regex(
+    r"\b(?:mpiexec|mpirun)(?:\.hydra)? (?=[^\n|;&]{0,400}-(?:ppn|perhost)[ =](?:[2-9]|\d\d))(?:[^\n|;&]{0,400} )?(?:-prepend-rank|-l) "
+)
 _TWICE = regex(r"\[(\d{1,7})\] \[\1\] MPI startup\(\): ")
 _COLLECTED_LINES = 3  # at least
 _INDENTED = " " * 3  # a blank, and what indents a line by two at least

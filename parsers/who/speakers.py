@@ -60,9 +60,9 @@ from parsers.who.counts import (
 from parsers.who.documented import documented
 from parsers.who.engine_labels import engine_labels
 from parsers.who.head_pids import pids_at_heads, pids_of_records
-from parsers.who.introductions import PROCESS, Introduction
+from parsers.who.introductions import PROCESS, Introduction, called_pids
 from parsers.who.job_table import Table
-from parsers.who.joins import Told, heads_in, joins, names_in, share_half, spoken
+from parsers.who.joins import DEVICES, Told, heads_in, joins, names_in, share_half, spoken
 from parsers.who.keyed_records import keyed_records
 from parsers.who.known import Known
 from parsers.who.launched_hosts import launched_hosts
@@ -81,7 +81,6 @@ from parsers.who.told_pairs import merged, pids_of_names, ranks_of_names
 from parsers.who.told_stems import counted_on
 from parsers.who.turns import of_one_process
 
-DEVICES = 16  # of a host, hardly more
 _NUMBER = regex(r"\d{1,10}")
 _SHAPE = regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[0-9a-f]{0,7}\d)[0-9a-f]{8,}|\d+")
 _RANK, _GROUP_OF_WORLD, _ROUNDS = ("rank", "global_rank", "world_rank", "mpi_rank"), "tp", 2
@@ -156,6 +155,7 @@ class _Bundle:
         self.introduced = fits if 2 * shared <= ranks else []  # else they count within groups
         self.shared, _ = shared_ranks(((one, self._pid(one)) for one in told), said)
         self._pids = rank_of_pid(pids if self.introduced else ())
+        self._called = {*self._pids, *called_pids(one.line.text for own in said.values() for one in own)}
 
     def _is_counted_otherwise(self, one: Said, own: Mapping[int | None, int]) -> bool:
         """Does somebody else tell another number, without a world, of a process that has told its rank in one?"""
@@ -490,7 +490,7 @@ class _Bundle:
 
     def _are_pids(self, form: Form, rows: Sequence[tuple[int, str, Said]], ranks: Mapping[str, int]) -> bool:
         """Are the numbers pids, and of nobody else than who speaks there?"""
-        if any(one.line.process for *_, one in rows) or not are_pids(form, (one[0] for one in rows), self._pids):
+        if any(one.line.process for *_, one in rows) or not are_pids(form, (one[0] for one in rows), self._called):
             return False
         said = ((self._known(one, ranks), self._pids.get(pid)) for pid, _, one in rows)
         return all(None in pair or pair[0] == pair[1] for pair in said)
