@@ -33,6 +33,7 @@ from forensics.assemble.launcher_counts import with_program_ranks
 from forensics.assemble.logged_calls import with_logged_calls
 from forensics.assemble.logged_errors import with_logged_errors
 from forensics.assemble.lost_first import with_lost_first
+from forensics.assemble.named_figures import with_named_figures
 from forensics.assemble.named_pids import with_named_pids
 from forensics.assemble.named_pods import with_named_pods
 from forensics.assemble.nameless_errors import with_nameless_errors
@@ -468,8 +469,7 @@ def case_of(
 ) -> Case:
     """Evidence tables of one attempt → Case: who is who, and whose rows are whose.
 
-    The order: a dump's rank, a launcher's arguments and pids in names of files are claims, so they come before the claims are put to
-    a vote; what a row lacks is filled by that vote, so before anything that counts rows of ranks (the world, who is seen). Whose an end is, of whatever its line names, and
+    The order: a dump's rank, a launcher's arguments and pids in names of files are claims, so they come before the claims are put to a vote; what a row lacks is filled by that vote, so before anything that counts rows of ranks (the world, who is seen). Whose an end is, of whatever its line names, and
     a line of a device, is told only once the size of the job and the place of each rank are known; what was outlived, or quoted from a group, is told by rows that already have their ranks. Files without a word come last."""
     tables = with_program_ranks(with_named_pids(with_dump_ranks(with_told_arguments(without_group_counts(tables)))))
     identity = identify(tables)
@@ -480,7 +480,7 @@ def case_of(
     seen = seen_ranks(whole)
     job = frozenset(range(max(job | seen) + 1)) if learnt == HIGHEST_RANK else job
     whole = with_ranks_of_cgroups(with_blocked_threads(with_device_ranks(whole, identity), identity))
-    whole = with_placed_ends(with_full_volumes(whole), Job(job, told, seen), identity)
+    whole = with_placed_ends(with_full_volumes(with_named_figures(whole)), Job(job, told, seen), identity)
     whole = with_logged_errors(with_killed_ranks(with_killed_workers(with_nameless_errors(with_lost_first(whole)))))
     whole = with_missed(with_given_up_together(with_refused_values(with_group_ends(whole)), told), told, seen)
     whole = with_logged_calls(with_recovered(with_unreached(whole), told, seen), told)

@@ -165,3 +165,47 @@ def test_a_list_of_all_workers_tells_whose_a_stream_is(
     lines = exported("addr", cluster).decode().removesuffix("\n").split("\n")
     verdict = analyze(written(tmp_path, {"Explore-logs.csv": lines})).verdict
     assert [*verdict.ranks] == ranks
+
+
+PODS = {"fit-master-0": 0, "fit-worker-0": 1, "fit-worker-1": 2, "fit-worker-2": 3}
+UIDS = {pod: f"9a3c{at}f0e-7b1d-4c2e-8f60-1d2e3f4a5b6{at}" for at, pod in enumerate(PODS)}
+LONG = {pod: f"{at}7e19ac4" * 8 for at, pod in enumerate(PODS)}
+NOTES = {
+    "markdown": ("# OPS-1\n\n| | |\n|---|---|\n| Reporter | I. K. |\n| Kind | PyTorchJob, 4 pods |\n\nState of the pods:\n\n| pod | node | uid | container id |\n|:---|:---|:---|:---|\n", "| {pod} | n{at} | {uid} | containerd://{long} |\n"),
+    "without names": ("$ kubectl get pods -o json | jq -r …\n", "{pod}\t{uid}\tcri-o://{long}\n"),
+    "below a prompt": ("cluster eu, look of 21:30, all green\n\n$ docker ps --no-trunc\nCONTAINER ID                                                       IMAGE   NAMES\n", "{long}   fit:3   {pod}\n"),
+    "other words": ("今晚的状态：\n\n| 容器ID | 节点 | Pod |\n|---|---|---|\n", "| {long} | n{at} | {pod} |\n"),
+}  # fmt: skip
+
+
+def killed_in(tmp_path: Path, note: str, cgroup: str) -> list[int]:
+    """Logs called after pods, each of which tells its rank, and a kernel that killed in a control group."""
+    head, row = NOTES[note]
+    table = head + "".join(
+        row.format(pod=pod, at=at, uid=UIDS[pod], long=LONG[pod]) for at, pod in enumerate(reversed(PODS))
+    )
+    logs = {
+        f"logs/{pod}.log": f"rank {rank} of 4\n"
+        + "".join(f"step {at} loss 2.{at}\n" for at in range(8))
+        + ("Killed\n" if pod == "fit-worker-1" else "torch.distributed.DistBackendError: NCCL error: remote process exited or there was a network error\n")
+        for pod, rank in PODS.items()
+    }  # fmt: skip
+    kernel = (
+        f"Oct 21 21:52:26 n2 kernel: oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),oom_memcg={cgroup},task_memcg={cgroup},task=python,pid=99418,uid=0\n"
+        "Oct 21 21:52:26 n2 kernel: Memory cgroup out of memory: Killed process 99418 (python) total-vm:214338212kB, anon-rss:88122340kB, file-rss:0kB, shmem-rss:0kB, UID:0\n"
+    )
+    found = cause_and_ranks(tmp_path, {"ticket.md": table, "n2.txt": kernel, **logs})
+    return found[1] if found[0] == "host_oom" else [-1]
+
+
+@pytest.mark.parametrize("note", [*NOTES])
+def test_the_id_of_a_control_group_is_told_in_a_note(note: str, tmp_path: Path) -> None:
+    assert killed_in(tmp_path, note, f"/system.slice/x-{LONG['fit-worker-1']}.scope") == [2]
+
+
+def test_the_uid_of_a_pod_is_told_in_a_note(tmp_path: Path) -> None:
+    assert killed_in(tmp_path, "without names", f"/kubepods/pod{UIDS['fit-worker-1'].replace('-', '_')}.slice") == [2]
+
+
+def test_the_id_of_another_container_is_nobodys(tmp_path: Path) -> None:
+    assert killed_in(tmp_path, "markdown", f"/system.slice/x-{'5d' * 32}.scope") in ([], [-1])

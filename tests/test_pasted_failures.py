@@ -311,6 +311,31 @@ def test_a_key_that_nobody_pressed_or_after_a_failure_explains_nothing(tmp_path:
     assert verdict_of(tmp_path, text).cause != "stopped_by_hand"
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "$ kubectl -n ml logs -f fit-worker-0",
+        "ana@bastion:~$ docker compose logs --follow trainer",
+        "root@n07:/var/log# tail -n 50 -f fit.log",
+        "$ ssh n07 'journalctl -fu fit'",
+    ],
+)
+def test_the_key_ends_the_looking_and_not_what_is_looked_at(tmp_path: Path, command: str) -> None:
+    assert verdict_of(tmp_path, f"{command}\nstep 3 of 90\nstep 4 of 90\n^C\n").cause != "stopped_by_hand"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "$ torchrun --nproc-per-node 8 fit.py --logs out\nstep 4 of 90\n^C\n",
+        "$ python fit.py | tail -f\nstep 4 of 90\n^C\n",
+        "$ kubectl logs -f fit-0\nstep 3 of 90\n^C\n$ python fit.py\nstep 4 of 90\n^C\n",
+    ],
+)
+def test_the_key_ends_what_runs_at_the_prompt(tmp_path: Path, text: str) -> None:
+    assert verdict_of(tmp_path, text).cause == "stopped_by_hand"
+
+
 PROCESSOR = "[  301.5] NVRM: {function}: {what}\n"
 
 

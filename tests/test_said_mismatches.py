@@ -75,3 +75,45 @@ def test_other_sentences_name_nobody(tmp_path: Path, line: str) -> None:
     verdict = verdict_of(tmp_path, line)
     assert (verdict.cause, verdict.ranks) != ("replica_divergence", [5])
     assert verdict.ranks == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "step 120: replica check failed: parameters are not equal on all hosts",
+        "step 120 sync check: weights differ across replicas",
+        "step 120: parameter digest differs from rank 3",  # either may be wrong
+        "step 120: param hashes diverge: 1b2c33d4 9f3a11c2 9f3a11c2 9f3a11c2",
+    ],
+)
+def test_who_compares_the_replicas_is_not_who_differs(tmp_path: Path, line: str) -> None:
+    for rank in range(4):
+        said = f"{line}\n" if rank == 0 else ""
+        (tmp_path / f"rank{rank}.log").write_text(f"rank {rank} of 4\n{STEPS}{said}")
+    verdict = analyze(tmp_path).verdict
+    assert (verdict.cause, verdict.ranks) == ("replica_divergence", [])
+
+
+@pytest.mark.parametrize("form", ["{0!r}: {1!r}", "{0}={1}", '"{0}": "{1}"'])
+@pytest.mark.parametrize(("odd", "named"), [((2,), [2]), ((1, 2), [])])
+def test_what_each_had_is_told_by_the_names_of_hosts(
+    tmp_path: Path, form: str, odd: tuple[int, ...], named: list[int]
+) -> None:
+    hosts = ["gpu-ash", "gpu-oak", "gpu-elm", "gpu-fir"]
+    had = ", ".join(form.format(host, "1b2c33d4" if at in odd else "9f3a11c2") for at, host in enumerate(hosts))
+    for rank, host in enumerate(hosts):
+        said = f"step 124: weights differ between hosts: {{{had}}}\n" if rank == 0 else ""
+        (tmp_path / f"{host}.log").write_text(f"rank {rank} of 4 on {host} pid {900 + rank}\n{STEPS}{said}")
+    verdict = analyze(tmp_path).verdict
+    assert (verdict.cause, verdict.ranks) == ("replica_divergence", named)
+
+
+def test_a_digest_may_have_any_name(tmp_path: Path) -> None:
+    for rank in range(4):
+        said = "".join(
+            f"check: step {at} xxh64(params)={(0xA1B2C3D4 + at + (rank == 2 < at - 110)):x}\n"
+            for at in range(100, 125, 8)
+        )
+        (tmp_path / f"rank{rank}.log").write_text(f"rank {rank} of 4\n{said}")
+    verdict = analyze(tmp_path).verdict
+    assert (verdict.cause, verdict.ranks, verdict.first_anomaly.step) == ("replica_divergence", [2], 116)

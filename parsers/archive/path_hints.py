@@ -1,6 +1,6 @@
 """What a member's path tells about who wrote it. A hint only: content outranks it, and a wrong rank is worse than none.
 
-Read: torchrun's ``RUN/attempt_N/LOCAL_RANK/stdout.log``, and ``attempt_N`` as words of a file's name; ``rank_5``, ``rank5``
+Read: torchrun's ``RUN/attempt_N/LOCAL_RANK/stdout.log``, and ``attempt_N``, ``attempt=N``, ``try-N`` as words of a file's name; ``rank_5``, ``rank5``
 as a word of its own in a file name or a folder; flight-recorder dumps ``_dump_9``, ``trace_9``; Paddle's
 ``workerlog.LOCAL_RANK``; msrun's ``msrun_log/worker_LOCAL_RANK.log``; ``hosts/HOST/…``; the kubelet's ``NAMESPACE_POD_UID/CONTAINER/N.log`` and
 ``POD_NAMESPACE_CONTAINER-ID.log``, whose pod is the host. Not read: numbers without a word (``5.log``), ranks of another space
@@ -14,10 +14,10 @@ import msgspec
 from parsers.text.patterns import regex
 
 _WORDS = regex(
-    r"rank|dump_|trace_|workerlog\.|attempt|msrun_log|hosts/|nodes/|_[0-9a-f]{8}-[0-9a-f]{4}-|-[0-9a-f]{64}\.log"
+    r"rank|dump_|trace_|workerlog\.|attempt|(?<![a-z])try|msrun_log|hosts/|nodes/|_[0-9a-f]{8}-[0-9a-f]{4}-|-[0-9a-f]{64}\.log"
 )  # one of which a path that tells has
-_ATTEMPT = regex(r"attempt_(\d{1,6})")
-_ATTEMPT_FILE = regex(r"(?:^|[._-])attempt[_-]?(\d{1,6})(?=$|[._-])")
+_ATTEMPT = regex(r"(?:attempt|try)(?:_number)?[_=-](\d{1,6})")
+_ATTEMPT_FILE = regex(r"(?:^|[._-])(?:attempt[_=-]?|try(?:_number)?[_=-])(\d{1,6})(?=$|[._-])")
 _WORKER = regex(r"worker_(\d{1,4})\.log")  # of MindSpore's msrun, in the folder that its scripts use
 _LOCAL_RANK = regex(r"(?:^|[._-])(?:local_?rank[_-]?|workerlog\.)(\d{1,4})(?=$|[._-])(?!-\d)")
 _RANK = regex(r"(?:^|(?<=[._-]))(?:global_?)?rank[_-]?(\d{1,7})(?=$|[._]|-(?!\d))")

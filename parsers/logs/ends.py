@@ -105,6 +105,12 @@ _FOR_MEMORY = regex(
     r"\bOOM[- ]?[Kk]illed\b|\bexceeded \d{1,3}% memory budget\. Restarting|(?i:\bkilled by (?:the )?(?:kernel'?s? )?(?:OOM|out[- ]of[- ]memory)[- ]?killer\b)"
 )
 _CTRL_C = regex(r"(?:\^C)+(?:[^\s\w]|[A-Z]\w|\s*\Z)")  # a terminal's echo of the key, before whatever is printed next
+# A command at a prompt that shows what another process logs: the key ends the looking, and nothing that is looked at.
+_FOLLOWS = (
+    r"^[^|;]{0,80}?[$#%❯>] (?:[^|;]{0,200}?[ '\"])?"
+    r"(?:logs |stream(?:-logs)?\b|(?:stern|kubetail) |(?:tail|journalctl|less) (?:.* )?(?:-\w*[fF]|\+F|--follow))"
+)
+FOLLOWERS = (b" logs ", b" stream", b"tail -", b"journalctl ", b"less +F", b"stern ", b"kubetail ")
 _PERHAPS = regex(r"(?i)\b(?:common|possible|likely|potential) (?:causes?|reasons?)\b")  # what follows was not observed
 _ASKED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGCONT")
 _NUMBER = regex(
@@ -163,6 +169,16 @@ def joined(lines: pl.DataFrame) -> pl.DataFrame:
     is_cut = is_next.fill_null(False) & pl.col("text").str.contains(CUT) & goes_on
     whole = pl.col("text") + " " + pl.col("text").shift(-1).str.strip_chars()
     return lines.with_columns(pl.when(is_cut).then(whole).otherwise("text").alias("text")).filter("hit")
+
+
+def without_followers(lines: pl.DataFrame) -> pl.DataFrame:
+    """Lines in order, without the first Ctrl-C behind each command that only follows a log."""
+    pressed = pl.col("raw").str.strip_chars_start().str.starts_with("^C")
+    if not lines.select(pressed.any()).item():
+        return lines
+    follows = pl.col("raw").str.contains(_FOLLOWS)
+    before = pl.when(follows).then(True).when(pressed).then(False).forward_fill().shift(1).over("file")
+    return lines.filter(~(pressed & before.fill_null(False)))
 
 
 def end(row: Row, text: str) -> dict[str, Any] | None:

@@ -33,7 +33,7 @@ from msgspec.structs import replace
 from parsers import knowledge
 from parsers.forms.reading import pairs_of, whole
 from parsers.forms.records import Record, record
-from parsers.logs.ends import CUT, each_end, end, joined
+from parsers.logs.ends import CUT, FOLLOWERS, each_end, end, joined, without_followers
 from parsers.logs.known import columns_of
 from parsers.numerics import bad_values
 from parsers.pytorch.op_types import spoken
@@ -96,7 +96,7 @@ def parse(lines: pl.DataFrame, learnt: Sequence[tuple[str, str]] = ()) -> Tables
     values: list[dict[str, Any]] = []
     is_likely = pl.col("text").str.contains(_LIKELY) | pl.col("raw").str.starts_with("{")
     anchors = pl.col("text").str.extract_many(list(knowledge.heard_anchors()), overlapping=True)
-    marked = joined(lines).with_columns(anchors.alias("_anchors"))
+    marked = joined(without_followers(lines)).with_columns(anchors.alias("_anchors"))
     for row in marked.filter(is_likely | (pl.col("_anchors").list.len() > 0)).iter_rows(named=True):
         is_stamped = row["time_ns"] is not None or row["rank"] is not None
         found = record(row["text"], is_stamped, row["raw"])
@@ -278,7 +278,7 @@ PARSER = LineParser(
         *(f"[E{digit}".encode() for digit in range(10)), *(f"E{month:02d}".encode() for month in range(1, 13)),
         b"rror: ", b"atal: ", b"error:", b"[error", b"[Error", b"<error", b"=error", b'"error"', b"error |",
         b"[fatal", b"=fatal", b'"fatal"', b"fatal error", b"critical: ", b"[critical", b"=critical", b'"critical"',
-        b"exit code", b"^C", b" exit ", b" with code ", b" with status ", b"exitcode", b"exit status", b"xited", b"status code", b"OOMKilled", b"OOM-killed", b"OOM killer", b"memory budget", b"core dumped", b": Killed", b": Aborted", b": Bus error", b"retcode", b"return code", b"returncode", b"error code", b"illed by", b"(rc=", b" rc=", "退出码".encode(), "信号".encode(), b"xit codes", b"eturncodes", b"eturn codes", b"returned -", b"code=killed", b"code=exited", b"code=dumped", b"SIG", b"kill -", b"illing ", b"elete pod ", b"eleting pod ", b"eleted pod ", b"ignal ", b", Signal: ",
+        b"exit code", b"^C", *FOLLOWERS, b" exit ", b" with code ", b" with status ", b"exitcode", b"exit status", b"xited", b"status code", b"OOMKilled", b"OOM-killed", b"OOM killer", b"memory budget", b"core dumped", b": Killed", b": Aborted", b": Bus error", b"retcode", b"return code", b"returncode", b"error code", b"illed by", b"(rc=", b" rc=", "退出码".encode(), "信号".encode(), b"xit codes", b"eturncodes", b"eturn codes", b"returned -", b"code=killed", b"code=exited", b"code=dumped", b"SIG", b"kill -", b"illing ", b"elete pod ", b"eleting pod ", b"eleted pod ", b"ignal ", b", Signal: ",
         b"imed out", b"imed-out", b"imeout exceeded", b"imeout expired", b"imeout reached", b"imeout occurred",
         b"imeout waiting", b"talled", b"ang detected", b"ang was detected", b"ang is detected", b"ang has been detected", b"etected hang", b"etected a hang",
         b"etected the hang", b"etected a job hang", b"eartbeat", b"eart beat", b"eart-beat", *_BARE, *_OF_MODULE, *_COUNTED,

@@ -2,6 +2,7 @@
 
     [rank 3] step 120: weights sha256=9f86d081884c7d65
     2026-01-31 10:11:12 rank 5 iteration 40 param_norm 1234.56789012
+    [rank 3] step 120: xxh64(params)=7ab1c237146257f5
 
 Rows of `steps`: rank, step, `checksum`. Only lines come here that no other parser has read (parsers/training/replica_values.py says
 which pairs count).
@@ -21,6 +22,7 @@ from parsers.schema.lines import reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import LINE_CHARACTERS
 from parsers.schema.tables import Tables, conform
+from parsers.text.patterns import regex
 from parsers.training.progress import rows, whole, with_reporter
 from parsers.training.step_figures import figures
 
@@ -42,7 +44,10 @@ def _is_record(row: Mapping[str, Any]) -> bool:
 
 PARSER = LineParser(
     name="replica_lines",
-    anchors=(b"hash", b"crc", b"hecksum", b"sha1", b"sha2", b"sha5", b"sha=", b"md5", b"digest", b"ingerprint", b"norm", b"HASH", b"CRC", b"SHA", b"MD5"),
+    anchors=(b"tep", b"iter", b"Iter", b"STEP", b"ITER"),
     parse=parse,
     leftover=True,
-)  # fmt: skip
+    holds=regex(
+        rb"(?i)hash|crc|checksum|sha[125=]|md5|digest|fingerprint|norm|[=:] ?(?:0x)?(?:[a-f]+\d|\d+[a-f])[0-9a-f]{6,126}(?![\w.-])"
+    ),
+)

@@ -7,8 +7,12 @@
     first difference, in order of the backward:
        step 2088, rank 6, gradient of blocks.4.attn.proj.weight
 
-One sentence, or a line below it, tells the step, that something differs, of what replicas hold it is, and one rank, or the process that prints it. Sizes, settings, data and files
-are none of that, nor is what says that nothing differs. Events `replica_mismatch`: code differs with names_ranks; of two ranks that differ from each other code unclear, which names nobody.
+    replica check failed at step 120: parameters are not equal on all hosts: {'n0': '9f3a11c2', 'n1': '9f3a11c2', 'n2': '1b2c33d4'}
+
+One sentence, or a line below it, tells the step, that something differs, of what replicas hold it is, and one rank, or the process that prints it where it says so of itself: in words,
+or by two values, its own and the one it should have. Who prints that some differ has compared them. Sizes, settings, data and files
+are none of that, nor is what says that nothing differs. Events `replica_mismatch`: code differs with names_ranks; of two ranks that differ from each other, of one and what it is compared
+with, or of nobody told, code unclear, which names nobody; what each had, by name, is in `figures` of its `detail`.
 
 Printed by: checks in training programs, tools that compare runs.
 Versions: none.
@@ -44,6 +48,17 @@ _STEP = regex(r"(?i)(?<![a-z])(?:step|iter(?:ation)?|update)\"?[ =:#_-]{1,4}(?P<
 _RANKS = regex(
     r"(?i)(?<![a-z])(?:odd_)?(?:global )?(?:ranks?|replicas?)\"?[ _#=:]{0,3}\[?(?P<ranks>\d{1,7}(?:, ?\d{1,7}){0,63})\]?(?![\w.]|\s?/)"
 )
+_FROM = regex(
+    r"(?i)\b(?:from|than|with|against|versus|vs|unlike)\.?\s(?:(?:that|those|the|of|one|ones|values?|hash|digests?|reference)\s){0,4}$"
+)  # before whom somebody is compared with
+_ITSELF = regex(
+    r"(?i)(?<![a-z])(?:my|mine|own|itself|self|local(?:ly)?|this (?:rank|replica|process|worker|host|node)|(?:the )?(?:other|rest|peers|majority))(?![a-z])"
+)
+_SUM = regex(r"(?i)(?<![\w.-])(?:0x)?(?=[a-f]*\d)[0-9a-f]{8,128}(?![\w.-])")
+_FIGURE = regex(
+    r"(?i)['\"]?(?P<name>[a-z\d][\w.:-]{0,100})['\"]?(?:: |[=:]|=> ?)['\"]?(?P<value>(?:0x)?[0-9a-f]{8,128})(?![\w.-])"
+)
+_PAIR, _FEWEST = 2, 3
 _PATH = regex(r"(?<![\w./])(?P<path>[A-Za-z_]\w*(?:\.\w+){1,20}?)(?:\.(?:weight|bias|grad|kernel|data))*(?![\w/]|\.\w)")
 
 
@@ -83,17 +98,27 @@ def _said(text: str, speaker: int | None) -> dict[str, Any] | None:
     )
     if step is None or not is_it:
         return None
-    told = {int(number) for one in _RANKS.finditer(text) for number in one["ranks"].split(",")}
-    ranks = sorted(told or ({speaker} if speaker is not None else ()))
+    said = [(bool(_FROM.search(text[: one.start()])), one["ranks"]) for one in _RANKS.finditer(text)]
+    told = {int(number) for _, numbers in said for number in numbers.split(",")}
+    is_compared = bool(said) and all(is_from for is_from, _ in said)
+    ranks = sorted(told | ({speaker} if speaker is not None and (is_compared or not told) else set()))
     if not ranks or ranks[-1] >= RANKS:
         return None
+    sums = _SUM.findall(text)
+    figures = {one["name"]: one["value"].lower() for one in _FIGURE.finditer(text)}
+    is_its_own = bool(told) or (len(sums) == _PAIR and len(figures) <= _PAIR) or bool(_ITSELF.search(text))
+    is_told = len(ranks) == 1 and not is_compared and is_its_own
     path = _PATH.search(_STEP.sub(" ", text))
     return {
-        "code": "differs" if len(ranks) == 1 else "unclear",
+        "code": "differs" if is_told else "unclear",
         "step": int(step["step"]),
-        "names_ranks": ranks,
+        "names_ranks": ranks if is_told or told else [],
         "names_rank_space": "global",
-        "detail": json.dumps({"said": True} | ({"parameter": path["path"]} if path else {})),
+        "detail": json.dumps(
+            {"said": True}
+            | ({"parameter": path["path"]} if path else {})
+            | ({"figures": figures} if len(figures) >= _FEWEST else {})
+        ),
     }
 
 

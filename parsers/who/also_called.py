@@ -2,10 +2,13 @@
 
     CONTAINER ID   IMAGE       STATUS          NAMES                %12,4711,sampler-b
     4f0c11ab77de   reg/x:1.2   Up 3 hours      run7-sampler-b-1     %14,4713,sampler-a
+    sampler-b  2e9c82b1-478c-481d-a87c-966c377b9aa2  containerd://71caedc6…
 
 A column is of processes where cells of it are names with a rank, or hold one between marks (compose puts the project before the name of a service, and
 a number behind it), each of another rank, two at least. Then a column of names that has another word in each of these rows names the same processes;
 what they run on, or use, is none.
+
+In lines without names of columns an id of a pod or a container, as long as they are, is of the process that the line names.
 
 Fooled by: a table that pairs processes with something else, one each, that is called as somebody who speaks.
 """
@@ -13,17 +16,19 @@ Fooled by: a table that pairs processes with something else, one each, that is c
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from parsers.schema.names import Told
 from parsers.text.patterns import regex
+from parsers.text.unanimous import unanimous
 from parsers.who.beginnings import Said
 
 CALLED = "called"  # sort of name
-_FEWEST, _ABOVE, _LINES, _CHARACTERS = 2, 8, 400, 2000
+_FEWEST, _LINES, _CHARACTERS = 2, 400, 2000
 _NAME = r"[A-Za-z_#%][^\d\s,;|│]{0,60}(?: [^\d\s,;|│]{1,60}){0,6}"  # of a column
 _HEADER = regex(rf"[|│ ]{{0,4}}{_NAME}(?:(?: [ ]+|\t|[,;] ?| ?[|│] ?){_NAME}){{1,30}}[|│ ]{{0,4}}")
 _COLUMN = regex(r"[^\s](?:[^\s]| (?=[^\s]))*")
-_MARKS = regex(r"\t|[,;|│]")
+_MARKS = ("|", "│", "\t", ";", ",")
 _RULE = regex(r"[\s|+:=─┼│-]*")
 _NAMES = regex(
     r"(?i)(?<![a-z])(?:id|name|uid|uuid|ip|address|container|pod|task|pane|unit|alloc(?:ation)?|actor|worker|service|called)s?\Z"
@@ -31,7 +36,11 @@ _NAMES = regex(
 _OF_OTHERS = regex(
     r"(?i)node|host|machine|server|image|volume|network|device|gpu|card|nic|port|parent|peer|master|gateway|remote|next|prev"
 )
-_WORD = regex(r"(?=[^\s]{0,127}[A-Za-z%])[\w.:@%-]{2,128}|\d{1,3}(?:\.\d{1,3}){3}")
+_ID = regex(
+    r"(?i)(?<![0-9a-f-])(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{64})(?![0-9a-f-])"
+)  # of a pod, a container
+_SCHEME = regex(r"[a-z]{2,20}://")  # containerd://71caedc6…
+_WORD = regex(r"(?:[a-z]{2,20}://)?(?=[^\s]{0,127}[A-Za-z%])[\w.:@%-]{2,128}|\d{1,3}(?:\.\d{1,3}){3}")
 _Row = tuple[str, int, Mapping[str, str]]  # file, line, cells
 
 
@@ -41,8 +50,27 @@ def also_called(told: Iterable[Told], said: Mapping[str, Sequence[Said]]) -> lis
     for one in told:
         if one.rank is not None and one.local_rank is None and one.device is None and one.kind not in ("pid", "folder"):
             ranks[one.name].add(one.rank)
-    known = {name: min(own) for name, own in ranks.items() if len(own) == 1 and any(map(str.isalpha, name))}
-    if len(known) < _FEWEST:
+    return _named({name: min(own) for name, own in ranks.items() if len(own) == 1}, said)
+
+
+def also_named(
+    claims: Iterable[Mapping[str, Any]], files: Mapping[str, int], said: Mapping[str, Sequence[Said]]
+) -> list[dict[str, Any]]:
+    """The same of whom their own lines tell, as rows of `ranks`; `files`: path → the rank of who writes it."""
+    pairs = [
+        (name, row.get("rank")) for row in claims for name in (row.get("name"), row.get("host")) if name is not None
+    ]
+    pairs += [(path.rpartition("/")[2].partition(".")[0], rank) for path, rank in files.items()]
+    known = unanimous((name, rank) for name, rank in pairs if rank is not None)
+    found = _named(known, said)
+    return [
+        {"rank": one.rank, "name": one.name, "how": "document", "file": one.file, "line": one.line} for one in found
+    ]
+
+
+def _named(known: Mapping[str, int], said: Mapping[str, Sequence[Said]]) -> list[Told]:
+    known = {name: rank for name, rank in known.items() if any(map(str.isalpha, name))}
+    if len({*known.values()}) < _FEWEST:
         return []
     alike: defaultdict[frozenset[str], list[_Row]] = defaultdict(list)
     for path, own in said.items():
@@ -51,7 +79,8 @@ def also_called(told: Iterable[Told], said: Mapping[str, Sequence[Said]]) -> lis
     held = re.compile(
         "|".join(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])" for name in sorted(known, key=len, reverse=True))
     )
-    return [one for columns, rows in alike.items() for one in _of_table(columns, rows, known, held)]
+    told = [one for columns, rows in alike.items() for one in _of_table(columns, rows, known, held)]
+    return told + [one for path, own in said.items() for one in _of_ids(path, own, known, held)]
 
 
 def _of_table(
@@ -65,7 +94,22 @@ def _of_table(
         for other in filter(is_of_names, columns):
             cells = [row[2].get(other, "") for row, _ in whose]
             if len({*cells}) == len(cells) and all(map(_WORD.fullmatch, cells)) and not {*cells} <= known.keys():
-                yield from (Told(row[2][other], CALLED, row[0], row[1], rank=rank) for row, rank in whose)
+                yield from (
+                    Told(_SCHEME.sub("", row[2][other]), CALLED, row[0], row[1], rank=rank) for row, rank in whose
+                )
+
+
+def _of_ids(path: str, own: Sequence[Said], known: Mapping[str, int], held: "re.Pattern[str]") -> Iterator[Told]:
+    """Lines that each hold the name of one process and as many ids, no id twice: rows of a table without names of columns."""
+    alike: defaultdict[int, list[tuple[int, int, list[str]]]] = defaultdict(list)
+    for one in own[:_LINES]:
+        text = one.raw[:_CHARACTERS]
+        if (ids := _ID.findall(text)) and len(ranks := {known[name] for name in held.findall(_ID.sub(" ", text))}) == 1:
+            alike[len(ids)].append((one.number, ranks.pop(), ids))
+    for rows in alike.values():
+        every = [one for *_, ids in rows for one in ids]
+        if len(rows) >= _FEWEST and len({*every}) == len(every) and len({rank for _, rank, _ in rows}) == len(rows):
+            yield from (Told(one, CALLED, path, number, rank=rank) for number, rank, ids in rows for one in ids)
 
 
 def is_of_names(column: str) -> bool:
@@ -74,26 +118,28 @@ def is_of_names(column: str) -> bool:
 
 
 def table_rows(path: str, own: Sequence[Said]) -> Iterator[_Row]:
-    """The rows of the first table in a file: below names, in columns that begin where these do, or between marks."""
-    head = next((at for at, one in enumerate(own[:_ABOVE]) if _HEADER.fullmatch(one.raw.rstrip())), None)
-    if head is None:
-        return
-    names = own[head].raw.rstrip()
-    begins = [found.start() for found in _COLUMN.finditer(names)]
-    is_marked = _MARKS.search(names) is not None
-    columns = _cells(names, begins, is_marked=is_marked)
-    for one in own[head + 1 : head + _LINES]:
-        if _RULE.fullmatch(one.raw):
+    """The rows of the tables in a file: below names, in columns that begin where these do, or between marks."""
+    columns: list[str] = []
+    begins: list[int] = []
+    mark = None
+    for one in own[:_LINES]:
+        text = one.raw[:_CHARACTERS].rstrip()
+        if columns and _RULE.fullmatch(text):
             continue
-        cells = _cells(one.raw[:_CHARACTERS], begins, is_marked=is_marked)
-        if len(cells) != len(columns) or len(columns) < _FEWEST:
-            return
-        yield path, one.number, dict(zip(columns, cells, strict=True))
+        cells = _cells(text, begins, mark) if columns else []
+        if len(cells) == len(columns) >= _FEWEST:
+            yield path, one.number, dict(zip(columns, cells, strict=True))
+            continue
+        columns = []
+        if _HEADER.fullmatch(text):
+            begins = [found.start() for found in _COLUMN.finditer(text)]
+            mark = next((mark for mark in _MARKS if mark in text), None)
+            columns = _cells(text, begins, mark)
 
 
-def _cells(text: str, begins: Sequence[int], *, is_marked: bool) -> list[str]:
-    if is_marked:
-        return [cell.strip() for cell in _MARKS.split(text.strip().strip("|│"))]
+def _cells(text: str, begins: Sequence[int], mark: str | None) -> list[str]:
+    if mark is not None:
+        return [cell.strip() for cell in text.strip().strip("|│").split(mark)]
     ends = [*begins[1:], len(text) + 1]
     is_apart = all(at >= len(text) or not at or text[at - 1] == " " for at in begins)
     return [text[begin:end].strip() for begin, end in zip(begins, ends, strict=True)] if is_apart else []

@@ -108,7 +108,7 @@ def said_in(path: str, found: Beginning, collector: str, headed: int, plain: int
             line = prefixes.strip(raw, habits)
             for text in _apart(line.text):
                 own = (
-                    introduction(text, line.rank),
+                    introduction(text, line.rank) or (introduction(line.fields, line.rank) if line.fields else None),
                     list(labels_of(text)),
                     list(heads_of(text)) if number <= headed else [],
                     launch(text),

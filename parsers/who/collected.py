@@ -7,7 +7,7 @@ Source: Docker's json-file driver, systemd.journal-fields(7), Loki's documentati
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -21,6 +21,9 @@ _BETTER = {None: 0, "boot": 1, "local": 2, "utc": 3}
 # A host has pods of several processes each: of one of its pods, that is who speaks.
 _PLACES = ("pod_name", "pod", "host", "hostname", "_HOSTNAME", "node")
 _TIMES = ("time", "ts", "timestamp", "@timestamp", "__REALTIME_TIMESTAMP")
+_DEEP = 2
+_PIDS = ("_PID", "pid", "process", "process_id")
+_BARE = regex(r"[\w.:-]{1,255}")
 _STAMP = regex(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S{0,20}")
 _INSTANCE = regex(r"@(\d{1,3})\.service\Z")
 _PAIR = regex(r'(?P<name>[A-Za-z_][\w.-]*)=(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<bare>\S*))')
@@ -43,6 +46,7 @@ class Line(msgspec.Struct):
     rest: str | None = None  # of the text, behind a label that was learnt
     heads: dict[str, str] | None = None  # names that were taken off, by their form
     container: str | None = None  # of a pod, which may hold several
+    fields: str | None = None  # what a record tells beside its text, as `name=value`
 
     def stamp(self, stamp: stamps.Stamp) -> None:
         """Take a time if it says more than the one already there: with zone, without, since boot."""
@@ -87,12 +91,13 @@ def of_json(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> 
     if not isinstance(text, str) or (time is None and line.time_ns is None):
         return
     if not any(map(_says_more, record, record.values())):  # a record of its own, whatever its message
-        line.text = text.rstrip("\r\n")
+        line.text, line.fields = text.rstrip("\r\n"), " ".join(_fields(record))
     if line.rank is None and re.fullmatch(r"[0-9]{1,7}", label := str(_label(record, "rank"))) and "[rank" not in text:
         line.rank = int(label)
     if isinstance(time, str):
         line.stamp(_epoch(time) if time.isascii() and time.isdigit() else stamps.parse_time(time, habits.around))
-    if line.process is None and str(pid := record.get("_PID")).isdecimal():
+    pid = next((record[key] for key in _PIDS if key in record), None)
+    if line.process is None and str(pid).isdecimal():
         line.process = int(str(pid))
     inner = (own for own in record.values() if isinstance(own, dict) and ("pod_name" in own or "pod" in own))
     where = {**next(inner, {}), **record}
@@ -141,6 +146,15 @@ def _moment(record: Mapping[str, object], habits: Habits) -> str | None:
     """The one field that is a moment as a whole, whatever it is called (`t`, `eventTime`)."""
     found = [cell for cell in record.values() if isinstance(cell, str) and _STAMP.fullmatch(cell)]
     return found[0] if len(found) == 1 and stamps.parse_time(found[0], habits.around)[0] is not None else None
+
+
+def _fields(record: Mapping[str, object], depth: int = 0) -> Iterator[str]:
+    """Numbers and names in a record, and in those within it that are of the same process."""
+    for name, cell in record.items():
+        if isinstance(cell, dict) and depth < _DEEP and not vocabulary.points_elsewhere(name):
+            yield from _fields(cell, depth + 1)
+        elif isinstance(cell, int | str) and not isinstance(cell, bool) and _BARE.fullmatch(str(cell)):
+            yield f"{name}={cell}"
 
 
 def _says_more(name: object, cell: object) -> bool:

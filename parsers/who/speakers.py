@@ -25,7 +25,7 @@ from parsers.schema.parser import PATH, Source
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.unanimous import unanimous
-from parsers.who.also_called import also_called
+from parsers.who.also_called import also_called, also_named
 from parsers.who.beginnings import FILES, NAMED, SIBLINGS, Said, begun_by, with_speakers
 from parsers.who.counted_columns import counted_columns
 from parsers.who.counts import (
@@ -121,8 +121,8 @@ def speakers(sources: Sequence[Source]) -> Known:
     learnt = [one.known(names) for one in whole.spaces()]
     ranks = {path: rank for one in learnt for path, rank in one.ranks.items()}
     engines, shards = engine_labels(said, ranks, labels := {p: own for one in learnt for p, own in one.labels.items()})
-    claims = [*chain(shards, *(one.claims for one in learnt), table.claims(), pids_of_records(said, names))]
-    claims += chain(claims_of(told, names, table.apart), pids_of_variables(said, whole.world))
+    own = [*chain(shards, *(one.claims for one in learnt), table.claims(), claims_of(told, names, table.apart))]
+    claims = [*own, *pids_of_records(said, names), *pids_of_variables(said, whole.world), *also_named(own, ranks, said)]
     files = {**table.files, **files_of(listed_names, said), **whole.documented(names)}
     size = table.size if whole.world is None else whole.world
     columns = counted_columns([one for one in (*sampled, *others) if one.path not in ranks], size)

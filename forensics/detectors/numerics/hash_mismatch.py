@@ -58,7 +58,8 @@ def _lists(case: Case, events: pl.DataFrame) -> list[dict[str, Any]]:
     """What the ranks had, as lists right behind a check that failed show it."""
     failed = [(row["file"], row["line"]) for row in events.to_dicts()]
     told = case.events.filter((pl.col("kind") == "other") & (pl.col("code") == COMPARED)).sort("file", "line")
-    return [
+    own = [row for row in events.to_dicts() if "figures" in detail(row) and row["names_ranks"]]
+    return own or [
         row
         for row in told.to_dicts()
         if any(file == row["file"] and 0 < row["line"] - line <= _BEHIND for file, line in failed)
@@ -90,9 +91,9 @@ def _found(
 ) -> Finding:
     parameter = detail(rows[0]).get("parameter")
     who = named or tuple(sorted({rank for row in rows for rank in row["names_ranks"] or ()}))
-    is_listed = rows[0]["code"] == COMPARED
+    is_listed = "figures" in detail(rows[0]) and rows[0]["code"] != "differs"
     text = words.FIGURES_DIFFER(who=ranks_text(who)) if is_listed else words.WEIGHTS_DIFFER(who=ranks_text(who))
-    if detail(rows[0]).get("said"):
+    if detail(rows[0]).get("said") and not is_listed:
         text = advice.SAID_TO_DIFFER(who=ranks_text(who), step=step)
     if rows[0]["code"] == DIFFERS:
         text = (words.DUMPS_LEFT if named else words.DUMPS_DIFFER)(who=ranks_text(who), step=step)
