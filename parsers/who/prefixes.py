@@ -318,6 +318,14 @@ def _named(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> No
         line.text = match.string
 
 
+def _told_host(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> None:
+    """A name without a digit, which any word may be: by a launch or a document alone."""
+    if match[group] in habits.labels.names.hosts:
+        line.host = line.host or match[group]
+    else:
+        line.text = match.string
+
+
 # The tag of another daemon stays in the text, that of a process of the job is none of its words.
 _JOB = (
     r"(?:python[\d.]*|pt_main_thread|torchrun|deepspeed|accelerate|mpirun|mpiexec|orted|bash|sh|docker|[0-9a-f]{12}"
@@ -362,6 +370,7 @@ _LETTER: tuple[tuple[str, Take], ...] = (
     (r"(?:kern|user|daemon|auth|syslog|local\d) *:(?:emerg|alert|crit|err|warn|notice|info|debug) *: ", _nothing),
     (r"[\w.-]+/\d+ (?=\[)", _nothing),
     (_HOST_COLON.pattern, _named),
+    (rf"({_HOST}): ", _told_host),
     (_CONTAINER, _nothing),
     (r"(?:ts|time|timestamp|t)=(?=\S)", of_logfmt),
     (rf"{_LEVEL}[ :]{{1,2}}(?:[\w.]{{1,40}}:)?\[?({stamps.ISO})\b", _seen_time),
