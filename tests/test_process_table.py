@@ -331,3 +331,24 @@ def test_the_number_of_a_launchers_task_of_each_node_is_no_rank(tmp_path: Path) 
         {},
         {},
     )
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["== {h} {p}", "### {p} on {h}", "{h} pid {p}:", "[{h} /proc/{p}/environ]"],
+)
+def test_variables_below_a_process_of_a_host_are_its(tmp_path: Path, heading: str) -> None:
+    own = [("trx4", 4107, 1), ("trx9", 4107, 2), ("trx4", 4100, 0), ("trx9", 4121, 3)]
+    lines = [
+        line
+        for host, pid, rank in own
+        for line in (heading.format(h=host, p=pid), f"LOCAL_RANK={rank % 2}", f"RANK={rank}", "WORLD_SIZE=4")
+    ]
+    by_pid, _ = told(written(tmp_path, {"look.txt": lines, "run.log": STEPS}))
+    assert by_pid == {(host, pid): {rank} for host, pid, rank in own}
+
+
+@pytest.mark.parametrize("heading", ["step {p}", "-- batch {p} --", "took {p} (ms)"])
+def test_variables_below_a_count_are_of_no_process(tmp_path: Path, heading: str) -> None:
+    lines = [line for at in range(4) for line in (heading.format(p=4100 + at), f"rank={at}", "world_size=4")]
+    assert not read(written(tmp_path, {"look.txt": lines})).tables["ranks"]["pid"].count()
