@@ -85,3 +85,43 @@ def test_an_image_that_was_pulled_before_is_no_other_container(tmp_path: Path) -
     )
     verdict = analyze(tmp_path).verdict
     assert (verdict.kind, verdict.cause, verdict.ranks) == ("crash", "killed", [TAKEN])
+
+
+def _shared(folder: Path, who: dict[str, list[str]], *, until: int = 28) -> Verdict:
+    """Seven processes of two hosts whose names are words, ended by their own launcher; `who`: what else hosts tell; `until`: the last step."""
+    pids = {rank: 61800 + 7 * rank for rank in range(7)}
+    lines = [
+        f"2025-07-22 01:00:00,000 INFO spawn: host={'oak' if rank < 3 else 'elm'} pid={pid} rank={rank}"
+        for rank, pid in pids.items()
+    ]
+    lines += [f"2025-07-22 {clock(8000 + 10 * n)},000 INFO train: step {n} loss 0.9{n:02}" for n in range(until)]
+    lines += [f"2025-07-22 {clock(8280 + rank)},000 INFO spawn: killing pid {pid}" for rank, pid in pids.items()]
+    for name, own in {"run.log": lines, **who}.items():
+        (folder / name).write_text("\n".join(own) + "\n")
+    return analyze(folder).verdict
+
+
+def sudo(host: str, pid: int) -> list[str]:
+    return [
+        f"Jul 22 02:01:01 {host} sshd[801]: session opened for user mia",
+        f"Jul 22 {clock(8276)} {host} sudo:  mia : TTY=pts/6 ; PWD=/home/mia ; USER=root ; COMMAND=/usr/bin/kill -9 {pid}",
+    ]
+
+
+def test_a_person_who_kills_one_of_a_job_at_work_is_heard(tmp_path: Path) -> None:
+    verdict = _shared(tmp_path, {"auth.log": sudo("elm", 61835)})
+    assert (verdict.kind, verdict.cause, verdict.ranks) == ("crash", "killed", [5])
+
+
+@pytest.mark.parametrize("pid", [61836, 4])
+def test_a_person_who_kills_something_else_is_nobodys_end(tmp_path: Path, pid: int) -> None:
+    assert not _shared(tmp_path, {"auth.log": sudo("elm", pid)}).ranks
+
+
+def test_the_same_number_on_another_host_is_another_process(tmp_path: Path) -> None:
+    assert not _shared(tmp_path, {"auth.log": sudo("ash", 61835)}).ranks
+    assert not _shared(tmp_path, {"auth.log": ["mia@ash:~$ sudo kill -9 61835"]}).ranks
+
+
+def test_who_ends_one_of_a_job_that_stands_still_names_nobody(tmp_path: Path) -> None:
+    assert not _shared(tmp_path, {"auth.log": sudo("elm", 61835)}, until=12).ranks

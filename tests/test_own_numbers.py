@@ -1,5 +1,6 @@
 """Files that say their own number again and again, where nobody says who he is in any other way; and what only looks like them."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from forensics import analyze
 from parsers import read
-from tests.sources import written
+from tests.sources import raised, written
 
 FULL = " forrtl: No space left on device"
 Line = Callable[[int, int], str]  # of a file's number and a round
@@ -74,3 +75,40 @@ def test_what_is_no_number_of_a_process(tmp_path: Path, bundle: dict[str, list[s
 def test_what_counts_hosts_or_within_one_is_no_number_of_a_process(tmp_path: Path, line: Line) -> None:
     tables = read(str(written(tmp_path, files("out.{}", line)))).tables
     assert tables["files"]["rank"].drop_nulls().is_empty() and tables["ranks"]["rank"].drop_nulls().is_empty()
+
+
+def _said(word: str) -> dict[str, list[str]]:
+    """Four files, of which each says its own number again and again; the third fails."""
+    ends = ["Traceback (most recent call last):", '  File "t.py", line 3, in <module>', "KeyError: 'shard'"]
+    return {
+        f"{word}_{at}.log": [f"12:00:0{step} [{word} {at}] it {step} loss 2.{at}" for step in range(1, 5)]
+        + (ends if at == 2 else [])
+        for at in range(4)
+    }
+
+
+RANKS = (1, 0, 3, 2)
+
+
+@pytest.mark.parametrize(
+    ("word", "document"),
+    [
+        ("unit", {"u.json": [json.dumps([{"unit": at, "env": {"RANK": str(RANKS[at])}} for at in range(4)])]}),
+        ("task", {"layout.csv": ["task,rank,host", *(f"{at},{RANKS[at]},oak{at + 7}" for at in range(4))]}),
+        ("trial", {"t.yaml": ["trials:", *(f"- trial_index: {at}\n  env: {{RANK: {RANKS[at]}}}" for at in range(4))]}),
+    ],
+)
+def test_what_a_document_pairs_with_ranks_is_none_itself(
+    tmp_path: Path, word: str, document: dict[str, list[str]]
+) -> None:
+    assert raised(tmp_path, _said(word) | document) == [RANKS[2]]
+
+
+def test_a_number_is_nobodys_where_a_document_gives_ranks_to_other_names(tmp_path: Path) -> None:
+    hosts = json.dumps([{"hostname": f"oak{at + 7}", "env": {"RANK": str(RANKS[at])}} for at in range(4)])
+    assert raised(tmp_path, _said("unit") | {"u.json": [hosts]}) == [None]
+
+
+def test_seeds_of_runs_are_no_processes(tmp_path: Path) -> None:
+    seeds = json.dumps([{"seed": at, "hostname": f"oak{at}", "RANK": RANKS[at], "WORLD_SIZE": 4} for at in range(4)])
+    assert raised(tmp_path, _said("seed") | {"u.json": [seeds]}) == [None]

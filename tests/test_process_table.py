@@ -295,3 +295,60 @@ def test_who_is_stuck_in_another_state_is_a_process_like_the_others(tmp_path: Pa
     }
     by_pid, _ = told(written(tmp_path, files))
     assert {pid: {*ranks} for (_, pid), ranks in by_pid.items()} == {pid: {rank} for pid, rank in pids.items()}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "{h} {p} SLURM_LOCALID={g} SLURM_NODEID={n} SLURM_PROCID={r}",
+        "{h}: pid {p} MPI_LOCALRANKID={g} PMI_RANK={r} PMI_SIZE=6",
+        "主机 {h} 进程号 {p} 本地序号 {g} 全局序号 {r}",
+    ],
+)
+def test_tasks_that_go_round_the_hosts_have_the_ranks_that_they_are_told(tmp_path: Path, row: str) -> None:
+    hosts = ("trx31", "trx48")
+    told_of = [(hosts[n], 4100 + 7 * g + 900 * n, g, n, 2 * g + n) for g in (2, 0, 1) for n in (1, 0)]
+    rows = [row.format(h=h, p=p, g=g, n=n, r=r) for h, p, g, n, r in told_of]
+    pids = [f"[{h}:{p}] it {step} loss 2.1" for step in (1, 2) for h, p, *_ in told_of]
+    by_pid, _ = told(written(tmp_path, {"environ.txt": rows, "run.log": pids}))
+    assert by_pid == {(h, p): {r} for h, p, _, _, r in told_of}
+
+
+@pytest.mark.parametrize("word", ["actor", "NS_SEAT"])
+def test_no_block_of_ranks_where_another_count_of_all_goes_round(tmp_path: Path, word: str) -> None:
+    """Nobody says that it is the rank, nor that the processes of a node follow each other."""
+    rows = [
+        f"trx{4 + n} pid={4100 + 7 * g + 900 * n} local_rank={g} node_rank={n} {word}={2 * g + n}"
+        for g in range(3)
+        for n in (1, 0)
+    ]
+    assert told(written(tmp_path, {"environ.txt": rows})) == ({}, {})
+
+
+def test_the_number_of_a_launchers_task_of_each_node_is_no_rank(tmp_path: Path) -> None:
+    rows = [f"trx{4 + n} {4100 + 900 * n} SLURM_LOCALID=0 SLURM_PROCID={n}" for n in range(3)]
+    assert told(written(tmp_path, {"environ.txt": rows, "go.sh": ["srun torchrun --nproc_per_node=4 t.py"]})) == (
+        {},
+        {},
+    )
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["== {h} {p}", "### {p} on {h}", "{h} pid {p}:", "[{h} /proc/{p}/environ]"],
+)
+def test_variables_below_a_process_of_a_host_are_its(tmp_path: Path, heading: str) -> None:
+    own = [("trx4", 4107, 1), ("trx9", 4107, 2), ("trx4", 4100, 0), ("trx9", 4121, 3)]
+    lines = [
+        line
+        for host, pid, rank in own
+        for line in (heading.format(h=host, p=pid), f"LOCAL_RANK={rank % 2}", f"RANK={rank}", "WORLD_SIZE=4")
+    ]
+    by_pid, _ = told(written(tmp_path, {"look.txt": lines, "run.log": STEPS}))
+    assert by_pid == {(host, pid): {rank} for host, pid, rank in own}
+
+
+@pytest.mark.parametrize("heading", ["step {p}", "-- batch {p} --", "took {p} (ms)"])
+def test_variables_below_a_count_are_of_no_process(tmp_path: Path, heading: str) -> None:
+    lines = [line for at in range(4) for line in (heading.format(p=4100 + at), f"rank={at}", "world_size=4")]
+    assert not read(written(tmp_path, {"look.txt": lines})).tables["ranks"]["pid"].count()

@@ -313,7 +313,10 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
             is_other = pl.col("host").is_in(claims["host"].drop_nulls().unique().implode()).fill_null(False)
             if name == "events":
                 elsewhere = pl.col("host").is_not_null() | _names_a_place("file")
-                is_other |= pl.col("kind").is_in(_OF_KERNELS) & elsewhere
+                is_of_host = pl.col("kind").is_in(_OF_KERNELS) | pl.col("detail").str.contains(
+                    '"by": "person"'
+                ).fill_null(False)
+                is_other |= is_of_host & elsewhere
             fitting = pl.when(is_other).then("_elsewhere").otherwise("_pid")
             frame = frame.with_columns(fitting.alias("_pid")).drop("_elsewhere")
             fills += ["_host_pid", "_pid"]

@@ -4,7 +4,7 @@
     mia : TTY=pts/3 ; USER=root ; COMMAND=/usr/bin/kill -9 44172
     the node worker-4 has not sent a heartbeat               Delete pod worker-4, grace period 0s
 
-That is a kill and no consequence where it is the first end that its printer tells of, nobody waited in vain or failed by itself, and the job
+That, and what a person kills by hand, is a kill and no consequence where it is the first end that its printer tells of, nobody waited in vain or failed by itself, and the job
 went on until then: some log counted on, step by step, to within two steps of the kill by the clock of the day. Who ends a process of a
 job that stands still ends whom it likes: that names nobody.
 """
@@ -17,6 +17,7 @@ from typing import Any
 import polars as pl
 
 from forensics.assemble.apart import numbered_lines, own_logs
+from forensics.assemble.clocks import SECOND_NS
 from forensics.facts.event_rows import detail, reference, rows
 from forensics.facts.process_ends import ProcessEnd
 from forensics.model.names import Cause
@@ -29,8 +30,8 @@ from parsers.who.prefixes import strip
 _CLOCK = regex(r"(?<!\d)([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?!\d)")
 _BEATS = regex(r"(?i)beat|alive|\bping\b")
 _DAY_S = 24 * 3600
-_SECOND_NS = 1_000_000_000
 _LEAST_COUNTS = 3  # lines of one kind that count on
+_LAST_STEPS = 8
 _STEPS = 2  # that may lie between the last count and the kill
 _KILLS = ("SIGKILL", "DELETED")
 _TOLD_ENDS = ("exit", "first_failure", "closing_signal")
@@ -65,13 +66,25 @@ def _is_by_person(row: Mapping[str, Any]) -> bool:
 
 
 def _first(kills: Sequence[Mapping[str, Any]], events: pl.DataFrame) -> Mapping[str, Any] | None:
-    """The kill of the only rank that one printer killed before it told of any other end."""
-    own = {row["rank"]: row for row in reversed(kills)}
-    if len(own) != 1:
+    """The kill of the only rank that one printer killed before it told of any other end, and before all kills that others tell of."""
+    files: defaultdict[str, dict[int, Mapping[str, Any]]] = defaultdict(dict)
+    for row in kills:
+        files[row["file"]].setdefault(row["rank"], row)
+    alone = {file: own for file, own in files.items() if len(own) == 1}
+    if len({rank for own in alone.values() for rank in own}) != 1:
         return None
-    [first] = own.values()
+    first = min((row for own in alone.values() for row in own.values()), key=lambda row: row["time_ns"] is None)
+    others = [row for row in kills if row["rank"] != first["rank"]]
+    if not all(_is_later(row, first) for row in others):
+        return None
     before = (pl.col("file") == first["file"]) & (pl.col("line") < (first["line"] or 0))
     return None if events.filter(before & pl.col("kind").is_in(_TOLD_ENDS)).height else first
+
+
+def _is_later(row: Mapping[str, Any], first: Mapping[str, Any]) -> bool:
+    """By the clock that both print."""
+    is_timed = None not in (row["time_ns"], first["time_ns"]) and row["time_basis"] == first["time_basis"]
+    return is_timed and bool(row["time_ns"] > first["time_ns"])
 
 
 def _went_on(tables: Mapping[TableName, pl.DataFrame], kill: Mapping[str, Any]) -> bool:
@@ -81,19 +94,24 @@ def _went_on(tables: Mapping[TableName, pl.DataFrame], kill: Mapping[str, Any]) 
     if clock is None:
         return False
     at = _seconds(clock.groups())
-    timed = tables["steps"].filter(pl.col("file") != kill["file"]).drop_nulls("time_ns").sort("time_ns")
-    for moments in timed.group_by("file", maintain_order=True).agg(
-        pl.col("time_ns").unique(maintain_order=True).tail(_LEAST_COUNTS)
-    )["time_ns"]:
-        longest = max((after - before for before, after in pairwise(moments)), default=0) // _SECOND_NS
-        if (at - moments[-1] // _SECOND_NS) % _DAY_S <= _STEPS * longest:
-            return True
+    if any((at - last) % _DAY_S <= _STEPS * step for last, step in _of_steps(tables["steps"])):
+        return True
     of_job = pl.col("rank").is_not_null() | pl.col("file").is_in(tables["steps"]["file"].unique().implode())
     for lines in files.filter(of_job & (pl.col("file") != kill["file"]))["last_lines"].drop_nulls():
         for last, step in _counts(lines):
             if (at - last) % _DAY_S <= _STEPS * step:
                 return True
     return False
+
+
+def _of_steps(steps: pl.DataFrame) -> Iterator[tuple[int, int]]:
+    """The same of the last steps of each file by the clock that it prints."""
+    timed = steps.select("file", "step", "time_ns").drop_nulls()
+    for own in timed.unique().sort("time_ns").partition_by("file"):
+        last = own.unique("step", keep="first").sort("time_ns").tail(_LAST_STEPS)
+        if last.height >= _LEAST_COUNTS and last["step"].is_sorted():
+            seconds = [at // SECOND_NS for at in last["time_ns"]]
+            yield seconds[-1] % _DAY_S, max(after - before for before, after in pairwise(seconds))
 
 
 def _line(files: pl.DataFrame, kill: Mapping[str, Any]) -> str | None:

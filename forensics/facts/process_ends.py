@@ -211,6 +211,10 @@ def process_ends(events: pl.DataFrame, rest: frozenset[int] = frozenset()) -> di
     # What deletes a pod may tidy up what has ended long before.
     closing = events.filter((pl.col("kind") == "closing_signal") & pl.col("code").ne_missing("DELETED"))
     stopped = {*closing["rank"].drop_nulls().to_list(), *rest, *_killed_behind_the_first(events)}
+    # What a launcher had seen before it killed all; who ends a process by hand may do so because the job stands still (killed_running.py).
+    by_hand = values(
+        closing.filter(pl.col("detail").str.contains('"by": "person"', literal=True).fill_null(False))["rank"]
+    )
     is_own = pl.col("rank").is_not_null() & (pl.col("rank_space") == "global")
     own = events.select(*_OF_LINES, "rank_space").filter(is_own)
     vanishings = own.filter(pl.col("kind").is_in(_EXITS) & pl.col("code").is_in(_VANISHED))
@@ -219,7 +223,8 @@ def process_ends(events: pl.DataFrame, rest: frozenset[int] = frozenset()) -> di
     said: dict[int, list[ProcessEnd]] = defaultdict(list)
     for row in own.filter(pl.col("kind").is_in(_EXITS)).sort("rank", "kind", "file", "line").iter_rows(named=True):
         vanished = row["code"] in _VANISHED and gone == {row["rank"]} and not unplaced
-        said[row["rank"]].append(_from_exit(row["rank"], row, row["rank"] in stopped, vanished))
+        is_stopped = row["rank"] in (stopped if '"polled"' not in (row["detail"] or "") else by_hand)
+        said[row["rank"]].append(_from_exit(row["rank"], row, is_stopped, vanished))
     no_scale = (pl.col("kind") == _NO_SCALE_LEFT[0]) & (pl.col("code") == _NO_SCALE_LEFT[1])
     aborted = own.filter(BY_ITS_RUNTIME)["rank"].unique()
     if len(aborted) > 1:  # the reset of one device ends the processes of its neighbours with the same words

@@ -127,6 +127,10 @@ _CLOSING = regex(
     r"|\b(?:killing|terminating|stopping) (?P<late>['\"\w].{0,200}?) (?:with|by|via|using) (?:signal )?(?P<by>SIG(?:TERM|KILL|INT))\b"
     r"|\b(?:kill(?:ing)? -(?:s )?(?:9|(?:SIG)?KILL) |SIGKILL(?:ing|ed) |(?:force[- ])?delet(?:e|ing|ed) (?:the )?(?=pod\b)|killing (?=(?:pid|process|rank|member|worker|trainer|replica)\b))(?P<killed>\S.{0,200})"
 )
+# What a person typed, as sudo logs it, or behind a prompt.
+_BY_HAND = regex(
+    r"(?:.{0,400}\bCOMMAND=(?:\S{0,100}/)?|[^\w\s]?[\w.-]{1,32}@(?P<at>[\w.-]{1,250})\b[^$#%>]{0,80}[$#%>] (?:sudo )?)kill\b"
+)
 _ALL = regex(r"(?i)all (?:processes|workers|ranks|children)\b")
 _CLOSED_PID = regex(r"(?i)\((?:pid[ :=]{1,2})?(\d{2,10})\)|\b(?:pid|process)[ :=#]{1,2}(\d{2,10})\b|\A(\d{2,10})\b")
 _CLOSED_PIDS = regex(r"(?i)(?:the )?(?:pids|processes)[ :=]{1,3}[\[(]?\d{2,10}(?:(?:,? and |, ?| )\d{2,10}){1,4095}\b")
@@ -347,6 +351,8 @@ def _closing(row: Row, text: str, code: str, whom: str) -> dict[str, Any] | None
     made["pid"] = integer(pid[1] or pid[2] or pid[3]) if pid else None
     if rank is not None:
         return made | {"rank": rank, "rank_space": "global"}
+    if pid is not None and (typed := _BY_HAND.match(text)) is not None:
+        return made | {"detail": json.dumps({"by": "person"})} | ({"host": typed["at"]} if typed["at"] else {})
     return made | ({"detail": json.dumps({"names": [name["name"]]})} if name and _is_name(name["name"]) else {})
 
 

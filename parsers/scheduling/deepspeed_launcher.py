@@ -9,6 +9,7 @@
     [2026-01-31 10:11:13,345] [INFO] [launch.py:349:main] Process 4711 exits successfully.
     [2026-01-31 10:11:13,345] [INFO] [launch.py:328:sigkill_handler] Main process received SIGTERM, exiting
 
+It asks its processes one after the other whether they have ended, and kills all as soon as one has: a return code is from before its own kills.
 The command beside a return code is that of the last process it started, whoever failed: it names no rank, unless it is another one's.
 Of a subprocess that it kills nothing is said but that it was asked to end: `closing_signal`.
 
@@ -46,7 +47,7 @@ def _ended(groups: Mapping[str, str]) -> Mapping[str, Any]:
     code = integer(groups["back"]) or 0
     name = SIGNALS.get(-code, groups["back"])
     severity = "info" if name in ("SIGTERM", "SIGINT") else "error"
-    return {"code": name, "severity": severity, "detail": {"back": None, "by": "deepspeed"}}
+    return {"code": name, "severity": severity, "detail": {"back": None, "by": "deepspeed", "polled": True}}
 
 
 RULES = (

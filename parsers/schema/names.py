@@ -20,7 +20,7 @@ _PLACE = regex(r"(?<![A-Za-z])(node|local)_?rank\\?[\"']?\s{0,2}[=:]\s{0,2}[\"']
 _DASHED = regex(r"(?<![\d-])\d{1,3}(?:-\d{1,3}){3}(?![\d-])")  # an address, as names of files have it
 _UNIT = regex(r"[\w.-]{1,80}@(?P<instance>[\w.:-]{1,80})\.service")  # of systemd
 _SERIAL = 12  # digits of a device's number, at least: more than a count or a stamp in seconds has
-_KIND_OF = regex(r"[ _-]?(?:id|index|idx|no|nr|number)\Z")  # behind the word for what is numbered
+KIND_OF = regex(r"[ _-]?(?:id|index|idx|no|nr|number)\Z")  # behind the word for what is numbered
 _EXPORTER = regex(r"(?P<address>\d{1,3}(?:\.\d{1,3}){3}):\d{4,5}")  # where figures of a process are asked for
 _PROCESS = regex(r"(?:(?P<host>[A-Za-z0-9][\w.-]{0,252})[:/@ .-])?(?:p(?:id)?[=:#-]?)?(?P<pid>\d{1,10})")
 _OBJECT = regex(r"[^{]{0,200}\{[^{}]{0,500}?\"(?:process_?)?pid\": ?\"?(?P<pid>\d{1,10})\b")
@@ -158,7 +158,7 @@ class Names(msgspec.Struct, frozen=True, dict=True):
 
     def of_numbers(self, said: Mapping[str, object]) -> int | None:
         """The one rank that a record tells by the number of an executor, a slot, in a column called so."""
-        words = ((_KIND_OF.sub("", name.strip().lower()), cell) for name, cell in said.items())
+        words = ((KIND_OF.sub("", name.strip().lower()), cell) for name, cell in said.items())
         told = {self.ranks.get(f"{word} {str(cell).strip()}") for word, cell in words if word in self.numbered} - {None}
         return told.pop() if len(told) == 1 else None
 

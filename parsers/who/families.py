@@ -64,7 +64,9 @@ _IS_WORKER = regex(r"(?i)(?<![a-z])worker(?:[_ -]?(?:id|index|rank))?[\"']?[\s:=
 _IS_ID = regex(
     r"(?i)(?:global[_ ]?)?(?:id|index|proc(?:ess)?|worker)|(?:.*\W)?task[ :=#]{0,2}"
 )  # of a process, above a column that counts them
-_IS_RANK = regex(r"(?i)rank(?:[_ ]?(?:id|index|nr|no))?[\"']?[\s:=#_(-]*\Z|process[_ ]index(?:\(\))?[\s:=]*\Z")
+_IS_RANK = regex(
+    r"(?i)全局(?:进程)?(?:编号|序号|号)\W*\Z|rank(?:[_ ]?(?:id|index|nr|no))?[\"']?[\s:=#_(-]*\Z|process[_ ]index(?:\(\))?[\s:=]*\Z"
+)
 _IS_NUMBERED = regex(r"(?i)process[_ ](?:id|number|no)[\"']?[\s:=#(]*\Z")  # where as many processes are told beside it
 _TOTAL = regex(r" ?(?:of|/) ?\d")  # behind what is a part of as many
 _OF_STACK = regex(r"(?:Process|Thread) (\d{1,10})\b")
@@ -190,6 +192,8 @@ class _Family:
         ranks = self._ranks(free, pids, local)
         tasks = self._tasks(pids) if ranks is None and self._counts_tasks else None
         nodes = self._node([at for at in free if at not in (local, ranks)], local)
+        if ranks is None and local is not None and any(self._is_in_other_order(at) for at in free if at != local):
+            nodes = None  # then nothing tells that the processes of a node follow each other
         sizes = {at: self._sizes(at) for at in free}
         if local is None and ranks is None and nodes is None and tasks is None:
             return
@@ -406,12 +410,24 @@ class _Family:
     def _says(self, at: int) -> bool:
         """Is it called a rank, of no group?"""
         label = self._labels[at]
-        if self._is_called(at):
+        if self._is_called(at) or self._is_of_task(at):
             return True
         if not (found := _IS_RANK.search(label) or self._is_numbered(at)):
             return False
         before = label[: found.start()]
         return OF_GROUP.search(before) is None
+
+    def _is_of_task(self, at: int) -> bool:
+        """Is it called as a launcher calls its tasks, of which it began several at a place? One at each may be a node's own launcher."""
+        found = _LABEL.search(self._labels[at]) if self._counts_tasks else None
+        is_called = found is not None and of_process(found["word"]) == "rank"
+        return is_called and max(Counter(self._where_).values()) >= _FEWEST
+
+    def _is_in_other_order(self, at: int) -> bool:
+        """Does it count all rows, and those of a place not one after the other?"""
+        is_whole = sorted(self._columns[at]) == [*range(len(self._rows))]
+        own = self._by_place(self._columns[at]).values() if is_whole and not self._excluded(at) else ()
+        return any(max(numbers) - min(numbers) >= len(numbers) for numbers in own)
 
     def _is_numbered(self, at: int) -> "re.Match[str] | None":
         """Is it the number of a process, of as many as a column beside it tells?"""

@@ -15,12 +15,15 @@ from itertools import chain
 
 from msgspec.structs import replace
 
+from parsers.schema.names import Told
 from parsers.text.patterns import regex
+from parsers.text.unanimous import unanimous
 from parsers.text.whole_numbers import NUMBER, counted_from_zero
 from parsers.who.beginnings import Said
 from parsers.who.counts import IS_OTHER, WORLD
 from parsers.who.introductions import Introduction
 from parsers.who.joins import counts_others
+from parsers.who.numbered_files import introduced_files
 from parsers.who.turns import hold_one_each, is_of_host
 
 _OWN = regex(
@@ -37,11 +40,12 @@ _FEWEST = 3
 _CHARACTERS = 400
 
 
-def own_numbers(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
-    """Lines by path → the same, where the first that tells its file's number is an introduction."""
-    given = {path: [*own] for path, own in said.items()}
+def own_numbers(said: Mapping[str, Sequence[Said]], told: Sequence[Told] = ()) -> dict[str, list[Said]]:
+    """Lines by path, and what documents tell of names → the same, where the first that tells its file's number is an introduction."""
+    given = introduced_files(said, told)
     lines = [one for own in given.values() for one in own]
-    if any(one.introduces or one.line.rank is not None or one.line.local_rank is not None for one in lines):
+    is_known = any(one.introduces or one.line.rank is not None or one.line.local_rank is not None for one in lines)
+    if is_known or _are_told_otherwise(told):
         return given
     shapes: defaultdict[str, list[str]] = defaultdict(list)
     for path in given:
@@ -59,6 +63,14 @@ def own_numbers(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
     for path, (rank, at) in chain.from_iterable(roll.items() for roll in rolls):
         given[path][at] = replace(given[path][at], introduces=Introduction(rank))
     return given
+
+
+def _are_told_otherwise(told: Sequence[Told]) -> bool:
+    """Do documents tell the ranks of a whole world, by names that do not end in these numbers? Then a number may count anything else."""
+    ranks = unanimous((one.name, one.rank) for one in told if one.rank is not None and one.local_rank is None)
+    is_whole = len(ranks) >= _FEWEST and {*ranks.values()} == {*range(1 + max(ranks.values()))}
+    ends = [(rank, NUMBER.findall(name)[-1:]) for name, rank in ranks.items()]
+    return is_whole and not any(end and int(end[0]) == rank != 0 for rank, end in ends)
 
 
 def _roll(given: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> dict[str, tuple[int, int]]:

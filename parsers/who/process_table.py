@@ -164,9 +164,9 @@ def _placed(found: Sequence[Process]) -> list[Process]:
 
 def _of_pids(stated: Sequence[Statement]) -> Iterator[Statement]:
     """Blocks below the pids of several processes of one file, each of another rank."""
-    files: defaultdict[str, dict[int | None, Statement]] = defaultdict(dict)
+    files: defaultdict[str, dict[tuple[str | None, int | None], Statement]] = defaultdict(dict)
     for one in stated:
-        files[one.file][one.pid] = one
+        files[one.file][one.host, one.pid] = one
     for own in files.values():
         if len(own) >= _FEWEST and len({one.facts["rank"] for one in own.values()}) == len(own):
             yield from own.values()
@@ -193,7 +193,9 @@ class _Resolved:
         is_launcher = scripts.is_computed or any(_LAUNCHER.search(one.raw) for own in said.values() for one in own)
         said_ranks = [one for one in stated if "rank" in one.facts]
         self._stated = [one for one in said_ranks if one.pid is None and "local_rank" in one.facts]
-        self._stated += _of_pids([one for one in said_ranks if one.pid is not None])
+        self._stated += _of_pids(
+            [one for one in said_ranks if one.pid is not None and (one.host is None or places.is_place(one.host))]
+        )
         self._said, self._places, self._paths, self._devices = said, places, paths, devices
         self._written = [] if is_launcher or not are_tasks else [*written(said, paths, world)]
         found = _placed([*found, *self._spoken(), *self._of_templates()])

@@ -99,12 +99,12 @@ def speakers(sources: Sequence[Source]) -> Known:
     rest = [one for own in listed for one in own if one.path not in paths]
     others = [one for one in rest if one.rank is None][:FILES] + [one for one in rest if one.rank is not None][:NAMED]
     begun, collectors = begun_by(sampled, others)
-    said = of_one_size(from_zero(own_numbers(counted_off(renamed(begun)))))
+    said = of_one_size(from_zero(own_numbers(counted_off(renamed(begun)), named := told_names(sources))))
     lines = [Line(path, one.number, one.line.host, one.raw, one.line.text) for path, own in said.items() for one in own]
     stated = [*statements(lines)]  # read once: every line of all beginnings is asked for names and numbers
     introduce(said, {place: Introduction(*who) for place, who in introduced(stated).items()})
     size, _ = sizes_of([one.introduces for own in said.values() for one in own if one.introduces], said)
-    documents = standing([*told_names(sources), *told_in_lines(lines, stated)], said)
+    documents = standing([*named, *told_in_lines(lines, stated)], said)
     table = process_table(said, [one.path for one in sources], size, stated, lists_of(sources, said), documents)
     introduce(said, of_one_process(said, table.introductions))
     listed_names = rosters(said, sources, (whole := _Bundle(shapes, said, stated, table)).world, table.ranked)

@@ -36,7 +36,12 @@ _HOST = regex(r"\bhost(?:[ _]?name)?(?: ?[=:] ?| )[\"']?([A-Za-z0-9][\w.-]{0,252
 _DEVICE = regex(r"\b(?:device|gpu|npu)[ _]?(?:id|index)?[\"']? ?[=:] ?[\"']?(\d{1,3})\b", re.I)
 _DIGITS = regex(r"\d+")
 _SSH = regex(r"\bssh (?:-\S{1,40} (?:\w{1,40}=\S{1,80} )?){0,8}(?:[\w.-]{1,64}@)?(?P<host>[A-Za-z0-9][\w.-]{0,252}) ")
-_PID = regex(r"[^\w/]{0,8}(?:/proc/)?(?:pid|process)?[ =:#]{0,3}(?P<pid>\d{3,10})(?:/environ)?[^\w/]{0,8}", re.I)
+_NAME = r"(?!(?:pid|process|proc|step|rank|iter(?:ation)?|epoch)\b)[A-Za-z][\w.-]{0,250}"
+_PID = regex(  # `== n1 4711`, `/proc/4711/environ:`, `--- pid 4711 on n1`
+    rf"[^\w/]{{0,8}}(?:(?P<host>{_NAME})[ :/]{{1,3}})?(?:/proc/)?(?:pid|process)?[ =:#]{{0,3}}(?P<pid>\d{{3,10}})(?:/environ)?"
+    rf"(?:[ ,]{{0,2}}(?:(?:on|at) |@ ?|[(\[])(?P<at>{_NAME}))?[^\w/]{{0,8}}",
+    re.I,
+)
 _SIZES = frozenset(("world_size", "processes_per_node", "nodes"))
 _WHO = frozenset(("rank", "node_rank", "local_rank"))
 
@@ -136,7 +141,7 @@ def _own(told: Iterable[Statement]) -> Iterator[Statement]:
 def statements(said: Iterable[Line]) -> Iterator[Statement]:
     """Every statement that is one line, or a block of settings."""
     blocks: dict[tuple[str, str | None], list[tuple[int, str, dict[str, set[int]]]]] = {}
-    pids: dict[tuple[str, str | None], int] = {}
+    pids: dict[tuple[str, str | None], tuple[int, str | None]] = {}
     called: dict[tuple[str, str | None], int] = {}
     for one in said:
         if one.host is None and (found := _SSH.search(one.raw)):
@@ -162,8 +167,8 @@ def statements(said: Iterable[Line]) -> Iterator[Statement]:
             called[speaker] = int(setting["value"])
         if setting is None or is_whole:
             yield from _of_block(speaker, blocks.pop(speaker, []), pids.pop(speaker, None))
-            if setting is None and (heading := _PID.fullmatch(one.text)):
-                pids[speaker] = int(heading["pid"])
+            if setting is None and (heading := _PID.fullmatch(one.text)) and _is_set_off(heading):
+                pids[speaker] = int(heading["pid"]), heading["host"] or heading["at"] or one.host
         else:
             if any(
                 name == setting["name"] for _, name, _ in blocks.get(speaker, ())
@@ -198,9 +203,17 @@ def _is_whole(facts: Mapping[str, set[int]]) -> bool:
     return bool(facts.keys() & _WHO and facts.keys() & _SIZES) and all(len(facts.get(one, ())) < 2 for one in _WHO)
 
 
+def _is_set_off(heading: "re.Match[str]") -> bool:
+    """A name before a number is whose it is where marks set both off: else it says what is counted."""
+    return heading["host"] is None or not heading[0][:1].isalnum() or heading[0].rstrip().endswith(":")
+
+
 def _of_block(
-    speaker: tuple[str, str | None], block: Iterable[tuple[int, str, Mapping[str, set[int]]]], pid: int | None
+    speaker: tuple[str, str | None],
+    block: Iterable[tuple[int, str, Mapping[str, set[int]]]],
+    heading: tuple[int, str | None] | None,
 ) -> Iterator[Statement]:
+    pid, host = heading or (None, speaker[1])
     facts: defaultdict[str, set[int]] = defaultdict(set)
     line = 0
     for number, _, own in block:
@@ -208,4 +221,4 @@ def _of_block(
             facts[meaning] |= found
             line = number if meaning in _WHO else line
     if _is_whole(facts) or (pid is not None and len(facts["rank"]) == 1):
-        yield Statement(speaker[0], line, speaker[1], _unanimous(facts), is_block=True, pid=pid)
+        yield Statement(speaker[0], line, host, _unanimous(facts), is_block=True, pid=pid)

@@ -35,6 +35,7 @@ from parsers.text.outlines import Leaf, Path, leaves
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.who.also_called import CALLED
+from parsers.who.numbered_files import NUMBERED, counted, is_count
 from parsers.who.process_lists import HEAD, hostfile, is_json, table
 from parsers.who.renamed import called_by_options
 from parsers.who.rosters import KIND as ROSTER
@@ -303,6 +304,8 @@ def _item(
         if kind and belongs(leaf.path) and (kind == "pid" or _NAME.fullmatch(value)):
             place = leaf.path[len(prefix) :] if leaf.path[: len(prefix)] == prefix else (len(leaf.path), leaf.path[-1])
             names[place] = (kind, value.lstrip("/"))
+        elif belongs(leaf.path) and (number := counted(str(leaf.path[-1]), leaf.value)) is not None:
+            names[leaf.path[len(prefix) :]] = (NUMBERED, number)
     is_plain = all(fact.is_plain for fact in part if fact.meaning == "rank")
     for leaf in own:
         said = vocabulary.meaning_of(name) if isinstance(name := leaf.path[-1], str) else None
@@ -436,7 +439,8 @@ def _named(own: Sequence[Item], meaning: str) -> Iterator[Told]:
         for item, _, name in said:
             by_name[name].append(item)
         kind = said[0][1]
-        if kind in ("folder", "file") and is_of_nodes:
+        is_no_count = kind == NUMBERED and not (meaning == "rank" and is_count(by_name, numbers))
+        if (kind in ("folder", "file") and is_of_nodes) or is_no_count:
             continue
         is_distinct = all(len({item.facts[meaning] for item in items}) == 1 for items in by_name.values())
         if is_distinct and len(by_name) == len(said) and (is_one_each or (kind == "folder" and is_again)):

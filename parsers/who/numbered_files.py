@@ -1,0 +1,77 @@
+"""Files called after what a document counts beside the ranks: `map_index=1/attempt=1.log`, where a record says map_index 1 and RANK 4.
+
+    {"map_index": 1, "environment": {"RANK": "4"}}          task,rank⏎0,2⏎1,4          trial: 3⏎  env: {RANK: 0}
+
+What has another number in each item, just 0 … N-1 or 1 … N, where the ranks are just 0 … N-1 as well, is what the document calls its processes by. Then a file whose path holds that
+word with one such number, and in which nobody says who he is, is that rank's, however near the number itself would be to one.
+
+Fooled by: a count of something that all processes share (ports, seeds), by a word that is in the names of files as well.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from parsers.schema.names import KIND_OF, Told
+from parsers.text import vocabulary
+from parsers.text.patterns import regex
+from parsers.who.beginnings import Said
+from parsers.who.introductions import Introduction
+
+NUMBERED = "number"
+_WORD = regex(r"[a-z][a-z_-]{2,30}")
+_NUMBER = regex(r"\d{1,7}")
+_NO_PROCESS = regex(
+    r"(?i).*(?:gpu|cuda|npu|device|card|port|local|node|host|group|stage|layer|seed|size|count|world).*"
+)
+
+
+def counted(name: str, value: str) -> str | None:
+    """What a field counts and its number, `map 3` of `map_index: 3`; None where it is a figure, of a machine, or tells who a process is."""
+    word = KIND_OF.sub("", name.lower())
+    is_word = _WORD.fullmatch(word) is not None and not _NO_PROCESS.fullmatch(word)
+    if not is_word or not _NUMBER.fullmatch(value) or vocabulary.of_process(name) or vocabulary.meaning_of(name):
+        return None
+    return f"{word} {int(value)}"
+
+
+def is_count(names: Collection[str], ranks: Sequence[int]) -> bool:
+    """Are these, `map 0`, `map 1`, …, as many as the ranks, and both without a gap?"""
+    numbers = sorted(int(name.rpartition(" ")[2]) for name in names)
+    is_whole = sorted(ranks) == [*range(len(ranks))]
+    return is_whole and numbers in ([*range(len(ranks))], [*range(1, len(ranks) + 1)])
+
+
+def _numbered(paths: Iterable[str], told: Iterable[Told]) -> dict[str, Told]:
+    """Path → what was told of the number in it; none where two words tell two ranks."""
+    words: defaultdict[str, dict[int, Told]] = defaultdict(dict)
+    for one in told:
+        if one.kind == NUMBERED:
+            word, _, number = one.name.rpartition(" ")
+            words[word][int(number)] = one
+    finders = [
+        (re.compile(rf"(?i)(?<![a-z]){re.escape(word)}(?:[ _-]?(?:id|index|idx|no|nr|number))?[=_. -]?(\d{{1,7}})(?!\d)"), own)
+        for word, own in words.items()
+    ]  # fmt: skip
+    found: dict[str, Told] = {}
+    for path in paths if finders else ():
+        own = [numbers.get(int(match[1])) for finder, numbers in finders for match in finder.finditer(path)]
+        ranks = {one.rank if one is not None else None for one in own}
+        if len(ranks) == 1 and own[0] is not None:
+            found[path] = own[0]
+    return found
+
+
+def introduced_files(said: Mapping[str, Sequence[Said]], told: Sequence[Told]) -> dict[str, list[Said]]:
+    """Lines by path, and what documents tell → the same, where the first line of such a file tells its rank, unless another one says who speaks."""
+    given = {path: [*own] for path, own in said.items()}
+    for path, one in _numbered(given, told).items():
+        own = given[path]
+        is_open = not any(
+            line.introduces or line.line.rank is not None or line.line.local_rank is not None for line in own
+        )
+        if own and is_open and one.rank is not None:
+            own[0] = replace(own[0], introduces=Introduction(one.rank, one.world))
+    return given
