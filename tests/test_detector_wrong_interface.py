@@ -1,5 +1,7 @@
 """A host that listens where no other can reach it."""
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from forensics.detectors.launch import missing_at_start
 from forensics.detectors.launch.wrong_interface import DETECTOR
 from tests.log_cases import case, judged
+from tests.pasted import verdict_of
 
 WAITED: list[dict[str, Any]] = [
     {"kind": kind, "rank": rank, "line": rank + 1, "file": "waits.log", "code": code}
@@ -62,3 +65,42 @@ def test_without_a_failed_connection_it_is_a_suspect() -> None:
 )  # fmt: skip
 def test_nobody_is_accused(rows: list[dict[str, Any]], more: list[dict[str, Any]], tables: dict[str, Any]) -> None:
     assert DETECTOR.detect(case([*WAITED, REFUSED, *more], 6, ranks=rows, **tables)) == ()
+
+
+# --- one rank on each host ---------------------------------------------------------------------------------------------------------
+
+ADDRESSES = {"n7": "10.0.0.7", "n3": "10.0.0.3", "n9": "172.17.0.1", "n1": "10.0.0.1"}  # hosts by rank
+MAPS = {
+    "a map of Open MPI": "".join(
+        f" Data for node: {host}\tNum slots: 1\tMax slots: 0\tNum procs: 1\n"
+        f" \tProcess OMPI jobid: [9,1] App: 0 Process rank: {rank} Bound: N/A\n"
+        for rank, host in enumerate(ADDRESSES)
+    ),
+    "what each says of itself": "".join(f"[{host}] rank {rank} of 4 is up\n" for rank, host in enumerate(ADDRESSES)),
+}
+
+
+def started(where: str, addresses: Mapping[str, str], refused: str = "172.17.0.1") -> str:
+    said = [
+        f"{host}:71{at}:71{at} [0] NCCL INFO Bootstrap : Using eth0:{own}<0>"
+        for at, (host, own) in enumerate(addresses.items())
+    ]
+    failed = f"n3:711:799 [0] misc/socket.cc:484 NCCL WARN socketStartConnect: Connect to {refused}<4001> failed : Software caused connection abort"
+    return f"mpirun -np 4 python t.py\n{where}" + "\n".join((*said, failed, ""))
+
+
+@pytest.mark.parametrize("where", MAPS.values(), ids=MAPS)
+def test_who_alone_runs_on_that_host_is_named(where: str, tmp_path: Path) -> None:
+    found = verdict_of(tmp_path, started(where, ADDRESSES))
+    assert (found.cause, found.hosts, found.ranks) == ("wrong_interface", ["n9"], [2])
+
+
+@pytest.mark.parametrize("where", MAPS.values(), ids=MAPS)
+@pytest.mark.parametrize("change", ["a process more", "a rank is placed nowhere"])
+def test_who_may_not_be_alone_there_is_not(where: str, change: str, tmp_path: Path) -> None:
+    text = started(where, ADDRESSES)
+    if change == "a process more":
+        text += "n9:888:888 [1] NCCL INFO Bootstrap : Using docker0:172.17.0.1<0>\n"
+    else:
+        text = text.replace("-np 4", "-np 5").replace("of 4", "of 5")
+    assert verdict_of(tmp_path, text).ranks == []

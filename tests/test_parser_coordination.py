@@ -1,5 +1,8 @@
 """XLA's coordination service: whose heartbeats stopped, who did not come to a barrier."""
 
+import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +11,7 @@ from forensics.detectors import DETECTORS
 from parsers.comm.coordination import PARSER
 from tests.lines import lines
 from tests.log_cases import case, judged
+from tests.pasted import verdict_of
 
 TASK = "/job:jax_worker/replica:0/task:"
 
@@ -54,6 +58,33 @@ def test_lines(text: str, expected: list[tuple[Any, ...]]) -> None:
 def test_counts_of_a_barrier_are_kept() -> None:
     [row] = PARSER.parse(lines("# of tasks that reached the barrier: 14/16."))["events"].rows(named=True)
     assert row["detail"] == '{"expected": "16", "reached": "14"}'
+
+
+# --- what stands in a line of its own below the word of the service, as collectors keep lines --------------------------------------------
+
+
+COUNTED = (
+    "DEADLINE_EXCEEDED: Barrier timed out. Id: [Init]Connect::0. Look at the logs of tasks.",
+    "# of tasks that reached the barrier: 3/4.",
+    f"The first task at the barrier: {TASK}1. Some timed out task names:",
+)
+
+
+def in_docker(line: str) -> str:
+    return json.dumps({"log": f"{line}\n", "stream": "stderr", "time": "2026-03-01T10:00:00.5Z"})
+
+
+def in_a_record(line: str) -> str:
+    return json.dumps({"ts": "2026-03-01T10:00:00Z", "pod": "w-0", "message": line, "level": "error"})
+
+
+@pytest.mark.parametrize("kept", [str, in_docker, in_a_record, "w-0  | {}".format])
+@pytest.mark.parametrize(("below", "named"), [(f"{TASK}2", (2,)), (f"{TASK}2 will be asked again", ())])
+def test_tasks_listed_below_in_lines_of_collectors(
+    kept: Callable[[str], str], below: str, named: tuple[int, ...], tmp_path: Path
+) -> None:
+    found = verdict_of(tmp_path, "".join(f"{kept(line)}\n" for line in (*COUNTED, below)))
+    assert (found.kind, tuple(found.ranks)) == ("launch", named)
 
 
 # --- a barrier of the service that timed out after steps ---------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 A number in a file's name is a pid where another record knows a process by it whose rank nobody tells. It is joined to the rank
 that the file's own lines tell, if no other file disagrees, or that another record of the process has (its status in /proc). So is a number before the words of such a file that a parser tells without a rank.
+The one process of a host that holds one rank needs no file (one_a_host.py).
 """
 
 from collections import defaultdict
@@ -10,6 +11,7 @@ from collections.abc import Mapping, Set
 import polars as pl
 
 from forensics.assemble.identity import ENDS, rank_of_file, short_host
+from forensics.assemble.one_a_host import with_one_a_host
 from forensics.model.told import values
 from parsers.schema.tables import TableName, table
 from parsers.text.patterns import regex
@@ -24,6 +26,7 @@ HOW = "pid in the name of its file"
 
 def with_named_pids(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt → the same, with a row of `ranks` for each such process."""
+    tables = with_one_a_host(tables)
     told = values(tables["ranks"].filter(pl.col("rank").is_not_null())["pid"])
     ends = tables["events"].filter(pl.col("kind").is_in(ENDS) & pl.col("rank").is_null())
     lacking = (tables["stacks"].filter(pl.col("rank").is_null())["pid"], ends["pid"])

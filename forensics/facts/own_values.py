@@ -4,15 +4,17 @@ Tensor-parallel mates print the same loss, and stages of a pipeline but the last
 job print a loss that is no other rank's, over several steps, the layout is plain data parallel; arguments may say so, too. Then a
 bad value that a rank made before the averaging is that rank's alone. Where ranks print the loss of others in parts of one size, a
 part is a replica of the model: the value is of one of its ranks. Experts take what other ranks send, whatever loss these print.
+A trainer that has no stages of a pipeline tells by its frames below a failure that a loss is of the rank that computed it, and of its mates in a layer.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import polars as pl
 
 from parsers.schema.tables import TableName
+from parsers.text.patterns import regex
 
 _STEPS = 5  # with a finite loss of most ranks, for ranks to share it
 _DIFFER = 4  # such steps, for each to have its own: mates would print the same in every one
@@ -21,6 +23,12 @@ _BY_CHANCE = 1 / 3  # of its steps may a rank print another's loss: four digits 
 _OUTLIER = 1e6  # times the loss of the others, or 1 where that is less
 _ONES = ("tensor_model_parallel_size", "pipeline_model_parallel_size")
 _EXPERTS = ("expert_model_parallel_size", "expert_parallel_size", "ep_size", "moe_ep_size")
+
+_STAGELESS = regex(
+    r"/(?:pytorch_)?lightning/(?:pytorch|fabric|trainer|loops)/|/transformers/trainer\.py$|/torch/nn/parallel/distributed\.py$|/(?:mmengine|mmcv|ignite)/|"
+    r"/composer/trainer/|/(?:timm|fastai|detectron2|catalyst)/"
+)
+_STAGES = regex(r"(?i)pipelin|megatron|deepspeed/runtime/pipe|colossalai|[/_.](?:pp|tp|mp)_|tensor_parallel")
 
 
 class OwnLoss(msgspec.Struct, frozen=True):
@@ -112,6 +120,16 @@ def is_told(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> bo
         return True
     is_whole = alone == {str(len(job))} and job == frozenset(range(len(job))) and not said["world_size"]
     return is_whole and not _losses_shared(tables["steps"], len(job))
+
+
+def has_no_stages(tables: Mapping[TableName, pl.DataFrame], ranks: Collection[int]) -> bool:
+    """Whether each of these ranks raised something within a trainer that gives all ranks the whole model, or layers of it that mates compute together, and no frame of
+    anybody is of what cuts a model into stages."""
+    stacks = tables["stacks"].filter(pl.col("source") == "traceback").select("rank", "frames")
+    told = [(rank, [str(frame["file"] or "") for frame in frames]) for rank, frames in stacks.iter_rows()]
+    if has_experts(tables) or any(_STAGES.search(file) for _, files in told for file in files):
+        return False
+    return {*ranks} <= {rank for rank, files in told if any(map(_STAGELESS.search, files))}
 
 
 def has_experts(tables: Mapping[TableName, pl.DataFrame]) -> bool:

@@ -4,6 +4,7 @@ Objects for each of a million lines would be more than their bytes. Limits of on
 the last lines are kept: KEPT_HITS of lines, KEPT_TEXT of bytes.
 """
 
+import re
 from array import array
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -12,8 +13,18 @@ from operator import lt
 
 import msgspec
 
+from parsers.text.patterns import regex
+
+_HELD = regex(rb'"((?:[^"\\]|\\.)+)"\s*[,}]')  # the texts of a record in a line, its values
 KEPT_HITS = 200_000
 KEPT_TEXT = 128 << 20
+
+
+def belongs(pattern: re.Pattern[bytes], text: bytes) -> bool:
+    """Does it find something in a line, as it stands or as a collector's record of it holds it?"""
+    if pattern.search(text):
+        return True
+    return text[:1] == b"{" and any(pattern.search(own.removesuffix(b"\\n")) for own in _HELD.findall(text))
 
 
 class Found(msgspec.Struct):

@@ -401,7 +401,7 @@ class _Scanner:
         last = 0
         for at in own:
             line, begin = pieces.lines[at], pieces.begins[at]
-            is_lead = leads is None or leads.search(texts[rows[at]]) is not None
+            is_lead = leads is None or gathered.belongs(leads, texts[rows[at]])
             is_followed = parser.after and (is_lead or following.line <= following.until)
             # Whether nothing between two hits follows the first is told by one look, where the parser wants it all.
             if is_followed and (
@@ -444,7 +444,7 @@ class _Scanner:
             stop = block.find(b"\n", following.offset, size)
             stop = size if stop < 0 else stop
             text = bytes(block[following.offset : min(stop, following.offset + LINE_BYTES)]).rstrip(b"\r")
-            if belongs is None or belongs.search(text):
+            if belongs is None or gathered.belongs(belongs, text):
                 row = self._found.add(following.line, self._base + following.offset, text)
                 self._kept[number].add(row, self._found.texts, early)
             following.line, following.offset = following.line + 1, stop + 1

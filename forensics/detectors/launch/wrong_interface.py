@@ -1,12 +1,15 @@
 """Did a host of a job that never came together listen where no other host can reach it?
 
 Each process of NCCL and its kin prints the address that it listens on (facts/interfaces.py). The host is named where a
-connection from it, or to that address, failed; else it is a suspect.
+connection from it, or to that address, failed; else it is a suspect. So is its rank where the host holds one alone of a job of which all are placed.
 """
+
+from collections.abc import Collection
 
 import polars as pl
 
 from forensics.assemble.announced import PRINTED
+from forensics.assemble.identity import short_host
 from forensics.case import Case, Detector
 from forensics.facts.event_rows import host_of, of_kinds, refs
 from forensics.model.finding import Claim, Finding
@@ -34,6 +37,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
         for row in failed.filter(pl.col("kind") == "connect_failed").iter_rows(named=True)
         if host_of(case.identity, row) in wrong or set(addresses) & set(row["names_hosts"] or ())
     ]
+    alone = ranks or _alone_there(case, wrong)
     where = words.LISTENS_ON(
         hosts=ranks_text(ranks) if ranks else joined(wrong, ", "), addresses=joined(addresses, ", ")
     )
@@ -45,8 +49,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
         Finding(
             detector=DETECTOR.name,
             cause="wrong_interface",
-            ranks=ranks if refused else (),
-            suspect_ranks=() if refused else ranks,
+            ranks=alone if refused else (),
+            suspect_ranks=() if refused else alone,
             hosts=wrong if refused else (),
             suspect_hosts=() if refused else wrong,
             domain="infrastructure",
@@ -60,6 +64,14 @@ def detect(case: Case) -> tuple[Finding, ...]:
             summary=words.NEVER_STARTED(what=joined((where, words.WRONG_INTERFACE(unreachable=unreachable)), "; ")),
         ),
     )
+
+
+def _alone_there(case: Case, hosts: Collection[str]) -> tuple[int, ...]:
+    """The ranks of these hosts, where each of them holds one, and no rank of the job may be on any of them without a word."""
+    placed = {rank: short_host(host) for rank, host in case.host_of_rank.items()}
+    there = tuple(sorted(rank for rank, host in placed.items() if host in hosts))
+    is_whole = bool(case.expected) and case.expected <= placed.keys()
+    return there if is_whole and len(there) == len(hosts) == len({placed[rank] for rank in there}) else ()
 
 
 def _came_together(case: Case) -> bool:

@@ -41,7 +41,7 @@ from forensics.facts.event_rows import detail
 from forensics.facts.far_values import carried_value, far_value
 from forensics.facts.first_checked import first_checked
 from forensics.facts.loss_spikes import finite_lines, since, spikes
-from forensics.facts.own_values import OwnLoss, has_experts, own_loss
+from forensics.facts.own_values import OwnLoss, has_experts, has_no_stages, own_loss
 from forensics.facts.progress import step_in_progress
 from forensics.facts.scale_falls import collapse
 from forensics.graph.numerics.tensor_ops import read_rows
@@ -293,7 +293,8 @@ def _lone(case: Case, asserts: Sequence[Row], reporters: Mapping[int, str], susp
     local &= not any(part & reporters.keys() and len(part) > 1 for part in case.loss_mates)
     checked = values(case.events.filter(pl.col("kind") == "nan_assert")["rank"])
     of_operators = bool(asserts) and checked <= reporters.keys() and all(map(_is_of_operator, asserts))
-    local &= of_operators or set(reporters.values()) <= set(_LOCAL)
+    whole = local and _went_on(case, [*reporters]) and has_no_stages(case.tables, reporters)
+    local &= of_operators or whole or set(reporters.values()) <= set(_LOCAL)
     complete = bool(case.expected) and case.expected <= case.seen and len(case.expected) > 2
     return tuple(reporters) if local and complete and suspects == set(reporters) else ()
 
