@@ -17,6 +17,10 @@ from tests.sources import written
         ("step 7 rank 2 bucket 1 (head) before all_reduce: absmax=87.6 nan=0 inf=1", (2, 7, "all_reduce", "input", None, "bucket 1 (head)", 0, 1)),
         ("it=7 r2 allreduce[3] out maxabs 0.28 nonfinite 3 xxh=e6863ba8", (2, 7, "all_reduce", "output", None, None, 3, None)),
         ("r2 s1 | step 7 fwd mb 0 RECV from r4 [8,1] nan=9 inf=0 absmax(finite)=7.6", (2, 7, "recv", "output", 4, None, 9, 0)),
+        ("rank 2 step 7 mb 1 bwd  recv grad <- stage 4  amax=0.25 nan=9 inf=0 of 64", (2, 7, "recv", "output", 4, None, 9, 0)),
+        ("rank 2 it 7 micro 1 | sent activations to rank 4 | max_abs 0.25 nans 9", (2, 7, "send", "input", 4, None, 9, None)),
+        ("rank 2 step=7 mb=1 recv_backward from=4 absmax=0.25 nan=9 inf=0", (2, 7, "recv", "output", 4, None, 9, 0)),
+        ("rank 2 step 7 received 4 batches, absmax=0.25 of them", None),
         ("step 7 rank 2 all_reduce took 3.1 ms", None),
         ("rank 2 before all_reduce: absmax=1.0 nan=0", None),  # of no step
         ("step 7 bucket 1 after all_reduce: absmax=1.0 nan=0", None),  # of nobody
@@ -52,3 +56,22 @@ def test_who_alone_received_what_nobody_sent(tmp_path: Path) -> None:
 def test_what_all_received_names_nobody(tmp_path: Path) -> None:
     verdict = _job(tmp_path, dict.fromkeys(range(6), "5")).verdict
     assert (verdict.kind, verdict.ranks) == ("numerics", [])
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_counts_of_both_ends_of_a_message_are_sides_of_it(tmp_path: Path, form: str) -> None:
+    """Who sent numbers and who got none are both suspects."""
+    files = [f"p2p_rank{rank}.csv" if form == "csv" else f"rank{rank}.log" for rank in range(3)]
+    told = {file: ["step,mb,op,peer,absmax,nan"] if form == "csv" else [] for file in files}
+    for step in range(6):
+        for source in range(2):
+            for op, rank, peer in (("send", source, source + 1), ("recv", source + 1, source)):
+                bad = 7 if (step, source, op) == (5, 1, "recv") else 0
+                told[files[rank]].append(
+                    f"{step},0,{op},{peer},{1.5 + step},{bad}" if form == "csv"
+                    else f'{{"step": {step}, "mb": 0, "rank": {rank}, "op": "{op}", "peer": {peer}, "absmax": {1.5 + step}, "nan": {bad}}}'
+                )  # fmt: skip
+    verdict = analyze(written(tmp_path, told)).verdict
+    assert (verdict.cause, verdict.ranks, verdict.suspects.ranks) == ("comm_corruption", [], [1, 2])
+    assert verdict.first_anomaly is not None
+    assert verdict.first_anomaly.step == 5

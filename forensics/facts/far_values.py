@@ -4,7 +4,8 @@ the largest of the others', and what it usually is itself.
 What all have summed or averaged rises on all alike, so such a figure is of what the rank made or was given itself. A loss or a norm of its own says so
 alone; of names of which nothing is known, two must. Where several of its figures leap in one step, one of them its own, a hundred times will do: what it
 usually is, the steps before tell. What becomes of it later does not matter: a spike that is over was one. One figure, whatever it is called, says so where it
-is a hundred times all that any rank ever told of it, and the losses of all others rise right after: the update of that step was bad by it.
+is a hundred times all that any rank ever told of it, and the losses of all others rise right after: the update of that step was bad by it. So it does where
+it is a million times as much, and they are no numbers any more.
 """
 
 from collections.abc import Mapping, Sequence
@@ -100,14 +101,15 @@ def carried_value(steps: pl.DataFrame, earlier: pl.DataFrame, job: frozenset[int
         most = others["size"].max()
         if others["step"].n_unique() < _STEPS or not isinstance(most, float) or one["top"] <= _TOGETHER * most:
             continue
-        if not most or not _rose_after(pl.concat([before, rows]), one["rank"], one["step"]):
+        is_beyond = one["top"] > _FAR**2 * (most or 1.0) and _lost_with(rows, one["rank"], one["step"])
+        if not most or not (is_beyond or _rose_after(pl.concat([before, rows]), one["rank"], one["step"])):
             continue
         row = own.filter(is_its & (pl.col("step") == one["step"])).row(0, named=True)
         shown = {"loss": row["value"], "grad_norm": None, "loss_scale": None, "skipped": None}
         is_back = float(own.filter(is_its)["size"][-1]) <= _NEAR * most
         name = str(one["key"]).partition(" ")[2]
         return OwnLoss(
-            one["step"], [{**row, **shown}], True, name=name, times=_TOGETHER, is_back=is_back, is_carried=True
+            one["step"], [{**row, **shown}], True, name=name, times=_TOGETHER, is_back=is_back, is_carried=not is_beyond
         )
     return None
 
@@ -120,6 +122,13 @@ def _rose_after(rows: pl.DataFrame, rank: int, step: int) -> bool:
     return (
         len(until) >= _STEPS and len(after) == _AFTER and float(after.min()) > _RISEN * float(until.max())  # type: ignore[arg-type]
     )
+
+
+def _lost_with(rows: pl.DataFrame, rank: int, step: int) -> bool:
+    """Were the losses of all others numbers before that step, and none from it, or from the next one, on?"""
+    others = rows.filter((pl.col("rank") != rank) & pl.col("loss").is_not_null())
+    before, after = (others.filter(one)["loss"] for one in (pl.col("step") < step, pl.col("step") > step))
+    return len(before) > 0 and len(after) > 0 and bool(before.is_finite().all()) and not after.is_finite().any()
 
 
 def _is_enough(first: pl.DataFrame, names: Sequence[str]) -> bool:

@@ -16,6 +16,7 @@ import polars as pl
 from parsers.schema.tables import TableName
 from parsers.text import vocabulary
 from parsers.text.vocabulary import words_of
+from parsers.training.told_values import is_broken
 
 _SPREAD = 3  # steps within which most others follow
 _LISTED = 3  # other lines of one form, that make a list
@@ -104,9 +105,12 @@ def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
         )
         if found is None and step == _BEFORE:
             continue
-        return found and msgspec.structs.replace(
-            found, opens=_opens(values, found), is_last=is_last, is_given=_is_given(told, lost, found, job)
-        )
+        if found is None:
+            return None
+        is_given = _is_given(told, lost, found, job)
+        if not is_given and (given := _given(told, lost, rows, found, job)) is not None:
+            found, is_given = given, True
+        return msgspec.structs.replace(found, opens=_opens(values, found), is_last=is_last, is_given=is_given)
     return None
 
 
@@ -149,6 +153,21 @@ def _is_given(told: pl.DataFrame, losses: Mapping[int, frozenset[int]], found: O
     steps |= {step for step, ranks in losses.items() if 2 * len(ranks) > len(job)}
     own = after.filter(is_it & pl.col("step").is_in(sorted(steps)))
     return own.height > 1 and not own["bad"].any() and _ranks(own) == job
+
+
+def _given(
+    told: pl.DataFrame, losses: Mapping[int, frozenset[int]], rows: pl.DataFrame, found: OddValue, job: frozenset[int]
+) -> OddValue | None:
+    """The same, by what else the rank lost alone in that step and was given, whatever its place in a record: a table has its columns in any order."""
+    own = rows.filter(pl.col("bad") & (pl.col("rank") == found.rank)).sort("file", "line", "place")
+    for row in own.iter_rows(named=True):
+        key = f"{row['of']} {row['name']}"
+        said = frozenset(words_of(_called(row["of"], row["name"])))
+        one = msgspec.structs.replace(found, of=row["of"], name=row["name"], value=row["value"], row=row)
+        if key in found.others and not said & (MADE | STATE) and _is_given(told, losses, one, job):
+            same = pl.col("of").eq(one.of) & pl.col("name").eq(one.name) & ~pl.col("bad")
+            return msgspec.structs.replace(one, beside=rows.filter(same).sort("rank").row(0, named=True))
+    return None
 
 
 def _opens(values: pl.DataFrame, found: OddValue) -> bool:
@@ -326,6 +345,9 @@ def loaded_alike(values: pl.DataFrame, job: frozenset[int]) -> list[dict[str, An
     first = pl.col("line").filter(pl.col("step").is_not_null()).min().over("rank", "file")
     told = own.filter(pl.col("step").is_null() & (pl.col("line") < first.fill_null(pl.col("line") + 1)))
     bad = told.filter(pl.col("bad").is_not_null()).with_columns(pl.col("bad").str.split(" ")).explode("bad")
+    bad = bad.filter(
+        ~pl.col("bad").str.split("=").list.last().map_elements(is_broken, return_dtype=pl.Boolean)
+    )  # a mask
     bad = bad.with_columns(pl.col("bad").str.split("=").list.first().alias("name")).sort("rank", "file", "line")
     for (of, name), rows in bad.group_by("of", "name", maintain_order=True):
         if len(job) > 1 and _ranks(rows) == job and _is_of_state(str(of), str(name), told):

@@ -68,6 +68,10 @@ ODD_VALUE, ODD_VALUE_AT_LAST, ODD_VALUE_AT_FIRST = (
         "在第一个 step 之前，{who} 的 {name} 为 {value}，其他 rank 均为正常数值，之后多数 rank 也变坏",
     ),
 )
+ODD_SIZE = Form(
+    "at step {step} {name} of {who} was {value}, which no training comes to, where every other rank's was of its usual size, and most were bad soon after",
+    "在 step {step}，{who} 的 {name} 为 {value}，训练不可能达到该数值，其他 rank 均为通常大小，之后多数 rank 也变坏",
+)
 ODD_COUNT = Form(
     "at step {step} {name} of {who} was {value}, where every other rank counted none",
     "在 step {step}，{who} 的 {name} 为 {value}，其他 rank 均未计到",

@@ -1,7 +1,7 @@
 """What goes into a communication and what comes out of it, as training programs print it: a line for each side, with figures of the tensor.
 
     step 1331 bucket 2 (head) before all_reduce: absmax=87.6 nan=0 inf=0         it=40 r5 allreduce[3] out maxabs 0.28 nonfinite 3 xxh=e6863ba8
-    step 71 fwd mb 0 RECV from r4 [2048,1,5120] nan=0 inf=0 absmax(finite)=7.67 crc=f91596a8
+    step 71 fwd mb 0 RECV from r4 [2048,1,5120] nan=0 inf=0 absmax(finite)=7.67 crc=f91596a8     step 3 mb 1 | sent act -> stage 2 amax=2.7 nan=0
 
 Rows of `tensors`, phase comm: op, whether it is what went in (input) or came out (output), the peer of a send or a receive; `module` is what stands between the step
 and the side, which tells one call of a step from the next. Whose a line is, it or who prints it says. Lines without a step, a count or a largest value are left, and
@@ -28,12 +28,15 @@ from parsers.text.step_marks import IN_LINE
 _OPS = r"all[_-]?reduce|reduce[_-]?scatter|all[_-]?gather|all[_-]?to[_-]?all|broadcast|bcast|psum"
 _IN, _OUT = r"before|pre|in(?:put)?s?|local|send(?:buf)?", r"after|post|out(?:put)?s?|reduced|recv(?:buf)?"
 _BETWEEN = r"(?:\[\d{1,6}\])?[ _:#.-]{1,4}(?:the )?"
+_TOWARDS = r"to|from|->|<-|=>|<=|→|←|(?:peer|dst|dest|src|rank)(?=[ =:])"  # and who is at the other end
+_PASSED = r"(?![a-z]{0,20}[=\d])[a-z_][a-z_./-]{0,40}(?:\[[\d, x]{0,40}\])?"  # what goes over: act, grad of the input, hidden_states[2,8]
 _SIDE = regex(
     rf"(?i)(?<![A-Za-z])(?:(?:(?P<in>{_IN})|(?P<out>{_OUT})){_BETWEEN}(?P<op>{_OPS})|(?P<op_>{_OPS}){_BETWEEN}(?:(?P<in_>{_IN})|(?P<out_>{_OUT})))(?![A-Za-z])"
-    r"|(?<![A-Za-z])(?:(?P<send>i?send|sent)|(?P<recv>i?recv|receiv(?:e|ed)))(?:ing)?[ :]{1,2}(?:to|from|->|<-|=>|<=)? {0,2}(?:rank|peer|r|stage(?: rank)?|dst|dest|src|to|from)?[ =#:]{0,2}(?P<peer>\d{1,6})(?![\w.])"
+    r"|(?<![A-Za-z])(?:(?P<send>i?send|sent)|(?P<recv>i?recv|receiv(?:e|ed)))(?:ing)?(?:_?(?:forward|backward|fwd|bwd|next|prev))?[ :]{1,2}"
+    rf"(?:(?:{_PASSED}[ :,(]{{1,3}}){{1,3}}(?:{_TOWARDS})|(?:{_TOWARDS})?)[ (]{{0,2}}(?:(?:rank|peer|r|stage(?: rank)?|dst|dest|src|to|from)[ =#:_]{{0,2}})?(?P<peer>\d{{1,6}})(?![\w.]| [a-z]{{2,20}}s\b(?! ?[=:\d]))"
 )
 _RANK = regex(r"(?i)(?<![a-z_])(?:rank|r)[ =:#]{0,2}(?P<rank>\d{1,7})(?![\w.])")
-_BATCH = regex(r"(?i)(?<![a-z])(?:mb|micro[_-]?batch)[ =:#_]{0,2}(?P<batch>\d{1,6})(?![\w.])")
+_BATCH = regex(r"(?i)(?<![a-z])(?:u?mb|ubatch|micro(?:[ _-]?(?:batch|step))?)[ =:#_]{0,2}(?P<batch>\d{1,6})(?![\w.])")
 _NUMBER = r"(?:\([a-z]{1,12}\))?\"? {0,2}[=: ] {0,2}\"?(?P<figure>[-+]?(?:\d[\d.e+-]{0,24}|nan|inf(?:inity)?))(?![\w.])"
 _FIGURES = {
     "absmax": regex(rf"(?i)(?<![a-z])(?:abs_?max|max_?abs|amax){_NUMBER}"),
@@ -99,7 +102,7 @@ def _row(row: dict[str, Any], text: str) -> dict[str, Any] | None:
 
 PARSER = LineParser(
     name="comm_lines",
-    anchors=(b"reduce", b"Reduce", b"REDUCE", b"gather", b"Gather", b"psum", b"to_all", b"toall", b"bcast", b"broadcast", b"SEND ", b"RECV ", b"send ", b"recv ", b"Send ", b"Recv ", b"sent to", b"received from"),
+    anchors=(b"reduce", b"Reduce", b"REDUCE", b"gather", b"Gather", b"psum", b"to_all", b"toall", b"bcast", b"broadcast", b"SEND ", b"RECV ", b"send ", b"recv ", b"Send ", b"Recv ", b"send_", b"recv_", b"sent ", b"received "),
     holds=regex(rb"(?i)(?:step|iter|iteration|it|update)[ =:#_-]{1,4}\d|16|32|half"),  # or a type of data
     parse=parse,
 )  # fmt: skip

@@ -1,10 +1,11 @@
-"""Digests of both sides of something in one record, and of one side that names the other.
+"""Digests of both sides of something in one record, and of one side that names the other; of a message, counts of bad values say as much.
 
     step,microbatch,module,fwd_crc,recompute_crc              a layer's output, and what it gave when it was computed again
     step=40 mb=0 layer=blocks.0 forward=ea2cc298 recomputed=ea2cc298 ok
     step bucket in_bad in_absmax in_crc out_bad out_crc       what went into a reduction, and what came out of it
     {"step": 24, "microbatch": 1, "op": "recv", "peer": 2, "crc": "0f3a99c1", "absmax": 1.2}
     {"step": 24, "src": 1, "dst": 2, "sent_crc": "0f3a99c1", "recv_crc": "0f3a99c1"}
+    step,mb,dir,op,peer,absmax,nan             or how many of a message's values are none, as its sender and its receiver count them
 
 Table `tensors`, a row for each side: `checksum`, and the statistics that are told of that side. What it is of, a path in a cell says, or the first cell with a number of
 which nothing is known (`bucket 6`). A side without a digest is none here (own_rows.py); that ranks whose digests agree behind a reduction are its group, the analysis finds.
@@ -53,7 +54,8 @@ _PAIRS = (("in", "out"), ("first", "again"), ("sent", "got"))
 _SUM_NAME = regex(r"(?:crc(?:32c?)?|xxh(?:ash)?\d{0,3}|md5|sha\d{0,3}|hash|digest|sum|checksum|fingerprint|fp)")
 _SUM = regex(r"(?:0x)?[0-9a-fA-F]{8,128}")
 _PATH = regex(r"[A-Za-z_][\w-]*(?:[./\[]+[\w-]+\]?)+")
-_BATCH = ("mb", "microbatch", "micro batch", "ub")
+_BATCH = ("mb", "microbatch", "micro batch", "micro", "ub", "ubatch")
+_TOLD = frozenset(("checksum", "nan_count", "inf_count"))  # of a message
 _PEER = ("peer", "to", "from", "remote", "partner", "neighbor", "neighbour")
 _SOURCE, _TARGET = ("src", "source", "sender", "from"), ("dst", "dest", "destination", "receiver", "to")
 _PAIR = regex(r"(?<![\w.])(?P<name>[A-Za-z_][\w.-]{0,40}) ?[=:] ?\"?(?P<value>[^\s,;|\"]{1,100})")
@@ -61,13 +63,14 @@ _BARE = regex(
     r"(?<![\w.])(?P<name>[A-Za-z_][\w.-]{0,40}) {1,4}(?P<value>(?:0x)?(?=[a-f]*\d)[0-9a-f]{8,128}|\d{1,15})(?![\w.])"
 )
 _HEX = regex(rb"(?i)(?<![\w.-])(?:0x)?(?=[a-f]*\d)[0-9a-f]{8,128}(?![\w.-])")
+_MESSAGE = regex(rb"(?i)(?<![a-z])i?(?:send|sent|recv|received?)(?![a-z_])[\"']?,")  # a cell that says so
 _FEWEST, _SAMPLE = 3, 60
 _Said = Mapping[str, Any]
 
 
 def accepts(path: str, head: bytes) -> bool:
     """Most of the first records tell a step and digests of two sides, or of one and the other end."""
-    if framings.framing(path, head) is None or _HEX.search(head) is None:
+    if framings.framing(path, head) is None or (_HEX.search(head) or _MESSAGE.search(head)) is None:
         return False
     text = head[: head.rfind(b"\n") + 1] or head
     told = [
@@ -99,10 +102,11 @@ def parse_lines(lines: pl.DataFrame) -> Tables:
     """tensors; claimed."""
     found: list[dict[str, Any]] = []
     counts: Counter[str] = Counter()
-    has_sum = pl.col("text").str.contains(r"(?i)\b(?:0x)?[0-9a-f]{8,128}\b")
+    has_sum = pl.col("text").str.contains(r"(?i)\b(?:0x)?[0-9a-f]{8,128}\b|\bi?(?:send|sent|recv|received?)\",")
     for row in lines.filter(has_sum).sort("file", "line").iter_rows(named=True):
         text = row["text"][:LINE_CHARACTERS]
         said = {one["name"]: one["value"] for form in (_BARE, _PAIR) for one in form.finditer(text)}
+        said = (framings.record(text) or said) if text.startswith("{") else said
         who = reporter(row)
         common = {name: who[name] for name in ("rank", "host", "file", "line")} | {"attempt": row["attempt"]}
         for one in filter(_is_told, _rows(said, common)):
@@ -142,7 +146,7 @@ def _rows(said: _Said, who: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             yield _side("got", common | {"rank": target, "peer": source, "module": None}, sides["got"])
     elif pair is not None:
         yield from (_side(side, common, sides[side]) for side in pair)
-    elif ends is not None and "checksum" in plain:
+    elif ends is not None and not _TOLD.isdisjoint(plain):
         yield _side(ends[0], common | {"peer": ends[1], "module": None}, plain)
 
 
@@ -207,7 +211,22 @@ def _what(said: _Said) -> str | None:
 FILES = FileParser(name="digest_sides", accepts=accepts, parse=parse)
 LINES = LineParser(
     name="digest_pairs",
-    holds=regex(rb"(?i)(?<!\w)(?:0x)?[0-9a-f]{8,128}(?!\w)"),
-    anchors=(b"ecomp", b"fwd", b"forward", b"pre_", b"pre=", b"before", b"in_", b"in=", b"input"),
+    holds=regex(rb"(?i)(?<!\w)(?:0x)?[0-9a-f]{8,128}(?!\w)|\"i?(?:send|sent|recv|received?)\","),
+    anchors=(
+        b'send",',
+        b'sent",',
+        b'recv",',
+        b'receive",',
+        b'received",',
+        b"ecomp",
+        b"fwd",
+        b"forward",
+        b"pre_",
+        b"pre=",
+        b"before",
+        b"in_",
+        b"in=",
+        b"input",
+    ),
     parse=parse_lines,
 )

@@ -3,7 +3,8 @@
     {"step": 5, "where": "conv2", "lo": -1.2, "hi": NaN, "bad": 3}      of = conv2, fine = lo, bad = hi=nan bad=3
     step 17 | conv2 in: amax 3.2 bad 0  out: amax nan bad 7             of = conv2 in: amax, fine = 0 1, bad = 2=nan 3=7
 
-A figure is bad that is NaN or Inf, and so is a count of such, by its name or the word beside it, that is not 0. What it is called
+A figure is bad that is NaN or Inf, or so large that no training comes to it, and so is a count of such, by its name or the word beside it, that is not 0;
+one that is too large and not as large as that is neither bad nor fine. What it is called
 matters to no comparison: the same record of another rank has the same names, the same line the same words. What is of an evaluation
 or a time is left out.
 """
@@ -23,6 +24,11 @@ from parsers.text.patterns import regex
 from parsers.text.quantities import bare_numbers
 
 _MOST = 64  # figures of a record
+_BROKEN, _ENDS, _LARGE = (
+    1e30,
+    3.38e38,
+    1e20,
+)  # no training comes to the first; masks are filled with the ends of formats, and with powers of ten
 _TEXT = 120
 _DEPTH = 4  # of an object
 _STEP = regex(
@@ -74,7 +80,9 @@ def of_record(flat: Mapping[str, Any]) -> Values | None:
                 of.append(cell)
         elif (found := _judged(sort, value)) is not None:
             bad.append(f"{'_'.join(name.split())}={found}")
-        elif sort != "naming":
+        elif not sort and is_broken(cell):
+            bad.append(f"{'_'.join(name.split())}={value:g}")
+        elif sort != "naming" and (sort == "count" or (_size(cell) or 0.0) < _LARGE):
             fine.append("_".join(name.split()))
     micro = next((whole(cell) for name, cell in flat.items() if _MICRO_NAME.fullmatch(name)), None)
     return _made("/".join(of), fine, bad, micro)
@@ -105,9 +113,10 @@ def of_line(text: str) -> tuple[int | None, Values | None]:
             or _COUNT_BEHIND.match(rest, one.end()) is not None
         )
         has_fraction |= is_count
-        if "n" in value or (is_count and value.strip("0")):
+        size = None if "n" in value or is_count else _size(value)
+        if "n" in value or (is_count and value.strip("0")) or (size is not None and is_broken(value)):
             bad.append(f"{place}={value}")
-        else:
+        elif size is None or size < _LARGE:
             fine.append(str(place))
     if first is None or not has_fraction or vocabulary.is_of_evaluation(rest[:_TEXT]):
         return None, None
@@ -157,6 +166,17 @@ def _judged(sort: str, value: float | bool) -> str | None:
     if value != value or value in (float("inf"), float("-inf")):
         return f"{value:g}"
     return f"{value:g}" if (sort == "count" and value > 0) or (sort == "is fine" and value == 0) else None
+
+
+def is_broken(cell: Any) -> bool:
+    """Is a figure a number, larger than any training comes to, and none that masks are filled with?"""
+    size = _size(cell)
+    return size is not None and _BROKEN <= size < _ENDS and f"{size:.5e}"[0:7] != "1.00000"
+
+
+def _size(cell: Any) -> float | None:
+    """How large a number with a fraction is; digits alone may be a name."""
+    return None if str(cell).lstrip("+-").isdigit() or (value := real(cell)) is None else abs(value)
 
 
 @lru_cache(maxsize=8192)

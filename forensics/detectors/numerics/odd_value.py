@@ -22,6 +22,7 @@ from forensics.model.texts import ranks_text
 from forensics.words import losses as words
 from parsers.forms.reading import real
 from parsers.text.vocabulary import words_of
+from parsers.training.told_values import is_broken
 
 _GIVEN = frozenset(
     [
@@ -57,8 +58,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
     alone = case.is_data_parallel or has_experts(case.tables) or is_first or found.is_proven or is_its_own(found)
     form = words.ODD_VALUE_AT_LAST if found.is_last else words.ODD_VALUE
     form = words.ODD_VALUE_AT_FIRST if found.step is None else form
+    is_size = is_broken(found.value)
     if found.step is not None and isfinite(real(found.value) or nan):  # how many were bad
-        form = words.ODD_COUNT
+        form = words.ODD_SIZE if is_size else words.ODD_COUNT
     form = words.GAVE_WHAT_IT_WAS_NOT_GIVEN if found.is_proven else form
     who = ranks_text([found.rank])
     text = form(who=who, name=called(found), value=found.value, step=found.step)
@@ -84,7 +86,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
                 step=found.step,
                 microbatch=found.row.get("microbatch"),
                 module=called(found),
-                value="inf" if cause == "overflow" else "nan",
+                value="finite" if is_size else "inf" if cause == "overflow" else "nan",
             ),
             claims=tuple(claims),
             severity="fatal",
@@ -114,7 +116,7 @@ def _cause(found: OddValue) -> Cause:
         return "bad_state"
     if found.opens and said & _GIVEN and not said & GRADIENT:
         return "bad_input"
-    return "overflow" if "inf" in found.value or said & {"inf", "infs"} else "nan_birth"
+    return "overflow" if "inf" in found.value or said & {"inf", "infs"} or is_broken(found.value) else "nan_birth"
 
 
 def _is_of_batch(name: str) -> bool:
