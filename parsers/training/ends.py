@@ -7,6 +7,7 @@ import polars as pl
 from parsers.schema.lines import event
 from parsers.schema.tables import empty, table
 from parsers.text import vocabulary
+from parsers.text.patterns import regex
 from parsers.training.progress import BARE_END, CLOSING, COUNT, LAST_STEP, Said, whole
 
 INIT, OF_INIT = rf"\binit done pid={COUNT}", ("init done pid=",)
@@ -58,6 +59,7 @@ _LAST_OF = (
     rf"(?i)^{_BEFORE}(?:done|finished|completed?)\W{{1,3}}([0-9]{{1,15}}) of ([0-9]{{1,15}}) (?:training )?(?:steps|batches|iterations)\b",
     rf"(?i)^{_BEFORE}(?:step|iter(?:ation)?|it|update|batch)\W{{1,3}}([0-9]{{1,15}}) {{0,4}}(?:/|of) {{0,4}}([0-9]{{1,15}})\b",
 )
+_OF_LAST = regex(r"[0-9]\s*(?:/|of)\s*[0-9]")
 # Of a line that stands with its loss, whatever words are before the count.
 _LAST_COUNTED = rf"(?:^|[\s\]])(?i:(?:global_|train_)?step|iter(?:ation)?)(?:\s+|[=:]\s*)\[?\s*{COUNT}\s*/\s*{COUNT}\b"
 _OTHERS_STEPS = r"(?i)\b(?:eval|val|valid|test|warm-?up|infer|predict|sampl|decod)[a-z]*\b"
@@ -80,7 +82,7 @@ def happenings(lines: pl.DataFrame, said: Said) -> tuple[pl.DataFrame, pl.DataFr
     told = [text.str.contains(pattern) for pattern in rules.values()]
     is_end = said.holds(*_OF_END) and lines["text"].str.contains(_END).any()
     lines = lines.with_columns(says_end=_SAYS_END if is_end else nothing)
-    is_last = _IS_LAST if said.holds("/", "of") else nothing
+    is_last = _IS_LAST if said.finds(_OF_LAST) else nothing
     is_closing = text.str.contains(_CLOSING) if said.holds("done", "finished", "completed") else nothing
     lines = lines.with_columns(
         weak=pl.when(is_last & ~pl.col("says_end"))

@@ -1,5 +1,7 @@
 """Columns that all readers of training progress share: who printed a line and when, numbers as logs print them."""
 
+import re
+
 import polars as pl
 
 from parsers.schema.tables import conform, empty
@@ -46,8 +48,8 @@ class Said:
         """Does any of the lines hold one of these words, in any case?"""
         return self._text is None or any(word in self._text for word in words)
 
-    def holds_date(self) -> bool:
-        return self._text is None or _DATE.search(self._text) is not None
+    def finds(self, pattern: re.Pattern[str]) -> bool:
+        return self._text is None or pattern.search(self._text) is not None
 
 
 def with_reporter(lines: pl.DataFrame) -> pl.DataFrame:
@@ -59,7 +61,7 @@ def with_reporter(lines: pl.DataFrame) -> pl.DataFrame:
         "local_rank": pl.coalesce("local_rank", "path_local_rank"),
         "host": pl.coalesce("host", "path_host"),
     }
-    if not (lines["time_ns"].null_count() and said.holds_date()):
+    if not (lines["time_ns"].null_count() and said.finds(_DATE)):
         return lines.with_columns(**whose)
     seconds = text.str.extract(_STAMP, 1).str.replace("T", " ").str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False)
     fraction = text.str.extract(_STAMP, 2).str.pad_end(9, "0").cast(pl.Int64, strict=False).fill_null(0)
