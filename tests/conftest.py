@@ -1,6 +1,7 @@
 """The switch `--update-golden`, no deadlines, for a busy machine fails no test, and a thread of polars' for each process of tests: there are as
 many of these as cores. That threads change nothing is what test_threads.py holds."""
 
+import gc
 import os
 from collections.abc import Iterator
 from functools import cache
@@ -25,6 +26,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Who reads reports of samples and situations comes first: then one process makes most of these, and the others take what is left."""
     items.sort(key=lambda item: not _shares_reports(item.module))  # type: ignore[attr-defined]
+
+
+def pytest_collection_finish() -> None:
+    """Tests are many, and none of them goes: the collector need not look at them again and again."""
+    gc.freeze()
 
 
 @cache

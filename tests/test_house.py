@@ -1,8 +1,11 @@
 """The rules of the house, over the syntax tree: who may import whom, registration, size, no loose ends."""
 
 import ast
+import gc
 import importlib
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -51,7 +54,8 @@ class _Source(NamedTuple):
 @cache
 def _source(path: Path) -> _Source:
     text = path.read_text()
-    tree = ast.parse(text)
+    with _uncollected():
+        tree = ast.parse(text)
     tops = {
         target.id
         for node in tree.body
@@ -61,10 +65,28 @@ def _source(path: Path) -> _Source:
     return _Source(text, ast.get_docstring(tree), _imported(path, tree), frozenset(tops))
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """A tree is made of so many objects that the collector would look at all of the process a dozen times a second."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All statements, those within others too: what is imported is imported by one."""
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for inner in getattr(node, field, ()):
+            yield inner
+            yield from _statements(inner)
+
+
 def _imported(path: Path, tree: ast.Module) -> frozenset[str]:
     """Modules that a file imports; `from a import b` counts as a.b where that is a module."""
     found: set[str] = set()
-    for node in ast.walk(tree):
+    for node in _statements(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):

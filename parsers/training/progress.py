@@ -1,10 +1,11 @@
 """Columns that all readers of training progress share: who printed a line and when, numbers as logs print them."""
 
-from collections.abc import Sequence
+import re
 
 import polars as pl
 
 from parsers.schema.tables import conform, empty
+from parsers.text.patterns import regex
 from parsers.text.stamps import EARLIEST_NS, LATEST_NS
 from parsers.training.replica_values import checksum, learning_rate
 
@@ -33,31 +34,46 @@ _UNSKIPPED = (
     r"(?i)\b(?:not|no|never|0|without|false) skip|\bskip\w*[ _:=]{1,2}(?:\w+ ){0,3}\w+[=: ]{1,3}(?:[0-9]|false|no)"
 )
 _STAMP = r"^\s*(?:\[[A-Za-z][A-Za-z_.-]{0,30}\] )?\[?([0-9]{4}-[0-9][0-9]-[0-9][0-9][ T][0-9][0-9]:[0-9][0-9]:[0-9][0-9])(?:[.,]([0-9]{1,9}))?"
+_DATE = regex(r"[0-9]{4}-[0-9][0-9]-[0-9][0-9][ t]")
+_FEW = 4096  # lines; of more the pattern is asked, whose compiling costs nothing beside them
+
+
+class Said:
+    """What stands in lines, in small letters: asked before a pattern that takes longer to compile than a small bundle to read. Of many lines, anything."""
+
+    def __init__(self, lines: pl.DataFrame) -> None:
+        self._text = "\n".join(lines["text"].drop_nulls().to_list()).lower() if lines.height <= _FEW else None
+
+    def holds(self, *words: str) -> bool:
+        """Does any of the lines hold one of these words, in any case?"""
+        return self._text is None or any(word in self._text for word in words)
+
+    def finds(self, pattern: re.Pattern[str]) -> bool:
+        return self._text is None or pattern.search(self._text) is not None
 
 
 def with_reporter(lines: pl.DataFrame) -> pl.DataFrame:
     """`rank` filled from `[rank3]` within a logger's format or a field `rank=3`, then from the path; the time from the line's own stamp."""
-    text = pl.col("text")
+    text, said = pl.col("text"), Said(lines)
+    inline = [text.str.extract(_INLINE_RANK, at).cast(pl.Int64, strict=False) for at in (1, 2)]
+    whose = {
+        "rank": pl.coalesce("rank", *(inline if said.holds("[rank", "rank=") else ()), "path_rank"),
+        "local_rank": pl.coalesce("local_rank", "path_local_rank"),
+        "host": pl.coalesce("host", "path_host"),
+    }
+    if not (lines["time_ns"].null_count() and said.finds(_DATE)):
+        return lines.with_columns(**whose)
     seconds = text.str.extract(_STAMP, 1).str.replace("T", " ").str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False)
     fraction = text.str.extract(_STAMP, 2).str.pad_end(9, "0").cast(pl.Int64, strict=False).fill_null(0)
-    said = seconds.dt.timestamp("ms") * 1_000_000 + fraction
-    stamp = pl.when(said.is_between(EARLIEST_NS, LATEST_NS)).then(said)
+    told = seconds.dt.timestamp("ms") * 1_000_000 + fraction
+    stamp = pl.when(told.is_between(EARLIEST_NS, LATEST_NS)).then(told)
     return lines.with_columns(
-        rank=pl.coalesce(
-            "rank", *(text.str.extract(_INLINE_RANK, at).cast(pl.Int64, strict=False) for at in (1, 2)), "path_rank"
-        ),
-        local_rank=pl.coalesce("local_rank", "path_local_rank"),
-        host=pl.coalesce("host", "path_host"),
+        **whose,
         time_basis=pl.when(pl.col("time_ns").is_null() & stamp.is_not_null())
         .then(pl.lit("local"))
         .otherwise(pl.col("time_basis")),
         time_ns=pl.coalesce(pl.col("time_ns"), stamp),
     )
-
-
-def holds_any(lines: pl.DataFrame, words: Sequence[str]) -> bool:
-    """Does any line hold one of these words, in any case? Asked before a pattern that takes longer to compile than a small bundle to read."""
-    return bool(lines["text"].str.contains_any(list(words), ascii_case_insensitive=True).any())
 
 
 def whole(pattern: str) -> pl.Expr:
@@ -77,17 +93,15 @@ def rows(lines: pl.DataFrame, framework: str | pl.Expr | None, **columns: pl.Exp
     who = ["rank", "local_rank", "time_ns", "time_basis", "file", "line"]
     by = framework if isinstance(framework, pl.Expr) else pl.lit(framework, dtype=pl.String())
     text = pl.col("text")
-    is_skipped = pl.lit(value=False)
-    if holds_any(lines, _OF_SKIPPED):
-        is_skipped = text.str.contains(_SKIPPED) & ~text.str.contains(_UNSKIPPED)
-    skipped = pl.when(is_skipped).then(1)
+    is_skipped = text.str.contains(_SKIPPED) & ~text.str.contains(_UNSKIPPED)
+    said = Said(lines)
     agreed = {
-        "learning_rate": learning_rate(),
+        "learning_rate": learning_rate() if said.holds("lr", "learning") else None,
         "checksum": checksum(),
-        "tokens": whole(_TOKENS),
-        "skipped": skipped,
+        "tokens": whole(_TOKENS) if said.holds("tokens") else None,
+        "skipped": pl.when(is_skipped).then(1) if said.holds(*_OF_SKIPPED) else None,
     }
-    columns = {"phase": pl.lit("train"), "framework": by, **agreed, **columns}
+    columns = {"phase": pl.lit("train"), "framework": by} | {k: e for k, e in agreed.items() if e is not None} | columns
     return conform("steps", lines.select(*who, **columns).filter(pl.col("step").is_not_null()))
 
 

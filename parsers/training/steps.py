@@ -41,26 +41,21 @@ Source: the logging code of these projects; fairseq: logging/progress_bar.py, fa
 """
 
 import re
-from typing import Any
 
 import polars as pl
 
-from parsers.schema.lines import event
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, conform, empty, table
-from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.training import reduced_losses
+from parsers.training.ends import INIT, OF_INIT, happenings
 from parsers.training.line_figures import beside_losses
 from parsers.training.progress import (
     BAR,
-    BARE_END,
-    CLOSING,
     COUNT,
-    LAST_STEP,
     MEAN,
     NUMBER,
-    holds_any,
+    Said,
     number,
     rows,
     scale,
@@ -97,70 +92,21 @@ _LOSS = rf"(?i:(?:(?:train|local)[_ ])?loss(?: train)?)(?:[\s=:]+|\s+is\s+){NUMB
 _PLAIN_HEAD = rf"(?:^|[\s\]])(?i:(?:global_|train_)?step|iter(?:ation)?|batch|update)(?:\s+|[=:]\s*)(?:\[\s*)?{COUNT}(?:/[0-9]+)?\]?"
 _PLAIN = rf"{_PLAIN_HEAD}(?:\s+(?i:done|ok|completed?|finished)\b|\s*[,:;|-]?\s*{_LOSS})"
 _APART = rf"{_PLAIN_HEAD}{_PAIRS}\s*[,:;|-]?\s*{_LOSS}"  # other values stand between the count and its loss
-_IS_COUNTED = pl.col("text").str.contains(_PLAIN) | pl.col("text").str.contains(_APART)
+_OF_COUNT = ("step", "iter", "batch", "update")
+_COUNTED = pl.col("text").str.contains(_PLAIN) | pl.col("text").str.contains(_APART)
 _NOT_TRAINING = (
     r"(?i)(?:checkpoint|sav(?:e|ed|ing)|load(?:ed|ing)|eval[A-Za-z0-9_]*|valid[A-Za-z0-9_]*)\b.{0,60}\b(?:step|iter)"
 )
 _BAD_COUNT = r"(?i)(?:^|[^a-z])(?:n(?:um)?_?)?(?:non[_-]?fin(?:ite)?|nans?|infs?)(?:_?(?:count|values|elements|num))?[=: ]{1,3}[0-9]"
-_INIT = rf"\binit done pid={COUNT}"
 _COORDINATES = r"\(((?:(?:tp|pp|dp|ep|cp)=[0-9]{1,9}[ ,]*)+)\)"
-_BAD_LOSS = (
-    r"(?i)\bloss is ([+-]?(?:nan|inf)[A-Za-z0-9_]*)|\b(nan|inf(?:inite)?) loss\b.{0,80}\b(?:stop|abort|exit|terminat|halt)"
-    r"|\bloss returned in `[A-Za-z0-9_]+` is (nan|[+-]?inf)|\bMonitored metric \S+ = (nan|[+-]?inf) is not finite"
-)
-_SENTENCE = r"\btraining (?:is )?(?:finished|completed?|done)\b|\btraining (?:is )?over(?:[.!]|\s*$)|\btrain(?:ing)? end(?:[.,!;]|\s*$)|\b(?:finished|completed) training\b|\b(?:training|job|run) completed successfully\b|\bJob '[\w-]*raysubmit_\w+' succeeded\b|训练(?:已|全部)?(?:完成|结束)(?:$|[^\w]|了)"
-_END = (
-    rf"(?i){_SENTENCE}|\| done training in [0-9.]+ (?:seconds|minutes|hours)|\[after training is done\]|\[exiting program at iteration"
-    r"|`Trainer\.fit` stopped: `max_\w{1,12}=\S{1,24}` reached|['\"]train_runtime['\"]: "  # Lightning; HF's Trainer
-)
-_OF_END = ("train", "训练", "completed successfully", "raysubmit_", "exiting program")  # one in all that _END finds
-# The sentence tells of no end where its clause hangs on another one, or denies it, or asks; where a condition follows, a
-# share, or a part of the training ("finished training epoch 3").
-_HANGS_ON = (
-    r"(?:once|if|when|whenever|after|until|till|unless|before|while|as soon as|in case|whether|should|will|would|can|could|may|might|must"
-    r"|to be|not|never|no|without|waiting for)"
-)
-_PART = r"(?:epoch|step|iteration|batch|phase|stage|round|fold|task|chunk|shard)s?"
-_NO_END = (
-    rf"(?i)\b{_HANGS_ON}\b[^.;:!?|\]]{{0,80}}?(?:{_SENTENCE})"
-    rf"|(?:等待|直到|尚未|没有|未|如果|若|当|在)[^。;；,，]{{0,20}}?(?:{_SENTENCE})"
-    rf"|(?:{_SENTENCE})(?:\s*\?|[\s,]+(?:if|when|once|unless|until|only)\b"
-    rf"|[\s:=,(-]*[0-9.]{{1,9}}\s*(?:%|/|of\b)|[\s:,(-]*(?:for |of |the |on )*{_PART}\s*[#:=]?\s*[0-9])"
-)
-# The whole is no share (`training finished: 3 of 3 epochs`).
-_WHOLE = rf"(?i)(?:{_SENTENCE})[\s:=,(-]*([0-9]{{1,9}})\s*(?:/|of\b)\s*([0-9]{{1,9}})\b"
-_SAYS_END = pl.col("text").str.contains(_END) & (
-    ~pl.col("text").str.contains(_NO_END)
-    | (pl.col("text").str.extract(_WHOLE, 1) == pl.col("text").str.extract(_WHOLE, 2)).fill_null(False)
-    | pl.col("text").str.contains(r"(?i)\[after training is done\]|['\"]train_runtime['\"]: ")
-)
-# What alone says nothing but that something is done: the end only where all that print steps say it (assemble/closings.py).
-_BEFORE = r"(?:\[[^\]]*\]|[^\s:]+:|[\d:.,-]{4,}|INFO|\s|-)*"  # what stands before the words of a line; with bounds it takes 10 ms to compile
-_CLOSING = (
-    r"(?i)\b(?:finished|completed|done(?: with)?)(?: all)? ([0-9]{1,9}) (?:training )?(?:steps|iterations)[.!]?\s*$"
-    rf"|^{_BEFORE}{BARE_END}"
-)
-_LAST_OF = (
-    r"(?:^|[\s\]:])iteration\s+([0-9]{1,15})/\s*([0-9]{1,15})\s*\|",
-    r"iteration: ([0-9]{1,15}) / ([0-9]{1,15}) \|",
-    rf"(?i)^{_BEFORE}(?:done|finished|completed?)\W{{1,3}}([0-9]{{1,15}}) of ([0-9]{{1,15}}) (?:training )?(?:steps|batches|iterations)\b",
-    rf"(?i)^{_BEFORE}(?:step|iter(?:ation)?|it|update|batch)\W{{1,3}}([0-9]{{1,15}}) {{0,4}}(?:/|of) {{0,4}}([0-9]{{1,15}})\b",
-)
-# Of a line that stands with its loss, whatever words are before the count.
-_LAST_COUNTED = rf"(?:^|[\s\]])(?i:(?:global_|train_)?step|iter(?:ation)?)(?:\s+|[=:]\s*)\[?\s*{COUNT}\s*/\s*{COUNT}\b"
-_OTHERS_STEPS = r"(?i)\b(?:eval|val|valid|test|warm-?up|infer|predict|sampl|decod)[a-z]*\b"
-_IS_LAST = (
-    pl.any_horizontal(pl.col("text").str.extract(one, 1) == pl.col("text").str.extract(one, 2) for one in _LAST_OF)
-    | (
-        _IS_COUNTED
-        & ~pl.col("text").str.contains(_OTHERS_STEPS)
-        & (pl.col("text").str.extract(_LAST_COUNTED, 1) == pl.col("text").str.extract(_LAST_COUNTED, 2))
-    )
-).fill_null(False) & ~pl.col("text").str.contains(r"(?i)\bep(?:och)?\b")  # the last of an epoch is not that of the job
-
 _PER_S = rf"(?i)(?:\b(?:tok(?:en)?s?|samples?|sequences?|seqs?|ima?ge?s?) ?(?:/|per[_ ]) ?s(?:ec(?:ond)?)?|\btps|\btgs(?: \([^)]{{1,40}}\))?)[\s=:]+{NUMBER}(?:[\s,;|)\]]|$)"
 _PER_S_BEHIND = rf"(?i){NUMBER} ?(?:tok(?:en)?s?|samples?|sequences?|seqs?|ima?ge?s?|words|examples) ?(?:/|per) ?s(?:ec(?:ond)?)?(?:\s*$|\s*[,;|)\]]|\s+[^\s=:])"
 _EACH = r"(?:step|iter(?:ation)?|batch)"
+_OF_MEAN = (
+    *(f"per{apart}{each}" for apart in " _-" for each in ("step", "iter", "batch")),
+    *(f"{each}{apart}time" for apart in " _" for each in ("step", "iter", "iteration", "batch")),
+    *(f"s/{each}" for each in ("step", "iter", "batch")),
+)  # one stands in each line that _PER_STEP finds
 _PER_STEP = (
     rf"(?i)\b(?:per[ _-]{_EACH}(?:[ _]time)?|(?:time|seconds) per {_EACH}|(?:avg|average|mean)[ _]{_EACH}[ _]time)[\s:=]{{1,3}}{NUMBER} ?(ms|s)\b",
     rf"(?i)[\s:=(]{NUMBER} ?(ms|s)/{_EACH}\b",
@@ -173,28 +119,27 @@ def parse(lines: pl.DataFrame) -> Tables:
     """steps, one row per progress line; values, where bad ones are counted; ranks, settings; events job_start, job_end, bad_loss."""
     known = with_reporter(lines)
     known, joined = _joined(known)
+    said = Said(known)
+    counts = said.holds(*_OF_COUNT) and said.holds("loss", "done", "ok", "complete", "finished")
+    known = known.with_columns(is_counted=_COUNTED if counts else pl.lit(value=False))
+    counted = known.filter("is_counted")
     steps = pl.concat(
         [
-            _megatron(known),
-            _nanotron(known),
-            _nemo(known),
-            _mindformers(known),
-            _fairseq(known),
-            _verl(known),
-            _evaluation(known),
-            _bracketed(known),
-            _plain(known),
+            empty("steps"),
+            *(form(known) for form, words in _FORMS.items() if said.holds(*words)),
+            *((_beside(counted), _plain(counted, said)) if counts else ()),
         ]
     )
     beside = beside_losses(known, steps)
-    steps = pl.concat([beside["steps"], reduced_losses.of_lines(known, steps), _means(known, steps)])
-    events, settings = _happenings(known)
+    means = [_means(known, steps)] if said.holds(*_OF_MEAN) else []
+    steps = pl.concat([beside["steps"], reduced_losses.of_lines(known, steps), *means])
+    events, settings = happenings(known, said)
     return {
         "steps": steps.sort("file", "line", maintain_order=True),
-        "ranks": _claims(known),
+        "ranks": _claims(known, said),
         "settings": settings,
         "events": events,
-        "values": pl.concat([_values(known), beside["values"]]),
+        "values": pl.concat([_values(counted), beside["values"]]),
         "claimed": joined,
     }
 
@@ -354,23 +299,20 @@ def _verl(lines: pl.DataFrame) -> pl.DataFrame:
 def _evaluation(lines: pl.DataFrame) -> pl.DataFrame:
     mine = lines.filter(pl.col("text").str.contains(_EVAL))
     loss = number(rf"lm loss value: {NUMBER}")
-    own = rows(mine, "megatron", step=whole(_EVAL), phase=pl.lit("eval"), loss=loss, loss_seen=loss.is_not_null())
-    # Beside the loss of the training, in the line of a step.
-    beside = lines.filter(_IS_COUNTED & pl.col("text").str.contains(_EVAL_LOSS))
-    step = pl.coalesce(whole(_PLAIN), whole(_APART))
-    loss = number(_EVAL_LOSS)
-    told = rows(beside, None, step=step, phase=pl.lit("eval"), loss=loss, loss_seen=loss.is_not_null())
-    return pl.concat([own, told])
+    return rows(mine, "megatron", step=whole(_EVAL), phase=pl.lit("eval"), loss=loss, loss_seen=loss.is_not_null())
+
+
+def _beside(counted: pl.DataFrame) -> pl.DataFrame:
+    """Of an evaluation, beside the loss of the training, in the line of a step."""
+    mine, loss = counted.filter(pl.col("text").str.contains(_EVAL_LOSS)), number(_EVAL_LOSS)
+    return rows(mine, None, step=_step(), phase=pl.lit("eval"), loss=loss, loss_seen=loss.is_not_null())
 
 
 def _bracketed(lines: pl.DataFrame) -> pl.DataFrame:
     text = pl.col("text")
-    mine = lines.filter(
-        text.str.contains(_BRACKETED)
-        & text.str.contains(_BRACKETED_LOSS)
-        & ~_IS_COUNTED
-        & ~text.str.contains(_MINDFORMERS)
-    )
+    mine = lines.filter(text.str.contains(_BRACKETED) & ~pl.col("is_counted"))
+    if mine.height:
+        mine = mine.filter(text.str.contains(_BRACKETED_LOSS) & ~text.str.contains(_MINDFORMERS))
     loss = number(_BRACKETED_LOSS)
     return rows(
         mine,
@@ -386,48 +328,74 @@ def _bracketed(lines: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _plain(lines: pl.DataFrame) -> pl.DataFrame:
+# Form → words of which one stands in each of its lines.
+_FORMS = {
+    _megatron: ("iteration",), _nanotron: ("iteration: ",), _nemo: ("training epoch ",), _mindformers: ("step:[",), _fairseq: ("train_inner",),
+    _verl: ("step:",), _evaluation: ("loss at iteration ",), _bracketed: ("epoch", "train", "iter"),
+}  # fmt: skip
+
+
+def _plain(counted: pl.DataFrame, said: Said) -> pl.DataFrame:
     text = pl.col("text")
-    mine = lines.filter(_IS_COUNTED & ~text.str.contains(_NOT_TRAINING))
+    others = said.holds("checkpoint", "sav", "load", "eval", "valid")
+    mine = counted.filter(~text.str.contains(_NOT_TRAINING)) if others else counted
     loss = number(_LOSS)
-    milliseconds = number(rf"\btime[\s=:]+{NUMBER} ?ms\b")
-    return rows(
-        mine,
-        pl.when(text.str.contains(r"\bmfu: *[0-9]")).then(pl.lit("torchtitan")),
-        step=pl.coalesce(whole(_PLAIN), whole(_APART)),
-        loss=loss,
-        loss_seen=pl.when(loss.is_not_null()).then(pl.lit(True)),
-        grad_norm=number(rf"\bgrad[_ ]norm[\s=:]+{NUMBER}"),
-        loss_scale=scale(),
-        tflops=text.str.replace_all(r"([0-9]),([0-9]{3})\b", "$1$2")
-        .str.extract(rf"\btflops[\s=:]+{NUMBER}", 1)
-        .cast(pl.Float64, strict=False),
-        elapsed_ms=pl.coalesce(
-            milliseconds,
+    rare: dict[str, pl.Expr] = {}
+    if said.holds("grad"):
+        rare["grad_norm"] = number(rf"\bgrad[_ ]norm[\s=:]+{NUMBER}")
+    if said.holds("scale"):
+        rare["loss_scale"] = scale()
+    if said.holds("tflops"):
+        rare["tflops"] = _without_commas().str.extract(rf"\btflops[\s=:]+{NUMBER}", 1).cast(pl.Float64, strict=False)
+    if said.holds("time", "sec"):
+        rare["elapsed_ms"] = pl.coalesce(
+            number(rf"\btime[\s=:]+{NUMBER} ?ms\b"),
             number(rf"\btime[\s=:]+{NUMBER} ?s\b") * 1000,
             number(rf"(?:^|[\s,;|])sec(?:ond)?s?[=:]\s*{NUMBER}(?:[\s,;|]|$)") * 1000,
-        ),
-        per_s=pl.coalesce(
-            text.str.replace_all(r"([0-9]),([0-9]{3})\b", "$1$2").str.extract(one, 1).cast(pl.Float64, strict=False)
-            for one in (_PER_S, _PER_S_BEHIND)
-        ),
+        )
+    if said.holds("per", "/s", "/ s", "tps", "tgs"):
+        rare["per_s"] = pl.coalesce(
+            _without_commas().str.extract(one, 1).cast(pl.Float64, strict=False) for one in (_PER_S, _PER_S_BEHIND)
+        )
+    return rows(
+        mine,
+        pl.when(text.str.contains(r"\bmfu: *[0-9]")).then(pl.lit("torchtitan")) if said.holds("mfu: ") else None,
+        step=_step(),
+        loss=loss,
+        loss_seen=pl.when(loss.is_not_null()).then(pl.lit(True)),
+        **rare,
     )
 
 
-def _values(lines: pl.DataFrame) -> pl.DataFrame:
+def _step() -> pl.Expr:
+    """Of lines that count one beside their loss."""
+    return pl.coalesce(whole(_PLAIN), whole(_APART))
+
+
+def _without_commas() -> pl.Expr:
+    return pl.col("text").str.replace_all(r"([0-9]),([0-9]{3})\b", "$1$2")
+
+
+def _values(counted: pl.DataFrame) -> pl.DataFrame:
     """How many values of something were bad, where the line of a step counts them beside its loss."""
-    mine = lines.filter(_IS_COUNTED & pl.col("text").str.contains(_BAD_COUNT))
+    mine = counted.drop("is_counted").filter(pl.col("text").str.contains(_BAD_COUNT)) if counted.height else counted
     return table("values", rows_of_lines(mine.iter_rows(named=True))) if mine.height else empty("values")
 
 
-def _claims(lines: pl.DataFrame) -> pl.DataFrame:
+def _claims(lines: pl.DataFrame, said: Said) -> pl.DataFrame:
     """Who is who: the line of initialisation, and each rank's coordinates where they first stand."""
-    init = lines.filter(pl.col("text").str.contains(_INIT) & pl.col("rank").is_not_null()).select(
+    is_init, is_placed = said.holds(*OF_INIT), said.holds(*(f"({axis}=" for axis in _AXES))
+    if not (is_init or is_placed):
+        return empty("ranks")
+    lines = lines.filter(pl.col("rank").is_not_null())
+    init = lines.filter(pl.col("text").str.contains(INIT)).select(
         "rank", "host", "local_rank", "file", "line",
-        pid=whole(_INIT), world_size=whole(rf"\bworld={COUNT}"), how=pl.lit("init line"),
+        pid=whole(INIT), world_size=whole(rf"\bworld={COUNT}"), how=pl.lit("init line"),
     )  # fmt: skip
+    if not is_placed:
+        return conform("ranks", init)
     places = (
-        lines.filter(pl.col("text").str.contains(_PLAIN) & pl.col("rank").is_not_null())
+        lines.filter(pl.col("text").str.contains(_PLAIN))
         .with_columns(at=pl.col("text").str.extract(_COORDINATES, 1))
         .filter(pl.col("at").is_not_null())
         .unique(["file", "rank", "at"], keep="first", maintain_order=True)
@@ -435,49 +403,6 @@ def _claims(lines: pl.DataFrame) -> pl.DataFrame:
     axes = {axis: pl.col("at").str.extract(rf"\b{axis}=([0-9]+)", 1).cast(pl.Int64, strict=False) for axis in _AXES}
     coordinates = places.select("rank", "host", "local_rank", "file", "line", how=pl.lit("step line"), **axes)
     return pl.concat([conform("ranks", init), conform("ranks", coordinates)])
-
-
-def _happenings(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Rare lines, one at a time: events, settings."""
-    rules = {"init": _INIT, "bad": _BAD_LOSS}
-    told = [pl.col("text").str.contains(pattern) for pattern in rules.values()]
-    is_end = holds_any(lines, _OF_END) and lines["text"].str.contains(_END).any()
-    lines = lines.with_columns(says_end=_SAYS_END if is_end else pl.lit(value=False))
-    lines = lines.with_columns(
-        weak=pl.when(_IS_LAST & ~pl.col("says_end"))
-        .then(pl.lit(LAST_STEP))
-        .when(pl.col("text").str.contains(_CLOSING) & ~_IS_COUNTED)
-        .then(pl.lit(CLOSING))
-    )
-    found = lines.filter(pl.any_horizontal(*told, "says_end", pl.col("weak").is_not_null()))
-    if found.is_empty():
-        return empty("events"), empty("settings")
-    found = found.with_columns(pl.col("text").str.extract(rf"({pattern})", 1).alias(k) for k, pattern in rules.items())
-    found = found.with_columns(
-        value=pl.coalesce(pl.col("text").str.extract(_BAD_LOSS, group) for group in range(1, 5)),
-        of=pl.when(pl.col("weak") == CLOSING).then(whole(_CLOSING)),
-        at=whole(r"(?i)\b(?:at |in )?(?:step|iteration)[ =:]+([0-9]{1,15})"),
-        pid_=whole(_INIT),
-        backend=pl.col("text").str.extract(r"\bbackend=([A-Za-z0-9_]+)", 1),
-        torch=pl.col("text").str.extract(r"\btorch=(\S+)", 1),
-    )
-    events: list[dict[str, Any]] = []
-    settings: list[dict[str, Any]] = []
-    for row in found.iter_rows(named=True):
-        if row["init"]:
-            events.append(event(row, "job_start", severity="info", pid=row["pid_"]))
-            place = {key: row[key] for key in ("rank", "host", "file", "line")} | {"pid": row["pid_"]}
-            if row["backend"]:
-                settings.append(place | {"name": "backend", "value": row["backend"], "scope": "argument"})
-            if row["torch"]:
-                settings.append(place | {"name": "torch", "value": row["torch"], "scope": "version"})
-        elif row["bad"] and vocabulary.is_of_evaluation(" ".join(row["text"].partition(" is ")[0].split()[-2:])):
-            continue  # parsers/numerics/bad_values.py says whose
-        elif row["bad"]:
-            events.append(event(row, "bad_loss", severity="error", code=row["value"].lower(), step=row["at"]))
-        else:
-            events.append(event(row, "job_end", severity="info", code=row["weak"], step=row["of"]))
-    return table("events", events), table("settings", settings)
 
 
 _ANCHORS = (
