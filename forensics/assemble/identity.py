@@ -190,7 +190,7 @@ def _shown_locals(tables: Mapping[TableName, pl.DataFrame], size: int) -> pl.Dat
 
 def _logs_of_others(tables: Mapping[TableName, pl.DataFrame], stated: pl.DataFrame) -> list[str]:
     """Files in which several local ranks speak as they do in the files that state which ranks these are, where the world is larger
-    than what is stated: logs of other nodes, whose names nothing tells."""
+    than what is stated, or in which other ranks speak: logs of other nodes, whose names nothing tells."""
     claims = tables["ranks"].drop_nulls(["rank", "local_rank"])
     worlds = claims["world_size"].drop_nulls().to_list()
     if not stated.height or max(worlds, default=0) <= claims["rank"].n_unique():
@@ -203,7 +203,9 @@ def _logs_of_others(tables: Mapping[TableName, pl.DataFrame], stated: pl.DataFra
     counts = pl.concat(spoken).unique().group_by("file").len() if spoken else pl.DataFrame({"file": [], "len": []})
     several = set(counts.filter(pl.col("len") > 1)["file"])
     stating = set(claims["file"].cast(pl.String))
-    return sorted(several - stating) if several & stating else []
+    events = tables["events"].filter(pl.col("rank_space") == "global").select("file", "rank").drop_nulls().unique()
+    foreign = set(events.filter(~pl.col("rank").is_in(claims["rank"].unique().implode()))["file"].cast(pl.String))
+    return sorted((several - stating if several & stating else set()) | (foreign - stating))
 
 
 def _members(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:

@@ -185,13 +185,16 @@ def _instances(told: pl.DataFrame, ends: list[Row]) -> dict[tuple[str, str], int
 
 
 def _files(tables: Tables, told: pl.DataFrame) -> dict[str, int]:
-    """File → the rank that speaks in it; also of files beside each other that each claim one rank, and each another one."""
+    """File → the rank that speaks in it, or that its path or a document gives it; also of files beside each other that each claim one rank,
+    and each another one."""
+    given = tables["files"].filter(pl.col("bytes") > 0).select("file", "rank").drop_nulls().iter_rows()
     claimed: dict[str, int] = unanimous(told.select("file", "rank").unique().iter_rows())
     folders: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for file, rank in claimed.items():
         folders[file.rpartition("/")[0]][file] = rank
     apart = [own for own in folders.values() if 1 < len(own) == len(set(own.values()))]
-    return {file: rank for own in apart for file, rank in own.items()} | dict(rank_of_file(tables).iter_rows())
+    told_apart = {file: rank for own in apart for file, rank in own.items()}
+    return dict(given) | told_apart | dict(rank_of_file(tables).iter_rows())
 
 
 def _beginnings(name: str) -> Iterator[str]:

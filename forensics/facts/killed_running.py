@@ -1,6 +1,7 @@
-"""Whom who runs the job killed while it ran: a supervisor lost sight of one process, and ended it with all others at work.
+"""Whom who runs the job, or a person, killed while it ran: a supervisor lost sight of one process, and ended it with all others at work.
 
     lease of member 6 expired, member considered lost        member 6: kill -9 44172 sent
+    mia : TTY=pts/3 ; USER=root ; COMMAND=/usr/bin/kill -9 44172
     the node worker-4 has not sent a heartbeat               Delete pod worker-4, grace period 0s
 
 That is a kill and no consequence where it is the first end that its printer tells of, nobody waited in vain or failed by itself, and the job
@@ -16,8 +17,9 @@ from typing import Any
 import polars as pl
 
 from forensics.assemble.apart import numbered_lines, own_logs
-from forensics.facts.event_rows import reference, rows
+from forensics.facts.event_rows import detail, reference, rows
 from forensics.facts.process_ends import ProcessEnd
+from forensics.model.names import Cause
 from parsers.schema.event_kinds import STILL
 from parsers.schema.tables import TableName
 from parsers.text.patterns import regex
@@ -27,6 +29,7 @@ from parsers.who.prefixes import strip
 _CLOCK = regex(r"(?<!\d)([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?!\d)")
 _BEATS = regex(r"(?i)beat|alive|\bping\b")
 _DAY_S = 24 * 3600
+_SECOND_NS = 1_000_000_000
 _LEAST_COUNTS = 3  # lines of one kind that count on
 _STEPS = 2  # that may lie between the last count and the kill
 _KILLS = ("SIGKILL", "DELETED")
@@ -38,7 +41,8 @@ def with_killed_running(
     ends: Mapping[int, ProcessEnd], events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]
 ) -> dict[int, ProcessEnd]:
     """Ends by rank; events of one attempt; `job`: all its ranks → ends, with that of the one rank that was killed so."""
-    kills = [row for row in rows(events, "closing_signal") if row["code"] in _KILLS and row["rank"] in job]
+    sent = [row for row in rows(events, "closing_signal") if row["rank"] in job]
+    kills = [row for row in sent if row["code"] in _KILLS or _is_by_person(row)]
     first = _first(kills, events)
     stood = any(row["code"] == STILL for row in rows(events, "heartbeat_lost"))
     if first is None or rows(events, *_WAITED) or stood or len(job) <= 1:
@@ -50,8 +54,14 @@ def with_killed_running(
         return dict(ends)
     if not _went_on(tables, first):
         return dict(ends)
-    end = ProcessEnd(rank, "died", "killed", "", first["time_ns"], (reference(first),), first["time_basis"], "launcher")
+    cause: Cause = "stopped_by_hand" if _is_by_person(first) else "killed"
+    code = (first["code"] or "") if cause == "stopped_by_hand" else ""  # a launcher's own words say how
+    end = ProcessEnd(rank, "died", cause, code, first["time_ns"], (reference(first),), first["time_basis"], "launcher")
     return dict(sorted({**ends, rank: end}.items()))
+
+
+def _is_by_person(row: Mapping[str, Any]) -> bool:
+    return detail(row).get("by") == "person"
 
 
 def _first(kills: Sequence[Mapping[str, Any]], events: pl.DataFrame) -> Mapping[str, Any] | None:
@@ -71,6 +81,13 @@ def _went_on(tables: Mapping[TableName, pl.DataFrame], kill: Mapping[str, Any]) 
     if clock is None:
         return False
     at = _seconds(clock.groups())
+    timed = tables["steps"].filter(pl.col("file") != kill["file"]).drop_nulls("time_ns").sort("time_ns")
+    for moments in timed.group_by("file", maintain_order=True).agg(
+        pl.col("time_ns").unique(maintain_order=True).tail(_LEAST_COUNTS)
+    )["time_ns"]:
+        longest = max((after - before for before, after in pairwise(moments)), default=0) // _SECOND_NS
+        if (at - moments[-1] // _SECOND_NS) % _DAY_S <= _STEPS * longest:
+            return True
     of_job = pl.col("rank").is_not_null() | pl.col("file").is_in(tables["steps"]["file"].unique().implode())
     for lines in files.filter(of_job & (pl.col("file") != kill["file"]))["last_lines"].drop_nulls():
         for last, step in _counts(lines):

@@ -160,7 +160,7 @@ class Explainer:
             told = finding.cause is not None or bool(said.subjects) or self._case.has_waited
             told &= bool(said.subjects) or not all(is_below(self._first_stops, *place) for place in said.cited)
             return told and finding.cause != "throughput_drop"
-        if finding.cause in STOPS:
+        if finding.cause in STOPS and not self._are_killed(said):
             return bool(symptom.ranks) and all(self._is_stopped(rank) for rank in symptom.ranks)
         if said.holds == "job":
             return finding.cause not in ("store_timeout", "throughput_drop")
@@ -207,6 +207,11 @@ class Explainer:
         last = step_in_progress(self._case.tables["steps"])
         is_grave = said.finding.severity in ("severe", "fatal") and said.finding.is_named
         return is_grave and last is not None and said.step is not None and 0 <= last - said.step <= _CHECKED_WITHIN
+
+    def _are_killed(self, said: _Said) -> bool:
+        """Is it about processes that were ended one by one, which others then lost?"""
+        ends = [self._case.ends.get(rank) for rank in said.subjects]
+        return bool(ends) and all(end is not None and end.how == "died" for end in ends)
 
     def _is_stopped(self, rank: int) -> bool:
         end = self._case.ends.get(rank)

@@ -9,11 +9,13 @@ from forensics.words.several import A_PROCESS as A_PROCESS
 from forensics.words.several import AS_PRINTED as AS_PRINTED
 from forensics.words.several import ON_HOSTS as ON_HOSTS
 from forensics.words.several import PROCESSES as PROCESSES
+from forensics.words.several import THE_JOB as THE_JOB
 from forensics.words.several import UNDECIDED as UNDECIDED
 
 # --- ranks that died of a cause of their own -------------------------------------------------------------------------
 DID: Mapping[str, Said] = {  # cause → what the rank did
     "killed": Said("was killed (SIGKILL; who sent it is not recorded)", "被 SIGKILL 终止（发送者无记录）"),
+    "stopped_by_hand": Said("was ended by somebody's command", "被人用命令终止"),
     "segfault": Said("crashed", "崩溃"),
     "gpu_oom": Said("ran out of GPU memory", "显存不足"),
     "host_oom": Said("was killed because the host ran out of memory", "因主机内存不足被终止"),
@@ -78,6 +80,9 @@ WHY: Mapping[str, Said] = {  # cause → why that is to be done first
         "所需主机内存超过上限（可减少数据加载 worker 或预取批数）",
     ),
     "disk_full": Said("make room on the disk or in shared memory before a restart", "重启前先清理磁盘或共享内存"),
+    "stopped_by_hand": Said(
+        "nothing has to be repaired; ask who ended it, and why", "无需修复；请询问是谁、为何将其终止"
+    ),
     "segfault": Said(
         "a library or an extension crashed; the core dump shows where", "某个库或扩展崩溃；从 core dump 可看出位置"
     ),

@@ -23,6 +23,7 @@ _DEVICE = regex(r"(?i)(?:gpu|npu|dcu|cuda|device|card)(?:_?(?:id|index|no))?")
 _COUNTS = regex(r"(?i).*(?:layer|expert|stage|epoch|shard|bucket|chunk|micro|batch|iter|step|attempt|node)")
 _NUMBERED = regex(r"(?i)_?(?:rank|id|idx|index|no|nr)\Z")
 _TOLD = ("rank", "local_rank")
+_HERE = "\0here"  # no name of a field: the place that the file is from
 Said = Mapping[str, Any]
 
 
@@ -32,7 +33,7 @@ def seated(told: Iterator[tuple[int, str, Any]], names: Names) -> Iterator[tuple
         return told
     first = [*islice(told, _LEARNT)]
     records = [said for _, _, said in first if isinstance(said, dict) and said]
-    columns = columns_of(records, names)
+    columns = columns_of(records, names) or columns_here(records, names)
     every = chain(first, told)
     return every if columns is None else _ranked(every, *columns, names)
 
@@ -44,15 +45,22 @@ def _ranked(
         rank = None
         if isinstance(said, dict) and "rank" not in said:
             local = whole(said.get(number))
-            rank = None if local is None else names.places.get((str(said.get(place)), local))
+            where = names.here if place == _HERE else said.get(place)
+            rank = None if local is None else names.places.get((str(where), local))
         if rank is None:
             yield line, text, said
         else:  # what it was called may be the name of a figure
             yield line, text, {name: cell for name, cell in said.items() if name != number} | {"rank": rank}
 
 
-def columns_of(records: Sequence[Said], names: Names) -> tuple[str, str] | None:
-    """The names of the place and of the number there."""
+def columns_here(records: Sequence[Said], names: Names) -> tuple[str, str] | None:
+    """The same of records of one place, from where their file is."""
+    placed = [{_HERE: names.here} | dict(one) for one in records] if names.here is not None else []
+    return columns_of(placed, names, _FEWEST - 1) if placed else None
+
+
+def columns_of(records: Sequence[Said], names: Names, fewest: int = _FEWEST) -> tuple[str, str] | None:
+    """The names of the place and of the number there; of `fewest` places."""
     known: defaultdict[str, set[int]] = defaultdict(set)
     for place, local in names.places:
         known[place].add(local)
@@ -68,13 +76,17 @@ def columns_of(records: Sequence[Said], names: Names) -> tuple[str, str] | None:
     [place] = of_places
     own = [one for one in records if str(one.get(place)) in known]
     found = [
-        name for name in cells if name not in (place, steps[0]) and _counts(name, own, place, steps[0], known, names)
+        name
+        for name in cells
+        if name not in (place, steps[0]) and _counts(name, own, place, steps[0], known, names, fewest)
     ]
     values = {tuple(whole(one.get(name)) for one in own) for name in found}
     return (place, found[0]) if len(values) == 1 else None
 
 
-def _counts(name: str, own: Sequence[Said], place: str, step: str, known: Mapping[str, set[int]], names: Names) -> bool:
+def _counts(
+    name: str, own: Sequence[Said], place: str, step: str, known: Mapping[str, set[int]], names: Names, fewest: int
+) -> bool:
     if (
         OF_GROUP.search(f"{_NUMBERED.sub('', name)}_")
         or _COUNTS.fullmatch(name)
@@ -90,4 +102,4 @@ def _counts(name: str, own: Sequence[Said], place: str, step: str, known: Mappin
         seen[where].add(number)
         at.add((where, str(one.get(step)), number))
     is_whole = all(numbers == known[where] and len(numbers) >= _FEWEST for where, numbers in seen.items())
-    return is_whole and len(seen) >= _FEWEST and len(at) >= _FEWEST * sum(map(len, seen.values()))
+    return is_whole and len(seen) >= fewest and len(at) >= _FEWEST * sum(map(len, seen.values()))

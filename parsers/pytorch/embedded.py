@@ -9,14 +9,15 @@
     {"exception": [{"exc_type": "ValueError", "exc_value": "…", "frames": [{"filename": …, "lineno": …, "name": …}]}]}      structlog
     ts=… level=error err="Traceback (most recent call last):\\n  File …"                  logfmt, and other texts with \\n
 
-Lines out of one line have its number. The rank of a record is the one that its fields tell, where the line has no other.
+Lines out of one line have its number. Who speaks is whom the fields of its record tell, a rank, a place on a host or a pid, where the line has no
+other.
 
 Printed by: rich, structlog, loguru, python-json-logger and what else logs JSON or logfmt.
 Versions: rich 9 to 14, structlog 22 to 25 (tracebacks as dictionaries).
 Source: rich/traceback.py (Traceback._render_stack), structlog/tracebacks.py.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from parsers.forms import framings
@@ -108,18 +109,26 @@ def _inner(text: str) -> str:
 
 
 def _lines(row: Row, folded: str) -> Iterator[Row]:
-    told = vocabulary.told(framings.record(row["raw"].strip()) or {})
+    told = vocabulary.told(_object(row["raw"]) or framings.record(row["raw"].strip()) or {})
     own = {**row, "rank": whole(told.get("rank")) if row["rank"] is None else row["rank"]}
+    if own["rank"] is None and own["local_rank"] is None and own["process"] is None:
+        own |= {"local_rank": whole(told.get("local_rank")), "process": whole(told.get("pid"))}
     if own["time_ns"] is None and "time" in told:
         own["time_ns"], own["time_basis"] = time_of(told["time"])
     boxed = [{**own, "text": line} for line in folded.splitlines()]
     yield from unfolded([{**one, "raw": ""} for one in boxed])
 
 
+def _object(raw: str) -> Mapping[str, Any] | None:
+    """The object of a line, also behind what a launcher puts before it."""
+    at = raw.find("{")
+    return json_object(raw[at:].strip()) if at >= 0 else None
+
+
 def _folded(raw: str) -> str | None:
     """The traceback that one line holds as a text within it; null where it holds none."""
-    if ("exc_type" in raw and "exc_value" in raw) or (_TITLE in raw and ("\\n" in raw or raw.lstrip().startswith("{"))):
-        said = json_object(raw.strip()) if raw.lstrip().startswith("{") else None
+    if ("exc_type" in raw and "exc_value" in raw) or (_TITLE in raw and ("\\n" in raw or "{" in raw)):
+        said = _object(raw)
         found = _within(said, 0) if said else None
         if found is not None or _TITLE not in raw:
             return found

@@ -90,9 +90,12 @@ RULES = (
 _NODE = r"(?i)\bnode[ _-]?name\\?\"?[=:] ?\\?\"?([a-z\d][a-z\d.-]{1,252})|\bremoving node ([a-z\d][a-z\d.-]{1,252})|: node ([a-z\d][a-z\d.-]{1,252}) is going to be deleted|/instances/([a-z\d][a-z\d-]{1,252})\b"
 
 
+_COMMAND = r"^(?:\S+@[^$#]*)?\$ "  # what somebody typed asks, and tells of nothing
+
+
 def parse(lines: pl.DataFrame) -> Tables:
     """events scheduler, with the node that is told in `detail.object`, exit, closing_signal, heartbeat_lost."""
-    tables = dict(read_rules(lines, RULES))
+    tables = dict(read_rules(lines.filter(~pl.col("text").str.contains(_COMMAND)), RULES))
     node = pl.coalesce(pl.col("text").str.extract(_NODE, group) for group in (1, 2, 3, 4)).str.to_lowercase()
     is_told = (pl.col("kind") == "scheduler") & node.is_not_null()
     tables["events"] = tables["events"].with_columns(

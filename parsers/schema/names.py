@@ -23,6 +23,7 @@ _SERIAL = 12  # digits of a device's number, at least: more than a count or a st
 _KIND_OF = regex(r"[ _-]?(?:id|index|idx|no|nr|number)\Z")  # behind the word for what is numbered
 _EXPORTER = regex(r"(?P<address>\d{1,3}(?:\.\d{1,3}){3}):\d{4,5}")  # where figures of a process are asked for
 _PROCESS = regex(r"(?:(?P<host>[A-Za-z0-9][\w.-]{0,252})[:/@ .-])?(?:p(?:id)?[=:#-]?)?(?P<pid>\d{1,10})")
+_OBJECT = regex(r"[^{]{0,200}\{[^{}]{0,500}?\"(?:process_?)?pid\": ?\"?(?P<pid>\d{1,10})\b")
 _BUS = regex(r"(?i)(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _DEVICE = regex(r"(?i)(?<![a-z])(?:device|dev|npu|gpu|card|dcu|cuda|davinci)[_-]?(\d{1,3})(?![\w])")
 _ON_HOST = regex(r"(?i)(?P<host>[\w.-]{1,80}?)[-_. ](?P<device>[a-z]{2,8}[_-]?\d{1,3})")  # `gn04-gpu3`
@@ -90,6 +91,11 @@ class Names(msgspec.Struct, frozen=True, dict=True):
         replica = _REPLICA.sub("", name)  # docker compose counts the containers of a service
         return self.ranks.get(replica)
 
+    def place_of(self, path: str) -> str | None:
+        """The place of several processes that a file is called after."""
+        called = {name for name in parts_of(path.rpartition("/")[2]) if (name, 1) in self.places}
+        return called.pop() if len(called) == 1 else None
+
     def rank_at(self, place: str | None, number: str) -> int | None:
         """The rank of a process by its number at a place, as a field tells it."""
         is_number = place is not None and number.isascii() and number.isdecimal() and len(number) < _DIGITS
@@ -100,6 +106,11 @@ class Names(msgspec.Struct, frozen=True, dict=True):
         found = _PROCESS.fullmatch(name)
         host = (found["host"] or self.here) if found else None
         return self.processes.get((host, int(found["pid"]))) if found and host else None
+
+    def of_object(self, text: str) -> int | None:
+        """The number of the process that an object tells of itself, in a line that holds one."""
+        found = _OBJECT.match(text) if self.processes and 'pid"' in text else None
+        return int(found["pid"]) if found else None
 
     def of_cell(self, cell: str) -> int | None:
         """The rank of who is called just so in a cell: by a name of its own, `tcp://10.0.0.7:40117`, `nx-2/gpu1`."""
@@ -122,6 +133,23 @@ class Names(msgspec.Struct, frozen=True, dict=True):
             host, device = joined["host"], joined["device"]
         found = _DEVICE.fullmatch(device) if host else None
         return self.devices.get((host, int(found[1]))) if found else None
+
+    def of_fields(self, text: str, host: str | None) -> int | None:
+        """The rank of a line that holds an object which tells the number of its process at its place, or at that of its file."""
+        place = host or self.here
+        if not self.fields or place is None or "{" not in text:
+            return None
+        told = {self.rank_at(place, found[1]) for found in self._fields.finditer(text)}
+        return told.pop() if len(told) == 1 else None
+
+    @cached_property
+    def _fields(self) -> "re.Pattern[str]":
+        return re.compile(rf'"(?:{"|".join(map(re.escape, sorted(self.fields)))})": ?"?(\d{{1,4}})(?![\w.])')
+
+    @cached_property
+    def sites(self) -> frozenset[str]:
+        """Names of places that processes of the job are known to be on."""
+        return frozenset(place for place, _ in self.processes)
 
     @cached_property
     def numbered(self) -> frozenset[str]:

@@ -19,6 +19,8 @@ of each process under the name of its host:
         broadcast
         all_reduce
 
+and what variables each process was given, above its dump (`RANK=11 LOCAL_RANK=3`), where some stand above the first.
+
 Table: `stacks`, a row per thread and snapshot, `line` = its header (`record` in JSON), frames innermost first. Child
 processes (data loader workers) carry `parent_pid`, and their top process' rank. `unread`: py-spy's own errors, damaged
 lines.
@@ -54,6 +56,7 @@ from parsers.stacks.thread_lines import (
 from parsers.text import cut_json
 from parsers.text.patterns import regex
 from parsers.text.stamps import ISO, parse_time
+from parsers.text.vocabulary import of_process
 from parsers.who.arguments import HOW, told
 
 MAX_BYTES = 64 << 20
@@ -72,6 +75,8 @@ _NODE = regex(r"(?P<host>(?:[Nn]ode|[Hh]ost) [\w.-]+?):?$")
 _GATHERED = regex(r"(?P<host>[A-Za-z][\w.-]*) \| (?:CHANGED|SUCCESS|FAILED)\b")  # ansible
 _MOMENT = regex(ISO)
 _LISTED = regex(r"trace-(?P<host>[\w.-]+)$")
+_VARIABLES = regex(r"(?:(?:export )?[A-Z][A-Z_]{2,40}=[\w.:/-]{0,80}(?:[ ;]{1,4}|$)){1,16}$")
+_VARIABLE = regex(r"\b([A-Z][A-Z_]{2,40})=(\d{1,7})(?![\w.])")
 _NOISE = regex(r"Python v\d|-{20,}$|```|\d+ in:$|$")
 _ERROR = regex(r"(?:Error|Reason): .+")
 _KNOWN = (
@@ -88,6 +93,7 @@ _KNOWN = (
     HEADING,
     NO_ANSWER,
     _ERROR,
+    _VARIABLES,
 )  # commonest first
 
 
@@ -194,6 +200,8 @@ class _Stream(msgspec.Struct):
     frames: list[dict[str, Any]] = msgspec.field(default_factory=list)
     peer: int | None = None
     time_ns: int | None = None  # told above the process
+    given: dict[str, int] = msgspec.field(default_factory=dict)  # rank and local rank, by the variables of the process
+    above: dict[str, int] | None = None  # of the one that comes next; null where none stand above the first
 
     def flush(self) -> Iterator[dict[str, Any]]:
         """A row per header: notes stack several headers over the frames that their threads share."""
@@ -204,6 +212,7 @@ class _Stream(msgspec.Struct):
             if pid is None and is_main and thread.isascii() and thread.isdigit() and len(thread) <= len(str(1 << 32)):
                 pid = int(thread)  # on Linux the main thread has its process' number
             yield {
+                **self.given,
                 **({"rank": int(self.section["rank"])} if self.section else {}),
                 "pid": pid,
                 "parent_pid": self.parent_pid,
@@ -286,8 +295,12 @@ def _heading(
     """A line that is no thread and no frame: whose threads come next, and when they were seen, or why there are none."""
     if moment := _MOMENT.search(line):
         stream.time_ns = parse_time(moment[0])[0]
-    if found := _PROCESS.match(line):
+    if _VARIABLES.match(line):
+        if stream.pid is None or stream.above is not None:  # else each process's variables stand below its dump
+            stream.above = (stream.above or {}) | _given(line)
+    elif found := _PROCESS.match(line):
         stream.pid, stream.parent_pid = int(found["pid"]), None
+        stream.given, stream.above = stream.above or {}, None if stream.above is None else {}
         if stream.section is not None:
             claims.append(claim_of(stream.section, stream.pid) | {"line": number})
         elif claim := told(line[found.end() :]):
@@ -308,6 +321,12 @@ def _heading(
         problems.append({"line": number, "reason": f"py-spy: {line}"[:1000]})
     elif line.startswith(("    ", "Thread ")):
         problems.append({"line": number, "bytes": len(line), "reason": "cut: neither a thread nor a frame"})
+
+
+def _given(line: str) -> dict[str, int]:
+    """What variables of a process tell of who it is."""
+    told = ((of_process(name), int(number)) for name, number in _VARIABLE.findall(line))
+    return {what: number for what, number in told if what in ("rank", "local_rank")}
 
 
 def _listed_row(stream: _Stream, number: int, function: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@
     --node_rank=$((JOB_INDEX*2+COMPLETION_INDEX))         slice-1-0-p4mdh
     RANK=$((G*GROUP_SIZE+WORKER_INDEX))                   ft-1  ft-1-2
     rank = group * 4 + member                             g2/1, in a column of a table
+    RANK=$((TASK_INDEX*2+g))     lm-worker-3.jsonl, of a node then: a scheduler gives its tasks their index and their name
     RANK=$((TASK_INDEX+1))                                NAME⏎duo-chief-0⏎duo-hand-0⏎duo-hand-1, the pods that a scheduler lists
 
 Names are of one form where their parts are as many: one part counts (two, where the script makes the rank of two), the others are of all alike, or of
@@ -37,6 +38,9 @@ _FEWEST = 2
 _LINES = 60  # of a file that tells of one process, the first
 _PARTS = regex(r"[A-Za-z0-9]+")
 _LAST = regex(r"(?i)completion|worker|pod_?index|local|member")  # what is counted last in a name
+_LISTED = regex(
+    r"(?i)(?:task|pod|completion|replica|worker|alloc\w{0,8})_?(?:index|idx|id|number)|ordinal"
+)  # what schedulers call tasks after
 _OTHERS = regex(r"(?i)(?:gpu|cuda|npu|card|device|dev|slot|core|cpu|step|epoch|it|iter|shard|part|v)\Z")
 _TASKS = ("worker", "replica", "node")  # groups of a program, and what schedulers call their tasks
 _PAIR = regex(r"([A-Za-z]{0,20})[_-]?(\d{1,5})[/:._-]([A-Za-z]{0,20})[_-]?(\d{1,5})")  # in a cell
@@ -132,13 +136,15 @@ def computed_names(
         return
     size = world if one.what == "rank" else world // each if world and each and world % each == 0 else None
     for names in _groups(said, paths):
+        is_rank = one.what == "rank"
         if one.counter is None:
             made = grouped_names([*names], one, size)
+            if not made and is_rank and size and one.each and size % one.each == 0 and _LISTED.search(one.node or ""):
+                made, is_rank, each = counted_names([*names], 0, None, size // one.each), False, one.each
         else:
             made = counted_names([*names], one.offset, one.modulus, size) if size else {}
         for name, number in made.items():
             for called in dict.fromkeys(names[name]):
-                is_rank = one.what == "rank"
                 yield Told(
                     called, "service", one.file, one.line, rank=number if is_rank else None,
                     node_rank=None if is_rank else number, processes=None if is_rank else each, world=world,

@@ -108,6 +108,11 @@ def _head(source: Source) -> bytes:
     return b"" if b"\0" in head else head
 
 
+def first_records(source: Source) -> Iterator[_Said]:
+    """Those of a member's beginning."""
+    yield from _records(source.path, _head(source))
+
+
 def _records(path: str, head: bytes) -> Iterator[_Said]:
     """The first records of a file."""
     cut = head if len(head) < HEAD else head[: head.rfind(b"\n") + 1]

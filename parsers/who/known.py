@@ -37,6 +37,8 @@ class Known(msgspec.Struct, frozen=True):
         labels = self.labels.get(source.path, NO_LABELS)
         here = self.hosts.get(source.path)
         place = here or self.places.get(source.path)
+        if (place, 0) not in self.names.places:
+            place = self.names.place_of(source.path) or place
         counts = self.columns.get(source.path) if rank is None else None
         is_told = bool(self.names or self.names.hosts or counts)
         labels = replace(labels, names=replace(self.names, here=place, counts=counts)) if is_told else labels

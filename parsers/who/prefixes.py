@@ -121,11 +121,10 @@ def _labelled(line: Line, learnt: Labels) -> None:
 def _named_so(line: Line, raw: str, learnt: Labels) -> int | None:
     """The rank of who is called what stands before a line, or says in it which place on which node it has."""
     names, host = learnt.names, line.host or learnt.names.here
-    if (
-        line.process is not None
-        and host is not None
-        and (rank := names.processes.get((host, line.process))) is not None
-    ):
+    process = names.of_object(raw) if line.process is None else line.process
+    if process is not None and host is not None and (rank := names.processes.get((host, process))) is not None:
+        return rank
+    if (rank := names.of_fields(raw, line.host)) is not None:
         return rank
     named = line.host if line.local_rank is None else host
     return names.rank(named, line.local_rank) if (said := names.of_line(raw, line.host)) is None else said
@@ -311,11 +310,23 @@ def _host_and_task(line: Line, match: "re.Match[str]", group: int, habits: Habit
 
 def _named(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> None:
     address = re.fullmatch(_ADDRESS, match[group]) is not None
-    is_told = match[group] in habits.labels.names.hosts  # by a hostfile, or by another document
-    if address or is_told or (habits.hosts and _NOT_HOST.match(match[group]) is None):
+    if address or _is_told(match[group], habits) or (habits.hosts and _NOT_HOST.match(match[group]) is None):
         line.host = line.host or match[group]
     else:
         line.text = match.string
+
+
+def _named_without_number(line: Line, match: "re.Match[str]", group: int, habits: Habits) -> None:
+    """Any word may stand there: only what is known to be a host."""
+    if _is_told(match[group], habits):
+        line.host = line.host or match[group]
+    else:
+        line.text = match.string
+
+
+def _is_told(name: str, habits: Habits) -> bool:
+    """By a hostfile, another document, or who began processes there."""
+    return name in habits.labels.names.hosts or name in habits.labels.names.sites
 
 
 # The tag of another daemon stays in the text, that of a process of the job is none of its words.
@@ -366,6 +377,7 @@ _LETTER: tuple[tuple[str, Take], ...] = (
     (r"(?:ts|time|timestamp|t)=(?=\S)", of_logfmt),
     (rf"{_LEVEL}[ :]{{1,2}}(?:[\w.]{{1,40}}:)?\[?({stamps.ISO})\b", _seen_time),
     (rf"{_LEVEL} (\d\d)-(\d\d) (\d\d:\d\d:\d\d) (?=\[)", _seen_day),
+    (rf"({_HOST}): ", _named_without_number),
 )
 # A numbered frame of a stack is no task: a function or an address alone, as Rust prints them (`   3: alloc::vec::Vec<T,A>::push`).
 _FRAME = r"(?:0x[0-9a-f]+ - )?(?:<.{1,300}>|[A-Za-z_][\w$]*)(?:::[^\s:]{1,300}){1,20}|(?:0x[0-9a-f]+ - )?(?:_*[a-z]+(?:_[a-z_0-9]+)+|main)"

@@ -327,7 +327,9 @@ class _Resolved:
         return unanimous((one.file.rpartition("/")[2], (one.offset, one.modulus)) for one in own)
 
     def _is_by_device(self) -> bool:
-        return not any("VISIBLE_DEVICES" in one.raw for own in self._said.values() for one in own)
+        """Does nothing hide devices, or what a script lets a process see is the one of its own number?"""
+        is_of_script = any(one.local is not None for one in self._begin.formulas) and self._devices == Devices()
+        return is_of_script or not any("VISIBLE_DEVICES" in one.raw for own in self._said.values() for one in own)
 
     def _one_each(self, rows: Sequence[Process]) -> list[Process]:
         """Without ranks that two places have, and those beyond the world."""

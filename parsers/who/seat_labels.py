@@ -10,14 +10,19 @@ word as well (`worker 3 |`, of a loader), or whose line tells another rank, is n
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
-from parsers.forms.seated import columns_of
+from msgspec.structs import replace
+
+from parsers.forms.seated import columns_here, columns_of
 from parsers.schema.labels import Join
 from parsers.schema.names import Names
+from parsers.schema.parser import Source
 from parsers.text.patterns import regex
 from parsers.who.beginnings import Said
 from parsers.who.collected import pairs_of
+from parsers.who.counted_columns import first_records
 from parsers.who.formulas import Formula
 
 _LINES, _CHARACTERS, _FIELDS = 400, 1000, 3
@@ -54,13 +59,19 @@ def words_of_scripts(said: Mapping[str, Sequence[Said]], formulas: Iterable[Form
     return frozenset(found)
 
 
-def fields_of_places(said: Mapping[str, Sequence[Said]], names: Names) -> frozenset[str]:
-    """The fields of lines of `key=value` that hold the number of their process at its place, in every file that has them."""
+def fields_of_places(said: Mapping[str, Sequence[Said]], names: Names, sources: Iterable[Source]) -> frozenset[str]:
+    """The fields of lines of `key=value`, or of the records of a file that is called after a place, that hold the number of their process at its
+    place, in every file that has them."""
     found: set[str] = set()
     for own in said.values() if names.places else ():
         records = [record for one in own if len(record := pairs_of(one.raw[:_CHARACTERS])) >= _FIELDS]
         if records and 2 * len(records) > len(own) and (columns := columns_of(records, names)) is not None:
             found.add(columns[1])
+    for source in sources if names.places else ():
+        if source.path not in said and (here := names.place_of(source.path)) is not None:
+            first = [*islice(first_records(source), _LINES)]
+            if (columns := columns_here(first, replace(names, here=here))) is not None:
+                found.add(columns[1])
     return frozenset(found)
 
 

@@ -118,7 +118,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     told, places = [*told, *also_called(told, said)], table.aliases.values()
     told = standing([*aliased(told, places), *counted_on(told, chain.from_iterable(places), whole.world)], said)
     names = table.named(names_of(told, whole.world), told)
-    names = replace(names, hosts=names.hosts | launched_hosts(said), fields=fields_of_places(said, names))
+    names = replace(names, hosts=names.hosts | launched_hosts(said), fields=fields_of_places(said, names, sampled))
     learnt = [one.known(names) for one in whole.spaces()]
     ranks = {path: rank for one in learnt for path, rank in one.ranks.items()}
     engines, shards = engine_labels(said, ranks, labels := {p: own for one in learnt for p, own in one.labels.items()})

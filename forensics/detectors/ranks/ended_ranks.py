@@ -38,6 +38,7 @@ _TO_DO: dict[str, ActionKind] = {
     "segfault": "check_code",
     "gpu_fault": "inspect_hardware",
     "killed": "collect_more",
+    "stopped_by_hand": "restart_job",
     "None": "collect_more",
 }
 _UNEVEN = 2.0  # times the mean tokens of an expert
@@ -277,7 +278,7 @@ def _action(
         return Action(kind="inspect_hardware", target=storage.holder, command=None, reason=storage.why)
     kind = _TO_DO[str(cause)] if cause != "exception" or code is not None else "collect_more"
     target = f"{code.file}:{code.line}" if code and kind == "check_code" else ranks_text(ranks)
-    target = words.LOGS_OF(who=target) if kind == "collect_more" else target
+    target = words.LOGS_OF(who=target) if kind == "collect_more" else words.THE_JOB if kind == "restart_job" else target
     why = words.WHY_AT[holder] if holder and kind != "collect_more" else words.WHY[str(cause)]
     why = words.CRASHED_THERE if cause == "segfault" and code else why
     return Action(kind=kind, target=target, command=None, reason=why)

@@ -12,6 +12,7 @@ import polars as pl
 from forensics.assemble.identity import short_host
 from forensics.case import Case, Detector
 from forensics.facts.event_rows import Row, detail, own_rank, refs, rows
+from forensics.facts.pods import pods_of
 from forensics.facts.process_ends import stopped_launchers
 from forensics.facts.taken_places import NODE_FAILED, is_of_another
 from forensics.model.finding import Claim, Finding
@@ -118,11 +119,14 @@ def _of_noticed(case: Case, told: Sequence[Row]) -> tuple[int, ...]:
 
 def _of_hosts(case: Case, told: Sequence[Row]) -> tuple[str, ...]:
     """The nodes that were taken, where it is said of nothing else, the job had others as well, and no process failed by itself; all
-    that is said of a whole job is said of no node."""
+    that is said of a whole job is said of no node. Where some are known to have had its pods, no other was its own, and who waits is elsewhere."""
     failed = any(end.how == "died" and end.by == "process" for end in case.ends.values())
     taken = {short_host(host) for row in told for host in row["names_hosts"] or ()}
     if failed or not all(row["code"] == "preemption" and row["names_hosts"] for row in told):
         return ()
+    own = taken & {node for pod, node in pods_of(case.events).items() if node is not None and pod in case.job_hosts}
+    if own and any(end.waited for end in case.ends.values()):
+        return tuple(sorted(own))
     return tuple(sorted(taken)) if taken < case.job_hosts else ()
 
 
