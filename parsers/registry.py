@@ -55,7 +55,17 @@ from parsers.kernel import (
     xid,
 )
 from parsers.location import ib_fabric, node_labels, rack_map, slurm_topology
-from parsers.logs import bad_numbers, check_failures, failures, field_lines, figure_lines, given_up, panics, stillness
+from parsers.logs import (
+    attempts,
+    bad_numbers,
+    check_failures,
+    failures,
+    field_lines,
+    figure_lines,
+    given_up,
+    panics,
+    stillness,
+)
 from parsers.numerics import (
     anomaly_mode,
     batch_tables,
@@ -326,6 +336,7 @@ PARSERS: tuple[Parser, ...] = (
     figure_lines.PARSER,
     value_lines.PARSER,
     bad_numbers.PARSER,
+    attempts.PARSER,
 )
 
 # Line forms that fill whole files, read by columns in place of the line parser that they belong to.

@@ -3,7 +3,8 @@
 A device: in the time before the first rank gave up, drivers report errors of the device of this rank and of no other's; whether a program may
 bring them about is not asked, for that it held this rank up is all that is said. Its own words: its log counts how long it waits for something
 that is no operation of communication (parsers/logs/given_up.py), no other rank's log does, and what it names has a name that the
-logs of all others tell in other words, a number aside (a lock of each rank), or that somebody else tells (who gives it out). A monitor of the whole job names no such thing.
+logs of all others tell in other words, a number aside (a lock of each rank), or that somebody else tells (who gives it out). A monitor of the whole job names no such thing. Or
+it counts attempts at something over most of that time (parsers/logs/attempts.py), which no other rank does.
 """
 
 from collections import defaultdict
@@ -12,14 +13,15 @@ from collections.abc import Iterable, Mapping, Sequence
 import polars as pl
 
 from forensics.facts.anomaly_window import AnomalyWindow
-from forensics.facts.event_rows import Row, of_kinds
+from forensics.facts.event_rows import Row, detail, of_kinds
 from forensics.facts.hardware import Record
 from parsers.catalogues import described
-from parsers.schema.event_kinds import STILL
+from parsers.schema.event_kinds import ATTEMPTS, STILL
 from parsers.text.patterns import regex
 
 _NAME = regex(r"(?<![\w./-])[A-Za-z_/][\w./-]{2,120}[\w]")
 _DIGITS = regex(r"\d+")
+_MS_NS, _MOSTLY = 1e6, 0.5
 
 
 def device_errors(hardware: Iterable[Record], window: AnomalyWindow, rank: int) -> tuple[Record, ...]:
@@ -52,6 +54,26 @@ def counted_wait(events: pl.DataFrame, files: pl.DataFrame, rank: int) -> tuple[
         logs[of].append(lines or [])
     names = _names(last["text"]) - _of_every_line(logs.pop(rank, []))
     return (last,) if names and _are_told_elsewhere(names, logs) else ()
+
+
+def counted_attempts(events: pl.DataFrame, rank: int) -> tuple[Row, ...]:
+    """The last of the attempts that this rank counted, over most of the time in which the first of the others waited; nothing where another rank
+    counts any in that time."""
+    waits = of_kinds(events, "collective_timeout").drop_nulls(["time_ns", "value"]).sort("time_ns")
+    if not waits.height:
+        return ()
+    first = waits.row(0, named=True)
+    wait_ns = first["value"] * _MS_NS
+    begun = first["time_ns"] - wait_ns
+    tried = of_kinds(events, "other").filter(
+        (pl.col("code") == ATTEMPTS) & (pl.col("time_basis") == first["time_basis"]) & (pl.col("time_ns") > begun)
+    )
+    told = [row for row in tried.sort("time_ns").iter_rows(named=True) if detail(row)["first_ns"] < first["time_ns"]]
+    if not told or {row["rank"] for row in told} != {rank}:
+        return ()
+    last = told[-1]
+    held = min(last["time_ns"], first["time_ns"]) - max(detail(last)["first_ns"], begun)
+    return (last,) if held > _MOSTLY * wait_ns else ()
 
 
 def _names(text: str) -> frozenset[str]:

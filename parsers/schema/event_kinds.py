@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 STILL = "stood_still"  # `code` of a heartbeat_lost that somebody says of the job, not of the process that prints it
+ATTEMPTS = "counted_attempts"  # code of an event other: its printer tries the same thing again and again
 MISMATCH = "collective_mismatch"  # code of what a library says of members that bring different calls
 EVENT_KINDS: Mapping[str, str] = {
     "exit": "a process ended; code = exit code, or the name of the signal",

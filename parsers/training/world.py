@@ -3,6 +3,7 @@
     using world size: 16, data-parallel size: 2, tensor-model-parallel size: 4, …           Megatron-LM
     [rank: 3] … GLOBAL_RANK: 3, MEMBER: 4/16                                                Lightning
     Distributed environment: MULTI_GPU  Backend: nccl / Num processes: 16 / Process index: 3 / Local process index: 1   accelerate
+    Env Hosts: ['algo-1', 'algo-2'] Hosts: ['algo-1:8', 'algo-2:8'] process_per_hosts: 8 num_processes: 16           SageMaker
     Training in distributed mode with multiple processes, 1 device per process.Process 3, total 16, device cuda:3.       timm
     Waiting in store based barrier … for rank: 3, key: store_based_barrier_key:1 (world_size=16, worker_count=12, …   PyTorch
     Rank 3: Completed store-based barrier for key:store_based_barrier_key:1 with 16 nodes.  PyTorch 1.9 to 2.1
@@ -51,6 +52,7 @@ _FORMS = tuple(
         (rf"\busing world size: {_WORLD}", "Megatron-LM"),
         (rf"GLOBAL_RANK: {_RANK}, MEMBER: \d{{1,7}}/{_WORLD}", "Lightning"),
         (rf"^Num processes: {_WORLD}", "accelerate"),
+        (rf"\bprocess_per_hosts: \d{{1,4}} num_processes: {_WORLD}", "SageMaker"),
         (rf"distributed mode with multiple processes.{{0,60}}?Process {_RANK}, total {_WORLD}", "timm"),
         (
             rf"Rank {_RANK}: Completed store-based barrier for key:store_based_barrier_key:1 with {_WORLD} nodes",
@@ -179,7 +181,7 @@ def _launched(row: Row, text: str, nodes: int, each: int) -> Iterator[dict[str, 
 PARSER = LineParser(
     name="world",
     anchors=(
-        b"world ", b"World ", b"world_size ", b"MEMBER: ", b"Num processes: ", b", total ", b"Completed store-based barrier", b"store based barrier", b"world_size=", b"world_size:",
+        b"world ", b"World ", b"world_size ", b"MEMBER: ", b"Num processes: ", b"num_processes: ", b", total ", b"Completed store-based barrier", b"store based barrier", b"world_size=", b"world_size:",
         b" world=", b"world_rank=", b"WORLD_SIZE=", b"NODE_NAME=", b"nproc_per_node", b"nproc-per-node", b"mpirun ", b"mpiexec ",
         b"rank id: ", b"PADDLE_TRAINERS_NUM", b"worker_num", b"_world_group", b"JAX process: ", b"JAX host: ", b"process_index",
     ),

@@ -19,9 +19,9 @@ import polars as pl
 
 from forensics.assemble.identity import short_host
 from forensics.case import Case, Detector
-from forensics.facts.event_rows import of_kinds, own_rank, refs, rows
+from forensics.facts.event_rows import detail, of_kinds, own_rank, refs, rows
 from forensics.facts.given_up_calls import told_of_call
-from forensics.facts.held_by_itself import counted_wait, device_errors
+from forensics.facts.held_by_itself import counted_attempts, counted_wait, device_errors
 from forensics.facts.held_processes import held_processes
 from forensics.facts.progress import step_in_progress
 from forensics.facts.rank_stacks import codes, place_of, stack_ref
@@ -147,7 +147,9 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
             found.setdefault(
                 missing, (group, words.ALL_OTHERS_TIMED_OUT_DEVICE, refs(one.row for one in errors), errors[0].host)
             )
-        elif own := counted_wait(case.events, case.tables["files"], min(missing)):
+        elif own := (
+            counted_wait(case.events, case.tables["files"], min(missing)) or counted_attempts(case.events, min(missing))
+        ):
             found.setdefault(missing, (group, words.ALL_OTHERS_TIMED_OUT_COUNTS, refs(own), None))
     if len(found) != 1:
         return None
@@ -161,6 +163,8 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
     )  # by its stack, or its kernel's
     row = _elsewhere(case, min(ranks)) if is_seen else None
     site = row["site"] if row is not None and row["site"] in HOST_SITES else None
+    tried = counted_attempts(case.events, min(ranks)) if form is words.ALL_OTHERS_TIMED_OUT_COUNTS else ()
+    site = detail(tried[0]).get("site") if tried else site
     shows = doing(site, place_of(row)) if site is not None and row is not None else words.CALLING_A_SERVICE
     who = {"group": group_text(group.label), "call": call, "rank": ranks_text(ranks)}
     text = form(**who, site=shows) if form is words.ALL_OTHERS_TIMED_OUT_ELSEWHERE else form(**who)
