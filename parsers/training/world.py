@@ -4,6 +4,7 @@
     [rank: 3] … GLOBAL_RANK: 3, MEMBER: 4/16                                                Lightning
     Distributed environment: MULTI_GPU  Backend: nccl / Num processes: 16 / Process index: 3 / Local process index: 1   accelerate
     Env Hosts: ['algo-1', 'algo-2'] Hosts: ['algo-1:8', 'algo-2:8'] process_per_hosts: 8 num_processes: 16           SageMaker
+    notebook_launcher(train, (cfg,), num_processes=4)                                       accelerate: all on this node, unless it is told more
     Training in distributed mode with multiple processes, 1 device per process.Process 3, total 16, device cuda:3.       timm
     Waiting in store based barrier … for rank: 3, key: store_based_barrier_key:1 (world_size=16, worker_count=12, …   PyTorch
     Rank 3: Completed store-based barrier for key:store_based_barrier_key:1 with 16 nodes.  PyTorch 1.9 to 2.1
@@ -52,6 +53,10 @@ _FORMS = tuple(
         (rf"\busing world size: {_WORLD}", "Megatron-LM"),
         (rf"GLOBAL_RANK: {_RANK}, MEMBER: \d{{1,7}}/{_WORLD}", "Lightning"),
         (rf"^Num processes: {_WORLD}", "accelerate"),
+        (
+            rf"\bnotebook_launcher\((?!.{{0,400}}\b(?:num_nodes|node_rank|master_addr)\b).{{1,400}}\bnum_processes={_WORLD}[^()]{{0,200}}\)\s*$",
+            "notebook_launcher",
+        ),
         (rf"\bprocess_per_hosts: \d{{1,4}} num_processes: {_WORLD}", "SageMaker"),
         (rf"distributed mode with multiple processes.{{0,60}}?Process {_RANK}, total {_WORLD}", "timm"),
         (
@@ -145,6 +150,8 @@ def parse(lines: pl.DataFrame) -> Tables:
         if "nodes" in said:
             world = int(said["nodes"]) * int(said["each"])
             rows += _launched(row, text, int(said["nodes"]), int(said["each"]))
+        if found[1] == "notebook_launcher":  # of one node, as it is told none
+            rows += _placed(row, 0, world or 0, world or 0)
         rank = integer(said.get("rank"))
         if rank is not None and ((world is not None and rank >= world) or who["rank"] not in (None, rank)):
             continue
@@ -169,19 +176,22 @@ def parse(lines: pl.DataFrame) -> Tables:
 
 def _launched(row: Row, text: str, nodes: int, each: int) -> Iterator[dict[str, Any]]:
     """The processes that torchrun starts on the node whose number its arguments tell."""
-    node, host = _NODE_RANK.search(text), reporter(row)["host"]
-    if node is None or int(node[1]) >= nodes or nodes * each > RANKS or each > _A_NODE or _ELASTIC.search(text):
-        return
-    for local in range(each):
-        rank = int(node[1]) * each + local
-        made = {"rank": rank, "local_rank": local, "world_size": nodes * each, "how": LAUNCHED, "host": host}
-        yield made | {"file": row["file"], "line": row["line"]}
+    node = _NODE_RANK.search(text)
+    if node is not None and int(node[1]) < nodes and not _ELASTIC.search(text):
+        yield from _placed(row, int(node[1]), each, nodes * each)
+
+
+def _placed(row: Row, node: int, each: int, world: int) -> Iterator[dict[str, Any]]:
+    """The processes of one node."""
+    for local in range(each if world <= RANKS and each <= _A_NODE else 0):
+        made = {"rank": node * each + local, "local_rank": local, "world_size": world, "how": LAUNCHED}
+        yield made | {"host": reporter(row)["host"], "file": row["file"], "line": row["line"]}
 
 
 PARSER = LineParser(
     name="world",
     anchors=(
-        b"world ", b"World ", b"world_size ", b"MEMBER: ", b"Num processes: ", b"num_processes: ", b", total ", b"Completed store-based barrier", b"store based barrier", b"world_size=", b"world_size:",
+        b"world ", b"World ", b"world_size ", b"MEMBER: ", b"Num processes: ", b"num_processes: ", b"notebook_launcher(", b", total ", b"Completed store-based barrier", b"store based barrier", b"world_size=", b"world_size:",
         b" world=", b"world_rank=", b"WORLD_SIZE=", b"NODE_NAME=", b"nproc_per_node", b"nproc-per-node", b"mpirun ", b"mpiexec ",
         b"rank id: ", b"PADDLE_TRAINERS_NUM", b"worker_num", b"_world_group", b"JAX process: ", b"JAX host: ", b"process_index",
     ),
