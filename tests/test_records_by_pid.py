@@ -25,7 +25,9 @@ def launcher(pids: Sequence[int] = PIDS) -> list[str]:
 
 
 def record(rank: int, pids: Sequence[int] = PIDS, **said: object) -> str:
-    return f"{PLACES[rank // 2]}: " + json.dumps({"ts": "2026-03-01T10:00:00Z", "level": "info", "pid": pids[rank], **said})
+    return f"{PLACES[rank // 2]}: " + json.dumps(
+        {"ts": "2026-03-01T10:00:00Z", "level": "info", "pid": pids[rank], **said}
+    )
 
 
 def steps(pids: Sequence[int] = PIDS) -> list[str]:
@@ -47,7 +49,9 @@ def test_whose_record_it_is(tmp_path: Path, form: str, rank: int) -> None:
 
 
 def test_what_ranks_print_is_their_own_by_their_pids(tmp_path: Path) -> None:
-    found = analyze(written(tmp_path, {"job.log": [*launcher(), *steps(), record(2, level="error", **FORMS["a text"])]}))
+    found = analyze(
+        written(tmp_path, {"job.log": [*launcher(), *steps(), record(2, level="error", **FORMS["a text"])]})
+    )
     assert (found.verdict.kind, found.verdict.ranks) == ("numerics", [2])
 
 
