@@ -11,7 +11,7 @@ What a name means is told by its own words (vocabulary.py), by what it is given 
 k above 1, x counts nodes, each with k processes, and y the processes of a node.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from parsers.text.patterns import regex
@@ -49,6 +49,9 @@ _ATTRIBUTE = regex(r"(?:[A-Za-z_]\w*\.)*([A-Za-z_]\w*)(?:\(\))?")  # of an objec
 _PASSED = regex(
     r"(?:^|[\s;])(?P<name>[A-Za-z_]\w{0,40})=[\"']?\$\{?(?P<argument>[1-9])\b"
 )  # what a script is called with
+_COUNTED_ON = regex(  # what a loop of a script counts its turns by
+    r"\b(?:let +[\"']?)?(?P<name>[A-Za-z_]\w{0,40})(?:=\$\(\( ?\$?(?P=name) ?\+ ?1 ?\)\)|\+\+|\+=1\b|=`expr \$(?P=name) \+ 1`)"
+)
 _BARE = regex(r"[A-Za-z_]\w*|[iI]\Z")
 _INDEX = regex(
     r"(?i)(?:_|^)(?:id|index|idx|num|number|nr|procid|procno|ordinal|slot)\Z|^%?i\Z|[a-z](?:Index|Id)\Z|process_num"
@@ -158,14 +161,24 @@ def _formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[G
             for one in own[:_LINES]
             for found in _PASSED.finditer(one.raw[:_CHARACTERS])
         )
+        counted = {found["name"] for one in own[:_LINES] for found in _COUNTED_ON.finditer(one.raw[:_CHARACTERS])}
         for line, name, read, modulus in sums:
             if not read.keys() - {()}:
                 given.append(Given(path, line, name, read.get((), 0)))
-            elif (what := _what(name) or _what(alias.get(name, ""))) and (
-                one := _formula(
-                    Formula(path, line, what, None, None, None, 0), _named(read, sources), constants, passed
+            elif (
+                not (len(read) > 1 and (name,) in read)
+                and (what := _what(name) or _what(alias.get(name, "")))
+                and (
+                    one := _formula(
+                        Formula(path, line, what, None, None, None, 0),
+                        _named(read, sources),
+                        constants,
+                        passed,
+                        counted,
+                    )
                 )
-            ) is not None:
+                is not None
+            ):
                 rest = constants.get(modulus, 0) if modulus and not modulus.isdigit() else int(modulus or 0)
                 if modulus is None or (rest > 1 and one.counter is not None):
                     found.append(one._replace(modulus=rest or None))
@@ -321,13 +334,15 @@ def _times(one: Sum, other: Sum) -> Sum:
     return total
 
 
-def _formula(empty: Formula, read: Sum, constants: Mapping[str, int], passed: Mapping[str, int]) -> Formula | None:
+def _formula(
+    empty: Formula, read: Sum, constants: Mapping[str, int], passed: Mapping[str, int], counted: Set[str]
+) -> Formula | None:
     names = {key: number for key, number in read.items() if key}
     offset = read.get((), 0)
     if len(names) == 1:
         [(key, number)] = names.items()
         is_task = empty.what == "node_rank" and _OF_MPI.fullmatch(key[0]) is not None
-        is_index = len(key) == 1 and number == 1 and (_INDEX.search(key[0]) or key[0] in passed or is_task)
+        is_index = len(key) == 1 and number == 1 and (_INDEX.search(key[0]) or key[0] in {*passed, *counted} or is_task)
         return empty._replace(counter=key[0], offset=offset, argument=passed.get(key[0])) if is_index else None
     if len(names) != 2 or offset:
         return None

@@ -31,7 +31,14 @@ _OF_HOST = regex(r"(?i)host_?name|uname -n|\bnode_?name|pod_?name")
 _OF_DEVICES = regex(r"(?i)gpu|npu|dcu|card|dev")
 _DEVICES = regex(r"(?i)(?:gpu|npu|dcu|device)s?_(?:on|per)_node\Z")  # what a node has of them
 _LOOKED_UP = regex(r"(?P<name>\w{1,60})\s{0,2}=\s{0,2}[^\n=]{0,80}?(?P<list>[A-Za-z_]\w{0,60})(?:[\"']?\])?\.index\(")
+_ANOTHER_ORDER = regex(r"\b(?:sort|sorted|reversed|tac|shuf|rev)\b")
 _Starts = Mapping[str, tuple[int, int | None]]  # place → its first rank, its processes
+
+
+def _reads(script: str, path: str) -> bool:
+    """Does a script read a file, as it is?"""
+    name = re.escape(path.rpartition("/")[2])
+    return re.search(rf"(?:\bcat |<)\s*[\"']?[\w./${{}}~-]*(?<![\w.-]){name}(?![\w.-])", script) is not None
 
 
 def regex_of(name: str) -> "re.Pattern[str]":
@@ -305,6 +312,28 @@ class Starts:
                     return {place: (rank, 1) for place, rank in made.items()}
         return {}
 
+    def _by_turns(self, each: int | None) -> Iterator[dict[str, range]]:
+        """By the only list of places, its own or a file that it reads, along which a script may count ranks, or nodes of `each` processes,
+        one by one from 0: where they are all, and nothing puts them in another order."""
+        begun = {(one.file, one.name) for one in self._given if one.number}
+        for what, many in (("rank", 1), ("node_rank", each or 0)):
+            made = [one for one in self.formulas if one.what == what]
+            plain = [
+                one for one in made if one.counter and one.counter.islower() and (one.file, one.counter) not in begun
+            ]
+            plain = [one for one in plain if not one.offset and one.modulus is None and one.argument is None]
+            for file in {one.file for one in plain} if len(plain) == len(made) else ():
+                given, text = [one for one in self._given if one.file == file], self._text(file)
+                sizes = {self.world, *(one.number for one in given if of_process(one.name) == "world_size")}
+                sizes |= {one.number * many for one in given if of_process(one.name) == "nodes"}
+                own = {one.places for one in self._orders if one.file == file and one.counts is None}
+                lists = own or {one.places for one in self._orders if one.is_file and _reads(text, one.file)}
+                if len(lists) == 1 and not _ANOTHER_ORDER.search(text):
+                    yield from (starts_of(one, [many] * len(one)) for one in lists if many * len(one) in sizes - {0})
+
+    def _text(self, file: str) -> str:
+        return "\n".join(one.raw for one in self._said.get(file, ()))
+
     def _indexed(self, one: Formula) -> set[str]:
         """The names of the lists in which a script looks for its node, to count ranks by where it stands."""
         lines = (said.raw for said in self._said.get(one.file, ()) if ".index(" in said.raw)
@@ -322,6 +351,7 @@ class Starts:
             and one.node not in {own.name for own in self._given if self._places.of_file(own.file)}
         }
         found = []
+        found += [*self._by_turns(each)]
         for file, own in by_file(self._orders).items():
             for one in own:
                 if one.counts is not None and (one.is_ports or sum(one.counts) == self.world):

@@ -1,0 +1,65 @@
+"""A loop of a script over hosts, which counts its turns, tells where each host's ranks begin (parsers/who/starts.py)."""
+
+from pathlib import Path
+
+import pytest
+
+from forensics import analyze
+from tests.sources import written
+
+HOSTS = ("opal", "kay", "ruby", "jade")  # in no order of their names
+OF_KAY = 1
+RUN = 'ssh $h "cd /run; RANK=$%s WORLD_SIZE=4 python fit.py" > $h.log 2>&1 &'
+NODE = 'ssh $h "torchrun --nnodes=4 --nproc-per-node=2 --node-rank=$%s --master-addr=opal fit.py" > $h.log 2>&1 &'
+LOOPS = {
+    "a sum": ("i=0", "for h in {}; do", "  @i", "  i=$((i+1))", "done"),
+    "a step": ("rank=0", "for h in {}; do", "  @rank", "  ((rank++))", "done"),
+    "a place in an array": ("hosts=({})", 'for i in "${{!hosts[@]}}"; do', "  h=${{hosts[$i]}}", "  @i", "done"),
+    "a file": ("n=0", "for h in $(cat nodes.txt); do", "  @n", "  let n+=1", "done"),
+}
+TRACE = [
+    "Traceback (most recent call last):",
+    '  File "/job/fit.py", line 9, in run',
+    "    step(batch)",
+    "KeyError: 'ids'",
+]
+LOST = ["torch.distributed.DistBackendError: NCCL error: remote process exited or there was a network error"]
+
+
+def script(loop: str, run: str) -> list[str]:
+    lines = [line.format(" ".join(HOSTS)) for line in LOOPS[loop]]
+    return [run % line.strip().removeprefix("@") if line.strip().startswith("@") else line for line in lines]
+
+
+def named(folder: Path, lines: list[str], nodes: list[str], *, before: tuple[str, ...] = ("",)) -> list[int]:
+    steps = [f"{label}2026-03-04 05:06:{at} step {at} loss 2.{at}" for at in range(10, 20) for label in before]
+    logs = {
+        f"{host}.log": [*steps, *(f"{before[-1]}{line}" for line in (TRACE if host == "kay" else LOST))]
+        for host in HOSTS
+    }
+    bundle = written(folder, {"go.sh": ["#!/bin/bash", *lines, "wait"], "nodes.txt": nodes, **logs})
+    return analyze(str(bundle)).verdict.ranks
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_process_of_each_turn(tmp_path: Path, loop: str) -> None:
+    assert named(tmp_path, script(loop, RUN), [*HOSTS]) == [OF_KAY]
+
+
+@pytest.mark.parametrize("loop", ["a sum", "a place in an array"])
+def test_a_node_of_each_turn(tmp_path: Path, loop: str) -> None:
+    assert named(tmp_path, script(loop, NODE), [*HOSTS], before=("[default0]:", "[default1]:")) == [2 * OF_KAY + 1]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        lambda lines: ["i=1", *lines[1:]],  # another began the first
+        lambda lines: [line.replace("WORLD_SIZE=4", "WORLD_SIZE=8") for line in lines],  # these are not all
+        lambda lines: ["for h in jade opal kay ruby; do ping -c1 $h; done", *lines],  # two lists
+        lambda lines: [line.replace("in opal kay ruby jade;", "in $(sort nodes.txt);") for line in lines],
+        lambda lines: [line.replace("in opal kay ruby jade;", "in $(scontrol show hostnames);") for line in lines],
+    ],
+)
+def test_what_the_loop_does_not_tell_is_nobodys(tmp_path: Path, changed) -> None:
+    assert named(tmp_path, changed(script("a sum", RUN)), [*HOSTS]) == []
