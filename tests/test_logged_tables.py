@@ -30,7 +30,14 @@ def _smi(folder: str = "") -> dict[str, Sequence[str]]:
     return {name: [rows[0], *sorted(rows[1:])] for name, rows in told.items()}
 
 
-PREFIXES = ["", "[launch] ", "10:04:11 gang: ", "2026-02-03 10:04:11,120 [INFO] seats: "]
+PREFIXES = [
+    "",
+    "[launch] ",
+    "10:04:11 gang: ",
+    "2026-02-03 10:04:11,120 [INFO] seats: ",
+    "2026-02-03 10:04:11.114 | INFO     | seats.deal:show:66 | pid=7 | ",
+    "I0203 10:04:11.114000 66 seats.py:66] ",
+]
 
 
 @pytest.mark.parametrize("before", PREFIXES)
@@ -194,3 +201,28 @@ def test_folders_by_the_beginning_of_a_tasks_id(tmp_path: Path, line: str, ranks
     files = read(str(written(tmp_path, {"sched.log": told, **logs}))).tables["files"]
     own = files.filter(pl.col("file").str.starts_with("tasks/")).drop_nulls("rank")
     assert dict(own.select("file", "rank").iter_rows()) == {f"tasks/{TASKS[rank][:8]}/stderr": rank for rank in ranks}
+
+
+@pytest.mark.parametrize("place", ["container", "node", "pod"])
+@pytest.mark.parametrize("is_whole", [True, False], ids=["each once", "two alike"])
+def test_a_place_and_the_number_of_a_process_there_are_one_name(tmp_path: Path, place: str, is_whole: bool) -> None:
+    """Each of two places numbers its processes alike, and none prints a rank; where two rows tell one process, nobody is told."""
+    seats = {("3fa7720d", 61): 2, ("3fa7720d", 60): 0, ("9c41d0be", 60): 3, ("9c41d0be", 61): 1}
+    before = (
+        "2024-05-14T01:58:{at:02}.000000Z] {where} || 2024-05-14 01:58:34.114 | INFO     | fit:show:66 | pid={pid} | "
+    )
+    table = [
+        f"rank   {place}  slot   pid    device",
+        *(
+            f"{rank}      {where if is_whole else '3fa7720d'}   {pid - 60}      {pid}    A100"
+            for (where, pid), rank in seats.items()
+        ),
+    ]
+    log = [f"[{before.format(at=1, where='3fa7720d', pid=60)}{row}" for row in ["seats", *table, "go"]]
+    for step in range(5, 12):
+        log += [
+            f"[{before.format(at=step, where=where, pid=pid)}step {step} local_loss {2.5 - step / 50 + pid / 900} tok {3000 + pid}"
+            for where, pid in seats
+        ]
+    steps = read(str(written(tmp_path, {"trial.txt": log}))).tables["steps"].filter(pl.col("step") == 9).sort("line")
+    assert steps["rank"].to_list() == ([2, 0, 3, 1] if is_whole else [None] * 4)

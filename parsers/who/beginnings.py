@@ -99,7 +99,7 @@ def collectors_of(read: Mapping[str, Beginning]) -> dict[str, str]:
 def said_in(path: str, found: Beginning, collector: str, headed: int, plain: int) -> list[Said]:
     """The lines of a file, behind the first `plain` ones those that may tell who is who; of the first `headed` what may be a name at their heads."""
     lines = [line.removeprefix(collector) for line in found.lines]
-    habits = prefixes.habits(lines[:HEAD_LINES], found.around)
+    habits = msgspec.structs.replace(prefixes.habits(lines[:HEAD_LINES], found.around), fields=True)
     said = []
     until = plain
     for number, raw in enumerate(lines, 1):

@@ -68,6 +68,7 @@ class Habits(msgspec.Struct, frozen=True):
     )
     several: bool = False  # Hydra's, of whose processes several are on a node by its command
     labels: Labels = NO_LABELS  # what was learnt of who speaks (speakers.py)
+    fields: bool = False  # is it asked what records tell beside their texts?
 
 
 def of_json(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> None:
@@ -91,7 +92,8 @@ def of_json(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> 
     if not isinstance(text, str) or (time is None and line.time_ns is None):
         return
     if not any(map(_says_more, record, record.values())):  # a record of its own, whatever its message
-        line.text, line.fields = text.rstrip("\r\n"), " ".join(_fields(record))
+        line.text = text.rstrip("\r\n")
+        line.fields = " ".join(_fields(record)) if habits.fields else None
     if line.rank is None and re.fullmatch(r"[0-9]{1,7}", label := str(_label(record, "rank"))) and "[rank" not in text:
         line.rank = int(label)
     if isinstance(time, str):

@@ -63,9 +63,13 @@ def _table(lines: Sequence[tuple[int, str]]) -> list[Leaf]:
 
 
 def _shared(texts: Sequence[str]) -> str:
-    """What these lines begin with alike, as a logger does."""
+    """What these lines begin with alike, as a logger does: whole words of it, whatever they are, where none is the first of the names."""
     found = _PREFIX.match(texts[0])
-    return found[0] if found is not None and all(text.startswith(found[0]) for text in texts) else ""
+    if found is not None and all(text.startswith(found[0]) for text in texts):
+        return found[0]
+    ends = (at for at, own in enumerate(zip(*texts, strict=False)) if len({*own}) > 1)
+    alike = texts[0][: next(ends, min(map(len, texts)))]
+    return alike[: max(map(alike.rfind, " \t|")) + 1] if _LETTER.search(alike) else ""
 
 
 def _cells(text: str, *, is_marked: bool) -> list[str]:

@@ -360,7 +360,7 @@ _BARRED = regex(r"([A-Za-z][\w.-]*[-_]\d{1,6}) *\|(?: |$)")  # docker compose
 _POD = regex(r"([a-z0-9][a-z0-9.-]*-[a-z0-9-]*[a-z0-9]) ([a-z][a-z0-9-]*)(?: |$)")  # stern
 _OPENED = regex(r"[+-] [^›]{1,300} › ")  # stern says which pods it follows
 _END = r":?(?: |$|(?=[\[\t(]))"
-_CONTAINER = r"[0-9a-f]{8} \|\| ?"  # Determined: of the task's container
+_CONTAINER = r"([0-9a-f]{8}) \|\| ?"  # Determined: of the task's container
 _DIGIT: tuple[tuple[str, Take], ...] = (
     (r"(\d{1,6}):(?: (?! *\d+:)|$)", _task),
     (rf"{stamps.ISO}(?: std(?:out|err) ([FP])(?: |$)| {_ISO_HOST}{_UNIT}|{_END})", _stamped),
@@ -368,7 +368,7 @@ _DIGIT: tuple[tuple[str, Take], ...] = (
     (rf"({_ADDRESS}): ", _named),
     (r"\d{1,3},\d+,(\d{1,19}),[-c+](?:,[^;]*)?;", _kmsg),
     (_HOST_COLON.pattern, _named),
-    (_CONTAINER, _nothing),
+    (_CONTAINER, _host),
 )
 _LETTER: tuple[tuple[str, Take], ...] = (
     (rf"({stamps.GLOG})\b", _seen_time),
@@ -379,7 +379,7 @@ _LETTER: tuple[tuple[str, Take], ...] = (
     (r"(?:kern|user|daemon|auth|syslog|local\d) *:(?:emerg|alert|crit|err|warn|notice|info|debug) *: ", _nothing),
     (r"[\w.-]+/\d+ (?=\[)", _nothing),
     (_HOST_COLON.pattern, _named),
-    (_CONTAINER, _nothing),
+    (_CONTAINER, _host),
     (r"(?:ts|time|timestamp|t)=(?=\S)", of_logfmt),
     (rf"{_LEVEL}[ :]{{1,2}}(?:[\w.]{{1,40}}:)?\[?({stamps.ISO})\b", _seen_time),
     (rf"{_LEVEL} (\d\d)-(\d\d) (\d\d:\d\d:\d\d) (?=\[)", _seen_day),

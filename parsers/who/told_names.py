@@ -50,6 +50,7 @@ _ID = regex(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{64}")  # 
 _WHO = ("rank", "node_rank", "local_rank")
 HOW, PROCESS = "document", "process"
 HOSTS = ("pod", "name", "service", "key", CALLED, "host")  # sorts of names that stand before lines as a host's does
+_SEVERAL = ("host", "pod", "container")  # sorts of places of several processes
 _TOLD = regex(
     r"(?<![\w.-])(?P<dash>--?)?(?P<name>[A-Za-z][\w-]{1,60}(?: (?:id|index))?)[\"']?(?P<is>\s{0,2}[=:]\s{0,2}| )[\"'(\[]{0,2}(?P<number>\d{1,7})(?![\w.]|:\d)"
 )
@@ -446,11 +447,11 @@ def _named(own: Sequence[Item], meaning: str) -> Iterator[Told]:
         if is_distinct and len(by_name) == len(said) and (is_one_each or (kind == "folder" and is_again)):
             for item, _, name in said:
                 yield _told(item, meaning, kind, name, local=None)
-        elif kind in ("host", "pod", "key", "file") and meaning == "rank" and is_one_each:
-            if kind in ("host", "pod"):
+        elif kind in (*_SEVERAL, "key", "file") and meaning == "rank" and is_one_each:
+            if kind in _SEVERAL:
                 yield from _processes(own, said)
             for name, items in by_name.items():
-                for what in ("local_rank", "device") if kind in ("host", "pod") else ("local_rank",):
+                for what in ("local_rank", "device") if kind in _SEVERAL else ("local_rank",):
                     places_ = [item.facts[what] for item in items if what in item.facts]
                     if len(set(places_)) == len(places_) == len(items):
                         for item, number in zip(items, places_, strict=True):
