@@ -1,6 +1,7 @@
 """Documents, launch lines and folders that tell who is who, in the forms in which sites keep them."""
 
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -10,6 +11,7 @@ from parsers import read
 from parsers.archive.bundle import open_bundle
 from parsers.schema.names import Names
 from parsers.who.speakers import Known, speakers
+from tests.sources import raised
 
 Files = dict[str, str]
 
@@ -448,3 +450,41 @@ def test_a_list_of_all_processes_of_the_one_host_tells_files_by_their_place(form
 def test_a_list_that_may_lack_a_host_tells_no_file(lines: list[str], tmp_path: Path) -> None:
     files = {"driver.log": "\n".join(lines) + "\n"} | {f"local_rank_{at}.log": LOG for at in range(2)}
     assert not known(tmp_path, files).documented
+
+
+def _of_hosts(name: str, say: Callable[[str, Sequence[int]], list[str]]) -> dict[str, list[str]]:
+    """Two hosts with three processes each, a document and the files w_a, w_b, w_c on each; rank 4 fails on the second."""
+    ranks = {"oak": (2, 0, 1), "elm": (5, 4, 3)}
+    ends = ["Traceback (most recent call last):", '  File "t.py", line 3, in <module>', "KeyError: 'shard'"]
+    files = {
+        f"{host}/w_{letter}.txt": [f"12:00:0{step} it {step} loss 2.1" for step in range(4)]
+        + (ends if rank == 4 else [])
+        for host, own in ranks.items()
+        for letter, rank in zip("abc", own, strict=True)
+    }
+    return files | {f"{host}/{name}": say(host, own) for host, own in ranks.items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "say"),
+    [
+        ("procs.csv", lambda _, own: ["rank,stdout", *(f"{r},w_{at}.txt" for at, r in zip("abc", own, strict=True))]),
+        ("run.toml", lambda _, own: [line for at, r in zip("abc", own, strict=True) for line in (f"[proc.{at}]", f"rank = {r}", f'log = "./w_{at}.txt"')]),
+        ("state.yaml", lambda _, own: ["workers:", *(f"- rank: {r}\n  out: /data/x/w_{at}.txt" for at, r in zip("abc", own, strict=True))]),
+    ],
+)  # fmt: skip
+def test_documents_of_hosts_tell_the_files_of_their_processes(
+    tmp_path: Path, name: str, say: Callable[[str, Sequence[int]], list[str]]
+) -> None:
+    assert raised(tmp_path, _of_hosts(name, say)) == [4]
+
+
+def test_a_name_that_another_host_gives_to_another_process_is_nobodys(tmp_path: Path) -> None:
+    files = _of_hosts("procs.csv", lambda _, own: ["rank,日志", *(f"{r},w_{at}.txt" for at, r in zip("abc", own, strict=True))])  # fmt: skip
+    assert raised(tmp_path, files) == [None]
+
+
+def test_places_on_each_host_that_a_document_counts_are_no_ranks_of_another(tmp_path: Path) -> None:
+    files = _of_hosts("procs.csv", lambda _, own: ["slot,rank", *(f"{at},{r}" for at, r in enumerate(own))])
+    files = {path.replace("w_a", "slot0").replace("w_b", "slot1").replace("w_c", "slot2"): own for path, own in files.items()}  # fmt: skip
+    assert raised(tmp_path, files) in ([None], [4])

@@ -31,14 +31,18 @@ _MAY = regex(rb"(?i)rank|process_?(?:index|id)|trainer_?id")
 _NAME = regex(r"(?=[^\s]{0,127}[A-Za-z])[\w.:/@#+-]{2,128}")
 
 _Said = Mapping[str, Any]
+_Ranks = defaultdict[tuple[str, str], set[int]]  # of a name, by the name of the file
 
 
 def keyed_records(sources: Sequence[Source], world: int | None) -> list[Told]:
     """Members whose path tells no rank, and the size of the job → what their first records tell of names."""
-    return [told for source in sources if source.rank is None for told in _told(source, world)]
+    ranks: _Ranks = defaultdict(set)
+    told = [one for source in sources if source.rank is None for one in _told(source, world, ranks)]
+    return [one for one in told if len(ranks[one.file.rpartition("/")[2], one.name]) == 1]
 
 
-def _told(source: Source, world: int | None) -> Iterator[Told]:
+def _told(source: Source, world: int | None, ranks: _Ranks) -> Iterator[Told]:
+    """`ranks`: of all files of one name, of several hosts, which may call their processes alike."""
     records = list(_records(source))
     columns: defaultdict[str, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     counts: defaultdict[str, int] = defaultdict(int)
@@ -53,6 +57,7 @@ def _told(source: Source, world: int | None) -> Iterator[Told]:
                 counts[name] += 1
                 if rank is not None and 0 <= rank < RANKS:
                     columns[name][cell].add(rank)
+                    ranks[source.path.rpartition("/")[2], cell].add(rank)
                     lines.setdefault((name, cell), line)
     for name, cells in columns.items():
         if counts[name] < _MOSTLY * len(records) or vocabulary.points_elsewhere(name) or not _is_whole(cells, world):

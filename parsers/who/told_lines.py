@@ -22,7 +22,7 @@ from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.who.introductions import REPORT
 from parsers.who.logged_tables import logged_tables
-from parsers.who.told_names import Item, admitted, alike, facts_in, with_node
+from parsers.who.told_names import Item, admitted, admitted_beside, alike, facts_in, with_node
 from parsers.who.told_ranges import told_ranges
 
 _MAY = regex(r"rank|proc|slots|nodes|machines|trainer|local_?size", re.I)
@@ -72,7 +72,7 @@ def told_in_lines(said: Sequence[Line], stated: Iterable[Statement]) -> list[Tol
     items = [_item(one) for one in _own(stated)]
     told = admitted([item for item in items if item.names])
     tables = logged_tables((one.file, one.line, one.text) for one in said)
-    told += [one for roster in (*_rosters(said), *tables) for one in admitted(roster)]
+    told += admitted_beside(roster for roster in (*_rosters(said), *tables) if roster)
     for group in alike([item for item in items if not item.names and "node_rank" in item.facts]):
         told += admitted(group)
     return [*told, *told_ranges((one.file, one.line, one.text) for one in said)]

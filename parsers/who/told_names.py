@@ -35,7 +35,7 @@ from parsers.text.outlines import Leaf, Path, leaves
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.who.also_called import CALLED
-from parsers.who.numbered_files import NUMBERED, counted, is_count
+from parsers.who.numbered_files import NUMBERED, counted, is_count, path_of
 from parsers.who.process_lists import HEAD, hostfile, is_json, table
 from parsers.who.renamed import called_by_options
 from parsers.who.rosters import KIND as ROSTER
@@ -64,6 +64,7 @@ _NAMING = regex(
 _DEVICE = regex(r"(?i)(?:phy(?:sical)?_?)?(?:device|dev|npu|gpu|card|dcu|die|cuda)_?(?:id|index|no|num)?")
 _OF_OTHERS = frozenset(("master", "head", "leader", "chief", "coordinator", "coord", "rdzv", "rendezvous", "driver", "scheduler", "peer"))  # fmt: skip
 _NAME = regex(r"/?(?=[^/\s]{0,253}[A-Za-z.])[A-Za-z0-9][\w.@:-]{0,252}")
+_OF_PID = regex(r"(?i)(?:proc(?:ess)?|pid)[._-](?P<pid>\d{3,10})")
 _KIND = regex(r"[a-z][a-z_-]{0,40}:(?=[A-Za-z])")  # of unit, before its name: `program:w-3`
 
 
@@ -101,17 +102,11 @@ def facts_in(text: str, path: Path = (), line: int = 0) -> Iterator[Fact]:
 
 def told_names(sources: Sequence[Source]) -> list[Told]:
     """The files of a bundle → what their documents say of whom, in the order of the files; only what is admitted."""
-    alone: list[Item] = []
-    told: list[Told] = []
     documents = [*_documents(sources)]
     called = called_by_options(leaf.value for _, own in documents for leaf in own)
-    for file, own in documents:
-        items = items_of(file, [_renamed(leaf, called) for leaf in own] if called else own)
-        if len(items) > 1:
-            told += admitted(items)
-        else:
-            alone += items
-    for group in alike(alone):
+    items = [items_of(file, [_renamed(leaf, called) for leaf in own] if called else own) for file, own in documents]
+    told = admitted_beside(own for own in items if len(own) > 1)
+    for group in alike([one for own in items if len(own) == 1 for one in own]):
         told += admitted(group)
     return list(dict.fromkeys(told))
 
@@ -295,7 +290,7 @@ def _item(
     names: dict[tuple[str | int, ...], tuple[str, str]] = {}
     for at, key in enumerate(prefix):
         if isinstance(key, str) and _NAME.fullmatch(key):
-            names["", at] = ("key", _KIND.sub("", key))
+            names["", at] = ("pid", found["pid"]) if (found := _OF_PID.fullmatch(key)) else ("key", _KIND.sub("", key))
     of_variables = {leaf.path[:-1] for leaf in own if leaf.path[-1] == "value"}
     elsewhere = {leaf.value for leaf in own if len(all_) == 1 and leaf.path[: len(prefix)] != prefix}
     for leaf in own:
@@ -305,8 +300,10 @@ def _item(
         if kind and belongs(leaf.path) and (kind == "pid" or _NAME.fullmatch(value)):
             place = leaf.path[len(prefix) :] if leaf.path[: len(prefix)] == prefix else (len(leaf.path), leaf.path[-1])
             names[place] = (kind, value.lstrip("/"))
-        elif belongs(leaf.path) and (number := counted(str(leaf.path[-1]), leaf.value)) is not None:
-            names[leaf.path[len(prefix) :]] = (NUMBERED, number)
+        elif (
+            belongs(leaf.path) and (named := counted(str(leaf.path[-1]), leaf.value) or path_of(leaf.value)) is not None
+        ):
+            names[leaf.path[len(prefix) :]] = named
     is_plain = all(fact.is_plain for fact in part if fact.meaning == "rank")
     for leaf in own:
         said = vocabulary.meaning_of(name) if isinstance(name := leaf.path[-1], str) else None
@@ -378,18 +375,33 @@ def _with_stems(own: Sequence[Item]) -> list[Item]:
     ]  # fmt: skip
 
 
+def admitted_beside(several: Iterable[list[Item]]) -> list[Told]:
+    """Documents of several items each: those of one name, each of other ranks, are of one job, of each host its own processes."""
+    beside: defaultdict[str, list[list[Item]]] = defaultdict(list)
+    for items in several:
+        beside[items[0].file.rpartition("/")[2]].append(items)
+    told: list[Told] = []
+    for parts in beside.values():
+        every = [item for part in parts for item in part]
+        is_one = len(parts) > 1 and len({item.facts.get("rank") for item in every}) == len(every)
+        for part in parts:
+            told += admitted(part, every if is_one else ())
+    return told
+
+
 # --- admission -------------------------------------------------------------------------------------------------------
 
 
-def admitted(items: Sequence[Item]) -> list[Told]:
-    """Items of one kind → what is said of each of their names; nothing where their numbers cannot be ranks."""
+def admitted(items: Sequence[Item], whole: Sequence[Item] = ()) -> list[Told]:
+    """Items of one kind → what is said of each of their names; nothing where their numbers cannot be ranks. `whole`: those of all documents alike
+    together, each of another rank."""
     items = [replace(item, facts=with_node(item.facts)) for item in items]
     told: list[Told] = []
     for meaning in ("rank", "node_rank"):
         own = [item for item in items if meaning in item.facts and (meaning == "rank" or "rank" not in item.facts)]
         own = _of_the_job(own)
-        if own and _are_ranks(own, meaning):
-            told += _named(own, meaning)
+        if own and (_are_ranks(own, meaning) or (meaning == "rank" and whole and _are_ranks(whole, meaning))):
+            told += _named(own, meaning, is_part=bool(whole))
     return told
 
 
@@ -425,7 +437,7 @@ def _are_ranks(own: Sequence[Item], meaning: str) -> bool:
     return is_sure or numbers == set(range(len(numbers)))
 
 
-def _named(own: Sequence[Item], meaning: str) -> Iterator[Told]:
+def _named(own: Sequence[Item], meaning: str, *, is_part: bool) -> Iterator[Told]:
     numbers = [item.facts[meaning] for item in own]
     counts = Counter(numbers)
     is_one_each = len(counts) == len(numbers)
@@ -440,7 +452,7 @@ def _named(own: Sequence[Item], meaning: str) -> Iterator[Told]:
         for item, _, name in said:
             by_name[name].append(item)
         kind = said[0][1]
-        is_no_count = kind == NUMBERED and not (meaning == "rank" and is_count(by_name, numbers))
+        is_no_count = kind == NUMBERED and (is_part or meaning != "rank" or not is_count(by_name, numbers))
         if (kind in ("folder", "file") and is_of_nodes) or is_no_count:
             continue
         is_distinct = all(len({item.facts[meaning] for item in items}) == 1 for items in by_name.values())
