@@ -7,6 +7,7 @@
 - It came late: what every rank's log says last, and once, it says later than all others by more than these waited.
 - One stack of nobody: as many processes as the job has ranks were looked at, and one of these, which no line joins to a rank, stood at each look in a
   place that is no wait for ranks, all others in waits for them. Who gave up in a wait is none that stood elsewhere to the last.
+- A sidecar's beats: it stood in another phase to the last than all others (told_states.py).
 
 None of these is a word of a rank about another; each asks that the ranks' records are alike in form.
 """
@@ -24,14 +25,16 @@ from forensics.facts.failure_roles import role_of
 from forensics.facts.process_ends import in_thread
 from forensics.facts.rank_stacks import stack_ref
 from forensics.facts.stacks import classify, to_frames
+from forensics.facts.told_states import odd_state
 from forensics.model.frames import is_own_file
+from forensics.model.names import Site
 from forensics.model.ref import Ref
 from parsers.schema.tables import TableName
 from parsers.text.patterns import regex
 from parsers.text.whole_numbers import whole_numbers
 from parsers.who.prefixes import strip
 
-How = Literal["raised", "counted", "late", "stack"]
+How = Literal["raised", "counted", "late", "stack", "state"]
 _Tables = Mapping[TableName, pl.DataFrame]
 _Lines = Sequence[tuple[int, str]]
 _Logs = Mapping[int, tuple[str, _Lines]]  # rank → file and last lines
@@ -44,11 +47,12 @@ _OF_WAITS = regex(
 
 
 class Away(msgspec.Struct, frozen=True):
-    """How it shows, and where. `row`: the stack that shows it."""
+    """How it shows, and where. `row`: the stack that shows it; `site`: where a beat does."""
 
     how: How
     refs: tuple[Ref, ...]
     row: dict[str, Any] | None = None
+    site: Site | None = None
 
 
 def away_alone(
@@ -65,6 +69,8 @@ def away_alone(
     if (found := _raised(tables, waits, rank, others)) is not None:
         return found
     logs = _logs(tables, rank, others)
+    if (state := odd_state(tables, rank, others)) is not None:
+        return Away("state", state.refs, site=state.site)
     by_logs = (_counted(tables, logs, rank) or _late(tables, waits, logs, rank)) if logs else None
     return by_logs or _stack(tables, others, host_sites)
 

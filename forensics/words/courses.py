@@ -59,6 +59,10 @@ AWAY = {
         "{waited} timed out; {who} printed what they had printed last later by more than they waited",
         "{waited} 超时；{who} 打印它们最后一行的时间晚于它们的整个等待时限",
     ),
+    "state": Form(
+        "{waited} timed out; {who} did not: the beats show it in another phase than all of them, to the last",
+        "{waited} 超时；{who} 没有：心跳记录显示它直到最后都处于与其他所有 rank 不同的阶段",
+    ),
     "stack": Form(
         "{waited} timed out; {who} did not, and of as many processes as there are ranks one alone stood elsewhere at each look",
         "{waited} 超时；{who} 没有；进程数与 rank 数相同，每次查看都只有一个进程停在别处",

@@ -37,6 +37,10 @@ ALL_OTHERS_TIMED_OUT_ELSEWHERE = Form(
     "all other members of {group} timed out in {call}; {rank} did not, and its stack shows it {site}",
     "{group} 的其他成员均在 {call} 中超时；{rank} 未超时，其调用栈显示正在{site}",
 )
+ALL_OTHERS_TIMED_OUT_STATE = Form(
+    "all other members of {group} timed out in {call}; {rank} did not: the beats show it in another phase than all of them, to the last",
+    "{group} 的其他成员均在 {call} 中超时；{rank} 未超时：心跳记录显示它直到最后都处于与其他所有 rank 不同的阶段",
+)
 ALL_OTHERS_TIMED_OUT_DEAD = Form(
     "all other members of {group} timed out in {call}; {rank} did not, and its process is dead, as its host shows",
     "{group} 的其他成员均在 {call} 中超时；{rank} 未超时，主机显示其进程已死亡",

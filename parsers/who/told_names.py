@@ -18,7 +18,7 @@ two names with one rank. Folders whose ranks are every k-th are nodes, of which 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 

@@ -85,7 +85,7 @@ def _away(case: Case, job: frozenset[int], waits: pl.DataFrame) -> Finding | Non
     text = courses.AWAY[away.how](waited=ranks_text(job - rest), who=ranks_text(rest))
     found = _named(case, rank, Claim(text, "for", (*away.refs, *refs(said))), len(job) - 1)
     if away.row is None:
-        return found
+        return replace(found, site=away.site)
     site = classify(to_frames(away.row["frames"]))
     at = site.user or site.frame
     code = Code(file=at.file or None, line=at.line, function=at.function) if at else None

@@ -26,6 +26,7 @@ from forensics.facts.held_processes import held_processes
 from forensics.facts.progress import step_in_progress
 from forensics.facts.rank_stacks import codes, place_of, stack_ref
 from forensics.facts.stacks import classify, to_frames
+from forensics.facts.told_states import odd_state
 from forensics.graph.hang.standings import free, standings
 from forensics.graph.hang.waits import HOST_SITES
 from forensics.model.finding import Claim, Finding
@@ -151,6 +152,8 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
             counted_wait(case.events, case.tables["files"], min(missing)) or counted_attempts(case.events, min(missing))
         ):
             found.setdefault(missing, (group, words.ALL_OTHERS_TIMED_OUT_COUNTS, refs(own), None))
+        elif (state := odd_state(case.tables, min(missing), members - missing)) is not None:
+            found.setdefault(missing, (group, words.ALL_OTHERS_TIMED_OUT_STATE, state.refs, None))
     if len(found) != 1:
         return None
     ((ranks, (group, form, shown, host)),) = found.items()
@@ -165,6 +168,9 @@ def _absent(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Find
     site = row["site"] if row is not None and row["site"] in HOST_SITES else None
     tried = counted_attempts(case.events, min(ranks)) if form is words.ALL_OTHERS_TIMED_OUT_COUNTS else ()
     site = detail(tried[0]).get("site") if tried else site
+    if form is words.ALL_OTHERS_TIMED_OUT_STATE:
+        told = odd_state(case.tables, min(ranks), (group.members or case.job_told_of) - ranks)
+        site = told.site if told is not None else None
     shows = doing(site, place_of(row)) if site is not None and row is not None else words.CALLING_A_SERVICE
     who = {"group": group_text(group.label), "call": call, "rank": ranks_text(ranks)}
     text = form(**who, site=shows) if form is words.ALL_OTHERS_TIMED_OUT_ELSEWHERE else form(**who)
