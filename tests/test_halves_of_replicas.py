@@ -33,6 +33,7 @@ def _report(folder: Path, form: str, side: str = "neighbours", own: bool = True,
         "it {step} loss={loss}\nit {step} weights sha1={digest}",
         "step {step} model checksum {digest}\nstep {step} loss {loss}",
         "step,loss,weights_md5",
+        '{{"step": {step}, "param_crc": "{digest}", "loss": {loss}}}',
     ],
 )
 def test_halves_that_never_were_alike(tmp_path: Path, form: str) -> None:
