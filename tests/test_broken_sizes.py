@@ -89,3 +89,53 @@ def test_what_a_rank_was_given_stands_behind_its_loss(
         path.write_text("\n".join(rows) + "\n")
     verdict = analyze(tmp_path).verdict
     assert (verdict.cause, verdict.ranks) == (cause, [ODD])
+
+
+def _lost_by_all(folder: Path, told: Callable[[int, int], str], lost: int = FIRST) -> Report:
+    """Losses of all ranks are NaN from a step on; beside each stands what `told` makes of rank and step."""
+    for rank in range(RANKS):
+        rows = [
+            f"step {step} loss {'nan' if step >= lost else f'{4 - step / 10 + rank / 100:.4f}'}\n{told(rank, step)}"
+            for step in range(lost + 2)
+        ]
+        (folder / f"log_rank{rank}.txt").write_text("\n".join(rows) + "\n")
+    return analyze(folder)
+
+
+@pytest.mark.parametrize(
+    ("told", "lost"),
+    [
+        (lambda r, s: f"step {s} optimizer exp_avg_sq: nan={32 * (s >= FIRST - 2)} inf=0 of 64", FIRST),
+        (lambda r, s: f"step {s} grads emb.weight max {'inf' if s >= FIRST - 2 else 0.25 + r}", FIRST),
+        (lambda r, s: f"step {s}: after update max|w|={'nan' if s >= FIRST - 2 else 0.25 + r}", FIRST),
+    ],
+)
+def test_what_all_lost_before_their_losses_is_the_first(
+    tmp_path: Path, told: Callable[[int, int], str], lost: int
+) -> None:
+    verdict = _lost_by_all(tmp_path, told, lost).verdict
+    assert (verdict.kind, verdict.ranks) == ("numerics", [])
+    assert verdict.first_anomaly is not None
+    assert verdict.first_anomaly.step == FIRST - 2
+
+
+def test_what_the_first_update_made_bad_is_the_first(tmp_path: Path) -> None:
+    report = _lost_by_all(
+        tmp_path, lambda r, s: f"step {s} params after step: emb.weight[nan=5/64] fc.bias[nan=3/9]", 1
+    )
+    assert report.verdict.cause == "bad_state"
+    assert report.verdict.first_anomaly is not None
+    assert report.verdict.first_anomaly.step == 0
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        lambda r, s: f"step {s} grads max {'inf' if s == 3 or s >= FIRST else 0.25 + r}",  # which a scaler skips
+        lambda r, s: f"step {s} router load mean {'nan' if s >= 3 else 0.25 + r}",  # of what nobody was sent
+        lambda r, s: f"step {s} frozen adapter weight mean nan",
+    ],
+)
+def test_what_was_over_or_is_always_so_is_not_the_first(tmp_path: Path, told: Callable[[int, int], str]) -> None:
+    verdict = _lost_by_all(tmp_path, told).verdict
+    assert (verdict.ranks, verdict.first_anomaly and verdict.first_anomaly.step) == ([], FIRST)

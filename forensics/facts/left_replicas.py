@@ -12,12 +12,14 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import polars as pl
 
+from parsers.text.patterns import regex
 from parsers.text.replica_names import says_what
 
 _SURE = 2  # steps in which they agreed, for one to be named
 _LAYOUT = 3  # and for parts of one size to be told at all
 _LEARNS = 2  # values in several steps
 _FEWEST = 3  # replicas among which some are few
+_PART = regex(r"(?i)shard|local|stage|part(?!ner)|expert|slice|chunk|bucket|rank")  # of what each holds of its own
 
 
 class Left(msgspec.Struct, frozen=True):
@@ -82,7 +84,7 @@ def left_replicas(
         are_replicas = is_told or any(_is_common(said, replicas) for _, said in apart)
         found = [
             left for name, said in apart if are_replicas and (left := _never_alike(name, said, replicas)) is not None
-        ]
+        ] or [left for name, said in apart if (left := _two_sides(name, said, replicas, _begins(steps))) is not None]
     return min(found, key=lambda left: (left.step, not left.few, left.name), default=None)
 
 
@@ -174,6 +176,36 @@ def _never_alike(name: str, now: Mapping[int, _Said], replicas: frozenset[int]) 
     is_lasting = all(one[0] == sides[0][0] for one in sides) and 0 < _FEWEST * len(few) <= len(replicas)
     left = _parted(name, first, replicas, now[first], len(now)) if is_lasting else None
     return None if left is None else msgspec.structs.replace(left, is_first=True)
+
+
+def _begins(steps: pl.DataFrame) -> int:
+    """The first step of which a loss is told."""
+    first = _train(steps).filter(pl.col("loss").is_not_null())["step"].min()
+    return first if isinstance(first, int) else -1
+
+
+def _two_sides(name: str, now: Mapping[int, _Said], replicas: frozenset[int], begins: int) -> Left | None:
+    """Where all print it in every step, from before the first loss on, and neighbours print the same in each, in halves that never do. Mates of a part print a loss in
+    common, and parts of a state are dealt out among neighbours; so hosts have begun with different parameters, and nothing tells whose are right."""
+    if (
+        len(now) < _LAYOUT
+        or min(now) > begins
+        or _PART.search(name)
+        or any(frozenset(said) != replicas for said in now.values())
+    ):
+        return None
+    sides = {tuple(tuple(sorted(side)) for side in _alike(said)) for said in now.values()}
+    halves = sides.pop()
+    is_even = not sides and len(halves) == 2 and len(halves[0]) == len(halves[1]) > 1
+    if not is_even or any(side[-1] - side[0] >= len(side) for side in halves) or not _is_anew(now, replicas):
+        return None
+    left = _parted(name, min(now), replicas, now[min(now)], len(now))
+    return None if left is None else msgspec.structs.replace(left, is_first=True)
+
+
+def _is_anew(now: Mapping[int, _Said], replicas: frozenset[int]) -> bool:
+    """Does every rank print another value in each step?"""
+    return all(len({said[rank][2] for said in now.values()}) == len(now) for rank in replicas)
 
 
 def _after(members: frozenset[int], agreed: int, said: _Said) -> list[tuple[frozenset[int], int]]:

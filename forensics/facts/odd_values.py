@@ -49,6 +49,7 @@ STATE = frozenset(
 )
 GRADIENT = frozenset(("grad", "grads", "gradient", "gradients", "gnorm"))
 MADE = GRADIENT | {"loss", "losses"}
+_UPDATED = frozenset(("update", "updates", "updated", "w"))
 _Key = tuple[str, str]  # of, name
 
 
@@ -234,9 +235,9 @@ def _found_in_part(
     return OddValue(rank, None, str(own["of"]), own["name"], own["value"], told, (), own, beside.row(0, named=True))
 
 
-def told_values(values: pl.DataFrame) -> pl.DataFrame:
+def told_values(values: pl.DataFrame, *, at_first: bool = False) -> pl.DataFrame:
     """rank, step, microbatch, of, name, value, bad, place, file, line: a row for each figure of a name that is bad anywhere, but not on most from its
-    beginning; of one that a rank tells twice in a step, the bad one."""
+    beginning (`at_first`: these, too); of one that a rank tells twice in a step, the bad one."""
     values = values.with_columns(pl.col("step").fill_null(_BEFORE), pl.col("of", "fine").cast(pl.String))
     columns = ["rank", "step", "microbatch", "of", "file", "line", "time_ns"]
     apart = pl.col("pair").str.splitn("=", 2)
@@ -254,7 +255,7 @@ def told_values(values: pl.DataFrame) -> pl.DataFrame:
     is_first = pl.col("step") == pl.col("step").min().over("of", "name")
     usual = pl.col("bad").filter(is_first).mean().over("of", "name")
     is_of_one = (pl.col("step") == _BEFORE) & (pl.col("rank").n_unique().over("of", "name") == 1)  # a part of its own
-    return told.filter((usual < 0.5) | is_of_one)
+    return told if at_first else told.filter((usual < 0.5) | is_of_one)
 
 
 def _is_of_printer() -> pl.Expr:
@@ -353,6 +354,23 @@ def loaded_alike(values: pl.DataFrame, job: frozenset[int]) -> list[dict[str, An
         if len(job) > 1 and _ranks(rows) == job and _is_of_state(str(of), str(name), told):
             return rows.unique("rank", keep="first", maintain_order=True).drop("name").to_dicts()
     return []
+
+
+def lost_by_all(values: pl.DataFrame, job: frozenset[int], until: int) -> dict[str, Any] | None:
+    """What the ranks hold, or their gradients, that all who tell it lost in one step before that one, and none ever had as a number again: its first row."""
+    own = without_passing(values.filter(pl.col("rank").is_in(sorted(job)) & pl.col("step").is_not_null()))
+    told = told_values(own, at_first=True)
+    is_lost = pl.col("bad").all().over("of", "name", "step")
+    last = pl.col("step").filter(~is_lost).max().over("of", "name")
+    is_once = (pl.col("step").filter(pl.col("step") < until).n_unique() == 1).over("of", "name")
+    told = told.with_columns(last.alias("_last"), is_once.alias("_once"))
+    since = told.filter(is_lost & (pl.col("step") > pl.col("_last").fill_null(_BEFORE)) & (pl.col("step") < until))
+    for row in since.sort("step", "rank", "file", "line", "place").iter_rows(named=True):
+        said = frozenset(words_of(_called(row["of"], row["name"])))
+        # What never was a number may be empty; not so what was made so right before.
+        if said & (STATE | _UPDATED | MADE) if row["_last"] is not None else said & STATE and row["_once"]:
+            return row
+    return None
 
 
 def _is_of_state(of: str, name: str, told: pl.DataFrame) -> bool:

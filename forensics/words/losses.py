@@ -80,6 +80,10 @@ GAVE_WHAT_IT_WAS_NOT_GIVEN = Form(
     "at step {step} {name} of {who} was {value}, where all that it had received in that step were numbers",
     "在 step {step}，{who} 的 {name} 为 {value}，而它在该 step 收到的均为正常数值",
 )
+LOST_BY_ALL = Form(
+    "at step {step} {name} was {value} on every rank that shows it, before any loss was lost",
+    "在 step {step}，所有显示该项的 rank 的 {name} 均为 {value}，早于任何 loss 变坏",
+)
 WAS_GIVEN = Said("what it had received before, a number", "它此前收到的为正常数值")
 NOT_BESIDE = Form("the same of rank {rank}, a number", "rank {rank} 的同一项为正常数值")
 OWN_LOSS = Form(

@@ -272,6 +272,10 @@ LOG_NEVER_ALIKE = Form(
     "from the first step that is printed, {step}, to the last the {name} of {who} is not that of {others}, which print the same in each, though all are replicas",
     "自首次打印的 step {step} 起直到最后，{who} 的 {name} 始终与 {others} 不同；后者每步一致，且所有 rank 互为副本",
 )
+LOG_TWO_SIDES = Form(
+    "from the first step that is printed, {step}, to the last {who} print one {name} and {others} another, though each trains on losses of its own: they began with different parameters, and nothing tells whose are right",
+    "自首次打印的 step {step} 起直到最后，{who} 的 {name} 彼此一致，{others} 的彼此一致，但两边不同，而各 rank 的 loss 各自独立：它们起始参数不同，无法判断谁正确",
+)
 LOG_PARTED = Form(
     "at step {step} the {name} of {who}, which had been equal, are not, and no majority tells which are right",
     "在 step {step}，{who} 的 {name} 不再一致，没有多数可判断谁正确",

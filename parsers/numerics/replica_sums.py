@@ -302,12 +302,18 @@ def parse_lines(lines: pl.DataFrame) -> Tables:
     for (file,), own in whose.partition_by("file", as_dict=True).items():
         texts = {row["line"]: row["text"] for row in own.iter_rows(named=True)}
         found = told_sums(Line(row["line"], row["text"], reporter(row)["rank"]) for row in own.iter_rows(named=True))
-        found = [one for one in found if not (one.is_alone and tells_replica(texts[one.number]))]
+        found = [one for one in found if not (one.is_alone and _is_of_others(texts[one.number]))]
         rows += _rows(str(file), found)
         claimed += [{"file": str(file), "line": one.number} for one in found if not one.is_alone]
     return tables_of(steps=rows, claimed=claimed)
 
 
+def _is_of_others(text: str) -> bool:
+    """Is a line replica_values.py's, or an object that tells a loss, too, which field_lines.py reads?"""
+    return tells_replica(text) or (text.lstrip().startswith("{") and _LOSS.search(text) is not None)
+
+
+_LOSS = regex(r"(?i)loss[\"']?[ :=]{1,2}[\dni]")
 _TELLS_STEP = regex(
     rb"(?i)(?:step|(?<![a-z])iter|iteration|(?<![a-z])it|update|\xe6\xad\xa5|\xe6\x95\xb0)[\"']?[ =:#_-]{0,6}\d"
 )
@@ -338,7 +344,9 @@ def accepts(path: str, head: bytes) -> bool:
     if {"rank", "step", "checksum"} <= named and framings.framing(path, head) != "sections":
         return False  # records, each with its rank and step
     lines = [line for line in text[: text.rfind("\n") + 1].splitlines() if line.strip()]
-    if sum(_SUM.search(line) is not None and not tells_replica(line) for line in lines) * 2 < len(lines):
+    if sum(
+        _SUM.search(line) is not None and not _is_of_others(line) and _LOSS.search(line) is None for line in lines
+    ) * 2 < len(lines):
         return False  # or a log
     found = told_sums((Line(number, line, 0) for number, line in enumerate(lines, 1)), is_file=True)
     return len({one.number for one in found}) * 2 > len(lines) - _GAP and len({one.step for one in found}) >= _FEWEST

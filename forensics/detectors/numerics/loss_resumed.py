@@ -13,7 +13,7 @@ from forensics.detectors.numerics.loss_lines import Row, first_nan, line_ref, st
 from forensics.facts.checkpoints import before_step
 from forensics.facts.event_rows import refs
 from forensics.facts.loss_spikes import BACK, FEW, Spike, finite_lines, normal_before
-from forensics.facts.odd_values import called, loaded_alike
+from forensics.facts.odd_values import MADE, STATE, called, loaded_alike, lost_by_all
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.middle import median
@@ -21,6 +21,7 @@ from forensics.model.ref import Ref
 from forensics.model.said import sentence
 from forensics.words import advice
 from forensics.words import losses as words
+from parsers.text.vocabulary import words_of
 
 _ANEW = 0.7  # of the way back to the first loss of the run
 _FALLEN = 0.15  # of the loss before the restart, how far it had come from there
@@ -94,10 +95,11 @@ def _loaded_bad(case: Case, found: Finding, row: Row) -> Finding:
 
 
 def loaded_by_all(case: Case, found: Finding) -> Finding | None:
-    """A finding that names nobody → the same of a state that every rank found bad, alike, before its first step; None where they did not."""
+    """A finding that names nobody → the same of a state that every rank found bad, alike, before its first step, or in an earlier step than the finding's;
+    None where they did not."""
     rows = [] if found.ranks else loaded_alike(case.tables["values"], case.job_told_of)
     if not rows:
-        return None
+        return None if found.ranks else _lost_before(case, found)
     is_new = case.tables["steps"]["step"].min() in (0, 1) and not has_loaded(case)
     form = advice.BAD_ON_ALL_AT_FIRST if is_new else words.BAD_ON_ALL_AS_LOADED
     text = form(name=called(rows[0]), value=rows[0]["bad"].partition("=")[2])
@@ -116,6 +118,27 @@ def loaded_by_all(case: Case, found: Finding) -> Finding | None:
         ),
         claims=(Claim(text, "for", shown), *found.claims),
         actions=(action,),
+        summary=sentence(text),
+    )
+
+
+def _lost_before(case: Case, found: Finding) -> Finding | None:
+    at = found.first_anomaly.step if found.first_anomaly is not None else None
+    values = case.tables["values"]
+    row = None if at is None or not values["bad"].is_not_null().any() else lost_by_all(values, case.job_told_of, at)
+    if row is None:
+        return None
+    name = called({"of": row["of"], "bad": f"{row['name']}="})
+    text = words.LOST_BY_ALL(step=row["step"], name=name, value=row["value"])
+    is_state = not (said := frozenset(words_of(name))).isdisjoint(STATE) and said.isdisjoint(MADE)
+    back = Action(kind="rollback", target=before_step(row["step"]), command=None, reason=words.NOT_FINITE)
+    return msgspec.structs.replace(
+        found,
+        cause="bad_state" if is_state else found.cause,
+        first_anomaly=msgspec.structs.replace(found.first_anomaly, step=row["step"], module=name, op=None),
+        since_step=None,
+        claims=(Claim(text, "for", (Ref(file=str(row["file"]), line=row["line"], text=name),)), *found.claims),
+        actions=(back,),
         summary=sentence(text),
     )
 

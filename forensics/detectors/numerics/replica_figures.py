@@ -47,10 +47,12 @@ def _parted(case: Case, left: Left, rate: Left | None) -> Finding:
     if lost is not None:
         named = who = (lost["rank"],)
     form = words.LOG_NEVER_ALIKE if left.is_first else words.LOG_LEFT if left.few or lost else words.LOG_PARTED
+    form = words.LOG_TWO_SIDES if left.is_first and not left.few else form
     by_rate = rate is not None and set(rate.few) == set(who) and rate.step <= left.step
     shown = _told(left, who)
     others = left.sides[0] if lost is None else tuple(one for one in left.members if one not in who)
-    text = form(who=shown, name=left.name, step=left.step, others=_told(left, others))
+    halves = _told(left, left.sides[-1]) if form is words.LOG_TWO_SIDES else shown
+    text = form(who=halves, name=left.name, step=left.step, others=_told(left, others))
     look = Action(kind="inspect_hardware", target=shown, command=None, reason=words.DIFFER_SILENTLY)
     if lost is not None:
         look = Action(kind="check_code", target=advice.WHAT_LEAVES_OUT, command=None, reason=advice.LEFT_OUT_ALONE)
