@@ -78,6 +78,7 @@ from parsers.numerics import (
     said_mismatches,
     te_stats,
     tensor_stats,
+    tf_checks,
     value_lines,
 )
 from parsers.pytorch import (
@@ -276,6 +277,7 @@ PARSERS: tuple[Parser, ...] = (
     replica_sums.LINES,
     rerun_tracker.PARSER,
     anomaly_mode.PARSER,
+    tf_checks.PARSER,
     hf_underflow.PARSER,
     te_stats.PARSER,
     megatron_timers.PARSER,

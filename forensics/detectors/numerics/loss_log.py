@@ -369,9 +369,9 @@ def _nan_finding(
         where = words.RAISED_AT(file=place.file, line=place.line)
     told = sentence(shown, whose(who=ranks_text(suspects)) if suspects else "", where)
     if ahead and first is not None:
-        shown = words.OWN_LOSS if step is not None else words.OWN_LOSS_AT_MOMENTS
+        own_words = words.OWN_LOSS if step is not None else words.OWN_LOSS_AT_MOMENTS
         value_text = words.VALUE["nan" if first.value == "nan" else "inf"]
-        told = sentence(shown(who=ranks_text(ahead), value=value_text, step=step))
+        told = sentence(own_words(who=ranks_text(ahead), value=value_text, step=step))
     at = step if began is None else began
     begun = step_in_progress(case.tables["steps"], alone[0] if alone else None, lead["time_ns"] if ahead else None)
     at = begun if at is None else at
