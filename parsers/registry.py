@@ -32,6 +32,7 @@ from parsers.device import (
     nvidia_smi_xml,
     nvlink_status,
     pair_matrix,
+    panels,
     prometheus,
     prometheus_range,
     telemetry_table,
@@ -87,6 +88,7 @@ from parsers.numerics import (
     said_mismatches,
     te_stats,
     tensor_stats,
+    tf_checks,
     value_lines,
 )
 from parsers.pytorch import (
@@ -207,6 +209,7 @@ PARSERS: tuple[Parser, ...] = (
     ps.PARSER,
     prometheus.PARSER,
     prometheus_range.PARSER,
+    panels.PARSER,
     nccl_inspector.PARSER,
     counter_table.PARSER,
     clog.PARSER,
@@ -284,6 +287,7 @@ PARSERS: tuple[Parser, ...] = (
     replica_sums.LINES,
     rerun_tracker.PARSER,
     anomaly_mode.PARSER,
+    tf_checks.PARSER,
     hf_underflow.PARSER,
     te_stats.PARSER,
     megatron_timers.PARSER,

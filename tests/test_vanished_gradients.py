@@ -90,3 +90,28 @@ def test_what_is_zero_for_other_reasons_is_none(
 def test_where_updates_were_skipped_the_scale_says_more(tmp_path: Path) -> None:
     files = _line(vanishing, lambda _: 3.3, " loss_scale 1024 skipped 1")
     assert verdict_of(tmp_path, files).cause != "underflow"
+
+
+@pytest.mark.parametrize("low", [1.0, 64.0])
+def test_below_a_scale_that_was_set_lower_gradients_vanish(low: float, tmp_path: Path) -> None:
+    files = {
+        f"metrics_process{rank}.jsonl": "".join(
+            f'{{"process": {rank}, "step": {at}, "loss": {0.5 + 0.01 * ((at + rank) % 3)}, "grad_norm": {vanishing(at)}, '
+            f'"loss_scale": {32768.0 if at < _AT else low}}}\n'
+            for at in range(_STEPS)
+        )
+        for rank in range(3)
+    }
+    told = verdict_of(tmp_path, files)
+    assert (told.kind, told.cause, told.ranks, told.first_anomaly.step) == ("numerics", "underflow", [], _AT)
+
+
+def test_a_scale_that_falls_on_says_more(tmp_path: Path) -> None:
+    """Updates are skipped, and their norm is told as zero."""
+    files = {
+        "train.log": "".join(
+            f"step {at} loss 0.5 grad_norm {vanishing(at):.4f} loss_scale {2.0 ** max(0, 15 - max(0, at - _AT + 1))}\n"
+            for at in range(_STEPS)
+        )
+    }
+    assert verdict_of(tmp_path, files).cause != "underflow"

@@ -18,8 +18,10 @@ from parsers.text.patterns import regex
 
 _STEPS = 5  # with a finite loss of most ranks, for ranks to share it
 _DIFFER = 4  # such steps, for each to have its own: mates would print the same in every one
+_RANKS = 3  # of which one is unlike the others
 _TELL = 3 * _DIFFER  # losses that say as much, of more ranks in fewer steps
 _BY_CHANCE = 1 / 3  # of its steps may a rank print another's loss: four digits are few
+NO_STEP = -1  # of what was bad at moments of which no step is told
 _OUTLIER = 1e6  # times the loss of the others, or 1 where that is less
 _ONES = ("tensor_model_parallel_size", "pipeline_model_parallel_size")
 _EXPERTS = ("expert_model_parallel_size", "expert_parallel_size", "ep_size", "moe_ep_size")
@@ -77,10 +79,8 @@ def own_loss(
     if not tables["steps"]["loss"].count():
         return None
     train = pl.col("phase").fill_null("train") == "train"
-    told = tables["steps"].filter(
-        train & pl.col("rank").is_in(sorted(job)) & pl.col("step").is_not_null() & pl.col("loss").is_not_null()
-    )
-    told = _comparable(told)
+    every = tables["steps"].filter(train & pl.col("rank").is_in(sorted(job)) & pl.col("loss").is_not_null())
+    told = _comparable(every.filter(pl.col("step").is_not_null()))
     size = pl.when(pl.col("loss").is_finite()).then(pl.col("loss").abs())
     usual = pl.max_horizontal(size.median().over("step"), pl.lit(1.0))
     told = told.with_columns(
@@ -89,7 +89,7 @@ def own_loss(
     bad = pl.col("_lost") | pl.col("_far")
     step = told.filter(bad)["step"].min()
     if not isinstance(step, int):
-        return None
+        return None if any(len(part) > 1 for part in parts) else _at_moments(every, job)
     rows = told.filter(pl.col("step") == step)
     fine = rows.filter(~bad).height
     # Of two, one that is no number beside one that is; how large a loss may be is told by more.
@@ -102,6 +102,24 @@ def own_loss(
     if any(len(part) > 1 for part in parts) and not (is_of_parts and rows.height == len(job)):
         return None
     return OwnLoss(step, found.drop("_lost", "_far").to_dicts(), not found["_lost"].any())
+
+
+def _at_moments(told: pl.DataFrame, job: frozenset[int]) -> OwnLoss | None:
+    """Of gauges, whose moments tell no step: the rank whose loss was no number at two moments, while each of all others showed one then or later, and
+    none that was bad before. Ranks are within a step of each other, so it began there."""
+    told = told.filter(pl.col("time_ns").is_not_null()).sort("time_ns")
+    bad = told.filter(~pl.col("loss").is_finite())
+    if len(job) < _RANKS or not bad.height or {*told["rank"].unique()} != job:
+        return None
+    odd = bad.filter(pl.col("rank") == bad["rank"][0])
+    others = told.filter(pl.col("rank") != odd["rank"][0])
+    lost = pl.col("time_ns").filter(~pl.col("loss").is_finite()).min()
+    fine = others.group_by("rank").agg(
+        pl.col("time_ns").filter(pl.col("time_ns") < lost.fill_null(1 << 62)).max().alias("until")
+    )
+    if odd.height < 2 or not (fine["until"] >= odd["time_ns"][1]).fill_null(False).all():
+        return None
+    return OwnLoss(NO_STEP, odd.head(1).to_dicts(), False)
 
 
 def is_told(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> bool:
@@ -148,9 +166,8 @@ def _own(steps: pl.DataFrame, world: int) -> pl.DataFrame:
         (pl.col("phase").fill_null("train") == "train")
         & pl.col("rank").is_between(0, world - 1)
         & pl.col("loss").is_finite()
-        & pl.col("step").is_not_null()
-    )
-    own = _comparable(own)
+    ).with_columns(pl.coalesce("step", "time_ns").alias("step"))  # what a panel shows of one moment
+    own = _comparable(own.filter(pl.col("step").is_not_null()))
     return own.filter(2 * pl.len().over("step") > world).sort("step")
 
 

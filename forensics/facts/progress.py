@@ -17,9 +17,11 @@ def newest(numbers: pl.Series) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def step_in_progress(steps: pl.DataFrame, rank: int | None = None) -> int | None:
-    """Last completed step + 1: the rank's own where it printed steps, else what most ranks say."""
+def step_in_progress(steps: pl.DataFrame, rank: int | None = None, at: int | None = None) -> int | None:
+    """Last completed step + 1: the rank's own where it printed steps, else what most ranks say. None where steps are told after `at`, a moment."""
     steps = steps.filter((pl.col("phase") == "train").fill_null(True) & pl.col("step").is_not_null())
+    if at is not None and (steps["time_ns"] > at).any():
+        return None
     own = steps.filter(pl.col("rank") == rank) if rank is not None else steps.clear()
     if not steps.height:
         return None

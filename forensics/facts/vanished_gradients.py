@@ -15,6 +15,7 @@ from parsers.text.vocabulary import words_of
 
 _WELL, _ZERO = 8, 5  # lines with a norm above zero, and with zero after them, at least
 _STRAY = 0.2  # of the lines before may have been zero
+_NO_SCALE = 1.0
 _ALL = 0.99  # of the elements
 
 
@@ -27,9 +28,10 @@ class Vanished(msgspec.Struct, frozen=True):
 
 
 def vanished(steps: pl.DataFrame) -> Vanished | None:
-    """Table of steps → where the norm of all that print one vanished; None where it did not, or where a loss scale is told, which says more."""
+    """Table of steps → where the norm of all that print one vanished; None where it did not, or where a loss scale is told, which says more, unless it was set
+    lower there and stays so."""
     train = steps.filter((pl.col("phase").fill_null("train") == "train") & pl.col("step").is_not_null())
-    if train["loss_scale"].is_not_null().any() or (train["skipped"] > 0).any():
+    if (train["skipped"] > 0).any():
         return None
     norms = train.filter(pl.col("grad_norm").is_not_null()).sort("file", "line", nulls_last=True)
     found: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = []
@@ -41,7 +43,12 @@ def vanished(steps: pl.DataFrame) -> Vanished | None:
     if not found:
         return None
     row, well = min(found, key=lambda one: int(one[0]["step"]))
-    losses = train.filter((pl.col("step") >= row["step"]) & pl.col("loss").is_not_null())["loss"]
+    later = train.filter(pl.col("step") >= row["step"])
+    scales, before = (own["loss_scale"].drop_nulls() for own in (later, train.filter(pl.col("step") < row["step"])))
+    is_set = scales.n_unique() == 1 and (scales[0] <= _NO_SCALE or (len(before) > 0 and before[-1] > scales[0]))
+    if (train["loss_scale"].is_not_null().any() and not is_set) or not norms["grad_norm"].is_finite().all():
+        return None
+    losses = later["loss"].drop_nulls()
     if not len(losses) or not bool((losses.is_finite() & (losses > 0)).all()):
         return None
     return Vanished(row, well, _share(train, int(row["step"])))

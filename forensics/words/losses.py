@@ -90,6 +90,10 @@ OWN_LOSS = Form(
     "{who} printed {value} as its own loss at step {step}, where the loss of the others was finite",
     "{who} 在 step {step} 打印的自身 loss 为 {value}，而其他 rank 的 loss 有限",
 )
+OWN_LOSS_AT_MOMENTS = Form(
+    "{who} showed {value} as its own loss at several moments, at which the loss of the others was finite",
+    "{who} 在多个时刻显示的自身 loss 为 {value}，而其他 rank 的 loss 当时有限",
+)
 FAR_FROM_OTHERS = Form(
     "{who} printed {loss} as its own {name} at step {step}, more than {times} times that of the others",
     "{who} 在 step {step} 打印的自身 {name} 为 {loss}，是其他 rank 的 {times} 倍以上",

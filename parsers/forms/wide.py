@@ -133,14 +133,13 @@ def _wide(path: str, heads: Sequence[str], first: Sequence[str]) -> Wide | None:
     else:
         own = {at: head for at, head in own.items() if not _is_derived(head)}
         shared, bare = _bare(own)
-        names, members = [shared], {at: _who(head) for at, head in bare.items()}
+        names, members = [shared], {at: who_of_head(head) for at, head in bare.items()}
     if not all(map(_is_name, members.values())):
         return None
     is_apart = len({tuple(who.items()) for who in members.values()}) == len(members) >= _FEWEST
     if not (places and is_apart):
         return None
-    pieces = [_WHOSE.sub("", piece) for piece in _PIECES.split(_SUFFIX.sub("", path))]
-    for name in (*names, *reversed(pieces)):
+    for name in (*names, *titles(path)):
         said = vocabulary.meaning_of(name)
         if said is not None and said.meaning in ("loss", "grad_norm", "own_grad_norm"):
             return Wide(name, None, None, places, members)
@@ -185,7 +184,14 @@ def _is_name(who: Mapping[str, str]) -> bool:
     return name is None or _NUMBERED.search(name) is not None or (name.isalpha() and sort_of(name) is None)
 
 
-def _who(head: str) -> dict[str, str]:
+def titles(path: str) -> list[str]:
+    """What a file may be called after, the last first: `Train loss per rank-data-2026-01-05.csv`."""
+    pieces = _PIECES.split(_SUFFIX.sub("", path))
+    return [_WHOSE.sub("", piece).partition(" (")[0] for piece in reversed(pieces)]
+
+
+def who_of_head(head: str) -> dict[str, str]:
+    """Whose a column of that name is."""
     found = _OF_RANK.fullmatch(head)
     if found and vocabulary.of_process(found["word"]) == "rank":
         return {"rank": found["rank"]}

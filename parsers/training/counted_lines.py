@@ -1,6 +1,6 @@
-"""Lines of a log as records, where a number at their head may be the step."""
+"""Lines of a log as records, where a number at their head may be the step, without a name or under one that nobody knows (`ba 19: loss nan`)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -13,23 +13,35 @@ from parsers.text import vocabulary
 
 _RISING = 3  # lines
 _WHOSE = ("rank", "local_rank", "host")
+_FIGURES = frozenset(("loss", "grad_norm", "own_grad_norm"))
 
 
 def counted(lines: pl.DataFrame) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Lines and their records. A number without a name at the head of lines is the step where it rises from line to line of a
-    printer that says no other: a rank or a label would not."""
+    """Lines and their records. A number without a known name at the head of lines is the step where it rises from line to line of a
+    printer that says no other, under a name by the same each time: a rank or a label would not."""
     heads: dict[tuple[Any, ...], list[tuple[dict[str, Any], dict[str, Any]]]] = {}
     for row in lines.iter_rows(named=True):
         said = framings.record(row["text"]) if len(row["text"]) <= LINE_CHARACTERS else None
         if said is None:
             continue
-        if framings.COUNT not in said or "step" in vocabulary.meanings(said):
+        name = _count_of(said)
+        if name is None or "step" in vocabulary.meanings(said):
             yield row, said
         else:
             told = vocabulary.told(said)
-            whose = (*(row[name] for name in _WHOSE), *(str(told.get(name)) for name in _WHOSE))
-            heads.setdefault((row["file"], *whose), []).append((row, said))
-    for found in heads.values():
-        counts = [whole(said[framings.COUNT]) or 0 for _, said in found]
-        is_rising = len(counts) >= _RISING and all(one < two for one, two in pairwise(counts))
-        yield from ((row, {"step": said[framings.COUNT], **said} if is_rising else said) for row, said in found)
+            whose = (*(row[one] for one in _WHOSE), *(str(told.get(one)) for one in _WHOSE))
+            heads.setdefault((row["file"], name, *whose), []).append((row, said))
+    for (_, name, *_), found in heads.items():
+        counts = [whole(said[name]) or 0 for _, said in found]
+        strides = {after - before for before, after in pairwise(counts)}
+        is_rising = len(counts) >= _RISING and min(strides) > 0 and (name == framings.COUNT or len(strides) == 1)
+        yield from ((row, {"step": said[name], **said} if is_rising else said) for row, said in found)
+
+
+def _count_of(said: Mapping[str, Any]) -> str | None:
+    """The name of what may be a count at the head of a record: none, or one of which nothing is known, beside a loss or a norm."""
+    first = next(iter(said), framings.COUNT)
+    if framings.COUNT in said:
+        return framings.COUNT
+    is_open = whole(said.get(first)) is not None and vocabulary.is_unknown(first)
+    return first if is_open and vocabulary.meanings(said) & _FIGURES else None

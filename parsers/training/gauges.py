@@ -6,7 +6,8 @@
 What a gauge means, its name says (parsers/text/vocabulary.py). Gauges of one rank belong together by their moment: the stamp, else how
 often each was seen in the file before. Where no gauge of the rank, nor one without a rank, tells the step of that moment, none is told.
 Of several series of one meaning and rank it is the rank's own, else a plain one, else that of all ranks; two of a sort leave nothing, and so
-does a label that tells of an evaluation. A label may tell the layout: parallel="dp5".
+does a label that tells of an evaluation. What only counts up in whole numbers is a counter (`train_nonfinite_loss_total`), and no loss. A label may tell the
+layout: parallel="dp5".
 """
 
 from collections import Counter, defaultdict
@@ -19,7 +20,7 @@ from parsers.text import vocabulary
 from parsers.text.layouts import sizes
 
 _SORTS = ("own", "plain", "of_all", "named")
-_FIGURES = ("loss", "grad_norm", "learning_rate", "loss_scale")
+FIGURES = ("loss", "grad_norm", "learning_rate", "loss_scale")
 _Moment = tuple[int | None, int | None, int]  # rank, time_ns, how often before
 
 
@@ -37,7 +38,7 @@ class Gauges:
         """A row of `devices` (rank, metric with labels, value, time_ns, file, line or record): whether it is a figure of a training, and kept."""
         name, _, labels = str(row["metric"]).partition("{")
         said = vocabulary.meaning_of(name)
-        if said is None or said.meaning not in ("step", *_FIGURES) or vocabulary.is_of_evaluation(labels[:400]):
+        if said is None or said.meaning not in ("step", *FIGURES) or vocabulary.is_of_evaluation(labels[:400]):
             return False
         key = (row["rank"], row["metric"], row["time_ns"])
         moment = (row["rank"], row["time_ns"], self._seen[key])
@@ -57,15 +58,32 @@ class Gauges:
 
     def _chosen(self, rank: int | None, meaning: str) -> str | None:
         """The one series of that meaning which is of the rank itself, as far as names tell."""
-        series = self._series.get((rank, meaning), set())
+        series = {
+            one
+            for one in self._series.get((rank, meaning), set())
+            if not (meaning in FIGURES[:2] and self._is_counter(one))
+        }
         by_sort = ([one for one in series if self._sorts[one] == sort] for sort in _SORTS)
         alone = next((one for one in by_sort if one), [])
         return alone[0] if len(alone) == 1 else None
 
+    def _is_counter(self, metric: str) -> bool:
+        """Is a series one of a counter, on all ranks: called a total, and whole numbers that never fall?"""
+        if not metric.partition("{")[0].endswith("_total"):
+            return False
+        told: defaultdict[int | None, list[tuple[int, float]]] = defaultdict(list)
+        for (rank, time_ns, count), own in self._told.items():
+            if metric in own:
+                told[rank].append((time_ns or count, own[metric]["value"]))
+        values = [[value for _, value in sorted(own)] for own in told.values()]
+        return all(value is not None and value == value // 1 for own in values for value in own) and all(
+            own == sorted(own) for own in values
+        )
+
     def _row(self, moment: _Moment, own: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:
         rank, time_ns, count = moment
         figures = {
-            name: own[metric] for name in _FIGURES if (metric := self._chosen(rank, name)) is not None and metric in own
+            name: own[metric] for name in FIGURES if (metric := self._chosen(rank, name)) is not None and metric in own
         }
         of_all = self._told.get((None, time_ns, count), {})
         told = (row for moment in (own, of_all) for row in moment.values() if row["meaning"] == "step")

@@ -20,7 +20,6 @@ from parsers.who.turns import hold_one_each, is_of_host
 _NUMBER = regex(r"\d{1,10}")
 _NUMBERED_FOLDER = regex(r"[^/]*\d[^/]*/")
 _FEWEST = 2
-_PIDS = 300  # a number from here on may be a process's
 _FEW = 3  # at most one in three may be of another size
 _ROLL = regex(
     r"(?i)(?<![\w-])(?:dp|data[ -]parallel|worker|replica|process|proc)(?:[ _](?:rank|index|id))?[ #:=]{1,2}(?P<number>\d{1,6})"
@@ -449,21 +448,6 @@ def marks(rows: Iterable[tuple[int, str, Said]], kind: str) -> dict[Any, Set[int
         if mark is not None:
             found[mark if kind != "local_rank" else (one.file, mark)].add(number)
     return dict(found)
-
-
-def are_at_once(word: str, rows: Sequence[tuple[int, str, Said]]) -> bool:
-    """Three numbers at least behind `r`, each beside a pid of its own, none of which was silent before another of its file began: tries and
-    rounds come one after the other."""
-    spans: defaultdict[str, dict[int, list[int]]] = defaultdict(dict)
-    beside: defaultdict[int, set[int]] = defaultdict(set)
-    for number, _, one in rows:
-        spans[one.file].setdefault(number, []).append(one.number)
-        pids = [one.line.process, *(other for form, other, _ in one.labels if not form.word)]
-        for pid in {pid for pid in pids if pid is not None and pid >= _PIDS}:
-            beside[pid].add(number)
-    is_each = len(beside) == len({number for number, *_ in rows}) > _FEWEST and is_one_to_one(beside)
-    together = all(max(map(min, own.values())) < min(map(max, own.values())) for own in spans.values())
-    return word in ("r", "rk") and is_each and together
 
 
 def is_one_to_one(found: Mapping[Any, Set[int]]) -> bool:

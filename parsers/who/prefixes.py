@@ -393,6 +393,7 @@ _PASSED_ON = regex(_ACTOR)
 _OTHER: dict[str, tuple[tuple[str, Take], ...]] = {
     "[": (
         (r"\[default(\d{1,4})\]:", _local_rank),
+        (r"\[std(?:out|err)\]: ", _nothing),  # Composer's file of a rank
         (r"\[rank(?:: ?| )?(\d{1,7})(?:/\d{1,7})?\](?:: ?| (?=\S))", _rank),  # Lightning has a colon, scripts a blank
         (r"\[rank=(\d{1,7})\] ", _rank),  # Determined
         (r"\[\d+,(\d{1,7})\]<std(?:out|err|diag)>:", _mpi),

@@ -2,7 +2,7 @@
 
 A **form** of labels (labels.py) is admitted whole or not at all:
 - nothing that tells the processes of its lines apart otherwise (an introduction, a printed rank, a launcher's task or local rank, a pid) disagrees: one number each;
-- two numbers at least, each on two lines with words behind it; introductions or printed ranks say the same numbers; or such processes, or files, have one each, and the numbers are just 0 … N-1 of a told world of N; or its word is "rank", in no group, and the numbers are such, or count from 0 where no world is told; so does `r` of processes that speak at once.
+- two numbers at least, each on two lines with words behind it; introductions or printed ranks say the same numbers; or such processes, or files, have one each, and the numbers are just 0 … N-1 of a told world of N; or its word is "rank", in no group, and the numbers are such, or count from 0 where no world is told; so does a word of processes that speak at once (at_once.py).
 So levels, layers, experts, steps and workers are none. A bare number is one, without introductions, only before nearly all lines, where nothing else does.
 
 **Files**: what a file introduces itself as is its rank where files of one shape of name (digits aside) tell different ones, unless they are every k-th (logs of nodes, of which the first
@@ -26,11 +26,11 @@ from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.unanimous import unanimous
 from parsers.who.also_called import also_called, also_named
+from parsers.who.at_once import are_at_once
 from parsers.who.beginnings import FILES, NAMED, SIBLINGS, Said, begun_by, with_speakers
 from parsers.who.counted_columns import counted_columns
 from parsers.who.counts import (
     alone,
-    are_at_once,
     are_of_pids,
     are_several,
     beginnings,

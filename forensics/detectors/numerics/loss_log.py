@@ -41,7 +41,7 @@ from forensics.facts.event_rows import detail
 from forensics.facts.far_values import carried_value, far_value
 from forensics.facts.first_checked import first_checked
 from forensics.facts.loss_spikes import finite_lines, since, spikes
-from forensics.facts.own_values import OwnLoss, has_experts, has_no_stages, own_loss
+from forensics.facts.own_values import NO_STEP, OwnLoss, has_experts, has_no_stages, own_loss
 from forensics.facts.progress import step_in_progress
 from forensics.facts.scale_falls import collapse
 from forensics.graph.numerics.tensor_ops import read_rows
@@ -206,7 +206,7 @@ def _owners(nans: Sequence[Bad], own: OwnLoss | None) -> list[Bad]:
     """The bad lines of the ranks whose own loss was bad in the first bad step, where most others' was finite there; none where
     ranks share values with all. A gradient norm is no rank's own: it may be of what all have summed, or of the part that the rank
     keeps of that."""
-    step = min((bad.row["step"] for bad in nans if bad.row["step"] is not None), default=None)
+    step = min((bad.row["step"] for bad in nans if bad.row["step"] is not None), default=NO_STEP)
     if own is None or own.step != step:
         return []
     return [bad for row in own.rows if (bad := first_nan([row])) is not None]
@@ -370,13 +370,12 @@ def _nan_finding(
         where = words.RAISED_AT(file=place.file, line=place.line)
     told = sentence(shown, whose(who=ranks_text(suspects)) if suspects else "", where)
     if ahead and first is not None:
-        told = sentence(
-            words.OWN_LOSS(
-                who=ranks_text(ahead), value=words.VALUE["nan" if first.value == "nan" else "inf"], step=step
-            )
-        )
+        own_words = words.OWN_LOSS if step is not None else words.OWN_LOSS_AT_MOMENTS
+        value_text = words.VALUE["nan" if first.value == "nan" else "inf"]
+        told = sentence(own_words(who=ranks_text(ahead), value=value_text, step=step))
     at = step if began is None else began
-    at = step_in_progress(case.tables["steps"], alone[0] if alone else None) if at is None else at
+    begun = step_in_progress(case.tables["steps"], alone[0] if alone else None, lead["time_ns"] if ahead else None)
+    at = begun if at is None else at
     whom = tuple(sorted(suspects))
     actions = (*repeated_here(case, step, whom), *_after_nan(case, ended, at, whom, forward, place))
     if alone and case.is_data_parallel and _is_of_batch(asserts, step, ahead) and (ahead or _went_on(case, alone)):
@@ -402,7 +401,7 @@ def _nan_finding(
         suspect_ranks=() if alone else tuple(sorted(suspects)),
         first_anomaly=FirstAnomaly(
             rank=alone[0] if alone else None, value=value,
-            step=step if step is not None else step_in_progress(case.tables["steps"], alone[0] if alone else None), op=_operator(above or (asserts if first is None else ())),
+            step=step if step is not None else begun, op=_operator(above or (asserts if first is None else ())),
             module=module,
         ),
         undecided=() if passed else ("culprit_among_missing",) if unseen else ("tied_explanations",),

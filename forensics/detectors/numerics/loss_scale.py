@@ -15,6 +15,7 @@ from msgspec import structs
 from forensics.case import Case, Detector
 from forensics.facts.checkpoints import before_step
 from forensics.facts.scale_falls import Fall, collapse, falls
+from forensics.facts.vanished_gradients import vanished
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Severity
@@ -34,7 +35,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
         what = words.TO_ITS_MINIMUM if fall.is_minimum else words.DOWN_TO(scale=f"{fall.end['scale']:g}")
         found = _finding(fall, "fatal" if fall.is_minimum else "severe", what)
         return (_with_bad_loss(_of_settings(found, steps, fall), steps, fall),)
-    for fall in falls(steps, events)[:1]:
+    for fall in falls(steps, events)[: 1 if vanished(steps) is None else 0]:
         return (_finding(fall, "minor", words.FOUND_ITS_LEVEL(scale=f"{fall.end['scale']:g}")),)
     return ()
 
