@@ -45,6 +45,8 @@ def far_value(steps: pl.DataFrame, job: frozenset[int]) -> OwnLoss | None:
     )
     least = pl.max_horizontal("next", pl.lit(1.0))
     per_step = per_step.filter((pl.col("count") == len(job)) & (pl.col("top") > _TOGETHER * least))
+    if not per_step.height:
+        return None
     begun = per_step.group_by("key", "rank").agg(pl.col("step").min().alias("begun"))
     size = pl.col("size")
     before = size.filter(pl.col("step") < pl.col("begun"))

@@ -475,13 +475,13 @@ def _fitting(value: Any) -> Any:
 
 
 def conform(name: TableName, frame: pl.DataFrame) -> pl.DataFrame:
-    """A frame with some of the declared columns → one with all, in order, cast; extra columns raise KeyError.
-
-    A column that says one thing in all rows becomes a literal, which takes no memory, also where such tables are put
-    together."""
+    """A frame with some of the declared columns → one with all, in order, cast; extra columns raise KeyError. A column that says one thing in all rows
+    becomes a literal, which takes no memory, also where such tables are put together."""
     schema = SCHEMAS[name]
     if extra := set(frame.columns) - schema.keys():
         raise KeyError(f"{name} has no column {sorted(extra)}")
+    if frame.columns and frame.is_empty():
+        return empty(name)
     only = only_values(frame)
     told = set(frame.columns) - only.keys() or set(frame.columns[:1])  # literals alone are one row
     return frame.select(

@@ -173,6 +173,8 @@ def quantity_of(metric: str) -> tuple[str | None, str | None]:
 def with_quantities(devices: pl.DataFrame) -> pl.DataFrame:
     """Rows of `devices` with `quantity` and `part` filled; bits printed in hexadecimal and numbers with a unit get their
     value, and what counts four bytes at a time counts bytes."""
+    if devices.is_empty():
+        return devices
     names = devices["metric"].drop_nulls().unique(maintain_order=True).to_list()
     told = {name: quantity_of(name) for name in names}
     known = pl.DataFrame(

@@ -29,7 +29,7 @@ import polars as pl
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, conform, empty
 from parsers.text import durations
-from parsers.training.progress import with_reporter
+from parsers.training.progress import Said, with_reporter
 
 _STEP = r"(?i)(?:^|[\s,;\]|(])(?:global_|train_)?(?:step|iter(?:ation)?)[\s:=\[]{1,4}([0-9]{1,15})(?:[^0-9A-Za-z_.]|\.[^0-9]|\.?$)"
 _IT = r"(?i)(?:^|[\s,;\]|(])it {1,4}([0-9]{1,15})(?:[^0-9A-Za-z_.]|\.[^0-9]|\.?$)"
@@ -47,20 +47,18 @@ _STEPS_OWN = durations.Figure("step", None, True)  # what a bare `time` says: of
 
 def parse(lines: pl.DataFrame) -> Tables:
     """timings: a row per part of a step, level 0; `name` as printed."""
-    text = pl.col("text")
+    text, said = pl.col("text"), Said(lines)
+    in_words = pl.when(~text.str.contains(r"(?i)\bloss\b")).then(text.str.extract(_IT, 1))
     known = with_reporter(lines).with_columns(
         step=pl.coalesce(
             *(text.str.extract(group, 1) for group in (_STEP, _BRACKETED)),
             # Of a count by its bare word a line with a loss is a record, whose times go with it (logs/field_lines.py).
-            pl.when(~text.str.contains(r"(?i)\bloss\b")).then(text.str.extract(_IT, 1)),
+            *((in_words,) if said.holds("it ") else ()),
         ).cast(pl.Int64, strict=False),
         pair=text.str.extract_all(_PAIR),
     )
-    known = (
-        known.filter(pl.col("step").is_not_null() & ~text.str.contains(_NO_TRAINING))
-        .explode("pair")
-        .filter(pl.col("pair").is_not_null())
-    )
+    is_other = text.str.contains(_NO_TRAINING) if said.holds("test", "val") else pl.lit(value=False)
+    known = known.filter(pl.col("step").is_not_null() & ~is_other).explode("pair").filter(pl.col("pair").is_not_null())
     if known.is_empty():
         return {"timings": empty("timings")}
     made = _timed(_named(known))

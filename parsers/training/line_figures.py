@@ -49,6 +49,8 @@ def beside_losses(lines: pl.DataFrame, steps: pl.DataFrame) -> Tables:
     own = steps.filter(mine & pl.col("framework").is_null() & pl.col("step").is_not_null()).select(
         *_PLACE, "loss", "grad_norm"
     )
+    if own.is_empty():
+        return {"steps": steps, "values": empty("values")}
     told = own.unique(["file", "line"]).join(lines.select("file", "line", "text"), on=["file", "line"])
     is_odd = pl.col("loss").is_finite() & pl.col("text").str.contains(_IS_BAD)
     odd = told.filter(is_odd)["file"].unique()

@@ -131,8 +131,9 @@ def parse(lines: pl.DataFrame) -> Tables:
         ]
     )
     beside = beside_losses(known, steps)
+    reduced = [reduced_losses.of_lines(known, steps)] if said.holds("nan", "inf") else []
     means = [_means(known, steps)] if said.holds(*_OF_MEAN) else []
-    steps = pl.concat([beside["steps"], reduced_losses.of_lines(known, steps), *means])
+    steps = pl.concat([beside["steps"], *reduced, *means])
     events, settings = happenings(known, said)
     return {
         "steps": steps.sort("file", "line", maintain_order=True),
