@@ -1,5 +1,6 @@
 """A loop of a script over hosts, which counts its turns, tells where each host's ranks begin (parsers/who/starts.py)."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -61,5 +62,5 @@ def test_a_node_of_each_turn(tmp_path: Path, loop: str) -> None:
         lambda lines: [line.replace("in opal kay ruby jade;", "in $(scontrol show hostnames);") for line in lines],
     ],
 )
-def test_what_the_loop_does_not_tell_is_nobodys(tmp_path: Path, changed) -> None:
+def test_what_the_loop_does_not_tell_is_nobodys(tmp_path: Path, changed: Callable[[list[str]], list[str]]) -> None:
     assert named(tmp_path, changed(script("a sum", RUN)), [*HOSTS]) == []
