@@ -19,6 +19,7 @@ from parsers.who.contexts import Places
 from parsers.who.families import Process
 from parsers.who.formulas import Formula, Scripts
 from parsers.who.listed import Listed
+from parsers.who.loops import hosts_in_turn
 from parsers.who.node_numbers import NodeNumbers
 from parsers.who.orders import by_file, orders, starts_of
 from parsers.who.slurm_tasks import starts_of_tasks
@@ -312,7 +313,7 @@ class Starts:
         return {own["list"] for own in found if own is not None and own["name"] == one.node}
 
     def _by_orders(self) -> Iterator[dict[str, tuple[int, int | None]]]:
-        """By lists of places with their counts, or along which a formula counts."""
+        """By lists of places with their counts, or along which a formula counts, or a script's turns."""
         each = self.each()
         along = {
             one.file
@@ -321,7 +322,8 @@ class Starts:
             and one.node is not None
             and one.node not in {own.name for own in self._given if self._places.of_file(own.file)}
         }
-        found = []
+        turns = filter(None, map(hosts_in_turn, self._said.values()))
+        found = [starts_of(tuple(map(self._places.of, turn)), [each] * len(turn)) for turn in turns if each is not None]
         for file, own in by_file(self._orders).items():
             for one in own:
                 if one.counts is not None and (one.is_ports or sum(one.counts) == self.world):
