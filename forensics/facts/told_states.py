@@ -7,6 +7,7 @@ in another one, which it told again and again as well, and which is no wait by i
 """
 
 from collections.abc import Collection, Mapping
+from typing import get_args
 
 import msgspec
 import polars as pl
@@ -55,7 +56,8 @@ def odd_state(tables: Mapping[TableName, pl.DataFrame], rank: int, others: Colle
 
 
 def _site(state: str) -> Site | None:
-    found = classify(to_frames([{"function": state, "file": "", "line": None}])).site
+    named = classify(to_frames([{"function": state, "file": "", "line": None}])).site
+    found: Site | None = next((site for site in get_args(Site) if site == named), None)
     if found not in ("unknown", "communication"):
         return found
     words = state.lower().replace("-", "_").replace(" ", "_").split("_")
