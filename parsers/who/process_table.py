@@ -32,6 +32,7 @@ from parsers.who.formulas import Scripts, called, scripts_of
 from parsers.who.introductions import PID, Introduction
 from parsers.who.job_table import HOW, Table
 from parsers.who.listed import Listed
+from parsers.who.loops import hosts_in_turn
 from parsers.who.orders import blocks, in_order_of_ranks
 from parsers.who.place_files import counted_files, of_places
 from parsers.who.regrouped import standing_rows
@@ -68,7 +69,8 @@ def process_table(
     processes."""
     placed = (one for one in told if {one.local_rank, one.node_rank, one.device} != {None})
     hosts = {one.name.rpartition(":")[0] for one in told if one.kind == PROCESS}
-    places = Places(said, paths, {one.name for one in placed} | hosts)
+    turns = {name for own in said.values() for name in hosts_in_turn(own)}
+    places = Places(said, paths, {one.name for one in placed} | hosts | turns)
     join_items(told, places)
     join_told(told, said, paths, places)
     launched = frozenset(own for lines in said.values() for one in lines if one.launch and (own := one.launch.world))
