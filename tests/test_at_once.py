@@ -28,7 +28,7 @@ def _report(form: Form, folder: Path) -> Report:
     [
         lambda rank, step, loss, norm: f"    [worker {rank}] step {step:2d} | loss {loss:.4f} | gnorm {norm:.3f}",
         lambda rank, step, loss, norm: f"(proc {rank}) iter {step}: loss={loss:.4f} grad_norm={norm:.3f}",
-        lambda rank, step, loss, norm: f"P{rank}> iter {step} train loss {loss:.4f} lr 1e-3",
+        lambda rank, step, loss, norm: f"trainer{rank}> iter {step} train loss {loss:.4f} lr 1e-3",
     ],
 )
 def test_a_process_that_trains_beside_others_is_a_rank(form: Form, tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_a_process_that_trains_beside_others_is_a_rank(form: Form, tmp_path: Pat
     "form",
     [
         lambda rank, step, loss, norm: f"[expert {rank}] step {step} | loss {loss:.4f} | gnorm {norm:.3f}",
-        lambda rank, step, loss, norm: f"[task {rank}] step {step} | loss {loss:.4f} | gnorm {norm:.3f}",
+        lambda rank, step, loss, norm: f"[p{rank}] step {step} | loss {loss:.4f} | gnorm {norm:.3f}",
         lambda rank, step, _loss, norm: f"[worker {rank}] step {step} | queue {norm:.4f}",  # of loaders
     ],
 )

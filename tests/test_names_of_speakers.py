@@ -139,7 +139,7 @@ NOBODY = {
     "experts": (each("expert {} | ", NUMBERS), WORLD),
     "layers": (each("[layer{}] ", NUMBERS), WORLD),
     "loaders": (each("loader-{}: ", NUMBERS), WORLD),
-    "workers": (each("worker {}: ", NUMBERS), WORLD),
+    "workers of a larger job": (each("worker {}: ", NUMBERS), ["mpirun -np 8 python train.py"]),
     "devices": (each("[gpu{}] ", NUMBERS), ["torchrun --nnodes=2 --nproc-per-node=4 --node-rank=0 train.py"]),
     "from 0 without a world": (each("p{}> ", NUMBERS), []),
     "from 1 without a total": (each("p{}> ", (1, 2, 3, 4)), WORLD),

@@ -15,7 +15,7 @@ from itertools import pairwise, permutations
 import msgspec
 import polars as pl
 
-from forensics.assemble.numbered_runs import numbered_runs, rotated_runs
+from forensics.assemble.numbered_runs import numbered_runs, rotated_runs, runs_of_each
 from forensics.model.said import Said, joined
 from forensics.words import views as words
 from parsers.schema.tables import TableName, spelled
@@ -71,7 +71,7 @@ def launches(tables: Mapping[TableName, pl.DataFrame]) -> tuple[list[Launch], tu
     if not has_folders:
         _add_numbered(named, tables["files"]["file"].to_list(), spans)
         if not named:
-            runs = numbered_runs(tables, spans)
+            runs = numbered_runs(tables, spans) or runs_of_each(tables, spans)
             named = {run: Launch({run}, files) for run, files in runs.items()} or _left_lying(tables["files"])
     if len(named) < 2 and (runs := rotated_runs(tables, spans)):
         named = {run: Launch({run}, files) for run, files in runs.items()}

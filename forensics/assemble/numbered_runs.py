@@ -5,6 +5,9 @@ where ranks are told), and the later one follows the earlier in every file that 
 none, it goes on from within the steps of the earlier one and not from its first, and either says that it loaded a checkpoint or is
 of several ranks that are the same. Files beside each other must say so, whatever their stamps.
 
+Folders of whatever names (a tracker's runs) are runs where each holds the steps of one rank alone, every rank has as many, and all of the first are over, by stamps, before any of the second
+begins, which goes on from within the steps of the first.
+
 A file and what was put aside of it (`job.out` and `job.out.1`) are runs where the stamps do not overlap, the later one goes on from
 within the steps of the earlier one, and that one tells the end of every rank that speaks in it, or that a scheduler stopped the job, or a
 checkpoint was loaded: a log that was cut for its length goes on without any of these.
@@ -81,6 +84,51 @@ def rotated_runs(tables: Mapping[TableName, pl.DataFrame], spans: _Spans) -> dic
         if not (goes_on and is_over and before.ranks == after.ranks and _is_after(spans[one], spans[two])):
             return {}
     return {file: [file] for file in order}
+
+
+def runs_of_each(tables: Mapping[TableName, pl.DataFrame], spans: _Spans) -> dict[str, list[str]]:
+    """The same → number → the files of that run, of folders of each rank; none where nothing shows runs."""
+    own = {file: one for file, one in _shown(tables).items() if "/" in file}
+    if any(len(one.ranks) != 1 for one in own.values()):
+        return {}
+    for depth in range(1, 1 + max((file.count("/") for file in own), default=0)):
+        folders: defaultdict[str, list[str]] = defaultdict(list)
+        for file in own:
+            folders["/".join(file.split("/")[:depth])].append(file)
+        of_rank: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
+        for folder, files in folders.items():
+            ranks = frozenset[int].union(*(own[file].ranks for file in files))
+            began = [span[0] for file in files for span in spans.get(file, {}).values()]
+            if len(ranks) == 1 and began:
+                of_rank[min(ranks)].append((min(began), folder))
+        count = len(folders) // max(1, len(of_rank))
+        if not (len(of_rank) > 1 < count <= _RUNS and all(len(had) == count for had in of_rank.values())):
+            continue
+        order = [{sorted(had)[nth][1] for had in of_rank.values()} for nth in range(count)]
+        shown = [[file for folder in run for file in folders[folder]] for run in order]
+        if len(folders) == count * len(of_rank) and all(
+            _all_after(one, two, own, spans) for one, two in pairwise(shown)
+        ):
+            every = tables["files"]["file"].to_list()
+            inside = [[f"{folder}/" for folder in sorted(run)] for run in order]
+            return {str(nth): [one for one in every if one.startswith(tuple(run))] for nth, run in enumerate(inside)}
+    return {}
+
+
+def _all_after(one: Sequence[str], two: Sequence[str], own: Mapping[str, _Own], spans: _Spans) -> bool:
+    """Does all of the second begin after all of the first is over, and go on from within its steps?"""
+    is_over = _is_after(_whole(one, spans), _whole(two, spans))
+    last = max(own[file].last + own[file].every for file in one)
+    return is_over is True and max(own[file].first for file in one) < min(own[file].first for file in two) <= last
+
+
+def _whole(files: Sequence[str], spans: _Spans) -> dict[str, tuple[int, int]]:
+    """The stamps of several files together."""
+    told = [(basis, span) for file in files for basis, span in spans.get(file, {}).items()]
+    return {
+        basis: (min(one[0] for of, one in told if of == basis), max(one[1] for of, one in told if of == basis))
+        for basis in dict(told)
+    }
 
 
 def _ended(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, frozenset[int]]:

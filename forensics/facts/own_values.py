@@ -106,9 +106,11 @@ def own_loss(
 
 def _at_moments(told: pl.DataFrame, job: frozenset[int]) -> OwnLoss | None:
     """Of gauges, whose moments tell no step: the rank whose loss was no number at two moments, while each of all others showed one then or later, and
-    none that was bad before. Ranks are within a step of each other, so it began there."""
+    none that was bad before. Ranks are within a step of each other, so it began there. Of one file, whose moments are by one clock."""
     told = told.filter(pl.col("time_ns").is_not_null()).sort("time_ns")
     bad = told.filter(~pl.col("loss").is_finite())
+    told = told.filter(pl.col("file").is_in(bad["file"].head(1).implode()))
+    bad = bad.filter(pl.col("file").is_in(bad["file"].head(1).implode()))
     if len(job) < _RANKS or not bad.height or {*told["rank"].unique()} != job:
         return None
     odd = bad.filter(pl.col("rank") == bad["rank"][0])

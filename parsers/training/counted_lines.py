@@ -11,7 +11,7 @@ from parsers.forms.reading import whole
 from parsers.schema.rules import LINE_CHARACTERS
 from parsers.text import vocabulary
 
-_RISING = 3  # lines
+_RISING, _CALLED = 3, 5  # lines, of a count without a name and with one
 _WHOSE = ("rank", "local_rank", "host")
 _FIGURES = frozenset(("loss", "grad_norm", "own_grad_norm"))
 
@@ -34,7 +34,10 @@ def counted(lines: pl.DataFrame) -> Iterator[tuple[dict[str, Any], dict[str, Any
     for (_, name, *_), found in heads.items():
         counts = [whole(said[name]) or 0 for _, said in found]
         strides = {after - before for before, after in pairwise(counts)}
-        is_rising = len(counts) >= _RISING and min(strides) > 0 and (name == framings.COUNT or len(strides) == 1)
+        is_bare = name == framings.COUNT
+        is_rising = (
+            len(counts) >= (_RISING if is_bare else _CALLED) and min(strides) > 0 and (is_bare or len(strides) == 1)
+        )
         yield from ((row, {"step": said[name], **said} if is_rising else said) for row, said in found)
 
 

@@ -12,6 +12,7 @@ layout: parallel="dp5".
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from parsers.forms.reading import whole
@@ -58,26 +59,30 @@ class Gauges:
 
     def _chosen(self, rank: int | None, meaning: str) -> str | None:
         """The one series of that meaning which is of the rank itself, as far as names tell."""
-        series = {
-            one
-            for one in self._series.get((rank, meaning), set())
-            if not (meaning in FIGURES[:2] and self._is_counter(one))
-        }
+        series = self._series.get((rank, meaning), set())
+        if meaning in ("loss", "grad_norm"):
+            series = series - self._counters
         by_sort = ([one for one in series if self._sorts[one] == sort] for sort in _SORTS)
         alone = next((one for one in by_sort if one), [])
         return alone[0] if len(alone) == 1 else None
 
-    def _is_counter(self, metric: str) -> bool:
-        """Is a series one of a counter, on all ranks: called a total, and whole numbers that never fall?"""
-        if not metric.partition("{")[0].endswith("_total"):
-            return False
-        told: defaultdict[int | None, list[tuple[int, float]]] = defaultdict(list)
+    @cached_property
+    def _counters(self) -> frozenset[str]:
+        """The series that are called totals, and are whole numbers that never fall, on all ranks."""
+        told: defaultdict[str, defaultdict[int | None, list[tuple[int, float]]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
         for (rank, time_ns, count), own in self._told.items():
-            if metric in own:
-                told[rank].append((time_ns or count, own[metric]["value"]))
-        values = [[value for _, value in sorted(own)] for own in told.values()]
-        return all(value is not None and value == value // 1 for own in values for value in own) and all(
-            own == sorted(own) for own in values
+            for metric, row in own.items():
+                if row["value"] is not None and metric.partition("{")[0].endswith("_total"):
+                    told[metric][rank].append((time_ns or count, row["value"]))
+        courses = {
+            metric: [[value for _, value in sorted(own)] for own in ranks.values()] for metric, ranks in told.items()
+        }
+        return frozenset(
+            metric
+            for metric, ranks in courses.items()
+            if all(own == sorted(own) and all(value == value // 1 for value in own) for own in ranks)
         )
 
     def _row(self, moment: _Moment, own: Mapping[str, Mapping[str, Any]]) -> dict[str, Any] | None:

@@ -13,18 +13,27 @@ from parsers.who.beginnings import Said
 from parsers.who.counts import is_one_to_one
 from parsers.who.introductions import PROCESS
 
+_GROUP_OF_WORLD = "tp"
 _PIDS = 300  # a number from here on may be a process's
 _FEWEST = 2
 _STEPS = 3  # in which all numbers tell a loss
 _RECORDS = 2048
 _TRAINING = (
-    *PROCESS, "worker", "wrk", "w", "p", "r", "rk", "learner", "trainer", "replica", "member", "participant", "peer", "gpu",
-)  # who may have a loss of its own  # fmt: skip
+    *PROCESS,
+    "worker",
+    "wrk",
+    "learner",
+    "trainer",
+    "replica",
+    "participant",
+    "peer",
+)  # who may have a loss of its own
 
 
-def are_at_once(word: str, rows: Sequence[tuple[int, str, Said]]) -> bool:
-    """By pids of their own, or by steps of which each tells its own loss."""
-    return _beside_pids(word, rows) or _train_together(word, rows)
+def are_at_once(word: str, rows: Sequence[tuple[int, str, Said]], world: int | None) -> bool:
+    """By their word, by pids of their own, or by steps of which each tells its own loss, as many as the world that is told."""
+    is_whole = world in (None, len({number for number, *_ in rows}))
+    return word == _GROUP_OF_WORLD or _beside_pids(word, rows) or (is_whole and _train_together(word, rows))
 
 
 def _beside_pids(word: str, rows: Sequence[tuple[int, str, Said]]) -> bool:

@@ -83,7 +83,7 @@ from parsers.who.turns import of_one_process
 
 _NUMBER = regex(r"\d{1,10}")
 _SHAPE = regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[0-9a-f]{0,7}\d)[0-9a-f]{8,}|\d+")
-_RANK, _GROUP_OF_WORLD, _ROUNDS = ("rank", "global_rank", "world_rank", "mpi_rank"), "tp", 2
+_RANK, _ROUNDS = ("rank", "global_rank", "world_rank", "mpi_rank"), 2
 _OF_ALL = ("dp", "ddp", "data", "replica", "global", "worker", *PROCESS)  # words before `5/8` of a world of 8
 
 
@@ -478,7 +478,7 @@ class _Bundle:
         counted = is_whole or (self.world is None and numbers == set(range(len(numbers))))
         if form.total or not share_half([(number, behind) for number, behind, _ in rows]):
             return False
-        if word in _RANK or (self.world is None and (word == _GROUP_OF_WORLD or are_at_once(word, rows))):
+        if word in _RANK or (self.world is None and are_at_once(word, rows, self._told.world)):
             return counted
         return not word and is_whole and not told_apart and len(files) < 2 and len(rows) > 0.8 * lines
 

@@ -441,9 +441,10 @@ def _named(own: Sequence[Item], meaning: str, *, is_part: bool) -> Iterator[Told
     numbers = [item.facts[meaning] for item in own]
     counts = Counter(numbers)
     is_one_each = len(counts) == len(numbers)
-    is_again = len(set(counts.values())) == 1 and not own[0].is_plain  # attempts write a folder each
     steps = {second - first for first, second in pairwise(sorted(numbers))}
     world = max((item.facts.get("world_size", 0) for item in own), default=0) or None
+    is_plain = own[0].is_plain and counts.keys() != {*range(world or 0)}
+    is_again = len(set(counts.values())) == 1 and not is_plain  # attempts write a folder each
     is_of_nodes = len(steps) == 1 and (step := min(steps)) > 1 and len(own) * step == world
     places = {place for item in own for place in item.names}
     for place in places:
