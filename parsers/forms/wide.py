@@ -28,6 +28,7 @@ from parsers.text.patterns import regex
 
 _MARKS = ("\t", ";", ",")
 _PLACES = ("step", "time", "epoch")
+_CURVES = ("loss", "grad_norm", "own_grad_norm")
 _SERIES = regex(r"(?P<metric>[\w:.]{0,100})\{(?P<labels>[^{}]{1,2000})\}")
 _LABEL = regex(r"(\w{1,60})\s{0,2}(?:=~?|:)\s{0,2}\"?([^\",}]{1,200})\"?")
 _PORT = regex(r"(?<=[\w\]]):\d{2,5}\Z")
@@ -39,6 +40,7 @@ _PIECES = regex(r" - |-data-|_{2,}|/")
 _WHOSE = regex(r"(?i)[ _.-](?:per|by|each|of)[ _.-].*")
 _SUFFIX = regex(r"\.(?:csv|tsv|txt)\Z")
 _NUMBERED = regex(r"\d|(?<=[-_.])[A-Za-z]\Z")
+_DIGITS = regex(r"\d+")
 _FEWEST = 2
 _LATER = 4  # the last quarter
 _UNITS = {**UNITS, "µs": 1e-3, "min": 6e4}
@@ -141,7 +143,7 @@ def _wide(path: str, heads: Sequence[str], first: Sequence[str]) -> Wide | None:
         return None
     for name in (*names, *titles(path)):
         said = vocabulary.meaning_of(name)
-        if said is not None and said.meaning in ("loss", "grad_norm", "own_grad_norm"):
+        if said is not None and said.meaning in _CURVES:
             return Wide(name, None, None, places, members)
         timed = figure(name) if said is None else None
         if timed is not None and sort_of(timed.phase) is not None:
@@ -179,9 +181,13 @@ def _is_derived(head: str) -> bool:
 
 
 def _is_name(who: Mapping[str, str]) -> bool:
-    """May it be somebody's: with a number, or a plain word that is no part of a step?"""
+    """May it be somebody's: with a number, or a plain word that is no part of a step? What names a figure of its own is none."""
     name = who.get("worker")
-    return name is None or _NUMBERED.search(name) is not None or (name.isalpha() and sort_of(name) is None)
+    if name is None:
+        return True
+    said = vocabulary.meaning_of(_DIGITS.sub("", name))
+    is_numbered = _NUMBERED.search(name) is not None and (said is None or said.meaning not in _CURVES)
+    return is_numbered or (name.isalpha() and sort_of(name) is None)
 
 
 def titles(path: str) -> list[str]:

@@ -21,7 +21,7 @@ _VALUE = r"[+-]?(?:[0-9]+\.[0-9]*(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|[nN]
 _NAME = r"[A-Za-z][A-Za-z0-9_./-]*"
 _PAIR = rf"(?P<name>{_NAME}(?: {_NAME})?(?: {_NAME})?)(?: *[=:] *| +)(?P<value>{_VALUE})(?:[\s,;|)\]]|$)"
 _IS_BAD = r"(?i)[=:\s][+-]?(?:nan|inf(?:inity)?)(?:[\s,;|)\]]|$)"
-_LOST = r"(?i) (?P<value>[+-]?(?:nan|inf(?:inity)?))(?P<end>[\s,;|)\]]|$)"
+_LOST = r"(?i)(?P<name>\w) (?P<value>[+-]?(?:nan|inf(?:inity)?))(?P<end>[\s,;|)\]]|$)"
 _LEARNT = frozenset(
     (
         "loss",
@@ -81,7 +81,7 @@ def beside_losses(lines: pl.DataFrame, steps: pl.DataFrame) -> Tables:
 
 def _pairs(told: pl.DataFrame) -> pl.DataFrame:
     """file, line, name, value as text, and what of _names: a row for each figure of these lines, in order."""
-    joined = pl.col("text").str.replace_all(_LOST, "=$value$end")  # `loss inf pmax 3.2`, where no name goes on with it
+    joined = pl.col("text").str.replace_all(_LOST, "${name}=${value}${end}")  # `loss inf pmax 3.2`, where no name goes on with it
     found = told.select("file", "line", joined.str.extract_all(_PAIR).alias("pair")).explode("pair")
     apart = pl.col("pair").str.extract_groups(_PAIR)
     pairs = found.drop_nulls("pair").select(
