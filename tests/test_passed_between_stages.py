@@ -79,5 +79,7 @@ def test_who_gave_it_and_in_which_part_of_the_step(tmp_path: Path, form: str) ->
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("odd", "takes"), [(0, True), (ODD, False)])
 def test_where_nobody_tells_what_came_nobody_is_named(tmp_path: Path, form: str, odd: int, takes: bool) -> None:
-    """The first stage receives nothing that is told; neither do those that print only what they send."""
-    assert analyze(_written(tmp_path, form, odd=odd, takes=takes)).verdict.ranks == []
+    """The first stage receives nothing that is told, and is at most named as who probably has it, for nobody stands before it; nor do those
+    that print only what they send."""
+    told = analyze(_written(tmp_path, form, odd=odd, takes=takes)).verdict
+    assert told.ranks == [] or (told.ranks == [odd] == [0] and told.status == "hypothesis")

@@ -71,12 +71,14 @@ def parse(source: Source) -> Tables:
 
 def _columns(path: str, lines: list[str]) -> tuple[str, dict[int, _Column]] | None:
     """(the mark between its cells, the columns that mean something)."""
+    if len(lines) < 2:
+        return None
     for mark in _MARKS:
         heads, first = ([cell.strip().strip('"') for cell in cells_of(line, mark)] for line in lines)
         if len(heads) != len(first) or len(heads) < 2:
             continue
         said = vocabulary.meaning_of(heads[0])
-        if said is None or said.meaning != "time" or time_of(first[0])[0] is None or "step" in heads:
+        if said is None or said.meaning != "time" or time_of(first[0])[0] is None or "step" in vocabulary.meanings(heads):
             continue
         named = [
             (at, _column(path, head))
