@@ -7,8 +7,13 @@ import polars as pl
 
 from forensics.assemble.identity import short_host
 from forensics.facts.event_rows import detail, rows
+from parsers.text.patterns import regex
 
 _POD = "pod/"
+_NUMBER = regex(r"\d+")
+_LABEL = (
+    r"\bpod(?:_name|[./]name)?\"{0,2}(?:[:=]|/) ?\"{0,2}([a-z0-9][a-z0-9.-]{0,252})"  # of a collector, before a line
+)
 
 
 def pod_of_node(events: pl.DataFrame, job_hosts: Collection[str]) -> Mapping[str, str]:
@@ -24,6 +29,17 @@ def pod_of_node(events: pl.DataFrame, job_hosts: Collection[str]) -> Mapping[str
             pods.setdefault(short_host(node), set()).add(name)
     alone = {node: next(iter(here)) for node, here in pods.items() if len(here) == 1 and node not in job_hosts}
     return {node: pod for node, pod in alone.items() if len(nodes[pod]) == 1}
+
+
+def labelled_pods(last_lines: pl.Series, hosts: pl.Series) -> Mapping[str, str | None]:
+    """Those of the hosts that a collector calls pods, beside the last lines of a log, and all that are called alike but for numbers; each with null: on which
+    node it is, such a label does not tell."""
+    known = set(map(short_host, hosts.drop_nulls().unique()))
+    lines = last_lines.explode().drop_nulls() if known else last_lines.clear().explode()
+    named = lines.filter(lines.str.contains("pod", literal=True)).str.extract_all(_LABEL).explode().drop_nulls()
+    called = set(map(short_host, named.str.extract(_LABEL).drop_nulls().unique()))
+    alike = {_NUMBER.sub("#", name) for name in known & called}
+    return dict.fromkeys(name for name in sorted(known) if _NUMBER.sub("#", name) in alike)
 
 
 def pods_of(events: pl.DataFrame) -> Mapping[str, str | None]:

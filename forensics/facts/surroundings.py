@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from forensics.facts.pods import pods_of
+from forensics.facts.pods import labelled_pods, pods_of
 from forensics.model.commands import OF_VENDOR, PODS, Launcher, Library, Surroundings, Torch, Vendor
 from parsers.schema.tables import TableName
 from parsers.text.patterns import regex
@@ -63,12 +63,16 @@ def surroundings(tables: Mapping[TableName, pl.DataFrame]) -> Surroundings:
     if not jobs and launchers == ["slurm"]:  # the name of no file tells it, but Slurm's own lines may
         told = tables["events"].filter(pl.col("text").str.contains(_STEP))["text"]
         jobs = told.str.extract(_STEP, 1).drop_nulls().unique().to_list()
+    pods: Mapping[str, str | None] = pods_of(tables["events"])
+    labelled = labelled_pods(files["last_lines"], tables["ranks"]["host"])
+    if labelled and launchers in ([], ["kubernetes"]):
+        launchers, pods = ["kubernetes"], {**labelled, **pods}
     if "dlrover" in launchers:  # it runs upon Kubernetes
         launchers = [name for name in launchers if name != "kubernetes"]
     launcher = launchers[0] if len(launchers) == 1 else None
     job = jobs[0] if len(jobs) == 1 and launcher == "slurm" and _DIGITS.fullmatch(str(jobs[0])) else None
     vendor = vendors[0] if len(vendors) == 1 else None
-    return Surroundings(launcher, vendor, job, pods_of(tables["events"]) if launcher in PODS else {}, None, torch)
+    return Surroundings(launcher, vendor, job, pods if launcher in PODS else {}, None, torch)
 
 
 def _torch(tables: Mapping[TableName, pl.DataFrame], read: set[str]) -> Torch | None:

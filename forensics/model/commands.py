@@ -215,12 +215,12 @@ def cpu_limit(host: str | None, folder: str, version: int | None) -> str | None:
     return _on_host(host, " ".join(["cat", *(f"{folder.rstrip('/')}/{one}" for one in files)]), NOWHERE)
 
 
-def reach(host: str | None, address: str) -> str | None:
+def reach(host: str | None, address: str, around: Surroundings = NOWHERE) -> str | None:
     """Whether a host finds an address, and whether anybody listens there."""
     name, _, port = address.rpartition(":")
     if not is_plain(name) or not port.isascii() or not port.isdigit():
         return None
-    return _on_host(host, f"sh -c 'getent hosts {name}; nc -zv -w 5 {name} {port}'", NOWHERE)
+    return _on_host(host, f"sh -c 'getent hosts {name}; nc -zv -w 5 {name} {port}'", around)
 
 
 # Which GIDs an adapter has; a slot of zeros is empty.

@@ -238,12 +238,9 @@ def _place(record: dict[str, Any]) -> dict[str, str]:
     for words in (_PODS, ("host", "hostname", "node", "node_name", "host.name", "node.name")):
         for name, value in record.items():
             plain = name.lower().removesuffix(".keyword")
-            if (
-                isinstance(value, str)
-                and value
-                and any(plain == word or plain.endswith(("." + word, "_" + word)) for word in words)
-            ):
-                return {"host": value}
+            found = next((word for word in words if plain == word or plain.endswith(("." + word, "_" + word))), None)
+            if isinstance(value, str) and value and found is not None:
+                return {"pod" if found.startswith("pod") else "host": value}
     stream = _field(record, _STREAMS)
     named = _CREATED.sub("", stream.rpartition("/")[2]) if isinstance(stream, str) else ""
     return {"host": named} if named else {}

@@ -78,7 +78,12 @@ def _columns(path: str, lines: list[str]) -> tuple[str, dict[int, _Column]] | No
         if len(heads) != len(first) or len(heads) < 2:
             continue
         said = vocabulary.meaning_of(heads[0])
-        if said is None or said.meaning != "time" or time_of(first[0])[0] is None or "step" in vocabulary.meanings(heads):
+        if (
+            said is None
+            or said.meaning != "time"
+            or time_of(first[0])[0] is None
+            or "step" in vocabulary.meanings(heads)
+        ):
             continue
         named = [
             (at, _column(path, head))

@@ -75,8 +75,8 @@ _NODE = regex(r"(?P<host>(?:[Nn]ode|[Hh]ost) [\w.-]+?):?$")
 _GATHERED = regex(r"(?P<host>[A-Za-z][\w.-]*) \| (?:CHANGED|SUCCESS|FAILED)\b")  # ansible
 _MOMENT = regex(ISO)
 _LISTED = regex(r"trace-(?P<host>[\w.-]+)$")
-_VARIABLE = r"(?:export )?[A-Z][A-Z_]{2,40}=[\w.:/-]{0,80}"
-_VARIABLES = regex(rf"{_VARIABLE}(?:[ ;]{{1,4}}{_VARIABLE}){{0,15}}[ ;]{{0,4}}$")
+_GIVEN = r"(?:export )?[A-Z][A-Z_]{2,40}=[\w.:/-]{0,80}"
+_VARIABLES = regex(rf"{_GIVEN}(?:[ ;]{{1,4}}{_GIVEN}){{0,15}}[ ;]{{0,4}}$")
 _VARIABLE = regex(r"\b([A-Z][A-Z_]{2,40})=(\d{1,7})(?![\w.])")
 _NOISE = regex(r"Python v\d|-{20,}$|```|\d+ in:$|$")
 _ERROR = regex(r"(?:Error|Reason): .+")

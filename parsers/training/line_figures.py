@@ -81,7 +81,9 @@ def beside_losses(lines: pl.DataFrame, steps: pl.DataFrame) -> Tables:
 
 def _pairs(told: pl.DataFrame) -> pl.DataFrame:
     """file, line, name, value as text, and what of _names: a row for each figure of these lines, in order."""
-    joined = pl.col("text").str.replace_all(_LOST, "${name}=${value}${end}")  # `loss inf pmax 3.2`, where no name goes on with it
+    joined = pl.col("text").str.replace_all(
+        _LOST, "${name}=${value}${end}"
+    )  # `loss inf pmax 3.2`, where no name goes on with it
     found = told.select("file", "line", joined.str.extract_all(_PAIR).alias("pair")).explode("pair")
     apart = pl.col("pair").str.extract_groups(_PAIR)
     pairs = found.drop_nulls("pair").select(

@@ -418,10 +418,11 @@ class _Family:
         return OF_GROUP.search(before) is None
 
     def _is_of_task(self, at: int) -> bool:
-        """Is it called as a launcher calls its tasks, of which it began several at a place? One at each may be a node's own launcher."""
+        """Is it called as a launcher calls its tasks, of which it began several at each of two places? One at each may be a node's own launcher."""
         found = _LABEL.search(self._labels[at]) if self._counts_tasks else None
         is_called = found is not None and of_process(found["word"]) == "rank"
-        return is_called and max(Counter(self._where_).values()) >= _FEWEST
+        counts = Counter(self._where_)
+        return is_called and len(counts) > 1 and max(counts.values()) >= _FEWEST
 
     def _is_in_other_order(self, at: int) -> bool:
         """Does it count all rows, and those of a place not one after the other?"""
