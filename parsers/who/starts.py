@@ -32,6 +32,14 @@ _OF_DEVICES = regex(r"(?i)gpu|npu|dcu|card|dev")
 _DEVICES = regex(r"(?i)(?:gpu|npu|dcu|device)s?_(?:on|per)_node\Z")  # what a node has of them
 _LOOKED_UP = regex(r"(?P<name>\w{1,60})\s{0,2}=\s{0,2}[^\n=]{0,80}?(?P<list>[A-Za-z_]\w{0,60})(?:[\"']?\])?\.index\(")
 _ANOTHER_ORDER = regex(r"\b(?:sort|sorted|reversed|tac|shuf|rev)\b")
+_COUNT = r"[\"']?(?:(?:\$\(|`)[^)`\n]{0,120}\b(?:wc|grep -\w*c)\b|\$\{#\w{1,60}(?:\[[@*]\])?\}|f?[\"']?\{?(?:str\()?len\(|\$\w{1,60}\.(?:Count|Length)\b)"
+_COUNTED = regex(rf"(?P<name>[A-Za-z_]\w{{0,60}})[\"']?\]?\s?[=: ]\s?{_COUNT}")  # what a script counts of a list
+_SIZED = regex(
+    r"(?P<name>[A-Za-z_][\w-]{0,60})(?:[\"']?\]?\s?[=:]\s?| )[\"']?(?:str\()?\$?\{?(?P<value>[A-Za-z_]\w{0,60})\b"
+)
+_CHOSEN = regex(
+    r"\bcontinue\b|(?m:^[^\n]*\b(?:for|while|mapfile|readarray|done)\b[^\n]*\b(?:e?grep|sed|awk|head|tail)\b)|\bif \w+ (?:!=|not in|in) "
+)
 _Starts = Mapping[str, tuple[int, int | None]]  # place → its first rank, its processes
 
 
@@ -39,6 +47,13 @@ def _reads(script: str, path: str) -> bool:
     """Does a script read a file, as it is?"""
     name = re.escape(path.rpartition("/")[2])
     return re.search(rf"(?:\bcat |<)\s*[\"']?[\w./${{}}~-]*(?<![\w.-]){name}(?![\w.-])", script) is not None
+
+
+def _is_counted(script: str, what: str) -> bool:
+    """Does a script tell all processes, or all nodes, by how many a list has, and leave none of it out?"""
+    counts = {found["name"] for found in _COUNTED.finditer(script)}
+    named = {found["name"] for found in _SIZED.finditer(script) if found["value"] in counts}
+    return any(of_process(name) == what for name in counts | named) and not _CHOSEN.search(script)
 
 
 def regex_of(name: str) -> "re.Pattern[str]":
@@ -326,10 +341,12 @@ class Starts:
                 given, text = [one for one in self._given if one.file == file], self._text(file)
                 sizes = {self.world, *(one.number for one in given if of_process(one.name) == "world_size")}
                 sizes |= {one.number * many for one in given if of_process(one.name) == "nodes"}
+                is_counted = _is_counted(text, "world_size" if what == "rank" else "nodes")
                 own = {one.places for one in self._orders if one.file == file and one.counts is None}
                 lists = own or {one.places for one in self._orders if one.is_file and _reads(text, one.file)}
                 if len(lists) == 1 and not _ANOTHER_ORDER.search(text):
-                    yield from (starts_of(one, [many] * len(one)) for one in lists if many * len(one) in sizes - {0})
+                    whole = (one for one in lists if many * len(one) in sizes - {0} or (is_counted and sizes <= {None}))
+                    yield from (starts_of(one, [many] * len(one)) for one in whole)
 
     def _text(self, file: str) -> str:
         return "\n".join(one.raw for one in self._said.get(file, ()))
