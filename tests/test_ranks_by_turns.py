@@ -48,6 +48,18 @@ def test_a_process_of_each_turn(tmp_path: Path, loop: str) -> None:
 
 
 COUNTED = {
+    "a file in Python": [
+        "hosts = open('nodes.txt').read().split()",
+        "for n, h in enumerate(hosts):",
+        "    Popen(['ssh', h, f'RANK={{n}} WORLD_SIZE={{len(hosts)}} python fit.py > {{h}}.log'])",
+    ],
+    "in large letters": [
+        "R=0",
+        "for HOST in $(cat nodes.txt); do",
+        '  ssh $HOST "RANK=$R WORLD_SIZE=$(wc -l < nodes.txt) python fit.py" > $HOST.log 2>&1 &',
+        "  R=$((R+1))",
+        "done",
+    ],
     "lines of a file": ["N=$(wc -l < nodes.txt)", *LOOPS["a file"]],
     "a file that a loop reads": [
         "N=$(cat nodes.txt | wc -l)",

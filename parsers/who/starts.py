@@ -17,7 +17,7 @@ from parsers.text.vocabulary import of_process
 from parsers.who.beginnings import Said
 from parsers.who.contexts import Places
 from parsers.who.families import Process
-from parsers.who.formulas import Formula, Scripts
+from parsers.who.formulas import Formula, Scripts, counted_on
 from parsers.who.listed import Listed
 from parsers.who.node_numbers import NodeNumbers
 from parsers.who.orders import by_file, orders, starts_of
@@ -33,7 +33,7 @@ _DEVICES = regex(r"(?i)(?:gpu|npu|dcu|device)s?_(?:on|per)_node\Z")  # what a no
 _LOOKED_UP = regex(r"(?P<name>\w{1,60})\s{0,2}=\s{0,2}[^\n=]{0,80}?(?P<list>[A-Za-z_]\w{0,60})(?:[\"']?\])?\.index\(")
 _ANOTHER_ORDER = regex(r"\b(?:sort|sorted|reversed|tac|shuf|rev)\b")
 _COUNT = r"[\"']?(?:(?:\$\(|`)[^)`\n]{0,120}\b(?:wc|grep -\w*c)\b|\$\{#\w{1,60}(?:\[[@*]\])?\}|f?[\"']?\{?(?:str\()?len\(|\$\w{1,60}\.(?:Count|Length)\b)"
-_COUNTED = regex(rf"(?P<name>[A-Za-z_]\w{{0,60}})[\"']?\]?\s?[=: ]\s?{_COUNT}")  # what a script counts of a list
+_COUNTED = regex(rf"(?P<name>[A-Za-z_][\w-]{{0,60}})[\"']?\]?\s?[=: ]\s?{_COUNT}")  # what a script counts of a list
 _SIZED = regex(
     r"(?P<name>[A-Za-z_][\w-]{0,60})(?:[\"']?\]?\s?[=:]\s?| )[\"']?(?:str\()?\$?\{?(?P<value>[A-Za-z_]\w{0,60})\b"
 )
@@ -46,7 +46,10 @@ _Starts = Mapping[str, tuple[int, int | None]]  # place → its first rank, its 
 def _reads(script: str, path: str) -> bool:
     """Does a script read a file, as it is?"""
     name = re.escape(path.rpartition("/")[2])
-    return re.search(rf"(?:\bcat |<)\s*[\"']?[\w./${{}}~-]*(?<![\w.-]){name}(?![\w.-])", script) is not None
+    return (
+        re.search(rf"(?:\bcat |<|\b(?:open|Path)\()\s*[\"']?[\w./${{}}~-]*(?<![\w.-]){name}(?![\w.-])", script)
+        is not None
+    )
 
 
 def _is_counted(script: str, what: str) -> bool:
@@ -333,8 +336,11 @@ class Starts:
         begun = {(one.file, one.name) for one in self._given if one.number}
         for what, many in (("rank", 1), ("node_rank", each or 0)):
             made = [one for one in self.formulas if one.what == what]
+            plain = [one for one in made if one.counter and (one.file, one.counter) not in begun]
             plain = [
-                one for one in made if one.counter and one.counter.islower() and (one.file, one.counter) not in begun
+                one
+                for one in plain
+                if (one.counter or "").islower() or one.counter in counted_on([self._text(one.file)])
             ]
             plain = [one for one in plain if not one.offset and one.modulus is None and one.argument is None]
             for file in {one.file for one in plain} if len(plain) == len(made) else ():
