@@ -29,7 +29,7 @@ _ITEM = regex(
 )
 _SHORT = regex(r"[A-Za-z0-9_]\[\d[\d,-]*\]")  # names that differ in a number
 _BETWEEN = regex(r"[\s,;\"'|]{1,8}")
-_BLOCK = regex(r"[\"'](?P<name>[A-Za-z0-9][\w.-]{0,252})[\"']: ?\[(?P<ranks>\d{1,7}(?:, ?\d{1,7}){0,63})\]")
+BLOCK = regex(r"[\"'](?P<name>[A-Za-z0-9][\w.-]{0,252})[\"']: ?\[(?P<ranks>\d{1,7}(?:, ?\d{1,7}){0,63})\]")
 _PORTS = 1024
 _PROCESS = regex(r"(?<![\w.:/-])(?P<name>[A-Za-z0-9][\w.-]{0,252})[:/@](?P<pid>\d{2,10})(?![\w.:/-])")
 _BY_RANK = regex(r"(?i)\b(?:in|by)(?: order of)?(?: the)? (?:tasks?|ranks?)\b|\b(?:task|rank)[ -]order|\bhostpids\b")
@@ -85,7 +85,7 @@ def blocks(said: Mapping[str, Sequence[Said]], places: Places) -> Iterator[Block
         for one in own[:_LINES]:
             pairs = [
                 (found["name"], tuple(map(int, found["ranks"].split(","))))
-                for found in _BLOCK.finditer(one.raw[:_CHARACTERS])
+                for found in BLOCK.finditer(one.raw[:_CHARACTERS])
                 if places.is_place(found["name"])
             ]
             ranks = [rank for _, own_ranks in pairs for rank in own_ranks]
