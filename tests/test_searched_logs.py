@@ -60,7 +60,7 @@ def test_who_is_who_behind_a_files_name(tmp_path: Path, form: Callable[[str, int
     "told",
     [
         [COMMAND.format(node) for node in range(3)],  # of no host
-        [f"{COMMAND.format(node)} on {host} or {HOSTS[node - 1]}" for node, host in enumerate(HOSTS)],  # of two
+        [f"{COMMAND.format(node)} on one of {', '.join(HOSTS)}" for node in range(3)],  # of all
         [f"{COMMAND.format(node)} on {host}" for node, host in zip((0, 1, 1), HOSTS, strict=True)],  # one node twice
     ],
 )
