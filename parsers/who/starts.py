@@ -40,6 +40,11 @@ _SIZED = regex(
 _CHOSEN = regex(
     r"\bcontinue\b|(?m:^[^\n]*\b(?:for|while|mapfile|readarray|done)\b[^\n]*\b(?:e?grep|sed|awk|head|tail)\b)|\bif \w+ (?:!=|not in|in) "
 )
+_HOSTFILE = regex(r"\s--?(?:host[-_]?file|machine[-_]?file|hosts?[-_]file)[= ][\"']?(?P<file>[\w./~-]+)")
+_OTHERWISE = regex(
+    r"\b(?:mpi\w+|[op]r[it]e?run|srun|horovodrun)\b|\s--?(?:np?|include|exclude|i|e|num_nodes|nnodes|host|map-by)[= ]"
+)
+_FIRST = regex(r"\s--?(?:master|main|head)[-_]\w{1,20}[= ][\"']?(?P<name>[A-Za-z][\w.-]*)")
 _Starts = Mapping[str, tuple[int, int | None]]  # place → its first rank, its processes
 
 
@@ -354,6 +359,21 @@ class Starts:
                     whole = (one for one in lists if many * len(one) in sizes - {0} or (is_counted and sizes <= {None}))
                     yield from (starts_of(one, [many] * len(one)) for one in whole)
 
+    def _by_hostfile(self) -> Iterator[dict[str, range]]:
+        """By the file of hosts that a command begins its processes along, as many on each as it tells, or the file."""
+        of_nodes = [one for one in self._orders if one.is_file]
+        for said in chain.from_iterable(self._said.values()) if of_nodes else ():
+            if (takes := _HOSTFILE.search(said.raw)) is None or _OTHERWISE.search(said.raw) or said.raw[:1] == "#":
+                continue
+            head = _FIRST.search(said.raw)
+            for one in of_nodes:
+                each = said.launch.each if said.launch is not None else None
+                counts = one.counts if each is None else (each,) * len(one.places)
+                is_it = one.file.rpartition("/")[2] == takes["file"].rpartition("/")[2] and counts is not None
+                is_first = head is None or self._places.of(head["name"]) == one.places[0]
+                if is_it and is_first and counts is not None and self.world in (None, sum(counts)):
+                    yield starts_of(one.places, counts)
+
     def _text(self, file: str) -> str:
         return "\n".join(one.raw for one in self._said.get(file, ()))
 
@@ -374,7 +394,7 @@ class Starts:
             and one.node not in {own.name for own in self._given if self._places.of_file(own.file)}
         }
         found = []
-        found += [*self._by_turns(each)]
+        found += [*self._by_turns(each), *self._by_hostfile()]
         for file, own in by_file(self._orders).items():
             for one in own:
                 if one.counts is not None and (one.is_ports or sum(one.counts) == self.world):
