@@ -74,3 +74,29 @@ def test_a_number_that_may_be_two_processes_is_nobodys(tmp_path: Path, lines: li
     is_by_turn = "3,2,1,0" in "".join(lines)
     numbers = dict.fromkeys(SEEN, range(4)) if is_by_turn else SEEN
     assert named(tmp_path, lines, numbers=numbers) == []
+
+
+@pytest.mark.parametrize("head", ["[{} gpu{}]", "{}: [gpu{}]"])
+@pytest.mark.parametrize(
+    ("seen", "numbers", "rank"),
+    [
+        (SEEN, SEEN, 5),
+        (SEEN, dict.fromkeys(SEEN, range(4)), 7),
+        (
+            {"oak-4": [3, 2, 1, 0], "elm-9": [1, 0, 3, 2]},
+            dict.fromkeys(SEEN, range(4)),
+            None,
+        ),  # its number, or its turn
+    ],
+)
+def test_devices_before_lines(
+    tmp_path: Path, head: str, seen: Mapping[str, Sequence[int]], numbers: Mapping[str, Sequence[int]], rank: int | None
+) -> None:
+    lines = [
+        f"{head.format(host, device)} step {step} forward_ms={800 + step % 3 if (host, device) == ODD else 400 + (step + device) % 5} allreduce_ms={40 if (host, device) == ODD else 440}"
+        for step in range(1, 31)
+        for host, own in numbers.items()
+        for device in own
+    ]
+    found = analyze(str(written(tmp_path, {"run.txt": launcher(seen), "times.log": lines}))).verdict.ranks
+    assert found == ([] if rank is None else [rank])
