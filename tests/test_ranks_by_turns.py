@@ -47,6 +47,55 @@ def test_a_process_of_each_turn(tmp_path: Path, loop: str) -> None:
     assert named(tmp_path, script(loop, RUN), [*HOSTS]) == [OF_KAY]
 
 
+COUNTED = {
+    "a file in Python": [
+        "hosts = open('nodes.txt').read().split()",
+        "for n, h in enumerate(hosts):",
+        "    Popen(['ssh', h, f'RANK={{n}} WORLD_SIZE={{len(hosts)}} python fit.py > {{h}}.log'])",
+    ],
+    "in large letters": [
+        "R=0",
+        "for HOST in $(cat nodes.txt); do",
+        '  ssh $HOST "RANK=$R WORLD_SIZE=$(wc -l < nodes.txt) python fit.py" > $HOST.log 2>&1 &',
+        "  R=$((R+1))",
+        "done",
+    ],
+    "lines of a file": ["N=$(wc -l < nodes.txt)", *LOOPS["a file"]],
+    "a file that a loop reads": [
+        "N=$(cat nodes.txt | wc -l)",
+        "n=0",
+        "while read -r h; do",
+        "  @n",
+        "  n=$((n+1))",
+        "done < nodes.txt",
+    ],
+    "an array": [LOOPS["a place in an array"][0], "N=${{#hosts[@]}}", *LOOPS["a place in an array"][1:]],
+}
+
+
+def counted(loop: str) -> list[str]:
+    lines = [line.format(" ".join(HOSTS)) for line in COUNTED[loop]]
+    run = RUN.replace("WORLD_SIZE=4", "WORLD_SIZE=$N")
+    return [run % line.strip()[1:] if line.strip().startswith("@") else line for line in lines]
+
+
+@pytest.mark.parametrize("loop", COUNTED)
+def test_as_many_as_the_list_has(tmp_path: Path, loop: str) -> None:
+    assert named(tmp_path, counted(loop), [*HOSTS]) == [OF_KAY]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        lambda line: line.replace("$(cat nodes.txt);", "$(cat nodes.txt | grep -v opal);"),  # some are left out
+        lambda line: line.replace("ssh $h", "ping -c1 $h || continue; ssh $h"),
+        lambda line: line.replace("WORLD_SIZE=$N", "WORLD_SIZE=$M"),
+    ],
+)
+def test_a_list_that_may_not_be_all_tells_nobody(tmp_path: Path, changed: Callable[[str], str]) -> None:
+    assert named(tmp_path, [changed(line) for line in counted("lines of a file")], [*HOSTS]) == []
+
+
 @pytest.mark.parametrize("loop", ["a sum", "a place in an array"])
 def test_a_node_of_each_turn(tmp_path: Path, loop: str) -> None:
     assert named(tmp_path, script(loop, NODE), [*HOSTS], before=("[default0]:", "[default1]:")) == [2 * OF_KAY + 1]

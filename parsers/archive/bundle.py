@@ -26,7 +26,7 @@ from typing import BinaryIO, Protocol, cast
 import msgspec
 from msgspec.structs import replace
 
-from parsers.archive import archives, exports, figure_tables, gathered, remote
+from parsers.archive import archives, exports, figure_tables, gathered, grepped, remote
 from parsers.archive.members import (
     Going,
     Passing,
@@ -231,9 +231,12 @@ def _taken_apart(bundle: Bundle, source: Source) -> bool:
             head = stream.read(gathered.HEAD)
             is_gathered = gathered.may_be(head)
             has_table = source.size <= figure_tables.MOST_BYTES and figure_tables.may_be(head)
-            data = head + stream.read(gathered.MOST_BYTES) if is_gathered or has_table else b""
+            is_grepped = grepped.may_be(head)
+            data = head + stream.read(gathered.MOST_BYTES) if is_gathered or has_table or is_grepped else b""
     except STREAM_ERRORS:  # whoever reads it will say so
         return False
+    if is_grepped and _of_grep(bundle, source, data):
+        return True
     parts = gathered.parts_of(data) if is_gathered else []
     parts = figure_tables.parts_of(data) if has_table and not parts else parts
     if not parts or len(bundle.sources) + len(parts) > bundle.budget.limits.members:
@@ -244,6 +247,18 @@ def _taken_apart(bundle: Bundle, source: Source) -> bool:
         size = part.end - part.begin
         own = _source(f"{source.path}/{_clean(part.name)}", size, partial(open_slice, source.open, part.begin, size))
         bundle.add(replace(own, host=part.host or own.host))
+    return True
+
+
+def _of_grep(bundle: Bundle, source: Source, data: bytes) -> bool:
+    """Is it what a search printed of several logs?"""
+    logs, rest = grepped.parts_of(data)
+    if not logs or len(bundle.sources) + len(logs) > bundle.budget.limits.members:
+        return False
+    for name, lines in (("", rest), *logs.items()):
+        size, opener = bundle._spill.keep(io.BytesIO(lines), None)
+        path = f"{source.path}/{_clean(name)}"
+        bundle.add(_source(path, size, opener) if name else replace(source, size=size, open=opener))
     return True
 
 

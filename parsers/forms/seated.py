@@ -35,22 +35,39 @@ def seated(told: Iterator[tuple[int, str, Any]], names: Names) -> Iterator[tuple
     records = [said for _, _, said in first if isinstance(said, dict) and said]
     columns = columns_of(records, names) or columns_here(records, names)
     every = chain(first, told)
-    return every if columns is None else _ranked(every, *columns, names)
+    return every if columns is None else _ranked(every, *columns, _seats(columns[1], records, columns[0], names), names)
 
 
 def _ranked(
-    told: Iterator[tuple[int, str, Any]], place: str, number: str, names: Names
+    told: Iterator[tuple[int, str, Any]],
+    place: str,
+    number: str,
+    seats: Mapping[tuple[str, int], int],
+    names: Names,
 ) -> Iterator[tuple[int, str, Any]]:
     for line, text, said in told:
         rank = None
         if isinstance(said, dict) and "rank" not in said:
             local = whole(said.get(number))
             where = names.here if place == _HERE else said.get(place)
-            rank = None if local is None else names.places.get((str(where), local))
+            rank = None if local is None else seats.get((str(where), local))
         if rank is None:
             yield line, text, said
         else:  # what it was called may be the name of a figure
             yield line, text, {name: cell for name, cell in said.items() if name != number} | {"rank": rank}
+
+
+def _seats(name: str, records: Sequence[Said], place: str, names: Names) -> Mapping[tuple[str, int], int]:
+    """(place, number) → rank, as a column of that name counts; of devices, where something hides others, by their numbers or in their order, whichever
+    all records tell of."""
+    if names.is_by_device or not _DEVICE.fullmatch(name):
+        return names.places
+    seen = {(str(names.here if place == _HERE else one.get(place)), whole(one.get(name))) for one in records}
+    hidden = {host for host, _ in names.devices}
+    fitting = [
+        seats for seats in (names.devices, names.places) if seen <= {*seats} and {host for host, _ in seen} <= hidden
+    ]
+    return fitting[0] if len(fitting) == 1 else {}
 
 
 def columns_here(records: Sequence[Said], names: Names) -> tuple[str, str] | None:
@@ -64,7 +81,9 @@ def columns_of(records: Sequence[Said], names: Names, fewest: int = _FEWEST) -> 
     known: defaultdict[str, set[int]] = defaultdict(set)
     for place, local in names.places:
         known[place].add(local)
-    cells = [name for name in (records[0] if records else ()) if not vocabulary.points_elsewhere(name)]
+    every = tuple(records[0]) if records else ()
+    hosts = vocabulary.columns(every).get("host", ())  # a word for a place, and nothing else, points nowhere
+    cells = [name for name in every if name in hosts or not vocabulary.points_elsewhere(name)]
     if any(meaning in vocabulary.meanings(tuple(cells)) for meaning in _TOLD):
         return None
     of_places = [
@@ -78,28 +97,28 @@ def columns_of(records: Sequence[Said], names: Names, fewest: int = _FEWEST) -> 
     found = [
         name
         for name in cells
-        if name not in (place, steps[0]) and _counts(name, own, place, steps[0], known, names, fewest)
+        if name not in (place, steps[0])
+        and _counts(name, own, place, steps[0], _seats(name, own, place, names), fewest)
     ]
     values = {tuple(whole(one.get(name)) for one in own) for name in found}
     return (place, found[0]) if len(values) == 1 else None
 
 
 def _counts(
-    name: str, own: Sequence[Said], place: str, step: str, known: Mapping[str, set[int]], names: Names, fewest: int
+    name: str, own: Sequence[Said], place: str, step: str, seats: Mapping[tuple[str, int], int], fewest: int
 ) -> bool:
-    if (
-        OF_GROUP.search(f"{_NUMBERED.sub('', name)}_")
-        or _COUNTS.fullmatch(name)
-        or (_DEVICE.fullmatch(name) and not names.is_by_device)
-    ):
+    if OF_GROUP.search(f"{_NUMBERED.sub('', name)}_") or _COUNTS.fullmatch(name):
         return False
+    known: defaultdict[str, set[int]] = defaultdict(set)
+    for there, number in seats:
+        known[there].add(number)
     seen: defaultdict[str, set[int]] = defaultdict(set)
     at: set[tuple[str, str, int]] = set()
     for one in own:
-        number, where = whole(one.get(name)), str(one[place])
-        if number is None or number not in known[where] or (where, str(one.get(step)), number) in at:
+        of_one, where = whole(one.get(name)), str(one[place])
+        if of_one is None or of_one not in known[where] or (where, str(one.get(step)), of_one) in at:
             return False
-        seen[where].add(number)
-        at.add((where, str(one.get(step)), number))
+        seen[where].add(of_one)
+        at.add((where, str(one.get(step)), of_one))
     is_whole = all(numbers == known[where] and len(numbers) >= _FEWEST for where, numbers in seen.items())
     return is_whole and len(seen) >= fewest and len(at) >= _FEWEST * sum(map(len, seen.values()))

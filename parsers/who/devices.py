@@ -10,13 +10,17 @@ the same script, a list in the order of the places, or a line for each rank. Whe
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
+from itertools import chain
 
 import msgspec
 
 from parsers.text.patterns import regex
+from parsers.text.unanimous import unanimous
 from parsers.text.vocabulary import of_process
 from parsers.who.beginnings import Said
+from parsers.who.contexts import Places
 from parsers.who.formulas import Sum, assigned, parsed
+from parsers.who.orders import BLOCK
 
 _CHARACTERS = 1000
 _HIDES = "VISIBLE_DEVICES"
@@ -29,6 +33,8 @@ _HIDDEN = regex(rf"{_HIDES}[\"']?\s{{0,2}}[=:]\s{{0,2}}[\"']?\$\{{?(?P<name>[A-Z
 _PICKED = regex(
     r"(?:(?P<array>\w{1,40})\[(?:\$\(\()?|\$\(\()(?P<sum>[\w +*$-]{1,40})[\])]"
 )  # a place in an array, or a line's number
+_NAMES = regex(r"[A-Za-z0-9][\w.-]*\w")
+_SENT = regex(r"\b(?:ssh|rsh) (?:-\S+ )*(?:[\w.-]{1,32}@)?(?P<host>[A-Za-z][\w.-]{0,250})")
 _LIST = regex(r"\b[a-z]{0,20}-?[sg]mi\b")  # a vendor's tool lists the devices in the order of their numbers
 _OF_LINES = regex(r"\b(?:sed|awk|head|tail)\b")  # count lines from 1
 
@@ -65,6 +71,39 @@ def _picked(text: str, every: Sequence[str], given: Sequence[tuple[str, Sum]]) -
             own = None if read is None else {**read, (): read.get((), 0) - (_OF_LINES.search(value) is not None)}
             made.append(_by_sum(own, given))
     return made[0] if len(made) == 1 else None
+
+
+def shown_devices(said: Mapping[str, Sequence[Said]], places: Places) -> dict[str, tuple[int, ...]]:
+    """Place → the devices that its processes see, in their order, where lines of each place, or a mapping of places that share numbers, list them
+    and nothing else hides any."""
+    told: list[tuple[str, tuple[int, ...]]] = []
+    for path, own in said.items():
+        for one in own:
+            if "[" in one.raw and len(mapped := dict(_mapped(one.raw[:_CHARACTERS], places))) > 1:
+                told += mapped.items() if len({*chain(*mapped.values())}) < sum(map(len, mapped.values())) else ()
+            found = _GIVEN.search(one.raw[:_CHARACTERS]) if _HIDES in one.raw else None
+            if found is None and not (_HIDES in one.raw and "environ" in one.raw):
+                continue
+            if found is None or found["list"] is None or (where := _place(one, path, places, found.start())) is None:
+                return {}
+            told.append((where, tuple(map(int, found["list"].split(",")))))
+    lists = unanimous(told)
+    return {place: own for place, own in lists.items() if len({*own}) == len(own) > 1}
+
+
+def _mapped(text: str, places: Places) -> Iterator[tuple[str, tuple[int, ...]]]:
+    for found in BLOCK.finditer(text):
+        if places.is_place(found["name"]):
+            yield places.of(found["name"]), tuple(map(int, found["ranks"].split(",")))
+
+
+def _place(one: Said, path: str, places: Places, at: int) -> str | None:
+    """Where a line hides devices: on the host to which it is sent, from which it is, or of which alone it tells before."""
+    sent = _SENT.search(one.raw[:_CHARACTERS])
+    names = [sent["host"] if sent is not None else None, one.line.host]
+    named = {places.of(name) for name in _NAMES.findall(one.raw[:at]) if places.is_place(name)}
+    told = [places.of(name) for name in names if name and places.is_place(name)]
+    return told[0] if told else named.pop() if len(named) == 1 else None if named else places.of_file(path)
 
 
 def used_devices(said: Mapping[str, Sequence[Said]], locals_: Set[str] = frozenset()) -> Devices:

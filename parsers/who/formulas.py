@@ -11,7 +11,7 @@ What a name means is told by its own words (vocabulary.py), by what it is given 
 k above 1, x counts nodes, each with k processes, and y the processes of a node.
 """
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from parsers.text.patterns import regex
@@ -50,7 +50,7 @@ _PASSED = regex(
     r"(?:^|[\s;])(?P<name>[A-Za-z_]\w{0,40})=[\"']?\$\{?(?P<argument>[1-9])\b"
 )  # what a script is called with
 _COUNTED_ON = regex(  # what a loop of a script counts its turns by
-    r"\b(?:let +[\"']?)?(?P<name>[A-Za-z_]\w{0,40})(?:=\$\(\( ?\$?(?P=name) ?\+ ?1 ?\)\)|\+\+|\+=1\b|=`expr \$(?P=name) \+ 1`)"
+    r"\b(?:let +[\"']?)?(?P<name>[A-Za-z_]\w{0,40})(?:=\$\(\( ?\$?(?P=name) ?\+ ?1 ?\)\)|\+\+|\+=1\b|=`expr \$(?P=name) \+ 1`)|\bfor (?P<each>\w{1,40}), ?\w{1,40} in enumerate\([^,\n]{1,80}\):"
 )
 _BARE = regex(r"[A-Za-z_]\w*|[iI]\Z")
 _INDEX = regex(
@@ -161,7 +161,7 @@ def _formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[G
             for one in own[:_LINES]
             for found in _PASSED.finditer(one.raw[:_CHARACTERS])
         )
-        counted = {found["name"] for one in own[:_LINES] for found in _COUNTED_ON.finditer(one.raw[:_CHARACTERS])}
+        counted = counted_on(one.raw[:_CHARACTERS] for one in own[:_LINES])
         for line, name, read, modulus in sums:
             if not read.keys() - {()}:
                 given.append(Given(path, line, name, read.get((), 0)))
@@ -185,6 +185,11 @@ def _formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[G
     # what counts nodes in one formula is no rank in another: `main.py --rank $SLURM_PROCID`, which says `rank = SLURM_PROCID * ngpus + gpu`
     nodes = {one.node for one in found if one.what == "rank" and one.node is not None}
     return list(dict.fromkeys(one for one in found if one.what != "rank" or one.counter not in nodes)), given
+
+
+def counted_on(texts: Iterable[str]) -> set[str]:
+    """The names by which a script's loops count their turns."""
+    return {found["name"] or found["each"] for text in texts for found in _COUNTED_ON.finditer(text)}
 
 
 def _counts(name: str) -> bool:

@@ -44,11 +44,24 @@ class Table(msgspec.Struct, frozen=True):
     is_computed: bool = False  # a script computes the ranks: what a launcher counts is none
 
     def told(self) -> Iterator[Told]:
-        """Places by all their names, with the ranks of their processes."""
+        """Places by all their names, with the ranks of their processes, and those of their devices, where no device has another process's number."""
+        seen: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        for row in self.rows:
+            if row.local is not None and row.place is not None and row.device is not None:
+                seen[row.place][row.local] = row.device
+        numbered = {
+            place
+            for place, own in seen.items()
+            if {*own} != {*own.values()} or all(one == at for at, one in own.items())
+        }
         for row in self.rows:
             if row.local is not None and row.place is not None:
                 for name in self.aliases.get(row.place, (row.place,)):
                     yield Told(name, "place", row.file, row.line, rank=row.rank, local_rank=row.local, world=self.world)
+                    if row.place in numbered:
+                        yield Told(
+                            name, "place", row.file, row.line, rank=row.rank, device=row.device, world=self.world
+                        )
         yield from self.computed
 
     def place(self, path: str) -> str | None:

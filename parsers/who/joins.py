@@ -136,7 +136,7 @@ def joins(lines: Sequence[Spoken], told: Told, *, of_file: bool = False) -> tupl
 
 def _seats(told: Told) -> Seats:
     own = told.documents
-    return Seats(own.places, told.here, own.labels, own.is_by_device)
+    return Seats(own.places, told.here, own.labels, own.is_by_device, own.devices)
 
 
 def _labels(lines: Iterable[Spoken], *, of_file: bool) -> Iterator[Label]:
@@ -295,14 +295,14 @@ def _placed(key: Key, grouped: By, told: Told) -> dict[Value, int]:
     known: defaultdict[str, set[int]] = defaultdict(set)
     for place, number in places:
         known[place].add(number)
+    if not told.documents.is_by_device and any(is_device(_up_to(one[1], own[0], key)) for one, own in grouped.items()):
+        return _by_devices(grouped, told.documents)
     is_task = key[0] == "task" and told.each_task is not None
     each = told.each_task if is_task else told.each
     for value in grouped:
         node, numbers = int(value[0]) if is_task else told.nodes.get(value[0]), _NUMBER.findall(value[1])
         if len(numbers) != 1:
             continue
-        if not told.documents.is_by_device and is_device(_up_to(value[1], grouped[value][0], key)):
-            return {}
         if value[0] in known and int(numbers[0]) not in known[value[0]]:
             return {}  # the place has no such process
         if (rank := places.get((value[0], int(numbers[0])))) is not None:
@@ -312,6 +312,19 @@ def _placed(key: Key, grouped: By, told: Told) -> dict[Value, int]:
     locals_ = {int(_NUMBER.findall(value[1])[0]) for value in ranks}
     is_whole = bool(ranks) and locals_ == set(range(each or len(locals_)))
     return ranks if is_whole and (told.world is None or max(ranks.values()) < told.world) else {}
+
+
+def _by_devices(grouped: By, documents: Names) -> dict[Value, int]:
+    """By the devices that each place shows to its processes, by their numbers or in their order, whichever all of them tell of."""
+    seen = {value: (value[0], int(numbers[0])) for value in grouped if len(numbers := _NUMBER.findall(value[1])) == 1}
+    places = {place for place, _ in seen.values()}
+    ways = [
+        known
+        for known in (documents.devices, documents.places)
+        if {*seen.values()} == {pair for pair in known if pair[0] in places}
+    ]
+    is_shown = len(seen) == len(grouped) and places <= {place for place, _ in documents.devices}
+    return {value: ways[0][pair] for value, pair in seen.items()} if is_shown and len(ways) == 1 else {}
 
 
 def _here(grouped: By, told: Told) -> dict[Value, int]:

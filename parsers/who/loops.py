@@ -1,9 +1,9 @@
-"""Scripts that begin a launcher on each host of a list, with the number of the turn as that of the node.
+"""Scripts that begin a launcher, or a process, on each host of a list, with the number of the turn as that of the node, or as the rank.
 
     H=(n7 n2); for i in "${!H[@]}"; do ssh "${H[$i]}" "torchrun --node_rank=$i …"             i=0⏎for h in n7 n2; do ssh $h "… --node_rank $i …"; i=$((i+1))
     for i, h in enumerate(["n7", "n2"]): Popen(["ssh", h, f"torchrun --node_rank={i} …"])        for ((i=0;i<N;i++)); do ssh ${H[i]} … --node-rank=$i …
 
-The first of the list is node 0. A number that is computed of that of the turn, and a list that is given anew, tell nothing.
+The first of the list is node, or rank, 0. A number that is computed of that of the turn, and a list that is given anew, tell nothing.
 """
 
 import re
@@ -13,9 +13,11 @@ from parsers.text.patterns import regex
 from parsers.who.beginnings import Said
 
 _LINES, _CHARACTERS, _FEWEST = 400, 1000, 2
-_MAY = ("node_rank", "node-rank", "machine_rank", "NODE_RANK")
-_GIVEN = regex(
-    r"(?:\bnode[-_]rank|\bmachine_rank|\bNODE_RANK)[\"']?(?:=| {1,3})[\"']?\$?\{?(?P<name>[A-Za-z_]\w{0,40})\}?(?![\w$(\[+*-])"
+_MAY = ("RANK", "rank")
+_TURN = r"[\"']?(?:=| {1,3})[\"']?\$?\{?(?P<name>[A-Za-z_]\w{0,40})\}?(?![\w$(\[+*-])"
+_GIVEN = (
+    regex(rf"(?:\bnode[-_]rank|\bmachine_rank|\bNODE_RANK){_TURN}"),
+    regex(rf"(?:(?<!\w)--rank|(?<![\w$])RANK){_TURN}"),
 )
 _THERE = regex(r"\b(?:ssh|rsh|pdsh|clush|lssh|sshpass|(?:docker|kubectl) exec)\b")
 _GOES_ON = (",", "\\", "(", "[")
@@ -28,9 +30,13 @@ def hosts_in_turn(own: Sequence[Said]) -> tuple[str, ...]:
     if not any(word in one.raw for one in own[:_LINES] for word in _MAY):
         return ()
     lines = [one.raw[:_CHARACTERS].rstrip() for one in own[:_LINES]]
+    return next(filter(None, (_along(given, lines) for given in _GIVEN)), ())
+
+
+def _along(number: "re.Pattern[str]", lines: Sequence[str]) -> tuple[str, ...]:
     names: set[str] = set()
     for at, line in enumerate(lines):
-        given = {found["name"] for found in _GIVEN.finditer(line)}
+        given = {found["name"] for found in number.finditer(line)}
         begin = at
         while begin and lines[begin - 1].endswith(_GOES_ON):
             begin -= 1

@@ -22,6 +22,9 @@ from parsers.who.families import Process
 from parsers.who.formulas import Formula, Given, is_of_node
 
 _ORDINAL = regex(r"(?P<stem>.*?)-(?P<number>\d{1,5})(?:-[a-z0-9]{4,10})?")
+_OPTION = regex(r"(?<!\S)(?:--?[A-Za-z][\w-]*(?:=| (?!-))|\w+=)\S+")  # and what is given to it
+_NAMES = regex(r"[A-Za-z0-9](?:[\w.-]*\w)?")
+_ON = regex(r"(?i)\bon (?:host |node )?[A-Za-z0-9]")
 _DIGITS = regex(r"\d+")
 
 
@@ -72,10 +75,18 @@ class NodeNumbers:
                     where = (
                         self._places.of(host) if host and self._places.is_place(host) else self._places.of_file(path)
                     )
+                    beside = {self._places.of(name) for name in self._beside(said.raw)} if host is None else set()
+                    if len(beside) == 1 and (where is None or _ON.search(said.raw) is not None):
+                        where = beside.pop()
                     if where is None and said.line.task is not None:
                         where = str(said.line.task)
                     if where is not None:
                         yield where, said.launch.node
+
+    def _beside(self, text: str) -> Iterator[str]:
+        """The places of which a line tells beside a command: `failed to run torchrun --node_rank=1 … on n5`."""
+        rest = _OPTION.sub(" ", text)
+        yield from (name for name in _NAMES.findall(rest) if self._places.is_place(name))
 
     def _by_ordinals(self) -> dict[str, int]:
         """By the number in the names of pods, where a formula counts nodes by it."""

@@ -11,7 +11,7 @@ beside it; which list is that of the ranks, is for processes.py to say.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, takewhile
 from typing import NamedTuple
 
 from parsers.text.host_list import host_list
@@ -28,8 +28,9 @@ _ITEM = regex(
     rf"(?P<name>{_WORD})(?P<range>\[[\d,-]+\])?(?:(?P<is>[:*]|\s{{1,4}}slots=)(?P<number>\d{{1,5}})(?![\w.]))?"
 )
 _SHORT = regex(r"[A-Za-z0-9_]\[\d[\d,-]*\]")  # names that differ in a number
+_SHOWS = regex(r"[$#%>]\s{1,4}(?:cat|more|type) (?:[^\s|;]*/)?(?P<file>[\w.-]+)\s*\Z")
 _BETWEEN = regex(r"[\s,;\"'|]{1,8}")
-_BLOCK = regex(r"[\"'](?P<name>[A-Za-z0-9][\w.-]{0,252})[\"']: ?\[(?P<ranks>\d{1,7}(?:, ?\d{1,7}){0,63})\]")
+BLOCK = regex(r"[\"'](?P<name>[A-Za-z0-9][\w.-]{0,252})[\"']: ?\[(?P<ranks>\d{1,7}(?:, ?\d{1,7}){0,63})\]")
 _PORTS = 1024
 _PROCESS = regex(r"(?<![\w.:/-])(?P<name>[A-Za-z0-9][\w.-]{0,252})[:/@](?P<pid>\d{2,10})(?![\w.:/-])")
 _BY_RANK = regex(r"(?i)\b(?:in|by)(?: order of)?(?: the)? (?:tasks?|ranks?)\b|\b(?:task|rank)[ -]order|\bhostpids\b")
@@ -63,6 +64,7 @@ def orders(said: Mapping[str, Sequence[Said]], places: Places) -> list[Order]:
         if (whole := _of_file(path, own, places)) is not None:
             found.append(whole)
             continue
+        found += _shown(own, places)
         for one in own[:_LINES]:
             text = one.raw[:_CHARACTERS]
             if ("," in text or " in " in text or "(" in text or "[" in text) and _may_list(text, places):
@@ -85,7 +87,7 @@ def blocks(said: Mapping[str, Sequence[Said]], places: Places) -> Iterator[Block
         for one in own[:_LINES]:
             pairs = [
                 (found["name"], tuple(map(int, found["ranks"].split(","))))
-                for found in _BLOCK.finditer(one.raw[:_CHARACTERS])
+                for found in BLOCK.finditer(one.raw[:_CHARACTERS])
                 if places.is_place(found["name"])
             ]
             ranks = [rank for _, own_ranks in pairs for rank in own_ranks]
@@ -126,6 +128,18 @@ def _of_file(path: str, own: Sequence[Said], places: Places) -> Order | None:
     pairs = [(places.of(item["name"]), _number(item["is"], item["number"])) for item in items if item is not None]
     counted = _counted(pairs)
     return None if counted is None else Order(path, 1, *counted, True, False)
+
+
+def _shown(own: Sequence[Said], places: Places) -> Iterator[Order]:
+    """Files of names that a command shows, by the names of these files: `$ cat hosts`, and the lines below it."""
+    for at, one in enumerate(own[:_LINES]):
+        if (shows := _SHOWS.search(one.raw[:_CHARACTERS])) is None:
+            continue
+        below = [line for line in own[at + 1 : at + 1 + _LINES] if line.number - own[at].number <= _LINES]
+        names = [*takewhile(lambda line: _ITEM.fullmatch(line.raw.strip()) is not None, below)]
+        is_whole = [line.number for line in names] == [*range(one.number + 1, one.number + 1 + len(names))]
+        if is_whole and (whole := _of_file(shows["file"], names, places)) is not None:
+            yield whole._replace(line=one.number)
 
 
 def _lists(text: str, places: Places) -> Iterator[list[tuple[str, int | None]]]:

@@ -24,7 +24,7 @@ from parsers.text.vocabulary import of_process
 from parsers.who.beginnings import Said
 from parsers.who.computed_names import computed_names
 from parsers.who.contexts import OF_RECORD, Places, host_called
-from parsers.who.devices import Devices, used_devices
+from parsers.who.devices import Devices, shown_devices, used_devices
 from parsers.who.documented_places import documented_places, given, join_items
 from parsers.who.families import Process, processes
 from parsers.who.file_templates import consistent, written
@@ -199,6 +199,7 @@ class _Resolved:
             [one for one in said_ranks if one.pid is not None and (one.host is None or places.is_place(one.host))]
         )
         self._said, self._places, self._paths, self._devices = said, places, paths, devices
+        self._shown = shown_devices(said, places)
         self._written = [] if is_launcher or not are_tasks else [*written(said, paths, world)]
         found = _placed([*found, *self._spoken(), *self._of_templates()])
         is_larger = max(launched, default=0) > 1  # a world of one is of another program
@@ -248,6 +249,13 @@ class _Resolved:
                     own = Process(place, None, local, rank, file=where.file, line=where.line, how=HOW)
                     rows["local", place, local] = own
         kept = self._one_each([*rows.values()])
+        shown = {place: own for place, own in self._shown.items() if len(own) == len(starts.get(place, ()))}
+        kept = [
+            row._replace(device=shown[row.place][row.local])
+            if row.place in shown and row.local is not None and row.local < len(shown[row.place])
+            else row
+            for row in kept
+        ]
         kept += [
             Process(one.place, one.inner, None, rank, file=one.file, line=one.line, how=HOW)
             for one in names

@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
+from types import MappingProxyType
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -77,12 +78,13 @@ def fields_of_places(said: Mapping[str, Sequence[Said]], names: Names, sources: 
 
 class Seats(NamedTuple):
     """`ranks`: (place, number there) → rank; `here`: number → rank, of the place that a file is of; `words` of scripts; `are_devices`: nothing
-    hides devices from processes, so that they are counted alike."""
+    hides devices from processes, so that they are counted alike; `devices`: (place, device) → rank, where each place shows its own."""
 
     ranks: Mapping[tuple[str, int], int]
     here: Mapping[int, int]
     words: frozenset[str]
     are_devices: bool
+    devices: Mapping[tuple[str, int], int] = MappingProxyType({})
 
 
 def seated(labels: Sequence[Label], seats: Seats) -> tuple[Join, ...]:
@@ -95,6 +97,18 @@ def seated(labels: Sequence[Label], seats: Seats) -> tuple[Join, ...]:
 
 
 def _of_form(slot: str | None, form: str, own: Sequence[Label], seats: Seats) -> Join | None:
+    if slot is None or not seats.devices or seats.are_devices or not all(is_device(one.before) for one in own):
+        return _counted_so(slot, form, own, seats)
+    shown = {place for place, _ in seats.devices}  # by their numbers or in their order, whichever all lines tell of
+    if not all(one.place in shown for one in own):
+        return None
+    ways = (seats.devices, seats.ranks)
+    found = [_counted_so(slot, form, own, seats._replace(ranks=one, are_devices=True)) for one in ways]
+    made = [join for join in found if join is not None]
+    return made[0] if len(made) == 1 else None
+
+
+def _counted_so(slot: str | None, form: str, own: Sequence[Label], seats: Seats) -> Join | None:
     of_places: defaultdict[str, dict[int, int]] = defaultdict(dict)
     for (place, number), of_seat in seats.ranks.items():
         of_places[place][number] = of_seat

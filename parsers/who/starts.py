@@ -17,7 +17,7 @@ from parsers.text.vocabulary import of_process
 from parsers.who.beginnings import Said
 from parsers.who.contexts import Places
 from parsers.who.families import Process
-from parsers.who.formulas import Formula, Scripts
+from parsers.who.formulas import Formula, Scripts, counted_on
 from parsers.who.listed import Listed
 from parsers.who.node_numbers import NodeNumbers
 from parsers.who.orders import by_file, orders, starts_of
@@ -32,13 +32,36 @@ _OF_DEVICES = regex(r"(?i)gpu|npu|dcu|card|dev")
 _DEVICES = regex(r"(?i)(?:gpu|npu|dcu|device)s?_(?:on|per)_node\Z")  # what a node has of them
 _LOOKED_UP = regex(r"(?P<name>\w{1,60})\s{0,2}=\s{0,2}[^\n=]{0,80}?(?P<list>[A-Za-z_]\w{0,60})(?:[\"']?\])?\.index\(")
 _ANOTHER_ORDER = regex(r"\b(?:sort|sorted|reversed|tac|shuf|rev)\b")
+_COUNT = r"[\"']?(?:(?:\$\(|`)[^)`\n]{0,120}\b(?:wc|grep -\w*c)\b|\$\{#\w{1,60}(?:\[[@*]\])?\}|f?[\"']?\{?(?:str\()?len\(|\$\w{1,60}\.(?:Count|Length)\b)"
+_COUNTED = regex(rf"(?P<name>[A-Za-z_][\w-]{{0,60}})[\"']?\]?\s?[=: ]\s?{_COUNT}")  # what a script counts of a list
+_SIZED = regex(
+    r"(?P<name>[A-Za-z_][\w-]{0,60})(?:[\"']?\]?\s?[=:]\s?| )[\"']?(?:str\()?\$?\{?(?P<value>[A-Za-z_]\w{0,60})\b"
+)
+_CHOSEN = regex(
+    r"\bcontinue\b|(?m:^[^\n]*\b(?:for|while|mapfile|readarray|done)\b[^\n]*\b(?:e?grep|sed|awk|head|tail)\b)|\bif \w+ (?:!=|not in|in) "
+)
+_HOSTFILE = regex(r"\s--?(?:host[-_]?file|machine[-_]?file|hosts?[-_]file)[= ][\"']?(?P<file>[\w./~-]+)")
+_OTHERWISE = regex(
+    r"\b(?:mpi\w+|[op]r[it]e?run|srun|horovodrun)\b|\s--?(?:np?|include|exclude|i|e|num_nodes|nnodes|host|map-by)[= ]"
+)
+_FIRST = regex(r"\s--?(?:master|main|head)[-_]\w{1,20}[= ][\"']?(?P<name>[A-Za-z][\w.-]*)")
 _Starts = Mapping[str, tuple[int, int | None]]  # place → its first rank, its processes
 
 
 def _reads(script: str, path: str) -> bool:
     """Does a script read a file, as it is?"""
     name = re.escape(path.rpartition("/")[2])
-    return re.search(rf"(?:\bcat |<)\s*[\"']?[\w./${{}}~-]*(?<![\w.-]){name}(?![\w.-])", script) is not None
+    return (
+        re.search(rf"(?:\bcat |<|\b(?:open|Path)\()\s*[\"']?[\w./${{}}~-]*(?<![\w.-]){name}(?![\w.-])", script)
+        is not None
+    )
+
+
+def _is_counted(script: str, what: str) -> bool:
+    """Does a script tell all processes, or all nodes, by how many a list has, and leave none of it out?"""
+    counts = {found["name"] for found in _COUNTED.finditer(script)}
+    named = {found["name"] for found in _SIZED.finditer(script) if found["value"] in counts}
+    return any(of_process(name) == what for name in counts | named) and not _CHOSEN.search(script)
 
 
 def regex_of(name: str) -> "re.Pattern[str]":
@@ -318,18 +341,38 @@ class Starts:
         begun = {(one.file, one.name) for one in self._given if one.number}
         for what, many in (("rank", 1), ("node_rank", each or 0)):
             made = [one for one in self.formulas if one.what == what]
+            plain = [one for one in made if one.counter and (one.file, one.counter) not in begun]
             plain = [
-                one for one in made if one.counter and one.counter.islower() and (one.file, one.counter) not in begun
+                one
+                for one in plain
+                if (one.counter or "").islower() or one.counter in counted_on([self._text(one.file)])
             ]
             plain = [one for one in plain if not one.offset and one.modulus is None and one.argument is None]
             for file in {one.file for one in plain} if len(plain) == len(made) else ():
                 given, text = [one for one in self._given if one.file == file], self._text(file)
                 sizes = {self.world, *(one.number for one in given if of_process(one.name) == "world_size")}
                 sizes |= {one.number * many for one in given if of_process(one.name) == "nodes"}
+                is_counted = _is_counted(text, "world_size" if what == "rank" else "nodes")
                 own = {one.places for one in self._orders if one.file == file and one.counts is None}
                 lists = own or {one.places for one in self._orders if one.is_file and _reads(text, one.file)}
                 if len(lists) == 1 and not _ANOTHER_ORDER.search(text):
-                    yield from (starts_of(one, [many] * len(one)) for one in lists if many * len(one) in sizes - {0})
+                    whole = (one for one in lists if many * len(one) in sizes - {0} or (is_counted and sizes <= {None}))
+                    yield from (starts_of(one, [many] * len(one)) for one in whole)
+
+    def _by_hostfile(self) -> Iterator[dict[str, range]]:
+        """By the file of hosts that a command begins its processes along, as many on each as it tells, or the file."""
+        of_nodes = [one for one in self._orders if one.is_file]
+        for said in chain.from_iterable(self._said.values()) if of_nodes else ():
+            if (takes := _HOSTFILE.search(said.raw)) is None or _OTHERWISE.search(said.raw) or said.raw[:1] == "#":
+                continue
+            head = _FIRST.search(said.raw)
+            for one in of_nodes:
+                each = said.launch.each if said.launch is not None else None
+                counts = one.counts if each is None else (each,) * len(one.places)
+                is_it = one.file.rpartition("/")[2] == takes["file"].rpartition("/")[2] and counts is not None
+                is_first = head is None or self._places.of(head["name"]) == one.places[0]
+                if is_it and is_first and counts is not None and self.world in (None, sum(counts)):
+                    yield starts_of(one.places, counts)
 
     def _text(self, file: str) -> str:
         return "\n".join(one.raw for one in self._said.get(file, ()))
@@ -351,7 +394,7 @@ class Starts:
             and one.node not in {own.name for own in self._given if self._places.of_file(own.file)}
         }
         found = []
-        found += [*self._by_turns(each)]
+        found += [*self._by_turns(each), *self._by_hostfile()]
         for file, own in by_file(self._orders).items():
             for one in own:
                 if one.counts is not None and (one.is_ports or sum(one.counts) == self.world):
