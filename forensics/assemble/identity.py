@@ -255,6 +255,11 @@ def _by_file_local(files: pl.DataFrame, by_host_local: pl.DataFrame) -> pl.DataF
     return placed.join(whose, on="host").select("file", "local_rank", pl.col("_host_local").alias("_file_local"))
 
 
+def _counted_apart(by_host_pid: pl.DataFrame) -> pl.DataFrame:
+    """Pids that hosts give to processes of different ranks: without its host such a number is nobody's, however often one of them is told."""
+    return by_host_pid.group_by("pid").agg(pl.col("_host_pid").n_unique()).filter(pl.col("_host_pid") > 1)
+
+
 def _beside(frame: pl.DataFrame, told: pl.DataFrame, *keys: str) -> pl.DataFrame:
     """The frame with the column that `told` tells of its keys, null where it tells nothing."""
     if not told.height:
@@ -271,7 +276,7 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
     by_file = rank_of_file(tables)
     claims = _with_short_hosts(tables["ranks"])
     by_host_pid = _unique_map(_at_places(_at_addresses(claims), tables["files"]), ["host", "pid"], "_host_pid")
-    by_pid = _unique_map(claims, ["pid"], "_pid")
+    by_pid = _unique_map(claims, ["pid"], "_pid").join(_counted_apart(by_host_pid), on="pid", how="anti")
     hostless = claims.filter(pl.col("host").is_null() & (pl.col("how") != AT_HEADS))
     of_no_host = _unique_map(
         hostless.join(claims.drop_nulls(["host", "pid"]), on=["rank", "pid"], how="anti"), ["pid"], "_elsewhere"

@@ -4,7 +4,7 @@ Launchers give ranks node by node (torchrun, DeepSpeed, Paddle, Accelerate, MPI 
 end. With equal nodes that is node rank × processes per node + local rank.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -55,3 +55,29 @@ def layout(told: Iterable[tuple[int, int | None]], world: int | None, nodes: int
         begins[node] = (first, count)
         first += count
     return Layout(None, begins) if by_node and world in (None, first) else None
+
+
+def with_node(told: Mapping[str, int]) -> dict[str, int]:
+    """A rank beside several processes of each of several nodes, and no larger world, is the node's."""
+    facts = dict(told)
+    world, nodes = facts.get("world_size"), facts.get("nodes")
+    is_of_nodes = nodes is not None and facts.get("processes_per_node", 1) > 1 and world in (None, nodes)
+    if is_of_nodes and "rank" in facts and not facts.keys() & {"node_rank", "local_rank"}:
+        facts["node_rank"] = facts.pop("rank")
+        facts.pop("world_size", None)
+    if "node_rank" in facts and "processes_per_node" not in facts and world and nodes and world % nodes == 0:
+        facts["processes_per_node"] = world // nodes
+    return facts
+
+
+def placed(told: Sequence[Mapping[str, int]]) -> list[Mapping[str, int]]:
+    """What each of several processes is told, with its rank, where each is told its node and its place there and no rank, and together they are
+    all of the world. A node whose place is not told may run several."""
+    own = [one for one in told if "node_rank" in one]
+    each = max((one["local_rank"] for one in own if "local_rank" in one), default=0) + 1
+    whole = {(node, local) for node in range(len(own) // each) for local in range(each)}
+    is_whole = len(whole) == len(own) and {(one["node_rank"], one.get("local_rank")) for one in own} == whole
+    is_told = all(one.get("world_size") == len(own) and one.get("processes_per_node", each) == each for one in own)
+    if not is_whole or not is_told or any("rank" in one for one in told):
+        return list(told)
+    return [{**one, "rank": one["node_rank"] * each + one["local_rank"]} if "node_rank" in one else one for one in told]

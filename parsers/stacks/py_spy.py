@@ -33,6 +33,7 @@ Source: py-spy's `dump.rs` and its README; of the headings of the debug server s
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -74,6 +75,11 @@ _UNPLACED = regex(r"(?: {4}|\t)(?P<function>[A-Za-z_<][^\s()]*)(?: \((?P<place>[
 _NODE = regex(r"(?P<host>(?:[Nn]ode|[Hh]ost) [\w.-]+?):?$")
 _GATHERED = regex(r"(?P<host>[A-Za-z][\w.-]*) \| (?:CHANGED|SUCCESS|FAILED)\b")  # ansible
 _MOMENT = regex(ISO)
+_SENT = regex(  # a command that was sent to where it samples, with what stands before it at a prompt
+    r"(?:[^\w\s]{1,3} ?|\S{1,80}[$#%>] |)(?:sudo )?(?:[a-z./-]{1,40} (?:\S{1,80} ){0,8}?(?:exec|rsh)|ssh) (?P<to>.{0,300}?)[\"']?(?:\S{0,60}/)?py-spy (?:dump|record)\b.*"
+)
+_VALUED = regex(r"-(?:[a-zA-Z]*[necuwplJF]|o|-\w{1,20})")  # options with a value behind them
+_TARGET = regex(r"(?:[\w.-]{1,64}@|(?:pod|pods|deploy)/)?(?P<name>[A-Za-z0-9][\w.-]{1,252})")
 _LISTED = regex(r"trace-(?P<host>[\w.-]+)$")
 _GIVEN = r"(?:export )?[A-Z][A-Z_]{2,40}=[\w.:/-]{0,80}"
 _VARIABLES = regex(rf"{_GIVEN}(?:[ ;]{{1,4}}{_GIVEN}){{0,15}}[ ;]{{0,4}}$")
@@ -318,10 +324,20 @@ def _heading(
     elif found := _NODE.match(line) or _LISTED.match(line) or _GATHERED.match(line):
         stream.host, stream.pid, stream.parent_pid = found["host"], None, None
         stream.is_listing = line.startswith("trace-")
+    elif found := _SENT.match(line):
+        stream.host, stream.pid, stream.parent_pid = _target(found["to"].split()), None, None
     elif _ERROR.match(line):
         problems.append({"line": number, "reason": f"py-spy: {line}"[:1000]})
     elif line.startswith(("    ", "Thread ")):
         problems.append({"line": number, "bytes": len(line), "reason": "cut: neither a thread nor a frame"})
+
+
+def _target(words: Sequence[str]) -> str | None:
+    """Where a command is sent: the first word that is no option and no option's value."""
+    for before, word in pairwise(("", *words)):
+        if not word.startswith("-") and not _VALUED.fullmatch(before):
+            return found["name"] if (found := _TARGET.fullmatch(word)) else None
+    return None
 
 
 def _given(line: str) -> dict[str, int]:

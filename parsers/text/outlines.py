@@ -9,7 +9,7 @@
     export RANK=3                    variables, a line each
     {"RANK": "3"}                    JSON, also with what Python prints instead
 
-Nothing is executed, no anchor or tag followed: what these stand for is not looked up. A name that comes again at the outermost level
+Nothing is executed and no tag followed. What an anchor names (`x-train: &train`) is read again where it stands for something (`<<: *train`). A name that comes again at the outermost level
 begins another document (`---` does, too). What has another form is no outline.
 """
 
@@ -29,13 +29,18 @@ _DEPTH = 32
 _LENIENT = 32_768
 _VALUE = 4000
 _KEY = regex(
-    r"(?P<key>\"[^\"]{1,200}\"|'[^']{1,200}'|[\w$@%/*+.-](?:[\w$@%/*+. ()-]{0,120}[\w)*])?)\s{0,20}(?::(?=\s|$)|=)\s*(?P<value>.*)"
+    r"(?P<key><<|\"[^\"]{1,200}\"|'[^']{1,200}'|[\w$@%/*+.-](?:[\w$@%/*+. ()-]{0,120}[\w)*])?)\s{0,20}(?::(?=\s|$)|=)\s*(?P<value>.*)"
 )
 _EXPORT = regex(r"(?:export|declare -x|set|setenv) +(?=\w+=)")
 _SECTION = regex(r"\[(?P<again>\[)?\s*(?P<name>[^\[\]]{1,200}?)\s*\]{1,2}\s*(?:\s[#;].*)?")
 _BLOCK = regex(r"[|>][+-]?\d?")
 _INLINE = regex(r"(?<=[{,\s])([\w.-]{1,80})\s{0,8}=\s{0,8}")  # of a table of TOML on a line
 _COMMENT = regex(r"\s#.*$")
+_ANCHOR = regex(r"&(?P<name>[\w-]{1,80})")
+_ALIAS = regex(r"\*([\w-]{1,80})")
+_ALIASES = regex(r"\[?(?:\*[\w-]{1,80},?\s{0,4}){1,16}\]?")
+_MERGE = "<<"
+_MOST = 256  # aliases that are followed
 _MARKS = ("#", ";", "//", "%")
 
 
@@ -101,7 +106,7 @@ class _Outline:
         for number, raw in enumerate(text.split("\n", _LINES)[:_LINES], 1):
             if not self._line(number, raw.rstrip("\r").expandtabs(4).rstrip()) or len(self._leaves) > _LEAVES:
                 return []
-        return self._leaves
+        return _followed(self._leaves)
 
     def _line(self, number: int, raw: str) -> bool:
         """Take a line; false where it is none of an outline."""
@@ -185,3 +190,27 @@ class _Outline:
 
     def _leaf(self, number: int, path: Path, text: str) -> None:
         self._leaves.append(Leaf(path, text[:_VALUE], number))
+
+
+def _followed(own: list[Leaf]) -> list[Leaf]:
+    """Leaves, with those of a mapping that an anchor names where an alias stands for it; what is told there itself goes before."""
+    anchors = {found["name"]: leaf.path for leaf in own if (found := _ANCHOR.fullmatch(leaf.value))}
+    aliases = [leaf for leaf in own if _ALIASES.fullmatch(leaf.value)][:_MOST] if anchors else []
+    for alias, name in [(one, name) for one in aliases for name in _ALIAS.findall(one.value)]:
+        at = alias.path.index(_MERGE) if _MERGE in alias.path else len(alias.path)
+        from_, to = anchors.get(name), alias.path[:at]
+        if from_ is None or from_ == to[: len(from_)]:
+            continue
+        told = {leaf.path[: at + 1] for leaf in own if leaf.path[:at] == to}
+        moved = [((*to, *leaf.path[len(from_) :]), leaf) for leaf in own if leaf.path[: len(from_)] == from_]
+        own = [
+            *own,
+            *(
+                leaf._replace(path=path, line=alias.line)
+                for path, leaf in moved
+                if len(path) > at and path[: at + 1] not in told
+            ),
+        ]
+        if len(own) > _LEAVES:
+            break
+    return own

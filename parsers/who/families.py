@@ -55,7 +55,7 @@ _OF_PID = regex(r"(?i)(?:^|[^a-z])(?:sub|child[ _-]?)?proc(?:ess)?\W*\Z")  # a l
 _IS_TAGGED = regex(
     r"\[@:\Z|(?i:task|rank|proc(?:ess)?)[ :=]{1,3}#[ #]{0,8}[\[(]\Z"
 )  # as a host, or a number of a process, has it in brackets
-_IS_DEVICE = regex(r"(?i)(?:gpu|cuda|dev(?:ice)?|npu|card)(?:[_ -]?(?:id|index|no))?[\"']?[\s:=#_({\[-]*\Z")
+_IS_DEVICE = regex(r"(?i)(?:gpus?|cuda|dev(?:ices?)?|npus?|cards?)(?:[_ -]?(?:ids?|index|no))?[\"'\s:=#_({\[-]*\Z")
 _IS_LOCAL = regex(
     r"(?i)(?:local(?:[_ -]?(?:rank|id|index|process|worker))?|slot|place|本地(?:进程|序号|编号)?|局部(?:进程|序号|编号)?)[\"']?[\s:=#_-]*\Z"
 )

@@ -1,7 +1,7 @@
 """What the processes of a job amount to (process_table.py): rows of them, where each place begins, files and names with their ranks."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import msgspec
@@ -81,6 +81,12 @@ class Table(msgspec.Struct, frozen=True):
             if row.pid is not None and row.place is not None and row.rank is not None
             for name in self.aliases.get(row.place, (row.place,))
         }
+
+    def of_pids(self, pids: Set[int | None]) -> Iterator[tuple[int, int]]:
+        """What hosts count of these, with the ranks: two hosts may give one number to different processes."""
+        return (
+            (row.pid, row.rank) for row in self.rows if row.pid in pids and row.pid is not None and row.rank is not None
+        )
 
     def named(self, names: Names, told: Iterable[Told]) -> Names:
         """Names with what the table tells of processes."""

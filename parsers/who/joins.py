@@ -33,7 +33,7 @@ from parsers.who.computed_names import counted_names
 from parsers.who.heads import Head
 from parsers.who.launch_words import Launch
 from parsers.who.prefixes import SLOTS
-from parsers.who.seat_labels import Label, Seats, is_device, seated
+from parsers.who.seat_labels import Label, Seats, is_device, place_told, seated
 
 _OUTER = {"host": 0, "task": 1, "local_rank": 3}
 _MARKS = "/:."  # between them
@@ -196,7 +196,10 @@ def _join(key: Key, lines: Sequence[Spoken], told: Told, *, of_file: bool = Fals
         return None
     if here and any(here.get(value) != rank for value, rank in evidence.items()):
         return None
-    ranks = here or (_extended(evidence, grouped, told) if evidence else _placed(key, grouped, told))
+    ranks = here or _seats_told(key, {value: grouped[value] for value in spoken_by}, told)
+    if any(ranks.get(value, rank) != rank for value, rank in evidence.items()):
+        return None
+    ranks = ranks or (_extended(evidence, grouped, told) if evidence else _placed(key, grouped, told))
     if not ranks and not evidence and len(key) == 1 and not any(one.rank is not None for one in lines):
         ranks = _counted(key, grouped, lines, told)
     named = {value: grouped[value] for value in ranks if value in spoken_by}
@@ -325,6 +328,20 @@ def _by_devices(grouped: By, documents: Names) -> dict[Value, int]:
     ]
     is_shown = len(seen) == len(grouped) and places <= {place for place, _ in documents.devices}
     return {value: ways[0][pair] for value, pair in seen.items()} if is_shown and len(ways) == 1 else {}
+
+
+def _seats_told(key: Key, grouped: By, told: Told) -> dict[Value, int]:
+    """By the place on its host that each tells of itself, where all of each host do, each another one: a launcher tells those of others."""
+    places = {("", local): rank for local, rank in told.here.items()} if len(key) == 1 else told.documents.places
+    seats: dict[Value, tuple[str, int]] = {}
+    for value, own in grouped.items():
+        locals_ = {local for one in own if (local := place_told(_words(one, key))) is not None}
+        if len(locals_) == 1:
+            seats[value] = ("" if len(key) == 1 else value[0], locals_.pop())
+    ranks = {value: places[seat] for value, seat in seats.items() if seat in places}
+    hosts = {host for host, _ in seats.values()}
+    is_whole = sorted(seats.values()) == sorted(seat for seat in places if seat[0] in hosts)
+    return ranks if is_whole and len(ranks) == len(seats) else {}
 
 
 def _here(grouped: By, told: Told) -> dict[Value, int]:

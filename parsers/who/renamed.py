@@ -23,6 +23,7 @@ from parsers.who.launch_words import launch
 _OPTION = regex(
     r"(?<![\w$-])--(?P<option>nnodes|node[-_]rank|nproc[-_]per[-_]node|num[-_]machines|machine[-_]rank)[ =]{1,3}[\"']?\$\{?(?P<name>[A-Za-z_]\w{1,60})\}?(?![\w$:])"
 )
+_VARIABLE = regex(r"(?<![\w$-])[A-Za-z_]\w{1,60}(?==)")
 _CALLED = {
     "nnodes": "NNODES", "num_machines": "NNODES", "node_rank": "NODE_RANK", "machine_rank": "NODE_RANK",
     "nproc_per_node": "NPROC_PER_NODE",
@@ -49,6 +50,11 @@ def called_by_options(texts: Iterable[str]) -> dict[str, str]:
     )
     called = {name: other for name, other in unanimous(found).items() if name != other}
     return ({"WORLD_SIZE": "NNODES"} if called.get("RANK") == "NODE_RANK" else {}) | called
+
+
+def renamed_in(text: str, called: Mapping[str, str]) -> str:
+    """Variables with their values, `NAME=2`, as commands call them."""
+    return _VARIABLE.sub(lambda found: called.get(found[0], found[0]), text) if "=" in text else text
 
 
 def _renamed(one: Said, names: "re.Pattern[str]", called: Mapping[str, str]) -> Said:

@@ -36,6 +36,21 @@ _WORD = regex(r"(?P<word>[A-Za-z]+)[ _.#:=-]{0,2}\Z")
 _BEHIND = r"[ _.#:-]?"  # a word, before a variable of a script
 
 
+_TOLD = regex(r"(?<![\w.])\d{1,3}(?![\w%:/]|\.\d)|(?<=[A-Za-z])\d{1,3}(?![\w%:/]|\.\d)")
+_TELLS = 200  # characters
+_LOCAL = regex(r"(?:本地|局部)(?:进程|序号|编号|rank)?\W{0,3}\Z")
+
+
+def place_told(text: str) -> int | None:
+    """The one number of a process at its place that a line tells in words."""
+    found = {
+        int(number[0])
+        for number in _TOLD.finditer(text[:_TELLS])
+        if _OF_PLACE.search(before := text[: number.start()]) or _LOCAL.search(before)
+    }
+    return found.pop() if len(found) == 1 else None
+
+
 class Label(NamedTuple):
     """A head of a line behind a place: its form, what stands there up to the end of the number, the value, the rank that its line is known to be
     of. `place`: null where the file has one."""

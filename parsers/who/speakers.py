@@ -154,7 +154,7 @@ class _Bundle:
         shared, ranks = shared_ranks(((one, self._pid(one)) for one in fits), said)
         self.introduced = fits if 2 * shared <= ranks else []  # else they count within groups
         self.shared, _ = shared_ranks(((one, self._pid(one)) for one in told), said)
-        self._pids = rank_of_pid(pids if self.introduced else ())
+        self._pids = rank_of_pid([*pids, *table.of_pids({pid for pid, _ in pids})] if self.introduced else ())
         self._called = {*self._pids, *called_pids(one.line.text for own in said.values() for one in own)}
 
     def _is_counted_otherwise(self, one: Said, own: Mapping[int | None, int]) -> bool:

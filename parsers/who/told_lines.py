@@ -17,12 +17,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from parsers.schema.names import Told
+from parsers.schema.node_ranks import with_node
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.who.introductions import REPORT
 from parsers.who.logged_tables import logged_tables
-from parsers.who.told_names import Item, admitted, admitted_beside, alike, facts_in, with_node
+from parsers.who.told_names import Item, admitted, admitted_beside, alike, facts_in
 from parsers.who.told_ranges import told_ranges
 
 _MAY = regex(r"rank|proc|slots|nodes|machines|trainer|local_?size", re.I)

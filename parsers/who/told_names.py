@@ -28,6 +28,7 @@ from msgspec.structs import replace
 from parsers.archive.path_hints import hints
 from parsers.schema.labels import OF_GROUP
 from parsers.schema.names import Names, Told, parts_of
+from parsers.schema.node_ranks import placed, with_node
 from parsers.schema.parser import STREAM_ERRORS, Source
 from parsers.text import vocabulary
 from parsers.text.encodings import in_utf8, is_text
@@ -37,22 +38,23 @@ from parsers.text.rank_list import RANKS
 from parsers.who.also_called import CALLED
 from parsers.who.numbered_files import NUMBERED, counted, is_count, path_of
 from parsers.who.process_lists import HEAD, hostfile, is_json, table
-from parsers.who.renamed import called_by_options
+from parsers.who.renamed import called_by_options, renamed_in
 from parsers.who.rosters import KIND as ROSTER
 from parsers.who.taken_numbers import made_of, name_of, taken
 
 BYTES, ALL_BYTES, DOCUMENTS = 1 << 20, 16 << 20, 4096  # of one document, of all, and how many
 _MAY = regex(  # a name of those that vocabulary.of_process knows, and a number behind it, or columns called so
-    rb"(?:rank(?:_?id)?|rango?|procid|trainer_id|process_?(?:id|index)|proc_id|local_?id|node_?id|pmi_id|slots|index)(?:[\"']?\s{0,3}[=:, ]\s{0,40}(?:desc:[^\n]{0,200}\n\s{0,40})?(?:[\"']?value[\"']?\s{0,3}:\s{0,3})?[\"']?\d|[\t,;| ]|[_-]?\d)|\s\d{1,4}\s+[\w.-]{1,60}@",
+    rb"(?:rank(?:_?id)?|rango?|procid|trainer_id|process_?(?:id|index)|proc_id|local_?id|node_?id|pmi_id|slots|index)(?:[\"']?\s{0,3}[=:, ]\s{0,40}(?:desc:[^\n]{0,200}\n\s{0,40})?(?:[\"']?value[\"']?\s{0,3}:\s{0,3})?[\"']?[\d$]|[\t,;| ]|[_-]?\d)|\s\d{1,4}\s+[\w.-]{1,60}@",
 )
 _VARIABLES = regex(rb"\w{1,80}=[^\0]{0,4096}\0")  # as the kernel keeps those of a process
 _ID = regex(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{64}")  # of a pod, a container
 _WHO = ("rank", "node_rank", "local_rank")
+_SIZES = ("nodes", "processes_per_node")  # what a part of a configuration says of the job: `trainer.num_nodes`
 HOW, PROCESS = "document", "process"
 HOSTS = ("pod", "name", "service", "key", CALLED, "host")  # sorts of names that stand before lines as a host's does
 _SEVERAL = ("host", "pod", "container")  # sorts of places of several processes
 _TOLD = regex(
-    r"(?<![\w.-])(?P<dash>--?)?(?P<name>[A-Za-z][\w-]{1,60}(?: (?:id|index))?)[\"']?(?P<is>\s{0,2}[=:]\s{0,2}| )[\"'(\[]{0,2}(?P<number>\d{1,7})(?![\w.]|:\d)"
+    r"(?<![\w.-])(?P<dash>--?)?(?P<of>(?:\w{1,40}\.){1,3})?(?P<name>[A-Za-z][\w-]{1,60}(?: (?:id|index))?)[\"']?(?P<is>\s{0,2}[=:]\s{0,2}| )[\"'(\[]{0,2}(?P<number>\d{1,7})(?![\w.]|:\d)"
 )
 _OWN = regex(
     r"(?!LORA|ADAPTER|LOW|MAX|MIN|MATRIX|TARGET|MOE|SEQ|RING|ULYSSES|FSDP|HSDP|INNER|OUTER|INTRA|INTER|SUB)(?P<of>[A-Z][A-Z0-9]{0,20}(?:_[A-Z0-9]{1,20}){0,2}?)_(?P<what>(?:GLOBAL_|LOCAL_|NODE_)?RANK|WORLD(?:_SIZE)?|NRANKS)"
@@ -91,12 +93,21 @@ class Item(msgspec.Struct, frozen=True):
 def facts_in(text: str, path: Path = (), line: int = 0) -> Iterator[Fact]:
     """Variables and options with a number in a command, a list of variables, a record in a line."""
     every = [found for found in _TOLD.finditer(text) if found["is"] != " " or found["dash"]]
-    is_known = any(vocabulary.of_process(found["name"]) in _WHO for found in every)
+    known = {vocabulary.of_process(found["name"]) for found in every}
     for found in every:
-        meaning = vocabulary.of_process(found["name"]) or (None if is_known else _own_variable(found["name"]))
+        meaning = vocabulary.of_process(found["name"])
+        if meaning is None:  # `num_nodes=4 devices=2`; a list of devices counts none
+            is_each = (
+                "nodes" in known
+                and found["name"] == "devices"
+                and text[found.end() : found.end() + 1] not in (",", "-")
+            )
+            meaning = (
+                "processes_per_node" if is_each else _own_variable(found["name"]) if known.isdisjoint(_WHO) else None
+            )
         if meaning == "rank" and (group := OF_GROUP.search(text[: found.start()])):
             meaning = vocabulary.of_process(f"{group[0]}_{found['name']}")  # local rank: 3
-        if meaning is not None:
+        if meaning is not None and (not found["of"] or meaning in _SIZES):
             yield Fact(meaning, int(found["number"]), path, line, _is_plain(found["name"]))
 
 
@@ -174,9 +185,9 @@ def _documents(sources: Sequence[Source]) -> Iterator[tuple[str, list[Leaf]]]:
 def _renamed(leaf: Leaf, called: Mapping[str, str]) -> Leaf:
     """A variable as commands call it, by its field or where its name is told beside its value."""
     last = str(leaf.path[-1])
-    if last == "name" and leaf.value in called:
-        return leaf._replace(value=called[leaf.value])
-    return leaf._replace(path=(*leaf.path[:-1], called[last])) if last in called else leaf
+    if last in called:
+        return leaf._replace(path=(*leaf.path[:-1], called[last]))
+    return leaf._replace(value=called.get(leaf.value, leaf.value) if last == "name" else renamed_in(leaf.value, called))
 
 
 def _document(source: Source) -> bytes:
@@ -395,7 +406,8 @@ def admitted_beside(several: Iterable[list[Item]]) -> list[Told]:
 def admitted(items: Sequence[Item], whole: Sequence[Item] = ()) -> list[Told]:
     """Items of one kind → what is said of each of their names; nothing where their numbers cannot be ranks. `whole`: those of all documents alike
     together, each of another rank."""
-    items = [replace(item, facts=with_node(item.facts)) for item in items]
+    facts = placed([with_node(item.facts) for item in items])
+    items = [replace(item, facts=own) for item, own in zip(items, facts, strict=True)]
     told: list[Told] = []
     for meaning in ("rank", "node_rank"):
         own = [item for item in items if meaning in item.facts and (meaning == "rank" or "rank" not in item.facts)]
@@ -403,19 +415,6 @@ def admitted(items: Sequence[Item], whole: Sequence[Item] = ()) -> list[Told]:
         if own and (_are_ranks(own, meaning) or (meaning == "rank" and whole and _are_ranks(whole, meaning))):
             told += _named(own, meaning, is_part=bool(whole))
     return told
-
-
-def with_node(told: Mapping[str, int]) -> dict[str, int]:
-    """A rank beside several processes of each of several nodes, and no larger world, is the node's."""
-    facts = dict(told)
-    world, nodes = facts.get("world_size"), facts.get("nodes")
-    is_of_nodes = nodes is not None and facts.get("processes_per_node", 1) > 1 and world in (None, nodes)
-    if is_of_nodes and "rank" in facts and not facts.keys() & {"node_rank", "local_rank"}:
-        facts["node_rank"] = facts.pop("rank")
-        facts.pop("world_size", None)
-    if "node_rank" in facts and "processes_per_node" not in facts and world and nodes and world % nodes == 0:
-        facts["processes_per_node"] = world // nodes
-    return facts
 
 
 def _of_the_job(items: Sequence[Item]) -> list[Item]:
