@@ -46,6 +46,29 @@ def files(dead: Sequence[int], form: str, name: str = "fit_{:02}") -> dict[str, 
     return made  # fmt: skip
 
 
+def of_bases(script: list[str], setting: str, second: int) -> dict[str, list[str]]:
+    """Each place has a file that tells its first rank."""
+    made = files([3], "supervisord") | {"run.sh": script}
+    return made | {f"cab-{node + 1}/job": [setting.format(node * second)] for node in (0, 1)}
+
+
+@pytest.mark.parametrize(
+    ("script", "setting"),
+    [
+        (["export LOCAL_RANK=$1", "export RANK=$((FIRST_RANK + $1)) WORLD_SIZE=4"], "Environment=FIRST_RANK={}"),
+        (["rank = offset + local_rank", "world_size = 4"], "offset: {}"),
+        (["export RANK=$(( $1 + BASE ))", "export WORLD_SIZE=4"], 'environment=A="b",BASE="{}"'),
+    ],
+)
+def test_a_place_tells_its_first_rank(tmp_path: Path, script: list[str], setting: str) -> None:
+    assert analyze(written(tmp_path, of_bases(script, setting, 2))).verdict.ranks == [3]
+
+
+def test_two_places_of_one_first_rank(tmp_path: Path) -> None:
+    script = ["export RANK=$((BASE + LOCAL_RANK))", "export WORLD_SIZE=4"]
+    assert analyze(written(tmp_path, of_bases(script, "BASE={}", 0))).verdict.ranks == []
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("dead", [0, 1, 3])
 def test_the_log_of_that_name_beside_it(tmp_path: Path, form: str, dead: int) -> None:

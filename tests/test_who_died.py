@@ -96,6 +96,35 @@ def test_a_worker_of_ray_that_prints_for_several_ranks_is_none_of_them(tmp_path:
     assert (found.kind, found.cause, found.ranks) == ("crash", "segfault", [])
 
 
+HERE = "(Worker pid=88207) [rank1]:[W301 07:21:09.118112400 TCPStore.cpp:125] [c10d] recvValue failed: got 0 bytes\n"
+
+
+def test_a_worker_beside_the_driver_of_ray_is_none_of_another_place(tmp_path: Path) -> None:
+    assert verdict(tmp_path, driver_log=ray(88201, 88213) + HERE).ranks == []
+    assert (
+        verdict(
+            tmp_path, driver_log=(ray(88207, 88213) + HERE).replace(f"{RAY.format(pid=88207)}F", "(Worker pid=88207) F")
+        ).ranks
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "row"),
+    [
+        ("workers_jsonl", "", '{{"event": "up", "ip": "10.20.4.{host}", "pid": {pid}, "rank": {rank}, "world_size": 4}}\n'),
+        ("members_csv", "machine,pid,rank\n", "10.20.4.{host},{pid},{rank}\n"),
+        ("workers_yaml", "workers:\n", "  - address: 10.20.4.{host}\n    pid: {pid}\n    global_rank: {rank}\n"),
+    ],
+)  # fmt: skip
+def test_a_list_of_numbers_at_addresses_tells_which_worker_of_ray(
+    tmp_path: Path, name: str, head: str, row: str
+) -> None:
+    who = [(11, 88207, 1), (12, 88213, 2), (11, 88201, 0), (12, 88207, 3)]
+    listed = head + "".join(row.format(host=host, pid=pid, rank=rank) for host, pid, rank in who)
+    assert verdict(tmp_path, driver_log=HERE + ray(), **{name: listed}).ranks == [3]
+
+
 LIMIT = f"slurmstepd: error: *** JOB 77123 ON gpu-a12 CANCELLED AT {AT}T04:00:11 DUE TO TIME LIMIT ***\n"
 LOST = (
     "6: [rank6]:[W301 04:00:12.210113442 TCPStore.cpp:115] [c10d] recvVector failed on SocketImpl(fd=72, "

@@ -17,6 +17,7 @@ from forensics.model.told import values
 from parsers.schema.tables import TableName
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
+from parsers.training.process_line import BEFORE_WORDS
 from parsers.training.world import LAUNCHED
 from parsers.who.head_pids import HOW as AT_HEADS
 from parsers.who.job_table import HOW as COMPUTED
@@ -248,6 +249,21 @@ def _at_places(claims: pl.DataFrame, files: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([claims, told])
 
 
+def _numbers_of_two_places(tables: Mapping[TableName, pl.DataFrame], claims: pl.DataFrame) -> pl.DataFrame:
+    """file, pid of processes whose lines tell their host in a file that tells none before lines of others, and of these: Ray's driver names every
+    place but its own, and each place counts its processes on its own. What is known of the one says nothing of the other. A kernel's line,
+    which was pasted there, is none that a process printed."""
+    own = claims.filter((pl.col("how") == BEFORE_WORDS) & pl.col("pid").is_not_null())
+    mixed = own.filter(pl.col("host").is_null())["file"].unique()
+    if not len(mixed):
+        return own.select("file", "pid").clear()
+    events = tables["events"].filter(~pl.col("kind").is_in(_OF_KERNELS) & pl.col("file").is_in(mixed.implode()))
+    said = [frame.select("file", "pid", pl.col("host").is_null().alias("here")).drop_nulls() for frame in (own, events)]
+    placed = pl.concat([frame.with_columns(pl.col("file").cast(claims.schema["file"])) for frame in said])
+    both = placed.group_by("file", "pid").agg(pl.col("here").n_unique())
+    return both.filter(pl.col("here") > 1).select("file", "pid")
+
+
 def _by_file_local(files: pl.DataFrame, by_host_local: pl.DataFrame) -> pl.DataFrame:
     """file, local_rank → the rank, of files whose path says that they are one host's."""
     placed = _with_short_hosts(files.select("file", "host").drop_nulls().unique("file"))
@@ -276,8 +292,10 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
     by_file = rank_of_file(tables)
     claims = _with_short_hosts(tables["ranks"])
     by_host_pid = _unique_map(_at_places(_at_addresses(claims), tables["files"]), ["host", "pid"], "_host_pid")
-    by_pid = _unique_map(claims, ["pid"], "_pid").join(_counted_apart(by_host_pid), on="pid", how="anti")
-    hostless = claims.filter(pl.col("host").is_null() & (pl.col("how") != AT_HEADS))
+    apart = _numbers_of_two_places(tables, claims)
+    of_one = claims.join(apart, on=["file", "pid"], how="anti") if apart.height else claims
+    by_pid = _unique_map(of_one, ["pid"], "_pid").join(_counted_apart(by_host_pid), on="pid", how="anti")
+    hostless = of_one.filter(pl.col("host").is_null() & (pl.col("how") != AT_HEADS))
     of_no_host = _unique_map(
         hostless.join(claims.drop_nulls(["host", "pid"]), on=["rank", "pid"], how="anti"), ["pid"], "_elsewhere"
     )

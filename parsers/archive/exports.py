@@ -11,7 +11,7 @@
     2026-11-24T09:00:02Z {pod="w-3"} a line⏎2026-11-24T09:00:01Z {pod="w-3"} the line before it
 
 Each becomes a line of JSON with `time`, `log`, and the pod or host where it is told, in order of time, so that whoever reads collectors'
-lines reads these, and tracebacks stand upright (a notebook becomes what it printed, notebooks.py); a line's number is that of the record in this order. Documents without lines of a log in
+lines reads these, and tracebacks stand upright (a notebook becomes what it printed, notebooks.py, a conversation what was pasted into it, conversations.py); a line's number is that of the record in this order. Documents without lines of a log in
 most of their records stay as they are. Nothing is executed; what cannot be decoded stays as it is.
 
 Printed by: Loki (query_range, logcli), Grafana's download of Explore, Elasticsearch and OpenSearch (_search, elasticdump),
@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from parsers.archive import notebooks
+from parsers.archive import conversations, notebooks
 from parsers.text import stamps
 from parsers.text.patterns import regex
 
@@ -50,7 +50,7 @@ TEXTS = (
     "content",
 )
 TIMES = ("time", "ts", "timestamp", "realtime_timestamp", "date", "时间", "日志时间", "时间戳")
-_MARKS = (b'"_source"', b'"stream"', *notebooks.MARKS, *(f'{text}"'.encode() for text in TEXTS))
+_MARKS = (b'"_source"', b'"stream"', *notebooks.MARKS, *conversations.MARKS, *(f'{text}"'.encode() for text in TEXTS))
 _DEPTH = 4  # records within each other: kubernetes.pod.name
 _FEW, _MOSTLY = 2, 0.9  # records, and the share of them with a line of a log
 _MOMENTS = 4  # so many that differ, of lines that are no records: a late line after others of one moment is none
@@ -110,13 +110,14 @@ def _of_json(data: bytes) -> bytes | None:
         case {"hits": {"hits": [dict(), *_] as hits}}:
             return _written(_logged(hits))
         case [dict(), *_]:
-            return _written(_logged(found))
+            return _written(_logged(found)) or conversations.lines_of(found)
         case {"nbformat": _}:
             return notebooks.lines_of(found)
         case dict():
             lists = [own for own in found.values() if isinstance(own, list) and own and isinstance(own[0], dict)]
-            if len(lists) == 1 and _time_of(lists[0][0]) is not None:
-                return _written(_logged(lists[0]))
+            if len(lists) == 1 and _time_of(lists[0][0]) is not None and (logged := _written(_logged(lists[0]))):
+                return logged
+            return conversations.lines_of(found)
     return None
 
 

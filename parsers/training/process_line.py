@@ -39,6 +39,7 @@ from parsers.text.unanimous import unanimous
 from parsers.who.introductions import Introduction, bus_in, introduction
 
 NO_RANK = "process of no rank"
+BEFORE_WORDS = "prefixes"  # both stand before the words
 _CHARACTERS = 2000
 _RANK = regex(r"(?<![\w-])(?:global[_ ]?)?rank ?[=:] ?(\d{1,7})\b", re.I)
 _OF = regex(r"(?<![\w-])rank ?[=:]? ?(\d{1,7}) ?(?:of|/) ?(\d{1,7})\b", re.I)
@@ -165,7 +166,7 @@ def _prefixed(lines: pl.DataFrame) -> pl.DataFrame:
     both = both.with_columns(pl.coalesce("host", "path_host").alias("host"), pl.col("process").alias("pid"))
     both = both.filter(pl.col("rank").n_unique().over("file", "host", "pid") == 1)
     own = both.unique(["file", "host", "pid"], keep="first", maintain_order=True)
-    named = own.select("rank", "host", "pid", "file", "line", pl.lit("prefixes").alias("how"))
+    named = own.select("rank", "host", "pid", "file", "line", pl.lit(BEFORE_WORDS).alias("how"))
     return table("ranks", named.iter_rows(named=True))
 
 

@@ -49,6 +49,8 @@ _ATTRIBUTE = regex(r"(?:[A-Za-z_]\w*\.)*([A-Za-z_]\w*)(?:\(\))?")  # of an objec
 _PASSED = regex(
     r"(?:^|[\s;])(?P<name>[A-Za-z_]\w{0,40})=[\"']?\$\{?(?P<argument>[1-9])\b"
 )  # what a script is called with
+_OF_CALL = "argument_"
+_ARGUMENT = regex(r"\$[1-9](?=[ +*)\-])")  # in a sum
 _COUNTED_ON = regex(  # what a loop of a script counts its turns by
     r"\b(?:let +[\"']?)?(?P<name>[A-Za-z_]\w{0,40})(?:=\$\(\( ?\$?(?P=name) ?\+ ?1 ?\)\)|\+\+|\+=1\b|=`expr \$(?P=name) \+ 1`)|\bfor (?P<each>\w{1,40}), ?\w{1,40} in enumerate\([^,\n]{1,80}\):"
 )
@@ -89,6 +91,7 @@ class Formula(NamedTuple):
     local: str | None = None
     argument: int | None = None  # of its script, which is the counter
     size: str | None = None  # what the processes of each node are called
+    base: str | None = None  # what is added to the place there: the first rank of each node
 
     def of(self, number: int) -> int:
         """What it makes of the number of its counter."""
@@ -132,11 +135,18 @@ def _formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[G
     found: list[Formula] = []
     given: list[Given] = []
     for path, own in said.items():
+        passed = unanimous(
+            (found["name"], int(found["argument"]))
+            for one in own[:_LINES]
+            for found in _PASSED.finditer(one.raw[:_CHARACTERS])
+        )
+        in_order = sorted(passed.items(), key=lambda item: of_process(item[0]) == "local_rank")
+        arguments = {f"${number}": f"${name}" for name, number in in_order}
         sums = [
             (one.number, *own_sum)
             for one in own[:_LINES]
             if _may(one.raw)
-            for own_sum in assigned(one.raw[:_CHARACTERS])
+            for own_sum in assigned(_called_with(one.raw[:_CHARACTERS], arguments))
         ]
         text = (
             "\n".join(one.raw[:200] for one in own[:_LINES])
@@ -156,11 +166,6 @@ def _formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[G
         sources = unanimous((name, key) for key, name in alias.items() if _counts(key))
         numbers = unanimous((name, None if read.keys() - {()} else read.get((), 0)) for _, name, read, _ in sums)
         constants = {name: number for name, number in numbers.items() if number}
-        passed = unanimous(
-            (found["name"], int(found["argument"]))
-            for one in own[:_LINES]
-            for found in _PASSED.finditer(one.raw[:_CHARACTERS])
-        )
         counted = counted_on(one.raw[:_CHARACTERS] for one in own[:_LINES])
         for line, name, read, modulus in sums:
             if not read.keys() - {()}:
@@ -190,6 +195,11 @@ def _formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[G
 def counted_on(texts: Iterable[str]) -> set[str]:
     """The names by which a script's loops count their turns."""
     return {found["name"] or found["each"] for text in texts for found in _COUNTED_ON.finditer(text)}
+
+
+def _called_with(text: str, names: Mapping[str, str]) -> str:
+    """A line with what its script is called with by the name that it gives to it, or by its place."""
+    return _ARGUMENT.sub(lambda found: names.get(found[0], f"${_OF_CALL}{found[0][1]}"), text)
 
 
 def _counts(name: str) -> bool:
@@ -344,7 +354,8 @@ def _formula(
 ) -> Formula | None:
     names = {key: number for key, number in read.items() if key}
     offset = read.get((), 0)
-    if len(names) == 1:
+    is_of_call = any(name.startswith(_OF_CALL) for key in names for name in key)
+    if len(names) == 1 and not is_of_call:
         [(key, number)] = names.items()
         is_task = empty.what == "node_rank" and _OF_MPI.fullmatch(key[0]) is not None
         is_index = len(key) == 1 and number == 1 and (_INDEX.search(key[0]) or key[0] in {*passed, *counted} or is_task)
@@ -352,8 +363,17 @@ def _formula(
     if len(names) != 2 or offset:
         return None
     (one, many), (other, few) = sorted(names.items(), key=lambda item: (-len(item[0]), -item[1]))
+    if many == few == len(one) == len(other) == 1 and empty.what == "rank":
+        [*places] = (
+            name
+            for name in (one[0], other[0])
+            if of_process(name) == "local_rank" or name in passed or name.startswith(_OF_CALL)
+        )
+        base = other[0] if places == [one[0]] else one[0]
+        return empty._replace(local=places[0], base=base) if len(places) == 1 else None
     if (
         few != 1
+        or is_of_call
         or len(other) != 1
         or _OF_NODES.search(other[0])
         or any(_ON_NODE.search(name) and name not in constants and not _SIZE.search(name) for name in one)

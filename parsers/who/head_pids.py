@@ -18,6 +18,7 @@ from typing import Any
 from parsers.forms.reading import json_object
 from parsers.schema.names import Names, parts_of
 from parsers.text.patterns import regex
+from parsers.text.unanimous import unanimous
 from parsers.who.beginnings import Said
 from parsers.who.heads import heads_of
 
@@ -49,6 +50,19 @@ def pids_of_records(said: Mapping[str, Sequence[Said]], names: Names) -> Iterato
         if rank is not None and (rank, *who) not in told:
             told.add((rank, *who))
             yield {"rank": rank, "pid": who[0], "host": who[1], "how": HOW, "file": one.file, "line": one.number}
+
+
+def files_of_pids(
+    said: Mapping[str, Sequence[Said]], claims: Sequence[Mapping[str, Any]], who: Callable[[str], Set[int | None]]
+) -> dict[str, int]:
+    """Path → the rank that `claims` tell of the one process that prints its number there, where nobody else speaks, nor it in another file.
+    `who`: the ranks that speak in a file, -1 among them where several processes do."""
+    pids = {path: {one.line.process for one in own if one.line.process is not None} for path, own in said.items()}
+    alone = {path: min(own) for path, own in pids.items() if len(own) == 1 and min(own) in _PIDS}
+    files = Counter(alone.values())
+    ranks = unanimous((one["pid"], one["rank"]) for one in claims if None not in (one.get("pid"), one.get("rank")))
+    found = {path: ranks[pid] for path, pid in alone.items() if pid in ranks and files[pid] == 1}
+    return {path: rank for path, rank in found.items() if who(path) <= {rank}}
 
 
 def _threads(said: Mapping[str, Sequence[Said]], rank_of: Callable[[Said], int | None]) -> Iterator[dict[str, Any]]:

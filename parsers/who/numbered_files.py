@@ -1,6 +1,7 @@
 """Files that a document tells of beside the ranks, and those called after what it counts: `map_index=1/attempt=1.log`, where a record says map_index 1 and RANK 4.
 
     {"map_index": 1, "environment": {"RANK": "4"}}          task,rank⏎0,2⏎1,4          trial: 3⏎  env: {RANK: 0}
+    started rank 4 on card 0 pid 4711 log w/card0.log          two lines and more of who begins processes
     [proc.4711]⏎rank = 3⏎log = "log/out.4711"          rank,stdout⏎0,/data/run/w_a.txt⏎1,/data/run/w_c.txt
 
 What has another number in each item, just 0 … N-1 or 1 … N, where the ranks are just 0 … N-1 as well, is what the document calls its processes by. Then a file whose path holds that
@@ -24,6 +25,7 @@ from parsers.who.introductions import Introduction
 
 NUMBERED, PATH = "number", "path"
 _PATH = regex(r"(?=[^.]{0,200}\.|[^/]{0,200}/)(?:[\w.@=+-]{0,200}/){0,16}[\w.@=+:-]{1,200}")
+_APART = regex(r"[\s\"'`()\[\]{}<>,;=]+|:(?=\s|\Z)")  # words of a sentence
 _WORD = regex(r"[a-z][a-z_-]{2,30}")
 _NUMBER = regex(r"\d{1,7}")
 _NO_PROCESS = regex(
@@ -95,10 +97,24 @@ def _common_end(one: str, other: str) -> int:
     )
 
 
+def _begun(given: Mapping[str, Sequence[Said]]) -> list[Told]:
+    """Lines that tell a process's rank and one file of the bundle, as who begins processes tells of their logs; of several ranks and as many files."""
+    names = {path.rpartition("/")[2] for path in given}
+    found: list[Told] = []
+    for path, own in given.items():
+        for one in own:
+            words = _APART.split(one.raw) if one.introduces else ()
+            told = {word for word in words if word.rpartition("/")[2] in names and path_of(word)}
+            if one.introduces and len(told) == 1:
+                found.append(Told(told.pop(), PATH, path, one.number, one.introduces.rank, world=one.introduces.world))
+    ranks = {one.rank for one in found}
+    return found if len(ranks) == len({one.name for one in found}) > 1 else []
+
+
 def introduced_files(said: Mapping[str, Sequence[Said]], told: Sequence[Told]) -> dict[str, list[Said]]:
     """Lines by path, and what documents tell → the same, where the first line of such a file tells its rank, unless another one says who speaks."""
     given = {path: [*own] for path, own in said.items()}
-    for path, one in _numbered(given, told).items():
+    for path, one in _numbered(given, [*told, *_begun(given)]).items():
         own = given[path]
         is_open = not any(
             line.introduces or line.line.rank is not None or line.line.local_rank is not None for line in own

@@ -59,7 +59,7 @@ from parsers.who.counts import (
 )
 from parsers.who.documented import documented
 from parsers.who.engine_labels import engine_labels
-from parsers.who.head_pids import pids_at_heads, pids_of_records
+from parsers.who.head_pids import files_of_pids, pids_at_heads, pids_of_records
 from parsers.who.introductions import PROCESS, Introduction, called_pids
 from parsers.who.job_table import Table
 from parsers.who.joins import DEVICES, Told, heads_in, joins, names_in, share_half, spoken
@@ -123,6 +123,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     engines, shards = engine_labels(said, ranks, labels := {p: own for one in learnt for p, own in one.labels.items()})
     own = [*chain(shards, *(one.claims for one in learnt), table.claims(), claims_of(told, names, table.apart))]
     claims = [*own, *pids_of_records(said, names), *pids_of_variables(said, whole.world), *also_named(own, ranks, said)]
+    ranks = files_of_pids(said, claims, whole._processes) | ranks
     files = {**table.files, **files_of(listed_names, said), **whole.documented(names)}
     size = table.size if whole.world is None else whole.world
     columns = counted_columns([one for one in (*sampled, *others) if one.path not in ranks], size)
@@ -496,5 +497,4 @@ class _Bundle:
         return all(None in pair or pair[0] == pair[1] for pair in said)
 
     def _known(self, one: Said, ranks: Mapping[str, int]) -> int | None:
-        rank = self._rank(one)
-        return ranks.get(one.file) if rank is None else rank
+        return ranks.get(one.file) if (rank := self._rank(one)) is None else rank

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
+from parsers.text.unanimous import unanimous
 from parsers.text.vocabulary import of_process
 from parsers.who.beginnings import Said
 from parsers.who.contexts import Places
@@ -104,6 +105,7 @@ class Starts:
         every = (
             self._by_nodes(),
             *self._by_orders(),
+            self._by_bases(),
             self._by_counters(),
             self._by_tasks(),
             self._by_parts(),
@@ -273,6 +275,18 @@ class Starts:
             place: (ranks.start, len(ranks))
             for place, ranks in starts_of(in_order, [own.get(place) or 0 for place in in_order]).items()
         }
+
+    def _by_bases(self) -> dict[str, tuple[int, int | None]]:
+        """By the number that files of each place give to what a formula adds to a process's place there: its first rank."""
+        bases = {one.base for one in self.formulas if one.base is not None}
+        told = ((self._places.of_file(one.file), one.number) for one in self._given if one.name in bases)
+        starts = unanimous((place, number) for place, number in told if place is not None)
+        begun = sorted(starts.values())
+        if len({*begun}) < max(len(begun), _FEWEST) or begun[0] or (self.world or RANKS) <= begun[-1]:
+            return {}
+        ends = [*begun[1:], self.world or 2 * begun[-1] - begun[-2]]
+        counts = {start: end - start for start, end in zip(begun, ends, strict=True)}
+        return {place: (start, counts[start]) for place, start in starts.items()}
 
     def _is_by_counter(self) -> bool:
         """Does a script make ranks of a number of each process alone, so that no number of a node tells them?"""

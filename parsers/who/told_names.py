@@ -52,7 +52,7 @@ _WHO = ("rank", "node_rank", "local_rank")
 _SIZES = ("nodes", "processes_per_node")  # what a part of a configuration says of the job: `trainer.num_nodes`
 HOW, PROCESS = "document", "process"
 HOSTS = ("pod", "name", "service", "key", CALLED, "host")  # sorts of names that stand before lines as a host's does
-_SEVERAL = ("host", "pod", "container")  # sorts of places of several processes
+_SEVERAL = ("host", "pod", "container", "ip", "address", "addr", "node", "machine", "instance")  # fmt: skip
 _TOLD = regex(
     r"(?<![\w.-])(?P<dash>--?)?(?P<of>(?:\w{1,40}\.){1,3})?(?P<name>[A-Za-z][\w-]{1,60}(?: (?:id|index))?)[\"']?(?P<is>\s{0,2}[=:]\s{0,2}| )[\"'(\[]{0,2}(?P<number>\d{1,7})(?![\w.]|:\d)"
 )
@@ -140,8 +140,8 @@ def claims_of(told: Sequence[Told], names: Names, places: Mapping[str, str] = {}
             rows = [(one.rank, None, None)]
         elif one.kind in HOSTS and "[" not in one.name and names.rank(one.name, one.local_rank) == one.rank:
             rows = [(one.rank, one.name, one.local_rank)]
-        elif one.kind == "pid" and one.rank is not None and one.name.isascii() and one.name.isdecimal():
-            yield place | {"rank": one.rank, "pid": int(one.name), "host": places.get(one.file)}
+        elif one.kind in ("pid", PROCESS) and (pid := one.name.rpartition(":")[2]).isascii() and pid.isdecimal():
+            yield place | {"rank": one.rank, "pid": int(pid), "host": one.name[: -len(pid) - 1] or places.get(one.file)}
             continue
         elif names.within.get((one.file.rpartition("/")[0], one.name)) == one.rank is not None or (
             one.local_rank is None
@@ -445,8 +445,7 @@ def _named(own: Sequence[Item], meaning: str, *, is_part: bool) -> Iterator[Told
     is_plain = own[0].is_plain and counts.keys() != {*range(world or 0)}
     is_again = len(set(counts.values())) == 1 and not is_plain  # attempts write a folder each
     is_of_nodes = len(steps) == 1 and (step := min(steps)) > 1 and len(own) * step == world
-    places = {place for item in own for place in item.names}
-    for place in places:
+    for place in {place for item in own for place in item.names}:
         said = [(item, *item.names[place]) for item in own if place in item.names]
         by_name: defaultdict[str, list[Item]] = defaultdict(list)
         for item, _, name in said:

@@ -60,7 +60,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     is_refused = any(tells_setting(f"{row['code']} {row['text']}") for row in rows(case.events, "config_error"))
     if not begun and not is_placed and not is_refused and (refused := _refused(case)).height:
         odd = odd_clients(case.events, case.identity, case.tables["files"])
-        return (_connection(case, refused) if odd is None else _odd(odd),)
+        return (_connection(case, refused) if odd is None else _odd(case, odd),)
     has_steps = case.tables["steps"].height > 0
     later = any(is_later_barrier(row, has_steps) for row in rows(case.events, "missing_members"))
     told = [row for row in rows(case.events, "missing_members") if not is_missing(row) and not later]
@@ -155,7 +155,7 @@ def _way(
     )
 
 
-def _odd(odd: OddClients) -> Finding:
+def _odd(case: Case, odd: OddClients) -> Finding:
     """Who alone did not come to a store that others reached: by another address, or by a way of its own that is broken."""
     who = ranks_text(odd.ranks) if odd.ranks else joined(odd.hosts or odd.files, ", ")
     text = words.COULD_NOT_CONNECT(who=who, peers=odd.target)
