@@ -36,6 +36,20 @@ HOOK = "[rank {rank}] it={step} layers.1.fc2 in absmax {n} (finite) out absmax {
         (HOOK, "(all finite)", "(NON-FINITE!)", "layers.1.fc2"),
         (HOOK, "finite", "nonfinite", "layers.1.fc2"),
         (HOOK, "finite=True", "finite=False", "layers.1.fc2"),
+        (
+            '{{"it": {step}, "rank": {rank}, "mod": "h.1.mlp", "ev": "fwd", "fin_in": true, "fin_out": {v}}}\n'
+            '{{"it": {step}, "rank": {rank}, "loss": "{loss}"}}',
+            "true",
+            "false",
+            "h.1.mlp",
+        ),
+        (
+            '{{"it": {step}, "rank": {rank}, "mod": "h.1.mlp", "in_ok": 1, "out_ok": {v}}}\n'
+            '{{"it": {step}, "rank": {rank}, "loss": "{loss}"}}',
+            "1",
+            "0",
+            "h.1.mlp",
+        ),
         ("[rank {rank}] step {step} loss {loss} nan_after_dequant {v} gain {n}", "0", "12", None),
         ("[rank {rank}] round {step} pulled nan 0 features nan {v} loss {loss}", "0", "12", None),
         ('{{"step": {step}, "rank": {rank}, "loss": "{loss}", "nonfinite_before_reduce": {v}}}', "0", "12", None),

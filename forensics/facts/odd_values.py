@@ -22,7 +22,7 @@ from parsers.training.told_values import is_broken
 _SPREAD = 3  # steps within which most others follow
 _LISTED = 3  # other lines of one form, that make a list
 _BEFORE = -1  # of what is told before any step
-_PATH = regex(r"(?<![\w./])[A-Za-z_]\w*(?:\.\w+)+(?![\w/]|\.\w)")
+_PATH = regex(r"(?<![\w./])[A-Za-z_]\w*(?:\.(?!py\b)\w+)+(?![\w]|\.\w)")
 _EDGE = " =:([,|+])/"
 _OF_INF = frozenset(("inf", "infs", "overflow", "overflows", "overflowed"))
 STATE = frozenset(

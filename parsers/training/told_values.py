@@ -54,7 +54,8 @@ _COUNT_BEFORE = regex(
     rf"(?i)(?:^|[^a-z]){_COUNTS}(?:[ _](?:count|values|elements|{_COUNTED}|(?:on|at|from|after|before|behind|post|pre)[ _]\w{{1,20}}))?[ =:(]{{0,3}}$"
 )
 _COUNT_BEHIND = regex(rf"(?i)\s{{1,2}}{_COUNTS}\b(?! {{0,2}}[=:]?[ (\[]{{0,2}}[+-]?[\d.ni])")
-_IS_FINE = regex(r"(?i)(?:.*[^a-z])?(?:is_?|all_?)?fin(?:ite)?")
+_ENDS_OF = r"(?:in|out|input|output|act|activation|grad|gradient|weight|param|fwd|bwd|loss|x|y)s?"
+_IS_FINE = regex(rf"(?i)(?:.*[^a-z])?(?:is_?|all_?)?fin(?:ite)?(?:_{_ENDS_OF})?|(?:.*[^a-z])?{_ENDS_OF}_(?:is_)?ok")
 _BEFORE_COUNT = regex(r"(?<=[a-zA-Z])[ \t]{1,3}\d{1,15}(?![\w.])")
 _BEFORE_PAIRS = regex(r"(?i)[ \t]{1,3}\d{1,15}[ \t,;|]{1,3}(?:nan|inf)s?[ \t]{1,3}\d{1,15}(?![\w.])")
 _EACH = r"(?:(?:\d{1,15} ?(?:[+-]?(?:nan|inf)s?|non-?finite|bad)|[+-]?(?:nan|inf)s? ?[=:] ?\d{1,15}|non-?finite ?[=:] ?\d{1,15})(?:[ ,;/+]{1,3}|(?=[)\]])))"
@@ -105,7 +106,7 @@ def counts_bad(flat: Mapping[str, Any]) -> bool:
     """Does a record say of what it is, and how many values of it are bad, beside another figure?"""
     sorts = [_sort(name) for name, cell in islice(flat.items(), _MOST) if _value(cell) is not None]
     told = of_record(flat)
-    return "count" in sorts and len(sorts) > 1 and told is not None and bool(told["of"])
+    return not {"count", "is fine"}.isdisjoint(sorts) and len(sorts) > 1 and told is not None and bool(told["of"])
 
 
 def of_line(text: str) -> tuple[int | None, Values | None]:
