@@ -19,6 +19,9 @@ _SURE = 2  # steps in which they agreed, for one to be named
 _LAYOUT = 3  # and for parts of one size to be told at all
 _LEARNS = 2  # values in several steps
 _FEWEST = 3  # replicas among which some are few
+_OWN = regex(
+    r"(?i)local|resid|error|feedback|rng|random|sampler|loader|running|cache"
+)  # may be each rank's own from some step on
 _PART = regex(r"(?i)shard|local|stage|part(?!ner)|expert|slice|chunk|bucket|rank")  # of what each holds of its own
 
 
@@ -148,7 +151,10 @@ def _first(name: str, now: Mapping[int, _Said], then: Mapping[int, _Said]) -> Le
         split = [
             left
             for members, agreed in classes
-            if (left := _parted(name, step, members, said, agreed, is_learnt=_learnt_alike(members, now, step)))
+            if (
+                left := _parted(name, step, members, said, agreed, is_learnt=_learnt_alike(members, now, step))
+                or _scattered(name, step, members, now, agreed)
+            )
             is not None
         ]
         if split:
@@ -222,6 +228,18 @@ def _alike(said: _Said, members: frozenset[int] | None = None) -> list[frozenset
         if members is None or rank in members:
             by_value.setdefault(value, set()).add(rank)
     return sorted((frozenset(ranks) for ranks in by_value.values()), key=lambda ranks: (-len(ranks), min(ranks)))
+
+
+def _scattered(name: str, step: int, members: frozenset[int], now: Mapping[int, _Said], agreed: int) -> Left | None:
+    """Where all that agreed go their own ways at once, and no two of them come together again: what made them alike is no longer done. Who averages
+    now and then comes together."""
+    later = [said for at, said in now.items() if at >= step and members <= said.keys()]
+    are_apart = all(len({said[rank][2] for rank in members}) == len(members) for said in later)
+    if len(members) < _FEWEST or agreed < _LAYOUT or len(later) < _LAYOUT or not are_apart or _OWN.search(name):
+        return None
+    return Left(
+        name, step, tuple((rank,) for rank in sorted(members)), agreed, {rank: now[step][rank] for rank in members}
+    )
 
 
 def _learnt_alike(members: frozenset[int], now: Mapping[int, _Said], step: int) -> bool:

@@ -15,12 +15,14 @@ import polars as pl
 
 from parsers.schema.tables import TableName
 from parsers.text import vocabulary
+from parsers.text.patterns import regex
 from parsers.text.vocabulary import words_of
 from parsers.training.told_values import is_broken
 
 _SPREAD = 3  # steps within which most others follow
 _LISTED = 3  # other lines of one form, that make a list
 _BEFORE = -1  # of what is told before any step
+_PATH = regex(r"(?<![\w./])[A-Za-z_]\w*(?:\.(?!py\b)\w+)+(?![\w]|\.\w)")
 _EDGE = " =:([,|+])/"
 _OF_INF = frozenset(("inf", "infs", "overflow", "overflows", "overflowed"))
 STATE = frozenset(
@@ -403,6 +405,12 @@ def called(found: OddValue | Mapping[str, Any]) -> str:
         if isinstance(found, OddValue)
         else _called(found["of"], found["bad"].partition("=")[0])
     )
+
+
+def module_of(found: OddValue) -> str:
+    """The one module that its record names by a path; else what its figure is called."""
+    paths = {*_PATH.findall(found.of)}
+    return paths.pop() if len(paths) == 1 else called(found)
 
 
 def _called(of: str, name: str) -> str:

@@ -308,6 +308,11 @@ LEFT_OUT_ALONE = Said(
     "replicas stay equal only if all leave out the same updates: whether a gradient is finite must be asked of all ranks together",
     "只有所有 rank 跳过相同的更新，副本才保持一致：梯度是否有限须由所有 rank 共同判断",
 )
+WHAT_AVERAGES = Form("what averages the gradients or the weights of {name}", "对 {name} 的梯度或权重求平均的代码")
+ALL_APART = Said(
+    "all replicas were alike until then and each went its own way at once: no single device does that, but a reduction that no longer takes place",
+    "此前所有副本一致，之后各自不同：单个设备不会造成此现象，而是某个归约不再执行",
+)
 ROSE_ALONE = Form(
     "in step {step} the loss of {who} alone rose, to {loss}, and its gradient outweighed those of all others together",
     "step {step} 中仅 {who} 的 loss 升高，至 {loss}；其梯度超过其他所有 rank 的梯度之和",

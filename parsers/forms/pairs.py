@@ -33,6 +33,10 @@ _COUNT = regex(
 _AT_COUNT = regex(
     r"(?P<name>[A-Za-z_][\w./-]{0,60}) (?:at|in|for|of|after|@) (?P<count>[A-Za-z_]{1,30}) (?P<at>\d{1,15}) ?(?:[:=,]|is|was) ?(?=[-+.\d]|(?i:nan|inf))"
 )
+_NAMED_COUNT = regex(
+    r"(?<![\w./:=-])(?P<name>[A-Za-z_][\w./-]{0,60}) (?P<of>(?i:nans?|infs?)) (?P<count>\d{1,15})(?=$|[ ,;|)\]](?! ?[a-z]{1,12}/s)(?! ?(?i:nans?|infs?) [A-Za-z]))"
+)
+_MEASURED = regex(r"(?i)(?:.*[_.])?(?:abs|a)?(?:max|min|mean|norm|std|rms|sum|value|val|scale|size|l2)")
 _RATE = regex(r"(?P<value>\d[\d.]{0,30}) ?(?P<each>[a-z]{2,12})/s(?:ec(?:ond)?)?")
 _WORD = regex(r"[A-Za-z]{2,}")
 _MORE = regex(
@@ -88,11 +92,24 @@ def _continued(before: str, name: str) -> str:
     return " ".join([*figure, name]) if figure and name in whose and last in whose else name
 
 
+def named_counts(text: str) -> str:
+    """`pulled nan 0 features nan 12` → `pulled_nan 0 features_nan 12`: behind what is no figure, the number of its NaN; `loss nan 12` is two figures."""
+    if "nan" not in (lower := text.lower()) and "inf" not in lower:
+        return text
+    return _NAMED_COUNT.sub(_joined, text)
+
+
+def _joined(found: Any) -> str:
+    is_figure = _MEASURED.fullmatch(found["name"]) or not vocabulary.is_unknown(found["name"])
+    is_figure = is_figure or found["name"].lower() in ("nan", "nans", "inf", "infs")
+    return str(found[0]) if is_figure else f"{found['name']}_{found['of']} {found['count']}"
+
+
 def mentions(text: str) -> Said | None:
     """The pairs of a line that says little else: names with numbers behind them, a name the last words before its number of which
     something is known; `loss at step 5: 2.1` is two of them. A number without a name at the head of the line, or behind a label, is COUNT. None where
     more words stand beside them than pairs: a sentence mentions figures, and is no record."""
-    text = _AT_COUNT.sub(r"\g<count> \g<at> \g<name> ", text[:_LINE])
+    text = named_counts(_AT_COUNT.sub(r"\g<count> \g<at> \g<name> ", text[:_LINE]))
     head = _COUNT.search(text.lstrip())
     said: Said = {COUNT: head["count"]} if head else {}
     for match in _MENTION.finditer(text):

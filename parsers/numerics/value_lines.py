@@ -19,7 +19,7 @@ from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, table
 from parsers.training.told_values import rows_of_lines
 
-_NAMES = r"(?i)(?:^|[^a-z])(?:abs_?max|amax|max|min|mean|std|sum|l2|rms|norm|gnorm|g_?norm|peak|largest|non[_ -]?fin(?:ite)?|nans?|infs?|bad|broken|corrupt|invalid)(?:\"?\s*[=:(\[]|\s+[\[(+-]?\s*[\d.ni]|[|( _][\w./|)]{1,24} ?[=:]\s*[+-]?[\d.ni])"
+_NAMES = r"(?i)(?:^|[^a-z])(?:abs_?max|amax|max|min|mean|std|sum|l2|rms|norm|gnorm|g_?norm|peak|largest|non[_ -]?fin(?:ite)?|nans?|infs?|bad|broken|corrupt|invalid)(?:\"?\s*[=:(\[]|\s+[\[(+-]?\s*[\d.ni]|[|( _][\w./|)]{1,24} ?[=:]\s*[+-]?[\d.ni])|finite(?:[)\]!]| ?[=:] ?(?i:true|false)\b)"
 
 
 def parse(lines: pl.DataFrame) -> Tables:

@@ -11,7 +11,11 @@ _OTHER = (
     "|comm|ptr|addr|object|frame|(?:^|[_.-])(?:id|at)=|(?:^|[_.-])run"
 )
 ELSE = rf"(?i)^[^=]*(?:{_OTHER})"  # not of the replica
-_PLAIN, _NO_REPLICA = regex(IS_PLAIN), regex(ELSE)
+MODULES = (
+    r"(?i)(?:(?:image|token|frame)s?[._])?(?:en|de)coders?|(?:batch|input|image|token)s?[._]?(?:layer|norm|proj|emb|conv)[a-z]*|(?:down|up)sample"
+    r"|embed[a-z]*[._]?tokens?"
+)  # which hold words of those and are called so all the same
+_PLAIN, _NO_REPLICA, _MODULES = regex(IS_PLAIN), regex(ELSE), regex(MODULES)
 
 
 def says_what(name: str) -> bool:
@@ -21,4 +25,4 @@ def says_what(name: str) -> bool:
 
 def is_of_replica(name: str) -> bool:
     """May what a name says be held alike by all replicas? Not data, files, versions, addresses."""
-    return _NO_REPLICA.search(f"{name}=") is None
+    return _NO_REPLICA.search(_MODULES.sub("", f"{name}=")) is None

@@ -15,7 +15,7 @@ import polars as pl
 
 from parsers.text.durations import figure
 from parsers.text.patterns import regex
-from parsers.text.replica_names import ELSE, FIGURE, HEX, IS_PLAIN, OF
+from parsers.text.replica_names import ELSE, FIGURE, HEX, IS_PLAIN, MODULES, OF, is_of_replica, says_what
 from parsers.text.vocabulary import meaning_of
 
 _MIXED = r"(?:0x)?[0-9a-f]{8,128}"  # digits and letters, see _IS_MIXED
@@ -38,26 +38,31 @@ def checksum() -> pl.Expr:
     pairs = pl.col("text").str.extract_all(_PAIR)
     one = pl.element().str.replace(_APART, "$1=$2").str.replace_all(" +", "_")
     is_value = pl.element().str.contains(IS_PLAIN) | pl.element().str.contains(_IS_MIXED)
-    pairs = pairs.list.eval(one.filter(~pl.element().str.contains(ELSE) & is_value))
+    pairs = pairs.list.eval(one.filter(~pl.element().str.replace_all(MODULES, "").str.contains(ELSE) & is_value))
     return pl.when(pairs.list.len() > 0).then(pairs.list.join(" "))
 
 
 _WHOLE = 100_000  # a hash of fewer digits may be equal by chance
 _LONG = regex(r"[+-]?[0-9]{1,20}\.[0-9]{8,30}(?:e[+-]?[0-9]{1,3})?")
-_ONE, _NO_REPLICA = regex(_PAIR), regex(ELSE)
+_ONE = regex(_PAIR)
 _PLAIN, _MIX = regex(IS_PLAIN), regex(_IS_MIXED)
 
 
 def of_record(said: Mapping[str, Any]) -> str | None:
     """The pairs of a record's names and values; None where there are none."""
     pairs = [
-        f"{str(name).rpartition('/')[2]}={_whole(value)}"
-        for name, value in said.items()
-        if isinstance(value, str | int | float)
+        f"{_called(str(name))}={_whole(value)}" for name, value in said.items() if isinstance(value, str | int | float)
     ]
     known = [pair for pair in pairs if len(pair) < 200 and _is_held(pair)]
     long = [pair for pair in pairs if pair not in known and len(pair) < 200 and _is_unknown(pair)]
     return " ".join(pair.replace(" ", "_") for pair in (*known, *long)) or None
+
+
+def _called(name: str) -> str:
+    """The last part of a name; what a part of the state is called is followed by the name of its digests: `sha/encoder.2` → encoder.2.sha."""
+    outer, _, last = name.rpartition("/")
+    outer = outer.rpartition("/")[2]
+    return f"{last}.{outer}" if outer and says_what(outer) and not says_what(last) else last
 
 
 def _whole(value: str | int | float) -> str | int | float:
@@ -68,12 +73,15 @@ def _whole(value: str | int | float) -> str | int | float:
 def tells_replica(text: str) -> bool:
     """Does a line hold such a pair?"""
     return any(
-        (_PLAIN.search(one[0]) or _MIX.search(one[0])) and not _NO_REPLICA.search(one[0]) for one in _ONE.finditer(text)
+        (_PLAIN.search(one[0]) or _MIX.search(one[0])) and is_of_replica(one[0].partition("=")[0])
+        for one in _ONE.finditer(text)
     )
 
 
 def _is_held(pair: str) -> bool:
-    return bool(_ONE.fullmatch(pair) and (_PLAIN.search(pair) or _MIX.search(pair)) and not _NO_REPLICA.search(pair))
+    return bool(
+        _ONE.fullmatch(pair) and (_PLAIN.search(pair) or _MIX.search(pair)) and is_of_replica(pair.partition("=")[0])
+    )
 
 
 def _is_unknown(pair: str) -> bool:

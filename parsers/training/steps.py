@@ -97,7 +97,7 @@ _COUNTED = pl.col("text").str.contains(_PLAIN) | pl.col("text").str.contains(_AP
 _NOT_TRAINING = (
     r"(?i)(?:checkpoint|sav(?:e|ed|ing)|load(?:ed|ing)|eval[A-Za-z0-9_]*|valid[A-Za-z0-9_]*)\b.{0,60}\b(?:step|iter)"
 )
-_BAD_COUNT = r"(?i)(?:^|[^a-z])(?:n(?:um)?_?)?(?:non[_-]?fin(?:ite)?|nans?|infs?)(?:_?(?:count|values|elements|num))?[=: ]{1,3}[0-9]"
+_BAD_COUNT = r"(?i)(?:^|[^a-z])(?:n(?:um)?_?)?(?:non[_-]?fin(?:ite)?|nans?|infs?)(?:_?(?:count|values|elements|num)|_[a-z_]{2,30})?[=: ]{1,3}[0-9]"
 _COORDINATES = r"\(((?:(?:tp|pp|dp|ep|cp)=[0-9]{1,9}[ ,]*)+)\)"
 _PER_S = rf"(?i)(?:\b(?:tok(?:en)?s?|samples?|sequences?|seqs?|ima?ge?s?) ?(?:/|per[_ ]) ?s(?:ec(?:ond)?)?|\btps|\btgs(?: \([^)]{{1,40}}\))?)[\s=:]+{NUMBER}(?:[\s,;|)\]]|$)"
 _PER_S_BEHIND = rf"(?i){NUMBER} ?(?:tok(?:en)?s?|samples?|sequences?|seqs?|ima?ge?s?|words|examples) ?(?:/|per) ?s(?:ec(?:ond)?)?(?:\s*$|\s*[,;|)\]]|\s+[^\s=:])"

@@ -16,6 +16,7 @@ from re import Match
 from typing import Any
 
 from parsers.forms import framings
+from parsers.forms.pairs import named_counts
 from parsers.forms.reading import real, whole
 from parsers.schema.lines import reporter
 from parsers.schema.rules import LINE_CHARACTERS
@@ -43,14 +44,27 @@ _NUMBER = regex(
     r"(?i)(?<![\w.])(?P<value>[+-]?(?:\d[\d.]{0,30}(?:e[+-]?\d{1,3})?|nan|inf(?:inity)?|\.\d{1,30}))(?P<of>/\d{1,15})?(?![\w])(?!(?<=[a-z]) ?[=:] ?\d)"
 )  # what a number follows is its name: nan=0
 _COUNTS = r"(?:non[ _-]?fin(?:ite)?|nans?|infs?|bad|broken|corrupt(?:ed)?|invalid|not[ _-]finite|overflow(?:ed|s)?)"
-_COUNT_NAME = regex(
-    rf"(?i)(?:(?:^|.*[^a-z]){_COUNTS}(?:_?(?:count|values|elements|num|total|n))?|(?:.*[^a-z])?(?:n|num|has|any)_?{_COUNTS}|(?:(?:n|num|number of)[ _])?{_COUNTS}[ _](?:values[ _])?(?:in|of)[ _].+)"
+_COUNTED = (
+    r"(?:grad(?:ient)?|param(?:eter)?|weight|act(?:ivation)?|tensor|elem(?:ent)?|input|output|row|logit|feature)s?"
 )
-_COUNT_BEFORE = regex(rf"(?i)(?:^|[^a-z]){_COUNTS}(?:[ _](?:count|values|elements))?[ =:(]{{0,3}}$")
+_COUNT_NAME = regex(
+    rf"(?i)(?:(?:^|.*[^a-z]){_COUNTS}(?:_?(?:count|values|elements|num|total|n))?|(?:.*[^a-z])?(?:n|num|has|any)_?{_COUNTS}|(?:(?:n|num|number of)[ _])?{_COUNTS}[ _](?:values[ _])?(?:in|of)[ _].+|(?:.*[^a-z])?{_COUNTS}_(?:(?:in|of|on|at|from|after|before|behind|post|pre)_.+|{_COUNTED}))"
+)
+_COUNT_BEFORE = regex(
+    rf"(?i)(?:^|[^a-z]){_COUNTS}(?:[ _](?:count|values|elements|{_COUNTED}|(?:on|at|from|after|before|behind|post|pre)[ _]\w{{1,20}}))?[ =:(]{{0,3}}$"
+)
 _COUNT_BEHIND = regex(rf"(?i)\s{{1,2}}{_COUNTS}\b(?! {{0,2}}[=:]?[ (\[]{{0,2}}[+-]?[\d.ni])")
-_IS_FINE = regex(r"(?i)(?:.*[^a-z])?(?:is_?|all_?)?fin(?:ite)?")
+_ENDS_OF = r"(?:in|out|input|output|act|activation|grad|gradient|weight|param|fwd|bwd|loss|x|y)s?"
+_IS_FINE = regex(rf"(?i)(?:.*[^a-z])?(?:is_?|all_?)?fin(?:ite)?(?:_{_ENDS_OF})?|(?:.*[^a-z])?{_ENDS_OF}_(?:is_)?ok")
 _BEFORE_COUNT = regex(r"(?<=[a-zA-Z])[ \t]{1,3}\d{1,15}(?![\w.])")
 _BEFORE_PAIRS = regex(r"(?i)[ \t]{1,3}\d{1,15}[ \t,;|]{1,3}(?:nan|inf)s?[ \t]{1,3}\d{1,15}(?![\w.])")
+_EACH = r"(?:(?:\d{1,15} ?(?:[+-]?(?:nan|inf)s?|non-?finite|bad)|[+-]?(?:nan|inf)s? ?[=:] ?\d{1,15}|non-?finite ?[=:] ?\d{1,15})(?:[ ,;/+]{1,3}|(?=[)\]])))"
+_JUDGED = regex(
+    rf"(?i)[(\[] {{0,2}}(?:(?P<counts>{_EACH}{{1,4}})(?:(?:of )?\d{{1,15}} {{0,2}})?|(?:all )?(?:finite|ok|clean|fine)|(?P<bad>(?:non-?|not[ _-])finite|has[ _]nans?|bad|broken|overflow(?:ed)?)!?) {{0,2}}[)\]]"
+    r"|(?<=[\dnf] )(?:(?P<non>non-?|not[ _-])|all[ _])?finite(?![\w=:]| ?[=:(\d])"
+    r"|(?<![\w.])(?:is_?|all_?)?finite ?[=:] ?(?:true|yes|(?P<no>false|no))\b"
+)
+_DIGITS = regex(r"\d{1,15}")
 _FRACTION = regex(r"(?i)\.\d|e[+-]?\d|nan|inf")
 _WORDS = regex(
     r"(?!(?i:[0-9a-f]{6,128}|true|false|none|n/a)$)[A-Za-z_][\w./ :\[\]-]{0,119}"
@@ -92,12 +106,12 @@ def counts_bad(flat: Mapping[str, Any]) -> bool:
     """Does a record say of what it is, and how many values of it are bad, beside another figure?"""
     sorts = [_sort(name) for name, cell in islice(flat.items(), _MOST) if _value(cell) is not None]
     told = of_record(flat)
-    return "count" in sorts and len(sorts) > 1 and told is not None and bool(told["of"])
+    return not {"count", "is fine"}.isdisjoint(sorts) and len(sorts) > 1 and told is not None and bool(told["of"])
 
 
 def of_line(text: str) -> tuple[int | None, Values | None]:
     """(the step that the line tells, of, fine, bad) of a line in which words stand between figures; None where it holds none."""
-    text = bare_numbers(vocabulary.in_english(text))
+    text = _JUDGED.sub(_counted, named_counts(bare_numbers(vocabulary.in_english(text))))
     step = _STEP.search(text)
     rest = _beside(text, step.start(), step.end()) if step else text
     fine: list[str] = []
@@ -109,7 +123,7 @@ def of_line(text: str) -> tuple[int | None, Values | None]:
         value = one["value"].lower()
         has_fraction |= _FRACTION.search(value) is not None
         is_count = one["value"].isdigit() and (
-            _COUNT_BEFORE.search(rest[max(0, one.start() - 24) : one.start()]) is not None
+            _COUNT_BEFORE.search(rest[max(0, one.start() - 40) : one.start()]) is not None
             or _COUNT_BEHIND.match(rest, one.end()) is not None
         )
         has_fraction |= is_count
@@ -124,6 +138,16 @@ def of_line(text: str) -> tuple[int | None, Values | None]:
     micro = _MICRO_IN.search(rest)
     told = _made(words_of_it[: 2 * _TEXT], fine, bad, int(micro[1]) if micro else None)
     return int(step["step"]) if step else None, told
+
+
+def _counted(found: Match[str]) -> str:
+    """What a line says behind a figure of whether it is finite, in one form: `(finite)` → (0 bad), `(1 inf 0 nan)` → (1 bad)."""
+    total = (
+        sum(int(one) for one in _DIGITS.findall(found["counts"]))
+        if found["counts"]
+        else int(any(map(found.group, ("bad", "non", "no"))))
+    )
+    return f"({total} bad)"
 
 
 def _figures_in(text: str) -> Iterator[Match[str]]:

@@ -403,7 +403,18 @@ def _state_row(births: Births, root: Root) -> Row:
     row = bad_row(births, root.at)
     bad = (pl.col("operation") == row["operation"]) & pl.col("bad") & pl.col("role").is_in(["in", "state"])
     held = births.rows.filter(bad)
-    return held.row(0, named=True) if row["role"] == "out" and held.height else row
+    return _since_held(births, held.row(0, named=True) if row["role"] == "out" and held.height else row)
+
+
+def _since_held(births: Births, row: Row) -> Row:
+    """The first row of an unbroken run in which that parameter was bad: rows of an embedding that nobody looks up do no harm until somebody does."""
+    same = [pl.col(name).eq_missing(pl.lit(row[name])) for name in ("rank", "module", "tensor", "phase")]
+    earlier = births.history.filter(pl.all_horizontal(*same, pl.col("role") == "state", pl.col("place") < row["place"]))
+    for before in earlier.sort("place", descending=True).iter_rows(named=True):
+        if not (before["nan"] or before["inf"]):
+            break
+        row = before
+    return row
 
 
 def _as_parameter(births: Births, row: Row) -> Row | None:

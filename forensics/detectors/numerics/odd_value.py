@@ -11,7 +11,7 @@ from typing import Any
 
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.loss_advice import of_batch, roll_back
-from forensics.facts.odd_values import GRADIENT, MADE, STATE, OddValue, called, is_its_own
+from forensics.facts.odd_values import GRADIENT, MADE, STATE, OddValue, called, is_its_own, module_of
 from forensics.facts.own_values import has_experts
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
@@ -85,7 +85,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
                 rank=found.rank if alone else None,
                 step=found.step,
                 microbatch=found.row.get("microbatch"),
-                module=called(found),
+                module=module_of(found),
                 value="finite" if is_size else "inf" if cause == "overflow" else "nan",
             ),
             claims=tuple(claims),

@@ -56,6 +56,10 @@ def _parted(case: Case, left: Left, rate: Left | None) -> Finding:
     look = Action(kind="inspect_hardware", target=shown, command=None, reason=words.DIFFER_SILENTLY)
     if lost is not None:
         look = Action(kind="check_code", target=advice.WHAT_LEAVES_OUT, command=None, reason=advice.LEFT_OUT_ALONE)
+    elif len(left.sides) == len(left.members) > _TWO:
+        look = Action(
+            kind="check_code", target=advice.WHAT_AVERAGES(name=left.name), command=None, reason=advice.ALL_APART
+        )
     return Finding(
         detector=DETECTOR.name,
         cause="replica_divergence",
