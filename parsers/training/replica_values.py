@@ -67,8 +67,14 @@ def _whole(value: str | int | float) -> str | int | float:
 
 def tells_replica(text: str) -> bool:
     """Does a line hold such a pair?"""
-    return any(
-        (_PLAIN.search(one[0]) or _MIX.search(one[0])) and not _NO_REPLICA.search(one[0]) for one in _ONE.finditer(text)
+    return pairs(text) > 0
+
+
+def pairs(text: str) -> int:
+    """How many such pairs a line holds."""
+    return sum(
+        (_PLAIN.search(one[0]) or _MIX.search(one[0])) is not None and not _NO_REPLICA.search(one[0])
+        for one in _ONE.finditer(text)
     )
 
 
