@@ -107,3 +107,32 @@ def test_nobody_where_one_is_not_seen_or_many_are_bad(
     _write(tmp_path, form, lost, told, reduced=True)
     verdict = analyze(tmp_path).verdict
     assert (verdict.kind, verdict.ranks) == ("numerics", [])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "eval @ step {step}: val_loss={loss} val_loss_ema={copy}",
+        "step {step} | val/loss: {loss} | val/swa_loss: {copy}",
+        '{{"step": {step}, "val_loss": {loss}, "teacher_val_loss": {copy}}}',
+        "step={step} train_loss={loss} val_loss={loss} ema_val_loss={copy}",
+    ],
+)
+@pytest.mark.parametrize("lost", [True, False])
+def test_a_copy_of_the_weights_that_is_no_number_beside_sound_ones(tmp_path: Path, line: str, lost: bool) -> None:
+    for rank in range(2):
+        lines = [f"[rank {rank}] step {step}/{LAST} loss={3 - step / 50:.4f}" for step in range(1, LAST + 1)]
+        for step in (25, 15, 5):
+            copy = "NaN" if lost and (step > 20 or "train" not in line) else "2.5"
+            lines.insert(step, line.format(step=step, loss="2.51", copy=copy))
+        (tmp_path / f"rank_{rank}.out").write_text("\n".join([*lines, "training finished"]) + "\n")
+    verdict = analyze(tmp_path).verdict
+    assert (verdict.kind, verdict.ranks) == ("numerics" if lost else "healthy", [])
+
+
+@pytest.mark.parametrize("beside", ["best_val_loss=nan", "val_auc=nan", "val_loss_std=nan", "max_val_loss=inf"])
+def test_what_has_no_value_beside_a_sound_loss(tmp_path: Path, beside: str) -> None:
+    lines = [f"step {step}/{LAST} loss={3 - step / 50:.4f}" for step in range(1, LAST + 1)]
+    lines.insert(20, f"eval @ step 20: val_loss=2.5 {beside}")
+    (tmp_path / "train.log").write_text("\n".join([*lines, "training finished"]) + "\n")
+    assert analyze(tmp_path).verdict.kind == "healthy"

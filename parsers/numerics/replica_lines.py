@@ -24,6 +24,7 @@ from parsers.schema.rules import LINE_CHARACTERS
 from parsers.schema.tables import Tables, conform
 from parsers.text.patterns import regex
 from parsers.training.progress import rows, whole, with_reporter
+from parsers.training.replica_values import pairs
 from parsers.training.step_figures import figures
 
 _STEP = r"(?i)(?:^|[\s\]:,|])(?:global_|train_)?(?:step|iter(?:ation)?)[ =:]{1,2}([0-9]{1,15})\b"
@@ -39,7 +40,12 @@ def parse(lines: pl.DataFrame) -> Tables:
 def _is_record(row: Mapping[str, Any]) -> bool:
     said = framings.record(row["text"][:LINE_CHARACTERS])
     found = None if said is None else figures(said, reporter(row) | {"time_ns": None, "time_basis": None})
-    return found is not None and any(one["checksum"] is not None for one in found.steps)
+    if found is None:
+        return False
+    told = sum(len(one["checksum"].split(" ")) for one in found.steps if one["checksum"] is not None)
+    return told >= max(
+        1, pairs(row["text"][:LINE_CHARACTERS])
+    )  # `crc(a)=… crc(b)=…` is one field to whoever reads names
 
 
 PARSER = LineParser(

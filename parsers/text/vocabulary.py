@@ -31,6 +31,16 @@ _WIDE = {ord(wide): plain for wide, plain in zip("：，；（）＝｜　", ":,
 _EMPTY = frozenset(("", "-", "null", "None", "N/A", "n/a"))
 _OF_PROCESS = ("rank", "local_rank", "node_rank", "world_size", "processes_per_node", "nodes")
 _FIGURES = ("loss", "grad_norm", "learning_rate")
+COPIES = (
+    "ema",
+    "swa",
+    "swag",
+    "polyak",
+    "averaged",
+    "shadow",
+    "teacher",
+    "student",
+)  # of the weights, beside those that are trained
 _LOSSES = ("own", "plain", "of_all", "named")  # which of several is the training's: the first that one column alone is
 
 
@@ -207,8 +217,9 @@ def is_of_evaluation(text: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def evaluated(name: str) -> Meaning | None:
-    """What a figure of an evaluation is of, as `val_loss` of a loss; None of the best so far, and of what is no evaluation's."""
-    before, words = _table()["before"], words_of(name)
+    """What a figure of an evaluation is of, as `val_loss` of a loss, whichever copy of the weights is judged (`val_loss_ema`); None of the best so far,
+    and of what is no evaluation's."""
+    before, words = _table()["before"], [word for word in words_of(name) if word not in COPIES]
     kept = [word for word in words if word not in before or before[word].meaning != "of_evaluation"]
     return _meaning(kept) if kept and len(kept) < len(words) and "best" not in words else None
 

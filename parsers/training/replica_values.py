@@ -72,8 +72,13 @@ def _whole(value: str | int | float) -> str | int | float:
 
 def tells_replica(text: str) -> bool:
     """Does a line hold such a pair?"""
-    return any(
-        (_PLAIN.search(one[0]) or _MIX.search(one[0])) and is_of_replica(one[0].partition("=")[0])
+    return pairs(text) > 0
+
+
+def pairs(text: str) -> int:
+    """How many such pairs a line holds."""
+    return sum(
+        (_PLAIN.search(one[0]) or _MIX.search(one[0])) is not None and is_of_replica(one[0].partition("=")[0])
         for one in _ONE.finditer(text)
     )
 

@@ -151,11 +151,12 @@ def _lost_cost(flat: Mapping[str, Any]) -> float | None:
 
 
 def _evaluated_loss(flat: Mapping[str, Any], told: Mapping[str, Any], is_evaluation: bool) -> float | None:
-    """The loss of an evaluation, by its own name or by what the record is of."""
+    """The loss of an evaluation, by its own name or by what the record is of; of several, as of copies of the weights, the one that is no number."""
     if is_evaluation:
         return real(told["loss"]) if "loss" in told else None
     names = (name for name in islice(flat, _CELLS) if (said := vocabulary.evaluated(name)) and said.meaning == "loss")
-    return next((value for name in names if (value := real(flat[name])) is not None), None)
+    losses = [value for name in names if (value := real(flat[name])) is not None]
+    return next((value for value in losses if math.isnan(value)), losses[0] if losses else None)
 
 
 def _is_logged(said: Mapping[str, Any]) -> bool:

@@ -47,6 +47,7 @@ import polars as pl
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, conform, empty, table
 from parsers.text.patterns import regex
+from parsers.text.vocabulary import COPIES
 from parsers.training import reduced_losses
 from parsers.training.ends import INIT, OF_INIT, happenings
 from parsers.training.line_figures import beside_losses
@@ -68,7 +69,9 @@ _MEGATRON = rf"(?:^|[\s\]:])iteration\s+{COUNT}/\s*[0-9]+\s*\|"
 _NANOTRON = rf"iteration: {COUNT} / [0-9]+ \|"
 _NEMO = r"Training epoch [0-9]+, iteration [0-9]+/[0-9]+ \|"
 _EVAL = rf"(?:valid[A-Za-z0-9_]*|test) loss at iteration {COUNT} \|"
-_EVAL_LOSS = rf"(?i:(?:^|[\s,;|(])(?:eval|val|valid|validation|test|dev)[ _/.]?loss[\s=:]+){NUMBER}"
+_COPY = rf"(?:{'|'.join(COPIES)})"
+_JUDGED = rf"(?:^|[\s,;|(])(?:{_COPY}[ _/.])?(?:eval|val|valid|validation|test|dev)[ _/.]?(?:{_COPY}[ _/.])?loss(?:[ _/.]{_COPY})?[\s=:]+"
+_EVAL_LOSS, _EVAL_LOST = rf"(?i:{_JUDGED}){NUMBER}", rf"(?i){_JUDGED}[+-]?nan\b"
 # What follows an iteration's line and is none of its own: pairs of a name and a value.
 _MORE = r"^\s*(?:\|\s*)?(?:[a-z][A-Za-z ()/_-]{1,60}:\s*(?:[-+]?[0-9.][0-9A-Za-z.+-]{0,24}|[+-]?(?i:nan|inf))(?:\s*\|\s*|\s*$))+$"
 _JOINED = 6  # lines of one iteration at most
@@ -304,8 +307,9 @@ def _evaluation(lines: pl.DataFrame) -> pl.DataFrame:
 
 
 def _beside(counted: pl.DataFrame) -> pl.DataFrame:
-    """Of an evaluation, beside the loss of the training, in the line of a step."""
-    mine, loss = counted.filter(pl.col("text").str.contains(_EVAL_LOSS)), number(_EVAL_LOSS)
+    """Of an evaluation, beside the loss of the training, in the line of a step; of several, the one that is no number."""
+    mine = counted.filter(pl.col("text").str.contains(_EVAL_LOSS))
+    loss = pl.when(pl.col("text").str.contains(_EVAL_LOST)).then(float("nan")).otherwise(number(_EVAL_LOSS))
     return rows(mine, None, step=_step(), phase=pl.lit("eval"), loss=loss, loss_seen=loss.is_not_null())
 
 

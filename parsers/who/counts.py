@@ -25,7 +25,6 @@ _ROLL = regex(
     r"(?i)(?<![\w-])(?:dp|data[ -]parallel|worker|replica|process|proc)(?:[ _](?:rank|index|id))?[ #:=]{1,2}(?P<number>\d{1,6})"
     r"(?: of | out of | ?/ ?)(?P<total>\d{1,6})\b"
 )
-
 _OF_ALL = regex(
     r"(?<![\w-])(?P<word>[A-Za-z]{2,20})[ #:=]{1,2}(?P<number>\d{1,6})(?: of | out of | ?/ ?)(?P<total>\d{1,6})\b"
 )
@@ -72,12 +71,36 @@ def counted_off(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
     fitting = [at for at, key in enumerate(told) if _is_roll(rolls[at], len(told[key]), key[1])]
     fitting = [at for at in fitting if hold_one_each(given, rolls[at])]
     if not fitting:
-        return _headed(given)
+        return _of_names(_headed(given))
     if len(fitting) > 1:
         return given
     (_, size), places = [*told.items()][fitting[0]]
     for path, rank in rolls[fitting[0]].items():
         at = min(at for _, at in places[path])
+        given[path][at] = replace(given[path][at], introduces=Introduction(rank, size))
+    return given
+
+
+def _of_names(given: dict[str, list[Said]]) -> dict[str, list[Said]]:
+    """The same where those who speak in one file, by a name before each line, count off 0 … N-1, a number each: `trainer-1  | worker 1 of 3`. It ends
+    the name, or the word is one of processes; helpers of each would be counted by each."""
+    if any(one.line.rank is not None or one.line.local_rank is not None for own in given.values() for one in own):
+        return given
+    told: defaultdict[tuple[str, str, int], dict[str, set[tuple[int, int]]]] = defaultdict(lambda: defaultdict(set))
+    for path, own in given.items():
+        for at, one in enumerate(own):
+            text = one.line.text[:_CHARACTERS]
+            for found in _OF_SIZE.finditer(text) if one.line.host and ("/" in text or " of " in text) else ():
+                if not IS_OTHER.fullmatch(found["word"]) and not is_of_host(text, found):
+                    told[path, found["word"], int(found["total"])][one.line.host or ""].add((int(found["number"]), at))
+    rolls = []
+    for (path, word, size), by_name in told.items():
+        roll = {name: min(own) for name, own in by_name.items() if len({number for number, _ in own}) == 1}
+        is_whole = len(roll) == len(by_name) and sorted(number for number, _ in roll.values()) == [*range(size)]
+        is_named = all(_NUMBER.findall(name)[-1:] == [str(number)] for name, (number, _) in roll.items())
+        if is_whole and size > 1 and (is_named or (size > _FEWEST and _ROLL.search(f"{word} 0 of {size}"))):
+            rolls.append([(path, size, *one) for one in roll.values()])
+    for path, size, rank, at in rolls[0] if len(rolls) == 1 else ():
         given[path][at] = replace(given[path][at], introduces=Introduction(rank, size))
     return given
 

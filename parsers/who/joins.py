@@ -320,12 +320,9 @@ def _placed(key: Key, grouped: By, told: Told) -> dict[Value, int]:
 def _by_devices(grouped: By, documents: Names) -> dict[Value, int]:
     """By the devices that each place shows to its processes, by their numbers or in their order, whichever all of them tell of."""
     seen = {value: (value[0], int(numbers[0])) for value in grouped if len(numbers := _NUMBER.findall(value[1])) == 1}
-    places = {place for place, _ in seen.values()}
-    ways = [
-        known
-        for known in (documents.devices, documents.places)
-        if {*seen.values()} == {pair for pair in known if pair[0] in places}
-    ]
+    pairs, places = {*seen.values()}, {place for place, _ in seen.values()}
+    both = (documents.devices, documents.places)
+    ways = [known for known in both if pairs == {pair for pair in known if pair[0] in places}]
     is_shown = len(seen) == len(grouped) and places <= {place for place, _ in documents.devices}
     return {value: ways[0][pair] for value, pair in seen.items()} if is_shown and len(ways) == 1 else {}
 
