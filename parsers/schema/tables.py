@@ -231,6 +231,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "rank": _INT,
         "local_rank": _INT,
         "step": _INT,
+        "microbatch": _INT,
         "phase": _TEXT,  # train | eval | checkpoint | reduced (a bad loss of all, beside the own) | figures (names of which nothing is known) | mean (of a step, since the last such line)
         "loss": _FLOAT,
         "loss_seen": _BOOL,  # False: the line has the place for a loss, but no loss

@@ -35,7 +35,7 @@ _STEP = regex(
     r"(?i)(?<![a-z])(?:global_|train_)?(?:step|iter(?:ation)?|it|update|batch)[ =:#]{1,6}(?P<step>\d{1,15})(?:/\d{1,15})?\b"
 )
 _MICRO = r"(?:mb|mbs|ubatch|micro[ _-]?(?:batch|step)?(?:[ _]?(?:idx|index|id|no|num))?)"
-_MICRO_IN = regex(
+MICRO_IN = regex(
     rf"(?i)(?<![a-z])(?<!\d )(?<!\d){_MICRO}[ =:#_]{{1,3}}(\d{{1,6}})(?:/\d{{1,6}})?(?![\w.])"
 )  # and no size in MB
 _MICRO_NAME = regex(rf"(?i){_MICRO}")
@@ -84,8 +84,12 @@ def of_record(flat: Mapping[str, Any]) -> Values | None:
             bad.append(f"{'_'.join(name.split())}={value:g}")
         elif sort != "naming" and (sort == "count" or (_size(cell) or 0.0) < _LARGE):
             fine.append("_".join(name.split()))
-    micro = next((whole(cell) for name, cell in flat.items() if _MICRO_NAME.fullmatch(name)), None)
-    return _made("/".join(of), fine, bad, micro)
+    return _made("/".join(of), fine, bad, micro_of(flat))
+
+
+def micro_of(flat: Mapping[str, Any]) -> int | None:
+    """The micro-batch that a record is of."""
+    return next((whole(cell) for name, cell in flat.items() if _MICRO_NAME.fullmatch(name)), None)
 
 
 def counts_bad(flat: Mapping[str, Any]) -> bool:
@@ -121,7 +125,7 @@ def of_line(text: str) -> tuple[int | None, Values | None]:
     if first is None or not has_fraction or vocabulary.is_of_evaluation(rest[:_TEXT]):
         return None, None
     words_of_it = _BLANKS.sub(" ", _NUMBER.sub("#", rest)).strip(" |,;:-")
-    micro = _MICRO_IN.search(rest)
+    micro = MICRO_IN.search(rest)
     told = _made(words_of_it[: 2 * _TEXT], fine, bad, int(micro[1]) if micro else None)
     return int(step["step"]) if step else None, told
 
