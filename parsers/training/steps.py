@@ -62,7 +62,7 @@ from parsers.training.progress import (
     whole,
     with_reporter,
 )
-from parsers.training.told_values import MICRO_IN, rows_of_lines
+from parsers.training.told_values import of_line, rows_of_lines
 
 _MEGATRON = rf"(?:^|[\s\]:])iteration\s+{COUNT}/\s*[0-9]+\s*\|"
 _NANOTRON = rf"iteration: {COUNT} / [0-9]+ \|"
@@ -153,7 +153,8 @@ def _in_parts(steps: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
         .unique()
     )
     texts = known.join(parts, on=["file", "line"], how="semi").select("file", "line", "text")
-    found = [(file, line, int(micro[1])) for file, line, text in texts.iter_rows() if (micro := MICRO_IN.search(text))]
+    said = ((file, line, (of_line(text)[1] or {}).get("microbatch")) for file, line, text in texts.iter_rows())
+    found = [one for one in said if one[2] is not None]
     told = pl.DataFrame(
         found, schema={"file": steps.schema["file"], "line": pl.Int64, "_micro": pl.Int64}, orient="row"
     )

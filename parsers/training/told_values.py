@@ -35,7 +35,7 @@ _STEP = regex(
     r"(?i)(?<![a-z])(?:global_|train_)?(?:step|iter(?:ation)?|it|update|batch)[ =:#]{1,6}(?P<step>\d{1,15})(?:/\d{1,15})?\b"
 )
 _MICRO = r"(?:mb|mbs|ubatch|micro[ _-]?(?:batch|step)?(?:[ _]?(?:idx|index|id|no|num))?)"
-MICRO_IN = regex(
+_MICRO_IN = regex(
     rf"(?i)(?<![a-z])(?<!\d )(?<!\d){_MICRO}[ =:#_]{{1,3}}(\d{{1,6}})(?:/\d{{1,6}})?(?![\w.])"
 )  # and no size in MB
 _MICRO_NAME = regex(rf"(?i){_MICRO}")
@@ -125,7 +125,7 @@ def of_line(text: str) -> tuple[int | None, Values | None]:
     if first is None or not has_fraction or vocabulary.is_of_evaluation(rest[:_TEXT]):
         return None, None
     words_of_it = _BLANKS.sub(" ", _NUMBER.sub("#", rest)).strip(" |,;:-")
-    micro = MICRO_IN.search(rest)
+    micro = _MICRO_IN.search(rest)
     told = _made(words_of_it[: 2 * _TEXT], fine, bad, int(micro[1]) if micro else None)
     return int(step["step"]) if step else None, told
 
