@@ -257,7 +257,15 @@ def told_values(values: pl.DataFrame, *, at_first: bool = False) -> pl.DataFrame
     is_first = pl.col("step") == pl.col("step").min().over("of", "name")
     usual = pl.col("bad").filter(is_first).mean().over("of", "name")
     is_of_one = (pl.col("step") == _BEFORE) & (pl.col("rank").n_unique().over("of", "name") == 1)  # a part of its own
-    return told if at_first else told.filter((usual < 0.5) | is_of_one)
+    return told if at_first else told.filter(((usual < 0.5) | is_of_one) & ~_comes_and_goes())
+
+
+def _comes_and_goes() -> pl.Expr:
+    """Of a figure that most ranks had as a number again after it was none: what has no value now and then (the level of silence, a mean of no sample)."""
+    last = pl.col("step").filter(~pl.col("bad")).max().over("rank", "of", "name")
+    is_back = pl.col("bad") & (pl.col("step") < last) & (pl.col("step") != _BEFORE)
+    back = pl.col("rank").filter(is_back).n_unique().over("of", "name")
+    return (back > 1) & (2 * back > pl.col("rank").n_unique().over("of", "name"))
 
 
 def _is_of_printer() -> pl.Expr:

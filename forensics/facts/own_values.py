@@ -80,7 +80,7 @@ def own_loss(
         return None
     train = pl.col("phase").fill_null("train") == "train"
     every = tables["steps"].filter(train & pl.col("rank").is_in(sorted(job)) & pl.col("loss").is_not_null())
-    told = _comparable(every.filter(pl.col("step").is_not_null()))
+    told = _in_parts(every.filter(pl.col("step").is_not_null()), job)
     size = pl.when(pl.col("loss").is_finite()).then(pl.col("loss").abs())
     usual = pl.max_horizontal(size.median().over("step"), pl.lit(1.0))
     told = told.with_columns(
@@ -183,6 +183,21 @@ def _comparable(steps: pl.DataFrame) -> pl.DataFrame:
     return (
         listed.unique(["rank", "step"], keep="first", maintain_order=True).drop("_shape", "_alike").sort("file", "line")
     )
+
+
+def _in_parts(steps: pl.DataFrame, job: frozenset[int]) -> pl.DataFrame:
+    """The same as _comparable; of steps of which every rank tells equally many losses, one after the other, those of the part (a micro-batch) in which
+    one was bad first."""
+    count = pl.len().over("step", "rank", "file")
+    told = steps.sort("file", "line").with_columns(
+        pl.int_range(pl.len()).over("step", "rank", "file").alias("_part"), count.alias("_parts")
+    )
+    is_alike = (pl.col("_parts").n_unique() == 1) & (pl.len() == len(job) * pl.col("_parts").first())
+    lost = ~pl.col("loss").is_finite()
+    first = pl.col("_part").filter(lost).min()
+    told = told.with_columns(pl.when(is_alike.over("step")).then(first.over("step")).alias("_first"))
+    told = told.filter((pl.col("_part") == pl.col("_first").fill_null(0)) | pl.col("_first").is_null())
+    return _comparable(told.drop("_part", "_parts", "_first"))
 
 
 def _losses_shared(steps: pl.DataFrame, world: int) -> bool:

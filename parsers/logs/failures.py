@@ -31,6 +31,7 @@ import polars as pl
 from msgspec.structs import replace
 
 from parsers import knowledge
+from parsers.forms import framings
 from parsers.forms.reading import pairs_of, whole
 from parsers.forms.records import Record, record
 from parsers.logs.ends import CUT, FOLLOWERS, each_end, end, joined, without_followers
@@ -40,10 +41,11 @@ from parsers.pytorch.op_types import spoken
 from parsers.pytorch.raised import derived, raised
 from parsers.schema.lines import Row, claimed, event, is_of_kernel, reporter
 from parsers.schema.parser import LineParser
-from parsers.schema.rules import pci
+from parsers.schema.rules import LINE_CHARACTERS, pci
 from parsers.schema.tables import Tables, tables_of
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
+from parsers.training.step_figures import figures
 from parsers.training.told_values import rows_of_lines
 
 _CLASS = regex(
@@ -67,6 +69,7 @@ _STORE = regex(
 _UNCORRECTABLE = regex(
     r"(?i)\b(?:uncorrect(?:able|ed)|double[- ]bit|multi(?:ple)?[- ]bit)(?: \w{2,12}){0,2}? (?:error|fault)\b(?!s? (?:count|counter|rate|threshold))"
 )
+_FIGURES = 3  # its count, and more than one beside it
 _OF_OPERATION = "OP_REQUIRES failed"  # TensorFlow's level is that of a warning, and the step ends
 _WAITS = ("collective_timeout", "store_timeout")
 _DEVICE = regex(r"(?i)\b(?:device|gpu|npu|dcu|mlu|hpu|xpu|chip|card|accelerator|die)[ #:=]{0,2}(\d{1,4})\b")
@@ -104,6 +107,8 @@ def parse(lines: pl.DataFrame, learnt: Sequence[tuple[str, str]] = ()) -> Tables
         if known is not None and known.event == knowledge.NOTHING:
             understood.append((row["file"], row["line"]))
         elif made := _events(row, found or Record("", row["text"][:2000]), known):
+            if _is_record_of_step(row, found, made):
+                continue
             rows += [_by(one, found) for one in made]
             if any(one["kind"] == "nan_assert" and _is_one_of_many(one) for one in made):
                 values += rows_of_lines([row])  # beside those of other ranks, of which it says the same
@@ -117,6 +122,20 @@ def parse(lines: pl.DataFrame, learnt: Sequence[tuple[str, str]] = ()) -> Tables
                 and row["local_rank"] is not None
             }
     return tables_of(events=rows, values=values, ranks=list(claims.values()), claimed=claimed(understood))
+
+
+def _is_record_of_step(row: Row, found: Record | None, made: Sequence[dict[str, Any]]) -> bool:
+    """Does a line of bad values, in which no step is seen, count one all the same (`it 18: d_loss 9.6 d_gnorm nan`)? Then it is a record of that step,
+    as those of numbers are, and for who reads these."""
+    if any(one["kind"] != "nan_assert" or one.get("step") is not None for one in made):
+        return False
+    if (found is not None and found.severity in ("error", "fatal")) or len(row["text"]) > LINE_CHARACTERS:
+        return False
+    said = framings.record(row["text"])
+    if said is None or len(said) < _FIGURES or "step" not in vocabulary.meanings(tuple(said)):
+        return False
+    told = figures(said, {"rank": None, "time_ns": None, "file": row["file"], "line": row["line"]})
+    return told is not None and bool(told.steps)
 
 
 def _is_one_of_many(made: dict[str, Any]) -> bool:

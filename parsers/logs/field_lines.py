@@ -100,7 +100,7 @@ PARSER = LineParser(
     anchors=(
         *(f'_{unit}"'.encode() for unit in _TIMES), *(f"_{unit}=".encode() for unit in _TIMES), b'"dt"', b'"time', b'"timing', b"/time", b'Ms"', b'Time"',
         *(f"{before}{word}{after}".encode() for word in sorted(vocabulary.figure_words()) for before in _before(word) for after in _AFTER),
-        *(f"{figure}{after}".encode() for figure in ("oss", "norm") for after in _AFTER),
+        *(f"{figure}{after}".encode() for figure in ("oss", "norm") for after in (*_AFTER, "(", "[")),
         *(f"{figure}_{word}".encode() for figure in ("oss", "norm") for word in sorted(vocabulary.whose())),
         b"ples/s", b"kens/s", b"ages/s", b"mgs/s", b"uences/s", b"ords/s", b"rames/s",
         *(f"{word}{after}".encode() for word in ("crc", "crc32", "sha256", "sha1", "md5", "hash", "hecksum", "igest") for after in _AFTER),

@@ -49,8 +49,8 @@ def parse(lines: pl.DataFrame) -> Tables:
 
 PARSER = LineParser(
     name="figure_lines",
-    anchors=(*(f"{word}{after}".encode() for word in _COUNTS for after in _AFTER), b'"it"'),
-    holds=regex(rb'tep|(?<![a-z])[iI]ter|batch|Batch|pdate|"it"'),  # and no writer
+    anchors=(*(f"{word}{after}".encode() for word in _COUNTS for after in _AFTER), b'"it"', b"it ", b"it=", b"it:"),
+    holds=regex(rb'tep|(?<![a-z])[iI]ter|batch|Batch|pdate|"it"|(?<![a-zA-Z])it[ =:]{1,3}\d'),  # and no writer
     parse=parse,
     leftover=True,
 )

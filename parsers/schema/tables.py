@@ -4,8 +4,7 @@ Conventions: plural names; a unit in the column name where there is one (``_ns``
 "not observed", never 0, "" or -1; every row says where it came from: ``file`` (path inside the bundle) and ``line``
 (1-based, text) or ``record`` (0-based index of an entry in a structured file).
 
-A row of ``operations`` from a flight record takes some 90 bytes: texts are categories, and a column that says one thing in
-all rows of all files takes nothing (`conform`).
+A row of ``operations`` takes some 90 bytes: texts are categories, and a column of one value takes nothing (`conform`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -231,6 +230,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "rank": _INT,
         "local_rank": _INT,
         "step": _INT,
+        "microbatch": _INT,
         "phase": _TEXT,  # train | eval | checkpoint | reduced (a bad loss of all, beside the own) | figures (names of which nothing is known) | mean (of a step, since the last such line)
         "loss": _FLOAT,
         "loss_seen": _BOOL,  # False: the line has the place for a loss, but no loss

@@ -21,7 +21,7 @@ from parsers.text.stamps import parse_time
 from parsers.training import reduced_losses
 from parsers.training.replica_values import of_record
 from parsers.training.spread import spread
-from parsers.training.told_values import counts_bad
+from parsers.training.told_values import counts_bad, micro_of
 from parsers.training.told_values import of_record as values_of
 
 _PACES = frozenset(("per_s", "tflops"))
@@ -95,6 +95,7 @@ def _figures(flat: Mapping[str, Any], said: Mapping[str, Any], who: Mapping[str,
     host = own.pop("host")
     row = {
         **own,
+        "microbatch": micro_of(flat),
         "phase": "figures" if is_bare else "train",
         "loss": loss,
         "loss_seen": None if loss is None else True,

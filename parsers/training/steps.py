@@ -63,7 +63,7 @@ from parsers.training.progress import (
     whole,
     with_reporter,
 )
-from parsers.training.told_values import rows_of_lines
+from parsers.training.told_values import of_line, rows_of_lines
 
 _MEGATRON = rf"(?:^|[\s\]:])iteration\s+{COUNT}/\s*[0-9]+\s*\|"
 _NANOTRON = rf"iteration: {COUNT} / [0-9]+ \|"
@@ -139,13 +139,32 @@ def parse(lines: pl.DataFrame) -> Tables:
     steps = pl.concat([beside["steps"], *reduced, *means])
     events, settings = happenings(known, said)
     return {
-        "steps": steps.sort("file", "line", maintain_order=True),
+        "steps": _in_parts(steps, known).sort("file", "line", maintain_order=True),
         "ranks": _claims(known, said),
         "settings": settings,
         "events": events,
         "values": pl.concat([_values(counted), beside["values"]]),
         "claimed": joined,
     }
+
+
+def _in_parts(steps: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
+    """The same with the micro-batch that a line is of, where several lines tell a loss of one step."""
+    parts = (
+        steps.filter(pl.col("loss").is_not_null() & (pl.len().over("file", "rank", "step") > 1))
+        .select("file", "line")
+        .unique()
+    )
+    texts = known.join(parts, on=["file", "line"], how="semi").select("file", "line", "text")
+    said = ((file, line, (of_line(text)[1] or {}).get("microbatch")) for file, line, text in texts.iter_rows())
+    found = [one for one in said if one[2] is not None]
+    told = pl.DataFrame(
+        found, schema={"file": steps.schema["file"], "line": pl.Int64, "_micro": pl.Int64}, orient="row"
+    )
+    if told.is_empty():
+        return steps
+    joined = steps.join(told.unique(["file", "line"]), on=["file", "line"], how="left", maintain_order="left")
+    return joined.with_columns(pl.coalesce("microbatch", "_micro").alias("microbatch")).drop("_micro")
 
 
 def _joined(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -98,8 +98,12 @@ def of_record(flat: Mapping[str, Any]) -> Values | None:
             bad.append(f"{'_'.join(name.split())}={value:g}")
         elif sort != "naming" and (sort == "count" or (_size(cell) or 0.0) < _LARGE):
             fine.append("_".join(name.split()))
-    micro = next((whole(cell) for name, cell in flat.items() if _MICRO_NAME.fullmatch(name)), None)
-    return _made("/".join(of), fine, bad, micro)
+    return _made("/".join(of), fine, bad, micro_of(flat))
+
+
+def micro_of(flat: Mapping[str, Any]) -> int | None:
+    """The micro-batch that a record is of."""
+    return next((whole(cell) for name, cell in flat.items() if _MICRO_NAME.fullmatch(name)), None)
 
 
 def counts_bad(flat: Mapping[str, Any]) -> bool:

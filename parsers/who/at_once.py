@@ -1,6 +1,6 @@
 """Labels whose numbers speak at once: of processes, where tries, rounds and layers come one after the other or train nothing of their own.
 
-[worker 3] step 22 | loss nan | gnorm nan          (r2 4011) ready
+[worker 3] step 22 | loss nan | gnorm nan          (r2 4011) ready          [p1] up, world 3
 """
 
 from collections import defaultdict
@@ -11,7 +11,7 @@ from parsers.forms.reading import real, whole
 from parsers.text import vocabulary
 from parsers.who.beginnings import Said
 from parsers.who.counts import is_one_to_one
-from parsers.who.introductions import PROCESS
+from parsers.who.introductions import PROCESS, worlds_in
 
 _GROUP_OF_WORLD = "tp"
 _PIDS = 300  # a number from here on may be a process's
@@ -51,8 +51,9 @@ def _beside_pids(word: str, rows: Sequence[tuple[int, str, Said]]) -> bool:
 
 
 def _train_together(word: str, rows: Sequence[tuple[int, str, Said]]) -> bool:
-    """Three numbers at least behind a word for a process, in one file, that tell a loss each in the same steps, and not the same one."""
-    if word not in _TRAINING or len({one.file for *_, one in rows}) > 1:
+    """Three numbers at least behind a word for a process, in one file, that tell a loss each in the same steps, and not the same one; behind any other
+    word where each of them has told a world of just so many."""
+    if len({one.file for *_, one in rows}) > 1 or not (word in _TRAINING or _tell_world(rows)):
         return False
     losses: defaultdict[int, dict[int, float]] = defaultdict(dict)
     for number, _, one in rows[:_RECORDS]:
@@ -65,3 +66,10 @@ def _train_together(word: str, rows: Sequence[tuple[int, str, Said]]) -> bool:
         return False
     shared = set[int].intersection(*(set(own) for own in losses.values()))
     return len(shared) >= _STEPS and any(len({own[step] for own in losses.values()}) > _FEWEST for step in shared)
+
+
+def _tell_world(rows: Sequence[tuple[int, str, Said]]) -> bool:
+    told: defaultdict[int, set[int]] = defaultdict(set)
+    for number, _, one in rows[:_RECORDS]:
+        told[number] |= worlds_in(one.line.text)
+    return all(sizes == {len(told)} for sizes in told.values())

@@ -93,6 +93,11 @@ def called_pids(texts: Iterable[str]) -> set[int]:
     return {int(found[1]) for text in texts for found in _CALLED.finditer(text)}
 
 
+def worlds_in(text: str) -> set[int]:
+    """The sizes of the world that a line tells."""
+    return {int(size) for sizes in _WORLD.findall(text) for size in sizes if size}
+
+
 def introduction(text: str, speaker: int | None = None) -> Introduction | None:
     """The rank that a line joins to a world or a pid, without what stands before the line; None where it joins none, or two. `speaker`: the
     rank that stands before it, where the line tells the world alone, or begins with the fields of a host and a pid."""
@@ -116,7 +121,7 @@ def introduction(text: str, speaker: int | None = None) -> Introduction | None:
                 ranks.add(int(found[3]))
             is_named = is_named or (found[1] or "").lower().endswith("global_")
             worlds |= {int(size[1])} if (size := _OF.match(text, found.end())) else set()
-        worlds |= {int(size) for sizes in _WORLD.findall(text) for size in sizes if size}
+        worlds |= worlds_in(text)
         worlds |= {int(peers) + 1 for peers in _PEERS.findall(text)}
     of_group = any(OF_GROUP.search(text[: found.start()]) for found in _SIZE.finditer(text))
     if speaker is not None and not ranks and not of_group and (worlds or _PLACE.match(text)):

@@ -401,7 +401,7 @@ def _nan_finding(
         suspect_ranks=() if alone else tuple(sorted(suspects)),
         first_anomaly=FirstAnomaly(
             rank=alone[0] if alone else None, value=value,
-            step=step if step is not None else begun, op=_operator(above or (asserts if first is None else ())),
+            step=step if step is not None else begun, microbatch=owners[0].row.get("microbatch") if owners else None, op=_operator(above or (asserts if first is None else ())),
             module=module,
         ),
         undecided=() if passed else ("culprit_among_missing",) if unseen else ("tied_explanations",),
