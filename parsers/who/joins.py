@@ -321,8 +321,8 @@ def _by_devices(grouped: By, documents: Names) -> dict[Value, int]:
     """By the devices that each place shows to its processes, by their numbers or in their order, whichever all of them tell of."""
     seen = {value: (value[0], int(numbers[0])) for value in grouped if len(numbers := _NUMBER.findall(value[1])) == 1}
     pairs, places = {*seen.values()}, {place for place, _ in seen.values()}
-    both = (documents.devices, documents.places)
-    ways = [known for known in both if pairs == {pair for pair in known if pair[0] in places}]
+    told = (documents.devices, documents.places)
+    ways = [known for known in told if pairs == {pair for pair in known if pair[0] in places}]
     is_shown = len(seen) == len(grouped) and places <= {place for place, _ in documents.devices}
     return {value: ways[0][pair] for value, pair in seen.items()} if is_shown and len(ways) == 1 else {}
 
@@ -330,11 +330,9 @@ def _by_devices(grouped: By, documents: Names) -> dict[Value, int]:
 def _seats_told(key: Key, grouped: By, told: Told) -> dict[Value, int]:
     """By the place on its host that each tells of itself, where all of each host do, each another one: a launcher tells those of others."""
     places = {("", local): rank for local, rank in told.here.items()} if len(key) == 1 else told.documents.places
-    seats: dict[Value, tuple[str, int]] = {}
-    for value, own in grouped.items():
-        locals_ = {local for one in own if (local := place_told(_words(one, key))) is not None}
-        if len(locals_) == 1:
-            seats[value] = ("" if len(key) == 1 else value[0], locals_.pop())
+    told_by = {value: [place_told(_words(one, key)) for one in own] for value, own in grouped.items()}
+    here = {value: {local for local in own if local is not None} for value, own in told_by.items()}
+    seats = {value: ("" if len(key) == 1 else value[0], min(own)) for value, own in here.items() if len(own) == 1}
     ranks = {value: places[seat] for value, seat in seats.items() if seat in places}
     hosts = {host for host, _ in seats.values()}
     is_whole = sorted(seats.values()) == sorted(seat for seat in places if seat[0] in hosts)

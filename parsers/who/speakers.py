@@ -37,7 +37,6 @@ from parsers.who.counts import (
     by_pid,
     counted_by,
     counted_off,
-    from_zero,
     introduce,
     is_of_nodes,
     is_one_to_one,
@@ -45,7 +44,6 @@ from parsers.who.counts import (
     marks,
     numbers,
     of_node,
-    of_one_size,
     places,
     rank_of_pid,
     rolled,
@@ -59,6 +57,7 @@ from parsers.who.counts import (
 )
 from parsers.who.documented import documented
 from parsers.who.engine_labels import engine_labels
+from parsers.who.from_zero import from_zero, of_one_size
 from parsers.who.head_pids import files_of_pids, pids_at_heads, pids_of_records
 from parsers.who.introductions import PROCESS, Introduction, called_pids
 from parsers.who.job_table import Table
