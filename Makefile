@@ -94,7 +94,7 @@ test: $(READY)
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal --durations 10
 
 quick: $(READY)
-	$(BIN)/python -m pytest -n auto --maxprocesses 8 --durations 5 tests/test_house.py $(foreach word,$(ROOM),$(or $(wildcard tests/test_*$(word)*.py),$(error no test has the word $(word) in its name)))
+	$(BIN)/python -m pytest -n auto --maxprocesses 8 --durations 5 tests/test_house.py tests/test_thresholds.py $(foreach word,$(ROOM),$(or $(wildcard tests/test_*$(word)*.py),$(error no test has the word $(word) in its name)))
 
 check: $(READY)
 	$(BIN)/ruff format --check .

@@ -57,7 +57,7 @@ def answer(incident: Incident) -> Answer:
         sentence=_headline(incident),
         more="",
         cannot_tell="；".join(zh(doubt) for doubt in doubts(verdict)),
-        do=f"{do}。" if do else "无需处理。",
+        do=f"{do.removesuffix('。')}。" if do else "无需处理。",
         command=first.command if first else None,
     )
 
