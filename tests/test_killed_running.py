@@ -110,7 +110,7 @@ def sudo(host: str, pid: int) -> list[str]:
 
 def test_a_person_who_kills_one_of_a_job_at_work_is_heard(tmp_path: Path) -> None:
     verdict = _shared(tmp_path, {"auth.log": sudo("elm", 61835)})
-    assert (verdict.kind, verdict.cause, verdict.ranks) == ("crash", "killed", [5])
+    assert (verdict.kind, verdict.cause, verdict.ranks) == ("crash", "stopped_by_hand", [5])
 
 
 @pytest.mark.parametrize("pid", [61836, 4])

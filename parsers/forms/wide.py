@@ -126,7 +126,9 @@ def _table(path: str, lines: tuple[str, ...]) -> tuple[str, Wide] | None:
 def _wide(path: str, heads: Sequence[str], first: Sequence[str]) -> Wide | None:
     meant = {at: said.meaning for at, head in enumerate(heads) if (said := vocabulary.meaning_of(head)) is not None}
     places = {at: meaning for at, meaning in meant.items() if meaning in _PLACES}
-    own = {at: heads[at] for at, cell in enumerate(first) if at not in meant and _CELL.fullmatch(cell)}
+    own = {at: heads[at] for at, cell in enumerate(first) if at not in places and _CELL.fullmatch(cell)}
+    if len(own) + len(places) < len(heads) or any(at in meant for at in own):
+        return None  # a column of words, or of another figure
     series = {at: one for at, head in own.items() if (one := _SERIES.fullmatch(head)) is not None}
     if series:
         metrics = {one["metric"] for one in series.values()}
