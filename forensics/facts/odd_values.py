@@ -261,9 +261,11 @@ def told_values(values: pl.DataFrame, *, at_first: bool = False) -> pl.DataFrame
 
 
 def _comes_and_goes() -> pl.Expr:
-    """Of a figure that most ranks had as a number again after it was none: what has no value now and then (the level of silence, a mean of no sample)."""
+    """Of a figure that most ranks had as a number again after it was none, each in steps of its own: what has no value now and then (the level of silence,
+    a mean of no sample)."""
+    of_all = pl.col("bad").all().over("of", "name", "step")
     last = pl.col("step").filter(~pl.col("bad")).max().over("rank", "of", "name")
-    is_back = pl.col("bad") & (pl.col("step") < last) & (pl.col("step") != _BEFORE)
+    is_back = pl.col("bad") & ~of_all & (pl.col("step") < last) & (pl.col("step") != _BEFORE)
     back = pl.col("rank").filter(is_back).n_unique().over("of", "name")
     return (back > 1) & (2 * back > pl.col("rank").n_unique().over("of", "name"))
 
