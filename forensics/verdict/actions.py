@@ -35,7 +35,10 @@ _AT_ONCE, _LISTED = 3, 6  # hosts that fail together, and those of them that are
 _PROCESSES = 16  # in one command
 _NAMED_PIDS = 2  # in a sentence
 _BY_KERNEL = "proc(5): status, stack, wchan"  # what a process that answers nobody waits in
-# What is looked at where a cause alone says what helps, and its runbook has steps that collect, and no other.
+# Where a cause alone says what helps, its words go with the first look of its runbook, and with no step that takes anything away.
+_LOOKS: frozenset[ActionKind] = frozenset(
+    ["inspect_hardware", "inspect_network", "check_code", "check_data", "check_config"]
+)
 _LOOKED_AT: Mapping[Domain, ActionKind] = {
     "workload": "check_config",
     "infrastructure": "inspect_hardware",
@@ -86,7 +89,7 @@ def actions_of(finding: Finding, status: Status, known: Known = NOTHING) -> list
     is_sure = status in ("established", "supported") and finding.is_named
     row = None if finding.cause is None else CAUSES[finding.cause]
     if row is not None and is_sure and not (actions or finding.collect or row.by_stack):
-        kind = next((step.do for step in row.runbook if step.do != "collect_more"), _LOOKED_AT[row.domain])
+        kind = next((step.do for step in row.runbook if step.do in _LOOKS), _LOOKED_AT[row.domain])
         actions.append(Action(kind=kind, target="job", command=None, reason=row.do))
     if finding.collect or finding.undecided or status == "unknown" or not (actions or row is None):
         actions += _collected(finding, known)
