@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from forensics.facts.own_values import OwnLoss
 from parsers.schema.tables import TableName
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
@@ -115,6 +116,18 @@ def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
             found, is_given = given, True
         return msgspec.structs.replace(found, opens=_opens(values, found), is_last=is_last, is_given=is_given)
     return None
+
+
+def undoubted(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int], own: OwnLoss | None) -> OwnLoss | None:
+    """The same loss of some ranks, unless another rank lost a figure of its own by that step: what a rank looked up in another's part of a table is in its
+    loss, and in no fault of its own."""
+    values = tables["values"]
+    if own is None or len(job) < 2 or not values["bad"].is_not_null().any():
+        return own
+    told = told_values(without_passing(values.filter(pl.col("rank").is_in(sorted(job))))).filter(~_is_of_printer())
+    of_all = pl.col("bad").all().over("of", "name", "step")
+    lost = _ranks(told.filter(pl.col("bad") & ~of_all & (pl.col("step") <= own.step)))
+    return None if lost - {row["rank"] for row in own.rows} else own
 
 
 def without_passing(values: pl.DataFrame) -> pl.DataFrame:

@@ -11,6 +11,7 @@ from forensics.facts.event_rows import detail
 from forensics.model.ref import Ref
 from forensics.model.said import Said
 from forensics.words import losses as words
+from parsers.training.progress import BAR
 from parsers.training.reduced_losses import REDUCED
 
 Row = Mapping[str, Any]
@@ -113,3 +114,9 @@ def asserts_of(events: pl.DataFrame) -> Sequence[Row]:
 def is_by_message(row: Row) -> bool:
     """Is it a check only by what an exception of nobody in particular says?"""
     return detail(row).get("where") == "message"
+
+
+def by_steps(nans: list[Bad]) -> list[Bad]:
+    """Without those of progress bars, which may count from an epoch's beginning, where a line with a step tells of a NaN as well."""
+    told = [bad for bad in nans if bad.row["framework"] != BAR and bad.row["step"] is not None]
+    return told or nans

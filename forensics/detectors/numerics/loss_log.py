@@ -28,6 +28,7 @@ from forensics.detectors.numerics.loss_lines import (
     Bad,
     Row,
     asserts_of,
+    by_steps,
     first_nan,
     is_by_message,
     line_ref,
@@ -41,6 +42,7 @@ from forensics.facts.event_rows import detail
 from forensics.facts.far_values import carried_value, far_value
 from forensics.facts.first_checked import first_checked
 from forensics.facts.loss_spikes import finite_lines, since, spikes
+from forensics.facts.odd_values import undoubted
 from forensics.facts.own_values import NO_STEP, OwnLoss, has_experts, has_no_stages, own_loss
 from forensics.facts.progress import step_in_progress
 from forensics.facts.scale_falls import collapse
@@ -55,7 +57,6 @@ from forensics.words import advice
 from forensics.words import losses as words
 from parsers.text.patterns import regex
 from parsers.text.vocabulary import words_of
-from parsers.training.progress import BAR
 from parsers.training.reduced_losses import REDUCED
 
 _NEWEST = Action(kind="restart_job", target=words.FROM_NEWEST, command=None, reason=words.RAISED_BEFORE_UPDATE)
@@ -78,7 +79,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     """The earlier of the first NaN and the first spike, of which a restart may be the first; assertions stand for a NaN. Where
     all spikes were over before a NaN after which no loss was finite, the NaN, and the spikes as another finding."""
     streams = [rows for rows in streams_of(case.tables["steps"]) if rows]
-    nans = _by_steps([bad for rows in streams if (bad := first_nan(rows)) is not None])
+    nans = by_steps([bad for rows in streams if (bad := first_nan(rows)) is not None])
     found = [listed for rows in streams if (listed := [*spikes(rows, case.tolerances.loss)])]
     leaps = [leap for rows in streams if (leap := leap_of(case, rows)) is not None]
     if leaps and not any(when(bad.row) < when(leap.onset) for leap in leaps for bad in nans):
@@ -86,10 +87,12 @@ def detect(case: Case) -> tuple[Finding, ...]:
     first = min(nans, key=lambda bad: when(bad.row), default=None)
     asserts = asserts_of(case.events)
     odd = case.odd_value  # then forensics/detectors/numerics/odd_value.py says more
-    own = own_loss(case.tables, case.job_told_of, case.loss_mates) if case.is_data_parallel or case.loss_mates else None
+    tables, job = case.tables, case.job_told_of
+    own = own_loss(tables, job, case.loss_mates) if case.is_data_parallel or case.loss_mates else None
+    own = undoubted(tables, job, own)
     ahead = min((when(row)[0] for row in (*(bad.row for bad in nans), *(one[0].onset for one in found))), default=None)
-    far = own if own is not None and own.is_finite else far_value(case.tables["steps"], case.job_told_of)
-    far = far or carried_value(case.tables["steps"], case.steps_before, case.job_told_of)
+    far = own if own is not None and own.is_finite else far_value(tables["steps"], job)
+    far = undoubted(tables, job, far or carried_value(tables["steps"], case.steps_before, job))
     if far is not None and (ahead is None or far.step <= ahead):
         return (as_loaded(case, _outlier(case, far)),)
     risen = min(found, key=lambda listed: when(listed[0].onset), default=None)
@@ -126,12 +129,6 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return (finding, *earlier)
     of_state = loaded_state(case, finding, streams, first.row)
     return (finding, *earlier) if of_state is None else (of_state,)
-
-
-def _by_steps(nans: list[Bad]) -> list[Bad]:
-    """Without those of progress bars, which may count from an epoch's beginning, where a line with a step tells of a NaN as well."""
-    told = [bad for bad in nans if bad.row["framework"] != BAR and bad.row["step"] is not None]
-    return told or nans
 
 
 def _quoted(row: Row) -> str:
