@@ -58,9 +58,9 @@ _ENDS_OF = r"(?:in|out|input|output|act|activation|grad|gradient|weight|param|fw
 _IS_FINE = regex(rf"(?i)(?:.*[^a-z])?(?:is_?|all_?)?fin(?:ite)?(?:_{_ENDS_OF})?|(?:.*[^a-z])?{_ENDS_OF}_(?:is_)?ok")
 _BEFORE_COUNT = regex(r"(?<=[a-zA-Z])[ \t]{1,3}\d{1,15}(?![\w.])")
 _BEFORE_PAIRS = regex(r"(?i)[ \t]{1,3}\d{1,15}[ \t,;|]{1,3}(?:nan|inf)s?[ \t]{1,3}\d{1,15}(?![\w.])")
-_EACH = r"(?:(?:\d{1,15} ?(?:[+-]?(?:nan|inf)s?|non-?finite|bad)|[+-]?(?:nan|inf)s? ?[=:] ?\d{1,15}|non-?finite ?[=:] ?\d{1,15})(?:[ ,;/+]{1,3}|(?=[)\]])))"
+_EACH = r"(?:\d{1,15} ?(?:[+-]?(?:nan|inf)s?|non-?finite|bad)|[+-]?(?:nan|inf)s? ?[=:] ?\d{1,15}|non-?finite ?[=:] ?\d{1,15})"
 _JUDGED = regex(
-    rf"(?i)[(\[] {{0,2}}(?:(?P<counts>{_EACH}{{1,4}})(?:(?:of )?\d{{1,15}} {{0,2}})?|(?:all )?(?:finite|ok|clean|fine)|(?P<bad>(?:non-?|not[ _-])finite|has[ _]nans?|bad|broken|overflow(?:ed)?)!?) {{0,2}}[)\]]"
+    rf"(?i)[(\[] {{0,2}}(?:(?P<counts>{_EACH}(?:[ ,;/+]{{1,3}}{_EACH}){{0,3}})(?:[ ,;/+]{{1,3}}(?:of )?\d{{1,15}})?|(?:all )?(?:finite|ok|clean|fine)|(?P<bad>(?:non-?|not[ _-])finite|has[ _]nans?|bad|broken|overflow(?:ed)?)!?) {{0,2}}[)\]]"
     r"|(?<=[\dnf] )(?:(?P<non>non-?|not[ _-])|all[ _])?finite(?![\w=:]| ?[=:(\d])"
     r"|(?<![\w.])(?:is_?|all_?)?finite ?[=:] ?(?:true|yes|(?P<no>false|no))\b"
 )
