@@ -114,6 +114,7 @@ _PER_STEP = (
     rf"(?i)\b(?:per[ _-]{_EACH}(?:[ _]time)?|(?:time|seconds) per {_EACH}|(?:avg|average|mean)[ _]{_EACH}[ _]time)[\s:=]{{1,3}}{NUMBER} ?(ms|s)\b",
     rf"(?i)[\s:=(]{NUMBER} ?(ms|s)/{_EACH}\b",
 )
+_OF_MICRO = r"(?i)(?:^|[^a-z])(?:mbs?|ubatch|micro[a-z _-]{0,16})[ =:#_]{1,3}\d"  # what of_line may find one by
 _AXES = ("tp", "pp", "dp", "ep", "cp")
 _SCALES = {"K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
 
@@ -156,6 +157,7 @@ def _in_parts(steps: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
         .unique()
     )
     texts = known.join(parts, on=["file", "line"], how="semi").select("file", "line", "text")
+    texts = texts.filter(pl.col("text").str.contains(_OF_MICRO))
     said = ((file, line, (of_line(text)[1] or {}).get("microbatch")) for file, line, text in texts.iter_rows())
     found = [one for one in said if one[2] is not None]
     told = pl.DataFrame(
