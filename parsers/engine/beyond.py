@@ -142,7 +142,11 @@ class Window(msgspec.Struct):
         if pattern is None:
             return pl.repeat(True, rows.height, dtype=pl.Boolean, eager=True)
         texts = self._texts(rows)
-        told = {text: gathered.belongs(pattern, text) for text in set(texts)}
+        found = pattern.search
+        told = {
+            text: found(text) is not None or (text[:1] == b"{" and gathered.belongs(pattern, text))
+            for text in set(texts)
+        }
         return pl.Series(map(told.__getitem__, texts), dtype=pl.Boolean)
 
     def _take(self, rows: pl.DataFrame, base: int, found: Found) -> None:
