@@ -64,8 +64,8 @@ def surroundings(tables: Mapping[TableName, pl.DataFrame]) -> Surroundings:
         told = tables["events"].filter(pl.col("text").str.contains(_STEP))["text"]
         jobs = told.str.extract(_STEP, 1).drop_nulls().unique().to_list()
     pods: Mapping[str, str | None] = pods_of(tables["events"])
-    labelled = labelled_pods(files["last_lines"], tables["ranks"]["host"])
-    if labelled and launchers in ([], ["kubernetes"]):
+    may_be_pods = launchers in ([], ["kubernetes"])
+    if may_be_pods and (labelled := labelled_pods(files["last_lines"], tables["ranks"]["host"])):
         launchers, pods = ["kubernetes"], {**labelled, **pods}
     if "dlrover" in launchers:  # it runs upon Kubernetes
         launchers = [name for name in launchers if name != "kubernetes"]

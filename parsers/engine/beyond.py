@@ -144,7 +144,7 @@ class Window(msgspec.Struct):
         texts = self._texts(rows)
         found = pattern.search
         told = {
-            text: found(text) is not None or (text[:1] == b"{" and gathered.belongs(pattern, text))
+            text: found(text) is not None or (text[:1] == b"{" and gathered.in_record(pattern, text))
             for text in set(texts)
         }
         return pl.Series(map(told.__getitem__, texts), dtype=pl.Boolean)

@@ -56,10 +56,12 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 def _lists(case: Case, events: pl.DataFrame) -> list[dict[str, Any]]:
     """What the ranks had, as lists right behind a check that failed show it."""
-    failed = [(row["file"], row["line"]) for row in events.to_dicts()]
+    checks = events.to_dicts()
+    if own := [row for row in checks if "figures" in detail(row) and row["names_ranks"]]:
+        return own
+    failed = [(row["file"], row["line"]) for row in checks]
     told = case.events.filter((pl.col("kind") == "other") & (pl.col("code") == COMPARED)).sort("file", "line")
-    own = [row for row in events.to_dicts() if "figures" in detail(row) and row["names_ranks"]]
-    return own or [
+    return [
         row
         for row in told.to_dicts()
         if any(file == row["file"] and 0 < row["line"] - line <= _BEHIND for file, line in failed)

@@ -91,8 +91,10 @@ def detect(case: Case) -> tuple[Finding, ...]:
     own = own_loss(tables, job, case.loss_mates) if case.is_data_parallel or case.loss_mates else None
     own = undoubted(tables, job, own)
     ahead = min((when(row)[0] for row in (*(bad.row for bad in nans), *(one[0].onset for one in found))), default=None)
-    far = own if own is not None and own.is_finite else far_value(tables["steps"], job)
-    far = undoubted(tables, job, far or carried_value(tables["steps"], case.steps_before, job))
+    far = own if own is not None and own.is_finite else None
+    if far is None:
+        leapt = far_value(tables["steps"], job) or carried_value(tables["steps"], case.steps_before, job)
+        far = undoubted(tables, job, leapt)
     if far is not None and (ahead is None or far.step <= ahead):
         return (as_loaded(case, _outlier(case, far)),)
     risen = min(found, key=lambda listed: when(listed[0].onset), default=None)
