@@ -306,6 +306,7 @@ class _Resolved:
                 for one in names
                 if one.bus is not None and (rank := seats.get((one.place, one.bus, 0))) is not None
             },
+            where=self._places,
             is_open=begin.is_open,
             is_computed=computed,
             labels=words_of_scripts(self._said, begin.formulas),

@@ -19,6 +19,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from parsers.linked.chains import NO_CHAINS, chains
 from parsers.schema.labels import NO_LABELS, Form, Join, Labels, are_pids, number_of, rank_of
 from parsers.schema.names import Names, aliased, names_of
 from parsers.schema.parser import PATH, Source
@@ -75,7 +76,7 @@ from parsers.who.rosters import files_of, rosters
 from parsers.who.seat_labels import fields_of_places
 from parsers.who.tasks import LAUNCHER
 from parsers.who.told_lines import Line, Statement, introduced, statements, told_in_lines
-from parsers.who.told_names import claims_of, told_names
+from parsers.who.told_names import claims_of, documents, told_names
 from parsers.who.told_pairs import merged, pids_of_names, ranks_of_names
 from parsers.who.told_stems import counted_on
 from parsers.who.turns import of_one_process
@@ -98,32 +99,38 @@ def speakers(sources: Sequence[Source]) -> Known:
     rest = [one for own in listed for one in own if one.path not in paths]
     others = [one for one in rest if one.rank is None][:FILES] + [one for one in rest if one.rank is not None][:NAMED]
     begun, collectors = begun_by(sampled, others)
-    said = of_one_size(from_zero(own_numbers(counted_off(renamed(begun)), named := told_names(sources))))
+    named = told_names(read := [*documents(sources)])
+    said = of_one_size(from_zero(own_numbers(counted_off(renamed(begun)), named)))
     lines = [Line(path, one.number, one.line.host, one.raw, one.line.text) for path, own in said.items() for one in own]
     stated = [*statements(lines)]  # read once: every line of all beginnings is asked for names and numbers
     introduce(said, {place: Introduction(*who) for place, who in introduced(stated).items()})
     size, _ = sizes_of([one.introduces for own in said.values() for one in own if one.introduces], said)
-    documents = standing([*named, *told_in_lines(lines, stated)], said)
-    table = process_table(said, [one.path for one in sources], size, stated, lists_of(sources, said), documents)
+    documented_ = standing([*named, *told_in_lines(lines, stated)], said)
+    table = process_table(said, [one.path for one in sources], size, stated, lists_of(sources, said), documented_)
     introduce(said, of_one_process(said, table.introductions))
     listed_names = rosters(said, sources, (whole := _Bundle(shapes, said, stated, table)).world, table.ranked)
     told = [
-        *(one for one in documents if one.node_rank is None or not table.is_open),
+        *(one for one in documented_ if one.node_rank is None or not table.is_open),
         *table.told(),
         *listed_names,
         *keyed_records(sampled, whole.world),
     ]
     told, places = [*told, *also_called(told, said)], table.aliases.values()
     told = standing([*aliased(told, places), *counted_on(told, chain.from_iterable(places), whole.world)], said)
+    paths_told = {one.path: one.rank for one in sources if one.rank is not None} | dict(table.files)
+    more = chains(said, read, table, told, paths_told, whole.world) if len(whole.spaces()) < 2 else NO_CHAINS
+    told = [*told, *more.told]
     names = table.named(names_of(told, whole.world), told)
+    names = replace(names, processes={**more.processes, **names.processes})
     names = replace(names, hosts=names.hosts | launched_hosts(said), fields=fields_of_places(said, names, sampled))
     learnt = [one.known(names) for one in whole.spaces()]
     ranks = {path: rank for one in learnt for path, rank in one.ranks.items()}
     engines, shards = engine_labels(said, ranks, labels := {p: own for one in learnt for p, own in one.labels.items()})
     own = [*chain(shards, *(one.claims for one in learnt), table.claims(), claims_of(told, names, table.apart))]
+    own += more.claims
     claims = [*own, *pids_of_records(said, names), *pids_of_variables(said, whole.world), *also_named(own, ranks, said)]
     ranks = files_of_pids(said, claims, whole._processes) | ranks
-    files = {**table.files, **files_of(listed_names, said), **whole.documented(names)}
+    files = {**more.files, **table.files, **files_of(listed_names, said), **whole.documented(names)}
     size = table.size if whole.world is None else whole.world
     columns = counted_columns([one for one in (*sampled, *others) if one.path not in ranks], size)
     return Known(ranks, labels | engines, claims, collectors, names, files, table.hosts, columns, table.apart)

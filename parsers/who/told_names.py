@@ -20,7 +20,7 @@ two names with one rank. Folders whose ranks are every k-th are nodes, of which 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -40,6 +40,7 @@ from parsers.who.rosters import KIND as ROSTER
 from parsers.who.told_items import Item, items_of, pid_of
 
 BYTES, ALL_BYTES, DOCUMENTS = 1 << 20, 16 << 20, 4096  # of one document, of all, and how many
+OTHERS = 2 << 20  # of those that tell no rank
 _MAY = regex(  # a name of those that vocabulary.of_process knows, and a number behind it, or columns called so
     rb"(?:rank(?:_?id)?|rango?|procid|trainer_id|process_?(?:id|index)|proc_id|local_?id|node_?id|pmi_id|slots|index)(?:[\"']?\s{0,3}[=:, ]\s{0,40}(?:desc:[^\n]{0,200}\n\s{0,40})?(?:[\"']?value[\"']?\s{0,3}:\s{0,3})?[\"']?[\d$]|[\t,;| ]|[_-]?\d)|\s\d{1,4}\s+[\w.-]{1,60}@",
 )
@@ -50,9 +51,17 @@ HOSTS = ("pod", "name", "service", "key", CALLED, "host")  # sorts of names that
 _SEVERAL = ("host", "pod", "container", "ip", "address", "addr", "node", "machine", "instance")  # fmt: skip
 
 
-def told_names(sources: Sequence[Source]) -> list[Told]:
-    """The files of a bundle → what their documents say of whom, in the order of the files; only what is admitted."""
-    documents = [*_documents(sources)]
+class Document(NamedTuple):
+    """`may_tell`: it holds a word for a rank."""
+
+    file: str
+    leaves: list[Leaf]
+    may_tell: bool
+
+
+def told_names(read: Iterable[Document]) -> list[Told]:
+    """The documents of a bundle → what they say of whom, in the order of the files; only what is admitted."""
+    documents = [(one.file, one.leaves) for one in read if one.may_tell]
     called = called_by_options(leaf.value for _, own in documents for leaf in own)
     items = [items_of(file, [_renamed(leaf, called) for leaf in own] if called else own) for file, own in documents]
     told = admitted_beside(own for own in items if len(own) > 1)
@@ -102,23 +111,27 @@ def claims_of(told: Sequence[Told], names: Names, places: Mapping[str, str] = {}
 # --- documents -------------------------------------------------------------------------------------------------------
 
 
-def _documents(sources: Sequence[Source]) -> Iterator[tuple[str, list[Leaf]]]:
-    """(path, leaves) of each document that may tell a rank; files called as what they hold are one document of their folder."""
-    read = taken = 0
+def documents(sources: Sequence[Source]) -> Iterator[Document]:
+    """The documents of a bundle; files called as what they hold are one document of their folder."""
+    read = taken = others = 0
     values: defaultdict[str, list[Leaf]] = defaultdict(list)
     for source in sources:
         if source.seen is not None or not 0 < source.size <= BYTES or read > ALL_BYTES or taken >= DOCUMENTS:
             continue
         folder, _, name = source.path.rpartition("/")
         data = _document(source)
+        may_tell = len(data) < 16 or _MAY.search(data.lower()) is not None
+        others += 0 if may_tell else len(data)
+        if not may_tell and others > OTHERS:
+            continue
         read, taken = read + len(data), taken + bool(data)
         text = data.decode("utf-8", "replace")
         if len(text) < 16 and vocabulary.of_process(name) is not None:
             values[folder].append(Leaf((0, name), text.strip(), 1))
         elif own := (not is_json(text) and hostfile(text)) or table(source.path, data) or leaves(text):
-            yield source.path, own
+            yield Document(source.path, own, may_tell)
     for folder, found in values.items():
-        yield f"{folder}/", found
+        yield Document(f"{folder}/", found, may_tell=True)
 
 
 def _renamed(leaf: Leaf, called: Mapping[str, str]) -> Leaf:
@@ -130,7 +143,7 @@ def _renamed(leaf: Leaf, called: Mapping[str, str]) -> Leaf:
 
 
 def _document(source: Source) -> bytes:
-    """What a file holds if it may be a document that tells a rank; else nothing. Most files are none, and their beginnings show it."""
+    """What a file holds if it may be a document; else nothing. Most files are none, and their beginnings show it."""
     try:
         with source.open() as stream:
             head = stream.read(HEAD)
@@ -147,8 +160,7 @@ def _document(source: Source) -> bytes:
             _, data = in_utf8(source.open, head + stream.read(BYTES))
     except STREAM_ERRORS:
         return b""
-    data = data.replace(b"\0", b"\n") if is_environment else data
-    return data if len(data) < 16 or _MAY.search(data.lower()) else b""
+    return data.replace(b"\0", b"\n") if is_environment else data
 
 
 # --- documents beside each other -------------------------------------------------------------------------------------
