@@ -179,9 +179,9 @@ def _of_lines(
                 found = [Slot("pid", str(one.line.process), "before"), *found]
             if _FEWEST <= len(found) <= _SLOTS:
                 place = place_of(one) or headed.get(one.number)
-                cells = {
-                    str(at): slot for at, slot in enumerate(found) if slot.kind != "rank"
-                }  # families.py asks for those
+                is_roster = any(slot.kind == "pid" for slot in found)  # else who speaks of a rank may not be it
+                own_slots = [slot for slot in found if is_roster or slot.kind != "rank"]
+                cells = {str(at): slot for at, slot in enumerate(own_slots)}
                 row = Row(place, cells, one.file, one.number)
                 alike[_SPACES.sub(" ", template), len(found)].setdefault((place, *found), row)
     yield from ([*own.values()] for own in alike.values())
