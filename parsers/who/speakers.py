@@ -19,7 +19,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from parsers.linked.chains import NO_CHAINS, chains
 from parsers.schema.labels import NO_LABELS, Form, Join, Labels, are_pids, number_of, rank_of
 from parsers.schema.names import Names, aliased, names_of
 from parsers.schema.parser import PATH, Source
@@ -65,7 +64,9 @@ from parsers.who.job_table import Table
 from parsers.who.joins import DEVICES, Told, heads_in, joins, names_in, share_half, spoken
 from parsers.who.keyed_records import keyed_records
 from parsers.who.known import Known
+from parsers.who.labelled_lines import labelled
 from parsers.who.launched_hosts import launched_hosts
+from parsers.who.linked.chains import NO_CHAINS, chains
 from parsers.who.listed import lists_of
 from parsers.who.own_numbers import own_numbers
 from parsers.who.process_table import process_table
@@ -118,7 +119,11 @@ def speakers(sources: Sequence[Source]) -> Known:
     told, places = [*told, *also_called(told, said)], table.aliases.values()
     told = standing([*aliased(told, places), *counted_on(told, chain.from_iterable(places), whole.world)], said)
     paths_told = {one.path: one.rank for one in sources if one.rank is not None} | dict(table.files)
-    more = chains(said, read, table, told, paths_told, whole.world) if len(whole.spaces()) < 2 else NO_CHAINS
+    more = (
+        chains(said, read, table, told, paths_told, whole.introduced, whole.world)
+        if len(whole.spaces()) < 2
+        else NO_CHAINS
+    )
     told = [*told, *more.told]
     names = table.named(names_of(told, whole.world), told)
     names = replace(names, processes={**more.processes, **names.processes})
@@ -260,7 +265,7 @@ class _Bundle:
         paths = [one.path for own in self._shapes.values() for one in own]
         pids = pids_at_heads(self._said, lambda one: self._spoken_by(one, ranks | of_files, labels), paths)
         sizes = sizes_of_rolls(self._said, self._shapes.values(), ranks)
-        return Known(ranks, labels, [*self._introductions(), *self._labelled(labels), *pids, *sizes])
+        return Known(ranks, labels, [*self._introductions(), *labelled(self._said, labels), *pids, *sizes])
 
     def _introductions(self) -> Iterator[dict[str, Any]]:
         for one in self.introduced:
@@ -283,23 +288,6 @@ class _Bundle:
         held = {slot: value for slot, (value, _) in spoken(one.line, one.heads, None, None).slots.items()}
         named = rank_of(held, learnt.joins) if label is None else label
         return self._known(one, ranks) if named is None else named
-
-    def _labelled(self, labels: Mapping[str, Labels]) -> Iterator[dict[str, Any]]:
-        """The first line of each rank in each file whose labels tell it."""
-        told: set[tuple[str, int]] = set()
-        for file, own in labels.items():
-            for one in self._said.get(file, ()):
-                label = number_of(one.labels, own.ranks)
-                rank = one.line.task if label is None and own.tasks else label
-                who = spoken(one.line, one.heads, None, None)
-                held = {slot: value for slot, (value, _) in who.slots.items()}
-                rank = rank_of(held, own.joins) if rank is None else rank
-                if rank is not None and (file, rank) not in told:
-                    told.add((file, rank))
-                    place = {"file": file, "line": one.number, "how": "label", "local_rank": one.line.local_rank}
-                    alone = (held.get(form) for (form,) in (join.key for join in own.joins if len(join.key) == 1))
-                    name = next((name for name in alone if name and not name.isdigit()), None)
-                    yield {"rank": rank, "host": one.line.host, "pid": who.pid, "name": name} | place
 
     def _pid(self, one: Said) -> int | None:
         """The pid that an introduction tells, else that before the line."""

@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from parsers.linked.tokens import Slot, apart, meaning, setting, slots
 from parsers.text.outlines import Leaf
 from parsers.text.patterns import regex
 from parsers.who.also_called import table_rows
 from parsers.who.beginnings import Said
+from parsers.who.linked.tokens import Slot, apart, meaning, setting, slots
 
 _CHARACTERS = 400
 _LINES = 400  # of a file

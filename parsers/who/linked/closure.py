@@ -13,12 +13,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
-from parsers.linked.relations import Relation, Row
-from parsers.linked.tokens import LEAST, Slot, apart
 from parsers.text import vocabulary
+from parsers.text.patterns import regex
+from parsers.who.linked.relations import Relation, Row
+from parsers.who.linked.tokens import LEAST, Slot, apart
 
 _STEPS = 6  # of a chain, at most
 _FEWEST = 2
+_LAST = regex(r"(?P<name>[A-Za-z_][\w-]*)\W*\Z")
 _SHORT = 8  # characters of an id at least, by which people call it
 _AT_PLACE = {"pid": "pid", "number": "pid", "bus": "bus", "device": "device", "local_rank": "local"}
 
@@ -92,8 +94,9 @@ def _of_several(ranks: Mapping[Token, int]) -> Set[str]:
 
 def _is_of_place(label: str) -> bool:
     """Does a column, or a field, call a host, or a pod?"""
-    said = vocabulary.meaning_of(label.strip(" =:\"'"))
-    return said is not None and said.meaning in ("host", "pod")
+    found = _LAST.search(label)
+    said = vocabulary.meaning_of(found["name"]) if found is not None else None
+    return said is not None and said.meaning in ("host", "pod", "address")
 
 
 def _places_called(relations: Sequence[Relation], places: Mapping[str, str]) -> dict[str, str]:

@@ -5,13 +5,13 @@ from typing import Any
 
 import msgspec
 
-from parsers.linked.closure import Proof, Token, by_chains
-from parsers.linked.relations import cell, relations
 from parsers.schema.names import Told
 from parsers.text.unanimous import unanimous
 from parsers.who.beginnings import Said
 from parsers.who.contexts import Places, host_called
 from parsers.who.job_table import Table
+from parsers.who.linked.closure import Proof, Token, by_chains
+from parsers.who.linked.relations import cell, relations
 from parsers.who.told_names import Document
 
 HOW, KIND = "chain of records", "record"
@@ -35,9 +35,11 @@ def chains(
     table: Table,
     told: Sequence[Told],
     files: Mapping[str, int],
+    introduced: Iterable[Said],
     world: int | None,
 ) -> Chains:
-    """The lines of logs, documents, and what is known: the table of processes, what is told of names, paths with their ranks."""
+    """The lines of logs, documents, and what is known: the table of processes, what is told of names, paths with their ranks, lines that
+    introduce a process."""
     places = table.where
     if places is None:
         return NO_CHAINS
