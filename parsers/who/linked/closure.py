@@ -55,8 +55,8 @@ def by_chains(
     where = {row.place for own in relations for row in own} | {token.place for token in known}
     where |= {places[slot.value] for slot in slots if slot.value in places and _is_of_place(slot.label)}
     places = {name: place for name, place in places.items() if place in where}
-    places = {**_places_called(relations, places), **places}
-    tables = [_Table(own, places, whole, pids, world) for own in relations]
+    called = _places_called(relations, places)
+    tables = [_Table(own, places, called, whole, pids, world) for own in relations]
     used = Counter(token for table in tables for token in table.tokens())
     ranks = dict(known)
     found: dict[Token, Proof] = {}
@@ -138,6 +138,7 @@ class _Table:
         self,
         rows: Relation,
         places: Mapping[str, str],
+        called: Mapping[str, str],
         whole: Mapping[str, str],
         pids: Set[str],
         world: int | None,
@@ -147,8 +148,8 @@ class _Table:
         column = _rank_column(rows, world)
         self._rows: list[tuple[Row, int | None, dict[str, list[Token]]]] = []
         for row in rows:
-            named = (slot.value for slot in row.cells.values() if slot.kind in ("name", "id"))
-            where = {places[name] for name in named if name in places}
+            names = ((places if slot.kind == "name" else called).get(slot.value) for slot in row.cells.values())
+            where = {place for place in names if place is not None}
             at = [*where] if 0 < len(where) <= _FEWEST else [places.get(row.place, row.place)] if row.place else []
             slot = row.cells.get(column)
             rank = int(slot.value) if slot is not None and slot.kind == "rank" else None
