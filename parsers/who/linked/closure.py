@@ -21,7 +21,7 @@ from parsers.who.linked.tokens import LEAST, Slot, apart
 _STEPS = 6  # of a chain, at most
 _FEWEST = 2
 _LAST = regex(r"(?P<name>[A-Za-z_][\w-]*)\W*\Z")
-_SHORT = 8  # characters of an id at least, by which people call it
+_SHORT, _LONG = 8, 24  # characters of what people call an id by, at least, and of one that they may cut anywhere
 _AT_PLACE = {"pid": "pid", "number": "pid", "bus": "bus", "device": "device", "local_rank": "local"}
 
 
@@ -120,14 +120,17 @@ def _places_called(relations: Sequence[Relation], places: Mapping[str, str]) -> 
 
 
 def _whole_ids(ids: Iterable[str]) -> dict[str, str]:
-    """Part of an id by which it is called (`5f3ce0b1`, `91cd9e41`) → the one id that has it."""
-    every = {*ids}
-    longer = [one for one in every if len(one) > _SHORT]
+    """Part of an id by which it is called (`5f3ce0b1`, `91cd9e41`) → the one id that has it: at its begin, or anywhere in a long one."""
+    every = sorted({*ids})
+    begins: defaultdict[str, list[str]] = defaultdict(list)
+    for one in every:
+        for at in range(len(one) - _SHORT + 1 if len(one) >= _LONG else 1):
+            begins[one[at : at + _SHORT]].append(one)
     found: dict[str, str] = {}
     for short in every:
-        whole = [one for one in longer if len(one) > len(short) and short in one] if len(short) < 2 * _SHORT else []
+        whole = {one for one in begins[short[:_SHORT]] if len(one) > len(short) and short in one}
         if len(whole) == 1:
-            found[short] = whole[0]
+            found[short] = whole.pop()
     return found
 
 
