@@ -121,7 +121,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     paths_told = {one.path: one.rank for one in sources if one.rank is not None} | dict(table.files)
     more = (
         chains(said, read, table, told, paths_told, whole.introduced, whole.world)
-        if len(whole.spaces()) < 2
+        if len(spaces := whole.spaces()) < 2
         else NO_CHAINS
     )
     told = [*told, *more.told]
