@@ -1,5 +1,6 @@
 """What chains of relations tell beyond the rest that is known of a bundle: more names with their ranks, as names, rows of `ranks` and files."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -53,6 +54,7 @@ def chains(
     known = unanimous(
         [*_known(table, told, places), *((Token("file", "", path), rank) for path, rank in files.items())]
     )
+    known = {**unanimous(_alone(known, table.aliases)), **known}
     found = by_chains(own, known, aliases, world)
     return Chains(
         [
@@ -69,6 +71,16 @@ def chains(
         },
         {token.value: one.rank for token, one in found.items() if token.kind == "file"},
     )
+
+
+def _alone(known: Mapping[Token, int], aliases: Mapping[str, Sequence[str]]) -> Iterator[tuple[Token, int]]:
+    """Names of places of which one process alone is known: they may be its own. One that others share, no relation hands on."""
+    ranks: defaultdict[str, set[int]] = defaultdict(set)
+    for token, rank in known.items():
+        ranks[token.place].add(rank)
+    for place, own in ranks.items():
+        if place and len(own) == 1:
+            yield from ((Token("name", "", name), min(own)) for name in aliases.get(place, (place,)))
 
 
 def _known(table: Table, told: Iterable[Told], places: Places) -> Iterator[tuple[Token, int]]:

@@ -52,11 +52,13 @@ def by_chains(
     pids = {slot.value for slot in slots if slot.kind == "pid"} | {
         token.value for token in known if token.kind == "pid"
     }
+    columns = {slot.value: slot.value for slot in slots if slot.kind == "name" and _is_of_place(slot.label)}
     where = {row.place for own in relations for row in own} | {token.place for token in known}
-    where |= {places[slot.value] for slot in slots if slot.value in places and _is_of_place(slot.label)}
-    places = {name: place for name, place in places.items() if place in where}
+    where |= {places.get(name, name) for name in columns}
+    places = {name: place for name, place in (columns | dict(places)).items() if place in where}
     called = _places_called(relations, places)
-    tables = [_Table(own, places, called, whole, pids, world) for own in relations]
+    shared = where - _of_one(known)
+    tables = [_Table(own, places, called, shared, whole, pids, world) for own in relations]
     used = Counter(token for table in tables for token in table.tokens())
     ranks = dict(known)
     found: dict[Token, Proof] = {}
@@ -92,11 +94,19 @@ def _of_several(ranks: Mapping[Token, int]) -> Set[str]:
     return {place for place, told in own.items() if place and len(told) > 1}
 
 
+def _of_one(ranks: Mapping[Token, int]) -> Set[str]:
+    """Places of which one process alone is known."""
+    own: defaultdict[str, set[int]] = defaultdict(set)
+    for token, rank in ranks.items():
+        own[token.place].add(rank)
+    return {place for place, told in own.items() if place and len(told) == 1}
+
+
 def _is_of_place(label: str) -> bool:
     """Does a column, or a field, call a host, or a pod?"""
     found = _LAST.search(label)
     said = vocabulary.meaning_of(found["name"]) if found is not None else None
-    return said is not None and said.meaning in ("host", "pod", "address")
+    return said is not None and said.meaning in ("host", "pod")
 
 
 def _places_called(relations: Sequence[Relation], places: Mapping[str, str]) -> dict[str, str]:
@@ -142,6 +152,7 @@ class _Table:
         rows: Relation,
         places: Mapping[str, str],
         called: Mapping[str, str],
+        shared: Set[str | None],
         whole: Mapping[str, str],
         pids: Set[str],
         world: int | None,
@@ -153,7 +164,9 @@ class _Table:
         for row in rows:
             names = ((places if slot.kind == "name" else called).get(slot.value) for slot in row.cells.values())
             where = {place for place in names if place is not None}
-            at = [*where] if 0 < len(where) <= _FEWEST else [places.get(row.place, row.place)] if row.place else []
+            own_place = {places.get(row.place, row.place)} if row.place else set()
+            # A place of one process is a name of it: where it runs, the file tells.
+            at = sorted((where & shared) or own_place or where)[:_FEWEST]
             slot = row.cells.get(column)
             rank = int(slot.value) if slot is not None and slot.kind == "rank" else None
             tokens = {
@@ -212,7 +225,10 @@ def _rank_column(rows: Relation, world: int | None) -> str:
 
 
 def _may(slot: Slot, pids: Set[str]) -> bool:
-    """May it be a name? A number by itself is one of a process only where another record calls it so."""
+    """May it be a name? A number by itself is one of a process only where another record calls it so, and a peer is somebody else."""
+    called = _LAST.search(slot.label)
+    if called is not None and vocabulary.points_elsewhere(called["name"]):
+        return False
     return slot.kind not in ("pid", "number") or (int(slot.value) >= LEAST and slot.value in pids)
 
 
