@@ -140,6 +140,7 @@ from parsers.stacks import (
     pending_calls,
     proc_stack,
     proc_status,
+    process_rows,
     ps,
     py_spy,
     stack_records,
@@ -183,6 +184,7 @@ PARSERS: tuple[Parser, ...] = (
     kineto.PARSER,  # before the flight recorder: a trace tells the groups of its job, too
     flight_recorder.PARSER,
     py_spy.PARSER,
+    py_spy.SESSION,
     stack_records.PARSER,
     pending_calls.PARSER,
     faulthandler.PARSER,
@@ -265,6 +267,7 @@ PARSERS: tuple[Parser, ...] = (
     goroutines.PARSER,
     jvm.PARSER,
     hung_tasks.PARSER,
+    process_rows.PARSER,
     steps.PARSER,
     deepspeed.PARSER,
     hf_trainer.PARSER,

@@ -178,6 +178,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "thread_name": _TEXT,
         "is_main": _BOOL,
         "status": _TEXT,  # active, idle, stopped, as printed
+        "program": _TEXT,  # what a table of processes says that it runs
         "snapshot": _INT,  # 0, 1, … within one file and process
         "time_ns": _INT,
         "count": _INT,  # processes that share this stack, where the source is already grouped

@@ -1,0 +1,115 @@
+"""Which process of the job its host shows held, and none of its like: by tables of processes, whether or not anybody tells its rank.
+
+Processes that run one program are of a kind; where a process forks others of it, it alone is. Of a kind of two and more one that a signal has stopped, that a
+tracer holds in each look, or that is dead is unlike the others; one that sleeps in the kernel's function of a lock or of storage is so of three and more, for every
+process does that for a moment. Most of a kind is the job as it is kept, or over. The job's is the kind that others know by its pids, else the largest.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from forensics.facts.event_rows import reference
+from forensics.facts.held_processes import Held, held_in_looks
+from forensics.facts.stacks import SAMPLERS, classify, to_frames
+from forensics.model.names import Site
+from forensics.model.ref import Ref
+from parsers.schema.tables import TableName
+from parsers.text.patterns import regex
+
+_FEWEST = 3  # of a kind, one of which sleeps in the kernel
+_PAIR = 2  # of a kind, one of which runs nothing any more
+_DIGITS = regex(r"\d+")
+_SLEEPS: Mapping[str, Site] = {"lock": "lock", "storage_io": "storage_io"}
+Key = tuple[int | None, str | None, int | None]  # a rank; else host and pid
+
+
+class HeldAlone(msgspec.Struct, frozen=True):
+    """`others`: how many processes of its kind are not held. `looks`: how many of one tool show it so."""
+
+    how: Held
+    site: Site
+    rank: int | None
+    host: str | None
+    pid: int | None
+    others: int
+    looks: int
+    refs: tuple[Ref, ...]
+
+
+def held_alone(tables: Mapping[TableName, pl.DataFrame]) -> tuple[HeldAlone, ...]:
+    """Tables of one attempt → the processes of the job that are held while others of its kind are not, at most one in three."""
+    stacks = tables["stacks"]
+    told = stacks.filter(pl.col("source").is_in([*SAMPLERS, "kernel"]) & pl.col("is_main").fill_null(False))
+    if not told["program"].count():
+        return ()
+    looks: defaultdict[Key, list[dict[str, Any]]] = defaultdict(list)
+    for row in told.sort("file", "snapshot", "line").iter_rows(named=True):
+        looks[_key(row)].append(row)
+    kinds: defaultdict[str, list[Key]] = defaultdict(list)
+    for key, own in _joined(looks).items():
+        program = max((row["program"] for row in own if row["program"]), key=len, default=None)
+        if program is not None and not any(row["parent_pid"] is not None for row in own):
+            kinds[_DIGITS.sub("#", program)].append(key)
+    known = _known(tables)
+    sized = sorted(kinds.values(), key=lambda keys: (bool({key[2] for key in keys} & known), len(keys)), reverse=True)
+    return _alone(sized[0], looks) if sized else ()
+
+
+def _key(row: Mapping[str, Any]) -> Key:
+    return (row["rank"], None, None) if row["rank"] is not None else (None, row["host"], row["pid"])
+
+
+def _joined(looks: dict[Key, list[dict[str, Any]]]) -> dict[Key, list[dict[str, Any]]]:
+    """With what is told of a pid without host beside the one process that has it."""
+    for key in [key for key in looks if key[0] is None and key[1] is None]:
+        same = [one for one, own in looks.items() if one != key and any(row["pid"] == key[2] for row in own)]
+        if len(same) == 1:
+            looks[same[0]] += looks.pop(key)
+    return looks
+
+
+def _known(tables: Mapping[TableName, pl.DataFrame]) -> set[int | None]:
+    """Numbers of processes that anybody but tables of processes tells of the job."""
+    stacks = tables["stacks"].filter(~pl.col("source").is_in([*SAMPLERS, "kernel"]))
+    return {*tables["ranks"]["pid"].drop_nulls().to_list(), *stacks["pid"].drop_nulls().to_list()}
+
+
+def _alone(kind: Sequence[Key], looks: Mapping[Key, list[dict[str, Any]]]) -> tuple[HeldAlone, ...]:
+    found = []
+    for key in kind:
+        states = [row for row in looks[key] if row["status"] is not None]
+        if states and (held := held_in_looks(states)) is not None:
+            site: Site = "unknown" if held.how == "dead" else "unresponsive"
+            found.append((key, held.how, site, _looks(states), held.refs))
+        elif (sleeps := _sleep(looks[key])) is not None:
+            found.append((key, "blocked", *sleeps))
+    most = len(kind) - len(found)
+    stopped = [one for one in found if one[1] != "blocked"]
+    chosen = stopped or found
+    enough = (len(kind) >= (_PAIR if stopped else _FEWEST)) and (2 * len(found) < len(kind) or len(kind) == _PAIR)
+    if not enough or not most:
+        return ()
+    return tuple(
+        HeldAlone(how, site, key[0], looks[key][0]["host"], looks[key][0]["pid"], most, number, refs)
+        for key, how, site, number, refs in chosen
+    )
+
+
+def _sleep(looks: Sequence[Mapping[str, Any]]) -> tuple[Site, int, tuple[Ref, ...]] | None:
+    """The site of the kernel's functions that it sleeps in, where all looks that tell one tell the same."""
+    told = [(row, classify(to_frames(row["frames"])).site) for row in looks if row["frames"]]
+    sites = {site for _, site in told}
+    if len(sites) != 1 or (site := _SLEEPS.get(min(sites))) is None or any(row["status"] == "running" for row in looks):
+        return None
+    refs = tuple(
+        reference(dict(row) | {"text": f"pid {row['pid']}: {row['frames'][0]['function']}"}) for row, _ in told[-2:]
+    )
+    return site, _looks([row for row, _ in told]), refs
+
+
+def _looks(rows: Sequence[Mapping[str, Any]]) -> int:
+    return max(Counter(str(row["source"]) for row in rows).values())
