@@ -229,6 +229,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
     # Training progress lines.
     "steps": {
         "rank": _INT,
+        "holder": _WORD,  # what the row of a table is named after, where no name says a rank
         "local_rank": _INT,
         "step": _INT,
         "microbatch": _INT,
@@ -255,6 +256,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
     # Which of the figures of a record or a line were numbers, whatever they are called: to be compared with the same of other ranks.
     "values": {
         "rank": _INT,
+        "holder": _WORD,  # what the row of a table is named after, where no name says a rank
         "local_rank": _INT,
         "step": _INT,  # null: none was told
         "microbatch": _INT,
