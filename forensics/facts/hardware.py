@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from forensics.assemble.identity import names_a_place, short_host
 from forensics.facts.anomaly_window import AnomalyWindow, When
 from forensics.facts.event_rows import Row, detail, of_kinds, rows_to_keep
-from forensics.facts.pods import pod_of_node
+from forensics.facts.pods import labelled_pods, pod_of_node, pods_of
 from forensics.model.taxonomy import EVENTS
 from forensics.model.told import values
 from parsers.catalogues import described
@@ -26,6 +26,7 @@ KINDS = tuple(kind for kind, row in EVENTS.items() if "hardware" in row.roles or
 _BY_PROGRAM = ("device-side assert triggered", "invalid device ordinal", "invalid argument")
 _COMMON = 0.3  # of the hosts that left a log
 _FEWEST = 3
+_POD_GROUP = "kubepods"
 _RESET = "reset"  # code of parsers/kernel/amdgpu.py
 _TOGETHER_NS = 120 * 10**9
 
@@ -114,9 +115,30 @@ def hardware(
     logged = _hosts_with_logs(tables)
     devices = Devices(identity)
     pods = pod_of_node(events, job_hosts)
-    rows = _with_only_host(rows, devices, job_hosts if {*logged, *job_hosts} == job_hosts else frozenset())
+    rows = list(_with_only_host(rows, devices, job_hosts if {*logged, *job_hosts} == job_hosts else frozenset()))
     failures = _only_failures(events, devices)
-    return _with_victims(tuple(_records(rows, hosts, devices, window, job_hosts, len(logged), failures, pods)))
+    inside = _in_pods(rows, events, tables, job_hosts)
+    told = _records(rows, hosts, devices, window, job_hosts, len(logged), failures, pods)
+    nodes = (replace(one, on_job=None) if _process(one.row) in inside and not one.on_job else one for one in told)
+    return _with_victims(tuple(nodes))
+
+
+def _process(row: Row) -> tuple[Any, Any]:
+    return row["file"], row["pid"]
+
+
+def _in_pods(
+    rows: Iterable[Row], events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame], job_hosts: frozenset[str]
+) -> set[tuple[Any, Any]]:
+    """Processes that a kernel ended in a pod's control group (file, pid), where all that is known of the job's hosts are names of pods: whether one of these is
+    on that kernel's node is not told."""
+    inside = {
+        _process(row) for row in rows if row["pid"] is not None and _POD_GROUP in (row["detail"] or "") and not row["rank"]
+    }
+    if not inside or not job_hosts:
+        return set()
+    names = {*pods_of(events), *labelled_pods(tables["files"]["last_lines"], pl.Series(sorted(job_hosts)))}
+    return inside if job_hosts <= names else set()
 
 
 def _with_only_host(rows: Iterable[Row], devices: "Devices", shown: frozenset[str]) -> Iterator[Row]:
