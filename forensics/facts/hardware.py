@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from forensics.assemble.identity import names_a_place, short_host
 from forensics.facts.anomaly_window import AnomalyWindow, When
 from forensics.facts.event_rows import Row, detail, of_kinds, rows_to_keep
-from forensics.facts.pods import labelled_pods, pod_of_node, pods_of
+from forensics.facts.pods import ids_in, labelled_pods, pod_of_node, pods_of, pods_of_ids
 from forensics.model.taxonomy import EVENTS
 from forensics.model.told import values
 from parsers.catalogues import described
@@ -26,7 +26,6 @@ KINDS = tuple(kind for kind, row in EVENTS.items() if "hardware" in row.roles or
 _BY_PROGRAM = ("device-side assert triggered", "invalid device ordinal", "invalid argument")
 _COMMON = 0.3  # of the hosts that left a log
 _FEWEST = 3
-_POD_GROUP = "kubepods"
 _RESET = "reset"  # code of parsers/kernel/amdgpu.py
 _TOGETHER_NS = 120 * 10**9
 
@@ -35,7 +34,8 @@ class Record(msgspec.Struct, frozen=True):
     """`row`: of `events`. `host`: where, first label. `on_job`: whether processes of the job spoke from that host; null where
     the job's hosts are not known. `when`: before the trouble, of another time, or not to be told. `counts`: nothing shows
     that it is of another time; what is said of a rank's own device counts until the first rank gave up. `rank`: who runs on the device. `common`: as frequent on other hosts. `victims`: other devices of
-    the host that reported what the catalogue calls a consequence, at the same time; 0 of a record that is one itself."""
+    the host that reported what the catalogue calls a consequence, at the same time; 0 of a record that is one itself. `is_its`: by the id in its control
+    group, the process is one of the job's."""
 
     row: Mapping[str, Any]
     host: str | None
@@ -45,6 +45,7 @@ class Record(msgspec.Struct, frozen=True):
     rank: int | None
     common: bool
     victims: int = 0
+    is_its: bool = False
 
     @property
     def origin(self) -> str | None:
@@ -119,8 +120,11 @@ def hardware(
     failures = _only_failures(events, devices)
     inside = _in_pods(rows, events, tables, job_hosts)
     told = _records(rows, hosts, devices, window, job_hosts, len(logged), failures, pods)
-    nodes = (replace(one, on_job=None) if _process(one.row) in inside and not one.on_job else one for one in told)
-    return _with_victims(tuple(nodes))
+    known = (
+        replace(one, on_job=inside[key], is_its=inside[key] is True) if (key := _process(one.row)) in inside else one
+        for one in told
+    )
+    return _with_victims(tuple(known))
 
 
 def _process(row: Row) -> tuple[Any, Any]:
@@ -129,16 +133,25 @@ def _process(row: Row) -> tuple[Any, Any]:
 
 def _in_pods(
     rows: Iterable[Row], events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame], job_hosts: frozenset[str]
-) -> set[tuple[Any, Any]]:
-    """Processes that a kernel ended in a pod's control group (file, pid), where all that is known of the job's hosts are names of pods: whether one of these is
-    on that kernel's node is not told."""
-    inside = {
-        _process(row) for row in rows if row["pid"] is not None and _POD_GROUP in (row["detail"] or "") and not row["rank"]
-    }
+) -> dict[tuple[Any, Any], bool | None]:
+    """Processes that a kernel ended in a control group with an id (file, pid) → whether it is that of a pod or a container of the job. Where nobody tells whose id
+    it is, and all that is known of the job's hosts are names of pods, whether one of these is on that kernel's node is not told."""
+    inside: dict[tuple[Any, Any], frozenset[str]] = {}
+    for row in rows:
+        if row["pid"] is not None and row["rank"] is None and "memcg" in (row["detail"] or ""):
+            inside[_process(row)] = inside.get(_process(row), frozenset()) | ids_in(row["detail"])
+    inside = {one: ids for one, ids in inside.items() if ids}
     if not inside or not job_hosts:
-        return set()
+        return {}
+    whose = pods_of_ids(tables["ranks"])
     names = {*pods_of(events), *labelled_pods(tables["files"]["last_lines"], pl.Series(sorted(job_hosts)))}
-    return inside if job_hosts <= names else set()
+    are_pods = job_hosts <= {*names, *whose.values()}
+    found: dict[tuple[Any, Any], bool | None] = {}
+    for one, ids in inside.items():
+        told = {whose[own] in job_hosts for own in ids if own in whose}
+        if told or are_pods:
+            found[one] = (True in told) if told else None
+    return found
 
 
 def _with_only_host(rows: Iterable[Row], devices: "Devices", shown: frozenset[str]) -> Iterator[Row]:
