@@ -70,7 +70,9 @@ def _counted_anew(tensors: pl.DataFrame) -> dict[str, list[int]]:
 
 
 def _trained(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
-    steps = tables["steps"].filter(pl.col("line").is_not_null() & pl.col("step").is_not_null() & pl.col("holder").is_null())
+    steps = tables["steps"].filter(
+        pl.col("line").is_not_null() & pl.col("step").is_not_null() & pl.col("holder").is_null()
+    )
     return steps.filter((pl.col("phase") == "train").fill_null(True))
 
 

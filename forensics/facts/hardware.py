@@ -116,10 +116,10 @@ def hardware(
     logged = _hosts_with_logs(tables)
     devices = Devices(identity)
     pods = pod_of_node(events, job_hosts)
-    rows = list(_with_only_host(rows, devices, job_hosts if {*logged, *job_hosts} == job_hosts else frozenset()))
+    shown = list(_with_only_host(rows, devices, job_hosts if {*logged, *job_hosts} == job_hosts else frozenset()))
     failures = _only_failures(events, devices)
-    inside = _in_pods(rows, events, tables, job_hosts)
-    told = _records(rows, hosts, devices, window, job_hosts, len(logged), failures, pods)
+    inside = _in_pods(shown, events, tables, job_hosts)
+    told = _records(shown, hosts, devices, window, job_hosts, len(logged), failures, pods)
     known = (
         replace(one, on_job=inside[key], is_its=inside[key] is True) if (key := _process(one.row)) in inside else one
         for one in told

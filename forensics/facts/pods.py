@@ -7,14 +7,16 @@ import polars as pl
 
 from forensics.assemble.identity import short_host
 from forensics.facts.event_rows import detail, rows
-from parsers.scheduling.pod_ids import HOW
+from parsers.scheduling.ended_containers import ID_OF_POD
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 
 _POD = "pod/"
 _NUMBER = regex(r"\d+")
 _MARKS = regex(r"[-_]")
-_ID = regex(r"(?i)(?:(?<=pod)|(?<![0-9a-f]))(?:[0-9a-f]{8}(?:[-_]?[0-9a-f]{4}){3}[-_]?[0-9a-f]{12}|[0-9a-f]{64})(?![0-9a-f])")
+_ID = regex(
+    r"(?i)(?:(?<=pod)|(?<![0-9a-f]))(?:[0-9a-f]{8}(?:[-_]?[0-9a-f]{4}){3}[-_]?[0-9a-f]{12}|[0-9a-f]{64})(?![0-9a-f])"
+)
 _LABEL = (
     r"\bpod(?:_name|[./]name)?\"{0,2}(?:[:=]|/) ?\"{0,2}([a-z0-9][a-z0-9.-]{0,252})"  # of a collector, before a line
 )
@@ -37,7 +39,7 @@ def pod_of_node(events: pl.DataFrame, job_hosts: Collection[str]) -> Mapping[str
 
 def pods_of_ids(ranks: pl.DataFrame) -> Mapping[str, str]:
     """Table `ranks` → id without marks → the pod or container that it is of."""
-    told = ranks.filter(pl.col("how") == HOW).select("name", "host").drop_nulls().unique()
+    told = ranks.filter(pl.col("how") == ID_OF_POD).select("name", "host").drop_nulls().unique()
     return unanimous((_MARKS.sub("", name.lower()), short_host(host)) for name, host in told.iter_rows())
 
 

@@ -178,9 +178,13 @@ class Explainer:
             return True
         if symptom.key == "connections":  # whoever died, or waited and was taken down, left connections behind
             return bool(said.subjects or said.places or finding.links) or self._is_cited(said, symptom)
-        is_gone = finding.cause == "rank_died" or (finding.cause == "host_oom" and self._observers.basis(finding) != "coincidence")
+        is_gone = finding.cause == "rank_died" or (
+            finding.cause == "host_oom" and self._observers.basis(finding) != "coincidence"
+        )
         if is_gone and said.places and not (said.subjects or symptom.ranks):
-            return True  # what else ends of a job whose host is gone, or whose process a kernel ended, its launcher ends
+            return (
+                True  # what else ends of a job whose host is gone, or whose process a kernel ended, its launcher ends
+            )
         there = self._ranks_there(said) if not said.subjects else frozenset()
         if symptom.ranks & there or symptom.hosts & said.places:
             return True

@@ -29,9 +29,7 @@ HELD: Mapping[str, Form] = {  # how a process is held, by the word of its host
     "dead": Form("the process of {who} is dead", "{who} 的进程已死"),
 }
 PROCESS_ON = Form("1 process on {host} (pid {pid})", "{host} 上的 1 个进程（pid {pid}）")
-HELD_ALONE = Form(
-    "{held}, and none of {others} that run the same program", "{held}，运行同一程序的{others}都没有"
-)
+HELD_ALONE = Form("{held}, and none of {others} that run the same program", "{held}，运行同一程序的{others}都没有")
 OTHERS = Noun("other", "others", "个其他进程")
 HOLDS: Mapping[str, Form] = {  # of who may be no rank
     "stopped": Form("{who} is stopped by a signal", "{who} 被信号暂停"),

@@ -87,10 +87,7 @@ def _columns(path: str, lines: list[str]) -> tuple[str, dict[int, _Column]] | No
             continue
         if any(cell and real(cell) is None for cell in first[1:]):
             continue  # it says whose a row is: no series in each column
-        named = [
-            (at, _column(path, head))
-            for at, head in enumerate(heads[1:], 1)
-        ]
+        named = [(at, _column(path, head)) for at, head in enumerate(heads[1:], 1)]
         columns = {at: column for at, column in named if column is not None}
         if columns:
             return mark, columns

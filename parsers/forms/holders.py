@@ -26,7 +26,9 @@ _INTEGER = regex(r"\d{1,9}")
 
 def step_of(records: Sequence[Mapping[str, Any]]) -> str | None:
     """The column that counts the steps: by its name; else the one of whole numbers in even strides by which the rows of others, called by names, are told apart."""
-    named = [name for name in records[0] if (meant := vocabulary.meaning_of(name)) is not None and meant.meaning == "step"]
+    named = [
+        name for name in records[0] if (meant := vocabulary.meaning_of(name)) is not None and meant.meaning == "step"
+    ]
     if named:
         return named[0]
     found = [name for name in records[0] if _strides(records, name) and holder_columns(records, name, of_names=True)]
@@ -66,7 +68,9 @@ def holder_columns(records: Sequence[Mapping[str, Any]], step: str, *, of_names:
     names = [name for name in told[0] if name != step and _may_name(told, name)][:_MOST]
     for number in (1, 2):
         for columns in combinations(names, number):
-            if not (of_names and numbered.issuperset(columns)) and _is_grid([(one[step], tuple(str(one.get(name)) for name in columns)) for one in told]):
+            if not (of_names and numbered.issuperset(columns)) and _is_grid(
+                [(one[step], tuple(str(one.get(name)) for name in columns)) for one in told]
+            ):
                 return columns
     return ()
 

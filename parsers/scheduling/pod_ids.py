@@ -19,11 +19,11 @@ from itertools import islice
 from typing import Any
 
 from parsers.forms import framings
+from parsers.scheduling.ended_containers import ID_OF_POD
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, table
 from parsers.text.patterns import regex
 
-HOW = "id of a pod"
 _ID = regex(r"(?i)(?:\w{2,12}://)?(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{64})")
 _NAME = regex(r"(?=[a-z0-9.-]*-)(?=[a-z0-9.-]*[a-z])[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
 _SAMPLE = 64
@@ -65,7 +65,13 @@ def parse(source: Source) -> Tables:
     if columns is None:
         return {}
     told = [
-        {"host": said[columns[1]], "name": said[columns[0]].rpartition("/")[2], "how": HOW, "file": source.path, "line": number}
+        {
+            "host": said[columns[1]],
+            "name": said[columns[0]].rpartition("/")[2],
+            "how": ID_OF_POD,
+            "file": source.path,
+            "line": number,
+        }
         for number, said in rows
     ]
     return {"ranks": table("ranks", told)}

@@ -18,8 +18,7 @@ from datetime import datetime
 from typing import Any
 
 from parsers.forms.reading import FILE_BYTES, opened
-from parsers.scheduling.ended_containers import Ended, ended
-from parsers.scheduling.pod_ids import HOW
+from parsers.scheduling.ended_containers import ID_OF_POD, Ended, ended
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, table
 from parsers.text.outlines import Leaf, Path, leaves
@@ -47,7 +46,7 @@ def parse(source: Source) -> Tables:
         if at is not None:
             pods[leaf.path[:at]].append(leaf)
     rows = [row for own in pods.values() for row in _of_pod(source.path, text, own)]
-    ids = [{"file": source.path, "how": HOW} | one for own in pods.values() for one in _ids(own)]
+    ids = [{"file": source.path, "how": ID_OF_POD} | one for own in pods.values() for one in _ids(own)]
     return {"events": table("events", rows), "ranks": table("ranks", ids)}
 
 
@@ -57,7 +56,11 @@ def _ids(own: list[Leaf]) -> list[dict[str, Any]]:
     said = {leaf.path[depth:]: leaf for leaf in own}
     names = [said[name].value for name in (("spec", "hostname"), ("metadata", "name")) if name in said]
     ids = [leaf for where, leaf in said.items() if where == ("metadata", "uid") or where[-1] == "containerID"]
-    return [{"host": names[0], "name": leaf.value.rpartition("/")[2], "line": leaf.line} for leaf in ids if names and leaf.value]
+    return [
+        {"host": names[0], "name": leaf.value.rpartition("/")[2], "line": leaf.line}
+        for leaf in ids
+        if names and leaf.value
+    ]
 
 
 def _of_pod(path: str, text: str, own: list[Leaf]) -> list[dict[str, Any]]:

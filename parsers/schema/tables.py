@@ -3,7 +3,6 @@
 Conventions: plural names; a unit in the column name where there is one (``_ns``, ``_ms``, ``_bytes``); null means
 "not observed", never 0, "" or -1; every row says where it came from: ``file`` (path inside the bundle) and ``line``
 (1-based, text) or ``record`` (0-based index of an entry in a structured file).
-
 A row of ``operations`` takes some 90 bytes: texts are categories, and a column of one value takes nothing (`conform`).
 """
 
@@ -229,7 +228,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
     # Training progress lines.
     "steps": {
         "rank": _INT,
-        "holder": _WORD,  # what the row of a table is named after, where no name says a rank
+        "holder": _WORD,  # what its row is named after, where no name says a rank
         "local_rank": _INT,
         "step": _INT,
         "microbatch": _INT,
@@ -256,7 +255,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
     # Which of the figures of a record or a line were numbers, whatever they are called: to be compared with the same of other ranks.
     "values": {
         "rank": _INT,
-        "holder": _WORD,  # what the row of a table is named after, where no name says a rank
+        "holder": _WORD,  # what its row is named after, where no name says a rank
         "local_rank": _INT,
         "step": _INT,  # null: none was told
         "microbatch": _INT,
@@ -472,9 +471,7 @@ def _fitting(value: Any) -> Any:
         return value if -(2**63) <= value < 2**63 else None
     if isinstance(value, list | tuple):
         return [_fitting(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _fitting(item) for key, item in value.items()}
-    return value
+    return {key: _fitting(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def conform(name: TableName, frame: pl.DataFrame) -> pl.DataFrame:

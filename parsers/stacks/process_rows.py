@@ -16,30 +16,29 @@ Versions: procps-ng 3.3 to 4.0; kernels 2.6 to 6.x.
 Source: src/ps/output.c of procps-ng; Linux's fs/locks.c (locks_show): `->` before who is blocked.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from itertools import combinations, groupby
+from itertools import groupby
 from typing import Any
 
-import msgspec
 import polars as pl
 
-from parsers.forms.headed import places_above, prompted
+from parsers.forms.headed import prompted
 from parsers.schema.lines import reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Rows, Tables, tables_of
-from parsers.stacks.process_table import Form, bare, form, process, with_families
+from parsers.stacks.process_looks import Looks, without_children
+from parsers.stacks.process_table import form
 from parsers.text.patterns import regex
 
-_FEWEST = 2  # rows by their form alone
 _AFTER = 8  # lines of a status, below that of the state
 _STATES = tuple(f" {one} ".encode() for one in (
     "R", "S", "D", "T", "t", "Z", "Rl", "Sl", "Dl", "Tl", "tl", "Zl", "Rs", "Ss", "Ds", "Ts", "ts", "Zs", "Rsl", "Ssl", "Dsl", "Tsl", "tsl", "Zsl",
     "R+", "S+", "D+", "T+", "t+", "Z+", "Rl+", "Sl+", "Dl+", "Tl+", "tl+", "Zl+", "Ssl+", "SNl", "RNl", "TNl", "DNl", "SLl", "RLl", "S<l", "R<l",
 ))  # fmt: skip
-_HOLDS = regex(rb"(?:^|[\s:])[1-9]\d{0,9}[ \t]+(?:\S{1,40}[ \t]+){0,9}?[RSDTtZX][<NLsl+]{0,4}[ \t]+\S|PID|: +-> |^(?:\S{1,80}: )?State:[ \t]+[A-Za-z] \([a-z ]+\)")
+_HOLDS = regex(
+    rb"(?:^|[\s:])[1-9]\d{0,9}[ \t]+(?:\S{1,40}[ \t]+){0,9}?[RSDTtZX][<NLsl+]{0,4}[ \t]+\S|PID|: +-> |^(?:\S{1,80}: )?State:[ \t]+[A-Za-z] \([a-z ]+\)"
+)
 _LOCK = regex(
-    r"\s*\d{1,9}: +(?:-> ?){1,8}(?P<how>FLOCK|POSIX|OFDLCK)\s+\w+\s+(?:READ|WRITE|RW)\s+(?P<pid>\d{1,10}) [0-9a-f]+:"
+    r"\s*(?:\d{1,9}: +)?(?:-> ?){1,8}(?P<how>FLOCK|POSIX|OFDLCK)\s+\w+\s+(?:READ|WRITE|RW)\s+(?P<pid>\d{1,10}) [0-9a-f]+:"
 )
 _FIELD = regex(r"(?P<name>Name|State|Tgid|Pid):[ \t]+(?P<value>\S.{0,80})$")
 _STATE = regex(r"[A-Za-z] \((?P<word>[a-z ]{1,20})\)")
@@ -47,71 +46,6 @@ _NUMBERED = regex(
     r"(?i)[=\-#>*\s]{0,12}(?:(?:(?:pid|process)\s{0,2}[:=#]?\s{0,2})?(?P<pid>\d{2,10})|(?:==> )?/?proc/(?P<proc>\d{2,10})(?:/status)?)[\s:=\-#*<]{0,12}$"
 )
 _WAITS = {"FLOCK": "flock_lock_inode_wait", "POSIX": "posix_lock_inode_wait", "OFDLCK": "posix_lock_inode_wait"}
-
-
-class Look(msgspec.Struct):
-    """Rows below one heading: with their place, without host where the heading may tell it."""
-
-    heading: str | None
-    rows: list[dict[str, Any]] = msgspec.field(default_factory=list)
-    is_bare: bool = True
-
-
-class Looks:
-    """Reads the lines of a file one by one."""
-
-    def __init__(self) -> None:
-        self._header: Form | None = None
-        self._heading: str | None = None
-        self._is_heading_new = True
-        self.looks: list[Look] = []
-        self.claims: list[tuple[str, dict[str, Any]]] = []  # with the number of the parent
-
-    def read(self, text: str, place: dict[str, Any], *, any_form: bool = True) -> bool:
-        """Is it a row, or a header?"""
-        if found := form(text):
-            self._header, self._is_heading_new = found, True
-            if "ps " in text:
-                self._heading = text
-            return True
-        cells = self._header.cells(text) if self._header is not None else {}
-        is_bare = not cells
-        cells = cells or (bare(text) if any_form else {})
-        if not cells:
-            if text.strip():
-                self._heading, self._header, self._is_heading_new = text, self._header, True
-            return False
-        stack, claim = process(cells)
-        if stack is not None:
-            if self._is_heading_new:
-                self.looks.append(Look(self._heading))
-                self._is_heading_new = False
-            self.looks[-1].is_bare &= is_bare
-            self.looks[-1].rows.append(stack | place)
-        if claim is not None:
-            self.claims.append((cells.get("parent", ""), claim | place))
-        return True
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Rows of `stacks`, with hosts, looks in order, and who is whose child."""
-        looks = [one for one in self.looks if not one.is_bare or self._bare_rows() >= _FEWEST]
-        told = _places(looks)
-        seen: Counter[tuple[Any, int]] = Counter()
-        made: list[dict[str, Any]] = []
-        for look, host in zip(looks, told, strict=True):
-            own = [row | {"host": row.get("host") or host} for row in look.rows]
-            of_hosts: dict[Any, list[dict[str, Any]]] = {}
-            for row in own:
-                of_hosts.setdefault(row["host"], []).append(row)
-            for rows in of_hosts.values():
-                for row in with_families(rows):
-                    row["snapshot"] = seen[row["host"], row["pid"]]
-                    seen[row["host"], row["pid"]] += 1
-                    made.append(row)
-        return made
-
-    def _bare_rows(self) -> int:
-        return sum(len(one.rows) for one in self.looks if one.is_bare)
 
 
 class Statuses:
@@ -148,7 +82,14 @@ class Statuses:
         if state is None or not number.isdecimal() or told.get("Tgid", number) != number:
             return
         stands = [{"function": f"State: {state[0]}", "file": None, "line": None}] if state["word"] == "stopped" else []
-        own = {"pid": int(number), "thread": number, "is_main": True, "snapshot": 0, "status": state["word"], "frames": stands}
+        own = {
+            "pid": int(number),
+            "thread": number,
+            "is_main": True,
+            "snapshot": 0,
+            "status": state["word"],
+            "frames": stands,
+        }
         host = self._place["host"] or self._host
         self._rows.append(own | self._place | {"host": host, "program": told.get("Name"), "source": "proc status"})
 
@@ -158,31 +99,13 @@ class Statuses:
         return self._rows
 
 
-def _places(looks: Sequence[Look]) -> list[str | None]:
-    """The host of each look, as what stands above says; where the same processes run under two names, these are no hosts."""
-    told = places_above([one.heading for one in looks])
-    shown: dict[str, set[int]] = {}
-    for look, host in zip(looks, told, strict=True):
-        if host is not None:
-            shown.setdefault(host, set()).update(row["pid"] for row in look.rows)
-    for one, other in combinations(shown.values(), 2):
-        if 2 * len(one & other) > min(len(one), len(other)):
-            return [None] * len(looks)
-    return told
-
-
-def without_children(claims: Iterable[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Workers that a process forks keep its arguments, and are not it."""
-    told = list(claims)
-    own = {(str(claim["pid"]), claim["rank"]) for _, claim in told}
-    return [claim for parent, claim in told if (parent, claim["rank"]) not in own]
-
-
 def parse(lines: pl.DataFrame) -> Tables:
     """stacks, ranks, claimed."""
     stacks, ranks = Rows("stacks"), list[dict[str, Any]]()
     claimed: list[dict[str, Any]] = []
-    once = lines.unique(["file", "line"], keep="first", maintain_order=True)  # a row may come as the line before another, too
+    once = lines.unique(
+        ["file", "line"], keep="first", maintain_order=True
+    )  # a row may come as the line before another, too
     for file, own in groupby(once.iter_rows(named=True), key=lambda row: str(row["file"])):
         looks, statuses = Looks(), Statuses()
         for row in own:
@@ -192,9 +115,7 @@ def parse(lines: pl.DataFrame) -> Tables:
                 at = [{"function": _WAITS[waits["how"]], "file": None, "line": None}]
                 pid = {"pid": int(waits["pid"]), "thread": waits["pid"], "is_main": True, "snapshot": 0}
                 stacks.append(pid | place | {"frames": at, "source": "kernel"})
-            elif statuses.read(row["text"], place):
-                claimed.append({"file": file, "line": row["line"]})
-            elif looks.read(row["text"], place) and form(row["text"]):
+            elif statuses.read(row["text"], place) or (looks.read(row["text"], place) and form(row["text"])):
                 claimed.append({"file": file, "line": row["line"]})
         for row in statuses.rows():
             stacks.append(row)
@@ -212,5 +133,4 @@ PARSER = LineParser(
     before=True,
     after=_AFTER,
     leads=regex(rb"State:"),
-    follows=regex(rb"(?:Tgid|Pid):"),
 )

@@ -21,7 +21,7 @@ from typing import Any
 from parsers.forms.reading import text_lines
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Rows, Tables, table, tables_of
-from parsers.stacks.process_rows import Looks, without_children
+from parsers.stacks.process_looks import Looks, without_children
 from parsers.stacks.process_table import form
 
 _HEAD_LINES = 12  # lines that may stand before the table

@@ -80,7 +80,9 @@ _SLASHED = regex(
     r" (?P<clock>\d\d:\d\d:\d\d)(?:[.,](?P<fraction>\d{1,9}))?"
 )
 _CTIME = regex(r"(?:[A-Z][a-z]{2} )?([A-Z][a-z]{2}) ([ \d]\d) (\d\d:\d\d:\d\d) (\d{4})")
-_OF_LOCALE = regex(r"[^\W\d_]{1,9}\.? (\d{1,2}(?= ?[月월])|[^\W\d_]{3,10})\.? ?[月월]? ?([ \d]\d) (\d\d:\d\d:\d\d) (\d{4})")
+_OF_LOCALE = regex(
+    r"[^\W\d_]{1,9}\.? (\d{1,2}(?= ?[月월])|[^\W\d_]{3,10})\.? ?[月월]? ?([ \d]\d) (\d\d:\d\d:\d\d) (\d{4})"
+)
 _MONTH_YEAR = regex(r"([A-Z][a-z]{2}) ([ \d]\d) (\d{4}) (\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
 _SYSLOG = regex(r"([A-Z][a-z]{2}) ([ \d]\d) (\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
 GLOG_PARTS = r"[IWEF](\d{1,2})(\d\d) (\d\d:\d\d:\d\d)\.(\d{1,9})"  # month, day, clock, fraction

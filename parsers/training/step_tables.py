@@ -77,11 +77,11 @@ def step_tables(source: Source, form: str | None, counter: str | None = None, *,
         for row in found.ranks:
             hosts.setdefault((row["rank"], row["host"]), row)
     times = timings.table()
-    whose = _holders(source, sample, counter)
+    held_by = _holders(source, sample, counter)
     return tables_of(
         timings=times,
-        steps=_held(_logged(steps.table()) if times.is_empty() and form in framings.TABLES else steps.table(), whose),
-        values=_held(values.table(), whose),
+        steps=_held(_logged(steps.table()) if times.is_empty() and form in framings.TABLES else steps.table(), held_by),
+        values=_held(values.table(), held_by),
         ranks=hosts.values(),
         claimed=claimed,
         unread=unread,

@@ -137,7 +137,9 @@ def _has_failed(case: Case, found: Sequence[Record]) -> bool:
 def _failed_nameless(case: Case) -> bool:
     """Does a process that nobody knows the rank of say that it failed, or lost others?"""
     ended = case.events.filter(pl.col("rank").is_null() & pl.col("severity").is_in(["error", "fatal"]))
-    roles = {role for kind in ended["kind"].unique() for role in EVENTS[kind].roles if "hardware" not in EVENTS[kind].roles}
+    roles = {
+        role for kind in ended["kind"].unique() for role in EVENTS[kind].roles if "hardware" not in EVENTS[kind].roles
+    }
     return not roles.isdisjoint(("failure", "victim"))
 
 

@@ -52,7 +52,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
     found, names = case.odd_value, None
     if case.tables["tensors"].height:
         return ()
-    if found is None and (told := speakers(case.tables)) is not None:  # nobody tells a rank: who it is, is said by what its rows are named after
+    if (
+        found is None and (told := speakers(case.tables)) is not None
+    ):  # nobody tells a rank: who it is, is said by what its rows are named after
         found, names = odd_value(told.tables, told.numbers), told.names
     if found is None:
         return ()

@@ -30,7 +30,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     whole = len(ranks) == len(held)
     hosts = tuple(sorted({one.host for one in held if one.host}))
     claims = tuple(
-        Claim(words.HOLDS[one.site if one.how == "blocked" else one.how](who=_who(one)), "for", one.refs) for one in held
+        Claim(words.HOLDS[one.site if one.how == "blocked" else one.how](who=_who(one)), "for", one.refs)
+        for one in held
     )
     alone = words.HELD_ALONE(held=joined([claim.text for claim in claims], "; "), others=words.OTHERS(first.others))
     return (
@@ -55,7 +56,11 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 
 def _who(one: HeldAlone) -> Said:
-    return ranks_text([one.rank]) if one.rank is not None else words.PROCESS_ON(pid=one.pid, host=one.host or words.UNNAMED_HOST)
+    return (
+        ranks_text([one.rank])
+        if one.rank is not None
+        else words.PROCESS_ON(pid=one.pid, host=one.host or words.UNNAMED_HOST)
+    )
 
 
 DETECTOR = Detector("held_process", ("stacks",), detect, "waiting")

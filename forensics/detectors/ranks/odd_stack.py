@@ -36,7 +36,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if not odd.height:
         return ()
     rows = list(odd.sort("rank", "host", "pid", "file", "line").iter_rows(named=True))
-    runs_nothing = {one.rank if one.rank is not None else one.pid for one in held_alone(case.tables) if one.how != "blocked"}
+    runs_nothing = {
+        one.rank if one.rank is not None else one.pid for one in held_alone(case.tables) if one.how != "blocked"
+    }
     if {row["rank"] if row["rank"] is not None else row["pid"] for row in rows} <= runs_nothing:
         return ()  # what its host says of it is why it stands there
     ranks = tuple(sorted({row["rank"] for row in rows if row["rank"] is not None}))
