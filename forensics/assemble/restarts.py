@@ -28,7 +28,7 @@ _LIFE = ("job_start", "comm_init_start", "comm_init_complete", "checkpoint_load"
 # What explains why step numbers fall: a beginning does; an end may stand before late lines of other ranks.
 _BEGINS = ("job_start", "checkpoint_load", "membership")
 _ENDS = ("exit", "first_failure", "closing_signal", "exception")
-_INTRODUCED = ("introduction", "process line")  # `how` of what processes say of themselves
+_INTRODUCED = ("introduction", "process line", "Ray Train")  # `how` of what processes say of themselves
 _STOPS = ("exit", "first_failure", "closing_signal")  # what launchers say of the end of processes
 
 
