@@ -90,8 +90,10 @@ def _rendezvous(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
 
 
 def _life(tables: Mapping[TableName, pl.DataFrame], those: pl.DataFrame) -> pl.DataFrame:
-    """file, line of all that only a running launch prints, in the files of `those`."""
-    parts = [_trained(tables), _events(tables, *_LIFE), _rendezvous(tables)]
+    """file, line of all that only a running launch prints, in the files of `those`: also what a process says of itself that introduced itself there."""
+    known = tables["ranks"].filter(pl.col("how").is_in(_INTRODUCED)).select("file", "pid").drop_nulls().unique()
+    own = tables["events"].filter(pl.col("line").is_not_null()).join(known, on=["file", "pid"], how="semi")
+    parts = [_trained(tables), _events(tables, *_LIFE), _rendezvous(tables), own]
     listed = [part.join(those.select("file").unique(), on="file", how="semi").select("file", "line") for part in parts]
     return pl.concat(listed).unique().sort("line", "file")
 
