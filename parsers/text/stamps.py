@@ -223,4 +223,4 @@ def _named_month(text: str, around: Around | None) -> Stamp:
         return _local(_ns(at, _month_of(name), day, clock, None))
     else:
         return NONE
-    return _local(_ns(at, _MONTHS.get(month, 0), day, clock, fraction))
+    return _local(_ns(at, _MONTHS.get(month) or _month_of(month), day, clock, fraction))
