@@ -35,7 +35,7 @@ class Record(msgspec.Struct, frozen=True):
     the job's hosts are not known. `when`: before the trouble, of another time, or not to be told. `counts`: nothing shows
     that it is of another time; what is said of a rank's own device counts until the first rank gave up. `rank`: who runs on the device. `common`: as frequent on other hosts. `victims`: other devices of
     the host that reported what the catalogue calls a consequence, at the same time; 0 of a record that is one itself. `is_its`: by the id in its control
-    group, the process is one of the job's."""
+    group, or its number, the process is one of the job's."""
 
     row: Mapping[str, Any]
     host: str | None
@@ -118,17 +118,34 @@ def hardware(
     pods = pod_of_node(events, job_hosts)
     shown = list(_with_only_host(rows, devices, job_hosts if {*logged, *job_hosts} == job_hosts else frozenset()))
     failures = _only_failures(events, devices)
-    inside = _in_pods(shown, events, tables, job_hosts)
+    inside = _in_pods(shown, events, tables, job_hosts) | _of_processes(shown, events)
     told = _records(shown, hosts, devices, window, job_hosts, len(logged), failures, pods)
     known = (
         replace(one, on_job=inside[key], is_its=inside[key] is True) if (key := _process(one.row)) in inside else one
         for one in told
     )
-    return _with_victims(tuple(known))
+    return _with_victims(_of_an_unnamed_host(tuple(known), events))
 
 
 def _process(row: Row) -> tuple[Any, Any]:
     return row["file"], row["pid"]
+
+
+def _of_an_unnamed_host(found: tuple[Record, ...], events: pl.DataFrame) -> tuple[Record, ...]:
+    """The same; what the only log of a kernel says of the only device that was gone before is of the one process, of no known rank, that met an error of its
+    own device: the log does not say where it is from."""
+    gone = [one for one in found if one.ends_device and one.counts and one.when == "before"]
+    alike = all(one.host is None and is_same_device(one.row["pci"], gone[0].row["pci"]) for one in gone)
+    met = events.filter((pl.col("kind") == "cuda_error") & pl.col("rank").is_null())
+    if not gone or not alike or len({one.row["file"] for one in gone}) > 1 or met["host"].n_unique() != 1:
+        return found
+    return tuple(replace(one, on_job=True, is_its=True) if one in gone else one for one in found)
+
+
+def _of_processes(rows: Iterable[Row], events: pl.DataFrame) -> dict[tuple[Any, Any], bool | None]:
+    """Processes (file, pid) of records that tell no host, by numbers that a launcher tells of the ends of its own."""
+    ended = values(events.filter((pl.col("kind") == "exit") & pl.col("pid").is_not_null())["pid"])
+    return {_process(row): True for row in rows if row["host"] is None and row["rank"] is None and row["pid"] in ended}
 
 
 def _in_pods(

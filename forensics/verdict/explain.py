@@ -176,14 +176,15 @@ class Explainer:
             )
         if symptom.ranks and self._is_after(said, symptom):
             return True
-        if symptom.key == "connections":  # whoever died, or waited and was taken down, left connections behind
-            return bool(said.subjects or said.places or finding.links) or self._is_cited(said, symptom)
-        is_gone = finding.cause == "rank_died" or (
-            finding.cause == "host_oom" and self._observers.basis(finding) != "coincidence"
+        is_told = finding.cause in ("host_oom", "gpu_fault") and any(
+            one.is_its for one in self._observers.backing(finding)
         )
-        if is_gone and said.places and not (said.subjects or symptom.ranks):
+        is_gone = is_told or (finding.cause == "rank_died" and bool(said.places))
+        if symptom.key == "connections":  # whoever died, or waited and was taken down, left connections behind
+            return bool(said.subjects or said.places or finding.links) or is_told or self._is_cited(said, symptom)
+        if is_gone and not (said.subjects or symptom.ranks):
             return (
-                True  # what else ends of a job whose host is gone, or whose process a kernel ended, its launcher ends
+                True  # what else ends of a job whose host is gone, whose process a kernel ended or whose device failed
             )
         there = self._ranks_there(said) if not said.subjects else frozenset()
         if symptom.ranks & there or symptom.hosts & said.places:

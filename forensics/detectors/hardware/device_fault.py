@@ -65,7 +65,7 @@ def _countable(case: Case, alone: bool) -> list[Record]:
     if alone:
         return [one for one in faults if not _is_of_switch(one)]
     counting = [one for one in faults if one.counts and not one.common and one.on_job is not False]
-    found = [one for one in counting if one.host]
+    found = [one for one in counting if one.host or one.is_its]
     if case.job_hosts:
         return found
     if not found and (own := _of_the_one_host(counting)):
