@@ -66,7 +66,7 @@ def _countable(case: Case, alone: bool) -> list[Record]:
         return [one for one in faults if not _is_of_switch(one)]
     counting = [one for one in faults if one.counts and not one.common and one.on_job is not False]
     found = [one for one in counting if one.host or one.is_its]
-    if case.job_hosts:
+    if case.job_hosts or any(one.is_its for one in found):
         return found
     if not found and (own := _of_the_one_host(counting)):
         return own

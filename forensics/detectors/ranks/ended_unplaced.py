@@ -164,6 +164,10 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
     causes = [cause for cause, _ in _in_time(found)]
     cause = next((cause for cause in causes if cause not in _RAISED), causes[0])
     same = [row for this, row in found if this == cause]
+    if any(row["kind"] == "cuda_error" for row in same) and any(
+        one.is_its and one.is_device_error for one in case.hardware
+    ):
+        return ()  # its device is why: a driver's record of it says more than what the program met
     killed = _killed(case, same) if cause == "host_oom" else ()
     named = _told(case, same) if cause == "gpu_fault" else killed
     if not killed and any(end.how == "died" for end in case.ends.values()):
