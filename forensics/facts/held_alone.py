@@ -7,11 +7,12 @@ process does that for a moment. Most of a kind is the job as it is kept, or over
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import polars as pl
 
+from forensics.assemble.identity import short_host
 from forensics.facts.event_rows import reference
 from forensics.facts.held_processes import Held, held_in_looks
 from forensics.facts.stacks import SAMPLERS, classify, to_frames
@@ -30,7 +31,7 @@ Key = tuple[int | None, str | None, int | None]  # a rank; else host and pid
 class HeldAlone(msgspec.Struct, frozen=True):
     """`others`: how many processes of its kind are not held. `looks`: how many of one tool show it so."""
 
-    how: Held
+    how: Held | Literal["gone"]
     site: Site
     rank: int | None
     host: str | None
@@ -41,7 +42,7 @@ class HeldAlone(msgspec.Struct, frozen=True):
 
 
 def held_alone(tables: Mapping[TableName, pl.DataFrame]) -> tuple[HeldAlone, ...]:
-    """Tables of one attempt → the processes of the job that are held while others of its kind are not, at most one in three."""
+    """Tables of one attempt → the processes of the job that are held while others of its kind are not; else who alone is gone from its host."""
     stacks = tables["stacks"]
     told = stacks.filter(pl.col("source").is_in([*SAMPLERS, "kernel"]) & pl.col("is_main").fill_null(False))
     if not told["program"].count():
@@ -56,7 +57,29 @@ def held_alone(tables: Mapping[TableName, pl.DataFrame]) -> tuple[HeldAlone, ...
             kinds[_DIGITS.sub("#", program)].append(key)
     known = _known(tables)
     sized = sorted(kinds.values(), key=lambda keys: (bool({key[2] for key in keys} & known), len(keys)), reverse=True)
-    return _alone(sized[0], looks) if sized else ()
+    return (_alone(sized[0], looks) if sized else ()) or _gone(tables, told)
+
+
+def _gone(tables: Mapping[TableName, pl.DataFrame], told: pl.DataFrame) -> tuple[HeldAlone, ...]:
+    """The only process of the job that a later look at its host does not show any more, while it shows the others whose numbers were told."""
+    ended = {*tables["events"].filter(pl.col("kind") == "exit")["pid"].drop_nulls().to_list()}
+    known: dict[tuple[str, int], dict[str, Any]] = {}
+    for row in tables["ranks"].drop_nulls(["host", "pid"]).sort("file", "line").iter_rows(named=True):
+        known.setdefault((short_host(row["host"]), row["pid"]), row)
+    shown: defaultdict[str, set[int]] = defaultdict(set)
+    for host, pid in told.filter(pl.col("source") != "kernel").select("host", "pid").drop_nulls().iter_rows():
+        shown[short_host(host)].add(pid)
+    there = {host for host, pid in known if pid in shown[host]}
+    missing = [one for one in known if one[0] in there and one[1] not in shown[one[0]]]
+    others = [one for one in known if one[1] in shown[one[0]]]
+    beside = sum(host == missing[0][0] for host, _ in others) if len(missing) == 1 else 0
+    if beside < _PAIR or len(others) < _FEWEST or missing[0][1] in ended:
+        return ()
+    row = known[missing[0]]
+    if row["rank"] is not None and any(known[one]["rank"] == row["rank"] for one in others):
+        return ()  # it was begun anew
+    ref = reference(row | {"text": f"pid {row['pid']}: {row['name'] or row['how']}"})
+    return (HeldAlone("gone", "unknown", row["rank"], row["host"], row["pid"], len(others), 1, (ref,)),)
 
 
 def _key(row: Mapping[str, Any]) -> Key:

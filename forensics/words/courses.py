@@ -30,6 +30,7 @@ HELD: Mapping[str, Form] = {  # how a process is held, by the word of its host
 }
 PROCESS_ON = Form("1 process on {host} (pid {pid})", "{host} 上的 1 个进程（pid {pid}）")
 HELD_ALONE = Form("{held}, and none of {others} that run the same program", "{held}，运行同一程序的{others}都没有")
+GONE_ALONE = Form("{held}, and {others} are there", "{held}，而{others}都在")
 OTHERS = Noun("other", "others", "个其他进程")
 HOLDS: Mapping[str, Form] = {  # of who may be no rank
     "stopped": Form("{who} is stopped by a signal", "{who} 被信号暂停"),
@@ -37,6 +38,7 @@ HOLDS: Mapping[str, Form] = {  # of who may be no rank
     "lock": Form("{who} is waiting for a lock in the kernel", "{who} 在内核中等待锁"),
     "storage_io": Form("{who} is waiting for storage in the kernel", "{who} 在内核中等待存储"),
     "dead": Form("{who} is dead", "{who} 已死"),
+    "gone": Form("{who} is not among the processes of its host any more", "{who} 已不在其节点的进程之中"),
 }
 SAID_ALONE = Form(
     "{who} alone printed, {times} times in the last lines of its log: “{line}”",

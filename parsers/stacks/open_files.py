@@ -5,6 +5,8 @@
     lr-x------ 1 root root 64 Nov 23 07:31 /proc/9011/fd/1 -> /log/dev_3.log
     python3   77126   trainer    1w      REG              259,3    828377 8701006 /work/log/workerlog.6
 
+    /run/tr/slot3.pid:55390                                               and files in which a launcher keeps the number of a process, as grep prints them
+
 Only what it writes: of a link its mode says so, of lsof the letter behind the number. Table `ranks`, a row for each process and file without a rank: `pid`, `host`, `name` = the
 file; `local_rank` where the file's path tells one (parsers/archive/path_hints.py) and no other file of that process another.
 
@@ -26,13 +28,14 @@ from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, table
 from parsers.text.patterns import regex
 
-HOW = "open file"
+HOW, KEPT = "open file", "pid file"
 _LINK = regex(
     r"\s*l(?P<mode>[r-][w-])x?-{0,8}\S{0,3} .{0,120}?\s(?:/proc/(?P<own>\d{1,10})/fd/)?(?P<fd>\d{1,6}) -> (?P<path>/[^\s(]{1,400})\s*$"
 )
 _LISTED = regex(
     r"\s*\S{1,40}\s+(?P<pid>\d{1,10})\s+(?:\d{1,10}\s+)?\S{1,40}\s+\d{1,6}(?P<mode>[wu])\S?\s+REG\s.{1,120}?\s(?P<path>/\S{1,400})\s*$"
 )
+_KEPT = regex(r"\s*(?P<path>/\S{1,300}\.pid):\s*(?P<pid>\d{1,10})\s*$")
 _OF = regex(r"/proc/(?P<pid>\d{1,10})/fd\b")
 _LOG = regex(r"(?i)\.(?:log|out|err|txt)\b|log[._/-]|std(?:out|err)")
 _MOST = 4096  # rows of a file
@@ -48,6 +51,10 @@ def parse(lines: pl.DataFrame) -> Tables:
         rows: list[dict[str, Any]] = []
         for row in own:
             text = row["text"]
+            if kept := _KEPT.match(text):
+                place = {"host": reporter(row)["host"], "file": row["file"], "line": row["line"]}
+                told.append(place | {"pid": int(kept["pid"]), "name": kept["path"], "how": KEPT})
+                continue
             found = _LINK.match(text) or _LISTED.match(text)
             if found is None:
                 pid = int(above["pid"]) if (above := _OF.search(row["raw"])) else pid
@@ -89,8 +96,8 @@ def _with_numbers(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 PARSER = LineParser(
     name="open_files",
-    anchors=(b" -> /", b" REG ", b"/fd"),
-    holds=regex(rb"^.{0,200}l[r-][w-]x?-{0,8}.{0,140}\d -> /|\d[wu]\S? +REG |/proc/\d+/fd\b"),
+    anchors=(b" -> /", b" REG ", b"/fd", b".pid:"),
+    holds=regex(rb"^.{0,200}l[r-][w-]x?-{0,8}.{0,140}\d -> /|\d[wu]\S? +REG |/proc/\d+/fd\b|\.pid:\s*\d+\s*$"),
     parse=parse,
     before=True,
 )

@@ -24,7 +24,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     first = held[0]
     stood = case.hung or bool(case.time_witness.stood)
     # Who sleeps in the kernel at one look may go on at the next.
-    if not stood and (first.how == "blocked" or case.time_witness.went_on):
+    if not stood and (first.how in ("blocked", "gone") or case.time_witness.went_on):
         return ()
     ranks = tuple(sorted(one.rank for one in held if one.rank is not None))
     whole = len(ranks) == len(held)
@@ -33,14 +33,16 @@ def detect(case: Case) -> tuple[Finding, ...]:
         Claim(words.HOLDS[one.site if one.how == "blocked" else one.how](who=_who(one)), "for", one.refs)
         for one in held
     )
-    alone = words.HELD_ALONE(held=joined([claim.text for claim in claims], "; "), others=words.OTHERS(first.others))
+    alone = (words.GONE_ALONE if first.how == "gone" else words.HELD_ALONE)(
+        held=joined([claim.text for claim in claims], "; "), others=words.OTHERS(first.others)
+    )
     return (
         Finding(
             detector=DETECTOR.name,
-            cause="rank_died" if first.how == "dead" else "rank_absent",
+            cause="rank_died" if first.how in ("dead", "gone") else "rank_absent",
             ranks=ranks if whole else (),
             hosts=() if whole else hosts,
-            site=None if first.how == "dead" else first.site,
+            site=None if first.how in ("dead", "gone") else first.site,
             claims=claims,
             undecided=() if stood else ("single_snapshot",),
             first_anomaly=FirstAnomaly(
