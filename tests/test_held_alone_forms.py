@@ -210,3 +210,23 @@ def test_where_steps_went_on_a_stopped_process_is_none_of_the_job(tmp_path: Path
 
 def test_ordinary_lines_hold_no_processes() -> None:
     assert not any(map(bare, ("step 12 took 5 R units of it", "1 2 3 4 5", "loss 0.4 after 3 S", "4711 S 5 6 7")))
+
+
+def test_what_a_process_forks_is_not_it_where_stacks_tell_the_jobs_own(tmp_path: Path) -> None:
+    """A loader's worker that sleeps for storage runs the program of the process that forked it; without a column of parents only its number tells."""
+    stacks = "".join(
+        f'Process {pid}: {RUN}\nPython v3.11.7 (/usr/bin/python3.11)\n\nThread {pid} (active): "MainThread"\n    all_reduce (torch/distributed/distributed_c10d.py:2501)\n    <module> (train.py:9)\n\n'
+        for pid in PIDS["n2"]
+    )
+    table = "op@n2:~$ ps -eo pid,stat,wchan:22,args\n" + rows(RUNS, "{pid} {state} {wchan} {run}", "n2")
+    workers = "".join(f"{pid} Dl rpc_wait_bit_killable {RUN}\n" for pid in (4301,))
+    more = "".join(f"{pid} Sl futex_wait_queue {RUN}\n" for pid in range(4302, 4309))
+    forked = "op@n2:~$ ps -o pid,stat,wchan:22,args --ppid 4103\n" + workers + more
+    assert (
+        analyze(
+            written(tmp_path / "a", {"n2/n2.txt": stacks, "n2/look.txt": forked, "monitor.log": WAITS})
+        ).verdict.hosts
+        == []
+    )
+    verdict = analyze(written(tmp_path, {"n2.txt": stacks, "look.txt": table + workers, "monitor.log": WAITS})).verdict
+    assert (verdict.ranks, verdict.hosts) == ([], []) and "4301" not in verdict.summary

@@ -56,8 +56,12 @@ def held_alone(tables: Mapping[TableName, pl.DataFrame]) -> tuple[HeldAlone, ...
         if program is not None and not any(row["parent_pid"] is not None for row in own):
             kinds[_DIGITS.sub("#", program)].append(key)
     known = _known(tables)
-    sized = sorted(kinds.values(), key=lambda keys: (bool({key[2] for key in keys} & known), len(keys)), reverse=True)
-    return (_alone(sized[0], looks) if sized else ()) or _gone(tables, told)
+    told_of = [[key for key in keys if key[0] is not None or key[2] in known] for keys in kinds.values()]
+    # What it forks runs its program, too: where others tell enough of the job's own, only these count.
+    own = [some if len(some) >= _FEWEST else keys for some, keys in zip(told_of, kinds.values(), strict=True)]
+    sized = sorted(zip(told_of, own, strict=True), key=lambda one: (bool(one[0]), len(one[1])), reverse=True)
+    is_own = bool(sized) and not _are_forked(sized[0][1], tables["stacks"])
+    return (_alone(sized[0][1], looks) if is_own else ()) or _gone(tables, told)
 
 
 def _gone(tables: Mapping[TableName, pl.DataFrame], told: pl.DataFrame) -> tuple[HeldAlone, ...]:
@@ -84,6 +88,14 @@ def _gone(tables: Mapping[TableName, pl.DataFrame], told: pl.DataFrame) -> tuple
 
 def _key(row: Mapping[str, Any]) -> Key:
     return (row["rank"], None, None) if row["rank"] is not None else (None, row["host"], row["pid"])
+
+
+def _are_forked(kind: Sequence[Key], stacks: pl.DataFrame) -> bool:
+    """Is none of them among the processes whose stacks were taken on their hosts? Then a table shows what these have forked."""
+    hosts = {key[1] for key in kind if key[1] is not None}
+    is_stack = ~pl.col("source").is_in([*SAMPLERS, "kernel", "traceback"]) & pl.col("host").is_in(sorted(hosts))
+    taken = {*stacks.filter(is_stack)["pid"].drop_nulls().to_list()}
+    return bool(taken) and all(key[0] is None for key in kind) and taken.isdisjoint(key[2] for key in kind)
 
 
 def _joined(looks: dict[Key, list[dict[str, Any]]]) -> dict[Key, list[dict[str, Any]]]:

@@ -29,6 +29,7 @@ _DEVICE = regex(r"(?i)(?<![a-z])(?:device|dev|npu|gpu|card|dcu|cuda|davinci)[_-]
 _ON_HOST = regex(r"(?i)(?P<host>[\w.-]{1,80}?)[-_. ](?P<device>[a-z]{2,8}[_-]?\d{1,3})")  # `gn04-gpu3`
 _CALL = regex(r"(?:(?<=[\s/;&'\"])|\A)(?P<name>[\w.-]{1,80})[ \t]+[\"']?(?P<number>\d{1,7})(?![\w.])")
 _CONTAINER = regex(r"[0-9a-f]{12,64}(?=-)")  # before what is of it
+_PART, _LONG = regex(r"\W{0,2}(?P<part>[0-9a-f]{8,31})\W{0,3}"), regex(r"[0-9a-f-]{24,64}")  # of an id, and one
 _DIGITS = 8
 _COUNT = regex(r"\d{1,7}")
 _CELL = 128  # characters of one that may be a name
@@ -125,6 +126,7 @@ class Names(msgspec.Struct, frozen=True, dict=True):
             self.process(name),
             self.rank(unit["instance"] if unit else None),
             self.rank(exporter["address"] if exporter else None),
+            self._of_part(whole),
         ):
             if rank is not None:
                 return rank
@@ -133,6 +135,16 @@ class Names(msgspec.Struct, frozen=True, dict=True):
             host, device = joined["host"], joined["device"]
         found = _DEVICE.fullmatch(device) if host else None
         return self.devices.get((host, int(found[1]))) if found else None
+
+    def _of_part(self, cell: str) -> int | None:
+        """The rank of whose id, as people shorten it, a cell holds: `~91cd9e41`."""
+        found = _PART.fullmatch(cell) if self._ids else None
+        whose = {rank for name, rank in self._ids.items() if found["part"] in name} if found is not None else set()
+        return whose.pop() if len(whose) == 1 else None
+
+    @cached_property
+    def _ids(self) -> Mapping[str, int]:
+        return {name: rank for name, rank in self.ranks.items() if _LONG.fullmatch(name)}
 
     def of_fields(self, text: str, host: str | None) -> int | None:
         """The rank of a line that holds an object which tells the number of its process at its place, or at that of its file."""

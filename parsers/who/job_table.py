@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from parsers.schema.names import Names, Told
 from parsers.text.unanimous import unanimous
-from parsers.who.contexts import host_called
+from parsers.who.contexts import Places, host_called
 from parsers.who.families import Process
 from parsers.who.introductions import Introduction
 
@@ -41,6 +41,7 @@ class Table(msgspec.Struct, frozen=True):
     labels: frozenset[str] = frozenset()  # words that scripts put before the number of a process at its place
     is_open: bool = False  # a script computes the ranks in a way that is not read: no number of a node tells them
     ranked: frozenset[str] = frozenset()  # words by which scripts call what they give to ranks: `partition`
+    where: Places | None = None  # whose names `aliases` are
     is_computed: bool = False  # a script computes the ranks: what a launcher counts is none
 
     def told(self) -> Iterator[Told]:

@@ -13,7 +13,7 @@ from itertools import groupby
 from parsers.text import vocabulary
 from parsers.text.outlines import Leaf
 from parsers.text.patterns import regex
-from parsers.who.told_names import Item, items_of
+from parsers.who.told_items import Item, items_of
 
 _FEWEST, _MOST, _CHARACTERS = 2, 4096, 400
 _CLOCK = regex(r"\A\[?\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?\]?\s{1,8}")

@@ -136,7 +136,7 @@ def _shown(own: Sequence[Said], places: Places) -> Iterator[Order]:
         if (shows := _SHOWS.search(one.raw[:_CHARACTERS])) is None:
             continue
         below = [line for line in own[at + 1 : at + 1 + _LINES] if line.number - own[at].number <= _LINES]
-        names = [*takewhile(lambda line: _ITEM.fullmatch(line.raw.strip()) is not None, below)]
+        names = [*takewhile(lambda line: _ITEM.fullmatch(line.raw.strip()) or line.raw.lstrip()[:1] == "#", below)]
         is_whole = [line.number for line in names] == [*range(one.number + 1, one.number + 1 + len(names))]
         if is_whole and (whole := _of_file(shows["file"], names, places)) is not None:
             yield whole._replace(line=one.number)

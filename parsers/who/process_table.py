@@ -12,6 +12,7 @@ contradicts it is dropped, and two of one kind that contradict each other are bo
 Fooled by: a list of places in another order than their ranks whose counts add up to the world, and nobody who says his rank.
 """
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
@@ -200,6 +201,7 @@ class _Resolved:
         )
         self._said, self._places, self._paths, self._devices = said, places, paths, devices
         self._shown = shown_devices(said, places)
+        self._headings: dict[str, list[tuple[int, str]]] = {}
         self._written = [] if is_launcher or not are_tasks else [*written(said, paths, world)]
         found = _placed([*found, *self._spoken(), *self._of_templates()])
         is_larger = max(launched, default=0) > 1  # a world of one is of another program
@@ -304,6 +306,7 @@ class _Resolved:
                 for one in names
                 if one.bus is not None and (rank := seats.get((one.place, one.bus, 0))) is not None
             },
+            where=self._places,
             is_open=begin.is_open,
             is_computed=computed,
             labels=words_of_scripts(self._said, begin.formulas),
@@ -365,6 +368,14 @@ class _Resolved:
         said = [one for one in said if one.is_word or (one.place, one.pid) not in words]
         return unanimous(((one.place or "", one.pid or -1), getattr(one, what)) for one in said)
 
+    def _headed(self, path: str, line: int) -> str | None:
+        """The place that the last heading above a line names."""
+        if path not in self._headings:
+            own = ((one.number, self._places.heading(one.raw)) for one in self._said.get(path, ()))
+            self._headings[path] = [(number, place) for number, place in own if place is not None]
+        at = bisect_left(self._headings[path], (line, "")) - 1
+        return self._headings[path][at][1] if at >= 0 else None
+
     def _spoken(self) -> Iterator[Process]:
         """What lines say of their own processes in known words."""
         for path, own in self._said.items():
@@ -403,6 +414,7 @@ class _Resolved:
                         listed = {}
         for told in self._stated:
             named = self._places.of(told.host) if told.host and self._places.is_place(told.host) else None
+            named = named or (self._headed(told.file, told.line) if told.pid is not None else None)
             at = named or self._places.of_file(told.file) or (told.file if len(self._said) > 1 else None)
             at = at if told.pid is None or at != told.file else None  # a file that tells of pids is no process's
             if at is not None or told.pid is not None:

@@ -64,7 +64,9 @@ from parsers.who.job_table import Table
 from parsers.who.joins import DEVICES, Told, heads_in, joins, names_in, share_half, spoken
 from parsers.who.keyed_records import keyed_records
 from parsers.who.known import Known
+from parsers.who.labelled_lines import labelled
 from parsers.who.launched_hosts import launched_hosts
+from parsers.who.linked.chains import NO_CHAINS, chains
 from parsers.who.listed import lists_of
 from parsers.who.own_numbers import own_numbers
 from parsers.who.process_table import process_table
@@ -75,7 +77,7 @@ from parsers.who.rosters import files_of, rosters
 from parsers.who.seat_labels import fields_of_places
 from parsers.who.tasks import LAUNCHER
 from parsers.who.told_lines import Line, Statement, introduced, statements, told_in_lines
-from parsers.who.told_names import claims_of, told_names
+from parsers.who.told_names import claims_of, documents, told_names
 from parsers.who.told_pairs import merged, pids_of_names, ranks_of_names
 from parsers.who.told_stems import counted_on
 from parsers.who.turns import of_one_process
@@ -98,32 +100,42 @@ def speakers(sources: Sequence[Source]) -> Known:
     rest = [one for own in listed for one in own if one.path not in paths]
     others = [one for one in rest if one.rank is None][:FILES] + [one for one in rest if one.rank is not None][:NAMED]
     begun, collectors = begun_by(sampled, others)
-    said = of_one_size(from_zero(own_numbers(counted_off(renamed(begun)), named := told_names(sources))))
+    named = told_names(read := [*documents(sources)])
+    said = of_one_size(from_zero(own_numbers(counted_off(renamed(begun)), named)))
     lines = [Line(path, one.number, one.line.host, one.raw, one.line.text) for path, own in said.items() for one in own]
     stated = [*statements(lines)]  # read once: every line of all beginnings is asked for names and numbers
     introduce(said, {place: Introduction(*who) for place, who in introduced(stated).items()})
     size, _ = sizes_of([one.introduces for own in said.values() for one in own if one.introduces], said)
-    documents = standing([*named, *told_in_lines(lines, stated)], said)
-    table = process_table(said, [one.path for one in sources], size, stated, lists_of(sources, said), documents)
+    documented_ = standing([*named, *told_in_lines(lines, stated)], said)
+    table = process_table(said, [one.path for one in sources], size, stated, lists_of(sources, said), documented_)
     introduce(said, of_one_process(said, table.introductions))
     listed_names = rosters(said, sources, (whole := _Bundle(shapes, said, stated, table)).world, table.ranked)
     told = [
-        *(one for one in documents if one.node_rank is None or not table.is_open),
+        *(one for one in documented_ if one.node_rank is None or not table.is_open),
         *table.told(),
         *listed_names,
         *keyed_records(sampled, whole.world),
     ]
     told, places = [*told, *also_called(told, said)], table.aliases.values()
     told = standing([*aliased(told, places), *counted_on(told, chain.from_iterable(places), whole.world)], said)
+    paths_told = {one.path: one.rank for one in sources if one.rank is not None} | dict(table.files)
+    more = (
+        chains(said, read, table, told, paths_told, whole.introduced, whole.world)
+        if len(spaces := whole.spaces()) < 2
+        else NO_CHAINS
+    )
+    told = [*told, *more.told]
     names = table.named(names_of(told, whole.world), told)
+    names = replace(names, processes={**more.processes, **names.processes})
     names = replace(names, hosts=names.hosts | launched_hosts(said), fields=fields_of_places(said, names, sampled))
-    learnt = [one.known(names) for one in whole.spaces()]
+    learnt = [one.known(names) for one in spaces]
     ranks = {path: rank for one in learnt for path, rank in one.ranks.items()}
     engines, shards = engine_labels(said, ranks, labels := {p: own for one in learnt for p, own in one.labels.items()})
     own = [*chain(shards, *(one.claims for one in learnt), table.claims(), claims_of(told, names, table.apart))]
+    own += more.claims
     claims = [*own, *pids_of_records(said, names), *pids_of_variables(said, whole.world), *also_named(own, ranks, said)]
     ranks = files_of_pids(said, claims, whole._processes) | ranks
-    files = {**table.files, **files_of(listed_names, said), **whole.documented(names)}
+    files = {**more.files, **table.files, **files_of(listed_names, said), **whole.documented(names)}
     size = table.size if whole.world is None else whole.world
     columns = counted_columns([one for one in (*sampled, *others) if one.path not in ranks], size)
     return Known(ranks, labels | engines, claims, collectors, names, files, table.hosts, columns, table.apart)
@@ -253,7 +265,7 @@ class _Bundle:
         paths = [one.path for own in self._shapes.values() for one in own]
         pids = pids_at_heads(self._said, lambda one: self._spoken_by(one, ranks | of_files, labels), paths)
         sizes = sizes_of_rolls(self._said, self._shapes.values(), ranks)
-        return Known(ranks, labels, [*self._introductions(), *self._labelled(labels), *pids, *sizes])
+        return Known(ranks, labels, [*self._introductions(), *labelled(self._said, labels), *pids, *sizes])
 
     def _introductions(self) -> Iterator[dict[str, Any]]:
         for one in self.introduced:
@@ -276,23 +288,6 @@ class _Bundle:
         held = {slot: value for slot, (value, _) in spoken(one.line, one.heads, None, None).slots.items()}
         named = rank_of(held, learnt.joins) if label is None else label
         return self._known(one, ranks) if named is None else named
-
-    def _labelled(self, labels: Mapping[str, Labels]) -> Iterator[dict[str, Any]]:
-        """The first line of each rank in each file whose labels tell it."""
-        told: set[tuple[str, int]] = set()
-        for file, own in labels.items():
-            for one in self._said.get(file, ()):
-                label = number_of(one.labels, own.ranks)
-                rank = one.line.task if label is None and own.tasks else label
-                who = spoken(one.line, one.heads, None, None)
-                held = {slot: value for slot, (value, _) in who.slots.items()}
-                rank = rank_of(held, own.joins) if rank is None else rank
-                if rank is not None and (file, rank) not in told:
-                    told.add((file, rank))
-                    place = {"file": file, "line": one.number, "how": "label", "local_rank": one.line.local_rank}
-                    alone = (held.get(form) for (form,) in (join.key for join in own.joins if len(join.key) == 1))
-                    name = next((name for name in alone if name and not name.isdigit()), None)
-                    yield {"rank": rank, "host": one.line.host, "pid": who.pid, "name": name} | place
 
     def _pid(self, one: Said) -> int | None:
         """The pid that an introduction tells, else that before the line."""

@@ -21,7 +21,7 @@ from parsers.who.families import Process
 from parsers.who.formulas import Formula, Scripts, counted_on
 from parsers.who.listed import Listed
 from parsers.who.node_numbers import NodeNumbers
-from parsers.who.orders import by_file, orders, starts_of
+from parsers.who.orders import Order, by_file, orders, starts_of
 from parsers.who.slurm_tasks import starts_of_tasks
 
 _FEWEST = 2
@@ -41,6 +41,7 @@ _SIZED = regex(
 _CHOSEN = regex(
     r"\bcontinue\b|(?m:^[^\n]*\b(?:for|while|mapfile|readarray|done)\b[^\n]*\b(?:e?grep|sed|awk|head|tail)\b)|\bif \w+ (?:!=|not in|in) "
 )
+_LOOP, _COUNTS = regex(r"[^\n]*\bfor \w+ in "), regex(r"\+\+|\+=|\(\(\s*\$?\w+ ?\+|\$\{!")
 _HOSTFILE = regex(r"\s--?(?:host[-_]?file|machine[-_]?file|hosts?[-_]file)[= ][\"']?(?P<file>[\w./~-]+)")
 _OTHERWISE = regex(
     r"\b(?:mpi\w+|[op]r[it]e?run|srun|horovodrun)\b|\s--?(?:np?|include|exclude|i|e|num_nodes|nnodes|host|map-by)[= ]"
@@ -53,7 +54,10 @@ def _reads(script: str, path: str) -> bool:
     """Does a script read a file, as it is?"""
     name = re.escape(path.rpartition("/")[2])
     return (
-        re.search(rf"(?:\bcat |<|\b(?:open|Path)\()\s*[\"']?[\w./${{}}~-]*(?<![\w.-]){name}(?![\w.-])", script)
+        re.search(
+            rf"(?:\bcat |<|\bgrep -v [\"']?\^?#[\"']? |\b(?:open|Path)\()\s*[\"']?[\w./${{}}~-]*(?<![\w.-]){name}(?![\w.-])",
+            script,
+        )
         is not None
     )
 
@@ -367,11 +371,22 @@ class Starts:
                 sizes = {self.world, *(one.number for one in given if of_process(one.name) == "world_size")}
                 sizes |= {one.number * many for one in given if of_process(one.name) == "nodes"}
                 is_counted = _is_counted(text, "world_size" if what == "rank" else "nodes")
-                own = {one.places for one in self._orders if one.file == file and one.counts is None}
+                own = {
+                    one.places
+                    for one in self._orders
+                    if one.file == file and one.counts is None and self._counts_in(one)
+                }
                 lists = own or {one.places for one in self._orders if one.is_file and _reads(text, one.file)}
                 if len(lists) == 1 and not _ANOTHER_ORDER.search(text):
                     whole = (one for one in lists if many * len(one) in sizes - {0} or (is_counted and sizes <= {None}))
                     yield from (starts_of(one, [many] * len(one)) for one in whole)
+
+    def _counts_in(self, one: Order) -> bool:
+        """Is a list none that a loop goes along without counting?"""
+        loop, done, _ = "\n".join(said.raw for said in self._said[one.file] if said.number >= one.line).partition(
+            "done"
+        )
+        return not (done and _LOOP.match(loop)) or _COUNTS.search(loop) is not None
 
     def _by_hostfile(self) -> Iterator[dict[str, range]]:
         """By the file of hosts that a command begins its processes along, as many on each as it tells, or the file."""

@@ -23,7 +23,8 @@ from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.who.introductions import REPORT
 from parsers.who.logged_tables import logged_tables
-from parsers.who.told_names import Item, admitted, admitted_beside, alike, facts_in
+from parsers.who.told_items import Item, facts_in
+from parsers.who.told_names import admitted, admitted_beside, alike
 from parsers.who.told_ranges import told_ranges
 
 _MAY = regex(r"rank|proc|slots|nodes|machines|trainer|local_?size", re.I)
@@ -43,6 +44,8 @@ _PID = regex(  # `== n1 4711`, `/proc/4711/environ:`, `--- pid 4711 on n1`
     rf"(?:[ ,]{{0,2}}(?:(?:on|at) |@ ?|[(\[])(?P<at>{_NAME}))?[^\w/]{{0,8}}",
     re.I,
 )
+_ENVIRONMENT = regex(r"/proc/(\d{3,10})/environ\b")  # a command that shows it
+_VARIABLE = regex(r"\s*(?:export )?[A-Za-z_][\w%()]{0,80}=")  # whatever it holds
 _SIZES = frozenset(("world_size", "processes_per_node", "nodes"))
 _WHO = frozenset(("rank", "node_rank", "local_rank"))
 
@@ -148,7 +151,8 @@ def statements(said: Iterable[Line]) -> Iterator[Statement]:
         if one.host is None and (found := _SSH.search(one.raw)):
             one = one._replace(host=found["host"])
         speaker = one.file, one.host
-        setting = _SETTING.search(one.text[-240:])
+        heading = _heading(one)
+        setting = _SETTING.search(one.text[-240:]) if heading is None else None
         facts: defaultdict[str, set[int]] = defaultdict(set)
         # A report of what failed tells of its process, whoever prints it.
         if (setting or _MAY.search(one.raw)) and REPORT not in one.raw:
@@ -166,10 +170,12 @@ def statements(said: Iterable[Line]) -> Iterator[Statement]:
             called.pop(speaker, None)
         elif vocabulary.words_of(setting["name"])[-1:] == ["pid"] and setting["value"].isdecimal():
             called[speaker] = int(setting["value"])
+        if setting is None and speaker in blocks and _VARIABLE.match(one.text):
+            continue
         if setting is None or is_whole:
             yield from _of_block(speaker, blocks.pop(speaker, []), pids.pop(speaker, None))
-            if setting is None and (heading := _PID.fullmatch(one.text)) and _is_set_off(heading):
-                pids[speaker] = int(heading["pid"]), heading["host"] or heading["at"] or one.host
+            if heading is not None:
+                pids[speaker] = heading
         else:
             if any(
                 name == setting["name"] for _, name, _ in blocks.get(speaker, ())
@@ -204,6 +210,14 @@ def _is_whole(facts: Mapping[str, set[int]]) -> bool:
     return bool(facts.keys() & _WHO and facts.keys() & _SIZES) and all(len(facts.get(one, ())) < 2 for one in _WHO)
 
 
+def _heading(one: Line) -> tuple[int, str | None] | None:
+    """(pid, host) of a line that stands above what is told of a process."""
+    if (heading := _PID.fullmatch(one.text)) and _is_set_off(heading):
+        return int(heading["pid"]), heading["host"] or heading["at"] or one.host
+    shown = {*_ENVIRONMENT.findall(one.raw)}
+    return (int(shown.pop()), one.host) if len(shown) == 1 else None
+
+
 def _is_set_off(heading: "re.Match[str]") -> bool:
     """A name before a number is whose it is where marks set both off: else it says what is counted."""
     return heading["host"] is None or not heading[0][:1].isalnum() or heading[0].rstrip().endswith(":")
@@ -217,9 +231,12 @@ def _of_block(
     pid, host = heading or (None, speaker[1])
     facts: defaultdict[str, set[int]] = defaultdict(set)
     line = 0
-    for number, _, own in block:
+    plain: dict[str, set[int]] = {}  # a variable called as what it tells, and no more, is what its program goes by
+    for number, name, own in block:
         for meaning, found in own.items():
             facts[meaning] |= found
             line = number if meaning in _WHO else line
+            plain |= {meaning: found} if name == meaning.upper() else {}
+    facts |= plain
     if _is_whole(facts) or (pid is not None and len(facts["rank"]) == 1):
         yield Statement(speaker[0], line, host, _unanimous(facts), is_block=True, pid=pid)

@@ -18,102 +18,50 @@ two names with one rank. Folders whose ranks are every k-th are nodes, of which 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
-import msgspec
 from msgspec.structs import replace
 
-from parsers.archive.path_hints import hints
-from parsers.schema.labels import OF_GROUP
 from parsers.schema.names import Names, Told, parts_of
 from parsers.schema.node_ranks import placed, with_node
 from parsers.schema.parser import STREAM_ERRORS, Source
 from parsers.text import vocabulary
 from parsers.text.encodings import in_utf8, is_text
-from parsers.text.outlines import Leaf, Path, leaves
+from parsers.text.outlines import Leaf, leaves
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.who.also_called import CALLED
-from parsers.who.numbered_files import NUMBERED, counted, is_count, path_of
+from parsers.who.numbered_files import NUMBERED, is_count
 from parsers.who.process_lists import HEAD, hostfile, is_json, table
 from parsers.who.renamed import called_by_options, renamed_in
 from parsers.who.rosters import KIND as ROSTER
-from parsers.who.taken_numbers import made_of, name_of, taken
+from parsers.who.told_items import Item, items_of, pid_of
 
 BYTES, ALL_BYTES, DOCUMENTS = 1 << 20, 16 << 20, 4096  # of one document, of all, and how many
+OTHERS = 2 << 20  # of those that tell no rank
 _MAY = regex(  # a name of those that vocabulary.of_process knows, and a number behind it, or columns called so
     rb"(?:rank(?:_?id)?|rango?|procid|trainer_id|process_?(?:id|index)|proc_id|local_?id|node_?id|pmi_id|slots|index)(?:[\"']?\s{0,3}[=:, ]\s{0,40}(?:desc:[^\n]{0,200}\n\s{0,40})?(?:[\"']?value[\"']?\s{0,3}:\s{0,3})?[\"']?[\d$]|[\t,;| ]|[_-]?\d)|\s\d{1,4}\s+[\w.-]{1,60}@",
 )
 _VARIABLES = regex(rb"\w{1,80}=[^\0]{0,4096}\0")  # as the kernel keeps those of a process
 _ID = regex(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{64}")  # of a pod, a container
-_WHO = ("rank", "node_rank", "local_rank")
-_SIZES = ("nodes", "processes_per_node")  # what a part of a configuration says of the job: `trainer.num_nodes`
 HOW, PROCESS = "document", "process"
 HOSTS = ("pod", "name", "service", "key", CALLED, "host")  # sorts of names that stand before lines as a host's does
 _SEVERAL = ("host", "pod", "container", "ip", "address", "addr", "node", "machine", "instance")  # fmt: skip
-_TOLD = regex(
-    r"(?<![\w.-])(?P<dash>--?)?(?P<of>(?:\w{1,40}\.){1,3})?(?P<name>[A-Za-z][\w-]{1,60}(?: (?:id|index))?)[\"']?(?P<is>\s{0,2}[=:]\s{0,2}| )[\"'(\[]{0,2}(?P<number>\d{1,7})(?![\w.]|:\d)"
-)
-_OWN = regex(
-    r"(?!LORA|ADAPTER|LOW|MAX|MIN|MATRIX|TARGET|MOE|SEQ|RING|ULYSSES|FSDP|HSDP|INNER|OUTER|INTRA|INTER|SUB)(?P<of>[A-Z][A-Z0-9]{0,20}(?:_[A-Z0-9]{1,20}){0,2}?)_(?P<what>(?:GLOBAL_|LOCAL_|NODE_)?RANK|WORLD(?:_SIZE)?|NRANKS)"
-)
-_NUMBER = regex(r"\d{1,7}")
-_NAMING = regex(
-    r"(?:^|_)(?:name|host|pod|container|service|unit|id|uid|uuid|ip|address|addr|node|instance|machine|actor|job|task)$"
-)
-_DEVICE = regex(r"(?i)(?:phy(?:sical)?_?)?(?:device|dev|npu|gpu|card|dcu|die|cuda)_?(?:id|index|no|num)?")
-_OF_OTHERS = frozenset(("master", "head", "leader", "chief", "coordinator", "coord", "rdzv", "rendezvous", "driver", "scheduler", "peer"))  # fmt: skip
-_NAME = regex(r"/?(?=[^/\s]{0,253}[A-Za-z.])[A-Za-z0-9][\w.@:-]{0,252}")
-_OF_PID = regex(r"(?i)(?:proc(?:ess)?|pid)[._-](?P<pid>\d{3,10})")
-_KIND = regex(r"[a-z][a-z_-]{0,40}:(?=[A-Za-z])")  # of unit, before its name: `program:w-3`
 
 
-class Fact(msgspec.Struct, frozen=True):
-    """One number that was said: `meaning` as vocabulary.of_process has it. `is_plain`: called `rank` and no more, or so by its program alone."""
-
-    meaning: str
-    number: int
-    path: Path
-    line: int
-    is_plain: bool
-
-
-class Item(msgspec.Struct, frozen=True):
-    """Who is told of: its facts, unanimous, and what it is called: (field, name)."""
+class Document(NamedTuple):
+    """`may_tell`: it holds a word for a rank."""
 
     file: str
-    line: int
-    facts: Mapping[str, int]
-    is_plain: bool
-    names: Mapping[tuple[str | int, ...], tuple[str, str]]  # place of the name in the item → (kind, name)
+    leaves: list[Leaf]
+    may_tell: bool
 
 
-def facts_in(text: str, path: Path = (), line: int = 0) -> Iterator[Fact]:
-    """Variables and options with a number in a command, a list of variables, a record in a line."""
-    every = [found for found in _TOLD.finditer(text) if found["is"] != " " or found["dash"]]
-    known = {vocabulary.of_process(found["name"]) for found in every}
-    for found in every:
-        meaning = vocabulary.of_process(found["name"])
-        if meaning is None:  # `num_nodes=4 devices=2`; a list of devices counts none
-            is_each = (
-                "nodes" in known
-                and found["name"] == "devices"
-                and text[found.end() : found.end() + 1] not in (",", "-")
-            )
-            meaning = (
-                "processes_per_node" if is_each else _own_variable(found["name"]) if known.isdisjoint(_WHO) else None
-            )
-        if meaning == "rank" and (group := OF_GROUP.search(text[: found.start()])):
-            meaning = vocabulary.of_process(f"{group[0]}_{found['name']}")  # local rank: 3
-        if meaning is not None and (not found["of"] or meaning in _SIZES):
-            yield Fact(meaning, int(found["number"]), path, line, _is_plain(found["name"]))
-
-
-def told_names(sources: Sequence[Source]) -> list[Told]:
-    """The files of a bundle → what their documents say of whom, in the order of the files; only what is admitted."""
-    documents = [*_documents(sources)]
+def told_names(read: Iterable[Document]) -> list[Told]:
+    """The documents of a bundle → what they say of whom, in the order of the files; only what is admitted."""
+    documents = [(one.file, one.leaves) for one in read if one.may_tell]
     called = called_by_options(leaf.value for _, own in documents for leaf in own)
     items = [items_of(file, [_renamed(leaf, called) for leaf in own] if called else own) for file, own in documents]
     told = admitted_beside(own for own in items if len(own) > 1)
@@ -163,23 +111,27 @@ def claims_of(told: Sequence[Told], names: Names, places: Mapping[str, str] = {}
 # --- documents -------------------------------------------------------------------------------------------------------
 
 
-def _documents(sources: Sequence[Source]) -> Iterator[tuple[str, list[Leaf]]]:
-    """(path, leaves) of each document that may tell a rank; files called as what they hold are one document of their folder."""
-    read = taken = 0
+def documents(sources: Sequence[Source]) -> Iterator[Document]:
+    """The documents of a bundle; files called as what they hold are one document of their folder."""
+    read = taken = others = 0
     values: defaultdict[str, list[Leaf]] = defaultdict(list)
     for source in sources:
         if source.seen is not None or not 0 < source.size <= BYTES or read > ALL_BYTES or taken >= DOCUMENTS:
             continue
         folder, _, name = source.path.rpartition("/")
         data = _document(source)
+        may_tell = len(data) < 16 or _MAY.search(data.lower()) is not None
+        others += 0 if may_tell else len(data)
+        if not may_tell and others > OTHERS:
+            continue
         read, taken = read + len(data), taken + bool(data)
         text = data.decode("utf-8", "replace")
         if len(text) < 16 and vocabulary.of_process(name) is not None:
             values[folder].append(Leaf((0, name), text.strip(), 1))
         elif own := (not is_json(text) and hostfile(text)) or table(source.path, data) or leaves(text):
-            yield source.path, own
+            yield Document(source.path, own, may_tell)
     for folder, found in values.items():
-        yield f"{folder}/", found
+        yield Document(f"{folder}/", found, may_tell=True)
 
 
 def _renamed(leaf: Leaf, called: Mapping[str, str]) -> Leaf:
@@ -191,7 +143,7 @@ def _renamed(leaf: Leaf, called: Mapping[str, str]) -> Leaf:
 
 
 def _document(source: Source) -> bytes:
-    """What a file holds if it may be a document that tells a rank; else nothing. Most files are none, and their beginnings show it."""
+    """What a file holds if it may be a document; else nothing. Most files are none, and their beginnings show it."""
     try:
         with source.open() as stream:
             head = stream.read(HEAD)
@@ -208,134 +160,7 @@ def _document(source: Source) -> bytes:
             _, data = in_utf8(source.open, head + stream.read(BYTES))
     except STREAM_ERRORS:
         return b""
-    data = data.replace(b"\0", b"\n") if is_environment else data
-    return data if len(data) < 16 or _MAY.search(data.lower()) else b""
-
-
-def _facts(own: Sequence[Leaf]) -> Iterator[Fact]:
-    called = {leaf.path[:-1]: leaf.value for leaf in own if leaf.path[-1] == "name"}
-    named = [(leaf, name_of(leaf, called)) for leaf in own]
-    is_known = any(vocabulary.of_process(str(name)) in _WHO for _, name in named)
-    for leaf, name in named:
-        meaning = _meaning(name, leaf.path) if isinstance(name, str) else None
-        meaning = _own_variable(str(name)) if meaning is None and not is_known else meaning
-        if meaning is None and _kind(name) == "name" and (rank := hints(leaf.value).rank) is not None:
-            yield Fact("rank", rank, leaf.path, leaf.line, is_plain=True)
-        elif meaning is None:
-            yield from facts_in(leaf.value, leaf.path, leaf.line)
-            for found, made in made_of(leaf, own, called):
-                if (what := vocabulary.of_process(found)) in _WHO:
-                    yield Fact(what, made, leaf.path, leaf.line, found == "rank")
-        elif _NUMBER.fullmatch(leaf.value):
-            yield Fact(meaning, int(leaf.value), leaf.path, leaf.line, _is_plain(str(name)))
-        else:
-            yield from facts_in(leaf.value, leaf.path, leaf.line)
-            if (number := taken(leaf, own, called)) is not None:
-                yield Fact(meaning, number, leaf.path, leaf.line, is_plain=True)
-
-
-def _meaning(name: str, path: Path) -> str | None:
-    """What a field says of its process. A plain `rank` below a group's word is a place in the group, and below another's it is that's."""
-    last = name.replace("/", ".").rpartition(".")[2]
-    meaning = vocabulary.of_process(last)
-    if last == "rank" and (last != name or (len(path) > 1 and OF_GROUP.search(f"{path[-2]}_"))):
-        return None
-    return meaning
-
-
-def _is_plain(name: str) -> bool:
-    """Is it called `rank` and no more, or so by its program alone?"""
-    return name == "rank" or vocabulary.of_process(name) is None
-
-
-def _own_variable(name: str) -> str | None:
-    """What a program's own variable says, `FIT_RANK`: what is behind the program's name, unless that is a group's or of an adapter."""
-    found = _OWN.fullmatch(name)
-    if found is None or OF_GROUP.search(f"{found['of']}_") or vocabulary.meaning_of(found["of"]) is not None:
-        return None
-    return "world_size" if found["what"] == "WORLD" else vocabulary.of_process(found["what"])
-
-
-def items_of(file: str, own: Sequence[Leaf]) -> list[Item]:
-    """The items of a document: its smallest number of parts, each with one rank, node and local rank at most."""
-    facts = list(_facts(own))
-    who = [fact for fact in facts if fact.meaning in _WHO]
-    depth = max((len(fact.path) for fact in who), default=0)
-    for count in range(depth + 1):
-        parts: defaultdict[Path, list[Fact]] = defaultdict(list)
-        for fact in who:
-            parts[fact.path[:count]].append(fact)
-        if all(_unanimous(part) for part in parts.values()):
-            whole = _of_one(parts, own) if len(parts) == 1 else parts
-            return [_item(file, prefix, part, facts, own, whole.keys()) for prefix, part in whole.items()]
-    return []
-
-
-def _of_one(parts: Mapping[Path, list[Fact]], own: Sequence[Leaf]) -> Mapping[Path, list[Fact]]:
-    """The one part, which is one of a list if all that it tells stands in one of several there: the others are not who it is."""
-    [(prefix, facts)] = parts.items()
-    for at in range(len(prefix), min(len(fact.path) for fact in facts)):
-        beside = {leaf.path[at] for leaf in own if len(leaf.path) > at and leaf.path[:at] == facts[0].path[:at]}
-        if len({fact.path[: at + 1] for fact in facts}) > 1:
-            break
-        if len(beside) > 1 and isinstance(facts[0].path[at], int):
-            return {facts[0].path[: at + 1]: facts}
-    return parts
-
-
-def _unanimous(part: Sequence[Fact]) -> bool:
-    return all(len({fact.number for fact in part if fact.meaning == meaning}) < 2 for meaning in _WHO)
-
-
-def _item(
-    file: str, prefix: Path, part: Sequence[Fact], facts: Sequence[Fact], own: Sequence[Leaf], all_: Collection[Path]
-) -> Item:
-    def belongs(path: Path) -> bool:  # to the item, or to what it stands in
-        is_beside = path[:-1] == prefix[: len(path) - 1] and path[: len(prefix)] not in all_
-        return path[: len(prefix)] == prefix or is_beside
-
-    told: defaultdict[str, set[int]] = defaultdict(set)
-    for fact in facts:
-        if belongs(fact.path):
-            told[fact.meaning].add(fact.number)
-    names: dict[tuple[str | int, ...], tuple[str, str]] = {}
-    for at, key in enumerate(prefix):
-        if isinstance(key, str) and _NAME.fullmatch(key):
-            names["", at] = ("pid", found["pid"]) if (found := _OF_PID.fullmatch(key)) else ("key", _KIND.sub("", key))
-    of_variables = {leaf.path[:-1] for leaf in own if leaf.path[-1] == "value"}
-    elsewhere = {leaf.value for leaf in own if len(all_) == 1 and leaf.path[: len(prefix)] != prefix}
-    for leaf in own:
-        kind = _kind(leaf.path[-1]) if leaf.path[:-1] not in of_variables and leaf.value not in elsewhere else None
-        value = leaf.value.split("/")[0] if kind == "host" else leaf.value
-        value = value if _NAME.fullmatch(value) else value.rpartition("/")[2]  # a stream, in its group
-        if kind and belongs(leaf.path) and (kind == "pid" or _NAME.fullmatch(value)):
-            place = leaf.path[len(prefix) :] if leaf.path[: len(prefix)] == prefix else (len(leaf.path), leaf.path[-1])
-            names[place] = (kind, value.lstrip("/"))
-        elif (
-            belongs(leaf.path) and (named := counted(str(leaf.path[-1]), leaf.value) or path_of(leaf.value)) is not None
-        ):
-            names[leaf.path[len(prefix) :]] = named
-    is_plain = all(fact.is_plain for fact in part if fact.meaning == "rank")
-    for leaf in own:
-        said = vocabulary.meaning_of(name) if isinstance(name := leaf.path[-1], str) else None
-        what = said.meaning if said is not None else "device" if _DEVICE.fullmatch(str(leaf.path[-1])) else None
-        if what in ("attempt", "device") and _NUMBER.fullmatch(leaf.value) and belongs(leaf.path):
-            told[what].add(int(leaf.value))
-    sizes = {meaning: min(numbers) for meaning, numbers in told.items() if len(numbers) == 1}
-    return Item(file, part[0].line, sizes, is_plain, names)
-
-
-def _kind(name: str | int) -> str | None:
-    """What a field names, null where it is no name."""
-    if isinstance(name, int):
-        return None
-    if (said := vocabulary.meaning_of(name)) is not None and said.meaning in ("host", "pod", "pid"):
-        return said.meaning
-    words = vocabulary.words_of(name)
-    if not _OF_OTHERS.isdisjoint(words):
-        return None
-    found = _NAMING.search("_".join(words))
-    return found[0].lstrip("_") if found else None
+    return data.replace(b"\0", b"\n") if is_environment else data
 
 
 # --- documents beside each other -------------------------------------------------------------------------------------
@@ -369,7 +194,8 @@ def _with_folders(own: Sequence[Item]) -> list[Item]:
     differing = [at for at, parts in enumerate(zip(*paths, strict=True)) if len(set(parts)) > 1]
     made = []
     for item, path in zip(own, paths, strict=True):
-        parts = {("/", at): ("pid" if path[at - 1 : at] == ["proc"] else "file", path[at]) for at in differing}
+        parts = {("/", at): ("file", path[at]) for at in differing}
+        parts |= {("/", at): ("pid", pid) for at in differing if (pid := pid_of(path[at])) is not None}
         folder = {("/",): ("folder", "/".join(path[: differing[-1] + 1]))} if differing else {}
         made.append(replace(item, names={**item.names, **parts, **folder}))
     return made

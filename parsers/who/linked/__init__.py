@@ -1,0 +1,1 @@
+"""Who is who by chains of records: what one record calls a process, another one calls a rank."""

@@ -1,0 +1,114 @@
+"""What chains of relations tell beyond the rest that is known of a bundle: more names with their ranks, as names, rows of `ranks` and files."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from parsers.schema.names import Told
+from parsers.text.unanimous import unanimous
+from parsers.who.beginnings import Said
+from parsers.who.contexts import Places, host_called
+from parsers.who.job_table import Table
+from parsers.who.linked.closure import Proof, Token, by_chains
+from parsers.who.linked.relations import cell, relations
+from parsers.who.told_names import Document
+
+HOW, KIND = "chain of records", "record"
+
+
+class Chains(msgspec.Struct, frozen=True):
+    """`told`: names. `claims`: rows of `ranks`. `processes`: (name of a place, pid) → rank. `files`: path → rank."""
+
+    told: Sequence[Told] = ()
+    claims: Sequence[dict[str, Any]] = ()
+    processes: Mapping[tuple[str, int], int] = msgspec.field(default_factory=dict)
+    files: Mapping[str, int] = msgspec.field(default_factory=dict)
+
+
+NO_CHAINS = Chains()
+
+
+def chains(
+    said: Mapping[str, Sequence[Said]],
+    documents: Iterable[Document],
+    table: Table,
+    told: Sequence[Told],
+    files: Mapping[str, int],
+    introduced: Iterable[Said],
+    world: int | None,
+) -> Chains:
+    """The lines of logs, documents, and what is known: the table of processes, what is told of names, paths with their ranks, lines that
+    introduce a process."""
+    places = table.where
+    if places is None:
+        return NO_CHAINS
+
+    def place_of(one: Said) -> str | None:
+        host = one.line.host
+        return places.of(host) if host is not None and places.is_place(host) else places.of_file(one.file)
+
+    aliases = {name: place for place, own in table.aliases.items() for name in own}
+    own = relations(said, ((one.file, one.leaves) for one in documents), place_of, places.of_file, places.heading)
+    known = unanimous(
+        [*_known(table, told, places), *((Token("file", "", path), rank) for path, rank in files.items())]
+    )
+    found = by_chains(own, known, aliases, world)
+    return Chains(
+        [
+            Told(token.value, KIND, one.file, one.line, rank=one.rank, world=world)
+            for token, one in found.items()
+            if token.kind in ("id", "name")
+        ],
+        [*_claims(found, table)],
+        {
+            (name, int(token.value)): one.rank
+            for token, one in found.items()
+            if token.kind == "pid"
+            for name in table.aliases.get(token.place, (token.place,))
+        },
+        {token.value: one.rank for token, one in found.items() if token.kind == "file"},
+    )
+
+
+def _known(table: Table, told: Iterable[Told], places: Places) -> Iterator[tuple[Token, int]]:
+    for row in table.rows:
+        if row.rank is not None and row.place is not None:
+            for kind, number in (("pid", row.pid), ("local", row.local), ("device", row.device)):
+                if number is not None:
+                    yield Token(kind, row.place, str(number)), row.rank
+    for place, ranks in table.starts.items():
+        yield from ((Token("local", place, str(local)), rank) for local, rank in enumerate(ranks))
+    for (place, bus), rank in table.buses.items():
+        yield Token("bus", place, bus.partition(".")[0]), rank
+    for one in told:
+        if one.rank is None or one.kind in ("folder", "file"):
+            continue
+        if one.kind in ("pid", "process"):
+            host, _, pid = one.name.rpartition(":")
+            where = places.of(host) if host and places.is_place(host) else places.of_file(one.file)
+            if where is not None and pid.isdecimal():
+                yield Token("pid", where, pid), one.rank
+        elif one.local_rank is not None or one.device is not None:
+            kind, number = ("local", one.local_rank) if one.local_rank is not None else ("device", one.device)
+            if places.is_place(one.name):
+                yield Token(kind, places.of(one.name), str(number)), one.rank
+        elif (slot := cell("", one.name)) is not None and slot.kind in ("id", "name"):
+            yield Token(slot.kind, "", slot.value), one.rank
+
+
+def _claims(found: Mapping[Token, Proof], table: Table) -> Iterator[dict[str, Any]]:
+    for token, one in found.items():
+        row = {"rank": one.rank, "how": HOW, "file": one.file, "line": one.line}
+        if token.kind in ("id", "name"):
+            yield row | {"name": token.value}
+            continue
+        host = host_called(table.aliases.get(token.place, (token.place,))[0], one.file, table.hosts)
+        if token.kind == "pid":
+            yield row | {"host": host, "pid": int(token.value)}
+        elif token.kind == "device":
+            yield row | {"host": host, "device_index": int(token.value)}
+        elif token.kind == "bus":
+            yield row | {"host": host, "pci": token.value}
+        elif token.kind == "local":
+            yield row | {"host": host, "local_rank": int(token.value)}

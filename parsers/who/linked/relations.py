@@ -1,0 +1,281 @@
+"""Relations: records that are alike, each of which tells something of one process, or of one place, in the same columns.
+
+    CONTAINER ID   NAMES             a table, in a log or a file of its own
+    items: [{metadata: {name: …, uid: …}}, …]         a document: elements of a list, or mappings beside each other, with all that stands in them
+    == 88213⏎NSpid: 88213 1⏎0::/nomad.slice/5f3c….scope        a section: what a heading names, and what is told below it once
+    ExecMainPID=2949⏎Id=lm@zeta.service⏎              a block of settings
+    out/w_12_38241.csv: task 4 pid 712             a file, as a section
+    spawned pid 712 as slot 3                  a line, among its like
+
+Nothing here knows what a column means, but for numbers that a word before them, or above, calls a rank, a place of one, a device or a pid.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from parsers.text.outlines import Leaf
+from parsers.text.patterns import regex
+from parsers.who.also_called import table_rows
+from parsers.who.beginnings import Said
+from parsers.who.linked.tokens import Slot, apart, meaning, setting, slots
+
+_CHARACTERS = 400
+_LINES = 400  # of a file
+_SLOTS = 12  # of a line: one with more is no statement
+_ROWS = 4096
+_FEWEST = 2
+_NAME = regex(r"[A-Za-z0-9][\w.@:/-]{0,127}")
+_NUMBER, _SPACES = regex(r"\d{1,10}"), regex(r"\s+")
+_WORDS = regex(r"[\w.@~-]+")
+_HEADED = regex(r"[^\w\s]{1,12} ?\S.{0,160}|\S.{0,80}:")
+_PROMPT = regex(r"(?:[\w.-]{1,32}@[\w.-]{1,80}\b[^$#%>]{0,80})?[$#%>] ?(?=\S)")
+
+
+class Row(NamedTuple):
+    """`place`: the host or the pod that it is from, null where it is not known. `cells`: column → what stands in it."""
+
+    place: str | None
+    cells: dict[str, Slot]
+    file: str
+    line: int | None
+
+
+Relation = list[Row]
+
+
+def relations(
+    said: Mapping[str, Sequence[Said]],
+    documents: Iterable[tuple[str, Sequence[Leaf]]],
+    place_of: Callable[[Said], str | None],
+    place_of_file: Callable[[str], str | None],
+    heading: Callable[[str], str | None],
+) -> list[Relation]:
+    """The lines of logs and the leaves of documents → relations of two rows at least. `heading`: the place that a line is the heading of."""
+    found = [
+        *_of_documents(documents, place_of_file),
+        *_of_tables(said, place_of, heading),
+        *_of_lines(said, place_of, heading),
+        *_of_sections(said, place_of, heading),
+    ]
+    return [own[:_ROWS] for own in found if len(own) >= _FEWEST]
+
+
+def cell(label: str, text: str) -> Slot | None:
+    """What a cell holds where it is one word; a number means what its column says."""
+    word = text.strip().strip("\"'")
+    if _NUMBER.fullmatch(word):
+        return Slot(meaning(label) or "number", word.lstrip("0") or "0", label)
+    _, found = slots(word)
+    if len(found) == 1 and found[0].kind in ("id", "bus"):
+        return found[0]._replace(label=label)
+    word = word.rpartition("://")[2]
+    is_name = _NAME.fullmatch(word) is not None and (any(map(str.isalpha, word)) or word.count(".") > _FEWEST)
+    return Slot("name", word, label) if is_name else None
+
+
+# --- documents
+
+
+def _of_documents(
+    documents: Iterable[tuple[str, Sequence[Leaf]]], place_of: Callable[[str], str | None]
+) -> Iterator[Relation]:
+    shapes: defaultdict[tuple[str, tuple[str, ...]], Relation] = defaultdict(list)
+    for path, own in documents:
+        parents: defaultdict[tuple[str | int, ...], dict[str | int, list[Leaf]]] = defaultdict(dict)
+        for leaf in own:
+            for at in range(1, len(leaf.path)):
+                parents[leaf.path[:at]].setdefault(leaf.path[at], []).append(leaf)
+        for prefix, children in parents.items():
+            if len(children) < _FEWEST:
+                continue
+            is_list = all(isinstance(key, int) for key in children)
+            if not is_list and any(len(leaf.path) == len(prefix) + 1 for own_ in children.values() for leaf in own_):
+                continue  # the fields of one record
+            rows = [
+                row
+                for key, leaves in children.items()
+                if (row := _record(path, key, leaves, len(prefix) + 1, place_of(path), is_list=is_list)) is not None
+            ]
+            yield rows
+        if len(parents.get((0,), ())) >= _FEWEST:  # a document of its own each, as others called alike
+            whole = _record(path, path, list(own), 1, place_of(path), is_list=False)
+            if whole is not None:
+                shapes[_shape(path), tuple(sorted(whole.cells))].append(whole)
+    yield from shapes.values()
+
+
+def _record(
+    path: str, key: str | int, leaves: Sequence[Leaf], depth: int, place: str | None, *, is_list: bool
+) -> Row | None:
+    names = {leaf.path[:-1]: leaf.value for leaf in leaves if leaf.path[-1] == "name"}
+    cells: dict[str, Slot] = {}
+    twice: set[str] = set()
+    for leaf in leaves:
+        inner = ["*" if isinstance(one, int) else one for one in leaf.path[depth:]]
+        column = ".".join(inner) or "value"
+        if leaf.path[-1] == "value" and leaf.path[:-1] in names:
+            column = f"{'.'.join(inner[:-1])}:{names[leaf.path[:-1]]}"
+        if column in cells:
+            twice.add(column)
+        if (one := cell(column if inner else str(leaf.path[depth - 2]), leaf.value)) is not None:
+            cells[column] = one
+    kept = {column: one for column, one in cells.items() if column not in twice}
+    if not is_list and isinstance(key, str) and (one := cell("", key.rpartition("/")[2])) is not None:
+        kept["key"] = one
+    return Row(place, kept, path, leaves[0].line if leaves else None) if len(kept) > 1 else None
+
+
+def _shape(path: str) -> str:
+    return _WORDS.sub("@", path)
+
+
+# --- tables
+
+
+def _of_tables(
+    said: Mapping[str, Sequence[Said]], place_of: Callable[[Said], str | None], heading: Callable[[str], str | None]
+) -> Iterator[Relation]:
+    alike: defaultdict[tuple[str, ...], Relation] = defaultdict(list)
+    for path, own in said.items():
+        by_line = {one.number: one for one in own}
+        headed = _headings(own, heading)
+        for file, number, row in table_rows(path, own):
+            cells = {name: one for name, text in row.items() if (one := cell(name, text)) is not None}
+            if len(cells) > 1:
+                place = headed.get(number) or (place_of(by_line[number]) if number in by_line else None)
+                alike[tuple(sorted(row))].append(Row(place, cells, file, number))
+    yield from alike.values()
+
+
+def _headings(own: Sequence[Said], heading: Callable[[str], str | None]) -> dict[int, str]:
+    """Line → the place that the last heading above it names."""
+    found: dict[int, str] = {}
+    last = None
+    for one in own:
+        last = heading(one.raw) or last
+        if last is not None:
+            found[one.number] = last
+    return found
+
+
+# --- lines
+
+
+def _of_lines(
+    said: Mapping[str, Sequence[Said]], place_of: Callable[[Said], str | None], heading: Callable[[str], str | None]
+) -> Iterator[Relation]:
+    """Lines of one template; one that comes again in a file word for word is one."""
+    alike: defaultdict[tuple[str, int], dict[tuple[object, ...], Row]] = defaultdict(dict)
+    for own in said.values():
+        headed = _headings(own, heading)
+        in_tables = {number for _, number, _ in table_rows(own[0].file, own)} if own else set()
+        for one in own[:_LINES]:
+            if one.number in in_tables:
+                continue
+            template, found = slots(one.line.text[:_CHARACTERS])
+            if one.line.process is not None:
+                found = [Slot("pid", str(one.line.process), "before"), *found]
+            if _FEWEST <= len(found) <= _SLOTS:
+                place = place_of(one) or headed.get(one.number)
+                is_roster = any(slot.kind == "pid" for slot in found)  # else who speaks of a rank may not be it
+                own_slots = [slot for slot in found if is_roster or slot.kind != "rank"]
+                cells = {str(at): slot for at, slot in enumerate(own_slots)}
+                row = Row(place, cells, one.file, one.number)
+                alike[_SPACES.sub(" ", template), len(found)].setdefault((place, *found), row)
+    yield from ([*own.values()] for own in alike.values())
+
+
+# --- sections
+
+
+def _of_sections(
+    said: Mapping[str, Sequence[Said]], place_of: Callable[[Said], str | None], heading: Callable[[str], str | None]
+) -> Iterator[Relation]:
+    """Files called alike, and parts of files below headings that are alike, or between empty lines."""
+    files: defaultdict[str, list[tuple[str, Sequence[Said]]]] = defaultdict(list)
+    for path, own in said.items():
+        files[_shape(path)].append((path, own))
+        lines = own[:_LINES]
+        headed = _headings(lines, heading)
+        for parts in _parts(lines):
+            yield _rows([(name, part, headed.get(part[0].number) or place_of(part[0])) for name, part in parts])
+        blocks = _blocks(lines)
+        if len(blocks) >= _FEWEST:
+            yield _rows([("", part, headed.get(part[0].number) or place_of(part[0])) for part in blocks])
+    for own_files in files.values():
+        if len(own_files) >= _FEWEST:
+            parts_ = [(path, lines[:_LINES], place_of(lines[0]) if lines else None) for path, lines in own_files]
+            rows = _rows(parts_, settings_only=True)
+            for row in rows:  # what a file says that it is, own documents tell
+                row.cells.update(file=Slot("file", row.file, ""))
+                for column in [column for column, slot in row.cells.items() if slot.kind == "rank"]:
+                    del row.cells[column]
+            yield rows
+
+
+def _parts(own: Sequence[Said]) -> Iterator[list[tuple[str, list[Said]]]]:
+    """For each sort of heading that comes again: (heading, the lines below it)."""
+    sorts: defaultdict[str, list[int]] = defaultdict(list)
+    for at, one in enumerate(own):
+        text = one.raw.strip()[:_CHARACTERS]
+        if _HEADED.fullmatch(text) or _PROMPT.match(text):
+            sorts[_shape(text)].append(at)
+    marks = sorted({at for places in sorts.values() if len(places) >= _FEWEST for at in places})
+    for places in sorts.values():
+        if len(places) < _FEWEST:
+            continue
+        parts = []
+        for at in places:
+            end = next((other for other in marks if other > at), len(own))
+            if end > at + 1:
+                parts.append((own[at].raw.strip()[:_CHARACTERS], list(own[at + 1 : end])))
+        yield parts
+
+
+def _blocks(own: Sequence[Said]) -> list[list[Said]]:
+    """Runs of settings, a line each, between empty lines."""
+    found: list[list[Said]] = [[]]
+    for before, one in pairwise([None, *own]):
+        if before is not None and one is not None and one.number > before.number + 1:
+            found.append([])
+        if one is not None and setting(one.raw) is not None:
+            found[-1].append(one)
+    return [block for block in found if len(block) >= _FEWEST]
+
+
+def _rows(parts: Sequence[tuple[str, Sequence[Said], str | None]], *, settings_only: bool = False) -> Relation:
+    """What each part is called, where these differ, and what is told in it once; of a whole log only settings: it may speak of anybody."""
+    named = _names([name for name, *_ in parts])
+    rows = []
+    for names, (_, part, place) in zip(named, parts, strict=True):
+        told: defaultdict[str, set[Slot]] = defaultdict(set)
+        for one in part:
+            found = setting(one.raw)
+            if found is not None and (own := cell(found["key"], found["value"])) is not None:
+                told[found["key"].strip()].add(own)
+                continue
+            template, every = slots(one.line.text[:_CHARACTERS]) if not settings_only else ("", [])
+            for at, slot in enumerate(every[:_SLOTS]):
+                told[f"{_SPACES.sub(' ', template)} {at}"].add(slot)
+        cells = {column: min(own) for column, own in told.items() if len(own) == 1} | names
+        if len(cells) > 1:
+            rows.append(Row(place, cells, part[0].file, part[0].number))
+    return rows
+
+
+def _names(texts: Sequence[str]) -> list[dict[str, Slot]]:
+    """Headings, or paths, that are alike but for some words → these words."""
+    words = [_WORDS.findall(text) for text in texts]
+    if len({*map(len, words)}) != 1:
+        return [{} for _ in texts]
+    found: list[dict[str, Slot]] = [{} for _ in texts]
+    for at, column in enumerate(zip(*words, strict=True)):
+        if len({*column}) < _FEWEST:
+            continue
+        for row, whole, word, own in zip(found, column, apart(column), words, strict=True):
+            before = own[at - 1] if at else ""
+            if (one := cell(before, word) or cell(before, whole)) is not None:
+                row[f"called {at}"] = one
+    return found

@@ -1,0 +1,133 @@
+"""What in a text may be a name of a process, of its place, or its number there.
+
+    /kubepods-burstable-pod7c1e83b4_2f5a_4c7d_9e16_04d8ab57c3e9.slice      an **id**: of a pod, a container, a device, an actor
+    GPU-6e0b27c4-…    0000:9d:00.0    10.3.0.27    lm@zeta.service             an id, a bus address, an address, a **name**
+    ExecMainPID=2949    local_rank=2    slot 5                                a **number**, which means something at a place, or in a column
+
+A **slot** is a token with its kind and what stands before it. A text without its slots is its template.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from parsers.schema.labels import OF_GROUP
+from parsers.schema.rules import pci
+from parsers.text import vocabulary
+from parsers.text.patterns import regex
+
+_ID = regex(
+    r"(?<![0-9A-Za-z])(?:pod|GPU-|MIG-)?(?P<uuid>[0-9a-fA-F]{8}(?:[-_][0-9a-fA-F]{4}){3}[-_][0-9a-fA-F]{12})(?![0-9A-Za-z])"
+    r"|(?<![0-9A-Za-z:.])(?P<bus>[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-7])?|[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])(?![0-9A-Za-z:])"
+    r"|(?<![0-9A-Za-z])(?P<hex>(?=[0-9a-f]{0,63}?\d)(?=[0-9a-f]{0,63}?[a-f])[0-9a-f]{8,64})(?![0-9A-Za-z])"
+)
+_TOKEN = regex(
+    r"(?P<stamp>\d{1,4}[-/]\d{1,2}[-/]\d{1,4}(?:[T -]\d{1,2}:\d\d[\d:.,Z+-]*)?|\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)*)"
+    r"|(?P<address>(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.]))"
+    r"|(?P<name>[A-Za-z_]\w*(?:[.@-]+\w+)*)"
+    r"|(?P<figure>0x[0-9a-fA-F]+|\d+\.\d+\w*|\d+[A-Za-z_%]\w*|\d{11,})"
+    r"|(?P<number>\d+)"
+)
+_CALLED = regex(r"(?P<before>(?:.*[^\w.-])?)(?P<name>[A-Za-z_][\w.-]*?)[\"']?[\s:=#(\[{\"'-]{0,8}")
+_DEVICES = ("gpu", "device", "npu", "card", "cuda", "device_id", "gpu_id", "gpu_index", "device_index", "npu_id")
+_SETTING = regex(r"\s{0,40}[\"']?(?P<key>[A-Za-z_][\w .()/-]{0,60}?)[\"']?\s{0,20}[:=]\s{0,20}(?P<value>.*)")
+_PIDS = ("pid", "tgid", "mainpid", "execmainpid", "hostpid", "process", "proc", "thread", "lwp")
+_UNIT = regex(
+    r" ?(?:[mun]?s|msec|secs?|seconds?|mins?|minutes?|hours?|[KMGT]i?B|bytes|percent|MHz|C|W)\b|%"
+)  # of a figure
+_LABEL = 32  # characters before a number that tell what it counts
+KINDS = ("id", "bus", "name", "number")
+LEAST = 100  # smaller numbers count something, unless a word says whose they are
+
+
+class Slot(NamedTuple):
+    """`kind`: id, bus, name, number, or what a word says the number is: rank, local_rank, node_rank, device, pid."""
+
+    kind: str
+    value: str
+    label: str
+
+
+def slots(text: str) -> tuple[str, list[Slot]]:
+    """A text → its template, and its slots in their order."""
+    template: list[str] = []
+    found: list[Slot] = []
+    at = 0
+    for one in _ID.finditer(text):
+        _between(text[at : one.start()], template, found)
+        kind = "bus" if one["bus"] else "id"
+        value = (
+            pci(one["bus"]).partition(".")[0] if one["bus"] else (one["uuid"] or one["hex"]).lower().replace("_", "-")
+        )
+        found.append(Slot(kind, value, _label(template)))
+        template.append("@")
+        at = one.end()
+    _between(text[at:], template, found)
+    return "".join(template), found
+
+
+def _between(text: str, template: list[str], found: list[Slot]) -> None:
+    at = 0
+    for one in _TOKEN.finditer(text):
+        template.append(text[at : one.start()])
+        at = one.end()
+        kind, word = one.lastgroup, one[0]
+        if kind == "number" and _UNIT.match(text, one.end()):
+            template.append("~")
+        elif kind == "number":
+            label = _label(template)
+            found.append(Slot(meaning(label) or "number", word.lstrip("0") or "0", label))
+            template.append("#")
+        elif kind == "address" or (kind == "name" and any(map(str.isdigit, word))):
+            found.append(Slot("name", word, _label(template)))
+            template.append("@")
+        else:
+            template.append(word if kind == "name" else "~")
+    template.append(text[at:])
+
+
+def _label(template: Sequence[str]) -> str:
+    return "".join(template[-6:])[-_LABEL:]
+
+
+def meaning(label: str) -> str | None:
+    """What a word before a number, or above it, says that it counts of one process: pid, rank, local_rank, node_rank, device."""
+    found = _CALLED.fullmatch(label)
+    if found is None or vocabulary.points_elsewhere(found["name"]):
+        return None
+    name = found["name"].lower()
+    if name in _PIDS:
+        return "pid"
+    if name in _DEVICES:
+        return "device"
+    what = vocabulary.of_process(found["name"])
+    if what == "rank" and OF_GROUP.search(found["before"]):
+        return None
+    return what if what in ("rank", "local_rank", "node_rank") else None
+
+
+def setting(text: str) -> "re.Match[str] | None":
+    """`name=value`, `name: value`, of a line."""
+    return _SETTING.fullmatch(text)
+
+
+def apart(words: Sequence[str]) -> list[str]:
+    """Words that are alike but for a part, as `lm@zeta.service` and `lm@eta.service` → that part of each."""
+    if len({*words}) < 2:
+        return [*words]
+    first, last = min(words), max(words)
+    begin = next(
+        (at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), min(map(len, words))
+    )
+    turned = [word[::-1] for word in words]
+    first, last = min(turned), max(turned)
+    end = next(
+        (at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), min(map(len, words))
+    )
+    word = words[0]
+    while begin > 0 and word[begin - 1].isalnum():
+        begin -= 1
+    while end > 0 and word[-end].isalnum():
+        end -= 1
+    found = [one[begin : len(one) - end] for one in words]
+    return found if all(found) else [*words]
