@@ -58,8 +58,8 @@ def held_alone(tables: Mapping[TableName, pl.DataFrame]) -> tuple[HeldAlone, ...
     known = _known(tables)
     told_of = [[key for key in keys if key[0] is not None or key[2] in known] for keys in kinds.values()]
     # What it forks runs its program, too: where others tell enough of the job's own, only these count.
-    own = [some if len(some) >= _FEWEST else keys for some, keys in zip(told_of, kinds.values(), strict=True)]
-    sized = sorted(zip(told_of, own, strict=True), key=lambda one: (bool(one[0]), len(one[1])), reverse=True)
+    counted = [some if len(some) >= _FEWEST else keys for some, keys in zip(told_of, kinds.values(), strict=True)]
+    sized = sorted(zip(told_of, counted, strict=True), key=lambda one: (bool(one[0]), len(one[1])), reverse=True)
     is_own = bool(sized) and not _are_forked(sized[0][1], tables["stacks"])
     return (_alone(sized[0][1], looks) if is_own else ()) or _gone(tables, told)
 
