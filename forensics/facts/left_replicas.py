@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import polars as pl
 
+from forensics.facts.speakers import speakers
+from parsers.schema.tables import TableName
 from parsers.text.patterns import regex
 from parsers.text.replica_names import says_what
 
@@ -52,19 +54,16 @@ class Left(msgspec.Struct, frozen=True):
         return tuple(sorted(rank for side in self.sides for rank in side))
 
 
-def spoken(steps: pl.DataFrame) -> pl.DataFrame:
-    """Table of steps → the same, where no rank is told beside any hash, with a negative number for each of several files: whoever writes one is one process."""
-    told = steps.filter(pl.col("checksum").is_not_null())
-    files = told["file"].cast(pl.String).unique().sort().to_list()
-    if len(files) < 2 or told["rank"].is_not_null().any() or told.select("file", "step").is_duplicated().any():
-        return steps
-    numbers = pl.DataFrame(
-        {"file": files, "_nth": range(-1, -1 - len(files), -1)}, schema={"file": pl.String, "_nth": pl.Int64}
-    )
-    named = steps.with_columns(pl.col("file").cast(pl.String).alias("_file")).join(
-        numbers, left_on="_file", right_on="file", how="left"
-    )
-    return named.with_columns(pl.coalesce("rank", "_nth").alias("rank")).drop("_file", "_nth")
+def spoken(tables: Mapping[TableName, pl.DataFrame]) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Tables of one attempt → `steps`, where no rank is told beside any hash with a negative number for each who speaks (facts/speakers.py), and
+    what these are named after: the first of -1."""
+    told = tables["steps"].filter(pl.col("checksum").is_not_null())
+    if not told.height or told["rank"].count():
+        return tables["steps"], ()
+    found = speakers({**tables, "steps": told, "values": tables["values"].clear()}, fewest=2)
+    if found is None or found.tables["steps"].select("rank", "step").is_duplicated().any():
+        return tables["steps"], ()
+    return found.tables["steps"].with_columns((-1 - pl.col("rank")).alias("rank")), found.names
 
 
 def left_replicas(

@@ -47,7 +47,7 @@ from parsers.text.quantities import bare_numbers
 _HEAD_CHARACTERS = 16384
 _HEAD_LINES, _TITLE_LINES, _BLOCK_LINES = 6, 40, 64
 _BEFORE_OBJECT = 64
-_ONE_NAME = regex(NAME)
+_ONE_NAME = regex(rf"{NAME}|[^\W\d_][\w./@()%-]{{0,79}}")  # in any script
 _CLOCK = regex(r"\d\d:\d\d:\d\d$")  # of a line of a log, before a comma and its milliseconds
 _MARK = regex(r"\S[\s,;|=:]|[{\[|<]|\+-")  # without one a line holds no two cells
 _LEVEL = regex(

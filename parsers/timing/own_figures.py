@@ -22,6 +22,7 @@ from typing import Any
 
 from parsers.forms import framings
 from parsers.forms.counting import step_column
+from parsers.forms.holders import is_held, step_of
 from parsers.forms.reading import text_lines, whole
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, table
@@ -50,6 +51,8 @@ def accepts(path: str, head: bytes) -> bool:
         return False
     meant = vocabulary.meanings(sorted(framings.names(path, head)))
     first = framings.first(path, head)
+    if form in framings.TABLES and "rank" not in meant and is_held(_sample(path, head)):
+        return True
     if "step" not in meant and counts_bad(first):
         return True
     within = meant & _WITHIN
@@ -89,16 +92,21 @@ def _event(row: Mapping[str, Any], source: Source) -> dict[str, Any]:
 
 def _counter(path: str, head: bytes) -> str | None:
     """The first column, where it is unknown and counts one by one from 0 or 1 on; else the one that counts blocks of rows alike."""
-    whole_lines = head[: head.rfind(b"\n") + 1]
-    told = framings.rows(Source(path, len(whole_lines), partial(BytesIO, whole_lines)))
-    rows = list(islice((said for _, _, said in told if said is not framings.HEADER and said), _SAMPLE))
+    rows = _sample(path, head)
     if len(rows) < _ROWS or not rows[0]:
         return None
-    if (found := step_column(rows)) is not None:
+    if (found := step_column(rows)) is not None or (found := step_of(rows)) is not None:
         return found
     rows = rows[:_ROWS]
     name = next(iter(rows[0]))
     return name if vocabulary.is_unknown(name) and _counts([whole(row.get(name)) for row in rows]) else None
+
+
+def _sample(path: str, head: bytes) -> list[Mapping[str, Any]]:
+    """The first records."""
+    whole_lines = head[: head.rfind(b"\n") + 1]
+    told = framings.rows(Source(path, len(whole_lines), partial(BytesIO, whole_lines)))
+    return list(islice((said for _, _, said in told if said is not framings.HEADER and said), _SAMPLE))
 
 
 def _counts(cells: Sequence[int | None]) -> bool:

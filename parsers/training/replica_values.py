@@ -45,6 +45,7 @@ def checksum() -> pl.Expr:
 _WHOLE = 100_000  # a hash of fewer digits may be equal by chance
 _LONG = regex(r"[+-]?[0-9]{1,20}\.[0-9]{8,30}(?:e[+-]?[0-9]{1,3})?")
 _ONE = regex(_PAIR)
+_OTHER_SCRIPT = regex(r"[^\x00-\x7f]")  # of a name: the kind of digest is called the same in all
 _PLAIN, _MIX = regex(IS_PLAIN), regex(_IS_MIXED)
 
 
@@ -53,7 +54,7 @@ def of_record(said: Mapping[str, Any]) -> str | None:
     pairs = [
         f"{_called(str(name))}={_whole(value)}" for name, value in said.items() if isinstance(value, str | int | float)
     ]
-    known = [pair for pair in pairs if len(pair) < 200 and _is_held(pair)]
+    known = [pair for pair in pairs if len(pair) < 200 and _is_held(_OTHER_SCRIPT.sub("_", pair))]
     long = [pair for pair in pairs if pair not in known and len(pair) < 200 and _is_unknown(pair)]
     return " ".join(pair.replace(" ", "_") for pair in (*known, *long)) or None
 

@@ -11,8 +11,9 @@ from typing import Any
 
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.loss_advice import of_batch, roll_back
-from forensics.facts.odd_values import GRADIENT, MADE, STATE, OddValue, called, is_its_own, module_of
+from forensics.facts.odd_values import GRADIENT, MADE, STATE, OddValue, called, is_its_own, module_of, odd_value
 from forensics.facts.own_values import has_experts
+from forensics.facts.speakers import speakers
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause
@@ -48,8 +49,14 @@ _REDUCED = frozenset(["post", "reduced", "avg", "averaged", "allreduced", "globa
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """At most one finding."""
-    found = case.odd_value
-    if found is None or case.tables["tensors"].height:
+    found, names = case.odd_value, None
+    if case.tables["tensors"].height:
+        return ()
+    if (
+        found is None and (told := speakers(case.tables)) is not None
+    ):  # nobody tells a rank: who it is, is said by what its rows are named after
+        found, names = odd_value(told.tables, told.numbers), told.names
+    if found is None:
         return ()
     cause = _cause(found)
     # What a rank was given by its own reader, or has loaded, is bad before anybody else takes part, whatever the layout.
@@ -62,12 +69,17 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if found.step is not None and isfinite(real(found.value) or nan):  # how many were bad
         form = words.ODD_SIZE if is_size else words.ODD_COUNT
     form = words.GAVE_WHAT_IT_WAS_NOT_GIVEN if found.is_proven else form
-    who = ranks_text([found.rank])
+    who = ranks_text([found.rank]) if names is None else names[found.rank]
+    alone = alone and names is None
     text = form(who=who, name=called(found), value=found.value, step=found.step)
     claims = [
         Claim(text, "for", (_ref(found.row, found.value),)),
         Claim(
-            words.WAS_GIVEN if found.is_proven else words.NOT_BESIDE(rank=found.beside["rank"]),
+            words.WAS_GIVEN
+            if found.is_proven
+            else words.NOT_BESIDE(rank=found.beside["rank"])
+            if names is None
+            else words.NOT_BESIDE_OF(who=names[found.beside["rank"]]),
             "for",
             (_ref(found.beside, ""),),
         ),
@@ -79,8 +91,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
             detector=DETECTOR.name,
             cause=cause,
             ranks=(found.rank,) if alone else (),
-            suspect_ranks=() if alone else (found.rank,),
-            undecided=() if alone else ("tied_explanations",),
+            suspect_ranks=() if alone or names is not None else (found.rank,),
+            undecided=("membership_unknown",) if names is not None else () if alone else ("tied_explanations",),
             first_anomaly=FirstAnomaly(
                 rank=found.rank if alone else None,
                 step=found.step,
@@ -90,7 +102,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             ),
             claims=tuple(claims),
             severity="fatal",
-            actions=_actions(case, found, cause),
+            actions=_actions(case, found, cause) if names is None else (),
             collect=(words.STATISTICS_AROUND_STEP,),
             time_ns=found.row["time_ns"],
             summary=sentence(text),
