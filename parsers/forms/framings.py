@@ -89,9 +89,7 @@ def framing(path: str, head: bytes) -> str | None:
 
 def first(path: str, head: bytes) -> Said:
     """The first record of a file, as far as its first bytes hold it; empty where it cannot be read."""
-    return next(
-        (said or {} for _, _, said in rows(Source(path, len(head), partial(BytesIO, head))) if said is not HEADER), {}
-    )
+    return next((said for _, _, said in rows(Source(path, len(head), partial(BytesIO, head))) if said), {})
 
 
 def rows(source: Source) -> Iterator[Row]:
