@@ -25,7 +25,7 @@ from parsers.text.patterns import regex
 from parsers.text.quantities import bare_numbers
 
 _MOST = 64  # figures of a record
-_BROKEN, _ENDS, _LARGE = (
+BROKEN, _ENDS, _LARGE = (
     1e30,
     3.38e38,
     1e20,
@@ -205,7 +205,7 @@ def _judged(sort: str, value: float | bool) -> str | None:
 def is_broken(cell: Any) -> bool:
     """Is a figure a number, larger than any training comes to, and none that masks are filled with?"""
     size = _size(cell)
-    return size is not None and _BROKEN <= size < _ENDS and f"{size:.5e}"[0:7] != "1.00000"
+    return size is not None and BROKEN <= size < _ENDS and f"{size:.5e}"[0:7] != "1.00000"
 
 
 def _size(cell: Any) -> float | None:
