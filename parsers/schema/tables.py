@@ -231,7 +231,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "local_rank": _INT,
         "step": _INT,
         "microbatch": _INT,
-        "phase": _TEXT,  # train | eval | checkpoint | reduced (a bad loss of all, beside the own) | figures (names of which nothing is known) | mean (of a step, since the last such line)
+        "phase": _TEXT,  # train | eval | checkpoint | reduced (a bad loss of all, beside the own) | figures (names of which nothing is known) | mean (of a step, since the last such line) | part (a line that tells of a step and no figure, until assembled)
         "loss": _FLOAT,
         "loss_seen": _BOOL,  # False: the line has the place for a loss, but no loss
         "grad_norm": _FLOAT,
@@ -239,6 +239,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "learning_rate": _FLOAT,
         "checksum": _TEXT,  # name=value of what replicas hold in common, apart by spaces
         "figures": _TEXT,  # the same of names of which nothing is known, where no loss is told
+        "parts": _INT,  # lines of that file that tell of the step, and no figure
         "skipped": _INT,
         "nan_iterations": _INT,
         "elapsed_ms": _FLOAT,
