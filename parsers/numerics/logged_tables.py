@@ -72,7 +72,8 @@ def _is_head(cells: Sequence[str]) -> bool:
 
 PARSER = LineParser(
     name="logged_tables",
-    anchors=(b"absmax", b"abs_max", b"abs max", b"max_abs", b"max abs", b"amax", b"nonfin", b"non_fin", b"non-fin", b"non fin", b"nan", b"inf", b"NaN", b"Inf"),
+    anchors=(b"absmax", b"abs_max", b"abs max", b"max_abs", b"max abs", b"amax", b"nonfin", b"non_fin", b"non-fin", b"non fin", b"num_nan", b"n_nan", b"nans", b"infs",
+        *(f"{mark} {name}".encode() for mark in ("|", "│", "┃", "║") for name in ("nan ", "inf ", "NaN ", "Inf "))),
     holds=regex(_HEAD),
     parse=parse,
     after=_ROWS,

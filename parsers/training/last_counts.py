@@ -29,6 +29,7 @@ _NAMED = regex(rf"(?i)(?<![a-z]){_LIMIT}[\"']?[ =:]{{1,3}}(\d{{1,15}})(?![\w/]|[
 _NUMBER = regex(r"(?<![\w./:-])\d{1,15}(?![\w/]|[.:-]\d)")
 _OTHERS = regex(
     r"(?i)\b(?:ep(?:och)?s?|eval\w*|val\w*|test|warm-?up|sampl\w*|shards?|files?|ranks?|nodes?|workers?|retr\w+|attempts?|tr(?:y|ies))\b"
+    r"|%\||\b(?:it/s|s/it)\b"  # nor is a bar a word
 )
 _STEPS = 2  # fewer are no training
 
