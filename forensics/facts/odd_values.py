@@ -18,7 +18,7 @@ from parsers.schema.tables import TableName
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.text.vocabulary import words_of
-from parsers.training.told_values import is_broken
+from parsers.training.told_values import BROKEN, is_broken
 
 _SPREAD = 3  # steps within which most others follow
 _LISTED = 3  # other lines of one form, that make a list
@@ -72,6 +72,7 @@ class OddValue(msgspec.Struct, frozen=True):
     is_last: bool = False  # do the records of all end with that step?
     opens: bool = False  # is that record the first of the step on its rank?
     is_proven: bool = False  # was what the rank was given a number, as `beside` shows? (passed_on.py)
+    first_step: int | None = None  # of what is told before any, where the rank tells one later
     is_given: bool = False  # did it stay a number on all while what they compute was lost? Then no parameter is in it
 
 
@@ -114,7 +115,10 @@ def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
         is_given = _is_given(told, lost, found, job)
         if not is_given and (given := _given(told, lost, rows, found, job)) is not None:
             found, is_given = given, True
-        return msgspec.structs.replace(found, opens=_opens(values, found), is_last=is_last, is_given=is_given)
+        first_step = since + 1 if step == _BEFORE and since != _BEFORE else None
+        return msgspec.structs.replace(
+            found, opens=_opens(values, found), is_last=is_last, is_given=is_given, first_step=first_step
+        )
     return None
 
 
@@ -297,8 +301,8 @@ def lost_losses(steps: pl.DataFrame, job: frozenset[int]) -> dict[int, frozenset
         train & pl.col("rank").is_in(sorted(job)) & pl.col("step").is_not_null() & pl.col("loss").is_not_null()
     )
     is_of_all = rows["rank"].n_unique() == 1  # who alone prints one prints that of all
-    # Who tells two of a step tells the mean of all beside its own.
-    lost = rows.group_by("step", "rank").agg((~pl.col("loss").is_finite()).all().alias("_lost"))
+    # Who tells two of a step tells the mean of all beside its own; one larger than any training comes to is lost as one that is no number is.
+    lost = rows.group_by("step", "rank").agg((~(pl.col("loss").abs() < BROKEN)).all().alias("_lost"))
     rows = lost.filter("_lost").group_by("step").agg("rank")
     return {step: job if is_of_all else frozenset(ranks) for step, ranks in rows.iter_rows()}
 

@@ -13,15 +13,21 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from forensics.facts.odd_values import OddValue, lost_losses, told_values
+from forensics.facts.given_out import given_out
+from forensics.facts.odd_values import OddValue, lost_losses, odd_value, told_values
 from forensics.facts.own_values import has_experts
 from parsers.schema.tables import TableName
+from parsers.text.sides import GIVEN, TAKEN, side_of
 from parsers.text.vocabulary import words_of
 
-_TAKEN = frozenset(("recv", "recvd", "received", "receives", "receive", "in", "input", "inputs", "rx", "incoming"))
-_GIVEN = frozenset(("send", "sent", "sends", "out", "output", "outputs", "tx", "outgoing"))
 _WAY = frozenset(("to", "from", "via", "next", "prev", "previous"))
 _OF_EXPERTS = r"(?i)(?:^|[^a-z])(?:moe|experts?|router)(?:[^a-z]|$)"  # what they give was made where they are
+
+
+def lost_first(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> OddValue | None:
+    """Whose figure was bad first: what one line tells of both sides proves most, then who lost it alone, then what goes from rank to rank."""
+    told = tables, job
+    return given_out(*told) or odd_value(*told) or passed_on(*told)
 
 
 def passed_on(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> OddValue | None:
@@ -42,7 +48,7 @@ def passed_on(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
         return None  # they came back to numbers: nothing was taken over
     rows = own.filter(pl.col("step") == step).with_columns(pl.col("of").cast(pl.String)).sort("rank", "file", "line")
     first = bad.filter(pl.col("step") == step).sort("rank", "file", "line", "place").unique("rank", keep="first")
-    sides = {row["rank"]: _side(row["of"]) for row in first.iter_rows(named=True)}
+    sides = {row["rank"]: side_of(row["of"]) for row in first.iter_rows(named=True)}
     makers = [rank for rank, side in sides.items() if side == "given"]
     if (
         set(rows["rank"].to_list()) != job
@@ -57,7 +63,7 @@ def passed_on(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
         & (pl.col("file").cast(pl.String) == made["file"])
         & (pl.col("line") < made["line"])
     )
-    taken = before.filter(pl.col("of").map_elements(_side, pl.String) == "taken")
+    taken = before.filter(pl.col("of").map_elements(side_of, pl.String) == "taken")
     alike = taken.filter(pl.col("of").map_elements(_thing, pl.String) == _thing(made["of"]))
     # What it took is told before anything bad, of the same thing that it gave.
     if not alike.height or taken["bad"].is_not_null().any():
@@ -72,12 +78,6 @@ def passed_on(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
     )
 
 
-def _side(of: str) -> str:
-    said = {word.lower() for word in words_of(of)}
-    taken, given = bool(said & _TAKEN), bool(said & _GIVEN)
-    return "" if taken == given else "taken" if taken else "given"
-
-
 def _thing(of: str) -> str:
     """What is given or taken, without which of both, and to or from whom."""
-    return " ".join(word for word in map(str.lower, words_of(of)) if word not in _TAKEN | _GIVEN | _WAY)
+    return " ".join(word for word in map(str.lower, words_of(of)) if word not in TAKEN | GIVEN | _WAY)

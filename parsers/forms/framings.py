@@ -32,7 +32,7 @@ from parsers.forms.nested import nested_names, nested_rows
 from parsers.forms.outlined import outlined_names, outlined_rows
 from parsers.forms.pairs import COUNT as COUNT
 from parsers.forms.pairs import NAME, SAYS, cell, logfmt, mentions, prose
-from parsers.forms.reading import CELL, RULE, Row, Said, cells_of, json_object, text_lines, undrawn
+from parsers.forms.reading import CELL, RULE, Row, Said, cells_of, json_object, text_lines, undrawn, whole
 from parsers.forms.reading import HEADER as HEADER
 from parsers.forms.seated import seated
 from parsers.forms.sections import section_names, section_rows
@@ -89,9 +89,7 @@ def framing(path: str, head: bytes) -> str | None:
 
 def first(path: str, head: bytes) -> Said:
     """The first record of a file, as far as its first bytes hold it; empty where it cannot be read."""
-    return next(
-        (said or {} for _, _, said in rows(Source(path, len(head), partial(BytesIO, head))) if said is not HEADER), {}
-    )
+    return next((said for _, _, said in rows(Source(path, len(head), partial(BytesIO, head))) if said), {})
 
 
 def rows(source: Source) -> Iterator[Row]:
@@ -147,7 +145,9 @@ def record(text: str) -> Said | None:
             return inner
         return mentions(text) or inner
     said = logfmt(text) or prose(text)
-    return said if said and "step" in vocabulary.meanings(said) else mentions(text) or said
+    # `it 17 fwd done, loss 2.1`: more words behind the count
+    is_counted = said and "step" in vocabulary.meanings(said) and whole(vocabulary.told(said).get("step")) is not None
+    return said if is_counted else mentions(text) or said
 
 
 def read_table(source: Source, name: TableName, made: Callable[[Said, str], Iterable[Said]], otherwise: str) -> Tables:

@@ -1,8 +1,8 @@
 """The schema of every evidence table: the one place that says which columns exist.
 
-Conventions: plural names; a unit in the column name where there is one (``_ns``, ``_ms``, ``_bytes``); null means
-"not observed", never 0, "" or -1; every row says where it came from: ``file`` (path inside the bundle) and ``line``
-(1-based, text) or ``record`` (0-based index of an entry in a structured file).
+Conventions: plural names; a unit in the column name where there is one (``_ns``, ``_ms``, ``_bytes``); null means "not observed", never 0, "" or -1; every row
+says where it came from: ``file`` (path inside the bundle) and ``line`` (1-based, text) or ``record`` (0-based index of an entry in a structured file).
+
 A row of ``operations`` takes some 90 bytes: texts are categories, and a column of one value takes nothing (`conform`).
 """
 
@@ -232,7 +232,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "local_rank": _INT,
         "step": _INT,
         "microbatch": _INT,
-        "phase": _TEXT,  # train | eval | checkpoint | reduced (a bad loss of all, beside the own) | figures (names of which nothing is known) | mean (of a step, since the last such line)
+        "phase": _TEXT,  # train | eval | checkpoint | reduced (a bad loss of all, beside the own) | figures (names of which nothing is known) | mean (of a step, since the last such line) | part (a line that tells of a step and no figure, until assembled)
         "loss": _FLOAT,
         "loss_seen": _BOOL,  # False: the line has the place for a loss, but no loss
         "grad_norm": _FLOAT,
@@ -240,6 +240,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "learning_rate": _FLOAT,
         "checksum": _TEXT,  # name=value of what replicas hold in common, apart by spaces
         "figures": _TEXT,  # the same of names of which nothing is known, where no loss is told
+        "parts": _INT,  # lines of that file that tell of the step, and no figure
         "skipped": _INT,
         "nan_iterations": _INT,
         "elapsed_ms": _FLOAT,

@@ -66,9 +66,9 @@ class Figures(NamedTuple):
 def figures(said: Mapping[str, Any], who: Mapping[str, Any], names: Names = NO_NAMES) -> Figures | None:
     """A record, and who says it when (rank, local_rank, host, time_ns, time_basis, file, line) → its rows; None where it is
     of no step, or of something within one."""
-    flat = one_figure(_flat(said))
-    parts = spread(flat, name_of(who["file"] or ""))
-    found = [one for part in parts or [flat] if (one := _figures(part, said, who, names)) is not None]
+    every = one_figure(flattened(said))
+    parts = spread(every, name_of(who["file"] or ""))
+    found = [one for part in parts or [every] if (one := _figures(part, said, who, names)) is not None]
     return Figures(*(list(chain.from_iterable(rows)) for rows in zip(*found, strict=True))) if found else None
 
 
@@ -218,7 +218,7 @@ def time_of(cell: Any) -> tuple[int | None, str | None]:
     return moment, None if moment is None else "local"
 
 
-def _flat(said: Mapping[str, Any]) -> dict[str, Any]:
+def flattened(said: Mapping[str, Any]) -> dict[str, Any]:
     """Names inside others continue them; who and when it is, an inner part says of the whole where nothing else does."""
     if not any(isinstance(cell, dict) for cell in said.values()):
         return dict(said)

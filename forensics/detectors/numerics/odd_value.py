@@ -95,7 +95,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
             undecided=("membership_unknown",) if names is not None else () if alone else ("tied_explanations",),
             first_anomaly=FirstAnomaly(
                 rank=found.rank if alone else None,
-                step=found.step,
+                step=found.first_step if found.step is None else found.step,
                 microbatch=found.row.get("microbatch"),
                 module=module_of(found),
                 value="finite" if is_size else "inf" if cause == "overflow" else "nan",
