@@ -25,7 +25,7 @@ from parsers.training.step_figures import figures, holds_nan, is_unnamed
 from parsers.training.told_values import rows_of_lines as value_rows
 
 _COUNTS = ("tep", "iter", "Iter", "teration", "batch", "Batch", "pdate")
-_AFTER = ("=", ":", " ", '"', "]")
+_AFTER = ("=", ":", " ", '"', "'", "]")
 
 
 def parse(lines: pl.DataFrame) -> Tables:
