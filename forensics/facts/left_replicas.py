@@ -119,10 +119,27 @@ def _printed(steps: pl.DataFrame) -> pl.DataFrame:
     told = pairs.select(
         *_COLUMNS, apart.struct.field("field_0").alias("name"), apart.struct.field("field_1").alias("value")
     )
+    told = _in_turn(told)
     unclear = [name for name in told["name"].drop_nulls().unique().to_list() if not says_what(name)]
     # What changes on every rank is learnt: an identity of a run or a request that all share stays as it is.
     stays = pl.col("value").n_unique().over("name", "rank").min().over("name") < _LEARNS
     return told.filter(~(pl.col("name").is_in(unclear) & stays))
+
+
+def _in_turn(told: pl.DataFrame) -> pl.DataFrame:
+    """The same; where every rank tells a step several values under one name, as in a row or a line for each of several tables, the second of them is called so: each goes through
+    them in one order."""
+    of_one = ["name", "rank", "step"]
+    count = pl.len().over(of_one)
+    if not told.select((count > 1).any()).item():
+        return told
+    told = told.sort("file", "line", maintain_order=True).with_columns(
+        pl.int_range(1, pl.len() + 1).over(of_one).alias("_nth"), count.alias("_count")
+    )
+    is_steady = pl.col("_count").n_unique().over("name", "step") == 1
+    nth = pl.concat_str("name", pl.lit("."), "_nth")
+    name = pl.when(is_steady & (pl.col("_nth") > 1)).then(nth).otherwise("name")
+    return told.with_columns(name.alias("name")).drop("_nth", "_count")
 
 
 def _rates(steps: pl.DataFrame) -> pl.DataFrame:
