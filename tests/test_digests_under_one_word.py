@@ -170,3 +170,13 @@ def test_where_all_go_their_own_ways_or_none_does_nobody_is(tmp_path: Path, form
     (tmp_path / "none").mkdir()
     assert not judged(tmp_path / "all", form, ranks, {rank: 1 + rank for rank in range(ranks)}).ranks
     assert judged(tmp_path / "none", form, ranks, {}).kind != "numerics"
+
+
+def test_who_tells_them_in_another_order_left_nobody(tmp_path: Path) -> None:
+    lines = []
+    for step in range(1, STEPS + 1):
+        for rank in range(4):
+            told = [*parts(step, 0)][:: -1 if rank == 2 and step == AT else 1]
+            lines += [f"[rank{rank}] step {step} table fingerprint {one}" for one in told]
+    (tmp_path / "job.log").write_text("\n".join(lines) + "\n")
+    assert not analyze(tmp_path).verdict.ranks

@@ -138,8 +138,9 @@ def judged(
     first: bool = True,
     lost: int = -1,
     learns: bool = True,
+    named: str = "{}",
 ) -> Verdict:
-    """`first`: is the learner rank 0, else the last one? `learns`: is there a record of it?"""
+    """`first`: is the learner rank 0, else the last one? `learns`: is there a record of it? `named`: what figures are called."""
     name, write = WRITERS[form]
     own = 0 if first else ranks - 1
     actors = [rank for rank in range(ranks) if rank != own]
@@ -148,9 +149,8 @@ def judged(
         for rank in actors:
             is_after = odd is not None and step > AT
             if rank != lost and not (is_after and raises):
-                told = write(
-                    rank, ranks, step, cells(rank, step, None if odd is None else actors[odd], is_after=is_after)
-                )
+                own_cells = cells(rank, step, None if odd is None else actors[odd], is_after=is_after)
+                told = write(rank, ranks, step, {named.format(name): cell for name, cell in own_cells.items()})
                 files.setdefault(name.format(rank=rank), []).append(told)
     if learns:
         files["learner.log"] = [
@@ -198,3 +198,8 @@ def test_of_two_actors_nobody_is_and_a_sound_training_is_none(tmp_path: Path, fo
     (tmp_path / "none").mkdir()
     assert not judged(tmp_path / "two", form, 3, 1).ranks
     assert judged(tmp_path / "none", form, 5, None).kind != "numerics"
+
+
+@pytest.mark.parametrize("form", [*WRITERS][1::4])
+def test_a_gradient_may_have_come_from_the_learner(tmp_path: Path, form: str) -> None:
+    assert not judged(tmp_path, form, 5, 2, named="grad_{}").ranks

@@ -135,7 +135,8 @@ def peers_of(values: pl.DataFrame, steps: pl.DataFrame, job: frozenset[int]) -> 
     told = told_values(own).filter(~_is_of_printer())
     first = told.filter("bad")["step"].min()
     peers = frozenset(told["rank"].to_list())
-    if not isinstance(first, int) or peers == job or 2 * len(peers) <= len(job) or len(peers) < _PEERS:
+    # Stages of a pipeline are of one size; who learns is one, or few.
+    if not isinstance(first, int) or peers == job or len(peers) <= 2 * len(job - peers) or len(peers) < _PEERS:
         return job
     before = pl.col("step") < first
     shown = [rows.filter(before & ~pl.col("rank").is_in(sorted(peers))).select("rank", "step") for rows in (own, steps)]
