@@ -213,8 +213,7 @@ class Case(msgspec.Struct, frozen=True, dict=True):
 
     def hosts_of(self, finding: "Finding") -> frozenset[str]:
         """The hosts that a finding is about: as it says, else those of its ranks."""
-        place = self.host_of_rank
-        return finding.places or frozenset(place[rank] for rank in finding.subjects if rank in place)
+        return finding.places or frozenset(host for rank, host in self.host_of_rank.items() if rank in finding.subjects)
 
     @cached_property
     def job_hosts(self) -> frozenset[str]:

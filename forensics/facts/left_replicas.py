@@ -118,10 +118,33 @@ def _printed(steps: pl.DataFrame) -> pl.DataFrame:
     told = pairs.select(
         *_COLUMNS, apart.struct.field("field_0").alias("name"), apart.struct.field("field_1").alias("value")
     )
+    told = _in_turn(told)
     unclear = [name for name in told["name"].drop_nulls().unique().to_list() if not says_what(name)]
     # What changes on every rank is learnt: an identity of a run or a request that all share stays as it is.
     stays = pl.col("value").n_unique().over("name", "rank").min().over("name") < _LEARNS
     return told.filter(~(pl.col("name").is_in(unclear) & stays))
+
+
+def _in_turn(told: pl.DataFrame) -> pl.DataFrame:
+    """The same; where every rank tells a step several values under one name, as in a row or a line for each of several tables, the second of them is called so: each goes through
+    them in one order. Where ranks tell the same ones in another order, they do not, and nothing is compared."""
+    of_one = ["name", "rank", "step"]
+    count = pl.len().over(of_one)
+    if not told.select((count > 1).any()).item():
+        return told
+    told = told.sort("file", "line", maintain_order=True)
+    each = told.group_by(of_one, maintain_order=True).agg(
+        pl.col("value").str.join(" ").alias("_order"), pl.col("value").sort().str.join(" ").alias("_all"), pl.len().alias("_count")
+    )  # fmt: skip
+    is_shuffled = (pl.col("_all").n_unique() == 1) & (pl.col("_order").n_unique() > 1)
+    shuffled = each.group_by("name", "step").agg(is_shuffled.alias("_is")).filter("_is")["name"].unique()
+    steady = each.group_by("name", "step").agg((pl.col("_count").n_unique() == 1).alias("_steady"))
+    told = told.join(steady, on=["name", "step"], how="left", maintain_order="left").with_columns(
+        pl.int_range(1, pl.len() + 1).over(of_one).alias("_nth")
+    )
+    is_told_apart = pl.col("_steady") & (pl.col("_nth") > 1) & ~pl.col("name").is_in(shuffled.implode())
+    name = pl.when(is_told_apart).then(pl.concat_str("name", pl.lit("."), "_nth")).otherwise("name")
+    return told.with_columns(name.alias("name")).drop("_nth", "_steady")
 
 
 def _rates(steps: pl.DataFrame) -> pl.DataFrame:

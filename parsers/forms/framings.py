@@ -10,7 +10,7 @@
     - rank: 3⏎  step: 5                                  reports in blocks, also with parts of their own (YAML)
              rank0  rank1⏎  step⏎  1  2.1  2.2        frames of pandas
     wq: {nan: 0, absmax: 0.1}                            sets of statistics that documents nest
-    step 12⏎  rank  loss⏎     [step.12]⏎ loss = 2.1      tables of a step each, under headings; reports with a part for each step
+    step 12⏎  rank  loss⏎     [step.12]⏎ loss = 2.1      tables of a step each, under headings; reports with a part for each step, or a document
     <step n="5"><rank id="3" loss="nan"/></step>         elements of XML
     step,node-1,node-2                                   a column for each process; of what, the name of the path or of the series
     1790000000 2.31 5                                    without names: a stamp or a count, and the name of the path (MLflow)

@@ -19,7 +19,8 @@ _FIGURES = frozenset(("loss", "grad_norm", "own_grad_norm"))
 
 def counted(lines: pl.DataFrame) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Lines and their records. A number without a known name is the step where it rises from line to line of a printer that says no other: at the head
-    of lines without any name, under one by the same each time; a rank or a label would not."""
+    of lines without any name, under one by the same each time; a rank or a label would not. Where a printer has lines of several names, as of its
+    own loss and of the mean of all, it rises in those of one sort, and falls in none."""
     open_rows: dict[tuple[Any, ...], list[tuple[dict[str, Any], dict[str, Any]]]] = {}
     for row in lines.iter_rows(named=True):
         said = framings.record(row["text"]) if len(row["text"]) <= LINE_CHARACTERS else None
@@ -34,14 +35,24 @@ def counted(lines: pl.DataFrame) -> Iterator[tuple[dict[str, Any], dict[str, Any
             whose = (*(row[one] for one in _WHOSE), *(str(told.get(one)) for one in _WHOSE))
             open_rows.setdefault((row["file"], names, *whose), []).append((row, said))
     for (_, names, *_), found in open_rows.items():
-        rising = [name for name in names if _rises([whole(said[name]) or 0 for _, said in found], name)]
+        rising = [name for name in names if _is_step([said for _, said in found], name)]
         step = rising[0] if rising and (rising[0] == names[0] or len(rising) == 1) else None
         yield from ((row, {"step": said[step], **said} if step is not None else said) for row, said in found)
 
 
-def _rises(counts: Sequence[int], name: str) -> bool:
-    strides = {after - before for before, after in pairwise(counts)}
+def _is_step(records: Sequence[Mapping[str, Any]], name: str) -> bool:
+    sorts: dict[tuple[str, ...], list[int]] = {}
+    for said in records:
+        sorts.setdefault(tuple(said), []).append(whole(said[name]) or 0)
+    counts = [whole(said[name]) or 0 for said in records]
     is_bare = name == framings.COUNT
+    return all(before <= after for before, after in pairwise(counts)) and all(
+        _rises(own, is_bare=is_bare) for own in sorts.values()
+    )
+
+
+def _rises(counts: Sequence[int], *, is_bare: bool) -> bool:
+    strides = {after - before for before, after in pairwise(counts)}
     return len(counts) >= (_RISING if is_bare else _CALLED) and min(strides) > 0 and (is_bare or len(strides) == 1)
 
 

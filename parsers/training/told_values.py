@@ -73,6 +73,7 @@ _WORDS = regex(
     r"(?!(?i:[0-9a-f]{6,128}|true|false|none|n/a)$)[A-Za-z_][\w./ :\[\]-]{0,119}"
 )  # and no hash, which is each rank's own
 _BLANKS = regex(r"\s+")
+_MEASURED = regex(r"(?i)(?:.*[^a-z])?(?:abs_?max|max_?abs|amax|norm|l2|rms)")  # of a tensor, and no time
 _OF_WHOM = frozenset(
     ("step", "time", "rank", "local_rank", "node_rank", "host", "pid", "device", "pod", "address", "epoch", "attempt", "split", "tokens",
      "samples", "world_size", "loss_scale", "skipped", "nan_iterations", "per_s", "tflops")
@@ -224,7 +225,7 @@ def _sort(name: str) -> str:
         return "left out"
     if _COUNT_NAME.fullmatch(name):  # optimizer/nan, which times nothing
         return "count"
-    timed = durations.figure(name)
+    timed = None if _MEASURED.fullmatch(name) else durations.figure(name)
     if timed is not None and (timed.is_time or durations.sort_of(timed.phase) is not None):
         return "left out"
     return "is fine" if _IS_FINE.fullmatch(name) else ""

@@ -43,6 +43,7 @@ _GIVEN = frozenset(
     ]
 )
 _DATA = _GIVEN - {"input", "inputs", "reward", "rewards"}  # these may be what another rank sent
+_HELD = STATE | {"w"}
 _OWN = frozenset(["pre", "local", "own", "before", "unreduced", "self"])
 _REDUCED = frozenset(["post", "reduced", "avg", "averaged", "allreduced", "global", "synced", "synchronized"])
 
@@ -62,6 +63,10 @@ def detect(case: Case) -> tuple[Finding, ...]:
     # What a rank was given by its own reader, or has loaded, is bad before anybody else takes part, whatever the layout.
     is_first = cause == "bad_input" and not _DATA.isdisjoint(words_of(called(found)))
     is_first |= found.is_given or (cause == "bad_state" and found.step is None)
+    said = frozenset(words_of(called(found)))
+    # A part's weights, where what all hold or take in was a number still: nobody gave it that in this step.
+    is_first |= found.is_held and bool(found.kept) and bool(said & _HELD) and not said & MADE
+    is_first |= found.is_of_peers and not said & GRADIENT  # a gradient may have come from who learns
     alone = case.is_data_parallel or has_experts(case.tables) or is_first or found.is_proven or is_its_own(found)
     form = words.ODD_VALUE_AT_LAST if found.is_last else words.ODD_VALUE
     form = words.ODD_VALUE_AT_FIRST if found.step is None else form
@@ -124,7 +129,7 @@ def _cause(found: OddValue) -> Cause:
         return "comm_corruption"
     if (found.is_given and not said & MADE) or any(map(_is_of_batch, found.others)):
         return "bad_input"
-    if said & STATE and not said & MADE:
+    if said & (_HELD if found.is_held else STATE) and not said & MADE:
         return "bad_state"
     if found.opens and said & _GIVEN and not said & GRADIENT:
         return "bad_input"
