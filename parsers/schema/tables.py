@@ -2,7 +2,6 @@
 
 Conventions: plural names; a unit in the column name where there is one (``_ns``, ``_ms``, ``_bytes``); null means "not observed", never 0, "" or -1; every row
 says where it came from: ``file`` (path inside the bundle) and ``line`` (1-based, text) or ``record`` (0-based index of an entry in a structured file).
-
 A row of ``operations`` takes some 90 bytes: texts are categories, and a column of one value takes nothing (`conform`).
 """
 
