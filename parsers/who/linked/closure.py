@@ -16,7 +16,7 @@ from typing import NamedTuple
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.who.linked.relations import Relation, Row
-from parsers.who.linked.tokens import LEAST, Slot, apart
+from parsers.who.linked.tokens import LEAST, Slot, apart, of_others
 
 _STEPS = 6  # of a chain, at most
 _FEWEST = 2
@@ -227,7 +227,7 @@ def _rank_column(rows: Relation, world: int | None) -> str:
 def _may(slot: Slot, pids: Set[str]) -> bool:
     """May it be a name? A number by itself is one of a process only where another record calls it so, and a peer is somebody else."""
     called = _LAST.search(slot.label)
-    if called is not None and vocabulary.points_elsewhere(called["name"]):
+    if called is not None and of_others(called["name"]):
         return False
     return slot.kind not in ("pid", "number") or (int(slot.value) >= LEAST and slot.value in pids)
 

@@ -30,6 +30,9 @@ _TOKEN = regex(
 )
 _CALLED = regex(r"(?P<before>(?:.*[^\w.-])?)(?P<name>[A-Za-z_][\w.-]*?)[\"']?[\s:=#(\[{\"'-]{0,8}")
 _PART, _PARTS = regex(r"[A-Za-z0-9_]+"), 8  # of a word, at most
+_OTHERS = regex(
+    r"(?i)(?:\A|[_. -])(?:peer|remote|src|dst|source|target|next|prev|left|right|parent|holder|owner|master|leader|from|to)(?:\Z|[_. -])"
+)
 _DEVICES = ("gpu", "device", "npu", "card", "cuda", "device_id", "gpu_id", "gpu_index", "device_index", "npu_id")
 _SETTING = regex(r"\s{0,40}[\"']?(?P<key>[A-Za-z_][\w .()/-]{0,60}?)[\"']?\s{0,20}[:=]\s{0,20}(?P<value>.*)")
 _PIDS = ("pid", "tgid", "mainpid", "execmainpid", "hostpid", "process", "proc", "thread", "lwp")
@@ -108,7 +111,7 @@ def _label(template: Sequence[str]) -> str:
 def meaning(label: str) -> str | None:
     """What a word before a number, or above it, says that it counts of one process: pid, rank, local_rank, node_rank, device."""
     found = _CALLED.fullmatch(label)
-    if found is None or vocabulary.points_elsewhere(found["name"]):
+    if found is None or of_others(found["name"]):
         return None
     name = found["name"].lower()
     if name in _PIDS:
@@ -119,6 +122,11 @@ def meaning(label: str) -> str | None:
     if what == "rank" and OF_GROUP.search(found["before"]):
         return None
     return what if what in ("rank", "local_rank", "node_rank") else None
+
+
+def of_others(name: str) -> bool:
+    """Does a word call somebody else than whose record it is?"""
+    return _OTHERS.search(name) is not None
 
 
 def setting(text: str) -> "re.Match[str] | None":
