@@ -161,9 +161,9 @@ class _Table:
         own = _own_parts(rows)
         column = _rank_column(rows, world)
         self._rows: list[tuple[Row, int | None, dict[str, list[Token]]]] = []
-        for row in rows:
-            names = ((places if slot.kind == "name" else called).get(slot.value) for slot in row.cells.values())
-            where = {place for place in names if place is not None}
+        named = _place_columns(rows, places, called)
+        for at_row, row in enumerate(rows):
+            where = {own_places[at_row] for own_places in named if at_row in own_places}
             own_place = {places.get(row.place, row.place)} if row.place else set()
             # A place of one process is a name of it: where it runs, the file tells.
             at = sorted((where & shared) or own_place or where)[:_FEWEST]
@@ -206,6 +206,17 @@ class _Table:
             if is_each and len(names) >= _FEWEST:
                 for token, own in known.items():
                     yield from ((token, rank, row) for rank, row in own.items() if rank is not None)
+
+
+def _place_columns(rows: Relation, places: Mapping[str, str], called: Mapping[str, str]) -> list[dict[int, str]]:
+    """Columns that name places: row → place. One that is alike in all rows where others differ is of who prints them."""
+    columns: defaultdict[str, dict[int, str]] = defaultdict(dict)
+    for at, row in enumerate(rows):
+        for column, slot in row.cells.items():
+            if (place := (places if slot.kind == "name" else called).get(slot.value)) is not None:
+                columns[column][at] = place
+    differing = [own for own in columns.values() if len({*own.values()}) > 1]
+    return differing or [*columns.values()]
 
 
 def _rank_column(rows: Relation, world: int | None) -> str:
