@@ -12,10 +12,13 @@ from tests.sources import written
 HOSTS = ("kiwi-11", "kiwi-12")
 PIDS = (8815, 8812, 8810, 8817)  # of one host two of these, of the other two
 _FIRST = ("5f3ce0b1", "a91d7740", "e1a2cfab", "03cda003")
-KEYS = {  # of a container, a pod, a device, an actor
+KEYS = {  # of a container, a pod, a device, an actor, a service, a unit
     "short": ("5f3ce0b1a2d4", "a91d7740cc01", "e1a2cfab9b3e", "03cda003be77"),
     "uid": tuple(f"{one}-037b-d910-766d-d20c89babaad" for one in _FIRST),
     "device": tuple(f"GPU-{one}-037b-d910-766d-d20c89babaad" for one in _FIRST),
+    "name": ("heron", "finch", "wren", "kite"),
+    "counted": ("grebe-trainer-3", "grebe-trainer-1", "grebe-trainer-0", "grebe-trainer-2"),  # its number is no rank
+    "unit": ("lm@eta.service", "lm@alpha.service", "lm@zeta.service", "lm@beta.service"),
     "actor": tuple(f"{one}18a58f91cd9e4103000000" for one in _FIRST),
 }
 IDS = KEYS["short"]
@@ -99,6 +102,7 @@ def told(folder: Path, files: Files) -> dict[tuple[str | None, int], int]:
 @pytest.mark.parametrize("of_pids", OF_PIDS)
 def test_a_pid_is_joined_to_a_rank_by_what_both_call_it(of_pids: str, of_ranks: str, tmp_path: Path) -> None:
     kinds = [*KEYS]
+    kinds = kinds if of_ranks != "short ids" else ["short", "uid", "device", "actor"]
     ids = KEYS[kinds[([*OF_PIDS].index(of_pids) + [*OF_RANKS].index(of_ranks)) % len(kinds)]]
     found = told(tmp_path, OF_PIDS[of_pids]("seen", ids) | OF_RANKS[of_ranks]("begun", ids))
     assert found == {(HOSTS[at // 2], PIDS[at]): RANKS[at] for at in range(4)}

@@ -50,7 +50,14 @@ def chains(
         return places.of(host) if host is not None and places.is_place(host) else places.of_file(one.file)
 
     aliases = {name: place for place, own in table.aliases.items() for name in own}
-    own = relations(said, ((one.file, one.leaves) for one in documents), place_of, places.of_file, places.heading)
+    own = relations(
+        said,
+        ((one.file, one.leaves) for one in documents),
+        place_of,
+        places.of_file,
+        places.heading,
+        [one.name for one in told],
+    )
     known = unanimous(
         [*_known(table, told, places), *((Token("file", "", path), rank) for path, rank in files.items())]
     )
@@ -94,7 +101,7 @@ def _known(table: Table, told: Iterable[Told], places: Places) -> Iterator[tuple
     for (place, bus), rank in table.buses.items():
         yield Token("bus", place, bus.partition(".")[0]), rank
     for one in told:
-        if one.rank is None or one.kind in ("folder", "file"):
+        if one.rank is None or one.kind == "folder":
             continue
         if one.kind in ("pid", "process"):
             host, _, pid = one.name.rpartition(":")

@@ -51,11 +51,15 @@ def relations(
     place_of: Callable[[Said], str | None],
     place_of_file: Callable[[str], str | None],
     heading: Callable[[str], str | None],
+    names: Iterable[str],
 ) -> list[Relation]:
-    """The lines of logs and the leaves of documents → relations of two rows at least. `heading`: the place that a line is the heading of."""
+    """The lines of logs and the leaves of documents → relations of two rows at least. `heading`: the place that a line is the heading of; `names`
+    that are known to be somebody's."""
     found = [*_of_documents(documents, place_of_file), *_of_tables(said, place_of, heading)]
-    cells = (slot.value for own in found for row in own for slot in row.cells.values() if slot.kind == "name")
-    words = frozenset(word for word in cells if len(word) > _FEWEST and word.isdigit() is False)
+    cells = [slot.value for own in found for row in own for slot in row.cells.values() if slot.kind == "name"]
+    headings = [[name for name, _ in parts] for own in said.values() for parts in _parts(own[:_LINES])]
+    called = [slot.value for own in headings for row in _names(own) for slot in row.values() if slot.kind == "name"]
+    words = frozenset(word for word in (*cells, *called, *names) if len(word) > _FEWEST and not word.isdigit())
     found += _of_lines(said, place_of, heading, words)
     found += _of_sections(said, place_of, heading, words)
     return [own[:_ROWS] for own in found if len(own) >= _FEWEST]
@@ -121,7 +125,9 @@ def _record(
         if (one := cell(column if inner else str(leaf.path[depth - 2]), leaf.value)) is not None:
             cells[column] = one
     kept = {column: one for column, one in cells.items() if column not in twice}
-    if not is_list and isinstance(key, str) and (one := cell("", key.rpartition("/")[2])) is not None:
+    name = key.rpartition("/")[2] if isinstance(key, str) else ""
+    name = name.rpartition(".")[0] or name if key == path else name
+    if not is_list and (one := cell("", name)) is not None:
         kept["key"] = one
     return Row(place, kept, path, leaves[0].line if leaves else None) if len(kept) > 1 else None
 
