@@ -59,7 +59,10 @@ def outlined_names(text: str) -> list[str]:
     """The names of the first record of a step in a document that begins so; none where it is no such document."""
     if not any(form.search(text) for form in (_MAY, _MAY_LIST, _MAY_STREAM)):
         return []
-    found = list(_records(leaves(text[: text.rfind("\n") + 1] or text) or cut_leaves(text)))
+    own = leaves(text[: text.rfind("\n") + 1] or text) or cut_leaves(text)
+    if _are_members(own):
+        return []
+    found = list(_records(own))
     told = [one for _, one, is_step in found if is_step]
     return [name for name in told[0] if name] if len(told) >= _FEWEST else []
 
@@ -155,6 +158,18 @@ def _of_one(parts: Sequence[Said]) -> Said:
         return {}
     of_it = next(one for one, said in told if "rank" in said)
     return {name: cell for name, cell in of_it.items() if name and _is_identity(name)}
+
+
+def _are_members(own: Sequence[Leaf]) -> bool:
+    """Do documents of a stream that says nowhere whose it is hold parts that are alike: of each process one?"""
+    parts: dict[Path, list[str]] = {}
+    for leaf in own:
+        if len(leaf.path) > 3 and not any(isinstance(one, int) for one in leaf.path[1:]):
+            parts.setdefault(leaf.path[:-1], []).append(str(leaf.path[-1]))
+    alike = {(path[:-1], tuple(names)) for path, names in parts.items()}
+    streams = {leaf.path[0] for leaf in own if len(leaf.path) == 2 and _COUNTED.fullmatch(str(leaf.path[1]))}
+    is_told = any("rank" in vocabulary.told({str(leaf.path[-1]): leaf.value}) for leaf in own)
+    return len(streams) >= _FEWEST and not is_told and len(parts) >= _FEWEST * len(alike) > 0
 
 
 def _is_identity(name: str) -> bool:
