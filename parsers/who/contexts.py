@@ -40,7 +40,7 @@ _OWN_LINES = 60
 _OWN_HOST = regex(
     rf"(?i)(?<![A-Za-z_-])(?:(?:host_?name|host|node_?name)[\"']?(?:\s{{0,2}}[=:]\s{{0,2}}[\"']?|\s)|on (?!(?:the )?(?:host|node|machine|server)))(?P<name>[A-Za-z][\w.-]{{1,250}}|{ADDRESS.pattern})"
 )
-_OF_OTHERS = regex(r"(?i)master|peer|head|coord|leader|connect|remote|next|prev|store|driver|neighbou?r")
+OF_OTHERS = regex(r"(?i)master|peer|head|coord|leader|connect|remote|next|prev|store|driver|neighbou?r")
 _WORD = regex(r"[A-Za-z0-9][\w.-]{1,250}")
 _PART = regex(r"[A-Za-z0-9]+")
 _HEX = regex(r"[0-9a-f]{12,64}")
@@ -108,6 +108,15 @@ class Places:
             kept, other = sorted((first, second), key=_by_use)
             self._same[other] = kept
             self._of_file.clear()
+
+    def call(self, name: str, place: str) -> None:
+        """So is a place called, too; a name of another one is nobody's."""
+        if self._same.setdefault(name, place) == name and not self._has_others(name):
+            self.join(name, place)
+        self._of_file.clear()
+
+    def _has_others(self, name: str) -> bool:
+        return any(other != name and self._root(other) == name for other in self._same)
 
     def of(self, name: str) -> str:
         """The place that is called so, by one of its names: one that is no address, the shortest."""
@@ -194,7 +203,7 @@ class Places:
         shapes: defaultdict[str, dict[str, set[str]]] = defaultdict(dict)
         for path, own in said.items():
             if not any(True for _ in self.named(path)):
-                lines = (one.raw[:400] for one in own[:_OWN_LINES] if not _OF_OTHERS.search(one.raw[:400]))
+                lines = (one.raw[:400] for one in own[:_OWN_LINES] if not OF_OTHERS.search(one.raw[:400]))
                 names = {found["name"].rstrip(".-") for line in lines for found in _OWN_HOST.finditer(line)}
                 shapes[_DIGITS.sub("#", path)][path] = {self.of(name) for name in names if self.is_place(name)}
         found: dict[str, str] = {}
@@ -347,7 +356,7 @@ def _rows(own: Iterable[Said], cells: int) -> Iterator[list[str]]:
 
 
 def _by_use(name: str) -> tuple[bool, int, str]:
-    return ADDRESS.fullmatch(name) is not None or name.isdigit(), len(name), name
+    return ADDRESS.fullmatch(name) is not None or name.isdigit() or not name.isascii(), len(name), name
 
 
 def _is_name(name: str) -> bool:
