@@ -46,9 +46,9 @@ _PART = regex(r"[A-Za-z0-9]+")
 _HEX = regex(r"[0-9a-f]{12,64}")
 _COUNTED = regex(r"([A-Za-z_]*?)[_.-]?\d{1,4}")
 _OF_DEVICE = regex(r"(?i)(?:gpu|cuda|npu|card|core|cpu|default|thread|layer|slot|worker|trace|python|py|v)_?")
-_HEADING = regex(r"[^\w]{0,8}(?P<name>[A-Za-z0-9][\w.-]{1,250})[^\w]{0,8}(?P<rest>.{0,60})")
+_HEADING = regex(r"[^\w]{0,8}(?:[a-z][a-z.]{1,30}/)?(?P<name>[A-Za-z0-9][\w.-]{1,250})[^\w]{0,8}(?P<rest>.{0,60})")
 _TYPED = regex(  # at a prompt; behind a bare mark of comments only what is sent elsewhere
-    r"(?:[^\w\s]?[\w.-]{1,32}@(?P<at>[\w.-]{1,250})\b[^$#%>]{0,80}[$#%>]|\$|[#%>](?= (?:sudo )?ssh )) (?P<command>[a-z./].{0,200})"
+    r"(?:[^\w\s]?[\w.-]{1,32}@(?P<at>[\w.-]{1,250})\b[^$#%>]{0,80}[$#%>]|\$|\+{1,3}(?= )|[#%>](?= (?:sudo )?ssh )) (?P<command>[a-z./].{0,200})"
 )
 _ARCHIVE = regex(r"(?i)\.(?:zip|7z|t[gbx]z2?|tar(?:\.\w{2,4})?)\Z")
 _SENT = regex(
@@ -62,7 +62,7 @@ _SUFFIXED = regex(r"([a-z0-9.-]*-\d{1,5})-[a-z0-9]{5}")
 _STAMPED = regex(r"[\d:.,/TZ +-]{0,40}|.{0,40}\d{1,2}:\d\d.{0,20}")
 _HOSTS_LINE = regex(rf"({ADDRESS.pattern})[ \t]+([A-Za-z][\w.-]*(?:[ \t]+[A-Za-z][\w.-]*)*)\s*(?:#.*)?")
 _CELLS = regex(r" {2,}|\t ?|(?<=\S),[ \t]*|\s*[|│┃]\s*")
-_PLACE_COLUMN = regex(
+PLACE_COLUMN = regex(
     r"(?:name|pod|host|node|hostname|pod[ _-]?name|node[ _-]?name|(?:pod|host|internal|node)?[ _-]?ip|address|instance)"
 )
 _FEWEST, _MOST_CELLS = 2, 24
@@ -302,7 +302,7 @@ class Places:
         for own in said.values():
             for at, one in enumerate(own[:_OWN_LINES]):
                 cells = [cell.strip().lower() for cell in _CELLS.split(one.raw.strip())]
-                columns = [column for column, cell in enumerate(cells) if _PLACE_COLUMN.fullmatch(cell)]
+                columns = [column for column, cell in enumerate(cells) if PLACE_COLUMN.fullmatch(cell)]
                 if len(columns) < _FEWEST or len(cells) > _MOST_CELLS:
                     continue
                 table = [*_rows(own[at + 1 :], len(cells))]
@@ -310,7 +310,7 @@ class Places:
                     pairs = {(row[first].strip(), row[second].strip()) for row in table}
                     names = [{*column} for column in zip(*pairs, strict=True)]
                     if pairs and all(len(column) == len(pairs) for column in names) and not names[0] & names[1]:
-                        self._join_known(pairs)
+                        self.join_known(pairs)
 
     def _by_folders(self, paths: Sequence[str]) -> None:
         """By folders beside each other, called as the ends of names of places: `worker-1/` of lm-ft-worker-1, where each is the end of another one's."""
@@ -333,7 +333,8 @@ class Places:
                     self._same[folder] = folder
                     self.join(folder, name)
 
-    def _join_known(self, pairs: Iterable[tuple[str, str]]) -> None:
+    def join_known(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """Joins the names of each pair, of which one is known."""
         for one, other in pairs:
             if all(_WORD.fullmatch(name) and not name.isdigit() and name not in _HERE for name in (one, other)) and (
                 one in self._same or other in self._same

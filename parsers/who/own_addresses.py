@@ -2,6 +2,7 @@
 
     [root@gn04 ~]# hostname -I⏎10.9.2.4 172.17.0.1          == gn04 ==⏎inet 10.9.2.4/24 brd 10.9.2.255           addresses alone below a heading, of an interface
     gn04/agent.log: host: 10.9.2.4              gn04  10.9.2.4              host=gn04 ip=10.9.2.4                  a field in each host's log; beside the name
+    items: [{metadata: {name: w-1}, spec: {nodeName: gn04}}, …]             a pod and its node, in each item of a list
     2,east-two,gn04,10.9.2.4,C07-12                                     a table with a row for each host: `east-two`, where others speak of it
 
 An address is one host's where no other tells it of itself, and names join hosts one by one. Several lines of addresses alone, or two neighbours in
@@ -14,13 +15,13 @@ Fooled by: a table that pairs each host with another one, in a column called as 
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from itertools import groupby, islice
+from itertools import combinations, groupby, islice
 
 from parsers.text import vocabulary
 from parsers.text.outlines import Leaf
 from parsers.text.patterns import regex
 from parsers.who.beginnings import Said
-from parsers.who.contexts import ADDRESS, OF_OTHERS, Places
+from parsers.who.contexts import ADDRESS, OF_OTHERS, PLACE_COLUMN, Places
 
 _LINES, _CHARACTERS = 400, 300
 _TABLE, _ROWS = 60, 256  # lines of a file with the beginning of a table; its rows
@@ -49,8 +50,12 @@ _WORD = regex(r"(?=[^\s]{0,63}[^\W\d_])[\w.@-]{2,64}")
 
 def join_addresses(said: Mapping[str, Sequence[Said]], documents: Iterable[Sequence[Leaf]], places: Places) -> None:
     """Joins hosts with their own addresses, and with what else tables call them."""
+    documents = [*documents]
     for one, other in [*_addresses(said, documents, places), *_called(said, places)]:
         places.call(other, one)
+    for leaves in documents:
+        for pairs in _of_lists(leaves):
+            places.join_known(pairs)
 
 
 def _addresses(
@@ -114,6 +119,21 @@ def _of_records(leaves: Sequence[Leaf], places: Places) -> Iterator[tuple[str, s
         }
         if len(told) == len(hosts) == 1:
             yield hosts.pop(), told.pop()
+
+
+def _of_lists(leaves: Sequence[Leaf]) -> Iterator[set[tuple[str, str]]]:
+    """Two names of one place in each item of a list, each item of another one: of a pod, and of the host that it has for itself."""
+    lists: defaultdict[tuple[str | int, ...], defaultdict[int, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
+    for leaf in leaves:
+        at = next((at for at, key in enumerate(leaf.path[1:], 1) if isinstance(key, int)), None)
+        words = " ".join(vocabulary.words_of(str(leaf.path[-1])))
+        if at is not None and PLACE_COLUMN.fullmatch(words):
+            lists[leaf.path[:at]][int(leaf.path[at])]["/".join(map(str, leaf.path[at + 1 :]))] = leaf.value
+    for items in lists.values():
+        columns = set.intersection(*({*own} for own in items.values()))
+        values = {name: [own[name] for own in items.values()] for name in sorted(columns)}
+        whole = [own for own in values.values() if len({*own}) == len(own) >= _FEWEST]
+        yield from ({*zip(one, other, strict=True)} for one, other in combinations(whole, 2) if not {*one} & {*other})
 
 
 def _is_alone(text: str, field: "re.Match[str]") -> bool:

@@ -30,6 +30,7 @@ _TOKEN = regex(
 )
 _CALLED = regex(r"(?P<before>(?:.*[^\w.-])?)(?P<name>[A-Za-z_][\w.-]*?)[\"']?[\s:=#(\[{\"'-]{0,8}")
 _DEVICES = ("gpu", "device", "npu", "card", "cuda", "device_id", "gpu_id", "gpu_index", "device_index", "npu_id")
+_OF_PLACE = regex(r"(?i)(?:local|node)(?=_?(?:rank|id)\Z)")
 _SETTING = regex(r"\s{0,40}[\"']?(?P<key>[A-Za-z_][\w .()/-]{0,60}?)[\"']?\s{0,20}[:=]\s{0,20}(?P<value>.*)")
 _PIDS = ("pid", "tgid", "mainpid", "execmainpid", "hostpid", "process", "thread", "lwp")
 _UNIT = regex(
@@ -93,7 +94,8 @@ def _label(template: Sequence[str]) -> str:
 def meaning(label: str) -> str | None:
     """What a word before a number, or above it, says that it counts of one process: pid, rank, local_rank, node_rank, device."""
     found = _CALLED.fullmatch(label)
-    if found is None or vocabulary.points_elsewhere(found["name"]):
+    # `local` and `node` point at others but where they say which number of the process it is
+    if found is None or vocabulary.points_elsewhere(_OF_PLACE.sub("", found["name"])):
         return None
     name = found["name"].lower()
     if name in _PIDS:
