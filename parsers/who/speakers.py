@@ -68,6 +68,7 @@ from parsers.who.labelled_lines import labelled
 from parsers.who.launched_hosts import launched_hosts
 from parsers.who.linked.chains import NO_CHAINS, chains
 from parsers.who.listed import lists_of
+from parsers.who.looked_up import looked_up
 from parsers.who.own_numbers import own_numbers
 from parsers.who.process_table import process_table
 from parsers.who.process_variables import pids_of_variables
@@ -115,6 +116,7 @@ def speakers(sources: Sequence[Source]) -> Known:
         *table.told(),
         *listed_names,
         *keyed_records(sampled, whole.world),
+        *looked_up(said, read, whole.world),
     ]
     told, places = [*told, *also_called(told, said)], table.aliases.values()
     told = standing([*aliased(told, places), *counted_on(told, chain.from_iterable(places), whole.world)], said)
