@@ -22,7 +22,7 @@ from parsers.who.linked.twins import Twin
 _STEPS = 6  # of a chain, at most
 _FEWEST = 2
 _LAST = regex(r"(?P<name>[A-Za-z_][\w-]*)\W*\Z")
-_SHORT = 8  # characters of an id at least, by which people call it
+_SHORT, _LONG = 8, 24  # characters of what people call an id by, at least, and of one that they may cut anywhere
 _AT_PLACE = {"pid": "pid", "number": "pid", "bus": "bus", "device": "device", "local_rank": "local"}
 
 
@@ -60,8 +60,7 @@ def by_chains(
     where = {row.place for own in relations for row in own} | {token.place for token in known}
     where |= {places[slot.value] for slot in slots if slot.value in places and _is_of_place(slot.label)}
     places = {name: place for name, place in places.items() if place in where}
-    ids = _places_called(relations, places)
-    places = {**ids, **places}
+    called = _places_called(relations, places)
     here = {
         (places.get(row.place, row.place), slot.value)
         for own in relations
@@ -71,8 +70,8 @@ def by_chains(
         if _is_pid(slot)
     }
     here |= {(token.place, token.value) for token in known if token.kind == "pid"}
-    tables = [_Table(own, places, whole, _Pids(pids, here), world) for own in relations]
-    same = [*_same(twins, places, {part: ids[one] for part, one in whole.items() if one in ids} | ids)]
+    tables = [_Table(own, places, called, whole, _Pids(pids, here), world) for own in relations]
+    same = [*_same(twins, places, {part: called[one] for part, one in whole.items() if one in called} | called)]
     used = Counter(token for table in tables for token in table.tokens())
     ranks = dict(known)
     found: dict[Token, Proof] = {}
@@ -162,14 +161,17 @@ def _places_called(relations: Sequence[Relation], places: Mapping[str, str]) -> 
 
 
 def _whole_ids(ids: Iterable[str]) -> dict[str, str]:
-    """Part of an id by which it is called (`5f3ce0b1`, `91cd9e41`) → the one id that has it."""
-    every = {*ids}
-    longer = [one for one in every if len(one) > _SHORT]
+    """Part of an id by which it is called (`5f3ce0b1`, `91cd9e41`) → the one id that has it: at its begin, or anywhere in a long one."""
+    every = sorted({*ids})
+    begins: defaultdict[str, list[str]] = defaultdict(list)
+    for one in every:
+        for at in range(len(one) - _SHORT + 1 if len(one) >= _LONG else 1):
+            begins[one[at : at + _SHORT]].append(one)
     found: dict[str, str] = {}
     for short in every:
-        whole = [one for one in longer if len(one) > len(short) and short in one] if len(short) < 2 * _SHORT else []
+        whole = {one for one in begins[short[:_SHORT]] if len(one) > len(short) and short in one}
         if len(whole) == 1:
-            found[short] = whole[0]
+            found[short] = whole.pop()
     return found
 
 
@@ -187,6 +189,7 @@ class _Table:
         self,
         rows: Relation,
         places: Mapping[str, str],
+        called: Mapping[str, str],
         whole: Mapping[str, str],
         pids: _Pids,
         world: int | None,
@@ -197,8 +200,8 @@ class _Table:
         small = _small(rows, places, pids.here)
         self._rows: list[tuple[Row, int | None, dict[str, list[Token]]]] = []
         for row in rows:
-            named = (slot.value for slot in row.cells.values() if slot.kind in ("name", "id"))
-            where = {places[name] for name in named if name in places}
+            names = ((places if slot.kind == "name" else called).get(slot.value) for slot in row.cells.values())
+            where = {place for place in names if place is not None}
             at = [*where] if 0 < len(where) <= _FEWEST else [places.get(row.place, row.place)] if row.place else []
             slot = row.cells.get(column)
             rank = int(slot.value) if slot is not None and slot.kind == "rank" else None
