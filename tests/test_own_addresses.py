@@ -95,6 +95,8 @@ OF_OTHERS: dict[str, Files] = {
     "one address for all": {f"{host}/agent.log": ["host: 10.8.3.77"] for host in HOSTS},
     "a list of hosts, a line each": {"session.txt": ["ern@lyra-07:~$ cat hostfile", "10.8.3.77", "10.8.3.52", "10.8.3.14"]},
     "a list of hosts in a line": {"session.txt": ["ern@lyra-07:~$ echo $HOSTS", "10.8.3.77 10.8.3.52 10.8.3.14"]},
+    "asked for": {"session.txt": ["a@lyra-07:~$ dig +short lyra-03", "10.8.3.52", "a@lyra-07:~$ cat next", "10.8.3.77"]},
+    "asked for, one": {"session.txt": ["a@lyra-07:~$ hostname", "lyra-07", "$ dig +short lyra-03", "10.8.3.52"]},
     "routes": {f"{host}/net.txt": [f"{ip} dev ens3f0 lladdr aa:bb:cc:00:11:22 REACHABLE", f"{ip}/32 via 10.8.3.1"] for host, ip in NEXT.items()},
     "a firewall": {f"{host}/net.txt": [f"-A INPUT -s {ip}/32 -j ACCEPT"] for host, ip in NEXT.items()},
     "two hosts that say the same": {"session.txt": ["a@lyra-07:~$ hostname -I", "10.8.3.77", "a@lyra-03:~$ hostname -I", "10.8.3.77"]},

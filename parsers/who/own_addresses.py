@@ -42,6 +42,8 @@ _OF_FIELDS = regex(
     r"\[[^\[\]]{0,60}\]|\([^()]{0,60}\)|[\w.-]{1,60}[\"']?[=:] ?[\"']?[^\s,\"']{1,120}|[\w.-]{1,60}[\]:]"
 )
 _SMALL = regex(r"(?<![\w.-])[^\W\d_A-Z][\w-]*")  # words of a sentence
+_COMMAND = regex(r"(?:[^\w\s]?[\w.-]{1,32}@[^$#%>]{1,120}[$#%>]|[\w.-]{0,60} ?[$%]|\+{1,3}) (?P<command>[a-z./].*)")
+_ASKS = regex(r"(?i)host|\bip\b|addr|inet|ifconfig")  # for its own
 _COMMON = ("127.", "0.", "255.", "169.254.")
 _LETTER = regex(r"[^\W\d_]")
 _CELLS = regex(r" {2,}|\t ?|[,;][ \t]*|\s*[|│┃]\s*")
@@ -67,13 +69,16 @@ def _addresses(
         lambda: defaultdict(set)
     )  # form → place → addresses
     for path, own in said.items():
-        heading: str | None = None
-        for one in own[:_LINES]:
+        lines = own[:_LINES]
+        last = max((at for at, one in enumerate(lines) if _may_be_own(one)), default=-1)
+        heading = command = None
+        for one in lines[: last + 1]:
             heading = places.heading(one.raw) or heading
-            text = one.line.text[:_CHARACTERS].strip()
-            if text.count(".") < 3 or not ADDRESS.search(text):
+            typed = _COMMAND.match(one.raw)
+            command = typed["command"] if typed is not None else command
+            if not _may_be_own(one):
                 continue
-            host = one.line.host
+            text, host = one.line.text[:_CHARACTERS].strip(), one.line.host
             place = (places.of(host) if host and places.is_place(host) else None) or heading or places.of_file(path)
             if (found := _INTERFACE.match(text)) is not None:
                 if place is not None:
@@ -86,7 +91,8 @@ def _addresses(
             if place is None:
                 continue
             if _ALONE.fullmatch(text):
-                alone[place].add(tuple(ADDRESS.findall(text)))
+                if command is None or _ASKS.search(command):  # else it may have asked for another host's
+                    alone[place].add(tuple(ADDRESS.findall(text)))
             elif (found := _FIELD.match(text)) is not None and _is_alone(text, found):
                 forms[f"field {path.rpartition('/')[2]}" if path.count("/") else "field"][place].add(found["address"])
     for at, leaves in enumerate(documents):
@@ -102,6 +108,12 @@ def _addresses(
     for address, own_places in told.items():
         if len(own_places) == 1 and not address.startswith(_COMMON):
             yield min(own_places), address
+
+
+def _may_be_own(one: Said) -> bool:
+    """Is a line of addresses, with few words?"""
+    text = one.line.text
+    return len(text) <= _CHARACTERS and text.count(".") > 2 and ADDRESS.search(text) is not None
 
 
 def _of_records(leaves: Sequence[Leaf], places: Places) -> Iterator[tuple[str, str]]:
@@ -164,7 +176,8 @@ def _called(said: Mapping[str, Sequence[Said]], places: Places) -> Iterator[tupl
 
 def _tables(own: Sequence[Said]) -> Iterator[tuple[list[str], list[list[str]]]]:
     """Lines below each other of as many cells, after the first of them."""
-    texts = (one.raw[:_CHARACTERS].strip().strip("|│ ") for one in own[: _TABLE + _ROWS])
+    bare = (one.raw for one in own[: _TABLE + _ROWS] if len(one.line.text) == len(one.raw))  # no line of a log
+    texts = (text[:_CHARACTERS].strip().strip("|│ ") for text in bare)
     split = ([cell.strip() for cell in _CELLS.split(text)] for text in texts if _LETTER.search(text))
     for cells, rows in groupby(split, key=len):
         if _FEWEST <= cells <= _MOST_CELLS and len(found := [*islice(rows, _ROWS)]) > _FEWEST:
