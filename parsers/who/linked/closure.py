@@ -16,7 +16,7 @@ from typing import NamedTuple
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.who.linked.relations import Relation, Row
-from parsers.who.linked.tokens import LEAST, Slot, apart
+from parsers.who.linked.tokens import LEAST, Slot, apart, of_others
 from parsers.who.linked.twins import Twin
 
 _STEPS = 6  # of a chain, at most
@@ -57,10 +57,12 @@ def by_chains(
     pids = {slot.value for slot in slots if slot.kind == "pid"} | {
         token.value for token in known if token.kind == "pid"
     }
+    columns = {slot.value: slot.value for slot in slots if slot.kind == "name" and _is_of_place(slot.label)}
     where = {row.place for own in relations for row in own} | {token.place for token in known}
-    where |= {places[slot.value] for slot in slots if slot.value in places and _is_of_place(slot.label)}
-    places = {name: place for name, place in places.items() if place in where}
+    where |= {places.get(name, name) for name in columns}
+    places = {name: place for name, place in (columns | dict(places)).items() if place in where}
     called = _places_called(relations, places)
+    shared = where - _of_one(known)
     here = {
         (places.get(row.place, row.place), slot.value)
         for own in relations
@@ -70,7 +72,7 @@ def by_chains(
         if _is_pid(slot)
     }
     here |= {(token.place, token.value) for token in known if token.kind == "pid"}
-    tables = [_Table(own, places, called, whole, _Pids(pids, here), world) for own in relations]
+    tables = [_Table(own, places, called, shared, whole, _Pids(pids, here), world) for own in relations]
     same = [*_same(twins, places, {part: called[one] for part, one in whole.items() if one in called} | called)]
     used = Counter(token for table in tables for token in table.tokens())
     ranks = dict(known)
@@ -133,11 +135,19 @@ def _of_several(ranks: Mapping[Token, int]) -> Set[str]:
     return {place for place, told in own.items() if place and len(told) > 1}
 
 
+def _of_one(ranks: Mapping[Token, int]) -> Set[str]:
+    """Places of which one process alone is known."""
+    own: defaultdict[str, set[int]] = defaultdict(set)
+    for token, rank in ranks.items():
+        own[token.place].add(rank)
+    return {place for place, told in own.items() if place and len(told) == 1}
+
+
 def _is_of_place(label: str) -> bool:
     """Does a column, or a field, call a host, or a pod?"""
     found = _LAST.search(label)
     said = vocabulary.meaning_of(found["name"]) if found is not None else None
-    return said is not None and said.meaning in ("host", "pod", "address")
+    return said is not None and said.meaning in ("host", "pod")
 
 
 def _places_called(relations: Sequence[Relation], places: Mapping[str, str]) -> dict[str, str]:
@@ -190,6 +200,7 @@ class _Table:
         rows: Relation,
         places: Mapping[str, str],
         called: Mapping[str, str],
+        shared: Set[str | None],
         whole: Mapping[str, str],
         pids: _Pids,
         world: int | None,
@@ -199,10 +210,12 @@ class _Table:
         column = _rank_column(rows, world)
         small = _small(rows, places, pids.here)
         self._rows: list[tuple[Row, int | None, dict[str, list[Token]]]] = []
-        for row in rows:
-            names = ((places if slot.kind == "name" else called).get(slot.value) for slot in row.cells.values())
-            where = {place for place in names if place is not None}
-            at = [*where] if 0 < len(where) <= _FEWEST else [places.get(row.place, row.place)] if row.place else []
+        named = _place_columns(rows, places, called)
+        for at_row, row in enumerate(rows):
+            where = {own_places[at_row] for own_places in named if at_row in own_places}
+            own_place = {places.get(row.place, row.place)} if row.place else set()
+            # A place of one process is a name of it: where it runs, the file tells.
+            at = sorted((where & shared) or own_place or where)[:_FEWEST]
             slot = row.cells.get(column)
             rank = int(slot.value) if slot is not None and slot.kind == "rank" else None
             tokens = {
@@ -244,6 +257,17 @@ class _Table:
                     yield from ((token, rank, row) for rank, row in own.items() if rank is not None)
 
 
+def _place_columns(rows: Relation, places: Mapping[str, str], called: Mapping[str, str]) -> list[dict[int, str]]:
+    """Columns that name places: row → place. One that is alike in all rows where others differ is of who prints them."""
+    columns: defaultdict[str, dict[int, str]] = defaultdict(dict)
+    for at, row in enumerate(rows):
+        for column, slot in row.cells.items():
+            if (place := (places if slot.kind == "name" else called).get(slot.value)) is not None:
+                columns[column][at] = place
+    differing = [own for own in columns.values() if len({*own.values()}) > 1]
+    return differing or [*columns.values()]
+
+
 def _rank_column(rows: Relation, world: int | None) -> str:
     """The one column that a word calls a rank, of no group, and that has all ranks of the world, or counts from 0 where none is told, each in
     a row of its own."""
@@ -274,7 +298,10 @@ def _small(rows: Relation, places: Mapping[str, str], here: Set[tuple[str | None
 
 
 def _may(slot: Slot, pids: Set[str]) -> bool:
-    """May it be a name? A number by itself is one of a process only where another record calls it so."""
+    """May it be a name? A number by itself is one of a process only where another record calls it so, and a peer is somebody else."""
+    called = _LAST.search(slot.label)
+    if called is not None and of_others(called["name"]):
+        return False
     return slot.kind not in ("pid", "number") or (int(slot.value) >= LEAST and slot.value in pids)
 
 
