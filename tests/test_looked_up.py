@@ -1,38 +1,79 @@
-"""A loss that went bad on one rank alone, by what it looked up in another rank's part of a table."""
+"""A script that looks its process up in a list: one fact in many scripts and lists, one answer; and lists that are no ranks."""
 
 from pathlib import Path
 
 import pytest
 
-from forensics import analyze
+from parsers.archive.bundle import open_bundle
+from parsers.who.speakers import speakers
 from tests.sources import written
 
-AT, RANKS = 9, 4
+Files = dict[str, list[str]]
+ENDPOINTS = ("10.60.0.13:2223", "10.60.0.11:2222", "10.60.0.12:2222", "10.60.0.11:2223")
+BIRDS = ("swan", "heron", "teal", "auk")
+NODES = ("kn-31", "kn-07", "kn-12", "kn-05")
+
+TF = [
+    'ws = os.environ["WORKERS"].split(",")',
+    'os.environ["TF_CONFIG"] = json.dumps({"cluster": {"worker": ws},',
+    '    "task": {"type": "worker", "index": ws.index(os.environ["SELF"])}})',
+]
+GREP = [
+    "RANK=$(echo $MEMBERS | tr ' ' '\\n' | grep -nx $ME | cut -d: -f1)",
+    "export RANK=$((RANK-1))",
+    "exec python train.py",
+]
 
 
-def _files(loss: str, broken: int | None, size: str) -> dict[str, list[str]]:
-    """Each rank's log and its part of a table; from AT on the loss of rank 3 is that, and the part of `broken` holds `size`."""
-    files: dict[str, list[str]] = {}
-    for rank in range(RANKS):
-        log, table = [f"rank {rank}/{RANKS} holds 100 rows"], ["step\twhen\tshard\tabsmax\tl2"]
-        for step in range(12):
-            own = loss if rank == 3 and step == AT else "nan" if step > AT else f"0.{700 - 3 * step + rank}"
-            log.append(f"step={step} loss={own} gnorm_local=0.{20 + (step * 7 + rank) % 9}")
-            for when in ("begin", "end"):
-                held = size if rank == broken and step >= AT else f"0.28{rank}{step % 9}"
-                table.append(f"{step}\t{when}\t{rank}/{RANKS}\t{held}\t3.2{step % 9}")
-        files |= {f"logs/trainer-{rank}.log": log, f"tables/rank{rank}.tsv": table}
-    return files
+def listed(names: tuple[str, ...], mark: str = ",") -> str:
+    return mark.join(names)
 
 
-@pytest.mark.parametrize("loss", ["1.1232e+35", "nan"])
-@pytest.mark.parametrize("size", ["3.14712e+37", "nan", "inf"])
-def test_who_looked_it_up_is_not_named(loss: str, size: str, tmp_path: Path) -> None:
-    verdict = analyze(written(tmp_path, _files(loss, 1, size))).verdict
-    assert verdict.kind == "numerics" and 3 not in verdict.ranks
+FORMS: dict[str, tuple[Files, tuple[str, ...]]] = {
+    "TensorFlow's, of variables": ({"start.py": TF, "workers.env": [f"WORKERS={listed(ENDPOINTS)}", "TF_X=0"]}, ENDPOINTS),
+    "quoted": ({"start.py": TF, "run.sh": [f'export WORKERS="{listed(ENDPOINTS)}"', "./start.py"]}, ENDPOINTS),
+    "of compose": ({"start.py": TF, "compose.yml": ["services:", "  a:", "    environment:", f'      WORKERS: "{listed(ENDPOINTS)}"', "      SELF: x"]}, ENDPOINTS),
+    "of Kubernetes": ({"start.py": TF, "job.yaml": ["spec:", "  env:", "  - name: WORKERS", f"    value: {listed(ENDPOINTS)}", "  - name: A", "    value: b"]}, ENDPOINTS),
+    "of a command": ({"start.py": TF, "history.txt": [f"$ docker run -e WORKERS={listed(ENDPOINTS)} -e SELF=10.60.0.11:2222 reg/x"]}, ENDPOINTS),
+    "a list in the script": ({"run.py": [f"hosts = {list(NODES)}", "rank = hosts.index(socket.gethostname())"]}, NODES),
+    "single quotes": ({"run.py": [f"peers = ({', '.join(map(repr, NODES))})", 'os.environ["RANK"] = str(peers.index(name))']}, NODES),
+    "getenv": ({"run.py": ['members = os.getenv("MEMBERS").split()', "rank = members.index(me)"], "env": [f"MEMBERS={listed(BIRDS, ' ')}", "ME=teal"]}, BIRDS),
+    "given on": ({"run.py": ['members = os.environ["MEMBERS"].split(",")', "me = members.index(NAME)", 'env["RANK"] = str(me)'], "env": [f"MEMBERS={listed(BIRDS)}", "A=1"]}, BIRDS),
+    "typed": ({"run.py": ["hosts = load()", "rank: int = hosts.index(gethostname())"], "conf.yaml": ["job: x", "hosts:", *(f"  - {one}" for one in NODES)]}, NODES),
+    "JSON": ({"run.py": ['rank = peers.index(me)'], "conf.json": ['{"job": "x", "peers": ["' + '", "'.join(NODES) + '"], "lr": 1}']}, NODES),
+    "grep": ({"entry.sh": GREP, "vars.env": [f"MEMBERS='{listed(BIRDS, ' ')}'", "ME=auk"]}, BIRDS),
+    "grep, in the script": ({"entry.sh": [f'MEMBERS="{listed(NODES, " ")}"', *GREP]}, NODES),
+    "JavaScript": ({"launch.js": ['const hosts = process.env.HOSTS.split(",")', "env.RANK = hosts.indexOf(os.hostname())"], ".env": [f"HOSTS={listed(NODES)}", "A=1"]}, NODES),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("loss", ["1.1232e+35", "nan"])
-def test_where_all_parts_are_sound_it_is_its_own(loss: str, tmp_path: Path) -> None:
-    verdict = analyze(written(tmp_path, _files(loss, None, ""))).verdict
-    assert (verdict.kind, verdict.ranks, verdict.first_anomaly.step) == ("numerics", [3], AT)
+def told(folder: Path, files: Files) -> dict[str, int]:
+    with open_bundle(str(written(folder, files | {"train.log": ["step 1 loss 2.5", "step 2 loss 2.4"]}))) as bundle:
+        return dict(speakers(bundle.sources).names.ranks)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_ranks_are_places_in_a_list(form: str, tmp_path: Path) -> None:
+    files, names = FORMS[form]
+    found = told(tmp_path, files)
+    assert {name: found.get(name) for name in names} == {name: rank for rank, name in enumerate(names)}
+
+
+OTHERS: dict[str, Files] = {
+    "of no rank": {"run.py": [f"hosts = {list(NODES)}", "color = hosts.index(socket.gethostname())"]},
+    "of a group": {"run.py": [f"hosts = {list(NODES)}", "tp_rank = hosts.index(socket.gethostname())"]},
+    "on its host": {"run.py": [f"cards = {list(BIRDS)}", "local_rank = cards.index(mine)"]},
+    "sorted": {"run.py": [f"hosts = sorted({list(NODES)})", "rank = hosts.index(socket.gethostname())"]},
+    "two lists": {"run.py": ['hosts = os.environ["HOSTS"].split(",")', "rank = hosts.index(me)"], "a.env": [f"HOSTS={listed(NODES)}", "A=1"], "b.env": [f"HOSTS={listed(NODES[::-1])}", "A=1"]},
+    "another size": {"run.py": [f"hosts = {list(NODES)}", "rank = hosts.index(me)"], "r0.log": [f"rank={rank} world_size=8 pid={4000 + rank}" for rank in range(8)]},
+    "numbers": {"run.py": ["groups = [7, 3, 5, 1]", "rank = groups.index(mine)"]},
+    "twice": {"run.py": [f"hosts = {[*NODES, NODES[0]]}", "rank = hosts.index(me)"]},
+    "another variable": {"run.py": ['hosts = os.environ["HOSTS"].split(",")', "rank = hosts.index(me)"], "a.env": [f"OTHER_HOSTS={listed(NODES)}", "A=1"]},
+    "index of no task": {"run.py": [f"files = {list(BIRDS)}", "index = files.index(name)"]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", OTHERS)
+def test_other_lists_tell_no_ranks(form: str, tmp_path: Path) -> None:
+    found = told(tmp_path, OTHERS[form])
+    assert not found.keys() & {*NODES, *BIRDS}

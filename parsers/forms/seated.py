@@ -1,15 +1,17 @@
 """Records that tell their place and a number there, whatever that is called: `pod=lm-worker-1 lr=2 step=1200 …`.
 
-The number is the one at the place where its column counts the records of each step and place: just 0 … p-1, where the place is known to have p
+The number is the one at the place where its column counts the records of each step and place: just 0 … p-1, or 1 … p where nothing hides
+devices, where the place is known to have p
 processes, of two places at least or of all. What is called a place in a group (`tp`, `stage`) is none, nor what is called a device where something
 hides devices; where two columns count so and differ, none does.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import chain, islice
 from typing import Any
 
+from parsers.forms.counting import step_column
 from parsers.forms.reading import whole
 from parsers.schema.labels import OF_GROUP
 from parsers.schema.names import Names
@@ -60,14 +62,24 @@ def _ranked(
 def _seats(name: str, records: Sequence[Said], place: str, names: Names) -> Mapping[tuple[str, int], int]:
     """(place, number) → rank, as a column of that name counts; of devices, where something hides others, by their numbers or in their order, whichever
     all records tell of."""
+    seen = {(str(names.here if place == _HERE else one.get(place)), whole(one.get(name))) for one in records}
+    if names.is_by_device and (counted := _from_one(seen, names.places)):
+        return counted
     if names.is_by_device or not _DEVICE.fullmatch(name):
         return names.places
-    seen = {(str(names.here if place == _HERE else one.get(place)), whole(one.get(name))) for one in records}
     hidden = {host for host, _ in names.devices}
     fitting = [
         seats for seats in (names.devices, names.places) if seen <= {*seats} and {host for host, _ in seen} <= hidden
     ]
     return fitting[0] if len(fitting) == 1 else {}
+
+
+def _from_one(seen: Set[tuple[str, int | None]], places: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], int]:
+    """The seats of places counted from 1 on, where that is how all that are seen are counted: each process of each place, and no 0."""
+    known = {place for place, _ in places} & {place for place, _ in seen}
+    counted = {(place, number + 1): rank for (place, number), rank in places.items() if place in known}
+    told = {(place, number) for place, number in seen if place in known}
+    return counted if counted and told == {*counted} else {}
 
 
 def columns_here(records: Sequence[Said], names: Names) -> tuple[str, str] | None:
@@ -89,7 +101,7 @@ def columns_of(records: Sequence[Said], names: Names, fewest: int = _FEWEST) -> 
     of_places = [
         name for name in cells if sum(str(one.get(name)) in known for one in records) >= _MOSTLY * len(records) > 0
     ]
-    steps = vocabulary.columns(tuple(cells)).get("step", ())
+    steps = vocabulary.columns(tuple(cells)).get("step", ()) or [*filter(None, [step_column(records)])]
     if len(of_places) != 1 or not steps:
         return None
     [place] = of_places

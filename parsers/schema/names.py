@@ -30,6 +30,7 @@ _ON_HOST = regex(r"(?i)(?P<host>[\w.-]{1,80}?)[-_. ](?P<device>[a-z]{2,8}[_-]?\d
 _CALL = regex(r"(?:(?<=[\s/;&'\"])|\A)(?P<name>[\w.-]{1,80})[ \t]+[\"']?(?P<number>\d{1,7})(?![\w.])")
 _CONTAINER = regex(r"[0-9a-f]{12,64}(?=-)")  # before what is of it
 _PART, _LONG = regex(r"\W{0,2}(?P<part>[0-9a-f]{8,31})\W{0,3}"), regex(r"[0-9a-f-]{24,64}")  # of an id, and one
+_OF_VENDOR = regex(r"(?i)[a-z]{2,4}-(?P<uuid>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")  # of a device
 _DIGITS = 8
 _SHARE, _SHARE_CHARACTERS = regex(r"(\d{1,6}) ?(?:/|of) ?(\d{1,6})"), 24
 _COUNT = regex(r"\d{1,7}")
@@ -127,13 +128,14 @@ class Names(msgspec.Struct, frozen=True, dict=True):
         if whole.replace(".", "", 1).isdigit():
             return self.ranks.get(whole) if len(whole) >= _SERIAL else None  # a number counts anything
         name = whole.rpartition("://")[2]
-        unit, exporter = _UNIT.fullmatch(whole), _EXPORTER.fullmatch(whole)
+        unit, exporter, device_id = _UNIT.fullmatch(whole), _EXPORTER.fullmatch(whole), _OF_VENDOR.fullmatch(whole)
         for rank in (
             self.rank(whole),
             self.rank(name),
             self.process(name),
             self.rank(unit["instance"] if unit else None),
             self.rank(exporter["address"] if exporter else None),
+            self.rank(device_id["uuid"].lower() if device_id else None),
             self._of_part(whole),
         ):
             if rank is not None:

@@ -40,15 +40,15 @@ _OWN_LINES = 60
 _OWN_HOST = regex(
     rf"(?i)(?<![A-Za-z_-])(?:(?:host_?name|host|node_?name)[\"']?(?:\s{{0,2}}[=:]\s{{0,2}}[\"']?|\s)|on (?!(?:the )?(?:host|node|machine|server)))(?P<name>[A-Za-z][\w.-]{{1,250}}|{ADDRESS.pattern})"
 )
-_OF_OTHERS = regex(r"(?i)master|peer|head|coord|leader|connect|remote|next|prev|store|driver|neighbou?r")
+OF_OTHERS = regex(r"(?i)master|peer|head|coord|leader|connect|remote|next|prev|store|driver|neighbou?r")
 _WORD = regex(r"[A-Za-z0-9][\w.-]{1,250}")
 _PART = regex(r"[A-Za-z0-9]+")
 _HEX = regex(r"[0-9a-f]{12,64}")
 _COUNTED = regex(r"([A-Za-z_]*?)[_.-]?\d{1,4}")
 _OF_DEVICE = regex(r"(?i)(?:gpu|cuda|npu|card|core|cpu|default|thread|layer|slot|worker|trace|python|py|v)_?")
-_HEADING = regex(r"[^\w]{0,8}(?P<name>[A-Za-z0-9][\w.-]{1,250})[^\w]{0,8}(?P<rest>.{0,60})")
+_HEADING = regex(r"[^\w]{0,8}(?:[a-z][a-z.]{1,30}/)?(?P<name>[A-Za-z0-9][\w.-]{1,250})[^\w]{0,8}(?P<rest>.{0,60})")
 _TYPED = regex(  # at a prompt; behind a bare mark of comments only what is sent elsewhere
-    r"(?:[^\w\s]?[\w.-]{1,32}@(?P<at>[\w.-]{1,250})\b[^$#%>]{0,80}[$#%>]|\$|[#%>](?= (?:sudo )?ssh )) (?P<command>[a-z./].{0,200})"
+    r"(?:[^\w\s]?[\w.-]{1,32}@(?P<at>[\w.-]{1,250})\b[^$#%>]{0,80}[$#%>]|\$|\+{1,3}(?= )|[#%>](?= (?:sudo )?ssh )) (?P<command>[a-z./].{0,200})"
 )
 _ARCHIVE = regex(r"(?i)\.(?:zip|7z|t[gbx]z2?|tar(?:\.\w{2,4})?)\Z")
 _SENT = regex(
@@ -62,7 +62,7 @@ _SUFFIXED = regex(r"([a-z0-9.-]*-\d{1,5})-[a-z0-9]{5}")
 _STAMPED = regex(r"[\d:.,/TZ +-]{0,40}|.{0,40}\d{1,2}:\d\d.{0,20}")
 _HOSTS_LINE = regex(rf"({ADDRESS.pattern})[ \t]+([A-Za-z][\w.-]*(?:[ \t]+[A-Za-z][\w.-]*)*)\s*(?:#.*)?")
 _CELLS = regex(r" {2,}|\t ?|(?<=\S),[ \t]*|\s*[|│┃]\s*")
-_PLACE_COLUMN = regex(
+PLACE_COLUMN = regex(
     r"(?:name|pod|host|node|hostname|pod[ _-]?name|node[ _-]?name|(?:pod|host|internal|node)?[ _-]?ip|address|instance)"
 )
 _FEWEST, _MOST_CELLS = 2, 24
@@ -108,6 +108,15 @@ class Places:
             kept, other = sorted((first, second), key=_by_use)
             self._same[other] = kept
             self._of_file.clear()
+
+    def call(self, name: str, place: str) -> None:
+        """So is a place called, too; a name of another one is nobody's."""
+        if self._same.setdefault(name, place) == name and not self._has_others(name):
+            self.join(name, place)
+        self._of_file.clear()
+
+    def _has_others(self, name: str) -> bool:
+        return any(other != name and self._root(other) == name for other in self._same)
 
     def of(self, name: str) -> str:
         """The place that is called so, by one of its names: one that is no address, the shortest."""
@@ -194,7 +203,7 @@ class Places:
         shapes: defaultdict[str, dict[str, set[str]]] = defaultdict(dict)
         for path, own in said.items():
             if not any(True for _ in self.named(path)):
-                lines = (one.raw[:400] for one in own[:_OWN_LINES] if not _OF_OTHERS.search(one.raw[:400]))
+                lines = (one.raw[:400] for one in own[:_OWN_LINES] if not OF_OTHERS.search(one.raw[:400]))
                 names = {found["name"].rstrip(".-") for line in lines for found in _OWN_HOST.finditer(line)}
                 shapes[_DIGITS.sub("#", path)][path] = {self.of(name) for name in names if self.is_place(name)}
         found: dict[str, str] = {}
@@ -293,7 +302,7 @@ class Places:
         for own in said.values():
             for at, one in enumerate(own[:_OWN_LINES]):
                 cells = [cell.strip().lower() for cell in _CELLS.split(one.raw.strip())]
-                columns = [column for column, cell in enumerate(cells) if _PLACE_COLUMN.fullmatch(cell)]
+                columns = [column for column, cell in enumerate(cells) if PLACE_COLUMN.fullmatch(cell)]
                 if len(columns) < _FEWEST or len(cells) > _MOST_CELLS:
                     continue
                 table = [*_rows(own[at + 1 :], len(cells))]
@@ -301,7 +310,7 @@ class Places:
                     pairs = {(row[first].strip(), row[second].strip()) for row in table}
                     names = [{*column} for column in zip(*pairs, strict=True)]
                     if pairs and all(len(column) == len(pairs) for column in names) and not names[0] & names[1]:
-                        self._join_known(pairs)
+                        self.join_known(pairs)
 
     def _by_folders(self, paths: Sequence[str]) -> None:
         """By folders beside each other, called as the ends of names of places: `worker-1/` of lm-ft-worker-1, where each is the end of another one's."""
@@ -324,7 +333,8 @@ class Places:
                     self._same[folder] = folder
                     self.join(folder, name)
 
-    def _join_known(self, pairs: Iterable[tuple[str, str]]) -> None:
+    def join_known(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """Joins the names of each pair, of which one is known."""
         for one, other in pairs:
             if all(_WORD.fullmatch(name) and not name.isdigit() and name not in _HERE for name in (one, other)) and (
                 one in self._same or other in self._same
@@ -347,7 +357,7 @@ def _rows(own: Iterable[Said], cells: int) -> Iterator[list[str]]:
 
 
 def _by_use(name: str) -> tuple[bool, int, str]:
-    return ADDRESS.fullmatch(name) is not None or name.isdigit(), len(name), name
+    return ADDRESS.fullmatch(name) is not None or name.isdigit() or not name.isascii(), len(name), name
 
 
 def _is_name(name: str) -> bool:

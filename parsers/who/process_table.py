@@ -35,6 +35,7 @@ from parsers.who.job_table import HOW, Table
 from parsers.who.listed import Listed
 from parsers.who.loops import hosts_in_turn
 from parsers.who.orders import blocks, in_order_of_ranks
+from parsers.who.own_addresses import join_addresses
 from parsers.who.place_files import counted_files, of_places
 from parsers.who.regrouped import standing_rows
 from parsers.who.seat_labels import words_of_scripts
@@ -44,7 +45,7 @@ from parsers.who.seats import Seat, in_order, ranked, seats_of
 from parsers.who.slurm_tasks import HOW as GIVEN
 from parsers.who.starts import Starts
 from parsers.who.told_lines import Statement
-from parsers.who.told_names import PROCESS
+from parsers.who.told_names import PROCESS, Document
 from parsers.who.told_places import join_told
 
 _FEWEST = 2
@@ -65,6 +66,7 @@ def process_table(
     stated: Iterable[Statement] = (),
     lists: Sequence[Listed] = (),
     told: Sequence[Told] = (),
+    documents: Iterable[Document] = (),
 ) -> Table:
     """The lines of files, the paths of all files, the world that introductions tell, what lines and blocks of settings state → the
     processes."""
@@ -72,6 +74,7 @@ def process_table(
     hosts = {one.name.rpartition(":")[0] for one in told if one.kind == PROCESS}
     turns = {name for own in said.values() for name in hosts_in_turn(own)}
     places = Places(said, paths, {one.name for one in placed} | hosts | turns)
+    join_addresses(said, (one.leaves for one in documents), places)
     join_items(told, places)
     join_told(told, said, paths, places)
     launched = frozenset(own for lines in said.values() for one in lines if one.launch and (own := one.launch.world))

@@ -67,6 +67,7 @@ from parsers.who.labelled_lines import labelled
 from parsers.who.launched_hosts import launched_hosts
 from parsers.who.linked.chains import NO_CHAINS, chains
 from parsers.who.listed import lists_of
+from parsers.who.looked_up import looked_up
 from parsers.who.own_numbers import own_numbers
 from parsers.who.process_table import process_table
 from parsers.who.process_variables import pids_of_variables
@@ -106,15 +107,16 @@ def speakers(sources: Sequence[Source]) -> Known:
     stated = [*statements(lines)]  # read once: every line of all beginnings is asked for names and numbers
     introduce(said, {place: Introduction(*who) for place, who in introduced(stated).items()})
     size, _ = sizes_of([one.introduces for own in said.values() for one in own if one.introduces], said)
-    documented_ = standing([*named, *told_in_lines(lines, stated)], said)
-    table = process_table(said, [one.path for one in sources], size, stated, lists_of(sources, said), documented_)
+    noted = standing([*named, *told_in_lines(lines, stated)], said)
+    table = process_table(said, [one.path for one in sources], size, stated, lists_of(sources, said), noted, read)
     introduce(said, of_one_process(said, table.introductions))
     listed_names = rosters(said, sources, (whole := _Bundle(shapes, said, stated, table)).world, table.ranked)
     told = [
-        *(one for one in documented_ if one.node_rank is None or not table.is_open),
+        *(one for one in noted if one.node_rank is None or not table.is_open),
         *table.told(),
         *listed_names,
         *keyed_records(sampled, whole.world),
+        *looked_up(said, read, whole.world),
     ]
     told, places = [*told, *also_called(told, said)], table.aliases.values()
     told = standing([*aliased(told, places), *counted_on(told, chain.from_iterable(places), whole.world)], said)

@@ -13,6 +13,7 @@ from parsers.who.contexts import Places, host_called
 from parsers.who.job_table import Table
 from parsers.who.linked.closure import Proof, Token, by_chains
 from parsers.who.linked.relations import cell, relations
+from parsers.who.linked.twins import twins
 from parsers.who.told_names import Document
 
 HOW, KIND = "chain of records", "record"
@@ -62,7 +63,7 @@ def chains(
         [*_known(table, told, places), *((Token("file", "", path), rank) for path, rank in files.items())]
     )
     known = {**unanimous(_alone(known, table.aliases)), **known}
-    found = by_chains(own, known, aliases, world)
+    found = by_chains(own, known, aliases, world, twins(said, place_of, places.heading))
     return Chains(
         [
             Told(token.value, KIND, one.file, one.line, rank=one.rank, world=world)

@@ -17,6 +17,7 @@ from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.who.linked.relations import Relation, Row
 from parsers.who.linked.tokens import LEAST, Slot, apart, of_others
+from parsers.who.linked.twins import Twin
 
 _STEPS = 6  # of a chain, at most
 _FEWEST = 2
@@ -42,9 +43,13 @@ class Proof(NamedTuple):
 
 
 def by_chains(
-    relations: Sequence[Relation], known: Mapping[Token, int], places: Mapping[str, str], world: int | None
+    relations: Sequence[Relation],
+    known: Mapping[Token, int],
+    places: Mapping[str, str],
+    world: int | None,
+    twins: Iterable[Twin] = (),
 ) -> dict[Token, Proof]:
-    """Relations, names whose ranks are known, and names of places → their one name → more names with their ranks."""
+    """Relations, names whose ranks are known, names of places → their one name, and who has two numbers → more names with their ranks."""
     whole = _whole_ids(
         slot.value for own in relations for row in own for slot in row.cells.values() if slot.kind == "id"
     )
@@ -58,7 +63,17 @@ def by_chains(
     places = {name: place for name, place in (columns | dict(places)).items() if place in where}
     called = _places_called(relations, places)
     shared = where - _of_one(known)
-    tables = [_Table(own, places, called, shared, whole, pids, world) for own in relations]
+    here = {
+        (places.get(row.place, row.place), slot.value)
+        for own in relations
+        for row in own
+        if row.place is not None
+        for slot in row.cells.values()
+        if _is_pid(slot)
+    }
+    here |= {(token.place, token.value) for token in known if token.kind == "pid"}
+    tables = [_Table(own, places, called, shared, whole, _Pids(pids, here), world) for own in relations]
+    same = [*_same(twins, places, {part: called[one] for part, one in whole.items() if one in called} | called)]
     used = Counter(token for table in tables for token in table.tokens())
     ranks = dict(known)
     found: dict[Token, Proof] = {}
@@ -70,6 +85,10 @@ def by_chains(
             for token, rank, row in table.told(ranks):
                 if token.kind != "name" or places.get(token.value) not in several:
                     told[token].setdefault(rank, row)
+        for one, pair in same:
+            for token, other in (pair, pair[::-1]):
+                if token in ranks:
+                    told[other].setdefault(ranks[token], Row(one.place, {}, one.file, one.line))
         refused |= {token for token, own in told.items() if len(own) > 1}
         more = {
             token: next(iter(own.items())) for token, own in told.items() if token not in ranks and token not in refused
@@ -84,6 +103,28 @@ def by_chains(
         for token, one in found.items()
         if token not in refused and (token.kind != "name" or used[token] >= _FEWEST)
     }
+
+
+def _same(
+    twins: Iterable[Twin], places: Mapping[str, str], ids: Mapping[str, str]
+) -> Iterator[tuple[Twin, tuple[Token, Token]]]:
+    """The numbers of processes outside and inside, each of one other; none whose control group is of another place. `ids`: those that call places."""
+    pairs: defaultdict[Token, dict[Token, Twin]] = defaultdict(dict)
+    for one in twins:
+        place = places.get(one.place, one.place)
+        inside, outside = Token("pid", place, one.inner), Token("pid", place, one.outer)
+        pairs[inside][outside] = one
+        pairs[outside][inside] = one
+    for token, own in pairs.items():
+        other, one = next(iter(own.items()))
+        whose = {ids[group] for group in one.groups if group in ids}
+        is_here = whose == {token.place} or not (one.groups and ids)
+        if len(own) == len(pairs[other]) == 1 and token.value == one.inner and is_here:
+            yield one, (token, other)
+
+
+def _is_pid(slot: Slot) -> bool:
+    return slot.kind == "pid" and "hread" not in slot.label and "LWP" not in slot.label
 
 
 def _of_several(ranks: Mapping[Token, int]) -> Set[str]:
@@ -144,6 +185,13 @@ def _whole_ids(ids: Iterable[str]) -> dict[str, str]:
     return found
 
 
+class _Pids(NamedTuple):
+    """Numbers that somebody calls a process's, and those of each place."""
+
+    numbers: Set[str]
+    here: Set[tuple[str | None, str]]
+
+
 class _Table:
     """A relation, with the names that its cells hold."""
 
@@ -154,12 +202,13 @@ class _Table:
         called: Mapping[str, str],
         shared: Set[str | None],
         whole: Mapping[str, str],
-        pids: Set[str],
+        pids: _Pids,
         world: int | None,
     ) -> None:
         self._is_refused = False
         own = _own_parts(rows)
         column = _rank_column(rows, world)
+        small = _small(rows, places, pids.here)
         self._rows: list[tuple[Row, int | None, dict[str, list[Token]]]] = []
         named = _place_columns(rows, places, called)
         for at_row, row in enumerate(rows):
@@ -172,7 +221,7 @@ class _Table:
             tokens = {
                 column: [*_tokens(column, slot, at, whole, own)]
                 for column, slot in row.cells.items()
-                if _may(slot, pids)
+                if column in small or _may(slot, pids.numbers)
             }
             self._rows.append((row, rank, tokens))
 
@@ -233,6 +282,19 @@ def _rank_column(rows: Relation, world: int | None) -> str:
         if len(values) == len({*values}) and {*values} == {*map(str, range(world or max(_FEWEST, len(values))))}
     }
     return whole.pop() if len(whole) == len(columns) == 1 else ""
+
+
+def _small(rows: Relation, places: Mapping[str, str], here: Set[tuple[str | None, str]]) -> set[str]:
+    """The columns whose numbers, small as those in containers are, are all called processes of their places elsewhere."""
+    found: set[str] = set()
+    for column in {column for row in rows for column in row.cells}:
+        own = [(row.place, slot) for row in rows if (slot := row.cells.get(column)) is not None]
+        if len(own) == len(rows) and all(
+            slot.kind in ("pid", "number") and (places.get(place or "", place), slot.value) in here
+            for place, slot in own
+        ):
+            found.add(column)
+    return found
 
 
 def _may(slot: Slot, pids: Set[str]) -> bool:
