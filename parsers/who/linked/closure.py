@@ -145,11 +145,12 @@ class _Table:
         self._is_refused = False
         own = _own_parts(rows)
         column = _rank_column(rows, world)
+        telling = _telling(rows, places)
         self._rows: list[tuple[Row, int | None, dict[str, list[Token]]]] = []
         for row in rows:
-            named = (slot.value for slot in row.cells.values() if slot.kind in ("name", "id"))
-            where = {places[name] for name in named if name in places}
-            at = [*where] if 0 < len(where) <= _FEWEST else [places.get(row.place, row.place)] if row.place else []
+            where = {place for one in telling if (place := _place(row.cells.get(one), places)) is not None}
+            here = {places.get(row.place, row.place)} if row.place else set()
+            at = [*(where & here or where)] if 0 < len(where) <= _FEWEST else [*here]
             slot = row.cells.get(column)
             rank = int(slot.value) if slot is not None and slot.kind == "rank" else None
             tokens = {
@@ -189,6 +190,20 @@ class _Table:
             if is_each and len(names) >= _FEWEST:
                 for token, own in known.items():
                     yield from ((token, rank, row) for rank, row in own.items() if rank is not None)
+
+
+def _place(slot: Slot | None, places: Mapping[str, str]) -> str | None:
+    return places.get(slot.value) if slot is not None and slot.kind in ("name", "id") else None
+
+
+def _telling(rows: Relation, places: Mapping[str, str]) -> list[str]:
+    """The columns that tell where each row is from: of several, none that names one place in all of them."""
+    told: defaultdict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        for column, slot in row.cells.items():
+            if (place := _place(slot, places)) is not None:
+                told[column].add(place)
+    return [column for column, own in told.items() if len(own) > 1] or [*told]
 
 
 def _rank_column(rows: Relation, world: int | None) -> str:
