@@ -11,7 +11,8 @@ each other is nobody's.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from typing import NamedTuple
+from itertools import pairwise
+from typing import NamedTuple, TypeGuard
 
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
@@ -22,6 +23,7 @@ _STEPS = 6  # of a chain, at most
 _FEWEST = 2
 _LAST = regex(r"(?P<name>[A-Za-z_][\w-]*)\W*\Z")
 _SHORT = 8  # characters of an id at least, by which people call it
+_PARTS, _MOST_PARTS = regex(r"[A-Za-z0-9]+"), 12
 _AT_PLACE = {"pid": "pid", "number": "pid", "bus": "bus", "device": "device", "local_rank": "local"}
 
 
@@ -56,7 +58,10 @@ def by_chains(
     where |= {places[slot.value] for slot in slots if slot.value in places and _is_of_place(slot.label)}
     places = {name: place for name, place in places.items() if place in where}
     places = {**_places_called(relations, places), **places}
-    tables = [_Table(own, places, whole, pids, world) for own in relations]
+    parts = [_own_parts(own) for own in relations]
+    words = {slot.value for slot in slots if slot.kind == "name"} | {part for own in parts for part in own.values()}
+    whole |= _whole_names(words - whole.keys())
+    tables = [_Table(own, own_parts, places, whole, pids, world) for own, own_parts in zip(relations, parts, strict=True)]
     used = Counter(token for table in tables for token in table.tokens())
     ranks = dict(known)
     found: dict[Token, Proof] = {}
@@ -131,19 +136,36 @@ def _whole_ids(ids: Iterable[str]) -> dict[str, str]:
     return found
 
 
+def _whole_names(words: Iterable[str]) -> dict[str, str]:
+    """The end of a name by which it is called, whatever its marks (`12_38241` of 10.66.4.12:38241) → the one name that has it. One part alone is none,
+    unless it is a long number."""
+    parts = {word: tuple(_PARTS.findall(word)) for word in words}
+    ends: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
+    for word, own in parts.items():
+        if any(map(str.isdigit, own)) and len(own) <= _MOST_PARTS:
+            for at in range(1, len(own)):
+                ends[own[at:]].add(word)
+    found: dict[str, str] = {}
+    for word, own in sorted(parts.items(), key=lambda item: -len(item[1])):
+        wholes = {found.get(one, one) for one in ends.get(own, ())}
+        if len(wholes) == 1 and own[-1].isdecimal() and (len(own) > 1 or len(own[0]) > _FEWEST + 1):
+            found[word] = min(wholes)
+    return found
+
+
 class _Table:
     """A relation, with the names that its cells hold."""
 
     def __init__(
         self,
         rows: Relation,
+        own: Mapping[tuple[str, str], str],
         places: Mapping[str, str],
         whole: Mapping[str, str],
         pids: Set[str],
         world: int | None,
     ) -> None:
         self._is_refused = False
-        own = _own_parts(rows)
         column = _rank_column(rows, world)
         telling = _telling(rows, places)
         self._rows: list[tuple[Row, int | None, dict[str, list[Token]]]] = []
@@ -152,7 +174,7 @@ class _Table:
             here = {places.get(row.place, row.place)} if row.place else set()
             at = [*(where & here or where)] if 0 < len(where) <= _FEWEST else [*here]
             slot = row.cells.get(column)
-            rank = int(slot.value) if slot is not None and slot.kind == "rank" else None
+            rank = int(slot.value) if slot is not None and slot.kind in ("rank", "number") else None
             tokens = {
                 column: [*_tokens(column, slot, at, whole, own)]
                 for column, slot in row.cells.items()
@@ -219,7 +241,26 @@ def _rank_column(rows: Relation, world: int | None) -> str:
         for column, values in columns.items()
         if len(values) == len({*values}) and {*values} == {*map(str, range(world or max(_FEWEST, len(values))))}
     }
-    return whole.pop() if len(whole) == len(columns) == 1 else ""
+    return whole.pop() if len(whole) == len(columns) == 1 else "" if columns else _of_size(rows, world)
+
+
+def _of_size(rows: Relation, world: int | None) -> str:
+    """The one column of bare numbers that are all ranks, in another order than that of the rows, before one that is the size in every row: `(5, 8)`."""
+    size = str(len(rows))
+    if world not in (None, len(rows)) or len(rows) < _FEWEST:
+        return ""
+    found = []
+    for column, after in pairwise(rows[0].cells):
+        slots = [(row.cells.get(column), row.cells.get(after)) for row in rows]
+        numbers = [int(one.value) for one, other in slots if _is_bare(one) and _is_bare(other) and other.value == size]
+        if sorted(numbers) == [*range(len(rows))] != numbers:
+            found.append(column)
+    return found[0] if len(found) == 1 else ""
+
+
+def _is_bare(slot: Slot | None) -> TypeGuard[Slot]:
+    """A number that no word before it counts."""
+    return slot is not None and slot.kind == "number" and not any(map(str.isalnum, slot.label[-_FEWEST:]))
 
 
 def _may(slot: Slot, pids: Set[str]) -> bool:
@@ -239,7 +280,7 @@ def _own_parts(rows: Relation) -> dict[tuple[str, str], str]:
         for column, words in columns.items()
         if len(words) >= _FEWEST
         for word, part in zip(words, apart(words), strict=True)
-        if part != word and len(part) > 1 and any(map(str.isalpha, part))
+        if part != word and len(part) > 1
     }
 
 
@@ -250,7 +291,9 @@ def _tokens(
         yield Token("id", "", whole.get(slot.value, slot.value))
     elif slot.kind in ("name", "file"):
         yield Token(slot.kind, "", slot.value)
-        if (column, slot.value) in own:
-            yield Token("name", "", own[column, slot.value])
+        part = own.get((column, slot.value), "")
+        if any(map(str.isalpha, part)):  # a number is a name of nobody
+            yield Token("name", "", part)
+        yield from (Token("name", "", whole[one]) for one in (slot.value, part) if slot.kind == "name" and one in whole)
     elif (kind := _AT_PLACE.get(slot.kind)) is not None:
         yield from (Token(kind, place, slot.value) for place in places)

@@ -27,6 +27,8 @@ _SLOTS = 12  # of a line: one with more is no statement
 _ROWS = 4096
 _FEWEST = 2
 _NAME = regex(r"[A-Za-z0-9][\w.@:/-]{0,127}")
+_STAMP = regex(r"\d{4}-\d\d-\d\d(?!\w)|\d{1,2}:\d\d:\d\d")
+_OUTER = " ,;{}[]"  # around the entries of a list, or between them
 _NUMBER, _SPACES = regex(r"\d{1,10}"), regex(r"\s+")
 _WORDS = regex(r"[\w.@~-]+")
 _HEADED = regex(r"[^\w\s]{1,12} ?\S.{0,160}|\S.{0,80}:")
@@ -71,6 +73,8 @@ def cell(label: str, text: str) -> Slot | None:
     if len(found) == 1 and found[0].kind in ("id", "bus"):
         return found[0]._replace(label=label)
     word = word.rpartition("://")[2]
+    if _STAMP.match(word):
+        return None
     is_name = _NAME.fullmatch(word) is not None and (any(map(str.isalpha, word)) or word.count(".") > _FEWEST)
     return Slot("name", word, label) if is_name else None
 
@@ -183,7 +187,7 @@ def _of_lines(
                 own_slots = [slot for slot in found if is_roster or slot.kind != "rank"]
                 cells = {str(at): slot for at, slot in enumerate(own_slots)}
                 row = Row(place, cells, one.file, one.number)
-                alike[_SPACES.sub(" ", template), len(found)].setdefault((place, *found), row)
+                alike[_SPACES.sub(" ", template).strip(_OUTER), len(found)].setdefault((place, *found), row)
     yield from ([*own.values()] for own in alike.values())
 
 
@@ -260,7 +264,7 @@ def _rows(parts: Sequence[tuple[str, Sequence[Said], str | None]], *, settings_o
             for at, slot in enumerate(every[:_SLOTS]):
                 told[f"{_SPACES.sub(' ', template)} {at}"].add(slot)
         cells = {column: min(own) for column, own in told.items() if len(own) == 1} | names
-        if len(cells) > 1:
+        if len(cells) > (0 if settings_only else 1) and part:
             rows.append(Row(place, cells, part[0].file, part[0].number))
     return rows
 

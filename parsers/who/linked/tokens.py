@@ -2,6 +2,7 @@
 
     /kubepods-burstable-pod7c1e83b4_2f5a_4c7d_9e16_04d8ab57c3e9.slice      an **id**: of a pod, a container, a device, an actor
     GPU-6e0b27c4-…    0000:9d:00.0    10.3.0.27    lm@zeta.service             an id, a bus address, an address, a **name**
+    10.3.0.27:40117                                                          both an address and a name
     ExecMainPID=2949    local_rank=2    slot 5                                a **number**, which means something at a place, or in a column
 
 A **slot** is a token with its kind and what stands before it. A text without its slots is its template.
@@ -35,6 +36,7 @@ _PIDS = ("pid", "tgid", "mainpid", "execmainpid", "hostpid", "process", "thread"
 _UNIT = regex(
     r" ?(?:[mun]?s|msec|secs?|seconds?|mins?|minutes?|hours?|[KMGT]i?B|bytes|percent|MHz|C|W)\b|%"
 )  # of a figure
+_PORT = regex(r":[1-9]\d{2,6}(?![\w.:])")
 _LABEL = 32  # characters before a number that tell what it counts
 KINDS = ("id", "bus", "name", "number")
 LEAST = 100  # smaller numbers count something, unless a word says whose they are
@@ -80,6 +82,8 @@ def _between(text: str, template: list[str], found: list[Slot]) -> None:
             template.append("#")
         elif kind == "address" or (kind == "name" and any(map(str.isdigit, word))):
             found.append(Slot("name", word, _label(template)))
+            if (port := _PORT.match(text, at)) is not None:  # the two together name one process
+                found.append(Slot("name", word + port[0], _label(template)))
             template.append("@")
         else:
             template.append(word if kind == "name" else "~")
