@@ -47,8 +47,12 @@ _TASKS = ("worker", "replica", "node")  # groups of a program, and what schedule
 _PAIR = regex(r"([A-Za-z]{0,20})[_-]?(\d{1,5})[/:._-]([A-Za-z]{0,20})[_-]?(\d{1,5})")  # in a cell
 _SEPARATE = regex(r"[._ -]")
 _CALLED = regex(r"(?=[^\s]{0,63}[A-Za-z])\w{4,64}")
-_TASK = regex(r"[\s-]*[\"']?(?P<key>\w+)[\"']?\s*[:=]\s*\{?\s*(?:[\"']?(?P<name>[A-Za-z]\w*)[\"']?,?)?")  # alone in its line
-_FIELD = regex(r"[\s-]*[\"']?(?P<key>[A-Za-z][\w ]{0,30}?)[\"']?\s*[:=]\s*\"?(?P<name>[A-Za-z][\w.@/\[\]-]{2,120})\"?,?\s*")
+_TASK = regex(
+    r"[\s-]*[\"']?(?P<key>\w+)[\"']?\s*[:=]\s*\{?\s*(?:[\"']?(?P<name>[A-Za-z]\w*)[\"']?,?)?"
+)  # alone in its line
+_FIELD = regex(
+    r"[\s-]*[\"']?(?P<key>[A-Za-z][\w ]{0,30}?)[\"']?\s*[:=]\s*\"?(?P<name>[A-Za-z][\w.@/\[\]-]{2,120})\"?,?\s*"
+)
 
 
 def counted_names(
@@ -59,7 +63,9 @@ def counted_names(
     for own in (*_forms(names), *_forms(names, is_of_words=True)):
         parts = [_parts(name) for name in own]
         columns = [*zip(*parts, strict=True)]
-        counted = [at for at, column in enumerate(columns) if _counts(columns, at, words) and len({*column}) == len(own)]
+        counted = [
+            at for at, column in enumerate(columns) if _counts(columns, at, words) and len({*column}) == len(own)
+        ]
         if any(1 < len({*column}) < len(own) for column in columns) or len(counted) != 1:
             continue
         numbers = [int(number) + offset for number in columns[counted[0]]]
@@ -145,7 +151,7 @@ def computed_names(
     if len(kinds) != 1:
         return
     [one] = kinds.values()
-    if of_process(one.counter or "") == "rank":  # a launcher counts its tasks, and names nothing by them
+    if one.is_nameless or of_process(one.counter or "") == "rank":  # a launcher counts its tasks, and names nothing by them
         return
     size = world if one.what == "rank" else world // each if world and each and world % each == 0 else None
     tasks = (_TASK.fullmatch(line.raw[:_CHARACTERS]) for line in said.get(one.file, ()))

@@ -93,6 +93,11 @@ class Formula(NamedTuple):
     size: str | None = None  # what the processes of each node are called
     base: str | None = None  # what is added to the place there: the first rank of each node
 
+    @property
+    def is_nameless(self) -> bool:
+        """Is its counter what its script is called with, and nothing else?"""
+        return (self.counter or "").startswith(_OF_CALL)
+
     def of(self, number: int) -> int:
         """What it makes of the number of its counter."""
         made = number + self.offset
@@ -355,8 +360,12 @@ def _formula(
     names = {key: number for key, number in read.items() if key}
     offset = read.get((), 0)
     is_of_call = any(name.startswith(_OF_CALL) for key in names for name in key)
-    if len(names) == 1 and not is_of_call:
+    if len(names) == 1:
         [(key, number)] = names.items()
+        if is_of_call:
+            is_plain = empty.what == "rank" and len(key) == number == 1
+            argument = int(key[0].removeprefix(_OF_CALL))
+            return empty._replace(counter=key[0], offset=offset, argument=argument) if is_plain else None
         is_task = empty.what == "node_rank" and _OF_MPI.fullmatch(key[0]) is not None
         is_index = len(key) == 1 and number == 1 and (_INDEX.search(key[0]) or key[0] in {*passed, *counted} or is_task)
         return empty._replace(counter=key[0], offset=offset, argument=passed.get(key[0])) if is_index else None

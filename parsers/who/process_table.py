@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from msgspec.structs import replace
 
+from parsers.schema.calls import Script
 from parsers.schema.names import Told
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
@@ -336,10 +337,14 @@ class _Resolved:
         key = (one.place or "", one.pid)
         return self._locals.get(key), self._ranks.get(key)
 
-    def _scripts(self) -> dict[str, tuple[int, int | None]]:
-        """Name of a script that computes its rank from its first argument → how."""
-        own = [one for one in self._begin.formulas if one.what == "rank" and one.argument == 1]
-        return unanimous((one.file.rpartition("/")[2], (one.offset, one.modulus)) for one in own)
+    def _scripts(self) -> dict[str, Script]:
+        """Name of a script that computes its rank from one of its arguments → how."""
+        own = [one for one in self._begin.formulas if one.what == "rank"]
+        return unanimous(
+            (one.file.rpartition("/")[2], Script(one.argument, one.offset, one.modulus))
+            for one in own
+            if one.argument is not None
+        )
 
     def _is_by_device(self) -> bool:
         """Does nothing hide devices, or what a script lets a process see is the one of its own number?"""

@@ -1,10 +1,12 @@
 """What chains of relations tell beyond the rest that is known of a bundle: more names with their ranks, as names, rows of `ranks` and files."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
+from parsers.schema.calls import Call, call_of
 from parsers.schema.names import Told
 from parsers.text.unanimous import unanimous
 from parsers.who.beginnings import Said
@@ -14,6 +16,7 @@ from parsers.who.linked.closure import Proof, Token, by_chains
 from parsers.who.linked.relations import cell, relations
 from parsers.who.told_names import Document
 
+_FEWEST = 2
 HOW, KIND = "chain of records", "record"
 
 
@@ -35,6 +38,7 @@ def chains(
     table: Table,
     told: Sequence[Told],
     files: Mapping[str, int],
+    paths: Sequence[str],
     introduced: Iterable[Said],
     world: int | None,
 ) -> Chains:
@@ -49,16 +53,21 @@ def chains(
         return places.of(host) if host is not None and places.is_place(host) else places.of_file(one.file)
 
     aliases = {name: place for place, own in table.aliases.items() for name in own}
-    own = relations(said, ((one.file, one.leaves) for one in documents), place_of, places.of_file, places.heading)
+    read = ((one.file, one.leaves) for one in documents)
+    own = relations(said, read, place_of, places.of_file, places.heading, table.scripts)
     known = unanimous(
         [*_known(table, told, places), *((Token("file", "", path), rank) for path, rank in files.items())]
     )
     found = by_chains(own, known, aliases, world)
+    folders = [*_folders_of(_calls(said, table), paths)]
     return Chains(
         [
-            Told(token.value, KIND, one.file, one.line, rank=one.rank, world=world)
-            for token, one in found.items()
-            if token.kind in ("id", "name")
+            *(Told(folder, "folder", folder, rank=rank, world=world) for folder, rank in folders),
+            *(
+                Told(token.value, KIND, one.file, one.line, rank=one.rank, world=world)
+                for token, one in found.items()
+                if token.kind in ("id", "name")
+            ),
         ],
         [*_claims(found, table)],
         {
@@ -69,6 +78,34 @@ def chains(
         },
         {token.value: one.rank for token, one in found.items() if token.kind == "file"},
     )
+
+
+def _calls(said: Mapping[str, Sequence[Said]], table: Table) -> Iterator[Call]:
+    for own in said.values() if table.scripts else ():
+        found = (call_of(one.raw, table.scripts) for one in own)
+        yield from (call for call in found if call is not None)
+
+
+def _folders_of(calls: Iterable[Call], paths: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """Folders with their ranks, which are called as the words at one place of the calls: each of another rank, all of them."""
+    columns: defaultdict[int, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    for one in calls:
+        for at, word in enumerate(one.words):
+            columns[at][word].add(one.rank)
+    inside: defaultdict[str, set[str]] = defaultdict(set)
+    for path in paths:
+        parts = path.split("/")
+        for at in range(1, len(parts)):
+            inside["/".join(parts[: at - 1])].add(parts[at - 1])
+    named = [
+        {word: min(ranks) for word, ranks in own.items()}
+        for own in columns.values()
+        if len(own) >= _FEWEST and all(len(ranks) == 1 for ranks in own.values())
+    ]
+    for above, names in inside.items():
+        for own in named:
+            if names == own.keys() and len({*own.values()}) == len(own):
+                yield from ((f"{above}/{name}" if above else name, own[name]) for name in names)
 
 
 def _known(table: Table, told: Iterable[Told], places: Places) -> Iterator[tuple[Token, int]]:

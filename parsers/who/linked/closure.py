@@ -16,13 +16,14 @@ from typing import NamedTuple, TypeGuard
 
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
-from parsers.who.linked.relations import Relation, Row
+from parsers.who.linked.relations import CALLED, Relation, Row
 from parsers.who.linked.tokens import LEAST, Slot, apart
 
 _STEPS = 6  # of a chain, at most
 _FEWEST = 2
 _LAST = regex(r"(?P<name>[A-Za-z_][\w-]*)\W*\Z")
 _SHORT = 8  # characters of an id at least, by which people call it
+_DIGITS = 4  # of a number that may be a process's, at least
 _PARTS, _MOST_PARTS = regex(r"[A-Za-z0-9]+"), 12
 _AT_PLACE = {"pid": "pid", "number": "pid", "bus": "bus", "device": "device", "local_rank": "local"}
 
@@ -47,21 +48,26 @@ def by_chains(
     relations: Sequence[Relation], known: Mapping[Token, int], places: Mapping[str, str], world: int | None
 ) -> dict[Token, Proof]:
     """Relations, names whose ranks are known, and names of places → their one name → more names with their ranks."""
+    pids = {slot.value for own in relations for row in own for slot in row.cells.values() if slot.kind == "pid"}
+    relations = [own for own in relations if len(own) >= _FEWEST]
     whole = _whole_ids(
         slot.value for own in relations for row in own for slot in row.cells.values() if slot.kind == "id"
     )
     slots = [slot for own in relations for row in own for slot in row.cells.values()]
-    pids = {slot.value for slot in slots if slot.kind == "pid"} | {
-        token.value for token in known if token.kind == "pid"
-    }
+    pids |= {token.value for token in known if token.kind == "pid"}
     where = {row.place for own in relations for row in own} | {token.place for token in known}
     where |= {places[slot.value] for slot in slots if slot.value in places and _is_of_place(slot.label)}
+    # numbers that nobody calls pids, as those of `ps` without its first line, may be a chain's inner links
+    joints = {number for number, many in _numbers_of(relations).items() if many >= _FEWEST}
     places = {name: place for name, place in places.items() if place in where}
     places = {**_places_called(relations, places), **places}
     parts = [_own_parts(own) for own in relations]
     words = {slot.value for slot in slots if slot.kind == "name"} | {part for own in parts for part in own.values()}
     whole |= _whole_names(words - whole.keys())
-    tables = [_Table(own, own_parts, places, whole, pids, world) for own, own_parts in zip(relations, parts, strict=True)]
+    tables = [
+        _Table(own, own_parts, places, whole, pids | joints, world)
+        for own, own_parts in zip(relations, parts, strict=True)
+    ]
     used = Counter(token for table in tables for token in table.tokens())
     ranks = dict(known)
     found: dict[Token, Proof] = {}
@@ -85,7 +91,9 @@ def by_chains(
     return {
         token: one
         for token, one in found.items()
-        if token not in refused and (token.kind != "name" or used[token] >= _FEWEST)
+        if token not in refused
+        and (token.kind != "name" or used[token] >= _FEWEST)
+        and (token.kind != "pid" or token.value in pids)
     }
 
 
@@ -134,6 +142,12 @@ def _whole_ids(ids: Iterable[str]) -> dict[str, str]:
         if len(whole) == 1:
             found[short] = whole[0]
     return found
+
+
+def _numbers_of(relations: Sequence[Relation]) -> Counter[str]:
+    """Numbers that may be of processes → how many relations hold them."""
+    own = ({slot.value for row in one for slot in row.cells.values() if slot.kind == "number"} for one in relations)
+    return Counter(number for numbers in own for number in numbers if len(number) >= _DIGITS)
 
 
 def _whole_names(words: Iterable[str]) -> dict[str, str]:
@@ -232,10 +246,15 @@ def _rank_column(rows: Relation, world: int | None) -> str:
     """The one column that a word calls a rank, of no group, and that has all ranks of the world, or counts from 0 where none is told, each in
     a row of its own."""
     columns: defaultdict[str, list[str]] = defaultdict(list)
+    computed: set[str] = set()
     for row in rows:
         for column, slot in row.cells.items():
             if slot.kind == "rank":
                 columns[column].append(slot.value)
+                computed |= {column} if slot.label == CALLED else set()
+    if len(computed) == 1:  # that of the script, which some rows alone may tell, and several that come again
+        [own] = computed
+        return own if world is None or all(int(value) < world for value in columns[own]) else ""
     whole = {
         column
         for column, values in columns.items()

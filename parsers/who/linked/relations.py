@@ -15,12 +15,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from parsers.schema.calls import Call, Script, call_of
 from parsers.text.outlines import Leaf
 from parsers.text.patterns import regex
 from parsers.who.also_called import table_rows
 from parsers.who.beginnings import Said
 from parsers.who.linked.tokens import Slot, apart, meaning, setting, slots
 
+CALLED = "called"  # what computes a rank
 _CHARACTERS = 400
 _LINES = 400  # of a file
 _SLOTS = 12  # of a line: one with more is no statement
@@ -53,15 +55,17 @@ def relations(
     place_of: Callable[[Said], str | None],
     place_of_file: Callable[[str], str | None],
     heading: Callable[[str], str | None],
+    scripts: Mapping[str, Script],
 ) -> list[Relation]:
-    """The lines of logs and the leaves of documents → relations of two rows at least. `heading`: the place that a line is the heading of."""
+    """The lines of logs and the leaves of documents → relations. `heading`: the place that a line is the heading of; `scripts`:
+    that make ranks of what they are called with."""
     found = [
         *_of_documents(documents, place_of_file),
-        *_of_tables(said, place_of, heading),
-        *_of_lines(said, place_of, heading),
+        *_of_tables(said, place_of, heading, scripts),
+        *_of_lines(said, place_of, heading, scripts),
         *_of_sections(said, place_of, heading),
     ]
-    return [own[:_ROWS] for own in found if len(own) >= _FEWEST]
+    return [own[:_ROWS] for own in found if own]
 
 
 def cell(label: str, text: str) -> Slot | None:
@@ -139,7 +143,10 @@ def _shape(path: str) -> str:
 
 
 def _of_tables(
-    said: Mapping[str, Sequence[Said]], place_of: Callable[[Said], str | None], heading: Callable[[str], str | None]
+    said: Mapping[str, Sequence[Said]],
+    place_of: Callable[[Said], str | None],
+    heading: Callable[[str], str | None],
+    scripts: Mapping[str, Script],
 ) -> Iterator[Relation]:
     alike: defaultdict[tuple[str, ...], Relation] = defaultdict(list)
     for path, own in said.items():
@@ -147,6 +154,8 @@ def _of_tables(
         headed = _headings(own, heading)
         for file, number, row in table_rows(path, own):
             cells = {name: one for name, text in row.items() if (one := cell(name, text)) is not None}
+            for name, text in row.items() if scripts else ():
+                cells |= {f"{name} {at}": one for at, one in enumerate(_called(call_of(text, scripts)))}
             if len(cells) > 1:
                 place = headed.get(number) or (place_of(by_line[number]) if number in by_line else None)
                 alike[tuple(sorted(row))].append(Row(place, cells, file, number))
@@ -168,7 +177,10 @@ def _headings(own: Sequence[Said], heading: Callable[[str], str | None]) -> dict
 
 
 def _of_lines(
-    said: Mapping[str, Sequence[Said]], place_of: Callable[[Said], str | None], heading: Callable[[str], str | None]
+    said: Mapping[str, Sequence[Said]],
+    place_of: Callable[[Said], str | None],
+    heading: Callable[[str], str | None],
+    scripts: Mapping[str, Script],
 ) -> Iterator[Relation]:
     """Lines of one template; one that comes again in a file word for word is one."""
     alike: defaultdict[tuple[str, int], dict[tuple[object, ...], Row]] = defaultdict(dict)
@@ -178,17 +190,33 @@ def _of_lines(
         for one in own[:_LINES]:
             if one.number in in_tables:
                 continue
-            template, found = slots(one.line.text[:_CHARACTERS])
+            text = one.line.text[:_CHARACTERS]
+            called = call_of(text, scripts) if scripts else None
+            template, found = slots(text if called is None else text[: called.begin])
+            found += _called(called)
             if one.line.process is not None:
                 found = [Slot("pid", str(one.line.process), "before"), *found]
             if _FEWEST <= len(found) <= _SLOTS:
                 place = place_of(one) or headed.get(one.number)
-                is_roster = any(slot.kind == "pid" for slot in found)  # else who speaks of a rank may not be it
+                is_roster = called is not None or any(
+                    slot.kind == "pid" for slot in found
+                )  # else who speaks of a rank may not be it
                 own_slots = [slot for slot in found if is_roster or slot.kind != "rank"]
                 cells = {str(at): slot for at, slot in enumerate(own_slots)}
                 row = Row(place, cells, one.file, one.number)
                 alike[_SPACES.sub(" ", template).strip(_OUTER), len(found)].setdefault((place, *found), row)
     yield from ([*own.values()] for own in alike.values())
+
+
+def _called(one: Call | None) -> list[Slot]:
+    """What a call tells: the rank, and the words that its script gets."""
+    if one is None:
+        return []
+    words = (cell("", word) for word in one.words if len(word) > 1)
+    return [
+        Slot("rank", str(one.rank), CALLED),
+        *(word for word in words if word is not None and word.kind != "number"),
+    ]
 
 
 # --- sections

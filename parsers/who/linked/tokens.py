@@ -36,6 +36,7 @@ _PIDS = ("pid", "tgid", "mainpid", "execmainpid", "hostpid", "process", "thread"
 _UNIT = regex(
     r" ?(?:[mun]?s|msec|secs?|seconds?|mins?|minutes?|hours?|[KMGT]i?B|bytes|percent|MHz|C|W)\b|%"
 )  # of a figure
+_GIVEN = regex(r"(?:^|\s)--?[A-Za-z][\w-]*[ =][\"']?\Z")  # an option of a command, before what it gets
 _PORT = regex(r":[1-9]\d{2,6}(?![\w.:])")
 _LABEL = 32  # characters before a number that tell what it counts
 KINDS = ("id", "bus", "name", "number")
@@ -70,6 +71,7 @@ def slots(text: str) -> tuple[str, list[Slot]]:
 
 def _between(text: str, template: list[str], found: list[Slot]) -> None:
     at = 0
+    has_options = " -" in text
     for one in _TOKEN.finditer(text):
         template.append(text[at : one.start()])
         at = one.end()
@@ -86,7 +88,9 @@ def _between(text: str, template: list[str], found: list[Slot]) -> None:
                 found.append(Slot("name", word + port[0], _label(template)))
             template.append("@")
         else:
-            template.append(word if kind == "name" else "~")
+            start = one.start()
+            is_given = has_options and kind == "name" and _GIVEN.search(text, max(0, start - _LABEL), start) is not None
+            template.append("~" if is_given or kind != "name" else word)
     template.append(text[at:])
 
 
