@@ -109,7 +109,7 @@ def grouped_names(names: Sequence[str], one: Formula, world: int | None) -> dict
     is_last = _LAST.search(one.local or "") is not None or _LAST.search(one.node or "") is None
     group, place = counted if is_last else counted[::-1]
     each = one.each or 1 + max(map(int, columns[place]))
-    made = {name: int(own[group]) * each + int(own[place]) for name, own in parts.items()}
+    made = {name: (int(own[group]) - one.first) * each + int(own[place]) for name, own in parts.items()}
     is_whole = sorted(made.values()) == [*range(world or len(made))]
     return made if is_whole and max(map(int, columns[place])) < each else {}
 
@@ -147,11 +147,16 @@ def computed_names(
     each: int | None,
 ) -> Iterator[Told]:
     """What the formulas of a bundle make of the names in it."""
-    kinds = {(one.what, one.offset, one.modulus, one.counter, one.node, one.local, one.each): one for one in formulas}
+    kinds = {
+        (one.what, one.offset, one.modulus, one.counter, one.node, one.local, one.each, one.first): one
+        for one in formulas
+    }
     if len(kinds) != 1:
         return
     [one] = kinds.values()
-    if one.is_nameless or of_process(one.counter or "") == "rank":  # a launcher counts its tasks, and names nothing by them
+    if (
+        one.is_nameless or of_process(one.counter or "") == "rank"
+    ):  # a launcher counts its tasks, and names nothing by them
         return
     size = world if one.what == "rank" else world // each if world and each and world % each == 0 else None
     tasks = (_TASK.fullmatch(line.raw[:_CHARACTERS]) for line in said.get(one.file, ()))
@@ -161,7 +166,7 @@ def computed_names(
         if one.counter is None:
             made = grouped_names([*names], one, size)
             if not made and is_rank and size and one.each and size % one.each == 0 and _LISTED.search(one.node or ""):
-                made, is_rank, each = counted_names([*names], 0, None, size // one.each), False, one.each
+                made, is_rank, each = counted_names([*names], -one.first, None, size // one.each), False, one.each
         else:
             made = counted_names([*names], one.offset, one.modulus, size, words) if size else {}
         for name, number in made.items():

@@ -13,8 +13,10 @@ Two statements of one place that differ are none; two places of one number are t
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 
+from parsers.schema.calls import Script, call_of
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
+from parsers.who.also_called import table_rows
 from parsers.who.beginnings import Said
 from parsers.who.computed_names import computed_names
 from parsers.who.contexts import Places
@@ -26,6 +28,10 @@ _OPTION = regex(r"(?<!\S)(?:--?[A-Za-z][\w-]*(?:=| (?!-))|\w+=)\S+")  # and what
 _NAMES = regex(r"[A-Za-z0-9](?:[\w.-]*\w)?")
 _ON = regex(r"(?i)\bon (?:host |node )?[A-Za-z0-9]")
 _DIGITS = regex(r"\d+")
+
+
+def _depth(text: str) -> int:
+    return len(text) - len(text.lstrip())
 
 
 class NodeNumbers:
@@ -42,7 +48,13 @@ class NodeNumbers:
     ) -> None:
         self._said, self._places, self._paths, self._found = said, places, paths, found
         self._formulas, self._given = formulas, given
-        self._used = {one.node for one in formulas if one.what == "rank" and one.node is not None}
+        of_nodes = [one for one in formulas if one.what == "rank" and one.node is not None]
+        self._used = {one.node for one in of_nodes}
+        firsts = {one.first for one in of_nodes}
+        self._first = firsts.pop() if len(firsts) == 1 else 0  # of several ways none is known
+        self._scripts = unanimous(
+            (one.file.rpartition("/")[2], Script(one.node_argument, 0, None)) for one in of_nodes if one.node_argument
+        )
 
     def all(self, world: int | None, each: int | None) -> dict[str, int]:
         """Place → its number; `world`, `each`: the processes of all, and of each, where they are told."""
@@ -65,9 +77,15 @@ class NodeNumbers:
     def _told(self) -> Iterator[tuple[str, int]]:
         yield from ((one.place, one.node) for one in self._found if one.place is not None and one.node is not None)
         for one in self._given:
-            place = self._places.of_file(one.file)
-            if place is not None and one.name in self._used:
-                yield place, one.number
+            if one.name in self._used and (place := self._where(one.file, one.line)) is not None:
+                yield place, one.number - self._first
+        yield from self._of_tables()
+        for path, own in self._said.items() if self._scripts else ():
+            for said in own:
+                called = call_of(said.raw, self._scripts)
+                place = self._where(path, said.number, said.line.host) if called is not None else None
+                if called is not None and place is not None:
+                    yield place, called.rank - self._first
         for path, own in self._said.items():
             for said in own:
                 if said.launch is not None and said.launch.node is not None:
@@ -82,6 +100,35 @@ class NodeNumbers:
                         where = str(said.line.task)
                     if where is not None:
                         yield where, said.launch.node
+
+    def _where(self, path: str, line: int, host: str | None = None) -> str | None:
+        """The place of a statement: that of its line, the first that it names, else that of the entry that it stands in, else that of its file."""
+        if host is not None and self._places.is_place(host):
+            return self._places.of(host)
+        own = self._said.get(path, ())
+        at = next((at for at, one in enumerate(own) if one.number == line), None)
+        if at is None:
+            return self._places.of_file(path)
+        depth = _depth(own[at].raw) + 1
+        for one in own[at::-1]:
+            if _depth(one.raw) >= depth or not one.raw.strip():
+                continue
+            depth = _depth(one.raw)
+            named = [name for name in _NAMES.findall(one.raw) if self._places.is_place(name)]
+            if named:
+                return self._places.of(named[0])
+            if not depth:
+                break
+        return self._places.of_file(path)
+
+    def _of_tables(self) -> Iterator[tuple[str, int]]:
+        """What tables of places tell in the column that a formula is called after."""
+        for path, own in self._said.items() if self._used else ():
+            for _, _, cells in table_rows(path, own):
+                numbers = [cell for name, cell in cells.items() if name in self._used and cell.isdecimal()]
+                named = [cell for cell in cells.values() if self._places.is_place(cell)]
+                if len(numbers) == 1 and named:
+                    yield self._places.of(named[0]), int(numbers[0]) - self._first
 
     def _beside(self, text: str) -> Iterator[str]:
         """The places of which a line tells beside a command: `failed to run torchrun --node_rank=1 … on n5`."""

@@ -233,7 +233,7 @@ class Starts:
         said = {
             one.each
             for one in self.formulas
-            if one.what == "rank" and one.node is not None and of_process(one.node) == "rank"
+            if one.what == "rank" and one.node is not None and of_process(one.node) == "rank" and not one.first
         }
         counted = {
             (one.offset, one.modulus, of_process(one.counter or "")) for one in self.formulas if one.what == "node_rank"
@@ -420,6 +420,7 @@ class Starts:
             for one in self.formulas
             if one.what == "rank"
             and one.node is not None
+            and not one.first
             and one.node not in {own.name for own in self._given if self._places.of_file(own.file)}
         }
         found = []
@@ -431,7 +432,12 @@ class Starts:
                 elif one.counts is None and each is not None and file in along:
                     found.append(starts_of(one.places, [each] * len(one.places)))
         for counted in self.formulas if not found else ():
-            if counted.what == "rank" and counted.node is not None and (many := counted.each or each) is not None:
+            if (
+                counted.what == "rank"
+                and counted.node is not None
+                and not counted.first
+                and (many := counted.each or each) is not None
+            ):
                 listed = [own.places for own in self._listed if own.key in self._indexed(counted)]
                 if len({*listed}) == 1:
                     found.append(starts_of(listed[0], [many] * len(listed[0])))
