@@ -9,7 +9,7 @@ from typing import NamedTuple
 from parsers.text.patterns import regex
 
 _SCRIPT = regex(r"(?:^|(?<=[\s/;&'\"]))(?P<name>[\w-]{1,80}(?:\.[\w-]{1,8})?)(?=[ \t]+[\"']?[\w])")
-_WORD = regex(r"[\"']?([\w./:@=-]+)[\"']?")
+_WORD = regex(r"[ \t]+(?P<mark>[\"']?)(?P<word>[\w./:@=-]+)(?P=mark)(?=[\s\"';&|),\]]|\Z)")
 _CHARACTERS = 400
 _DIGITS = 7
 
@@ -23,11 +23,12 @@ class Script(NamedTuple):
 
 
 class Call(NamedTuple):
-    """`begin`: where it stands in its text."""
+    """`begin`, `end`: where it stands in its text."""
 
     rank: int
     words: tuple[str, ...]
     begin: int
+    end: int
 
 
 def call_of(text: str, scripts: Mapping[str, Script]) -> Call | None:
@@ -39,10 +40,14 @@ def call_of(text: str, scripts: Mapping[str, Script]) -> Call | None:
         return None
     [name] = found
     script = scripts[name["name"]]
-    words = tuple(_WORD.findall(text[name.end() : _CHARACTERS]))
+    words: list[str] = []
+    end = name.end()
+    while (word := _WORD.match(text, end, _CHARACTERS)) is not None:
+        words.append(word["word"])
+        end = word.end()
     given = words[script.argument - 1] if len(words) >= script.argument else ""
     if not given.isdecimal() or len(given) > _DIGITS:
         return None
     made = int(given) + script.offset
     rank = made % script.modulus if script.modulus else made
-    return Call(rank, words, name.start()) if rank >= 0 else None
+    return Call(rank, tuple(words), name.start(), end) if rank >= 0 else None

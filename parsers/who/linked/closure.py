@@ -55,6 +55,7 @@ def by_chains(
     )
     slots = [slot for own in relations for row in own for slot in row.cells.values()]
     pids |= {token.value for token in known if token.kind == "pid"}
+    places = {slot.value: slot.value for slot in slots if slot.kind == "name" and _is_of_place(slot.label)} | {**places}
     where = {row.place for own in relations for row in own} | {token.place for token in known}
     where |= {places[slot.value] for slot in slots if slot.value in places and _is_of_place(slot.label)}
     # numbers that nobody calls pids, as those of `ps` without its first line, may be a chain's inner links

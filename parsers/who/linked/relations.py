@@ -20,6 +20,7 @@ from parsers.text.outlines import Leaf
 from parsers.text.patterns import regex
 from parsers.who.also_called import table_rows
 from parsers.who.beginnings import Said
+from parsers.who.linked.columns import rows_of_columns
 from parsers.who.linked.tokens import Slot, apart, meaning, setting, slots
 
 CALLED = "called"  # what computes a rank
@@ -63,7 +64,7 @@ def relations(
         *_of_documents(documents, place_of_file),
         *_of_tables(said, place_of, heading, scripts),
         *_of_lines(said, place_of, heading, scripts),
-        *_of_sections(said, place_of, heading),
+        *_of_sections(said, place_of, heading, scripts),
     ]
     return [own[:_ROWS] for own in found if own]
 
@@ -79,7 +80,11 @@ def cell(label: str, text: str) -> Slot | None:
     word = word.rpartition("://")[2]
     if _STAMP.match(word):
         return None
-    is_name = _NAME.fullmatch(word) is not None and (any(map(str.isalpha, word)) or word.count(".") > _FEWEST)
+    is_name = (
+        len(word) > 1
+        and _NAME.fullmatch(word) is not None
+        and (any(map(str.isalpha, word)) or word.count(".") > _FEWEST)
+    )
     return Slot("name", word, label) if is_name else None
 
 
@@ -152,7 +157,7 @@ def _of_tables(
     for path, own in said.items():
         by_line = {one.number: one for one in own}
         headed = _headings(own, heading)
-        for file, number, row in table_rows(path, own):
+        for file, number, row in _table_rows(path, own):
             cells = {name: one for name, text in row.items() if (one := cell(name, text)) is not None}
             for name, text in row.items() if scripts else ():
                 cells |= {f"{name} {at}": one for at, one in enumerate(_called(call_of(text, scripts)))}
@@ -160,6 +165,13 @@ def _of_tables(
                 place = headed.get(number) or (place_of(by_line[number]) if number in by_line else None)
                 alike[tuple(sorted(row))].append(Row(place, cells, file, number))
     yield from alike.values()
+
+
+def _table_rows(path: str, own: Sequence[Said]) -> Iterator[tuple[str, int, Mapping[str, str]]]:
+    found = [*table_rows(path, own)]
+    yield from found
+    numbers = {number for _, number, _ in found}
+    yield from ((path, number, row) for number, row in rows_of_columns(own) if number not in numbers)
 
 
 def _headings(own: Sequence[Said], heading: Callable[[str], str | None]) -> dict[int, str]:
@@ -186,26 +198,32 @@ def _of_lines(
     alike: defaultdict[tuple[str, int], dict[tuple[object, ...], Row]] = defaultdict(dict)
     for own in said.values():
         headed = _headings(own, heading)
-        in_tables = {number for _, number, _ in table_rows(own[0].file, own)} if own else set()
+        in_tables = {number for _, number, _ in _table_rows(own[0].file, own)} if own else set()
         for one in own[:_LINES]:
             if one.number in in_tables:
                 continue
-            text = one.line.text[:_CHARACTERS]
-            called = call_of(text, scripts) if scripts else None
-            template, found = slots(text if called is None else text[: called.begin])
-            found += _called(called)
+            template, found = _slots(one.line.text[:_CHARACTERS], scripts)
             if one.line.process is not None:
                 found = [Slot("pid", str(one.line.process), "before"), *found]
             if _FEWEST <= len(found) <= _SLOTS:
                 place = place_of(one) or headed.get(one.number)
-                is_roster = called is not None or any(
-                    slot.kind == "pid" for slot in found
-                )  # else who speaks of a rank may not be it
+                # else who speaks of a rank may not be it
+                is_roster = any(slot.kind == "pid" or slot.label == CALLED for slot in found)
                 own_slots = [slot for slot in found if is_roster or slot.kind != "rank"]
                 cells = {str(at): slot for at, slot in enumerate(own_slots)}
                 row = Row(place, cells, one.file, one.number)
                 alike[_SPACES.sub(" ", template).strip(_OUTER), len(found)].setdefault((place, *found), row)
     yield from ([*own.values()] for own in alike.values())
+
+
+def _slots(text: str, scripts: Mapping[str, Script]) -> tuple[str, list[Slot]]:
+    """A template and its slots, those of a call among them."""
+    called = call_of(text, scripts) if scripts else None
+    if called is None:
+        return slots(text)
+    before, found = slots(text[: called.begin])
+    after, more = slots(text[called.end :])
+    return f"{before}{CALLED}{after}", [*found, *_called(called), *more]
 
 
 def _called(one: Call | None) -> list[Slot]:
@@ -223,7 +241,10 @@ def _called(one: Call | None) -> list[Slot]:
 
 
 def _of_sections(
-    said: Mapping[str, Sequence[Said]], place_of: Callable[[Said], str | None], heading: Callable[[str], str | None]
+    said: Mapping[str, Sequence[Said]],
+    place_of: Callable[[Said], str | None],
+    heading: Callable[[str], str | None],
+    scripts: Mapping[str, Script],
 ) -> Iterator[Relation]:
     """Files called alike, and parts of files below headings that are alike, or between empty lines."""
     files: defaultdict[str, list[tuple[str, Sequence[Said]]]] = defaultdict(list)
@@ -232,14 +253,16 @@ def _of_sections(
         lines = own[:_LINES]
         headed = _headings(lines, heading)
         for parts in _parts(lines):
-            yield _rows([(name, part, headed.get(part[0].number) or place_of(part[0])) for name, part in parts])
+            yield _rows(
+                [(name, part, headed.get(part[0].number) or place_of(part[0])) for name, part in parts], scripts
+            )
         blocks = _blocks(lines)
         if len(blocks) >= _FEWEST:
-            yield _rows([("", part, headed.get(part[0].number) or place_of(part[0])) for part in blocks])
+            yield _rows([("", part, headed.get(part[0].number) or place_of(part[0])) for part in blocks], scripts)
     for own_files in files.values():
         if len(own_files) >= _FEWEST:
             parts_ = [(path, lines[:_LINES], place_of(lines[0]) if lines else None) for path, lines in own_files]
-            rows = _rows(parts_, settings_only=True)
+            rows = _rows(parts_, scripts, settings_only=True)
             for row in rows:  # what a file says that it is, own documents tell
                 row.cells.update(file=Slot("file", row.file, ""))
                 for column in [column for column, slot in row.cells.items() if slot.kind == "rank"]:
@@ -277,7 +300,12 @@ def _blocks(own: Sequence[Said]) -> list[list[Said]]:
     return [block for block in found if len(block) >= _FEWEST]
 
 
-def _rows(parts: Sequence[tuple[str, Sequence[Said], str | None]], *, settings_only: bool = False) -> Relation:
+def _rows(
+    parts: Sequence[tuple[str, Sequence[Said], str | None]],
+    scripts: Mapping[str, Script],
+    *,
+    settings_only: bool = False,
+) -> Relation:
     """What each part is called, where these differ, and what is told in it once; of a whole log only settings: it may speak of anybody."""
     named = _names([name for name, *_ in parts])
     rows = []
@@ -288,7 +316,7 @@ def _rows(parts: Sequence[tuple[str, Sequence[Said], str | None]], *, settings_o
             if found is not None and (own := cell(found["key"], found["value"])) is not None:
                 told[found["key"].strip()].add(own)
                 continue
-            template, every = slots(one.line.text[:_CHARACTERS]) if not settings_only else ("", [])
+            template, every = _slots(one.line.text[:_CHARACTERS], scripts) if not settings_only else ("", [])
             for at, slot in enumerate(every[:_SLOTS]):
                 told[f"{_SPACES.sub(' ', template)} {at}"].add(slot)
         cells = {column: min(own) for column, own in told.items() if len(own) == 1} | names
