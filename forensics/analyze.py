@@ -14,7 +14,8 @@ from forensics import TOOL_NAME, __version__
 from forensics.assemble.attempts import attempts_of
 from forensics.assemble.identity import short_host
 from forensics.assemble.register import Program, of_program, program_of, programs
-from forensics.case import Case, Detector, case_of
+from forensics.case import Case, Detector
+from forensics.case_of import case_of
 from forensics.detectors import DETECTORS
 from forensics.facts.line_templates import files_of_templates
 from forensics.facts.standing import ended_first

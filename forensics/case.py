@@ -7,42 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import polars as pl
 
-from forensics.assemble.beyond_world import within_world
-from forensics.assemble.blocked_threads import with_blocked_threads
-from forensics.assemble.by_device import with_device_ranks
-from forensics.assemble.called_absent import with_missed
-from forensics.assemble.cgroups import with_ranks_of_cgroups
-from forensics.assemble.closings import with_closings
-from forensics.assemble.dump_ranks import with_dump_ranks
-from forensics.assemble.full_volumes import with_full_volumes
-from forensics.assemble.given_up_together import with_given_up_together
-from forensics.assemble.group_counts import without_group_counts
-from forensics.assemble.group_ends import with_group_ends
-from forensics.assemble.identity import (
-    HIGHEST_RANK,
-    globalise,
-    hosts_of_ranks,
-    identify,
-    seen_ranks,
-    unread_ranks,
-    world,
-)
-from forensics.assemble.killed_ranks import with_killed_ranks
-from forensics.assemble.killed_workers import with_killed_workers
-from forensics.assemble.launcher_counts import with_program_ranks
-from forensics.assemble.logged_calls import with_logged_calls
-from forensics.assemble.logged_errors import with_logged_errors
-from forensics.assemble.lost_first import with_lost_first
-from forensics.assemble.named_figures import with_named_figures
-from forensics.assemble.named_pids import with_named_pids
-from forensics.assemble.named_pods import with_named_pods
-from forensics.assemble.nameless_errors import with_nameless_errors
-from forensics.assemble.placed_ends import Job, with_placed_ends
-from forensics.assemble.refused_values import with_refused_values
-from forensics.assemble.service_words import with_service_words
-from forensics.assemble.told_arguments import with_told_arguments
-from forensics.assemble.unreached import with_unreached
-from forensics.facts.recovered_errors import recovered_errors, with_recovered
+from forensics.assemble.identity import HIGHEST_RANK, hosts_of_ranks
 from forensics.model.expected import NOTHING_EXPECTED, Expected
 from forensics.model.names import SymptomKind
 from forensics.model.tolerances import BUILT_IN, Tolerances
@@ -72,6 +37,7 @@ if TYPE_CHECKING:
     from forensics.graph.hang.roots import Roots
     from forensics.graph.hang.waits import Waits
     from forensics.graph.slow.shares import Replays, Shares
+    from forensics.model.commands import Surroundings
     from forensics.model.finding import Finding
 
 
@@ -122,6 +88,13 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         from forensics.facts.recovered_errors import unrecovered
 
         return without_evaluations(unrecovered(self.tables["events"]), self.tables["steps"], self.job_told_of)
+
+    @cached_property
+    def around(self) -> "Surroundings":
+        """Who started the job, and whose devices it runs on (facts/surroundings.py)."""
+        from forensics.facts.surroundings import surroundings
+
+        return surroundings(self.tables)
 
     @cached_property
     def clocks(self) -> "Clocks":
@@ -456,39 +429,6 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         from forensics.facts.places import is_only_about_hosts
 
         return is_only_about_hosts(self.tables, self.events, self.seen)
-
-
-def case_of(
-    tables: Mapping[TableName, pl.DataFrame],
-    attempt: int,
-    expected: int | None = None,
-    known_bad: frozenset[str] = frozenset(),
-    topology: Mapping[str, int] | None = None,
-    hung: bool = False,
-    tolerances: Tolerances = BUILT_IN,
-) -> Case:
-    """Evidence tables of one attempt → Case: who is who, and whose rows are whose.
-
-    The order: a dump's rank, a launcher's arguments and pids in names of files are claims, so they come before the claims are put to a vote; what a row lacks is filled by that vote, so before anything that counts rows of ranks (the world, who is seen). Whose an end is, of whatever its line names, and
-    a line of a device, is told only once the size of the job and the place of each rank are known; what was outlived, or quoted from a group, is told by rows that already have their ranks. Files without a word come last."""
-    tables = with_program_ranks(with_named_pids(with_dump_ranks(with_told_arguments(without_group_counts(tables)))))
-    identity = identify(tables)
-    whole = with_named_pods(globalise(tables, identity), identity)
-    whole = with_service_words(with_closings(whole, identity, recovered_errors))
-    job, learnt = world(whole, identity, expected)
-    whole = within_world(whole, told := job if learnt != HIGHEST_RANK else frozenset())
-    seen = seen_ranks(whole)
-    job = frozenset(range(max(job | seen) + 1)) if learnt == HIGHEST_RANK else job
-    whole = with_ranks_of_cgroups(with_blocked_threads(with_device_ranks(whole, identity), identity))
-    whole = with_placed_ends(with_full_volumes(with_named_figures(whole)), Job(job, told, seen), identity)
-    whole = with_logged_errors(with_killed_ranks(with_killed_workers(with_nameless_errors(with_lost_first(whole)))))
-    whole = with_missed(with_given_up_together(with_refused_values(with_group_ends(whole)), told), told, seen)
-    whole = with_logged_calls(with_recovered(with_unreached(whole), told, seen), told)
-    unread = unread_ranks(whole, identity, seen, told)
-    return Case(
-        whole, attempt, job, seen | unread, unread, identity, known_bad, topology or {},
-        hung=hung, tolerances=tolerances, world_from=learnt,
-    )  # fmt: skip
 
 
 class Detector(msgspec.Struct, frozen=True):

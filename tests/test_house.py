@@ -229,7 +229,7 @@ ROOMS = (
     "verdict",
     "views",
 )  # imports only to the left
-AT_THE_TOP = {"report", "__init__", "__main__", "analyze", "case"}
+AT_THE_TOP = {"report", "__init__", "__main__", "analyze", "case", "case_of"}
 DETECTIVES = [path for path in MODULES if path.is_relative_to(ROOT / "forensics" / "detectors")]
 # Causes of the contract that no detector gives yet. As of 2026-11-22; this set may only shrink.
 CAUSES_TO_COME: set[str] = set()

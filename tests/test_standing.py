@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from forensics.assemble.attempts import split_attempts
-from forensics.case import case_of
+from forensics.case_of import case_of
 from forensics.cli import cli
 from forensics.graph.hang.standings import standings
 from forensics.views.groups import groups

@@ -308,6 +308,6 @@ def cases_of(evidence: "Evidence") -> "list[Case]":
     """A case per attempt."""
     with loading():
         from forensics.assemble.attempts import split_attempts
-        from forensics.case import case_of
+        from forensics.case_of import case_of
 
     return [case_of(tables, attempt) for attempt, tables in split_attempts(evidence.tables).items()]

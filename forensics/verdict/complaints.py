@@ -8,7 +8,6 @@ import polars as pl
 from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.event_rows import Row, reference
-from forensics.facts.surroundings import surroundings
 from forensics.model.commands import device_at, pci_state
 from forensics.model.finding import Claim
 from forensics.model.incident import Action
@@ -104,7 +103,7 @@ def repeated(case: Case, told: Sequence[OnDevice]) -> tuple[Action, ...]:
     action = Action(
         kind="inspect_hardware",
         target=words.GPU_THERE(pci=one.pci, where=host or words.HOST_OF_LOG(file=one.rows[0]["file"])),
-        command=device_at(host, one.pci, surroundings(case.tables)),
+        command=device_at(host, one.pci, case.around),
         reason=words.AGAIN_ON_IT(code=printed(one.code), number=one.processes),
     )
     return (action,)

@@ -12,7 +12,6 @@ from forensics.facts.held_processes import held_processes
 from forensics.facts.link_sorts import link_sort
 from forensics.facts.phase_times import are_of_kernels
 from forensics.facts.rank_stacks import stack_ref
-from forensics.facts.surroundings import surroundings
 from forensics.model import incident as shape
 from forensics.model.commands import drain_node
 from forensics.model.drawn import Views
@@ -312,7 +311,7 @@ def _known(case: Case, verdict: Verdict, finding: Finding) -> Known:
     ended = gone(case)
     twice = case.stacks.filter(pl.col("moving").is_not_null())["rank"].drop_nulls()
     return Known(
-        places, dead, surroundings(case.tables)._replace(link=link), has_records, len(case.job_hosts), case.locations.shared(hosts),
+        places, dead, case.around._replace(link=link), has_records, len(case.job_hosts), case.locations.shared(hosts),
         frozenset(twice.to_list()), ended, may_be_left(case) & ended, has_ended(case, ended), is_alone=_is_alone(case, finding),
         held=_stopped(case), has_ras=case.events.filter(pl.col("kind") == "ras_status").height > 0,
     )  # fmt: skip

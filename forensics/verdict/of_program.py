@@ -9,7 +9,6 @@ from forensics.case import Case
 from forensics.facts.error_words import driver_words
 from forensics.facts.event_rows import refs
 from forensics.facts.hardware import Record
-from forensics.facts.surroundings import surroundings
 from forensics.model.commands import users
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action
@@ -31,7 +30,7 @@ def with_errors_of_program(case: Case, finding: Finding, kind: Kind) -> Finding:
     if not found:
         return finding
     claims = [Claim(words.OF_THE_PROGRAM(line=_line(one)), "for", refs([one.row])) for one in found]
-    around = surroundings(case.tables)
+    around = case.around
     checks = [
         Action(
             kind="check_code",

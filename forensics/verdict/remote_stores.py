@@ -10,7 +10,6 @@ from forensics.case import Case
 from forensics.facts.event_rows import detail, refs
 from forensics.facts.stacks import classify, to_frames
 from forensics.facts.storage_waits import STORAGE_SITES
-from forensics.facts.surroundings import surroundings
 from forensics.model.causes.shared import STORES
 from forensics.model.commands import store
 from forensics.model.finding import Claim, Finding
@@ -36,7 +35,7 @@ def with_store(case: Case, finding: Finding) -> Finding:
     hosts = {case.host_of_rank.get(rank) for rank in finding.ranks}
     text = words.SAVES_TO(who=ranks_text(finding.ranks), url=url)
     host = hosts.pop() if len(hosts) == 1 else None
-    command = store(host, url, surroundings(case.tables))
+    command = store(host, url, case.around)
     look = Action(  # without its own tool, no tool of the host will do
         kind="check_config" if command is None else "inspect_hardware", target=words.STORE_OF(url=url), command=command,
         reason=words.NOT_ON_A_HOST, look=STORES.look, then=STORES.then, source=STORES.source,

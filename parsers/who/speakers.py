@@ -121,14 +121,14 @@ def speakers(sources: Sequence[Source]) -> Known:
     paths_told = {one.path: one.rank for one in sources if one.rank is not None} | dict(table.files)
     more = (
         chains(said, read, table, told, paths_told, [one.path for one in sources], whole.introduced, whole.world)
-        if len(whole.spaces()) < 2
+        if len(spaces := whole.spaces()) < 2
         else NO_CHAINS
     )
     told = [*told, *more.told]
     names = table.named(names_of(told, whole.world), told)
     names = replace(names, processes={**more.processes, **names.processes})
     names = replace(names, hosts=names.hosts | launched_hosts(said), fields=fields_of_places(said, names, sampled))
-    learnt = [one.known(names) for one in whole.spaces()]
+    learnt = [one.known(names) for one in spaces]
     ranks = {path: rank for one in learnt for path, rank in one.ranks.items()}
     engines, shards = engine_labels(said, ranks, labels := {p: own for one in learnt for p, own in one.labels.items()})
     own = [*chain(shards, *(one.claims for one in learnt), table.claims(), claims_of(told, names, table.apart))]

@@ -16,7 +16,6 @@ from forensics.facts.event_rows import Row, detail, host_of, of_kinds, refs
 from forensics.facts.locations import listed
 from forensics.facts.progress import step_in_progress
 from forensics.facts.refused_transfers import refusal_of
-from forensics.facts.surroundings import surroundings
 from forensics.graph.hang.blame import UNKNOWN_HOST, Blame, Root, are_cut_off, blames, find_root
 from forensics.model.commands import kernel_log, link_test
 from forensics.model.finding import Claim, Finding
@@ -257,7 +256,7 @@ def _at_other_end(case: Case, address: str) -> tuple[Action, ...]:
     """Whose process is at that address, and what its host says: where it died, that is told there."""
     return (
         Action(
-            kind="collect_more", target=words.KERNEL_AT(address=address), command=kernel_log(address, surroundings(case.tables)), reason="",
+            kind="collect_more", target=words.KERNEL_AT(address=address), command=kernel_log(address, case.around), reason="",
             look=words.LOOK_AT_OTHER_END, then=words.THEN_OF_OTHER_END, source="dmesg(1)", setup=("kernel", "log"),
         ),
     )  # fmt: skip

@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from forensics.case import Case, Detector
-from forensics.facts.surroundings import surroundings
 from forensics.facts.telemetry import Apart
 from forensics.model.commands import COMMANDS, HERE, Target, memory_errors_at
 from forensics.model.finding import Claim, Finding
@@ -53,7 +52,7 @@ def _of_memory(case: Case, found: Iterable[Apart]) -> tuple[Action, ...]:
     failing = [(one, one.pci) for one in found if one.effect == "fails" and one.pci]
     if not failing:
         return ()
-    (one, pci), around = failing[0], surroundings(case.tables)
+    (one, pci), around = failing[0], case.around
     there = sorted({at for other, at in failing if (other.host, other.unit) == (one.host, one.unit)})
     command = memory_errors_at(one.host, pci, around)
     if command is None:

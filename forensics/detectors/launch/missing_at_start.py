@@ -33,7 +33,6 @@ from forensics.facts.event_rows import (
 )
 from forensics.facts.given_sizes import given_another_size
 from forensics.facts.store_clients import Address, OddClients, odd_clients
-from forensics.facts.surroundings import surroundings
 from forensics.graph.hang.blame import UNKNOWN_HOST, blames, find_root
 from forensics.model.commands import HERE, events_of_pod, nodes, reach, way
 from forensics.model.finding import Claim, Finding
@@ -182,7 +181,7 @@ def _odd(case: Case, odd: OddClients) -> Finding:
             Action(
                 kind="inspect_network" if is_network else "check_config",
                 target=who if is_network else words.STORE_ADDRESS_OF(who=who),
-                command=reach(odd.hosts[0] if len(odd.hosts) == 1 else None, odd.target, surroundings(case.tables)),
+                command=reach(odd.hosts[0] if len(odd.hosts) == 1 else None, odd.target, case.around),
                 reason=came,
                 look="" if is_network else words.LOOK_AT_REACH,
                 then="" if is_network else words.THEN_OF_REACH,

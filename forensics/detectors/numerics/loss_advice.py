@@ -12,7 +12,6 @@ from forensics.facts.error_words import is_library, users_code
 from forensics.facts.event_rows import detail
 from forensics.facts.loss_spikes import finite_lines
 from forensics.facts.odd_values import MADE, STATE
-from forensics.facts.surroundings import surroundings
 from forensics.model.commands import COMMANDS, REPLAY, Target, kernel_log
 from forensics.model.finding import Claim
 from forensics.model.frames import is_own_file
@@ -143,7 +142,7 @@ def repeated_here(case: Case, step: int | None, who: Sequence[int]) -> tuple[Act
     return (
         Action(
             kind="inspect_hardware", target=hosts[0] if len(hosts) == 1 else ranks_text(who),
-            command=kernel_log(hosts[0], surroundings(case.tables)) if len(hosts) == 1 else None,
+            command=kernel_log(hosts[0], case.around) if len(hosts) == 1 else None,
             reason=advice.SAME_ON_SAME_DEVICE(who=ranks_text(who)), look=advice.LOOK_AT_RERUN, then=advice.THEN_OF_RERUN,
             source="Megatron-LM: megatron/core/rerun_state_machine.py",
         ),

@@ -10,7 +10,6 @@ import polars as pl
 from forensics.case import Case, Detector
 from forensics.facts.progress import step_in_progress
 from forensics.facts.rank_stacks import stack_ref
-from forensics.facts.surroundings import surroundings
 from forensics.graph.hang.outside import places
 from forensics.graph.hang.waits import HOST_SITES
 from forensics.model.commands import kernel_log
@@ -74,7 +73,7 @@ def _finding(case: Case, silent: tuple[int, ...], shown: set[int], waiting: pl.D
         reasons.append("single_snapshot")
     refs = tuple(stack_ref(row) for row in waiting.sort("rank").head(2).iter_rows(named=True))
     why = words.NO_SAMPLER(number=len(silent), all=len(silent) + beside.height)
-    around = surroundings(case.tables)
+    around = case.around
     actions = [
         Action(
             kind="inspect_hardware", target=host, command=kernel_log(host, around), reason=why, look=advice.LOOK_AT_KERNEL_OF_SILENT,

@@ -22,7 +22,7 @@ from parsers.who.linked.tokens import LEAST, Slot, apart
 _STEPS = 6  # of a chain, at most
 _FEWEST = 2
 _LAST = regex(r"(?P<name>[A-Za-z_][\w-]*)\W*\Z")
-_SHORT = 8  # characters of an id at least, by which people call it
+_SHORT, _LONG = 8, 24  # characters of what people call an id by, at least, and of one that they may cut anywhere
 _DIGITS = 4  # of a number that may be a process's, at least
 _PARTS, _MOST_PARTS = regex(r"[A-Za-z0-9]+"), 12
 _AT_PLACE = {"pid": "pid", "number": "pid", "bus": "bus", "device": "device", "local_rank": "local"}
@@ -61,12 +61,12 @@ def by_chains(
     # numbers that nobody calls pids, as those of `ps` without its first line, may be a chain's inner links
     joints = {number for number, many in _numbers_of(relations).items() if many >= _FEWEST}
     places = {name: place for name, place in places.items() if place in where}
-    places = {**_places_called(relations, places), **places}
+    called = _places_called(relations, places)
     parts = [_own_parts(own) for own in relations]
     words = {slot.value for slot in slots if slot.kind == "name"} | {part for own in parts for part in own.values()}
     whole |= _whole_names(words - whole.keys())
     tables = [
-        _Table(own, own_parts, places, whole, pids | joints, world)
+        _Table(own, own_parts, {"name": places, "id": called}, whole, pids | joints, world)
         for own, own_parts in zip(relations, parts, strict=True)
     ]
     used = Counter(token for table in tables for token in table.tokens())
@@ -134,14 +134,17 @@ def _places_called(relations: Sequence[Relation], places: Mapping[str, str]) -> 
 
 
 def _whole_ids(ids: Iterable[str]) -> dict[str, str]:
-    """Part of an id by which it is called (`5f3ce0b1`, `91cd9e41`) → the one id that has it."""
-    every = {*ids}
-    longer = [one for one in every if len(one) > _SHORT]
+    """Part of an id by which it is called (`5f3ce0b1`, `91cd9e41`) → the one id that has it: at its begin, or anywhere in a long one."""
+    every = sorted({*ids})
+    begins: defaultdict[str, list[str]] = defaultdict(list)
+    for one in every:
+        for at in range(len(one) - _SHORT + 1 if len(one) >= _LONG else 1):
+            begins[one[at : at + _SHORT]].append(one)
     found: dict[str, str] = {}
     for short in every:
-        whole = [one for one in longer if len(one) > len(short) and short in one] if len(short) < 2 * _SHORT else []
+        whole = {one for one in begins[short[:_SHORT]] if len(one) > len(short) and short in one}
         if len(whole) == 1:
-            found[short] = whole[0]
+            found[short] = whole.pop()
     return found
 
 
@@ -169,13 +172,13 @@ def _whole_names(words: Iterable[str]) -> dict[str, str]:
 
 
 class _Table:
-    """A relation, with the names that its cells hold."""
+    """A relation, with the names that its cells hold. `places`: kind → what is called so → the place."""
 
     def __init__(
         self,
         rows: Relation,
         own: Mapping[tuple[str, str], str],
-        places: Mapping[str, str],
+        places: Mapping[str, Mapping[str, str]],
         whole: Mapping[str, str],
         pids: Set[str],
         world: int | None,
@@ -186,7 +189,7 @@ class _Table:
         self._rows: list[tuple[Row, int | None, dict[str, list[Token]]]] = []
         for row in rows:
             where = {place for one in telling if (place := _place(row.cells.get(one), places)) is not None}
-            here = {places.get(row.place, row.place)} if row.place else set()
+            here = {places["name"].get(row.place, row.place)} if row.place else set()
             at = [*(where & here or where)] if 0 < len(where) <= _FEWEST else [*here]
             slot = row.cells.get(column)
             rank = int(slot.value) if slot is not None and slot.kind in ("rank", "number") else None
@@ -229,11 +232,11 @@ class _Table:
                     yield from ((token, rank, row) for rank, row in own.items() if rank is not None)
 
 
-def _place(slot: Slot | None, places: Mapping[str, str]) -> str | None:
-    return places.get(slot.value) if slot is not None and slot.kind in ("name", "id") else None
+def _place(slot: Slot | None, places: Mapping[str, Mapping[str, str]]) -> str | None:
+    return places[slot.kind].get(slot.value) if slot is not None and slot.kind in places else None
 
 
-def _telling(rows: Relation, places: Mapping[str, str]) -> list[str]:
+def _telling(rows: Relation, places: Mapping[str, Mapping[str, str]]) -> list[str]:
     """The columns that tell where each row is from: of several, none that names one place in all of them."""
     told: defaultdict[str, set[str]] = defaultdict(set)
     for row in rows:

@@ -334,7 +334,8 @@ def _names(texts: Sequence[str]) -> list[dict[str, Slot]]:
     for at, column in enumerate(zip(*words, strict=True)):
         if len({*column}) < _FEWEST:
             continue
-        for row, whole, word in zip(found, column, apart(column), strict=True):
-            if (one := cell("", word) or cell("", whole)) is not None:
+        for row, whole, word, own in zip(found, column, apart(column), words, strict=True):
+            before = own[at - 1] if at else ""
+            if (one := cell(before, word) or cell(before, whole)) is not None:
                 row[f"called {at}"] = one
     return found

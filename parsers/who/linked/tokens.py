@@ -32,7 +32,7 @@ _TOKEN = regex(
 _CALLED = regex(r"(?P<before>(?:.*[^\w.-])?)(?P<name>[A-Za-z_][\w.-]*?)[\"']?[\s:=#(\[{\"'-]{0,8}")
 _DEVICES = ("gpu", "device", "npu", "card", "cuda", "device_id", "gpu_id", "gpu_index", "device_index", "npu_id")
 _SETTING = regex(r"\s{0,40}[\"']?(?P<key>[A-Za-z_][\w .()/-]{0,60}?)[\"']?\s{0,20}[:=]\s{0,20}(?P<value>.*)")
-_PIDS = ("pid", "tgid", "mainpid", "execmainpid", "hostpid", "process", "thread", "lwp")
+_PIDS = ("pid", "tgid", "mainpid", "execmainpid", "hostpid", "process", "proc", "thread", "lwp")
 _UNIT = regex(
     r" ?(?:[mun]?s|msec|secs?|seconds?|mins?|minutes?|hours?|[KMGT]i?B|bytes|percent|MHz|C|W)\b|%"
 )  # of a figure
