@@ -64,17 +64,74 @@ def told(folder: Path, files: Files) -> dict[tuple[str | None, int], int]:
     return {(place, pid): rank for place, pid, rank in rows.select("host", "pid", "rank").iter_rows()}
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
+def given(form: Noted, script: str = "from one, by its place", numbers: tuple[int, ...] = (0, 1, 2, 3)) -> Files:
+    name, lines, first = SCRIPTS[script]
+    files = form(lambda at: f"{name} {numbers[at] + first} {WORDS[at]}")
+    return {path: "\n".join(own).split("\n") for path, own in files.items()} | {name: lines}
+
+
 @pytest.mark.parametrize("form", FORMS)
-def test_a_record_beside_a_call_is_of_the_rank_that_it_gets(form: str, script: str, tmp_path: Path) -> None:
-    name, lines, first = SCRIPTS[script]
-    files = FORMS[form](lambda at: f"{name} {at + first} {WORDS[at]}")
-    files = {path: "\n".join(own).split("\n") for path, own in files.items()}
-    assert told(tmp_path, files | {name: lines}) == {(host(at), PIDS[at]): at for at in range(4)}
+def test_a_record_beside_a_call_is_of_the_rank_that_it_gets(form: str, tmp_path: Path) -> None:
+    assert told(tmp_path, given(FORMS[form])) == {(host(at), PIDS[at]): at for at in range(4)}
 
 
-def case(folder, form, script="from one, by its place"):
-    name, lines, first = SCRIPTS[script]
-    files = FORMS[form](lambda at: f"{name} {at + first} {WORDS[at]}")
-    files = {path: "\n".join(own).split("\n") for path, own in files.items()}
-    return told(folder, files | {name: lines})
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_scripts_count_from_one_or_from_zero(script: str, tmp_path: Path) -> None:
+    files = given(FORMS["a table with tabs"], script, (2, 0, 3, 1))
+    assert told(tmp_path, files) == {(host(at), PIDS[at]): rank for at, rank in enumerate((2, 0, 3, 1))}
+
+
+CHILDREN = (7144, 7118, 7191, 7127)
+
+
+def watched(at: int, call: str) -> str:
+    own, child = (
+        f"{PIDS[at]} {PARENTS[at]} S 5999 bash {call}",
+        f"{CHILDREN[at]} {PIDS[at]} R 5998 python3 fit.py --part {WORDS[at]}",
+    )
+    return f"{host(at)}: {own}\n{host(at)}: {child}"
+
+
+def test_a_child_is_of_the_rank_of_its_parent_though_no_column_has_a_name(tmp_path: Path) -> None:
+    files = given(of_all("watch.log", watched))
+    seen = {
+        f"{host(at)}.log": [f"Jul 29 09:59:58 {host(at)} kernel: fit[{CHILDREN[at]}]: pid={CHILDREN[at]} trap"]
+        for at in (1, 3)
+    }
+    found = told(tmp_path, files | seen)
+    assert (found[host(1), CHILDREN[1]], found[host(3), CHILDREN[3]]) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("word", "beside"),
+    [(lambda at: WORDS[at], [*range(4)]), (lambda at: str(at + 1), [])],
+    ids=["a word", "the number"],
+)
+def test_folders_are_called_as_what_the_calls_get(
+    word: Callable[[int], str], beside: list[int], tmp_path: Path
+) -> None:
+    """A number may count anything where folders beside these are called otherwise."""
+    logs = {f"out/{word(at)}/stderr": [f"mixing block {at}7", "flushed"] for at in range(4)}
+    for folder, own, ranks in (("all", logs, [*range(4)]), ("more", logs | {"out/9/stderr": ["x"]}, beside)):
+        files = read(str(written(tmp_path / folder, given(FORMS["a table with tabs"]) | own))).tables["files"]
+        rows = files.drop_nulls("rank").sort("rank")
+        assert [rank for path, rank in rows.select("file", "rank").iter_rows() if "stderr" in path] == ranks
+
+
+@pytest.mark.parametrize(
+    ("form", "numbers"),
+    [
+        (of_each("start.log", lambda at, call: f"watchdog pid 9001 saw bash {call}"), (0, 1, 2, 3)),
+        (of_all("start.log", lambda at, call: f"pid {PIDS[at]}: bash {call}"), (0, 1, 1, 0)),
+        (of_all("start.log", lambda at, call: f"pid {PIDS[at]}: cat {call.split()[0]}"), (0, 1, 2, 3)),
+        (of_all("start.log", lambda at, call: f"pid {PIDS[at]}: {call}; {call.replace(' ', ' 1')}"), (0, 1, 2, 3)),
+    ],
+    ids=["one pid of all", "begun again", "shown, and not called", "two calls"],
+)  # fmt: skip
+def test_calls_that_tell_of_nobody(form: Noted, numbers: tuple[int, ...], tmp_path: Path) -> None:
+    assert told(tmp_path, given(form, numbers=numbers)) == {}
+
+
+def test_two_scripts_of_one_name_that_count_otherwise_tell_of_nobody(tmp_path: Path) -> None:
+    files = given(FORMS["a table with tabs"])
+    assert told(tmp_path, files | {"old/one.sh": ["N=$1", "export WORLD_SIZE=4 RANK=$((N+0))"]}) == {}
