@@ -63,13 +63,19 @@ def by_chains(
     places = {name: place for name, place in places.items() if place in where}
     called = _places_called(relations, places)
     parts = [_own_parts(own) for own in relations]
-    words = {slot.value for slot in slots if slot.kind == "name"} | {part for own in parts for part in own.values()}
-    whole |= _whole_names(words - whole.keys())
+    cut_of: defaultdict[str, set[str]] = defaultdict(set)
+    for own in parts:
+        for (_, word), part in own.items():
+            cut_of[part].add(word)
+    words = {slot.value for slot in slots if slot.kind == "name"} | cut_of.keys()
+    whole |= _whole_names(words - whole.keys(), cut_of)
     tables = [
         _Table(own, own_parts, {"name": places, "id": called}, whole, pids | joints, world)
         for own, own_parts in zip(relations, parts, strict=True)
     ]
     used = Counter(token for table in tables for token in table.tokens())
+    wholes = {*whole.values()}
+    cut = {token for table in tables for token in table.cut(wholes)}
     ranks = dict(known)
     found: dict[Token, Proof] = {}
     refused: set[Token] = set()
@@ -93,7 +99,7 @@ def by_chains(
         token: one
         for token, one in found.items()
         if token not in refused
-        and (token.kind != "name" or used[token] >= _FEWEST)
+        and (token.kind != "name" or used[token] >= _FEWEST or token in cut)
         and (token.kind != "pid" or token.value in pids)
     }
 
@@ -154,9 +160,9 @@ def _numbers_of(relations: Sequence[Relation]) -> Counter[str]:
     return Counter(number for numbers in own for number in numbers if len(number) >= _DIGITS)
 
 
-def _whole_names(words: Iterable[str]) -> dict[str, str]:
+def _whole_names(words: Iterable[str], cut_of: Mapping[str, Set[str]]) -> dict[str, str]:
     """The end of a name by which it is called, whatever its marks (`12_38241` of 10.66.4.12:38241) → the one name that has it. One part alone is none,
-    unless it is a long number."""
+    unless it is a long number. `cut_of`: parts of names → these names."""
     parts = {word: tuple(_PARTS.findall(word)) for word in words}
     ends: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
     for word, own in parts.items():
@@ -165,7 +171,7 @@ def _whole_names(words: Iterable[str]) -> dict[str, str]:
                 ends[own[at:]].add(word)
     found: dict[str, str] = {}
     for word, own in sorted(parts.items(), key=lambda item: -len(item[1])):
-        wholes = {found.get(one, one) for one in ends.get(own, ())}
+        wholes = {found.get(one, one) for one in ends.get(own, ()) if one not in cut_of.get(word, ())}
         if len(wholes) == 1 and own[-1].isdecimal() and (len(own) > 1 or len(own[0]) > _FEWEST + 1):
             found[word] = min(wholes)
     return found
@@ -202,6 +208,11 @@ class _Table:
 
     def tokens(self) -> Set[Token]:
         return {token for *_, tokens in self._rows for own in tokens.values() for token in own}
+
+    def cut(self, wholes: Set[str]) -> Set[Token]:
+        """Names that are the ends of others, which their cells mean."""
+        cells = (own for *_, tokens in self._rows for own in tokens.values())
+        return {own[0] for own in cells if len(own) > 1 and own[0].kind == "name" and own[-1].value in wholes}
 
     def told(self, ranks: Mapping[Token, int]) -> Iterator[tuple[Token, int, Row]]:
         """Names of this relation with their ranks, by those that are known."""
@@ -283,7 +294,7 @@ def _of_size(rows: Relation, world: int | None) -> str:
 
 def _is_bare(slot: Slot | None) -> TypeGuard[Slot]:
     """A number that no word before it counts."""
-    return slot is not None and slot.kind == "number" and not any(map(str.isalnum, slot.label[-_FEWEST:]))
+    return slot is not None and slot.kind == "number" and not any(map(str.isalpha, slot.label[-_FEWEST:]))
 
 
 def _may(slot: Slot, pids: Set[str]) -> bool:

@@ -28,12 +28,13 @@ _CHARACTERS = 400
 _LINES = 400  # of a file
 _SLOTS = 12  # of a line: one with more is no statement
 _ROWS = 4096
-_FEWEST = 2
+_FEWEST, _PLACES = 2, 4
 _NAME = regex(r"[A-Za-z0-9][\w.@:/-]{0,127}")
 _STAMP = regex(r"\d{4}-\d\d-\d\d(?!\w)|\d{1,2}:\d\d:\d\d")
 _OUTER = " ,;{}[]"  # around the entries of a list, or between them
+_NUMBERS = regex(r"\d{1,7}(?:[._-]\d{1,7}){1,5}")
 _NUMBER, _SPACES = regex(r"\d{1,10}"), regex(r"\s+")
-_WORDS = regex(r"[\w.@~-]+")
+_WORDS = regex(r"[\w.@~-]+(?::\d+)?")
 _HEADED = regex(r"[^\w\s]{1,12} ?\S.{0,160}|\S.{0,80}:")
 _PROMPT = regex(r"(?:[\w.-]{1,32}@[\w.-]{1,80}\b[^$#%>]{0,80})?[$#%>] ?(?=\S)")
 
@@ -127,6 +128,10 @@ def _record(
     twice: set[str] = set()
     for leaf in leaves:
         inner = ["*" if isinstance(one, int) else one for one in leaf.path[depth:]]
+        if (
+            inner and isinstance(last := leaf.path[-1], int) and last < _PLACES
+        ):  # what the first of a few is, it is in each
+            inner[-1] = f"[{last}]"
         column = ".".join(inner) or "value"
         if leaf.path[-1] == "value" and leaf.path[:-1] in names:
             column = f"{'.'.join(inner[:-1])}:{names[leaf.path[:-1]]}"
@@ -338,4 +343,6 @@ def _names(texts: Sequence[str]) -> list[dict[str, Slot]]:
             before = own[at - 1] if at else ""
             if (one := cell(before, word) or cell(before, whole)) is not None:
                 row[f"called {at}"] = one
+            elif _NUMBERS.fullmatch(whole):  # an address that was cut
+                row[f"called {at}"] = Slot("name", whole, before)
     return found

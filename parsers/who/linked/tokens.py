@@ -37,7 +37,7 @@ _UNIT = regex(
     r" ?(?:[mun]?s|msec|secs?|seconds?|mins?|minutes?|hours?|[KMGT]i?B|bytes|percent|MHz|C|W)\b|%"
 )  # of a figure
 _GIVEN = regex(r"(?:^|\s)--?[A-Za-z][\w-]*[ =][\"']?\Z")  # an option of a command, before what it gets
-_PORT = regex(r":[1-9]\d{2,6}(?![\w.:])")
+_PORT = regex(r":[1-9]\d{2,6}(?!\w|[.:]\w)")
 _LABEL = 32  # characters before a number that tell what it counts
 KINDS = ("id", "bus", "name", "number")
 LEAST = 100  # smaller numbers count something, unless a word says whose they are
