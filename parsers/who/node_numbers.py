@@ -22,6 +22,7 @@ from parsers.who.computed_names import computed_names
 from parsers.who.contexts import Places
 from parsers.who.families import Process
 from parsers.who.formulas import Formula, Given, is_of_node
+from parsers.who.told_names import Document
 
 _ORDINAL = regex(r"(?P<stem>.*?)-(?P<number>\d{1,5})(?:-[a-z0-9]{4,10})?")
 _OPTION = regex(r"(?<!\S)(?:--?[A-Za-z][\w-]*(?:=| (?!-))|\w+=)\S+")  # and what is given to it
@@ -45,9 +46,10 @@ class NodeNumbers:
         found: Sequence[Process],
         formulas: Sequence[Formula],
         given: Sequence[Given],
+        documents: Sequence[Document] = (),
     ) -> None:
         self._said, self._places, self._paths, self._found = said, places, paths, found
-        self._formulas, self._given = formulas, given
+        self._formulas, self._given, self._documents = formulas, given, documents
         of_nodes = [one for one in formulas if one.what == "rank" and one.node is not None]
         self._used = {one.node for one in of_nodes}
         firsts = {one.first for one in of_nodes}
@@ -80,6 +82,7 @@ class NodeNumbers:
             if one.name in self._used and (place := self._where(one.file, one.line)) is not None:
                 yield place, one.number - self._first
         yield from self._of_tables()
+        yield from self._of_documents()
         for path, own in self._said.items() if self._scripts else ():
             for said in own:
                 called = call_of(said.raw, self._scripts)
@@ -129,6 +132,20 @@ class NodeNumbers:
                 named = [cell for cell in cells.values() if self._places.is_place(cell)]
                 if len(numbers) == 1 and named:
                     yield self._places.of(named[0]), int(numbers[0]) - self._first
+
+    def _of_documents(self) -> Iterator[tuple[str, int]]:
+        """What documents tell by the name that a formula uses: of the place that they call so, or tell beside it, or are from."""
+        for one in self._documents if self._used else ():
+            beside: defaultdict[tuple[str | int, ...], list[str]] = defaultdict(list)
+            for leaf in one.leaves:
+                beside[leaf.path[:-1]].append(leaf.value)
+            for leaf in one.leaves:
+                if leaf.path[-1] in self._used and leaf.value.isdecimal():
+                    keys = [key for key in reversed(leaf.path[:-1]) if isinstance(key, str)]
+                    named = [name for name in (*keys, *beside[leaf.path[:-1]]) if self._places.is_place(name)]
+                    place = self._places.of(named[0]) if named else self._places.of_file(one.file)
+                    if place is not None:
+                        yield place, int(leaf.value) - self._first
 
     def _beside(self, text: str) -> Iterator[str]:
         """The places of which a line tells beside a command: `failed to run torchrun --node_rank=1 … on n5`."""

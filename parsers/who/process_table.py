@@ -45,7 +45,7 @@ from parsers.who.seats import Seat, in_order, ranked, seats_of
 from parsers.who.slurm_tasks import HOW as GIVEN
 from parsers.who.starts import Starts
 from parsers.who.told_lines import Statement
-from parsers.who.told_names import PROCESS
+from parsers.who.told_names import PROCESS, Document
 from parsers.who.told_places import join_told
 
 _FEWEST = 2
@@ -66,8 +66,9 @@ def process_table(
     stated: Iterable[Statement] = (),
     lists: Sequence[Listed] = (),
     told: Sequence[Told] = (),
+    documents: Sequence[Document] = (),
 ) -> Table:
-    """The lines of files, the paths of all files, the world that introductions tell, what lines and blocks of settings state → the
+    """The lines of files, the paths of all files, the world that introductions tell, what lines and blocks of settings state, documents → the
     processes."""
     placed = (one for one in told if {one.local_rank, one.node_rank, one.device} != {None})
     hosts = {one.name.rpartition(":")[0] for one in told if one.kind == PROCESS}
@@ -86,6 +87,8 @@ def process_table(
     is_counted = bool(plain) and all(not one.offset and one.modulus is None for one in plain)
     sizes = launched | ({world} if world else frozenset())
     families = processes(said, places, sizes, called(made), counts_tasks=not scripts.is_computed)
+    if sizes_told and any(one.node is not None for one in made):  # what counts fewer than all are, counts nodes
+        families = [own for own in families if any(one.is_word or one.world in sizes_told | {None} for one in own)]
     families = [_with_users(own, devices, sizes_told | {world}) for own in families]
     found = standing_rows([one for own in families for one in own], said)
     introduced = {
@@ -106,6 +109,7 @@ def process_table(
         lists,
         devices,
         scripts,
+        documents,
         are_tasks=not is_of_tasks,
         is_counted=is_counted,
     ).table()
@@ -189,6 +193,7 @@ class _Resolved:
         lists: Sequence[Listed],
         devices: Devices,
         scripts: Scripts,
+        documents: Sequence[Document],
         *,
         are_tasks: bool,
         is_counted: bool,
@@ -217,7 +222,9 @@ class _Resolved:
         self._found = [*self._found, *([] if is_launcher else in_order(self._found, self.world))]
         self._locals = self._unanimous("local")
         self._ranks = self._unanimous("rank")
-        self._begin = Starts(said, places, paths, self._found, self.world, self._ranks, self._locals, lists, scripts)
+        self._begin = Starts(
+            said, places, paths, self._found, self.world, self._ranks, self._locals, lists, scripts, documents
+        )
 
     def table(self) -> Table:
         starts = self._begin.starts()

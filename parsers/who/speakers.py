@@ -107,7 +107,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     introduce(said, {place: Introduction(*who) for place, who in introduced(stated).items()})
     size, _ = sizes_of([one.introduces for own in said.values() for one in own if one.introduces], said)
     documented_ = standing([*named, *told_in_lines(lines, stated)], said)
-    table = process_table(said, [one.path for one in sources], size, stated, lists_of(sources, said), documented_)
+    table = process_table(said, [one.path for one in sources], size, stated, lists_of(sources, said), documented_, read)
     introduce(said, of_one_process(said, table.introductions))
     listed_names = rosters(said, sources, (whole := _Bundle(shapes, said, stated, table)).world, table.ranked)
     told = [
