@@ -33,6 +33,7 @@ from parsers.text.vocabulary import of_process
 from parsers.who.also_called import is_of_names, table_rows
 from parsers.who.beginnings import Said
 from parsers.who.formulas import Formula
+from parsers.who.told_names import Document
 
 _FEWEST = 2
 _CHARACTERS = 400
@@ -44,6 +45,7 @@ _LISTED = regex(
 )  # what schedulers call tasks after
 _OTHERS = regex(r"(?i)(?:gpu|cuda|npu|card|device|dev|slot|core|cpu|step|epoch|it|iter|shard|part|v)\Z")
 _TASKS = ("worker", "replica", "node")  # groups of a program, and what schedulers call their tasks
+_COUNTED = regex(r"(?<![\w.-])[A-Za-z]\w*(?:-\w+)*-\d{1,5}(?![\w.-])")
 _PAIR = regex(r"([A-Za-z]{0,20})[_-]?(\d{1,5})[/:._-]([A-Za-z]{0,20})[_-]?(\d{1,5})")  # in a cell
 _SEPARATE = regex(r"[._ -]")
 _CALLED = regex(r"(?=[^\s]{0,63}[A-Za-z])\w{4,64}")
@@ -145,6 +147,7 @@ def computed_names(
     formulas: Sequence[Formula],
     world: int | None,
     each: int | None,
+    documents: Iterable[Document] = (),
 ) -> Iterator[Told]:
     """What the formulas of a bundle make of the names in it."""
     kinds = {
@@ -161,7 +164,7 @@ def computed_names(
     size = world if one.what == "rank" else world // each if world and each and world % each == 0 else None
     tasks = (_TASK.fullmatch(line.raw[:_CHARACTERS]) for line in said.get(one.file, ()))
     words = {(found["name"] or found["key"]).lower() for found in tasks if found is not None}
-    for names in _groups(said, paths):
+    for names in (*_groups(said, paths), *_leaves(documents)):
         is_rank = one.what == "rank"
         if one.counter is None:
             made = grouped_names([*names], one, size)
@@ -197,6 +200,7 @@ def _groups(said: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> Iterato
     for path, own in said.items():
         yield from _cells(path, own)
         yield from _entries(own)
+        yield from _words(own)
     for alike in (own for own in files.values() if _FEWEST <= len(own) <= RANKS):
         yield from _fields(alike, said)
 
@@ -226,6 +230,23 @@ def _entries(own: Sequence[Said]) -> Iterator[dict[str, list[str]]]:
         if (field := _FIELD.fullmatch(one.raw[:_CHARACTERS])) is not None and any(map(str.isdigit, field["name"])):
             found[field["key"]][field["name"]] = [field["name"]]
     yield from (names for key, names in found.items() if is_of_names(key) and _FEWEST <= len(names) <= RANKS)
+
+
+def _leaves(documents: Iterable[Document]) -> Iterator[dict[str, list[str]]]:
+    """The same of documents that are no lines."""
+    for one in documents:
+        found: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
+        for leaf in one.leaves:
+            if isinstance(key := leaf.path[-1], str) and any(map(str.isdigit, leaf.value)):
+                found[key][leaf.value] = [leaf.value]
+        yield from (names for key, names in found.items() if is_of_names(key) and _FEWEST <= len(names) <= RANKS)
+
+
+def _words(own: Sequence[Said]) -> Iterator[dict[str, list[str]]]:
+    """The words of a file that end in a number, as the names of tasks do."""
+    found = {word: [word] for one in own for word in _COUNTED.findall(one.raw[:_CHARACTERS])}
+    if _FEWEST <= len(found) <= RANKS:
+        yield found
 
 
 def _fields(alike: Sequence[str], said: Mapping[str, Sequence[Said]]) -> Iterator[dict[str, list[str]]]:

@@ -436,8 +436,8 @@ def _from_zero(names: Mapping[tuple[str, ...], int], offset: int) -> tuple[dict[
     """A sum of nodes and places there without what makes its first node 0, and that node's number: of `(n-1)*g + s` `n*g + s`, 1."""
     for key in names if not offset else ():
         for size in key if len(key) > 1 else ():
-            if (first := -names.get((size,), 0)) > 0:
-                return {own: many for own, many in names.items() if own != (size,)}, first
+            if names.get((size,), 0) < 0:
+                return {own: many for own, many in names.items() if own != (size,)}, -names[size,]
     many = max(names.values(), default=0)
     if offset < 0 and many > 1 and -offset % many == 0:
         return dict(names), -offset // many

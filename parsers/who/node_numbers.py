@@ -192,6 +192,6 @@ class NodeNumbers:
     def _computed(self, world: int | None, each: int | None) -> Iterator[tuple[str, int]]:
         """By two numbers in names, or one, where a formula counts nodes by them."""
         of_nodes = [one for one in self._formulas if one.what == "node_rank"]
-        for one in computed_names(self._said, self._paths, of_nodes, world, each):
+        for one in computed_names(self._said, self._paths, of_nodes, world, each, self._documents):
             if one.node_rank is not None and self._places.is_place(one.name):
                 yield self._places.of(one.name), one.node_rank

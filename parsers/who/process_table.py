@@ -206,6 +206,7 @@ class _Resolved:
             [one for one in said_ranks if one.pid is not None and (one.host is None or places.is_place(one.host))]
         )
         self._said, self._places, self._paths, self._devices = said, places, paths, devices
+        self._documents = documents
         self._shown = shown_devices(said, places)
         self._headings: dict[str, list[tuple[int, str]]] = {}
         self._written = [] if is_launcher or not are_tasks else [*written(said, paths, world)]
@@ -295,7 +296,9 @@ class _Resolved:
         placed = {row.place for row in kept} | starts.keys()
         hosts = {path: place for path in self._paths if (place := self._places.of_file(path) or path) in placed}
         by_device, computed, begin = self._is_by_device(), self._begin.is_computed, self._begin
-        computed_too = computed_names(self._said, self._paths, begin.all_formulas, self.world, begin.each())
+        computed_too = computed_names(
+            self._said, self._paths, begin.all_formulas, self.world, begin.each(), self._documents
+        )
         return Table(
             kept,
             starts,

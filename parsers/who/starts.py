@@ -268,7 +268,12 @@ class Starts:
         """By the number of each node and the processes of the nodes before it."""
         each = self.each()
         nodes = {place: number for place, number in self._numbers.all(self.world, each).items() if number < RANKS}
-        if len(nodes) != len({*nodes.values()}) or min(nodes.values(), default=-1) < 0 or self.is_open or self._is_by_counter():
+        if (
+            len(nodes) != len({*nodes.values()})
+            or min(nodes.values(), default=-1) < 0
+            or self.is_open
+            or self._is_by_counter()
+        ):
             return {}
         own = {one.place: one.each for one in self._found if one.place is not None and one.each is not None}
         sizes = {own.get(place, each) for place in nodes}
