@@ -68,9 +68,7 @@ def headed(heading: str) -> Callable[[int], list[str]]:
 
 
 def as_kernel(host: str, ranks: list[int]) -> Files:
-    return {
-        f"{host}/proc/{PIDS[rank]}/environ": ["".join(f"{one}\0" for one in variables(rank))] for rank in ranks
-    }
+    return {f"{host}/proc/{PIDS[rank]}/environ": ["".join(f"{one}\0" for one in variables(rank))] for rank in ranks}
 
 
 def as_object(host: str, ranks: list[int]) -> Files:

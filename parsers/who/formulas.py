@@ -426,9 +426,9 @@ def _formula(
     sizes = sizes or [name for name in one if constants.get(name, 0) > 1 and of_process(name) != "nodes"]
     if len(sizes) == 1:
         node = next(name for name in one if name != sizes[0])
-        argument = passed.get(node)
+        of_call = passed.get(node)
         each = constants.get(sizes[0])
-        return empty._replace(node=node, each=each, local=other[0], size=sizes[0], node_argument=argument)
+        return empty._replace(node=node, each=each, local=other[0], size=sizes[0], node_argument=of_call)
     return None
 
 
