@@ -213,8 +213,7 @@ class Case(msgspec.Struct, frozen=True, dict=True):
 
     def hosts_of(self, finding: "Finding") -> frozenset[str]:
         """The hosts that a finding is about: as it says, else those of its ranks."""
-        place = self.host_of_rank
-        return finding.places or frozenset(place[rank] for rank in finding.subjects if rank in place)
+        return finding.places or frozenset(host for rank, host in self.host_of_rank.items() if rank in finding.subjects)
 
     @cached_property
     def job_hosts(self) -> frozenset[str]:
@@ -345,11 +344,10 @@ class Case(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def odd_value(self) -> "OddValue | None":
-        """Whose figure went bad alone, or who gave a bad one for good ones (facts/odd_values.py, passed_on.py)."""
-        from forensics.facts.odd_values import odd_value
-        from forensics.facts.passed_on import passed_on
+        """Whose figure went bad alone, or who gave a bad one for good ones (facts/odd_values.py, given_out.py, passed_on.py)."""
+        from forensics.facts.passed_on import lost_first
 
-        return odd_value(self.tables, self.job_told_of) or passed_on(self.tables, self.job_told_of)
+        return lost_first(self.tables, self.job_told_of)
 
     @cached_property
     def phase_times(self) -> pl.DataFrame:

@@ -29,6 +29,7 @@ from forensics.assemble.launcher_counts import with_program_ranks
 from forensics.assemble.logged_calls import with_logged_calls
 from forensics.assemble.logged_errors import with_logged_errors
 from forensics.assemble.lost_first import with_lost_first
+from forensics.assemble.means_of_all import with_means_of_all
 from forensics.assemble.named_figures import with_named_figures
 from forensics.assemble.named_pids import with_named_pids
 from forensics.assemble.named_pods import with_named_pods
@@ -69,7 +70,7 @@ def case_of(
     whole = with_placed_ends(with_full_volumes(with_named_figures(whole)), Job(job, told, seen), identity)
     whole = with_logged_errors(with_killed_ranks(with_killed_workers(with_nameless_errors(with_lost_first(whole)))))
     whole = with_missed(with_given_up_together(with_refused_values(with_group_ends(whole)), told), told, seen)
-    whole = with_logged_calls(with_recovered(with_unreached(whole), told, seen), told)
+    whole = with_logged_calls(with_recovered(with_unreached(with_means_of_all(whole)), told, seen), told)
     unread = unread_ranks(whole, identity, seen, told)
     return Case(
         whole, attempt, job, seen | unread, unread, identity, known_bad, topology or {},

@@ -85,3 +85,37 @@ def test_a_step_that_is_told_by_half_is_in_progress(tmp_path: Path, each: str, l
         text = "".join(each.format(who=who, s=at) for at in range(2, 12)) + last.format(who=who, s=12)
         (tmp_path / f"rank_{rank}.log").write_text(text + (RAISED.format(who=who) if rank else ""))
     assert analyze(tmp_path).verdict.first_anomaly.step == step
+
+
+def _in_words(told: str, rest: str) -> tuple[str, str]:
+    return f"{{who}}{told}\n{{who}}{rest}\n", f"{{who}}{told}\n"
+
+
+FORMS = {
+    "done": _in_words("it {s} fwd done, loss here 0.0{s}2", "it {s} update done"),
+    "of one line": _in_words("step {s} loss 0.0{s}2", "step {s} weights updated"),
+    "brackets": _in_words("[step {s}] loss 0.0{s}2", "[step {s}] stepped the optimizer"),
+    "pairs": _in_words("level=info step={s} loss=0.0{s}2", "level=info step={s} phase=update"),
+    "colons": _in_words("iter {s}: loss 0.0{s}2", "iter {s}: gradients synced, optimizer stepped"),
+    "told behind": _in_words("step {s} loss 0.0{s}2", "end of step {s}"),
+    "records": _in_words('{{{{"step": {s}, "loss": 0.0{s}2}}}}', '{{{{"step": {s}, "event": "optimizer_step"}}}}'),
+    "bars": _in_words("update {s} | loss 0.0{s}2", "update {s} | all-reduce over"),
+    "of many": _in_words("step {s}/40 loss 0.0{s}2", "step {s}/40 committed"),
+    "three lines": ("{who}step {s} begins\n{who}step {s} loss 0.0{s}2\n{who}step {s} stepped\n", "{who}step {s} begins\n{who}step {s} loss 0.0{s}2\n"),
+    "two behind": ("{who}step {s} loss 0.0{s}2\n{who}step {s} backward\n{who}step {s} stepped\n", "{who}step {s} loss 0.0{s}2\n{who}step {s} backward\n"),
+    "no number": _in_words("batch {s} loss=0.0{s}2 lr=0.01", "batch {s} zero_grad, step, sync"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("form", "is_half"),
+    [*((one, True) for one in FORMS), *((one, False) for one in ("done", "records", "three lines"))],
+)
+def test_words_of_a_step_tell_that_it_is_over(tmp_path: Path, form: str, *, is_half: bool) -> None:
+    each, half = (one.replace("{{{{", "{{").replace("}}}}", "}}") for one in FORMS[form])
+    for rank in range(2):
+        who = f"[rank {rank}] "
+        told = "".join(each.format(who=who, s=at) for at in range(2, 12))
+        told += (half if is_half else each).format(who=who, s=12)
+        (tmp_path / f"rank_{rank}.log").write_text(told + (RAISED.format(who=who) if rank else ""))
+    assert analyze(tmp_path).verdict.first_anomaly.step == (12 if is_half else 13)

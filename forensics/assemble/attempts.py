@@ -25,6 +25,7 @@ from forensics.assemble.launches import Launch, launches, spans_of
 from forensics.assemble.path_hosts import with_hosts_of_paths
 from forensics.assemble.placed_checks import with_placed_checks
 from forensics.assemble.restarts import restarts
+from forensics.assemble.step_parts import with_parts
 from forensics.assemble.unnamed_figures import with_unnamed
 from forensics.model.said import Said, joined
 from forensics.model.told import told_by
@@ -70,7 +71,7 @@ def attempts_of(tables: Mapping[TableName, pl.DataFrame]) -> Attempts:
     """Evidence tables → attempts, after the names of files told whose host they are from and a bar's count is no step
     (bar_counts.py), and figures without a known name are none or stand for the loss (unnamed_figures.py), each without flight records of another launch (foreign_dumps.py)."""
     named = with_gauged_steps(with_one_name_each(with_hosts_of_paths(tables)))
-    found = _told_apart(with_placed_checks(without_bar_counts(with_unnamed(named))))
+    found = _told_apart(with_placed_checks(without_bar_counts(with_unnamed(with_parts(named)))))
     own = {number: without_foreign_dumps(rows) for number, rows in found.tables.items()}
     left_out = tuple(dict.fromkeys(said for _, told in own.values() for said in told))
     return Attempts({number: rows for number, (rows, _) in own.items()}, found.doubts, left_out)

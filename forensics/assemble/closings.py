@@ -86,6 +86,10 @@ def _is_end(tables: Tables, weak: pl.DataFrame) -> bool:
     both = last.join(said, on=_PRINTER, how="left", nulls_equal=True)
     is_record = pl.col("_said").is_null() & ~pl.col("file").is_in(weak["file"].unique().implode())
     both = both.filter(~(is_record & pl.col("step").is_in(_announced(weak))))
+    counts = said.filter(pl.col("rank").is_not_null()).select("rank", pl.col("_of").alias("_own"))
+    both = both.join(counts.unique("rank"), on="rank", how="left")  # whose log says so keeps a record of them beside it
+    is_own = (pl.col("_own") - pl.col("step")).is_in([0, 1]).fill_null(False)
+    both = both.filter(~(is_record & is_own))
     if not all(
         _is_of_the_steps(tables["files"], row) for row in both.filter(pl.col("_of").is_null()).iter_rows(named=True)
     ):

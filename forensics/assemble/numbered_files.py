@@ -7,6 +7,8 @@ files are enough: the others say nothing of who they are. Then a number that a l
 
 So are files of which each tells another rank, where these are all ranks of the job: what the numbers of their names count does not matter.
 
+So is a file in which a process tells its rank and its pid, where all other ranks of the job have files of their own: learner.log beside actor_1.log, actor_2.log.
+
 So are files of places on a host, each of another one, where they are as many as the world that is told: all of it runs on one host.
 
 So are files called, by a word and a number, as those of their folder are whose number is their rank: `dump_2341_r4.txt` beside r4.log.
@@ -94,6 +96,7 @@ def numbered_files(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
             found |= numbers if sorted(numbers.values()) == [*range(len(own))] else {}
     known = dict(tables["files"].filter(pl.col("rank").is_not_null()).select("file", "rank").iter_rows())
     found |= _called(known | found, [file for file in untold["file"] if file not in found], ranks, several)
+    found |= _left_over(tables, claims, known | found, {file: ranks[file] for file in untold["file"] if file in ranks})
     unplaced = [file for file in untold["file"] if file not in is_local]
     found |= _placed(claims, unplaced)
     for own in shapes.values():
@@ -167,6 +170,22 @@ def _are_whole(own: list[str], ranks: Mapping[str, int], worlds: Set[int]) -> bo
     """Does each file tell one rank of its own, and are these all of the job, 0 … N-1? Whatever number its name has, it is that process's."""
     told = sorted(ranks.get(file, -1) for file in own)
     return told == [*range(len(own))] and (len(own) >= _SEVERAL if not worlds else worlds == {len(own)})
+
+
+def _left_over(
+    tables: Mapping[TableName, pl.DataFrame], claims: pl.DataFrame, known: Mapping[str, int], ranks: Mapping[str, int]
+) -> dict[str, int]:
+    """Files in which one process says who it is and by which pid, where their ranks are just those of the job that have no file of their own, and tell no step anywhere."""
+    spoken = {*claims.filter(pl.col("pid").is_not_null())["file"].cast(pl.String)}
+    own = {file: rank for file, rank in ranks.items() if file not in known and file in spoken}
+    worlds = values(claims["world_size"])
+    if not own or len(worlds) != 1:
+        return {}
+    told = [tables[name].filter(~pl.col("file").cast(pl.String).is_in([*own]))["rank"] for name in ("steps", "values")]
+    others = {*known.values()}.union(*(values(one) for one in told))
+    is_whole = sorted(others.union(own.values())) == [*range(max(worlds))]
+    is_theirs = len({*own.values()}) == len(own) and not others.intersection(own.values())
+    return own if is_whole and is_theirs and len(others) >= _FEWEST else {}
 
 
 def _by_pids(claims: pl.DataFrame, own: list[str], ranks: Mapping[str, int]) -> dict[str, int]:

@@ -28,7 +28,7 @@ _LIFE = ("job_start", "comm_init_start", "comm_init_complete", "checkpoint_load"
 # What explains why step numbers fall: a beginning does; an end may stand before late lines of other ranks.
 _BEGINS = ("job_start", "checkpoint_load", "membership")
 _ENDS = ("exit", "first_failure", "closing_signal", "exception")
-_INTRODUCED = ("introduction", "process line")  # `how` of what processes say of themselves
+_INTRODUCED = ("introduction", "process line", "Ray Train")  # `how` of what processes say of themselves
 _STOPS = ("exit", "first_failure", "closing_signal")  # what launchers say of the end of processes
 
 
@@ -70,7 +70,9 @@ def _counted_anew(tensors: pl.DataFrame) -> dict[str, list[int]]:
 
 
 def _trained(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
-    steps = tables["steps"].filter(pl.col("line").is_not_null() & pl.col("step").is_not_null())
+    steps = tables["steps"].filter(
+        pl.col("line").is_not_null() & pl.col("step").is_not_null() & pl.col("holder").is_null()
+    )
     return steps.filter((pl.col("phase") == "train").fill_null(True))
 
 
@@ -88,8 +90,10 @@ def _rendezvous(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
 
 
 def _life(tables: Mapping[TableName, pl.DataFrame], those: pl.DataFrame) -> pl.DataFrame:
-    """file, line of all that only a running launch prints, in the files of `those`."""
-    parts = [_trained(tables), _events(tables, *_LIFE), _rendezvous(tables)]
+    """file, line of all that only a running launch prints, in the files of `those`: also what a process says of itself that introduced itself there."""
+    known = tables["ranks"].filter(pl.col("how").is_in(_INTRODUCED)).select("file", "pid").drop_nulls().unique()
+    own = tables["events"].filter(pl.col("line").is_not_null()).join(known, on=["file", "pid"], how="semi")
+    parts = [_trained(tables), _events(tables, *_LIFE), _rendezvous(tables), own]
     listed = [part.join(those.select("file").unique(), on="file", how="semi").select("file", "line") for part in parts]
     return pl.concat(listed).unique().sort("line", "file")
 

@@ -14,6 +14,7 @@ import polars as pl
 
 from forensics.assemble.figure_pairs import figure_pairs
 from parsers.schema.tables import TableName
+from parsers.text.sides import side_of
 
 _BEFORE = 4  # finite figures of a process before it may turn
 _SPREAD = 3  # steps after the first process within which most have turned
@@ -54,10 +55,15 @@ def _series(told: pl.DataFrame) -> pl.DataFrame:
     """_row, file, rank, step, name, value: a row for each pair, in order."""
     return (
         figure_pairs(told.with_row_index("_row"), "_row", "file", "rank", "line", "step")
-        .filter(pl.col("value").is_not_null())
+        .filter(pl.col("value").is_not_null() & ~pl.col("name").map_elements(_is_of_part, pl.Boolean))
         .unique([*_WHO, "step"], keep="first", maintain_order=True)
         .sort("step", "_row")
     )
+
+
+def _is_of_part(name: str) -> bool:
+    """What goes into a part of a model, or comes out of it, is no loss."""
+    return bool(side_of(name))
 
 
 def _averaged(series: pl.DataFrame) -> str | None:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from forensics.assemble.identity import names_a_place, short_host
 from forensics.facts.anomaly_window import AnomalyWindow, When
 from forensics.facts.event_rows import Row, detail, of_kinds, rows_to_keep
-from forensics.facts.pods import pod_of_node
+from forensics.facts.pods import ids_in, labelled_pods, pod_of_node, pods_of, pods_of_ids
 from forensics.model.taxonomy import EVENTS
 from forensics.model.told import values
 from parsers.catalogues import described
@@ -34,7 +34,8 @@ class Record(msgspec.Struct, frozen=True):
     """`row`: of `events`. `host`: where, first label. `on_job`: whether processes of the job spoke from that host; null where
     the job's hosts are not known. `when`: before the trouble, of another time, or not to be told. `counts`: nothing shows
     that it is of another time; what is said of a rank's own device counts until the first rank gave up. `rank`: who runs on the device. `common`: as frequent on other hosts. `victims`: other devices of
-    the host that reported what the catalogue calls a consequence, at the same time; 0 of a record that is one itself."""
+    the host that reported what the catalogue calls a consequence, at the same time; 0 of a record that is one itself. `is_its`: by the id in its control
+    group, or its number, the process is one of the job's."""
 
     row: Mapping[str, Any]
     host: str | None
@@ -44,6 +45,7 @@ class Record(msgspec.Struct, frozen=True):
     rank: int | None
     common: bool
     victims: int = 0
+    is_its: bool = False
 
     @property
     def origin(self) -> str | None:
@@ -114,9 +116,59 @@ def hardware(
     logged = _hosts_with_logs(tables)
     devices = Devices(identity)
     pods = pod_of_node(events, job_hosts)
-    rows = _with_only_host(rows, devices, job_hosts if {*logged, *job_hosts} == job_hosts else frozenset())
+    shown = list(_with_only_host(rows, devices, job_hosts if {*logged, *job_hosts} == job_hosts else frozenset()))
     failures = _only_failures(events, devices)
-    return _with_victims(tuple(_records(rows, hosts, devices, window, job_hosts, len(logged), failures, pods)))
+    inside = _in_pods(shown, events, tables, job_hosts) | _of_processes(shown, events)
+    told = _records(shown, hosts, devices, window, job_hosts, len(logged), failures, pods)
+    known = (
+        replace(one, on_job=inside[key], is_its=inside[key] is True) if (key := _process(one.row)) in inside else one
+        for one in told
+    )
+    return _with_victims(_of_an_unnamed_host(tuple(known), events))
+
+
+def _process(row: Row) -> tuple[Any, Any]:
+    return row["file"], row["pid"]
+
+
+def _of_an_unnamed_host(found: tuple[Record, ...], events: pl.DataFrame) -> tuple[Record, ...]:
+    """The same; what the only log of a kernel says of the only device that was gone before is of the one process, of no known rank, that met an error of its
+    own device: the log does not say where it is from."""
+    gone = [one for one in found if one.ends_device and one.counts and one.when == "before"]
+    alike = all(one.host is None and is_same_device(one.row["pci"], gone[0].row["pci"]) for one in gone)
+    met = events.filter((pl.col("kind") == "cuda_error") & pl.col("rank").is_null())
+    if not gone or not alike or len({one.row["file"] for one in gone}) > 1 or met["host"].n_unique() != 1:
+        return found
+    return tuple(replace(one, on_job=True, is_its=True) if one in gone else one for one in found)
+
+
+def _of_processes(rows: Iterable[Row], events: pl.DataFrame) -> dict[tuple[Any, Any], bool | None]:
+    """Processes (file, pid) of records that tell no host, by numbers that a launcher tells of the ends of its own."""
+    ended = values(events.filter((pl.col("kind") == "exit") & pl.col("pid").is_not_null())["pid"])
+    return {_process(row): True for row in rows if row["host"] is None and row["rank"] is None and row["pid"] in ended}
+
+
+def _in_pods(
+    rows: Iterable[Row], events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame], job_hosts: frozenset[str]
+) -> dict[tuple[Any, Any], bool | None]:
+    """Processes that a kernel ended in a control group with an id (file, pid) → whether it is that of a pod or a container of the job. Where nobody tells whose id
+    it is, and all that is known of the job's hosts are names of pods, whether one of these is on that kernel's node is not told."""
+    inside: dict[tuple[Any, Any], frozenset[str]] = {}
+    for row in rows:
+        if row["pid"] is not None and row["rank"] is None and "memcg" in (row["detail"] or ""):
+            inside[_process(row)] = inside.get(_process(row), frozenset()) | ids_in(row["detail"])
+    inside = {one: ids for one, ids in inside.items() if ids}
+    if not inside or not job_hosts:
+        return {}
+    whose = pods_of_ids(tables["ranks"])
+    names = {*pods_of(events), *labelled_pods(tables["files"]["last_lines"], pl.Series(sorted(job_hosts)))}
+    are_pods = job_hosts <= {*names, *whose.values()}
+    found: dict[tuple[Any, Any], bool | None] = {}
+    for one, ids in inside.items():
+        told = {whose[own] in job_hosts for own in ids if own in whose}
+        if told or are_pods:
+            found[one] = (True in told) if told else None
+    return found
 
 
 def _with_only_host(rows: Iterable[Row], devices: "Devices", shown: frozenset[str]) -> Iterator[Row]:

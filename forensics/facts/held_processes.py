@@ -35,7 +35,7 @@ def held_processes(stacks: pl.DataFrame, blocked: Iterable[Row]) -> dict[int, He
     looks: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
     for row in told.iter_rows(named=True):
         looks[row["rank"]].append(row)
-    found = {rank: one for rank, own in looks.items() if (one := _held(own)) is not None}
+    found = {rank: one for rank, own in looks.items() if (one := held_in_looks(own)) is not None}
     found = found if 2 * len(found) < len(looks) else {}
     for told_of in blocked:
         if told_of["kind"] == "hung_task" and told_of["rank"] is not None and told_of["rank_space"] == "global":
@@ -43,7 +43,8 @@ def held_processes(stacks: pl.DataFrame, blocked: Iterable[Row]) -> dict[int, He
     return dict(sorted(found.items()))
 
 
-def _held(looks: list[dict[str, Any]]) -> HeldProcess | None:
+def held_in_looks(looks: list[dict[str, Any]]) -> HeldProcess | None:
+    """What the states of one process, look by look, show of it."""
     states = {_STATES.get(str(row["status"])) for row in looks}
     refs = tuple(reference(row | {"text": f"pid {row['pid']}: {row['status']}"}) for row in looks[-_LOOKS:])
     if _STATES.get(str(looks[-1]["status"])) == "dead":

@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import polars as pl
 
+from forensics.facts.speakers import speakers
+from parsers.schema.tables import TableName
 from parsers.text.patterns import regex
 from parsers.text.replica_names import says_what
 
@@ -52,19 +54,16 @@ class Left(msgspec.Struct, frozen=True):
         return tuple(sorted(rank for side in self.sides for rank in side))
 
 
-def spoken(steps: pl.DataFrame) -> pl.DataFrame:
-    """Table of steps → the same, where no rank is told beside any hash, with a negative number for each of several files: whoever writes one is one process."""
-    told = steps.filter(pl.col("checksum").is_not_null())
-    files = told["file"].cast(pl.String).unique().sort().to_list()
-    if len(files) < 2 or told["rank"].is_not_null().any() or told.select("file", "step").is_duplicated().any():
-        return steps
-    numbers = pl.DataFrame(
-        {"file": files, "_nth": range(-1, -1 - len(files), -1)}, schema={"file": pl.String, "_nth": pl.Int64}
-    )
-    named = steps.with_columns(pl.col("file").cast(pl.String).alias("_file")).join(
-        numbers, left_on="_file", right_on="file", how="left"
-    )
-    return named.with_columns(pl.coalesce("rank", "_nth").alias("rank")).drop("_file", "_nth")
+def spoken(tables: Mapping[TableName, pl.DataFrame]) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Tables of one attempt → `steps`, where no rank is told beside any hash with a negative number for each who speaks (facts/speakers.py), and
+    what these are named after: the first of -1."""
+    told = tables["steps"].filter(pl.col("checksum").is_not_null())
+    if not told.height or told["rank"].count():
+        return tables["steps"], ()
+    found = speakers({**tables, "steps": told, "values": tables["values"].clear()}, fewest=2)
+    if found is None or found.tables["steps"].select("rank", "step").is_duplicated().any():
+        return tables["steps"], ()
+    return found.tables["steps"].with_columns((-1 - pl.col("rank")).alias("rank")), found.names
 
 
 def left_replicas(
@@ -119,10 +118,33 @@ def _printed(steps: pl.DataFrame) -> pl.DataFrame:
     told = pairs.select(
         *_COLUMNS, apart.struct.field("field_0").alias("name"), apart.struct.field("field_1").alias("value")
     )
+    told = _in_turn(told)
     unclear = [name for name in told["name"].drop_nulls().unique().to_list() if not says_what(name)]
     # What changes on every rank is learnt: an identity of a run or a request that all share stays as it is.
     stays = pl.col("value").n_unique().over("name", "rank").min().over("name") < _LEARNS
     return told.filter(~(pl.col("name").is_in(unclear) & stays))
+
+
+def _in_turn(told: pl.DataFrame) -> pl.DataFrame:
+    """The same; where every rank tells a step several values under one name, as in a row or a line for each of several tables, the second of them is called so: each goes through
+    them in one order. Where ranks tell the same ones in another order, they do not, and nothing is compared."""
+    of_one = ["name", "rank", "step"]
+    count = pl.len().over(of_one)
+    if not told.select((count > 1).any()).item():
+        return told
+    told = told.sort("file", "line", maintain_order=True)
+    each = told.group_by(of_one, maintain_order=True).agg(
+        pl.col("value").str.join(" ").alias("_order"), pl.col("value").sort().str.join(" ").alias("_all"), pl.len().alias("_count")
+    )  # fmt: skip
+    is_shuffled = (pl.col("_all").n_unique() == 1) & (pl.col("_order").n_unique() > 1)
+    shuffled = each.group_by("name", "step").agg(is_shuffled.alias("_is")).filter("_is")["name"].unique()
+    steady = each.group_by("name", "step").agg((pl.col("_count").n_unique() == 1).alias("_steady"))
+    told = told.join(steady, on=["name", "step"], how="left", maintain_order="left").with_columns(
+        pl.int_range(1, pl.len() + 1).over(of_one).alias("_nth")
+    )
+    is_told_apart = pl.col("_steady") & (pl.col("_nth") > 1) & ~pl.col("name").is_in(shuffled.implode())
+    name = pl.when(is_told_apart).then(pl.concat_str("name", pl.lit("."), "_nth")).otherwise("name")
+    return told.with_columns(name.alias("name")).drop("_nth", "_steady")
 
 
 def _rates(steps: pl.DataFrame) -> pl.DataFrame:

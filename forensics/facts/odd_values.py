@@ -13,14 +13,16 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from forensics.facts.held_parts import as_told, in_common
 from forensics.facts.own_values import OwnLoss
 from parsers.schema.tables import TableName
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.text.vocabulary import words_of
-from parsers.training.told_values import is_broken
+from parsers.training.told_values import BROKEN, is_broken
 
 _SPREAD = 3  # steps within which most others follow
+_PEERS, _OTHERS = 3, 3  # of one work, of which one is unlike the others; steps that show another work
 _LISTED = 3  # other lines of one form, that make a list
 _BEFORE = -1  # of what is told before any step
 _PATH = regex(r"(?<![\w./])[A-Za-z_]\w*(?:\.(?!py\b)\w+)+(?![\w]|\.\w)")
@@ -72,6 +74,9 @@ class OddValue(msgspec.Struct, frozen=True):
     is_last: bool = False  # do the records of all end with that step?
     opens: bool = False  # is that record the first of the step on its rank?
     is_proven: bool = False  # was what the rank was given a number, as `beside` shows? (passed_on.py)
+    first_step: int | None = None  # of what is told before any, where the rank tells one later
+    is_held: bool = False  # is it of a part that this rank alone holds?
+    is_of_peers: bool = False  # do not all ranks do this work?
     is_given: bool = False  # did it stay a number on all while what they compute was lost? Then no parameter is in it
 
 
@@ -80,9 +85,10 @@ def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
     values = tables["values"]
     if len(job) < 2 or not values["bad"].is_not_null().any():
         return None
-    values = without_passing(values)
+    values = in_common(without_passing(values), job)
+    whole, job = job, peers_of(values, tables["steps"], job)
     told = told_values(values.filter(pl.col("rank").is_in(sorted(job))))
-    lost = lost_losses(tables["steps"], job)
+    lost = lost_losses(tables["steps"], whole)
     told = told.filter(~_is_of_printer())
     bad = told.filter("bad")
     steps = sorted(bad["step"].unique().to_list())
@@ -100,7 +106,7 @@ def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
         is_last = step == steps[0] and _is_the_end(values, rows, first, job)
         if not (is_last or _is_followed(told, lost, since, job) or _is_shared(rows, ranks, first, job, tables)):
             continue
-        if more or some or not (lost.get(step, frozenset()) <= {first} or lost[step] == job):
+        if more or some or not (lost.get(step, frozenset()) <= {first} or lost[step] >= job):
             return None
         found = _found(first, step, rows, alone, job) or (
             _found_otherwise(first, values, rows, job) or _found_in_part(first, values, rows, alone, job)
@@ -114,8 +120,31 @@ def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
         is_given = _is_given(told, lost, found, job)
         if not is_given and (given := _given(told, lost, rows, found, job)) is not None:
             found, is_given = given, True
-        return msgspec.structs.replace(found, opens=_opens(values, found), is_last=is_last, is_given=is_given)
+        first_step = since + 1 if step == _BEFORE and since != _BEFORE else None
+        held = as_told(tables["values"], str(found.row["file"]), found.row["line"], (found.of, found.name))
+        of, name = held or (found.of, found.name)
+        return msgspec.structs.replace(
+            found, opens=_opens(values, found), is_last=is_last, is_given=is_given, first_step=first_step, of=of, name=name,
+            is_held=held is not None, is_of_peers=job != whole,
+        )  # fmt: skip
     return None
+
+
+def peers_of(values: pl.DataFrame, steps: pl.DataFrame, job: frozenset[int]) -> frozenset[int]:
+    """The ranks of a job that tell the figures which went bad, where every other rank tells steps before that of another work, as who learns from what these make. Else
+    the whole job: of whose record is lost nothing is known."""
+    own = values.filter(pl.col("rank").is_in(sorted(job)) & pl.col("step").is_not_null())
+    told = told_values(own).filter(~_is_of_printer())
+    first = told.filter("bad")["step"].min()
+    peers = frozenset(told["rank"].to_list())
+    # Stages of a pipeline are of one size; who learns is one, or few.
+    if not isinstance(first, int) or peers == job or len(peers) <= 2 * len(job - peers) or len(peers) < _PEERS:
+        return job
+    before = pl.col("step") < first
+    shown = [rows.filter(before & ~pl.col("rank").is_in(sorted(peers))).select("rank", "step") for rows in (own, steps)]
+    counts = pl.concat(shown).unique().group_by("rank").len()
+    others = frozenset(counts.filter(pl.col("len") >= _OTHERS)["rank"].to_list())
+    return peers if peers | others >= job else job
 
 
 def undoubted(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int], own: OwnLoss | None) -> OwnLoss | None:
@@ -297,8 +326,8 @@ def lost_losses(steps: pl.DataFrame, job: frozenset[int]) -> dict[int, frozenset
         train & pl.col("rank").is_in(sorted(job)) & pl.col("step").is_not_null() & pl.col("loss").is_not_null()
     )
     is_of_all = rows["rank"].n_unique() == 1  # who alone prints one prints that of all
-    # Who tells two of a step tells the mean of all beside its own.
-    lost = rows.group_by("step", "rank").agg((~pl.col("loss").is_finite()).all().alias("_lost"))
+    # Who tells two of a step tells the mean of all beside its own; one larger than any training comes to is lost as one that is no number is.
+    lost = rows.group_by("step", "rank").agg((~(pl.col("loss").abs() < BROKEN)).all().alias("_lost"))
     rows = lost.filter("_lost").group_by("step").agg("rank")
     return {step: job if is_of_all else frozenset(ranks) for step, ranks in rows.iter_rows()}
 

@@ -4,24 +4,65 @@
     step 204 mb 5 send act absmax nan nan 18432       the same, behind it
     step 204 mb 5 recv act absmax nan nan 18432       rank 5, the next one
 
+    | micro-batch | max abs in | max abs out | gradient from next |      or both in a record
+    |           1 |     0.3766 |         nan |                nan |
+
 Whose first bad figure of the step is of something received was told it by others. If every rank of the job shows figures of the step, just one
 began with something that it gave, and all that it had received in that step until then were numbers, it made the value. Two such ranks may hold
 copies of one value that a reduction gave to both, and then neither is told.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
-from forensics.facts.odd_values import OddValue, lost_losses, told_values
+from forensics.facts.given_out import given_out
+from forensics.facts.held_parts import Key
+from forensics.facts.odd_values import OddValue, lost_losses, odd_value, told_values
 from forensics.facts.own_values import has_experts
 from parsers.schema.tables import TableName
+from parsers.text.sides import GIVEN, TAKEN, side_of
 from parsers.text.vocabulary import words_of
 
-_TAKEN = frozenset(("recv", "recvd", "received", "receives", "receive", "in", "input", "inputs", "rx", "incoming"))
-_GIVEN = frozenset(("send", "sent", "sends", "out", "output", "outputs", "tx", "outgoing"))
+_FROM, _TO = frozenset(("from",)), frozenset(("to",))
 _WAY = frozenset(("to", "from", "via", "next", "prev", "previous"))
 _OF_EXPERTS = r"(?i)(?:^|[^a-z])(?:moe|experts?|router)(?:[^a-z]|$)"  # what they give was made where they are
+
+
+def lost_first(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> OddValue | None:
+    """Whose figure was bad first: what one line tells of both sides proves most, then who lost it alone, then what goes from rank to rank."""
+    told = tables, job
+    return given_out(*told) or odd_value(*told) or passed_on(*told)
+
+
+class _Record:
+    """A row of `values`: which of its figures are bad among those that count, and what of it was taken or given."""
+
+    def __init__(self, row: Mapping[str, Any], known: frozenset[Key]) -> None:
+        of = str(row["of"] or "")
+        told = [pair.partition("=") for pair in str(row["bad"] or "").split()]
+        self.row = row
+        self.bad = [(of, name, value) for name, _, value in told if (of, name) in known]
+        self.fine = [(of, name) for name in str(row["fine"] or "").split()]
+        self._lost = {one for name, _, _ in told if (one := _sided(of, name))[0]}
+
+    @property
+    def gave(self) -> list[tuple[str, str, str]]:
+        """What it gave that is bad, where nothing bad of the same thing had been taken by it."""
+        return [one for one in self.bad if self._is_own(*one[:2])]
+
+    @property
+    def took(self) -> bool:
+        return not self.gave and any(side == "taken" for side, _ in self._lost)
+
+    def took_well(self, thing: str) -> bool:
+        """Is what it took of that thing a number?"""
+        return any(_sided(*key) == ("taken", thing) for key in self.fine)
+
+    def _is_own(self, of: str, name: str) -> bool:
+        side, thing = _sided(of, name)
+        return side == "given" and ("taken", thing) not in self._lost
 
 
 def passed_on(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> OddValue | None:
@@ -41,43 +82,52 @@ def passed_on(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
     if later.select(((pl.col("rank") == len(job)) & ~pl.col("bad")).any()).item():
         return None  # they came back to numbers: nothing was taken over
     rows = own.filter(pl.col("step") == step).with_columns(pl.col("of").cast(pl.String)).sort("rank", "file", "line")
-    first = bad.filter(pl.col("step") == step).sort("rank", "file", "line", "place").unique("rank", keep="first")
-    sides = {row["rank"]: _side(row["of"]) for row in first.iter_rows(named=True)}
-    makers = [rank for rank, side in sides.items() if side == "given"]
-    if (
-        set(rows["rank"].to_list()) != job
-        or len(makers) != 1
-        or len(sides) < 2
-        or set(sides.values()) != {"given", "taken"}
-    ):
+    if set(rows["rank"].to_list()) != job:
         return None
-    made = first.filter(pl.col("rank") == makers[0]).row(0, named=True)
-    before = rows.filter(
-        (pl.col("rank") == makers[0])
-        & (pl.col("file").cast(pl.String) == made["file"])
-        & (pl.col("line") < made["line"])
-    )
-    taken = before.filter(pl.col("of").map_elements(_side, pl.String) == "taken")
-    alike = taken.filter(pl.col("of").map_elements(_thing, pl.String) == _thing(made["of"]))
-    # What it took is told before anything bad, of the same thing that it gave.
-    if not alike.height or taken["bad"].is_not_null().any():
+    known = frozenset((str(of), str(name)) for of, name in bad.select("of", "name").iter_rows())
+    records = [_Record(row, known) for row in rows.iter_rows(named=True)]
+    first = {one.row["rank"]: one for one in reversed(records) if one.bad}
+    makers = [one for one in first.values() if one.gave]
+    if len(makers) != 1 or not any(one.took for one in first.values()):
         return None
-    row = {
-        name: made[name] for name in ("rank", "step", "microbatch", "of", "name", "value", "file", "line", "time_ns")
-    }
-    lost = (f"{made['of']} {made['name']}",)
-    beside = alike.row(-1, named=True)
-    return OddValue(
-        makers[0], step, made["of"], made["name"], made["value"], lost, (), row, beside | {"name": ""}, is_proven=True
-    )
+    [maker] = makers
+    of, name, value = maker.gave[0]
+    _, thing = _sided(of, name)
+    same = [one for one in records if (one.row["rank"], one.row["file"]) == (maker.row["rank"], maker.row["file"])]
+    until = same[: same.index(maker) + 1]
+    alike = [one for one in until if one.took_well(thing)]
+    # What it took is told before anything bad, of the same thing that it gave; who lost something else gave that very thing as a number.
+    others = [rank for rank, one in first.items() if one is not maker and not one.took]
+    if not alike or not all(_gives_well(records, rank, (of, name)) for rank in others):
+        return None
+    columns = ("rank", "step", "microbatch", "file", "line", "time_ns")
+    row = {column: maker.row[column] for column in columns} | {"of": of, "name": name, "value": value}
+    beside = {**alike[-1].row, "name": ""}
+    return OddValue(maker.row["rank"], step, of, name, value, (f"{of} {name}",), (), row, beside, is_proven=True)
+
+
+def _gives_well(records: Sequence[_Record], rank: int, key: Key) -> bool:
+    own = [one for one in records if one.row["rank"] == rank]
+    return any(key in one.fine for one in own) and not any(key == lost[:2] for one in own for lost in one.bad)
+
+
+def _sided(of: str, name: str) -> tuple[str, str]:
+    """Which side a figure is of, and of what; in a line all of its words are of it, but where these tell of both sides: then those right before it."""
+    said = of if not name or name.isdigit() else f"{of} {name}"
+    if name.isdigit() and not _side(of):
+        said = [*of.split("#"), ""][min(int(name), of.count("#"))]
+    return _side(said), _thing(said)
 
 
 def _side(of: str) -> str:
-    said = {word.lower() for word in words_of(of)}
-    taken, given = bool(said & _TAKEN), bool(said & _GIVEN)
-    return "" if taken == given else "taken" if taken else "given"
+    if side := side_of(of):
+        return side
+    said = {word.lower() for word in words_of(of)}  # `gradient from next`
+    taken, given = bool(said & _FROM), bool(said & _TO)
+    is_told = bool(said & (TAKEN | GIVEN))
+    return "" if taken == given or is_told else "taken" if taken else "given"
 
 
 def _thing(of: str) -> str:
     """What is given or taken, without which of both, and to or from whom."""
-    return " ".join(word for word in map(str.lower, words_of(of)) if word not in _TAKEN | _GIVEN | _WAY)
+    return " ".join(word for word in map(str.lower, words_of(of)) if word not in TAKEN | GIVEN | _WAY)

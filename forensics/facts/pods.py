@@ -7,10 +7,16 @@ import polars as pl
 
 from forensics.assemble.identity import short_host
 from forensics.facts.event_rows import detail, rows
+from parsers.scheduling.ended_containers import ID_OF_POD
 from parsers.text.patterns import regex
+from parsers.text.unanimous import unanimous
 
 _POD = "pod/"
 _NUMBER = regex(r"\d+")
+_MARKS = regex(r"[-_]")
+_ID = regex(
+    r"(?i)(?:(?<=pod)|(?<![0-9a-f]))(?:[0-9a-f]{8}(?:[-_]?[0-9a-f]{4}){3}[-_]?[0-9a-f]{12}|[0-9a-f]{64})(?![0-9a-f])"
+)
 _LABEL = (
     r"\bpod(?:_name|[./]name)?\"{0,2}(?:[:=]|/) ?\"{0,2}([a-z0-9][a-z0-9.-]{0,252})"  # of a collector, before a line
 )
@@ -29,6 +35,17 @@ def pod_of_node(events: pl.DataFrame, job_hosts: Collection[str]) -> Mapping[str
             pods.setdefault(short_host(node), set()).add(name)
     alone = {node: next(iter(here)) for node, here in pods.items() if len(here) == 1 and node not in job_hosts}
     return {node: pod for node, pod in alone.items() if len(nodes[pod]) == 1}
+
+
+def pods_of_ids(ranks: pl.DataFrame) -> Mapping[str, str]:
+    """Table `ranks` → id without marks → the pod or container that it is of."""
+    told = ranks.filter(pl.col("how") == ID_OF_POD).select("name", "host").drop_nulls().unique()
+    return unanimous((_MARKS.sub("", name.lower()), short_host(host)) for name, host in told.iter_rows())
+
+
+def ids_in(text: str) -> frozenset[str]:
+    """Ids of pods and containers in the name of a control group, without marks."""
+    return frozenset(_MARKS.sub("", one.lower()) for one in _ID.findall(text))
 
 
 def labelled_pods(last_lines: pl.Series, hosts: pl.Series) -> Mapping[str, str | None]:

@@ -7,7 +7,7 @@ import polars as pl
 from parsers.schema.tables import TableName
 
 _AT_START = r"(?i)\b(?:start(?:up|ing)?|init\w*|launch|bring[- ]?up|rendezvous)[ _-]barrier\b|\bbarrier (?:of|at) (?:the )?(?:start|init|launch)"
-_TOLD = ("loss", "grad_norm", "elapsed_ms", "learning_rate", "figures", "checksum", "loss_scale")
+_TOLD = ("loss", "grad_norm", "elapsed_ms", "learning_rate", "figures", "checksum", "loss_scale", "parts")
 _COUNTS = 3  # steps of which a rank prints figures in words that nobody knows
 
 
@@ -32,9 +32,13 @@ def step_in_progress(steps: pl.DataFrame, rank: int | None = None, at: int | Non
 def completed_last(steps: pl.DataFrame) -> pl.DataFrame:
     """rank, step: the last one that was over. Where that with the highest number lacks what every step before it told, it is the one before: the
     lines of a step are printed one after the other."""
-    told = steps.group_by("rank", "step").agg(pl.col(name).is_not_null().any() for name in _TOLD)
+    told = steps.group_by("rank", "step").agg(
+        *(pl.col(name).is_not_null().any() for name in _TOLD), pl.col("parts").max().fill_null(0).alias("lines")
+    )
     is_last = pl.col("step") == pl.col("step").max().over("rank")
     lacks = pl.any_horizontal(~pl.col(name) & (pl.col(name) | is_last).all().over("rank") for name in _TOLD)
+    usual = pl.col("lines").filter(~is_last)
+    lacks |= (pl.col("lines") < usual.min().over("rank")) & (usual.n_unique().over("rank") == 1)
     is_open = lacks & (pl.len().over("rank") > _COUNTS)
     return told.select(
         pl.col("rank").filter(is_last), pl.col("step").filter(is_last) - is_open.filter(is_last).cast(pl.Int64)

@@ -103,7 +103,7 @@ def _call_around(rule: _Rule, frames: Sequence[Frame]) -> str | None:
 
 
 _KEY = ["rank", "host", "pid"]
-_SAMPLERS = ("proc status", "ps", "top")
+SAMPLERS = ("proc status", "ps", "top")
 # What the kernel says of a process whose own frames tell nothing; who yields in a loop waits.
 _HELD = ("storage_io", "lock", "communication")
 _MAIN = {
@@ -238,12 +238,12 @@ def _is_stopped_alone() -> pl.Expr:
 
 
 def _is_sampled() -> pl.Expr:
-    return pl.col("source").is_in(_SAMPLERS)
+    return pl.col("source").is_in(SAMPLERS)
 
 
 def _with_kernel_sites(stacks: pl.DataFrame) -> pl.DataFrame:
     """With `_kernel`: the site of a main thread's kernel stack, or of the function that a sampler says it sleeps in."""
-    is_told = stacks["source"].is_in(["kernel", *_SAMPLERS]).to_list()
+    is_told = stacks["source"].is_in(["kernel", *SAMPLERS]).to_list()
     sites = iter(_classify_distinct(stacks.filter(pl.Series(is_told, dtype=pl.Boolean))))
     told = [next(sites).site if is_own else None for is_own in is_told] if any(is_told) else [None] * stacks.height
     return stacks.with_columns(pl.Series("_kernel", told, dtype=pl.String))

@@ -2,7 +2,7 @@
 
 Flight records and stacks of a running job, taken at slightly different moments, look like a hang. A witness for a long
 wait is whoever gave one up (a watchdog, a barrier, a store; most ranks that raised alike, and tell a limit of an operation), an operation that was retired unfinished, two snapshots in
-which nothing moved, two reports with the same numbers of launched operations, or records of the job's own processes that are much younger than an operation that is still open, by
+which nothing moved, or in each of which a process of the job was stopped, two reports with the same numbers of launched operations, or records of the job's own processes that are much younger than an operation that is still open, by
 one clock. A witness against is a step that was completed after that operation began; where nothing else tells, two steps after all stacks were taken.
 """
 
@@ -12,6 +12,7 @@ import msgspec
 import polars as pl
 
 from forensics.facts.event_rows import reference
+from forensics.facts.held_alone import held_alone
 from forensics.facts.later_steps import ZONE_NS, steps_after_records
 from forensics.facts.launched import Witness, launched_since
 from forensics.facts.process_ends import ProcessEnd
@@ -25,6 +26,7 @@ GAVE_UP = (
     "collective_timeout", "store_timeout", "barrier_missing", "desync", "dump_signal", "missing_members", "heartbeat_lost",
 )  # fmt: skip
 _WATCHDOG = "watchdog_stopped"  # what a row of knowledge claims of a framework's own
+_LOOKS, _STOPPED = 2, ("stopped", "traced")  # in as many looks: what waits for it stood meanwhile
 _MS_NS = 1_000_000
 _NEAR = 0.5  # of its time-out, an open operation is older than it should be
 _LATER_NS = 1_000_000_000
@@ -60,6 +62,8 @@ def time_witness(
     if (still := _still(stacks)).height:
         refs = tuple(reference(row) for row in still.head(2).iter_rows(named=True))
         stood.append((words.DID_NOT_MOVE, refs))
+    if stopped := [one for one in held_alone(tables) if one.looks >= _LOOKS and one.how in _STOPPED]:
+        stood.append((words.HELD_IN_EACH_LOOK, stopped[0].refs))
     silent, moved = launched_since(tables, events)
     stood += silent
     if not stood and (later := _after_the_look(tables)).height:

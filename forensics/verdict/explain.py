@@ -176,10 +176,16 @@ class Explainer:
             )
         if symptom.ranks and self._is_after(said, symptom):
             return True
+        is_told = finding.cause in ("host_oom", "gpu_fault") and any(
+            one.is_its for one in self._observers.backing(finding)
+        )
+        is_gone = is_told or (finding.cause == "rank_died" and bool(said.places))
         if symptom.key == "connections":  # whoever died, or waited and was taken down, left connections behind
-            return bool(said.subjects or said.places or finding.links) or self._is_cited(said, symptom)
-        if finding.cause == "rank_died" and said.places and not (said.subjects or symptom.ranks):
-            return True  # what else ends of a job whose host is gone, its launcher ends
+            return bool(said.subjects or said.places or finding.links) or is_told or self._is_cited(said, symptom)
+        if is_gone and not (said.subjects or symptom.ranks):
+            return (
+                True  # what else ends of a job whose host is gone, whose process a kernel ended or whose device failed
+            )
         there = self._ranks_there(said) if not said.subjects else frozenset()
         if symptom.ranks & there or symptom.hosts & said.places:
             return True

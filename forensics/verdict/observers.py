@@ -60,6 +60,7 @@ class Observer(msgspec.Struct, frozen=True):
     )
     is_of_victim: bool = False  # it says that its printer waited for others or lost them, and nothing of its own part
     step: int | None = None
+    is_its: bool = False  # a kernel's word of a process that is the job's by its control group
     tells_cause: bool = True  # of a launcher's word: more than the code that any failure of a program ends with
 
 
@@ -140,7 +141,8 @@ class Observers:
             if one.has_victims and one.host in places and holds == "device" and finding.devices:
                 return "others_record"
             own = one.names & subjects or (one.host in places and holds == "link")
-            return "own_record" if own or (one.host in places and not self._has_ranks) else "coincidence"
+            is_told = one.host in places and (one.is_its or not self._has_ranks)
+            return "own_record" if own or is_told else "coincidence"
         if one.table in _OPERATIONS:
             return "graph"
         if one.role == "tool" or one.names & subjects:
@@ -184,7 +186,8 @@ class Observers:
             place = host if host is not None else record.host if record is not None else None
             victims = record is not None and record.victims >= _VICTIMS
             ranks = frozenset(() if known is None else (known,))
-            return Observer("kernel", place, name, kind, ranks, place, serious, has_victims=victims)
+            is_its = record is not None and record.is_its
+            return Observer("kernel", place, name, kind, ranks, place, serious, has_victims=victims, is_its=is_its)
         if role == "launcher" and kind == "exit" and signal_of(row.get("code")) == "SIGINT":
             role = "process"  # its own traceback of Ctrl-C
         if role == "launcher":

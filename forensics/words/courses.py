@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
-from forensics.model.said import Form, Said
+from forensics.model.said import Form, Noun, Said
 from forensics.words.several import UNDECIDED as UNDECIDED
+from forensics.words.several import UNNAMED_HOST as UNNAMED_HOST
 
 STOPPED_AT = Form("the last words of {who}: “{line}”", "{who} 的最后一行：“{line}”")
 WENT_ON_TO = Form("{who} went on to “{line}”", "{who} 继续到“{line}”")
@@ -26,6 +27,18 @@ HELD: Mapping[str, Form] = {  # how a process is held, by the word of its host
     "traced": Form("a tracer holds the process of {who} in each look", "每次查看时 {who} 的进程都被调试器暂停"),
     "blocked": Form("its kernel says that {who} was blocked", "内核记录 {who} 的进程被阻塞"),
     "dead": Form("the process of {who} is dead", "{who} 的进程已死"),
+}
+PROCESS_ON = Form("1 process on {host} (pid {pid})", "{host} 上的 1 个进程（pid {pid}）")
+HELD_ALONE = Form("{held}, and none of {others} that run the same program", "{held}，运行同一程序的{others}都没有")
+GONE_ALONE = Form("{held}, and {others} are there", "{held}，而{others}都在")
+OTHERS = Noun("other", "others", "个其他进程")
+HOLDS: Mapping[str, Form] = {  # of who may be no rank
+    "stopped": Form("{who} is stopped by a signal", "{who} 被信号暂停"),
+    "traced": Form("a tracer holds {who} in each look", "每次查看时 {who} 都被调试器暂停"),
+    "lock": Form("{who} is waiting for a lock in the kernel", "{who} 在内核中等待锁"),
+    "storage_io": Form("{who} is waiting for storage in the kernel", "{who} 在内核中等待存储"),
+    "dead": Form("{who} is dead", "{who} 已死"),
+    "gone": Form("{who} is not among the processes of its host any more", "{who} 已不在其节点的进程之中"),
 }
 SAID_ALONE = Form(
     "{who} alone printed, {times} times in the last lines of its log: “{line}”",

@@ -86,6 +86,7 @@ LOST_BY_ALL = Form(
 )
 WAS_GIVEN = Said("what it had received before, a number", "它此前收到的为正常数值")
 NOT_BESIDE = Form("the same of rank {rank}, a number", "rank {rank} 的同一项为正常数值")
+NOT_BESIDE_OF = Form("the same of {who}, a number", "{who} 的同一项为正常数值")
 OWN_LOSS = Form(
     "{who} printed {value} as its own loss at step {step}, where the loss of the others was finite",
     "{who} 在 step {step} 打印的自身 loss 为 {value}，而其他 rank 的 loss 有限",

@@ -264,6 +264,7 @@ EACH_REPLICAS_FIGURES = Said(
 DIFFER_SILENTLY = Said("replicas differ silently", "副本不一致且没有报错")
 
 # --- replica_figures: what logs of replicas print --------------------------------------------------------------------
+OTHERS_AS = Form("{number} others as {name}", "{name} 等 {number} 个")
 LOG_LEFT = Form(
     "from step {step} on the {name} of {who} is not that of {others}, which had been equal",
     "自 step {step} 起，{who} 的 {name} 与 {others} 不同，此前一致",

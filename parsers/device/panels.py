@@ -85,11 +85,9 @@ def _columns(path: str, lines: list[str]) -> tuple[str, dict[int, _Column]] | No
             or "step" in vocabulary.meanings(heads)
         ):
             continue
-        named = [
-            (at, _column(path, head))
-            for at, head in enumerate(heads[1:], 1)
-            if first[at] == "" or real(first[at]) is not None
-        ]
+        if any(cell and real(cell) is None for cell in first[1:]):
+            continue  # it says whose a row is: no series in each column
+        named = [(at, _column(path, head)) for at, head in enumerate(heads[1:], 1)]
         columns = {at: column for at, column in named if column is not None}
         if columns:
             return mark, columns

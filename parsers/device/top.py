@@ -53,6 +53,7 @@ def parse(source: Source) -> Tables:
         cells = header.cells(text) if header is not None and moment < MAX_MOMENTS else {}
         stack = process(cells)[0] if cells else None
         if stack is not None:
+            del stack["parent"]  # a fork of it has its own row of the kind
             stacks.append(stack | place | {"source": "top", "host": source.host, "snapshot": moment})
         if found or cells or _LOAD.match(text) or _FORM.match(text):
             claimed.append(place)

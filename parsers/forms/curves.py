@@ -1,5 +1,5 @@
 """Curves without a line of names: two or three columns of numbers, of which one is a count, one perhaps a stamp; what the third one
-is, the path says.
+is, the path says. Beside a stamp and a count it may be called anything.
 
     1790000000123 2.31 120                in mlruns/0/RUN/metrics/train/loss (MLflow; milliseconds)
     120,2.31                              in loss_rank3.csv
@@ -16,6 +16,7 @@ from parsers.text.patterns import regex
 from parsers.text.replica_names import is_of_replica, says_what
 
 NUMBER = regex(r"[+-]?(?:\d{1,30}\.?\d{0,30}(?:[eE][+-]?\d{1,3})?|(?i:nan|inf(?:inity)?))")
+_WHOLE, _FEWEST = 3, 3  # columns, and rows, that are a curve whatever it is called
 _FIRST = 6  # rows that tell which column is what
 _SPLIT = regex(r"[\s,;]+")
 _TAG = regex(r"(?:^|/)run-[^/]{0,200}-tag-(?P<tag>[^/]{1,100})\.csv$")
@@ -29,13 +30,12 @@ _RANKED = regex(
 def column_kinds(path: str, lines: Sequence[str]) -> list[str]:
     """The names of the columns of a curve that begins so: `time`, `step`, and that of the path; none where it is no curve, or the path
     says nothing that is known."""
-    own = name_of(path)
-    if own is None:
+    known, free = name_of(path), _free_name(path)
+    if known is None and free is None:
         return []
-    return [
-        own if kind == "value" else kind
-        for kind in _header(lines[0]) or _kinds([_SPLIT.split(line.strip()) for line in lines])
-    ]
+    kinds = _header(lines[0]) or _kinds([_SPLIT.split(line.strip()) for line in lines])
+    is_curve = known is not None or (len(kinds) == _WHOLE and len(lines) >= _FEWEST)
+    return [(known or free or "") if kind == "value" else kind for kind in kinds] if is_curve else []
 
 
 def name_of(path: str) -> str | None:
@@ -49,9 +49,16 @@ def name_of(path: str) -> str | None:
     said = next((found for name in (own, bare) if (found := vocabulary.meaning_of(name)) is not None), None)
     if vocabulary.is_of_evaluation(own):
         return None
-    if said is None or said.meaning not in ("loss", "grad_norm", "own_grad_norm"):
+    if said is None or said.meaning not in ("loss", "part_loss", "grad_norm", "own_grad_norm"):
         return bare if says_what(bare) and is_of_replica(bare) else None  # what replicas hold alike
     return own if vocabulary.meaning_of(own) else bare
+
+
+def _free_name(path: str) -> str | None:
+    """The last name of a path of which nothing is known: a stamp, a count and one more figure are a curve whatever that is."""
+    own = path.rpartition("/")[2]
+    bare = _RANKED.sub("", _SUFFIX.sub("", own))
+    return bare if bare and vocabulary.is_unknown(bare) and not vocabulary.is_of_evaluation(path) else None
 
 
 def _header(line: str) -> list[str]:
@@ -83,7 +90,7 @@ def _kinds(rows: Sequence[Sequence[str]]) -> list[str]:
 
 def curve_rows(source: Source) -> Iterator[Row]:
     """Its rows, of `time` in seconds or milliseconds since 1970, `step`, and the name of the path."""
-    own, kinds = name_of(source.path) or "value", []
+    own, kinds = name_of(source.path) or _free_name(source.path) or "value", []
     held: list[tuple[int, str]] = []
     for number, text in text_lines(source):
         if not text.strip():

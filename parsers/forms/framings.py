@@ -10,7 +10,7 @@
     - rank: 3⏎  step: 5                                  reports in blocks, also with parts of their own (YAML)
              rank0  rank1⏎  step⏎  1  2.1  2.2        frames of pandas
     wq: {nan: 0, absmax: 0.1}                            sets of statistics that documents nest
-    step 12⏎  rank  loss⏎     [step.12]⏎ loss = 2.1      tables of a step each, under headings; reports with a part for each step
+    step 12⏎  rank  loss⏎     [step.12]⏎ loss = 2.1      tables of a step each, under headings; reports with a part for each step, or a document
     <step n="5"><rank id="3" loss="nan"/></step>         elements of XML
     step,node-1,node-2                                   a column for each process; of what, the name of the path or of the series
     1790000000 2.31 5                                    without names: a stamp or a count, and the name of the path (MLflow)
@@ -32,7 +32,7 @@ from parsers.forms.nested import nested_names, nested_rows
 from parsers.forms.outlined import outlined_names, outlined_rows
 from parsers.forms.pairs import COUNT as COUNT
 from parsers.forms.pairs import NAME, SAYS, cell, logfmt, mentions, prose
-from parsers.forms.reading import CELL, RULE, Row, Said, cells_of, json_object, text_lines, undrawn
+from parsers.forms.reading import CELL, RULE, Row, Said, cells_of, json_object, text_lines, undrawn, whole
 from parsers.forms.reading import HEADER as HEADER
 from parsers.forms.seated import seated
 from parsers.forms.sections import section_names, section_rows
@@ -47,7 +47,7 @@ from parsers.text.quantities import bare_numbers
 _HEAD_CHARACTERS = 16384
 _HEAD_LINES, _TITLE_LINES, _BLOCK_LINES = 6, 40, 64
 _BEFORE_OBJECT = 64
-_ONE_NAME = regex(NAME)
+_ONE_NAME = regex(rf"{NAME}|[^\W\d_][\w./@()%-]{{0,79}}")  # in any script
 _CLOCK = regex(r"\d\d:\d\d:\d\d$")  # of a line of a log, before a comma and its milliseconds
 _MARK = regex(r"\S[\s,;|=:]|[{\[|<]|\+-")  # without one a line holds no two cells
 _LEVEL = regex(
@@ -89,9 +89,7 @@ def framing(path: str, head: bytes) -> str | None:
 
 def first(path: str, head: bytes) -> Said:
     """The first record of a file, as far as its first bytes hold it; empty where it cannot be read."""
-    return next(
-        (said or {} for _, _, said in rows(Source(path, len(head), partial(BytesIO, head))) if said is not HEADER), {}
-    )
+    return next((said for _, _, said in rows(Source(path, len(head), partial(BytesIO, head))) if said), {})
 
 
 def rows(source: Source) -> Iterator[Row]:
@@ -147,7 +145,9 @@ def record(text: str) -> Said | None:
             return inner
         return mentions(text) or inner
     said = logfmt(text) or prose(text)
-    return said if said and "step" in vocabulary.meanings(said) else mentions(text) or said
+    # `it 17 fwd done, loss 2.1`: more words behind the count
+    is_counted = said and "step" in vocabulary.meanings(said) and whole(vocabulary.told(said).get("step")) is not None
+    return said if is_counted else mentions(text) or said
 
 
 def read_table(source: Source, name: TableName, made: Callable[[Said, str], Iterable[Said]], otherwise: str) -> Tables:

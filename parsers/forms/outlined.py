@@ -12,8 +12,15 @@
       - {step: 9001, loss_local: 3.9}        [[steps]]
       - {step: 9002, loss_local: .nan}       step = 9001
 
+    ---                                      [actor]                  documents of a stream that each tell their step, and
+    run: {rank: 7, world_size: 8}            rank = 7                 a part of its own for who it is
+    ---                                      world = 8
+    step: 9001                               [iteration 9001]
+    experts: {e5: {w_norm: .nan}}            baseline = nan
+
 A part of a step is a record of it, what lies within it under names joined by a slash; any other part is a record without a step. Parts may be
-called after ranks as well, around those of steps or within them. What stands beside the parts and says who it is, is so of all.
+called after ranks as well, around those of steps or within them. What stands beside the parts and says who it is, is so of all; so does the one part that
+tells a rank, where no part of a step does.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +34,7 @@ from parsers.text.patterns import regex
 _BYTES = 4 << 20
 _FEWEST = 2  # steps
 _SHOWN = 200
-_COUNT = r"(?:global_?)?(?:step|iter(?:ation)?)"
+_COUNT = r"(?:(?:global|train)_?)?(?:step|iter(?:ation)?|update|round)"
 _MAY = regex(
     rf"(?im)^[\s\[{{,\"']{{0,40}}{_COUNT}s?[\"']?[\s._:/-]{{0,4}}\{{?\s{{0,40}}[\"']?\d{{1,15}}[\"']?[\s\]:.{{]"
     rf"|[\"']{_COUNT}(?:s?[\"']\s{{0,4}}:\s{{0,4}}\{{\s{{0,40}}[\"']\d|[ ._/-]{{0,2}}\d{{1,15}}[\"']\s{{0,4}}:\s{{0,4}}\{{)"
@@ -35,6 +42,7 @@ _MAY = regex(
 _MAY_LIST = regex(
     rf"(?im)^\s{{1,40}}-\s{{1,4}}\{{?\s{{0,4}}{_COUNT}\s?:\s?\d|^\s{{0,8}}-\s{{1,4}}\{{\s{{0,4}}{_COUNT}\s?:\s?\d|^\[\[[^\[\]]{{1,80}}\]\]\s{{1,8}}{_COUNT}\s?=\s?\d"
 )
+_MAY_STREAM = regex(rf"(?im)^---\s{{1,40}}{_COUNT}\s{{0,4}}:\s{{0,4}}\d")
 _NUMBER = regex(r"\d{1,15}")
 _COUNTED = regex(rf"(?i){_COUNT}")
 _CALLED = {  # what a part is called after, and what holds parts that are numbers
@@ -49,7 +57,7 @@ _IDENTITY = ("rank", "host", "pid", "local_rank", "device", "attempt", "pod")
 
 def outlined_names(text: str) -> list[str]:
     """The names of the first record of a step in a document that begins so; none where it is no such document."""
-    if _MAY.search(text) is None and _MAY_LIST.search(text) is None:
+    if not any(form.search(text) for form in (_MAY, _MAY_LIST, _MAY_STREAM)):
         return []
     found = list(_records(leaves(text[: text.rfind("\n") + 1] or text) or cut_leaves(text)))
     told = [one for _, one, is_step in found if is_step]
@@ -84,8 +92,10 @@ def outlined_rows(source: Source) -> Iterator[Row]:
 
 def _part(path: Path, listed: frozenset[Path]) -> tuple[Path, Said]:
     """Which part a leaf is of, and the step and the rank that it and those around it are called after; without a step the outermost one.
-    `listed`: parts in lists that tell a step."""
+    `listed`: parts in lists, and documents, that tell a step."""
     called: Said = {}
+    if path[:1] in listed:
+        return path[:1], {"step": None}
     end = 1
     for at in range(1, len(path) - 1):
         name = str(path[at])
@@ -100,14 +110,17 @@ def _part(path: Path, listed: frozenset[Path]) -> tuple[Path, Said]:
 
 
 def _listed(told: Sequence[Leaf]) -> frozenset[Path]:
-    """The parts in a list with a name that tell a step, where the document has other parts: a list of steps alone is a table."""
+    """The parts in a list with a name that tell a step, where the document has other parts: a list of steps alone is a table. Of several documents those that
+    tell one at their outermost level."""
     steps = {
         leaf.path[:-1]
         for leaf in told
         if len(leaf.path) > 3 and isinstance(leaf.path[-2], int) and _COUNTED.fullmatch(str(leaf.path[-1]))
     }
     names = {leaf.path[1] for leaf in told}
-    return frozenset(steps) if names - {path[1] for path in steps} else frozenset()
+    stream = {leaf.path[:1] for leaf in told if len(leaf.path) == 2 and _COUNTED.fullmatch(str(leaf.path[1]))}
+    is_listed = bool(names - {path[1] for path in steps})
+    return frozenset(stream if len(stream) >= _FEWEST else steps if is_listed else ())
 
 
 def _records(told: Sequence[Leaf]) -> Iterator[tuple[Path, Said, bool]]:
@@ -118,9 +131,8 @@ def _records(told: Sequence[Leaf]) -> Iterator[tuple[Path, Said, bool]]:
     common: Said = {}
     for leaf in told:
         part, called = _part(leaf.path, listed)
-        if len(part) < 2:
-            said = vocabulary.meaning_of(str(leaf.path[-1]))
-            if said is not None and said.meaning in _IDENTITY:
+        if len(part) < 2 and part not in listed:
+            if _is_identity(str(leaf.path[-1])):
                 common[str(leaf.path[-1])] = leaf.value
             continue
         if "step" in called:
@@ -128,4 +140,23 @@ def _records(told: Sequence[Leaf]) -> Iterator[tuple[Path, Said, bool]]:
         told_by_names = {name: cell for name, cell in called.items() if cell is not None}
         own = parts.setdefault(part, {"": leaf.line, **told_by_names})
         own["/".join(map(str, leaf.path[len(part) :]))] = leaf.value.removeprefix(".")
-    yield from ((part, {**common, **own}, part in of_steps) for part, own in parts.items())
+    common = _of_one([own for part, own in parts.items() if part not in of_steps]) | common
+    is_told = any("rank" in vocabulary.told(parts[part]) for part in of_steps)
+    for part, own in parts.items():
+        is_step = part in of_steps
+        yield part, {**({} if is_step and is_told else common), **own}, is_step
+
+
+def _of_one(parts: Sequence[Said]) -> Said:
+    """Who it is, by the parts that tell a rank, where all of these tell the same one."""
+    told = [(one, vocabulary.told(one)) for one in parts]
+    ranks = [said["rank"] for _, said in told if "rank" in said]
+    if len({*ranks}) != 1:
+        return {}
+    of_it = next(one for one, said in told if "rank" in said)
+    return {name: cell for name, cell in of_it.items() if name and _is_identity(name)}
+
+
+def _is_identity(name: str) -> bool:
+    said = vocabulary.meaning_of(name)
+    return said is not None and said.meaning in _IDENTITY

@@ -25,6 +25,12 @@
     name            local shape  min    max   nan inf
     layers.0.wq     [16, 64]    -0.11  0.12    0   0
 
+    | item        | value |                             what stands above the first heading and says who it is, in rows of two or in pairs, is so of all
+    | global rank |     6 |
+    | world size  |     8 |
+    ## Step 17                                          a pair in a line of its own is a record of its step
+    * weights before the step: norm 4.3466
+
 A row is a record of its step, and of the rank that the heading tells. A line of names is one whose number of cells the next line has; the first column of a frame of pandas has
 its name in a line of its own, or none. What stands between the tables is no record.
 """
@@ -61,6 +67,11 @@ _FIGURE = regex(r"[+-]?(?:\d[\d.]{0,30}(?:[eE][+-]?\d{1,3})?|\.?(?i:nan|inf))%?"
 _STATISTIC = regex(r"(?i)(?:.*[ _])?(?:abs_?max|max_?abs|amax|min|max|nans?|infs?|non_?finite)(?:[ _]count)?")
 _NOTHING = frozenset(("", "-", "--", "na", "n/a", "none", "null"))
 _WHO = ("step", "rank", "host")
+_ALONE = regex(
+    r"\s{0,8}(?:[*+-] )?(?P<name>[A-Za-z][^:=|]{0,100}?)\s{0,8}[:=]\s{0,8}(?P<what>(?:[A-Za-z]{1,20} ){0,3})(?P<value>[+-]?(?:\d[\d.]{0,30}(?:[eE][+-]?\d{1,3})?|\.?(?i:nan|inf)))"
+)  # a pair, and nothing else on its line
+_MARKED = regex(r"\s{0,3}(?:#{1,6}|={2,}|\*{2,}) ")  # a heading whatever stands below it
+_OWNER = ("rank", "host", "pid", "local_rank")
 _FEWEST = 2  # columns
 _TITLE = 8  # lines
 _SHORT = 3  # letters of a word that counts alone
@@ -76,6 +87,8 @@ def section_names(lines: Sequence[str]) -> list[str]:
             for nth in range(at + 1, min(at + 1 + _AHEAD, len(below))):
                 if header := _header(below[nth : nth + 3]):
                     return [*heading, *_parted(header, below[nth + 1])]
+            if _MARKED.match(line) and (pair := _pair("".join(below[at + 1 : at + 2]))):
+                return [*heading, *pair]
         elif heading := _fuller(line, below[at + 1 :]):
             return [*heading, *_parted(_header(below[at + 1 : at + 4]), below[at + 2])]
     title, at = _title(below)
@@ -89,13 +102,15 @@ def section_rows(source: Source) -> Iterator[Row]:
     told: dict[str, str] = title if at < _TITLE and not any(map(_heading, first)) else {}
     named: list[str] = []
     first_row: list[str] = []
+    above: dict[str, str] = {}
     for number, text, below in _with_next((number, undrawn(text)) for number, text in text_lines(source)):
         if heading := _heading(text):
-            told, named, first_row = heading, [], []
+            told, named, first_row = _owner(above) | heading, [], []
             yield number, text, HEADER
         elif not told and not (heading := _fuller(text, below)):
+            above |= (pair := _pair(text))
             if text.strip():
-                yield number, text, None
+                yield number, text, HEADER if pair else None
         elif _is_rule(text):
             if text.strip():
                 yield number, text, HEADER
@@ -113,11 +128,28 @@ def section_rows(source: Source) -> Iterator[Row]:
                 yield number, text, told | _apart(dict(zip(named, cells, strict=True)))
             elif named and len(cells) == len(named) + 1 and cells[0].isdigit():
                 yield number, text, told | dict(zip(named, cells[1:], strict=True))
+            elif pair := _pair(text):
+                yield number, text, told | pair
             elif header := _header([text, *below]):
                 named = header[1:] if len(header) > len(_names(text, len(header))) else header
                 yield number, text, HEADER
             else:
                 yield number, text, None
+
+
+def _pair(text: str) -> dict[str, str]:
+    """The name and the value that a line holds and nothing else, or a row of two."""
+    if (found := _ALONE.fullmatch(text.rstrip())) is not None:
+        return {f"{found['name']} {found['what']}".strip(): found["value"]}
+    cells = _cells(text) if text.lstrip().startswith("|") else []
+    return {cells[0]: cells[1]} if len(cells) == len(_COUNTS) and cells[0] and not _is_rule(text) else {}
+
+
+def _owner(above: dict[str, str]) -> dict[str, str]:
+    """Who it is, by the pairs above all tables, where they tell a rank and beside it another name of the process or the size of its world."""
+    told = {meaning: cell for name, cell in above.items() if (meaning := _meaning(name)) in _OWNER}
+    is_beside = len(told) > 1 or any(vocabulary.of_process(name) == "world_size" for name in above)
+    return told if "rank" in told and is_beside else {}
 
 
 def _with_next(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str, Sequence[str]]]:

@@ -46,7 +46,7 @@ _IS_REDUCED = regex(
 _SLOT = regex(r"[a-z_0-9]{1,40}")
 _PHASES = ("forward", "backward", "grad_sync", "optimizer")  # as the format of this project calls them
 _ENDS = ({"in": "input", "out": "output"}, {"in": "grad_output", "out": "grad_input"})  # forward, backward
-_FEWEST, _SAMPLE, _ABOVE = 3, 400, 8
+_FEWEST, _SAMPLE, _ABOVE = 2, 400, 8
 _Said = Mapping[str, Any]
 
 

@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+ID_OF_POD = "id of a pod"  # `how` of rows of `ranks`: host, and what kernels call it by
+
 
 class Ended(NamedTuple):
     """How a container of a pod ended, and whether it was begun again after that."""

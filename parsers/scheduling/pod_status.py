@@ -18,7 +18,7 @@ from datetime import datetime
 from typing import Any
 
 from parsers.forms.reading import FILE_BYTES, opened
-from parsers.scheduling.ended_containers import Ended, ended
+from parsers.scheduling.ended_containers import ID_OF_POD, Ended, ended
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, table
 from parsers.text.outlines import Leaf, Path, leaves
@@ -37,7 +37,7 @@ def accepts(_path: str, head: bytes) -> bool:
 
 
 def parse(source: Source) -> Tables:
-    """events host_oom (code OOMKilled) and exit (code = exit code), one per container that ended other than well."""
+    """events host_oom (code OOMKilled) and exit (code = exit code), one per container that ended other than well; ranks: the ids of pods."""
     with opened(source) as stream:
         text = stream.read(_BYTES).decode("utf-8", "replace")
     pods: defaultdict[Path, list[Leaf]] = defaultdict(list)
@@ -46,7 +46,21 @@ def parse(source: Source) -> Tables:
         if at is not None:
             pods[leaf.path[:at]].append(leaf)
     rows = [row for own in pods.values() for row in _of_pod(source.path, text, own)]
-    return {"events": table("events", rows)}
+    ids = [{"file": source.path, "how": ID_OF_POD} | one for own in pods.values() for one in _ids(own)]
+    return {"events": table("events", rows), "ranks": table("ranks", ids)}
+
+
+def _ids(own: list[Leaf]) -> list[dict[str, Any]]:
+    """What kernels call a pod by: its uid, and the ids of its containers."""
+    depth = next((at for at, part in enumerate(own[0].path) if part in ("metadata", "spec", "status")), 0)
+    said = {leaf.path[depth:]: leaf for leaf in own}
+    names = [said[name].value for name in (("spec", "hostname"), ("metadata", "name")) if name in said]
+    ids = [leaf for where, leaf in said.items() if where == ("metadata", "uid") or where[-1] == "containerID"]
+    return [
+        {"host": names[0], "name": leaf.value.rpartition("/")[2], "line": leaf.line}
+        for leaf in ids
+        if names and leaf.value
+    ]
 
 
 def _of_pod(path: str, text: str, own: list[Leaf]) -> list[dict[str, Any]]:

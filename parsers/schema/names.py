@@ -31,6 +31,7 @@ _ON_HOST = regex(r"(?i)(?P<host>[\w.-]{1,80}?)[-_. ](?P<device>[a-z]{2,8}[_-]?\d
 _CONTAINER = regex(r"[0-9a-f]{12,64}(?=-)")  # before what is of it
 _PART, _LONG = regex(r"\W{0,2}(?P<part>[0-9a-f]{8,31})\W{0,3}"), regex(r"[0-9a-f-]{24,64}")  # of an id, and one
 _DIGITS = 8
+_SHARE, _SHARE_CHARACTERS = regex(r"(\d{1,6}) ?(?:/|of) ?(\d{1,6})"), 24
 _COUNT = regex(r"\d{1,7}")
 _CELL = 128  # characters of one that may be a name
 _REPLICA = regex(r"[-_]1\Z")
@@ -53,6 +54,13 @@ class Told(msgspec.Struct, frozen=True):
     nodes: int | None = None
     attempt: int | None = None
     device: int | None = None
+
+
+def share_of(cell: object) -> tuple[int, int] | None:
+    """Which of how many a cell says: `2/4`, `2 of 4`."""
+    found = _SHARE.fullmatch(cell.strip()) if isinstance(cell, str) and len(cell) < _SHARE_CHARACTERS else None
+    number, size = (int(found[1]), int(found[2])) if found else (1, 0)
+    return (number, size) if number <= size else None
 
 
 class Names(msgspec.Struct, frozen=True, dict=True):
@@ -189,7 +197,14 @@ class Names(msgspec.Struct, frozen=True, dict=True):
     def counted(self, said: Mapping[str, object]) -> int | None:
         """The rank that a record tells in the column which counts them."""
         cell = said.get(self.counts) if self.counts is not None else None
-        return int(str(cell)) if cell is not None and _COUNT.fullmatch(str(cell)) else None
+        share = share_of(cell)
+        return (
+            share[0]
+            if share is not None
+            else int(str(cell))
+            if cell is not None and _COUNT.fullmatch(str(cell))
+            else None
+        )
 
     def of_record(self, host: str | None, node_rank: int | None, local_rank: int | None) -> int | None:
         """The rank of who says which node it is on, or what that is called, and its place there."""

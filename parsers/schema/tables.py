@@ -1,9 +1,7 @@
 """The schema of every evidence table: the one place that says which columns exist.
 
-Conventions: plural names; a unit in the column name where there is one (``_ns``, ``_ms``, ``_bytes``); null means
-"not observed", never 0, "" or -1; every row says where it came from: ``file`` (path inside the bundle) and ``line``
-(1-based, text) or ``record`` (0-based index of an entry in a structured file).
-
+Conventions: plural names; a unit in the column name where there is one (``_ns``, ``_ms``, ``_bytes``); null means "not observed", never 0, "" or -1; every row
+says where it came from: ``file`` (path inside the bundle) and ``line`` (1-based, text) or ``record`` (0-based index of an entry in a structured file).
 A row of ``operations`` takes some 90 bytes: texts are categories, and a column of one value takes nothing (`conform`).
 """
 
@@ -178,6 +176,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "thread_name": _TEXT,
         "is_main": _BOOL,
         "status": _TEXT,  # active, idle, stopped, as printed
+        "program": _TEXT,  # what a table of processes says that it runs
         "snapshot": _INT,  # 0, 1, … within one file and process
         "time_ns": _INT,
         "count": _INT,  # processes that share this stack, where the source is already grouped
@@ -228,10 +227,11 @@ SCHEMAS: Mapping[TableName, Schema] = {
     # Training progress lines.
     "steps": {
         "rank": _INT,
+        "holder": _WORD,  # what its row is named after, where no name says a rank
         "local_rank": _INT,
         "step": _INT,
         "microbatch": _INT,
-        "phase": _TEXT,  # train | eval | checkpoint | reduced (a bad loss of all, beside the own) | figures (names of which nothing is known) | mean (of a step, since the last such line)
+        "phase": _TEXT,  # train | eval | checkpoint | reduced (a bad loss of all, beside the own) | figures (names of which nothing is known) | mean (of a step, since the last such line) | part (a line that tells of a step and no figure, until assembled)
         "loss": _FLOAT,
         "loss_seen": _BOOL,  # False: the line has the place for a loss, but no loss
         "grad_norm": _FLOAT,
@@ -239,6 +239,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "learning_rate": _FLOAT,
         "checksum": _TEXT,  # name=value of what replicas hold in common, apart by spaces
         "figures": _TEXT,  # the same of names of which nothing is known, where no loss is told
+        "parts": _INT,  # lines of that file that tell of the step, and no figure
         "skipped": _INT,
         "nan_iterations": _INT,
         "elapsed_ms": _FLOAT,
@@ -254,6 +255,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
     # Which of the figures of a record or a line were numbers, whatever they are called: to be compared with the same of other ranks.
     "values": {
         "rank": _INT,
+        "holder": _WORD,  # what its row is named after, where no name says a rank
         "local_rank": _INT,
         "step": _INT,  # null: none was told
         "microbatch": _INT,
@@ -469,9 +471,7 @@ def _fitting(value: Any) -> Any:
         return value if -(2**63) <= value < 2**63 else None
     if isinstance(value, list | tuple):
         return [_fitting(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _fitting(item) for key, item in value.items()}
-    return value
+    return {key: _fitting(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def conform(name: TableName, frame: pl.DataFrame) -> pl.DataFrame:

@@ -2,9 +2,11 @@
 
     ==> /proc/4700/task/4712/stack <==
     [<0>] rpc_wait_bit_killable+0x24/0xa0 [sunrpc]
-    == pid 4700 ==                                                     also `4700:`, `PID: 4700`, `/proc/4700/stack:`
+    == pid 4700 ==                                                     also `4700:`, `PID: 4700`, `/proc/4700/stack:`, `#### /proc/4700`
     ==> /proc/4700/wchan <==
     fifo_open
+    -- wchan                                                           below a heading of its process
+    locks_lock_inode_wait
 
 Source: Linux's fs/proc/base.c: proc_pid_wchan writes 0 for a task that runs or may not be asked, and no end of line. Not read:
 the headings, which are those of loops that people write, and of `head`.
@@ -23,7 +25,10 @@ FRAME = regex(
     r"(?: \[(?P<module>[\w-]+)\])?$"
 )
 WCHAN = regex(r"(?:^|/)proc[/_-]?(?P<pid>\d{1,10})/(?:task/(?P<tid>\d{1,10})/)?wchan$")
-_PROC = regex(r"/?proc/(?P<pid>\d{1,10})(?:/task/(?P<tid>\d{1,10}))?/(?P<what>stack|wchan|status)\b")
+_PROC = regex(
+    r"/?proc/(?P<pid>\d{1,10})(?:/task/(?P<tid>\d{1,10}))?(?:/(?P<what>stack|wchan|status)\b|/?(?=[\s:=\-#]*$))"
+)
+_PART = regex(r"[=\-#>\s\[]{0,12}(?P<what>stack|wchan|status)[\s:=\-#\]]*$")
 _HEADING = regex(
     r"(?i)[=\-#>\s]*(?:(?P<word>pid|process|tid|task)\s*[:=#]?\s*(?P<named>\d{1,10})\b|(?P<bare>\d{1,10})[:\s=\-#]*$)"
 )
@@ -66,7 +71,9 @@ class Tasks:
     def _heading(self, line: str) -> None:
         """The task that the next frames belong to."""
         if found := _PROC.search(line):
-            self._pid, self._tid, self._what = int(found["pid"]), found["tid"], found["what"]
+            self._pid, self._tid, self._what = int(found["pid"]), found["tid"], found["what"] or ""
+        elif found := _PART.match(line):
+            self._what = found["what"]
         elif found := _HEADING.match(line):
             if (found["word"] or "").lower() in ("tid", "task"):
                 self._tid = found["named"]
@@ -93,7 +100,7 @@ def _from_path(path: str) -> tuple[int | None, str | None, str]:
     if found := WCHAN.search(path):
         return int(found["pid"]), found["tid"], "wchan"
     if found := _PROC.search(path):
-        return int(found["pid"]), found["tid"], found["what"]
+        return int(found["pid"]), found["tid"], found["what"] or ""
     if named := _PATH_PID.search(path):
         return int(named[1] or named[2]), None, "stack"
     return None, None, ""

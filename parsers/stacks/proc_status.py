@@ -10,7 +10,8 @@
 
 Table `stacks`, a row per process, `status` = the kernel's word in brackets, source `proc status`, `line` = that of its state;
 of a stopped process that line is its only frame, others have none. The rank is the path's. Rows of threads, whose Pid is not
-their Tgid, are left out.
+their Tgid, are left out. Where somebody picked lines of it, the first that comes again begins the next process. What else stands in the file is
+left to others.
 
 Printed by: the kernel, through cat, tail or a collector's script.
 Versions: kernels 2.6 to 6.x.
@@ -28,6 +29,7 @@ from parsers.text.patterns import regex
 MAX_ROWS = 100_000
 _FIELD = regex(r"(?P<name>Name|State|Tgid|Pid):\s+(?P<value>\S.{0,80})$")
 _STATE = regex(r"[A-Za-z] \((?P<word>[a-z ]{1,20})\)")
+_OWN = regex(r"[A-Za-z_]{2,40}:\t|\s*\[<|==> /proc/|\s*$")
 _NUMBER = regex(r"\d{1,10}")
 _HEAD = regex(rb"(?m)^Name:\t[^\n]{1,100}\n(?:Umask:[^\n]*\n)?State:\t[A-Za-z] \([a-z ]+\)\r?\nTgid:\t\d")
 
@@ -38,10 +40,11 @@ def accepts(_path: str, head: bytes) -> bool:
 
 
 def parse(source: Source) -> Tables:
-    """stacks; a file that cannot be read to its end is `unread`."""
+    """stacks, claimed; a file that cannot be read to its end is `unread`."""
     rows: list[dict[str, Any]] = []
     fields: dict[str, str] = {}
     problems: list[dict[str, Any]] = []
+    claimed: list[dict[str, Any]] = []
     at = 0
     tasks = Tasks(source)
     try:
@@ -49,31 +52,34 @@ def parse(source: Source) -> Tables:
             found = _FIELD.match(text)
             if not found:
                 tasks.read(number, text)
+            if _OWN.match(text):
+                claimed.append({"file": source.path, "line": number})
             if not found or len(rows) >= MAX_ROWS:
                 continue
-            if found["name"] == "Name":
+            if found["name"] in fields:  # the next process
+                rows += _process(source, fields, at)
                 fields = {}
             fields[found["name"]] = found["value"]
             at = number if found["name"] == "State" else at
-            if found["name"] == "Pid":
-                rows += _process(source, fields, at)
-                fields = {}
+        rows += _process(source, fields, at)
     except Exception as error:  # archives and remote files raise whatever their readers raise
         problems.append({"file": source.path, "reason": f"cannot be read: {error}"[:1000]})
     if source.read_error:
         problems.append({"file": source.path, "reason": f"cut: {source.read_error}"})
-    return tables_of(stacks=rows + tasks.rows(), unread=problems)
+    return tables_of(stacks=rows + tasks.rows(), unread=problems, claimed=claimed)
 
 
 def _process(source: Source, fields: dict[str, str], line: int) -> list[dict[str, Any]]:
-    state, pid = _STATE.match(fields.get("State", "")), _NUMBER.fullmatch(fields["Pid"].strip())
-    if state is None or pid is None or fields.get("Tgid", fields["Pid"]).strip() != pid[0]:
+    number = fields.get("Pid") or fields.get("Tgid", "")
+    state, pid = _STATE.match(fields.get("State", "")), _NUMBER.fullmatch(number.strip())
+    if state is None or pid is None or fields.get("Tgid", number).strip() != pid[0]:
         return []
     row = {"pid": int(pid[0]), "thread": pid[0], "is_main": True, "status": state["word"], "snapshot": 0}
+    row["program"] = fields.get("Name")
     stands = {"function": f"State: {state[0]}", "file": None, "line": None}
     who = {"rank": source.rank, "local_rank": source.local_rank, "host": source.host}
     frames = [stands] if state["word"] == "stopped" else []
     return [row | who | {"frames": frames, "source": "proc status", "file": source.path, "line": line}]
 
 
-PARSER = FileParser(name="proc_status", accepts=accepts, parse=parse, whole=True)
+PARSER = FileParser(name="proc_status", accepts=accepts, parse=parse)

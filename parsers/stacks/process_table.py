@@ -6,6 +6,9 @@
         # ps -eo pid,stat,wchan:24,comm | grep train                                 what was asked for, where no header is kept
     PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND
 
+Without a header a row is one by its form: a number, at most figures, times and names behind it, the letters of a state, a command; two such
+rows at least stand in a file.
+
 Source: src/ps/output.c of procps-ng; the letters of states are those of Linux's fs/proc/array.c (task_state_array). Not read:
 top.c; the form is what top 4.0.2 prints.
 """
@@ -30,9 +33,20 @@ _THREAD = ("LWP", "TID", "SPID")
 _NAME = regex(r"[A-Z%][A-Z%+_-]{0,15}")
 # Columns whose cells may hold spaces: a date.
 _DATE = r"(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}|[A-Z][a-z]{2} [ \d]\d|\S+)"
+_DATES = ("STARTED", "START", "STIME", "LSTART")
 _NUMBER = regex(r"\d{1,10}")
 _ASKED = regex(
     r"\bps (?:-?\w{1,8} ){0,4}?-?\w{0,6}o[ =]?(?P<names>[a-z%]{1,12}(?:[:=]\w{0,12})?(?:,[a-z%]{1,12}(?:[:=]\w{0,12})?){1,39})(?=$|[\s|;])"
+)
+_PROGRAM, _COMM = 400, 15  # characters; of its name the kernel keeps so many
+_DEAD = ("zombie", "dead")
+_DEFUNCT = regex(r"\[?(?P<name>[^\[\]<>]{1,64}?)\]? <defunct>$")
+_FIGURE = regex(r"[\d.:,+-]+[KMGTkmgt]?(?:iB|%)?|\?|pts/\d+|tty\w*")
+_DAY = regex(r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)(?:\d\d)?")
+_WCHAN = regex(r"[a-z_][\w.]{2,64}")
+_COMMAND_HEAD = regex(r"[A-Za-z_/.\[(-]")
+_BARE = regex(
+    r"\s*(?:(?P<user>[A-Za-z_][\w.+-]{0,31})\s+)?(?P<pid>[1-9]\d{0,9})\s+(?P<between>(?:\S{1,40}\s+){0,9}?)(?P<state>[RSDTtZX][<NLsl+]{0,4})\s+(?P<rest>\S.*)$"
 )
 _SHELL = regex(
     r"(?:[|\\_ ]{0,40})(?:/\S{0,200}/)?(?:sh|bash|dash|zsh|tini|sudo|timeout|srun|mpirun|mpiexec|tee|script)\s"
@@ -68,7 +82,7 @@ def form(line: str) -> Form | None:
     at = {kinds[name]: number for number, name in enumerate(names, 1) if name in kinds}
     if "pid" not in at or names.count("PID") != 1:
         return None
-    cells = [_DATE if name in ("STARTED", "START", "STIME") else r"\S+" for name in names[:-1]]
+    cells = [_DATE if name in _DATES else r"\S+" for name in names[:-1]]
     return Form(re.compile(r"\s*" + r"\s+".join(f"({cell})" for cell in cells) + r"\s+(\S.*)$"), at)
 
 
@@ -84,8 +98,62 @@ def process(cells: dict[str, str]) -> tuple[dict[str, Any] | None, dict[str, Any
     stack = None
     if state is not None:
         wchan = cells.get("wchan", "")
+        parent = cells.get("parent", "")
         stands = f"State: T ({state})" if state == "stopped" else wchan if FUNCTION.match(wchan) else None
         frames = [{"function": stands, "file": None, "line": None}] if stands else []
         own = {"pid": pid, "thread": cells["pid"], "is_main": True, "snapshot": 0}
-        stack = own | {"status": state, "frames": frames}
+        stack = own | {"status": state, "frames": frames, "program": _program(cells["command"])}
+        stack["parent"] = int(parent) if _NUMBER.fullmatch(parent) else None
     return stack, claim | {"pid": pid} if claim else None
+
+
+def bare(line: str) -> dict[str, str]:
+    """The cells of a row whose header is not shown, as those of Form.cells; none where the line has no such form."""
+    found = _BARE.match(line[:CHARACTERS])
+    between = found["between"].split() if found else []
+    if found is None or sum(_FIGURE.fullmatch(one) is None for one in between) > (not found["user"]):
+        return {}
+    rest = found["rest"].split()
+    at = _skipped(rest, 0)
+    wchan = rest[at] if at + 1 < len(rest) and "_" in rest[at] and _WCHAN.fullmatch(rest[at]) else ""
+    at = _skipped(rest, at + 1) if wchan else at
+    if at >= len(rest) or not _COMMAND_HEAD.match(rest[at]):
+        return {}
+    told = {"pid": found["pid"], "state": found["state"], "wchan": wchan, "command": " ".join(rest[at:])}
+    return told | ({"parent": between[0]} if between and _NUMBER.fullmatch(between[0]) else {})
+
+
+def _skipped(tokens: list[str], at: int) -> int:
+    while at < len(tokens) and (_FIGURE.fullmatch(tokens[at]) or _DAY.fullmatch(tokens[at])):
+        at += 1
+    return at
+
+
+def _program(command: str) -> str | None:
+    """What a process runs; of one that is dead the name alone is left. A shell runs what it begins."""
+    if _SHELL.match(f"{command} ") or command.startswith("-"):
+        return None
+    dead = _DEFUNCT.match(command)
+    return (dead["name"] if dead else command)[:_PROGRAM].rstrip() or None
+
+
+def with_families(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of `stacks` of one host and look: who has its program and its parent from another of them is its child; who is dead had the
+    program of its brothers, where these run one of that name."""
+    programs = {row["pid"]: row["program"] for row in rows}
+    brothers: dict[int | None, set[str]] = {}
+    for row in rows:
+        if row["status"] not in _DEAD and row["program"]:
+            brothers.setdefault(row["parent"], set()).add(row["program"])
+    for row in rows:
+        parent = row.pop("parent")
+        if row["status"] in _DEAD and parent is not None:
+            alike = {one for one in brothers.get(parent, ()) if _comm(one) == row["program"]}
+            row["program"] = min(alike) if len(alike) == 1 else None
+        elif row["program"] and programs.get(parent) == row["program"]:
+            row["parent_pid"] = parent
+    return rows
+
+
+def _comm(program: str) -> str:
+    return program.split()[0].rpartition("/")[2][:_COMM]

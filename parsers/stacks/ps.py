@@ -21,7 +21,8 @@ from typing import Any
 from parsers.forms.reading import text_lines
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Rows, Tables, table, tables_of
-from parsers.stacks.process_table import Form, form, process
+from parsers.stacks.process_looks import Looks, without_children
+from parsers.stacks.process_table import form
 
 _HEAD_LINES = 12  # lines that may stand before the table
 
@@ -38,34 +39,16 @@ def accepts(_path: str, head: bytes) -> bool:
 def parse(source: Source) -> Tables:
     """stacks, ranks; lines of other forms are left to others."""
     stacks = Rows("stacks")
-    claims: list[tuple[str, dict[str, Any]]] = []  # with the number of the parent
     claimed: list[dict[str, Any]] = []
-    header: Form | None = None
-    seen: dict[int, int] = {}
+    looks = Looks()
     for number, text in text_lines(source):
         place = {"file": source.path, "line": number}
-        if found := form(text):
-            header = found
+        if looks.read(text, place | {"host": source.host}, any_form=False):
             claimed.append(place)
-        elif header is None or not (cells := header.cells(text)):
-            continue
-        else:
-            stack, claim = process(cells)
-            if stack is not None:
-                snapshot = seen.get(stack["pid"], 0)
-                seen[stack["pid"]] = snapshot + 1
-                stacks.append(stack | place | {"source": "ps", "host": source.host, "snapshot": snapshot})
-            if claim is not None:
-                claims.append((cells.get("parent", ""), claim | place | {"host": source.host}))
-            claimed.append(place)
-    ranks = table("ranks", _without_children(claims))
+    for row in looks.rows():
+        stacks.append(row | {"source": "ps"})
+    ranks = table("ranks", without_children(looks.claims))
     return tables_of(stacks=stacks.table(), ranks=ranks, claimed=claimed)
-
-
-def _without_children(claims: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Workers that a process forks keep its arguments, and are not it."""
-    own = {(str(claim["pid"]), claim["rank"]) for _, claim in claims}
-    return [claim for parent, claim in claims if (parent, claim["rank"]) not in own]
 
 
 PARSER = FileParser(name="ps", accepts=accepts, parse=parse)

@@ -19,7 +19,7 @@ of each process under the name of its host:
         broadcast
         all_reduce
 
-and what variables each process was given, above its dump (`RANK=11 LOCAL_RANK=3`), where some stand above the first.
+numbers of processes above frames that somebody took the headers from (`## 62017`), and what variables each process was given, above its dump (`RANK=11 LOCAL_RANK=3`), where some stand above the first.
 
 Table: `stacks`, a row per thread and snapshot, `line` = its header (`record` in JSON), frames innermost first. Child
 processes (data loader workers) carry `parent_pid`, and their top process' rank. `unread`: py-spy's own errors, damaged
@@ -39,6 +39,8 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from parsers.forms.headed import prompted
+from parsers.forms.reading import text_lines
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, table, tables_of
 from parsers.stacks.thread_lines import (
@@ -68,7 +70,9 @@ _PREFIX = regex(r"(?P<who>\d{1,6}|[A-Za-z][\w.-]*): (?=Process \d|Python v|Paren
 _PROCESS = regex(r"Process (?P<pid>\d{1,10}): ")
 _PARENT = regex(r"Parent Process (?P<pid>\d{1,10}): ")
 _JOINT = regex(rb"\]\s*\n\s*\[")  # with --subprocesses an array follows the other; inside JSON a comma would stand
-_MARK = regex(rb"Thread (?:0x|\d)")  # of the lines that `accepts` asks for
+_MARK = regex(rb"Thread (?:0x|\d)|\n {4}\S+ \([^()\n]+\.py:\d+\)\r?\n {4}\S")  # of the lines that `accepts` asks for
+_NUMBERED = regex(r"(?i)[=\-#>*\s]{0,12}(?:(?:pid|process)\s{0,2}[:=#]?\s{0,2})?(?P<pid>\d{2,10})[\s:=\-#*]{0,12}$")
+_OTHERS = 3  # lines that are none of a dump: then it is a session, of which others read the rest
 _LOCALS = regex(r" {8,}\S|\t\t")
 _BARE = regex(r"(?: {4}|\t)(?P<function>[\w.<>]+)$")
 _UNPLACED = regex(r"(?: {4}|\t)(?P<function>[A-Za-z_<][^\s()]*)(?: \((?P<place>[^()]*)\))?(?: [^\s()][^()]*)?$")
@@ -101,21 +105,35 @@ _KNOWN = (
     NO_ANSWER,
     _ERROR,
     _VARIABLES,
+    _NUMBERED,
 )  # commonest first
 
 
 def accepts(path: str, head: bytes) -> bool:
     """Mostly lines of such a dump, with a header among them; or a JSON array of threads."""
+    return 0 <= _strangers(path, head) < _OTHERS
+
+
+def accepts_session(path: str, head: bytes) -> bool:
+    """Mostly lines of such dumps, and some that are none."""
+    return _strangers(path, head) >= _OTHERS
+
+
+def _strangers(path: str, head: bytes) -> int:
+    """How many of the first lines are no dump's; -1 where most are none."""
     if head.lstrip()[:1] == b"[":
-        return b'"frames"' in head and (b'"os_thread_id"' in head or b'"owns_gil"' in head)
+        return -1 + (b'"frames"' in head and (b'"os_thread_id"' in head or b'"owns_gil"' in head))
     named = "py-spy" in path or "pyspy" in path
-    if not (named or b"trace-" in head or (b"Thread " in head and _MARK.search(head))):  # cheap to find
-        return False
+    if not (named or b"trace-" in head or _MARK.search(head)):  # cheap to find
+        return -1
     lines = [_split(line)[1] for line in head.decode("utf-8", "replace").split("\n")[:400]]
     if not any(PY_SPY_THREAD.match(line) or _LISTED.match(line) or (named and _ERROR.match(line)) for line in lines):
-        return False
+        frames = (_NUMBERED.match(line) and PY_SPY_FRAME.match(after) for line, after in pairwise(lines))
+        if not any(frames):
+            return -1
     filled = [line for line in lines if line]
-    return 2 * sum(any(known.match(line) for known in _KNOWN) for line in filled) > len(filled)
+    known = sum(any(known.match(line) for known in _KNOWN) for line in filled)
+    return len(filled) - known if 2 * known > len(filled) else -1
 
 
 def parse(source: Source) -> Tables:
@@ -207,6 +225,7 @@ class _Stream(msgspec.Struct):
     frames: list[dict[str, Any]] = msgspec.field(default_factory=list)
     peer: int | None = None
     time_ns: int | None = None  # told above the process
+    numbered: bool = False  # below a heading that is the number of a process, where its threads have no headers
     given: dict[str, int] = msgspec.field(default_factory=dict)  # rank and local rank, by the variables of the process
     above: dict[str, int] | None = None  # of the one that comes next; null where none stand above the first
 
@@ -238,11 +257,11 @@ class _Stream(msgspec.Struct):
     def headless(self, line: int) -> Iterator[dict[str, Any]]:
         """The frames before the first header of a dump whose begin is lost; of the main thread if a module's code is there."""
         if self.frames and not self.headers:
-            is_main = any(frame["function"] == "<module>" for frame in self.frames)
+            is_main = self.numbered or any(frame["function"] == "<module>" for frame in self.frames)
             yield {
                 "pid": self.pid,
                 "host": self.host,
-                "thread": None,
+                "thread": str(self.pid) if self.numbered else None,
                 "is_main": is_main,
                 "frames": list(self.frames),
                 "line": line,
@@ -271,7 +290,7 @@ def _text_rows(data: bytes, problems: list[dict[str, Any]], claims: list[dict[st
             if stream.frames:
                 rows.extend(stream.flush())
             stream.headers.append((number, header))
-        elif (stream.headers or not rows) and (frame := PY_SPY_FRAME.match(line)):
+        elif (stream.headers or stream.numbered or not rows) and (frame := PY_SPY_FRAME.match(line)):
             stream.frames.append(py_spy_frame(frame))
         elif stream.headers and not _LOCALS.match(line) and (frame := _UNPLACED.match(line)):
             place = {"file": frame["place"], "line": None}  # words behind the place, or no place: still where it stands
@@ -302,7 +321,12 @@ def _heading(
     """A line that is no thread and no frame: whose threads come next, and when they were seen, or why there are none."""
     if moment := _MOMENT.search(line):
         stream.time_ns = parse_time(moment[0])[0]
-    if _VARIABLES.match(line):
+    numbered = _NUMBERED.match(line)
+    if line:
+        stream.numbered = numbered is not None
+    if numbered:
+        stream.pid, stream.parent_pid = int(numbered["pid"]), None
+    elif _VARIABLES.match(line):
         if stream.pid is None or stream.above is not None:  # else each process's variables stand below its dump
             stream.above = (stream.above or {}) | _given(line)
     elif found := _PROCESS.match(line):
@@ -404,4 +428,22 @@ def _string(value: object) -> str | None:
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) and value else None
 
 
+def parse_session(source: Source) -> Tables:
+    """Tables of one file, with the lines that are none of others; hosts by prompts."""
+    tables = together([source])
+    claimed: list[dict[str, Any]] = []
+    prompts: set[str] = set()
+    for number, text in text_lines(source):
+        line = _split(text)[1]
+        if line and any(known.match(line) for known in _KNOWN) and not _NUMBERED.match(line):
+            claimed.append({"file": source.path, "line": number})
+        elif line and (host := prompted(line)):
+            prompts.add(host)
+    stacks = tables["stacks"]
+    if len(prompts) == 1:  # else somebody went from one to another
+        stacks = stacks.with_columns(pl.col("host").fill_null(min(prompts)))
+    return {**tables, "stacks": stacks, "claimed": table("claimed", claimed)}
+
+
+SESSION = FileParser(name="py_spy_session", accepts=accepts_session, parse=parse_session)
 PARSER = FileParser(name="py_spy", accepts=accepts, parse=parse, whole=True, together=together, at_once=AT_ONCE)

@@ -54,13 +54,20 @@ def is_believed(time_ns: int, basis: str | None) -> bool:
 
 _MONTH_NAMES = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, 1)}
+_NAMES = (  # of their beginnings in German, French, Spanish, Italian, Portuguese, Russian, Polish, Dutch, Turkish
+    "jan ene gen янв sty oca", "feb fév fev фев lut şub", "mar mär mrt мар", "apr avr abr апр kwi nis", "may mai mag mei maj май мая",
+    "jun juin giu июн cze haz", "juil jul lug июл lip tem", "aug aoû ago авг sie ağu", "sep set сен wrz eyl", "oct okt ott out окт paź eki",
+    "nov ноя lis kas", "dec dez déc dic дек gru ara",
+)  # fmt: skip
 _MONTH = "(?:" + "|".join(_MONTH_NAMES) + ")"
 _CLOCK = r"\d\d:\d\d:\d\d"
 _FRACTION = r"(?:[.,]\d{1,9})?"
 
 ISO = rf"\d{{4}}-\d\d-\d\d[T ]{_CLOCK}{_FRACTION}(?: ?(?:Z\b|UTC\b|[+-]\d\d:?\d\d\b))?"
 SLASHED = rf"(?:\d\d/\d\d/\d{{4}}|\d{{4}}/\d\d/\d\d) {_CLOCK}{_FRACTION}"  # the latter of Go's log, Paddle, nginx
-CTIME = rf"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) {_MONTH} [ \d]\d {_CLOCK} \d{{4}}"
+# Of another locale: [日 11月 29 22:17:38 2026], [sam. nov. 28 22:17:38 2026]
+_ELSEWHERE = r"[^\W\d_]{1,9}\.? (?:\d{1,2} ?[月월]|[^\W\d_]{3,10}\.?)"
+CTIME = rf"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) {_MONTH}|{_ELSEWHERE}) [ \d]\d {_CLOCK} \d{{4}}"
 MONTH_YEAR = rf"{_MONTH} [ \d]\d \d{{4}} {_CLOCK}{_FRACTION}"
 SYSLOG = rf"{_MONTH} [ \d]\d {_CLOCK}{_FRACTION}"
 GLOG = rf"[IWEF](?:20\d\d)?\d{{3,4}} {_CLOCK}\.\d{{1,9}}"
@@ -73,6 +80,9 @@ _SLASHED = regex(
     r" (?P<clock>\d\d:\d\d:\d\d)(?:[.,](?P<fraction>\d{1,9}))?"
 )
 _CTIME = regex(r"(?:[A-Z][a-z]{2} )?([A-Z][a-z]{2}) ([ \d]\d) (\d\d:\d\d:\d\d) (\d{4})")
+_OF_LOCALE = regex(
+    r"[^\W\d_]{1,9}\.? (\d{1,2}(?= ?[月월])|[^\W\d_]{3,10})\.? ?[月월]? ?([ \d]\d) (\d\d:\d\d:\d\d) (\d{4})"
+)
 _MONTH_YEAR = regex(r"([A-Z][a-z]{2}) ([ \d]\d) (\d{4}) (\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
 _SYSLOG = regex(r"([A-Z][a-z]{2}) ([ \d]\d) (\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
 GLOG_PARTS = r"[IWEF](\d{1,2})(\d\d) (\d\d:\d\d:\d\d)\.(\d{1,9})"  # month, day, clock, fraction
@@ -191,6 +201,14 @@ def of_glog(around: Around | None, month: str, day: str, clock: str, fraction: s
     return NONE if around is None else _local(_ns(around.year_of(int(month)), month, day, clock, fraction))
 
 
+def _month_of(name: str) -> int:
+    """A month by its number, or by the beginning of its name in a language whose clocks print it; 0 where none is called so."""
+    if name.isdecimal():
+        return int(name)
+    name = name.lower()
+    return next((at for at, names in enumerate(_NAMES, 1) if name.startswith(tuple(names.split()))), 0)
+
+
 def _named_month(text: str, around: Around | None) -> Stamp:
     at: str | int
     if match := _CTIME.match(text):
@@ -200,6 +218,9 @@ def _named_month(text: str, around: Around | None) -> Stamp:
     elif (match := _SYSLOG.match(text)) and around is not None:
         month, day, clock, fraction = match.groups()
         at = around.year_of(_MONTHS.get(month, 0))
+    elif match := _OF_LOCALE.match(text):
+        name, day, clock, at = match.groups()
+        return _local(_ns(at, _month_of(name), day, clock, None))
     else:
         return NONE
-    return _local(_ns(at, _MONTHS.get(month, 0), day, clock, fraction))
+    return _local(_ns(at, _MONTHS.get(month) or _month_of(month), day, clock, fraction))

@@ -187,7 +187,10 @@ def _meaning(words: Sequence[str]) -> Meaning | None:
         sorts = [before[word].meaning if word in before else "named" for word in words[:at]]
         if "of_evaluation" in sorts or "derived" in sorts:
             return None
-        if set(sorts) - {"neutral"} and not term.takes_any:
+        whose_is_told = (
+            {"of_rank", "of_all"} if term.meaning == "loss" else set()
+        )  # local_mse, where another mse is none
+        if set(sorts) - {"neutral"} - whose_is_told and not term.takes_any:
             return None
         if "of_rank" in sorts and term.meaning == "grad_norm":
             return Meaning("own_grad_norm", term.unit, "local", "own")

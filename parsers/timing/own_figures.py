@@ -14,7 +14,7 @@ Versions: any.
 Source: this project's own samples.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from io import BytesIO
 from itertools import islice, pairwise
@@ -22,6 +22,7 @@ from typing import Any
 
 from parsers.forms import framings
 from parsers.forms.counting import step_column
+from parsers.forms.holders import is_held, step_of
 from parsers.forms.reading import text_lines, whole
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, table
@@ -32,7 +33,8 @@ from parsers.training.told_values import counts_bad, of_record
 
 _PARTS = frozenset(("tensor", "module"))
 _WITHIN = frozenset(("phase", *_PARTS, "metric", "name", "operation", "time"))
-_FORMS = (*framings.TABLES, "sections")
+_OF_STEPS = ("sections", "outlined")  # each record of them is of a step
+_FORMS = (*framings.TABLES, *_OF_STEPS)
 _HEAD = 16384
 _SAMPLE = 400
 _ROWS = 5  # that a column without a known name must count in
@@ -44,18 +46,34 @@ def accepts(path: str, head: bytes) -> bool:
     form = framings.framing(path, head)
     if form == "objects":
         return _is_of_parts(path, head)
-    if form == "curve":  # of a norm that is the rank's own: no column of a step has it
-        return {"own_grad_norm", "step"} <= vocabulary.meanings(sorted(framings.names(path, head)))
+    if form == "curve":  # of a norm that is the rank's own: no column of a step has it; or of what nobody knows
+        first = framings.first(path, head)
+        return {"own_grad_norm", "step"} <= vocabulary.meanings(first) or unknown_figures(first) is not None
     if form not in _FORMS:
         return False
+    if form in _OF_STEPS and any(unknown_figures(one) or of_record(one) for one in _of_steps(path, head)):
+        return True
     meant = vocabulary.meanings(sorted(framings.names(path, head)))
     first = framings.first(path, head)
+    if form in framings.TABLES and "rank" not in meant and is_held(_sample(path, head)):
+        return True
     if "step" not in meant and counts_bad(first):
         return True
     within = meant & _WITHIN
     if (within and not within <= _PARTS) or unknown_figures(first) is None:
         return False
     return "step" in meant or _counter(path, head) is not None
+
+
+def _of_steps(path: str, head: bytes) -> Iterator[Mapping[str, Any]]:
+    """The records at the head of a file that tell a step, and nothing that is for others."""
+    told = framings.rows(Source(path, len(head), partial(BytesIO, head)))
+    rows = (said for _, _, said in told if said is not framings.HEADER and said)
+    return (one for one in islice(rows, _SAMPLE) if _is_of_step(vocabulary.meanings(one)))
+
+
+def _is_of_step(meant: frozenset[str]) -> bool:
+    return "step" in meant and not meant & (_WITHIN - _PARTS - {"time"})
 
 
 def _is_of_parts(path: str, head: bytes) -> bool:
@@ -73,9 +91,10 @@ def parse(source: Source) -> Tables:
         head = stream.read(_HEAD)
     known = "step" in vocabulary.meanings(sorted(framings.names(source.path, head)))
     first = framings.first(source.path, head)
-    is_of_parts = bool(vocabulary.meanings(first) & _PARTS) or (not known and counts_bad(first))
+    form = framings.framing(source.path, head)
+    is_of_parts = bool(vocabulary.meanings(first) & _PARTS) or (not known and counts_bad(first)) or form == "outlined"
     counter = None if known else _counter(source.path, head)
-    made = step_tables(source, framings.framing(source.path, head), counter, is_of_parts=is_of_parts)
+    made = step_tables(source, form, counter, is_of_parts=is_of_parts)
     bad = next((row for row in made["steps"].iter_rows(named=True) if holds_nan(row)), None)
     return {**made, "events": table("events", [] if bad is None else [_event(bad, source)])}
 
@@ -89,16 +108,21 @@ def _event(row: Mapping[str, Any], source: Source) -> dict[str, Any]:
 
 def _counter(path: str, head: bytes) -> str | None:
     """The first column, where it is unknown and counts one by one from 0 or 1 on; else the one that counts blocks of rows alike."""
-    whole_lines = head[: head.rfind(b"\n") + 1]
-    told = framings.rows(Source(path, len(whole_lines), partial(BytesIO, whole_lines)))
-    rows = list(islice((said for _, _, said in told if said is not framings.HEADER and said), _SAMPLE))
+    rows = _sample(path, head)
     if len(rows) < _ROWS or not rows[0]:
         return None
-    if (found := step_column(rows)) is not None:
+    if (found := step_column(rows)) is not None or (found := step_of(rows)) is not None:
         return found
     rows = rows[:_ROWS]
     name = next(iter(rows[0]))
     return name if vocabulary.is_unknown(name) and _counts([whole(row.get(name)) for row in rows]) else None
+
+
+def _sample(path: str, head: bytes) -> list[Mapping[str, Any]]:
+    """The first records."""
+    whole_lines = head[: head.rfind(b"\n") + 1]
+    told = framings.rows(Source(path, len(whole_lines), partial(BytesIO, whole_lines)))
+    return list(islice((said for _, _, said in told if said is not framings.HEADER and said), _SAMPLE))
 
 
 def _counts(cells: Sequence[int | None]) -> bool:

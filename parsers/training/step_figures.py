@@ -66,9 +66,9 @@ class Figures(NamedTuple):
 def figures(said: Mapping[str, Any], who: Mapping[str, Any], names: Names = NO_NAMES) -> Figures | None:
     """A record, and who says it when (rank, local_rank, host, time_ns, time_basis, file, line) → its rows; None where it is
     of no step, or of something within one."""
-    flat = one_figure(_flat(said))
-    parts = spread(flat, name_of(who["file"] or ""))
-    found = [one for part in parts or [flat] if (one := _figures(part, said, who, names)) is not None]
+    every = one_figure(flattened(said))
+    parts = spread(every, name_of(who["file"] or ""))
+    found = [one for part in parts or [every] if (one := _figures(part, said, who, names)) is not None]
     return Figures(*(list(chain.from_iterable(rows)) for rows in zip(*found, strict=True))) if found else None
 
 
@@ -82,9 +82,10 @@ def _figures(flat: Mapping[str, Any], said: Mapping[str, Any], who: Mapping[str,
     is_evaluation = "split" in told and vocabulary.is_of_evaluation(str(told["split"])[:64])
     times = [] if is_evaluation else _times(flat, said, step)
     loss, norm = (None if is_evaluation or name not in told else _mean(told[name]) for name in ("loss", "grad_norm"))
-    loss = _lost_cost(flat) if loss is None and not is_evaluation else loss
+    loss = _lost_cost(flat) or _all_lost(flat) if loss is None and not is_evaluation else loss
     sums = of_record(flat) if parts is None else parts
-    others = None if is_evaluation else unknown_figures(flat, with_own=loss is not None)
+    is_told = loss is not None
+    others = None if is_evaluation else unknown_figures(flat, with_own=is_told, with_parts=not is_told)
     judged = _evaluated_loss(flat, told, is_evaluation)
     is_bare = not times and loss is None and norm is None and sums is None and _PACES.isdisjoint(told)
     unnamed = {name: cell for name, cell in flat.items() if not isinstance(cell, str) or names.of_cell(cell) is None}
@@ -149,6 +150,13 @@ def _lost_cost(flat: Mapping[str, Any]) -> float | None:
     """NaN where a cost is that: what something took never is, and any other may be a time."""
     costs = (cell for name, cell in islice(flat.items(), _CELLS) if vocabulary.words_of(name)[-1:] == ["cost"])
     return next((value for cell in costs if (value := real(cell)) is not None and math.isnan(value)), None)
+
+
+def _all_lost(flat: Mapping[str, Any]) -> float | None:
+    """NaN where of several losses, none of which is that of the training, none is a number: those of a generator and a discriminator."""
+    names = (name for name in islice(flat, _CELLS) if _is_of("loss", name) or _is_of("part_loss", name))
+    losses = [value for name in names if (value := real(flat[name])) is not None]
+    return math.nan if len(losses) > 1 and not any(map(math.isfinite, losses)) else None
 
 
 def _evaluated_loss(flat: Mapping[str, Any], told: Mapping[str, Any], is_evaluation: bool) -> float | None:
@@ -218,7 +226,7 @@ def time_of(cell: Any) -> tuple[int | None, str | None]:
     return moment, None if moment is None else "local"
 
 
-def _flat(said: Mapping[str, Any]) -> dict[str, Any]:
+def flattened(said: Mapping[str, Any]) -> dict[str, Any]:
     """Names inside others continue them; who and when it is, an inner part says of the whole where nothing else does."""
     if not any(isinstance(cell, dict) for cell in said.values()):
         return dict(said)
@@ -272,9 +280,9 @@ def holds_nan(row: Mapping[str, Any]) -> bool:
     return _NAN.search(row["figures"] or "") is not None
 
 
-def unknown_figures(flat: Mapping[str, Any], *, with_own: bool = False) -> str | None:
+def unknown_figures(flat: Mapping[str, Any], *, with_own: bool = False, with_parts: bool = False) -> str | None:
     """The numbers with a fraction, NaN and Inf of a record under names of which nothing is known, as pairs; None where there are none, or
-    another name tells of an evaluation. `with_own`: also norms that are the rank's own, for which no column is."""
+    another name tells of an evaluation. `with_own`: also norms that are the rank's own, for which no column is; `with_parts`: and losses of a part."""
     if any(map(vocabulary.is_of_evaluation, islice(flat, _CELLS))):
         return None
     pairs = (
@@ -283,7 +291,11 @@ def unknown_figures(flat: Mapping[str, Any], *, with_own: bool = False) -> str |
         if _is_fraction(cell)
         and "=" not in name
         and len(name) < _NAME_CHARACTERS
-        and (_is_unknown(name) or (with_own and _is_own(name)))
+        and (
+            _is_unknown(name)
+            or (with_own and _is_of("own_grad_norm", name))
+            or (with_parts and _is_of("part_loss", name))
+        )
     )
     return " ".join(islice(pairs, _MOST_UNKNOWN)) or None
 
@@ -292,9 +304,9 @@ def _is_fraction(cell: Any) -> bool:
     return isinstance(cell, float) or (isinstance(cell, str) and _FRACTION.fullmatch(cell) is not None)
 
 
-def _is_own(name: str) -> bool:
+def _is_of(meaning: str, name: str) -> bool:
     said = vocabulary.meaning_of(name)
-    return said is not None and said.meaning == "own_grad_norm"
+    return said is not None and said.meaning == meaning
 
 
 @lru_cache(maxsize=4096)

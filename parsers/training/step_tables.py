@@ -1,11 +1,12 @@
 """A table with a row per step, or per rank and step, in any form → steps, timings, and who runs where."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from parsers.forms import framings
+from parsers.forms.holders import MOST_ROWS, holder_columns, holder_of, step_of
 from parsers.forms.reading import whole
 from parsers.schema.parser import Source
 from parsers.schema.tables import Rows, Tables, tables_of
@@ -14,6 +15,7 @@ from parsers.training.spread import labelled
 from parsers.training.step_figures import figures
 from parsers.training.told_values import of_record
 
+_FEW = 6  # rows
 _RANGE = ("__MIN", "__MAX")  # of the points that one of a chart stands for
 
 
@@ -44,6 +46,7 @@ def step_tables(source: Source, form: str | None, counter: str | None = None, *,
     claimed: list[dict[str, Any]] = []
     unread: list[dict[str, Any]] = []
     shown: dict[tuple[str, ...], dict[str, str]] = {}
+    sample: list[Mapping[str, Any]] = []
     called = source.labels.names.of_cell
     common = {"rank": source.rank, "local_rank": source.local_rank, "host": source.host, "file": source.path}
     for number, _text, said in framings.rows(source):
@@ -54,6 +57,8 @@ def step_tables(source: Source, form: str | None, counter: str | None = None, *,
         if said is not None and tuple(said) not in shown:
             own_names = {raw: "step" if raw == counter else name for raw, name in names_in(said, called).items()}
             shown = {tuple(said): own_names}  # rows of a table are alike
+        if said is not None and len(sample) < MOST_ROWS:
+            sample.append(said)
         own = {} if said is None else {name: said[raw] for raw, name in shown[tuple(said)].items()}
         found = figures(own, common | {"line": number}, source.labels.names)
         told = of_record(own) if found is None else None
@@ -72,10 +77,11 @@ def step_tables(source: Source, form: str | None, counter: str | None = None, *,
         for row in found.ranks:
             hosts.setdefault((row["rank"], row["host"]), row)
     times = timings.table()
+    held_by = _holders(source, sample, counter)
     return tables_of(
         timings=times,
-        steps=_logged(steps.table()) if times.is_empty() and form in framings.TABLES else steps.table(),
-        values=values.table(),
+        steps=_held(_logged(steps.table()) if times.is_empty() and form in framings.TABLES else steps.table(), held_by),
+        values=_held(values.table(), held_by),
         ranks=hosts.values(),
         claimed=claimed,
         unread=unread,
@@ -90,6 +96,27 @@ def _whose(own: Mapping[str, Any], source: Source) -> dict[str, Any]:
         "local_rank": source.local_rank,
         "step": whole(meant.get("step")),
     }
+
+
+def _holders(source: Source, sample: Sequence[Mapping[str, Any]], counter: str | None) -> dict[int, str]:
+    """Line → whose it is, where no row tells a rank."""
+    if source.rank is not None or source.local_rank is not None or len(sample) < _FEW:
+        return {}
+    if "rank" in vocabulary.meanings(sample[0]):
+        return {}
+    step = counter or step_of(sample)
+    columns = () if step is None else holder_columns(sample, step)
+    if not columns:
+        return {}
+    rows = (one for one in framings.rows(source) if one[2] is not None and one[2] is not framings.HEADER)
+    return {number: holder_of(said, columns) for number, _, said in rows if said}
+
+
+def _held(rows: pl.DataFrame, whose: Mapping[int, str]) -> pl.DataFrame:
+    if not whose or not rows.height or rows["rank"].count():
+        return rows
+    told = pl.col("line").replace_strict(whose, default=None, return_dtype=pl.String)
+    return rows.with_columns(told.cast(rows.schema["holder"]).alias("holder"))
 
 
 def _logged(steps: pl.DataFrame) -> pl.DataFrame:

@@ -25,12 +25,12 @@ from parsers.text.patterns import regex
 from parsers.text.quantities import bare_numbers
 
 _MOST = 64  # figures of a record
-_BROKEN, _ENDS, _LARGE = (
+BROKEN, _ENDS, _LARGE = (
     1e30,
     3.38e38,
     1e20,
 )  # no training comes to the first; masks are filled with the ends of formats, and with powers of ten
-_TEXT = 120
+_TEXT, _LONG = 120, 24
 _DEPTH = 4  # of an object
 _STEP = regex(
     r"(?i)(?<![a-z])(?:global_|train_)?(?:step|iter(?:ation)?|it|update|batch)[ =:#]{1,6}(?P<step>\d{1,15})(?:/\d{1,15})?\b"
@@ -41,7 +41,7 @@ _MICRO_IN = regex(
 )  # and no size in MB
 _MICRO_NAME = regex(rf"(?i){_MICRO}")
 _NUMBER = regex(
-    r"(?i)(?<![\w.])(?P<value>[+-]?(?:\d[\d.]{0,30}(?:e[+-]?\d{1,3})?|nan|inf(?:inity)?|\.\d{1,30}))(?P<of>/\d{1,15})?(?![\w])(?!(?<=[a-z]) ?[=:] ?\d)"
+    r"(?i)(?<![\w.])(?P<value>[+-]?(?:\d[\d.]{0,48}(?:e[+-]?\d{1,3})?|nan|inf(?:inity)?|\.\d{1,30}))(?P<of>/\d{1,15})?(?![\w])(?!(?<=[a-z]) ?[=:] ?\d)"
 )  # what a number follows is its name: nan=0
 _COUNTS = r"(?:non[ _-]?fin(?:ite)?|nans?|infs?|bad|broken|corrupt(?:ed)?|invalid|not[ _-]finite|overflow(?:ed|s)?)"
 _COUNTED = (
@@ -65,11 +65,15 @@ _JUDGED = regex(
     r"|(?<![\w.])(?:is_?|all_?)?finite ?[=:] ?(?:true|yes|(?P<no>false|no))\b"
 )
 _DIGITS = regex(r"\d{1,15}")
+_PART = regex(
+    r"(?:[a-z]{2,12} )?[A-Za-z_]{1,30}(?:[./]\w{1,30}){0,5}[./\[]\d{1,4}\]?(?:[./]\w{1,30}){0,5}"
+)  # `fwd block.5`, whichever step is told behind it
 _FRACTION = regex(r"(?i)\.\d|e[+-]?\d|nan|inf")
 _WORDS = regex(
     r"(?!(?i:[0-9a-f]{6,128}|true|false|none|n/a)$)[A-Za-z_][\w./ :\[\]-]{0,119}"
 )  # and no hash, which is each rank's own
 _BLANKS = regex(r"\s+")
+_MEASURED = regex(r"(?i)(?:.*[^a-z])?(?:abs_?max|max_?abs|amax|norm|l2|rms)")  # of a tensor, and no time
 _OF_WHOM = frozenset(
     ("step", "time", "rank", "local_rank", "node_rank", "host", "pid", "device", "pod", "address", "epoch", "attempt", "split", "tokens",
      "samples", "world_size", "loss_scale", "skipped", "nan_iterations", "per_s", "tflops")
@@ -133,7 +137,7 @@ def of_line(text: str) -> tuple[int | None, Values | None]:
         has_fraction |= is_count
         size = None if "n" in value or is_count else _size(value)
         if "n" in value or (is_count and value.strip("0")) or (size is not None and is_broken(value)):
-            bad.append(f"{place}={value}")
+            bad.append(f"{place}={value if len(value) < _LONG else format(real(value), 'g')}")
         elif size is None or size < _LARGE:
             fine.append(str(place))
     if first is None or not has_fraction or vocabulary.is_of_evaluation(rest[:_TEXT]):
@@ -165,9 +169,12 @@ def _figures_in(text: str) -> Iterator[Match[str]]:
 
 
 def _beside(text: str, start: int, end: int) -> str:
-    """What a line says of its step: what stands behind it; where no figure does, what stands before, as loggers that sort their names have it."""
-    behind = text[end:]
-    return behind if _NUMBER.search(behind) else f"{text[:start].rstrip()} {behind.strip()}"
+    """What a line says of its step: what stands behind it, with a numbered part of a model before it; where no figure does, what stands before, as
+    loggers that sort their names have it."""
+    behind, before = text[end:], text[:start].strip(" \t|,:")
+    if _NUMBER.search(behind):
+        return f"{before} {behind.strip()}" if len(before) < _TEXT and _PART.fullmatch(before) else behind
+    return f"{text[:start].rstrip()} {behind.strip()}"
 
 
 def _made(of: str, fine: list[str], bad: list[str], micro: int | None) -> Values | None:
@@ -199,7 +206,7 @@ def _judged(sort: str, value: float | bool) -> str | None:
 def is_broken(cell: Any) -> bool:
     """Is a figure a number, larger than any training comes to, and none that masks are filled with?"""
     size = _size(cell)
-    return size is not None and _BROKEN <= size < _ENDS and f"{size:.5e}"[0:7] != "1.00000"
+    return size is not None and BROKEN <= size < _ENDS and f"{size:.5e}"[0:7] != "1.00000"
 
 
 def _size(cell: Any) -> float | None:
@@ -218,7 +225,7 @@ def _sort(name: str) -> str:
         return "left out"
     if _COUNT_NAME.fullmatch(name):  # optimizer/nan, which times nothing
         return "count"
-    timed = durations.figure(name)
+    timed = None if _MEASURED.fullmatch(name) else durations.figure(name)
     if timed is not None and (timed.is_time or durations.sort_of(timed.phase) is not None):
         return "left out"
     return "is fine" if _IS_FINE.fullmatch(name) else ""

@@ -11,7 +11,7 @@ within a model or a step, by its name, counts no ranks, nor does a place on one 
 Fooled by: threads of one process that number themselves, as many as the world.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from io import BytesIO
@@ -20,6 +20,7 @@ from typing import Any
 from parsers.forms import framings
 from parsers.forms.counting import step_column
 from parsers.forms.reading import whole
+from parsers.schema.names import share_of
 from parsers.schema.parser import STREAM_ERRORS, Source
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
@@ -33,7 +34,7 @@ _PROCESS = frozenset(
     ("w", "r", "rk", "wrk", "worker", "workers", "proc", "process", "member", "replica", "trainer", "peer", "dp", "gpu")
 )
 _NUMBERED = frozenset(("id", "idx", "index", "no", "num", "number", "nr"))
-_WITHIN = frozenset(
+WITHIN = frozenset(
     ("layer", "block", "blk", "module", "micro", "microbatch", "mb", "ubatch", "stage", "pp", "tp", "cp", "ep", "sp", "vpp", "head", "expert", "bucket",
      "chunk", "shard", "thread", "loader", "env", "task", "fold", "trial", "epoch", "seed", "token", "pos", "position", "group", "node", "host", "machine",
      "slot", "local", "lane", "stream", "depth", "part", "sample", "seq", "accum", "substep", "class", "level")
@@ -56,6 +57,8 @@ def counted_columns(sources: Iterable[Source], world: int | None) -> dict[str, s
 def _column(records: Sequence[_Said], sizes: Set[int]) -> str | None:
     if len(records) <= _STEPS * _FEWEST or "rank" in vocabulary.meanings(tuple(records[0])):
         return None
+    usual = Counter(map(tuple, records)).most_common(1)[0][0]
+    records = [said for said in records if tuple(said) == usual]  # what heads them may tell something else
     counter = step_column(records)
     steps: defaultdict[int, list[_Said]] = defaultdict(list)
     for said in records:
@@ -72,11 +75,12 @@ def _column(records: Sequence[_Said], sizes: Set[int]) -> str | None:
 
 def _may_be(name: str) -> bool:
     said = vocabulary.meaning_of(name)
-    return (said is None or said.meaning == _NAMED) and not _WITHIN.intersection(vocabulary.words_of(name))
+    is_open = said is None or said.meaning == _NAMED
+    return is_open and not WITHIN.intersection(vocabulary.words_of(name))
 
 
 def _counts(steps: Sequence[Sequence[_Said]], name: str, sizes: Set[int]) -> bool:
-    orders = [tuple(whole(said.get(name)) for said in own) for own in steps]
+    orders = [tuple(_numbered(said.get(name), len(own)) for said in own) for own in steps]
     size = len(orders[0])
     if not _FEWEST <= size <= RANKS or any(sorted(map(_number, own)) != [*range(size)] for own in orders):
         return False
@@ -85,6 +89,12 @@ def _counts(steps: Sequence[Sequence[_Said]], name: str, sizes: Set[int]) -> boo
     words = vocabulary.words_of(name)
     is_process = bool(words) and words[0] in _PROCESS and all(word in _PROCESS or word in _NUMBERED for word in words)
     return is_process or (size > _FEWEST and len(set(orders)) >= _ORDERS)
+
+
+def _numbered(cell: Any, size: int) -> int | None:
+    """The number of a cell; of `2/4` that of which of so many it is."""
+    share = share_of(cell)
+    return whole(cell) if share is None else share[0] if share[1] == size else None
 
 
 def _number(cell: int | None) -> int:

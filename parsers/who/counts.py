@@ -255,7 +255,7 @@ def are_several(said: Iterable[Said]) -> bool:
 def rolled(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: int | None) -> dict[str, int]:
     """Files that tell a number of a process and how many they are, each once, in their names, or in their lines by words that may as well be of
     a group or of helpers (`dp rank 2 of 4`, `worker 2 of 4 started`), or in brackets on most of their lines whatever the word (`[Rang 2/4]`),
-    where the same number stands in their names."""
+    where the same number stands in their names, or none does."""
     if found := called_roll(paths, world):
         return found
     if not hold_one_each(said, paths):
@@ -270,7 +270,8 @@ def rolled(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: int 
         if not told and 2 * len(heads) > len(lines):
             told = {(int(one["number"]), int(one["total"])) for one in heads}
         number, total = told.pop() if len(told) == 1 else (-1, -1)
-        if total != len(paths) or str(number) not in {name.lstrip("0") or "0" for name in _NUMBER.findall(path)}:
+        named = {name.lstrip("0") or "0" for name in _NUMBER.findall(path)}
+        if total != len(paths) or not (str(number) in named or (heads and not named)):
             return {}
         numbers[path] = number
     is_whole = sorted(numbers.values()) == [*range(len(paths))] and world in (None, len(paths))

@@ -50,7 +50,7 @@ from parsers.who.told_places import join_told
 
 _FEWEST = 2
 _LIST = regex(r"\b(?P<kind>local|global)_?ranks?[\"']? {0,2}[=:] {0,2}\[(?P<numbers>\d{1,7}(?:, ?\d{1,7}){0,63})\]")
-_NUMBER = regex(r"\d{1,10}")
+_NUMBER, _WORD = regex(r"\d{1,10}"), regex(r"[\w.-]+")
 _LAUNCHER = regex(r"\b(?:torchrun|torch\.distributed\.(?:run|launch)|accelerate launch|deepspeed) ")
 
 
@@ -89,7 +89,7 @@ def process_table(
     families = processes(said, places, sizes, called(made), counts_tasks=not scripts.is_computed)
     if sizes_told and any(one.node is not None for one in made):  # what counts fewer than all are, counts nodes
         families = [own for own in families if any(one.is_word or one.world in sizes_told | {None} for one in own)]
-    families = [_with_users(own, devices, sizes_told | {world}) for own in families]
+    families = [_with_users(own, devices, sizes_told | {world}) for own in _not_told_otherwise(families, said, told)]
     found = standing_rows([one for own in families for one in own], said)
     introduced = {
         (one.file, one.line or 0): who
@@ -116,6 +116,19 @@ def process_table(
     only = next(iter(sizes_told)) if len(sizes_told) == 1 else None
     size = table.world if table.world is not None else only
     return replace(table, introductions=introduced, size=size, ranked=called(made).ranks)
+
+
+def _not_told_otherwise(
+    families: Iterable[Sequence[Process]], said: Mapping[str, Sequence[Said]], told: Iterable[Told]
+) -> Iterator[Sequence[Process]]:
+    """Without families whose numbers only count like ranks (`trainer-3`) where documents give their names other ranks."""
+    alone = (one for one in told if one.local_rank is one.device is None and not one.name.isdecimal())
+    names = unanimous((one.name, one.rank) for one in alone if one.rank is not None)
+    texts = {(path, one.number): one.raw for path, own in said.items() for one in own} if names else {}
+    for own in families:
+        counted = ((one.rank, texts.get((one.file, one.line or 0), "")) for one in own if not one.is_word)
+        if not any(names.get(word, rank) != rank for rank, text in counted if names for word in _WORD.findall(text)):
+            yield own
 
 
 def _with_users(family: Sequence[Process], devices: Devices, worlds: Set[int | None]) -> list[Process]:

@@ -7,8 +7,7 @@ So levels, layers, experts, steps and workers are none. A bare number is one, wi
 
 **Files**: what a file introduces itself as is its rank where files of one shape of name (digits aside) tell different ones, unless they are every k-th (logs of nodes, of which the first
 process speaks). The number in such a name is the rank where it equals that of all that introduce themselves, or where these numbers are just 0 … N-1 of a told world of N and the files of
-one process each; where files beside them introduce themselves otherwise, it counts something else, and they are of whom these are. A pid in a name is that of whoever introduced itself with it.
-Fooled by: processes that introduce themselves by the ranks of a group.
+one process each; where files beside them introduce themselves otherwise, it counts something else, and they are of whom these are. A pid in a name is that of whoever introduced itself with it. Fooled by: processes that introduce themselves by the ranks of a group.
 """
 
 from collections import Counter, defaultdict
@@ -79,6 +78,7 @@ from parsers.who.tasks import LAUNCHER
 from parsers.who.told_lines import Line, Statement, introduced, statements, told_in_lines
 from parsers.who.told_names import claims_of, documents, told_names
 from parsers.who.told_pairs import merged, pids_of_names, ranks_of_names
+from parsers.who.told_shares import with_shares
 from parsers.who.told_stems import counted_on
 from parsers.who.turns import of_one_process
 
@@ -136,8 +136,9 @@ def speakers(sources: Sequence[Source]) -> Known:
     claims = [*own, *pids_of_records(said, names), *pids_of_variables(said, whole.world), *also_named(own, ranks, said)]
     ranks = files_of_pids(said, claims, whole._processes) | ranks
     files = {**more.files, **table.files, **files_of(listed_names, said), **whole.documented(names)}
-    size = table.size if whole.world is None else whole.world
-    columns = counted_columns([one for one in (*sampled, *others) if one.path not in ranks], size)
+    size, unknown = whole.world or table.size, [one for one in (*sampled, *others) if one.path not in ranks]
+    ranks, claims = with_shares(unknown, size, ranks, claims)
+    columns = counted_columns([one for one in unknown if one.path not in ranks], size)
     return Known(ranks, labels | engines, claims, collectors, names, files, table.hosts, columns, table.apart)
 
 
@@ -471,9 +472,9 @@ class _Bundle:
         if is_whole and any(is_one_to_one(found) for found in (*told_apart.values(), files if is_file else {})):
             return True
         counted = is_whole or (self.world is None and numbers == set(range(len(numbers))))
-        if form.total or not share_half([(number, behind) for number, behind, _ in rows]):
+        if form.total not in ("", f"/{len(numbers)}") or not share_half([(number, told) for number, told, _ in rows]):
             return False
-        if word in _RANK or (self.world is None and are_at_once(word, rows, self._told.world)):
+        if word in _RANK or (self.world is None and are_at_once(word, rows, self._told.world, form.total)):
             return counted
         return not word and is_whole and not told_apart and len(files) < 2 and len(rows) > 0.8 * lines
 

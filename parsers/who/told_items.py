@@ -96,6 +96,7 @@ def _facts(own: Sequence[Leaf]) -> Iterator[Fact]:
     for leaf, name in named:
         meaning = _meaning(name, leaf.path) if isinstance(name, str) else None
         meaning = _own_variable(str(name)) if meaning is None and not is_known else meaning
+        meaning = "rank" if meaning is None and _is_of_ranks(leaf.path) else meaning
         if meaning is None and _kind(name) == "name" and (rank := hints(leaf.value).rank) is not None:
             yield Fact("rank", rank, leaf.path, leaf.line, "rank")
         elif meaning is None:
@@ -109,6 +110,12 @@ def _facts(own: Sequence[Leaf]) -> Iterator[Fact]:
             yield from facts_in(leaf.value, leaf.path, leaf.line)
             if (number := taken(leaf, own, called)) is not None:
                 yield Fact(meaning, number, leaf.path, leaf.line, "rank")
+
+
+def _is_of_ranks(path: Path) -> bool:
+    """Is it the entry of a name in a mapping of ranks: `ranks: {trainer-a: 2}`?"""
+    above = path[-2] if len(path) > 2 else None
+    return isinstance(above, str) and above[-1:] == "s" and vocabulary.of_process(above[:-1]) == "rank"
 
 
 def _meaning(name: str, path: Path) -> str | None:

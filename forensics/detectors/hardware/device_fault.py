@@ -9,6 +9,7 @@ device may have stopped inside. Where the bundle holds kernel logs alone, they a
 from collections import defaultdict
 from collections.abc import Sequence
 
+import polars as pl
 from msgspec.structs import replace
 
 from forensics.case import Case, Detector
@@ -21,6 +22,7 @@ from forensics.graph.hang.roots import all_entered
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Device, FirstAnomaly
 from forensics.model.said import Said, joined
+from forensics.model.taxonomy import EVENTS
 from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import hardware as words
 from parsers.catalogues import printed
@@ -63,8 +65,8 @@ def _countable(case: Case, alone: bool) -> list[Record]:
     if alone:
         return [one for one in faults if not _is_of_switch(one)]
     counting = [one for one in faults if one.counts and not one.common and one.on_job is not False]
-    found = [one for one in counting if one.host]
-    if case.job_hosts:
+    found = [one for one in counting if one.host or one.is_its]
+    if case.job_hosts or any(one.is_its for one in found):
         return found
     if not found and (own := _of_the_one_host(counting)):
         return own
@@ -127,9 +129,18 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 def _has_failed(case: Case, found: Sequence[Record]) -> bool:
     """Did anything of the job go wrong? Beside a device that is gone, it is enough that a watchdog says so, or anything else that time shows."""
-    went_wrong = case.has_waited or any(end.how != "ended" for end in case.ends.values())
+    went_wrong = case.has_waited or any(end.how != "ended" for end in case.ends.values()) or _failed_nameless(case)
     stood = case.time_witness.stood or any(row["code"] == "stalled" for row in rows(case.events, "other"))
     return went_wrong or (any(one.ends_device for one in found) and bool(stood))
+
+
+def _failed_nameless(case: Case) -> bool:
+    """Does a process that nobody knows the rank of say that it failed, or lost others?"""
+    ended = case.events.filter(pl.col("rank").is_null() & pl.col("severity").is_in(["error", "fatal"]))
+    roles = {
+        role for kind in ended["kind"].unique() for role in EVENTS[kind].roles if "hardware" not in EVENTS[kind].roles
+    }
+    return not roles.isdisjoint(("failure", "victim"))
 
 
 def _line(record: Record) -> str:

@@ -11,6 +11,7 @@ from forensics.facts.event_rows import detail
 from forensics.model.ref import Ref
 from forensics.model.said import Said
 from forensics.words import losses as words
+from parsers.schema.tables import TableName, spelled
 from parsers.training.progress import BAR
 from parsers.training.reduced_losses import REDUCED
 
@@ -109,6 +110,16 @@ def asserts_of(events: pl.DataFrame) -> Sequence[Row]:
     found = events.filter(kinds | anomaly).sort("step", "file", "line", nulls_last=True).to_dicts()
     known = {(row["file"], row["line"]) for row in found if not is_by_message(row)}  # by who knows the check
     return [row for row in found if not is_by_message(row) or (row["file"], row["line"]) not in known]
+
+
+def without_late(tables: Mapping[TableName, pl.DataFrame], asserts: Sequence[Row], bad: Row) -> Sequence[Row]:
+    """Without checks that tell no step and stand behind records of steps after that of a bad line, as a last word of what was trained: by then all had it."""
+    if bad["step"] is None or all(row["step"] is not None for row in asserts):
+        return asserts
+    told = [spelled(tables[name].select("file", "line", "step")) for name in ("steps", "values")]
+    later = pl.concat(told).filter(pl.col("step") > bad["step"]).group_by("file").agg(pl.col("line").min())
+    begun = dict(later.iter_rows())
+    return [row for row in asserts if row["step"] is not None or (row["line"] or 0) < begun.get(row["file"], 1 << 62)]
 
 
 def is_by_message(row: Row) -> bool:

@@ -35,6 +35,7 @@ from forensics.detectors.numerics.loss_lines import (
     ref_to,
     streams_of,
     when,
+    without_late,
 )
 from forensics.detectors.numerics.loss_resumed import as_loaded, leap_of, loaded_by_all, loaded_state, resumed_finding
 from forensics.detectors.numerics.loss_risen import spike_finding
@@ -322,7 +323,7 @@ def _nan_finding(
     """`earliest`: the check that was first alone (facts/first_checked.py)."""
     claims = []
     ahead = tuple(bad.row["rank"] for bad in owners)
-    reporters = _reporters(asserts)
+    reporters = _reporters(asserts if first is None else without_late(case.tables, asserts, first.row))
     suspects, why = _origin(reporters, case.coordinates)
     given = () if first is not None else _given(case, reporters)
     watched = tuple(sorted(suspects)) if earliest is not None and len(suspects) == 1 else ()

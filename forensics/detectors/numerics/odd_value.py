@@ -11,8 +11,9 @@ from typing import Any
 
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.loss_advice import of_batch, roll_back
-from forensics.facts.odd_values import GRADIENT, MADE, STATE, OddValue, called, is_its_own, module_of
+from forensics.facts.odd_values import GRADIENT, MADE, STATE, OddValue, called, is_its_own, module_of, odd_value
 from forensics.facts.own_values import has_experts
+from forensics.facts.speakers import speakers
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause
@@ -42,19 +43,30 @@ _GIVEN = frozenset(
     ]
 )
 _DATA = _GIVEN - {"input", "inputs", "reward", "rewards"}  # these may be what another rank sent
+_HELD = STATE | {"w"}
 _OWN = frozenset(["pre", "local", "own", "before", "unreduced", "self"])
 _REDUCED = frozenset(["post", "reduced", "avg", "averaged", "allreduced", "global", "synced", "synchronized"])
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """At most one finding."""
-    found = case.odd_value
-    if found is None or case.tables["tensors"].height:
+    found, names = case.odd_value, None
+    if case.tables["tensors"].height:
+        return ()
+    if (
+        found is None and (told := speakers(case.tables)) is not None
+    ):  # nobody tells a rank: who it is, is said by what its rows are named after
+        found, names = odd_value(told.tables, told.numbers), told.names
+    if found is None:
         return ()
     cause = _cause(found)
     # What a rank was given by its own reader, or has loaded, is bad before anybody else takes part, whatever the layout.
     is_first = cause == "bad_input" and not _DATA.isdisjoint(words_of(called(found)))
     is_first |= found.is_given or (cause == "bad_state" and found.step is None)
+    said = frozenset(words_of(called(found)))
+    # A part's weights, where what all hold or take in was a number still: nobody gave it that in this step.
+    is_first |= found.is_held and bool(found.kept) and bool(said & _HELD) and not said & MADE
+    is_first |= found.is_of_peers and not said & GRADIENT  # a gradient may have come from who learns
     alone = case.is_data_parallel or has_experts(case.tables) or is_first or found.is_proven or is_its_own(found)
     form = words.ODD_VALUE_AT_LAST if found.is_last else words.ODD_VALUE
     form = words.ODD_VALUE_AT_FIRST if found.step is None else form
@@ -62,12 +74,17 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if found.step is not None and isfinite(real(found.value) or nan):  # how many were bad
         form = words.ODD_SIZE if is_size else words.ODD_COUNT
     form = words.GAVE_WHAT_IT_WAS_NOT_GIVEN if found.is_proven else form
-    who = ranks_text([found.rank])
+    who = ranks_text([found.rank]) if names is None else names[found.rank]
+    alone = alone and names is None
     text = form(who=who, name=called(found), value=found.value, step=found.step)
     claims = [
         Claim(text, "for", (_ref(found.row, found.value),)),
         Claim(
-            words.WAS_GIVEN if found.is_proven else words.NOT_BESIDE(rank=found.beside["rank"]),
+            words.WAS_GIVEN
+            if found.is_proven
+            else words.NOT_BESIDE(rank=found.beside["rank"])
+            if names is None
+            else words.NOT_BESIDE_OF(who=names[found.beside["rank"]]),
             "for",
             (_ref(found.beside, ""),),
         ),
@@ -79,18 +96,18 @@ def detect(case: Case) -> tuple[Finding, ...]:
             detector=DETECTOR.name,
             cause=cause,
             ranks=(found.rank,) if alone else (),
-            suspect_ranks=() if alone else (found.rank,),
-            undecided=() if alone else ("tied_explanations",),
+            suspect_ranks=() if alone or names is not None else (found.rank,),
+            undecided=("membership_unknown",) if names is not None else () if alone else ("tied_explanations",),
             first_anomaly=FirstAnomaly(
                 rank=found.rank if alone else None,
-                step=found.step,
+                step=found.first_step if found.step is None else found.step,
                 microbatch=found.row.get("microbatch"),
                 module=module_of(found),
                 value="finite" if is_size else "inf" if cause == "overflow" else "nan",
             ),
             claims=tuple(claims),
             severity="fatal",
-            actions=_actions(case, found, cause),
+            actions=_actions(case, found, cause) if names is None else (),
             collect=(words.STATISTICS_AROUND_STEP,),
             time_ns=found.row["time_ns"],
             summary=sentence(text),
@@ -112,7 +129,7 @@ def _cause(found: OddValue) -> Cause:
         return "comm_corruption"
     if (found.is_given and not said & MADE) or any(map(_is_of_batch, found.others)):
         return "bad_input"
-    if said & STATE and not said & MADE:
+    if said & (_HELD if found.is_held else STATE) and not said & MADE:
         return "bad_state"
     if found.opens and said & _GIVEN and not said & GRADIENT:
         return "bad_input"

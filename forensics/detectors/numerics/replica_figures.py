@@ -25,21 +25,22 @@ from forensics.words import advice
 from forensics.words import numerics as words
 
 _TWO = 2
+_SHOWN = 4  # names of speakers
 
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """At most one finding: replicas that part, with the rates that differ then; else the rates alone."""
-    steps = spoken(case.tables["steps"])
+    steps, names = spoken(case.tables)
     told = is_told(case.tables, case.job_told_of)
     replicas = case.job_told_of if told or case.is_data_parallel else frozenset()
     left = left_replicas(steps, case.steps_before, replicas, is_told=told)
     rate = odd_rate(steps, case.steps_before)
     if left is not None:
-        return (_parted(case, left, rate),)
+        return (_parted(case, left, rate, names),)
     return (_drifted(case, rate),) if rate is not None else ()
 
 
-def _parted(case: Case, left: Left, rate: Left | None) -> Finding:
+def _parted(case: Case, left: Left, rate: Left | None, names: Sequence[str]) -> Finding:
     who = left.few or left.members
     is_ranked = min(left.members) >= 0
     lost = _lost_alone(case, left) if is_ranked and not left.few else None
@@ -49,10 +50,10 @@ def _parted(case: Case, left: Left, rate: Left | None) -> Finding:
     form = words.LOG_NEVER_ALIKE if left.is_first else words.LOG_LEFT if left.few or lost else words.LOG_PARTED
     form = words.LOG_TWO_SIDES if left.is_first and not left.few else form
     by_rate = rate is not None and set(rate.few) == set(who) and rate.step <= left.step
-    shown = _told(left, who)
+    shown = _told(names, who)
     others = left.sides[0] if lost is None else tuple(one for one in left.members if one not in who)
-    halves = _told(left, left.sides[-1]) if form is words.LOG_TWO_SIDES else shown
-    text = form(who=halves, name=left.name, step=left.step, others=_told(left, others))
+    halves = _told(names, left.sides[-1]) if form is words.LOG_TWO_SIDES else shown
+    text = form(who=halves, name=left.name, step=left.step, others=_told(names, others))
     look = Action(kind="inspect_hardware", target=shown, command=None, reason=words.DIFFER_SILENTLY)
     if lost is not None:
         look = Action(kind="check_code", target=advice.WHAT_LEAVES_OUT, command=None, reason=advice.LEFT_OUT_ALONE)
@@ -106,9 +107,12 @@ def _claim_of(lost: Mapping[str, Any]) -> Claim:
     return Claim(text, "for", (Ref(file=str(lost["file"]), line=lost["line"], text=f"{name} {lost['value']}"),))
 
 
-def _told(left: Left, ranks: Sequence[int]) -> str:
-    """Ranks, or the files of processes whose ranks nobody tells."""
-    return ranks_text(ranks) if min(ranks) >= 0 else ", ".join(left.place[one][0] for one in ranks)
+def _told(names: Sequence[str], ranks: Sequence[int]) -> str:
+    """Ranks, or what rows or files are named after whose ranks nobody tells."""
+    if min(ranks) >= 0:
+        return ranks_text(ranks)
+    told = [names[-1 - one] for one in ranks]
+    return ", ".join(told) if len(told) <= _SHOWN else words.OTHERS_AS(number=len(told), name=told[0])
 
 
 def _by_restart(case: Case, left: Left, who: Sequence[int]) -> tuple[Action, ...]:

@@ -44,6 +44,8 @@ _BY_KERNEL = ("host_oom", "segfault")
 _RAISED: tuple[Cause, ...] = ("exception", "killed")  # the latter a worker, which its parent's exception tells
 _SEEN_NS = 300 * 10**9  # until a launcher says that a process was killed
 _CONTAINERS = ("kubepods", "docker", "containerd", "crio", "libpod", "garden")  # in the names of their control groups
+_CLOCKS_NS = 600 * 10**9  # by which stamps of one kind may differ
+_ZONES_NS = 14 * 3600 * 10**9
 _FULL = 90  # % of shared memory
 # What a process itself may say of its end; a kernel has a row of its own for each device of each host.
 _OWN_WORDS = pl.col("kind").is_in(OWN_CAUSES.keys() - {"gpu_lost", *_BY_KERNEL}) | BY_ITS_RUNTIME
@@ -77,7 +79,7 @@ def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
     result += [
         (own_cause(one.kind, ""), dict(one.row))
         for one in killed
-        if one.on_job is not False and not _is_foreign(case, one)
+        if one.on_job is not False and not _is_foreign(case, one) and not _is_outlived(case, one.row)
     ]
     return result or ([] if case.ends or case.has_waited or _tells_of_others(case) else lost or _evicted(case))
 
@@ -138,6 +140,15 @@ def _is_foreign(case: Case, one: Record) -> bool:
     return known or waited
 
 
+def _is_outlived(case: Case, row: Row) -> bool:
+    """Did the job go on well after that, by more than clocks and zones differ? Then it was another's process."""
+    steps = case.tables["steps"].filter(pl.col("time_ns").is_not_null() & pl.col("step").is_not_null())
+    if row["time_ns"] is None or not steps.height:
+        return False
+    differ = pl.when(pl.col("time_basis") == (row["time_basis"] or "")).then(_CLOCKS_NS).otherwise(_ZONES_NS)
+    return steps.filter(pl.col("time_ns") - row["time_ns"] > differ)["step"].n_unique() > 1
+
+
 def _dumped(case: Case) -> set[int]:
     """Ranks whose living process wrote or showed where it stood."""
     flights = case.tables["operations"].filter(pl.col("record").is_not_null())
@@ -153,6 +164,10 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
     causes = [cause for cause, _ in _in_time(found)]
     cause = next((cause for cause in causes if cause not in _RAISED), causes[0])
     same = [row for this, row in found if this == cause]
+    if any(row["kind"] == "cuda_error" for row in same) and any(
+        one.is_its and one.is_device_error for one in case.hardware
+    ):
+        return ()  # its device is why: a driver's record of it says more than what the program met
     killed = _killed(case, same) if cause == "host_oom" else ()
     named = _told(case, same) if cause == "gpu_fault" else killed
     if not killed and any(end.how == "died" for end in case.ends.values()):

@@ -9,6 +9,7 @@ is enough where every other rank of the job gave up its wait: a time-out is the 
 from typing import Any
 
 from forensics.case import Case, Detector
+from forensics.facts.held_alone import held_alone
 from forensics.facts.progress import step_in_progress
 from forensics.facts.rank_stacks import place_of, stack_ref
 from forensics.facts.stacks import classify, to_frames, waits_for_work
@@ -35,6 +36,11 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if not odd.height:
         return ()
     rows = list(odd.sort("rank", "host", "pid", "file", "line").iter_rows(named=True))
+    runs_nothing = {
+        one.rank if one.rank is not None else one.pid for one in held_alone(case.tables) if one.how != "blocked"
+    }
+    if {row["rank"] if row["rank"] is not None else row["pid"] for row in rows} <= runs_nothing:
+        return ()  # what its host says of it is why it stands there
     ranks = tuple(sorted({row["rank"] for row in rows if row["rank"] is not None}))
     whole = len(ranks) == len(rows)
     hosts = tuple(sorted({row["host"] for row in rows if row["host"]}))

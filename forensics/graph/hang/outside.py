@@ -82,14 +82,17 @@ def _for_services(live: pl.DataFrame) -> pl.Series:
 
 
 def _within(odd: pl.DataFrame, waiting: pl.DataFrame) -> pl.Series:
-    """Who is in the same library as the others, where these all stand at one line of one that nobody knows: a lock in it may be held for them."""
+    """Who is in the same library as the others, where these all stand at one line of one that nobody knows: a lock in it may be held for them.
+    Not who stands at that very line: every call goes through it, and where it was called from tells."""
     lines = {tuple(to_frames(frames)[:1]) for frames in waiting["frames"].to_list()}
     if len(lines) != 1 or not (waiting["site"] == "unknown").all():
         return pl.Series([False] * odd.height, dtype=pl.Boolean)
     frames = to_frames(waiting["frames"][0])
     library, main = (_folder(frame.file) for frame in (frames[0], frames[-1]))
     same = [
-        library not in ("", main) and library in {_folder(frame.file) for frame in to_frames(own)}
+        library not in ("", main)
+        and tuple(to_frames(own)[:1]) not in lines
+        and library in {_folder(frame.file) for frame in to_frames(own)}
         for own in odd["frames"].to_list()
     ]
     return pl.Series(same, dtype=pl.Boolean)

@@ -53,11 +53,19 @@ def chains(
         return places.of(host) if host is not None and places.is_place(host) else places.of_file(one.file)
 
     aliases = {name: place for place, own in table.aliases.items() for name in own}
-    read = ((one.file, one.leaves) for one in documents)
-    own = relations(said, read, place_of, places.of_file, places.heading, table.scripts)
+    own = relations(
+        said,
+        ((one.file, one.leaves) for one in documents),
+        place_of,
+        places.of_file,
+        places.heading,
+        [one.name for one in told],
+        table.scripts,
+    )
     known = unanimous(
         [*_known(table, told, places), *((Token("file", "", path), rank) for path, rank in files.items())]
     )
+    known = {**unanimous(_alone(known, table.aliases)), **known}
     found = by_chains(own, known, aliases, world)
     folders = [*_folders_of(_calls(said, table), paths)]
     return Chains(
@@ -108,6 +116,16 @@ def _folders_of(calls: Iterable[Call], paths: Iterable[str]) -> Iterator[tuple[s
                 yield from ((f"{above}/{name}" if above else name, own[name]) for name in names)
 
 
+def _alone(known: Mapping[Token, int], aliases: Mapping[str, Sequence[str]]) -> Iterator[tuple[Token, int]]:
+    """Names of places of which one process alone is known: they may be its own. One that others share, no relation hands on."""
+    ranks: defaultdict[str, set[int]] = defaultdict(set)
+    for token, rank in known.items():
+        ranks[token.place].add(rank)
+    for place, own in ranks.items():
+        if place and len(own) == 1:
+            yield from ((Token("name", "", name), min(own)) for name in aliases.get(place, (place,)))
+
+
 def _known(table: Table, told: Iterable[Told], places: Places) -> Iterator[tuple[Token, int]]:
     for row in table.rows:
         if row.rank is not None and row.place is not None:
@@ -119,7 +137,7 @@ def _known(table: Table, told: Iterable[Told], places: Places) -> Iterator[tuple
     for (place, bus), rank in table.buses.items():
         yield Token("bus", place, bus.partition(".")[0]), rank
     for one in told:
-        if one.rank is None or one.kind in ("folder", "file"):
+        if one.rank is None or one.kind == "folder":
             continue
         if one.kind in ("pid", "process"):
             host, _, pid = one.name.rpartition(":")

@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeGuard
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.who.linked.relations import CALLED, Relation, Row
-from parsers.who.linked.tokens import LEAST, Slot, apart
+from parsers.who.linked.tokens import LEAST, Slot, apart, of_others
 
 _STEPS = 6  # of a chain, at most
 _FEWEST = 2
@@ -55,13 +55,14 @@ def by_chains(
     )
     slots = [slot for own in relations for row in own for slot in row.cells.values()]
     pids |= {token.value for token in known if token.kind == "pid"}
-    places = {slot.value: slot.value for slot in slots if slot.kind == "name" and _is_of_place(slot.label)} | {**places}
-    where = {row.place for own in relations for row in own} | {token.place for token in known}
-    where |= {places[slot.value] for slot in slots if slot.value in places and _is_of_place(slot.label)}
     # numbers that nobody calls pids, as those of `ps` without its first line, may be a chain's inner links
     joints = {number for number, many in _numbers_of(relations).items() if many >= _FEWEST}
-    places = {name: place for name, place in places.items() if place in where}
+    columns = {slot.value: slot.value for slot in slots if slot.kind == "name" and _is_of_place(slot.label)}
+    where = {row.place for own in relations for row in own} | {token.place for token in known}
+    where |= {places.get(name, name) for name in columns}
+    places = {name: place for name, place in (columns | dict(places)).items() if place in where}
     called = _places_called(relations, places)
+    shared = where - _of_one(known)
     parts = [_own_parts(own) for own in relations]
     cut_of: defaultdict[str, set[str]] = defaultdict(set)
     for own in parts:
@@ -70,7 +71,7 @@ def by_chains(
     words = {slot.value for slot in slots if slot.kind == "name"} | cut_of.keys()
     whole |= _whole_names(words - whole.keys(), cut_of)
     tables = [
-        _Table(own, own_parts, {"name": places, "id": called}, whole, pids | joints, world)
+        _Table(own, own_parts, places, called, shared, whole, pids | joints, world)
         for own, own_parts in zip(relations, parts, strict=True)
     ]
     used = Counter(token for table in tables for token in table.tokens())
@@ -112,11 +113,19 @@ def _of_several(ranks: Mapping[Token, int]) -> Set[str]:
     return {place for place, told in own.items() if place and len(told) > 1}
 
 
+def _of_one(ranks: Mapping[Token, int]) -> Set[str]:
+    """Places of which one process alone is known."""
+    own: defaultdict[str, set[int]] = defaultdict(set)
+    for token, rank in ranks.items():
+        own[token.place].add(rank)
+    return {place for place, told in own.items() if place and len(told) == 1}
+
+
 def _is_of_place(label: str) -> bool:
     """Does a column, or a field, call a host, or a pod?"""
     found = _LAST.search(label)
     said = vocabulary.meaning_of(found["name"]) if found is not None else None
-    return said is not None and said.meaning in ("host", "pod", "address")
+    return said is not None and said.meaning in ("host", "pod")
 
 
 def _places_called(relations: Sequence[Relation], places: Mapping[str, str]) -> dict[str, str]:
@@ -184,19 +193,22 @@ class _Table:
         self,
         rows: Relation,
         own: Mapping[tuple[str, str], str],
-        places: Mapping[str, Mapping[str, str]],
+        places: Mapping[str, str],
+        called: Mapping[str, str],
+        shared: Set[str | None],
         whole: Mapping[str, str],
         pids: Set[str],
         world: int | None,
     ) -> None:
         self._is_refused = False
         column = _rank_column(rows, world)
-        telling = _telling(rows, places)
         self._rows: list[tuple[Row, int | None, dict[str, list[Token]]]] = []
-        for row in rows:
-            where = {place for one in telling if (place := _place(row.cells.get(one), places)) is not None}
-            here = {places["name"].get(row.place, row.place)} if row.place else set()
-            at = [*(where & here or where)] if 0 < len(where) <= _FEWEST else [*here]
+        named = _place_columns(rows, places, called)
+        for at_row, row in enumerate(rows):
+            where = {own_places[at_row] for own_places in named if at_row in own_places}
+            own_place = {places.get(row.place, row.place)} if row.place else set()
+            # A place of one process is a name of it: where it runs, the file tells.
+            at = sorted((where & own_place) or (where & shared) or own_place or where)[:_FEWEST]
             slot = row.cells.get(column)
             rank = int(slot.value) if slot is not None and slot.kind in ("rank", "number") else None
             tokens = {
@@ -243,18 +255,15 @@ class _Table:
                     yield from ((token, rank, row) for rank, row in own.items() if rank is not None)
 
 
-def _place(slot: Slot | None, places: Mapping[str, Mapping[str, str]]) -> str | None:
-    return places[slot.kind].get(slot.value) if slot is not None and slot.kind in places else None
-
-
-def _telling(rows: Relation, places: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """The columns that tell where each row is from: of several, none that names one place in all of them."""
-    told: defaultdict[str, set[str]] = defaultdict(set)
-    for row in rows:
+def _place_columns(rows: Relation, places: Mapping[str, str], called: Mapping[str, str]) -> list[dict[int, str]]:
+    """Columns that name places: row → place. One that is alike in all rows where others differ is of who prints them."""
+    columns: defaultdict[str, dict[int, str]] = defaultdict(dict)
+    for at, row in enumerate(rows):
         for column, slot in row.cells.items():
-            if (place := _place(slot, places)) is not None:
-                told[column].add(place)
-    return [column for column, own in told.items() if len(own) > 1] or [*told]
+            if (place := (places if slot.kind == "name" else called).get(slot.value)) is not None:
+                columns[column][at] = place
+    differing = [own for own in columns.values() if len({*own.values()}) > 1]
+    return differing or [*columns.values()]
 
 
 def _rank_column(rows: Relation, world: int | None) -> str:
@@ -298,7 +307,10 @@ def _is_bare(slot: Slot | None) -> TypeGuard[Slot]:
 
 
 def _may(slot: Slot, pids: Set[str]) -> bool:
-    """May it be a name? A number by itself is one of a process only where another record calls it so."""
+    """May it be a name? A number by itself is one of a process only where another record calls it so, and a peer is somebody else."""
+    called = _LAST.search(slot.label)
+    if called is not None and of_others(called["name"]):
+        return False
     return slot.kind not in ("pid", "number") or (int(slot.value) >= LEAST and slot.value in pids)
 
 

@@ -11,7 +11,7 @@ Nothing here knows what a column means, but for numbers that a word before them,
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -48,6 +48,13 @@ class Row(NamedTuple):
     line: int | None
 
 
+class Words(NamedTuple):
+    """`names` that tables and documents have; `scripts` that make ranks of what they are called with."""
+
+    names: Set[str]
+    scripts: Mapping[str, Script]
+
+
 Relation = list[Row]
 
 
@@ -57,16 +64,18 @@ def relations(
     place_of: Callable[[Said], str | None],
     place_of_file: Callable[[str], str | None],
     heading: Callable[[str], str | None],
+    names: Iterable[str],
     scripts: Mapping[str, Script],
 ) -> list[Relation]:
-    """The lines of logs and the leaves of documents → relations. `heading`: the place that a line is the heading of; `scripts`:
-    that make ranks of what they are called with."""
-    found = [
-        *_of_documents(documents, place_of_file),
-        *_of_tables(said, place_of, heading, scripts),
-        *_of_lines(said, place_of, heading, scripts),
-        *_of_sections(said, place_of, heading, scripts),
-    ]
+    """The lines of logs and the leaves of documents → relations. `heading`: the place that a line is the heading of; `names` that are known to be
+    somebody's; `scripts` that make ranks of what they are called with."""
+    found = [*_of_documents(documents, place_of_file), *_of_tables(said, place_of, heading, scripts)]
+    cells = [slot.value for own in found for row in own for slot in row.cells.values() if slot.kind == "name"]
+    headings = [[name for name, _ in parts] for own in said.values() for parts in _parts(own[:_LINES])]
+    called = [slot.value for own in headings for row in _names(own) for slot in row.values() if slot.kind == "name"]
+    words = frozenset(word for word in (*cells, *called, *names) if len(word) > _FEWEST and not word.isdigit())
+    found += _of_lines(said, place_of, heading, Words(words, scripts))
+    found += _of_sections(said, place_of, heading, Words(words, scripts))
     return [own[:_ROWS] for own in found if own]
 
 
@@ -140,7 +149,9 @@ def _record(
         if (one := cell(column if inner else str(leaf.path[depth - 2]), leaf.value)) is not None:
             cells[column] = one
     kept = {column: one for column, one in cells.items() if column not in twice}
-    if not is_list and isinstance(key, str) and (one := cell("", key.rpartition("/")[2])) is not None:
+    name = key.rpartition("/")[2] if isinstance(key, str) else ""
+    name = name.rpartition(".")[0] or name if key == path else name
+    if not is_list and (one := cell("", name)) is not None:
         kept["key"] = one
     return Row(place, kept, path, leaves[0].line if leaves else None) if len(kept) > 1 else None
 
@@ -197,9 +208,9 @@ def _of_lines(
     said: Mapping[str, Sequence[Said]],
     place_of: Callable[[Said], str | None],
     heading: Callable[[str], str | None],
-    scripts: Mapping[str, Script],
+    words: Words,
 ) -> Iterator[Relation]:
-    """Lines of one template; one that comes again in a file word for word is one."""
+    """Lines of one template; one that comes again in a file word for word is one. `words`: names that tables and documents have."""
     alike: defaultdict[tuple[str, int], dict[tuple[object, ...], Row]] = defaultdict(dict)
     for own in said.values():
         headed = _headings(own, heading)
@@ -207,12 +218,14 @@ def _of_lines(
         for one in own[:_LINES]:
             if one.number in in_tables:
                 continue
-            template, found = _slots(one.line.text[:_CHARACTERS], scripts)
+            template, found = _slots(one.line.text[:_CHARACTERS], words)
             if one.line.process is not None:
                 found = [Slot("pid", str(one.line.process), "before"), *found]
+            if one.line.host is not None:
+                found = [Slot("name", one.line.host, "before"), *found]
             if _FEWEST <= len(found) <= _SLOTS:
                 place = place_of(one) or headed.get(one.number)
-                # else who speaks of a rank may not be it
+                # Else who speaks of a rank may not be it.
                 is_roster = any(slot.kind == "pid" or slot.label == CALLED for slot in found)
                 own_slots = [slot for slot in found if is_roster or slot.kind != "rank"]
                 cells = {str(at): slot for at, slot in enumerate(own_slots)}
@@ -221,13 +234,13 @@ def _of_lines(
     yield from ([*own.values()] for own in alike.values())
 
 
-def _slots(text: str, scripts: Mapping[str, Script]) -> tuple[str, list[Slot]]:
+def _slots(text: str, words: Words) -> tuple[str, list[Slot]]:
     """A template and its slots, those of a call among them."""
-    called = call_of(text, scripts) if scripts else None
+    called = call_of(text, words.scripts) if words.scripts else None
     if called is None:
-        return slots(text)
-    before, found = slots(text[: called.begin])
-    after, more = slots(text[called.end :])
+        return slots(text, words.names)
+    before, found = slots(text[: called.begin], words.names)
+    after, more = slots(text[called.end :], words.names)
     return f"{before}{CALLED}{after}", [*found, *_called(called), *more]
 
 
@@ -249,7 +262,7 @@ def _of_sections(
     said: Mapping[str, Sequence[Said]],
     place_of: Callable[[Said], str | None],
     heading: Callable[[str], str | None],
-    scripts: Mapping[str, Script],
+    words: Words,
 ) -> Iterator[Relation]:
     """Files called alike, and parts of files below headings that are alike, or between empty lines."""
     files: defaultdict[str, list[tuple[str, Sequence[Said]]]] = defaultdict(list)
@@ -258,16 +271,14 @@ def _of_sections(
         lines = own[:_LINES]
         headed = _headings(lines, heading)
         for parts in _parts(lines):
-            yield _rows(
-                [(name, part, headed.get(part[0].number) or place_of(part[0])) for name, part in parts], scripts
-            )
+            yield _rows([(name, part, headed.get(part[0].number) or place_of(part[0])) for name, part in parts], words)
         blocks = _blocks(lines)
         if len(blocks) >= _FEWEST:
-            yield _rows([("", part, headed.get(part[0].number) or place_of(part[0])) for part in blocks], scripts)
+            yield _rows([("", part, headed.get(part[0].number) or place_of(part[0])) for part in blocks], words)
     for own_files in files.values():
         if len(own_files) >= _FEWEST:
             parts_ = [(path, lines[:_LINES], place_of(lines[0]) if lines else None) for path, lines in own_files]
-            rows = _rows(parts_, scripts, settings_only=True)
+            rows = _rows(parts_, words, settings_only=True)
             for row in rows:  # what a file says that it is, own documents tell
                 row.cells.update(file=Slot("file", row.file, ""))
                 for column in [column for column, slot in row.cells.items() if slot.kind == "rank"]:
@@ -306,10 +317,7 @@ def _blocks(own: Sequence[Said]) -> list[list[Said]]:
 
 
 def _rows(
-    parts: Sequence[tuple[str, Sequence[Said], str | None]],
-    scripts: Mapping[str, Script],
-    *,
-    settings_only: bool = False,
+    parts: Sequence[tuple[str, Sequence[Said], str | None]], words: Words, *, settings_only: bool = False
 ) -> Relation:
     """What each part is called, where these differ, and what is told in it once; of a whole log only settings: it may speak of anybody."""
     named = _names([name for name, *_ in parts])
@@ -321,7 +329,7 @@ def _rows(
             if found is not None and (own := cell(found["key"], found["value"])) is not None:
                 told[found["key"].strip()].add(own)
                 continue
-            template, every = _slots(one.line.text[:_CHARACTERS], scripts) if not settings_only else ("", [])
+            template, every = _slots(one.line.text[:_CHARACTERS], words) if not settings_only else ("", [])
             for at, slot in enumerate(every[:_SLOTS]):
                 told[f"{_SPACES.sub(' ', template)} {at}"].add(slot)
         cells = {column: min(own) for column, own in told.items() if len(own) == 1} | names
@@ -341,6 +349,7 @@ def _names(texts: Sequence[str]) -> list[dict[str, Slot]]:
             continue
         for row, whole, word, own in zip(found, column, apart(column), words, strict=True):
             before = own[at - 1] if at else ""
+            word = word if any(map(str.isalpha, word)) or not any(map(str.isalpha, whole)) else whole
             if (one := cell(before, word) or cell(before, whole)) is not None:
                 row[f"called {at}"] = one
             elif _NUMBERS.fullmatch(whole):  # an address that was cut

@@ -9,7 +9,7 @@ A **slot** is a token with its kind and what stands before it. A text without it
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 from parsers.schema.labels import OF_GROUP
@@ -30,6 +30,10 @@ _TOKEN = regex(
     r"|(?P<number>\d+)"
 )
 _CALLED = regex(r"(?P<before>(?:.*[^\w.-])?)(?P<name>[A-Za-z_][\w.-]*?)[\"']?[\s:=#(\[{\"'-]{0,8}")
+_PART, _PARTS = regex(r"[A-Za-z0-9_]+"), 8  # of a word, at most
+_OTHERS = regex(
+    r"(?i)(?:\A|[_. -])(?:peer|remote|src|dst|source|target|next|prev|left|right|parent|holder|owner|master|leader|from|to)(?:\Z|[_. -])"
+)
 _DEVICES = ("gpu", "device", "npu", "card", "cuda", "device_id", "gpu_id", "gpu_index", "device_index", "npu_id")
 _SETTING = regex(r"\s{0,40}[\"']?(?P<key>[A-Za-z_][\w .()/-]{0,60}?)[\"']?\s{0,20}[:=]\s{0,20}(?P<value>.*)")
 _PIDS = ("pid", "tgid", "mainpid", "execmainpid", "hostpid", "process", "proc", "thread", "lwp")
@@ -51,13 +55,13 @@ class Slot(NamedTuple):
     label: str
 
 
-def slots(text: str) -> tuple[str, list[Slot]]:
-    """A text → its template, and its slots in their order."""
+def slots(text: str, words: Set[str] = frozenset()) -> tuple[str, list[Slot]]:
+    """A text → its template, and its slots in their order; `words` are names though no digit is in them."""
     template: list[str] = []
     found: list[Slot] = []
     at = 0
     for one in _ID.finditer(text):
-        _between(text[at : one.start()], template, found)
+        _between(text[at : one.start()], template, found, words)
         kind = "bus" if one["bus"] else "id"
         value = (
             pci(one["bus"]).partition(".")[0] if one["bus"] else (one["uuid"] or one["hex"]).lower().replace("_", "-")
@@ -65,11 +69,11 @@ def slots(text: str) -> tuple[str, list[Slot]]:
         found.append(Slot(kind, value, _label(template)))
         template.append("@")
         at = one.end()
-    _between(text[at:], template, found)
+    _between(text[at:], template, found, words)
     return "".join(template), found
 
 
-def _between(text: str, template: list[str], found: list[Slot]) -> None:
+def _between(text: str, template: list[str], found: list[Slot], words: Set[str]) -> None:
     at = 0
     has_options = " -" in text
     for one in _TOKEN.finditer(text):
@@ -82,7 +86,10 @@ def _between(text: str, template: list[str], found: list[Slot]) -> None:
             label = _label(template)
             found.append(Slot(meaning(label) or "number", word.lstrip("0") or "0", label))
             template.append("#")
-        elif kind == "address" or (kind == "name" and any(map(str.isdigit, word))):
+        elif kind == "name" and word not in words and (own := _within(word, words)):
+            found.append(Slot("name", own, _label(template)))
+            template.append(word.replace(own, "@"))
+        elif kind == "address" or (kind == "name" and (any(map(str.isdigit, word)) or word in words)):
             found.append(Slot("name", word, _label(template)))
             if (port := _PORT.match(text, at)) is not None:  # the two together name one process
                 found.append(Slot("name", word + port[0], _label(template)))
@@ -94,6 +101,17 @@ def _between(text: str, template: list[str], found: list[Slot]) -> None:
     template.append(text[at:])
 
 
+def _within(word: str, words: Set[str]) -> str | None:
+    """The longest of these names that a word holds between marks: `run-heron.scope`."""
+    parts = [part.span() for part in _PART.finditer(word)] if words else []
+    if not 1 < len(parts) <= _PARTS:
+        return None
+    spans = sorted(
+        ((end - begin, begin, end) for at, (begin, _) in enumerate(parts) for _, end in parts[at:]), reverse=True
+    )
+    return next((word[begin:end] for _, begin, end in spans if word[begin:end] in words), None)
+
+
 def _label(template: Sequence[str]) -> str:
     return "".join(template[-6:])[-_LABEL:]
 
@@ -101,7 +119,7 @@ def _label(template: Sequence[str]) -> str:
 def meaning(label: str) -> str | None:
     """What a word before a number, or above it, says that it counts of one process: pid, rank, local_rank, node_rank, device."""
     found = _CALLED.fullmatch(label)
-    if found is None or vocabulary.points_elsewhere(found["name"]):
+    if found is None or of_others(found["name"]):
         return None
     name = found["name"].lower()
     if name in _PIDS:
@@ -112,6 +130,11 @@ def meaning(label: str) -> str | None:
     if what == "rank" and OF_GROUP.search(found["before"]):
         return None
     return what if what in ("rank", "local_rank", "node_rank") else None
+
+
+def of_others(name: str) -> bool:
+    """Does a word call somebody else than whose record it is?"""
+    return _OTHERS.search(name) is not None
 
 
 def setting(text: str) -> "re.Match[str] | None":

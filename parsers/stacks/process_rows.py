@@ -1,0 +1,136 @@
+"""Rows of processes wherever they stand: below a prompt, behind names of hosts, with a header or without.
+
+    root@titan02:~# docker top trainer-3 -o pid,ppid,stat,cmd | tail -n +2          the host is the prompt's
+    41877               41811               Sl                  python3 -u train.py
+    dl-perch: 62018 61995 Tl 03:09:17 211.7G python -u train.py                     or what stands before a row
+    [h11n07] $ ps -eo pid,ppid,user,stat,wchan:20,args                              or the one word in which headings differ
+      90377   90331 mve      tl   ptrace_stop          python -u train.py
+    == 88213                                                                        /proc/PID/status in part, below its number or with it
+    State:  T (stopped)
+    2: -> FLOCK  ADVISORY  WRITE 41877 00:31:9123404 0 EOF                          /proc/locks: who waits for a lock
+
+Table `stacks`, a row per process and look, as parsers/stacks/ps.py has them. Who waits for a lock stands in the function of the kernel that does.
+
+Printed by: ps of procps-ng, docker and podman top, loops and collectors around them; the kernel's /proc/locks.
+Versions: procps-ng 3.3 to 4.0; kernels 2.6 to 6.x.
+Source: src/ps/output.c of procps-ng; Linux's fs/locks.c (locks_show): `->` before who is blocked.
+"""
+
+from itertools import groupby
+from typing import Any
+
+import polars as pl
+
+from parsers.forms.headed import prompted
+from parsers.schema.lines import reporter
+from parsers.schema.parser import LineParser
+from parsers.schema.tables import Rows, Tables, tables_of
+from parsers.stacks.process_looks import Looks, without_children
+from parsers.stacks.process_table import form
+from parsers.text.patterns import regex
+
+_AFTER = 8  # lines of a status, below that of the state
+_STATES = tuple(f" {one} ".encode() for one in (
+    "R", "S", "D", "T", "t", "Z", "Rl", "Sl", "Dl", "Tl", "tl", "Zl", "Rs", "Ss", "Ds", "Ts", "ts", "Zs", "Rsl", "Ssl", "Dsl", "Tsl", "tsl", "Zsl",
+    "R+", "S+", "D+", "T+", "t+", "Z+", "Rl+", "Sl+", "Dl+", "Tl+", "tl+", "Zl+", "Ssl+", "SNl", "RNl", "TNl", "DNl", "SLl", "RLl", "S<l", "R<l",
+))  # fmt: skip
+_HOLDS = regex(
+    rb"(?:^|[\s:])[1-9]\d{0,9}[ \t]+(?:\S{1,40}[ \t]+){0,9}?[RSDTtZX][<NLsl+]{0,4}[ \t]+\S|PID|: +-> |^(?:\S{1,80}: )?State:[ \t]+[A-Za-z] \([a-z ]+\)"
+)
+_LOCK = regex(
+    r"\s*(?:\d{1,9}: +)?(?:-> ?){1,8}(?P<how>FLOCK|POSIX|OFDLCK)\s+\w+\s+(?:READ|WRITE|RW)\s+(?P<pid>\d{1,10}) [0-9a-f]+:"
+)
+_FIELD = regex(r"(?P<name>Name|State|Tgid|Pid):[ \t]+(?P<value>\S.{0,80})$")
+_STATE = regex(r"[A-Za-z] \((?P<word>[a-z ]{1,20})\)")
+_NUMBERED = regex(
+    r"(?i)[=\-#>*\s]{0,12}(?:(?:(?:pid|process)\s{0,2}[:=#]?\s{0,2})?(?P<pid>\d{2,10})|(?:==> )?/?proc/(?P<proc>\d{2,10})(?:/status)?)[\s:=\-#*<]{0,12}$"
+)
+_WAITS = {"FLOCK": "flock_lock_inode_wait", "POSIX": "posix_lock_inode_wait", "OFDLCK": "posix_lock_inode_wait"}
+
+
+class Statuses:
+    """Fields of /proc/PID/status, whichever somebody picked, of one process after the other."""
+
+    def __init__(self) -> None:
+        self._above: int | None = None
+        self._fields: dict[str, str] = {}
+        self._place: dict[str, Any] = {}
+        self._rows: list[dict[str, Any]] = []
+        self._host: str | None = None
+
+    def read(self, text: str, place: dict[str, Any]) -> bool:
+        """Is it a field?"""
+        found = _FIELD.match(text)
+        if found is None:
+            self._end()
+            self._host = prompted(text) or self._host
+            above = _NUMBERED.match(text)
+            self._above = int(above["pid"] or above["proc"]) if above else None
+            return False
+        if found["name"] in self._fields:
+            self._end()
+            self._above = None
+        self._fields[found["name"]] = found["value"].strip()
+        if found["name"] == "State":
+            self._place = place
+        return True
+
+    def _end(self) -> None:
+        told, self._fields = self._fields, {}
+        number = told.get("Pid") or told.get("Tgid") or str(self._above or "")
+        state = _STATE.match(told.get("State", ""))
+        if state is None or not number.isdecimal() or told.get("Tgid", number) != number:
+            return
+        stands = [{"function": f"State: {state[0]}", "file": None, "line": None}] if state["word"] == "stopped" else []
+        own = {
+            "pid": int(number),
+            "thread": number,
+            "is_main": True,
+            "snapshot": 0,
+            "status": state["word"],
+            "frames": stands,
+        }
+        host = self._place["host"] or self._host
+        self._rows.append(own | self._place | {"host": host, "program": told.get("Name"), "source": "proc status"})
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Rows of `stacks`."""
+        self._end()
+        return self._rows
+
+
+def parse(lines: pl.DataFrame) -> Tables:
+    """stacks, ranks, claimed."""
+    stacks, ranks = Rows("stacks"), list[dict[str, Any]]()
+    claimed: list[dict[str, Any]] = []
+    once = lines.unique(
+        ["file", "line"], keep="first", maintain_order=True
+    )  # a row may come as the line before another, too
+    for file, own in groupby(once.iter_rows(named=True), key=lambda row: str(row["file"])):
+        looks, statuses = Looks(), Statuses()
+        for row in own:
+            who = reporter(row)
+            place = {"file": row["file"], "line": row["line"], "host": who["host"]}
+            if waits := _LOCK.match(row["text"]):
+                at = [{"function": _WAITS[waits["how"]], "file": None, "line": None}]
+                pid = {"pid": int(waits["pid"]), "thread": waits["pid"], "is_main": True, "snapshot": 0}
+                stacks.append(pid | place | {"frames": at, "source": "kernel"})
+            elif statuses.read(row["text"], place) or (looks.read(row["text"], place) and form(row["text"])):
+                claimed.append({"file": file, "line": row["line"]})
+        for row in statuses.rows():
+            stacks.append(row)
+        for row in looks.rows():
+            stacks.append(row | {"source": "ps"})
+        ranks += without_children(looks.claims)
+    return tables_of(stacks=stacks.table(), ranks=ranks, claimed=claimed)
+
+
+PARSER = LineParser(
+    name="process_rows",
+    anchors=(*_STATES, b" PID", b"State:", b"-> FLOCK", b"-> POSIX", b"-> OFDLCK"),
+    holds=_HOLDS,
+    parse=parse,
+    before=True,
+    after=_AFTER,
+    leads=regex(rb"State:"),
+)

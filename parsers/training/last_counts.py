@@ -1,0 +1,66 @@
+"""The last line of a log that says how many of how many were done, in whatever words: an end where all that print steps say so after as many.
+
+    Reached step 40 of 40, exiting.                40/40 updates applied, leaving the loop
+    {"event": "bye", "step": 40, "max_steps": 40}  stop: iteration limit 40 hit at 40
+
+Event job_end, code closing, `step` = the number; forensics/assemble/closings.py says whether it counts: the steps of each printer must be as many, and nothing
+may show trouble. A line of an evaluation or of an epoch counts something else.
+
+Printed by: training scripts.
+Versions: any.
+Source: this project's own samples.
+"""
+
+from typing import Any
+
+import polars as pl
+
+from parsers.schema.lines import event
+from parsers.schema.parser import LineParser
+from parsers.schema.rules import LINE_CHARACTERS
+from parsers.schema.tables import Tables, table
+from parsers.text import vocabulary
+from parsers.text.patterns import regex
+from parsers.training.progress import CLOSING
+
+_LIMIT = r"(?:max(?:imum)?|total|limit|target|of|last|final|num|n)(?:_?(?:steps|iters|iterations|updates))?"
+_TWICE = regex(r"(?i)(?<![\w./:-])(?P<done>\d{1,15}) {0,2}(?:/|of|out of) {0,2}(?P<total>\d{1,15})(?![\w/]|[.:-]\d)")
+_NAMED = regex(rf"(?i)(?<![a-z]){_LIMIT}[\"']?[ =:]{{1,3}}(\d{{1,15}})(?![\w/]|[.:-]\d)")
+_NUMBER = regex(r"(?<![\w./:-])\d{1,15}(?![\w/]|[.:-]\d)")
+_OTHERS = regex(
+    r"(?i)\b(?:ep(?:och)?s?|eval\w*|val\w*|test|warm-?up|sampl\w*|shards?|files?|ranks?|nodes?|workers?|retr\w+|attempts?|tr(?:y|ies))\b"
+    r"|%\||\b(?:it/s|s/it)\b"  # nor is a bar a word
+)
+_STEPS = 2  # fewer are no training
+
+
+def parse(lines: pl.DataFrame) -> Tables:
+    """events job_end."""
+    last: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in lines.filter("hit").sort("file", "line").iter_rows(named=True):
+        last[row["file"], row["rank"], row["local_rank"], row["task"]] = row
+    events = []
+    for row in last.values():
+        if (count := _count(row["text"][:LINE_CHARACTERS])) is not None:
+            events.append(event(row, "job_end", severity="info", code=CLOSING, step=count))
+    return {"events": table("events", events)}
+
+
+def _count(text: str) -> int | None:
+    """The one number that a line says is the whole of what was to be done, and was done."""
+    if _OTHERS.search(text) or vocabulary.is_of_evaluation(text[:120]):
+        return None
+    found = {int(one["total"]) for one in _TWICE.finditer(text) if int(one["done"]) == int(one["total"])}
+    if not found:
+        limits = {int(one[1]) for one in _NAMED.finditer(text)}
+        numbers = [int(one[0]) for one in _NUMBER.finditer(text)]
+        found = {one for one in limits if numbers.count(one) > 1}
+    return count if len(found) == 1 and (count := found.pop()) >= _STEPS else None
+
+
+def _ends(last: bytes) -> bool:
+    line = last.rstrip().rpartition(b"\n")[2]
+    return _count(line[-LINE_CHARACTERS:].decode("utf-8", "replace")) is not None
+
+
+PARSER = LineParser(name="last_counts", anchors=(), parse=parse, ends=_ends)
