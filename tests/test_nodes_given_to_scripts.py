@@ -111,3 +111,25 @@ def test_the_number_is_a_variable_of_each_host(node: str, first: int, tmp_path: 
     }
     files = own | logs() | {"start.sh": script(first, node, "4")}
     assert ranks(tmp_path, files) == ALL
+
+
+PIDS = {host: tuple(4100 + 70 * at + 7 * seat for seat in range(4)) for at, host in enumerate(HOSTS)}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "/run/tr/slot{seat}.pid:{pid}",
+        "slot{seat}.pid = {pid}",
+        "/run/tr/slot-{seat}.pid: {pid}",
+        "slot{seat} pid {pid}",
+        "slot_{seat}: pid={pid}",
+    ],
+)
+def test_a_word_of_the_script_tells_whose_pid_it_is(line: str, tmp_path: Path) -> None:
+    noted = {f"{host}/pids.txt": [line.format(seat=seat, pid=PIDS[host][seat]) for seat in range(4)] for host in HOSTS}
+    files = TOLD["an inventory"](1) | SIZE | noted | {"start.sh": script(1, "NI", "G", *GIVEN)}
+    rows = read(str(written(tmp_path, files))).tables["ranks"].drop_nulls(["rank", "pid"])
+    assert {(host, pid): rank for host, pid, rank in rows.select("host", "pid", "rank").iter_rows()} == {
+        (host, PIDS[host][seat]): 4 * node + seat for host, node in zip(HOSTS, NODES, strict=True) for seat in range(4)
+    }

@@ -61,6 +61,7 @@ def chains(
         places.heading,
         [one.name for one in told],
         table.scripts,
+        table.labels,
     )
     known = unanimous(
         [*_known(table, told, places), *((Token("file", "", path), rank) for path, rank in files.items())]

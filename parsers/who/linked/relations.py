@@ -32,6 +32,7 @@ _FEWEST, _PLACES = 2, 4
 _NAME = regex(r"[A-Za-z0-9][\w.@:/-]{0,127}")
 _STAMP = regex(r"\d{4}-\d\d-\d\d(?!\w)|\d{1,2}:\d\d:\d\d")
 _OUTER = " ,;{}[]"  # around the entries of a list, or between them
+_SEAT = regex(r"(?P<word>[A-Za-z]+)[-_]?(?P<number>\d{1,4})(?=(?:\.[a-z]{2,5})?(?::\d+)?\Z)")
 _NUMBERS = regex(r"\d{1,7}(?:[._-]\d{1,7}){1,5}")
 _NUMBER, _SPACES = regex(r"\d{1,10}"), regex(r"\s+")
 _WORDS = regex(r"[\w.@~-]+(?::\d+)?")
@@ -53,6 +54,7 @@ class Words(NamedTuple):
 
     names: Set[str]
     scripts: Mapping[str, Script]
+    places: frozenset[str] = frozenset()  # words that scripts put before the number of a process at its place
 
 
 Relation = list[Row]
@@ -66,6 +68,7 @@ def relations(
     heading: Callable[[str], str | None],
     names: Iterable[str],
     scripts: Mapping[str, Script],
+    places: frozenset[str] = frozenset(),
 ) -> list[Relation]:
     """The lines of logs and the leaves of documents → relations. `heading`: the place that a line is the heading of; `names` that are known to be
     somebody's; `scripts` that make ranks of what they are called with."""
@@ -74,8 +77,8 @@ def relations(
     headings = [[name for name, _ in parts] for own in said.values() for parts in _parts(own[:_LINES])]
     called = [slot.value for own in headings for row in _names(own) for slot in row.values() if slot.kind == "name"]
     words = frozenset(word for word in (*cells, *called, *names) if len(word) > _FEWEST and not word.isdigit())
-    found += _of_lines(said, place_of, heading, Words(words, scripts))
-    found += _of_sections(said, place_of, heading, Words(words, scripts))
+    found += _of_lines(said, place_of, heading, Words(words, scripts, places))
+    found += _of_sections(said, place_of, heading, Words(words, scripts, places))
     return [own[:_ROWS] for own in found if own]
 
 
@@ -238,10 +241,21 @@ def _slots(text: str, words: Words) -> tuple[str, list[Slot]]:
     """A template and its slots, those of a call among them."""
     called = call_of(text, words.scripts) if words.scripts else None
     if called is None:
-        return slots(text, words.names)
+        template, every = slots(text, words.names)
+        return template, [*_with_seats(every, words.places)] if words.places else every
     before, found = slots(text[: called.begin], words.names)
     after, more = slots(text[called.end :], words.names)
     return f"{before}{CALLED}{after}", [*found, *_called(called), *more]
+
+
+def _with_seats(every: Sequence[Slot], words: Set[str]) -> Iterator[Slot]:
+    """Numbers of processes at their places, by words that scripts put before them (`slot3.pid`), in place of these names."""
+    for slot in every:
+        found = _SEAT.match(slot.value) if slot.kind == "name" else None
+        if found is None or found["word"].lower() not in words:
+            yield slot
+        elif ":" not in slot.value:
+            yield Slot("local_rank", found["number"].lstrip("0") or "0", found["word"])
 
 
 def _called(one: Call | None) -> list[Slot]:

@@ -40,6 +40,7 @@ _PIDS = ("pid", "tgid", "mainpid", "execmainpid", "hostpid", "process", "proc", 
 _UNIT = regex(
     r" ?(?:[mun]?s|msec|secs?|seconds?|mins?|minutes?|hours?|[KMGT]i?B|bytes|percent|MHz|C|W)\b|%"
 )  # of a figure
+_PID_FILE = regex(r"\.pid[\"']?[:= ]{1,3}\Z")  # what a file of that name holds
 _GIVEN = regex(r"(?:^|\s)--?[A-Za-z][\w-]*[ =][\"']?\Z")  # an option of a command, before what it gets
 _PORT = regex(r":[1-9]\d{2,6}(?!\w|[.:]\w)")
 _LABEL = 32  # characters before a number that tell what it counts
@@ -84,7 +85,9 @@ def _between(text: str, template: list[str], found: list[Slot], words: Set[str])
             template.append("~")
         elif kind == "number":
             label = _label(template)
-            found.append(Slot(meaning(label) or "number", word.lstrip("0") or "0", label))
+            is_pid = _PID_FILE.search(text, max(0, one.start() - _LABEL), one.start()) is not None
+            kind = "pid" if is_pid else meaning(label) or "number"
+            found.append(Slot(kind, word.lstrip("0") or "0", label))
             template.append("#")
         elif kind == "name" and word not in words and (own := _within(word, words)):
             found.append(Slot("name", own, _label(template)))
