@@ -111,8 +111,11 @@ def rest_of(data: bytes, parts: list[Part]) -> bytes:
 def _parts(data: bytes) -> Iterator[Part]:
     heads = [*_PARTS.finditer(data)]
     reads = b""
+    inside: bytes | None = None  # a host whose part is several files
     for at, head in enumerate(heads):
         end = heads[at + 1].start() if at + 1 < len(heads) else len(data)
+        if head["file"] is None:
+            inside = None
         if head["command"] is not None:
             reads = _file_of(head["command"])
             continue
@@ -122,9 +125,14 @@ def _parts(data: bytes) -> Iterator[Part]:
         target = head["file"] or head["pane"] or host or _target(head["whose"])
         if not target:
             continue
-        name = target if host is None or not reads else target + b"/" + reads
+        if host is not None and end < len(data) and heads[at + 1]["file"] and not data[head.end() : end].strip():
+            inside = host
+        if head["file"] is not None and inside is not None:
+            host, target = inside, inside + b"/" + target.lstrip(b"/")
+        elif host is not None and reads:
+            target += b"/" + reads
         is_one = host is not None and not _FOLDED.search(host)
-        yield Part(name.decode("utf-8", "replace"), host.decode() if is_one else None, head.end(), end)
+        yield Part(target.decode("utf-8", "replace"), host.decode() if is_one else None, head.end(), end)
 
 
 def _elsewhere(words: bytes) -> tuple[bytes | None, bytes]:

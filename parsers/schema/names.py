@@ -9,6 +9,7 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from parsers.schema.calls import Script, call_of
 from parsers.schema.node_ranks import Layout, layout
 from parsers.schema.rules import pci
 from parsers.text.patterns import regex
@@ -27,7 +28,6 @@ _OBJECT = regex(r"[^{]{0,200}\{[^{}]{0,500}?\"(?:process_?)?pid\": ?\"?(?P<pid>\
 _BUS = regex(r"(?i)(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _DEVICE = regex(r"(?i)(?<![a-z])(?:device|dev|npu|gpu|card|dcu|cuda|davinci)[_-]?(\d{1,3})(?![\w])")
 _ON_HOST = regex(r"(?i)(?P<host>[\w.-]{1,80}?)[-_. ](?P<device>[a-z]{2,8}[_-]?\d{1,3})")  # `gn04-gpu3`
-_CALL = regex(r"(?:(?<=[\s/;&'\"])|\A)(?P<name>[\w.-]{1,80})[ \t]+[\"']?(?P<number>\d{1,7})(?![\w.])")
 _CONTAINER = regex(r"[0-9a-f]{12,64}(?=-)")  # before what is of it
 _PART, _LONG = regex(r"\W{0,2}(?P<part>[0-9a-f]{8,31})\W{0,3}"), regex(r"[0-9a-f-]{24,64}")  # of an id, and one
 _OF_VENDOR = regex(r"(?i)[a-z]{2,4}-(?P<uuid>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")  # of a device
@@ -68,7 +68,7 @@ class Names(msgspec.Struct, frozen=True, dict=True):
     """What all that was told amounts to. `ranks`: name → its one rank; `places`: (name of a host or pod, local rank) → rank;
     `by_local`: local rank → rank, where all processes of the job are on one host. `processes`: (name of a place, pid) → rank. `is_by_device`:
     nothing hides devices from processes, so that the first uses the first. `here`: the place that a file is from. `scripts`: name of one that is called with a number
-    → what is added to it, and what the rank is the rest by. `hosts`: what documents call
+    → what it makes of it. `hosts`: what documents call
     hosts. `devices`: (name of a host, its device) → rank. `labels`: words that scripts put before the number of a process at its place; `fields` that hold it.
     `counts`: the column of the file's records that counts the ranks. `buses`: (name of a place, bus address of a device) → rank.
     `within`: (folder, name) → rank of names that folders use each for another one."""
@@ -83,7 +83,7 @@ class Names(msgspec.Struct, frozen=True, dict=True):
     here: str | None = None
     hosts: frozenset[str] = frozenset()
     devices: Mapping[tuple[str, int], int] = msgspec.field(default_factory=dict)
-    scripts: Mapping[str, tuple[int, int | None]] = msgspec.field(default_factory=dict)
+    scripts: Mapping[str, Script] = msgspec.field(default_factory=dict)
     labels: frozenset[str] = frozenset()
     fields: frozenset[str] = frozenset()
     counts: str | None = None
@@ -231,12 +231,8 @@ class Names(msgspec.Struct, frozen=True, dict=True):
 
     def of_command(self, command: str) -> int | None:
         """The rank of whom a command begins that calls a script with its number."""
-        called = [own for own in _CALL.finditer(command) if own["name"] in self.scripts]
-        if len(called) != 1:
-            return None
-        offset, modulus = self.scripts[called[0]["name"]]
-        made = int(called[0]["number"]) + offset
-        return made if modulus is None else made % modulus
+        called = call_of(command, self.scripts)
+        return None if called is None else called.rank
 
     def __bool__(self) -> bool:
         return bool(

@@ -18,7 +18,7 @@ Fooled by: names that somebody else has numbered, of as many things as there are
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from io import BytesIO
 from pathlib import PurePosixPath
@@ -33,8 +33,10 @@ from parsers.text.vocabulary import of_process
 from parsers.who.also_called import is_of_names, table_rows
 from parsers.who.beginnings import Said
 from parsers.who.formulas import Formula
+from parsers.who.told_names import Document
 
 _FEWEST = 2
+_CHARACTERS = 400
 _LINES = 60  # of a file that tells of one process, the first
 _PARTS = regex(r"[A-Za-z0-9]+")
 _LAST = regex(r"(?i)completion|worker|pod_?index|local|member")  # what is counted last in a name
@@ -43,25 +45,44 @@ _LISTED = regex(
 )  # what schedulers call tasks after
 _OTHERS = regex(r"(?i)(?:gpu|cuda|npu|card|device|dev|slot|core|cpu|step|epoch|it|iter|shard|part|v)\Z")
 _TASKS = ("worker", "replica", "node")  # groups of a program, and what schedulers call their tasks
+_COUNTED = regex(r"(?<![\w.-])[A-Za-z]\w*(?:-\w+)*-\d{1,5}(?![\w.-])")
 _PAIR = regex(r"([A-Za-z]{0,20})[_-]?(\d{1,5})[/:._-]([A-Za-z]{0,20})[_-]?(\d{1,5})")  # in a cell
 _SEPARATE = regex(r"[._ -]")
 _CALLED = regex(r"(?=[^\s]{0,63}[A-Za-z])\w{4,64}")
-_FIELD = regex(r"\s*(?P<key>[A-Za-z][\w ]{0,30}?)\s*[:=]\s*\"?(?P<name>[A-Za-z][\w.@/\[\]-]{2,120})\"?,?\s*")
+_TASK = regex(
+    r"[\s-]*[\"']?(?P<key>\w+)[\"']?\s*[:=]\s*\{?\s*(?:[\"']?(?P<name>[A-Za-z]\w*)[\"']?,?)?"
+)  # alone in its line
+_FIELD = regex(
+    r"[\s-]*[\"']?(?P<key>[A-Za-z][\w ]{0,30}?)[\"']?\s*[:=]\s*\"?(?P<name>[A-Za-z][\w.@/\[\]-]{2,120})\"?,?\s*"
+)
 
 
-def counted_names(names: Sequence[str], offset: int, modulus: int | None, world: int) -> dict[str, int]:
-    """Names → what a script makes of the number in each, which are all of a world; else nothing."""
+def counted_names(
+    names: Sequence[str], offset: int, modulus: int | None, world: int, words: Set[str] = frozenset()
+) -> dict[str, int]:
+    """Names → what a script makes of the number in each, which are all of a world; else nothing. `words`: what the document calls its tasks that
+    tells how: no group is called so, and beside names of others only one of them may be what is left."""
     for own in (*_forms(names), *_forms(names, is_of_words=True)):
         parts = [_parts(name) for name in own]
         columns = [*zip(*parts, strict=True)]
-        counted = [at for at, column in enumerate(columns) if _counts(columns, at) and len({*column}) == len(own)]
+        counted = [
+            at for at, column in enumerate(columns) if _counts(columns, at, words) and len({*column}) == len(own)
+        ]
         if any(1 < len({*column}) < len(own) for column in columns) or len(counted) != 1:
             continue
         numbers = [int(number) + offset for number in columns[counted[0]]]
         made = {name: n % modulus if modulus else n for name, n in zip(own, numbers, strict=True)}
-        if whole := _with_left(made, names, world):
+        beside = [name for name in names if name in made or _is_beside(_parts(name), parts[0], words)]
+        if whole := _with_left(made, names, world) or _with_left(made, beside, world):
             return whole
     return {}
+
+
+def _is_beside(own: Sequence[str], counted: Sequence[str], words: Set[str]) -> bool:
+    """Are these the parts of a name that is told with those that are counted: of one job, and of a task that the same document tells?"""
+    is_alike = len(own) == len(counted) > _FEWEST and own[0] == counted[0] and not _is_count(own[0])
+    named = (part for part, other in zip(own, counted, strict=True) if part != other and not _is_count(other))
+    return is_alike and all(part.lower() in words for part in named)
 
 
 def _with_left(made: Mapping[str, int], names: Sequence[str], world: int) -> dict[str, int]:
@@ -90,7 +111,7 @@ def grouped_names(names: Sequence[str], one: Formula, world: int | None) -> dict
     is_last = _LAST.search(one.local or "") is not None or _LAST.search(one.node or "") is None
     group, place = counted if is_last else counted[::-1]
     each = one.each or 1 + max(map(int, columns[place]))
-    made = {name: int(own[group]) * each + int(own[place]) for name, own in parts.items()}
+    made = {name: (int(own[group]) - one.first) * each + int(own[place]) for name, own in parts.items()}
     is_whole = sorted(made.values()) == [*range(world or len(made))]
     return made if is_whole and max(map(int, columns[place])) < each else {}
 
@@ -109,10 +130,10 @@ def _forms(names: Iterable[str], *, is_of_words: bool = False) -> Iterator[list[
     yield from (own for own in shapes.values() if len(own) >= _FEWEST)
 
 
-def _counts(columns: Sequence[Sequence[str]], at: int) -> bool:
+def _counts(columns: Sequence[Sequence[str]], at: int, words: Set[str] = frozenset()) -> bool:
     """Is a part of names a number, of what is no device, step or group?"""
     before = columns[at - 1][0] if at else ""
-    is_group = before.lower() not in _TASKS and OF_GROUP.fullmatch(f"{before}_") is not None
+    is_group = before.lower() not in {*_TASKS, *words} and OF_GROUP.fullmatch(f"{before}_") is not None
     return all(map(_is_count, columns[at])) and not _OTHERS.match(before) and not is_group
 
 
@@ -126,23 +147,31 @@ def computed_names(
     formulas: Sequence[Formula],
     world: int | None,
     each: int | None,
+    documents: Iterable[Document] = (),
 ) -> Iterator[Told]:
     """What the formulas of a bundle make of the names in it."""
-    kinds = {(one.what, one.offset, one.modulus, one.counter, one.node, one.local, one.each): one for one in formulas}
+    kinds = {
+        (one.what, one.offset, one.modulus, one.counter, one.node, one.local, one.each, one.first): one
+        for one in formulas
+    }
     if len(kinds) != 1:
         return
     [one] = kinds.values()
-    if of_process(one.counter or "") == "rank":  # a launcher counts its tasks, and names nothing by them
+    if (
+        one.is_nameless or of_process(one.counter or "") == "rank"
+    ):  # a launcher counts its tasks, and names nothing by them
         return
     size = world if one.what == "rank" else world // each if world and each and world % each == 0 else None
-    for names in _groups(said, paths):
+    tasks = (_TASK.fullmatch(line.raw[:_CHARACTERS]) for line in said.get(one.file, ()))
+    words = {(found["name"] or found["key"]).lower() for found in tasks if found is not None}
+    for names in (*_groups(said, paths), *_leaves(documents)):
         is_rank = one.what == "rank"
         if one.counter is None:
             made = grouped_names([*names], one, size)
             if not made and is_rank and size and one.each and size % one.each == 0 and _LISTED.search(one.node or ""):
-                made, is_rank, each = counted_names([*names], 0, None, size // one.each), False, one.each
+                made, is_rank, each = counted_names([*names], -one.first, None, size // one.each), False, one.each
         else:
-            made = counted_names([*names], one.offset, one.modulus, size) if size else {}
+            made = counted_names([*names], one.offset, one.modulus, size, words) if size else {}
         for name, number in made.items():
             for called in dict.fromkeys(names[name]):
                 yield Told(
@@ -170,6 +199,8 @@ def _groups(said: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> Iterato
             yield {host: [host] for host in sorted(hosts)}
     for path, own in said.items():
         yield from _cells(path, own)
+        yield from _entries(own)
+        yield from _words(own)
     for alike in (own for own in files.values() if _FEWEST <= len(own) <= RANKS):
         yield from _fields(alike, said)
 
@@ -190,6 +221,32 @@ def _cells(path: str, own: Sequence[Said]) -> Iterator[dict[str, list[str]]]:
             if isinstance(cell, str) and (pair := _PAIR.fullmatch(cell)) is not None:
                 found[name].setdefault("-".join(filter(None, pair.groups())), [cell])
     yield from (cells for cells in found.values() if _FEWEST <= len(cells) <= RANKS)
+
+
+def _entries(own: Sequence[Said]) -> Iterator[dict[str, list[str]]]:
+    """What the entries of a document say of themselves, by the key that they say it with."""
+    found: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
+    for one in own:
+        if (field := _FIELD.fullmatch(one.raw[:_CHARACTERS])) is not None and any(map(str.isdigit, field["name"])):
+            found[field["key"]][field["name"]] = [field["name"]]
+    yield from (names for key, names in found.items() if is_of_names(key) and _FEWEST <= len(names) <= RANKS)
+
+
+def _leaves(documents: Iterable[Document]) -> Iterator[dict[str, list[str]]]:
+    """The same of documents that are no lines."""
+    for one in documents:
+        found: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
+        for leaf in one.leaves:
+            if isinstance(key := leaf.path[-1], str) and any(map(str.isdigit, leaf.value)):
+                found[key][leaf.value] = [leaf.value]
+        yield from (names for key, names in found.items() if is_of_names(key) and _FEWEST <= len(names) <= RANKS)
+
+
+def _words(own: Sequence[Said]) -> Iterator[dict[str, list[str]]]:
+    """The words of a file that end in a number, as the names of tasks do."""
+    found = {word: [word] for one in own for word in _COUNTED.findall(one.raw[:_CHARACTERS])}
+    if _FEWEST <= len(found) <= RANKS:
+        yield found
 
 
 def _fields(alike: Sequence[str], said: Mapping[str, Sequence[Said]]) -> Iterator[dict[str, list[str]]]:

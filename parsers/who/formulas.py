@@ -11,6 +11,7 @@ What a name means is told by its own words (vocabulary.py), by what it is given 
 k above 1, x counts nodes, each with k processes, and y the processes of a node.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
@@ -49,6 +50,11 @@ _ATTRIBUTE = regex(r"(?:[A-Za-z_]\w*\.)*([A-Za-z_]\w*)(?:\(\))?")  # of an objec
 _PASSED = regex(
     r"(?:^|[\s;])(?P<name>[A-Za-z_]\w{0,40})=[\"']?\$\{?(?P<argument>[1-9])\b"
 )  # what a script is called with
+_VARIABLE = r"\{\{ ?(?:[\w.]+\.)?\w{1,40} ?\}\}|\$?\{\w{1,40}\}|\$[A-Za-z_]\w{0,40}"
+_TEMPLATE = regex(
+    rf"(?P<name>[\w-]{{1,80}}\.\w{{1,8}})(?P<words>(?:[ \t]+[\"']?(?:{_VARIABLE}|[\w./:-]{{1,80}})[\"']?){{1,12}})"
+)
+_TEMPLATE_WORD = regex(r"(?<!\S)[\"']?(?:(?:\{\{ ?(?:[\w.]+\.)?|\$?\{|\$)(?P<name>[A-Za-z_]\w{0,40})|\S)(?: ?\}\})?\S*")
 _OF_CALL = "argument_"
 _ARGUMENT = regex(r"\$[1-9](?=[ +*)\-])")  # in a sum
 _COUNTED_ON = regex(  # what a loop of a script counts its turns by
@@ -92,6 +98,13 @@ class Formula(NamedTuple):
     argument: int | None = None  # of its script, which is the counter
     size: str | None = None  # what the processes of each node are called
     base: str | None = None  # what is added to the place there: the first rank of each node
+    first: int = 0  # the number of the first node
+    node_argument: int | None = None  # of its script, which is the number of the node
+
+    @property
+    def is_nameless(self) -> bool:
+        """Is its counter what its script is called with, and nothing else?"""
+        return (self.counter or "").startswith(_OF_CALL)
 
     def of(self, number: int) -> int:
         """What it makes of the number of its counter."""
@@ -134,6 +147,7 @@ def _formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[G
     """The lines of files → what they compute ranks and nodes from, and the numbers that they give to names."""
     found: list[Formula] = []
     given: list[Given] = []
+    templates = _templates(said)
     for path, own in said.items():
         passed = unanimous(
             (found["name"], int(found["argument"]))
@@ -164,6 +178,9 @@ def _formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[G
         }
         sums += [(one.number, "rank", read, None) for one in own[:_LINES] if "*" in one.raw for read in _said(one.raw)]
         sources = unanimous((name, key) for key, name in alias.items() if _counts(key))
+        words = templates.get(path.rpartition("/")[2], {})
+        sources |= {name: words[number] for name, number in passed.items() if number in words}
+        passed |= {words[number]: number for number in passed.values() if number in words}
         numbers = unanimous((name, None if read.keys() - {()} else read.get((), 0)) for _, name, read, _ in sums)
         constants = {name: number for name, number in numbers.items() if number}
         counted = counted_on(one.raw[:_CHARACTERS] for one in own[:_LINES])
@@ -190,6 +207,21 @@ def _formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[G
     # what counts nodes in one formula is no rank in another: `main.py --rank $SLURM_PROCID`, which says `rank = SLURM_PROCID * ngpus + gpu`
     nodes = {one.node for one in found if one.what == "rank" and one.node is not None}
     return list(dict.fromkeys(one for one in found if one.what != "rank" or one.counter not in nodes)), given
+
+
+def _templates(said: Mapping[str, Sequence[Said]]) -> dict[str, dict[int, str]]:
+    """Name of a script → the number of each argument → what whoever calls it, gives it: `start.sh {{ node_index }} {{ gpus }}`, `start.sh $IDX 4`."""
+    scripts = {name for path in said if "." in (name := path.rpartition("/")[2])}
+    found: defaultdict[str, set[tuple[tuple[int, str], ...]]] = defaultdict(set)
+    for own in said.values():
+        for one in own[:_LINES]:
+            if "{" not in one.raw and "$" not in one.raw:
+                continue
+            for call in _TEMPLATE.finditer(one.raw[:_CHARACTERS]):
+                if call["name"] in scripts:
+                    words = enumerate(_TEMPLATE_WORD.finditer(call["words"]), 1)
+                    found[call["name"]].add(tuple((at, word["name"]) for at, word in words if word["name"]))
+    return {name: dict(own.pop()) for name, own in found.items() if len(own) == 1}
 
 
 def counted_on(texts: Iterable[str]) -> set[str]:
@@ -355,15 +387,21 @@ def _formula(
     names = {key: number for key, number in read.items() if key}
     offset = read.get((), 0)
     is_of_call = any(name.startswith(_OF_CALL) for key in names for name in key)
-    if len(names) == 1 and not is_of_call:
+    if len(names) == 1:
         [(key, number)] = names.items()
+        if is_of_call:
+            is_plain = empty.what == "rank" and len(key) == number == 1
+            argument = int(key[0].removeprefix(_OF_CALL))
+            return empty._replace(counter=key[0], offset=offset, argument=argument) if is_plain else None
         is_task = empty.what == "node_rank" and _OF_MPI.fullmatch(key[0]) is not None
         is_index = len(key) == 1 and number == 1 and (_INDEX.search(key[0]) or key[0] in {*passed, *counted} or is_task)
         return empty._replace(counter=key[0], offset=offset, argument=passed.get(key[0])) if is_index else None
-    if len(names) != 2 or offset:
+    names, first = _from_zero(names, offset)
+    if len(names) != 2 or first is None:
         return None
+    empty = empty._replace(first=first)
     (one, many), (other, few) = sorted(names.items(), key=lambda item: (-len(item[0]), -item[1]))
-    if many == few == len(one) == len(other) == 1 and empty.what == "rank":
+    if many == few == len(one) == len(other) == 1 and empty.what == "rank" and not first:
         [*places] = (
             name
             for name in (one[0], other[0])
@@ -380,7 +418,7 @@ def _formula(
     ):
         return None  # place × nodes + node, in another order than that of launchers
     if len(one) == 1 and many > 1:
-        return empty._replace(node=one[0], each=many, local=other[0])
+        return empty._replace(node=one[0], each=many, local=other[0], node_argument=passed.get(one[0]))
     if len(one) != 2 or many != 1:
         return None
     sizes = [name for name in one if of_process(name) == "processes_per_node"]
@@ -388,5 +426,19 @@ def _formula(
     sizes = sizes or [name for name in one if constants.get(name, 0) > 1 and of_process(name) != "nodes"]
     if len(sizes) == 1:
         node = next(name for name in one if name != sizes[0])
-        return empty._replace(node=node, each=constants.get(sizes[0]), local=other[0], size=sizes[0])
+        of_call = passed.get(node)
+        each = constants.get(sizes[0])
+        return empty._replace(node=node, each=each, local=other[0], size=sizes[0], node_argument=of_call)
     return None
+
+
+def _from_zero(names: Mapping[tuple[str, ...], int], offset: int) -> tuple[dict[tuple[str, ...], int], int | None]:
+    """A sum of nodes and places there without what makes its first node 0, and that node's number: of `(n-1)*g + s` `n*g + s`, 1."""
+    for key in names if not offset else ():
+        for size in key if len(key) > 1 else ():
+            if names.get((size,), 0) < 0:
+                return {own: many for own, many in names.items() if own != (size,)}, -names[size,]
+    many = max(names.values(), default=0)
+    if offset < 0 and many > 1 and -offset % many == 0:
+        return dict(names), -offset // many
+    return dict(names), None if offset else 0

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from parsers.schema.calls import Script
 from parsers.schema.names import Names, Told
 from parsers.text.unanimous import unanimous
 from parsers.who.contexts import Places, host_called
@@ -30,7 +31,7 @@ class Table(msgspec.Struct, frozen=True):
     world: int | None = None
     is_by_device: bool = False  # nothing hides devices from processes: the first of a place uses the first
     introductions: Mapping[tuple[str, int], Introduction] = msgspec.field(default_factory=dict)  # by file and line
-    scripts: Mapping[str, tuple[int, int | None]] = msgspec.field(default_factory=dict)  # called with a number
+    scripts: Mapping[str, Script] = msgspec.field(default_factory=dict)  # called with a number
     counter: tuple[int, int | None, bool] | None = (
         None  # what a script adds to a number, the modulus, whether a launcher counts it
     )

@@ -13,19 +13,26 @@ Two statements of one place that differ are none; two places of one number are t
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 
+from parsers.schema.calls import Script, call_of
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
+from parsers.who.also_called import table_rows
 from parsers.who.beginnings import Said
 from parsers.who.computed_names import computed_names
 from parsers.who.contexts import Places
 from parsers.who.families import Process
 from parsers.who.formulas import Formula, Given, is_of_node
+from parsers.who.told_names import Document
 
 _ORDINAL = regex(r"(?P<stem>.*?)-(?P<number>\d{1,5})(?:-[a-z0-9]{4,10})?")
 _OPTION = regex(r"(?<!\S)(?:--?[A-Za-z][\w-]*(?:=| (?!-))|\w+=)\S+")  # and what is given to it
 _NAMES = regex(r"[A-Za-z0-9](?:[\w.-]*\w)?")
 _ON = regex(r"(?i)\bon (?:host |node )?[A-Za-z0-9]")
 _DIGITS = regex(r"\d+")
+
+
+def _depth(text: str) -> int:
+    return len(text) - len(text.lstrip())
 
 
 class NodeNumbers:
@@ -39,10 +46,17 @@ class NodeNumbers:
         found: Sequence[Process],
         formulas: Sequence[Formula],
         given: Sequence[Given],
+        documents: Sequence[Document] = (),
     ) -> None:
         self._said, self._places, self._paths, self._found = said, places, paths, found
-        self._formulas, self._given = formulas, given
-        self._used = {one.node for one in formulas if one.what == "rank" and one.node is not None}
+        self._formulas, self._given, self._documents = formulas, given, documents
+        of_nodes = [one for one in formulas if one.what == "rank" and one.node is not None]
+        self._used = {one.node for one in of_nodes}
+        firsts = {one.first for one in of_nodes}
+        self._first = firsts.pop() if len(firsts) == 1 else 0  # of several ways none is known
+        self._scripts = unanimous(
+            (one.file.rpartition("/")[2], Script(one.node_argument, 0, None)) for one in of_nodes if one.node_argument
+        )
 
     def all(self, world: int | None, each: int | None) -> dict[str, int]:
         """Place → its number; `world`, `each`: the processes of all, and of each, where they are told."""
@@ -65,9 +79,16 @@ class NodeNumbers:
     def _told(self) -> Iterator[tuple[str, int]]:
         yield from ((one.place, one.node) for one in self._found if one.place is not None and one.node is not None)
         for one in self._given:
-            place = self._places.of_file(one.file)
-            if place is not None and one.name in self._used:
-                yield place, one.number
+            if one.name in self._used and (place := self._where(one.file, one.line)) is not None:
+                yield place, one.number - self._first
+        yield from self._of_tables()
+        yield from self._of_documents()
+        for path, own in self._said.items() if self._scripts else ():
+            for said in own:
+                called = call_of(said.raw, self._scripts)
+                place = self._where(path, said.number, said.line.host) if called is not None else None
+                if called is not None and place is not None:
+                    yield place, called.rank - self._first
         for path, own in self._said.items():
             for said in own:
                 if said.launch is not None and said.launch.node is not None:
@@ -82,6 +103,49 @@ class NodeNumbers:
                         where = str(said.line.task)
                     if where is not None:
                         yield where, said.launch.node
+
+    def _where(self, path: str, line: int, host: str | None = None) -> str | None:
+        """The place of a statement: that of its line, the first that it names, else that of the entry that it stands in, else that of its file."""
+        if host is not None and self._places.is_place(host):
+            return self._places.of(host)
+        own = self._said.get(path, ())
+        at = next((at for at, one in enumerate(own) if one.number == line), None)
+        if at is None:
+            return self._places.of_file(path)
+        depth = _depth(own[at].raw) + 1
+        for one in own[at::-1]:
+            if _depth(one.raw) >= depth or not one.raw.strip():
+                continue
+            depth = _depth(one.raw)
+            named = [name for name in _NAMES.findall(one.raw) if self._places.is_place(name)]
+            if named:
+                return self._places.of(named[0])
+            if not depth:
+                break
+        return self._places.of_file(path)
+
+    def _of_tables(self) -> Iterator[tuple[str, int]]:
+        """What tables of places tell in the column that a formula is called after."""
+        for path, own in self._said.items() if self._used else ():
+            for _, _, cells in table_rows(path, own):
+                numbers = [cell for name, cell in cells.items() if name in self._used and cell.isdecimal()]
+                named = [cell for cell in cells.values() if self._places.is_place(cell)]
+                if len(numbers) == 1 and named:
+                    yield self._places.of(named[0]), int(numbers[0]) - self._first
+
+    def _of_documents(self) -> Iterator[tuple[str, int]]:
+        """What documents tell by the name that a formula uses: of the place that they call so, or tell beside it, or are from."""
+        for one in self._documents if self._used else ():
+            beside: defaultdict[tuple[str | int, ...], list[str]] = defaultdict(list)
+            for leaf in one.leaves:
+                beside[leaf.path[:-1]].append(leaf.value)
+            for leaf in one.leaves:
+                if leaf.path[-1] in self._used and leaf.value.isdecimal():
+                    keys = [key for key in reversed(leaf.path[:-1]) if isinstance(key, str)]
+                    named = [name for name in (*keys, *beside[leaf.path[:-1]]) if self._places.is_place(name)]
+                    place = self._places.of(named[0]) if named else self._places.of_file(one.file)
+                    if place is not None:
+                        yield place, int(leaf.value) - self._first
 
     def _beside(self, text: str) -> Iterator[str]:
         """The places of which a line tells beside a command: `failed to run torchrun --node_rank=1 … on n5`."""
@@ -128,6 +192,6 @@ class NodeNumbers:
     def _computed(self, world: int | None, each: int | None) -> Iterator[tuple[str, int]]:
         """By two numbers in names, or one, where a formula counts nodes by them."""
         of_nodes = [one for one in self._formulas if one.what == "node_rank"]
-        for one in computed_names(self._said, self._paths, of_nodes, world, each):
+        for one in computed_names(self._said, self._paths, of_nodes, world, each, self._documents):
             if one.node_rank is not None and self._places.is_place(one.name):
                 yield self._places.of(one.name), one.node_rank

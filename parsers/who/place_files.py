@@ -67,7 +67,7 @@ def _is_of_process(own: Sequence[Said]) -> bool:
 
 def counted_files(paths: Sequence[str], formulas: Sequence[Formula], world: int | None) -> dict[str, int]:
     """By formulas that count by an index: files of one shape of name, with a number each that it makes ranks of."""
-    counted = [one for one in formulas if one.what == "rank" and one.counter is not None]
+    counted = [one for one in formulas if one.what == "rank" and one.counter is not None and not one.is_nameless]
     if len({(one.offset, one.modulus) for one in counted}) != 1:
         return {}
     shapes: defaultdict[str, list[str]] = defaultdict(list)

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from msgspec.structs import replace
 
+from parsers.schema.calls import Script
 from parsers.schema.names import Told
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
@@ -66,9 +67,9 @@ def process_table(
     stated: Iterable[Statement] = (),
     lists: Sequence[Listed] = (),
     told: Sequence[Told] = (),
-    documents: Iterable[Document] = (),
+    documents: Sequence[Document] = (),
 ) -> Table:
-    """The lines of files, the paths of all files, the world that introductions tell, what lines and blocks of settings state → the
+    """The lines of files, the paths of all files, the world that introductions tell, what lines and blocks of settings state, documents → the
     processes."""
     placed = (one for one in told if {one.local_rank, one.node_rank, one.device} != {None})
     hosts = {one.name.rpartition(":")[0] for one in told if one.kind == PROCESS}
@@ -88,6 +89,8 @@ def process_table(
     is_counted = bool(plain) and all(not one.offset and one.modulus is None for one in plain)
     sizes = launched | ({world} if world else frozenset())
     families = processes(said, places, sizes, called(made), counts_tasks=not scripts.is_computed)
+    if sizes_told and any(one.node is not None for one in made):  # what counts fewer than all are, counts nodes
+        families = [own for own in families if any(one.is_word or one.world in sizes_told | {None} for one in own)]
     families = [_with_users(own, devices, sizes_told | {world}) for own in _not_told_otherwise(families, said, told)]
     found = standing_rows([one for own in families for one in own], said)
     introduced = {
@@ -108,6 +111,7 @@ def process_table(
         lists,
         devices,
         scripts,
+        documents,
         are_tasks=not is_of_tasks,
         is_counted=is_counted,
     ).table()
@@ -204,6 +208,7 @@ class _Resolved:
         lists: Sequence[Listed],
         devices: Devices,
         scripts: Scripts,
+        documents: Sequence[Document],
         *,
         are_tasks: bool,
         is_counted: bool,
@@ -216,6 +221,7 @@ class _Resolved:
             [one for one in said_ranks if one.pid is not None and (one.host is None or places.is_place(one.host))]
         )
         self._said, self._places, self._paths, self._devices = said, places, paths, devices
+        self._documents = documents
         self._shown = shown_devices(said, places)
         self._headings: dict[str, list[tuple[int, str]]] = {}
         self._written = [] if is_launcher or not are_tasks else [*written(said, paths, world)]
@@ -232,7 +238,9 @@ class _Resolved:
         self._found = [*self._found, *([] if is_launcher else in_order(self._found, self.world))]
         self._locals = self._unanimous("local")
         self._ranks = self._unanimous("rank")
-        self._begin = Starts(said, places, paths, self._found, self.world, self._ranks, self._locals, lists, scripts)
+        self._begin = Starts(
+            said, places, paths, self._found, self.world, self._ranks, self._locals, lists, scripts, documents
+        )
 
     def table(self) -> Table:
         starts = self._begin.starts()
@@ -303,7 +311,9 @@ class _Resolved:
         placed = {row.place for row in kept} | starts.keys()
         hosts = {path: place for path in self._paths if (place := self._places.of_file(path) or path) in placed}
         by_device, computed, begin = self._is_by_device(), self._begin.is_computed, self._begin
-        computed_too = computed_names(self._said, self._paths, begin.all_formulas, self.world, begin.each())
+        computed_too = computed_names(
+            self._said, self._paths, begin.all_formulas, self.world, begin.each(), self._documents
+        )
         return Table(
             kept,
             starts,
@@ -352,10 +362,14 @@ class _Resolved:
         key = (one.place or "", one.pid)
         return self._locals.get(key), self._ranks.get(key)
 
-    def _scripts(self) -> dict[str, tuple[int, int | None]]:
-        """Name of a script that computes its rank from its first argument → how."""
-        own = [one for one in self._begin.formulas if one.what == "rank" and one.argument == 1]
-        return unanimous((one.file.rpartition("/")[2], (one.offset, one.modulus)) for one in own)
+    def _scripts(self) -> dict[str, Script]:
+        """Name of a script that computes its rank from one of its arguments → how."""
+        own = [one for one in self._begin.formulas if one.what == "rank"]
+        return unanimous(
+            (one.file.rpartition("/")[2], Script(one.argument, one.offset, one.modulus))
+            for one in own
+            if one.argument is not None
+        )
 
     def _is_by_device(self) -> bool:
         """Does nothing hide devices, or what a script lets a process see is the one of its own number?"""

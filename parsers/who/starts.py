@@ -23,6 +23,7 @@ from parsers.who.listed import Listed
 from parsers.who.node_numbers import NodeNumbers
 from parsers.who.orders import Order, by_file, orders, starts_of
 from parsers.who.slurm_tasks import starts_of_tasks
+from parsers.who.told_names import Document
 
 _FEWEST = 2
 _MOST = 4096  # processes of one place
@@ -88,6 +89,7 @@ class Starts:
         locals_: Mapping[tuple[str, int], int],
         lists: Sequence[Listed],
         scripts: Scripts,
+        documents: Sequence[Document] = (),
     ) -> None:
         self._said, self._places, self._paths, self._found = said, places, paths, found
         self._ranks, self._locals, self.world = ranks, locals_, world
@@ -99,7 +101,7 @@ class Starts:
         # then no order is that of the ranks
         self.is_open = self.is_computed and not any(one.what == "rank" for one in self.formulas)
         self._orders = [] if self.is_open else orders(said, places)
-        self._numbers = NodeNumbers(said, places, paths, found, self.all_formulas, self._given)
+        self._numbers = NodeNumbers(said, places, paths, found, self.all_formulas, self._given, documents)
 
     def starts(self) -> dict[str, range]:
         """Place → its ranks."""
@@ -233,7 +235,7 @@ class Starts:
         said = {
             one.each
             for one in self.formulas
-            if one.what == "rank" and one.node is not None and of_process(one.node) == "rank"
+            if one.what == "rank" and one.node is not None and of_process(one.node) == "rank" and not one.first
         }
         counted = {
             (one.offset, one.modulus, of_process(one.counter or "")) for one in self.formulas if one.what == "node_rank"
@@ -266,7 +268,12 @@ class Starts:
         """By the number of each node and the processes of the nodes before it."""
         each = self.each()
         nodes = {place: number for place, number in self._numbers.all(self.world, each).items() if number < RANKS}
-        if len(nodes) != len({*nodes.values()}) or not nodes or self.is_open or self._is_by_counter():
+        if (
+            len(nodes) != len({*nodes.values()})
+            or min(nodes.values(), default=-1) < 0
+            or self.is_open
+            or self._is_by_counter()
+        ):
             return {}
         own = {one.place: one.each for one in self._found if one.place is not None and one.each is not None}
         sizes = {own.get(place, each) for place in nodes}
@@ -420,6 +427,7 @@ class Starts:
             for one in self.formulas
             if one.what == "rank"
             and one.node is not None
+            and not one.first
             and one.node not in {own.name for own in self._given if self._places.of_file(own.file)}
         }
         found = []
@@ -431,7 +439,12 @@ class Starts:
                 elif one.counts is None and each is not None and file in along:
                     found.append(starts_of(one.places, [each] * len(one.places)))
         for counted in self.formulas if not found else ():
-            if counted.what == "rank" and counted.node is not None and (many := counted.each or each) is not None:
+            if (
+                counted.what == "rank"
+                and counted.node is not None
+                and not counted.first
+                and (many := counted.each or each) is not None
+            ):
                 listed = [own.places for own in self._listed if own.key in self._indexed(counted)]
                 if len({*listed}) == 1:
                     found.append(starts_of(listed[0], [many] * len(listed[0])))

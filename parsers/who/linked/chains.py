@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from parsers.schema.calls import Call, call_of
 from parsers.schema.names import Told
 from parsers.text.unanimous import unanimous
 from parsers.who.beginnings import Said
@@ -16,6 +17,7 @@ from parsers.who.linked.relations import cell, relations
 from parsers.who.linked.twins import twins
 from parsers.who.told_names import Document
 
+_FEWEST = 2
 HOW, KIND = "chain of records", "record"
 
 
@@ -37,6 +39,7 @@ def chains(
     table: Table,
     told: Sequence[Told],
     files: Mapping[str, int],
+    paths: Sequence[str],
     introduced: Iterable[Said],
     world: int | None,
 ) -> Chains:
@@ -58,17 +61,23 @@ def chains(
         places.of_file,
         places.heading,
         [one.name for one in told],
+        table.scripts,
+        table.labels,
     )
     known = unanimous(
         [*_known(table, told, places), *((Token("file", "", path), rank) for path, rank in files.items())]
     )
     known = {**unanimous(_alone(known, table.aliases)), **known}
     found = by_chains(own, known, aliases, world, twins(said, place_of, places.heading))
+    folders = [*_folders_of(_calls(said, table), paths)]
     return Chains(
         [
-            Told(token.value, KIND, one.file, one.line, rank=one.rank, world=world)
-            for token, one in found.items()
-            if token.kind in ("id", "name")
+            *(Told(folder, "folder", folder, rank=rank, world=world) for folder, rank in folders),
+            *(
+                Told(token.value, KIND, one.file, one.line, rank=one.rank, world=world)
+                for token, one in found.items()
+                if token.kind in ("id", "name")
+            ),
         ],
         [*_claims(found, table)],
         {
@@ -79,6 +88,34 @@ def chains(
         },
         {token.value: one.rank for token, one in found.items() if token.kind == "file"},
     )
+
+
+def _calls(said: Mapping[str, Sequence[Said]], table: Table) -> Iterator[Call]:
+    for own in said.values() if table.scripts else ():
+        found = (call_of(one.raw, table.scripts) for one in own)
+        yield from (call for call in found if call is not None)
+
+
+def _folders_of(calls: Iterable[Call], paths: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """Folders with their ranks, which are called as the words at one place of the calls: each of another rank, all of them."""
+    columns: defaultdict[int, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    for one in calls:
+        for at, word in enumerate(one.words):
+            columns[at][word].add(one.rank)
+    inside: defaultdict[str, set[str]] = defaultdict(set)
+    for path in paths:
+        parts = path.split("/")
+        for at in range(1, len(parts)):
+            inside["/".join(parts[: at - 1])].add(parts[at - 1])
+    named = [
+        {word: min(ranks) for word, ranks in own.items()}
+        for own in columns.values()
+        if len(own) >= _FEWEST and all(len(ranks) == 1 for ranks in own.values())
+    ]
+    for above, names in inside.items():
+        for own in named:
+            if names == own.keys() and len({*own.values()}) == len(own):
+                yield from ((f"{above}/{name}" if above else name, own[name]) for name in names)
 
 
 def _alone(known: Mapping[Token, int], aliases: Mapping[str, Sequence[str]]) -> Iterator[tuple[Token, int]]:

@@ -11,11 +11,12 @@ each other is nobody's.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from typing import NamedTuple
+from itertools import pairwise
+from typing import NamedTuple, TypeGuard
 
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
-from parsers.who.linked.relations import Relation, Row
+from parsers.who.linked.relations import CALLED, Relation, Row
 from parsers.who.linked.tokens import LEAST, Slot, apart, of_others
 from parsers.who.linked.twins import Twin
 
@@ -23,6 +24,8 @@ _STEPS = 6  # of a chain, at most
 _FEWEST = 2
 _LAST = regex(r"(?P<name>[A-Za-z_][\w-]*)\W*\Z")
 _SHORT, _LONG = 8, 24  # characters of what people call an id by, at least, and of one that they may cut anywhere
+_DIGITS = 4  # of a number that may be a process's, at least
+_PARTS, _MOST_PARTS = regex(r"[A-Za-z0-9]+"), 12
 _AT_PLACE = {"pid": "pid", "number": "pid", "bus": "bus", "device": "device", "local_rank": "local"}
 
 
@@ -50,13 +53,15 @@ def by_chains(
     twins: Iterable[Twin] = (),
 ) -> dict[Token, Proof]:
     """Relations, names whose ranks are known, names of places → their one name, and who has two numbers → more names with their ranks."""
+    pids = {slot.value for own in relations for row in own for slot in row.cells.values() if slot.kind == "pid"}
+    relations = [own for own in relations if len(own) >= _FEWEST]
     whole = _whole_ids(
         slot.value for own in relations for row in own for slot in row.cells.values() if slot.kind == "id"
     )
     slots = [slot for own in relations for row in own for slot in row.cells.values()]
-    pids = {slot.value for slot in slots if slot.kind == "pid"} | {
-        token.value for token in known if token.kind == "pid"
-    }
+    pids |= {token.value for token in known if token.kind == "pid"}
+    # numbers that nobody calls pids, as those of `ps` without its first line, may be a chain's inner links
+    joints = {number for number, many in _numbers_of(relations).items() if many >= _FEWEST}
     columns = {slot.value: slot.value for slot in slots if slot.kind == "name" and _is_of_place(slot.label)}
     where = {row.place for own in relations for row in own} | {token.place for token in known}
     where |= {places.get(name, name) for name in columns}
@@ -72,9 +77,21 @@ def by_chains(
         if _is_pid(slot)
     }
     here |= {(token.place, token.value) for token in known if token.kind == "pid"}
-    tables = [_Table(own, places, called, shared, whole, _Pids(pids, here), world) for own in relations]
+    parts = [_own_parts(own) for own in relations]
+    cut_of: defaultdict[str, set[str]] = defaultdict(set)
+    for own in parts:
+        for (_, word), part in own.items():
+            cut_of[part].add(word)
+    words = {slot.value for slot in slots if slot.kind == "name"} | cut_of.keys()
+    whole |= _whole_names(words - whole.keys(), cut_of)
+    tables = [
+        _Table(own, own_parts, places, called, shared, whole, _Pids(pids | joints, here), world)
+        for own, own_parts in zip(relations, parts, strict=True)
+    ]
     same = [*_same(twins, places, {part: called[one] for part, one in whole.items() if one in called} | called)]
     used = Counter(token for table in tables for token in table.tokens())
+    wholes = {*whole.values()}
+    cut = {token for table in tables for token in table.cut(wholes)}
     ranks = dict(known)
     found: dict[Token, Proof] = {}
     refused: set[Token] = set()
@@ -101,7 +118,9 @@ def by_chains(
     return {
         token: one
         for token, one in found.items()
-        if token not in refused and (token.kind != "name" or used[token] >= _FEWEST)
+        if token not in refused
+        and (token.kind != "name" or used[token] >= _FEWEST or token in cut)
+        and (token.kind != "pid" or token.value in pids)
     }
 
 
@@ -192,12 +211,36 @@ class _Pids(NamedTuple):
     here: Set[tuple[str | None, str]]
 
 
+def _numbers_of(relations: Sequence[Relation]) -> Counter[str]:
+    """Numbers that may be of processes → how many relations hold them."""
+    own = ({slot.value for row in one for slot in row.cells.values() if slot.kind == "number"} for one in relations)
+    return Counter(number for numbers in own for number in numbers if len(number) >= _DIGITS)
+
+
+def _whole_names(words: Iterable[str], cut_of: Mapping[str, Set[str]]) -> dict[str, str]:
+    """The end of a name by which it is called, whatever its marks (`12_38241` of 10.66.4.12:38241) → the one name that has it. One part alone is none,
+    unless it is a long number. `cut_of`: parts of names → these names."""
+    parts = {word: tuple(_PARTS.findall(word)) for word in words}
+    ends: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
+    for word, own in parts.items():
+        if any(map(str.isdigit, own)) and len(own) <= _MOST_PARTS:
+            for at in range(1, len(own)):
+                ends[own[at:]].add(word)
+    found: dict[str, str] = {}
+    for word, own in sorted(parts.items(), key=lambda item: -len(item[1])):
+        wholes = {found.get(one, one) for one in ends.get(own, ()) if one not in cut_of.get(word, ())}
+        if len(wholes) == 1 and own[-1].isdecimal() and (len(own) > 1 or len(own[0]) > _FEWEST + 1):
+            found[word] = min(wholes)
+    return found
+
+
 class _Table:
-    """A relation, with the names that its cells hold."""
+    """A relation, with the names that its cells hold. `places`: kind → what is called so → the place."""
 
     def __init__(
         self,
         rows: Relation,
+        own: Mapping[tuple[str, str], str],
         places: Mapping[str, str],
         called: Mapping[str, str],
         shared: Set[str | None],
@@ -206,7 +249,6 @@ class _Table:
         world: int | None,
     ) -> None:
         self._is_refused = False
-        own = _own_parts(rows)
         column = _rank_column(rows, world)
         small = _small(rows, places, pids.here)
         self._rows: list[tuple[Row, int | None, dict[str, list[Token]]]] = []
@@ -215,9 +257,9 @@ class _Table:
             where = {own_places[at_row] for own_places in named if at_row in own_places}
             own_place = {places.get(row.place, row.place)} if row.place else set()
             # A place of one process is a name of it: where it runs, the file tells.
-            at = sorted((where & shared) or own_place or where)[:_FEWEST]
+            at = sorted((where & own_place) or (where & shared) or own_place or where)[:_FEWEST]
             slot = row.cells.get(column)
-            rank = int(slot.value) if slot is not None and slot.kind == "rank" else None
+            rank = int(slot.value) if slot is not None and slot.kind in ("rank", "number") else None
             tokens = {
                 column: [*_tokens(column, slot, at, whole, own)]
                 for column, slot in row.cells.items()
@@ -227,6 +269,11 @@ class _Table:
 
     def tokens(self) -> Set[Token]:
         return {token for *_, tokens in self._rows for own in tokens.values() for token in own}
+
+    def cut(self, wholes: Set[str]) -> Set[Token]:
+        """Names that are the ends of others, which their cells mean."""
+        cells = (own for *_, tokens in self._rows for own in tokens.values())
+        return {own[0] for own in cells if len(own) > 1 and own[0].kind == "name" and own[-1].value in wholes}
 
     def told(self, ranks: Mapping[Token, int]) -> Iterator[tuple[Token, int, Row]]:
         """Names of this relation with their ranks, by those that are known."""
@@ -272,16 +319,40 @@ def _rank_column(rows: Relation, world: int | None) -> str:
     """The one column that a word calls a rank, of no group, and that has all ranks of the world, or counts from 0 where none is told, each in
     a row of its own."""
     columns: defaultdict[str, list[str]] = defaultdict(list)
+    computed: set[str] = set()
     for row in rows:
         for column, slot in row.cells.items():
             if slot.kind == "rank":
                 columns[column].append(slot.value)
+                computed |= {column} if slot.label == CALLED else set()
+    if len(computed) == 1:  # that of the script, which some rows alone may tell, and several that come again
+        [own] = computed
+        return own if world is None or all(int(value) < world for value in columns[own]) else ""
     whole = {
         column
         for column, values in columns.items()
         if len(values) == len({*values}) and {*values} == {*map(str, range(world or max(_FEWEST, len(values))))}
     }
-    return whole.pop() if len(whole) == len(columns) == 1 else ""
+    return whole.pop() if len(whole) == len(columns) == 1 else "" if columns else _of_size(rows, world)
+
+
+def _of_size(rows: Relation, world: int | None) -> str:
+    """The one column of bare numbers that are all ranks, in another order than that of the rows, before one that is the size in every row: `(5, 8)`."""
+    size = str(len(rows))
+    if world not in (None, len(rows)) or len(rows) < _FEWEST:
+        return ""
+    found = []
+    for column, after in pairwise(rows[0].cells):
+        slots = [(row.cells.get(column), row.cells.get(after)) for row in rows]
+        numbers = [int(one.value) for one, other in slots if _is_bare(one) and _is_bare(other) and other.value == size]
+        if sorted(numbers) == [*range(len(rows))] != numbers:
+            found.append(column)
+    return found[0] if len(found) == 1 else ""
+
+
+def _is_bare(slot: Slot | None) -> TypeGuard[Slot]:
+    """A number that no word before it counts."""
+    return slot is not None and slot.kind == "number" and not any(map(str.isalpha, slot.label[-_FEWEST:]))
 
 
 def _small(rows: Relation, places: Mapping[str, str], here: Set[tuple[str | None, str]]) -> set[str]:
@@ -317,7 +388,7 @@ def _own_parts(rows: Relation) -> dict[tuple[str, str], str]:
         for column, words in columns.items()
         if len(words) >= _FEWEST
         for word, part in zip(words, apart(words), strict=True)
-        if part != word and len(part) > 1 and any(map(str.isalpha, part))
+        if part != word and len(part) > 1
     }
 
 
@@ -328,7 +399,9 @@ def _tokens(
         yield Token("id", "", whole.get(slot.value, slot.value))
     elif slot.kind in ("name", "file"):
         yield Token(slot.kind, "", slot.value)
-        if (column, slot.value) in own:
-            yield Token("name", "", own[column, slot.value])
+        part = own.get((column, slot.value), "")
+        if any(map(str.isalpha, part)):  # a number is a name of nobody
+            yield Token("name", "", part)
+        yield from (Token("name", "", whole[one]) for one in (slot.value, part) if slot.kind == "name" and one in whole)
     elif (kind := _AT_PLACE.get(slot.kind)) is not None:
         yield from (Token(kind, place, slot.value) for place in places)

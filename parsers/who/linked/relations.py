@@ -15,20 +15,27 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import pairwise
 from typing import NamedTuple
 
+from parsers.schema.calls import Call, Script, call_of
 from parsers.text.outlines import Leaf
 from parsers.text.patterns import regex
 from parsers.who.also_called import table_rows
 from parsers.who.beginnings import Said
+from parsers.who.linked.columns import rows_of_columns
 from parsers.who.linked.tokens import Slot, apart, meaning, setting, slots
 
+CALLED = "called"  # what computes a rank
 _CHARACTERS = 400
 _LINES = 400  # of a file
 _SLOTS = 12  # of a line: one with more is no statement
 _ROWS = 4096
-_FEWEST = 2
+_FEWEST, _PLACES = 2, 4
 _NAME = regex(r"[A-Za-z0-9][\w.@:/-]{0,127}")
+_STAMP = regex(r"\d{4}-\d\d-\d\d(?!\w)|\d{1,2}:\d\d:\d\d")
+_OUTER = " ,;{}[]"  # around the entries of a list, or between them
+_SEAT = regex(r"(?P<word>[A-Za-z]+)[-_]?(?P<number>\d{1,4})(?=(?:\.[a-z]{2,5})?(?::\d+)?\Z)")
+_NUMBERS = regex(r"\d{1,7}(?:[._-]\d{1,7}){1,5}")
 _NUMBER, _SPACES = regex(r"\d{1,10}"), regex(r"\s+")
-_WORDS = regex(r"[\w.@~-]+")
+_WORDS = regex(r"[\w.@~-]+(?::\d+)?")
 _HEADED = regex(r"[^\w\s]{1,12} ?\S.{0,160}|\S.{0,80}:")
 _PROMPT = regex(r"(?:[\w.-]{1,32}@[\w.-]{1,80}\b[^$#%>]{0,80})?[$#%>] ?(?=\S)")
 
@@ -42,6 +49,14 @@ class Row(NamedTuple):
     line: int | None
 
 
+class Words(NamedTuple):
+    """`names` that tables and documents have; `scripts` that make ranks of what they are called with."""
+
+    names: Set[str]
+    scripts: Mapping[str, Script]
+    places: frozenset[str] = frozenset()  # words that scripts put before the number of a process at its place
+
+
 Relation = list[Row]
 
 
@@ -52,17 +67,19 @@ def relations(
     place_of_file: Callable[[str], str | None],
     heading: Callable[[str], str | None],
     names: Iterable[str],
+    scripts: Mapping[str, Script],
+    places: frozenset[str] = frozenset(),
 ) -> list[Relation]:
-    """The lines of logs and the leaves of documents → relations of two rows at least. `heading`: the place that a line is the heading of; `names`
-    that are known to be somebody's."""
-    found = [*_of_documents(documents, place_of_file), *_of_tables(said, place_of, heading)]
+    """The lines of logs and the leaves of documents → relations. `heading`: the place that a line is the heading of; `names` that are known to be
+    somebody's; `scripts` that make ranks of what they are called with."""
+    found = [*_of_documents(documents, place_of_file), *_of_tables(said, place_of, heading, scripts)]
     cells = [slot.value for own in found for row in own for slot in row.cells.values() if slot.kind == "name"]
     headings = [[name for name, _ in parts] for own in said.values() for parts in _parts(own[:_LINES])]
     called = [slot.value for own in headings for row in _names(own) for slot in row.values() if slot.kind == "name"]
     words = frozenset(word for word in (*cells, *called, *names) if len(word) > _FEWEST and not word.isdigit())
-    found += _of_lines(said, place_of, heading, words)
-    found += _of_sections(said, place_of, heading, words)
-    return [own[:_ROWS] for own in found if len(own) >= _FEWEST]
+    found += _of_lines(said, place_of, heading, Words(words, scripts, places))
+    found += _of_sections(said, place_of, heading, Words(words, scripts, places))
+    return [own[:_ROWS] for own in found if own]
 
 
 def cell(label: str, text: str) -> Slot | None:
@@ -74,7 +91,13 @@ def cell(label: str, text: str) -> Slot | None:
     if len(found) == 1 and found[0].kind in ("id", "bus"):
         return found[0]._replace(label=label)
     word = word.rpartition("://")[2]
-    is_name = _NAME.fullmatch(word) is not None and (any(map(str.isalpha, word)) or word.count(".") > _FEWEST)
+    if _STAMP.match(word):
+        return None
+    is_name = (
+        len(word) > 1
+        and _NAME.fullmatch(word) is not None
+        and (any(map(str.isalpha, word)) or word.count(".") > _FEWEST)
+    )
     return Slot("name", word, label) if is_name else None
 
 
@@ -117,6 +140,10 @@ def _record(
     twice: set[str] = set()
     for leaf in leaves:
         inner = ["*" if isinstance(one, int) else one for one in leaf.path[depth:]]
+        if (
+            inner and isinstance(last := leaf.path[-1], int) and last < _PLACES
+        ):  # what the first of a few is, it is in each
+            inner[-1] = f"[{last}]"
         column = ".".join(inner) or "value"
         if leaf.path[-1] == "value" and leaf.path[:-1] in names:
             column = f"{'.'.join(inner[:-1])}:{names[leaf.path[:-1]]}"
@@ -140,18 +167,30 @@ def _shape(path: str) -> str:
 
 
 def _of_tables(
-    said: Mapping[str, Sequence[Said]], place_of: Callable[[Said], str | None], heading: Callable[[str], str | None]
+    said: Mapping[str, Sequence[Said]],
+    place_of: Callable[[Said], str | None],
+    heading: Callable[[str], str | None],
+    scripts: Mapping[str, Script],
 ) -> Iterator[Relation]:
     alike: defaultdict[tuple[str, ...], Relation] = defaultdict(list)
     for path, own in said.items():
         by_line = {one.number: one for one in own}
         headed = _headings(own, heading)
-        for file, number, row in table_rows(path, own):
+        for file, number, row in _table_rows(path, own):
             cells = {name: one for name, text in row.items() if (one := cell(name, text)) is not None}
+            for name, text in row.items() if scripts else ():
+                cells |= {f"{name} {at}": one for at, one in enumerate(_called(call_of(text, scripts)))}
             if len(cells) > 1:
                 place = headed.get(number) or (place_of(by_line[number]) if number in by_line else None)
                 alike[tuple(sorted(row))].append(Row(place, cells, file, number))
     yield from alike.values()
+
+
+def _table_rows(path: str, own: Sequence[Said]) -> Iterator[tuple[str, int, Mapping[str, str]]]:
+    found = [*table_rows(path, own)]
+    yield from found
+    numbers = {number for _, number, _ in found}
+    yield from ((path, number, row) for number, row in rows_of_columns(own) if number not in numbers)
 
 
 def _headings(own: Sequence[Said], heading: Callable[[str], str | None]) -> dict[int, str]:
@@ -172,17 +211,17 @@ def _of_lines(
     said: Mapping[str, Sequence[Said]],
     place_of: Callable[[Said], str | None],
     heading: Callable[[str], str | None],
-    words: Set[str],
+    words: Words,
 ) -> Iterator[Relation]:
     """Lines of one template; one that comes again in a file word for word is one. `words`: names that tables and documents have."""
     alike: defaultdict[tuple[str, int], dict[tuple[object, ...], Row]] = defaultdict(dict)
     for own in said.values():
         headed = _headings(own, heading)
-        in_tables = {number for _, number, _ in table_rows(own[0].file, own)} if own else set()
+        in_tables = {number for _, number, _ in _table_rows(own[0].file, own)} if own else set()
         for one in own[:_LINES]:
             if one.number in in_tables:
                 continue
-            template, found = slots(one.line.text[:_CHARACTERS], words)
+            template, found = _slots(one.line.text[:_CHARACTERS], words)
             if one.line.process is not None:
                 found = [Slot("pid", str(one.line.process), "before"), *found]
             if one.line.host is not None:
@@ -190,12 +229,44 @@ def _of_lines(
             if _FEWEST <= len(found) <= _SLOTS:
                 place = place_of(one) or headed.get(one.number)
                 # Else who speaks of a rank may not be it.
-                is_roster = any(slot.kind == "pid" for slot in found)
+                is_roster = any(slot.kind == "pid" or slot.label == CALLED for slot in found)
                 own_slots = [slot for slot in found if is_roster or slot.kind != "rank"]
                 cells = {str(at): slot for at, slot in enumerate(own_slots)}
                 row = Row(place, cells, one.file, one.number)
-                alike[_SPACES.sub(" ", template), len(found)].setdefault((place, *found), row)
+                alike[_SPACES.sub(" ", template).strip(_OUTER), len(found)].setdefault((place, *found), row)
     yield from ([*own.values()] for own in alike.values())
+
+
+def _slots(text: str, words: Words) -> tuple[str, list[Slot]]:
+    """A template and its slots, those of a call among them."""
+    called = call_of(text, words.scripts) if words.scripts else None
+    if called is None:
+        template, every = slots(text, words.names)
+        return template, [*_with_seats(every, words.places)] if words.places else every
+    before, found = slots(text[: called.begin], words.names)
+    after, more = slots(text[called.end :], words.names)
+    return f"{before}{CALLED}{after}", [*found, *_called(called), *more]
+
+
+def _with_seats(every: Sequence[Slot], words: Set[str]) -> Iterator[Slot]:
+    """Numbers of processes at their places, by words that scripts put before them (`slot3.pid`), in place of these names."""
+    for slot in every:
+        found = _SEAT.match(slot.value) if slot.kind == "name" else None
+        if found is None or found["word"].lower() not in words:
+            yield slot
+        elif ":" not in slot.value:
+            yield Slot("local_rank", found["number"].lstrip("0") or "0", found["word"])
+
+
+def _called(one: Call | None) -> list[Slot]:
+    """What a call tells: the rank, and the words that its script gets."""
+    if one is None:
+        return []
+    words = (cell("", word) for word in one.words if len(word) > 1)
+    return [
+        Slot("rank", str(one.rank), CALLED),
+        *(word for word in words if word is not None and word.kind != "number"),
+    ]
 
 
 # --- sections
@@ -205,7 +276,7 @@ def _of_sections(
     said: Mapping[str, Sequence[Said]],
     place_of: Callable[[Said], str | None],
     heading: Callable[[str], str | None],
-    words: Set[str],
+    words: Words,
 ) -> Iterator[Relation]:
     """Files called alike, and parts of files below headings that are alike, or between empty lines."""
     files: defaultdict[str, list[tuple[str, Sequence[Said]]]] = defaultdict(list)
@@ -260,7 +331,7 @@ def _blocks(own: Sequence[Said]) -> list[list[Said]]:
 
 
 def _rows(
-    parts: Sequence[tuple[str, Sequence[Said], str | None]], words: Set[str], *, settings_only: bool = False
+    parts: Sequence[tuple[str, Sequence[Said], str | None]], words: Words, *, settings_only: bool = False
 ) -> Relation:
     """What each part is called, where these differ, and what is told in it once; of a whole log only settings: it may speak of anybody."""
     named = _names([name for name, *_ in parts])
@@ -272,11 +343,11 @@ def _rows(
             if found is not None and (own := cell(found["key"], found["value"])) is not None:
                 told[found["key"].strip()].add(own)
                 continue
-            template, every = slots(one.line.text[:_CHARACTERS], words) if not settings_only else ("", [])
+            template, every = _slots(one.line.text[:_CHARACTERS], words) if not settings_only else ("", [])
             for at, slot in enumerate(every[:_SLOTS]):
                 told[f"{_SPACES.sub(' ', template)} {at}"].add(slot)
         cells = {column: min(own) for column, own in told.items() if len(own) == 1} | names
-        if len(cells) > 1:
+        if len(cells) > (0 if settings_only else 1) and part:
             rows.append(Row(place, cells, part[0].file, part[0].number))
     return rows
 
@@ -295,4 +366,6 @@ def _names(texts: Sequence[str]) -> list[dict[str, Slot]]:
             word = word if any(map(str.isalpha, word)) or not any(map(str.isalpha, whole)) else whole
             if (one := cell(before, word) or cell(before, whole)) is not None:
                 row[f"called {at}"] = one
+            elif _NUMBERS.fullmatch(whole):  # an address that was cut
+                row[f"called {at}"] = Slot("name", whole, before)
     return found

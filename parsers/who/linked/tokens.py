@@ -2,6 +2,7 @@
 
     /kubepods-burstable-pod7c1e83b4_2f5a_4c7d_9e16_04d8ab57c3e9.slice      an **id**: of a pod, a container, a device, an actor
     GPU-6e0b27c4-…    0000:9d:00.0    10.3.0.27    lm@zeta.service             an id, a bus address, an address, a **name**
+    10.3.0.27:40117                                                          both an address and a name
     ExecMainPID=2949    local_rank=2    slot 5                                a **number**, which means something at a place, or in a column
 
 A **slot** is a token with its kind and what stands before it. A text without its slots is its template.
@@ -39,6 +40,9 @@ _PIDS = ("pid", "tgid", "mainpid", "execmainpid", "hostpid", "process", "proc", 
 _UNIT = regex(
     r" ?(?:[mun]?s|msec|secs?|seconds?|mins?|minutes?|hours?|[KMGT]i?B|bytes|percent|MHz|C|W)\b|%"
 )  # of a figure
+_PID_FILE = regex(r"\.pid[\"']?[:= ]{1,3}\Z")  # what a file of that name holds
+_GIVEN = regex(r"(?:^|\s)--?[A-Za-z][\w-]*[ =][\"']?\Z")  # an option of a command, before what it gets
+_PORT = regex(r":[1-9]\d{2,6}(?!\w|[.:]\w)")
 _LABEL = 32  # characters before a number that tell what it counts
 KINDS = ("id", "bus", "name", "number")
 LEAST = 100  # smaller numbers count something, unless a word says whose they are
@@ -72,6 +76,7 @@ def slots(text: str, words: Set[str] = frozenset()) -> tuple[str, list[Slot]]:
 
 def _between(text: str, template: list[str], found: list[Slot], words: Set[str]) -> None:
     at = 0
+    has_options = " -" in text
     for one in _TOKEN.finditer(text):
         template.append(text[at : one.start()])
         at = one.end()
@@ -80,16 +85,22 @@ def _between(text: str, template: list[str], found: list[Slot], words: Set[str])
             template.append("~")
         elif kind == "number":
             label = _label(template)
-            found.append(Slot(meaning(label) or "number", word.lstrip("0") or "0", label))
+            is_pid = _PID_FILE.search(text, max(0, one.start() - _LABEL), one.start()) is not None
+            kind = "pid" if is_pid else meaning(label) or "number"
+            found.append(Slot(kind, word.lstrip("0") or "0", label))
             template.append("#")
         elif kind == "name" and word not in words and (own := _within(word, words)):
             found.append(Slot("name", own, _label(template)))
             template.append(word.replace(own, "@"))
         elif kind == "address" or (kind == "name" and (any(map(str.isdigit, word)) or word in words)):
             found.append(Slot("name", word, _label(template)))
+            if (port := _PORT.match(text, at)) is not None:  # the two together name one process
+                found.append(Slot("name", word + port[0], _label(template)))
             template.append("@")
         else:
-            template.append(word if kind == "name" else "~")
+            start = one.start()
+            is_given = has_options and kind == "name" and _GIVEN.search(text, max(0, start - _LABEL), start) is not None
+            template.append("~" if is_given or kind != "name" else word)
     template.append(text[at:])
 
 
