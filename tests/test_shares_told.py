@@ -112,3 +112,16 @@ def test_a_rank_that_is_told_otherwise_stands(tmp_path: Path) -> None:
             rows.append(json.dumps({**at, "local_mse": own, "reduced_mse": mean}))
         (tmp_path / f"trace_{'qkzv'[rank]}.jsonl").write_text("\n".join(rows) + "\n")
     assert analyze(tmp_path).verdict.ranks == [2]
+
+
+@pytest.mark.parametrize("says", ["{k} of {w} n1 {pid}", "rank {k}/{w}", "process {k} of {w} up"])
+@pytest.mark.parametrize("label", ["[stdout:{l}]", "[engine {l}]", "e{l} |"])
+def test_labels_that_each_say_once_which_of_all_they_are_count_otherwise(tmp_path: Path, label: str, says: str) -> None:
+    ranks = (3, 0, 2, 1)  # by label
+    lines = [f"{label} {says}".format(l=at, k=rank, w=4, pid=41006 + at) for at, rank in enumerate(ranks)]
+    for step in range(STEPS):
+        for at, rank in enumerate(ranks):
+            own, _ = _values(rank, step, 2)
+            lines.append(f"{label} it {step} own loss {own:.5f}".format(l=at))
+    (tmp_path / "run.log").write_text("\n".join(lines) + "\n")
+    assert analyze(tmp_path).verdict.ranks == [2]

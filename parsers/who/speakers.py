@@ -79,7 +79,7 @@ from parsers.who.tasks import LAUNCHER
 from parsers.who.told_lines import Line, Statement, introduced, statements, told_in_lines
 from parsers.who.told_names import claims_of, documents, told_names
 from parsers.who.told_pairs import merged, pids_of_names, ranks_of_names
-from parsers.who.told_shares import with_shares
+from parsers.who.told_shares import introductions_of, with_shares
 from parsers.who.told_stems import counted_on
 from parsers.who.turns import of_one_process
 
@@ -105,7 +105,8 @@ def speakers(sources: Sequence[Source]) -> Known:
     said = of_one_size(from_zero(own_numbers(counted_off(renamed(begun)), named)))
     lines = [Line(path, one.number, one.line.host, one.raw, one.line.text) for path, own in said.items() for one in own]
     stated = [*statements(lines)]  # read once: every line of all beginnings is asked for names and numbers
-    introduce(said, {place: Introduction(*who) for place, who in introduced(stated).items()})
+    own_words = {place: Introduction(*who) for place, who in introduced(stated).items()}
+    introduce(said, introductions_of(said) | own_words)
     size, _ = sizes_of([one.introduces for own in said.values() for one in own if one.introduces], said)
     noted = standing([*named, *told_in_lines(lines, stated)], said)
     table = process_table(said, [one.path for one in sources], size, stated, lists_of(sources, said), noted, read)
