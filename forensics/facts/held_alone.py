@@ -82,8 +82,12 @@ def _gone(tables: Mapping[TableName, pl.DataFrame], told: pl.DataFrame) -> tuple
     row = known[missing[0]]
     if row["rank"] is not None and any(known[one]["rank"] == row["rank"] for one in others):
         return ()  # it was begun anew
-    ref = reference(row | {"text": f"pid {row['pid']}: {row['name'] or row['how']}"})
-    return (HeldAlone("gone", "unknown", row["rank"], row["host"], row["pid"], len(others), 1, (ref,)),)
+    looked = told.filter(pl.col("host").map_elements(short_host, pl.String) == missing[0][0]).sort("file", "line")
+    refs = (
+        reference(row | {"text": f"pid {row['pid']}: {row['name'] or row['how']}"}),
+        *(reference(one) for one in looked.tail(1).iter_rows(named=True)),
+    )
+    return (HeldAlone("gone", "unknown", row["rank"], row["host"], row["pid"], len(others), 1, refs),)
 
 
 def _key(row: Mapping[str, Any]) -> Key:
