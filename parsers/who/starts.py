@@ -91,7 +91,7 @@ class Starts:
     ) -> None:
         self._said, self._places, self._paths, self._found = said, places, paths, found
         self._ranks, self._locals, self.world = ranks, locals_, world
-        self.all_formulas, self._given, self.is_computed = scripts
+        self.all_formulas, self._given, self.is_computed, _ = scripts
         # what counts nodes by two numbers is asked of names (computed_names.py)
         self.formulas = [one for one in self.all_formulas if one.what == "rank" or one.node is None]
         named = [one for one in lists if all(map(places.is_place, one.places))]
