@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from msgspec.structs import replace
 
 from parsers.schema.names import Told
+from parsers.text.outlines import Leaf
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.text.vocabulary import of_process
@@ -26,12 +27,14 @@ from parsers.who.beginnings import Said
 from parsers.who.computed_names import computed_names
 from parsers.who.contexts import OF_RECORD, Places, host_called
 from parsers.who.devices import Devices, shown_devices, used_devices
-from parsers.who.documented_places import documented_places, given, join_items
+from parsers.who.documented_places import documented_places, given, join_items, of_nodes
 from parsers.who.families import Process, processes
 from parsers.who.file_templates import consistent, written
 from parsers.who.formulas import Scripts, called, scripts_of
 from parsers.who.introductions import PID, Introduction
 from parsers.who.job_table import HOW, Table
+from parsers.who.linked.numbered import node_numbers
+from parsers.who.linked.relations import relations
 from parsers.who.listed import Listed
 from parsers.who.loops import hosts_in_turn
 from parsers.who.orders import blocks, in_order_of_ranks
@@ -65,9 +68,10 @@ def process_table(
     stated: Iterable[Statement] = (),
     lists: Sequence[Listed] = (),
     told: Sequence[Told] = (),
+    documents: Sequence[tuple[str, Sequence[Leaf]]] = (),
 ) -> Table:
-    """The lines of files, the paths of all files, the world that introductions tell, what lines and blocks of settings state → the
-    processes."""
+    """The lines of files, the paths of all files, the world that introductions tell, what lines and blocks of settings state, the leaves of
+    documents → the processes."""
     placed = (one for one in told if {one.local_rank, one.node_rank, one.device} != {None})
     hosts = {one.name.rpartition(":")[0] for one in told if one.kind == PROCESS}
     turns = {name for own in said.values() for name in hosts_in_turn(own)}
@@ -94,11 +98,17 @@ def process_table(
         if world is None
         and (not sizes_told or who.world in sizes_told)  # fewer are the survivors, who speak of the rest
     }
+    records = relations(said, documents, places)
+    numbers, nodes = node_numbers(said, documents, records, scripts.sums, places.aliases())
+    found = [*found, *documented_places(told, places), *given(said, places, devices)]
+    if nodes:  # what else counts nodes, counts them before a script does
+        found = [one._replace(node=None) for one in found]
+        found += of_nodes(numbers, places)
     table = _Resolved(
         said,
         places,
         paths,
-        [*found, *documented_places(told, places), *given(said, places, devices)],
+        found,
         world,
         launched,
         stated,
@@ -110,7 +120,9 @@ def process_table(
     ).table()
     only = next(iter(sizes_told)) if len(sizes_told) == 1 else None
     size = table.world if table.world is not None else only
-    return replace(table, introductions=introduced, size=size, ranked=called(made).ranks)
+    fixed = frozenset(one.number for one in scripts.given if of_process(one.name) == "rank")
+    table = replace(table, introductions=introduced, size=size, ranked=called(made).ranks)
+    return replace(table, sums=scripts.sums, fixed=fixed, records=records, numbers=numbers, nodes=nodes)
 
 
 def _not_told_otherwise(
@@ -392,11 +404,14 @@ class _Resolved:
     def _spoken(self) -> Iterator[Process]:
         """What lines say of their own processes in known words."""
         for path, own in self._said.items():
-            here = self._places.of_file(path) or (path if len(self._said) > 1 else None)
+            from_ = self._places.of_file(path)
+            whole, asked = path if len(self._said) > 1 else None, None
             listed: dict[str, list[int]] = {}
             is_of_tasks = len({one.line.task for one in own}) > 1  # each with its own lists
             for one in own:
                 host = one.line.host
+                asked = self._places.typed(one.raw) or asked
+                here = from_ or asked or whole
                 place = (self._places.of(host) if self._places.is_place(host) else None) if host else here
                 if (who := one.introduces) is not None:
                     if (

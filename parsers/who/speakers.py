@@ -107,7 +107,8 @@ def speakers(sources: Sequence[Source]) -> Known:
     introduce(said, {place: Introduction(*who) for place, who in introduced(stated).items()})
     size, _ = sizes_of([one.introduces for own in said.values() for one in own if one.introduces], said)
     documented_ = standing([*named, *told_in_lines(lines, stated)], said)
-    table = process_table(said, [one.path for one in sources], size, stated, lists_of(sources, said), documented_)
+    every, read_ = [one.path for one in sources], [(one.file, one.leaves) for one in read]
+    table = process_table(said, every, size, stated, lists_of(sources, said), documented_, read_)
     introduce(said, of_one_process(said, table.introductions))
     listed_names = rosters(said, sources, (whole := _Bundle(shapes, said, stated, table)).world, table.ranked)
     told = [
@@ -119,11 +120,9 @@ def speakers(sources: Sequence[Source]) -> Known:
     told, places = [*told, *also_called(told, said)], table.aliases.values()
     told = standing([*aliased(told, places), *counted_on(told, chain.from_iterable(places), whole.world)], said)
     paths_told = {one.path: one.rank for one in sources if one.rank is not None} | dict(table.files)
-    more = (
-        chains(said, read, table, told, paths_told, whole.introduced, whole.world)
-        if len(spaces := whole.spaces()) < 2
-        else NO_CHAINS
-    )
+    more = NO_CHAINS
+    if len(spaces := whole.spaces()) < 2:
+        more = chains(table, told, paths_told, whole.introduced, whole.world)
     told = [*told, *more.told]
     names = table.named(names_of(told, whole.world), told)
     names = replace(names, processes={**more.processes, **names.processes})

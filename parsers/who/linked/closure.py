@@ -168,7 +168,7 @@ class _Table:
             # A place of one process is a name of it: where it runs, the file tells.
             at = sorted((where & shared) or own_place or where)[:_FEWEST]
             slot = row.cells.get(column)
-            rank = int(slot.value) if slot is not None and slot.kind == "rank" else None
+            rank = int(slot.value) if slot is not None and slot.kind == "rank" else row.rank
             tokens = {
                 column: [*_tokens(column, slot, at, whole, own)]
                 for column, slot in row.cells.items()
