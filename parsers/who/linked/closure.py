@@ -59,7 +59,9 @@ def by_chains(
     called = _places_called(relations, places)
     shared = where - _of_one(known)
     tables = [_Table(own, places, called, shared, whole, pids, world) for own in relations]
-    used = Counter(token for table in tables for token in table.tokens())
+    told_in = [table.tokens() for table in tables]
+    used = Counter(token for own in told_in for token in {token for token, *_ in own})
+    lines = Counter(token for token, *_ in set().union(*told_in))
     ranks = dict(known)
     found: dict[Token, Proof] = {}
     refused: set[Token] = set()
@@ -82,7 +84,7 @@ def by_chains(
     return {
         token: one
         for token, one in found.items()
-        if token not in refused and (token.kind != "name" or used[token] >= _FEWEST)
+        if token not in refused and (token.kind != "name" or min(used[token], lines[token]) >= _FEWEST)
     }
 
 
@@ -176,8 +178,11 @@ class _Table:
             }
             self._rows.append((row, rank, tokens))
 
-    def tokens(self) -> Set[Token]:
-        return {token for *_, tokens in self._rows for own in tokens.values() for token in own}
+    def tokens(self) -> Set[tuple[Token, str, int | None]]:
+        """All names, each with the line that it stands in: one that two relations read is one."""
+        return {
+            (token, row.file, row.line) for row, _, tokens in self._rows for own in tokens.values() for token in own
+        }
 
     def told(self, ranks: Mapping[Token, int]) -> Iterator[tuple[Token, int, Row]]:
         """Names of this relation with their ranks, by those that are known."""
