@@ -42,9 +42,14 @@ class Proof(NamedTuple):
 
 
 def by_chains(
-    relations: Sequence[Relation], known: Mapping[Token, int], places: Mapping[str, str], world: int | None
+    relations: Sequence[Relation],
+    known: Mapping[Token, int],
+    places: Mapping[str, str],
+    world: int | None,
+    *,
+    fewest: int = _FEWEST,
 ) -> dict[Token, Proof]:
-    """Relations, names whose ranks are known, and names of places → their one name → more names with their ranks."""
+    """Relations, names whose ranks are known, and names of places → their one name → more names with their ranks. `fewest`: lines that hold a name."""
     whole = _whole_ids(
         slot.value for own in relations for row in own for slot in row.cells.values() if slot.kind == "id"
     )
@@ -84,7 +89,7 @@ def by_chains(
     return {
         token: one
         for token, one in found.items()
-        if token not in refused and (token.kind != "name" or min(used[token], lines[token]) >= _FEWEST)
+        if token not in refused and (token.kind != "name" or min(used[token], lines[token]) >= fewest)
     }
 
 

@@ -61,7 +61,7 @@ def node_numbers(
         numbered = by_rows
     if not called:
         return {}, frozenset()
-    found = by_chains(numbered, known, {}, None)
+    found = by_chains(numbered, known, {}, None, fewest=1)
     numbers = {token.value: number for token, number in known.items()}
     numbers |= {token.value: one.rank for token, one in found.items() if token.kind in ("id", "name")}
     numbers |= _by_parts({*places, *(row.place for own in relations for row in own if row.place)}, numbers)
