@@ -126,7 +126,8 @@ class Names(msgspec.Struct, frozen=True, dict=True):
         """The rank of who is called just so in a cell: by a name of its own, `tcp://10.0.0.7:40117`, `nx-2/gpu1`."""
         whole = cell[:_CELL].strip()
         if whole.replace(".", "", 1).isdigit():
-            return self.ranks.get(whole) if len(whole) >= _SERIAL else None  # a number counts anything
+            # a number counts anything, but a long one may be an id without letters
+            return self.ranks.get(whole, self._of_part(whole)) if len(whole) >= _SERIAL else None
         name = whole.rpartition("://")[2]
         unit, exporter, device_id = _UNIT.fullmatch(whole), _EXPORTER.fullmatch(whole), _OF_VENDOR.fullmatch(whole)
         for rank in (

@@ -50,6 +50,9 @@ _HEADING = regex(r"[^\w]{0,8}(?:[a-z][a-z.]{1,30}/)?(?P<name>[A-Za-z0-9][\w.-]{1
 _TYPED = regex(  # at a prompt; behind a bare mark of comments only what is sent elsewhere
     r"(?:[^\w\s]?[\w.-]{1,32}@(?P<at>[\w.-]{1,250})\b[^$#%>]{0,80}[$#%>]|\$|\+{1,3}(?= )|[#%>](?= (?:sudo )?ssh )) (?P<command>[a-z./].{0,200})"
 )
+_ASKED = regex(
+    r"(?i)[^\n]{0,120}[$#%>] ?(?:[^|;&]{0,80}[;&] ?)?(?:sudo )?(?:cat \S*/)?\$?\{?(?:hostname|uname -n|echo \"?\$\{?hostname)\b.*"
+)
 _ARCHIVE = regex(r"(?i)\.(?:zip|7z|t[gbx]z2?|tar(?:\.\w{2,4})?)\Z")
 _SENT = regex(
     r"(?:\A[^\w\s]?[\w.-]{1,32}@(?=[^$#%>]{1,120}[$#%>] )|\bssh (?:-[A-Za-z]+ )*(?:[\w.-]{1,32}@)?|\bexec (?=[^-]{1,99}(?:-\w [^-]{1,60})?-- ))(?P<name>[A-Za-z][\w.-]{1,250})"
@@ -58,6 +61,7 @@ _ITEM = regex(
     r"\s*(?:- )?(?:([\"'])[^\"']{1,252}\1,?|[\w.-]{1,252},)\s*|\s*- [\w.-]{1,252}\s*"
 )  # of a list in a document
 _GLOG = regex(r"[IWEF]\d{4}|(?:ERR|E[A-Z])\d{4,6}")  # a level and a day; a message's number
+_OF_CARDS = ("GPU-", "MIG-")  # before the id of a device
 _SUFFIXED = regex(r"([a-z0-9.-]*-\d{1,5})-[a-z0-9]{5}")
 _STAMPED = regex(r"[\d:.,/TZ +-]{0,40}|.{0,40}\d{1,2}:\d\d.{0,20}")
 _HOSTS_LINE = regex(rf"({ADDRESS.pattern})[ \t]+([A-Za-z][\w.-]*(?:[ \t]+[A-Za-z][\w.-]*)*)\s*(?:#.*)?")
@@ -149,6 +153,11 @@ class Places:
                 self._of_file[path] = self._root(here) if (here := self._inside.get(path)) is not None else None
         return self._of_file[path]
 
+    def of_line(self, one: Said) -> str | None:
+        """The place that a line names before it, or that its file is from."""
+        host = one.line.host
+        return self.of(host) if host is not None and self.is_place(host) else self.of_file(one.file)
+
     def apart(self, paths: Iterable[str]) -> dict[str, str]:
         """Path → the place that it names, of files that are called alike but for that, each of another place."""
         alike: defaultdict[str, dict[str, str]] = defaultdict(dict)
@@ -175,7 +184,7 @@ class Places:
 
     def heading(self, text: str) -> str | None:
         """The place that a line is the heading of: it names it and nothing else but a time and a few words, set off; or a command was typed there, or sent there."""
-        if (typed := _TYPED.match(text)) is not None and (place := self._of_command(typed["at"], typed["command"])):
+        if (place := self.typed(text)) is not None:
             return place
         found = _HEADING.fullmatch(text.strip()) if len(text) < 120 and not _ITEM.fullmatch(text) else None
         if found is None or not self.is_place(found["name"].rstrip(".-")):
@@ -183,6 +192,11 @@ class Places:
         is_set_off = not text[:1].isalnum()
         is_alone = not found["rest"] or (is_set_off and _STAMPED.fullmatch(found["rest"]))
         return self.of(found["name"].rstrip(".-")) if is_alone and (is_set_off or text.rstrip().endswith(":")) else None
+
+    def typed(self, text: str) -> str | None:
+        """The place whose a command's answer is, that somebody typed."""
+        found = _TYPED.match(text)
+        return self._of_command(found["at"], found["command"]) if found is not None else None
 
     def _of_command(self, at: str | None, command: str) -> str | None:
         """The one place that a command names behind its first word, and before another (`ssh n1 ps`, `kubectl exec w-1 -- ps`); else where its prompt is."""
@@ -207,6 +221,9 @@ class Places:
                 names = {found["name"].rstrip(".-") for line in lines for found in _OWN_HOST.finditer(line)}
                 shapes[_DIGITS.sub("#", path)][path] = {self.of(name) for name in names if self.is_place(name)}
         found: dict[str, str] = {}
+        for path, own in said.items():
+            if len(answers := {self.of(name) for name in _answers(own) if self.is_place(name)}) == 1:
+                found |= {path: answers.pop()} if not any(True for _ in self.named(path)) else {}
         for of_shape in shapes.values():
             each = [name for told in of_shape.values() for name in told]
             if len(of_shape) > 1 and len(each) == len(set(each)) == len(of_shape) and all(of_shape.values()):
@@ -248,6 +265,7 @@ class Places:
                         used[word].add(path)
                         if word in in_paths:
                             names.add(word)
+            names |= {*_answers(own)}
             if listed_names := _file_of_names(own):
                 names |= listed_names
         self._words = {*used}
@@ -373,7 +391,7 @@ def _may_be(word: str) -> bool:
     if ADDRESS.fullmatch(word):
         return True
     counted = _COUNTED.fullmatch(word)
-    if _GLOG.fullmatch(word):
+    if _GLOG.fullmatch(word) or word.startswith(_OF_CARDS):
         return False
     if counted and counted[1]:
         before = counted[1]
@@ -397,6 +415,17 @@ def _file_of_names(own: Sequence[Said]) -> set[str]:
     if len(lines) < 2 or not all(_WORD.fullmatch(line) and any(map(str.isalpha, line)) for line in lines):
         return set()
     return set(lines)
+
+
+def _answers(own: Sequence[Said]) -> Iterator[str]:
+    """What a host answers, in what somebody typed there, to the question what it is called."""
+    for before, one in pairwise(own[:_ABOVE]):
+        if (
+            one.number == before.number + 1
+            and _WORD.fullmatch(one.raw.strip())
+            and _ASKED.fullmatch(before.raw[:_ABOVE])
+        ):
+            yield one.raw.strip()
 
 
 def _stems_alike(paths: Iterable[str]) -> set[str]:

@@ -19,6 +19,7 @@ from parsers.text.unanimous import unanimous
 from parsers.text.vocabulary import of_process
 from parsers.who.beginnings import Said
 from parsers.who.contexts import Places
+from parsers.who.families import Process
 from parsers.who.formulas import Sum, assigned, parsed
 from parsers.who.orders import BLOCK
 
@@ -177,3 +178,17 @@ def _by_sum(read: Sum | None, given: Sequence[tuple[str, Sum]]) -> Devices | Non
         if len(more) == 1:
             return Devices(what, sign, offset + more.pop())
     return None
+
+
+def with_users(family: Sequence[Process], devices: Devices, worlds: Set[int | None]) -> list[Process]:
+    """A family whose processes are told by their devices, with who that is; of a world on one host, the first uses the first."""
+    if all(one.device is None for one in family):
+        return [*family]
+    users = [None if one.device is None else devices.user(one.device) for one in family]
+    is_whole = sorted(-1 if user is None else user for user in users) == [*range(len(family))]
+    is_job = is_whole and len({one.place for one in family}) == 1 and len(family) in worlds
+    if is_job and all(one.rank is None for one in family):
+        return [one._replace(rank=user) for one, user in zip(family, users, strict=True)]
+    if devices.what == "rank":  # of which host it is, the device does not say
+        return [*family]
+    return [one._replace(local=user) for one, user in zip(family, users, strict=True)]

@@ -78,3 +78,15 @@ def documented_places(told: Sequence[Told], places: Places) -> Iterator[Process]
             yield at._replace(rank=one.rank, device=one.device)
         elif one.rank is not None and one.local_rank is not None:
             yield at._replace(local=one.local_rank, rank=one.rank, is_word=True)
+
+
+def of_nodes(numbers: Mapping[str, int], places: Places) -> list[Process]:
+    """Names of nodes, with their numbers: those of one number are one place."""
+    named: defaultdict[int, list[str]] = defaultdict(list)
+    for name, at in numbers.items():
+        if places.is_place(name):
+            named[at].append(name)
+    for first, *others in named.values():
+        for other in others:
+            places.join(first, other)
+    return [Process(places.of(own[0]), node=at) for at, own in named.items()]

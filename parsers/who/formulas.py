@@ -22,7 +22,7 @@ from parsers.who.beginnings import Said
 
 _LINES = 400
 _CHARACTERS = 1000
-_DEPTH = 8
+_DEPTH, _TERMS = 8, 8
 _NAME = r"\$\{\w{1,40}##?\*[-_.]\}|\$?\$?\{?\$?(?:env:)?[A-Za-z_]\w{0,60}\}?|%\(\w{1,60}\)\d{0,2}[ds]|%[iI]"
 _ASSIGNED = regex(  # within each other, too: environment=RANK="%(process_num)d"
     r"(?:(?<=[\s\"',;{(@:=\[])|\A)(?=(?:\$(?:env:)?)?(?P<dash>--?)?(?P<name>[A-Za-z_][\w-]{0,60})(?P<is>(?:[\"']\]?)?\s{0,24}[=:]\s{0,2}| )[\"']?"
@@ -39,6 +39,7 @@ _SAID = regex(  # in words, or in a setting that is not called after a rank
     r"(?P<sum>(?:[a-z_]\w{0,40}\s?\*\s?(?:[a-z_]\w{0,40}|\d{1,4})|\d{1,4}\s?\*\s?[a-z_]\w{0,40})\s?\+\s?[a-z_]\w{0,40}"
     r"|[a-z_]\w{0,40}\s?\+\s?(?:[a-z_]\w{0,40}\s?\*\s?(?:[a-z_]\w{0,40}|\d{1,4})|\d{1,4}\s?\*\s?[a-z_]\w{0,40}))(?!\w|\s?[*+/(\[-])"
 )
+_IN_WORDS = regex(r"(?i)\b(node|host|machine|local) (rank|index|number|id)\b")
 _RANK_IS = regex(
     r"(?i)(?<![a-z_] )(?<![a-z_])(?:the |their |its |global |world |own |mpi )?rank (?:is|=|:=|will be) {1,2}\Z"
 )
@@ -130,22 +131,33 @@ class Called(NamedTuple):
     places: frozenset[tuple[str, ...]]
 
 
+class RankSum(NamedTuple):
+    """What a file makes ranks of, as it stands there; a name that the file computes of others is written out, one to which it gives a number is that."""
+
+    terms: Sum
+    modulus: int | None
+    what: str = "rank"  # or the number of a node
+
+
 class Scripts(NamedTuple):
-    """What the lines of a bundle compute: `is_computed`, a rank in a way that is no other name of a number, read or not."""
+    """What the lines of a bundle compute: `is_computed`, a rank in a way that is no other name of a number, read or not; `sums`: all of ranks."""
 
     formulas: list[Formula]
     given: list[Given]
     is_computed: bool
+    sums: list[RankSum]
 
 
 def scripts_of(said: Mapping[str, Sequence[Said]]) -> Scripts:
     """The lines of files → what they compute ranks and nodes from, and the numbers that they give to names."""
-    return Scripts(*_formulas(said), any(computed(one.raw) is not None for own in said.values() for one in own))
+    formulas, given, sums = _formulas(said)
+    return Scripts(formulas, given, any(computed(one.raw) is not None for own in said.values() for one in own), sums)
 
 
-def _formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[Given]]:
+def _formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[Given], list[RankSum]]:
     """The lines of files → what they compute ranks and nodes from, and the numbers that they give to names."""
     found: list[Formula] = []
+    whole: list[RankSum] = []
     given: list[Given] = []
     templates = _templates(said)
     for path, own in said.items():
@@ -160,7 +172,7 @@ def _formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[G
             (one.number, *own_sum)
             for one in own[:_LINES]
             if _may(one.raw)
-            for own_sum in assigned(_called_with(one.raw[:_CHARACTERS], arguments))
+            for own_sum in assigned(_called_with(_joined(one.raw[:_CHARACTERS]), arguments))
         ]
         text = (
             "\n".join(one.raw[:200] for one in own[:_LINES])
@@ -184,6 +196,7 @@ def _formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[G
         numbers = unanimous((name, None if read.keys() - {()} else read.get((), 0)) for _, name, read, _ in sums)
         constants = {name: number for name, number in numbers.items() if number}
         counted = counted_on(one.raw[:_CHARACTERS] for one in own[:_LINES])
+        whole += _rank_sums(sums, constants)
         for line, name, read, modulus in sums:
             if not read.keys() - {()}:
                 given.append(Given(path, line, name, read.get((), 0)))
@@ -206,7 +219,42 @@ def _formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[G
                     found.append(one._replace(modulus=rest or None))
     # what counts nodes in one formula is no rank in another: `main.py --rank $SLURM_PROCID`, which says `rank = SLURM_PROCID * ngpus + gpu`
     nodes = {one.node for one in found if one.what == "rank" and one.node is not None}
-    return list(dict.fromkeys(one for one in found if one.what != "rank" or one.counter not in nodes)), given
+    return list(dict.fromkeys(one for one in found if one.what != "rank" or one.counter not in nodes)), given, whole
+
+
+def _rank_sums(sums: Sequence[tuple[int, str, Sum, str | None]], constants: Mapping[str, int]) -> Iterator[RankSum]:
+    made = unanimous((name, tuple(sorted(read.items()))) for _, name, read, rest in sums if rest is None)
+    inner = {
+        name: dict(own)
+        for name, own in made.items()
+        if {*dict(own)} - {()} and (name,) not in dict(own) and not _is_word(dict(own))
+    }
+    for _, name, read, rest in sums:
+        by = constants.get(rest, 0) if rest and not rest.isdigit() else int(rest or 0)
+        what = _what(name)
+        if what is None or not read.keys() - {()} or (rest is not None and by < 2):
+            continue
+        for _ in range(_DEPTH):
+            if not any(word in inner or word in constants for key in read for word in key):
+                break
+            read = _written_out(read, inner, constants)
+        if len(read) <= _TERMS:
+            yield RankSum(read, by or None, what)
+
+
+def _is_word(read: Sum) -> bool:
+    """Is it a word alone, as in prose: `node_rank = position in HOSTS`?"""
+    return all(len(key) == many == 1 and key[0].isalpha() and key[0].islower() for key, many in read.items())
+
+
+def _written_out(read: Sum, inner: Mapping[str, Sum], constants: Mapping[str, int]) -> Sum:
+    total: Sum = {(): 0}
+    for key, many in read.items():
+        term: Sum = {(): many}
+        for word in key:
+            term = _times(term, {(): constants[word]} if word in constants else inner.get(word, {(word,): 1}))
+        total = _added(total, term, 1)
+    return total
 
 
 def _templates(said: Mapping[str, Sequence[Said]]) -> dict[str, dict[int, str]]:
@@ -291,6 +339,8 @@ def assigned(text: str) -> Iterator[tuple[str, Sum, str | None]]:
         if found["is"] == " " and not found["dash"]:
             continue
         value = found["value"]
+        if value.isidentifier() and text[found.end("value") :][:1] in tuple(".[("):
+            continue  # what is in it, or what it says
         if value.startswith(("str(", "int(")):
             value = _ATTRIBUTE.sub(r"\1", value[4:-1])
         elif "((" in value:
@@ -302,12 +352,18 @@ def assigned(text: str) -> Iterator[tuple[str, Sum, str | None]]:
 
 def _said(text: str) -> Iterator[Sum]:
     """Sums that are said to be who is who: the number of a node, by how many each has, and a place there."""
-    for found in _SAID.finditer(text[:_CHARACTERS]):
+    text = _joined(text[:_CHARACTERS])
+    for found in _SAID.finditer(text):
         read = parsed(found["sum"])
         products = [key for key, number in (read or {}).items() if len(key) > 1 or number > 1]
         is_rank = _RANK_IS.search(text[: found.start("sum")]) is not None
         if read is not None and len(products) == 1 and (is_rank or any(map(_NODE.fullmatch, products[0]))):
             yield read
+
+
+def _joined(text: str) -> str:
+    """A text in which names of numbers are a word each: `node rank` → node_rank."""
+    return _IN_WORDS.sub(r"\1_\2", text) if "node " in text or " rank" in text or "ost " in text else text
 
 
 def parsed(text: str) -> Sum | None:

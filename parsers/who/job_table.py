@@ -12,6 +12,7 @@ from parsers.schema.names import Names, Told
 from parsers.text.unanimous import unanimous
 from parsers.who.contexts import Places, host_called
 from parsers.who.families import Process
+from parsers.who.formulas import RankSum
 from parsers.who.introductions import Introduction
 
 HOW = "process table"
@@ -43,6 +44,10 @@ class Table(msgspec.Struct, frozen=True):
     is_open: bool = False  # a script computes the ranks in a way that is not read: no number of a node tells them
     ranked: frozenset[str] = frozenset()  # words by which scripts call what they give to ranks: `partition`
     where: Places | None = None  # whose names `aliases` are
+    sums: Sequence[RankSum] = ()  # what scripts make ranks of, as it stands there
+    numbers: Mapping[str, int] = msgspec.field(default_factory=dict)  # of nodes, by all their names
+    nodes: frozenset[str] = frozenset()  # what scripts call these
+    fixed: frozenset[int] = frozenset()  # the numbers that they give to ranks
     is_computed: bool = False  # a script computes the ranks: what a launcher counts is none
 
     def told(self) -> Iterator[Told]:

@@ -14,7 +14,7 @@ Fooled by: a list of places in another order than their ranks whose counts add u
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -26,13 +26,14 @@ from parsers.text.vocabulary import of_process
 from parsers.who.beginnings import Said
 from parsers.who.computed_names import computed_names
 from parsers.who.contexts import OF_RECORD, Places, host_called
-from parsers.who.devices import Devices, shown_devices, used_devices
-from parsers.who.documented_places import documented_places, given, join_items
+from parsers.who.devices import Devices, shown_devices, used_devices, with_users
+from parsers.who.documented_places import documented_places, given, join_items, of_nodes
 from parsers.who.families import Process, processes
 from parsers.who.file_templates import consistent, written
 from parsers.who.formulas import Scripts, called, scripts_of
 from parsers.who.introductions import PID, Introduction
 from parsers.who.job_table import HOW, Table
+from parsers.who.linked.numbered import node_numbers
 from parsers.who.listed import Listed
 from parsers.who.loops import hosts_in_turn
 from parsers.who.orders import blocks, in_order_of_ranks
@@ -91,7 +92,7 @@ def process_table(
     families = processes(said, places, sizes, called(made), counts_tasks=not scripts.is_computed)
     if sizes_told and any(one.node is not None for one in made):  # what counts fewer than all are, counts nodes
         families = [own for own in families if any(one.is_word or one.world in sizes_told | {None} for one in own)]
-    families = [_with_users(own, devices, sizes_told | {world}) for own in _not_told_otherwise(families, said, told)]
+    families = [with_users(own, devices, sizes_told | {world}) for own in _not_told_otherwise(families, said, told)]
     found = standing_rows([one for own in families for one in own], said)
     introduced = {
         (one.file, one.line or 0): who
@@ -100,11 +101,16 @@ def process_table(
         if world is None
         and (not sizes_told or who.world in sizes_told)  # fewer are the survivors, who speak of the rest
     }
+    numbers, nodes = node_numbers(said, documents, [one.name for one in told], scripts.sums, places)
+    found = [*found, *documented_places(told, places), *given(said, places, devices)]
+    if nodes:  # what else counts nodes, counts them before a script does
+        found = [one._replace(node=None) for one in found]
+        found += of_nodes(numbers, places)
     table = _Resolved(
         said,
         places,
         paths,
-        [*found, *documented_places(told, places), *given(said, places, devices)],
+        found,
         world,
         launched,
         stated,
@@ -117,7 +123,9 @@ def process_table(
     ).table()
     only = next(iter(sizes_told)) if len(sizes_told) == 1 else None
     size = table.world if table.world is not None else only
-    return replace(table, introductions=introduced, size=size, ranked=called(made).ranks)
+    fixed = frozenset(one.number for one in scripts.given if of_process(one.name) == "rank")
+    table = replace(table, introductions=introduced, size=size, ranked=called(made).ranks)
+    return replace(table, sums=scripts.sums, fixed=fixed, numbers=numbers, nodes=nodes)
 
 
 def _not_told_otherwise(
@@ -131,20 +139,6 @@ def _not_told_otherwise(
         counted = ((one.rank, texts.get((one.file, one.line or 0), "")) for one in own if not one.is_word)
         if not any(names.get(word, rank) != rank for rank, text in counted if names for word in _WORD.findall(text)):
             yield own
-
-
-def _with_users(family: Sequence[Process], devices: Devices, worlds: Set[int | None]) -> list[Process]:
-    """A family whose processes are told by their devices, with who that is; of a world on one host, the first uses the first."""
-    if all(one.device is None for one in family):
-        return [*family]
-    users = [None if one.device is None else devices.user(one.device) for one in family]
-    is_whole = sorted(-1 if user is None else user for user in users) == [*range(len(family))]
-    is_job = is_whole and len({one.place for one in family}) == 1 and len(family) in worlds
-    if is_job and all(one.rank is None for one in family):
-        return [one._replace(rank=user) for one, user in zip(family, users, strict=True)]
-    if devices.what == "rank":  # of which host it is, the device does not say
-        return [*family]
-    return [one._replace(local=user) for one, user in zip(family, users, strict=True)]
 
 
 def _worlds(said: Mapping[str, Sequence[Said]]) -> frozenset[int]:
@@ -409,11 +403,14 @@ class _Resolved:
     def _spoken(self) -> Iterator[Process]:
         """What lines say of their own processes in known words."""
         for path, own in self._said.items():
-            here = self._places.of_file(path) or (path if len(self._said) > 1 else None)
+            from_ = self._places.of_file(path)
+            whole, asked = path if len(self._said) > 1 else None, None
             listed: dict[str, list[int]] = {}
             is_of_tasks = len({one.line.task for one in own}) > 1  # each with its own lists
             for one in own:
                 host = one.line.host
+                asked = self._places.typed(one.raw) or asked
+                here = from_ or asked or whole
                 place = (self._places.of(host) if self._places.is_place(host) else None) if host else here
                 if (who := one.introduces) is not None:
                     if (

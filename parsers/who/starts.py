@@ -19,6 +19,7 @@ from parsers.who.beginnings import Said
 from parsers.who.contexts import Places
 from parsers.who.families import Process
 from parsers.who.formulas import Formula, Scripts, counted_on
+from parsers.who.linked.numbered import is_counted_otherwise
 from parsers.who.listed import Listed
 from parsers.who.node_numbers import NodeNumbers
 from parsers.who.orders import Order, by_file, orders, starts_of
@@ -93,7 +94,7 @@ class Starts:
     ) -> None:
         self._said, self._places, self._paths, self._found = said, places, paths, found
         self._ranks, self._locals, self.world = ranks, locals_, world
-        self.all_formulas, self._given, self.is_computed = scripts
+        self.all_formulas, self._given, self.is_computed, _ = scripts
         # what counts nodes by two numbers is asked of names (computed_names.py)
         self.formulas = [one for one in self.all_formulas if one.what == "rank" or one.node is None]
         named = [one for one in lists if all(map(places.is_place, one.places))]
@@ -429,6 +430,8 @@ class Starts:
             and one.node is not None
             and not one.first
             and one.node not in {own.name for own in self._given if self._places.of_file(own.file)}
+            and one.node in self._text(one.file)  # of a node in words, a sentence says how it is counted
+            and not is_counted_otherwise(one.node, self._said)
         }
         found = []
         found += [*self._by_turns(each), *self._by_hostfile()]

@@ -13,6 +13,7 @@ from parsers.who.beginnings import Said
 from parsers.who.contexts import Places, host_called
 from parsers.who.job_table import Table
 from parsers.who.linked.closure import Proof, Token, by_chains
+from parsers.who.linked.computed import Words, with_computed
 from parsers.who.linked.relations import cell, relations
 from parsers.who.linked.twins import twins
 from parsers.who.told_names import Document
@@ -49,26 +50,16 @@ def chains(
     if places is None:
         return NO_CHAINS
 
-    def place_of(one: Said) -> str | None:
-        host = one.line.host
-        return places.of(host) if host is not None and places.is_place(host) else places.of_file(one.file)
-
     aliases = {name: place for place, own in table.aliases.items() for name in own}
-    own = relations(
-        said,
-        ((one.file, one.leaves) for one in documents),
-        place_of,
-        places.of_file,
-        places.heading,
-        [one.name for one in told],
-        table.scripts,
-        table.labels,
-    )
     known = unanimous(
         [*_known(table, told, places), *((Token("file", "", path), rank) for path, rank in files.items())]
     )
     known = {**unanimous(_alone(known, table.aliases)), **known}
-    found = by_chains(own, known, aliases, world, twins(said, place_of, places.heading))
+    read = ((one.file, one.leaves) for one in documents)
+    own = relations(said, read, places, [one.name for one in told], table.scripts, table.labels)
+    words = Words(table.numbers, table.nodes, table.labels, table.is_by_device)
+    own, seats = with_computed(own, table.sums, table.fixed, world or table.size, words)
+    found = by_chains(own, known, aliases, world, twins(said, places.of_line, places.heading))
     folders = [*_folders_of(_calls(said, table), paths)]
     return Chains(
         [
@@ -78,6 +69,7 @@ def chains(
                 for token, one in found.items()
                 if token.kind in ("id", "name")
             ),
+            *(Told(name, "place", "", rank=rank, local_rank=at, world=world) for (name, at), rank in seats.items()),
         ],
         [*_claims(found, table)],
         {
@@ -139,7 +131,7 @@ def _known(table: Table, told: Iterable[Told], places: Places) -> Iterator[tuple
     for (place, bus), rank in table.buses.items():
         yield Token("bus", place, bus.partition(".")[0]), rank
     for one in told:
-        if one.rank is None or one.kind == "folder":
+        if one.rank is None or one.kind in ("folder", "file"):
             continue
         if one.kind in ("pid", "process"):
             host, _, pid = one.name.rpartition(":")

@@ -51,9 +51,14 @@ def by_chains(
     places: Mapping[str, str],
     world: int | None,
     twins: Iterable[Twin] = (),
+    *,
+    fewest: int = _FEWEST,
 ) -> dict[Token, Proof]:
-    """Relations, names whose ranks are known, names of places → their one name, and who has two numbers → more names with their ranks."""
+    """Relations, names whose ranks are known, names of places → their one name, and who has two numbers → more names with their ranks.
+    `fewest`: lines that hold a name."""
     pids = {slot.value for own in relations for row in own for slot in row.cells.values() if slot.kind == "pid"}
+    twins = [*twins]
+    pids |= {one.outer for one in twins}
     relations = [own for own in relations if len(own) >= _FEWEST]
     whole = _whole_ids(
         slot.value for own in relations for row in own for slot in row.cells.values() if slot.kind == "id"
@@ -89,7 +94,9 @@ def by_chains(
         for own, own_parts in zip(relations, parts, strict=True)
     ]
     same = [*_same(twins, places, {part: called[one] for part, one in whole.items() if one in called} | called)]
-    used = Counter(token for table in tables for token in table.tokens())
+    told_in = [table.tokens() for table in tables]
+    used = Counter(token for own in told_in for token in {token for token, *_ in own})
+    lines = Counter(token for token, *_ in set().union(*told_in))
     wholes = {*whole.values()}
     cut = {token for table in tables for token in table.cut(wholes)}
     ranks = dict(known)
@@ -119,7 +126,7 @@ def by_chains(
         token: one
         for token, one in found.items()
         if token not in refused
-        and (token.kind != "name" or used[token] >= _FEWEST or token in cut)
+        and (token.kind != "name" or min(used[token], lines[token]) >= fewest or token in cut)
         and (token.kind != "pid" or token.value in pids)
     }
 
@@ -259,7 +266,7 @@ class _Table:
             # A place of one process is a name of it: where it runs, the file tells.
             at = sorted((where & own_place) or (where & shared) or own_place or where)[:_FEWEST]
             slot = row.cells.get(column)
-            rank = int(slot.value) if slot is not None and slot.kind in ("rank", "number") else None
+            rank = int(slot.value) if slot is not None and slot.kind in ("rank", "number") else row.rank
             tokens = {
                 column: [*_tokens(column, slot, at, whole, own)]
                 for column, slot in row.cells.items()
@@ -267,8 +274,11 @@ class _Table:
             }
             self._rows.append((row, rank, tokens))
 
-    def tokens(self) -> Set[Token]:
-        return {token for *_, tokens in self._rows for own in tokens.values() for token in own}
+    def tokens(self) -> Set[tuple[Token, str, int | None]]:
+        """All names, each with the line that it stands in: one that two relations read is one."""
+        return {
+            (token, row.file, row.line) for row, _, tokens in self._rows for own in tokens.values() for token in own
+        }
 
     def cut(self, wholes: Set[str]) -> Set[Token]:
         """Names that are the ends of others, which their cells mean."""

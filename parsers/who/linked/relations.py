@@ -10,9 +10,11 @@
 Nothing here knows what a column means, but for numbers that a word before them, or above, calls a rank, a place of one, a device or a pid.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import pairwise
+from types import MappingProxyType
 from typing import NamedTuple
 
 from parsers.schema.calls import Call, Script, call_of
@@ -20,6 +22,7 @@ from parsers.text.outlines import Leaf
 from parsers.text.patterns import regex
 from parsers.who.also_called import table_rows
 from parsers.who.beginnings import Said
+from parsers.who.contexts import Places
 from parsers.who.linked.columns import rows_of_columns
 from parsers.who.linked.tokens import Slot, apart, meaning, setting, slots
 
@@ -29,24 +32,28 @@ _LINES = 400  # of a file
 _SLOTS = 12  # of a line: one with more is no statement
 _ROWS = 4096
 _FEWEST, _PLACES = 2, 4
-_NAME = regex(r"[A-Za-z0-9][\w.@:/-]{0,127}")
+_NAME = regex(r"[A-Za-z0-9][\w.@:/-]{0,127}(?:\[\d{1,6}\])?")
 _STAMP = regex(r"\d{4}-\d\d-\d\d(?!\w)|\d{1,2}:\d\d:\d\d")
 _OUTER = " ,;{}[]"  # around the entries of a list, or between them
 _SEAT = regex(r"(?P<word>[A-Za-z]+)[-_]?(?P<number>\d{1,4})(?=(?:\.[a-z]{2,5})?(?::\d+)?\Z)")
 _NUMBERS = regex(r"\d{1,7}(?:[._-]\d{1,7}){1,5}")
+_APART = regex(r"\t|\s*[|│]\s*|\s*[,;]\s*| {2,}")  # cells of lines that are rows below no names
 _NUMBER, _SPACES = regex(r"\d{1,10}"), regex(r"\s+")
+_BY = {mark: regex(rf" *{re.escape(mark)} *") for mark in "\t|│,;"} | {" ": regex(r" {2,}")}
+_COLUMN, _FIGURE = regex(r"[A-Za-z_][\w ()/.-]{0,60}"), regex(r"-?\d[\d.eE+-]{0,30}")
 _WORDS = regex(r"[\w.@~-]+(?::\d+)?")
-_HEADED = regex(r"[^\w\s]{1,12} ?\S.{0,160}|\S.{0,80}:")
+_HEADED = regex(r"(?!/\w)[^\w\s{\"]{1,12} ?\S.{0,160}|\S.{0,80}:")
 _PROMPT = regex(r"(?:[\w.-]{1,32}@[\w.-]{1,80}\b[^$#%>]{0,80})?[$#%>] ?(?=\S)")
 
 
 class Row(NamedTuple):
-    """`place`: the host or the pod that it is from, null where it is not known. `cells`: column → what stands in it."""
+    """`place`: the host or the pod that it is from, null where it is not known. `cells`: column → what stands in it. `rank`: what a script makes of them."""
 
     place: str | None
     cells: dict[str, Slot]
     file: str
     line: int | None
+    rank: int | None = None
 
 
 class Words(NamedTuple):
@@ -63,22 +70,26 @@ Relation = list[Row]
 def relations(
     said: Mapping[str, Sequence[Said]],
     documents: Iterable[tuple[str, Sequence[Leaf]]],
-    place_of: Callable[[Said], str | None],
-    place_of_file: Callable[[str], str | None],
-    heading: Callable[[str], str | None],
+    places: Places,
     names: Iterable[str],
-    scripts: Mapping[str, Script],
-    places: frozenset[str] = frozenset(),
+    scripts: Mapping[str, Script] = MappingProxyType({}),
+    labels: frozenset[str] = frozenset(),
 ) -> list[Relation]:
-    """The lines of logs and the leaves of documents → relations. `heading`: the place that a line is the heading of; `names` that are known to be
-    somebody's; `scripts` that make ranks of what they are called with."""
-    found = [*_of_documents(documents, place_of_file), *_of_tables(said, place_of, heading, scripts)]
+    """The lines of logs and the leaves of documents → relations. `names` that are known to be somebody's; `scripts` that make ranks of what they are
+    called with; `labels`: words that they put before the number of a process at its place."""
+    place_of, heading = places.of_line, places.heading
+    found = [
+        *_of_documents(documents, places.of_file),
+        *_of_tables(said, place_of, heading, scripts),
+        *_of_cells(said, place_of, heading),
+    ]
     cells = [slot.value for own in found for row in own for slot in row.cells.values() if slot.kind == "name"]
     headings = [[name for name, _ in parts] for own in said.values() for parts in _parts(own[:_LINES])]
     called = [slot.value for own in headings for row in _names(own) for slot in row.values() if slot.kind == "name"]
-    words = frozenset(word for word in (*cells, *called, *names) if len(word) > _FEWEST and not word.isdigit())
-    found += _of_lines(said, place_of, heading, Words(words, scripts, places))
-    found += _of_sections(said, place_of, heading, Words(words, scripts, places))
+    known = frozenset(word for word in (*cells, *called, *names) if len(word) > _FEWEST and not word.isdigit())
+    words = Words(known, scripts, labels)
+    found += _of_lines(said, place_of, heading, words)
+    found += _of_sections(said, place_of, heading, words)
     return [own[:_ROWS] for own in found if own]
 
 
@@ -88,7 +99,7 @@ def cell(label: str, text: str) -> Slot | None:
     if _NUMBER.fullmatch(word):
         return Slot(meaning(label) or "number", word.lstrip("0") or "0", label)
     _, found = slots(word)
-    if len(found) == 1 and found[0].kind in ("id", "bus"):
+    if len(found) == 1 and (found[0].kind in ("id", "bus") or (found[0].kind == "local_rank" and word[0] == "/")):
         return found[0]._replace(label=label)
     word = word.rpartition("://")[2]
     if _STAMP.match(word):
@@ -193,6 +204,52 @@ def _table_rows(path: str, own: Sequence[Said]) -> Iterator[tuple[str, int, Mapp
     yield from ((path, number, row) for number, row in rows_of_columns(own) if number not in numbers)
 
 
+def _of_cells(
+    said: Mapping[str, Sequence[Said]], place_of: Callable[[Said], str | None], heading: Callable[[str], str | None]
+) -> Iterator[Relation]:
+    """Lines below each other with as many cells each; the first of them may be names of columns."""
+    for own in said.values():
+        headed = _headings(own, heading)
+        in_tables = {number for _, number, _ in _table_rows(own[0].file, own)} if own else set()
+        run: list[tuple[Said, list[str]]] = []
+        shape: tuple[str, int] | None = None
+        for one in own[:_LINES]:
+            text = one.raw[:_CHARACTERS].strip().strip("|│").strip()
+            mark = _APART.search(text) if one.number not in in_tables else None
+            by = (mark[0].strip(" ") or " ") if mark is not None else ""
+            parts = _BY[by].split(text) if by else []
+            is_row = _FEWEST <= len(parts) <= _SLOTS and not parts[1].startswith((":", "="))  # a setting is none
+            key = (by, len(parts)) if is_row else None
+            if run and (key != shape or one.number != run[-1][0].number + 1):
+                yield _run(run, headed, place_of)
+                run = []
+            shape = key
+            if key is not None:
+                run.append((one, parts))
+        if run:
+            yield _run(run, headed, place_of)
+
+
+def _run(
+    run: Sequence[tuple[Said, list[str]]], headed: Mapping[int, str], place_of: Callable[[Said], str | None]
+) -> Relation:
+    if len(run) < _FEWEST:
+        return []
+    (_, first), *below = run
+    columns = [*zip(*(parts for _, parts in below), strict=True)]
+    is_head = len({*first}) == len(first) and all(
+        _COLUMN.fullmatch(name) and name not in column for name, column in zip(first, columns, strict=True)
+    )
+    is_head = is_head and any(all(map(_FIGURE.fullmatch, column)) for column in columns)
+    names = first if is_head else [*map(str, range(len(first)))]
+    rows: Relation = []
+    for one, parts in below if is_head else run:
+        found = ((name, cell(name if is_head else "", part)) for name, part in zip(names, parts, strict=True))
+        cells = {name: slot for name, slot in found if slot is not None}
+        rows.append(Row(headed.get(one.number) or place_of(one), cells, one.file, one.number))
+    return rows
+
+
 def _headings(own: Sequence[Said], heading: Callable[[str], str | None]) -> dict[int, str]:
     """Line → the place that the last heading above it names."""
     found: dict[int, str] = {}
@@ -222,11 +279,13 @@ def _of_lines(
             if one.number in in_tables:
                 continue
             template, found = _slots(one.line.text[:_CHARACTERS], words)
+            if len(found) < _FEWEST and len(one.line.text) < len(one.raw):  # what stands before it may be a name
+                template, found = _slots(one.raw[:_CHARACTERS], words)
             if one.line.process is not None:
                 found = [Slot("pid", str(one.line.process), "before"), *found]
             if one.line.host is not None:
                 found = [Slot("name", one.line.host, "before"), *found]
-            if _FEWEST <= len(found) <= _SLOTS:
+            if (len(found) >= _FEWEST or any(slot.kind == "pid" for slot in found)) and len(found) <= _SLOTS:
                 place = place_of(one) or headed.get(one.number)
                 # Else who speaks of a rank may not be it.
                 is_roster = any(slot.kind == "pid" or slot.label == CALLED for slot in found)
@@ -306,7 +365,7 @@ def _parts(own: Sequence[Said]) -> Iterator[list[tuple[str, list[Said]]]]:
     for at, one in enumerate(own):
         text = one.raw.strip()[:_CHARACTERS]
         if _HEADED.fullmatch(text) or _PROMPT.match(text):
-            sorts[_shape(text)].append(at)
+            sorts[_shape(_command(text))].append(at)
     marks = sorted({at for places in sorts.values() if len(places) >= _FEWEST for at in places})
     for places in sorts.values():
         if len(places) < _FEWEST:
@@ -315,8 +374,13 @@ def _parts(own: Sequence[Said]) -> Iterator[list[tuple[str, list[Said]]]]:
         for at in places:
             end = next((other for other in marks if other > at), len(own))
             if end > at + 1:
-                parts.append((own[at].raw.strip()[:_CHARACTERS], list(own[at + 1 : end])))
+                parts.append((_command(own[at].raw.strip()[:_CHARACTERS]), list(own[at + 1 : end])))
         yield parts
+
+
+def _command(text: str) -> str:
+    """A heading; of a command that was typed, what it asks, whatever is then left out of the answer."""
+    return text.partition("|")[0].strip() if _PROMPT.match(text) else text
 
 
 def _blocks(own: Sequence[Said]) -> list[list[Said]]:

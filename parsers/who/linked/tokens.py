@@ -3,6 +3,7 @@
     /kubepods-burstable-pod7c1e83b4_2f5a_4c7d_9e16_04d8ab57c3e9.slice      an **id**: of a pod, a container, a device, an actor
     GPU-6e0b27c4-…    0000:9d:00.0    10.3.0.27    lm@zeta.service             an id, a bus address, an address, a **name**
     10.3.0.27:40117                                                          both an address and a name
+    /tmp/te/run_k0/attempt_0/2/stderr.log                   a number there, of whoever writes to it
     ExecMainPID=2949    local_rank=2    slot 5                                a **number**, which means something at a place, or in a column
 
 A **slot** is a token with its kind and what stands before it. A text without its slots is its template.
@@ -12,6 +13,7 @@ import re
 from collections.abc import Sequence, Set
 from typing import NamedTuple
 
+from parsers.archive.path_hints import hints
 from parsers.schema.labels import OF_GROUP
 from parsers.schema.rules import pci
 from parsers.text import vocabulary
@@ -37,6 +39,7 @@ _OTHERS = regex(
 _DEVICES = ("gpu", "device", "npu", "card", "cuda", "device_id", "gpu_id", "gpu_index", "device_index", "npu_id")
 _SETTING = regex(r"\s{0,40}[\"']?(?P<key>[A-Za-z_][\w .()/-]{0,60}?)[\"']?\s{0,20}[:=]\s{0,20}(?P<value>.*)")
 _PIDS = ("pid", "tgid", "mainpid", "execmainpid", "hostpid", "process", "proc", "thread", "lwp")
+_PATH = regex(r"(?<![\w.-])/[\w.@+=-]{1,80}(?:/[\w.@+=-]{1,80}){1,15}")
 _UNIT = regex(
     r" ?(?:[mun]?s|msec|secs?|seconds?|mins?|minutes?|hours?|[KMGT]i?B|bytes|percent|MHz|C|W)\b|%"
 )  # of a figure
@@ -61,6 +64,11 @@ def slots(text: str, words: Set[str] = frozenset()) -> tuple[str, list[Slot]]:
     template: list[str] = []
     found: list[Slot] = []
     at = 0
+    if "/" in text:
+        for path in _PATH.findall(text):
+            if (local := hints(path).local_rank) is not None:  # what a process writes to
+                found.append(Slot("local_rank", str(local), "path"))
+                text = text.replace(path, " ", 1)
     for one in _ID.finditer(text):
         _between(text[at : one.start()], template, found, words)
         kind = "bus" if one["bus"] else "id"
@@ -121,6 +129,8 @@ def _label(template: Sequence[str]) -> str:
 
 def meaning(label: str) -> str | None:
     """What a word before a number, or above it, says that it counts of one process: pid, rank, local_rank, node_rank, device."""
+    if label.endswith("/proc/"):
+        return "pid"
     found = _CALLED.fullmatch(label)
     if found is None or of_others(found["name"]):
         return None
