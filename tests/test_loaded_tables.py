@@ -45,6 +45,10 @@ def _aligned(bad: Bad, rank: int) -> list[str]:
     return ["  ".join(f"{cell:<14}" for cell in row).rstrip() for row in rows]
 
 
+def _logged(write: Write) -> Write:
+    return lambda bad, rank: [f"2026-01-31 10:11:12,649 | INFO    |   {one}" for one in write(bad, rank)]
+
+
 _LINE = "─" * 66
 FORMS: dict[str, tuple[Write, bool]] = {  # and whether all ranks print into one log
     "heavy boxes": (_drawn("┏" + "━" * 66 + "┓", "┃", "┡" + "━" * 66 + "┩", "│", "└" + _LINE + "┘"), False),
@@ -59,6 +63,11 @@ FORMS: dict[str, tuple[Write, bool]] = {  # and whether all ranks print into one
     "words": (_told("  {p}: max {a}, norm {l}, {n} non-finite"), False),
     "objects": (_told('{{"event": "restored", "rank": {r}, "param": "{p}", "absmax": "{a}", "nonfinite": {n}}}'), True),
     "pairs": (_told("level=info msg=restored param={p} absmax={a} l2={l} nonfinite={n}"), False),
+    "columns behind a logger's bar": (_logged(_aligned), False),
+    "columns behind a bar of all ranks in one log": (_logged(_aligned), True),
+    "a part, its shape and its norm": (_told("    {p:<18} (64, 32)   norm {a}"), False),
+    "the same of all ranks in one log": (_told("  {p:<18} (64, 32)   norm {a}"), True),
+    "a list of norms": (_told("- {p}: norm = {a}"), False),
     "a slash": (_told("restored {p} (absmax {a}, non-finite {n}/4096)"), True),
 }
 
@@ -116,3 +125,28 @@ def test_a_rank_whose_table_is_missing_may_be_the_one(tmp_path: Path) -> None:
     path = tmp_path / "worker0.txt"
     path.write_text("\n".join(line for line in path.read_text().splitlines() if line[:1] not in "│┃") + "\n")
     assert not analyze(tmp_path).verdict.ranks
+
+
+CHECK = "AssertionError: Rank {r}: found NaN in local forward loss calculation. Device: cpu, node: n{r}"
+
+
+def _checked(folder: Path, odd: int, raise_it: tuple[int, ...]) -> Report:
+    """The first step after the load ends the job: who finds no number in its own loss raises."""
+    for rank in range(4):
+        table = _told("  {p:<18} (64, 32)   norm {a}")(one(odd, "nan"), rank)
+        loss = "nan" if rank in raise_it else f"1.7{rank}"
+        own = [f"worker rank {rank} of 4 pid {900 + rank}", "restored at step 20", *table, f"step 21 loss {loss}"]
+        if rank in raise_it:
+            where = '  File "/opt/t/pretrain.py", line 50, in <module>\n    assert not torch.isnan(loss)'
+            own += ["Traceback (most recent call last):", where, CHECK.format(r=rank)]
+        (folder / f"worker{rank}.txt").write_text("\n".join(own) + "\n")
+    return analyze(folder)
+
+
+def test_who_loaded_it_and_whose_check_found_it_is_named(tmp_path: Path) -> None:
+    verdict = _checked(tmp_path, 3, (2, 3)).verdict
+    assert (verdict.kind, verdict.cause, verdict.ranks) == ("numerics", "bad_state", [3])
+
+
+def test_where_only_the_checks_of_others_found_it_nobody_is(tmp_path: Path) -> None:
+    assert 3 not in _checked(tmp_path, 3, (1, 2)).verdict.ranks

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from forensics.facts.event_rows import detail
 from forensics.facts.held_parts import as_told, in_common
 from forensics.facts.own_values import OwnLoss
 from parsers.schema.tables import TableName
@@ -77,6 +78,7 @@ class OddValue(msgspec.Struct, frozen=True):
     first_step: int | None = None  # of what is told before any, where the rank tells one later
     is_held: bool = False  # is it of a part that this rank alone holds?
     is_of_peers: bool = False  # do not all ranks do this work?
+    is_checked: bool = False  # did the rank's own check end it, before others could follow?
     is_given: bool = False  # did it stay a number on all while what they compute was lost? Then no parameter is in it
 
 
@@ -104,7 +106,9 @@ def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
         (first, *more) = sorted(set(alone.values()))
         since = _begun(values, rows, first) if step == _BEFORE else step
         is_last = step == steps[0] and _is_the_end(values, rows, first, job)
-        if not (is_last or _is_followed(told, lost, since, job) or _is_shared(rows, ranks, first, job, tables)):
+        is_followed = _is_followed(told, lost, since, job) or _is_shared(rows, ranks, first, job, tables)
+        is_checked = step == _BEFORE and not is_followed and _raised_of_it(tables["events"], first)
+        if not (is_last or is_followed or is_checked):
             continue
         if more or some or not (lost.get(step, frozenset()) <= {first} or lost[step] >= job):
             return None
@@ -124,7 +128,7 @@ def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
         held = as_told(tables["values"], str(found.row["file"]), found.row["line"], (found.of, found.name))
         of, name = held or (found.of, found.name)
         return msgspec.structs.replace(
-            found, opens=_opens(values, found), is_last=is_last, is_given=is_given, first_step=first_step, of=of, name=name,
+            found, opens=_opens(values, found), is_last=is_last, is_checked=is_checked, is_given=is_given, first_step=first_step, of=of, name=name,
             is_held=held is not None, is_of_peers=job != whole,
         )  # fmt: skip
     return None
@@ -344,6 +348,12 @@ def _is_followed(told: pl.DataFrame, lost: Mapping[int, frozenset[int]], step: i
     later = sorted({one for one in (*told["step"].unique().to_list(), *lost) if one > step})
     most = [2 * len(seen[at]) > len(job) for at in later]
     return any(most[:_SPREAD]) and any(most[-_SPREAD:])
+
+
+def _raised_of_it(events: pl.DataFrame, rank: int) -> bool:
+    """Did a check of the rank itself end it, that found a bad value? Then nobody else had the time to follow."""
+    raised = events.filter((pl.col("kind") == "nan_assert") & (pl.col("rank") == rank))
+    return any(detail(row).get("raised") is True for row in raised.iter_rows(named=True))
 
 
 def _is_the_end(values: pl.DataFrame, rows: pl.DataFrame, rank: int, job: frozenset[int]) -> bool:

@@ -54,6 +54,10 @@ PRINTED_FOR_AND_MATES = Form(
     "it was printed for {who}; ranks that share its layers, if there are any, may have it too",
     "打印自 {who}；若有 rank 与其共享同一层（张量并行），也可能有",
 )
+ODD_VALUE_AT_A_CHECK = Form(
+    "before the first step {name} of {who} was {value}, where every other rank showed a number, and a check of its own ended it",
+    "在第一个 step 之前，{who} 的 {name} 为 {value}，其他 rank 均为正常数值，随后它自身的检查使其退出",
+)
 ODD_VALUE, ODD_VALUE_AT_LAST, ODD_VALUE_AT_FIRST = (
     Form(
         "at step {step} {name} of {who} was {value}, where every other rank showed a number, and most were bad soon after",

@@ -50,9 +50,14 @@ _BEFORE_OBJECT = 64
 _ONE_NAME = regex(rf"{NAME}|[^\W\d_][\w./@()%-]{{0,79}}")  # in any script
 _CLOCK = regex(r"\d\d:\d\d:\d\d$")  # of a line of a log, before a comma and its milliseconds
 _MARK = regex(r"\S[\s,;|=:]|[{\[|<]|\+-")  # without one a line holds no two cells
+_LEVELS = "TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL"
 _LEVEL = regex(
-    r"^\s{0,8}\[\s{0,8}(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\s{0,8}\]:?\s{0,8}(?:- (?=\S))?"
+    rf"^\s{{0,8}}\[\s{{0,8}}(?:{_LEVELS})\s{{0,8}}\]:?\s{{0,8}}(?:- (?=\S))?"
 )  # what a logger sets before a line
+_WRITER = regex(
+    rf"\s{{0,8}}(?:(?:{_LEVELS})\b[^:;|,=]{{0,80}}|[^:;|,=]{{1,80}}[\])>]):\s{{1,4}}(?=[A-Za-z_][\w./-]{{0,60}}[ =#]{{1,2}}\d)"
+)  # who it says writes it, before a count
+_WORDS = regex(r"[A-Za-z_]{2,40}")
 _DOCUMENT = "---"  # begins one of YAML
 _BLOCK_OPENS = regex(r"\s*[A-Za-z_][\w./-]{0,60}:\s*")  # of a part that is indented below it
 _BLOCK_ENDS = regex(r"\s*(?:-{3,}|={3,}|\*{3,}).*|\s*")
@@ -146,8 +151,20 @@ def record(text: str) -> Said | None:
         return mentions(text) or inner
     said = logfmt(text) or prose(text)
     # `it 17 fwd done, loss 2.1`: more words behind the count
-    is_counted = said and "step" in vocabulary.meanings(said) and whole(vocabulary.told(said).get("step")) is not None
-    return said if is_counted else mentions(text) or said
+    if said and _is_counted(said):
+        return said
+    if mentioned := mentions(text):
+        return mentioned
+    behind = prose(text[head.end() :]) if (head := _WRITER.match(text)) and not _is_judged(head[0]) else None
+    return behind if behind and _is_counted(behind) else said
+
+
+def _is_counted(said: Said) -> bool:
+    return "step" in vocabulary.meanings(said) and whole(vocabulary.told(said).get("step")) is not None
+
+
+def _is_judged(head: str) -> bool:
+    return any(map(vocabulary.is_of_evaluation, _WORDS.findall(head)))
 
 
 def read_table(source: Source, name: TableName, made: Callable[[Said, str], Iterable[Said]], otherwise: str) -> Tables:

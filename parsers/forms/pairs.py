@@ -40,8 +40,9 @@ _MEASURED = regex(r"(?i)(?:.*[_.])?(?:abs|a)?(?:max|min|mean|norm|std|rms|sum|va
 _RATE = regex(r"(?P<value>\d[\d.]{0,30}) ?(?P<each>[a-z]{2,12})/s(?:ec(?:ond)?)?")
 _WORD = regex(r"[A-Za-z]{2,}")
 _MORE = regex(
-    r"[+-]?(?:\d[\d.]{0,30}(?:[eE][+-]?\d{1,3})?|(?i:nan|inf)):?\s+[A-Za-z_][\w./@-]{0,60}[ =:]"
-)  # a number, and then another name
+    r"(?:[+-]?(?:\d[\d.]{0,30}(?:[eE][+-]?\d{1,3})?|(?i:nan|inf))|(?:0x)?[0-9a-fA-F]{6,128}):?\s+[A-Za-z_][\w./@-]{0,60}[ =:]"
+)  # a number or a digest, and then another name
+_COUNT_BEFORE = regex(r"(?P<name>[A-Za-z_][\w./-]{0,60})[ =#]{1,2}(?P<count>\d{1,15})(?:/\d{1,15})?: ")
 COUNT = "#"  # the name of a number without one at the head of a line
 _IDENTITY = ("rank", "step")
 _OWN_REMARK = regex(
@@ -66,7 +67,7 @@ def prose(text: str) -> Said | None:
         match = SAYS.fullmatch(part.strip())
         if match is None:
             return None
-        if len(parts) > 1 and _MORE.match(match["value"]) and (inner := _pairs_of(part)):
+        if len(parts) > 1 and _MORE.match(match["value"]) and (inner := _pairs_of(part) or _count_before(part)):
             said |= inner
             continue
         said[_known_end(match["name"].removeprefix("- "))] = cell(match["value"])
@@ -83,6 +84,13 @@ def _pairs_of(part: str) -> Said:
             name = _known_end(" ".join(one["name"].split()))
             found[_continued(next(reversed(found), ""), name)] = cell(told)
     return found if len(found) > 1 else {}
+
+
+def _count_before(part: str) -> Said:
+    """`update 23: my batch [a-17 b-4]`: the count at the head of a part is no less one because words follow it."""
+    match = _COUNT_BEFORE.match(part.strip())
+    said = None if match is None else vocabulary.meaning_of(match["name"])
+    return {match["name"]: match["count"]} if match is not None and said is not None and said.meaning == "step" else {}
 
 
 def _continued(before: str, name: str) -> str:

@@ -110,7 +110,7 @@ def parse(lines: pl.DataFrame, learnt: Sequence[tuple[str, str]] = ()) -> Tables
             if _is_record_of_step(row, found, made):
                 continue
             rows += [_by(one, found) for one in made]
-            if any(one["kind"] == "nan_assert" and _is_one_of_many(one) for one in made):
+            if any(map(_is_one_of_many, made)):
                 values += rows_of_lines([row])  # beside those of other ranks, of which it says the same
             claims |= {
                 (row["file"], one["rank"], one["local_rank"]): reporter(row)
@@ -138,9 +138,17 @@ def _is_record_of_step(row: Row, found: Record | None, made: Sequence[dict[str, 
     return told is not None and bool(told.steps)
 
 
+_OF_PART = regex(
+    r"\s{0,16}(?:[-*|]\s{0,4})?[A-Za-z_]\w{0,60}(?:\.\w{1,60}){1,12}[ \t:=|(\[]"
+)  # its path, before anything else
+
+
 def _is_one_of_many(made: dict[str, Any]) -> bool:
-    """Is a bad value of a module or of a step, of which others print lines of that form with numbers?"""
-    return made["code"] == "module" or made.get("step") is not None
+    """Is a bad value of a module, of a step or of a part of the model, of which others print lines of that form with numbers?"""
+    is_of_part = _OF_PART.match(made["text"]) is not None
+    if made["kind"] != "nan_assert":
+        return is_of_part and made.get("code") == "grad_norm"  # its norm is Inf
+    return is_of_part or made["code"] == "module" or made.get("step") is not None
 
 
 def _events(row: Row, found: Record, known: knowledge.Message | None) -> list[dict[str, Any]]:

@@ -59,8 +59,11 @@ def parse(lines: pl.DataFrame) -> Tables:
 
 
 def _cells(text: str) -> list[str]:
-    """The cells of a line between marks, or between blanks; none where there are fewer than two."""
+    """The cells of a line between marks, or between blanks; none where there are fewer than two. A bar that a logger sets before a line is no mark of the table's:
+    behind it stand columns."""
     found = cells_of(text, "|") if "|" in text else _APART.split(text)
+    if "|" in text and len(columns := _APART.split(found[-1])) > 2:
+        found = columns
     return found if len(found) > 1 else []
 
 

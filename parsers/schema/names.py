@@ -158,7 +158,11 @@ class Names(msgspec.Struct, frozen=True, dict=True):
         return {name: rank for name, rank in self.ranks.items() if _LONG.fullmatch(name)}
 
     def of_fields(self, text: str, host: str | None) -> int | None:
-        """The rank of a line that holds an object which tells the number of its process at its place, or at that of its file."""
+        """The rank of a line that holds an object which tells the number of its process, at its place or that of its file, or in the column which
+        counts the ranks."""
+        if self.counts is not None and "{" in text:
+            own = {int(found[1]) for found in self._counting.finditer(text, text.index("{"))}
+            return own.pop() if len(own) == 1 else None
         place = host or self.here
         if not self.fields or place is None or "{" not in text:
             return None
@@ -168,6 +172,10 @@ class Names(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def _fields(self) -> "re.Pattern[str]":
         return re.compile(rf'"(?:{"|".join(map(re.escape, sorted(self.fields)))})": ?"?(\d{{1,4}})(?![\w.])')
+
+    @cached_property
+    def _counting(self) -> "re.Pattern[str]":
+        return re.compile(rf"[\"']{re.escape(self.counts or '')}[\"']: ?[\"']?(\d{{1,7}})(?![\w.])")
 
     @cached_property
     def sites(self) -> frozenset[str]:

@@ -4,8 +4,8 @@
     60,0,4.21,1.11                                {"it": 60, "r": 0, "l": 3.50}                  7 | 1 | 2.3
     60,2,4.29,1.56                                {"it": 60, "r": 6, "l": 3.27}                  7 | 2 | 2.2
 
-So do layers and micro-batches, which one process tells in their order. Therefore the world that is told must be as large; where none is, the records
-must come in another order from step to step, as they do from processes that nobody puts in order, or the column be called after a process. What is
+A log whose lines end with such objects, whatever a logger set before them, is such a file, too. So do layers and micro-batches count, which one process
+tells in their order. Therefore the world that is told must be as large; where none is, the records must come in another order from step to step, as they do from processes that nobody puts in order, or the column be called after a process. What is
 within a model or a step, by its name, counts no ranks, nor does a place on one of several hosts, and of two such columns neither does.
 
 Fooled by: threads of one process that number themselves, as many as the world.
@@ -50,7 +50,7 @@ def counted_columns(sources: Iterable[Source], world: int | None) -> dict[str, s
     if not counting:
         return {}
     sizes = {world} if world is not None else {int(size) for head in heads.values() for size in _SIZE.findall(head)}
-    found = ((path, _column([*_records(path, head)], sizes)) for path, head in counting.items())
+    found = ((path, _column([*_told(path, head)], sizes)) for path, head in counting.items())
     return {path: name for path, name in found if name is not None}
 
 
@@ -102,10 +102,26 @@ def _number(cell: int | None) -> int:
 
 
 def _may_count(path: str, head: bytes) -> bool:
-    """Does the first record tell no rank, and a step, or has the file a form in which a column may count them?"""
+    """Does the first record tell no rank, and a step, or has the file a form in which a column may count them? In a log, lines end with objects."""
+    if _is_log(path, head):
+        return head.count(b"}\n") > _STEPS * _FEWEST
     meant = vocabulary.meanings(sorted(framings.names(path, head)))
     form = framings.framing(path, head)
-    return "rank" not in meant and form is not None and ("step" in meant or form in (*framings.TABLES, "objects"))
+    return "rank" not in meant and ("step" in meant or form in (*framings.TABLES, "objects"))
+
+
+def _is_log(path: str, head: bytes) -> bool:
+    """Of no form, or of one by its commas alone: `INFO:a.b:{'worker': 5, …}`."""
+    return framings.framing(path, head) is None or any("{" in name for name in framings.names(path, head))
+
+
+def _told(path: str, head: bytes) -> Iterator[_Said]:
+    """The first records of a file; of a log, the objects that its lines end with."""
+    if not _is_log(path, head):
+        yield from _records(path, head)
+        return
+    lines = (line for line in head.decode("utf-8", "replace").splitlines() if "{" in line and line.endswith("}"))
+    yield from filter(None, map(framings.record, lines))
 
 
 def _head(source: Source) -> bytes:

@@ -69,7 +69,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     is_first |= found.is_of_peers and not said & GRADIENT  # a gradient may have come from who learns
     alone = case.is_data_parallel or has_experts(case.tables) or is_first or found.is_proven or is_its_own(found)
     form = words.ODD_VALUE_AT_LAST if found.is_last else words.ODD_VALUE
-    form = words.ODD_VALUE_AT_FIRST if found.step is None else form
+    if found.step is None:
+        form = words.ODD_VALUE_AT_A_CHECK if found.is_checked else words.ODD_VALUE_AT_FIRST
     is_size = is_broken(found.value)
     if found.step is not None and isfinite(real(found.value) or nan):  # how many were bad
         form = words.ODD_SIZE if is_size else words.ODD_COUNT
