@@ -139,7 +139,7 @@ def test_help_groups_commands_by_task() -> None:
         (["explain", "tied_explanations"], "tied_explanations: Several explanations fit equally well."),  # once
         (["explain", "gpu_oom", "--lang", "zh"], "gpu_oom：该 rank 显存不足。"),
         (["explain", "rank", "5", STALL, "--lang", "zh"], "  rank 5 未进入 default_pg 的 all_reduce #25；7 个成员在其中等待（rank 0-4、6-7）  [fr/comm_lib_trace_rank_5:0]"),
-        (["inspect", STALL], "  elastic                   1 file          20 records"),
+        (["inspect", STALL], "  elastic                   1 file          35 records"),
         (["stacks", STALL], "     1  data_loading  [rank 5]"),
     ],
 )  # fmt: skip

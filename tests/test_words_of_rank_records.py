@@ -156,7 +156,7 @@ def test_files_called_after_other_numbers_are_nobody_s(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("label", "counts"),
-    [("[w{n}/{size}]", True), ("[{one}/{size}]", True), ("[worker-{n}/{size}]", True), ("[shard{n}/{size}]", False), ("[layer{n}/{size}]", False), ("[blk{one}/{size}]", False), ("[{n}/{size}]", False)],
+    [("[w{n}/{size}]", True), ("[{one}/{size}]", True), ("[worker-{n}/{size}]", True), ("[shard{n}/{size}]", False), ("[layer{n}/{size}]", False), ("[blk{one}/{size}]", False), ("[{n}/{size}]", True)],
 )  # fmt: skip
 def test_labels_of_how_many(tmp_path: Path, label: str, counts: bool) -> None:
     heads = [label.format(n=n, one=n + 1, size=4) for n in range(4)]

@@ -34,7 +34,7 @@ def are_at_once(word: str, rows: Sequence[tuple[int, str, Said]], world: int | N
     """By their word, by pids of their own, or by steps of which each tells its own loss, as many as the world that is told, or as the `total` behind each."""
     is_whole = world in (None, len({number for number, *_ in rows}))
     if total:
-        return _train_together(_TRAINING[0], rows)
+        return _train_together(word or _TRAINING[0], rows)
     return word == _GROUP_OF_WORLD or _beside_pids(word, rows) or (is_whole and _train_together(word, rows))
 
 

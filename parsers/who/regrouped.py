@@ -41,6 +41,11 @@ def standing(told: Iterable[Told], said: Mapping[str, Sequence[Said]]) -> list[T
     return [one for one in told if (newest and one.attempt == newest) or _is_later(one.file, one.line, last)]
 
 
+def is_anew(said: Mapping[str, Sequence[Said]]) -> bool:
+    """Was the group formed again while the job ran?"""
+    return bool(_formed(said)[0])
+
+
 def standing_rows(rows: Sequence[Process], said: Mapping[str, Sequence[Said]]) -> list[Process]:
     """The same of rows that tell of places, and of no process by its pid."""
     last, _ = _formed(said)

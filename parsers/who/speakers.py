@@ -71,7 +71,7 @@ from parsers.who.looked_up import looked_up
 from parsers.who.own_numbers import own_numbers
 from parsers.who.process_table import process_table
 from parsers.who.process_variables import pids_of_variables
-from parsers.who.regrouped import standing
+from parsers.who.regrouped import is_anew, standing
 from parsers.who.renamed import renamed
 from parsers.who.rosters import files_of, rosters
 from parsers.who.seat_labels import fields_of_places
@@ -124,7 +124,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     paths_told = {one.path: one.rank for one in sources if one.rank is not None} | dict(table.files)
     more = (
         chains(said, read, table, told, paths_told, [one.path for one in sources], whole.introduced, whole.world)
-        if len(spaces := whole.spaces()) < 2
+        if len(spaces := whole.spaces()) < 2 and not is_anew(said)
         else NO_CHAINS
     )
     told = [*told, *more.told]

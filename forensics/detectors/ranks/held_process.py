@@ -5,6 +5,7 @@ waited for can come. Its rank may be told by nobody; then its host is named, and
 """
 
 from forensics.case import Case, Detector
+from forensics.facts.courses import behind
 from forensics.facts.held_alone import HeldAlone, held_alone
 from forensics.facts.progress import step_in_progress
 from forensics.model.finding import Claim, Finding
@@ -16,7 +17,10 @@ from forensics.words import courses as words
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, only where no operation is recorded as open."""
-    if case.states.open.height or case.ended_well:
+    is_start = (
+        case.tables["files"]["rank"].is_not_null().any() and not case.has_begun
+    )  # then it is one of those who have not come
+    if case.states.open.height or case.ended_well or is_start:
         return ()
     held = held_alone(case.tables)
     if not held or len({one.how for one in held}) > 1:
@@ -28,6 +32,9 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     ranks = tuple(sorted(one.rank for one in held if one.rank is not None))
     whole = len(ranks) == len(held)
+    late = behind(case.tables["files"])
+    if late is not None and whole and not {*late.ranks} & {*ranks}:
+        return ()  # another one is behind in what all print: which of them is waited for, is open
     hosts = tuple(sorted({one.host for one in held if one.host}))
     claims = tuple(
         Claim(words.HOLDS[one.site if one.how == "blocked" else one.how](who=_who(one)), "for", one.refs)
