@@ -447,18 +447,36 @@ def unread_ranks(
     return frozenset(files.join(heard, on="file", how="anti")["rank"].to_list())
 
 
+def _told_at_once(told: pl.DataFrame) -> list[str]:
+    """Files in which each of 0 … N-1, three at least, tells figures of the same three steps or more."""
+    of_ranks = (
+        told.drop_nulls(["file", "rank", "step"])
+        .group_by(pl.col("file").cast(pl.String), "rank")
+        .agg(pl.col("step").unique().sort().alias("_steps"))
+    )
+    files = of_ranks.group_by("file").agg(
+        pl.col("rank").max() + 1 == pl.len(), pl.len().alias("_many"), pl.col("_steps").n_unique().alias("_ways"),
+        pl.col("_steps").list.len().min().alias("_fewest"),
+    )  # fmt: skip
+    return files.filter(pl.col("rank") & (pl.col("_many") > 2) & (pl.col("_ways") == 1) & (pl.col("_fewest") > 2))[
+        "file"
+    ].to_list()
+
+
 def seen_ranks(tables: Mapping[TableName, pl.DataFrame]) -> frozenset[int]:
     """Ranks with a record of their own: a dump, a stack, statistics, or lines that they printed."""
     seen: set[int] = set()
     for name in _RECORDS:
         if tables[name].height:
             seen |= values(tables[name]["rank"])
-    # Of other figures only where a launcher told whose they are, all of a file are of one, or steps stand there, too: a field called rank may be
-    # that of a ranking.
+    # Of other figures only where a launcher told whose they are, all of a file are of one, steps stand there, too, or all tell the same steps: a
+    # field called rank may be that of a ranking.
     if tables["values"].height:
         is_alone = pl.col("rank").drop_nulls().n_unique().over("file") == 1
         beside = pl.col("file").is_in(tables["steps"].filter(pl.col("rank").is_not_null())["file"].unique().implode())
-        seen |= values(tables["values"].filter(pl.col("local_rank").is_not_null() | is_alone | beside)["rank"])
+        at_once = pl.col("file").cast(pl.String).is_in(_told_at_once(tables["values"]))
+        own_figures = tables["values"].filter(pl.col("local_rank").is_not_null() | is_alone | beside | at_once)
+        seen |= values(own_figures["rank"])
     own = tables["events"].filter((pl.col("rank_space") == "global") & ~pl.col("kind").is_in(ENDS))
     seen |= values(own["rank"])
     claims = tables["ranks"].filter(~pl.col("how").is_in(["elastic failure table", LAUNCHED, COMPUTED]))

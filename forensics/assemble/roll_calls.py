@@ -92,7 +92,7 @@ class _Log(msgspec.Struct, frozen=True, dict=True):
 
 def has_begun(tables: Mapping[TableName, pl.DataFrame]) -> bool:
     """Does a record show that the job did anything of a step?"""
-    return any(tables[name].height for name in _BEGUN)
+    return any(tables[name].height for name in _BEGUN) or bool(tables["values"]["step"].count())
 
 
 def missing_row(

@@ -82,7 +82,7 @@ def passed_on(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
     if later.select(((pl.col("rank") == len(job)) & ~pl.col("bad")).any()).item():
         return None  # they came back to numbers: nothing was taken over
     rows = own.filter(pl.col("step") == step).with_columns(pl.col("of").cast(pl.String)).sort("rank", "file", "line")
-    if set(rows["rank"].to_list()) != job:
+    if set(rows["rank"].to_list()) != job or _lacks_a_row(own, step):
         return None
     known = frozenset((str(of), str(name)) for of, name in bad.select("of", "name").iter_rows())
     records = [_Record(row, known) for row in rows.iter_rows(named=True)]
@@ -104,6 +104,14 @@ def passed_on(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
     row = {column: maker.row[column] for column in columns} | {"of": of, "name": name, "value": value}
     beside = {**alike[-1].row, "name": ""}
     return OddValue(maker.row["rank"], step, of, name, value, (f"{of} {name}",), (), row, beside, is_proven=True)
+
+
+def _lacks_a_row(own: pl.DataFrame, step: int) -> bool:
+    """Does any rank tell less of the step than of each one before? What it does not tell may be what was bad first."""
+    told = own.group_by("rank", "step").len()
+    usual = told.filter(pl.col("step") < step).group_by("rank").agg(pl.col("len").min().alias("_usual"))
+    now = told.filter(pl.col("step") == step).join(usual, on="rank", how="inner")
+    return now.filter(pl.col("len") < pl.col("_usual")).height > 0
 
 
 def _gives_well(records: Sequence[_Record], rank: int, key: Key) -> bool:
