@@ -33,6 +33,7 @@ _TOKEN = regex(
 )
 _CALLED = regex(r"(?P<before>(?:.*[^\w.-])?)(?P<name>[A-Za-z_][\w.-]*?)[\"']?[\s:=#(\[{\"'-]{0,8}")
 _PART, _PARTS = regex(r"[A-Za-z0-9_]+"), 8  # of a word, at most
+_MARKS = regex(r"[\W_]+\Z")
 _OTHERS = regex(
     r"(?i)(?:\A|[_. -])(?:peer|remote|src|dst|source|target|next|prev|left|right|parent|holder|owner|master|leader|from|to)(?:\Z|[_. -])"
 )
@@ -140,7 +141,7 @@ def meaning(label: str) -> str | None:
     if name in _DEVICES:
         return "device"
     what = vocabulary.of_process(found["name"])
-    if what == "rank" and OF_GROUP.search(found["before"]):
+    if what == "rank" and OF_GROUP.search(_MARKS.sub("", found["before"])):
         return None
     return what if what in ("rank", "local_rank", "node_rank") else None
 
