@@ -361,8 +361,10 @@ def _of_size(rows: Relation, world: int | None) -> str:
 
 
 def _is_bare(slot: Slot | None) -> TypeGuard[Slot]:
-    """A number that no word before it counts."""
-    return slot is not None and slot.kind == "number" and not any(map(str.isalpha, slot.label[-_FEWEST:]))
+    """A number that no word before it counts, nor a field's name."""
+    if slot is None or slot.kind != "number":
+        return False
+    return slot.label.rstrip()[-1:] not in (":", "=") and not any(map(str.isalpha, slot.label[-_FEWEST:]))
 
 
 def _small(rows: Relation, places: Mapping[str, str], here: Set[tuple[str | None, str]]) -> set[str]:
