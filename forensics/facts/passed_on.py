@@ -107,11 +107,17 @@ def passed_on(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
 
 
 def _lacks_a_row(own: pl.DataFrame, step: int) -> bool:
-    """Does any rank tell less of the step than of each one before? What it does not tell may be what was bad first."""
-    told = own.group_by("rank", "step").len()
-    usual = told.filter(pl.col("step") < step).group_by("rank").agg(pl.col("len").min().alias("_usual"))
-    now = told.filter(pl.col("step") == step).join(usual, on="rank", how="inner")
-    return now.filter(pl.col("len") < pl.col("_usual")).height > 0
+    """Does any rank tell less of the step than of the one before, and not only as the end of all that it tells? What it does not tell may be what was bad first."""
+    rows = own.with_columns(pl.col("of").cast(pl.String)).sort("rank", "file", "line")
+    told = rows.group_by("rank", "step", maintain_order=True).agg(pl.struct("microbatch", "of").alias("_rows"))
+    for (rank,), found in told.group_by("rank"):
+        last = {at: own_rows for _, at, own_rows in found.sort("step").iter_rows()}
+        usual = [own_rows for at, own_rows in last.items() if at < step][-1:]
+        now = last.get(step, [])
+        is_end = max(last) <= step and bool(usual) and now == usual[0][: len(now)]
+        if rank is not None and usual and len(now) < len(usual[0]) and not is_end:
+            return True
+    return False
 
 
 def _gives_well(records: Sequence[_Record], rank: int, key: Key) -> bool:
