@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from parsers.archive.path_hints import hints
 from parsers.schema.calls import Call, call_of
 from parsers.schema.names import Told
 from parsers.text.unanimous import unanimous
@@ -152,7 +153,9 @@ def _claims(found: Mapping[Token, Proof], table: Table) -> Iterator[dict[str, An
         if token.kind in ("id", "name"):
             yield row | {"name": token.value}
             continue
-        host = host_called(table.aliases.get(token.place, (token.place,))[0], one.file, table.hosts)
+        name = table.aliases.get(token.place, (token.place,))[0]
+        # Files that several folders have are places, too: one that is called after a rank is no host.
+        host = host_called(name, one.file, table.hosts) if hints(name).rank is None else None
         if token.kind == "pid":
             yield row | {"host": host, "pid": int(token.value)}
         elif token.kind == "device":
