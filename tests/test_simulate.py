@@ -251,7 +251,9 @@ def test_evidence_equals_what_the_parsers_read(kind: str, tmp_path: Path) -> Non
         if name == "stacks":
             theirs = theirs.filter(pl.col("source") == "py-spy")  # a traceback in a log is one, too
         if name == "ranks":
-            told = pl.col("rank").is_not_null() & ~pl.col("how").str.contains("introduction|address|process table|chain of records")
+            told = pl.col("rank").is_not_null() & ~pl.col("how").str.contains(
+                "introduction|address|process table|chain of records"
+            )
             theirs = theirs.filter(told)  # addresses are claims of hosts
         mine, theirs = (frame.select(columns or frame.columns) for frame in (mine, theirs))
         if "rank" in mine.columns:  # of a file whose rank was learnt more is known
