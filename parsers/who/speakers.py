@@ -123,7 +123,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     told = standing([*aliased(told, places), *counted_on(told, chain.from_iterable(places), whole.world)], said)
     paths_told = {one.path: one.rank for one in sources if one.rank is not None} | dict(table.files)
     more = (
-        chains(said, read, table, told, paths_told, [one.path for one in sources], whole.introduced, whole.world)
+        chains(said, read, table, told, paths_told, [one.path for one in sources], whole.world)
         if len(spaces := whole.spaces()) < 2 and not is_anew(said)
         else NO_CHAINS
     )

@@ -125,7 +125,7 @@ class Starts:
             if all(source.get(place, (start, None))[0] == start for place, start in known.items())
         ]
         agreed: dict[str, int] = dict(known)
-        for place in {*chain.from_iterable(fitting)} - wrong:
+        for place in sorted({*chain.from_iterable(fitting)} - wrong):
             said = {source[place][0] for source in fitting if place in source}
             if len(said) == 1:
                 agreed.setdefault(place, min(said))

@@ -13,7 +13,7 @@ from parsers.text.unanimous import unanimous
 from parsers.who.beginnings import Said
 from parsers.who.contexts import Places, host_called
 from parsers.who.job_table import Table
-from parsers.who.linked.closure import Proof, Token, by_chains
+from parsers.who.linked.closure import Proof, Token, by_chains, ranks_at
 from parsers.who.linked.computed import Words, with_computed
 from parsers.who.linked.relations import cell, relations
 from parsers.who.linked.twins import twins
@@ -42,11 +42,9 @@ def chains(
     told: Sequence[Told],
     files: Mapping[str, int],
     paths: Sequence[str],
-    introduced: Iterable[Said],
     world: int | None,
 ) -> Chains:
-    """The lines of logs, documents, and what is known: the table of processes, what is told of names, paths with their ranks, lines that
-    introduce a process."""
+    """The lines of logs, documents, and what is known: the table of processes, what is told of names, paths with their ranks."""
     places = table.where
     if places is None:
         return NO_CHAINS
@@ -108,16 +106,13 @@ def _folders_of(calls: Iterable[Call], paths: Iterable[str]) -> Iterator[tuple[s
     for above, names in inside.items():
         for own in named:
             if names == own.keys() and len({*own.values()}) == len(own):
-                yield from ((f"{above}/{name}" if above else name, own[name]) for name in names)
+                yield from ((f"{above}/{name}" if above else name, own[name]) for name in sorted(names))
 
 
 def _alone(known: Mapping[Token, int], aliases: Mapping[str, Sequence[str]]) -> Iterator[tuple[Token, int]]:
     """Names of places of which one process alone is known: they may be its own. One that others share, no relation hands on."""
-    ranks: defaultdict[str, set[int]] = defaultdict(set)
-    for token, rank in known.items():
-        ranks[token.place].add(rank)
-    for place, own in ranks.items():
-        if place and len(own) == 1:
+    for place, own in ranks_at(known).items():
+        if len(own) == 1:
             yield from ((Token("name", "", name), min(own)) for name in aliases.get(place, (place,)))
 
 

@@ -60,10 +60,8 @@ def by_chains(
     twins = [*twins]
     pids |= {one.outer for one in twins}
     relations = [own for own in relations if len(own) >= _FEWEST]
-    whole = _whole_ids(
-        slot.value for own in relations for row in own for slot in row.cells.values() if slot.kind == "id"
-    )
     slots = [slot for own in relations for row in own for slot in row.cells.values()]
+    whole = _whole_ids(slot.value for slot in slots if slot.kind == "id")
     pids |= {token.value for token in known if token.kind == "pid"}
     # numbers that nobody calls pids, as those of `ps` without its first line, may be a chain's inner links
     joints = {number for number, many in _numbers_of(relations).items() if many >= _FEWEST}
@@ -72,7 +70,7 @@ def by_chains(
     where |= {places.get(name, name) for name in columns}
     places = {name: place for name, place in (columns | dict(places)).items() if place in where}
     called = _places_called(relations, places)
-    shared = where - _of_one(known)
+    shared = where - {place for place, own in ranks_at(known).items() if len(own) == 1}
     here = {
         (places.get(row.place, row.place), slot.value)
         for own in relations
@@ -104,7 +102,7 @@ def by_chains(
     refused: set[Token] = set()
     for _ in range(_STEPS):
         told: defaultdict[Token, dict[int, Row]] = defaultdict(dict)
-        several = _of_several(ranks)
+        several = {place for place, own in ranks_at(ranks).items() if len(own) > 1}  # their names are nobody's
         for table in tables:
             for token, rank, row in table.told(ranks):
                 if token.kind != "name" or places.get(token.value) not in several:
@@ -153,20 +151,13 @@ def _is_pid(slot: Slot) -> bool:
     return slot.kind == "pid" and "hread" not in slot.label and "LWP" not in slot.label
 
 
-def _of_several(ranks: Mapping[Token, int]) -> Set[str]:
-    """Places of which several processes are known: their names are nobody's."""
+def ranks_at(ranks: Mapping[Token, int]) -> dict[str, set[int]]:
+    """Place → the ranks that are known of it."""
     own: defaultdict[str, set[int]] = defaultdict(set)
     for token, rank in ranks.items():
-        own[token.place].add(rank)
-    return {place for place, told in own.items() if place and len(told) > 1}
-
-
-def _of_one(ranks: Mapping[Token, int]) -> Set[str]:
-    """Places of which one process alone is known."""
-    own: defaultdict[str, set[int]] = defaultdict(set)
-    for token, rank in ranks.items():
-        own[token.place].add(rank)
-    return {place for place, told in own.items() if place and len(told) == 1}
+        if token.place:
+            own[token.place].add(rank)
+    return own
 
 
 def _is_of_place(label: str) -> bool:
@@ -234,7 +225,7 @@ def _whole_names(words: Iterable[str], cut_of: Mapping[str, Set[str]]) -> dict[s
             for at in range(1, len(own)):
                 ends[own[at:]].add(word)
     found: dict[str, str] = {}
-    for word, own in sorted(parts.items(), key=lambda item: -len(item[1])):
+    for word, own in sorted(parts.items(), key=lambda item: (-len(item[1]), item[0])):
         wholes = {found.get(one, one) for one in ends.get(own, ()) if one not in cut_of.get(word, ())}
         if len(wholes) == 1 and own[-1].isdecimal() and (len(own) > 1 or len(own[0]) > _FEWEST + 1):
             found[word] = min(wholes)
@@ -299,7 +290,7 @@ class _Table:
             rows.append((row, whose.pop() if whose else None, tokens))
         if len({rank for _, rank, _ in rows} - {None}) < _FEWEST:
             return
-        for column in {column for *_, tokens in rows for column in tokens}:
+        for column in dict.fromkeys(column for *_, tokens in rows for column in tokens):
             of_names: defaultdict[Token, dict[int | None, Row]] = defaultdict(dict)
             names: defaultdict[int, set[frozenset[Token]]] = defaultdict(set)
             for row, rank, tokens in rows:

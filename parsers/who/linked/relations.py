@@ -67,6 +67,42 @@ class Words(NamedTuple):
 Relation = list[Row]
 
 
+class _Log(NamedTuple):
+    """A file's lines, all and the first; by their numbers the places that headings name; the rows of its tables; its parts below headings alike."""
+
+    path: str
+    own: Sequence[Said]
+    lines: Sequence[Said]
+    headed: Mapping[int, str]
+    rows: Sequence[tuple[int, Mapping[str, str]]]
+    in_tables: Set[int]
+    parts: "Sequence[list[tuple[str, list[Said]]]]"
+    place_of: Callable[[Said], str | None]
+
+    def place(self, one: Said) -> str | None:
+        return self.headed.get(one.number) or self.place_of(one)
+
+
+def _log(path: str, own: Sequence[Said], places: Places) -> _Log:
+    rows = [(number, row) for _, number, row in table_rows(path, own)]
+    numbers = {number for number, _ in rows}
+    rows += [(number, row) for number, row in rows_of_columns(own) if number not in numbers]
+    lines = own[:_LINES]
+    in_tables = {number for number, _ in rows}
+    return _Log(path, own, lines, _headings(own, places.heading), rows, in_tables, [*_parts(lines)], places.of_line)
+
+
+def _headings(own: Sequence[Said], heading: Callable[[str], str | None]) -> dict[int, str]:
+    """Line → the place that the last heading above it names."""
+    found: dict[int, str] = {}
+    last = None
+    for one in own:
+        last = heading(one.raw) or last
+        if last is not None:
+            found[one.number] = last
+    return found
+
+
 def relations(
     said: Mapping[str, Sequence[Said]],
     documents: Iterable[tuple[str, Sequence[Leaf]]],
@@ -77,19 +113,15 @@ def relations(
 ) -> list[Relation]:
     """The lines of logs and the leaves of documents → relations. `names` that are known to be somebody's; `scripts` that make ranks of what they are
     called with; `labels`: words that they put before the number of a process at its place."""
-    place_of, heading = places.of_line, places.heading
-    found = [
-        *_of_documents(documents, places.of_file),
-        *_of_tables(said, place_of, heading, scripts),
-        *_of_cells(said, place_of, heading),
-    ]
+    logs = [_log(path, own, places) for path, own in said.items()]
+    found = [*_of_documents(documents, places.of_file), *_of_tables(logs, scripts), *_of_cells(logs)]
     cells = [slot.value for own in found for row in own for slot in row.cells.values() if slot.kind == "name"]
-    headings = [[name for name, _ in parts] for own in said.values() for parts in _parts(own[:_LINES])]
+    headings = [[name for name, _ in parts] for log in logs for parts in log.parts]
     called = [slot.value for own in headings for row in _names(own) for slot in row.values() if slot.kind == "name"]
     known = frozenset(word for word in (*cells, *called, *names) if len(word) > _FEWEST and not word.isdigit())
     words = Words(known, scripts, labels)
-    found += _of_lines(said, place_of, heading, words)
-    found += _of_sections(said, place_of, heading, words)
+    found += _of_lines(logs, words)
+    found += _of_sections(logs, words)
     return [own[:_ROWS] for own in found if own]
 
 
@@ -177,62 +209,42 @@ def _shape(path: str) -> str:
 # --- tables
 
 
-def _of_tables(
-    said: Mapping[str, Sequence[Said]],
-    place_of: Callable[[Said], str | None],
-    heading: Callable[[str], str | None],
-    scripts: Mapping[str, Script],
-) -> Iterator[Relation]:
+def _of_tables(logs: Sequence[_Log], scripts: Mapping[str, Script]) -> Iterator[Relation]:
     alike: defaultdict[tuple[str, ...], Relation] = defaultdict(list)
-    for path, own in said.items():
-        by_line = {one.number: one for one in own}
-        headed = _headings(own, heading)
-        for file, number, row in _table_rows(path, own):
+    for log in logs:
+        by_line = {one.number: one for one in log.own}
+        for number, row in log.rows:
             cells = {name: one for name, text in row.items() if (one := cell(name, text)) is not None}
             for name, text in row.items() if scripts else ():
                 cells |= {f"{name} {at}": one for at, one in enumerate(_called(call_of(text, scripts)))}
             if len(cells) > 1:
-                place = headed.get(number) or (place_of(by_line[number]) if number in by_line else None)
-                alike[tuple(sorted(row))].append(Row(place, cells, file, number))
+                alike[tuple(sorted(row))].append(Row(log.place(by_line[number]), cells, log.path, number))
     yield from alike.values()
 
 
-def _table_rows(path: str, own: Sequence[Said]) -> Iterator[tuple[str, int, Mapping[str, str]]]:
-    found = [*table_rows(path, own)]
-    yield from found
-    numbers = {number for _, number, _ in found}
-    yield from ((path, number, row) for number, row in rows_of_columns(own) if number not in numbers)
-
-
-def _of_cells(
-    said: Mapping[str, Sequence[Said]], place_of: Callable[[Said], str | None], heading: Callable[[str], str | None]
-) -> Iterator[Relation]:
+def _of_cells(logs: Sequence[_Log]) -> Iterator[Relation]:
     """Lines below each other with as many cells each; the first of them may be names of columns."""
-    for own in said.values():
-        headed = _headings(own, heading)
-        in_tables = {number for _, number, _ in _table_rows(own[0].file, own)} if own else set()
+    for log in logs:
         run: list[tuple[Said, list[str]]] = []
         shape: tuple[str, int] | None = None
-        for one in own[:_LINES]:
+        for one in log.lines:
             text = one.raw[:_CHARACTERS].strip().strip("|│").strip()
-            mark = _APART.search(text) if one.number not in in_tables else None
+            mark = _APART.search(text) if one.number not in log.in_tables else None
             by = (mark[0].strip(" ") or " ") if mark is not None else ""
             parts = _BY[by].split(text) if by else []
             is_row = _FEWEST <= len(parts) <= _SLOTS and not parts[1].startswith((":", "="))  # a setting is none
             key = (by, len(parts)) if is_row else None
             if run and (key != shape or one.number != run[-1][0].number + 1):
-                yield _run(run, headed, place_of)
+                yield _run(run, log)
                 run = []
             shape = key
             if key is not None:
                 run.append((one, parts))
         if run:
-            yield _run(run, headed, place_of)
+            yield _run(run, log)
 
 
-def _run(
-    run: Sequence[tuple[Said, list[str]]], headed: Mapping[int, str], place_of: Callable[[Said], str | None]
-) -> Relation:
+def _run(run: Sequence[tuple[Said, list[str]]], log: _Log) -> Relation:
     if len(run) < _FEWEST:
         return []
     (_, first), *below = run
@@ -246,37 +258,19 @@ def _run(
     for one, parts in below if is_head else run:
         found = ((name, cell(name if is_head else "", part)) for name, part in zip(names, parts, strict=True))
         cells = {name: slot for name, slot in found if slot is not None}
-        rows.append(Row(headed.get(one.number) or place_of(one), cells, one.file, one.number))
+        rows.append(Row(log.place(one), cells, one.file, one.number))
     return rows
-
-
-def _headings(own: Sequence[Said], heading: Callable[[str], str | None]) -> dict[int, str]:
-    """Line → the place that the last heading above it names."""
-    found: dict[int, str] = {}
-    last = None
-    for one in own:
-        last = heading(one.raw) or last
-        if last is not None:
-            found[one.number] = last
-    return found
 
 
 # --- lines
 
 
-def _of_lines(
-    said: Mapping[str, Sequence[Said]],
-    place_of: Callable[[Said], str | None],
-    heading: Callable[[str], str | None],
-    words: Words,
-) -> Iterator[Relation]:
+def _of_lines(logs: Sequence[_Log], words: Words) -> Iterator[Relation]:
     """Lines of one template; one that comes again in a file word for word is one. `words`: names that tables and documents have."""
     alike: defaultdict[tuple[str, int], dict[tuple[object, ...], Row]] = defaultdict(dict)
-    for own in said.values():
-        headed = _headings(own, heading)
-        in_tables = {number for _, number, _ in _table_rows(own[0].file, own)} if own else set()
-        for one in own[:_LINES]:
-            if one.number in in_tables:
+    for log in logs:
+        for one in log.lines:
+            if one.number in log.in_tables:
                 continue
             template, found = _slots(one.line.text[:_CHARACTERS], words)
             if len(found) < _FEWEST and len(one.line.text) < len(one.raw):  # what stands before it may be a name
@@ -286,7 +280,7 @@ def _of_lines(
             if one.line.host is not None:
                 found = [Slot("name", one.line.host, "before"), *found]
             if (len(found) >= _FEWEST or any(slot.kind == "pid" for slot in found)) and len(found) <= _SLOTS:
-                place = place_of(one) or headed.get(one.number)
+                place = log.place_of(one) or log.headed.get(one.number)
                 # Else who speaks of a rank may not be it.
                 is_roster = any(slot.kind == "pid" or slot.label == CALLED for slot in found)
                 own_slots = [slot for slot in found if is_roster or slot.kind != "rank"]
@@ -331,26 +325,19 @@ def _called(one: Call | None) -> list[Slot]:
 # --- sections
 
 
-def _of_sections(
-    said: Mapping[str, Sequence[Said]],
-    place_of: Callable[[Said], str | None],
-    heading: Callable[[str], str | None],
-    words: Words,
-) -> Iterator[Relation]:
+def _of_sections(logs: Sequence[_Log], words: Words) -> Iterator[Relation]:
     """Files called alike, and parts of files below headings that are alike, or between empty lines."""
-    files: defaultdict[str, list[tuple[str, Sequence[Said]]]] = defaultdict(list)
-    for path, own in said.items():
-        files[_shape(path)].append((path, own))
-        lines = own[:_LINES]
-        headed = _headings(lines, heading)
-        for parts in _parts(lines):
-            yield _rows([(name, part, headed.get(part[0].number) or place_of(part[0])) for name, part in parts], words)
-        blocks = _blocks(lines)
+    files: defaultdict[str, list[_Log]] = defaultdict(list)
+    for log in logs:
+        files[_shape(log.path)].append(log)
+        for parts in log.parts:
+            yield _rows([(name, part, log.place(part[0])) for name, part in parts], words)
+        blocks = _blocks(log.lines)
         if len(blocks) >= _FEWEST:
-            yield _rows([("", part, headed.get(part[0].number) or place_of(part[0])) for part in blocks], words)
+            yield _rows([("", part, log.place(part[0])) for part in blocks], words)
     for own_files in files.values():
         if len(own_files) >= _FEWEST:
-            parts_ = [(path, lines[:_LINES], place_of(lines[0]) if lines else None) for path, lines in own_files]
+            parts_ = [(log.path, log.lines, log.place_of(log.lines[0]) if log.lines else None) for log in own_files]
             rows = _rows(parts_, words, settings_only=True)
             for row in rows:  # what a file says that it is, own documents tell
                 row.cells.update(file=Slot("file", row.file, ""))

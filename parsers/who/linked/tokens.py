@@ -48,7 +48,6 @@ _PID_FILE = regex(r"\.pid[\"']?[:= ]{1,3}\Z")  # what a file of that name holds
 _GIVEN = regex(r"(?:^|\s)--?[A-Za-z][\w-]*[ =][\"']?\Z")  # an option of a command, before what it gets
 _PORT = regex(r":[1-9]\d{2,6}(?!\w|[.:]\w)")
 _LABEL = 32  # characters before a number that tell what it counts
-KINDS = ("id", "bus", "name", "number")
 LEAST = 100  # smaller numbers count something, unless a word says whose they are
 
 
