@@ -271,7 +271,7 @@ def _named(own: Sequence[Item], meaning: str, *, is_part: bool) -> Iterator[Told
     is_plain = own[0].is_plain and counts.keys() != {*range(world or 0)}
     is_again = len(set(counts.values())) == 1 and not is_plain  # attempts write a folder each
     is_of_nodes = len(steps) == 1 and (step := min(steps)) > 1 and len(own) * step == world
-    for place in {place for item in own for place in item.names}:
+    for place in dict.fromkeys(place for item in own for place in item.names):
         said = [(item, *item.names[place]) for item in own if place in item.names]
         by_name: defaultdict[str, list[Item]] = defaultdict(list)
         for item, _, name in said:
