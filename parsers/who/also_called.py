@@ -79,7 +79,7 @@ def _named(known: Mapping[str, int], said: Mapping[str, Sequence[Said]]) -> list
     held = re.compile(
         "|".join(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])" for name in sorted(known, key=len, reverse=True))
     )
-    told = [one for columns, rows in alike.items() for one in _of_table(columns, rows, known, held)]
+    told = [one for columns, rows in alike.items() for one in _of_table(sorted(columns), rows, known, held)]
     return told + [one for path, own in said.items() for one in _of_ids(path, own, known, held)]
 
 
