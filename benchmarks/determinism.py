@@ -1,7 +1,7 @@
 """The same bundle gives the same bytes: determinism.py [BUNDLE …] [--seeds N …] [--threads N …]
 
 Each bundle is read as a folder, a tar and a zip, in one process and in a pool of two with units of a few files, under
-each hash seed of Python and each number of polars' threads; `incident.json` and the page must be equal to the byte.
+each hash seed of Python and each number of polars' threads; `incident.json`, the page and the tables, row by row, must be equal to the byte.
 Without BUNDLE: fifteen of the samples. The documents lie in --out; where some differ, the exit status is 1.
 """
 
@@ -48,7 +48,11 @@ def documents(path: Path, in_pool: bool) -> dict[str, bytes]:
     else:
         evidence = parsers.read(str(path))
     report = conclude_evidence(evidence)
-    return {"json": document.render(report), "html": html.render(report, generated="2026-01-01 00:00 UTC").encode()}
+    return {
+        "json": document.render(report),
+        "html": html.render(report, generated="2026-01-01 00:00 UTC").encode(),
+        "tables": "\n".join(f"{name} {table.write_json()}" for name, table in sorted(evidence.tables.items())).encode(),
+    }
 
 
 def inside(out: Path, bundles: Sequence[Path]) -> None:

@@ -1,5 +1,9 @@
 """Outputs that a tool gathered from several hosts or files are read as what each of them printed."""
 
+import gzip
+import io
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -96,3 +100,38 @@ def test_whose_a_gathered_trace_is(written, tmp_path: Path) -> None:
     assert analyze(tmp_path).verdict.ranks == []
     (tmp_path / "who.csv").write_text("machine,rank\nkay7,0\nkay8,1\nkay3,2\n")
     assert analyze(tmp_path).verdict.ranks == [0]
+
+
+@pytest.mark.parametrize("form", ["zip", "tar", "gztar", "a file of gzip", "standard input"])
+def test_the_parts_are_the_same_in_whatever_the_file_comes(
+    form, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "plain" / "bundle"
+    folder.mkdir(parents=True)
+    data = of_tail({"kay3": steps(2.1), "kay7": TRACE}).encode()
+    (folder / "all.txt").write_bytes(data)
+    expected = parsers.read(folder).tables
+    bundle: Path | str = tmp_path / "bundle"
+    if form == "standard input":
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+        bundle = "-"
+    elif form == "a file of gzip":
+        bundle.mkdir()
+        (bundle / "all.txt").write_bytes(gzip.compress(data))
+    else:
+        bundle = shutil.make_archive(str(bundle), form, folder)
+    read = parsers.read(bundle).tables
+    assert not read["unread"].height
+    for name in ("events", "steps", "ranks", "values"):
+        assert read[name].height == expected[name].height, name
+    assert (read["events"].height, read["steps"].height) == (expected["events"].height, 6)
+
+
+def test_parts_of_a_compressed_file_that_was_cut_are_read_and_the_cut_is_listed(tmp_path: Path) -> None:
+    data = gzip.compress(of_tail({"kay3": steps(2.1), "kay7": TRACE * 200}).encode())
+    (tmp_path / "all.txt.gz").write_bytes(data[:-40])
+    read = parsers.read(tmp_path).tables
+    assert read["steps"].height == 6
+    assert [file for file, reason in read["unread"].select("file", "reason").iter_rows() if "cut" in reason] == [
+        "all.txt.gz"
+    ]

@@ -177,7 +177,7 @@ def _stream_members(bundle: Bundle, prefix: str, name: str, stream: io.BufferedR
     else:
         source = _passed(bundle, name, stream, None)
         if source.size:
-            bundle.add(source)
+            _add(bundle, source)
     if loss := archives.loss_of(cast(BinaryIO, stream)):
         _list(bundle, prefix.rstrip("/") or name, loss)
 
@@ -193,8 +193,7 @@ def _expand(bundle: Bundle, source: Source, depth: int) -> None:
     kind = archives.kind(head) or _unpacks_itself(source)
     prefix = "" if depth == 0 else source.path + "/"
     if depth > bundle.budget.limits.nesting or kind is None:
-        if kind is not None or not _taken_apart(bundle, source):
-            bundle.add(_as_logged(bundle, source) if kind is None else source)
+        (_add if kind is None else Bundle.add)(bundle, source)
         return
     try:
         if kind in archives.COMPRESSED:
@@ -204,6 +203,12 @@ def _expand(bundle: Bundle, source: Source, depth: int) -> None:
             (_zip_members if kind == "zip" else _tar_members)(bundle, prefix, source, depth)
     except _ARCHIVE_ERRORS as error:
         _list(bundle, source.path, str(error) or type(error).__name__, source.size)
+
+
+def _add(bundle: Bundle, source: Source) -> None:
+    """A file that is no archive, in whatever it came: itself, its parts, or the lines that it is an export of."""
+    if source.seen is not None or not _taken_apart(bundle, source):
+        bundle.add(source if source.seen is not None else _as_logged(bundle, source))
 
 
 def _as_logged(bundle: Bundle, source: Source) -> Source:
@@ -233,7 +238,10 @@ def _taken_apart(bundle: Bundle, source: Source) -> bool:
             has_table = source.size <= figure_tables.MOST_BYTES and figure_tables.may_be(head)
             is_grepped = grepped.may_be(head)
             data = head + stream.read(gathered.MOST_BYTES) if is_gathered or has_table or is_grepped else b""
+            is_whole, is_seekable, loss = not stream.read(1), stream.seekable(), archives.loss_of(stream)
     except STREAM_ERRORS:  # whoever reads it will say so
+        return False
+    if not is_whole:
         return False
     if is_grepped and _of_grep(bundle, source, data):
         return True
@@ -241,11 +249,14 @@ def _taken_apart(bundle: Bundle, source: Source) -> bool:
     parts = figure_tables.parts_of(data) if has_table and not parts else parts
     if not parts or len(bundle.sources) + len(parts) > bundle.budget.limits.members:
         return False
+    whole = source.open if is_seekable else bundle._spill.keep(io.BytesIO(data), None)[1]
     size, opener = bundle._spill.keep(io.BytesIO(gathered.rest_of(data, parts)), None)
     bundle.add(replace(source, size=size, open=opener))
+    if loss:
+        _list(bundle, source.path, loss)
     for part in parts:
         size = part.end - part.begin
-        own = _source(f"{source.path}/{_clean(part.name)}", size, partial(open_slice, source.open, part.begin, size))
+        own = _source(f"{source.path}/{_clean(part.name)}", size, partial(open_slice, whole, part.begin, size))
         bundle.add(replace(own, host=part.host or own.host))
     return True
 
@@ -287,7 +298,7 @@ def _compressed(bundle: Bundle, prefix: str, source: Source, kind: str, depth: i
     with opener() as stream:
         inner = stream.read(512)
     if not archives.is_tar(inner):
-        bundle.add(replace(source, open=opener))
+        _add(bundle, replace(source, open=opener))
         return
     with cast(io.BufferedReader, opener()) as stream:
         _stream_members(bundle, prefix, source.path, stream, depth)
