@@ -39,6 +39,7 @@ from parsers.archive.members import (
     open_zipped,
 )
 from parsers.archive.path_hints import hints
+from parsers.archive.unfolded import unfolded
 from parsers.schema.evidence import BundleError
 from parsers.schema.limits import Budget, Limits, Share
 from parsers.schema.parser import HEAD_BYTES, STREAM_ERRORS, Passed, Source
@@ -68,6 +69,8 @@ class Bundle(msgspec.Struct):
     unread: list[dict[str, object]] = msgspec.field(default_factory=list)  # rows of the table `unread`
     budget: Budget = msgspec.field(default_factory=Budget)
     ahead: Scanning | None = None
+    folded: set[str] = msgspec.field(default_factory=set)  # paths that came compressed one by one
+    paths: dict[str, str] = msgspec.field(default_factory=dict)  # path of a source → as it lies there (unfolded.py)
     _paths: set[str] = msgspec.field(default_factory=set)
     _spill: Spill = msgspec.field(default_factory=Spill)
 
@@ -107,7 +110,7 @@ def open_bundle(path: str | os.PathLike[str], limits: Limits | None = None, ahea
     except BundleError:
         bundle.close()
         raise
-    bundle.sources = _unique(bundle.sources)
+    bundle.sources, bundle.paths = unfolded(_unique(bundle.sources), bundle.folded)
     if not bundle.sources:
         bundle.close()
         why = "; ".join(dict.fromkeys(str(row["reason"]) for row in bundle.unread[:3]))
@@ -298,6 +301,7 @@ def _compressed(bundle: Bundle, prefix: str, source: Source, kind: str, depth: i
     with opener() as stream:
         inner = stream.read(512)
     if not archives.is_tar(inner):
+        bundle.folded.add(source.path)
         _add(bundle, replace(source, open=opener))
         return
     with cast(io.BufferedReader, opener()) as stream:
