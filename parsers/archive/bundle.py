@@ -2,8 +2,8 @@
 
 Read: a folder, a single file, tar, tar compressed by gzip, zstd, bzip2 or xz, zip, a URL of such (remote.py), and ``-``
 (any of these on standard input). Members are read in place; of what cannot be (a compressed tar, standard input), logs are
-scanned as they pass (ahead.py), and all else goes to members.Spill. A compressed single member (``x.log.gz``) opens unfolded
-under its own name; an archive inside becomes a folder of its name, limits.nesting deep. What all of it may cost together is
+scanned as they pass (ahead.py), and all else goes to members.Spill. A compressed single member (``x.log.gz``) opens unfolded,
+as ``x.log`` (unfolded.py); an archive inside becomes a folder of its name, limits.nesting deep. What all of it may cost together is
 in limits.py.
 
 Never: written into the bundle, a link followed out of it, a pipe, device or socket opened, a name used as a path.
