@@ -22,14 +22,10 @@ from parsers.schema.names import Told
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.who.beginnings import Said
+from parsers.who.tables import table_rows
 
 CALLED = "called"  # sort of name
 _FEWEST, _LINES, _CHARACTERS = 2, 400, 2000
-_NAME = r"[A-Za-z_#%][^\d\s,;|│]{0,60}(?: [^\d\s,;|│]{1,60}){0,6}"  # of a column
-_HEADER = regex(rf"[|│ ]{{0,4}}{_NAME}(?:(?: [ ]+|\t|[,;] ?| ?[|│] ?){_NAME}){{1,30}}[|│ ]{{0,4}}")
-_COLUMN = regex(r"[^\s](?:[^\s]| (?=[^\s]))*")
-_MARKS = ("|", "│", "\t", ";", ",")
-_RULE = regex(r"[\s|+:=─┼│-]*")
 _NAMES = regex(
     r"(?i)(?<![a-z])(?:id|name|uid|uuid|ip|address|container|pod|task|pane|unit|alloc(?:ation)?|actor|worker|service|called)s?\Z"
 )
@@ -74,8 +70,8 @@ def _named(known: Mapping[str, int], said: Mapping[str, Sequence[Said]]) -> list
         return []
     alike: defaultdict[frozenset[str], list[_Row]] = defaultdict(list)
     for path, own in said.items():
-        for row in table_rows(path, own):
-            alike[frozenset(row[2])].append(row)
+        for number, cells in table_rows(own):
+            alike[frozenset(cells)].append((path, number, cells))
     held = re.compile(
         "|".join(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])" for name in sorted(known, key=len, reverse=True))
     )
@@ -115,31 +111,3 @@ def _of_ids(path: str, own: Sequence[Said], known: Mapping[str, int], held: "re.
 def is_of_names(column: str) -> bool:
     """Does a column call processes, and not what they run on or use?"""
     return _NAMES.search(column) is not None and _OF_OTHERS.search(column) is None
-
-
-def table_rows(path: str, own: Sequence[Said]) -> Iterator[_Row]:
-    """The rows of the tables in a file: below names, in columns that begin where these do, or between marks."""
-    columns: list[str] = []
-    begins: list[int] = []
-    mark = None
-    for one in own[:_LINES]:
-        text = one.raw[:_CHARACTERS].rstrip()
-        if columns and _RULE.fullmatch(text):
-            continue
-        cells = _cells(text, begins, mark) if columns else []
-        if len(cells) == len(columns) >= _FEWEST:
-            yield path, one.number, dict(zip(columns, cells, strict=True))
-            continue
-        columns = []
-        if _HEADER.fullmatch(text):
-            begins = [found.start() for found in _COLUMN.finditer(text)]
-            mark = next((mark for mark in _MARKS if mark in text), None)
-            columns = _cells(text, begins, mark)
-
-
-def _cells(text: str, begins: Sequence[int], mark: str | None) -> list[str]:
-    if mark is not None:
-        return [cell.strip() for cell in text.strip().strip("|│").split(mark)]
-    ends = [*begins[1:], len(text) + 1]
-    is_apart = all(at >= len(text) or not at or text[at - 1] == " " for at in begins)
-    return [text[begin:end].strip() for begin, end in zip(begins, ends, strict=True)] if is_apart else []

@@ -30,9 +30,10 @@ from parsers.schema.parser import Source
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.vocabulary import of_process
-from parsers.who.also_called import is_of_names, table_rows
+from parsers.who.also_called import is_of_names
 from parsers.who.beginnings import Said
 from parsers.who.formulas import Formula
+from parsers.who.tables import table_rows
 from parsers.who.told_names import Document
 
 _FEWEST = 2
@@ -208,7 +209,7 @@ def _groups(said: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> Iterato
 def _cells(path: str, own: Sequence[Said]) -> Iterator[dict[str, list[str]]]:
     """The columns of a table that call processes, as a scheduler lists them: their cells; and those whose cells are two numbers: these, set apart → the cell."""
     listed: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
-    for _, _, cells in table_rows(path, own):
+    for _, cells in table_rows(own):
         for column in filter(is_of_names, cells):
             listed[column][cells[column]] = [cells[column]]
     yield from (called for called in listed.values() if _FEWEST <= len(called) <= RANKS)

@@ -193,6 +193,15 @@ class Places:
         is_alone = not found["rest"] or (is_set_off and _STAMPED.fullmatch(found["rest"]))
         return self.of(found["name"].rstrip(".-")) if is_alone and (is_set_off or text.rstrip().endswith(":")) else None
 
+    def headings(self, own: Sequence[Said]) -> dict[int, str]:
+        """Line → the place that it, or the last heading above it, names."""
+        found: dict[int, str] = {}
+        last = None
+        for one in own:
+            last = self.heading(one.raw) or last
+            found |= {one.number: last} if last is not None else {}
+        return found
+
     def typed(self, text: str) -> str | None:
         """The place whose a command's answer is, that somebody typed."""
         found = _TYPED.match(text)

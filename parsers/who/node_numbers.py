@@ -16,12 +16,12 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from parsers.schema.calls import Script, call_of
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
-from parsers.who.also_called import table_rows
 from parsers.who.beginnings import Said
 from parsers.who.computed_names import computed_names
 from parsers.who.contexts import Places
 from parsers.who.families import Process
 from parsers.who.formulas import Formula, Given, is_of_node
+from parsers.who.tables import table_rows
 from parsers.who.told_names import Document
 
 _ORDINAL = regex(r"(?P<stem>.*?)-(?P<number>\d{1,5})(?:-[a-z0-9]{4,10})?")
@@ -126,8 +126,8 @@ class NodeNumbers:
 
     def _of_tables(self) -> Iterator[tuple[str, int]]:
         """What tables of places tell in the column that a formula is called after."""
-        for path, own in self._said.items() if self._used else ():
-            for _, _, cells in table_rows(path, own):
+        for own in self._said.values() if self._used else ():
+            for _, cells in table_rows(own):
                 numbers = [cell for name, cell in cells.items() if name in self._used and cell.isdecimal()]
                 named = [cell for cell in cells.values() if self._places.is_place(cell)]
                 if len(numbers) == 1 and named:

@@ -12,7 +12,6 @@ contradicts it is dropped, and two of one kind that contradict each other are bo
 Fooled by: a list of places in another order than their ranks whose counts add up to the world, and nobody who says his rank.
 """
 
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -217,7 +216,6 @@ class _Resolved:
         self._said, self._places, self._paths, self._devices = said, places, paths, devices
         self._documents = documents
         self._shown = shown_devices(said, places)
-        self._headings: dict[str, list[tuple[int, str]]] = {}
         self._written = [] if is_launcher or not are_tasks else [*written(said, paths, world)]
         found = _placed([*found, *self._spoken(), *self._of_templates()])
         is_larger = max(launched, default=0) > 1  # a world of one is of another program
@@ -392,14 +390,6 @@ class _Resolved:
         said = [one for one in said if one.is_word or (one.place, one.pid) not in words]
         return unanimous(((one.place or "", one.pid or -1), getattr(one, what)) for one in said)
 
-    def _headed(self, path: str, line: int) -> str | None:
-        """The place that the last heading above a line names."""
-        if path not in self._headings:
-            own = ((one.number, self._places.heading(one.raw)) for one in self._said.get(path, ()))
-            self._headings[path] = [(number, place) for number, place in own if place is not None]
-        at = bisect_left(self._headings[path], (line, "")) - 1
-        return self._headings[path][at][1] if at >= 0 else None
-
     def _spoken(self) -> Iterator[Process]:
         """What lines say of their own processes in known words."""
         for path, own in self._said.items():
@@ -439,9 +429,11 @@ class _Resolved:
                         for local, rank in zip(listed["local"], listed["global"], strict=True):
                             yield Process(place, None, local, rank, file=path, line=one.number, is_word=True)
                         listed = {}
+        of_pids = {one.file for one in self._stated if one.pid is not None}
+        headings = {path: self._places.headings(self._said.get(path, ())) for path in of_pids}
         for told in self._stated:
             named = self._places.of(told.host) if told.host and self._places.is_place(told.host) else None
-            named = named or (self._headed(told.file, told.line) if told.pid is not None else None)
+            named = named or (headings[told.file].get(told.line) if told.pid is not None else None)
             at = named or self._places.of_file(told.file) or (told.file if len(self._said) > 1 else None)
             at = at if told.pid is None or at != told.file else None  # a file that tells of pids is no process's
             if at is not None or told.pid is not None:

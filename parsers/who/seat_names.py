@@ -48,13 +48,16 @@ class Called(NamedTuple):
 def called(said: Mapping[str, Sequence[Said]], places: Places) -> Iterator[Called]:
     """The lines of files → other names of processes and devices."""
     for path, own in said.items():
-        heading: str | None = None
+        headed = places.headings(own[:_LINES])
         is_table = bool(own) and _HEADER.match(own[0].line.text) is not None
         for one in own[:_LINES]:
             text = one.line.text[:_CHARACTERS]
-            heading = places.heading(text) or heading
             host = (one.introduces.host if one.introduces is not None else None) or one.line.host
-            place = (places.of(host) if host and places.is_place(host) else None) or heading or places.of_file(path)
+            place = (
+                (places.of(host) if host and places.is_place(host) else None)
+                or headed.get(one.number)
+                or places.of_file(path)
+            )
             row = _ROW.match(text) if is_table else None
             if row is not None and places.is_place(row["place"]):
                 place, text = places.of(row["place"]), text[row.end() :]

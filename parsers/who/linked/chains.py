@@ -58,7 +58,7 @@ def chains(
     own = relations(said, read, places, [one.name for one in told], table.scripts, table.labels)
     words = Words(table.numbers, table.nodes, table.labels, table.is_by_device)
     own, seats = with_computed(own, table.sums, table.fixed, world or table.size, words)
-    found = by_chains(own, known, aliases, world, twins(said, places.of_line, places.heading))
+    found = by_chains(own, known, aliases, world, twins(said, places))
     folders = [*_folders_of(_calls(said, table), paths)]
     return Chains(
         [
