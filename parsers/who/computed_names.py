@@ -30,10 +30,9 @@ from parsers.schema.parser import Source
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.vocabulary import of_process
-from parsers.who.also_called import is_of_names
 from parsers.who.beginnings import Said
 from parsers.who.formulas import Formula
-from parsers.who.tables import table_rows
+from parsers.who.tables import is_of_names, table_rows
 from parsers.who.told_names import Document
 
 _FEWEST = 2

@@ -33,7 +33,6 @@ from parsers.who.formulas import Scripts, called, scripts_of
 from parsers.who.introductions import PID, Introduction
 from parsers.who.job_table import HOW, Table
 from parsers.who.linked.numbered import node_numbers
-from parsers.who.listed import Listed
 from parsers.who.loops import hosts_in_turn
 from parsers.who.orders import blocks, in_order_of_ranks
 from parsers.who.own_addresses import join_addresses
@@ -65,7 +64,6 @@ def process_table(
     paths: Sequence[str],
     world: int | None,
     stated: Iterable[Statement] = (),
-    lists: Sequence[Listed] = (),
     told: Sequence[Told] = (),
     documents: Sequence[Document] = (),
 ) -> Table:
@@ -113,7 +111,6 @@ def process_table(
         world,
         launched,
         stated,
-        lists,
         devices,
         scripts,
         documents,
@@ -198,7 +195,6 @@ class _Resolved:
         world: int | None,
         launched: frozenset[int],
         stated: Iterable[Statement],
-        lists: Sequence[Listed],
         devices: Devices,
         scripts: Scripts,
         documents: Sequence[Document],
@@ -231,7 +227,7 @@ class _Resolved:
         self._locals = self._unanimous("local")
         self._ranks = self._unanimous("rank")
         self._begin = Starts(
-            said, places, paths, self._found, self.world, self._ranks, self._locals, lists, scripts, documents
+            said, places, paths, self._found, self.world, self._ranks, self._locals, scripts, documents
         )
 
     def table(self) -> Table:
@@ -273,11 +269,6 @@ class _Resolved:
             if row.place in shown and row.local is not None and row.local < len(shown[row.place])
             else row
             for row in kept
-        ]
-        kept += [
-            Process(one.place, one.inner, None, rank, file=one.file, line=one.line, how=HOW)
-            for one in names
-            if one.inner is not None and (rank := seats.get((one.place, "inner", one.inner))) is not None
         ]
         uuids = (
             Told(name, "uuid", one.file, one.line, rank=seats.get((one.place, one.sort, one.number)), world=self.world)
@@ -331,15 +322,13 @@ class _Resolved:
         )
 
     def _seats_called(self, one: Called) -> tuple[list[Seat], int | None]:
-        """A process and its pid inside a container; a device, its address, and whoever uses it."""
+        """A device, its address, and whoever uses it."""
         seats: list[Seat] = [] if one.sort == "rank" else [(one.place, one.sort, one.number)]
         if one.bus is not None:
             seats.append((one.place, one.bus, 0))
         if one.sort == "rank":
             return seats, one.number
-        if one.inner is not None:
-            seats.append((one.place, "inner", one.inner))
-        elif (
+        if (
             one.place not in self._given
             and (user := self._devices.user(one.number)) is not None
             and self._devices.what == "local_rank"

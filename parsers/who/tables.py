@@ -19,7 +19,18 @@ _COLUMN = regex(r"[^\s](?:[^\s]| (?=[^\s]))*")
 _MARKS = ("|", "│", "\t", ";", ",")
 _RULE = regex(r"[\s|+:=─┼│-]*")
 _CAPITALS = regex(r"\s{0,40}%?[A-Z][A-Z0-9_%+/]{0,24}(?:\s{1,40}%?[A-Z][A-Z0-9_%+/]{0,24}){1,30}\s{0,40}")
+_NAMES = regex(
+    r"(?i)(?<![a-z])(?:id|name|uid|uuid|ip|address|container|pod|task|pane|unit|alloc(?:ation)?|actor|worker|service|called)s?\Z"
+)
+_OF_OTHERS = regex(
+    r"(?i)node|host|machine|server|image|volume|network|device|gpu|card|nic|port|parent|peer|master|gateway|remote|next|prev"
+)
 _Row = tuple[int, Mapping[str, str]]
+
+
+def is_of_names(column: str) -> bool:
+    """Does a column call processes, and not what they run on or use?"""
+    return _NAMES.search(column) is not None and _OF_OTHERS.search(column) is None
 
 
 def table_rows(own: Sequence[Said]) -> Iterator[_Row]:

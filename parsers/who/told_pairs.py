@@ -1,10 +1,5 @@
 """What lines say of others: which name, or which process number, has which rank.
 
-A **table** with a column of ranks, framed or not, tells the rank of whatever else stands in its rows:
-
-    ┃ rank ┃ label      ┃ pid   ┃              rank  worker    host
-    │    0 │ stage0/dp0 │ 24110 │              0     trainer-a gn07
-
 **Sentences** that differ in a name and a rank alone say it of each (`system | trainer.1 is rank 0`), or its process number (`spawned:
 'ddp_00' with pid 7720`). Two of a kind at least, each name of one number and each number of one name: who speaks of a peer says the
 same name with several.
@@ -28,8 +23,6 @@ _RANK = regex(
 )
 _NAME = regex(r"(?:[\w./@+#%~-]|:(?=[\w/])){1,80}")
 _NUMBERS = regex(r"\d+")
-_CELLS = regex(r"[│┃|\t,]| {2,}")
-_COLUMNS = ("rank", "global rank", "global_rank", "world rank", "world_rank", "process index")
 _SIGNS = tuple("%@#")  # before the number of a pane, a seat, a slot
 _FEWEST = 2
 _CHARACTERS = 400
@@ -37,42 +30,12 @@ _CHARACTERS = 400
 
 def ranks_of_names(lines: Sequence[tuple[str, frozenset[str]]]) -> dict[str, int]:
     """Lines of a file, each with the names that speak it, who say nothing of themselves here → name → rank."""
-    pairs = [*_tables([text for text, _ in lines]), *_sentences(lines, _RANK)]
-    return {name: rank for name, rank in unanimous(pairs).items() if rank < RANKS}
+    return {name: rank for name, rank in unanimous(_sentences(lines, _RANK)).items() if rank < RANKS}
 
 
 def pids_of_names(lines: Sequence[tuple[str, frozenset[str]]]) -> dict[str, int]:
     """As `ranks_of_names` → name → number of a process."""
     return unanimous(_sentences(lines, PID))
-
-
-def _tables(texts: Sequence[str]) -> Iterator[tuple[str, int]]:
-    at = 0
-    while at < len(texts):
-        cells = _cells(texts[at]) if "rank" in texts[at].lower() else []
-        place = next((place for place, cell in enumerate(cells) if cell.lower() in _COLUMNS), None)
-        at += 1
-        if place is None or len(cells) < _FEWEST:
-            continue
-        rows = []
-        while at < len(texts) and (not (row := _cells(texts[at])) or _is_row(row, len(cells), place)):
-            rows += [row] if row else []
-            at += 1
-        if len(rows) >= _FEWEST:
-            for column in range(len(cells)):
-                own = {row[column]: int(row[place]) for row in rows}
-                if column != place and len(own) == len(rows) == len(set(own.values())):
-                    yield from own.items()
-
-
-def _is_row(row: Sequence[str], cells: int, place: int) -> bool:
-    return len(row) == cells and row[place].isdecimal() and row[place].isascii()
-
-
-def _cells(text: str) -> list[str]:
-    """What stands in a row of a table; nothing in a line of its frame."""
-    cells = [cell.strip() for cell in _CELLS.split(text[:_CHARACTERS])]
-    return [cell for cell in cells if any(map(str.isalnum, cell))]
 
 
 def _sentences(lines: Sequence[tuple[str, frozenset[str]]], number: "re.Pattern[str]") -> Iterator[tuple[str, int]]:

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any
 
 import msgspec
@@ -51,7 +52,7 @@ def chains(
 
     aliases = {name: place for place, own in table.aliases.items() for name in own}
     known = unanimous(
-        [*_known(table, told, places), *((Token("file", "", path), rank) for path, rank in files.items())]
+        [*_known(table, told, places), *(pair for path, rank in files.items() for pair in _called(path, rank))]
     )
     known = {**unanimous(_alone(known, table.aliases)), **known}
     read = ((one.file, one.leaves) for one in documents)
@@ -114,6 +115,12 @@ def _alone(known: Mapping[Token, int], aliases: Mapping[str, Sequence[str]]) -> 
     for place, own in ranks_at(known).items():
         if len(own) == 1:
             yield from ((Token("name", "", name), min(own)) for name in aliases.get(place, (place,)))
+
+
+def _called(path: str, rank: int) -> Iterator[tuple[Token, int]]:
+    """A file, and what it is called after."""
+    yield Token("file", "", path), rank
+    yield Token("name", "", PurePosixPath(path).name.partition(".")[0]), rank
 
 
 def _known(table: Table, told: Iterable[Told], places: Places) -> Iterator[tuple[Token, int]]:
