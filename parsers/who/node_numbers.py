@@ -93,9 +93,7 @@ class NodeNumbers:
             for said in own:
                 if said.launch is not None and said.launch.node is not None:
                     host = said.line.host
-                    where = (
-                        self._places.of(host) if host and self._places.is_place(host) else self._places.of_file(path)
-                    )
+                    where = self._places.called(host) or self._places.of_file(path)
                     beside = {self._places.of(name) for name in self._beside(said.raw)} if host is None else set()
                     if len(beside) == 1 and (where is None or _ON.search(said.raw) is not None):
                         where = beside.pop()
@@ -106,8 +104,8 @@ class NodeNumbers:
 
     def _where(self, path: str, line: int, host: str | None = None) -> str | None:
         """The place of a statement: that of its line, the first that it names, else that of the entry that it stands in, else that of its file."""
-        if host is not None and self._places.is_place(host):
-            return self._places.of(host)
+        if (place := self._places.called(host)) is not None:
+            return place
         own = self._said.get(path, ())
         at = next((at for at, one in enumerate(own) if one.number == line), None)
         if at is None:

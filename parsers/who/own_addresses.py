@@ -78,8 +78,7 @@ def _addresses(
             if not _may_be_own(one):
                 continue
             text, host = one.line.text[:_CHARACTERS].strip(), one.line.host
-            place = places.of(host) if host and places.is_place(host) else None
-            place = place or headed.get(one.number) or places.of_file(path)
+            place = places.called(host) or headed.get(one.number) or places.of_file(path)
             if (found := _INTERFACE.match(text)) is not None:
                 if place is not None:
                     forms["interface"][place].add(found["address"])

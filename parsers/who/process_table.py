@@ -390,21 +390,11 @@ class _Resolved:
                 host = one.line.host
                 asked = self._places.typed(one.raw) or asked
                 here = from_ or asked or whole
-                place = (self._places.of(host) if self._places.is_place(host) else None) if host else here
+                place = self._places.called(host) if host else here
                 if (who := one.introduces) is not None:
-                    if (
-                        place is None
-                        and (record := OF_RECORD.match(one.line.text))
-                        and self._places.is_place(record["name"])
-                    ):
-                        place = self._places.of(record["name"])
-                    at = (
-                        self._places.of(who.host)
-                        if who.host and self._places.is_place(who.host)
-                        else place
-                        if place != path
-                        else None
-                    )
+                    if place is None and (record := OF_RECORD.match(one.line.text)):
+                        place = self._places.called(record["name"])
+                    at = self._places.called(who.host) or (place if place != path else None)
                     pid = who.pid if who.pid is not None else one.line.process
                     yield Process(at, pid, None, who.rank, world=who.world, file=path, line=one.number, is_word=True)
                 if place not in (None, path) and one.line.local_rank is not None and one.line.rank is not None:
@@ -421,8 +411,9 @@ class _Resolved:
         of_pids = {one.file for one in self._stated if one.pid is not None}
         headings = {path: self._places.headings(self._said.get(path, ())) for path in of_pids}
         for told in self._stated:
-            named = self._places.of(told.host) if told.host and self._places.is_place(told.host) else None
-            named = named or (headings[told.file].get(told.line) if told.pid is not None else None)
+            named = self._places.called(told.host) or (
+                headings[told.file].get(told.line) if told.pid is not None else None
+            )
             at = named or self._places.of_file(told.file) or (told.file if len(self._said) > 1 else None)
             at = at if told.pid is None or at != told.file else None  # a file that tells of pids is no process's
             if at is not None or told.pid is not None:

@@ -1,9 +1,11 @@
 """What else the device that a process uses is called at its place.
 
-0, 1651923011871, 00000000:17:00.0               the serial number of its device
-GPU 2: MTT S4000 (UUID: GPU-10bc09c5-0000-…)     2, GPU-10bc09c5-0000-…, 00000000:3B:00.0        the UUID of its device, its bus address
-gn07,6,00000000:BA:00.0,GPU-10bc09c5-0000-…                               the same in a table of all hosts
-rank 3 of 8 | host k7 | pci 0000:3b:00.0         the bus address that a process tells of the device that it uses
+    0, 1651923011871, 00000000:17:00.0               the serial number of its device
+    GPU 2: MTT S4000 (UUID: GPU-10bc09c5-0000-…)     2, GPU-10bc09c5-0000-…, 00000000:3B:00.0        the UUID of its device, its bus address
+    gn07,6,00000000:BA:00.0,GPU-10bc09c5-0000-…                               the same in a table of all hosts
+    rank 3 of 8 | host k7 | pci 0000:3b:00.0         the bus address that a process tells of the device that it uses
+
+Who uses a device is told elsewhere (devices.py, seats.py).
 """
 
 from collections import Counter
@@ -48,11 +50,7 @@ def called(said: Mapping[str, Sequence[Said]], places: Places) -> Iterator[Calle
         for one in own[:_LINES]:
             text = one.line.text[:_CHARACTERS]
             host = (one.introduces.host if one.introduces is not None else None) or one.line.host
-            place = (
-                (places.of(host) if host and places.is_place(host) else None)
-                or headed.get(one.number)
-                or places.of_file(path)
-            )
+            place = places.called(host) or headed.get(one.number) or places.of_file(path)
             row = _ROW.match(text) if is_table else None
             if row is not None and places.is_place(row["place"]):
                 place, text = places.of(row["place"]), text[row.end() :]

@@ -420,8 +420,7 @@ class Starts:
             and one.node in self._text(one.file)  # of a node in words, a sentence says how it is counted
             and not is_counted_otherwise(one.node, self._said)
         }
-        found = []
-        found += [*self._by_turns(each), *self._by_hostfile()]
+        found = [*self._by_turns(each), *self._by_hostfile()]
         for file, own in by_file(self._orders).items():
             for one in own:
                 if one.counts is not None and (one.is_ports or sum(one.counts) == self.world):

@@ -138,7 +138,7 @@ def _known(table: Table, told: Iterable[Told], places: Places) -> Iterator[tuple
             continue
         if one.kind in ("pid", "process"):
             host, _, pid = one.name.rpartition(":")
-            where = places.of(host) if host and places.is_place(host) else places.of_file(one.file)
+            where = places.called(host) or places.of_file(one.file)
             if where is not None and pid.isdecimal():
                 yield Token("pid", where, pid), one.rank
         elif one.local_rank is not None or one.device is not None:

@@ -81,7 +81,7 @@ def by_chains(
         if _is_pid(slot)
     }
     here |= {(token.place, token.value) for token in known if token.kind == "pid"}
-    names = {token.value for token in known if token.kind == "name"}
+    names = {token.value for token in known if token.kind == "name" and not token.value.isdigit()}
     parts = [_own_parts(own, names) for own in relations]
     cut_of: defaultdict[str, set[str]] = defaultdict(set)
     for own in parts:
@@ -276,7 +276,7 @@ class _Table:
     def cut(self, wholes: Set[str]) -> Set[Token]:
         """Names that are the ends of others, which their cells mean; and what columns tell that call processes."""
         cells = ((row.cells[at].label, own) for row, _, tokens in self._rows for at, own in tokens.items() if own)
-        return {own[0] for label, own in cells if own[-1].value in wholes - {own[0].value} or is_of_names(label)}
+        return {own[0] for label, own in cells if (len(own) > 1 and own[-1].value in wholes) or is_of_names(label)}
 
     def told(self, ranks: Mapping[Token, int]) -> Iterator[tuple[Token, int, Row]]:
         """Names of this relation with their ranks, by those that are known."""
