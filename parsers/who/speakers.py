@@ -76,7 +76,7 @@ from parsers.who.seat_labels import fields_of_places
 from parsers.who.tasks import LAUNCHER
 from parsers.who.told_lines import Line, Statement, introduced, statements, told_in_lines
 from parsers.who.told_names import claims_of, documents, told_names
-from parsers.who.told_pairs import merged, pids_of_names, ranks_of_names
+from parsers.who.told_pairs import merged, ranks_of_names
 from parsers.who.told_shares import introductions_of, with_shares
 from parsers.who.told_stems import counted_on
 from parsers.who.turns import of_one_process
@@ -375,8 +375,6 @@ class _Bundle:
         """What lines tell of names and of the launch."""
         said = {path: with_speakers(own) for path, own in self._said.items()}
         names = merged(map(ranks_of_names, said.values()))
-        pids = merged(map(pids_of_names, said.values()))
-        names = {name: rank for name, pid in pids.items() if (rank := self._pids.get(pid)) is not None} | names
         told = [(one, one.launch) for own in self._said.values() for one in own if one.launch]
         worlds, each = ({number for _, own in told if (number := getattr(own, what))} for what in ("world", "each"))
         numbered = (

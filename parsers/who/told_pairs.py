@@ -1,8 +1,7 @@
-"""What lines say of others: which name, or which process number, has which rank.
+"""What lines say of others: which name has which rank.
 
-**Sentences** that differ in a name and a rank alone say it of each (`system | trainer.1 is rank 0`), or its process number (`spawned:
-'ddp_00' with pid 7720`). Two of a kind at least, each name of one number and each number of one name: who speaks of a peer says the
-same name with several.
+Sentences that differ in a name and a rank alone say it of each (`system | trainer.1 is rank 0`). Two of a kind at least, each name of one
+rank and each rank of one name: who speaks of a peer says the same name with several.
 
 Fooled by: a list of the peers of each process, each of another one, that calls them ranks.
 """
@@ -15,7 +14,6 @@ from parsers.schema.labels import OF_GROUP
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.unanimous import unanimous
-from parsers.who.introductions import PID
 
 _RANK = regex(
     r"(?<![\w-])(?:global|world|trainer)?[_ ]?rank[\"']?(?: {0,2}[=:#(] {0,2}| {1,2})[\"']?(\d{1,7})(?![\w%]|\.\d)",
@@ -30,18 +28,13 @@ _CHARACTERS = 400
 
 def ranks_of_names(lines: Sequence[tuple[str, frozenset[str]]]) -> dict[str, int]:
     """Lines of a file, each with the names that speak it, who say nothing of themselves here → name → rank."""
-    return {name: rank for name, rank in unanimous(_sentences(lines, _RANK)).items() if rank < RANKS}
+    return {name: rank for name, rank in unanimous(_sentences(lines)).items() if rank < RANKS}
 
 
-def pids_of_names(lines: Sequence[tuple[str, frozenset[str]]]) -> dict[str, int]:
-    """As `ranks_of_names` → name → number of a process."""
-    return unanimous(_sentences(lines, PID))
-
-
-def _sentences(lines: Sequence[tuple[str, frozenset[str]]], number: "re.Pattern[str]") -> Iterator[tuple[str, int]]:
+def _sentences(lines: Sequence[tuple[str, frozenset[str]]]) -> Iterator[tuple[str, int]]:
     alike: defaultdict[tuple[str, int], set[tuple[str, int]]] = defaultdict(set)
     for text, speakers in lines:
-        said = list(number.finditer(text[:_CHARACTERS]))
+        said = list(_RANK.finditer(text[:_CHARACTERS]))
         if len(said) != 1 or OF_GROUP.search(text[: said[0].start()]):
             continue
         found = said[0]
