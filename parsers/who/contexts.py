@@ -141,6 +141,10 @@ class Places:
     def is_place(self, word: str) -> bool:
         return word in self._same
 
+    def called(self, word: str | None) -> str | None:
+        """The place that is called so, where one is."""
+        return self._root(word) if word is not None and word in self._same else None
+
     def of_file(self, path: str) -> str | None:
         """The place that a path names, its last part before the folders; none where one part names two."""
         if path not in self._of_file:
@@ -155,8 +159,7 @@ class Places:
 
     def of_line(self, one: Said) -> str | None:
         """The place that a line names before it, or that its file is from."""
-        host = one.line.host
-        return self.of(host) if host is not None and self.is_place(host) else self.of_file(one.file)
+        return self.called(one.line.host) or self.of_file(one.file)
 
     def apart(self, paths: Iterable[str]) -> dict[str, str]:
         """Path → the place that it names, of files that are called alike but for that, each of another place."""
@@ -193,6 +196,15 @@ class Places:
         is_alone = not found["rest"] or (is_set_off and _STAMPED.fullmatch(found["rest"]))
         return self.of(found["name"].rstrip(".-")) if is_alone and (is_set_off or text.rstrip().endswith(":")) else None
 
+    def headings(self, own: Sequence[Said]) -> dict[int, str]:
+        """Line → the place that it, or the last heading above it, names."""
+        found: dict[int, str] = {}
+        last = None
+        for one in own:
+            last = self.heading(one.raw) or last
+            found |= {one.number: last} if last is not None else {}
+        return found
+
     def typed(self, text: str) -> str | None:
         """The place whose a command's answer is, that somebody typed."""
         found = _TYPED.match(text)
@@ -202,15 +214,12 @@ class Places:
         """The one place that a command names behind its first word, and before another (`ssh n1 ps`, `kubectl exec w-1 -- ps`); else where its prompt is."""
         _, *words = command.split()
         named = {self.of(name) for word in words[:-1] if self.is_place(name := word.rpartition("@")[2])}
-        if len(named) == 1:
-            return named.pop()
-        return self.of(at) if not named and at is not None and self.is_place(at) else None
+        return named.pop() if len(named) == 1 else None if named else self.called(at)
 
     def above(self, text: str) -> str | None:
         """The place that a line tells first, above lines that are indented below it: `Data for node: n1.lab  Num slots: 2`."""
         found = _OF_PLACE.match(text[:_ABOVE])
-        name = found["name"].rstrip(".-") if found is not None else ""
-        return self.of(name) if name and self.is_place(name) else None
+        return self.called(found["name"].rstrip(".-")) if found is not None else None
 
     def _told_inside(self, said: Mapping[str, Sequence[Said]]) -> dict[str, str]:
         """Path → the place that a file says it is from, where it names one alone, and the files of its shape of name each another one."""
