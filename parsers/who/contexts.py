@@ -71,6 +71,7 @@ PLACE_COLUMN = regex(
 )
 _FEWEST, _MOST_CELLS = 2, 24
 _HERE = ("localhost", "127.0.0.1", "0.0.0.0", "none", "null", "true", "false", "unknown")
+_SLOTS = regex(r":\d{1,4}\Z|(?:\s+\w{1,20}=\d{1,4}){1,3}\Z")  # of a host in a list
 _LISTED = regex(r"(?=[^,\s]*\[\d)[A-Za-z][\w.-]*\[[\d,-]+\][\w.-]*")
 _OF_RANK = regex(r"(?i)(?<![a-z])(?:(?:global|world)[-_]?)?rank[-_.]?\d")
 # a number, or a name of a process: not where it runs
@@ -419,11 +420,11 @@ def _names_of_path(path: str) -> Iterator[str]:
 
 
 def _file_of_names(own: Sequence[Said]) -> set[str]:
-    """What a file lists whose lines are names and nothing else."""
-    lines = [one.raw.strip() for one in own]
-    if len(lines) < 2 or not all(_WORD.fullmatch(line) and any(map(str.isalpha, line)) for line in lines):
-        return set()
-    return set(lines)
+    """What a file lists whose lines are names, each with its slots at most, and remarks."""
+    lines = [line for one in own if (line := one.raw.partition("#")[0].strip())]
+    names = {_SLOTS.sub("", line) for line in lines}
+    is_all = len(lines) > 1 and all(_WORD.fullmatch(name) and any(map(str.isalpha, name)) for name in names)
+    return names if is_all else set()
 
 
 def _answers(own: Sequence[Said]) -> Iterator[str]:
