@@ -81,7 +81,12 @@ def _before(lines: list[bytes]) -> int:
                 break
         if not common:
             return 0
-    return len(common or b"") if count >= _FEWEST else 0
+    common = common or b""
+    marked = (
+        max(common.rfind(b">"), common.rfind(b"|")) + 1
+    )  # a space behind a mark is its own, more are of what follows
+    width = marked + common[marked:].startswith(b" ") if marked else len(common)
+    return width if count >= _FEWEST else 0
 
 
 def _numbers(lines: list[bytes]) -> list[bytes] | None:
