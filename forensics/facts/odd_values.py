@@ -14,6 +14,7 @@ import msgspec
 import polars as pl
 
 from forensics.facts.event_rows import detail
+from forensics.facts.first_in_order import first_in_order, is_preceded
 from forensics.facts.held_parts import as_told, in_common
 from forensics.facts.own_values import OwnLoss
 from parsers.schema.tables import TableName
@@ -79,6 +80,7 @@ class OddValue(msgspec.Struct, frozen=True):
     is_held: bool = False  # is it of a part that this rank alone holds?
     is_of_peers: bool = False  # do not all ranks do this work?
     is_checked: bool = False  # did the rank's own check end it, before others could follow?
+    is_ahead: bool = False  # did all ranks show nothing but numbers in that step, up to that figure?
     is_given: bool = False  # did it stay a number on all while what they compute was lost? Then no parameter is in it
 
 
@@ -104,13 +106,16 @@ def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
         if not alone:
             continue
         (first, *more) = sorted(set(alone.values()))
+        shown = values.filter(pl.col("step").fill_null(_BEFORE) == step)
+        ahead = None if step == _BEFORE else first_in_order(rows, shown, _lost_lines(tables["steps"], step), ranks, job)
+        first = first if ahead is None else ahead
         since = _begun(values, rows, first) if step == _BEFORE else step
         is_last = step == steps[0] and _is_the_end(values, rows, first, job)
         is_followed = _is_followed(told, lost, since, job) or _is_shared(rows, ranks, first, job, tables)
         is_checked = step == _BEFORE and not is_followed and _raised_of_it(tables["events"], first)
         if not (is_last or is_followed or is_checked):
             continue
-        if more or some or not (lost.get(step, frozenset()) <= {first} or lost[step] >= job):
+        if ahead is None and (more or some or not (lost.get(step, frozenset()) <= {first} or lost[step] >= job)):
             return None
         found = _found(first, step, rows, alone, job) or (
             _found_otherwise(first, values, rows, job) or _found_in_part(first, values, rows, alone, job)
@@ -130,6 +135,7 @@ def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
         return msgspec.structs.replace(
             found, opens=_opens(values, found), is_last=is_last, is_checked=is_checked, is_given=is_given, first_step=first_step, of=of, name=name,
             is_held=held is not None, is_of_peers=job != whole,
+            is_ahead=ahead is not None and is_preceded(shown, first, str(found.row["file"]), found.row["line"]),
         )  # fmt: skip
     return None
 
@@ -334,6 +340,14 @@ def lost_losses(steps: pl.DataFrame, job: frozenset[int]) -> dict[int, frozenset
     lost = rows.group_by("step", "rank").agg((~(pl.col("loss").abs() < BROKEN)).all().alias("_lost"))
     rows = lost.filter("_lost").group_by("step").agg("rank")
     return {step: job if is_of_all else frozenset(ranks) for step, ranks in rows.iter_rows()}
+
+
+def _lost_lines(steps: pl.DataFrame, step: int) -> pl.DataFrame:
+    """The lines of that step in which a loss of the training is no number, or larger than any."""
+    train = pl.col("phase").fill_null("train") == "train"
+    return steps.filter(
+        train & (pl.col("step") == step) & pl.col("rank").is_not_null() & ~(pl.col("loss").abs() < BROKEN)
+    )
 
 
 def _is_followed(told: pl.DataFrame, lost: Mapping[int, frozenset[int]], step: int, job: frozenset[int]) -> bool:
