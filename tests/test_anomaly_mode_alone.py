@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from forensics import analyze
+from tests.sources import written
 
 RAISED = """\
 [rank{rank}]: Traceback (most recent call last):
@@ -55,3 +56,58 @@ def test_two_of_four_may_be_mates(tmp_path: Path) -> None:
 def test_a_bar_tells_the_step_whatever_its_loss_is_called(tmp_path: Path, name: str) -> None:
     found = analyze(write(tmp_path, "SqrtBackward0", (1,), name)).verdict.first_anomaly
     assert found is not None and found.step == 18
+
+
+WARNED = """\
+{p}/opt/lib/python3.10/site-packages/torch/autograd/graph.py:1072: UserWarning: Error detected in {op}. Traceback of forward call that caused the error:
+{p}  File "/job/train.py", line 44, in main
+{p}    out = net(batch)
+{p} (Triggered internally at ../torch/csrc/autograd/python_anomaly_mode.cpp:130.)
+{p}  return Variable._execution_engine.run_backward(  # Calls into the C++ engine to run the backward pass
+"""
+LOST = """\
+{p}Traceback (most recent call last):
+{p}  File "/job/train.py", line 46, in main
+{p}    loss.backward()
+{p}  File "/opt/lib/python3.10/site-packages/torch/autograd/graph.py", line 1072, in _engine_run_backward
+{p}    return Variable._execution_engine.run_backward(  # Calls into the C++ engine to run the backward pass
+{frames}{p}  File "/opt/lib/python3.10/site-packages/torch/distributed/distributed_c10d.py", line 5170, in all_gather_single
+{p}    work.wait()
+{p}{error}
+"""
+NAN = "RuntimeError: Function 'PowBackward0' returned nan values in its 0th output."
+ERRORS = (
+    "RuntimeError: [../gloo/transport/tcp/pair.cc:561] Connection closed by peer [127.0.0.1]:25322.",
+    "torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:1970, remote process exited or there was a network error",
+)
+PREFIXES = ("[default{r}]:[rank{r}]: ", "[rank{r}]: ", "{r}: ", "[1,{r}]<stderr>:", "rank {r} | ", "")
+
+
+def _console(prefix: str, error: str, deep: int, *, cut: int | None = None) -> dict[str, list[str]]:
+    """What four ranks print, of which rank 3 found a NaN; the warning may stand at another depth of prefixes than the error."""
+    warns = "[default{r}]:" if prefix.startswith("[default") else prefix
+    own: dict[int, list[str]] = {}
+    for rank in (3, 2, 0, 1):
+        p = prefix.format(r=rank)
+        frame = f'{p}  File "/opt/lib/fsdp/wrap.py", line 30, in wrapper\n{p}    return func(*args, **kwargs)\n'
+        op, said = ("PowBackward0", NAN) if rank == 3 else ("AddmmBackward0", error)
+        warned = WARNED.format(p=warns.format(r=rank), op=op).splitlines()
+        ended = LOST.format(p=p, error=said, frames="" if rank == 3 else frame * deep).splitlines()
+        own[rank] = [f"{p}rank {rank} of 4", *(f"{p}step {n} loss {2.1 - n / 9:.4f}" for n in range(14)), *warned]
+        own[rank] += [] if rank == cut else ended
+    if not prefix:
+        return {f"log/rank{rank}.err": lines for rank, lines in own.items()}
+    return {"console.txt": [line for lines in own.values() for line in lines]}
+
+
+@pytest.mark.parametrize("deep", [0, 50])
+@pytest.mark.parametrize("error", ERRORS)
+@pytest.mark.parametrize("prefix", PREFIXES)
+def test_a_warning_of_another_error_is_no_nan(tmp_path: Path, prefix: str, error: str, deep: int) -> None:
+    report = analyze(written(tmp_path, _console(prefix, error, deep)))
+    assert (report.verdict.kind, report.verdict.cause, report.verdict.ranks) == ("numerics", "nan_birth", [3])
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+def test_a_warning_whose_error_is_cut_off_leaves_it_open(tmp_path: Path, prefix: str) -> None:
+    assert analyze(written(tmp_path, _console(prefix, ERRORS[0], 0, cut=2))).verdict.ranks == []

@@ -95,9 +95,10 @@ def _is_end(tables: Tables, weak: pl.DataFrame) -> bool:
     ):
         return False
     counted = (both["_of"] - both["step"]).is_in([0, 1]) | both["_of"].is_null()  # counted from 1 or from 0
-    if not both.height or not bool(((both["_said"] >= both["_last"]).fill_null(False) & counted).all()):
+    if not last.height or not bool(((both["_said"] >= both["_last"]).fill_null(False) & counted).all()):
         return False
-    closed = both.drop_nulls("_closed").group_by("file").agg(pl.col("_closed").max())
+    told = both if both.height else said  # records that all came to it
+    closed = told.drop_nulls("_closed").group_by("file").agg(pl.col("_closed").max())
     ends = closed.join(tables["files"].select("file", "lines"), on="file", how="left")
     return bool((ends["_closed"] == ends["lines"]).fill_null(False).all())
 
@@ -121,14 +122,17 @@ def _is_of_the_steps(files: pl.DataFrame, row: Mapping[str, Any]) -> bool:
 
 
 def _announced(weak: pl.DataFrame) -> list[int]:
-    """The last step of the job as its lines tell it, counted from 1 or from 0."""
+    """The last step of the job as its lines tell it, or the last words of nobody in particular, counted from 1 or from 0."""
     told = (
         weak.filter(pl.col("code") == LAST_STEP)["text"]
         .cast(pl.String)
         .str.extract(_OF, 1)
         .cast(pl.Int64, strict=False)
     )
-    return [number - less for number in told.drop_nulls().unique().to_list() for less in (0, 1)]
+    nobody = pl.col("rank").is_null() & pl.col("local_rank").is_null()
+    of_all = weak.filter((pl.col("code") == CLOSING) & nobody)["step"]
+    numbers = {*told.drop_nulls(), *of_all.drop_nulls()}
+    return [number - less for number in sorted(numbers) for less in (0, 1)]
 
 
 def _shows_trouble(tables: Tables, weak: pl.DataFrame) -> bool:

@@ -168,8 +168,8 @@ def _unique_map(frame: pl.DataFrame, keys: list[str], name: str) -> pl.DataFrame
 
 def _by_local(tables: Mapping[TableName, pl.DataFrame], claims: pl.DataFrame, identity: pl.DataFrame) -> pl.DataFrame:
     """local_rank → the rank, on a single host: as stated; else the same number, since all launchers count the processes of the
-    first host from 0, where the whole world is known to run on one: every rank is placed there, or a process counts itself the
-    last of as many as the world has."""
+    first host from 0, where the whole world is known to run on one: every rank is placed there, a process counts itself the
+    last of as many as the world has, or as many places print figures."""
     stated = _unique_map(claims, ["local_rank"], "_local")
     sizes = claims["world_size"].drop_nulls().unique()
     if not stated.height and not len(sizes) and (size := told_world(tables["settings"])) is not None:
@@ -178,8 +178,9 @@ def _by_local(tables: Mapping[TableName, pl.DataFrame], claims: pl.DataFrame, id
         return stated
     world = list(range(min(max(sizes[0], 1), RANKS)))
     placed = identity.filter(pl.col("host").is_not_null())["rank"].sort().to_list()
-    known = world if placed == world or tables["files"]["local_rank"].max() == world[-1] else []
-    return pl.DataFrame({"local_rank": known, "_local": known}, schema={"local_rank": pl.Int64, "_local": pl.Int64})
+    if placed != world and tables["files"]["local_rank"].max() != world[-1]:
+        return _shown_locals(tables, len(world))
+    return pl.DataFrame({"local_rank": world, "_local": world}, schema={"local_rank": pl.Int64, "_local": pl.Int64})
 
 
 def _shown_locals(tables: Mapping[TableName, pl.DataFrame], size: int) -> pl.DataFrame:

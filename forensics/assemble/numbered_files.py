@@ -21,6 +21,8 @@ Where no process says who it is: files of one name, numbered from 0 to as many a
 in the same steps (where no world is told, in several files each, of a tag), prints lines as all others do, or is shown by a stack that tells no pid. There is one for each rank then, and nothing else counts them. Where no world is told, so are several files
 of each of several hosts or folders, if their numbers go on from one to the next.
 
+So are files that tell one figure alike in every step, numbered as those of all ranks are whose number is known to be their rank: stats.2.tsv beside out.2.
+
 So are, beside a console in which ranks speak, files of nothing but statistics of tensors, as many as the world that is told; and files of records of
 steps whose number stands behind the word rank, be it the place on an axis of the layout, where that axis is as large and no other is told.
 
@@ -33,6 +35,7 @@ from math import prod
 
 import polars as pl
 
+from forensics.assemble.figure_pairs import figure_pairs
 from forensics.model.told import values
 from parsers.engine.unknown import counted
 from parsers.schema.tables import TableName, spelled
@@ -66,6 +69,7 @@ _FEWEST = 2
 _OFTEN = 5  # lines
 _SEVERAL = 4  # files that are all of a job whose size nobody tells
 _FEW = 3  # files of which nobody says who they are
+_CHANGES = 4  # values of a figure that all share
 _WORLDS = ("world_size", "data_parallel_size")
 _PARTED = ("expert_model_parallel_size", "tensor_model_parallel_size", "pipeline_model_parallel_size")
 _AXES = ("data_parallel_size", "tensor_model_parallel_size", "pipeline_model_parallel_size")
@@ -109,6 +113,8 @@ def numbered_files(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
         recorded = {str(file) for file in tables["tensors"].filter(pl.col("rank").is_null())["file"].unique()}
         told = _one_a_rank(tables, [own for own in unsaid if recorded.issuperset(own)])
         found |= told if told and _is_of_process(told) else _of_axis(tables, unsaid)
+    unsaid = [own for own in unsaid if not found.keys() & set(own)]
+    found |= _as_others(tables, known | found, unsaid)
     return pl.DataFrame(
         {"file": list(found), "rank": list(found.values())}, schema={"file": pl.String, "rank": pl.Int64}
     )
@@ -156,6 +162,49 @@ def _words(file: str) -> list[tuple[str, int]]:
     found = [(one["word"].lower(), int(one["number"])) for one in _CALLED.finditer(file.rpartition("/")[2])]
     words = [word for word, _ in found]
     return [(word, number) for word, number in found if words.count(word) == 1 and not counts_others(word)]
+
+
+def _as_others(
+    tables: Mapping[TableName, pl.DataFrame], known: Mapping[str, int], unsaid: Sequence[list[str]]
+) -> dict[str, int]:
+    """Files numbered 0 … N-1 as those are, one for each rank of the job, whose number is known to be their rank: `stats.2.tsv` beside out.2, in which nobody
+    tells a rank of any step. In each step all of them tell one figure alike, as what was reduced is: those of layers or seeds tell none."""
+    if tables["steps"]["rank"].is_not_null().any():
+        return {}
+    rolls: defaultdict[str, list[str]] = defaultdict(list)
+    for file in known:
+        rolls[NUMBER.sub("#", file)].append(file)
+    of_job = {*known.values()} | {*tables["ranks"]["rank"].drop_nulls()}
+    is_numbered = of_job == {*range(len(of_job))} and any(
+        {known[file] for file in own} == of_job and _are_numbered(own, known) for own in rolls.values()
+    )
+    found: dict[str, int] = {}
+    for own in unsaid if is_numbered and len(of_job) >= _FEW else ():
+        numbered = counted_from_zero(own) if len(own) == len(of_job) else []
+        if (
+            len(numbered) == 1
+            and not counts_others(_called_before(numbered[0]))
+            and _share_a_figure(tables["steps"], own)
+        ):
+            found |= numbered[0]
+    return found
+
+
+def _share_a_figure(steps: pl.DataFrame, own: Sequence[str]) -> bool:
+    """Is a figure that changes, and is no setting, the same in all these files in every step that they tell of it?"""
+    steps = spelled(steps.filter(pl.col("file").cast(pl.String).is_in(own) & pl.col("step").is_not_null()))
+    named = [
+        steps.select("file", "step", pl.lit(name).alias("name"), pl.col(name).alias("value"))
+        for name in ("loss", "grad_norm")
+    ]
+    told = pl.concat([*named, figure_pairs(steps, "file", "step")]).filter(pl.col("value").is_finite())
+    of_step = told.group_by("name", "step").agg(
+        pl.col("file", "value").n_unique(), pl.col("value").first().alias("one")
+    )
+    each = of_step.group_by("name").agg(
+        ((pl.col("file") == len(own)) & (pl.col("value") == 1)).all().alias("shared"), pl.col("one").n_unique()
+    )
+    return each.filter(pl.col("shared") & (pl.col("one") >= _CHANGES)).height > 0
 
 
 def _are_numbered(own: list[str], ranks: Mapping[str, int]) -> bool:

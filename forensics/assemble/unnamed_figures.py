@@ -12,8 +12,10 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from forensics.assemble.common_figures import with_common
 from forensics.assemble.figure_pairs import figure_pairs
 from parsers.schema.tables import TableName
+from parsers.text.replica_names import says_what
 from parsers.text.sides import side_of
 
 _BEFORE = 4  # finite figures of a process before it may turn
@@ -27,6 +29,7 @@ _WHO = ("file", "rank", "name")
 
 def with_unnamed(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
     """Evidence tables → the same without rows of phase `figures`; those of the figure that stands for the loss are lines of the training."""
+    tables = with_common(tables)
     steps = tables["steps"]
     told = steps.filter(pl.col("figures").is_not_null() & pl.col("step").is_not_null())
     if not told.height and not (steps["phase"] == "figures").any():
@@ -62,8 +65,8 @@ def _series(told: pl.DataFrame) -> pl.DataFrame:
 
 
 def _is_of_part(name: str) -> bool:
-    """What goes into a part of a model, or comes out of it, is no loss."""
-    return bool(side_of(name))
+    """What goes into a part of a model, or comes out of it, is no loss, nor is a norm or a sum of what is held."""
+    return bool(side_of(name)) or says_what(name)
 
 
 def _averaged(series: pl.DataFrame) -> str | None:

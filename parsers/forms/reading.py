@@ -145,7 +145,7 @@ def integers(text: str) -> list[int]:
 def cells_of(text: str, mark: str) -> list[str]:
     """The cells of a line of a table, by what stands between them."""
     if mark == "|":
-        return [cell.strip() for cell in text.strip().strip("|").split("|")]
+        return [cell.strip().strip("`*").strip() for cell in text.strip().strip("|").split("|")]  # `code`, **bold**
     if mark == " ":
         return text.replace(", ", ",").split()  # a list is one cell
     if '"' not in text:

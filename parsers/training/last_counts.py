@@ -2,9 +2,10 @@
 
     Reached step 40 of 40, exiting.                40/40 updates applied, leaving the loop
     {"event": "bye", "step": 40, "max_steps": 40}  stop: iteration limit 40 hit at 40
+    {"event": "end", "step": 40, "reason": "max_steps reached"}
 
 Event job_end, code closing, `step` = the number; forensics/assemble/closings.py says whether it counts: the steps of each printer must be as many, and nothing
-may show trouble. A line of an evaluation or of an epoch counts something else.
+may show trouble. A line of an evaluation or of an epoch counts something else; of what else a line tells beside a count of steps does not matter.
 
 Printed by: training scripts.
 Versions: any.
@@ -31,6 +32,16 @@ _OTHERS = regex(
     r"(?i)\b(?:ep(?:och)?s?|eval\w*|val\w*|test|warm-?up|sampl\w*|shards?|files?|ranks?|nodes?|workers?|retr\w+|attempts?|tr(?:y|ies))\b"
     r"|%\||\b(?:it/s|s/it)\b"  # nor is a bar a word
 )
+_UNIT = r"(?:(?:training|train|optimi[sz]er|global)[ _]?)?(?:steps?|iters?|iterations?|updates?)"
+_OF_STEPS = regex(rf"(?i)\s{{0,2}}{_UNIT}\b")
+_OF_PART = regex(r"(?i)\b(?:ep(?:och)?s?|eval\w*|val\w*|test|warm-?up|sampl\w*)\b|%\||\b(?:it/s|s/it)\b")
+_AT = regex(
+    r"(?i)(?<![a-z])(?:global_|train_)?(?:step|iter|iteration|update)[\"']?[ =:#]{1,3}(\d{1,15})(?![\w/]|[.:-]\d)"
+)
+_REACHED = regex(
+    rf"(?i)(?<![a-z])(?:max(?:imum)?|total|target|last|final|num)[ _-]?(?:of[ _])?{_UNIT}(?![a-z])|(?<![a-z]){_UNIT} limit\b|\blimit of (?:the )?{_UNIT}\b"
+)  # told without its number, beside that of the step
+_DENIED = regex(r"(?i)\b(?:not|no|never|before|until|un)\b|n't\b")
 _STEPS = 2  # fewer are no training
 
 
@@ -48,10 +59,15 @@ def parse(lines: pl.DataFrame) -> Tables:
 
 def _count(text: str) -> int | None:
     """The one number that a line says is the whole of what was to be done, and was done."""
-    if _OTHERS.search(text) or vocabulary.is_of_evaluation(text[:120]):
+    if _OF_PART.search(text) or vocabulary.is_of_evaluation(text[:120]):
         return None
-    found = {int(one["total"]) for one in _TWICE.finditer(text) if int(one["done"]) == int(one["total"])}
-    if not found:
+    whole = [one for one in _TWICE.finditer(text) if int(one["done"]) == int(one["total"])]
+    found = {int(one["total"]) for one in whole if _OF_STEPS.match(text, one.end())}
+    is_of_others = not found and _OTHERS.search(text) is not None
+    found = found or ({int(one["total"]) for one in whole} if not is_of_others else set())
+    if not found and _REACHED.search(text) and not _DENIED.search(text):
+        found = {int(one[1]) for one in _AT.finditer(text)}
+    if not found and not is_of_others:
         limits = {int(one[1]) for one in _NAMED.finditer(text)}
         numbers = [int(one[0]) for one in _NUMBER.finditer(text)]
         found = {one for one in limits if numbers.count(one) > 1}

@@ -3,6 +3,7 @@
     step=15 loss=2.9134 lr=3.000e-03 grad_norm=0.6673 param_hash=dc5818dc         step 11 loss 2.88 weights_crc32 20ae0f81
     step 40 | weight sha256: 9f86d081884c7d65 | param_norm 1234.56789012        it=7 weights-digest ae399504 crc32(opt)=0x7e0605d3
     step=9 fp32=5f4d3326 bf16=811cc4bb                              a text of hexadecimal digits under any name
+    step 9 | loss 2.31 | weights 5f4d3326                           behind a blank only as long as digests are
     step 9: the users have fingerprint 59e7c399, the films have fingerprint 3f60fcf0          one name for several: the second of it in a line is called so
 
 Column `checksum` of `steps`: pairs name=value apart by a space, as printed; of a figure only where it has eight decimals or more, as
@@ -20,11 +21,12 @@ from parsers.text.replica_names import ELSE, FIGURE, HEX, IS_PLAIN, MODULES, OF,
 from parsers.text.vocabulary import meaning_of
 
 _MIXED = r"(?:0x)?[0-9a-f]{8,128}"  # digits and letters, see _IS_MIXED
+_BARE = r"[0-9a-f]{8}(?:[0-9a-f]{8}(?:[0-9a-f]{16}(?:[0-9a-f]{8}|[0-9a-f]{32}|[0-9a-f]{96})?)?)?"  # of a digest's length, behind a blank alone
 _PAIR = (
     rf"(?i)\b(?:[a-z_][a-z_.0-9]{{0,60}} {{1,40}})?(?:{HEX}{OF}(?: *[=:] *| )(?:0x|-)?(?:[0-9a-f]{{6,128}})"
-    rf"|{FIGURE}(?: *[=:] *| )[+-]?[0-9]{{1,20}}\.[0-9]{{8,30}}(?:e[+-]?[0-9]{{1,3}})?|[a-z_][0-9a-z_.-]{{0,60}}{OF} ?[=:] ?{_MIXED})\b"
+    rf"|{FIGURE}(?: *[=:] *| )[+-]?[0-9]{{1,20}}\.[0-9]{{8,30}}(?:e[+-]?[0-9]{{1,3}})?|[a-z_][0-9a-z_.-]{{0,60}}{OF}(?: ?[=:] ?{_MIXED}| {_BARE}))\b"
 )
-_IS_MIXED = r"(?i)(?:[=:] ?(?:0x)?)(?:[a-f]+[0-9]|[0-9]+[a-f])[0-9a-f]*$"
+_IS_MIXED = r"(?i)(?:[=: ] ?(?:0x)?)(?:[a-f]+[0-9]|[0-9]+[a-f])[0-9a-f]*$"
 _APART = r"^(.*?)(?: *[=:] *| )(?:0[xX])?([0-9A-Fa-f.+-]+)$"
 _LINK = r"(?i)^(?:and|the|its|with) +"  # between words, no part of a name
 _LR = r"(?i)(?:^|[\s,;|(\[{'\"])(?:lr|learning[_ ]rate)['\"]?[\s=:]+\[?([0-9]+\.?[0-9]*(?:e[+-]?[0-9]+)?)"

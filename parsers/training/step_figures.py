@@ -42,7 +42,7 @@ _PLACES: Mapping[str, Collection[str]] = {
 _CELLS, _DEPTH = 4096, 8  # of a record
 _MOST_UNKNOWN = 16
 _NAN = regex(r"(?i)=[+-]?nan(?: |$)")
-_FRACTION = regex(r"[+-]?(?:\d{1,30}\.\d{0,30}(?:[eE][+-]?\d{1,3})?|\d{1,30}[eE][+-]?\d{1,3}|(?i:nan|inf(?:inity)?))")
+_FRACTION = regex(r"[+-]?(?:\d{1,48}\.\d{0,30}(?:[eE][+-]?\d{1,3})?|\d{1,30}[eE][+-]?\d{1,3}|(?i:nan|inf(?:inity)?))")
 _RUNS = ("rank", "local_rank", "file", "line")
 _MOST = 1e12
 _ADD_UP = (0.7, 1.05)  # parts of a step, of the whole of it

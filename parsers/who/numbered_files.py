@@ -48,8 +48,11 @@ def counted(name: str, value: str) -> tuple[str, str] | None:
 
 
 def is_count(names: Collection[str], ranks: Sequence[int]) -> bool:
-    """Are these, `map 0`, `map 1`, …, as many as the ranks, and both without a gap?"""
-    numbers = sorted(int(name.rpartition(" ")[2]) for name in names)
+    """Are these, `map 0`, `map 1`, …, as many as the ranks, and both without a gap? A figure that is whole in one record alone is none."""
+    told = [name.rpartition(" ")[2] for name in names]
+    if not all(map(str.isdecimal, told)):
+        return False
+    numbers = sorted(map(int, told))
     is_whole = sorted(ranks) == [*range(len(ranks))]
     return is_whole and numbers in ([*range(len(ranks))], [*range(1, len(ranks) + 1)])
 

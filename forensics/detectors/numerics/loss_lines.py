@@ -109,7 +109,18 @@ def asserts_of(events: pl.DataFrame) -> Sequence[Row]:
     kinds = pl.col("kind").is_in(["nan_assert", "bad_loss"])
     found = events.filter(kinds | anomaly).sort("step", "file", "line", nulls_last=True).to_dicts()
     known = {(row["file"], row["line"]) for row in found if not is_by_message(row)}  # by who knows the check
+    raised = events.filter((pl.col("kind") == "exception") & pl.col("rank").is_not_null()).sort("file", "line")
+    ends = raised.select("file", "rank", "line", anomaly.alias("is_nan")).rows()
+    found = [row for row in found if not _is_of_another_error(row, ends)]
     return [row for row in found if not is_by_message(row) or (row["file"], row["line"]) not in known]
+
+
+def _is_of_another_error(row: Row, ends: Sequence[tuple[str, int, int | None, bool]]) -> bool:
+    """Is it the anomaly mode's warning of whatever a backward function raises, and was that, as its own rank tells behind it, no NaN?"""
+    if row["code"] != "anomaly_mode" or row["severity"] != "warning" or row["rank"] is None:
+        return False
+    behind = (one for one in ends if one[:2] == (row["file"], row["rank"]) and (one[2] or 0) > (row["line"] or 0))
+    return not next(behind, ("", 0, 0, True))[3]
 
 
 def without_late(tables: Mapping[TableName, pl.DataFrame], asserts: Sequence[Row], bad: Row) -> Sequence[Row]:

@@ -53,7 +53,6 @@ from forensics.model.incident import Action, Code, FirstAnomaly
 from forensics.model.names import Cause
 from forensics.model.said import Said, sentence
 from forensics.model.texts import cut_middle, ranks_text
-from forensics.model.told import values
 from forensics.words import advice
 from forensics.words import losses as words
 from parsers.text.patterns import regex
@@ -291,7 +290,7 @@ def _lone(case: Case, asserts: Sequence[Row], reporters: Mapping[int, str], susp
     if local and case.is_data_parallel:
         return tuple(reporters)
     local &= not any(part & reporters.keys() and len(part) > 1 for part in case.loss_mates)
-    checked = values(case.events.filter(pl.col("kind") == "nan_assert")["rank"])
+    checked = {row["rank"] for row in asserts_of(case.events) if row["kind"] == "nan_assert"} - {None}
     of_operators = bool(asserts) and checked <= reporters.keys() and all(map(_is_of_operator, asserts))
     whole = local and _went_on(case, [*reporters]) and has_no_stages(case.tables, reporters)
     local &= of_operators or whole or set(reporters.values()) <= set(_LOCAL)
