@@ -126,4 +126,5 @@ PARSER = LineParser(
     name="mthreads",
     anchors=(b"MTGPU:", b"MUSA: ", b"[MTGPU P2P][", b"[DMA][", b"[MISC][", b"[BOARD][", b"MTML_ERROR_GPU_IS_LOST"),
     parse=parse,
+    of_host=True,
 )

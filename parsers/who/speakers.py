@@ -58,6 +58,7 @@ from parsers.who.documented import documented
 from parsers.who.engine_labels import engine_labels
 from parsers.who.from_zero import from_zero, of_one_size
 from parsers.who.head_pids import files_of_pids, pids_at_heads, pids_of_records
+from parsers.who.headed_hosts import host_sections
 from parsers.who.introductions import PROCESS, Introduction, called_pids
 from parsers.who.job_table import Table
 from parsers.who.joins import DEVICES, Told, heads_in, joins, names_in, share_half, spoken
@@ -142,7 +143,8 @@ def speakers(sources: Sequence[Source]) -> Known:
     size, unknown = whole.world or table.size, [one for one in (*sampled, *others) if one.path not in ranks]
     ranks, claims = with_shares(unknown, size, ranks, claims)
     columns = counted_columns([one for one in unknown if one.path not in ranks], size)
-    return Known(ranks, labels | engines, claims, collectors, names, files, table.hosts, columns, table.apart)
+    parts = host_sections(sources, said, table)
+    return Known(ranks, labels | engines, claims, collectors, names, files, table.hosts, columns, table.apart, parts)
 
 
 class _Bundle:

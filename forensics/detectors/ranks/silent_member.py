@@ -267,7 +267,7 @@ def _blocked(case: Case, rank: int) -> _Row | None:
     """What a kernel says of a blocked task that is this rank's process: by its own pid, or as the one process of the launcher there
     that is nobody else's, where the pids of all others are known."""
     pids = dict(case.identity.select("rank", "pid").drop_nulls().iter_rows())
-    others = {pid for other, pid in pids.items() if other != rank}
+    others = {(case.host_of_rank.get(other), pid) for other, pid in pids.items() if other != rank}
     is_rest = not (case.job_told_of - pids.keys() - {rank})
     stopped = case.events.filter((pl.col("kind") == "closing_signal") & pl.col("pid").is_not_null())
     launched = {(short_host(host), pid) for host, pid in stopped.select("host", "pid").drop_nulls().iter_rows()}
@@ -276,11 +276,13 @@ def _blocked(case: Case, rank: int) -> _Row | None:
         row = one.row
         if row["kind"] != "hung_task" or not (one.counts or case.anomaly_window.is_during(row)):
             continue
-        if row["pid"] is None or not row["host"] or row["pid"] in others:
+        if row["pid"] is None or not row["host"]:
+            continue
+        host = short_host(row["host"])
+        if (host, row["pid"]) in others or (None, row["pid"]) in others:
             continue
         if row["rank"] == rank and row["rank_space"] == "global":
             return dict(row)
-        host = short_host(row["host"])
         if own not in (None, host):
             continue
         if (pids.get(rank) == row["pid"] and own is not None) or (
