@@ -244,9 +244,9 @@ PARSERS: tuple[Parser, ...] = (
     msprobe.PARSER,
     msprobe_monitor.PARSER,
     replays.PARSER,
+    own_rows.PARSER,  # before the format of this project's own, which has columns of these names, too
     tensor_stats.PARSER,
     first_bad.PARSER,
-    own_rows.PARSER,
     own_figures.PARSER,  # takes any table of numbers: a new file parser stands before it
     kernel_log.PARSER,
     process_group.PARSER,

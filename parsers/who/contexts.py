@@ -268,6 +268,7 @@ class Places:
                     before.add(line.host)
                     kernels |= {line.host} if " kernel: " in one.raw[:_ABOVE] else set()
                 text = one.raw[:400]
+                names |= {one.introduces.host} if one.introduces is not None and one.introduces.host else set()
                 names |= {
                     found["name"].rstrip(".-")
                     for pattern in (_LABELLED, _SAID, OF_RECORD, _SENT)
