@@ -297,7 +297,8 @@ class Places:
         names |= {name for name in dotted if name.partition(".")[0] in names | folders}
         files = {name for path in paths if "." in (name := path.rpartition("/")[2])}
         folders |= stems_alike(paths)
-        sure = ((before | documented) & folders) | (kernels & in_paths)  # whatever else their letters are short for
+        sure = ((before | documented) & folders) | kernels  # whatever else their letters are short for
+        sure |= _beside(sure, used, said, is_sure=True)
         found = {name for name in names | folders if _is_name(name)} | sure
         return {name for name in found if name.lower() not in _HERE and name not in files}
 
@@ -423,10 +424,14 @@ def _may_be(word: str) -> bool:
     return not word[0].isdigit() or _HEX.fullmatch(word) is not None
 
 
-def _beside(names: Set[str], used: Mapping[str, Set[str]], said: Mapping[str, Sequence[Said]]) -> set[str]:
+def _beside(
+    names: Set[str], used: Mapping[str, Set[str]], said: Mapping[str, Sequence[Said]], *, is_sure: bool = False
+) -> set[str]:
     """Words that differ in numbers alone from names of places, behind the same words as these in one file."""
     shapes = {_DIGITS.sub("#", name) for name in names if name in used}
-    asked = {word for word in used if word not in names and _DIGITS.sub("#", word) in shapes and _may_be(word)}
+    asked = {
+        word for word in used if word not in names and _DIGITS.sub("#", word) in shapes and (is_sure or _may_be(word))
+    }
     known: set[tuple[str, str, str]] = set()
     others: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
     for path in {path for word in asked for path in used[word]}:

@@ -58,7 +58,7 @@ from parsers.who.documented import documented
 from parsers.who.engine_labels import engine_labels
 from parsers.who.from_zero import from_zero, of_one_size
 from parsers.who.head_pids import files_of_pids, pids_at_heads, pids_of_records
-from parsers.who.headed_hosts import host_sections
+from parsers.who.headed_hosts import host_sections, hosts_before
 from parsers.who.introductions import PROCESS, Introduction, called_pids
 from parsers.who.job_table import Table
 from parsers.who.joins import DEVICES, Told, heads_in, joins, names_in, share_half, spoken
@@ -137,6 +137,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     engines, shards = engine_labels(said, ranks, labels := {p: own for one in learnt for p, own in one.labels.items()})
     own = [*chain(shards, *(one.claims for one in learnt), table.claims(), claims_of(told, names, table.apart))]
     own += more.claims
+    own += hosts_before(said, table, own)
     claims = [*own, *pids_of_records(said, names), *pids_of_variables(said, whole.world), *also_named(own, ranks, said)]
     ranks = files_of_pids(said, claims, whole._processes) | ranks
     files = {**more.files, **table.files, **files_of(listed_names, said), **whole.documented(names)}
