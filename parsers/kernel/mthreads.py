@@ -64,7 +64,9 @@ _TELLTALES: tuple[tuple[re.Pattern[str], int], ...] = tuple(
     )
 )
 _RECOVERED = regex(r"mmio-regs access recovered", re.IGNORECASE)
-_PID = regex(r"\bPID(?: ?[=:] ?| {1,3})(?P<pid>\d{1,10})\b", re.IGNORECASE)  # whose context it is; in front stands who printed
+_PID = regex(
+    r"\bPID(?: ?[=:] ?| {1,3})(?P<pid>\d{1,10})\b", re.IGNORECASE
+)  # whose context it is; in front stands who printed
 _ROLE = regex(r"\b(guilty|innocent) (?:lockup|overrun)", re.IGNORECASE)
 
 

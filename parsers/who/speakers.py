@@ -57,6 +57,7 @@ from parsers.who.counts import (
 from parsers.who.documented import documented
 from parsers.who.engine_labels import engine_labels
 from parsers.who.from_zero import from_zero, of_one_size
+from parsers.who.gone_processes import gone_processes
 from parsers.who.head_pids import files_of_pids, pids_at_heads, pids_of_records
 from parsers.who.headed_hosts import host_sections, hosts_before
 from parsers.who.introductions import PROCESS, Introduction, called_pids
@@ -138,6 +139,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     own = [*chain(shards, *(one.claims for one in learnt), table.claims(), claims_of(told, names, table.apart))]
     own += more.claims
     own += hosts_before(said, table, own)
+    own += gone_processes(said, names, table.where, whole.world or table.size)
     claims = [*own, *pids_of_records(said, names), *pids_of_variables(said, whole.world), *also_named(own, ranks, said)]
     ranks = files_of_pids(said, claims, whole._processes) | ranks
     files = {**more.files, **table.files, **files_of(listed_names, said), **whole.documented(names)}

@@ -209,7 +209,7 @@ def _is_from_zero(case: Case) -> bool:
 
 
 def _held_alone(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Finding | None:
-    """The one rank of the whole job that gave up in nothing, and that its kernel shows stopped or blocked."""
+    """The one rank of the whole job that gave up in nothing, and that its kernel shows stopped or blocked, or a list of processes gone."""
     job = case.job_told_of
     waited = timed_out | {rank for rank, end in case.ends.items() if end.waited}
     if len(job) < _FEW or len(job - waited) != 1 or not (case.is_world_told or job == frozenset(range(len(job)))):
@@ -220,17 +220,21 @@ def _held_alone(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> 
     who = ranks_text([rank])
     stands, row = _elsewhere(case, rank), _blocked(case, rank)
     stands = stands if stands is not None and stands["site"] == "unresponsive" else None
-    if stands is None and row is None:
+    gone = held_processes(case.tables["stacks"], ()).get(rank)
+    gone = gone if gone is not None and gone.how == "dead" else None
+    if stands is None and row is None and gone is None:
         return None
     host = row["host"] if stands is None and row is not None else None
     why = words.KERNEL_SAYS_BLOCKED(who=who) if stands is None else words.PROCESS_IS_STOPPED(who=who)
     shown = (stack_ref(stands),) if stands is not None else refs([row] if row is not None else [])
+    if stands is None and row is None and gone is not None:
+        why, shown = words.PROCESS_IS_GONE(who=who), gone.refs
     text = joined((words.ALL_OTHERS_OF_THE_JOB(rank=who), why), "; ")
     waits = [row for group in groups for row in group.waits.iter_rows(named=True)]
     wait = waits[0] if len(groups) == 1 else None
     return Finding(
         detector=DETECTOR.name,
-        cause="rank_absent",
+        cause="rank_absent" if stands is not None or row is not None else "rank_died",
         ranks=(rank,),
         hosts=(short_host(host),) if host else (),
         site=stands["site"] if stands is not None else None,
