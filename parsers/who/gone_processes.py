@@ -76,18 +76,18 @@ def _states(
         if len(at) == 1 or (where is not None and where in names.sites and not at):
             where = next(iter(at), where)
         for word in _TOKEN.findall(rest):
-            rank = None
+            its: int | None = None
             if word in at:
                 form = form or "host"
             elif word.isdecimal() and len(word) < 11:
-                rank = names.processes.get((where, int(word))) if where is not None else None
-                rank = alone.get(int(word)) if rank is None and not at else rank
+                its = names.processes.get((where, int(word))) if where is not None else None
+                its = alone.get(int(word)) if its is None and not at else its
             elif not (_GONE.fullmatch(word) or _FILE.search(word)):
-                rank = names.of_cell(word)
-            if word in at or rank is not None:
+                its = names.of_cell(word)
+            if word in at or its is not None:
                 rest = rest.replace(word, " ", 1)
-                ranks |= {rank} if rank is not None else set()
-                form += "" if rank is None or "rank" in form else "number" if word.isdecimal() else "name"
+                ranks |= {its} if its is not None else set()
+                form += "" if its is None or "rank" in form else "number" if word.isdecimal() else "name"
         state = " ".join(filter(None, _MARKS.split(_UNLABELLED.sub(" ", rest)))).strip(". ")
         if len(ranks) == 1 and 0 < len(state.split()) <= _WORDS and not any(map(str.isdigit, state)):
             yield one, ranks.pop(), form, state

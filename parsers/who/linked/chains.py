@@ -82,7 +82,7 @@ def chains(
     )
 
 
-def _on_the_only_node(own: Sequence[Relation], size: int | None) -> Sequence[Relation]:
+def _on_the_only_node(own: list[Relation], size: int | None) -> list[Relation]:
     """Where one node runs all of the job, a row of no place is from there: it has a name, or none that is told."""
     where = {row.place for rows in own for row in rows if row.place is not None}
     if len(where) >= _FEWEST or not any(local_column(rows, size) for rows in own):
