@@ -15,6 +15,8 @@ from parsers.schema.names import Names
 from parsers.text.patterns import regex
 from parsers.who.beginnings import Said
 from parsers.who.contexts import Places
+from parsers.who.headed_hosts import hosts_before
+from parsers.who.job_table import Table
 
 GONE, THERE = "gone, by a list of processes", "there, by a list of processes"  # `how` of rows of `ranks`
 _CHARACTERS, _WORDS, _OTHERS = 120, 4, 2
@@ -27,6 +29,17 @@ _TOKEN = regex(r"[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?")
 _RANK = regex(r"(?i)(?<![a-z_-])(?:global[ _-]?)?rank[ _:=#-]{0,2}(?P<rank>\d{1,7})(?![\w.])")
 _FILE = regex(r"\.[a-z]{2,5}\Z")  # it may be missing, which says nothing of the process
 _MARKS = regex(r"[\s:;,|=()\[\]<>/@#*>-]+")
+
+
+def placed_or_gone(
+    said: Mapping[str, Sequence[Said]],
+    names: Names,
+    table: Table,
+    claims: Sequence[Mapping[str, Any]],
+    world: int | None,
+) -> list[dict[str, Any]]:
+    """Rows of `ranks` beside those that are known: where processes run by what stands before their lines, and who is gone."""
+    return [*hosts_before(said, table, claims), *gone_processes(said, names, table.where, world)]
 
 
 def gone_processes(
