@@ -1,4 +1,7 @@
-"""A process that a program forked is its child in whatever shows its stack: a kernel's stack of it tells no parent, a profiler's beside it does."""
+"""A process that a program forked is its child in whatever shows its stack: a kernel's stack of it tells no parent, a profiler's beside it does.
+
+Whom a table of processes calls a parent may be the launcher of all of them.
+"""
 
 from collections.abc import Mapping
 
@@ -7,12 +10,15 @@ import polars as pl
 from parsers.schema.tables import TableName
 from parsers.text.unanimous import unanimous
 
+_TABLES = ("proc status", "ps", "top", "kernel")
+
 
 def with_parents(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt → the same, with the parent of each process in a kernel's row of `stacks`, where the same file tells it."""
     stacks = tables["stacks"]
     is_open = (pl.col("source") == "kernel") & pl.col("parent_pid").is_null() & pl.col("pid").is_not_null()
-    told = stacks.filter(pl.col("parent_pid").is_not_null()) if stacks.filter(is_open).height else stacks.clear()
+    is_told = pl.col("parent_pid").is_not_null() & ~pl.col("source").is_in(_TABLES)
+    told = stacks.filter(is_told) if stacks.filter(is_open).height else stacks.clear()
     if not told.height:
         return dict(tables)
     pairs = told.select("file", "pid", "parent_pid").drop_nulls().unique().iter_rows()

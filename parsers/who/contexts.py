@@ -54,6 +54,7 @@ _PROMPT = regex(
     r"(?:\([\w.-]{1,40}\) )?[\[(]?(?P<at>[A-Za-z][\w.-]{1,250})(?::\S{0,80})?[\])]?\s?[#$%] ?[a-z./].{0,200}"
 )  # without a user
 _SET_OFF = regex(r"(?P<mark>[=\-#*~+>])(?P=mark){1,39}\s?(?P<words>[^=*~\n]{1,80}?)\s?[=\-#*~+<]{0,40}")
+_SET_OFF_BY = ("=", "-", "#", "*", "~", "+", ">")
 _BEHIND = 16  # characters
 _FREE, _MOST_WORDS = regex(r"[A-Za-z0-9][\w.-]*"), 4
 _ASKED = regex(
@@ -208,7 +209,7 @@ class Places:
 
     def _set_off(self, text: str) -> str | None:
         """The one place among the few words of a line between marks: `=== dmesg of n7 ===`; where a number counts something else, it is a record."""
-        found = _SET_OFF.fullmatch(text)
+        found = _SET_OFF.fullmatch(text) if text[:1] in _SET_OFF_BY else None
         words = [word.rstrip(".-") for word in _FREE.findall(found["words"])] if found is not None else []
         named = {self.of(word) for word in words if self.is_place(word)}
         others = [word for word in words if not self.is_place(word)]
@@ -228,7 +229,7 @@ class Places:
         """The place whose a command's answer is, that somebody typed."""
         if (found := _TYPED.match(text)) is not None:
             return self._of_command(found["at"], found["command"])
-        bare = _PROMPT.fullmatch(text.rstrip())
+        bare = _PROMPT.fullmatch(text.rstrip()) if any(mark in text for mark in "#$%") else None
         return self.of(bare["at"]) if bare is not None and self.is_place(bare["at"]) else None
 
     def _of_command(self, at: str | None, command: str) -> str | None:

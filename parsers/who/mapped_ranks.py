@@ -23,7 +23,7 @@ _LISTS = regex(
     rf"|[\[({{](?P<only>{_NUMBER})[\])}}]"
 )
 _WORD = regex(r"[A-Za-z_][\w.-]*")
-_RANKS = regex(r"(?i)(?P<before>[a-z]{0,12}[ _-]?)ranks?(?![a-z])")
+_RANKS = regex(r"(?i)(?P<before>[a-z]{0,12}[ _-]?)ranks?(?![a-z\d])")
 _CHARACTERS, _FEWEST, _WORDS = 20_000, 2, 8
 
 
@@ -38,22 +38,24 @@ class _Listed(NamedTuple):
 def mapped_ranks(lines: Iterable[tuple[str, int, str]]) -> Iterator[Told]:
     """Lines, each with its file and number → the places of hosts with their ranks."""
     for file, own in groupby(lines, key=lambda one: one[0]):
-        above: tuple[int, str] = (0, "")
+        above = (0, False)
         block: list[tuple[int, _Listed]] = []
         is_of_ranks = False
         for _, number, text in own:
-            listed = _listed(text[:_CHARACTERS]) if any(map(str.isdigit, text)) else []
-            if len(listed) > 1 and _says_ranks(text):
+            says = "ank" in text.lower() and _says_ranks(text)
+            may = says or bool(block) or (above[0] + 1 == number and above[1])
+            listed = _listed(text[:_CHARACTERS]) if may else []
+            if len(listed) > 1 and says:
                 yield from _told(file, number, listed)
             one = listed[-1] if listed else None
             if one is not None and block and number <= block[-1][0] + 1 and _is_like(one, block[-1][1]):
                 block.append((number, one))
-                is_of_ranks |= _says_ranks(text)
+                is_of_ranks |= says
             else:
                 yield from _told_below(file, block) if is_of_ranks else ()
                 block = [(number, one)] if one is not None else []
-                is_of_ranks = _says_ranks(text) or (above[0] + 1 == number and _says_ranks(above[1]))
-            above = number, text
+                is_of_ranks = says or (above[0] + 1 == number and above[1])
+            above = number, says
         yield from _told_below(file, block) if is_of_ranks else ()
 
 
