@@ -144,3 +144,16 @@ def test_where_a_process_sleeps_is_told_below_its_number(form: str, tmp_path: Pa
     ]
     verdict = analyze(str(written(tmp_path, {"notes.txt": lines, "job.out": job()}))).verdict
     assert (verdict.ranks, verdict.site) == ([ABSENT], "storage_io")
+
+
+@pytest.mark.parametrize("form", ["a prompt with a path", "set off", "words around it", "with a colon", "in brackets"])
+def test_hosts_may_have_no_number(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    named = ("alpha", "beta")
+    monkeypatch.setattr("tests.test_kernels_below_headings.HOSTS", named)
+    lines = [*HEADS[form](named[0]), *quiet(""), "", *HEADS[form](named[1]), *blocked("")]
+    assert hosts(tmp_path, lines) == {"beta"}
+
+
+def test_words_that_no_process_tells_are_no_hosts(tmp_path: Path) -> None:
+    lines = ["=== before ===", *quiet(""), "=== after ===", *blocked("")]
+    assert hosts(tmp_path, lines) == {None}

@@ -23,6 +23,7 @@ from parsers.text.patterns import regex
 from parsers.text.vocabulary import meaning_of, of_process
 from parsers.who.alike_paths import ADDRESS, folders_alike, names_of_path, stems_alike
 from parsers.who.beginnings import Said
+from parsers.who.host_answers import answers, file_of_names
 from parsers.who.introductions import PROCESS
 
 _LABELLED = regex(
@@ -55,11 +56,9 @@ _PROMPT = regex(
 )  # without a user
 _SET_OFF = regex(r"(?P<mark>[=\-#*~+>])(?P=mark){1,39}\s?(?P<words>[^=*~\n]{1,80}?)\s?[=\-#*~+<]{0,40}")
 _SET_OFF_BY = ("=", "-", "#", "*", "~", "+", ">")
+_SHORT, _MOST_HEADS = 120, 64  # characters of a heading; of them
 _BEHIND = 16  # characters
 _FREE, _MOST_WORDS = regex(r"[A-Za-z0-9][\w.-]*"), 4
-_ASKED = regex(
-    r"(?i)[^\n]{0,120}[$#%>] ?(?:[^|;&]{0,80}[;&] ?)?(?:sudo )?(?:cat \S*/)?\$?\{?(?:hostname|uname -n|echo \"?\$\{?hostname)\b.*"
-)
 _SENT = regex(
     r"(?:\A[^\w\s]?[\w.-]{1,32}@(?=[^$#%>]{1,120}[$#%>] )|\bssh (?:-[A-Za-z]+ )*(?:[\w.-]{1,32}@)?|\bexec (?=[^-]{1,99}(?:-\w [^-]{1,60})?-- ))(?P<name>[A-Za-z][\w.-]{1,250})"
 )
@@ -77,7 +76,6 @@ PLACE_COLUMN = regex(
 )
 _FEWEST, _MOST_CELLS = 2, 24
 _HERE = ("localhost", "127.0.0.1", "0.0.0.0", "none", "null", "true", "false", "unknown")
-_SLOTS = regex(r":\d{1,4}\Z|(?:\s+\w{1,20}=\d{1,4}){1,3}\Z")  # of a host in a list
 _LISTED = regex(r"(?=[^,\s]*\[\d)[A-Za-z][\w.-]*\[[\d,-]+\][\w.-]*")
 # a number, or a name of a process: not where it runs
 _NO_HOST = regex(rf"(?i)(?:(?:{'|'.join(PROCESS)})[-_.]?)?\d{{1,20}}")
@@ -253,8 +251,8 @@ class Places:
                 shapes[_DIGITS.sub("#", path)][path] = {self.of(name) for name in names if self.is_place(name)}
         found: dict[str, str] = {}
         for path, own in said.items():
-            if len(answers := {self.of(name) for name in _answers(own) if self.is_place(name)}) == 1:
-                found |= {path: answers.pop()} if not any(True for _ in self.named(path)) else {}
+            if len(told := {self.of(name) for name in answers(own) if self.is_place(name)}) == 1:
+                found |= {path: told.pop()} if not any(True for _ in self.named(path)) else {}
         for of_shape in shapes.values():
             each = [name for told in of_shape.values() for name in told]
             if len(of_shape) > 1 and len(each) == len(set(each)) == len(of_shape) and all(of_shape.values()):
@@ -297,13 +295,14 @@ class Places:
                         used[word].add(path)
                         if word in in_paths:
                             names.add(word)
-            names |= {*_answers(own)}
-            if listed_names := _file_of_names(own):
+            names |= {*answers(own)}
+            if listed_names := file_of_names(own):
                 names |= listed_names
         self._words = {*used}
         names |= before
         names |= {word for word, where in used.items() if len(where) > 1 and _may_be(word)}
         names |= _beside(names, used, said)
+        names |= _headed_words(said)
         folders = folders_alike(paths)
         names |= {name for name in dotted if name.partition(".")[0] in names | folders}
         files = {name for path in paths if "." in (name := path.rpartition("/")[2])}
@@ -459,20 +458,23 @@ def _beside(
     return {word for at in known for word in others[at]}
 
 
-def _file_of_names(own: Sequence[Said]) -> set[str]:
-    """What a file lists whose lines are names, each with its slots at most, and remarks."""
-    lines = [line for one in own if (line := one.raw.partition("#")[0].strip())]
-    names = {_SLOTS.sub("", line) for line in lines}
-    is_all = len(lines) > 1 and all(_WORD.fullmatch(name) and any(map(str.isalpha, name)) for name in names)
-    return names if is_all else set()
-
-
-def _answers(own: Sequence[Said]) -> Iterator[str]:
-    """What a host answers, in what somebody typed there, to the question what it is called."""
-    for before, one in pairwise(own[:_ABOVE]):
-        if (
-            one.number == before.number + 1
-            and _WORD.fullmatch(one.raw.strip())
-            and _ASKED.fullmatch(before.raw[:_ABOVE])
-        ):
-            yield one.raw.strip()
+def _headed_words(said: Mapping[str, Sequence[Said]]) -> set[str]:
+    """Words without a number that prompts and headings name, where lines alike that tell of processes have one of several such at one place."""
+    heads: set[str] = set()
+    for one in (one for own in said.values() for one in own[:400] if len(one.raw) < _SHORT):
+        text = one.raw.strip()
+        if "$" in text or "#" in text or text[:1] in (*_SET_OFF_BY, "[") or text.endswith(":"):
+            for form in (_TYPED, _PROMPT):
+                heads |= {found["at"]} if (found := form.match(text)) is not None and found["at"] else set()
+            words = [word.rstrip(".-") for word in _FREE.findall(text) if not text[:1].isalnum() or text[-1] == ":"]
+            heads |= {*words} if len(words) <= _MOST_WORDS + 1 else set()
+    heads = {word for word in heads if not any(map(str.isdigit, word)) and word.lower() not in _HERE}
+    alike: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for path, own in said.items() if 1 < len(heads) <= _MOST_HEADS else ():
+        for one in own[:400]:
+            if one.introduces is None and "pid" not in one.raw.lower():
+                continue
+            words = [word for word in _FREE.findall(one.line.text[:_ABOVE]) if word in heads]
+            if len(words) == 1:
+                alike[path, _DIGITS.sub("#", one.line.text[:_ABOVE].replace(words[0], "@"))] |= {*words}
+    return {word for own in alike.values() if len(own) > 1 for word in own}

@@ -165,6 +165,8 @@ def _claims(found: Mapping[Token, Proof], table: Table) -> Iterator[dict[str, An
         if token.kind in ("id", "name"):
             yield row | {"name": token.value}
             continue
+        if token.kind != "pid" and not token.place:
+            continue  # the only node, of no name, where places and ranks are the same
         name = table.aliases.get(token.place, (token.place,))[0]
         # Files that several folders have are places, too: one that is called after a rank is no host.
         host = host_called(name, one.file, table.hosts) or None if hints(name).rank is None else None
