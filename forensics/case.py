@@ -123,8 +123,9 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         """Rank → how its process ended (facts/process_ends.py, facts/giving_up.py, facts/failure_roles.py)."""
         from forensics.facts.failure_roles import with_roles
         from forensics.facts.killed_programs import after_kills
+        from forensics.facts.reset_victims import after_resets
 
-        ends = with_roles(self._ends_as_told, self.failure_roles)
+        ends = after_resets(with_roles(self._ends_as_told, self.failure_roles), self.hardware)
         return after_kills(ends, self.killed_programs, self.tables["files"]) if self.killed_programs else ends
 
     @cached_property

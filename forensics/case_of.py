@@ -23,6 +23,7 @@ from forensics.assemble.identity import (
     unread_ranks,
     world,
 )
+from forensics.assemble.kernel_looks import with_parents
 from forensics.assemble.killed_ranks import with_killed_ranks
 from forensics.assemble.killed_workers import with_killed_workers
 from forensics.assemble.launcher_counts import with_program_ranks
@@ -38,6 +39,7 @@ from forensics.assemble.placed_ends import Job, with_placed_ends
 from forensics.assemble.refused_values import with_refused_values
 from forensics.assemble.service_words import with_service_words
 from forensics.assemble.told_arguments import with_told_arguments
+from forensics.assemble.told_gone import with_told_gone
 from forensics.assemble.unreached import with_unreached
 from forensics.case import Case
 from forensics.facts.recovered_errors import recovered_errors, with_recovered
@@ -58,7 +60,11 @@ def case_of(
 
     The order: a dump's rank, a launcher's arguments and pids in names of files are claims, so they come before the claims are put to a vote; what a row lacks is filled by that vote, so before anything that counts rows of ranks (the world, who is seen). Whose an end is, of whatever its line names, and
     a line of a device, is told only once the size of the job and the place of each rank are known; what was outlived, or quoted from a group, is told by rows that already have their ranks. Files without a word come last."""
-    tables = with_program_ranks(with_named_pids(with_dump_ranks(with_told_arguments(without_group_counts(tables)))))
+    tables = with_program_ranks(
+        with_told_gone(
+            with_parents(with_named_pids(with_dump_ranks(with_told_arguments(without_group_counts(tables)))))
+        )
+    )
     identity = identify(tables)
     whole = with_named_pods(globalise(tables, identity), identity)
     whole = with_service_words(with_closings(whole, identity, recovered_errors))

@@ -140,6 +140,7 @@ from parsers.stacks import (
     native,
     open_files,
     pasted,
+    pasted_tasks,
     pending_calls,
     proc_stack,
     proc_status,
@@ -243,9 +244,9 @@ PARSERS: tuple[Parser, ...] = (
     msprobe.PARSER,
     msprobe_monitor.PARSER,
     replays.PARSER,
+    own_rows.PARSER,  # before the format of this project's own, which has columns of these names, too
     tensor_stats.PARSER,
     first_bad.PARSER,
-    own_rows.PARSER,
     own_figures.PARSER,  # takes any table of numbers: a new file parser stands before it
     kernel_log.PARSER,
     process_group.PARSER,
@@ -272,6 +273,7 @@ PARSERS: tuple[Parser, ...] = (
     goroutines.PARSER,
     jvm.PARSER,
     hung_tasks.PARSER,
+    pasted_tasks.PARSER,
     process_rows.PARSER,
     open_files.PARSER,
     steps.PARSER,

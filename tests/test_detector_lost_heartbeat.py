@@ -77,3 +77,26 @@ def test_the_rank_whose_timer_shows_no_hang_while_most_do_is_a_suspect() -> None
     assert (found.ranks, found.suspect_ranks) == ((), (7,))
     (all_hung,) = DETECTOR.detect(case([*hung, hung[0] | {"rank": 7}], devices=gauges[:7]))
     assert all_hung.suspect_ranks == ()
+
+
+def anew(*ranks: int) -> list[dict[str, Any]]:
+    """What a service says that meets another process in the place of a task."""
+    return [
+        {"kind": "other", "code": "restarted", "names_ranks": [rank], "names_rank_space": "global"} for rank in ranks
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "ranks"),
+    [
+        pytest.param([told(0, 3), told(1, 3), *anew(3)], (3,), id="one"),
+        pytest.param([told(0, 3), told(1, 3), *anew(3, 3)], (3,), id="it is said twice"),
+        pytest.param([told(0, 3), told(1, 3), *anew(3, 4)], (), id="others were begun anew, too"),
+        pytest.param([told(0, 3), told(1, 3), *anew(4)], (), id="another was begun anew"),
+        pytest.param([told(0, 3), told(1, 4), *anew(3)], (), id="they miss different ones"),
+        pytest.param([told(0, 3), *anew(3)], (), id="one line"),
+    ],
+)
+def test_who_came_back_had_ended(rows: list[dict[str, Any]], ranks: tuple[int, ...]) -> None:
+    [found] = DETECTOR.detect(case(rows, ranks=WORLD))
+    assert (found.ranks, found.cause) == (ranks, "rank_died" if ranks else None)

@@ -44,3 +44,24 @@ def test_the_only_task_that_ended_raised_it(tmp_path: Path, rank: int) -> None:
 )
 def test_of_two_or_of_none_nobody_raised_it(tmp_path: Path, events: str) -> None:
     assert ranks(tmp_path, {"out.log": STEPS + RAISED, "events.log": events}) == []
+
+
+WORKER = (
+    RAISED
+    + """
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "/p/llm/main.py", line 77, in <module>
+    run()
+RuntimeError: worker exited unexpectedly
+"""
+)
+
+
+def test_errors_of_one_print_are_one(tmp_path: Path) -> None:
+    assert ranks(tmp_path, {"out.log": STEPS + WORKER, "events.log": task_exit(9, 1)}) == [9]
+
+
+def test_two_prints_are_two(tmp_path: Path) -> None:
+    assert ranks(tmp_path, {"out.log": STEPS + RAISED + WORKER, "events.log": task_exit(9, 1)}) == []

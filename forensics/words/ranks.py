@@ -152,6 +152,10 @@ AND_FELL_SILENT = {
     True: Form("{text}; all others were told so, and its own record ends before that, without an error", "{text}；其余 rank 均收到此通知，而其自身记录在此之前结束且无错误"),
     False: Form("{text}; all others were told so, and their own records end before that, without an error", "{text}；其余 rank 均收到此通知，而它们自身的记录在此之前结束且无错误"),
 }  # fmt: skip
+AND_CAME_BACK = Form(
+    "{text}; the service met a new process in its place, so the former one had ended",
+    "{text}；服务随后在其位置遇到新进程，说明原进程已结束",
+)
 BEAT_IS_OLD = Form(
     "the last heartbeat of {who} is {seconds:.0f} s older than the newest of {members} members",
     "{who} 的最后一次心跳比 {members} 个成员中最新的早 {seconds:.0f} s",

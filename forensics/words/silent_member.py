@@ -58,6 +58,7 @@ ALL_OTHERS_OF_THE_JOB = Form(
     "all other ranks of the job timed out or lost their connections, and {rank} did not",
     "作业的其余所有 rank 均已超时或失去连接，而 {rank} 没有",
 )
+PROCESS_IS_GONE = Form("a list of its host's processes says that {who} is gone", "主机的进程列表显示 {who} 已不存在")
 KERNEL_SAYS_BLOCKED = Form("its kernel says that {who} was blocked", "内核记录 {who} 的进程被阻塞")
 COMPLETED_ALL = Form(
     "{who} had completed all {number} calls of {group} by then: it waited in another group",

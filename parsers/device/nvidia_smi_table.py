@@ -103,5 +103,5 @@ PARSER = LineParser(
     name="nvidia_smi_table",
     anchors=(b"| NVIDIA-SMI ", b" On  |", b" Off  |", b" On |", b" Off |", b"MiB / ", b"|             Disabled |",
              b"|              Enabled |", b"|                  N/A |", b"MiB |"),
-    parse=parse,
+    parse=parse, of_host=True,
 )  # fmt: skip

@@ -33,7 +33,8 @@ DEFECTS: tuple[type[BaseException], ...] = (Exception, pl.exceptions.PanicExcept
 
 _LINES = [name for name in LINES if name != "hit"]
 _REST = "rest"  # of the text, behind a label that was learnt; null where there is none
-_COLUMNS = {**LINES, _REST: pl.String()}
+_ABOVE = "above"  # the host whose section of the file a line is in; null where it has none
+_COLUMNS = {**LINES, _REST: pl.String(), _ABOVE: pl.String()}
 _SAID = Line.__struct_fields__[:8]  # up to time_basis
 
 
@@ -47,7 +48,7 @@ class Candidates:
     def _clear(self) -> None:
         self._frames: list[pl.DataFrame] = []
         self._columns: dict[str, list[Any]] = {  # of different lines
-            name: [] for name in (*_LINES, _REST) if name != "line"
+            name: [] for name in (*_LINES, _REST, _ABOVE) if name != "line"
         }
         self._which: list[int] = []  # of them each line is,
         self._numbers: list[int] = []  # and its number in its file
@@ -79,16 +80,20 @@ class Candidates:
         stripped once."""
         columns = self._columns
         first = len(columns["raw"])
-        numbers = {text: number for number, text in enumerate(dict.fromkeys(texts), first)}
-        raws = [text.decode("utf-8", "replace") for text in numbers]
+        own = source.labels
+        above = [own.host_at(line) for line in lines] if own.sections else [None] * len(texts)
+        said_at = [*zip(texts, above, strict=True)]
+        numbers = {one: number for number, one in enumerate(dict.fromkeys(said_at), first)}
+        raws = [text.decode("utf-8", "replace") for text, _ in numbers]
         stripped = [prefixes.strip(raw, habits) for raw in raws]
         for name, said in zip(_SAID, zip(*map(astuple, stripped), strict=True), strict=False):
             columns[name].extend(said)
         columns["raw"].extend(raws)
+        columns[_ABOVE].extend(host for _, host in numbers)
         columns[_REST].extend(line.rest for line in stripped)
         for name, value in path_columns(source).items():
             columns[name].extend([value] * len(raws))
-        which = [numbers[text] for text in texts]
+        which = [numbers[one] for one in said_at]
         self._which.extend(which)
         self._numbers.extend(lines)
         if len(self._which) >= AT_ONCE:
@@ -104,7 +109,7 @@ class Candidates:
         if len(self._which) > frame.height:
             frame = frame[self._which]
         self._frames.append(
-            slim(frame.with_columns(line=pl.Series(self._numbers, dtype=LINES["line"])).select(*_LINES, _REST))
+            slim(frame.with_columns(line=pl.Series(self._numbers, dtype=LINES["line"])).select(*_LINES, _REST, _ABOVE))
         )
         for values in (*self._columns.values(), self._which, self._numbers):
             values.clear()
@@ -153,6 +158,7 @@ class Candidates:
             if not chosen["hit"].max():
                 continue
             told = {"hit": chosen["hit"].cast(pl.Boolean)} | ({"text": pl.col(_REST)} if is_rest else {})
+            told |= {"path_host": pl.coalesce(_ABOVE, "path_host")} if parser.of_host else {}
             frame = whole[chosen["at"]].with_columns(**told).select(list(LINES))
             lost: list[dict[str, Any]] = []
             for found in _parse(parser, frame, lost):

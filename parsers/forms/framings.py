@@ -29,6 +29,7 @@ from parsers.forms.documents import document_rows, first_names
 from parsers.forms.frames import frame_names, frame_rows
 from parsers.forms.marked import marked_names, marked_rows
 from parsers.forms.nested import nested_names, nested_rows
+from parsers.forms.numbered import numbered
 from parsers.forms.outlined import outlined_names, outlined_rows
 from parsers.forms.pairs import COUNT as COUNT
 from parsers.forms.pairs import NAME, SAYS, cell, logfmt, mentions, prose
@@ -109,7 +110,7 @@ def rows(source: Source) -> Iterator[Row]:
     names = source.labels.names
     if source.rank is not None or not names:
         return told
-    return seated(_named(told, names), names)
+    return numbered(seated(_named(told, names), names), names)
 
 
 def _named(told: Iterator[Row], names: Names) -> Iterator[Row]:

@@ -87,5 +87,5 @@ def parse(lines: pl.DataFrame) -> Tables:
 
 
 PARSER = LineParser(
-    name="amdgpu", anchors=(b"amdgpu 0", b"amdgpu 1", b"RAS event of type ", b"[drm:amdgpu_"), parse=parse
+    name="amdgpu", anchors=(b"amdgpu 0", b"amdgpu 1", b"RAS event of type ", b"[drm:amdgpu_"), parse=parse, of_host=True
 )

@@ -62,4 +62,5 @@ PARSER = LineParser(
     name="cpu_stat",
     anchors=(b"cpu.stat", b"nr_periods", b"nr_throttled", b"throttled_time", b"throttled_usec"),
     parse=parse,
+    of_host=True,
 )

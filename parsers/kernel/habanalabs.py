@@ -58,4 +58,4 @@ def parse(lines: pl.DataFrame) -> Tables:
     return {"events": table("events", rows)}
 
 
-PARSER = LineParser(name="habanalabs", anchors=(b"habanalabs ",), parse=parse)
+PARSER = LineParser(name="habanalabs", anchors=(b"habanalabs ",), parse=parse, of_host=True)

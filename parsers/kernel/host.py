@@ -206,5 +206,5 @@ PARSER = LineParser(
         b"No space left on device", b"Disk quota exceeded", b"file-max limit", b"Kernel panic",
         b"BUG: unable to handle", b"BUG: kernel NULL",
     ),
-    parse=parse,
+    parse=parse, of_host=True,
 )  # fmt: skip

@@ -82,4 +82,6 @@ def _address(word: str | None) -> str | None:
     return f"{number >> 16:04x}:{number >> 8 & 0xFF:02x}:{number >> 3 & 0x1F:02x}.{number & 7}"
 
 
-PARSER = LineParser(name="metax", anchors=(b"METAX.B", b"MXCD.B", b"MXGVM.B", b"EID (", b"EID("), parse=parse)
+PARSER = LineParser(
+    name="metax", anchors=(b"METAX.B", b"MXCD.B", b"MXGVM.B", b"EID (", b"EID("), parse=parse, of_host=True
+)

@@ -5,6 +5,7 @@ Format strings after the driver published as dixyes/mtgpu-drv (of the MTT S80 ag
     MTGPU:(Error):   512-  519: ECC fault GPU=0x00000001 FW=0x00000000 [1204]
     MTGPU:(Warn):    512: Device status not OK!
     MTGPU:(Error):   512: Recovery 1: PID = 4711, frame = 0, HWRTData = 0x0, EventStatus = 0x10, Guilty Lockup
+    MTGPU:(Error):   512:  PID 4711 experienced error Guilty Lockup (0x1) caller[CheckFWCCB CTX Reset Noticication] [188]
     MTGPU: mtlink: local link ID:2 remote link ID:5 link down
     [MTGPU P2P][ERROR][mtgpu_p2p_map][88] map failed
     MUSA: 4711: MMU page fault detected (Core 0 MMU Status: 0x4)
@@ -63,7 +64,9 @@ _TELLTALES: tuple[tuple[re.Pattern[str], int], ...] = tuple(
     )
 )
 _RECOVERED = regex(r"mmio-regs access recovered", re.IGNORECASE)
-_PID = regex(r"\bPID ?[=:] ?(?P<pid>\d{1,10})\b", re.IGNORECASE)  # whose context it is; in front stands who printed
+_PID = regex(
+    r"\bPID(?: ?[=:] ?| {1,3})(?P<pid>\d{1,10})\b", re.IGNORECASE
+)  # whose context it is; in front stands who printed
 _ROLE = regex(r"\b(guilty|innocent) (?:lockup|overrun)", re.IGNORECASE)
 
 
@@ -126,4 +129,5 @@ PARSER = LineParser(
     name="mthreads",
     anchors=(b"MTGPU:", b"MUSA: ", b"[MTGPU P2P][", b"[DMA][", b"[MISC][", b"[BOARD][", b"MTML_ERROR_GPU_IS_LOST"),
     parse=parse,
+    of_host=True,
 )

@@ -145,5 +145,5 @@ PARSER = LineParser(
         b"mlx5_core ", b"ost carrier", b"ained carrier", b"NETDEV WATCHDOG", b"efa 0", b": Link ", b": link ", b": NIC Link ",
         b"link status definitely ", b"without any active ",
     ),
-    parse=parse,
+    parse=parse, of_host=True,
 )  # fmt: skip

@@ -172,5 +172,5 @@ PARSER = LineParser(
         b"Fatal hardware error", b"can't recover", b"device reset failed", b"(First)",
         b"Surprise Down", b"] SDES", b"broadcast error_detected", b"no AER-aware driver",
     ),
-    parse=parse,
+    parse=parse, of_host=True,
 )  # fmt: skip

@@ -45,4 +45,4 @@ def parse(lines: pl.DataFrame) -> Tables:
     return read_rules(lines, RULES)
 
 
-PARSER = LineParser(name="volumes", anchors=(b"100% /",), parse=parse)
+PARSER = LineParser(name="volumes", anchors=(b"100% /",), parse=parse, of_host=True)

@@ -248,5 +248,6 @@ PARSER = LineParser(
     name="xid",
     anchors=(b"NVRM: ", b"SXid (", b"rm_init_adapter failed", b"Unable to determine the device handle"),
     parse=parse,
+    of_host=True,
     after=2,
 )

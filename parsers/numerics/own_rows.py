@@ -25,7 +25,8 @@ from typing import Any
 from parsers.forms import framings
 from parsers.forms.counting import step_column
 from parsers.forms.reading import real, text_lines, whole
-from parsers.numerics.tensor_names import BACKWARD, DIGEST, STATISTICS, TENSORS
+from parsers.numerics.tensor_names import BACKWARD, DIGEST, STATISTICS, TENSORS, is_version_1
+from parsers.schema.names import NO_NAMES, Names
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, tables_of
 from parsers.text import vocabulary
@@ -54,13 +55,19 @@ def accepts(path: str, head: bytes) -> bool:
     """Records with a step, a statistic that decides, and a column of modules, that are no tensor statistics, version 1."""
     names = framings.names(path, head)
     known = {found[1] for name in names if (found := _statistic(name)) is not None}
-    is_plain = any(name.lower() in STATISTICS for name in names)
-    is_version_1 = is_plain and "step" in names and not names.isdisjoint(("tensor", "module"))  # tensor_stats.py
-    if not known & _DECISIVE or is_version_1:
+    if not known & _DECISIVE or (is_version_1(names) and ("tensor" in names or not is_told_apart(path, head))):
         return False
     records = _first(path, head)
     is_counted = "step" in vocabulary.meanings(sorted(names)) or step_column([*records[:-1]]) is not None
     return is_counted and _module(records) is not None
+
+
+def is_told_apart(path: str, head: bytes) -> bool:
+    """Does a column of the first records say what goes in and what comes out, as version 1 has no word for?"""
+    told = framings.rows(Source(path, len(head), partial(BytesIO, head)))
+    return _tells_sides(
+        said for _, _, said in islice(told, _SAMPLE) if said is not None and said is not framings.HEADER
+    )
 
 
 def _first(path: str, head: bytes) -> Sequence[_Said]:
@@ -100,17 +107,21 @@ def _tells_sides(records: Iterable[_Said]) -> bool:
     return any(side <= own for side in _SIDES for own in cells.values())
 
 
-def _module(records: Iterable[_Said]) -> str | None:
-    """The column of the modules."""
+def _module(records: Iterable[_Said], names: Names = NO_NAMES) -> str | None:
+    """The column of the modules; none that calls processes."""
     values: defaultdict[str, set[str]] = defaultdict(set)
     for one in records:
         for name, cell in one.items():
             if isinstance(cell, str) and _statistic(name) is None and real(cell) is None and not DIGEST.fullmatch(cell):
                 values[name].add(cell)
-    most = max(values, key=lambda name: len(values[name]), default=None)
-    if most is None or len(values[most]) < _FEWEST or vocabulary.told({most: "x"}).keys() & {"host", "time", "rank"}:
-        return None
-    return most if 2 * sum(_PATH.fullmatch(cell) is not None for cell in values[most]) > len(values[most]) else None
+    paths = [
+        name
+        for name, own in values.items()
+        if 2 * sum(_PATH.fullmatch(cell) is not None for cell in own) > len(own) >= _FEWEST
+        and not vocabulary.told({name: "x"}).keys() & {"host", "time", "rank"}
+        and all(names.of_cell(cell) is None for cell in own)
+    ]
+    return max(paths, key=lambda name: len(values[name]), default=None)
 
 
 def parse(source: Source) -> Tables:
@@ -118,7 +129,7 @@ def parse(source: Source) -> Tables:
     records = [
         (number, said) for number, _, said in framings.rows(source) if said is not None and said is not framings.HEADER
     ]
-    module = _module(said for _, said in islice(records, _SAMPLE))
+    module = _module((said for _, said in islice(records, _SAMPLE)), source.labels.names)
     if (counter := step_column([said for _, said in records[:_SAMPLE]])) is not None:
         records = [(number, {**said, "step": said.get(counter)}) for number, said in records]
     place = _place(source, (said for _, said in records))

@@ -1,6 +1,6 @@
 """How recorders call statistics of tensors, the tensors themselves, and digests, whatever the form of their records."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
@@ -14,6 +14,7 @@ STATISTICS: Mapping[str, str] = {
     ),
     **dict.fromkeys(("inf", "infs", "num_inf", "n_inf"), "inf_count"),
 }
+_OF_VERSION_1 = frozenset(("min", "max", "mean", "l2norm", "absmax", "nan_count", "inf_count", "checksum", "amax"))
 DIGEST = regex(r"(?i)(?:0x)?(?=[0-9a-f]*\d)[0-9a-f]{8,128}")
 TENSORS = (
     ("grad_output", regex(r"(?i)grad_?out(?:put)?s?|dy|dout|gy")),
@@ -44,3 +45,8 @@ def tensor_of(words: Sequence[str]) -> tuple[str, str]:
     spelled = ["_".join(words[at:]) for at in range(len(words))]
     tensor = next((name for name, form in TENSORS if any(map(form.fullmatch, (*spelled, *words)))), "output")
     return "backward" if tensor in BACKWARD else "forward", tensor
+
+
+def is_version_1(names: Set[str]) -> bool:
+    """Are these columns of this project's own format (tensor_stats.py)?"""
+    return "step" in names and not names.isdisjoint(("tensor", "module")) and not names.isdisjoint(_OF_VERSION_1)

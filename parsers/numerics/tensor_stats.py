@@ -22,7 +22,7 @@ Source: this project's own definition of the format.
 
 import csv
 import json
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import Any, BinaryIO
 
@@ -33,6 +33,7 @@ from parsers.forms import framings
 from parsers.forms.reading import csv_cells
 from parsers.numerics import stats_parquet, stats_window
 from parsers.numerics.stats_values import FIELDS, ROW, Row, cast_text, row_decoder, shape_text, to_row
+from parsers.numerics.tensor_names import is_version_1
 from parsers.schema.parser import HEAD_BYTES, FileParser, Source
 from parsers.schema.tables import SCHEMAS, TableName, Tables, conform, empty, table
 from parsers.text.rank_list import normal
@@ -40,7 +41,6 @@ from parsers.text.rank_list import normal
 _PARQUET = b"PAR1"
 BLOCK_BYTES = 2 << 20  # rows and values of a block stay in the cache of a core
 LINE_BYTES = 1 << 20  # a longer line is lost: no row of statistics is that long
-_STATISTICS = {"min", "max", "mean", "l2norm", "absmax", "nan_count", "inf_count", "checksum", "amax"}
 _COUNTS = {"nan": "nan_count", "inf": "inf_count"}
 _TOKENS = {b"NaN": b"nan", b"Infinity": b"inf", b"-Infinity": b"-inf"}
 _DECODER = msgspec.json.Decoder(ROW)
@@ -58,7 +58,7 @@ def accepts(path: str, head: bytes) -> bool:
         return "tensor" in name and "stat" in name and not name.endswith((".log", ".txt"))
     if b"step" not in head:
         return False
-    return _is_plain(head) or _telling(framings.names(path, head))
+    return _is_plain(head) or is_version_1(framings.names(path, head))
 
 
 def parse(source: Source) -> Tables:
@@ -87,7 +87,7 @@ def together(sources: Sequence[Source]) -> Tables:
         frames.append(frame)
         unread += [{"file": source.path, **row} for row in lost] + without
     frames = _needed(frames, unread)
-    for read in stats_parquet.read(columns, _telling):
+    for read in stats_parquet.read(columns, is_version_1):
         frame, without = _complete(read.sources, read.frame, read.nth)
         frames.append(frame)
         unread += read.unread + without
@@ -132,7 +132,7 @@ def _keys(line: bytes) -> set[str]:
 def _is_plain(head: bytes) -> bool:
     """Is it JSON Lines or CSV, which are read by blocks?"""
     lines = head.split(b"\n", 8)[:8]
-    return (b'"step"' in head and any(_telling(_keys(line)) for line in lines)) or _telling(_header(lines[0]))
+    return (b'"step"' in head and any(is_version_1(_keys(line)) for line in lines)) or is_version_1(_header(lines[0]))
 
 
 def _is_by_blocks(source: Source, head: bytes) -> bool:
@@ -144,10 +144,6 @@ def _is_by_blocks(source: Source, head: bytes) -> bool:
 def _header(line: bytes) -> set[str]:
     text = line.decode("utf-8-sig", "replace").strip()
     return {cell.strip() for cell in csv_cells(text)} if "," in text and "\x00" not in text else set()
-
-
-def _telling(keys: Set[str]) -> bool:
-    return "step" in keys and bool(keys & {"tensor", "module"}) and bool(keys & _STATISTICS)
 
 
 def _text(stream: BinaryIO, known: set[str]) -> tuple[pl.DataFrame, list[_UNREAD]]:
@@ -210,7 +206,7 @@ def _csv_header(line: bytes) -> list[str]:
     if line.lstrip(b"\xef\xbb\xbf \t").startswith(b"{"):
         return []
     header = [cell.strip() for cell in csv_cells(line.decode("utf-8-sig", "replace").strip())]
-    return header if _telling(set(header)) else []
+    return header if is_version_1(set(header)) else []
 
 
 def _blocks(stream: BinaryIO, unread: list[_UNREAD]) -> Iterator[tuple[range, bytes]]:

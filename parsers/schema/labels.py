@@ -7,8 +7,9 @@ it is a row about that rank (`rank  0: 123.4`), and nobody speaks.
 """
 
 import re
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Set
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 
 import msgspec
@@ -71,6 +72,12 @@ class Labels(msgspec.Struct, frozen=True):
     joins: tuple[Join, ...] = ()
     heads: Mapping[str, Set[str]] = msgspec.field(default_factory=dict)
     names: Names = NO_NAMES
+    sections: Sequence[tuple[int, str]] = ()  # lines from which on what a host says of itself is that host's
+
+    def host_at(self, line: int) -> str | None:
+        """Whose section of its file a line is in."""
+        at = bisect_left(self.sections, (line, "")) - 1
+        return self.sections[at][1] or None if at >= 0 else None
 
 
 NO_LABELS = Labels()

@@ -24,6 +24,9 @@ _SERIAL = 12  # digits of a device's number, at least: more than a count or a st
 KIND_OF = regex(r"[ _-]?(?:id|index|idx|no|nr|number)\Z")  # behind the word for what is numbered
 _EXPORTER = regex(r"(?P<address>\d{1,3}(?:\.\d{1,3}){3}):\d{4,5}")  # where figures of a process are asked for
 _PROCESS = regex(r"(?:(?P<host>[A-Za-z0-9][\w.-]{0,252})[:/@ .-])?(?:p(?:id)?[=:#-]?)?(?P<pid>\d{1,10})")
+_AT = regex(
+    r"(?P<pid>\d{1,10})@(?P<host>[A-Za-z0-9][\w.-]{0,252})|(?P<of>[A-Za-z0-9][\w.-]{0,252}) ?[\[(](?:pid[ =:])?(?P<number>\d{1,10})[\])]"
+)
 _OBJECT = regex(r"[^{]{0,200}\{[^{}]{0,500}?\"(?:process_?)?pid\": ?\"?(?P<pid>\d{1,10})\b")
 _BUS = regex(r"(?i)(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _DEVICE = regex(r"(?i)(?<![a-z])(?:device|dev|npu|gpu|card|dcu|cuda|davinci)[_-]?(\d{1,3})(?![\w])")
@@ -112,7 +115,9 @@ class Names(msgspec.Struct, frozen=True, dict=True):
         return self.places.get((place, int(number))) if is_number and place is not None else None
 
     def process(self, name: str) -> int | None:
-        """The rank of `gn14:31877`, `gn14/31877`, or of the process `31877`, `p31877` of the place that the file is from."""
+        """The rank of `gn14:31877`, `gn14/31877`, `31877@gn14`, `gn14[31877]`, or of the process `31877`, `p31877` of the place that the file is from."""
+        if (at := _AT.fullmatch(name)) is not None:
+            return self.processes.get((at["host"] or at["of"], int(at["pid"] or at["number"])))
         found = _PROCESS.fullmatch(name)
         host = (found["host"] or self.here) if found else None
         return self.processes.get((host, int(found["pid"]))) if found and host else None

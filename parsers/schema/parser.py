@@ -86,6 +86,7 @@ class LineParser(msgspec.Struct, frozen=True, eq=False):
     `follows`: of these, only the ones that it finds something in; for long blocks whose lines have a form.
     `before`: whether the line before an anchored line comes along, too.
     `leftover`: it gets only the lines of which no other parser has made a row or a claim.
+    `of_host`: what it reads, a host says of itself: in a file that people pasted together it is of the host whose prompt or heading stands above it.
     `ends`: where it finds something in the last bytes of a file, whole lines of it, all of these lines come, as hits; to one that is
     `leftover` those that others have read come beside the hits.
     """
@@ -99,6 +100,7 @@ class LineParser(msgspec.Struct, frozen=True, eq=False):
     before: bool = False
     leftover: bool = False
     ends: Callable[[bytes], bool] | None = None
+    of_host: bool = False
     holds: re.Pattern[bytes] | None = None
 
 

@@ -21,6 +21,7 @@ from typing import Any
 
 import polars as pl
 
+from parsers.schema.lines import reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, table
 from parsers.text.patterns import regex
@@ -44,7 +45,7 @@ def parse(lines: pl.DataFrame) -> Tables:
         if (found := _TASK.search(text)) is not None:
             pid, who = int(found["pid"]), (row["file"], row["host"], int(found["pid"]))
             task = {
-                "pid": pid, "thread": str(pid), "is_main": True, "host": row["host"], "snapshot": seen[who], "time_ns": row["time_ns"],
+                "pid": pid, "thread": str(pid), "is_main": True, "host": reporter(row)["host"], "snapshot": seen[who], "time_ns": row["time_ns"],
                 "frames": [], "source": "kernel", "file": row["file"], "line": row["line"],
             }  # fmt: skip
             seen[who] += 1
@@ -57,5 +58,9 @@ def parse(lines: pl.DataFrame) -> Tables:
 
 
 PARSER = LineParser(
-    name="hung_tasks", anchors=(b"blocked for more than", b"blocked in I/O wait"), parse=parse, after=AFTER
+    name="hung_tasks",
+    anchors=(b"blocked for more than", b"blocked in I/O wait"),
+    parse=parse,
+    of_host=True,
+    after=AFTER,
 )

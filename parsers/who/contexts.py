@@ -13,7 +13,7 @@ A name and the same name with a domain are one place, unless two places have tha
 one of hexadecimal digits (containers). Names of two columns of lines that are alike (families.py) are one where each of one has one of the other.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import combinations, pairwise, takewhile
 
@@ -21,10 +21,11 @@ from parsers.schema.labels import OF_GROUP
 from parsers.text.host_list import host_list
 from parsers.text.patterns import regex
 from parsers.text.vocabulary import meaning_of, of_process
+from parsers.who.alike_paths import ADDRESS, folders_alike, names_of_path, stems_alike
 from parsers.who.beginnings import Said
+from parsers.who.host_answers import answers, file_of_names
 from parsers.who.introductions import PROCESS
 
-ADDRESS = regex(r"\d{1,3}(?:\.\d{1,3}){3}")
 _LABELLED = regex(
     r"(?i)(?<![A-Za-z-])(?:[A-Z]*_)*(?:host(?:_?name)?|node_?name|node|computer(?:name)?|machine|server|ip|addr(?:ess)?|pod(?:_name)?|节点|主机)[\"']?\s{0,2}[=:]\s{0,2}[\"']?"
     r"(?P<name>[A-Za-z0-9][\w.-]{1,250})"
@@ -48,12 +49,16 @@ _COUNTED = regex(r"([A-Za-z_]*?)[_.-]?\d{1,4}")
 _OF_DEVICE = regex(r"(?i)(?:gpu|cuda|npu|card|core|cpu|default|thread|layer|slot|worker|trace|python|py|v)_?")
 _HEADING = regex(r"[^\w]{0,8}(?:[a-z][a-z.]{1,30}/)?(?P<name>[A-Za-z0-9][\w.-]{1,250})[^\w]{0,8}(?P<rest>.{0,60})")
 _TYPED = regex(  # at a prompt; behind a bare mark of comments only what is sent elsewhere
-    r"(?:[^\w\s]?[\w.-]{1,32}@(?P<at>[\w.-]{1,250})\b[^$#%>]{0,80}[$#%>]|\$|\+{1,3}(?= )|[#%>](?= (?:sudo )?ssh )) (?P<command>[a-z./].{0,200})"
+    r"(?:\([\w.-]{1,40}\) )?(?:[^\w\s]?[\w.-]{1,32}@(?P<at>[\w.-]{1,250})\b[^$#%>]{0,80}[$#%>]|\$|\+{1,3}(?= )|[#%>](?= (?:sudo )?ssh )) (?P<command>[a-z./].{0,200})"
 )
-_ASKED = regex(
-    r"(?i)[^\n]{0,120}[$#%>] ?(?:[^|;&]{0,80}[;&] ?)?(?:sudo )?(?:cat \S*/)?\$?\{?(?:hostname|uname -n|echo \"?\$\{?hostname)\b.*"
-)
-_ARCHIVE = regex(r"(?i)\.(?:zip|7z|t[gbx]z2?|tar(?:\.\w{2,4})?)\Z")
+_PROMPT = regex(
+    r"(?:\([\w.-]{1,40}\) )?[\[(]?(?P<at>[A-Za-z][\w.-]{1,250})(?::\S{0,80})?[\])]?\s?[#$%] ?[a-z./].{0,200}"
+)  # without a user
+_SET_OFF = regex(r"(?P<mark>[=\-#*~+>])(?P=mark){1,39}\s?(?P<words>[^=*~\n]{1,80}?)\s?[=\-#*~+<]{0,40}")
+_SET_OFF_BY = ("=", "-", "#", "*", "~", "+", ">")
+_SHORT, _MOST_HEADS = 120, 64  # characters of a heading; of them
+_BEHIND = 16  # characters
+_FREE, _MOST_WORDS = regex(r"[A-Za-z0-9][\w.-]*"), 4
 _SENT = regex(
     r"(?:\A[^\w\s]?[\w.-]{1,32}@(?=[^$#%>]{1,120}[$#%>] )|\bssh (?:-[A-Za-z]+ )*(?:[\w.-]{1,32}@)?|\bexec (?=[^-]{1,99}(?:-\w [^-]{1,60})?-- ))(?P<name>[A-Za-z][\w.-]{1,250})"
 )
@@ -71,9 +76,7 @@ PLACE_COLUMN = regex(
 )
 _FEWEST, _MOST_CELLS = 2, 24
 _HERE = ("localhost", "127.0.0.1", "0.0.0.0", "none", "null", "true", "false", "unknown")
-_SLOTS = regex(r":\d{1,4}\Z|(?:\s+\w{1,20}=\d{1,4}){1,3}\Z")  # of a host in a list
 _LISTED = regex(r"(?=[^,\s]*\[\d)[A-Za-z][\w.-]*\[[\d,-]+\][\w.-]*")
-_OF_RANK = regex(r"(?i)(?<![a-z])(?:(?:global|world)[-_]?)?rank[-_.]?\d")
 # a number, or a name of a process: not where it runs
 _NO_HOST = regex(rf"(?i)(?:(?:{'|'.join(PROCESS)})[-_.]?)?\d{{1,20}}")
 
@@ -190,12 +193,26 @@ class Places:
         """The place that a line is the heading of: it names it and nothing else but a time and a few words, set off; or a command was typed there, or sent there."""
         if (place := self.typed(text)) is not None:
             return place
-        found = _HEADING.fullmatch(text.strip()) if len(text) < 120 and not _ITEM.fullmatch(text) else None
-        if found is None or not self.is_place(found["name"].rstrip(".-")):
+        if len(text) >= 120 or _ITEM.fullmatch(text):
             return None
-        is_set_off = not text[:1].isalnum()
-        is_alone = not found["rest"] or (is_set_off and _STAMPED.fullmatch(found["rest"]))
-        return self.of(found["name"].rstrip(".-")) if is_alone and (is_set_off or text.rstrip().endswith(":")) else None
+        bare = text.strip()
+        if (found := _HEADING.fullmatch(bare)) is not None and self.is_place(found["name"].rstrip(".-")):
+            is_set_off = not text[:1].isalnum()
+            is_alone = not found["rest"] or (is_set_off and _STAMPED.fullmatch(found["rest"]))
+            if is_alone and (is_set_off or text.rstrip().endswith(":")):
+                return self.of(found["name"].rstrip(".-"))
+        if (told := _OF_PLACE.fullmatch(bare)) is not None and self.is_place(told["name"].rstrip(".-")):
+            return self.of(told["name"].rstrip(".-"))
+        return self._set_off(bare)
+
+    def _set_off(self, text: str) -> str | None:
+        """The one place among the few words of a line between marks: `=== dmesg of n7 ===`; where a number counts something else, it is a record."""
+        found = _SET_OFF.fullmatch(text) if text[:1] in _SET_OFF_BY else None
+        words = [word.rstrip(".-") for word in _FREE.findall(found["words"])] if found is not None else []
+        named = {self.of(word) for word in words if self.is_place(word)}
+        others = [word for word in words if not self.is_place(word)]
+        is_plain = len(others) <= _MOST_WORDS and not any(any(map(str.isdigit, word)) for word in others)
+        return named.pop() if len(named) == 1 and is_plain else None
 
     def headings(self, own: Sequence[Said]) -> dict[int, str]:
         """Line → the place that it, or the last heading above it, names."""
@@ -208,8 +225,10 @@ class Places:
 
     def typed(self, text: str) -> str | None:
         """The place whose a command's answer is, that somebody typed."""
-        found = _TYPED.match(text)
-        return self._of_command(found["at"], found["command"]) if found is not None else None
+        if (found := _TYPED.match(text)) is not None:
+            return self._of_command(found["at"], found["command"])
+        bare = _PROMPT.fullmatch(text.rstrip()) if any(mark in text for mark in "#$%") else None
+        return self.of(bare["at"]) if bare is not None and self.is_place(bare["at"]) else None
 
     def _of_command(self, at: str | None, command: str) -> str | None:
         """The one place that a command names behind its first word, and before another (`ssh n1 ps`, `kubectl exec w-1 -- ps`); else where its prompt is."""
@@ -232,8 +251,8 @@ class Places:
                 shapes[_DIGITS.sub("#", path)][path] = {self.of(name) for name in names if self.is_place(name)}
         found: dict[str, str] = {}
         for path, own in said.items():
-            if len(answers := {self.of(name) for name in _answers(own) if self.is_place(name)}) == 1:
-                found |= {path: answers.pop()} if not any(True for _ in self.named(path)) else {}
+            if len(told := {self.of(name) for name in answers(own) if self.is_place(name)}) == 1:
+                found |= {path: told.pop()} if not any(True for _ in self.named(path)) else {}
         for of_shape in shapes.values():
             each = [name for told in of_shape.values() for name in told]
             if len(of_shape) > 1 and len(each) == len(set(each)) == len(of_shape) and all(of_shape.values()):
@@ -249,7 +268,7 @@ class Places:
         dotted: set[str] = set()
         before: set[str] = set()  # hosts before lines
         kernels: set[str] = set()  # of these those of kernels
-        in_paths = {word for path in paths for word in _names_of_path(path)}
+        in_paths = {word for path in paths for word in names_of_path(path)}
         names |= {address for path in paths for address in ADDRESS.findall(path)} | (documented & in_paths)
         for path, own in said.items():
             for one in own[:400]:
@@ -258,6 +277,7 @@ class Places:
                     before.add(line.host)
                     kernels |= {line.host} if " kernel: " in one.raw[:_ABOVE] else set()
                 text = one.raw[:400]
+                names |= {one.introduces.host} if one.introduces is not None and one.introduces.host else set()
                 names |= {
                     found["name"].rstrip(".-")
                     for pattern in (_LABELLED, _SAID, OF_RECORD, _SENT)
@@ -275,17 +295,20 @@ class Places:
                         used[word].add(path)
                         if word in in_paths:
                             names.add(word)
-            names |= {*_answers(own)}
-            if listed_names := _file_of_names(own):
+            names |= {*answers(own)}
+            if listed_names := file_of_names(own):
                 names |= listed_names
         self._words = {*used}
         names |= before
         names |= {word for word, where in used.items() if len(where) > 1 and _may_be(word)}
-        folders = _folders_alike(paths)
+        names |= _beside(names, used, said)
+        names |= _headed_words(said)
+        folders = folders_alike(paths)
         names |= {name for name in dotted if name.partition(".")[0] in names | folders}
         files = {name for path in paths if "." in (name := path.rpartition("/")[2])}
-        folders |= _stems_alike(paths)
-        sure = ((before | documented) & folders) | (kernels & in_paths)  # whatever else their letters are short for
+        folders |= stems_alike(paths)
+        sure = ((before | documented) & folders) | kernels  # whatever else their letters are short for
+        sure |= _beside(sure, used, said, is_sure=True)
         found = {name for name in names | folders if _is_name(name)} | sure
         return {name for name in found if name.lower() not in _HERE and name not in files}
 
@@ -411,78 +434,47 @@ def _may_be(word: str) -> bool:
     return not word[0].isdigit() or _HEX.fullmatch(word) is not None
 
 
-def _names_of_path(path: str) -> Iterator[str]:
-    for part in path.split("/"):
-        words = [match.span() for match in _PART.finditer(part)][:12]
-        for at, (begin, _) in enumerate(words):
-            for _, end in words[at:]:
-                yield part[begin:end]
-
-
-def _file_of_names(own: Sequence[Said]) -> set[str]:
-    """What a file lists whose lines are names, each with its slots at most, and remarks."""
-    lines = [line for one in own if (line := one.raw.partition("#")[0].strip())]
-    names = {_SLOTS.sub("", line) for line in lines}
-    is_all = len(lines) > 1 and all(_WORD.fullmatch(name) and any(map(str.isalpha, name)) for name in names)
-    return names if is_all else set()
-
-
-def _answers(own: Sequence[Said]) -> Iterator[str]:
-    """What a host answers, in what somebody typed there, to the question what it is called."""
-    for before, one in pairwise(own[:_ABOVE]):
-        if (
-            one.number == before.number + 1
-            and _WORD.fullmatch(one.raw.strip())
-            and _ASKED.fullmatch(before.raw[:_ABOVE])
-        ):
-            yield one.raw.strip()
-
-
-def _stems_alike(paths: Iterable[str]) -> set[str]:
-    """What files are called in several folders, kinds aside, where the same ones are in each: of the place that they are from."""
-    folders: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    for path in paths:
-        folder, _, name = path.rpartition("/")
-        stem, _, kind = name.rpartition(".") if "." in name else (name, "", "")
-        if any(map(str.isdigit, stem)):
-            folders[folder, kind].add(stem)
-    groups = Counter(frozenset(own) for own in folders.values() if len(own) > 1)
-    return {stem for own, count in groups.items() if count > 1 for stem in own}
-
-
-def _unpacked(parts: Sequence[str]) -> list[str]:
-    """The parts of a path, an archive called as what was packed: `n1.zip/n1/a.log` is n1's a.log."""
-    bare = [*(_ARCHIVE.sub("", part) for part in parts[:-1]), parts[-1]]
-    return [part for part, before in zip(bare, [None, *bare], strict=False) if part != before]
-
-
-def _folders_alike(paths: Iterable[str]) -> set[str]:
-    """Folders beside each other that hold a file of one name, each its own. A rank runs in one place alone: beside files called after
-    ranks, folders without a number may hold copies; and where none has a number, most of what they hold is called alike."""
-    holders: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    held: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    for path in paths:
-        parts = _unpacked(path.split("/"))
-        of_rank = _OF_RANK.search(parts[-1]) is not None
-        for at in (at for at, name in enumerate(parts[:-1]) if not of_rank or any(map(str.isdigit, name))):
-            above, below = "/".join(parts[:at]), "/".join(parts[at + 1 :])
-            holders[above, below].add(parts[at])
-            held[above, parts[at]].add(below)
-
-    def is_like(above: str, one: str, other: str) -> bool:
-        own, others = held[above, one], held[above, other]
-        return one != other and 2 * len(own & others) >= max(len(own), len(others))
-
-    # A folder most of whose files stand in no other is like none: those of sources are many, and need not be compared.
-    likely = {
-        (above, name)
-        for (above, name), own in held.items()
-        if 2 * sum(len(holders[above, below]) > 1 for below in own) >= len(own)
+def _beside(
+    names: Set[str], used: Mapping[str, Set[str]], said: Mapping[str, Sequence[Said]], *, is_sure: bool = False
+) -> set[str]:
+    """Words that differ in numbers alone from names of places, behind the same words as these in one file."""
+    shapes = {_DIGITS.sub("#", name) for name in names if name in used}
+    asked = {
+        word for word in used if word not in names and _DIGITS.sub("#", word) in shapes and (is_sure or _may_be(word))
     }
-    alike: set[str] = set()
-    for (above, _), own in holders.items():
-        if len(own) > 1:
-            alike |= {name for name in own if any(map(str.isdigit, name))}
-            others = [name for name in own - alike if (above, name) in likely]
-            alike |= {name for name in others if any(is_like(above, name, other) for other in own)}
-    return {name for name in alike if any(map(str.isalpha, name)) or ADDRESS.fullmatch(name)}
+    known: set[tuple[str, str, str]] = set()
+    others: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
+    for path in {path for word in asked for path in used[word]}:
+        for one in said[path][:400]:
+            for found in _WORD.finditer(text := one.raw[:400]):
+                if (word := found[0].rstrip(".-")) in asked or word in names:
+                    at = (
+                        path,
+                        _DIGITS.sub("#", text[max(0, found.start() - _BEHIND) : found.start()]),
+                        _DIGITS.sub("#", word),
+                    )
+                    others[at] |= {word} & asked
+                    known |= {at} if word in names else set()
+    return {word for at in known for word in others[at]}
+
+
+def _headed_words(said: Mapping[str, Sequence[Said]]) -> set[str]:
+    """Words without a number that prompts and headings name, where lines alike that tell of processes have one of several such at one place."""
+    heads: set[str] = set()
+    for one in (one for own in said.values() for one in own[:400] if len(one.raw) < _SHORT):
+        text = one.raw.strip()
+        if "$" in text or "#" in text or text[:1] in (*_SET_OFF_BY, "[") or text.endswith(":"):
+            for form in (_TYPED, _PROMPT):
+                heads |= {found["at"]} if (found := form.match(text)) is not None and found["at"] else set()
+            words = [word.rstrip(".-") for word in _FREE.findall(text) if not text[:1].isalnum() or text[-1] == ":"]
+            heads |= {*words} if len(words) <= _MOST_WORDS + 1 else set()
+    heads = {word for word in heads if not any(map(str.isdigit, word)) and word.lower() not in _HERE}
+    alike: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for path, own in said.items() if 1 < len(heads) <= _MOST_HEADS else ():
+        for one in own[:400]:
+            if one.introduces is None and "pid" not in one.raw.lower():
+                continue
+            words = [word for word in _FREE.findall(one.line.text[:_ABOVE]) if word in heads]
+            if len(words) == 1:
+                alike[path, _DIGITS.sub("#", one.line.text[:_ABOVE].replace(words[0], "@"))] |= {*words}
+    return {word for own in alike.values() if len(own) > 1 for word in own}

@@ -45,7 +45,7 @@ _ORBAX = regex(
     r"\[process=\d{1,7}\](?:\[thread=|\s)"
 )  # orbax/checkpoint/_src: multihost.process_index(), before its own words
 _DEVICE = regex(
-    r"(?i)(?<![A-Za-z])(?<![A-Za-z0-9]-)(?:gpu|device|npu|card|cuda|accel|hpu|hl)[ _:=#]{0,2}(\d{1,3})(?![\w.])"
+    r"(?i)(?<![A-Za-z])(?<![A-Za-z0-9]-)(?:gpu|device|npu|card|cuda|accel|hpu|hl)[ _:=#]{0,2}(\d{1,3})(?![\w.]|:[0-9a-f]{2}[.:])"
 )
 _BUS = regex(r"(?i)(?<![\w:.])(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7](?![\w.])")
 _OF_OTHERS = regex(r"(?i)\b(?:peer|remote|nic|hca|link|switch|mlx|via)\b")  # what else has such an address

@@ -27,6 +27,7 @@ class Known(msgspec.Struct, frozen=True):
     hosts: Mapping[str, str] = msgspec.field(default_factory=dict)
     columns: Mapping[str, str] = msgspec.field(default_factory=dict)  # of a file's records that count the ranks
     places: Mapping[str, str] = msgspec.field(default_factory=dict)  # whose numbers of processes a file uses
+    sections: Mapping[str, Sequence[tuple[int, str]]] = msgspec.field(default_factory=dict)  # see Labels
 
     def of(self, source: Source) -> Source:
         """The file with what was learnt of it; what its path tells in words stands."""
@@ -35,6 +36,7 @@ class Known(msgspec.Struct, frozen=True):
         before = self.collectors.get(source.path, "").encode()
         opener = partial(without_prefix, source.open, before) if before else source.open
         labels = self.labels.get(source.path, NO_LABELS)
+        labels = replace(labels, sections=sections) if (sections := self.sections.get(source.path)) else labels
         here = self.hosts.get(source.path)
         place = here or self.places.get(source.path)
         if (place, 0) not in self.names.places:

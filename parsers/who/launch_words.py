@@ -24,7 +24,10 @@ _WORLD = regex(
     rf"|\bsrun\s(?:[^|;&]{{0,300}}?\s)?(?:--ntasks|-n)|#SBATCH\s{{1,4}}(?:--ntasks|-n)|\bWORLD_SIZE|\bSLURM_NTASKS){_SET}"
 )
 _NODES = regex(rf"(?:\bnnodes|\bnum_machines|\bNNODES){_SET}")
-_EACH = regex(rf"(?:\bnproc[-_]per[-_]node|\bNPROC_PER_NODE|\bprocs?_per_node|\bntasks[-_]per[-_]node){_SET}")
+_EACH = regex(
+    rf"(?:\bnproc[-_]per[-_]node|\bNPROC_PER_NODE|\bprocs?_per_node|\bnum_local_procs|\bntasks[-_]per[-_]node){_SET}"
+)
+_ALONE = regex(r"\btorchrun\s|\btorch\.distributed\.(?:run|launch)\s")  # which runs one node unless it is told of more
 _ALL = regex(rf"\bnum_processes{_SET}")
 _NODE = regex(rf"(?:\bnode[-_]rank|\bmachine_rank|\bNODE_RANK|\bGROUP_RANK){_SET}")
 
@@ -48,6 +51,8 @@ def launch(text: str) -> Launch | None:
     if any(len(own) > 1 for own in found) or not any(found[:4]):
         return None
     world, nodes, each, node, all_ = (next(iter(own), None) for own in found)
+    if each and nodes is None and node is None and _ALONE.search(text) is not None:
+        nodes = 1
     if each is None and all_ is not None and nodes and all_ % nodes == 0:
         each = all_ // nodes
     if nodes and each and world in (None, nodes):  # a launcher that begins those of the nodes counts these

@@ -20,8 +20,9 @@ from itertools import combinations, groupby, islice
 from parsers.text import vocabulary
 from parsers.text.outlines import Leaf
 from parsers.text.patterns import regex
+from parsers.who.alike_paths import ADDRESS
 from parsers.who.beginnings import Said
-from parsers.who.contexts import ADDRESS, OF_OTHERS, PLACE_COLUMN, Places
+from parsers.who.contexts import OF_OTHERS, PLACE_COLUMN, Places
 
 _LINES, _CHARACTERS = 400, 300
 _TABLE, _ROWS = 60, 256  # lines of a file with the beginning of a table; its rows

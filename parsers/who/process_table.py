@@ -55,7 +55,7 @@ _LAUNCHER = regex(r"\b(?:torchrun|torch\.distributed\.(?:run|launch)|accelerate 
 
 
 _SIZE = regex(
-    r"(?i)\b(?:world[ _]?size|nranks|num_processes|process_count|\w*trainers_num)[\"']?(?: {0,2}[=:] {0,2}| {1,3})[\"'(]{0,2}(\d{1,7})\b"
+    r"(?i)\b(?:(?:dist_)?world[ _]?size|nranks|num_processes|process_count|\w*trainers_num)[\"']?(?: {0,2}[=:] {0,2}| {1,3})[\"'(]{0,2}(\d{1,7})\b"
 )
 
 

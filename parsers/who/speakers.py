@@ -56,7 +56,9 @@ from parsers.who.counts import (
 from parsers.who.documented import documented
 from parsers.who.engine_labels import engine_labels
 from parsers.who.from_zero import from_zero, of_one_size
+from parsers.who.gone_processes import placed_or_gone
 from parsers.who.head_pids import files_of_pids, pids_at_heads, pids_of_records
+from parsers.who.headed_hosts import host_sections
 from parsers.who.introductions import PROCESS, Introduction, called_pids
 from parsers.who.job_table import Table
 from parsers.who.joins import DEVICES, Told, heads_in, joins, names_in, share_half, spoken
@@ -81,9 +83,8 @@ from parsers.who.told_shares import introductions_of, with_shares
 from parsers.who.told_stems import counted_on
 from parsers.who.turns import of_one_process
 
-_NUMBER = regex(r"\d{1,10}")
 _SHAPE = regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[0-9a-f]{0,7}\d)[0-9a-f]{8,}|\d+")
-_RANK, _ROUNDS = ("rank", "global_rank", "world_rank", "mpi_rank"), 2
+_RANK, _ROUNDS, _NUMBER = ("rank", "global_rank", "world_rank", "mpi_rank"), 2, regex(r"\d{1,10}")
 _OF_ALL = ("dp", "ddp", "data", "replica", "global", "worker", *PROCESS)  # words before `5/8` of a world of 8
 
 
@@ -121,9 +122,8 @@ def speakers(sources: Sequence[Source]) -> Known:
     told = standing([*aliased(told, places), *counted_on(told, chain.from_iterable(places), whole.world)], said)
     ranked = {one.path: one.rank for one in sources if one.rank is not None} | dict(table.files)
     ranked |= spaces[0].files({one.file for one in read})
-    more = NO_CHAINS
-    if len(spaces) < 2 and not is_anew(said):
-        more = chains(said, read, table, told, ranked, [one.path for one in sources], whole.world)
+    is_one = len(spaces) < 2 and not is_anew(said)
+    more = chains(said, read, table, told, ranked, [one.path for one in sources], whole.world) if is_one else NO_CHAINS
     told = [*told, *more.told]
     names = table.named(names_of(told, whole.world), told)
     names = replace(names, processes={**more.processes, **names.processes})
@@ -133,12 +133,14 @@ def speakers(sources: Sequence[Source]) -> Known:
     engines, shards = engine_labels(said, ranks, labels := {p: own for one in learnt for p, own in one.labels.items()})
     claims = [*chain(shards, *(one.claims for one in learnt), table.claims(), claims_of(told, names, table.apart))]
     claims += [*more.claims, *pids_of_records(said, names), *pids_of_variables(said, whole.world)]
+    claims += placed_or_gone(said, names, table, claims, whole.world or table.size)
     ranks = files_of_pids(said, claims, whole._processes) | ranks
     files = {**more.files, **table.files, **files_of(listed_names, said), **whole.documented(names)}
     size, unknown = whole.world or table.size, [one for one in (*sampled, *others) if one.path not in ranks]
     ranks, claims = with_shares(unknown, size, ranks, claims)
     columns = counted_columns([one for one in unknown if one.path not in ranks], size)
-    return Known(ranks, labels | engines, claims, collectors, names, files, table.hosts, columns, table.apart)
+    more_of = (table.hosts, columns, table.apart, host_sections(sources, said, table))
+    return Known(ranks, labels | engines, claims, collectors, names, files, *more_of)
 
 
 class _Bundle:

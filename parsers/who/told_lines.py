@@ -23,6 +23,7 @@ from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.who.introductions import REPORT
 from parsers.who.logged_tables import logged_tables
+from parsers.who.mapped_ranks import mapped_ranks
 from parsers.who.told_items import Item, facts_in
 from parsers.who.told_names import admitted, admitted_beside, alike
 from parsers.who.told_ranges import told_ranges
@@ -79,6 +80,7 @@ def told_in_lines(said: Sequence[Line], stated: Iterable[Statement]) -> list[Tol
     told += admitted_beside(roster for roster in (*_rosters(said), *tables) if roster)
     for group in alike([item for item in items if not item.names and "node_rank" in item.facts]):
         told += admitted(group)
+    told += mapped_ranks((one.file, one.line, one.text) for one in said)
     return [*told, *told_ranges((one.file, one.line, one.text) for one in said)]
 
 

@@ -2,7 +2,8 @@
 
 A task that stopped sending heartbeats died, was busy in a call that holds everything up, or lost the network: it is a
 suspect; one whose pod or node a scheduler takes away is none. It is named, without a cause, where all others of the job that left a record
-were told so and say it, and its own record says nothing of an error and ends before: who is only cut off hears of it or goes on. Where most tasks are missed, the service itself or the way to it is the matter.
+were told so and say it, and its own record says nothing of an error and ends before: who is only cut off hears of it or goes on. It is named, as dead, too, where the service itself met a new process
+in its place, and in that of no other, and everybody misses it alone. Where most tasks are missed, the service itself or the way to it is the matter.
 Where a process' own monitor saw its watchdog stuck, a call to the device or a lock held it: that may be a collective whose
 peer never came, so its printer is no suspect for that. Of DLRover's timers most of which show a kernel that does not end,
 those that show none are of ranks that never launched it, or are past it: suspects.
@@ -38,16 +39,21 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     if are_taken_away(missed, case.events, case.tables, case.job_hosts, case.host_of_rank):
         return ()
-    named = missed if _fell_silent(case, missed, told) else ()
+    anew = _came_back(case, missed, told)
+    named = missed if anew or _fell_silent(case, missed, told) else ()
     text = words.NO_MORE_BEATS(who=ranks_text(missed))
-    text = words.AND_FELL_SILENT[len(named) == 1](text=text) if named else text
+    if anew:
+        text = words.AND_CAME_BACK(text=text)
+    elif named:
+        text = words.AND_FELL_SILENT[len(named) == 1](text=text)
     return (
         Finding(
             detector=DETECTOR.name,
+            cause="rank_died" if anew else None,
             ranks=named,
             suspect_ranks=() if named else missed,
             undecided=() if named else ("tied_explanations",),
-            claims=(Claim(text, "for", refs(told)),),
+            claims=(Claim(text, "for", refs([*told, *anew])),),
             first_anomaly=FirstAnomaly(
                 rank=min(named) if len(named) == 1 else None,
                 step=step_in_progress(case.tables["steps"]),
@@ -60,6 +66,15 @@ def detect(case: Case) -> tuple[Finding, ...]:
             else words.UNDECIDED(what=words.DEAD_HELD_CUT_OFF(text=text, what=words.THE_NETWORK)),
         ),
     )
+
+
+def _came_back(case: Case, missed: tuple[int, ...], told: list[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
+    """Where the service says of these, and of no others, that another process came in their place: its words; of two and more lines that miss somebody none misses anybody else."""
+    anew = [row for row in rows(case.events, "other") if row["code"] == "restarted"]
+    heard = len(rows(case.events, "heartbeat_lost"))  # some say that others are missed, without a name
+    is_alone = heard >= _OTHERS and all({*(row["names_ranks"] or ())} == {*missed} for row in told)
+    came = {rank for row in anew for rank in row["names_ranks"] or () if row["names_rank_space"] == "global"}
+    return tuple(anew) if is_alone and came == {*missed} else ()
 
 
 def _fell_silent(case: Case, missed: tuple[int, ...], told: list[dict[str, Any]]) -> bool:

@@ -209,7 +209,7 @@ def _is_from_zero(case: Case) -> bool:
 
 
 def _held_alone(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Finding | None:
-    """The one rank of the whole job that gave up in nothing, and that its kernel shows stopped or blocked."""
+    """The one rank of the whole job that gave up in nothing, and that its kernel shows stopped or blocked, or a list of processes gone."""
     job = case.job_told_of
     waited = timed_out | {rank for rank, end in case.ends.items() if end.waited}
     if len(job) < _FEW or len(job - waited) != 1 or not (case.is_world_told or job == frozenset(range(len(job)))):
@@ -220,17 +220,21 @@ def _held_alone(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> 
     who = ranks_text([rank])
     stands, row = _elsewhere(case, rank), _blocked(case, rank)
     stands = stands if stands is not None and stands["site"] == "unresponsive" else None
-    if stands is None and row is None:
+    gone = held_processes(case.tables["stacks"], ()).get(rank)
+    gone = gone if gone is not None and gone.how == "dead" else None
+    if stands is None and row is None and gone is None:
         return None
     host = row["host"] if stands is None and row is not None else None
     why = words.KERNEL_SAYS_BLOCKED(who=who) if stands is None else words.PROCESS_IS_STOPPED(who=who)
     shown = (stack_ref(stands),) if stands is not None else refs([row] if row is not None else [])
+    if stands is None and row is None and gone is not None:
+        why, shown = words.PROCESS_IS_GONE(who=who), gone.refs
     text = joined((words.ALL_OTHERS_OF_THE_JOB(rank=who), why), "; ")
     waits = [row for group in groups for row in group.waits.iter_rows(named=True)]
     wait = waits[0] if len(groups) == 1 else None
     return Finding(
         detector=DETECTOR.name,
-        cause="rank_absent",
+        cause="rank_absent" if stands is not None or row is not None else "rank_died",
         ranks=(rank,),
         hosts=(short_host(host),) if host else (),
         site=stands["site"] if stands is not None else None,
@@ -267,7 +271,7 @@ def _blocked(case: Case, rank: int) -> _Row | None:
     """What a kernel says of a blocked task that is this rank's process: by its own pid, or as the one process of the launcher there
     that is nobody else's, where the pids of all others are known."""
     pids = dict(case.identity.select("rank", "pid").drop_nulls().iter_rows())
-    others = {pid for other, pid in pids.items() if other != rank}
+    others = {(case.host_of_rank.get(other), pid) for other, pid in pids.items() if other != rank}
     is_rest = not (case.job_told_of - pids.keys() - {rank})
     stopped = case.events.filter((pl.col("kind") == "closing_signal") & pl.col("pid").is_not_null())
     launched = {(short_host(host), pid) for host, pid in stopped.select("host", "pid").drop_nulls().iter_rows()}
@@ -276,11 +280,13 @@ def _blocked(case: Case, rank: int) -> _Row | None:
         row = one.row
         if row["kind"] != "hung_task" or not (one.counts or case.anomaly_window.is_during(row)):
             continue
-        if row["pid"] is None or not row["host"] or row["pid"] in others:
+        if row["pid"] is None or not row["host"]:
+            continue
+        host = short_host(row["host"])
+        if (host, row["pid"]) in others or (None, row["pid"]) in others:
             continue
         if row["rank"] == rank and row["rank_space"] == "global":
             return dict(row)
-        host = short_host(row["host"])
         if own not in (None, host):
             continue
         if (pids.get(rank) == row["pid"] and own is not None) or (

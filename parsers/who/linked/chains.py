@@ -14,9 +14,9 @@ from parsers.text.unanimous import unanimous
 from parsers.who.beginnings import Said
 from parsers.who.contexts import Places, host_called
 from parsers.who.job_table import Table
-from parsers.who.linked.closure import Proof, Token, by_chains, ranks_at
+from parsers.who.linked.closure import Proof, Token, by_chains, local_column, ranks_at
 from parsers.who.linked.computed import Words, with_computed
-from parsers.who.linked.relations import cell, relations
+from parsers.who.linked.relations import Relation, cell, relations
 from parsers.who.linked.twins import twins
 from parsers.who.told_names import Document
 
@@ -59,7 +59,8 @@ def chains(
     own = relations(said, read, places, [one.name for one in told], table.scripts, table.labels)
     words = Words(table.numbers, table.nodes, table.labels, table.is_by_device)
     own, seats = with_computed(own, table.sums, table.fixed, world or table.size, words)
-    found = by_chains(own, known, aliases, world, twins(said, places))
+    own = _on_the_only_node(own, world or table.size)
+    found = by_chains(own, known, aliases, world, twins(said, places), size=table.size)
     folders = [*_folders_of(_calls(said, table), paths)]
     return Chains(
         [
@@ -80,6 +81,15 @@ def chains(
         },
         {token.value: one.rank for token, one in found.items() if token.kind == "file"},
     )
+
+
+def _on_the_only_node(own: list[Relation], size: int | None) -> list[Relation]:
+    """Where one node runs all of the job, a row of no place is from there: it has a name, or none that is told."""
+    where = {row.place for rows in own for row in rows if row.place is not None}
+    if len(where) >= _FEWEST or not any(local_column(rows, size) for rows in own):
+        return own
+    only = next(iter(where), "")
+    return [[row if row.place is not None else row._replace(place=only) for row in rows] for rows in own]
 
 
 def _calls(said: Mapping[str, Sequence[Said]], table: Table) -> Iterator[Call]:
@@ -155,9 +165,11 @@ def _claims(found: Mapping[Token, Proof], table: Table) -> Iterator[dict[str, An
         if token.kind in ("id", "name"):
             yield row | {"name": token.value}
             continue
+        if token.kind != "pid" and not token.place:
+            continue  # the only node, of no name, where places and ranks are the same
         name = table.aliases.get(token.place, (token.place,))[0]
         # Files that several folders have are places, too: one that is called after a rank is no host.
-        host = host_called(name, one.file, table.hosts) if hints(name).rank is None else None
+        host = host_called(name, one.file, table.hosts) or None if hints(name).rank is None else None
         if token.kind == "pid":
             yield row | {"host": host, "pid": int(token.value)}
         elif token.kind == "device":

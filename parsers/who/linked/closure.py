@@ -21,6 +21,7 @@ from parsers.who.linked.tokens import LEAST, Slot, apart, of_others, within
 from parsers.who.linked.twins import Twin
 from parsers.who.tables import is_of_names
 
+_COUNTED = ("rank", "number", "local_rank")
 _STEPS = 6  # of a chain, at most
 _FEWEST = 2
 _LAST = regex(r"(?P<name>[A-Za-z_][\w-]*)\W*\Z")
@@ -54,9 +55,10 @@ def by_chains(
     twins: Iterable[Twin] = (),
     *,
     fewest: int = _FEWEST,
+    size: int | None = None,
 ) -> dict[Token, Proof]:
     """Relations, names whose ranks are known, names of places → their one name, and who has two numbers → more names with their ranks.
-    `fewest`: lines that hold a name."""
+    `fewest`: lines that hold a name; `size`: of the job, where no introduction tells its world."""
     pids = {slot.value for own in relations for row in own for slot in row.cells.values() if slot.kind == "pid"}
     twins = [*twins]
     pids |= {one.outer for one in twins}
@@ -90,7 +92,7 @@ def by_chains(
     words = {slot.value for slot in slots if slot.kind == "name"} | cut_of.keys()
     whole |= _whole_names(words - whole.keys(), cut_of)
     tables = [
-        _Table(own, own_parts, places, called, shared, whole, _Pids(pids | joints, here), world)
+        _Table(own, own_parts, places, called, shared, whole, _Pids(pids | joints, here), world, size)
         for own, own_parts in zip(relations, parts, strict=True)
     ]
     same = [*_same(twins, places, {part: called[one] for part, one in whole.items() if one in called} | called)]
@@ -247,19 +249,20 @@ class _Table:
         whole: Mapping[str, str],
         pids: _Pids,
         world: int | None,
+        size: int | None,
     ) -> None:
         self._is_refused = False
-        column = _rank_column(rows, world)
+        column = _rank_column(rows, world) or local_column(rows, world or size)
         small = _small(rows, places, pids.here)
         self._rows: list[tuple[Row, int | None, dict[str, list[Token]]]] = []
         named = _place_columns(rows, places, called)
         for at_row, row in enumerate(rows):
             where = {own_places[at_row] for own_places in named if at_row in own_places}
-            own_place = {places.get(row.place, row.place)} if row.place else set()
+            own_place = {places.get(row.place, row.place)} if row.place is not None else set()
             # A place of one process is a name of it: where it runs, the file tells.
             at = sorted((where & own_place) or (where & shared) or own_place or where)[:_FEWEST]
             slot = row.cells.get(column)
-            rank = int(slot.value) if slot is not None and slot.kind in ("rank", "number") else row.rank
+            rank = int(slot.value) if slot is not None and slot.kind in _COUNTED else row.rank
             tokens = {
                 column: [*_tokens(column, slot, at, whole, own)]
                 for column, slot in row.cells.items()
@@ -337,6 +340,25 @@ def _rank_column(rows: Relation, world: int | None) -> str:
         if len(values) == len({*values}) and {*values} == {*map(str, range(world or max(_FEWEST, len(values))))}
     }
     return whole.pop() if len(whole) == len(columns) == 1 else "" if columns else _of_size(rows, world)
+
+
+def local_column(rows: Relation, size: int | None) -> str:
+    """The one column of places of processes on a node that has as many as the whole job: then one node runs all of it, and they are the ranks."""
+    columns: defaultdict[str, list[str]] = defaultdict(list)
+    sizes: set[int] = set()
+    for row in rows:
+        for column, slot in row.cells.items():
+            if slot.kind == "local_rank":
+                columns[column].append(slot.value)
+            elif slot.kind == "rank":
+                return ""
+            elif slot.kind == "number" and (called := _LAST.search(slot.label)) is not None:
+                sizes |= {int(slot.value)} if vocabulary.of_process(called["name"]) == "world_size" else set()
+    size = sizes.pop() if len(sizes) == 1 and size is None else size
+    whole = [
+        own for own, values in columns.items() if size is not None and sorted(values) == sorted(map(str, range(size)))
+    ]
+    return whole[0] if len(whole) == len(columns) == 1 else ""
 
 
 def _of_size(rows: Relation, world: int | None) -> str:

@@ -129,6 +129,17 @@ def cell(label: str, text: str) -> Slot | None:
     return Slot("name", word, label) if is_name else None
 
 
+def _in_words(column: str, text: str) -> dict[str, Slot]:
+    """What a cell of several words, as a command with its arguments, calls the numbers of a process, each once."""
+    if ("=" not in text and " " not in text.strip()) or "ank" not in text.lower():
+        return {}
+    found: defaultdict[str, set[Slot]] = defaultdict(set)
+    for one in slots(text[:_CHARACTERS])[1]:
+        if one.kind in ("rank", "local_rank", "node_rank"):
+            found[one.kind].add(one)
+    return {f"{column} {kind}": own.pop() for kind, own in found.items() if len({one.value for one in own}) == 1}
+
+
 # --- documents
 
 
@@ -177,6 +188,9 @@ def _record(
             column = f"{'.'.join(inner[:-1])}:{names[leaf.path[:-1]]}"
         if column in cells:
             twice.add(column)
+        for part, own in _in_words(column, leaf.value).items():
+            twice |= {part} if part in cells else set()
+            cells[part] = own
         if (one := cell(column if inner else str(leaf.path[depth - 2]), leaf.value)) is not None:
             cells[column] = one
     kept = {column: one for column, one in cells.items() if column not in twice}
@@ -200,8 +214,10 @@ def _of_tables(logs: Sequence[_Log], scripts: Mapping[str, Script]) -> Iterator[
         by_line = {one.number: one for one in log.own}
         for number, row in log.rows.items():
             cells = {name: one for name, text in row.items() if (one := cell(name, text)) is not None}
-            for name, text in row.items() if scripts else ():
-                cells |= {f"{name} {at}": one for at, one in enumerate(_called(call_of(text, scripts)))}
+            for name, text in row.items():
+                cells |= _in_words(name, text)
+                if scripts:
+                    cells |= {f"{name} {at}": one for at, one in enumerate(_called(call_of(text, scripts)))}
             if len(cells) > 1:
                 alike[tuple(sorted(row))].append(Row(log.place(by_line[number]), cells, log.path, number))
     yield from alike.values()

@@ -31,7 +31,8 @@ _TOKEN = regex(
     r"|(?P<figure>0x[0-9a-fA-F]+|\d+\.\d+\w*|\d+[A-Za-z_%]\w*|\d{11,})"
     r"|(?P<number>\d+)"
 )
-_CALLED = regex(r"(?P<before>(?:.*[^\w.-])?)(?P<name>[A-Za-z_][\w.-]*?)[\"']?[\s:=#(\[{\"'-]{0,8}")
+_CALLED = regex(r"(?P<before>(?:.*[^\w.-])?-{0,2})(?P<name>[A-Za-z_][\w.-]*?)[\"']?[\s:=#(\[{\"'-]{0,8}")
+_QUALIFIED = regex(r"(?i)(?<![a-z])(?:local|node)(?= \Z)")  # whose rank it is
 _PART, _PARTS = regex(r"[A-Za-z0-9_]+"), 8  # of a word, at most
 _MARKS = regex(r"[\W_]+\Z")
 _OTHERS = regex(
@@ -139,7 +140,10 @@ def meaning(label: str) -> str | None:
         return "pid"
     if name in _DEVICES:
         return "device"
-    what = vocabulary.of_process(found["name"])
+    above = _QUALIFIED.search(found["before"])
+    what = vocabulary.of_process(f"{above[0]}_{found['name']}" if above is not None else found["name"])
+    if above is not None:
+        return what if what in ("local_rank", "node_rank") else None
     if what == "rank" and OF_GROUP.search(_MARKS.sub("", found["before"])):
         return None
     return what if what in ("rank", "local_rank", "node_rank") else None
