@@ -71,7 +71,8 @@ def _seats(name: str, records: Sequence[Said], place: str, names: Names) -> Mapp
     fitting = [
         seats for seats in (names.devices, names.places) if seen <= {*seats} and {host for host, _ in seen} <= hidden
     ]
-    return fitting[0] if len(fitting) == 1 else {}
+    ways = {tuple(seats[one] for one in sorted(seen)) for seats in fitting}  # by both ways the same, it is as well
+    return fitting[0] if len(ways) == 1 else {}
 
 
 def _from_one(seen: Set[tuple[str, int | None]], places: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], int]:

@@ -13,6 +13,7 @@ Printed by: Grafana ("Inspect: data"), Prometheus, spreadsheets, scripts.
 Source: Grafana's manual, "Export data from a panel"; Prometheus: data model.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, islice
@@ -41,6 +42,8 @@ _WHOSE = regex(r"(?i)[ _.-](?:per|by|each|of)[ _.-].*")
 _SUFFIX = regex(r"\.(?:csv|tsv|txt)\Z")
 _NUMBERED = regex(r"\d|(?<=[-_.])[A-Za-z]\Z")
 _DIGITS = regex(r"\d+")
+_MARKS_WITHIN = (regex(r"[ /|:]+"), regex(r"[_.=-]+"))
+_EDGES = regex(r"\A[\W_]+|[^\w)]+\Z|_+\Z")
 _FEWEST = 2
 _LATER = 4  # the last quarter
 _UNITS = {**UNITS, "µs": 1e-3, "min": 6e4}
@@ -130,20 +133,10 @@ def _wide(path: str, heads: Sequence[str], first: Sequence[str]) -> Wide | None:
     if len(own) + len(places) < len(heads) or any(at in meant for at in own):
         return None  # a column of words, or of another figure
     series = {at: one for at, head in own.items() if (one := _SERIES.fullmatch(head)) is not None}
-    if series:
-        metrics = {one["metric"] for one in series.values()}
-        names = [metrics.pop()] if len(metrics) == 1 else []
-        members = {at: _labels(one["labels"]) for at, one in series.items()}
-    else:
-        own = {at: head for at, head in own.items() if not _is_derived(head)}
-        shared, bare = _bare(own)
-        names, members = [shared], {at: who_of_head(head) for at, head in bare.items()}
-    if not all(map(_is_name, members.values())):
-        return None
-    is_apart = len({tuple(who.items()) for who in members.values()}) == len(members) >= _FEWEST
-    if not (places and is_apart):
-        return None
-    for name in (*names, *titles(path)):
+    ways = [_labelled(series)] if series else _ways({at: head for at, head in own.items() if not _is_derived(head)})
+    ways = [(name, members) for name, members in ways if _are_members(members)] if places else []
+    called = [(name, members) for name, members in ways if name]
+    for name, members in (*called, *((title, ways[0][1]) for title in (titles(path) if ways else ()))):
         said = vocabulary.meaning_of(name)
         if said is not None and said.meaning in _CURVES:
             return Wide(name, None, None, places, members)
@@ -151,6 +144,42 @@ def _wide(path: str, heads: Sequence[str], first: Sequence[str]) -> Wide | None:
         if timed is not None and sort_of(timed.phase) is not None:
             return Wide(name, timed.phase, timed.factor, places, members)
     return None
+
+
+_Members = Mapping[int, dict[str, str]]
+
+
+def _are_members(members: _Members) -> bool:
+    is_apart = len({tuple(who.items()) for who in members.values()}) == len(members) >= _FEWEST
+    return is_apart and all(map(_is_name, members.values()))
+
+
+def _labelled(series: "Mapping[int, re.Match[str]]") -> tuple[str, _Members]:
+    metrics = {one["metric"] for one in series.values()}
+    return metrics.pop() if len(metrics) == 1 else "", {at: _labels(one["labels"]) for at, one in series.items()}
+
+
+def _ways(heads: Mapping[int, str]) -> list[tuple[str, _Members]]:
+    """(what heads are of, who each is): by the words that they share; by what they begin or end with, up to a mark (`loss_local/g5-a/gpu0`)."""
+    shared, bare = _bare(heads)
+    cuts: list[tuple[str, Mapping[int, str]]] = []
+    for marks in _MARKS_WITHIN:
+        for lead in _leads([*heads.values()], marks):
+            cuts.append((lead, {at: head.removeprefix(lead) for at, head in heads.items()}))
+        for tail in _leads([head[::-1] for head in heads.values()], marks):
+            cuts.append((tail[::-1], {at: head.removesuffix(tail[::-1]) for at, head in heads.items()}))
+    first = (shared, {at: who_of_head(head) for at, head in bare.items()})
+    return [first] + [
+        (_EDGES.sub("", name).rpartition(" - ")[2], {at: who_of_head(_EDGES.sub("", own)) for at, own in rest.items()})
+        for name, rest in cuts
+    ]
+
+
+def _leads(heads: Sequence[str], marks: "re.Pattern[str]") -> list[str]:
+    """What all heads begin with, up to each of these marks; the shortest first."""
+    first, last = min(heads, default=""), max(heads, default="")
+    same = next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), 0)
+    return [first[: one.end()] for one in marks.finditer(first[:same])]
 
 
 def _labels(text: str) -> dict[str, str]:

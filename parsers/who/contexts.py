@@ -199,9 +199,14 @@ class Places:
         return self._of_command(found["at"], found["command"]) if found is not None else None
 
     def _of_command(self, at: str | None, command: str) -> str | None:
-        """The one place that a command names behind its first word, and before another (`ssh n1 ps`, `kubectl exec w-1 -- ps`); else where its prompt is."""
-        _, *words = command.split()
-        named = {self.of(name) for word in words[:-1] if self.is_place(name := word.rpartition("@")[2])}
+        """The one place that a command names behind its first word, and before another (`ssh n1 ps`, `kubectl exec w-1 -- ps`); else where its prompt is.
+        An option may name somebody else (`--master_addr n1`)."""
+        words = command.split()
+        named = {
+            self.of(name)
+            for before, word in pairwise(words[:-1])
+            if self.is_place(name := word.rpartition("@")[2]) and not (before[0] == "-" and OF_OTHERS.search(before))
+        }
         if len(named) == 1:
             return named.pop()
         return self.of(at) if not named and at is not None and self.is_place(at) else None

@@ -253,6 +253,8 @@ class _Family:
         label, values = self._labels[at], {*column}
         if min(column) < PID or _TOTAL.match(self._rows[0].said.line.text, self._ends[at]):
             return False
+        if any(_printed(row) - {number} for row, number in zip(self._rows, column, strict=True)):
+            return False  # what stands before the words is the process's
         if _IS_TAGGED.search(label) or _OF_PID.search(label):
             return True
         if 2 * len(values) <= len(column) or _GIVEN.search(label) or _IS_NODE.search(label) or _is_figure(label):
@@ -453,6 +455,11 @@ class _Family:
         """Is its last word one of these?"""
         words = words_of(self._labels[at]) if called else []
         return bool(words) and words[-1] in called
+
+
+def _printed(row: Row) -> set[int]:
+    """The numbers of processes that are set off before the words of a line."""
+    return {pid for pid in (row.said.line.process, *(head.pid for head in row.said.heads)) if pid is not None}
 
 
 def _counts_others(before: str) -> bool:
