@@ -26,7 +26,7 @@ from typing import BinaryIO, Protocol, cast
 import msgspec
 from msgspec.structs import replace
 
-from parsers.archive import archives, exports, figure_tables, gathered, grepped, remote
+from parsers.archive import appended, archives, exports, figure_tables, gathered, grepped, remote
 from parsers.archive.members import (
     Going,
     Passing,
@@ -237,7 +237,9 @@ def _taken_apart(bundle: Bundle, source: Source) -> bool:
             is_gathered = gathered.may_be(head)
             has_table = source.size <= figure_tables.MOST_BYTES and figure_tables.may_be(head)
             is_grepped = grepped.may_be(head)
-            data = head + stream.read(gathered.MOST_BYTES) if is_gathered or has_table or is_grepped else b""
+            is_appended = source.size <= appended.MOST_BYTES and appended.may_be(head)
+            is_worth = is_gathered or has_table or is_grepped or is_appended
+            data = head + stream.read(gathered.MOST_BYTES) if is_worth else b""
             is_whole, is_seekable, loss = not stream.read(1), stream.seekable(), archives.loss_of(stream)
     except STREAM_ERRORS:  # whoever reads it will say so
         return False
@@ -247,6 +249,7 @@ def _taken_apart(bundle: Bundle, source: Source) -> bool:
         return True
     parts = gathered.parts_of(data) if is_gathered else []
     parts = figure_tables.parts_of(data) if has_table and not parts else parts
+    parts = appended.parts_of(data) if is_appended and not parts else parts
     if not parts or len(bundle.sources) + len(parts) > bundle.budget.limits.members:
         return False
     whole = source.open if is_seekable else bundle._spill.keep(io.BytesIO(data), None)[1]
