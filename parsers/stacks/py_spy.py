@@ -43,6 +43,7 @@ from parsers.forms.headed import prompted
 from parsers.forms.reading import text_lines
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, table, tables_of
+from parsers.stacks.placed import place
 from parsers.stacks.thread_lines import (
     HEADING,
     LINE_CHARACTERS,
@@ -188,6 +189,8 @@ def _read(source: Source, claims: list[dict[str, Any]]) -> tuple[list[dict[str, 
         }
         row |= {"source": "py-spy", "host": row.get("host") or source.host}
         seen[thread] += 1
+    if data.lstrip()[:1] != b"[" and rank is None:
+        place(rows, source, data[:MAX_BYTES].decode("utf-8", "replace").split("\n"))
     for problem in problems:
         problem["file"] = source.path
     return rows, problems[:MAX_PROBLEMS]
