@@ -127,7 +127,8 @@ def parse(source: Source) -> Tables:
     who = {"rank": source.rank, "local_rank": source.local_rank, "host": source.host, "file": source.path}
     unread = [problem | {"file": source.path} for problem in problems[:MAX_PROBLEMS]]
     stacks = [row | who for row in rows]
-    place(stacks, source, data.decode("utf-8", "replace").split("\n"))
+    lines = data.decode("utf-8", "replace").split("\n")
+    place(stacks, source, ["" if GDB_FRAME.match(line) else line for line in lines])
     return tables_of(stacks=stacks, unread=unread)
 
 

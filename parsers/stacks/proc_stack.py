@@ -43,7 +43,7 @@ def parse(source: Source) -> Tables:
     try:
         for number, line in text_lines(source):
             tasks.read(number, line)
-            lines.append(line)
+            lines.append("" if FRAME.match(line) else line)
     except Exception as error:  # archives and remote files raise whatever their readers raise
         problems.append({"reason": f"cannot be read: {error}"[:1000]})
     if source.read_error:

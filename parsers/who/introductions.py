@@ -8,7 +8,8 @@ Fooled by: a communicator that calls itself by no word (`rank 1 of 2`) in a log 
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import msgspec
 
@@ -101,7 +102,7 @@ def worlds_in(text: str) -> set[int]:
 def introduction(text: str, speaker: int | None = None) -> Introduction | None:
     """The rank that a line joins to a world or a pid, without what stands before the line; None where it joins none, or two. `speaker`: the
     rank that stands before it, where the line tells the world alone, or begins with the fields of a host and a pid."""
-    if "TF_CONFIG" in text and (of_cluster := _tf_config(text)) is not None:
+    if "TF_CONFIG" in text and (of_cluster := of_cluster_text(text)) is not None:
         return of_cluster
     if _RAISED.match(text) or REPORT in text or not (_MAY.search(text) or (speaker is not None and _SIZE.search(text))):
         return None
@@ -140,10 +141,15 @@ def introduction(text: str, speaker: int | None = None) -> Introduction | None:
     return Introduction(rank, world, next(iter(pids), None), host, device_in(text), bus_in(text))
 
 
-def _tf_config(text: str) -> Introduction | None:
-    """TensorFlow's description of a cluster and of one task of it; workers come behind a chief, servers of parameters are no ranks."""
-    said = json_object(text[text.find("{") :].rstrip("'\" ")) if "{" in text else None
-    cluster, task = ((said or {}).get(name) for name in ("cluster", "task"))
+def of_cluster_text(text: str) -> Introduction | None:
+    """TensorFlow's description of a cluster and of one task of it, as a text, which another text may quote."""
+    begun = text[text.find("{") :].rstrip("'\", ") if "{" in text else ""
+    return of_cluster(json_object(begun) or json_object(begun.replace('\\"', '"')) or {})
+
+
+def of_cluster(said: Mapping[str, Any]) -> Introduction | None:
+    """The same, read: workers come behind a chief, servers of parameters are no ranks."""
+    cluster, task = (said.get(name) for name in ("cluster", "task"))
     if not isinstance(cluster, dict) or not isinstance(task, dict):
         return None
     sizes = [len(own) if isinstance(own := cluster.get(name), list) else 0 for name in (*_CHIEFS, "worker")]
