@@ -178,6 +178,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "status": _TEXT,  # active, idle, stopped, as printed
         "program": _TEXT,  # what a table of processes says that it runs
         "snapshot": _INT,  # 0, 1, … within one file and process
+        "cpu_s": _INT,  # that a table of processes says it has used since it began
         "time_ns": _INT,
         "count": _INT,  # processes that share this stack, where the source is already grouped
         "frames": pl.List(FRAME),  # innermost first

@@ -40,9 +40,11 @@ def parse(source: Source) -> Tables:
     tasks = Tasks(source)
     problems: list[dict[str, Any]] = []
     lines: list[str] = []
+    claimed: list[dict[str, Any]] = []
     try:
         for number, line in text_lines(source):
-            tasks.read(number, line)
+            if tasks.read(number, line):
+                claimed.append({"file": source.path, "line": number})
             lines.append("" if FRAME.match(line) else line)
     except Exception as error:  # archives and remote files raise whatever their readers raise
         problems.append({"reason": f"cannot be read: {error}"[:1000]})
@@ -51,7 +53,7 @@ def parse(source: Source) -> Tables:
     unread = [problem | {"file": source.path} for problem in problems]
     rows = tasks.rows()
     place(rows, source, lines)
-    return tables_of(stacks=rows, unread=unread)
+    return tables_of(stacks=rows, claimed=claimed, unread=unread)
 
 
-PARSER = FileParser(name="proc_stack", accepts=accepts, parse=parse, whole=True)
+PARSER = FileParser(name="proc_stack", accepts=accepts, parse=parse)
