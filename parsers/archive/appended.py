@@ -45,9 +45,7 @@ def parts_of(data: bytes) -> list[Part]:
         if _run_at_once([data[head.end() : end] for head, end in zip(heads, ends, strict=True)]):
             names = [_called(head[0].decode("utf-8", "replace")) for head in heads]
             if all(names):
-                return [
-                    Part(name, None, head.start(), end) for name, head, end in zip(names, heads, ends, strict=True)
-                ]
+                return [Part(name, None, head.start(), end) for name, head, end in zip(names, heads, ends, strict=True)]
     return []
 
 

@@ -118,7 +118,9 @@ def _called(record: Mapping[str, Any], source: Source) -> int | None:
     """Whose a record is by what it is called: as a rank, or as the bundle calls one."""
     if found := _OF_RANK.fullmatch(str(record.get(_KEY, ""))):
         return int(found[1])
-    cells = (value for name, value in record.items() if isinstance(value, str) and not vocabulary.points_elsewhere(name))
+    cells = (
+        value for name, value in record.items() if isinstance(value, str) and not vocabulary.points_elsewhere(name)
+    )
     return source.labels.names.of_cells(cells)
 
 

@@ -43,7 +43,9 @@ _AT_BRACKET = regex(rf" {{0,8}}(?:\[({_WORDS})\]|\(({_WORDS})\)|<({_WORDS})>|\{{
 _AT_RULE = regex(r" {0,4}[-–—|:·]{1,2} {1,4}(?=\S)")
 _BARRED = r"[^\s|]{1,60}"  # words before a bar, several
 _AT_BAR = regex(rf" {{0,8}}({_BARRED}(?: {{1,4}}{_BARRED}){{1,2}}) {{0,40}}\| ?")
-_AT_WORD = regex(rf" {{0,8}}{_GROUP}(?:{_TAGS}\[\d{{1,10}}\]{_TAGS}(?=:))?(?:{'|'.join(f'({mark})' for mark in _MARKS)})")
+_AT_WORD = regex(
+    rf" {{0,8}}{_GROUP}(?:{_TAGS}\[\d{{1,10}}\]{_TAGS}(?=:))?(?:{'|'.join(f'({mark})' for mark in _MARKS)})"
+)
 _FIRST = rf" {{0,8}}{_GROUP} (?= {{0,40}}\S)"
 _AT_FIRST = regex(_FIRST)
 _FIELD = r"[\[(<]?(?:pid|PID|Pid|process_id)[=:] ?"  # before the number of a process, as a field tells it
