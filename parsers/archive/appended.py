@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from parsers.archive.gathered import Part
+from parsers.text import vocabulary
 from parsers.text.patterns import regex
 
 MOST_BYTES = 16 << 20
@@ -26,6 +27,7 @@ _STAMP = regex(
     rb"(?m)^[^\w\n]{0,3}(?:\[?rank\d{1,6}\]?:\[?)?(?P<day>(?:\d{2,4}[-/]\d{1,2}[-/]\d{2,4}|[A-Z][a-z]{2} {1,2}\d{1,2}|[IWEF]\d{4})[T ,]{0,2})?(?P<clock>\d\d:\d\d:\d\d)(?!\d)"
 )
 _WORD, _EDGES, _SPACES = regex(rb"[\w.@+-]+"), regex(r"\A[\W_]+|[\W_]+\Z"), regex(r"[\s/]+")
+_NAME_WORD, _TIMES = regex(r"[^\W_]+"), ("attempt", "step", "epoch", "time")
 _SUFFIX = regex(r"\.(?:log|out|err|txt)\Z")
 _MARKED = regex(rb"[^\w\s]{1,12}")
 
@@ -39,7 +41,8 @@ def parts_of(data: bytes) -> list[Part]:
     """A whole file → its parts in order; none where it is of one piece."""
     for shape in _headings(data[: _FIRST * _LINE * 4]):
         heads = [*shape.finditer(data)]
-        if not _FEWEST <= len(heads) <= _MOST or len({head[0].strip() for head in heads}) < _FEWEST:
+        texts = [*dict.fromkeys(head[0].strip().decode("utf-8", "replace") for head in heads)]
+        if not _FEWEST <= len(heads) <= _MOST or len(texts) < _FEWEST or _counts_times(texts):
             continue
         ends = [*(head.start() for head in heads[1:]), len(data)]
         if _run_at_once([data[head.end() : end] for head, end in zip(heads, ends, strict=True)]):
@@ -71,14 +74,21 @@ def _shape(line: bytes, words: "Sequence[re.Match[bytes]]", *, are_all: bool) ->
     return re.compile(rb"(?m)^[ \t]{0,8}" + b"".join(made) + re.escape(line[at:]) + rb"[ \t]{0,8}\r?$")
 
 
+def _counts_times(headings: Sequence[str]) -> bool:
+    """Do headings differ in what counts attempts, steps or days alone? Without dates these may seem to run at once."""
+    words = [*zip(*(_NAME_WORD.findall(heading) for heading in headings), strict=False)]
+    other = [at for at, own in enumerate(words) if len({*own}) > 1]
+    before = [vocabulary.meaning_of(words[at - 1][0]) if at else None for at in other]
+    return all(said is not None and said.meaning in _TIMES for said in before) if other else True
+
+
 def _run_at_once(parts: Sequence[bytes]) -> bool:
     """Do nearly all parts tell times, and is there a moment at which all of these ran, so that time begins anew in each?"""
     told = [[(one["day"] or b"", one["clock"]) for one in _STAMP.finditer(part)] for part in parts]
     stamped = [own for own in told if len(own) >= _STAMPED_LINES]
     if len(stamped) < max(_FEWEST, _WHOLE * len(parts)):
         return False
-    days = [{day.strip(b" T,") for day, _ in own if day} for own in stamped]
-    if any(days) and not set.intersection(*(own for own in days if own)):
+    if len({own[0][0].strip(b" T,") for own in stamped}) > 1:
         return False  # of other days
     clocks = [[clock for _, clock in own] for own in stamped]
     return max(own[0] for own in clocks) < min(own[-1] for own in clocks)
