@@ -53,7 +53,7 @@ _RANGE = regex(r"(?<=[\[({])0 ?(?:-|\.\.) ?(\d{1,7})(?=[\])}])")  # of all proce
 _IS_PID = regex(r"(?i)(?:^|[^a-z])(?:os)?p(?:rocess[ _]?)?id\W*\Z|(?<!本地)(?<!局部)进程(?:号)?\W*\Z")
 _OF_PID = regex(r"(?i)(?:^|[^a-z])(?:sub|child[ _-]?)?proc(?:ess)?\W*\Z")  # a large number behind it
 _IS_TAGGED = regex(
-    r"\[@:\Z|(?i:task|rank|proc(?:ess)?)[ :=]{1,3}#[ #]{0,8}[\[(]\Z"
+    r"\[@:\Z|(?i:task|rank|proc(?:ess)?)[ :=]{0,3}#[ #]{0,8}[\[(]\Z"
 )  # as a host, or a number of a process, has it in brackets
 _IS_DEVICE = regex(r"(?i)(?:gpus?|cuda|dev(?:ices?)?|npus?|cards?)(?:[_ -]?(?:ids?|index|no))?[\"'\s:=#_({\[-]*\Z")
 _IS_LOCAL = regex(
