@@ -45,6 +45,8 @@ _OUTERMOST = regex(r"(?:__libc_start_\w+|_start|main|<module>|start_thread|clone
 _MAIN = regex(r"(?i)main(?:[ _-]?thread)?")
 _OUTER_FIRST = regex(rb"(?i)outermost[ _-]first|most recent (?:call )?last|innermost[ _-]last")
 _LIST = regex(rb'\[\s*(?:"(?:[^"\\]|\\.){3,300}"|\{[^{}\[\]]{8,400}\})\s*[,\]]')
+_TEXT = regex(rb'"(?:\s|\\[nt])*File \\"(?:[^"\\]|\\.){3,300}?\\", line \d{1,7}, in ')
+_RAISED = "Traceback (most recent call last)"
 _THREAD_NAMES = ("name", "thread", "thread_name", "n", "title")
 _STATES = ("state", "status")
 _KEY = "\0key"  # no name of a field: what a record is called in a mapping
@@ -58,12 +60,15 @@ _Frame = dict[str, Any]
 def accepts(_path: str, head: bytes) -> bool:
     """JSON, with a stack in one of its first records."""
     start = head.lstrip()
-    if start[:1] not in (b"{", b"[") or not _LIST.search(head[:65536]):
+    has_texts = start[:1] in (b"{", b"[") and _TEXT.search(head[:65536]) is not None
+    if start[:1] not in (b"{", b"[") or not (has_texts or _LIST.search(head[:65536])):
         return False
     lines = [line for line in start[:65536].split(b"\n") if line.strip()]
     records = [found for line in lines[:4] if (found := json_object(line)) is not None]
     if records:
         return any(_threads(one) for one in records)
+    if has_texts:
+        return True
     texts = (found.group()[1:].rstrip(b",] \n") for found in _LIST.finditer(start[:65536]))
     return any(_frame(value) is not None for text in list(texts)[:64] if (value := _value(text)) is not None)
 
@@ -128,7 +133,8 @@ def _records(data: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
     """(line, record) of lines of JSON, or of one document."""
     document = _value(data)
     if isinstance(document, dict):
-        if named := _by_name(document):
+        below = [one for value in document.values() if isinstance(value, dict) for one in _by_name(value)]
+        if named := _by_name(document) or below:
             yield from ((1, one) for one in named)
             return
         inner = [value for value in document.values() if isinstance(value, list) and _has_stacks(value)]
@@ -179,7 +185,8 @@ def _threads(record: Mapping[str, Any], depth: int = _DEPTH) -> list[tuple[str |
     found: list[tuple[str | None, str | None, list[_Frame]]] = []
     for value in record.values():
         if isinstance(value, str):
-            value = _TEXTS.findall(value) if "\n" in value and 'File "' in value else value
+            is_stack = "\n" in value and 'File "' in value and _RAISED not in value
+            value = _TEXTS.findall(value) if is_stack else value
         if isinstance(value, list) and len(value) > 1 and all(frames := [_frame(one) for one in value]):
             name = next((record[key] for key in _THREAD_NAMES if isinstance(record.get(key), str)), None)
             state = next((record[key] for key in _STATES if isinstance(record.get(key), str)), None)

@@ -51,6 +51,7 @@ _OF_TOTAL = regex(
 _OF_PROCESSES = regex(rf"(?<![A-Za-z])(?:{'|'.join(PROCESS)})[-_.]?(?P<number>\d{{1,7}})(?![\dA-Za-z])")
 _RANGE = regex(r"(?<=[\[({])0 ?(?:-|\.\.) ?(\d{1,7})(?=[\])}])")  # of all processes
 _IS_PID = regex(r"(?i)(?:^|[^a-z])(?:os)?p(?:rocess[ _]?)?id\W*\Z|(?<!本地)(?<!局部)进程(?:号)?\W*\Z")
+_IS_PORT = regex(r"://@:\Z")
 _OF_PID = regex(r"(?i)(?:^|[^a-z])(?:sub|child[ _-]?)?proc(?:ess)?\W*\Z")  # a large number behind it
 _IS_TAGGED = regex(
     r"\[@:\Z|(?i:task|rank|proc(?:ess)?)[ :=]{0,3}#[ #]{0,8}[\[(]\Z"
@@ -90,6 +91,7 @@ class Process(NamedTuple):
     is_word: bool = False  # a word says rank
     how: str = "rows alike"
     device: int | None = None  # of its place, by whatever it is called
+    is_port: bool = False  # its number is that of an address, where it is asked
 
 
 def processes(
@@ -216,6 +218,7 @@ class _Family:
                     cell(world) if world is not None else (len(self._rows) if ranks is not None and not self._says(ranks) else None),
                     row.said.file, row.said.number, ranks is not None and self._says(ranks),
                     device=cell(local) if self._is_device(local) else None,
+                    is_port=pid is not None and _IS_PORT.search(self._labels[pid]) is not None,
                 )  # fmt: skip
 
     def _where(self, rows: Sequence[Row]) -> list[str | None]:

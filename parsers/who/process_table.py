@@ -163,7 +163,12 @@ def _introductions(family: Sequence[Process]) -> Iterator[tuple[Process, Introdu
     size = len(family)
     if sorted(one.rank if one.rank is not None else -1 for one in family) == [*range(size)]:
         for one in family:
-            yield one, Introduction(one.rank or 0, size, one.pid, host_called(one.place, one.file, {}))
+            yield (
+                one,
+                Introduction(
+                    one.rank or 0, size, None if one.is_port else one.pid, host_called(one.place, one.file, {})
+                ),
+            )
 
 
 def _placed(found: Sequence[Process]) -> list[Process]:
