@@ -7,13 +7,14 @@ on node7`, `world_rank=2, pid=15925`, `[2/4] node7 pid 20326`, `rank:0, world_si
 Fooled by: a communicator that calls itself by no word (`rank 1 of 2`) in a log where no larger world is told.
 """
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
-from parsers.forms.reading import json_object, whole
+from parsers.forms.reading import whole
 from parsers.schema.labels import OF_GROUP
 from parsers.schema.rules import pci
 from parsers.text.patterns import regex
@@ -59,6 +60,7 @@ _PAIRS = r"(?:[\w-]{1,20}[=:] ?[\w.-]{1,255}[ ,;]{1,2}){0,4}"
 _PLACE = regex(
     rf"(?i)(?={_PAIRS}pid[=:] ?\d){_PAIRS}(?:host(?:name)?|node(?:name)?|ip)[=:]"
 )  # in fields, before any word
+_CLUSTER, _JSON = regex(r"\{\s{0,8}\\?\"(?:cluster|task|environment)\\?\""), json.JSONDecoder()
 _CHIEFS = ("chief", "master")
 _MAY = regex(r"(?:rank|proc|pid|trainer_id)", re.I)
 _SIZE = regex(r"\bworld", re.I)
@@ -143,8 +145,14 @@ def introduction(text: str, speaker: int | None = None) -> Introduction | None:
 
 def of_cluster_text(text: str) -> Introduction | None:
     """TensorFlow's description of a cluster and of one task of it, as a text, which another text may quote."""
-    begun = text[text.find("{") :].rstrip("'\", ") if "{" in text else ""
-    return of_cluster(json_object(begun) or json_object(begun.replace('\\"', '"')) or {})
+    found = _CLUSTER.search(text)
+    for told in (text[found.start() :], text[found.start() :].replace('\\"', '"')) if found else ():
+        try:
+            said, _ = _JSON.raw_decode(told)
+        except (ValueError, RecursionError):
+            continue
+        return of_cluster(said)
+    return None
 
 
 def of_cluster(said: Mapping[str, Any]) -> Introduction | None:
