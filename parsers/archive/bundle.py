@@ -2,8 +2,8 @@
 
 Read: a folder, a single file, tar, tar compressed by gzip, zstd, bzip2 or xz, zip, a URL of such (remote.py), and ``-``
 (any of these on standard input). Members are read in place; of what cannot be (a compressed tar, standard input), logs are
-scanned as they pass (ahead.py), and all else goes to members.Spill. A compressed single member (``x.log.gz``) opens unfolded
-under its own name; an archive inside becomes a folder of its name, limits.nesting deep. What all of it may cost together is
+scanned as they pass (ahead.py), and all else goes to members.Spill. A compressed single member (``x.log.gz``) opens unfolded,
+as ``x.log`` (unfolded.py); an archive inside becomes a folder of its name, limits.nesting deep. What all of it may cost together is
 in limits.py.
 
 Never: written into the bundle, a link followed out of it, a pipe, device or socket opened, a name used as a path.
@@ -26,7 +26,7 @@ from typing import BinaryIO, Protocol, cast
 import msgspec
 from msgspec.structs import replace
 
-from parsers.archive import appended, archives, exports, figure_tables, gathered, grepped, remote
+from parsers.archive import appended, archives, exports, figure_tables, gathered, grepped, remote, titled
 from parsers.archive.members import (
     Going,
     Passing,
@@ -39,6 +39,7 @@ from parsers.archive.members import (
     open_zipped,
 )
 from parsers.archive.path_hints import hints
+from parsers.archive.unfolded import unfolded
 from parsers.schema.evidence import BundleError
 from parsers.schema.limits import Budget, Limits, Share
 from parsers.schema.parser import HEAD_BYTES, STREAM_ERRORS, Passed, Source
@@ -68,6 +69,8 @@ class Bundle(msgspec.Struct):
     unread: list[dict[str, object]] = msgspec.field(default_factory=list)  # rows of the table `unread`
     budget: Budget = msgspec.field(default_factory=Budget)
     ahead: Scanning | None = None
+    folded: set[str] = msgspec.field(default_factory=set)  # paths that came compressed one by one
+    paths: dict[str, str] = msgspec.field(default_factory=dict)  # path of a source → as it lies there (unfolded.py)
     _paths: set[str] = msgspec.field(default_factory=set)
     _spill: Spill = msgspec.field(default_factory=Spill)
 
@@ -107,7 +110,7 @@ def open_bundle(path: str | os.PathLike[str], limits: Limits | None = None, ahea
     except BundleError:
         bundle.close()
         raise
-    bundle.sources = _unique(bundle.sources)
+    bundle.sources, bundle.paths = unfolded(_unique(bundle.sources), bundle.folded)
     if not bundle.sources:
         bundle.close()
         why = "; ".join(dict.fromkeys(str(row["reason"]) for row in bundle.unread[:3]))
@@ -205,9 +208,9 @@ def _expand(bundle: Bundle, source: Source, depth: int) -> None:
         _list(bundle, source.path, str(error) or type(error).__name__, source.size)
 
 
-def _add(bundle: Bundle, source: Source) -> None:
+def _add(bundle: Bundle, source: Source, depth: int = 0) -> None:
     """A file that is no archive, in whatever it came: itself, its parts, or the lines that it is an export of."""
-    if source.seen is not None or not _taken_apart(bundle, source):
+    if source.seen is not None or not _taken_apart(bundle, source, depth):
         bundle.add(source if source.seen is not None else _as_logged(bundle, source))
 
 
@@ -227,19 +230,19 @@ def _as_logged(bundle: Bundle, source: Source) -> Source:
     return replace(source, size=size, open=opener)
 
 
-def _taken_apart(bundle: Bundle, source: Source) -> bool:
+def _taken_apart(bundle: Bundle, source: Source, depth: int) -> bool:
     """Was it of several places or files, and has become as many members?"""
-    if source.size > gathered.MOST_BYTES or source.rank is not None:
+    if source.size > gathered.MOST_BYTES or source.rank is not None or depth > bundle.budget.limits.nesting:
         return False
     try:
         with source.open() as stream:
             head = stream.read(gathered.HEAD)
             is_gathered = gathered.may_be(head)
             has_table = source.size <= figure_tables.MOST_BYTES and figure_tables.may_be(head)
-            is_grepped = grepped.may_be(head)
+            is_grepped, is_titled = grepped.may_be(head), titled.may_be(head)
             is_appended = source.size <= appended.MOST_BYTES and appended.may_be(head)
-            is_worth = is_gathered or has_table or is_grepped or is_appended
-            data = head + stream.read(gathered.MOST_BYTES) if is_worth else b""
+            is_any = is_gathered or has_table or is_grepped or is_titled or is_appended
+            data = head + stream.read(gathered.MOST_BYTES) if is_any else b""
             is_whole, is_seekable, loss = not stream.read(1), stream.seekable(), archives.loss_of(stream)
     except STREAM_ERRORS:  # whoever reads it will say so
         return False
@@ -247,7 +250,8 @@ def _taken_apart(bundle: Bundle, source: Source) -> bool:
         return False
     if is_grepped and _of_grep(bundle, source, data):
         return True
-    parts = gathered.parts_of(data) if is_gathered else []
+    ways = (gathered.parts_of(data) if is_gathered else [], titled.parts_of(data) if is_titled else [])
+    parts = min(filter(None, ways), key=lambda own: own[0].begin, default=[])  # the outer ones
     parts = figure_tables.parts_of(data) if has_table and not parts else parts
     parts = appended.parts_of(data) if is_appended and not parts else parts
     if not parts or len(bundle.sources) + len(parts) > bundle.budget.limits.members:
@@ -260,7 +264,7 @@ def _taken_apart(bundle: Bundle, source: Source) -> bool:
     for part in parts:
         size = part.end - part.begin
         own = _source(f"{source.path}/{_clean(part.name)}", size, partial(open_slice, whole, part.begin, size))
-        bundle.add(replace(own, host=part.host or own.host))
+        _add(bundle, replace(own, host=part.host or own.host or source.host), depth + 1)
     return True
 
 
@@ -301,6 +305,7 @@ def _compressed(bundle: Bundle, prefix: str, source: Source, kind: str, depth: i
     with opener() as stream:
         inner = stream.read(512)
     if not archives.is_tar(inner):
+        bundle.folded.add(source.path)
         _add(bundle, replace(source, open=opener))
         return
     with cast(io.BufferedReader, opener()) as stream:

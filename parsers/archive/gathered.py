@@ -14,7 +14,7 @@ Source: ClusterShell's documentation (clush, gathering output), dshbak(1), ansib
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from parsers.text.patterns import regex
@@ -22,6 +22,7 @@ from parsers.text.patterns import regex
 MOST_BYTES = 64 << 20
 HEAD = 1 << 16
 _FEWEST, _MOST = 2, 4096  # parts
+_LINES, _BYTES = 3, 200  # of a file that was printed at a prompt, at least
 _LINE = 120  # characters at the beginning of a line
 _HOST = rb"[A-Za-z0-9][\w.-]{0,250}"
 _PROMPT = rb"^(?:[^\w\s]{1,4}|[^\s$#%]{0,80}[$#%]|\([\w.-]{1,40}\) [^\s$#%]{1,80}(?: [^\s$#%]{1,80})?[$#%])[ \t]+"
@@ -53,10 +54,14 @@ _MARKS = (
     b"nomad alloc",
     b"ssh ",
     b"srun -",
+    *(b" " + word + b" " for word in (b"cat", b"tail", b"head", b"zcat", b"less", b"more")),
 )
 _PATH = regex(rb"(?:~|\.{0,2})?/(?:[\w.@%+-]+/)*[\w.@%+-]+|[\w@%+-]+\.(?:log|out|err|txt|json|jsonl|csv)\b")
 _FOLDED = regex(rb"[\[\],]")
-_OPTION = regex(rb"--?[A-Za-z][\w-]*(?:=\S*)?(?:[ \t]+\d+[smh]?\b)?")
+_PRINTS = regex(rb"(?:cat|tail|head|zcat|less|more|bat|tac|nl)[ \t]")
+_NAMED = regex(rb"(?=.*[./])(?:~|\.{1,2})?/?(?:[\w.@%+=-]+/)*[\w.@%+=-]+")
+_AT_PROMPT = regex(rb"[^\w\s]{0,2}(?:\([\w.-]{1,40}\) )?[\w.-]{1,40}@(?P<host>[A-Za-z0-9][\w.-]{0,80})[:\s\]]")
+_OPTION = regex(rb"(?<!\S)--?[A-Za-z][\w-]*(?:=\S*)?(?:[ \t]+\d+[smh]?\b)?")
 _SHELL = regex(
     rb"(?:-[A-Za-z0-9]{1,3}(?:[ \t]+[^\s=]+=\S+)?[ \t]+){0,6}(?:[\w.-]{1,64}@)?(?P<host>[A-Za-z0-9][\w.-]{0,250})[ \t]+(?:--?[a-z]\S{0,40}[ \t]+){0,4}(?P<command>[\"']?[A-Za-z/~.][^\n]*)"
 )
@@ -65,19 +70,21 @@ _WORD = regex(rb"[^\s;|&>\"']+")
 
 
 class Part(NamedTuple):
-    """What is of one place: its name as a path, the host that it is of, where its bytes begin and end."""
+    """What is of one place: its name as a path, the host that it is of, where its bytes begin and end, and where a line begins that only
+    gives it its name."""
 
     name: str
     host: str | None
     begin: int
     end: int
+    title: int | None = None
 
 
 def may_be(head: bytes) -> bool:
     """Is it worth reading the whole file? By its first bytes."""
     if not any(mark in head for mark in _MARKS):  # every member is asked: far cheaper than the forms themselves
         return False
-    return any(found["command"] is None for found in _PARTS.finditer(head))
+    return any(found["command"] is None or _printed(found["command"]) for found in _PARTS.finditer(head))
 
 
 def parts_of(data: bytes) -> list[Part]:
@@ -103,13 +110,14 @@ def rest_of(data: bytes, parts: list[Part]) -> bytes:
     """What is of no part, at its lines."""
     kept, at = [], 0
     for part in parts:
-        kept += [data[at : part.begin], b"\n" * data.count(b"\n", part.begin, part.end)]
+        begin = part.begin if part.title is None else part.title
+        kept += [data[at:begin], b"\n" * data.count(b"\n", begin, part.end)]
         at = part.end
     return b"".join([*kept, data[at:]])
 
 
 def _parts(data: bytes) -> Iterator[Part]:
-    heads = [*_PARTS.finditer(data)]
+    heads = [*_without_remarks(_PARTS.finditer(data))]
     reads = b""
     inside: bytes | None = None  # a host whose part is several files
     for at, head in enumerate(heads):
@@ -118,6 +126,12 @@ def _parts(data: bytes) -> Iterator[Part]:
             inside = None
         if head["command"] is not None:
             reads = _file_of(head["command"])
+            printed, own = _printed(head["command"]), data[head.end() : end]
+            if printed and (own.count(b"\n") >= _LINES or len(own) >= _BYTES):
+                at_prompt = _AT_PROMPT.match(head[0])
+                place = at_prompt["host"].decode() if at_prompt else None
+                name = (place + "/" if place else "") + printed.decode("utf-8", "replace").lstrip("~./")
+                yield Part(name, place, head.end(), end)
             continue
         host = head["host"] or head["called"] or head["at"]
         if head["shell"] is not None:
@@ -132,7 +146,19 @@ def _parts(data: bytes) -> Iterator[Part]:
         elif host is not None and reads:
             target += b"/" + reads
         is_one = host is not None and not _FOLDED.search(host)
-        yield Part(target.decode("utf-8", "replace"), host.decode() if is_one else None, head.end(), end)
+        title = head.start() if head["file"] is not None else None
+        yield Part(target.decode("utf-8", "replace"), host.decode() if is_one else None, head.end(), end, title)
+
+
+def _without_remarks(heads: Iterable["re.Match[bytes]"]) -> Iterator["re.Match[bytes]"]:
+    """In a file a bare `#` before words begins a remark; elsewhere it may be the prompt of root."""
+    in_file = False
+    for head in heads:
+        if head["command"] is None or head[0][:1] != b"#" or not in_file:
+            in_file = head["file"] is not None or (
+                head["command"] is not None and _printed(head["command"]) is not None
+            )
+            yield head
 
 
 def _elsewhere(words: bytes) -> tuple[bytes | None, bytes]:
@@ -148,6 +174,17 @@ def _file_of(command: bytes) -> bytes:
     """The name of the only file that a command reads; a program that it calls by its path is none."""
     paths = {*_PATH.findall(_HOSTS_FILE.sub(b"", command).partition(b" ")[2])}
     return paths.pop().rpartition(b"/")[2] if len(paths) == 1 else b""
+
+
+def _printed(command: bytes) -> bytes | None:
+    """The file that a command prints, the only one that it names; of /proc, whoever knows its sections reads it."""
+    words = [
+        word
+        for word in _OPTION.sub(b" ", command.partition(b"|")[0]).split()
+        if not word.isdigit() and not word.startswith(b"-")
+    ]
+    path = words[-1] if _PRINTS.match(command) and len(words) == _FEWEST else b""
+    return path if _NAMED.fullmatch(path) and not path.startswith((b"/proc/", b"/sys/")) else None
 
 
 def _target(words: bytes | None) -> bytes:

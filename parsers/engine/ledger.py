@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from parsers.archive.archives import loss_of
 from parsers.archive.bundle import open_bundle
 from parsers.archive.holes import over_holes
+from parsers.archive.unfolded import with_paths
 from parsers.engine.ahead import Ahead, Seen
 from parsers.engine.candidates import DEFECTS, Candidates, checked, failed, message, path_columns
 from parsers.engine.dense import Dense, DenseReader
@@ -103,7 +104,7 @@ def read_bundle(
         tables = years.settled(tables) if around == NO_YEAR else tables
         if not _is_readable(tables):
             raise BundleError(f"nothing readable in the bundle: {_losses(tables)}")
-        return Evidence(mask(bundle.name), mask_tables(tables))
+        return Evidence(mask(bundle.name), mask_tables(with_paths(tables, bundle.paths)))
 
 
 def _is_readable(tables: Tables) -> bool:
