@@ -121,7 +121,8 @@ def test_two_looks_name_who_reads(tmp_path: Path) -> None:
 
 
 def other(rank: int) -> list[str]:
-    return py_spy(rank) + [
+    return [
+        *py_spy(rank),
         "",
         f"Process {PIDS[rank] + 60}: python -m sidecar",
         'Thread 90 (idle): "MainThread"',

@@ -70,16 +70,18 @@ def _seats(name: str, records: Sequence[Said], place: str, names: Names) -> Mapp
     """(place, number) → rank, as a column of that name counts; of devices, where something hides others, by their numbers or in their order, whichever
     all records tell of."""
     seen = {(str(names.here if place == _HERE else one.get(place)), number_in(one.get(name))) for one in records}
-    if (names.is_by_device or names.devices == names.places) and (counted := _from_one(seen, names.places)):
-        return counted
     is_device = _DEVICE.fullmatch(name) is not None or any(_OF_DEVICE.fullmatch(str(one.get(name))) for one in records)
+    is_alike = names.is_by_device or (is_device and names.devices == names.places)
+    if is_alike and (counted := _from_one(seen, names.places)):
+        return counted
     if names.is_by_device or not is_device:
         return names.places
     hidden = {host for host, _ in names.devices}
     fitting = [
         seats for seats in (names.devices, names.places) if seen <= {*seats} and {host for host, _ in seen} <= hidden
     ]
-    ways = {tuple(seats[one] for one in sorted(seen)) for seats in fitting}  # by both ways the same, it is as well
+    told = sorted((where, number) for where, number in seen if number is not None)
+    ways = {tuple(seats[one] for one in told) for seats in fitting}  # where both tell the same, there is no doubt
     return fitting[0] if len(ways) == 1 else {}
 
 
