@@ -381,8 +381,7 @@ def table(name: TableName, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     """Rows given as dicts → a frame with exactly the declared columns; absent keys become null.
 
     For rare lines; hot formats build columns and call `conform`. An unknown key raises KeyError. A number beyond 64 bits
-    becomes null, half of a surrogate pair a question mark: content may hold both, and neither fits a column.
-    """
+    becomes null, half of a surrogate pair a question mark: content may hold both, and neither fits a column."""
     schema = SCHEMAS[name]
     listed = list(rows)
     if not listed:
