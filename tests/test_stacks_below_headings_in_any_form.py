@@ -147,6 +147,14 @@ def test_whose_place_is_not_told_is_nobody(lines: list[str], tmp_path: Path) -> 
     assert {*whose(tmp_path, lines)[0]} <= {None}
 
 
+@pytest.mark.parametrize("words", [("before", "after"), ("look1", "look2"), ("trainer", "sidecar")])
+def test_a_word_that_nobody_calls_a_place_is_none(words: tuple[str, str], tmp_path: Path) -> None:
+    lines = [line for word in words for line in [f"=== {word} ===", *py_spy(ABSENT), ""]]
+    stacks = read(str(written(tmp_path, {"stacks.txt": lines}))).tables["stacks"]
+    assert stacks["host"].count() == 0
+    assert stacks["snapshot"].to_list() == [0, 1]
+
+
 def test_a_place_whose_processes_are_not_all_known_is_no_rank(tmp_path: Path) -> None:
     """Of each host one process of eight tells its rank."""
     logs = {

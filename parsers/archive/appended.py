@@ -22,6 +22,7 @@ from parsers.text.patterns import regex
 MOST_BYTES = 16 << 20
 _FEWEST, _MOST = 2, 1024  # parts
 _FIRST, _LINE, _NAME = 4, 200, 100  # lines before the first with a stamp; characters
+_BLANKS, _OPENS = 8, (b"$", b"{", b'"', b"<")
 _STAMPED_LINES, _WHOLE = 2, 0.8  # of a part; of the parts
 _STAMP = regex(
     rb"(?m)^[^\w\n]{0,3}(?:\[?rank\d{1,6}\]?:\[?)?(?P<day>(?:\d{2,4}[-/]\d{1,2}[-/]\d{2,4}|[A-Z][a-z]{2} {1,2}\d{1,2}|[IWEF]\d{4})[T ,]{0,2})?(?P<clock>\d\d:\d\d:\d\d)(?!\d)"
@@ -58,6 +59,8 @@ def _headings(head: bytes) -> "Iterator[re.Pattern[bytes]]":
     for line in [line for line in lines if line][:_FIRST]:
         if _STAMP.match(line) or len(line) > _LINE:
             return
+        if line.count(b" ") > _BLANKS or line[:1] in _OPENS or b"=" in line.strip(b"= "):
+            continue  # a sentence, a command, a setting
         words = [*_WORD.finditer(line)]
         if any(any(48 <= one <= 57 for one in word[0]) for word in words):
             yield _shape(line, words, are_all=False)

@@ -108,6 +108,10 @@ class Names(msgspec.Struct, frozen=True, dict=True):
             rank = self.places.get((name, 0))
         return rank
 
+    def is_known(self, name: str) -> bool:
+        """Is a process, or a place of some, called so?"""
+        return name in self.ranks or name in self.hosts or name in self.sites or (name, 0) in self.places
+
     @cached_property
     def _is_placed(self) -> bool:
         known = {*self.places.values()}

@@ -9,6 +9,7 @@ seen is neither's name.
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 from parsers.forms.headed import places_of_lines
@@ -20,7 +21,7 @@ def place(rows: list[dict[str, Any]], source: Source, lines: Sequence[str]) -> N
     if source.rank is not None or source.local_rank is not None or any(row.get("rank") is not None for row in rows):
         return
     if not any(row.get("host") not in (None, source.host) for row in rows):
-        hosts = places_of_lines(lines, [row["line"] for row in rows])
+        hosts = _hosts(rows, source, lines)
         if not hosts:
             return
         for row in rows:
@@ -31,6 +32,21 @@ def place(rows: list[dict[str, Any]], source: Source, lines: Sequence[str]) -> N
         thread = (row.get("rank"), row.get("host"), row.get("pid"), row["thread"])
         row["snapshot"] = seen[thread] if row["thread"] is not None else 0
         seen[thread] += 1
+
+
+def _hosts(rows: Sequence[dict[str, Any]], source: Source, lines: Sequence[str]) -> dict[int, str]:
+    """Line → its place. Words that nobody calls a place, or below which the same processes come again, tell moments, or parts of a job."""
+    hosts = places_of_lines(lines, [row["line"] for row in rows])
+    names = source.labels.names
+    if all(names.is_known(host) for host in hosts.values()):
+        return hosts
+    shown: defaultdict[str, set[int | None]] = defaultdict(set)
+    for row in rows:
+        if row["line"] in hosts and row.get("pid") is not None:
+            shown[hosts[row["line"]]].add(row["pid"])
+    is_again = any(2 * len(one & other) > min(len(one), len(other)) for one, other in combinations(shown.values(), 2))
+    are_names = all(any(map(str.isdigit, host)) for host in hosts.values())
+    return {} if is_again or not are_names or source.host is not None else hosts
 
 
 def _name(rows: Sequence[dict[str, Any]], source: Source) -> None:
