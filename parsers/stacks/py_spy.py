@@ -71,7 +71,7 @@ _PREFIX = regex(r"(?P<who>\d{1,6}|[A-Za-z][\w.-]*): (?=Process \d|Python v|Paren
 _PROCESS = regex(r"Process (?P<pid>\d{1,10}): ")
 _PARENT = regex(r"Parent Process (?P<pid>\d{1,10}): ")
 _JOINT = regex(rb"\]\s*\n\s*\[")  # with --subprocesses an array follows the other; inside JSON a comma would stand
-_ARRAY = regex(rb"\s*\[\s*[\[{\]]|\s*\[\s*\Z")
+_ARRAY = regex(rb"\s*\[\s*(?:[\[{\]\"]|-?\d+(?:\.\d+)?\s*[,\]]|\Z)")  # of JSON, no name in brackets
 _MARK = regex(rb"Thread (?:0x|\d)|\n {4}\S+ \([^()\n]+\.py:\d+\)\r?\n {4}\S")  # of the lines that `accepts` asks for
 _NUMBERED = regex(r"(?i)[=\-#>*\s]{0,12}(?:(?:pid|process)\s{0,2}[:=#]?\s{0,2})?(?P<pid>\d{2,10})[\s:=\-#*]{0,12}$")
 _OTHERS = 3  # lines that are none of a dump: then it is a session, of which others read the rest
