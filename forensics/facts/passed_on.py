@@ -25,7 +25,6 @@ from parsers.schema.tables import TableName
 from parsers.text.sides import GIVEN, TAKEN, side_of
 from parsers.text.vocabulary import words_of
 
-_FROM, _TO = frozenset(("from",)), frozenset(("to",))
 _WAY = frozenset(("to", "from", "via", "next", "prev", "previous"))
 _OF_EXPERTS = r"(?i)(?:^|[^a-z])(?:moe|experts?|router)(?:[^a-z]|$)"  # what they give was made where they are
 
@@ -128,18 +127,9 @@ def _gives_well(records: Sequence[_Record], rank: int, key: Key) -> bool:
 def _sided(of: str, name: str) -> tuple[str, str]:
     """Which side a figure is of, and of what; in a line all of its words are of it, but where these tell of both sides: then those right before it."""
     said = of if not name or name.isdigit() else f"{of} {name}"
-    if name.isdigit() and not _side(of):
+    if name.isdigit() and not side_of(of, of_ways=True):
         said = [*of.split("#"), ""][min(int(name), of.count("#"))]
-    return _side(said), _thing(said)
-
-
-def _side(of: str) -> str:
-    if side := side_of(of):
-        return side
-    said = {word.lower() for word in words_of(of)}  # `gradient from next`
-    taken, given = bool(said & _FROM), bool(said & _TO)
-    is_told = bool(said & (TAKEN | GIVEN))
-    return "" if taken == given or is_told else "taken" if taken else "given"
+    return side_of(said, of_ways=True), _thing(said)
 
 
 def _thing(of: str) -> str:

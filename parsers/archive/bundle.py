@@ -26,7 +26,7 @@ from typing import BinaryIO, Protocol, cast
 import msgspec
 from msgspec.structs import replace
 
-from parsers.archive import appended, archives, exports, figure_tables, gathered, grepped, remote, titled
+from parsers.archive import appended, archives, exports, figure_tables, gathered, grepped, remote, titled, undecorated
 from parsers.archive.members import (
     Going,
     Passing,
@@ -39,6 +39,7 @@ from parsers.archive.members import (
     open_zipped,
 )
 from parsers.archive.path_hints import hints
+from parsers.archive.rewritten import Form, rewritten
 from parsers.archive.unfolded import unfolded
 from parsers.schema.evidence import BundleError
 from parsers.schema.limits import Budget, Limits, Share
@@ -210,22 +211,21 @@ def _expand(bundle: Bundle, source: Source, depth: int) -> None:
 
 def _add(bundle: Bundle, source: Source, depth: int = 0) -> None:
     """A file that is no archive, in whatever it came: itself, its parts, or the lines that it is an export of."""
-    if source.seen is not None or not _taken_apart(bundle, source, depth):
-        bundle.add(source if source.seen is not None else _as_logged(bundle, source))
+    if source.seen is None:
+        source = _rewritten(bundle, source, undecorated)
+        if _taken_apart(bundle, source, depth):
+            return
+        source = _rewritten(bundle, source, exports)
+    bundle.add(source)
 
 
-def _as_logged(bundle: Bundle, source: Source) -> Source:
-    """An export of a log store as the lines that were logged; anything else as it is."""
-    if source.size > exports.MOST_BYTES:
+def _rewritten(bundle: Bundle, source: Source, form: Form) -> Source:
+    found = rewritten(source, form)
+    if found is None:
         return source
-    try:
-        with source.open() as stream:
-            head = stream.read(exports.HEAD)
-            lines = exports.lines_of(head + stream.read(exports.MOST_BYTES)) if exports.may_be(head) else None
-    except STREAM_ERRORS:  # whoever reads it will say so
-        return source
-    if lines is None:
-        return source
+    lines, loss = found
+    if loss:
+        _list(bundle, source.path, loss)
     size, opener = bundle._spill.keep(io.BytesIO(lines), None)
     return replace(source, size=size, open=opener)
 

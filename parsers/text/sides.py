@@ -8,8 +8,10 @@ GIVEN = frozenset(
 )
 
 
-def side_of(said: str) -> str:
-    """taken, given, or nothing where words tell neither or both."""
+def side_of(said: str, *, of_ways: bool = False) -> str:
+    """taken, given, or nothing where words tell neither or both; `of_ways`: by whence and whereto, too (`gradient from next`)."""
     told = {word.lower() for word in words_of(said)}
     taken, given = bool(told & TAKEN), bool(told & GIVEN)
+    if of_ways and not (taken or given):
+        taken, given = "from" in told, "to" in told
     return "" if taken == given else "taken" if taken else "given"

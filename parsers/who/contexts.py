@@ -71,6 +71,7 @@ PLACE_COLUMN = regex(
 )
 _FEWEST, _MOST_CELLS = 2, 24
 _HERE = ("localhost", "127.0.0.1", "0.0.0.0", "none", "null", "true", "false", "unknown")
+_SLOTS = regex(r":\d{1,4}\Z|(?:\s+\w{1,20}=\d{1,4}){1,3}\Z")  # of a host in a list
 _LISTED = regex(r"(?=[^,\s]*\[\d)[A-Za-z][\w.-]*\[[\d,-]+\][\w.-]*")
 _OF_RANK = regex(r"(?i)(?<![a-z])(?:(?:global|world)[-_]?)?rank[-_.]?\d")
 # a number, or a name of a process: not where it runs
@@ -141,6 +142,10 @@ class Places:
     def is_place(self, word: str) -> bool:
         return word in self._same
 
+    def called(self, word: str | None) -> str | None:
+        """The place that is called so, where one is."""
+        return self._root(word) if word is not None and word in self._same else None
+
     def of_file(self, path: str) -> str | None:
         """The place that a path names, its last part before the folders; none where one part names two."""
         if path not in self._of_file:
@@ -155,8 +160,7 @@ class Places:
 
     def of_line(self, one: Said) -> str | None:
         """The place that a line names before it, or that its file is from."""
-        host = one.line.host
-        return self.of(host) if host is not None and self.is_place(host) else self.of_file(one.file)
+        return self.called(one.line.host) or self.of_file(one.file)
 
     def apart(self, paths: Iterable[str]) -> dict[str, str]:
         """Path → the place that it names, of files that are called alike but for that, each of another place."""
@@ -193,6 +197,15 @@ class Places:
         is_alone = not found["rest"] or (is_set_off and _STAMPED.fullmatch(found["rest"]))
         return self.of(found["name"].rstrip(".-")) if is_alone and (is_set_off or text.rstrip().endswith(":")) else None
 
+    def headings(self, own: Sequence[Said]) -> dict[int, str]:
+        """Line → the place that it, or the last heading above it, names."""
+        found: dict[int, str] = {}
+        last = None
+        for one in own:
+            last = self.heading(one.raw) or last
+            found |= {one.number: last} if last is not None else {}
+        return found
+
     def typed(self, text: str) -> str | None:
         """The place whose a command's answer is, that somebody typed."""
         found = _TYPED.match(text)
@@ -201,21 +214,17 @@ class Places:
     def _of_command(self, at: str | None, command: str) -> str | None:
         """The one place that a command names behind its first word, and before another (`ssh n1 ps`, `kubectl exec w-1 -- ps`); else where its prompt is.
         An option may name somebody else (`--master_addr n1`)."""
-        words = command.split()
         named = {
             self.of(name)
-            for before, word in pairwise(words[:-1])
+            for before, word in pairwise(command.split()[:-1])
             if self.is_place(name := word.rpartition("@")[2]) and not (before[0] == "-" and OF_OTHERS.search(before))
         }
-        if len(named) == 1:
-            return named.pop()
-        return self.of(at) if not named and at is not None and self.is_place(at) else None
+        return named.pop() if len(named) == 1 else None if named else self.called(at)
 
     def above(self, text: str) -> str | None:
         """The place that a line tells first, above lines that are indented below it: `Data for node: n1.lab  Num slots: 2`."""
         found = _OF_PLACE.match(text[:_ABOVE])
-        name = found["name"].rstrip(".-") if found is not None else ""
-        return self.of(name) if name and self.is_place(name) else None
+        return self.called(found["name"].rstrip(".-")) if found is not None else None
 
     def _told_inside(self, said: Mapping[str, Sequence[Said]]) -> dict[str, str]:
         """Path → the place that a file says it is from, where it names one alone, and the files of its shape of name each another one."""
@@ -415,11 +424,11 @@ def _names_of_path(path: str) -> Iterator[str]:
 
 
 def _file_of_names(own: Sequence[Said]) -> set[str]:
-    """What a file lists whose lines are names and nothing else."""
-    lines = [one.raw.strip() for one in own]
-    if len(lines) < 2 or not all(_WORD.fullmatch(line) and any(map(str.isalpha, line)) for line in lines):
-        return set()
-    return set(lines)
+    """What a file lists whose lines are names, each with its slots at most, and remarks."""
+    lines = [line for one in own if (line := one.raw.partition("#")[0].strip())]
+    names = {_SLOTS.sub("", line) for line in lines}
+    is_all = len(lines) > 1 and all(_WORD.fullmatch(name) and any(map(str.isalpha, name)) for name in names)
+    return names if is_all else set()
 
 
 def _answers(own: Sequence[Said]) -> Iterator[str]:

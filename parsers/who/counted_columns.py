@@ -45,7 +45,7 @@ _Said = Mapping[str, Any]
 
 def counted_columns(sources: Iterable[Source], world: int | None) -> dict[str, str]:
     """Members whose path tells no rank, and the size of the job where it is known → path → the column of its ranks."""
-    heads = {one.path: head for one in sources if one.rank is None and (head := _head(one))}
+    heads = {one.path: head for one in sources if one.rank is None and (head := head_of(one))}
     counting = {path: head for path, head in heads.items() if _may_count(path, head)}
     if not counting:
         return {}
@@ -118,13 +118,13 @@ def _is_log(path: str, head: bytes) -> bool:
 def _told(path: str, head: bytes) -> Iterator[_Said]:
     """The first records of a file; of a log, the objects that its lines end with."""
     if not _is_log(path, head):
-        yield from _records(path, head)
+        yield from (said for _, said in records_of(path, head))
         return
     lines = (line for line in head.decode("utf-8", "replace").splitlines() if "{" in line and line.endswith("}"))
     yield from filter(None, map(framings.record, lines))
 
 
-def _head(source: Source) -> bytes:
+def head_of(source: Source) -> bytes:
     """The beginning of a member of text."""
     try:
         with source.open() as stream:
@@ -136,12 +136,12 @@ def _head(source: Source) -> bytes:
 
 def first_records(source: Source) -> Iterator[_Said]:
     """Those of a member's beginning."""
-    yield from _records(source.path, _head(source))
+    return (said for _, said in records_of(source.path, head_of(source)))
 
 
-def _records(path: str, head: bytes) -> Iterator[_Said]:
-    """The first records of a file."""
+def records_of(path: str, head: bytes) -> Iterator[tuple[int, _Said]]:
+    """The first records of a file, with their lines."""
     cut = head if len(head) < HEAD else head[: head.rfind(b"\n") + 1]
-    for _, _, said in framings.rows(Source(path, len(cut), partial(BytesIO, cut))):
+    for line, _, said in framings.rows(Source(path, len(cut), partial(BytesIO, cut))):
         if said and said is not framings.HEADER:
-            yield said
+            yield line, said

@@ -64,8 +64,9 @@ def documented_places(told: Sequence[Told], places: Places) -> Iterator[Process]
     for one in told:
         if one.kind == PROCESS:
             host, _, pid = one.name.rpartition(":")
-            where = places.of(host) if places.is_place(host) else None
-            yield Process(where, int(pid), None, one.rank, file=one.file, line=one.line, how=HOW, is_word=True)
+            yield Process(
+                places.called(host), int(pid), None, one.rank, file=one.file, line=one.line, how=HOW, is_word=True
+            )
             continue
         if one.kind == "pid" and one.name.isdecimal() and (place := places.of_file(one.file)) is not None:
             yield Process(place, int(one.name), None, one.rank, file=one.file, line=one.line, how=HOW, is_word=True)

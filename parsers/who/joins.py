@@ -243,7 +243,7 @@ def _says(text: str) -> int | None:
 def _of_name(name: str, told: Told) -> int | None:
     """The rank of a name that is told, also of its first replica, or in a project (`lm-trainer-c-1`)."""
     names = {**told.documents.ranks, **told.names}
-    for own in dict.fromkeys((name, name.split(".", 1)[0], _REPLICA.sub("", name))):
+    for own in dict.fromkeys((name, name.split(".", 1)[0], _REPLICA.sub("", name), name.lstrip("%#@"))):
         if own in names:
             return names[own]
     bare = _REPLICA.sub("", name)

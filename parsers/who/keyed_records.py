@@ -11,20 +11,18 @@ Fooled by: a name that each rank gives to something of its own (a file), in most
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from io import BytesIO
 from typing import Any
 
 from parsers.forms import framings
 from parsers.forms.reading import whole
 from parsers.schema.names import Told
-from parsers.schema.parser import STREAM_ERRORS, Source
+from parsers.schema.parser import Source
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.stamps import parse_time
+from parsers.who.counted_columns import head_of, records_of
 
-HEAD = 64 << 10
 _MOSTLY = 0.8  # of the records
 _FEWEST = 2
 _MAY = regex(rb"(?i)rank|process_?(?:index|id)|trainer_?id")
@@ -79,18 +77,6 @@ def _is_whole(cells: Mapping[str, set[int]], world: int | None) -> bool:
 
 def _records(source: Source) -> Iterator[tuple[int, _Said]]:
     """The first records of a member that may tell ranks, with their lines; none where it has no form."""
-    if not source.size:
-        return
-    try:
-        with source.open() as stream:
-            head = stream.read(HEAD)
-    except STREAM_ERRORS:  # whoever reads it will say so
-        return
-    if not _MAY.search(head) or b"\0" in head:
-        return
-    if framings.framing(source.path, head) is None:
-        return
-    cut = head if len(head) < HEAD else head[: head.rfind(b"\n") + 1]
-    for line, _, said in framings.rows(Source(source.path, len(cut), partial(BytesIO, cut))):
-        if said is not None and said is not framings.HEADER:
-            yield line, said
+    head = head_of(source)
+    if _MAY.search(head) and framings.framing(source.path, head) is not None:
+        yield from records_of(source.path, head)

@@ -16,12 +16,12 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from parsers.schema.calls import Script, call_of
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
-from parsers.who.also_called import table_rows
 from parsers.who.beginnings import Said
 from parsers.who.computed_names import computed_names
 from parsers.who.contexts import Places
 from parsers.who.families import Process
 from parsers.who.formulas import Formula, Given, is_of_node
+from parsers.who.tables import table_rows
 from parsers.who.told_names import Document
 
 _ORDINAL = regex(r"(?P<stem>.*?)-(?P<number>\d{1,5})(?:-[a-z0-9]{4,10})?")
@@ -93,9 +93,7 @@ class NodeNumbers:
             for said in own:
                 if said.launch is not None and said.launch.node is not None:
                     host = said.line.host
-                    where = (
-                        self._places.of(host) if host and self._places.is_place(host) else self._places.of_file(path)
-                    )
+                    where = self._places.called(host) or self._places.of_file(path)
                     beside = {self._places.of(name) for name in self._beside(said.raw)} if host is None else set()
                     if len(beside) == 1 and (where is None or _ON.search(said.raw) is not None):
                         where = beside.pop()
@@ -106,8 +104,8 @@ class NodeNumbers:
 
     def _where(self, path: str, line: int, host: str | None = None) -> str | None:
         """The place of a statement: that of its line, the first that it names, else that of the entry that it stands in, else that of its file."""
-        if host is not None and self._places.is_place(host):
-            return self._places.of(host)
+        if (place := self._places.called(host)) is not None:
+            return place
         own = self._said.get(path, ())
         at = next((at for at, one in enumerate(own) if one.number == line), None)
         if at is None:
@@ -126,8 +124,8 @@ class NodeNumbers:
 
     def _of_tables(self) -> Iterator[tuple[str, int]]:
         """What tables of places tell in the column that a formula is called after."""
-        for path, own in self._said.items() if self._used else ():
-            for _, _, cells in table_rows(path, own):
+        for own in self._said.values() if self._used else ():
+            for _, cells in table_rows(own):
                 numbers = [cell for name, cell in cells.items() if name in self._used and cell.isdecimal()]
                 named = [cell for cell in cells.values() if self._places.is_place(cell)]
                 if len(numbers) == 1 and named:

@@ -71,15 +71,14 @@ def _addresses(
     for path, own in said.items():
         lines = own[:_LINES]
         last = max((at for at, one in enumerate(lines) if _may_be_own(one)), default=-1)
-        heading = command = None
+        headed, command = places.headings(lines[: last + 1]), None
         for one in lines[: last + 1]:
-            heading = places.heading(one.raw) or heading
             typed = _COMMAND.match(one.raw)
             command = typed["command"] if typed is not None else command
             if not _may_be_own(one):
                 continue
             text, host = one.line.text[:_CHARACTERS].strip(), one.line.host
-            place = (places.of(host) if host and places.is_place(host) else None) or heading or places.of_file(path)
+            place = places.called(host) or headed.get(one.number) or places.of_file(path)
             if (found := _INTERFACE.match(text)) is not None:
                 if place is not None:
                     forms["interface"][place].add(found["address"])

@@ -12,7 +12,6 @@ contradicts it is dropped, and two of one kind that contradict each other are bo
 Fooled by: a list of places in another order than their ranks whose counts add up to the world, and nobody who says his rank.
 """
 
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -34,7 +33,6 @@ from parsers.who.formulas import Scripts, called, scripts_of
 from parsers.who.introductions import PID, Introduction
 from parsers.who.job_table import HOW, Table
 from parsers.who.linked.numbered import node_numbers
-from parsers.who.listed import Listed
 from parsers.who.loops import hosts_in_turn
 from parsers.who.orders import blocks, in_order_of_ranks
 from parsers.who.own_addresses import join_addresses
@@ -66,7 +64,6 @@ def process_table(
     paths: Sequence[str],
     world: int | None,
     stated: Iterable[Statement] = (),
-    lists: Sequence[Listed] = (),
     told: Sequence[Told] = (),
     documents: Sequence[Document] = (),
 ) -> Table:
@@ -114,7 +111,6 @@ def process_table(
         world,
         launched,
         stated,
-        lists,
         devices,
         scripts,
         documents,
@@ -204,7 +200,6 @@ class _Resolved:
         world: int | None,
         launched: frozenset[int],
         stated: Iterable[Statement],
-        lists: Sequence[Listed],
         devices: Devices,
         scripts: Scripts,
         documents: Sequence[Document],
@@ -222,7 +217,6 @@ class _Resolved:
         self._said, self._places, self._paths, self._devices = said, places, paths, devices
         self._documents = documents
         self._shown = shown_devices(said, places)
-        self._headings: dict[str, list[tuple[int, str]]] = {}
         self._written = [] if is_launcher or not are_tasks else [*written(said, paths, world)]
         found = _placed([*found, *self._spoken(), *self._of_templates()])
         is_larger = max(launched, default=0) > 1  # a world of one is of another program
@@ -238,7 +232,7 @@ class _Resolved:
         self._locals = self._unanimous("local")
         self._ranks = self._unanimous("rank")
         self._begin = Starts(
-            said, places, paths, self._found, self.world, self._ranks, self._locals, lists, scripts, documents
+            said, places, paths, self._found, self.world, self._ranks, self._locals, scripts, documents
         )
 
     def table(self) -> Table:
@@ -280,11 +274,6 @@ class _Resolved:
             if row.place in shown and row.local is not None and row.local < len(shown[row.place])
             else row
             for row in kept
-        ]
-        kept += [
-            Process(one.place, one.inner, None, rank, file=one.file, line=one.line, how=HOW)
-            for one in names
-            if one.inner is not None and (rank := seats.get((one.place, "inner", one.inner))) is not None
         ]
         uuids = (
             Told(name, "uuid", one.file, one.line, rank=seats.get((one.place, one.sort, one.number)), world=self.world)
@@ -338,15 +327,13 @@ class _Resolved:
         )
 
     def _seats_called(self, one: Called) -> tuple[list[Seat], int | None]:
-        """A process and its pid inside a container; a device, its address, and whoever uses it."""
+        """A device, its address, and whoever uses it."""
         seats: list[Seat] = [] if one.sort == "rank" else [(one.place, one.sort, one.number)]
         if one.bus is not None:
             seats.append((one.place, one.bus, 0))
         if one.sort == "rank":
             return seats, one.number
-        if one.inner is not None:
-            seats.append((one.place, "inner", one.inner))
-        elif (
+        if (
             one.place not in self._given
             and (user := self._devices.user(one.number)) is not None
             and self._devices.what == "local_rank"
@@ -397,14 +384,6 @@ class _Resolved:
         said = [one for one in said if one.is_word or (one.place, one.pid) not in words]
         return unanimous(((one.place or "", one.pid or -1), getattr(one, what)) for one in said)
 
-    def _headed(self, path: str, line: int) -> str | None:
-        """The place that the last heading above a line names."""
-        if path not in self._headings:
-            own = ((one.number, self._places.heading(one.raw)) for one in self._said.get(path, ()))
-            self._headings[path] = [(number, place) for number, place in own if place is not None]
-        at = bisect_left(self._headings[path], (line, "")) - 1
-        return self._headings[path][at][1] if at >= 0 else None
-
     def _spoken(self) -> Iterator[Process]:
         """What lines say of their own processes in known words."""
         for path, own in self._said.items():
@@ -416,21 +395,11 @@ class _Resolved:
                 host = one.line.host
                 asked = self._places.typed(one.raw) or asked
                 here = from_ or asked or whole
-                place = (self._places.of(host) if self._places.is_place(host) else None) if host else here
+                place = self._places.called(host) if host else here
                 if (who := one.introduces) is not None:
-                    if (
-                        place is None
-                        and (record := OF_RECORD.match(one.line.text))
-                        and self._places.is_place(record["name"])
-                    ):
-                        place = self._places.of(record["name"])
-                    at = (
-                        self._places.of(who.host)
-                        if who.host and self._places.is_place(who.host)
-                        else place
-                        if place != path
-                        else None
-                    )
+                    if place is None and (record := OF_RECORD.match(one.line.text)):
+                        place = self._places.called(record["name"])
+                    at = self._places.called(who.host) or (place if place != path else None)
                     pid = who.pid if who.pid is not None else one.line.process
                     yield Process(at, pid, None, who.rank, world=who.world, file=path, line=one.number, is_word=True)
                 if place not in (None, path) and one.line.local_rank is not None and one.line.rank is not None:
@@ -444,9 +413,12 @@ class _Resolved:
                         for local, rank in zip(listed["local"], listed["global"], strict=True):
                             yield Process(place, None, local, rank, file=path, line=one.number, is_word=True)
                         listed = {}
+        of_pids = {one.file for one in self._stated if one.pid is not None}
+        headings = {path: self._places.headings(self._said.get(path, ())) for path in of_pids}
         for told in self._stated:
-            named = self._places.of(told.host) if told.host and self._places.is_place(told.host) else None
-            named = named or (self._headed(told.file, told.line) if told.pid is not None else None)
+            named = self._places.called(told.host) or (
+                headings[told.file].get(told.line) if told.pid is not None else None
+            )
             at = named or self._places.of_file(told.file) or (told.file if len(self._said) > 1 else None)
             at = at if told.pid is None or at != told.file else None  # a file that tells of pids is no process's
             if at is not None or told.pid is not None:

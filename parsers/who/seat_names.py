@@ -1,12 +1,11 @@
-"""What else a process, or the device that it uses, is called at its place.
+"""What else the device that a process uses is called at its place.
 
-    NSpid:  71241  46                                the pid 46 that it has in its container
     0, 1651923011871, 00000000:17:00.0               the serial number of its device
     GPU 2: MTT S4000 (UUID: GPU-10bc09c5-0000-…)     2, GPU-10bc09c5-0000-…, 00000000:3B:00.0        the UUID of its device, its bus address
     gn07,6,00000000:BA:00.0,GPU-10bc09c5-0000-…                               the same in a table of all hosts
     rank 3 of 8 | host k7 | pci 0000:3b:00.0         the bus address that a process tells of the device that it uses
 
-A container counts its processes anew: a pid inside that two processes of one place have is none's (seats.py).
+Who uses a device is told elsewhere (devices.py, seats.py).
 """
 
 from collections import Counter
@@ -19,7 +18,6 @@ from parsers.who.contexts import Places
 from parsers.who.introductions import bus_in
 
 _LINES, _CHARACTERS = 400, 400
-_INNER = regex(r"\ANSpid:\s+(?P<outer>\d{1,10})(?:\s+\d{1,10}){0,4}?\s+(?P<inner>\d{1,10})\s*\Z")
 _UUID = regex(r"(?<![\w-])(?P<uuid>(?:[A-Z]{2,4}-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![\w-])")
 _SERIAL = regex(r"(?<![\w.:-])\d{12,16}(?![\w.:-])")
 _FIRST = regex(r"(?<![0-9a-f])[0-9a-f]{8}(?=-)")
@@ -33,14 +31,13 @@ _DEVICE = regex(
 
 
 class Called(NamedTuple):
-    """`sort`: pid, device, or rank, whose number is `number` at the place; `inner`: its pid in its container; `uuid`, `bus`: of the device."""
+    """`sort`: device, or rank, whose number is `number` at the place; `uuid`, `bus`: of the device."""
 
     place: str
     sort: str
     number: int
     file: str
     line: int
-    inner: int | None = None
     uuid: str | None = None
     bus: str | None = None
 
@@ -48,20 +45,16 @@ class Called(NamedTuple):
 def called(said: Mapping[str, Sequence[Said]], places: Places) -> Iterator[Called]:
     """The lines of files → other names of processes and devices."""
     for path, own in said.items():
-        heading: str | None = None
+        headed = places.headings(own[:_LINES])
         is_table = bool(own) and _HEADER.match(own[0].line.text) is not None
         for one in own[:_LINES]:
             text = one.line.text[:_CHARACTERS]
-            heading = places.heading(text) or heading
             host = (one.introduces.host if one.introduces is not None else None) or one.line.host
-            place = (places.of(host) if host and places.is_place(host) else None) or heading or places.of_file(path)
+            place = places.called(host) or headed.get(one.number) or places.of_file(path)
             row = _ROW.match(text) if is_table else None
             if row is not None and places.is_place(row["place"]):
                 place, text = places.of(row["place"]), text[row.end() :]
             if place is None:
-                continue
-            if (pids := _INNER.match(text)) is not None:
-                yield Called(place, "pid", int(pids["outer"]), path, one.number, inner=int(pids["inner"]))
                 continue
             rank = one.introduces.rank if one.introduces is not None else one.line.rank
             device = _DEVICE.match(text) if rank is None else None

@@ -1,7 +1,6 @@
 """Who is who by chains of one-to-one statements: the pid of a device, the device of a rank, the place of a pid.
 
     rank: 5: { host: h41n12; gpu: {0} }        0, 00000004:04:00.0, 88127        →  the process 88127 of h41n12 is rank 5
-    Pid: 71241⏎NSpid: 71241 46                 71241  88123  0  2  5             →  46 in the container of that host is rank 5
 
 A **seat** is what tells a process at its place: its number there, its device, its pid. A row says of one process all that stands in it; two
 rows that share a seat are of one. Where a seat gets two ranks, or a rank two seats of one sort at any place, these tell nothing.

@@ -11,7 +11,7 @@ one process each; where files beside them introduce themselves otherwise, it cou
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -24,7 +24,6 @@ from parsers.schema.parser import PATH, Source
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.unanimous import unanimous
-from parsers.who.also_called import also_called, also_named
 from parsers.who.at_once import are_at_once
 from parsers.who.beginnings import FILES, NAMED, SIBLINGS, Said, begun_by, with_speakers
 from parsers.who.counted_columns import counted_columns
@@ -66,7 +65,6 @@ from parsers.who.known import Known
 from parsers.who.labelled_lines import labelled
 from parsers.who.launched_hosts import launched_hosts
 from parsers.who.linked.chains import NO_CHAINS, chains
-from parsers.who.listed import lists_of
 from parsers.who.looked_up import looked_up
 from parsers.who.own_numbers import own_numbers
 from parsers.who.process_table import process_table
@@ -78,7 +76,7 @@ from parsers.who.seat_labels import fields_of_places
 from parsers.who.tasks import LAUNCHER
 from parsers.who.told_lines import Line, Statement, introduced, statements, told_in_lines
 from parsers.who.told_names import claims_of, documents, told_names
-from parsers.who.told_pairs import merged, pids_of_names, ranks_of_names
+from parsers.who.told_pairs import merged, ranks_of_names
 from parsers.who.told_shares import introductions_of, with_shares
 from parsers.who.told_stems import counted_on
 from parsers.who.turns import of_one_process
@@ -109,7 +107,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     introduce(said, introductions_of(said) | own_words)
     size, _ = sizes_of([one.introduces for own in said.values() for one in own if one.introduces], said)
     noted = standing([*named, *told_in_lines(lines, stated)], said)
-    table = process_table(said, [one.path for one in sources], size, stated, lists_of(sources, said), noted, read)
+    table = process_table(said, [one.path for one in sources], size, stated, noted, read)
     introduce(said, of_one_process(said, table.introductions))
     listed_names = rosters(said, sources, (whole := _Bundle(shapes, said, stated, table)).world, table.ranked)
     told = [
@@ -119,14 +117,13 @@ def speakers(sources: Sequence[Source]) -> Known:
         *keyed_records(sampled, whole.world),
         *looked_up(said, read, whole.world),
     ]
-    told, places = [*told, *also_called(told, said)], table.aliases.values()
+    places, spaces = table.aliases.values(), whole.spaces()
     told = standing([*aliased(told, places), *counted_on(told, chain.from_iterable(places), whole.world)], said)
-    paths_told = {one.path: one.rank for one in sources if one.rank is not None} | dict(table.files)
-    more = (
-        chains(said, read, table, told, paths_told, [one.path for one in sources], whole.world)
-        if len(spaces := whole.spaces()) < 2 and not is_anew(said)
-        else NO_CHAINS
-    )
+    ranked = {one.path: one.rank for one in sources if one.rank is not None} | dict(table.files)
+    ranked |= spaces[0].files({one.file for one in read})
+    more = NO_CHAINS
+    if len(spaces) < 2 and not is_anew(said):
+        more = chains(said, read, table, told, ranked, [one.path for one in sources], whole.world)
     told = [*told, *more.told]
     names = table.named(names_of(told, whole.world), told)
     names = replace(names, processes={**more.processes, **names.processes})
@@ -134,9 +131,8 @@ def speakers(sources: Sequence[Source]) -> Known:
     learnt = [one.known(names) for one in spaces]
     ranks = {path: rank for one in learnt for path, rank in one.ranks.items()}
     engines, shards = engine_labels(said, ranks, labels := {p: own for one in learnt for p, own in one.labels.items()})
-    own = [*chain(shards, *(one.claims for one in learnt), table.claims(), claims_of(told, names, table.apart))]
-    own += more.claims
-    claims = [*own, *pids_of_records(said, names), *pids_of_variables(said, whole.world), *also_named(own, ranks, said)]
+    claims = [*chain(shards, *(one.claims for one in learnt), table.claims(), claims_of(told, names, table.apart))]
+    claims += [*more.claims, *pids_of_records(said, names), *pids_of_variables(said, whole.world)]
     ranks = files_of_pids(said, claims, whole._processes) | ranks
     files = {**more.files, **table.files, **files_of(listed_names, said), **whole.documented(names)}
     size, unknown = whole.world or table.size, [one for one in (*sampled, *others) if one.path not in ranks]
@@ -239,19 +235,25 @@ class _Bundle:
         """Path → the rank that documents tell of it, of files in which nobody else speaks."""
         return documented([*chain.from_iterable(self._shapes.values())], names, self._processes, self._said)
 
-    def known(self, documents: Names) -> Known:
+    @cached_property
+    def _of_introductions(self) -> dict[str, int]:
+        """Path → rank, by who introduces himself in a file, or in those beside it."""
         ranks: dict[str, int] = {}
         for own in self._shapes.values():
             ranks |= self._of_files(own)
         for own in alone(self._shapes.values()):
             ranks |= self._of_job([one for one in own if self._processes(one.path)])
-        for own in self._shapes.values():
-            ranks |= {
-                one.path: rank
-                for one in own
-                if one.path not in ranks and (rank := by_pid(one.path, self._pids)) is not None
-            }
-        ranks |= {path: rank for path, rank in self._by_beginning(ranks).items() if path not in ranks}
+        paths = (one.path for one in chain.from_iterable(self._shapes.values()) if one.path not in ranks)
+        ranks |= {path: rank for path in paths if (rank := by_pid(path, self._pids)) is not None}
+        return {**ranks, **self._by_beginning(ranks), **ranks}
+
+    def files(self, documents: Set[str]) -> dict[str, int]:
+        """Path → rank, of logs in which somebody says which of how many he is; what documents say of themselves, they tell."""
+        own = {one.file for one in self.introduced if one.introduces and one.introduces.world is not None}
+        return {path: rank for path, rank in self._of_introductions.items() if path in own - documents}
+
+    def known(self, documents: Names) -> Known:
+        ranks = dict(self._of_introductions)
         of_files = ranks | {one.path: one.rank for own in self._shapes.values() for one in own if one.rank is not None}
         labels: dict[str, Labels] = {}
         told = replace(self._told, documents=documents)
@@ -373,8 +375,6 @@ class _Bundle:
         """What lines tell of names and of the launch."""
         said = {path: with_speakers(own) for path, own in self._said.items()}
         names = merged(map(ranks_of_names, said.values()))
-        pids = merged(map(pids_of_names, said.values()))
-        names = {name: rank for name, pid in pids.items() if (rank := self._pids.get(pid)) is not None} | names
         told = [(one, one.launch) for own in self._said.values() for one in own if one.launch]
         worlds, each = ({number for _, own in told if (number := getattr(own, what))} for what in ("world", "each"))
         numbered = (

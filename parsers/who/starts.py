@@ -9,8 +9,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
-from msgspec.structs import replace
-
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.unanimous import unanimous
@@ -18,9 +16,8 @@ from parsers.text.vocabulary import of_process
 from parsers.who.beginnings import Said
 from parsers.who.contexts import Places
 from parsers.who.families import Process
-from parsers.who.formulas import Formula, Scripts, counted_on
+from parsers.who.formulas import Scripts, counted_on
 from parsers.who.linked.numbered import is_counted_otherwise
-from parsers.who.listed import Listed
 from parsers.who.node_numbers import NodeNumbers
 from parsers.who.orders import Order, by_file, orders, starts_of
 from parsers.who.slurm_tasks import starts_of_tasks
@@ -33,7 +30,6 @@ _OF_PLACE = regex(r"(?i)index|ordinal|replica|completion|slot|\bpod")  # what is
 _OF_HOST = regex(r"(?i)host_?name|uname -n|\bnode_?name|pod_?name")
 _OF_DEVICES = regex(r"(?i)gpu|npu|dcu|card|dev")
 _DEVICES = regex(r"(?i)(?:gpu|npu|dcu|device)s?_(?:on|per)_node\Z")  # what a node has of them
-_LOOKED_UP = regex(r"(?P<name>\w{1,60})\s{0,2}=\s{0,2}[^\n=]{0,80}?(?P<list>[A-Za-z_]\w{0,60})(?:[\"']?\])?\.index\(")
 _ANOTHER_ORDER = regex(r"\b(?:sort|sorted|reversed|tac|shuf|rev)\b")
 _COUNT = r"[\"']?(?:(?:\$\(|`)[^)`\n]{0,120}\b(?:wc|grep -\w*c)\b|\$\{#\w{1,60}(?:\[[@*]\])?\}|f?[\"']?\{?(?:str\()?len\(|\$\w{1,60}\.(?:Count|Length)\b)"
 _COUNTED = regex(rf"(?P<name>[A-Za-z_][\w-]{{0,60}})[\"']?\]?\s?[=: ]\s?{_COUNT}")  # what a script counts of a list
@@ -88,7 +84,6 @@ class Starts:
         world: int | None,
         ranks: Mapping[tuple[str, int], int],
         locals_: Mapping[tuple[str, int], int],
-        lists: Sequence[Listed],
         scripts: Scripts,
         documents: Sequence[Document] = (),
     ) -> None:
@@ -97,8 +92,6 @@ class Starts:
         self.all_formulas, self._given, self.is_computed, _ = scripts
         # what counts nodes by two numbers is asked of names (computed_names.py)
         self.formulas = [one for one in self.all_formulas if one.what == "rank" or one.node is None]
-        named = [one for one in lists if all(map(places.is_place, one.places))]
-        self._listed = [replace(one, places=tuple(map(places.of, one.places))) for one in named]
         # then no order is that of the ranks
         self.is_open = self.is_computed and not any(one.what == "rank" for one in self.formulas)
         self._orders = [] if self.is_open else orders(said, places)
@@ -414,12 +407,6 @@ class Starts:
     def _text(self, file: str) -> str:
         return "\n".join(one.raw for one in self._said.get(file, ()))
 
-    def _indexed(self, one: Formula) -> set[str]:
-        """The names of the lists in which a script looks for its node, to count ranks by where it stands."""
-        lines = (said.raw for said in self._said.get(one.file, ()) if ".index(" in said.raw)
-        found = (_LOOKED_UP.search(line) for line in lines)
-        return {own["list"] for own in found if own is not None and own["name"] == one.node}
-
     def _by_orders(self) -> Iterator[dict[str, tuple[int, int | None]]]:
         """By lists of places with their counts, or along which a formula counts."""
         each = self.each()
@@ -433,24 +420,13 @@ class Starts:
             and one.node in self._text(one.file)  # of a node in words, a sentence says how it is counted
             and not is_counted_otherwise(one.node, self._said)
         }
-        found = []
-        found += [*self._by_turns(each), *self._by_hostfile()]
+        found = [*self._by_turns(each), *self._by_hostfile()]
         for file, own in by_file(self._orders).items():
             for one in own:
                 if one.counts is not None and (one.is_ports or sum(one.counts) == self.world):
                     found.append(starts_of(one.places, one.counts))
                 elif one.counts is None and each is not None and file in along:
                     found.append(starts_of(one.places, [each] * len(one.places)))
-        for counted in self.formulas if not found else ():
-            if (
-                counted.what == "rank"
-                and counted.node is not None
-                and not counted.first
-                and (many := counted.each or each) is not None
-            ):
-                listed = [own.places for own in self._listed if own.key in self._indexed(counted)]
-                if len({*listed}) == 1:
-                    found.append(starts_of(listed[0], [many] * len(listed[0])))
         if not found and along and each is not None:  # a file of nodes beside the script
             found += [starts_of(one.places, [each] * len(one.places)) for one in self._orders if one.is_file]
         for starts in found:

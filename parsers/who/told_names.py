@@ -32,7 +32,6 @@ from parsers.text.encodings import in_utf8, is_text
 from parsers.text.outlines import Leaf, leaves
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
-from parsers.who.also_called import CALLED
 from parsers.who.numbered_files import NUMBERED, is_count
 from parsers.who.process_lists import HEAD, hostfile, is_json, table
 from parsers.who.renamed import called_by_options, renamed_in
@@ -47,7 +46,7 @@ _MAY = regex(  # a name of those that vocabulary.of_process knows, and a number 
 _VARIABLES = regex(rb"\w{1,80}=[^\0]{0,4096}\0")  # as the kernel keeps those of a process
 _ID = regex(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{64}")  # of a pod, a container
 HOW, PROCESS = "document", "process"
-HOSTS = ("pod", "name", "service", "key", CALLED, "host")  # sorts of names that stand before lines as a host's does
+HOSTS = ("pod", "name", "service", "key", "host")  # sorts of names that stand before lines as a host's does
 _SEVERAL = ("host", "pod", "container", "ip", "address", "addr", "node", "machine", "instance")  # fmt: skip
 
 
@@ -101,7 +100,7 @@ def claims_of(told: Sequence[Told], names: Names, places: Mapping[str, str] = {}
         else:
             continue
         for rank, host, local in rows:
-            if (one.kind == CALLED and (rank, local) in done) or (one.kind in (CALLED, "key") and rank in hosted):
+            if one.kind == "key" and rank in hosted:
                 yield place | {"rank": rank, "name": host}
             elif (rank, local) not in done:  # of several names of one, one is a host's
                 done.add((rank, local))

@@ -1,13 +1,7 @@
-"""What lines say of others: which name, or which process number, has which rank.
+"""What lines say of others: which name has which rank.
 
-A **table** with a column of ranks, framed or not, tells the rank of whatever else stands in its rows:
-
-    ┃ rank ┃ label      ┃ pid   ┃              rank  worker    host
-    │    0 │ stage0/dp0 │ 24110 │              0     trainer-a gn07
-
-**Sentences** that differ in a name and a rank alone say it of each (`system | trainer.1 is rank 0`), or its process number (`spawned:
-'ddp_00' with pid 7720`). Two of a kind at least, each name of one number and each number of one name: who speaks of a peer says the
-same name with several.
+Sentences that differ in a name and a rank alone say it of each (`system | trainer.1 is rank 0`). Two of a kind at least, each name of one
+rank and each rank of one name: who speaks of a peer says the same name with several.
 
 Fooled by: a list of the peers of each process, each of another one, that calls them ranks.
 """
@@ -20,7 +14,6 @@ from parsers.schema.labels import OF_GROUP
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.unanimous import unanimous
-from parsers.who.introductions import PID
 
 _RANK = regex(
     r"(?<![\w-])(?:global|world|trainer)?[_ ]?rank[\"']?(?: {0,2}[=:#(] {0,2}| {1,2})[\"']?(\d{1,7})(?![\w%]|\.\d)",
@@ -28,8 +21,6 @@ _RANK = regex(
 )
 _NAME = regex(r"(?:[\w./@+#%~-]|:(?=[\w/])){1,80}")
 _NUMBERS = regex(r"\d+")
-_CELLS = regex(r"[│┃|\t,]| {2,}")
-_COLUMNS = ("rank", "global rank", "global_rank", "world rank", "world_rank", "process index")
 _SIGNS = tuple("%@#")  # before the number of a pane, a seat, a slot
 _FEWEST = 2
 _CHARACTERS = 400
@@ -37,48 +28,13 @@ _CHARACTERS = 400
 
 def ranks_of_names(lines: Sequence[tuple[str, frozenset[str]]]) -> dict[str, int]:
     """Lines of a file, each with the names that speak it, who say nothing of themselves here → name → rank."""
-    pairs = [*_tables([text for text, _ in lines]), *_sentences(lines, _RANK)]
-    return {name: rank for name, rank in unanimous(pairs).items() if rank < RANKS}
+    return {name: rank for name, rank in unanimous(_sentences(lines)).items() if rank < RANKS}
 
 
-def pids_of_names(lines: Sequence[tuple[str, frozenset[str]]]) -> dict[str, int]:
-    """As `ranks_of_names` → name → number of a process."""
-    return unanimous(_sentences(lines, PID))
-
-
-def _tables(texts: Sequence[str]) -> Iterator[tuple[str, int]]:
-    at = 0
-    while at < len(texts):
-        cells = _cells(texts[at]) if "rank" in texts[at].lower() else []
-        place = next((place for place, cell in enumerate(cells) if cell.lower() in _COLUMNS), None)
-        at += 1
-        if place is None or len(cells) < _FEWEST:
-            continue
-        rows = []
-        while at < len(texts) and (not (row := _cells(texts[at])) or _is_row(row, len(cells), place)):
-            rows += [row] if row else []
-            at += 1
-        if len(rows) >= _FEWEST:
-            for column in range(len(cells)):
-                own = {row[column]: int(row[place]) for row in rows}
-                if column != place and len(own) == len(rows) == len(set(own.values())):
-                    yield from own.items()
-
-
-def _is_row(row: Sequence[str], cells: int, place: int) -> bool:
-    return len(row) == cells and row[place].isdecimal() and row[place].isascii()
-
-
-def _cells(text: str) -> list[str]:
-    """What stands in a row of a table; nothing in a line of its frame."""
-    cells = [cell.strip() for cell in _CELLS.split(text[:_CHARACTERS])]
-    return [cell for cell in cells if any(map(str.isalnum, cell))]
-
-
-def _sentences(lines: Sequence[tuple[str, frozenset[str]]], number: "re.Pattern[str]") -> Iterator[tuple[str, int]]:
+def _sentences(lines: Sequence[tuple[str, frozenset[str]]]) -> Iterator[tuple[str, int]]:
     alike: defaultdict[tuple[str, int], set[tuple[str, int]]] = defaultdict(set)
     for text, speakers in lines:
-        said = list(number.finditer(text[:_CHARACTERS]))
+        said = list(_RANK.finditer(text[:_CHARACTERS]))
         if len(said) != 1 or OF_GROUP.search(text[: said[0].start()]):
             continue
         found = said[0]

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any
 
 import msgspec
@@ -51,14 +52,14 @@ def chains(
 
     aliases = {name: place for place, own in table.aliases.items() for name in own}
     known = unanimous(
-        [*_known(table, told, places), *((Token("file", "", path), rank) for path, rank in files.items())]
+        [*_known(table, told, places), *(pair for path, rank in files.items() for pair in _called(path, rank))]
     )
     known = {**unanimous(_alone(known, table.aliases)), **known}
     read = ((one.file, one.leaves) for one in documents)
     own = relations(said, read, places, [one.name for one in told], table.scripts, table.labels)
     words = Words(table.numbers, table.nodes, table.labels, table.is_by_device)
     own, seats = with_computed(own, table.sums, table.fixed, world or table.size, words)
-    found = by_chains(own, known, aliases, world, twins(said, places.of_line, places.heading))
+    found = by_chains(own, known, aliases, world, twins(said, places))
     folders = [*_folders_of(_calls(said, table), paths)]
     return Chains(
         [
@@ -116,6 +117,12 @@ def _alone(known: Mapping[Token, int], aliases: Mapping[str, Sequence[str]]) -> 
             yield from ((Token("name", "", name), min(own)) for name in aliases.get(place, (place,)))
 
 
+def _called(path: str, rank: int) -> Iterator[tuple[Token, int]]:
+    """A file, and what it is called after."""
+    yield Token("file", "", path), rank
+    yield Token("name", "", PurePosixPath(path).name.partition(".")[0]), rank
+
+
 def _known(table: Table, told: Iterable[Told], places: Places) -> Iterator[tuple[Token, int]]:
     for row in table.rows:
         if row.rank is not None and row.place is not None:
@@ -131,7 +138,7 @@ def _known(table: Table, told: Iterable[Told], places: Places) -> Iterator[tuple
             continue
         if one.kind in ("pid", "process"):
             host, _, pid = one.name.rpartition(":")
-            where = places.of(host) if host and places.is_place(host) else places.of_file(one.file)
+            where = places.called(host) or places.of_file(one.file)
             if where is not None and pid.isdecimal():
                 yield Token("pid", where, pid), one.rank
         elif one.local_rank is not None or one.device is not None:

@@ -17,8 +17,9 @@ from typing import NamedTuple, TypeGuard
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.who.linked.relations import CALLED, Relation, Row
-from parsers.who.linked.tokens import LEAST, Slot, apart, of_others
+from parsers.who.linked.tokens import LEAST, Slot, apart, of_others, within
 from parsers.who.linked.twins import Twin
+from parsers.who.tables import is_of_names
 
 _STEPS = 6  # of a chain, at most
 _FEWEST = 2
@@ -80,7 +81,8 @@ def by_chains(
         if _is_pid(slot)
     }
     here |= {(token.place, token.value) for token in known if token.kind == "pid"}
-    parts = [_own_parts(own) for own in relations]
+    names = {token.value for token in known if token.kind == "name" and not token.value.isdigit()}
+    parts = [_own_parts(own, names) for own in relations]
     cut_of: defaultdict[str, set[str]] = defaultdict(set)
     for own in parts:
         for (_, word), part in own.items():
@@ -272,9 +274,9 @@ class _Table:
         }
 
     def cut(self, wholes: Set[str]) -> Set[Token]:
-        """Names that are the ends of others, which their cells mean."""
-        cells = (own for *_, tokens in self._rows for own in tokens.values())
-        return {own[0] for own in cells if len(own) > 1 and own[0].kind == "name" and own[-1].value in wholes}
+        """Names that are the ends of others, which their cells mean; and what columns tell that call processes."""
+        cells = ((row.cells[at].label, own) for row, _, tokens in self._rows for at, own in tokens.items() if own)
+        return {own[0] for label, own in cells if (len(own) > 1 and own[-1].value in wholes) or is_of_names(label)}
 
     def told(self, ranks: Mapping[Token, int]) -> Iterator[tuple[Token, int, Row]]:
         """Names of this relation with their ranks, by those that are known."""
@@ -379,20 +381,21 @@ def _may(slot: Slot, pids: Set[str]) -> bool:
     return slot.kind not in ("pid", "number") or (int(slot.value) >= LEAST and slot.value in pids)
 
 
-def _own_parts(rows: Relation) -> dict[tuple[str, str], str]:
-    """(column, name) → the part of it that differs from the others of its column."""
+def _own_parts(rows: Relation, names: Set[str]) -> dict[tuple[str, str], str]:
+    """(column, name) → the name in it whose rank is known (`run7-sampler-b-1`), or the part of it that differs from the others of its column."""
     columns: defaultdict[str, list[str]] = defaultdict(list)
     for row in rows:
         for column, slot in row.cells.items():
             if slot.kind == "name" and slot.value not in columns[column]:
                 columns[column].append(slot.value)
-    return {
-        (column, word): part
-        for column, words in columns.items()
-        if len(words) >= _FEWEST
-        for word, part in zip(words, apart(words), strict=True)
-        if part != word and len(part) > 1
-    }
+    found: dict[tuple[str, str], str] = {}
+    for column, words in columns.items():
+        for word, differing in zip(words, apart(words), strict=True) if len(words) >= _FEWEST else ():
+            held = within(word, names)
+            part = held if held is not None and held != word else differing
+            if part != word and len(part) > 1:
+                found[column, word] = part
+    return found
 
 
 def _tokens(

@@ -55,7 +55,7 @@ def node_numbers(
     for name in sorted(used):
         if not (sentences := [*_sentences(name, said)]):
             continue
-        lists = _lists(said, read) if lists is None else lists
+        lists = _lists(said, read, places) if lists is None else lists
         if (own := _meant(sentences, lists)) is not None:
             called.add(name)
             known |= {Token("name", "", one): at for at, one in enumerate(own)}
@@ -115,7 +115,7 @@ def _meant(sentences: Iterable[str], lists: Mapping[str, Set[tuple[str, ...]]]) 
 
 
 def _lists(
-    said: Mapping[str, Sequence[Said]], documents: Iterable[tuple[str, Sequence[Leaf]]]
+    said: Mapping[str, Sequence[Said]], documents: Iterable[tuple[str, Sequence[Leaf]]], places: Places
 ) -> dict[str, set[tuple[str, ...]]]:
     """What holds a list of names → the lists."""
     found: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)
@@ -123,10 +123,10 @@ def _lists(
         for one in own[:_LINES]:
             text = one.raw[:_CHARACTERS].replace('\\"', '"')
             for keyed in islice(_KEYED.finditer(text), _KEYS) if any(mark in text for mark in ",;|[(\"'") else ():
-                if members := _members(text[keyed.end() :]):
+                if members := _members(text[keyed.end() :], places):
                     found[keyed["key"]].add(members)
         names = [one.raw.strip().split(" ")[0] for one in own[:_LINES] if one.raw.strip()[:1] not in ("", "#")]
-        if len(names) >= _FEWEST and (members := _named(names)):
+        if len(names) >= _FEWEST and (members := _named(names, places)):
             found[path.rpartition("/")[2]].add(members)
     for _, leaves in documents:
         listed: defaultdict[tuple[str | int, ...], list[str]] = defaultdict(list)
@@ -134,31 +134,31 @@ def _lists(
             if len(leaf.path) > 1 and isinstance(leaf.path[-1], int) and isinstance(leaf.path[-2], str):
                 listed[leaf.path[:-1]].append(leaf.value)
         for at, values in listed.items():
-            if members := _named(values):
+            if members := _named(values, places):
                 found[str(at[-1])].add(members)
     return dict(found)
 
 
-def _members(text: str) -> tuple[str, ...]:
+def _members(text: str, places: Places) -> tuple[str, ...]:
     """The names in one list, in all lists of one mapping, or in the rest of a line."""
     if text[0] in "[(":
         inside = _BRACKETS.match(text)
-        return _named(_BETWEEN.split(inside[1])) if inside is not None else ()
+        return _named(_BETWEEN.split(inside[1]), places) if inside is not None else ()
     if text[0] == "{":
         depth = 0
         ends = (at for at, mark in enumerate(text) if (depth := depth + (mark == "{") - (mark == "}")) == 0)
         whole = text[: next(ends, len(text))]
-        return _named([word for part in _BRACKETS.findall(whole) for word in _BETWEEN.split(part)])
+        return _named([word for part in _BRACKETS.findall(whole) for word in _BETWEEN.split(part)], places)
     if text[0] in "\"'":
         text = text[1:].partition(text[0])[0]
-    return _named(_BETWEEN.split(text.strip("\"' ")))
+    return _named(_BETWEEN.split(text.strip("\"' ")), places)
 
 
-def _named(words: Iterable[str]) -> tuple[str, ...]:
+def _named(words: Iterable[str], places: Places) -> tuple[str, ...]:
     found = [_MEMBER.fullmatch(word.strip("\"' ")) for word in words if word.strip("\"' ")]
     names = tuple(one["name"] for one in found if one is not None)
-    is_list = len(names) == len(found) == len({*names}) >= _FEWEST and all(any(map(str.isdigit, one)) for one in names)
-    return names if is_list else ()
+    is_each = all(any(map(str.isdigit, one)) or places.is_place(one) for one in names)
+    return names if is_each and len(names) == len(found) == len({*names}) >= _FEWEST else ()
 
 
 # --- by branches

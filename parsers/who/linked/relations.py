@@ -20,11 +20,10 @@ from typing import NamedTuple
 from parsers.schema.calls import Call, Script, call_of
 from parsers.text.outlines import Leaf
 from parsers.text.patterns import regex
-from parsers.who.also_called import table_rows
 from parsers.who.beginnings import Said
 from parsers.who.contexts import Places
-from parsers.who.linked.columns import rows_of_columns
 from parsers.who.linked.tokens import Slot, apart, meaning, setting, slots
+from parsers.who.tables import rows_of_words, table_rows
 
 CALLED = "called"  # what computes a rank
 _CHARACTERS = 400
@@ -74,8 +73,7 @@ class _Log(NamedTuple):
     own: Sequence[Said]
     lines: Sequence[Said]
     headed: Mapping[int, str]
-    rows: Sequence[tuple[int, Mapping[str, str]]]
-    in_tables: Set[int]
+    rows: Mapping[int, Mapping[str, str]]
     parts: "Sequence[list[tuple[str, list[Said]]]]"
     place_of: Callable[[Said], str | None]
 
@@ -84,23 +82,10 @@ class _Log(NamedTuple):
 
 
 def _log(path: str, own: Sequence[Said], places: Places) -> _Log:
-    rows = [(number, row) for _, number, row in table_rows(path, own)]
-    numbers = {number for number, _ in rows}
-    rows += [(number, row) for number, row in rows_of_columns(own) if number not in numbers]
+    tables = dict(table_rows(own))
+    rows = {**tables, **dict(rows_of_words(own)), **tables}
     lines = own[:_LINES]
-    in_tables = {number for number, _ in rows}
-    return _Log(path, own, lines, _headings(own, places.heading), rows, in_tables, [*_parts(lines)], places.of_line)
-
-
-def _headings(own: Sequence[Said], heading: Callable[[str], str | None]) -> dict[int, str]:
-    """Line → the place that the last heading above it names."""
-    found: dict[int, str] = {}
-    last = None
-    for one in own:
-        last = heading(one.raw) or last
-        if last is not None:
-            found[one.number] = last
-    return found
+    return _Log(path, own, lines, places.headings(own), rows, [*_parts(lines)], places.of_line)
 
 
 def relations(
@@ -213,7 +198,7 @@ def _of_tables(logs: Sequence[_Log], scripts: Mapping[str, Script]) -> Iterator[
     alike: defaultdict[tuple[str, ...], Relation] = defaultdict(list)
     for log in logs:
         by_line = {one.number: one for one in log.own}
-        for number, row in log.rows:
+        for number, row in log.rows.items():
             cells = {name: one for name, text in row.items() if (one := cell(name, text)) is not None}
             for name, text in row.items() if scripts else ():
                 cells |= {f"{name} {at}": one for at, one in enumerate(_called(call_of(text, scripts)))}
@@ -229,7 +214,7 @@ def _of_cells(logs: Sequence[_Log]) -> Iterator[Relation]:
         shape: tuple[str, int] | None = None
         for one in log.lines:
             text = one.raw[:_CHARACTERS].strip().strip("|│").strip()
-            mark = _APART.search(text) if one.number not in log.in_tables else None
+            mark = _APART.search(text) if one.number not in log.rows else None
             by = (mark[0].strip(" ") or " ") if mark is not None else ""
             parts = _BY[by].split(text) if by else []
             is_row = _FEWEST <= len(parts) <= _SLOTS and not parts[1].startswith((":", "="))  # a setting is none
@@ -270,7 +255,7 @@ def _of_lines(logs: Sequence[_Log], words: Words) -> Iterator[Relation]:
     alike: defaultdict[tuple[str, int], dict[tuple[object, ...], Row]] = defaultdict(dict)
     for log in logs:
         for one in log.lines:
-            if one.number in log.in_tables:
+            if one.number in log.rows:
                 continue
             template, found = _slots(one.line.text[:_CHARACTERS], words)
             if len(found) < _FEWEST and len(one.line.text) < len(one.raw):  # what stands before it may be a name

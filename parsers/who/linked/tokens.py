@@ -97,7 +97,7 @@ def _between(text: str, template: list[str], found: list[Slot], words: Set[str])
             kind = "pid" if is_pid else meaning(label) or "number"
             found.append(Slot(kind, word.lstrip("0") or "0", label))
             template.append("#")
-        elif kind == "name" and word not in words and (own := _within(word, words)):
+        elif kind == "name" and word not in words and (own := within(word, words)):
             found.append(Slot("name", own, _label(template)))
             template.append(word.replace(own, "@"))
         elif kind == "address" or (kind == "name" and (any(map(str.isdigit, word)) or word in words)):
@@ -112,7 +112,7 @@ def _between(text: str, template: list[str], found: list[Slot], words: Set[str])
     template.append(text[at:])
 
 
-def _within(word: str, words: Set[str]) -> str | None:
+def within(word: str, words: Set[str]) -> str | None:
     """The longest of these names that a word holds between marks: `run-heron.scope`."""
     parts = [part.span() for part in _PART.finditer(word)] if words else []
     if not 1 < len(parts) <= _PARTS:

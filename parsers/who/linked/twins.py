@@ -8,11 +8,12 @@ group is, and that is another place's, or nobody's while records tell of others,
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from parsers.text.patterns import regex
 from parsers.who.beginnings import Said
+from parsers.who.contexts import Places
 from parsers.who.linked.tokens import slots
 
 _LINES, _CHARACTERS = 400, 400
@@ -38,22 +39,19 @@ class Twin(NamedTuple):
     line: int
 
 
-def twins(
-    said: Mapping[str, Sequence[Said]], place_of: Callable[[Said], str | None], heading: Callable[[str], str | None]
-) -> Iterator[Twin]:
+def twins(said: Mapping[str, Sequence[Said]], places: Places) -> Iterator[Twin]:
     found: list[Twin] = []
     groups: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for own in said.values():
         if not any("NSpid" in one.raw or "NStgid" in one.raw for one in own[:_LINES]):
             continue
-        headed: str | None = None
+        headed = places.headings(own[:_LINES])
         pid: str | None = None
         for one in own[:_LINES]:
-            headed = heading(one.raw) or headed
             text = one.raw[:_CHARACTERS]
             if (named := _OF.search(text)) is not None:
                 pid = next(filter(None, named.groups()))
-            place = headed or place_of(one)
+            place = headed.get(one.number) or places.of_line(one)
             if place is None:
                 continue
             if (told := _NSPID.fullmatch(text)) is not None:
