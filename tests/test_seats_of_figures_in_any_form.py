@@ -1,5 +1,6 @@
 """Whose a figure of a step is that tells a host and a device, in whatever form: one table, one answer."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -117,6 +118,20 @@ def test_a_row_is_of_the_device_of_its_host(form: str, tmp_path: Path) -> None:
 def test_a_column_is_of_the_device_of_its_host(form: str, tmp_path: Path) -> None:
     is_first = pl.col("loss").is_nan() & (pl.col("step") == 120)
     assert whose(tmp_path, {"loss_local.csv": WIDE[form]}, is_first) == [ODD]
+
+
+@pytest.mark.parametrize(
+    "hosts", [("g5-a", "g5-d", "g5-b", "g5-c"), ("lynx", "heron", "finch", "wren"), ("n.a", "n.d", "n.b", "n.s")]
+)
+def test_hosts_called_otherwise(hosts: tuple[str, ...], tmp_path: Path) -> None:
+    others = dict(zip(HOSTS, hosts, strict=True))
+
+    def renamed(lines: list[str]) -> list[str]:
+        return [re.sub("|".join(HOSTS), lambda found: others[found[0]], line) for line in lines]
+
+    is_first = pl.col("loss").is_nan() & (pl.col("step") == 120)
+    files = {"launch.log": renamed(launcher()), "loss_local.csv": renamed(WIDE["what, then whose"])}
+    assert whose(tmp_path, files, is_first) == [ODD]
 
 
 def test_the_odd_one_is_named(tmp_path: Path) -> None:

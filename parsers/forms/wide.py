@@ -193,7 +193,7 @@ def _by_marks(heads: Mapping[int, str]) -> Iterator[_Way]:
 def _is_seat(who: Mapping[str, str]) -> bool:
     """Is it numbered, and no part of a model or of a step?"""
     words = [one for one in _NOT_WORD.split(who.get("worker", "0")) if one]
-    told = [vocabulary.meaning_of(_DIGITS.sub("", word)) for word in words]
+    told = [vocabulary.meaning_of(name) for word in words if len(name := _DIGITS.sub("", word)) > 1]
     is_part = any(said is not None and said.meaning not in _SEATS for said in told)
     return not is_part and _DIGITS.search(" ".join(words)) is not None
 
