@@ -33,6 +33,7 @@ from parsers.who.formulas import Scripts, called, scripts_of
 from parsers.who.introductions import PID, Introduction
 from parsers.who.job_table import HOW, Table
 from parsers.who.linked.numbered import node_numbers
+from parsers.who.launched_hosts import launched_hosts
 from parsers.who.loops import hosts_in_turn
 from parsers.who.orders import blocks, in_order_of_ranks
 from parsers.who.own_addresses import join_addresses
@@ -72,7 +73,7 @@ def process_table(
     placed = (one for one in told if {one.local_rank, one.node_rank, one.device} != {None})
     hosts = {one.name.rpartition(":")[0] for one in told if one.kind == PROCESS}
     turns = {name for own in said.values() for name in hosts_in_turn(own)}
-    places = Places(said, paths, {one.name for one in placed} | hosts | turns)
+    places = Places(said, paths, {one.name for one in placed} | hosts | turns | launched_hosts(said))
     join_addresses(said, (one.leaves for one in documents), places)
     join_items(told, places)
     join_told(told, said, paths, places)
