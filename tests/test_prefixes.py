@@ -112,7 +112,7 @@ SECOND = _ns("2024-11-20 03:10:11")
         ("2024-11-20 03:10:11,000 ERROR core[40]: x", Line("ERROR core[40]: x", time_ns=SECOND, time_basis="local")),
         ("2024-11-20T03:10:11Z ERROR core: x", Line("ERROR core: x", time_ns=SECOND, time_basis="utc")),
         ("2024-11-20T03:10:11+0000 n1 core: x", Line("core: x", host="n1", time_ns=SECOND, time_basis="utc")),
-        ("Nov 20 03:10:11 Warning core: x", Line("Nov 20 03:10:11 Warning core: x")),
+        ("Nov 20 03:10:11 Warning core: x", Line("Warning core: x", time_ns=SECOND, time_basis="local")),
         ("[2024-11-20 03:10:11] n1:5:6 [0] NCCL", Line("n1:5:6 [0] NCCL", time_ns=SECOND, time_basis="local")),
         ("11/20/2024 03:10:11 [INFO] x", Line("[INFO] x", time_ns=SECOND, time_basis="local")),
         ("2024/11/20 03:10:11 dial store", Line("dial store", time_ns=SECOND, time_basis="local")),

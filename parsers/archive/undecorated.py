@@ -12,7 +12,7 @@ import html
 
 from parsers.text.patterns import regex
 
-MOST_BYTES = 64 << 20
+MOST_BYTES = 16 << 20
 HEAD = 4096
 _FEWEST = 2  # lines
 _BOM = b"\xef\xbb\xbf"

@@ -186,7 +186,7 @@ PARSER = LineParser(
     name="pasted_stacks",
     anchors=(
         b"hread 0x", b"urrent thread (most", b"Thread (most recent call first)", b"Stack (most recent call first)",
-        b' (active): "', b' (idle): "', b" (active+gil)", b" (idle+gil)", b"(LWP ", b"ttaching to process",
+        b" (active): ", b" (idle): ", b" (active+gil)", b" (idle+gil)", b"(LWP ", b"ttaching to process",
         b"Fatal Python error: ", b"ump for PID ", b"ump for pid ",
     ),
     parse=parse,

@@ -375,6 +375,7 @@ _LETTER: tuple[tuple[str, Take], ...] = (
     (rf"(?:{stamps.CTIME}|{stamps.MONTH_YEAR}):?(?: |(?=\[))", _time),
     (_HOST_TASK.pattern, _host_and_task),
     (rf"{stamps.SYSLOG} {_LOG_HOST}{_UNIT}", _stamp_and_host),
+    (rf"{stamps.SYSLOG}(?: |$)", _time),  # moreutils' ts
     (rf"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) {stamps.ISO} {_LOG_HOST}{_UNIT}", _weekday),
     (r"(?:kern|user|daemon|auth|syslog|local\d) *:(?:emerg|alert|crit|err|warn|notice|info|debug) *: ", _nothing),
     (r"[\w.-]+/\d+ (?=\[)", _nothing),

@@ -32,8 +32,8 @@ from parsers.who.file_templates import consistent, written
 from parsers.who.formulas import Scripts, called, scripts_of
 from parsers.who.introductions import PID, Introduction
 from parsers.who.job_table import HOW, Table
-from parsers.who.linked.numbered import node_numbers
 from parsers.who.launched_hosts import launched_hosts
+from parsers.who.linked.numbered import node_numbers
 from parsers.who.loops import hosts_in_turn
 from parsers.who.orders import blocks, in_order_of_ranks
 from parsers.who.own_addresses import join_addresses
