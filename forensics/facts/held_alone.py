@@ -23,6 +23,7 @@ from parsers.text.patterns import regex
 
 _FEWEST = 3  # of a kind, one of which sleeps in the kernel
 _PAIR = 2  # of a kind, one of which runs nothing any more
+_BUSY_S = 300  # of CPU that others of its kind used between two looks: longer than a write takes
 _DIGITS = regex(r"\d+")
 _SLEEPS: Mapping[str, Site] = {"lock": "lock", "storage_io": "storage_io"}
 Key = tuple[int | None, str | None, int | None]  # a rank; else host and pid
@@ -39,6 +40,7 @@ class HeldAlone(msgspec.Struct, frozen=True):
     others: int
     looks: int
     refs: tuple[Ref, ...]
+    is_idle: bool = False  # it has used no CPU between two looks, while its like used much
 
 
 def held_alone(tables: Mapping[TableName, pl.DataFrame]) -> tuple[HeldAlone, ...]:
@@ -132,10 +134,21 @@ def _alone(kind: Sequence[Key], looks: Mapping[Key, list[dict[str, Any]]]) -> tu
     enough = (len(kind) >= (_PAIR if stopped else _FEWEST)) and (2 * len(found) < len(kind) or len(kind) == _PAIR)
     if not enough or not most:
         return ()
+    used = {key: _used(looks[key]) for key in kind}
+    busy = sum((used[key] or 0) >= _BUSY_S for key in kind)
     return tuple(
-        HeldAlone(how, site, key[0], looks[key][0]["host"], looks[key][0]["pid"], most, number, refs)
+        HeldAlone(
+            how, site, key[0], looks[key][0]["host"], looks[key][0]["pid"], most, number, refs,
+            is_idle=used[key] == 0 and busy >= _PAIR,
+        )
         for key, how, site, number, refs in chosen
-    )
+    )  # fmt: skip
+
+
+def _used(rows: Sequence[Mapping[str, Any]]) -> int | None:
+    """Seconds of CPU between the first look and the last; None of one look."""
+    told = [row["cpu_s"] for row in rows if row["cpu_s"] is not None]
+    return max(told) - min(told) if len(told) > 1 else None
 
 
 def _sleep(looks: Sequence[Mapping[str, Any]]) -> tuple[Site, int, tuple[Ref, ...]] | None:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 import polars as pl
 
+from forensics.facts.fed_threads import with_fed
 from forensics.facts.series import in_order, series
 from forensics.model.frames import LIBRARY, is_own_file
 from forensics.model.told import told_by
@@ -167,6 +168,7 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
         pl.Series("op", [site.op for site in sites], dtype=pl.String),
         pl.col("count").fill_null(1),
     )
+    told = with_fed(told, tables["stacks"], lambda frames: classify(to_frames(frames)).site)
     return _in_kernel(_in_messages(told), whole, key).select(_MAIN.keys())
 
 

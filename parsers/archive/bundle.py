@@ -26,7 +26,7 @@ from typing import BinaryIO, Protocol, cast
 import msgspec
 from msgspec.structs import replace
 
-from parsers.archive import archives, exports, figure_tables, gathered, grepped, remote, titled, undecorated
+from parsers.archive import appended, archives, exports, figure_tables, gathered, grepped, remote, titled, undecorated
 from parsers.archive.members import (
     Going,
     Passing,
@@ -240,7 +240,8 @@ def _taken_apart(bundle: Bundle, source: Source, depth: int) -> bool:
             is_gathered = gathered.may_be(head)
             has_table = source.size <= figure_tables.MOST_BYTES and figure_tables.may_be(head)
             is_grepped, is_titled = grepped.may_be(head), titled.may_be(head)
-            is_any = is_gathered or has_table or is_grepped or is_titled
+            is_appended = source.size <= appended.MOST_BYTES and appended.may_be(head)
+            is_any = is_gathered or has_table or is_grepped or is_titled or is_appended
             data = head + stream.read(gathered.MOST_BYTES) if is_any else b""
             is_whole, is_seekable, loss = not stream.read(1), stream.seekable(), archives.loss_of(stream)
     except STREAM_ERRORS:  # whoever reads it will say so
@@ -252,6 +253,7 @@ def _taken_apart(bundle: Bundle, source: Source, depth: int) -> bool:
     ways = (gathered.parts_of(data) if is_gathered else [], titled.parts_of(data) if is_titled else [])
     parts = min(filter(None, ways), key=lambda own: own[0].begin, default=[])  # the outer ones
     parts = figure_tables.parts_of(data) if has_table and not parts else parts
+    parts = appended.parts_of(data) if is_appended and not parts else parts
     if not parts or len(bundle.sources) + len(parts) > bundle.budget.limits.members:
         return False
     whole = source.open if is_seekable else bundle._spill.keep(io.BytesIO(data), None)[1]

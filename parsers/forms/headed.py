@@ -6,8 +6,9 @@
 A prompt names its host. Else headings of one form that differ in one word, each in another, name places by it; what counts, or tells the time, is none.
 """
 
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from parsers.text.patterns import regex
 
@@ -31,6 +32,20 @@ def places_above(headings: Sequence[str | None]) -> list[str | None]:
         prompt or (own[found] if own and (found := at[mark]) is not None else None)
         for prompt, mark, own in zip(prompts, marks, words, strict=True)
     ]
+
+
+def places_of_lines(lines: Sequence[str], at: Iterable[int]) -> dict[int, str]:
+    """1-based numbers of lines → the places that the last headings above them name: lines that are set off and alike, as above."""
+    headings = [
+        (number, line)
+        for number, line in enumerate(lines, 1)
+        if line and not line[0].isspace() and (not line[0].isalnum() or line.rstrip().endswith(":") or prompted(line))
+    ]
+    told = places_above([line for _, line in headings])
+    places = [(number, place) for (number, _), place in zip(headings, told, strict=True) if place is not None]
+    numbers = [number for number, _ in places]
+    above = ((one, bisect_right(numbers, one)) for one in at)
+    return {one: places[place - 1][1] for one, place in above if place}
 
 
 def prompted(line: str) -> str | None:

@@ -22,11 +22,18 @@ _LEARNT = 2048  # records, the first
 _FEWEST = 2
 _MOSTLY = 0.8
 _DEVICE = regex(r"(?i)(?:gpu|npu|dcu|cuda|device|card)(?:_?(?:id|index|no))?")
+_OF_DEVICE = regex(r"(?i)(?:gpu|npu|dcu|cuda|device|dev|card)[ _:#-]?(?P<number>\d{1,3})")
 _COUNTS = regex(r"(?i).*(?:layer|expert|stage|epoch|shard|bucket|chunk|micro|batch|iter|step|attempt|node)")
 _NUMBERED = regex(r"(?i)_?(?:rank|id|idx|index|no|nr)\Z")
 _TOLD = ("rank", "local_rank")
 _HERE = "\0here"  # no name of a field: the place that the file is from
 Said = Mapping[str, Any]
+
+
+def number_in(cell: Any) -> int | None:
+    """The number that a cell holds, or that of the device which it names: `cuda:1`."""
+    found = _OF_DEVICE.fullmatch(cell.strip()) if isinstance(cell, str) else None
+    return whole(cell) if found is None else int(found["number"])
 
 
 def seated(told: Iterator[tuple[int, str, Any]], names: Names) -> Iterator[tuple[int, str, Any]]:
@@ -50,7 +57,7 @@ def _ranked(
     for line, text, said in told:
         rank = None
         if isinstance(said, dict) and "rank" not in said:
-            local = whole(said.get(number))
+            local = number_in(said.get(number))
             where = names.here if place == _HERE else said.get(place)
             rank = None if local is None else seats.get((str(where), local))
         if rank is None:
@@ -62,16 +69,20 @@ def _ranked(
 def _seats(name: str, records: Sequence[Said], place: str, names: Names) -> Mapping[tuple[str, int], int]:
     """(place, number) → rank, as a column of that name counts; of devices, where something hides others, by their numbers or in their order, whichever
     all records tell of."""
-    seen = {(str(names.here if place == _HERE else one.get(place)), whole(one.get(name))) for one in records}
-    if names.is_by_device and (counted := _from_one(seen, names.places)):
+    seen = {(str(names.here if place == _HERE else one.get(place)), number_in(one.get(name))) for one in records}
+    is_device = _DEVICE.fullmatch(name) is not None or any(_OF_DEVICE.fullmatch(str(one.get(name))) for one in records)
+    is_alike = names.is_by_device or (is_device and names.devices == names.places)
+    if is_alike and (counted := _from_one(seen, names.places)):
         return counted
-    if names.is_by_device or not _DEVICE.fullmatch(name):
+    if names.is_by_device or not is_device:
         return names.places
     hidden = {host for host, _ in names.devices}
     fitting = [
         seats for seats in (names.devices, names.places) if seen <= {*seats} and {host for host, _ in seen} <= hidden
     ]
-    return fitting[0] if len(fitting) == 1 else {}
+    told = sorted((where, number) for where, number in seen if number is not None)
+    ways = {tuple(seats[one] for one in told) for seats in fitting}  # where both tell the same, there is no doubt
+    return fitting[0] if len(ways) == 1 else {}
 
 
 def _from_one(seen: Set[tuple[str, int | None]], places: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], int]:
@@ -112,7 +123,7 @@ def columns_of(records: Sequence[Said], names: Names, fewest: int = _FEWEST) -> 
         if name not in (place, steps[0])
         and _counts(name, own, place, steps[0], _seats(name, own, place, names), fewest)
     ]
-    values = {tuple(whole(one.get(name)) for one in own) for name in found}
+    values = {tuple(number_in(one.get(name)) for one in own) for name in found}
     return (place, found[0]) if len(values) == 1 else None
 
 
@@ -127,7 +138,7 @@ def _counts(
     seen: defaultdict[str, set[int]] = defaultdict(set)
     at: set[tuple[str, str, int]] = set()
     for one in own:
-        of_one, where = whole(one.get(name)), str(one[place])
+        of_one, where = number_in(one.get(name)), str(one[place])
         if of_one is None or of_one not in known[where] or (where, str(one.get(step)), of_one) in at:
             return False
         seen[where].add(of_one)

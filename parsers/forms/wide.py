@@ -13,6 +13,7 @@ Printed by: Grafana ("Inspect: data"), Prometheus, spreadsheets, scripts.
 Source: Grafana's manual, "Export data from a panel"; Prometheus: data model.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, islice
@@ -41,6 +42,13 @@ _WHOSE = regex(r"(?i)[ _.-](?:per|by|each|of)[ _.-].*")
 _SUFFIX = regex(r"\.(?:csv|tsv|txt)\Z")
 _NUMBERED = regex(r"\d|(?<=[-_.])[A-Za-z]\Z")
 _DIGITS = regex(r"\d+")
+_WITHIN = (
+    (regex(r"[ /|:\[({<]+"), False),
+    (regex(r"[_.=-]+"), True),
+)  # marks within heads, and whether the longest name is asked first
+_SEATS = ("host", "pod", "rank", "local_rank", "node_rank", "device")
+_NOT_WORD = regex(r"[\W_]+")
+_EDGES = regex(r"\A[\W_]+|[^\w)]+\Z|_+\Z")
 _FEWEST = 2
 _LATER = 4  # the last quarter
 _UNITS = {**UNITS, "µs": 1e-3, "min": 6e4}
@@ -127,30 +135,74 @@ def _wide(path: str, heads: Sequence[str], first: Sequence[str]) -> Wide | None:
     meant = {at: said.meaning for at, head in enumerate(heads) if (said := vocabulary.meaning_of(head)) is not None}
     places = {at: meaning for at, meaning in meant.items() if meaning in _PLACES}
     own = {at: heads[at] for at, cell in enumerate(first) if at not in places and _CELL.fullmatch(cell)}
-    if len(own) + len(places) < len(heads) or any(at in meant for at in own):
-        return None  # a column of words, or of another figure
-    series = {at: one for at, head in own.items() if (one := _SERIES.fullmatch(head)) is not None}
-    if series:
-        metrics = {one["metric"] for one in series.values()}
-        names = [metrics.pop()] if len(metrics) == 1 else []
-        members = {at: _labels(one["labels"]) for at, one in series.items()}
+    if not places or len(own) + len(places) < len(heads):
+        return None  # a column of words
+    if series := {at: one for at, head in own.items() if (one := _SERIES.fullmatch(head)) is not None}:
+        ways, cuts = [_labelled(series)], list[_Way]()
     else:
-        own = {at: head for at, head in own.items() if not _is_derived(head)}
-        shared, bare = _bare(own)
-        names, members = [shared], {at: who_of_head(head) for at, head in bare.items()}
-    if not all(map(_is_name, members.values())):
-        return None
-    is_apart = len({tuple(who.items()) for who in members.values()}) == len(members) >= _FEWEST
-    if not (places and is_apart):
-        return None
-    for name in (*names, *titles(path)):
-        said = vocabulary.meaning_of(name)
+        of_all = {at: head for at, head in own.items() if not _is_derived(head)}
+        ways, cuts = [_by_words(of_all)], [*_by_marks(of_all)]
+    if any(at in meant for at in own):
+        ways = []  # figures of one process, unless all are the same one's
+    whole = [one for one in ways if _are_members(one[1])]
+    whole += [one for one in cuts if _are_members(one[1]) and all(map(_is_seat, one[1].values()))]
+    whole += [(title, whole[0][1]) for title in titles(path) if ways and whole[:1] == ways]
+    for name, members in whole:
+        said = vocabulary.meaning_of(name) if name else None
         if said is not None and said.meaning in _CURVES:
             return Wide(name, None, None, places, members)
-        timed = figure(name) if said is None else None
+        timed = figure(name) if name and said is None else None
         if timed is not None and sort_of(timed.phase) is not None:
             return Wide(name, timed.phase, timed.factor, places, members)
     return None
+
+
+_Members = Mapping[int, dict[str, str]]
+_Way = tuple[str, _Members]
+
+
+def _are_members(members: _Members) -> bool:
+    is_apart = len({tuple(who.items()) for who in members.values()}) == len(members) >= _FEWEST
+    return is_apart and all(map(_is_name, members.values()))
+
+
+def _labelled(series: "Mapping[int, re.Match[str]]") -> tuple[str, _Members]:
+    metrics = {one["metric"] for one in series.values()}
+    return metrics.pop() if len(metrics) == 1 else "", {at: _labels(one["labels"]) for at, one in series.items()}
+
+
+def _by_words(heads: Mapping[int, str]) -> _Way:
+    """What heads are of, by the words that they share, and who each is."""
+    shared, bare = _bare(heads)
+    return shared, {at: who_of_head(head) for at, head in bare.items()}
+
+
+def _by_marks(heads: Mapping[int, str]) -> Iterator[_Way]:
+    """The same by what they begin or end with, up to a mark: `loss_local/g5-a/gpu0`; a figure's whole name goes before its parts."""
+    turned = {at: head[::-1] for at, head in heads.items()}
+    for marks, is_longest_first in _WITHIN:
+        for own, is_turned in ((heads, False), (turned, True)):
+            for lead in sorted(_leads([*own.values()], marks), key=len, reverse=is_longest_first):
+                name, rest = lead, {at: head.removeprefix(lead) for at, head in own.items()}
+                if is_turned:
+                    name, rest = lead[::-1], {at: head[::-1] for at, head in rest.items()}
+                name = _EDGES.sub("", name).rpartition(" - ")[2]
+                yield name, {at: who_of_head(_EDGES.sub("", one)) for at, one in rest.items()}
+
+
+def _is_seat(who: Mapping[str, str]) -> bool:
+    """Is it numbered, and no part of a model or of a step?"""
+    words = [one for one in _NOT_WORD.split(who.get("worker", "0")) if one]
+    told = [vocabulary.meaning_of(name) for word in words if len(name := _DIGITS.sub("", word)) > 1]
+    is_part = any(said is not None and said.meaning not in _SEATS for said in told)
+    return not is_part and _DIGITS.search(" ".join(words)) is not None
+
+
+def _leads(heads: Sequence[str], marks: "re.Pattern[str]") -> list[str]:
+    """What all heads begin with, up to each of these marks; the shortest first."""
+    first, last = min(heads, default=""), max(heads, default="")
+    same = next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), 0)
+    return [first[: one.end()] for one in marks.finditer(first[:same])]
 
 
 def _labels(text: str) -> dict[str, str]:

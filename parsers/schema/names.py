@@ -104,6 +104,22 @@ class Names(msgspec.Struct, frozen=True, dict=True):
         replica = _REPLICA.sub("", name)  # docker compose counts the containers of a service
         return self.ranks.get(replica)
 
+    def alone(self, name: str) -> int | None:
+        """The rank of the only process at a place; where the ranks of all places are not whole, one may have more than are known."""
+        rank = self.ranks.get(name)
+        if rank is None and self._is_placed and (name, 1) not in self.places:
+            rank = self.places.get((name, 0))
+        return rank
+
+    def is_known(self, name: str) -> bool:
+        """Is a process, or a place of some, called so?"""
+        return name in self.ranks or name in self.hosts or name in self.sites or (name, 0) in self.places
+
+    @cached_property
+    def _is_placed(self) -> bool:
+        known = {*self.places.values()}
+        return known == {*range(len(known))}
+
     def place_of(self, path: str) -> str | None:
         """The place of several processes that a file is called after."""
         called = {name for name in parts_of(path.rpartition("/")[2]) if (name, 1) in self.places}

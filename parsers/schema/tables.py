@@ -178,6 +178,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "status": _TEXT,  # active, idle, stopped, as printed
         "program": _TEXT,  # what a table of processes says that it runs
         "snapshot": _INT,  # 0, 1, … within one file and process
+        "cpu_s": _INT,  # that a table of processes says it has used since it began
         "time_ns": _INT,
         "count": _INT,  # processes that share this stack, where the source is already grouped
         "frames": pl.List(FRAME),  # innermost first
@@ -380,8 +381,7 @@ def table(name: TableName, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     """Rows given as dicts → a frame with exactly the declared columns; absent keys become null.
 
     For rare lines; hot formats build columns and call `conform`. An unknown key raises KeyError. A number beyond 64 bits
-    becomes null, half of a surrogate pair a question mark: content may hold both, and neither fits a column.
-    """
+    becomes null, half of a surrogate pair a question mark: content may hold both, and neither fits a column."""
     schema = SCHEMAS[name]
     listed = list(rows)
     if not listed:

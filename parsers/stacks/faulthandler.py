@@ -32,6 +32,7 @@ import msgspec
 
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, table, tables_of
+from parsers.stacks.placed import place
 from parsers.stacks.thread_lines import (
     FATAL,
     FAULTHANDLER_FRAME,
@@ -121,6 +122,7 @@ def parse(source: Source) -> Tables:
         }
         for at, thread in enumerate(threads)
     ]
+    place(rows, source, text.split("\n"))
     for row in (*problems, *claims):
         row["file"] = source.path
     return tables_of(

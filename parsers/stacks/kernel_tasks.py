@@ -45,14 +45,15 @@ class Tasks:
         self._pid, self._tid, self._what = _from_path(source.path)
         self._is_open = False
 
-    def read(self, number: int, line: str) -> None:
+    def read(self, number: int, line: str) -> bool:
+        """Is it a line of a stack, or says of which task the next is?"""
         if found := FRAME.match(line):
             frame = {"function": found["function"], "file": found["module"], "line": None}
             if not self._is_open:
                 self._begin(number)
             if found["function"] != "0xffffffffffffffff" and self._rows and len(self._rows[-1]["frames"]) < MAX_FRAMES:
                 self._rows[-1]["frames"].append(frame)
-            return
+            return True
         self._is_open = False
         if self._what == "wchan" and FUNCTION.match(line.strip()):
             if not any(row["pid"] == self._pid and row["thread"] == self._tid for row in self._rows[-8:]):
@@ -60,16 +61,16 @@ class Tasks:
                 if self._is_open:
                     self._rows[-1]["frames"].append({"function": line.strip(), "file": None, "line": None})
             self._is_open, self._what = False, ""
-        else:
-            self._heading(line)
+            return True
+        return self._heading(line)
 
     def _begin(self, number: int) -> None:
         if len(self._rows) < MAX_ROWS:
             self._rows.append({"pid": self._pid, "thread": self._tid, "frames": [], "line": number})
             self._is_open = True
 
-    def _heading(self, line: str) -> None:
-        """The task that the next frames belong to."""
+    def _heading(self, line: str) -> bool:
+        """Does it say which task the next frames belong to?"""
         if found := _PROC.search(line):
             self._pid, self._tid, self._what = int(found["pid"]), found["tid"], found["what"] or ""
         elif found := _PART.match(line):
@@ -79,6 +80,9 @@ class Tasks:
                 self._tid = found["named"]
             else:
                 self._pid, self._tid = int(found["named"] or found["bare"]), None
+        else:
+            return False
+        return True
 
     def rows(self) -> list[dict[str, Any]]:
         """source `kernel`; the task whose number is the pid is the main one."""

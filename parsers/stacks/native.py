@@ -36,6 +36,7 @@ import msgspec
 from parsers.forms.reading import all_bytes
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, tables_of
+from parsers.stacks.placed import place
 from parsers.stacks.thread_lines import GDB_FRAME, GDB_THREAD, LINE_CHARACTERS, Frame, gdb_frame, peer_of
 from parsers.text.patterns import regex
 
@@ -125,7 +126,10 @@ def parse(source: Source) -> Tables:
     rows = _rows(threads)
     who = {"rank": source.rank, "local_rank": source.local_rank, "host": source.host, "file": source.path}
     unread = [problem | {"file": source.path} for problem in problems[:MAX_PROBLEMS]]
-    return tables_of(stacks=[row | who for row in rows], unread=unread)
+    stacks = [row | who for row in rows]
+    lines = data.decode("utf-8", "replace").split("\n")
+    place(stacks, source, ["" if GDB_FRAME.match(line) else line for line in lines])
+    return tables_of(stacks=stacks, unread=unread)
 
 
 def _threads(text: str, pid: int | None, problems: list[dict[str, Any]]) -> list[_Thread]:

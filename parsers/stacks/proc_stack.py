@@ -22,6 +22,7 @@ from parsers.forms.reading import text_lines
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, tables_of
 from parsers.stacks.kernel_tasks import FRAME, FUNCTION, WCHAN, Tasks
+from parsers.stacks.placed import place
 
 
 def accepts(path: str, head: bytes) -> bool:
@@ -38,15 +39,21 @@ def parse(source: Source) -> Tables:
     """Tables of one file; never raises on content."""
     tasks = Tasks(source)
     problems: list[dict[str, Any]] = []
+    lines: list[str] = []
+    claimed: list[dict[str, Any]] = []
     try:
         for number, line in text_lines(source):
-            tasks.read(number, line)
+            if tasks.read(number, line):
+                claimed.append({"file": source.path, "line": number})
+            lines.append("" if FRAME.match(line) else line)
     except Exception as error:  # archives and remote files raise whatever their readers raise
         problems.append({"reason": f"cannot be read: {error}"[:1000]})
     if source.read_error:
         problems.append({"reason": f"cut: {source.read_error}"})
     unread = [problem | {"file": source.path} for problem in problems]
-    return tables_of(stacks=tasks.rows(), unread=unread)
+    rows = tasks.rows()
+    place(rows, source, lines)
+    return tables_of(stacks=rows, claimed=claimed, unread=unread)
 
 
-PARSER = FileParser(name="proc_stack", accepts=accepts, parse=parse, whole=True)
+PARSER = FileParser(name="proc_stack", accepts=accepts, parse=parse)

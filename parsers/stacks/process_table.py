@@ -29,6 +29,8 @@ STATES = {
 CHARACTERS = 8192
 _COMMAND = ("COMMAND", "CMD", "ARGS", "COMM")
 _STATE = ("STAT", "S", "STATE")
+_USED = ("TIME", "TIME+", "CPUTIME")
+_CLOCK = regex(r"(?:(?P<d>\d{1,5})-)?(?:(?P<h>\d{1,5}):)?(?P<m>\d{1,6}):(?P<s>\d\d)(?:\.\d+)?")
 _THREAD = ("LWP", "TID", "SPID")
 _NAME = regex(r"[A-Z%][A-Z%+_-]{0,15}")
 # Columns whose cells may hold spaces: a date.
@@ -57,7 +59,7 @@ class Form(msgspec.Struct, frozen=True):
     """A header: what a row looks like, and which of its columns are which."""
 
     row: "re.Pattern[str]"
-    at: dict[str, int]  # pid, parent, state, thread, wchan, command: number of the group
+    at: dict[str, int]  # pid, parent, state, thread, wchan, used, command: number of the group
 
     def cells(self, line: str) -> dict[str, str]:
         """The cells of a row that are asked for; none where the line is no row."""
@@ -78,7 +80,7 @@ def form(line: str) -> Form | None:
     if not (2 <= len(names) <= 40) or names[-1] not in _COMMAND or not all(map(_NAME.fullmatch, names)):
         return None
     kinds = {"PID": "pid", "PPID": "parent", "WCHAN": "wchan", names[-1]: "command"}
-    kinds |= dict.fromkeys(_STATE, "state") | dict.fromkeys(_THREAD, "thread")
+    kinds |= dict.fromkeys(_STATE, "state") | dict.fromkeys(_THREAD, "thread") | dict.fromkeys(_USED, "used")
     at = {kinds[name]: number for number, name in enumerate(names, 1) if name in kinds}
     if "pid" not in at or names.count("PID") != 1:
         return None
@@ -103,8 +105,18 @@ def process(cells: dict[str, str]) -> tuple[dict[str, Any] | None, dict[str, Any
         frames = [{"function": stands, "file": None, "line": None}] if stands else []
         own = {"pid": pid, "thread": cells["pid"], "is_main": True, "snapshot": 0}
         stack = own | {"status": state, "frames": frames, "program": _program(cells["command"])}
+        stack["cpu_s"] = _seconds(cells.get("used", ""))
         stack["parent"] = int(parent) if _NUMBER.fullmatch(parent) else None
     return stack, claim | {"pid": pid} if claim else None
+
+
+def _seconds(used: str) -> int | None:
+    """Days, hours, minutes and seconds of CPU, as ps and top print them."""
+    found = _CLOCK.fullmatch(used)
+    if found is None:
+        return None
+    days, hours, minutes, seconds = (int(one or 0) for one in found.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
 
 
 def bare(line: str) -> dict[str, str]:

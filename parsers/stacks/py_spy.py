@@ -43,6 +43,7 @@ from parsers.forms.headed import prompted
 from parsers.forms.reading import text_lines
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.tables import Tables, table, tables_of
+from parsers.stacks.placed import place
 from parsers.stacks.thread_lines import (
     HEADING,
     LINE_CHARACTERS,
@@ -70,6 +71,7 @@ _PREFIX = regex(r"(?P<who>\d{1,6}|[A-Za-z][\w.-]*): (?=Process \d|Python v|Paren
 _PROCESS = regex(r"Process (?P<pid>\d{1,10}): ")
 _PARENT = regex(r"Parent Process (?P<pid>\d{1,10}): ")
 _JOINT = regex(rb"\]\s*\n\s*\[")  # with --subprocesses an array follows the other; inside JSON a comma would stand
+_ARRAY = regex(rb"\s*\[\s*(?:[\[{\]\"]|-?\d+(?:\.\d+)?\s*[,\]]|\Z)")  # of JSON, no name in brackets
 _MARK = regex(rb"Thread (?:0x|\d)|\n {4}\S+ \([^()\n]+\.py:\d+\)\r?\n {4}\S")  # of the lines that `accepts` asks for
 _NUMBERED = regex(r"(?i)[=\-#>*\s]{0,12}(?:(?:pid|process)\s{0,2}[:=#]?\s{0,2})?(?P<pid>\d{2,10})[\s:=\-#*]{0,12}$")
 _OTHERS = 3  # lines that are none of a dump: then it is a session, of which others read the rest
@@ -121,7 +123,7 @@ def accepts_session(path: str, head: bytes) -> bool:
 
 def _strangers(path: str, head: bytes) -> int:
     """How many of the first lines are no dump's; -1 where most are none."""
-    if head.lstrip()[:1] == b"[":
+    if _ARRAY.match(head):
         return -1 + (b'"frames"' in head and (b'"os_thread_id"' in head or b'"owns_gil"' in head))
     named = "py-spy" in path or "pyspy" in path
     if not (named or b"trace-" in head or _MARK.search(head)):  # cheap to find
@@ -169,7 +171,7 @@ def _read(source: Source, claims: list[dict[str, Any]]) -> tuple[list[dict[str, 
         problems.append({"reason": f"cut: {source.read_error}"})
     if len(data) > MAX_BYTES:
         problems.append({"bytes": max(source.size - MAX_BYTES, 1), "reason": f"cut: beyond {MAX_BYTES} bytes"})
-    if data.lstrip()[:1] == b"[":
+    if _ARRAY.match(data):
         rows, rank = _json_rows(data[:MAX_BYTES], problems), source.rank
     else:
         said: list[dict[str, Any]] = []
@@ -188,6 +190,8 @@ def _read(source: Source, claims: list[dict[str, Any]]) -> tuple[list[dict[str, 
         }
         row |= {"source": "py-spy", "host": row.get("host") or source.host}
         seen[thread] += 1
+    if not _ARRAY.match(data) and rank is None:
+        place(rows, source, data[:MAX_BYTES].decode("utf-8", "replace").split("\n"))
     for problem in problems:
         problem["file"] = source.path
     return rows, problems[:MAX_PROBLEMS]

@@ -42,6 +42,7 @@ COPIES = (
     "teacher",
     "student",
 )  # of the weights, beside those that are trained
+_LONG = 8  # letters of a name that is written as one word
 _LOSSES = ("own", "plain", "of_all", "named")  # which of several is the training's: the first that one column alone is
 
 
@@ -82,6 +83,13 @@ def _table() -> dict[str, dict[str, Term]]:
         use, _, meaning = row["meaning"].rpartition(":")
         made[use][row["name"]] = Term(meaning, row["unit"], row["space"], row["before"] == "any")
     return made
+
+
+@cache
+def _run_together() -> dict[str, Term]:
+    """Names of several words as one: `gradnorm`."""
+    made = [(name.replace("_", ""), term) for name, term in _table()[""].items() if "_" in name]
+    return {name: term for name, term in made if len(name) >= _LONG and name not in _table()[""]}
 
 
 @cache
@@ -193,7 +201,7 @@ def _meaning(words: Sequence[str]) -> Meaning | None:
     if len(words) > 1 and words[-1] in whose() and "_".join(words[-2:]) not in terms:
         words = [words[-1], *words[:-1]]  # loss_local is local_loss
     for at in range(max(0, len(words) - 5), len(words)):
-        term = terms.get("_".join(words[at:]))
+        term = terms.get("_".join(words[at:])) or (_run_together().get(words[at]) if at == len(words) - 1 else None)
         if term is None:
             continue
         if term.meaning == "other":

@@ -231,9 +231,13 @@ class Places:
         return self.of(bare["at"]) if bare is not None and self.is_place(bare["at"]) else None
 
     def _of_command(self, at: str | None, command: str) -> str | None:
-        """The one place that a command names behind its first word, and before another (`ssh n1 ps`, `kubectl exec w-1 -- ps`); else where its prompt is."""
-        _, *words = command.split()
-        named = {self.of(name) for word in words[:-1] if self.is_place(name := word.rpartition("@")[2])}
+        """The one place that a command names behind its first word, and before another (`ssh n1 ps`, `kubectl exec w-1 -- ps`); else where its prompt is.
+        An option may name somebody else (`--master_addr n1`)."""
+        named = {
+            self.of(name)
+            for before, word in pairwise(command.split()[:-1])
+            if self.is_place(name := word.rpartition("@")[2]) and not (before[0] == "-" and OF_OTHERS.search(before))
+        }
         return named.pop() if len(named) == 1 else None if named else self.called(at)
 
     def above(self, text: str) -> str | None:

@@ -51,9 +51,10 @@ _OF_TOTAL = regex(
 _OF_PROCESSES = regex(rf"(?<![A-Za-z])(?:{'|'.join(PROCESS)})[-_.]?(?P<number>\d{{1,7}})(?![\dA-Za-z])")
 _RANGE = regex(r"(?<=[\[({])0 ?(?:-|\.\.) ?(\d{1,7})(?=[\])}])")  # of all processes
 _IS_PID = regex(r"(?i)(?:^|[^a-z])(?:os)?p(?:rocess[ _]?)?id\W*\Z|(?<!本地)(?<!局部)进程(?:号)?\W*\Z")
+_IS_PORT = regex(r"://@:\Z")
 _OF_PID = regex(r"(?i)(?:^|[^a-z])(?:sub|child[ _-]?)?proc(?:ess)?\W*\Z")  # a large number behind it
 _IS_TAGGED = regex(
-    r"\[@:\Z|(?i:task|rank|proc(?:ess)?)[ :=]{1,3}#[ #]{0,8}[\[(]\Z"
+    r"\[@:\Z|(?i:task|rank|proc(?:ess)?)[ :=]{0,3}#[ #]{0,8}[\[(]\Z"
 )  # as a host, or a number of a process, has it in brackets
 _IS_DEVICE = regex(r"(?i)(?:gpus?|cuda|dev(?:ices?)?|npus?|cards?)(?:[_ -]?(?:ids?|index|no))?[\"'\s:=#_({\[-]*\Z")
 _IS_LOCAL = regex(
@@ -90,6 +91,7 @@ class Process(NamedTuple):
     is_word: bool = False  # a word says rank
     how: str = "rows alike"
     device: int | None = None  # of its place, by whatever it is called
+    is_port: bool = False  # its number is that of an address, where it is asked
 
 
 def processes(
@@ -216,6 +218,7 @@ class _Family:
                     cell(world) if world is not None else (len(self._rows) if ranks is not None and not self._says(ranks) else None),
                     row.said.file, row.said.number, ranks is not None and self._says(ranks),
                     device=cell(local) if self._is_device(local) else None,
+                    is_port=pid is not None and _IS_PORT.search(self._labels[pid]) is not None,
                 )  # fmt: skip
 
     def _where(self, rows: Sequence[Row]) -> list[str | None]:
@@ -253,6 +256,8 @@ class _Family:
         label, values = self._labels[at], {*column}
         if min(column) < PID or _TOTAL.match(self._rows[0].said.line.text, self._ends[at]):
             return False
+        if any(_printed(row) - {number} for row, number in zip(self._rows, column, strict=True)):
+            return False  # what stands before the words is the process's
         if _IS_TAGGED.search(label) or _OF_PID.search(label):
             return True
         if 2 * len(values) <= len(column) or _GIVEN.search(label) or _IS_NODE.search(label) or _is_figure(label):
@@ -453,6 +458,11 @@ class _Family:
         """Is its last word one of these?"""
         words = words_of(self._labels[at]) if called else []
         return bool(words) and words[-1] in called
+
+
+def _printed(row: Row) -> set[int]:
+    """The numbers of processes that are set off before the words of a line."""
+    return {pid for pid in (row.said.line.process, *(head.pid for head in row.said.heads)) if pid is not None}
 
 
 def _counts_others(before: str) -> bool:

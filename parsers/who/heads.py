@@ -35,14 +35,17 @@ _MARKS = (
     r" {0,4}[=-]> ",
     r" {1,4}[~»›] ",
 )  # behind a word
-_TAG = r"(?:\[(?P<pid>\d{1,10})\])?"
+_TAGS = r"(?:\[[A-Za-z][\w. -]{0,40}\]){0,2}"  # what else a logger tells of the process, as its thread
+_TAG = rf"(?:{_TAGS}\[(?P<pid>\d{{1,10}})\]{_TAGS})?"
 _BESIDE = 4  # words in a bracket
 _AT_STAMP, _AT_LEVEL = (regex(rf" {{0,8}}{one} {{1,8}}(?=\S)") for one in (_STAMP, _LEVEL))
 _AT_BRACKET = regex(rf" {{0,8}}(?:\[({_WORDS})\]|\(({_WORDS})\)|<({_WORDS})>|\{{({_WORDS})\}}):? ?")
 _AT_RULE = regex(r" {0,4}[-–—|:·]{1,2} {1,4}(?=\S)")
 _BARRED = r"[^\s|]{1,60}"  # words before a bar, several
 _AT_BAR = regex(rf" {{0,8}}({_BARRED}(?: {{1,4}}{_BARRED}){{1,2}}) {{0,40}}\| ?")
-_AT_WORD = regex(rf" {{0,8}}{_GROUP}(?:\[\d{{1,10}}\](?=:))?(?:{'|'.join(f'({mark})' for mark in _MARKS)})")
+_AT_WORD = regex(
+    rf" {{0,8}}{_GROUP}(?:{_TAGS}\[\d{{1,10}}\]{_TAGS}(?=:))?(?:{'|'.join(f'({mark})' for mark in _MARKS)})"
+)
 _FIRST = rf" {{0,8}}{_GROUP} (?= {{0,40}}\S)"
 _AT_FIRST = regex(_FIRST)
 _FIELD = r"[\[(<]?(?:pid|PID|Pid|process_id)[=:] ?"  # before the number of a process, as a field tells it

@@ -7,12 +7,14 @@ on node7`, `world_rank=2, pid=15925`, `[2/4] node7 pid 20326`, `rank:0, world_si
 Fooled by: a communicator that calls itself by no word (`rank 1 of 2`) in a log where no larger world is told.
 """
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import msgspec
 
-from parsers.forms.reading import json_object, whole
+from parsers.forms.reading import whole
 from parsers.schema.labels import OF_GROUP
 from parsers.schema.rules import pci
 from parsers.text.patterns import regex
@@ -58,6 +60,7 @@ _PAIRS = r"(?:[\w-]{1,20}[=:] ?[\w.-]{1,255}[ ,;]{1,2}){0,4}"
 _PLACE = regex(
     rf"(?i)(?={_PAIRS}pid[=:] ?\d){_PAIRS}(?:host(?:name)?|node(?:name)?|ip)[=:]"
 )  # in fields, before any word
+_CLUSTER, _JSON = regex(r"\{\s{0,8}\\?\"(?:cluster|task|environment)\\?\""), json.JSONDecoder()
 _CHIEFS = ("chief", "master")
 _MAY = regex(r"(?:rank|proc|pid|trainer_id)", re.I)
 _SIZE = regex(r"\bworld", re.I)
@@ -101,7 +104,7 @@ def worlds_in(text: str) -> set[int]:
 def introduction(text: str, speaker: int | None = None) -> Introduction | None:
     """The rank that a line joins to a world or a pid, without what stands before the line; None where it joins none, or two. `speaker`: the
     rank that stands before it, where the line tells the world alone, or begins with the fields of a host and a pid."""
-    if "TF_CONFIG" in text and (of_cluster := _tf_config(text)) is not None:
+    if "TF_CONFIG" in text and (of_cluster := of_cluster_text(text)) is not None:
         return of_cluster
     if _RAISED.match(text) or REPORT in text or not (_MAY.search(text) or (speaker is not None and _SIZE.search(text))):
         return None
@@ -140,10 +143,21 @@ def introduction(text: str, speaker: int | None = None) -> Introduction | None:
     return Introduction(rank, world, next(iter(pids), None), host, device_in(text), bus_in(text))
 
 
-def _tf_config(text: str) -> Introduction | None:
-    """TensorFlow's description of a cluster and of one task of it; workers come behind a chief, servers of parameters are no ranks."""
-    said = json_object(text[text.find("{") :].rstrip("'\" ")) if "{" in text else None
-    cluster, task = ((said or {}).get(name) for name in ("cluster", "task"))
+def of_cluster_text(text: str) -> Introduction | None:
+    """TensorFlow's description of a cluster and of one task of it, as a text, which another text may quote."""
+    found = _CLUSTER.search(text)
+    for told in (text[found.start() :], text[found.start() :].replace('\\"', '"')) if found else ():
+        try:
+            said, _ = _JSON.raw_decode(told)
+        except (ValueError, RecursionError):
+            continue
+        return of_cluster(said)
+    return None
+
+
+def of_cluster(said: Mapping[str, Any]) -> Introduction | None:
+    """The same, read: workers come behind a chief, servers of parameters are no ranks."""
+    cluster, task = (said.get(name) for name in ("cluster", "task"))
     if not isinstance(cluster, dict) or not isinstance(task, dict):
         return None
     sizes = [len(own) if isinstance(own := cluster.get(name), list) else 0 for name in (*_CHIEFS, "worker")]

@@ -115,7 +115,8 @@ class Table(msgspec.Struct, frozen=True):
             if row.place is None and is_placed and not self.files:  # the same number may be another process's elsewhere
                 continue
             names = self.aliases.get(row.place, (row.place,)) if row.place is not None else (None,)
-            said = {"rank": row.rank, "pid": row.pid, "local_rank": row.local, "world_size": size}
+            pid = None if row.is_port else row.pid
+            said = {"rank": row.rank, "pid": pid, "local_rank": row.local, "world_size": size}
             said |= {"device_index": row.device} if row.pid is None and row.local is not None else {}
             host = host_called(names[0], row.file, self.hosts)
             yield said | {"host": host, "how": row.how, "file": row.file, "line": row.line}

@@ -32,6 +32,7 @@ from parsers.who.file_templates import consistent, written
 from parsers.who.formulas import Scripts, called, scripts_of
 from parsers.who.introductions import PID, Introduction
 from parsers.who.job_table import HOW, Table
+from parsers.who.launched_hosts import launched_hosts
 from parsers.who.linked.numbered import node_numbers
 from parsers.who.loops import hosts_in_turn
 from parsers.who.orders import blocks, in_order_of_ranks
@@ -72,7 +73,7 @@ def process_table(
     placed = (one for one in told if {one.local_rank, one.node_rank, one.device} != {None})
     hosts = {one.name.rpartition(":")[0] for one in told if one.kind == PROCESS}
     turns = {name for own in said.values() for name in hosts_in_turn(own)}
-    places = Places(said, paths, {one.name for one in placed} | hosts | turns)
+    places = Places(said, paths, {one.name for one in placed} | hosts | turns | launched_hosts(said))
     join_addresses(said, (one.leaves for one in documents), places)
     join_items(told, places)
     join_told(told, said, paths, places)
@@ -159,7 +160,12 @@ def _introductions(family: Sequence[Process]) -> Iterator[tuple[Process, Introdu
     size = len(family)
     if sorted(one.rank if one.rank is not None else -1 for one in family) == [*range(size)]:
         for one in family:
-            yield one, Introduction(one.rank or 0, size, one.pid, host_called(one.place, one.file, {}))
+            yield (
+                one,
+                Introduction(
+                    one.rank or 0, size, None if one.is_port else one.pid, host_called(one.place, one.file, {})
+                ),
+            )
 
 
 def _placed(found: Sequence[Process]) -> list[Process]:

@@ -17,6 +17,7 @@ from parsers.schema.labels import OF_GROUP
 from parsers.text import vocabulary
 from parsers.text.outlines import Leaf, Path
 from parsers.text.patterns import regex
+from parsers.who.introductions import Introduction, of_cluster, of_cluster_text
 from parsers.who.numbered_files import counted, path_of
 from parsers.who.taken_numbers import made_of, name_of, taken
 
@@ -70,6 +71,8 @@ def facts_in(text: str, path: Path = (), line: int = 0) -> Iterator[Fact]:
 
 
 def _facts_in(text: str, path: Path, line: int) -> Iterator[Fact]:
+    if "cluster" in text and "task" in text:
+        yield from _as_facts(of_cluster_text(text), path, line)
     every = [found for found in _TOLD.finditer(text) if found["is"] != " " or found["dash"]]
     known = {vocabulary.of_process(found["name"]) for found in every}
     for found in every:
@@ -112,6 +115,28 @@ def _facts(own: Sequence[Leaf]) -> Iterator[Fact]:
                 yield Fact(meaning, number, leaf.path, leaf.line, "rank")
 
 
+def _of_clusters(own: Sequence[Leaf]) -> Iterator[Fact]:
+    """What TensorFlow's descriptions of clusters say that stand open in a document: `TF_CONFIG: {cluster: {worker: […]}, task: {type: worker, index: 1}}`."""
+    for leaf in own:
+        if leaf.path[-2:] != ("task", "index"):
+            continue
+        above, task, tasks = leaf.path[:-2], {}, defaultdict(list)
+        for one in own:
+            inner = one.path[len(above) :] if one.path[: len(above)] == above else ()
+            if inner[:1] == ("task",) and len(inner) == 2:
+                task[inner[1]] = one.value
+            elif inner[:1] == ("cluster",) and len(inner) == 3:
+                tasks[inner[1]].append(one.value)
+        yield from _as_facts(of_cluster({"cluster": dict(tasks), "task": task}), leaf.path, leaf.line)
+
+
+def _as_facts(told: Introduction | None, path: Path, line: int) -> Iterator[Fact]:
+    if told is not None:
+        yield Fact("rank", told.rank, path, line, "RANK")
+        if told.world is not None:
+            yield Fact("world_size", told.world, path, line, "WORLD_SIZE")
+
+
 def _is_of_ranks(path: Path) -> bool:
     """Is it the entry of a name in a mapping of ranks: `ranks: {trainer-a: 2}`?"""
     above = path[-2] if len(path) > 2 else None
@@ -149,7 +174,7 @@ def _list(fact: Fact) -> Path:
 
 def items_of(file: str, own: Sequence[Leaf]) -> list[Item]:
     """The items of a document: its smallest number of parts, each with one rank, node and local rank at most."""
-    facts = _of_itself(list(_facts(own)))
+    facts = _of_itself([*_facts(own), *_of_clusters(own)])
     who = [fact for fact in facts if fact.meaning in _WHO]
     depth = max((len(fact.path) for fact in who), default=0)
     for count in range(depth + 1):
@@ -169,7 +194,9 @@ def _of_one(parts: Mapping[Path, list[Fact]], own: Sequence[Leaf]) -> Mapping[Pa
         beside = {leaf.path[at] for leaf in own if len(leaf.path) > at and leaf.path[:at] == facts[0].path[:at]}
         if len({fact.path[: at + 1] for fact in facts}) > 1:
             break
-        if len(beside) > 1 and isinstance(facts[0].path[at], int):
+        if (
+            len(beside) > 1 and isinstance(facts[0].path[at], int) and len(facts[0].path) > at + 1
+        ):  # no list of variables
             return {facts[0].path[: at + 1]: facts}
     return parts
 

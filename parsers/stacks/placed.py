@@ -1,0 +1,62 @@
+"""Of which place the stacks in one file are, by the lines that stand above them, and whose they are where that is one process's.
+
+    === trainer-1-2-kl7d7  03:31:18Z ===          a pod of one process, which a start line or a document calls rank 6
+    Process 14: python -m train
+
+What the parser of a stack reads of its headings goes before: nothing is asked where a row tells a rank or a host. A place at which two processes were
+seen is neither's name.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+from parsers.forms.headed import places_of_lines
+from parsers.schema.parser import Source
+
+
+def place(rows: list[dict[str, Any]], source: Source, lines: Sequence[str]) -> None:
+    """Rows of `stacks` of one file, in order, and its lines: gives the rows their host, rank and snapshot."""
+    if source.rank is not None or source.local_rank is not None or any(row.get("rank") is not None for row in rows):
+        return
+    if not any(row.get("host") not in (None, source.host) for row in rows):
+        hosts = _hosts(rows, source, lines)
+        if not hosts:
+            return
+        for row in rows:
+            row["host"] = hosts.get(row["line"], row.get("host"))
+    _name(rows, source)
+    seen: Counter[tuple[Any, ...]] = Counter()
+    for row in rows:
+        thread = (row.get("rank"), row.get("host"), row.get("pid"), row["thread"])
+        row["snapshot"] = seen[thread] if row["thread"] is not None else 0
+        seen[thread] += 1
+
+
+def _hosts(rows: Sequence[dict[str, Any]], source: Source, lines: Sequence[str]) -> dict[int, str]:
+    """Line → its place. Words that nobody calls a place, or below which the same processes come again, tell moments, or parts of a job."""
+    hosts = places_of_lines(lines, [row["line"] for row in rows])
+    names = source.labels.names
+    if all(names.is_known(host) for host in hosts.values()):
+        return hosts
+    shown: defaultdict[str, set[int | None]] = defaultdict(set)
+    for row in rows:
+        if row["line"] in hosts and row.get("pid") is not None:
+            shown[hosts[row["line"]]].add(row["pid"])
+    is_again = any(2 * len(one & other) > min(len(one), len(other)) for one, other in combinations(shown.values(), 2))
+    are_names = all(any(map(str.isdigit, host)) for host in hosts.values())
+    return {} if is_again or not are_names or source.host is not None else hosts
+
+
+def _name(rows: Sequence[dict[str, Any]], source: Source) -> None:
+    """Ranks of places of one process."""
+    processes: defaultdict[str, set[int | None]] = defaultdict(set)
+    for row in rows:
+        if row.get("host") is not None and row.get("parent_pid") is None:
+            processes[row["host"]].add(row.get("pid"))
+    ranks = {host: source.labels.names.alone(host) for host, own in processes.items() if len(own) == 1}
+    if len({*ranks.values()} - {None}) < len([rank for rank in ranks.values() if rank is not None]):
+        return  # two places are one rank's
+    for row in rows:
+        row["rank"] = ranks.get(row["host"]) if row.get("host") is not None else None
