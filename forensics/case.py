@@ -136,6 +136,7 @@ class Case(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def _ends_as_told(self) -> "Mapping[int, ProcessEnd]":
+        from forensics.facts.ended_at_rest import with_ended_at_rest
         from forensics.facts.giving_up import giving_up, in_order
         from forensics.facts.held_processes import with_dead
         from forensics.facts.killed_pods import with_killed_pods
@@ -145,7 +146,8 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         ends = standing(process_ends(self.events, stopped_rest(self.events, self.expected)))
         ends = with_dead(in_order(ends, giving_up(self.events, self.identity, self.clocks)), self.tables)
         ends = with_killed_pods(ends, self.events, self.waited_ranks, self.anomaly_window, self.expected)
-        return with_killed_running(ends, self.events, self.tables, self.expected or self.seen)
+        ends = with_killed_running(ends, self.events, self.tables, self.expected or self.seen)
+        return with_ended_at_rest(ends, self.stacks, self.tables)
 
     @cached_property
     def failure_roles(self) -> "Mapping[int, FailureRole]":

@@ -201,10 +201,13 @@ def _in_stacks(case: Case) -> Iterator[Symptom]:
         refs = tuple(stack_ref(row) for row in waiting.sort("rank", "file", "line").head(1).iter_rows(named=True))
         yield Symptom("waiting", "stacks in communication", frozenset(values(waiting["rank"])), refs)
     elif seen.waiters > 1 and (seen.outside.height or seen.waiting.height == seen.live.height):
-        yield Symptom("waiting", "stacks that wait", frozenset(values(seen.waiting["rank"])))
+        refs = tuple(stack_ref(row) for row in seen.waiting.sort("rank", "file", "line").head(1).iter_rows(named=True))
+        yield Symptom("waiting", "stacks that wait", frozenset(values(seen.waiting["rank"])), refs)
     storage = storage_waits(case.stacks, case.blocked)
     if storage.height:
-        yield Symptom("waiting", "stacks that wait for storage", frozenset(values(storage["rank"])))
+        first = storage.sort("rank", "host", "pid", "file", "line", nulls_last=True).head(_REFS)
+        refs = tuple(stack_ref(row) for row in first.iter_rows(named=True))
+        yield Symptom("waiting", "stacks that wait for storage", frozenset(values(storage["rank"])), refs)
 
 
 def _by_word(case: Case, found: Sequence[Symptom]) -> Iterator[Symptom]:

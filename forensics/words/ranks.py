@@ -340,6 +340,21 @@ ALL_IN_CALLS = Form(
     "全部 {number} 个进程都停在通信调用中（{ops}）；仅凭调用栈无法判断哪个进程组的哪个成员没有到达",
 )
 
+# --- all_at_one_call -------------------------------------------------------------------------------------------------
+ALL_AT_ONE_CALL = Form(
+    "all {number} processes that were looked at stand at one line ({line}), in a call to something outside them",
+    "所查看的全部 {number} 个进程都停在同一行（{line}），所调用的对象在它们之外",
+)
+WHAT_THEY_ASK_IS_IN_NONE = Said(
+    "what they wait for is in none of them: the service, file or lock that they share is to be looked at",
+    "它们所等待的不在其中任何一个进程里：应检查共用的服务、文件或锁",
+)
+WHAT_THEY_ASK = Said(
+    "a stack and the last lines of the service that they ask, while they wait for it",
+    "等待期间其所请求服务的调用栈与最后几行日志",
+    "stack",
+)
+
 # --- received_size ---------------------------------------------------------------------------------------------------
 OTHER_SIZE = Form("{who} received a message of another size than its call expects", "{who} 收到的消息大小与其调用不符")
 OTHER_CALLS = Form(
