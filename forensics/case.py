@@ -142,11 +142,13 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         from forensics.facts.killed_pods import with_killed_pods
         from forensics.facts.killed_running import with_killed_running
         from forensics.facts.process_ends import process_ends, standing, stopped_rest
+        from forensics.facts.stopped_pods import with_stopped_pods
 
         ends = standing(process_ends(self.events, stopped_rest(self.events, self.expected)))
         ends = with_dead(in_order(ends, giving_up(self.events, self.identity, self.clocks)), self.tables)
         ends = with_killed_pods(ends, self.events, self.waited_ranks, self.anomaly_window, self.expected)
         ends = with_killed_running(ends, self.events, self.tables, self.expected or self.seen)
+        ends = with_stopped_pods(ends, self.events, self.expected or self.seen)
         return with_ended_at_rest(ends, self.stacks, self.tables)
 
     @cached_property

@@ -13,9 +13,10 @@ from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.counted_calls import numbered
 from forensics.facts.cut_off import cut_off
-from forensics.facts.event_rows import reference
+from forensics.facts.event_rows import detail, reference
 from forensics.facts.process_ends import in_thread, is_consequence, is_stop, stopped_launchers, without_echoes
 from forensics.facts.rank_stacks import stack_ref
+from forensics.facts.stopped_pods import stopped_objects
 from forensics.facts.storage_waits import live_stacks, storage_waits
 from forensics.facts.taken_places import NODE_FAILED
 from forensics.graph.hang.outside import places
@@ -306,6 +307,7 @@ def _unplaced(case: Case) -> Iterator[Symptom]:
         & pl.col("severity").is_in(["error", "fatal"]),
     )  # fmt: skip
     seen, stops = set(), first_stops(case.events)
+    pods = stopped_objects(case.events, case.expected or case.seen)
     alike = ["file", "pid", "local_rank", "host", "kind", "code", "detail"]
     for row in rows.sort("file", "line").unique(alike, keep="first", maintain_order=True).iter_rows(named=True):
         is_no_failure = row["kind"] == "exit" and (row["code"] in (None, "0") or is_stop(row["code"]))
@@ -314,6 +316,7 @@ def _unplaced(case: Case) -> Iterator[Symptom]:
             or in_thread(row)
             or is_consequence(row["detail"])
             or is_below(stops, row["file"], row["line"])
+            or detail(row).get("object") in pods
         ):
             continue
         if EVENTS[row["kind"]].printer == "kernel" and row["host"] and short_host(row["host"]) not in case.job_hosts:

@@ -147,6 +147,7 @@ WHAT_BECAME_OF = Form(
 )
 NO_MORE_BEATS = Form("{who} stopped sending heartbeats", "{who} 停止发送心跳")
 ITS_NODES_WERE = Form("the nodes that it took: {hosts}", "被收回的节点：{hosts}")
+ITS_PODS_STOPPED = Form("the cluster stopped the pods of {who} while they ran", "集群在运行中停止了 {who} 所在的 pod")
 ITS_PODS_WERE = Form("the pods that it took are of {who}", "被抢占的 pod 属于 {who}")
 AND_FELL_SILENT = {
     True: Form("{text}; all others were told so, and its own record ends before that, without an error", "{text}；其余 rank 均收到此通知，而其自身记录在此之前结束且无错误"),
