@@ -20,6 +20,7 @@ from parsers.schema.tables import TableName
 _FEWEST = 3  # processes looked at
 _STEPS = 5  # the longest step as often, from the last one to a look
 _SILENT = 20  # the longest step as often, from the last one to an end
+_LEAST_NS = 1800 * SECOND_NS  # at least, until an end
 _SAID = 3  # steps with a time
 _CLOCKS_NS, _ZONE_NS = 60 * SECOND_NS, 900 * SECOND_NS  # by which clocks of hosts, and zones, differ
 _KILLED = (None, "killed", "stopped_by_hand")
@@ -56,7 +57,9 @@ def _stood(stacks: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame]) -> se
 def is_long_after(live: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame]) -> bool:
     """Were these stacks taken when no step had been completed for much longer than any takes?"""
     looks, steps = _looks(live, tables), _steps(tables)
-    return bool(looks.len() and len(steps) >= _SAID and min(looks) - steps[-1] > _STEPS * _longest(steps))
+    return bool(
+        looks.len() and len(steps) >= _SAID and min(looks) - steps[-1] > max(_STEPS * _longest(steps), _CLOCKS_NS)
+    )
 
 
 def steps_after(live: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame]) -> bool:
@@ -70,7 +73,7 @@ def _is_long_silent(end: ProcessEnd, tables: Mapping[TableName, pl.DataFrame]) -
     """Had nobody completed a step for very much longer than any takes when it ended, by one clock? Then what it ended was no work."""
     steps = _steps(tables, end.time_basis)
     is_told = end.time_ns is not None and len(steps) >= _SAID
-    return is_told and (end.time_ns or 0) - steps[-1] > _SILENT * _longest(steps)
+    return is_told and (end.time_ns or 0) - steps[-1] > max(_SILENT * _longest(steps), _LEAST_NS)
 
 
 def _longest(steps: Sequence[int]) -> int:

@@ -5,7 +5,7 @@
 A kubelet says so of a container that runs when its pod is to go (deleted, evicted, preempted, scaled down), whoever asked for it. Its processes are
 asked to end, and killed when their grace is over: neither is a failure of theirs. It counts where all that ended there ended by a signal and by nothing of their own, and
 where it is told of some pods of the job alone: a controller that clears up behind a failure stops them all. Words of a container that failed its
-probe are another thing (killed_pods.py).
+probe, or of a node without memory or disk, are another thing (killed_pods.py).
 """
 
 from collections.abc import Mapping
@@ -18,16 +18,20 @@ from forensics.facts.process_ends import ProcessEnd
 from parsers.knowledge import meaning
 
 _STOPPING = ("Killing", "preemption", "Preempted", "Preempting")
+_EVICTED = "Evicted"  # by a node that lacks memory or disk
 _BY_SIGNAL = ("SIGKILL", "SIGTERM", "SIGINT", "")
 
 
 def stopped_pods(events: pl.DataFrame, job: frozenset[int]) -> dict[int, Row]:
     """Events of one attempt, all ranks of the job → rank → the word that its pod was stopped; none where that is said of most."""
     told: dict[int, Row] = {}
-    for row in of_kinds(events, "scheduler").iter_rows(named=True):
-        if row["code"] in _STOPPING and row["names_ranks"] and _is_order(row):
+    failed: set[int] = set()
+    for row in of_kinds(events, "scheduler").filter(pl.col("names_ranks").is_not_null()).iter_rows(named=True):
+        if row["code"] == _EVICTED or ((said := meaning(row["text"] or "")) is not None and said.claim == "killed"):
+            failed |= {*row["names_ranks"]}
+        elif row["code"] in _STOPPING:
             told |= {rank: told.get(rank, row) for rank in row["names_ranks"] if rank in job}
-    return told if 2 * len(told) <= len(job) else {}
+    return told if 2 * len(told) <= len(job) and not failed & told.keys() else {}
 
 
 def with_stopped_pods(
@@ -40,11 +44,6 @@ def with_stopped_pods(
         return dict(ends)
     stopped = {rank: replace(end, how="stopped", cause=None, was_stopped=True) for rank, end in here.items()}
     return {**ends, **stopped}
-
-
-def _is_order(row: Row) -> bool:
-    said = meaning(row["text"] or "")
-    return said is None or said.claim != "killed" or row["code"] != "Killing"
 
 
 def _is_by_signal(end: ProcessEnd) -> bool:

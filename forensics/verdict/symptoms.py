@@ -308,6 +308,7 @@ def _unplaced(case: Case) -> Iterator[Symptom]:
     )  # fmt: skip
     seen, stops = set(), first_stops(case.events)
     pods = stopped_objects(case.events, case.expected or case.seen)
+    servers = {(one.row["file"], one.row["line"]) for one in case.killed_servers}
     alike = ["file", "pid", "local_rank", "host", "kind", "code", "detail"]
     for row in rows.sort("file", "line").unique(alike, keep="first", maintain_order=True).iter_rows(named=True):
         is_no_failure = row["kind"] == "exit" and (row["code"] in (None, "0") or is_stop(row["code"]))
@@ -319,7 +320,9 @@ def _unplaced(case: Case) -> Iterator[Symptom]:
             or detail(row).get("object") in pods
         ):
             continue
-        if EVENTS[row["kind"]].printer == "kernel" and row["host"] and short_host(row["host"]) not in case.job_hosts:
+        is_server = (row["file"], row["line"]) in servers
+        is_elsewhere = bool(row["host"]) and short_host(row["host"]) not in case.job_hosts and not is_server
+        if EVENTS[row["kind"]].printer == "kernel" and is_elsewhere:
             continue
         key = f"process {row['pid'] or row['local_rank'] or ''} in {row['file']}"
         if key not in seen:
