@@ -11,6 +11,9 @@ CALL_OF = Form("{kind} of {what}", "{kind}（{what}）")
 # --- stacks ----------------------------------------------------------------------------------------------------------
 STACK_IN_COMMUNICATION = Form("the stack of {who} is in communication", "调用栈显示 {who} 在通信中")
 STACK_NOT_IN_COMMUNICATION = Form("the stack of {who} is not in communication", "调用栈显示 {who} 不在通信中")
+WAITED_FOR_RANK = Form(
+    "in that group of all ranks it waited for rank {member}", "在该全体 rank 的进程组中，它等待的是 rank {member}"
+)
 WAITED_FOR_MEMBER = Form(
     "it waited for member {member} of that group, as the group counts them: which rank that is, no line tells",
     "它在等该组内编号为 {member} 的成员；无日志说明其对应的 rank",
