@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import polars as pl
+from msgspec.structs import replace
 
 from forensics.assemble.identity import HIGHEST_RANK, hosts_of_ranks
 from forensics.model.expected import NOTHING_EXPECTED, Expected
@@ -123,9 +124,11 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         """Rank → how its process ended (facts/process_ends.py, facts/giving_up.py, facts/failure_roles.py)."""
         from forensics.facts.failure_roles import with_roles
         from forensics.facts.killed_programs import after_kills
+        from forensics.facts.killed_servers import after_servers
         from forensics.facts.reset_victims import after_resets
 
         ends = after_resets(with_roles(self._ends_as_told, self.failure_roles), self.hardware)
+        ends = after_servers(ends) if self.killed_servers else ends
         return after_kills(ends, self.killed_programs, self.tables["files"]) if self.killed_programs else ends
 
     @cached_property
@@ -136,17 +139,31 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         return killed_programs(self.hardware, self.tables["ranks"], self.identity)
 
     @cached_property
+    def killed_servers(self) -> "tuple[Record, ...]":
+        """Kernels' words that a process of no rank was killed which all ranks lost (facts/killed_servers.py)."""
+        from forensics.facts.killed_servers import killed_servers
+
+        if not any(one.kind == "host_oom" for one in self._recorded):
+            return ()
+        roles = self.failure_roles
+        return killed_servers(self._recorded, self._ends_as_told, roles, self.events, self.tables, self.identity)
+
+    @cached_property
     def _ends_as_told(self) -> "Mapping[int, ProcessEnd]":
+        from forensics.facts.ended_at_rest import with_ended_at_rest
         from forensics.facts.giving_up import giving_up, in_order
         from forensics.facts.held_processes import with_dead
         from forensics.facts.killed_pods import with_killed_pods
         from forensics.facts.killed_running import with_killed_running
         from forensics.facts.process_ends import process_ends, standing, stopped_rest
+        from forensics.facts.stopped_pods import with_stopped_pods
 
         ends = standing(process_ends(self.events, stopped_rest(self.events, self.expected)))
         ends = with_dead(in_order(ends, giving_up(self.events, self.identity, self.clocks)), self.tables)
         ends = with_killed_pods(ends, self.events, self.waited_ranks, self.anomaly_window, self.expected)
-        return with_killed_running(ends, self.events, self.tables, self.expected or self.seen)
+        ends = with_killed_running(ends, self.events, self.tables, self.expected or self.seen)
+        ends = with_stopped_pods(ends, self.events, self.expected or self.seen)
+        return with_ended_at_rest(ends, self.stacks, self.tables)
 
     @cached_property
     def failure_roles(self) -> "Mapping[int, FailureRole]":
@@ -159,7 +176,7 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         roles = failure_roles(ends, self.events, self.stacks, self.expected or self.seen, held, self.job_hosts, lines)
         sole = sole_failure(roles, ends, self.expected if self.is_world_told else frozenset())
         # Where a kernel or a driver complains, what a library did not expect may follow from that.
-        is_clean = sole is not None and not any(one.is_complaint_of_host for one in self.hardware)
+        is_clean = sole is not None and not any(one.is_complaint_of_host for one in self._recorded)
         return as_own(roles, sole) if sole is not None and is_clean else roles
 
     @cached_property
@@ -240,6 +257,12 @@ class Case(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def hardware(self) -> "tuple[Record, ...]":
         """Every record of hardware with what decides whether it counts (facts/hardware.py)."""
+        lost = self.killed_servers
+        return tuple(replace(one, on_job=True, is_its=True) if one in lost else one for one in self._recorded)
+
+    @cached_property
+    def _recorded(self) -> "tuple[Record, ...]":
+        """The same, before it is known whether ranks lost a process that a kernel killed."""
         from forensics.facts.hardware import hardware
 
         return hardware(self.events, self.tables, self.identity, self.anomaly_window, self.job_hosts)

@@ -35,6 +35,7 @@ from forensics.detectors.numerics import (
 )
 from forensics.detectors.ranks import (
     absent,
+    all_at_one_call,
     all_entered,
     all_in_calls,
     behind_in_lines,
@@ -94,6 +95,7 @@ DETECTORS: tuple[Detector, ...] = (
     odd_stack.DETECTOR,
     held_process.DETECTOR,
     all_in_calls.DETECTOR,
+    all_at_one_call.DETECTOR,
     behind_in_lines.DETECTOR,
     stack_cycle.DETECTOR,
     silent_process.DETECTOR,

@@ -1,6 +1,6 @@
 """What the lines of calls that were given up tell besides: the member that they waited for, and the sizes that were brought.
 
-A member is told by its number within a group whose members nobody lists: it stands for no rank. Sizes differ in a fault only where all
+A member is told by its number within a group: in one whose members nobody lists it stands for no rank, in the group of all it is the rank. Sizes differ in a fault only where all
 bring the same, and within one group, which such lines do not tell: so it is said with that doubt, and accuses nobody.
 """
 
@@ -24,15 +24,25 @@ _ALIKE = (
 _SHOWN = 4
 
 
-def told_of_call(events: pl.DataFrame, waits: pl.DataFrame) -> Claim | None:
-    """Table of events and the waits of the group that most gave up in → what its lines tell besides."""
+def told_of_call(events: pl.DataFrame, waits: pl.DataFrame, *, is_whole: bool) -> Claim | None:
+    """Table of events and the waits of the group that most gave up in, which is the whole job or a part of it → what its lines tell besides."""
+    named = _naming(events, waits)
+    if (member := called(events, waits)) is not None:
+        form = words.WAITED_FOR_RANK if is_whole else words.WAITED_FOR_MEMBER
+        return Claim(form(member=member), "for", refs(named.iter_rows(named=True)))
+    return _sizes(events.filter(pl.col("kind") == "collective_timeout"))
+
+
+def called(events: pl.DataFrame, waits: pl.DataFrame) -> int | None:
+    """The one member that the lines of these waits call as the one they waited for, as their group counts; in that of the whole job it is the rank."""
+    members = _naming(events, waits)["names_ranks"].list.first().unique().to_list()
+    return members[0] if len(members) == 1 else None
+
+
+def _naming(events: pl.DataFrame, waits: pl.DataFrame) -> pl.DataFrame:
     said = events.filter(pl.col("kind") == "collective_timeout")
     at = said.join(waits.select("file", "line").unique(), on=["file", "line"], how="semi")
-    named = at.filter((pl.col("names_rank_space") == "group") & (pl.col("names_ranks").list.len() == 1))
-    members = named["names_ranks"].list.first().unique().to_list()
-    if len(members) == 1:
-        return Claim(words.WAITED_FOR_MEMBER(member=members[0]), "for", refs(named.iter_rows(named=True)))
-    return _sizes(said)
+    return at.filter((pl.col("names_rank_space") == "group") & (pl.col("names_ranks").list.len() == 1))
 
 
 def _sizes(said: pl.DataFrame) -> Claim | None:

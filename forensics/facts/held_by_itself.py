@@ -4,24 +4,34 @@ A device: in the time before the first rank gave up, drivers report errors of th
 bring them about is not asked, for that it held this rank up is all that is said. Its own words: its log counts how long it waits for something
 that is no operation of communication (parsers/logs/given_up.py), no other rank's log does, and what it names has a name that the
 logs of all others tell in other words, a number aside (a lock of each rank), or that somebody else tells (who gives it out). A monitor of the whole job names no such thing. Or
-it counts attempts at something over most of that time (parsers/logs/attempts.py), which no other rank does.
+it counts attempts at something over most of that time (parsers/logs/attempts.py), which no other rank does. Or the others' lines call it as the one that they
+wait for, and it alone prints, in whatever words, a number that rises with the clock: how long it has waited by then.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 
 import polars as pl
 
+from forensics.assemble.apart import numbered_lines, own_logs
 from forensics.facts.anomaly_window import AnomalyWindow
 from forensics.facts.event_rows import Row, detail, of_kinds
 from forensics.facts.hardware import Record
+from forensics.model.ref import Ref
 from parsers.catalogues import described
 from parsers.schema.event_kinds import ATTEMPTS, STILL
+from parsers.schema.tables import TableName
 from parsers.text.patterns import regex
+from parsers.text.whole_numbers import whole_numbers
 
 _NAME = regex(r"(?<![\w./-])[A-Za-z_/][\w./-]{2,120}[\w]")
 _DIGITS = regex(r"\d+")
 _MS_NS, _MOSTLY = 1e6, 0.5
+_CLOCK = regex(r"(?<!\d)([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?!\d)")
+_DAY_S, _WORDS = 24 * 3600, 500
+_LINES, _LONG_S = 3, 60  # that tell it, and seconds that the last of them tells
+_OFF, _OFF_S = 0.05, 2  # by which a number and the clock may part: of the time between two lines, and seconds
 
 
 def device_errors(hardware: Iterable[Record], window: AnomalyWindow, rank: int) -> tuple[Record, ...]:
@@ -74,6 +84,40 @@ def counted_attempts(events: pl.DataFrame, rank: int) -> tuple[Row, ...]:
     last = told[-1]
     held = min(last["time_ns"], first["time_ns"]) - max(detail(last)["first_ns"], begun)
     return (last,) if held > _MOSTLY * wait_ns else ()
+
+
+def clocked_wait(tables: Mapping[TableName, pl.DataFrame], rank: int) -> tuple[Ref, ...]:
+    """The last and the first of the lines in which this rank alone tells a number of seconds that rises as its stamps do; of the most such lines."""
+    logs = own_logs(tables).filter(pl.col("rank").is_not_null() & (pl.col("last_lines").list.len() > 0))
+    told: defaultdict[str, list[tuple[Ref, int, tuple[int, ...]]]] = defaultdict(list)
+    others: set[str] = set()
+    for row in logs.iter_rows(named=True):
+        for number, text in numbered_lines(row):
+            _, template, numbers = whole_numbers(text)
+            if row["rank"] != rank:
+                others.add(template)
+            elif (clock := _CLOCK.search(text)) is not None and numbers:
+                hours, minutes, seconds = map(int, clock.groups())
+                ref = Ref(file=row["file"], line=number, text=text[:_WORDS])
+                told[template].append((ref, 3600 * hours + 60 * minutes + seconds, numbers))
+    found = [
+        own for template, own in told.items() if template not in others and len(own) >= _LINES and _is_clocked(own)
+    ]
+    best = max(found, key=len, default=None)
+    return (best[-1][0], best[0][0]) if best else ()
+
+
+def _is_clocked(told: Sequence[tuple[Ref, int, tuple[int, ...]]]) -> bool:
+    """Does one number of these lines rise with their stamps, in seconds or thousandths, for long?"""
+    for scale in (1, 1000):
+        for column in zip(*(numbers for _, _, numbers in told), strict=True):
+            pairs = pairwise(zip((at for _, at, _ in told), column, strict=True))
+            steps = [((after[0] - before[0]) % _DAY_S, (after[1] - before[1]) / scale) for before, after in pairs]
+            if column[-1] / scale >= _LONG_S and all(
+                by > 0 and abs(by - took) <= max(_OFF_S, _OFF * took) for took, by in steps
+            ):
+                return True
+    return False
 
 
 def _names(text: str) -> frozenset[str]:

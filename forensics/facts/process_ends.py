@@ -148,7 +148,7 @@ def _from_exit(rank: int, row: Mapping[str, Any], stopped: bool, vanished: bool)
     if code == "0":
         how = "ended"
     elif vanished:
-        how = "died"
+        how = "stopped" if stopped else "died"
     elif signal in ASKING or (signal == "SIGKILL" and stopped):
         how = "stopped"
     elif code == "Out Of Memory":  # Slurm's word for a task that the kernel killed

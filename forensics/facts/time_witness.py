@@ -2,7 +2,7 @@
 
 Flight records and stacks of a running job, taken at slightly different moments, look like a hang. A witness for a long
 wait is whoever gave one up (a watchdog, a barrier, a store; most ranks that raised alike, and tell a limit of an operation), an operation that was retired unfinished, two snapshots in
-which nothing moved, or in each of which a process of the job was stopped, or slept in the kernel and used no CPU between them, as all others did, two reports with the same numbers of launched operations, or records of the job's own processes that are much younger than an operation that is still open, by
+which nothing moved, one that was taken long after the last step, or in each of which a process of the job was stopped, or slept in the kernel and used no CPU between them, as all others did, two reports with the same numbers of launched operations, or records of the job's own processes that are much younger than an operation that is still open, by
 one clock. A witness against is a step that was completed after that operation began; where nothing else tells, two steps after all stacks were taken.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import msgspec
 import polars as pl
 
+from forensics.facts.ended_at_rest import is_long_after, steps_after
 from forensics.facts.event_rows import reference
 from forensics.facts.held_alone import held_alone
 from forensics.facts.later_steps import ZONE_NS, steps_after_records
@@ -59,9 +60,13 @@ def time_witness(
         stood.append((words.WAIT_GIVEN_UP, refs))
     elif limits := [ref for end in ends.values() for ref in end.refs[:1] if end.how == "lost" and _tells_a_limit(ref)]:
         stood.append((words.WAIT_GIVEN_UP, tuple(limits[:2])))
-    if (still := _still(stacks)).height:
+    live = stacks.filter(pl.col("source") != "traceback") if stacks.height else stacks
+    if (still := _still(stacks)).height and not steps_after(live, tables):
         refs = tuple(reference(row) for row in still.head(2).iter_rows(named=True))
         stood.append((words.DID_NOT_MOVE, refs))
+    elif live.height and is_long_after(live, tables):
+        refs = tuple(reference(row) for row in live.head(2).iter_rows(named=True))
+        stood.append((words.LOOKED_AT_LATE, refs))
     if stopped := [one for one in held_alone(tables) if one.looks >= _LOOKS and (one.how in _STOPPED or one.is_idle)]:
         stood.append((words.HELD_IN_EACH_LOOK, stopped[0].refs))
     silent, moved = launched_since(tables, events)

@@ -13,6 +13,7 @@ from forensics.facts.link_sorts import link_sort
 from forensics.facts.phase_times import are_of_kernels
 from forensics.facts.rank_stacks import stack_ref
 from forensics.model import incident as shape
+from forensics.model.causes import CAUSES
 from forensics.model.commands import drain_node
 from forensics.model.drawn import Views
 from forensics.model.finding import Claim, Finding
@@ -252,6 +253,7 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
     finding, choice = _with_all(case, one), conclusion.choice
     told = status_of(one, choice.observers)
     rivals = [other for other in choice.candidates if not _says_the_same(one, other)]
+    named_ranks = () if finding.cause is not None and CAUSES[finding.cause].hits_anybody else finding.ranks
     verdict = Verdict(
         kind=one.kind,
         cause=finding.cause,
@@ -259,8 +261,8 @@ def _incident(case: Case, one: Candidate, conclusion: Conclusion, views: Callabl
         status_rule=told.rule,
         status_who=told.who,
         status_why=told.why,
-        ranks=sorted(finding.ranks),
-        hosts=sorted({*finding.hosts, *_hosts_of(case, finding.ranks)}),
+        ranks=sorted(named_ranks),
+        hosts=sorted({*finding.hosts, *_hosts_of(case, named_ranks)}),
         devices=_devices(finding),
         links=[list(link) for link in finding.links],
         suspects=Suspects(

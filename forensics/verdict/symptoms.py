@@ -13,9 +13,10 @@ from forensics.assemble.identity import short_host
 from forensics.case import Case
 from forensics.facts.counted_calls import numbered
 from forensics.facts.cut_off import cut_off
-from forensics.facts.event_rows import reference
+from forensics.facts.event_rows import detail, reference
 from forensics.facts.process_ends import in_thread, is_consequence, is_stop, stopped_launchers, without_echoes
 from forensics.facts.rank_stacks import stack_ref
+from forensics.facts.stopped_pods import stopped_objects
 from forensics.facts.storage_waits import live_stacks, storage_waits
 from forensics.facts.taken_places import NODE_FAILED
 from forensics.graph.hang.outside import places
@@ -201,10 +202,13 @@ def _in_stacks(case: Case) -> Iterator[Symptom]:
         refs = tuple(stack_ref(row) for row in waiting.sort("rank", "file", "line").head(1).iter_rows(named=True))
         yield Symptom("waiting", "stacks in communication", frozenset(values(waiting["rank"])), refs)
     elif seen.waiters > 1 and (seen.outside.height or seen.waiting.height == seen.live.height):
-        yield Symptom("waiting", "stacks that wait", frozenset(values(seen.waiting["rank"])))
+        refs = tuple(stack_ref(row) for row in seen.waiting.sort("rank", "file", "line").head(1).iter_rows(named=True))
+        yield Symptom("waiting", "stacks that wait", frozenset(values(seen.waiting["rank"])), refs)
     storage = storage_waits(case.stacks, case.blocked)
     if storage.height:
-        yield Symptom("waiting", "stacks that wait for storage", frozenset(values(storage["rank"])))
+        first = storage.sort("rank", "host", "pid", "file", "line", nulls_last=True).head(_REFS)
+        refs = tuple(stack_ref(row) for row in first.iter_rows(named=True))
+        yield Symptom("waiting", "stacks that wait for storage", frozenset(values(storage["rank"])), refs)
 
 
 def _by_word(case: Case, found: Sequence[Symptom]) -> Iterator[Symptom]:
@@ -303,6 +307,8 @@ def _unplaced(case: Case) -> Iterator[Symptom]:
         & pl.col("severity").is_in(["error", "fatal"]),
     )  # fmt: skip
     seen, stops = set(), first_stops(case.events)
+    pods = stopped_objects(case.events, case.expected or case.seen)
+    servers = {(one.row["file"], one.row["line"]) for one in case.killed_servers}
     alike = ["file", "pid", "local_rank", "host", "kind", "code", "detail"]
     for row in rows.sort("file", "line").unique(alike, keep="first", maintain_order=True).iter_rows(named=True):
         is_no_failure = row["kind"] == "exit" and (row["code"] in (None, "0") or is_stop(row["code"]))
@@ -311,9 +317,12 @@ def _unplaced(case: Case) -> Iterator[Symptom]:
             or in_thread(row)
             or is_consequence(row["detail"])
             or is_below(stops, row["file"], row["line"])
+            or detail(row).get("object") in pods
         ):
             continue
-        if EVENTS[row["kind"]].printer == "kernel" and row["host"] and short_host(row["host"]) not in case.job_hosts:
+        is_server = (row["file"], row["line"]) in servers
+        is_elsewhere = bool(row["host"]) and short_host(row["host"]) not in case.job_hosts and not is_server
+        if EVENTS[row["kind"]].printer == "kernel" and is_elsewhere:
             continue
         key = f"process {row['pid'] or row['local_rank'] or ''} in {row['file']}"
         if key not in seen:

@@ -147,6 +147,10 @@ GAVE_UP_OR_STOPPED = (  # several ranks, one
     ),
 )
 ALL_ALIKE = Said("most ranks ended alike, so no single one is the cause", "多数 rank 以同样方式退出，原因不在单个 rank")
+ALL_COMPLAINED = Said(
+    "most ranks had complained of the same for long before, so what does not answer is none of them",
+    "此前多数 rank 已长时间反复报告同一问题，未响应的对象不是其中任何一个 rank",
+)
 CLOCKS_TIE = Said("the clocks do not show which of them was first", "时钟无法表明谁先退出")
 LINK_HAS_TWO_ENDS = Said(
     "a link has two ends, and no record tells at which the fault was", "链路有两端，没有记录表明故障在哪一端"

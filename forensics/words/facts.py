@@ -11,6 +11,9 @@ CALL_OF = Form("{kind} of {what}", "{kind}（{what}）")
 # --- stacks ----------------------------------------------------------------------------------------------------------
 STACK_IN_COMMUNICATION = Form("the stack of {who} is in communication", "调用栈显示 {who} 在通信中")
 STACK_NOT_IN_COMMUNICATION = Form("the stack of {who} is not in communication", "调用栈显示 {who} 不在通信中")
+WAITED_FOR_RANK = Form(
+    "in that group of all ranks it waited for rank {member}", "在该全体 rank 的进程组中，它等待的是 rank {member}"
+)
 WAITED_FOR_MEMBER = Form(
     "it waited for member {member} of that group, as the group counts them: which rank that is, no line tells",
     "它在等该组内编号为 {member} 的成员；无日志说明其对应的 rank",
@@ -35,6 +38,10 @@ RAS_WENT_ON = Said("between two reports of RAS operations were launched", "两�
 RAS_STOOD = Said("between two reports of RAS no operation was launched", "两次 RAS 报告之间没有新操作启动")
 WAIT_GIVEN_UP = Said("a wait was given up", "有等待已超时放弃")
 DID_NOT_MOVE = Said("between two snapshots processes did not move", "两次快照之间进程没有推进")
+LOOKED_AT_LATE = Said(
+    "processes were looked at long after the last step, and still stood there",
+    "最后一步完成很久之后查看，进程仍停在那里",
+)
 HELD_IN_EACH_LOOK = Said("in each look a process of the job was stopped", "每次查看时都有一个进程处于停止状态")
 RETIRED_UNFINISHED = Said("an operation was retired unfinished", "有操作未完成即被移除")
 OPEN_SINCE_LONG = Said(

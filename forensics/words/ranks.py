@@ -147,6 +147,7 @@ WHAT_BECAME_OF = Form(
 )
 NO_MORE_BEATS = Form("{who} stopped sending heartbeats", "{who} 停止发送心跳")
 ITS_NODES_WERE = Form("the nodes that it took: {hosts}", "被收回的节点：{hosts}")
+ITS_PODS_STOPPED = Form("the cluster stopped the pods of {who} while they ran", "集群在运行中停止了 {who} 所在的 pod")
 ITS_PODS_WERE = Form("the pods that it took are of {who}", "被抢占的 pod 属于 {who}")
 AND_FELL_SILENT = {
     True: Form("{text}; all others were told so, and its own record ends before that, without an error", "{text}；其余 rank 均收到此通知，而其自身记录在此之前结束且无错误"),
@@ -342,6 +343,21 @@ DUMPS_WHEN_IT_STANDS = Said(
 ALL_IN_CALLS = Form(
     "all {number} processes wait in calls of communication ({ops}); stacks do not tell which member of which group has not come",
     "全部 {number} 个进程都停在通信调用中（{ops}）；仅凭调用栈无法判断哪个进程组的哪个成员没有到达",
+)
+
+# --- all_at_one_call -------------------------------------------------------------------------------------------------
+ALL_AT_ONE_CALL = Form(
+    "all {number} processes that were looked at stand at one line ({line}), in a call to something outside them",
+    "所查看的全部 {number} 个进程都停在同一行（{line}），所调用的对象在它们之外",
+)
+WHAT_THEY_ASK_IS_IN_NONE = Said(
+    "what they wait for is in none of them: the service, file or lock that they share is to be looked at",
+    "它们所等待的不在其中任何一个进程里：应检查共用的服务、文件或锁",
+)
+WHAT_THEY_ASK = Said(
+    "a stack and the last lines of the service that they ask, while they wait for it",
+    "等待期间其所请求服务的调用栈与最后几行日志",
+    "stack",
 )
 
 # --- received_size ---------------------------------------------------------------------------------------------------

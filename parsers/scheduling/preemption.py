@@ -8,6 +8,9 @@
     Preempted to accommodate a workload (UID: 8b2f-13, JobUID: 2cc2) due to prioritization in the ClusterQueue                  Kueue
     Evicted to accommodate a workload (UID: 8b2f-13) due to migration to more favorable resource flavor                         Kueue
     Pod is evicted, because of preempt                       or reclaim, gangpreempt, gangreclaim                               Volcano
+    evicting pod lab/fit-2                                                                                         kubectl drain
+    "Evicted pod" pod="lab/fit-2" reason="" strategy="LowNodeUtilization" node="gpu-3"                             descheduler
+    StandardAutoscaler: Terminating the node with id fit-2 and ip 10.1.0.4. (idle)                                 Ray
     INF Adding new event to the event store event={"Description":"Spot ITN received. Instance will be interrupted at …","NodeName":"gpu-3"}  AWS
     Scale-down: removing node gpu-3, utilization: {0.04 0.11 0 cpu 0.11}, pods to reschedule: ml/worker-2           cluster-autoscaler
     =>> PBS: job killed: walltime 43221 exceeded limit 43200                                                       PBS, TORQUE
@@ -29,7 +32,7 @@ none: it follows a node that is not ready. Paddle's rank is the container's
 in its pod (`local_rank` by its log's name), MindSpore's node is a process of the job.
 
 Printed by: cloud agents, Kubernetes' schedulers and autoscalers, PBS, LSF, Grid Engine, Flux, submitit (its signal handler, signal USR2 before the end), paddle.distributed.launch, msrun of MindSpore.
-Versions: Paddle 2.3 to 3.1, MindSpore 2.0 to 2.7; the words of clouds change.
+Versions: kubectl 1.17 and later, descheduler 0.20 and later, Ray 1 and 2; Paddle 2.3 to 3.1, MindSpore 2.0 to 2.7; the words of clouds change.
 Source: read were kueue's pkg/scheduler/preemption and scheduler.go; volcano's pkg/scheduler/cache/cache.go with the reasons of
 pkg/scheduler/actions (shuffle is none: it moves a pod); kubelet's message before it admits a critical pod.
 Not read for this list, forms as users print them: AWS' node termination handler, the cluster autoscaler's actuator, Karpenter's events, resmom
@@ -90,17 +93,25 @@ RULES = (
 _NODE = r"(?i)\bnode[ _-]?name\\?\"?[=:] ?\\?\"?([a-z\d][a-z\d.-]{1,252})|\bremoving node ([a-z\d][a-z\d.-]{1,252})|: node ([a-z\d][a-z\d.-]{1,252}) is going to be deleted|/instances/([a-z\d][a-z\d-]{1,252})\b"
 
 
+_NAME = r"([a-z0-9][a-z0-9.-]{0,252})"
+_POD = rf"\bevicting pod [a-z0-9-]{{1,63}}/{_NAME}|\"Evicted pod\" pod=\"[a-z0-9-]{{1,63}}/{_NAME}\"|\bTerminating the node with id {_NAME} and ip\b"
+
+
 _COMMAND = r"^(?:\S+@[^$#]*)?\$ "  # what somebody typed asks, and tells of nothing
 
 
 def parse(lines: pl.DataFrame) -> Tables:
-    """events scheduler, with the node that is told in `detail.object`, exit, closing_signal, heartbeat_lost."""
+    """events scheduler, with the node or the pod that is told in `detail.object`, exit, closing_signal, heartbeat_lost."""
     tables = dict(read_rules(lines.filter(~pl.col("text").str.contains(_COMMAND)), RULES))
     node = pl.coalesce(pl.col("text").str.extract(_NODE, group) for group in (1, 2, 3, 4)).str.to_lowercase()
+    pod = pl.coalesce(pl.col("text").str.extract(_POD, group) for group in (1, 2, 3))
     is_told = (pl.col("kind") == "scheduler") & node.is_not_null()
+    of_pod = (pl.col("kind") == "scheduler") & pod.is_not_null()
     tables["events"] = tables["events"].with_columns(
         names_hosts=pl.when(is_told).then(pl.concat_list(node)).otherwise("names_hosts"),
-        detail=pl.when(is_told)
+        detail=pl.when(of_pod)
+        .then(pl.concat_str(pl.lit('{"object": "pod/'), pod, pl.lit('"}')))
+        .when(is_told)
         .then(pl.concat_str(pl.lit('{"object": "node/'), node, pl.lit('"}')))
         .otherwise("detail"),
     )
@@ -111,7 +122,7 @@ PARSER = LineParser(
     name="preemption",
     anchors=(
         b"preempted", b"nterruption notice", b"nterruption warning", b"nterruption Notice", b"nterruption Warning", b"EventType", b'"action": "', b'"action":"', b"Preempted ", b"Evicted to accommodate", b"Pod is evicted", b"reemption notice",
-        b"be interrupted", b"being interrupted", b"be reclaimed", b"being reclaimed", b"be taken back", b"being terminated", b"being preempted", b"Scale-down: ", b"scale down",
+        b"be interrupted", b"being interrupted", b"be reclaimed", b"being reclaimed", b"be taken back", b"being terminated", b"being preempted", b"Scale-down: ", b"scale down", b"evicting pod ", b'"Evicted pod" pod=', b"StandardAutoscaler: Terminating",
         b"walltime", b"wallclock", b"wall time", b"TERM_RUNLIMIT", b"run time limit", b"type=timeout", b"specified deadline", b"enforced h_rt", b"MaxRuntimeExceeded",
         b"exceeded timeout", b"time limit", b"TIME LIMIT",
         b"deleted at request of ", b"TERM_OWNER", b"condor_rm", b" has deleted job ", b" for deletion",

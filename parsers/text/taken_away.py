@@ -14,6 +14,7 @@ TAKEN_AWAY = (
     regex(r"\b(?:Preempted|Evicted) to accommodate a workload \(UID: [\w-]{1,60}|\bPod is evicted, because of (?:gang)?(?:preempt|reclaim)\b"),
     regex(r"\bScale-down: (?:removing node [^\n]{0,300}\bpods to reschedule: \S|node \S{1,253} is going to be deleted)|(?i:\bdeleting pod for node scale[ -]?down\b)"),
     regex(r"\bEvicted pod: (?:Underutilized|Empty|Drifted|Expired|SpotInterrupted|CapacityReservationInterrupted)\b"),
+    regex(r"^(?:\S{1,40} )?evicting pod (?=[a-z0-9-]{1,63}/[a-z0-9.-]{1,253}\s*$)|\"Evicted pod\" pod=\"(?=[a-z0-9-]{1,63}/)|\bStandardAutoscaler: Terminating the node with id \S{1,253} and ip\b"),
     regex(r"\bPreempted in order to admit|(?i:\bpreemption notice\b)|\bPreempted by (?:pod|job)\b"),
 )  # fmt: skip
 # What a metadata service answers is said of the machine that asks (EC2's instance-action).

@@ -17,6 +17,7 @@ from forensics.facts.origins import Origins, few
 from forensics.facts.process_ends import ProcessEnd
 from forensics.facts.progress import step_in_progress
 from forensics.facts.rank_stacks import stack_ref
+from forensics.facts.shared_complaints import shared_complaint
 from forensics.facts.stacks import classify, to_frames
 from forensics.facts.storage_errors import StorageError, storage_error
 from forensics.facts.whose_memory import Holder, holder_of
@@ -150,9 +151,22 @@ def ended_ranks(case: Case) -> tuple[Finding, ...]:
     return _finding(case, found) if (found := case.origins) is not None else ()
 
 
+def complained_alike(case: Case, raised: Sequence[ProcessEnd]) -> tuple[Ref, ...]:
+    """What most ranks complained of before these gave up for it (facts/shared_complaints.py)."""
+    errors = [
+        (end.rank, end.refs[0])
+        for end in raised
+        if end.by == "process" and end.refs and end.cause in (None, "exception")
+    ]
+    told = [shared_complaint(case.tables, rank, error) for rank, error in errors] if len(errors) == len(raised) else []
+    return told[0] if told and all(told) else ()
+
+
 def _finding(case: Case, found: Origins) -> tuple[Finding, ...]:
-    origins, everybody, tie = found.ends, found.is_most, found.why_not is not None
+    origins, tie = found.ends, found.why_not is not None
     first = min(origins, key=lambda outcome: (outcome.time_ns or 0, outcome.rank))
+    shared = complained_alike(case, origins)
+    everybody = found.is_most or bool(shared)
     causes = {outcome.cause for outcome in origins}
     cause = first.cause if len(causes) == 1 and not found.others else None
     ranks = tuple(sorted(outcome.rank for outcome in origins))
@@ -172,6 +186,7 @@ def _finding(case: Case, found: Origins) -> tuple[Finding, ...]:
     claims += (
         [Claim(words.ITS_WORKER_RAISED(line=cut_middle(child.text, _WORDS_OF_LINE)), "for", (child,))] if child else []
     )
+    claims += [Claim(words.ALL_COMPLAINED, "for", shared)] if shared else []
     routed = _routed(case, first.rank) if cause == "gpu_oom" else None
     claims[1:1] = [routed] if routed else []
     if (crashed := _crashed(case, first)) is not None:
@@ -189,7 +204,7 @@ def _finding(case: Case, found: Origins) -> tuple[Finding, ...]:
             detector="process_ended",
             cause=cause,
             ranks=() if everybody or tie else ranks,
-            suspect_ranks=suspects if tie else (),
+            suspect_ranks=suspects if tie and not shared else (),
             undecided=(found.why_not,) if found.why_not is not None else (),
             site="storage_io" if storage is not None else None,
             domain=_domain(case, found, cause, storage),
@@ -204,7 +219,14 @@ def _finding(case: Case, found: Origins) -> tuple[Finding, ...]:
             code=None if tie else code,
             blast_radius=BlastRadius(ranks_waiting=len(victims)),
             summary=sentence(
-                _rank_did(ranks, first, code), words.ALL_ALIKE if everybody else _doubt(case, found) if tie else after
+                _rank_did(ranks, first, code),
+                words.ALL_COMPLAINED
+                if shared
+                else words.ALL_ALIKE
+                if everybody
+                else _doubt(case, found)
+                if tie
+                else after,
             ),
         ),
     )

@@ -8,6 +8,7 @@ Where the message says which two processes differ, either may be the wrong one.
 """
 
 from forensics.case import Case
+from forensics.detectors.ranks.ended_ranks import complained_alike
 from forensics.facts.origins import few
 from forensics.facts.process_ends import ProcessEnd
 from forensics.facts.progress import step_in_progress
@@ -45,15 +46,23 @@ def _unclear(case: Case, unclear: dict[int, ProcessEnd], lost: dict[int, Process
         for rank, end in unclear.items()
         if case.failure_roles[rank].in_call and (other := partner(case.tables["groups"], end)) is not None
     }
-    rest = _differing(case, unclear | lost) or few(set(unclear) | pairs | (job - waited - held), job)
+    shared = complained_alike(case, [*unclear.values()]) if unclear and not lost else ()
+    rest = () if shared else _differing(case, unclear | lost) or few(set(unclear) | pairs | (job - waited - held), job)
     shown = sorted(unclear) or sorted(lost)
     reason = case.failure_roles[shown[0]].reason
     who, line = ranks_text(shown), (unclear or lost)[shown[0]].refs[0].text
     claims = [Claim(words.RAISED_UNKNOWN(who=who, line=line, reason=reason), "for", _places(unclear or lost))]
     if unclear and lost:
         claims.append(Claim(words.FAILED_ALIKE(who=ranks_text(lost)), "for", _places(lost)))
+    claims += [Claim(words.ALL_COMPLAINED, "for", shared)] if shared else []
     text = words.WHOSE_IS_UNCLEAR(text=claims[0].text)
-    one_of = words.ANYBODY if not rest else (words.ONLY_ONE if len(rest) == 1 else words.ONE_OF)(who=ranks_text(rest))
+    one_of = (
+        words.ALL_COMPLAINED
+        if shared
+        else words.ANYBODY
+        if not rest
+        else (words.ONLY_ONE if len(rest) == 1 else words.ONE_OF)(who=ranks_text(rest))
+    )
     return Finding(
         detector="process_ended",
         suspect_ranks=rest,

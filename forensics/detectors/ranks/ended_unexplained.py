@@ -13,9 +13,10 @@ from msgspec.structs import replace
 
 from forensics.assemble.identity import short_host
 from forensics.case import Case
-from forensics.facts.event_rows import host_of, own_rank, refs, rows
+from forensics.facts.event_rows import detail, host_of, own_rank, refs, rows
 from forensics.facts.process_ends import SIGNAL_CAUSES, ProcessEnd, is_stop
 from forensics.facts.progress import step_in_progress
+from forensics.facts.stopped_pods import stopped_objects
 from forensics.facts.waiting import stuck_watchdogs
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
@@ -81,6 +82,7 @@ def _without_rank(case: Case, explained: tuple[str, ...]) -> tuple[Finding, ...]
 def _unplaced_failures(case: Case, explained: tuple[str, ...]) -> list[dict[str, Any]]:
     ends = rows(case.events, "exit")
     stopped = {(row["file"], row["pid"]) for row in rows(case.events, "closing_signal") if row["pid"] is not None}
+    pods = stopped_objects(case.events, case.expected or case.seen)
     return [
         row
         for row in ends
@@ -89,6 +91,7 @@ def _unplaced_failures(case: Case, explained: tuple[str, ...]) -> list[dict[str,
         and not is_stop(row["code"])
         and signal_of(row["code"]) not in explained
         and (row["file"], row["pid"]) not in stopped
+        and detail(row).get("object") not in pods
     ]
 
 

@@ -76,10 +76,14 @@ def _failures(case: Case) -> list[tuple[Cause, dict[str, Any]]]:
         if one.row["pid"] is not None:
             told[one.row["file"]] = max(told.get(one.row["file"], 0), one.row["line"])
     killed = [one for one in killed if one.row["pid"] is not None or told.get(one.row["file"], 0) < one.row["line"]]
+    servers = {(one.row["file"], one.row["line"]) for one in case.killed_servers}
     result += [
         (own_cause(one.kind, ""), dict(one.row))
         for one in killed
-        if one.on_job is not False and not _is_foreign(case, one) and not _is_outlived(case, one.row)
+        if one.on_job is not False
+        and (
+            (one.row["file"], one.row["line"]) in servers or not (_is_foreign(case, one) or _is_outlived(case, one.row))
+        )
     ]
     return result or ([] if case.ends or case.has_waited or _tells_of_others(case) else lost or _evicted(case))
 

@@ -14,6 +14,7 @@ from forensics.case import Case, Detector
 from forensics.facts.event_rows import Row, detail, own_rank, refs, rows
 from forensics.facts.pods import pods_of
 from forensics.facts.process_ends import stopped_launchers
+from forensics.facts.stopped_pods import stopped_pods
 from forensics.facts.taken_places import NODE_FAILED, is_of_another
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
@@ -53,6 +54,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
             text = joined((text, words.ITS_PODS_WERE(who=ranks_text(ranks))), "; ") if ranks else text
             text = joined((text, words.ITS_NODES_WERE(hosts=joined(hosts, ", "))), "; ") if hosts else text
             return (_finding(cause, text, Claim(text, "for", refs(told)), ranks=ranks, hosts=hosts),)
+    if stopped := stopped_pods(case.events, case.expected or case.seen):
+        return _pods(case, stopped)
     if told := stopped_launchers(case.events):
         return (_launcher(told),)
     interrupted = [row for row in rows(case.events, "exit") if signal_of(row["code"]) == "SIGINT"]
@@ -141,6 +144,18 @@ def _code(row: Row, codes: Mapping[str, str]) -> str | None:
     if code in _STATES and ("JobID" not in detail(row) or row["severity"] == "info"):
         return code
     return codes.get(code, code)
+
+
+def _pods(case: Case, stopped: Mapping[int, Row]) -> tuple[Finding, ...]:
+    """Their pods were to go: who asked for it is not told. Nothing where one of these ended by itself, or went on."""
+    went = {rank for rank, row in stopped.items() if row["time_ns"] is not None and _went_on(case, row)}
+    ended = [end for rank, end in case.ends.items() if rank in stopped and end.how not in ("stopped", "ended")]
+    if went or ended or any(end.how == "died" and end.by == "process" for end in case.ends.values()):
+        return ()
+    text = words.ITS_PODS_STOPPED(who=ranks_text(stopped))
+    claim = Claim(text, "for", refs(list({row["line"]: row for row in stopped.values()}.values())))
+    unsaid = joined((text, words.SENDER_NOT_RECORDED), "; ")
+    return (_finding("stopped_by_hand", unsaid, claim, ("tied_explanations",)),)
 
 
 def _launcher(told: Sequence[Row]) -> Finding:

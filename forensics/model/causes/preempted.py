@@ -20,5 +20,6 @@ ROW = CauseRow(
         "调度器可能已自动重新排队：再次提交前先查看队列",
     ),
     from_outside=True,
+    hits_anybody=True,
     runbook=(POD, ACCOUNTING),
 )

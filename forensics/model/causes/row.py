@@ -40,6 +40,7 @@ class CauseRow(msgspec.Struct, frozen=True, kw_only=True):
     may_pass: bool = False  # a job that goes on may get over it by itself
     by_shares: bool = False  # it costs what unequal batches and stages cost, whoever is named
     from_outside: bool = False  # somebody stopped the job: nothing of it failed
+    hits_anybody: bool = False  # whom it hit is told, and named for nothing
     in_program: bool = False  # it lies in the program, wherever that runs
     by_stack: bool = False  # a stack of its subject shows what it is
     by_times: bool = False  # times tell who it is, and not of what

@@ -16,6 +16,7 @@ ROW = CauseRow(
     domain="workload",
     returns="over",
     from_outside=True,
+    hits_anybody=True,
     runbook=(
         Step(
             do="collect_more",
