@@ -54,6 +54,7 @@ from parsers.who.counts import (
     whole_beginnings,
     without_agents,
 )
+from parsers.who.dialled import dialled
 from parsers.who.documented import documented
 from parsers.who.engine_labels import engine_labels
 from parsers.who.from_zero import from_zero, of_one_size
@@ -135,7 +136,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     ranks = {path: rank for one in learnt for path, rank in one.ranks.items()}
     engines, shards = engine_labels(said, ranks, labels := {p: own for one in learnt for p, own in one.labels.items()})
     own = [*chain(shards, *(one.claims for one in learnt), table.claims(), claims_of(told, names, table.apart))]
-    own += more.claims
+    own += [*more.claims, *dialled(said)]
     claims = [*own, *pids_of_records(said, names), *pids_of_variables(said, whole.world), *also_named(own, ranks, said)]
     ranks = files_of_pids(said, claims, whole._processes) | ranks
     files = {**more.files, **table.files, **files_of(listed_names, said), **whole.documented(names)}
