@@ -8,6 +8,7 @@ from forensics.assemble.beyond_world import within_world
 from forensics.assemble.blocked_threads import with_blocked_threads
 from forensics.assemble.by_device import with_device_ranks
 from forensics.assemble.called_absent import with_missed
+from forensics.assemble.called_peers import with_called_peers, without_calls
 from forensics.assemble.cgroups import with_ranks_of_cgroups
 from forensics.assemble.closings import with_closings
 from forensics.assemble.dump_ranks import with_dump_ranks
@@ -62,6 +63,7 @@ def case_of(
     The order: a dump's rank, a launcher's arguments and pids in names of files are claims, so they come before the claims are put to a vote; what a row lacks is filled by that vote, so before anything that counts rows of ranks (the world, who is seen). Whose an end is, of whatever its line names, and
     a line of a device, is told only once the size of the job and the place of each rank are known; what was outlived, or quoted from a group, is told by rows that already have their ranks. Files without a word come last."""
     tables, addresses = without_addresses(tables)
+    tables, calls = without_calls(tables)
     tables = with_program_ranks(with_named_pids(with_dump_ranks(with_told_arguments(without_group_counts(tables)))))
     identity = identify(tables)
     whole = with_named_pods(globalise(tables, identity), identity)
@@ -75,6 +77,7 @@ def case_of(
     whole = with_placed_ends(with_full_volumes(with_named_figures(whole)), Job(job, told, seen), identity)
     whole = with_odd_addresses(with_headed_errors(whole, told), addresses, identity)
     whole = with_logged_errors(with_killed_ranks(with_killed_workers(with_nameless_errors(with_lost_first(whole)))))
+    whole = with_called_peers(whole, calls, job)
     whole = with_missed(with_given_up_together(with_refused_values(with_group_ends(whole)), told), told, seen)
     whole = with_logged_calls(with_recovered(with_unreached(with_means_of_all(whole)), told, seen), told)
     unread = unread_ranks(whole, identity, seen, told)

@@ -182,6 +182,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "count": _INT,  # processes that share this stack, where the source is already grouped
         "frames": pl.List(FRAME),  # innermost first
         "peer": _INT,  # the other end, global, of the innermost send or receive whose arguments are shown
+        "numbers": _TEXT,  # whole numbers that arguments and variables of its frames hold, the innermost of each name, as JSON
         "source": _TEXT,  # py-spy, faulthandler, gdb, …
         **_PLACE,
     },

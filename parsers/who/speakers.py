@@ -69,6 +69,7 @@ from parsers.who.launched_hosts import launched_hosts
 from parsers.who.linked.chains import NO_CHAINS, chains
 from parsers.who.listed import lists_of
 from parsers.who.looked_up import looked_up
+from parsers.who.message_calls import message_calls
 from parsers.who.own_numbers import own_numbers
 from parsers.who.process_table import process_table
 from parsers.who.process_variables import pids_of_variables
@@ -136,7 +137,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     ranks = {path: rank for one in learnt for path, rank in one.ranks.items()}
     engines, shards = engine_labels(said, ranks, labels := {p: own for one in learnt for p, own in one.labels.items()})
     own = [*chain(shards, *(one.claims for one in learnt), table.claims(), claims_of(told, names, table.apart))]
-    own += [*more.claims, *dialled(said)]
+    own += [*more.claims, *dialled(said), *message_calls(sources, said)]
     claims = [*own, *pids_of_records(said, names), *pids_of_variables(said, whole.world), *also_named(own, ranks, said)]
     ranks = files_of_pids(said, claims, whole._processes) | ranks
     files = {**more.files, **table.files, **files_of(listed_names, said), **whole.documented(names)}
