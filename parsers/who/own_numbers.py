@@ -23,7 +23,7 @@ from parsers.text.unanimous import unanimous
 from parsers.text.whole_numbers import NUMBER, counted_from_zero
 from parsers.who.beginnings import Said
 from parsers.who.counts import IS_OTHER, WORLD
-from parsers.who.introductions import Introduction
+from parsers.who.introductions import Introduction, pid_in
 from parsers.who.joins import counts_others
 from parsers.who.numbered_files import introduced_files
 from parsers.who.turns import hold_one_each, is_of_host
@@ -64,7 +64,9 @@ def own_numbers(said: Mapping[str, Sequence[Said]], told: Sequence[Told] = ()) -
     ):
         return given
     for path, (rank, at) in chain.from_iterable(roll.items() for roll in rolls):
-        given[path][at] = replace(given[path][at], introduces=Introduction(rank))
+        given[path][at] = replace(
+            given[path][at], introduces=Introduction(rank, pid=pid_in(given[path][at].raw[:_CHARACTERS]))
+        )
     return given
 
 
