@@ -46,6 +46,7 @@ NOBODYS: Mapping[str, str] = {
     "a local rank": "local rank {rank} failed:\n" + HEAD,
     "a loader's worker": "loader worker {rank} failed:\n" + HEAD,
     "no rank of the job": "actor {beyond} failed:\n" + HEAD,
+    "an error of another": "RuntimeError: rank {rank} left\nall of it is over\n" + HEAD,
     "one for all": "player 2 failed:\n" + HEAD,
 }
 

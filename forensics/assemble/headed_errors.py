@@ -6,7 +6,7 @@
 Below headings of one file that are alike but for a number stand the failures of several: each number once, ranks of the job, and more than half of it.
 Then the number is whose exception follows, whatever the word before it, unless that counts tries, folds or steps. One heading alone must call who failed a rank, or
 by a word for a process that takes part; a pid that some rank has is enough. Headings that tell two such numbers tell nobody. Where most of the job failed so,
-nobody outlived it because the one that prints it all goes on.
+nobody outlived it because the one that prints it all goes on. Of errors that are all alike it does not matter whose each is.
 """
 
 import json
@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 import polars as pl
 
-from forensics.assemble.identity import given_rank
+from forensics.assemble.identity import ENDS, given_rank
+from forensics.model.told import CONSEQUENCE
 from parsers.pytorch.raised import HEADED
 from parsers.pytorch.traceback import HEADING
 from parsers.schema.labels import OF_GROUP
@@ -31,7 +32,7 @@ _NUMBER = regex(
     r"(?<![\w.:/,-])(?P<word>[^\W\d]{1,30})[\W_]{0,3}(?P<number>\d{1,9})(?![\w%]|[.:/,-]\d)"
 )  # no part of a stamp, an address, a figure
 _OF_PRINTER = r'"(went_on|introduced|later)"'
-_DIGITS = regex(r"\d+")
+_DIGITS, _ERROR = regex(r"\d+"), regex(r"(?<![a-z])[A-Z]\w{0,60}(?:Error|Exception): ")
 _LAST = regex(r"[^\W\d_]+\Z")  # of a name as `train_worker`; nothing where the number is one of a group or of a loader
 _NO_RANKS = regex(r"(?i)(?:local|node|host|gpu|cuda|device|line|port|code|status|signal|errno|epoch|global_step|pid)")
 
@@ -49,15 +50,19 @@ def with_headed_errors(tables: Mapping[TableName, pl.DataFrame], job: Set[int]) 
     events = tables["events"]
     rest = {**tables, "events": events.filter((pl.col("kind") != "other") | (pl.col("code") != HEADED).fill_null(True))}
     nobodys = (pl.col("kind") == "exception") & pl.col("rank").is_null() & pl.col("line").is_not_null()
-    at = events.filter(pl.col("rank").is_null() & pl.col("detail").str.contains('"headed"', literal=True))
-    if len(job) < 2 or not at.height or not at.filter(nobodys).height:
+    is_headed = pl.col("detail").str.contains('"headed"', literal=True)
+    is_own = ~pl.col("kind").is_in(ENDS) & ~pl.col("detail").str.contains(CONSEQUENCE, literal=True)  # no launcher's
+    at = events.filter(pl.col("rank").is_null() & is_headed & is_own)
+    said = at["text"].str.replace_all(r"\d+", "#")
+    are_alike = at.height > 1 and said.n_unique() == 1  # then no name tells one of them from the others
+    if len(job) < 2 or are_alike or not at.filter(nobodys).height:
         return rest
     pids: dict[int, int] = unanimous(tables["ranks"].select("pid", "rank").drop_nulls().unique().iter_rows())
     records = set(
         events.filter(pl.col("rank").is_not_null()).select("file", pl.col("text").str.head(HEADING)).iter_rows()
     )
     rows = at.select(*_PLACE, "detail").unique().sort(*_PLACE).iter_rows()
-    headings = [one for file, line, said in rows for one in _headings(file, line, said, records)]
+    headings = [one for file, line, told in rows for one in _headings(file, line, told, records)]
     alike: defaultdict[tuple[str, int, str], list[_Heading]] = defaultdict(list)
     for one in headings:
         alike[one.where].append(one)
@@ -74,23 +79,25 @@ def with_headed_errors(tables: Mapping[TableName, pl.DataFrame], job: Set[int]) 
     is_open = pl.col("_rank").is_not_null() & pl.col("rank").is_null()
     files = {file for file, *_ in given}
     most = [file for file in files if 2 * len({who for at, _, who in given if at == file}) > len(job)]
-    is_over = is_open & pl.col("file").cast(pl.String).is_in(
-        most
-    )  # then that its printer goes on tells of that one alone
+    # Then that its printer goes on tells of that one alone.
+    is_over = is_open & pl.col("file").cast(pl.String).is_in(most)
     detail = pl.when(is_over).then(pl.col("detail").str.replace_all(_OF_PRINTER, '"printer_$1"')).otherwise("detail")
     filled = joined.with_columns(*given_rank(pl.when(is_open).then("_rank")), detail.alias("detail"))
     return {**rest, "events": filled.select(events.columns).cast(events.schema)}
 
 
 def _headings(file: str, line: int, detail: str, records: Set[tuple[str, str]]) -> Iterator[_Heading]:
-    """Not of lines that a rank itself prints: such a record speaks of its printer."""
+    """Of the nearest line that tells a number; not of those that a rank itself prints: such a record speaks of its printer, and so does an error."""
     for above, text in enumerate(reversed(json.loads(detail)["headed"].split("\n"))):
         found = tuple(
             ("" if OF_GROUP.search(text[: one.start("word")]) else one["word"], int(one["number"]))
             for one in _NUMBER.finditer(text)
         )
-        if found and (file, text) not in records:
+        if (file, text) in records or _ERROR.search(text):
+            return
+        if found:
             yield _Heading((file, line), (file, above, _DIGITS.sub("#", text)), found)
+            return
 
 
 def _whose(own: Sequence[_Heading], pids: Mapping[int, int], job: Set[int]) -> Iterator[tuple[tuple[str, int], int]]:
