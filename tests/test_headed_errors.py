@@ -37,6 +37,7 @@ FORMS: Mapping[str, str] = {
     "counted from 1": "player {next} of the job:\n" + HEAD,
     "pid": "child with pid {pid} failed:\n" + HEAD,
     "record": "2026-11-30 {at},100 ERROR driver: task failed on actor={rank}\n" + HEAD,
+    "a pool of processes": 'learner {rank} gave up:\nconcurrent.futures.process._RemoteTraceback: \n"""\n' + HEAD,
     "name with its number": "fit-{rank} returned an error:\n" + HEAD,
 }  # fmt: skip
 NOBODYS: Mapping[str, str] = {
@@ -89,6 +90,18 @@ def test_a_caller_that_goes_on_has_not_outlived_it(tmp_path: Path) -> None:
         tmp_path, FORMS["worker"], after="2026-11-30 07:33:20,000 INFO driver: shutting down, 4 of 4 failed\n"
     )
     assert said.ranks == [2]
+
+
+def test_what_is_raised_again_is_of_the_same(tmp_path: Path) -> None:
+    """A pool quotes what its process raised, and raises it once more."""
+    again = '"""\n\nThe above exception was the direct cause of the following exception:\n\n{last}\n'
+    said = "".join(
+        FORMS["a pool of processes"].format(rank=rank) + raised + again.format(last=raised.splitlines()[-1])
+        for rank, raised in ((2, OWN), (0, OF_OTHERS), (1, OF_OTHERS), (3, OF_OTHERS))
+    )
+    judged(tmp_path, FORMS["rank"])
+    (tmp_path / "driver.out").write_text(said)
+    assert analyze(tmp_path).verdict.ranks == [2]
 
 
 @pytest.mark.parametrize("word", ["trainer", "learner", "zorp", "参与者"])

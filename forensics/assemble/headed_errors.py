@@ -12,6 +12,7 @@ nobody outlived it because the one that prints it all goes on. Of errors that ar
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
+from itertools import groupby
 from typing import NamedTuple
 
 import polars as pl
@@ -104,7 +105,8 @@ def _whose(own: Sequence[_Heading], pids: Mapping[int, int], job: Set[int]) -> I
     """(place, rank) of what stands below headings that are alike, by each slot that tells one."""
     for slot, (word, _) in enumerate(own[0].numbers):
         numbers = [one.numbers[slot][1] for one in own]
-        if len({*numbers}) < len(numbers):
+        each = [number for number, _ in groupby(numbers)]  # what is raised again stands below the same heading
+        if len({*each}) < len(each):
             continue
         if all(number in pids and number not in job for number in numbers):
             yield from ((one.place, pids[number]) for one, number in zip(own, numbers, strict=True))
@@ -114,5 +116,5 @@ def _whose(own: Sequence[_Heading], pids: Mapping[int, int], job: Set[int]) -> I
             continue
         base = int({*numbers} == {rank + 1 for rank in job})  # all of them, counted from 1
         is_process = name[0].lower() in TRAINING
-        if {*numbers} <= {rank + base for rank in job} and (is_process or 2 * len(numbers) > len(job)):
+        if {*numbers} <= {rank + base for rank in job} and (is_process or 2 * len(each) > len(job)):
             yield from ((one.place, number - base) for one, number in zip(own, numbers, strict=True))

@@ -51,6 +51,7 @@ from parsers.pytorch.embedded import unfolded
 from parsers.pytorch.levels import LAUNCHER, LOUD, OF_NATIVE, OF_NPU, QUIET, RECORD_WITHIN, level_of
 from parsers.pytorch.quoted import QUOTED, whose_of
 from parsers.pytorch.raised import derived, interrupt, raised, told_later
+from parsers.pytorch.traceback_lines import ANCHORS, FOLLOWS
 from parsers.schema.lines import Row, claimed, event, is_of_kernel, reporter, streams
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, tables_of
@@ -90,19 +91,6 @@ _IGNORED = "?"  # no thread: `Exception ignored in`
 _NAKED = regex(r"^(?P<code>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt))\s*$")
 _AFTERMATH = 200  # lines after Ctrl-C within which an exception is its consequence
 _LIBRARY = regex(r"[\\/](?:site|dist)-packages[\\/]|[\\/]lib[\\/]python3|^<(?:frozen|string|stdin)|[\\/]bin[\\/]")
-# What can be a line of a traceback: any line of a collector's JSON, a frame, its source or carets, an empty line, `Class: message`, `Class` alone after
-# what launchers put before it.
-_FOLLOWS = regex(
-    rb'\A(?:[^\t\n]{1,80}\t[\w.-]+\t)?\{|File "|(?: {3}|\t)\S|\A(?:[\w.-]{1,255}:)?\s*\Z|[A-Za-z_\x80-\xff][\w.\x80-\xff]*:(?:\s|\Z)|Previous line repeated|what\(\):|above exception'
-    rb"|(?:\A|[\]>):|F]|:\d\d(?:[.,]\d{1,9})?Z?)[ \t]*[A-Za-z_\x80-\xff][\w.\x80-\xff]*\s*\Z"
-    rb"|(?:\A|[\]>):|])[ \t]*[A-Z][a-z]{1,30} [a-z]{2,30} "  # a sentence
-    rb"| : [A-Z]"  # and what TensorFlow says of a tensor
-    rb"|\A[a-z0-9][a-z0-9.-]*-[a-z0-9-]+ [a-z][a-z0-9-]* (?:[A-Za-z_][\w.]*)?\s*\Z"
-    rb"|\A.{0,100}\b[DIWEF]\d{4} \d\d:\d\d:\d\d\.\d{6} "
-    rb"|\A.{0,100}\b\d{1,2}:\d\d:\d\d\b"
-    rb"|\A.{0,100}\b(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b"
-    rb"|\A[^\d\n]{1,100}[ #:=_-]\d{1,9}\b[^\d\n]{0,60}\Z"  # a heading, of whose the next one is
-)
 # What comes along for a message that goes on: between the lines of a traceback another process prints it.
 _SENTENCE = regex(r"[A-Z][a-z]{1,30} [a-z]{2,30} ")
 # Printed without a class of exception before it, by a worker's signal handler or where ranks garble each other.
@@ -186,6 +174,7 @@ class _Reader:
         self._last_head: int | None = None
         self._terminated: tuple[Row, str] | None = None
         self._interrupted: int | None = None  # line
+        self._headed = ""  # what stood before the last traceback
         self._headings: list[tuple[int, str]] = []  # the last lines that are none of an exception, and their texts
         self._record: tuple[int, str] | None = None  # line and level of the last record of a logger
         self._raised: list[dict[str, Any]] = []  # exceptions after which no record came yet
@@ -261,7 +250,10 @@ class _Reader:
         elif self._terminated is not None and (found := _WHAT.match(text)):
             self._end_terminate(row, found["message"])
         elif self._block is None and (found := _LONELY.match(text)) and not is_of_kernel(row):
-            self._announce(row, found["message"], raised(row, found["code"], found["message"], {"frames": []}, text))
+            again = {"headed": self._headed} if self._linked and self._headed else {}
+            self._announce(
+                row, found["message"], raised(row, found["code"], found["message"], {"frames": [], **again}, text)
+            )
         elif self._block is None and row["rank"] is not None and (found := _NAKED.match(text)):
             self.events += raised(row, found["code"], "", {"frames": []}, text)
         elif meaning := derived(text) if _BARE.search(text) else None:
@@ -383,7 +375,7 @@ class _Reader:
             return
         if block.is_headless and self._quoted is not None:  # whose it is was no failure of its own
             self.events = [one for one in self.events if one["line"] != self._quoted[0]]
-        self._is_told = code is not None
+        self._is_told, self._headed = code is not None, block.headed
         frames = block.frames[::-1]
         listed = [[frame["function"], frame["file"], frame["line"]] for frame in frames[:MAX_FRAMES]]
         at = block.sources[-1] if block.sources else None
@@ -462,38 +454,9 @@ def _user_source(block: _Block) -> str | None:
 
 PARSER = LineParser(
     name="traceback",
-    anchors=(
-        b"Traceback (most recent call last)",
-        "❱ ".encode(),  # rich's mark of the line, once in each frame
-        "│ /".encode(),  # and a frame of it
-        b'"exc_type"',  # structlog
-        b'File "',
-        b'File \\"',  # in JSON
-        b"Error: ",
-        b"Exception: ",
-        b"(see above for traceback): ",
-        b"terminate called after throwing",
-        b"Exception in thread",
-        b"Exception ignored in",
-        b"above exception",
-        b"-- Process ",
-        b" Error Snippet]",
-        b"world_rank=",
-        b"RayTaskError(",
-        b"ray::",
-        b"DataLoader worker (pid",
-        b" encountered in worker",
-        b"copying a param with shape",
-        b" in state_dict: ",
-        b"]: AssertionError",  # alone after `[rank3]`: nothing but the class
-        b"]: RuntimeError",
-        b"]: ValueError",
-        b"]: MemoryError",
-        b"]: NotImplementedError",
-        b"]: KeyboardInterrupt",
-    ),
+    anchors=ANCHORS,
     parse=parse,
     after=16,  # to the next frame or the message, past what other ranks write between
-    follows=_FOLLOWS,
+    follows=FOLLOWS,
     before=True,
 )
