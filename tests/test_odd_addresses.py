@@ -123,3 +123,10 @@ def test_nobody_is_named_for_another_address(tmp_path: Path, files: dict[str, st
 
 def test_a_job_that_runs_is_well(tmp_path: Path) -> None:
     assert judged(tmp_path, logs(DIALS, STEPS + "training finished\n")).kind == "healthy"
+
+
+@pytest.mark.parametrize(
+    "line", ["DEBUG dials {address}\n", "export MASTER_PORT={port}\n", "07:31:50 connect to the server {address}\n"]
+)
+def test_words_beside_it_do_not_hide_it(tmp_path: Path, line: str) -> None:
+    assert judged(tmp_path, logs(line, GAVE_UP)).ranks == [3]

@@ -3,7 +3,7 @@
     step,zorp_ms,sync_ms          rank 2: 20,912.4,18.1          the others: 20,104.2,826.3
 
 What a rank spends more on the one than its peers do, in the same step, it spends less on the other: the early wait for the late, so both together take all as long. And few
-are late at once. Where neither is known, it may as well be the other way round: one waits for all others.
+are late at once. Where neither is known, it may as well be the other way round: one waits for all others. What nobody knows the name of is taken for the host's.
 """
 
 from itertools import permutations
@@ -23,7 +23,7 @@ def with_wait_columns(told: pl.DataFrame) -> pl.DataFrame:
     for work, wait in permutations(sorted(known), 2):
         is_open = (known[work], known[wait]) in ((None, "wait"), ("work", None), ("host", None))
         if is_open and _is_wait(told, work, wait):
-            found |= {head: sort for head, sort in ((work, "work"), (wait, "wait")) if known[head] is None}
+            found |= {head: sort for head, sort in ((work, "host"), (wait, "wait")) if known[head] is None}
     if not found:
         return told
     by_course = pl.col("head").replace_strict(found, default=None, return_dtype=pl.String)

@@ -20,7 +20,7 @@ DIALS, TELLS = "dials", "tells an address"  # by its words where somebody looks 
 _MEETING = regex(
     r"(?i)master|coordinator|rendezvous|rdzv|scheduler|leader|head|store|endpoint|init|join|dial|connect|peer|tracker|hub|root"
 )
-_SERVED = regex(r"(?i)listen|bind|serv(?:e|ing)|metric|prometheus|dashboard|debug|profil|monitor|export")
+_SERVED = regex(r"(?i)\blisten|\bbind|\bserv(?:ed?|ing)\b|metric|prometheus|dashboard|debug(?:ger|py)|profil|exporter")
 _FEWEST, _FEW = 3, 3  # speakers, and at most one in so many tells another one
 _CHARACTERS = 400
 _SOURCE = r"(?:c|cc|cpp|cu|cuh|h|hpp|py|pyx|go|rs|java|scala|js|ts|rb|jl|cs|swift|so|sh|yaml|yml|json|log|txt)"

@@ -8,7 +8,7 @@ stands at such a line of a source is in that call (forensics/assemble/called_pee
 """
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -32,7 +32,7 @@ _GIVEN = regex(
 _FILLED = regex(r"(?i)\b(?P<call>[A-Za-z]\w{0,20}(?:rank|size))\s?\([^()&\n]{0,60}&\s?(?P<name>[A-Za-z_]\w{0,40})\s?\)")
 _NAME = regex(r"[A-Za-z_]\w{0,40}")
 _NUMBER = regex(r"(?<![\w.-])(?P<name>[A-Za-z_]\w{0,40})[\"']?\s?[=:]\s?(?P<value>\d{1,7})(?![\w.:])")
-_CHARACTERS, _DEPTH = 400, 4
+_CHARACTERS, _DEPTH, _AGAIN = 400, 4, 64
 
 
 def message_calls(sources: Iterable[Source], said: Mapping[str, Sequence[Said]]) -> Iterator[dict[str, Any]]:
@@ -48,9 +48,12 @@ def message_calls(sources: Iterable[Source], said: Mapping[str, Sequence[Said]])
         for row, names in _calls(source.path, text):
             wanted |= names
             yield row
+    told: Counter[tuple[str, int | None, str]] = Counter()  # what is said again and again is a count of steps
     for one in (one for own in said.values() for one in own) if wanted else ():
         found = {at["name"]: int(at["value"]) for at in _NUMBER.finditer(one.raw[:_CHARACTERS]) if at["name"] in wanted}
+        found = {name: number for name, number in found.items() if told[one.file, one.line.rank, name] < _AGAIN}
         if found and not one.file.endswith(_SUFFIXES):
+            told.update((one.file, one.line.rank, name) for name in found)
             place = {"file": one.file, "line": one.number, "rank": one.line.rank}
             yield {"how": PRINTED, "name": json.dumps(found), **place}
 
