@@ -8,6 +8,7 @@ from forensics.assemble.beyond_world import within_world
 from forensics.assemble.blocked_threads import with_blocked_threads
 from forensics.assemble.by_device import with_device_ranks
 from forensics.assemble.called_absent import with_missed
+from forensics.assemble.called_peers import with_called_peers, without_calls
 from forensics.assemble.cgroups import with_ranks_of_cgroups
 from forensics.assemble.closings import with_closings
 from forensics.assemble.dump_ranks import with_dump_ranks
@@ -15,6 +16,7 @@ from forensics.assemble.full_volumes import with_full_volumes
 from forensics.assemble.given_up_together import with_given_up_together
 from forensics.assemble.group_counts import without_group_counts
 from forensics.assemble.group_ends import with_group_ends
+from forensics.assemble.headed_errors import with_headed_errors
 from forensics.assemble.identity import (
     HIGHEST_RANK,
     globalise,
@@ -26,6 +28,7 @@ from forensics.assemble.identity import (
 from forensics.assemble.kernel_looks import with_parents
 from forensics.assemble.killed_ranks import with_killed_ranks
 from forensics.assemble.killed_workers import with_killed_workers
+from forensics.assemble.later_kills import with_later_kills
 from forensics.assemble.launcher_counts import with_program_ranks
 from forensics.assemble.logged_calls import with_logged_calls
 from forensics.assemble.logged_errors import with_logged_errors
@@ -35,6 +38,7 @@ from forensics.assemble.named_figures import with_named_figures
 from forensics.assemble.named_pids import with_named_pids
 from forensics.assemble.named_pods import with_named_pods
 from forensics.assemble.nameless_errors import with_nameless_errors
+from forensics.assemble.odd_addresses import with_odd_addresses, without_addresses
 from forensics.assemble.placed_ends import Job, with_placed_ends
 from forensics.assemble.refused_values import with_refused_values
 from forensics.assemble.service_words import with_service_words
@@ -60,13 +64,13 @@ def case_of(
 
     The order: a dump's rank, a launcher's arguments and pids in names of files are claims, so they come before the claims are put to a vote; what a row lacks is filled by that vote, so before anything that counts rows of ranks (the world, who is seen). Whose an end is, of whatever its line names, and
     a line of a device, is told only once the size of the job and the place of each rank are known; what was outlived, or quoted from a group, is told by rows that already have their ranks. Files without a word come last."""
-    tables = with_program_ranks(
-        with_told_gone(
-            with_parents(with_named_pids(with_dump_ranks(with_told_arguments(without_group_counts(tables)))))
-        )
-    )
+    tables, addresses = without_addresses(tables)
+    tables, calls = without_calls(tables)
+    tables = with_told_arguments(without_group_counts(tables))
+    tables = with_program_ranks(with_told_gone(with_parents(with_named_pids(with_dump_ranks(tables)))))
     identity = identify(tables)
     whole = with_named_pods(globalise(tables, identity), identity)
+    whole = with_later_kills(whole, identity)
     whole = with_service_words(with_closings(whole, identity, recovered_errors))
     job, learnt = world(whole, identity, expected)
     whole = within_world(whole, told := job if learnt != HIGHEST_RANK else frozenset())
@@ -74,7 +78,9 @@ def case_of(
     job = frozenset(range(max(job | seen) + 1)) if learnt == HIGHEST_RANK else job
     whole = with_ranks_of_cgroups(with_blocked_threads(with_device_ranks(whole, identity), identity))
     whole = with_placed_ends(with_full_volumes(with_named_figures(whole)), Job(job, told, seen), identity)
+    whole = with_odd_addresses(with_headed_errors(whole, told), addresses, identity)
     whole = with_logged_errors(with_killed_ranks(with_killed_workers(with_nameless_errors(with_lost_first(whole)))))
+    whole = with_called_peers(whole, calls, job)
     whole = with_missed(with_given_up_together(with_refused_values(with_group_ends(whole)), told), told, seen)
     whole = with_logged_calls(with_recovered(with_unreached(with_means_of_all(whole)), told, seen), told)
     unread = unread_ranks(whole, identity, seen, told)

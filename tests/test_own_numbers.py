@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from forensics import analyze
+from forensics.assemble.identity import identify
 from parsers import read
 from tests.sources import raised, written
 
@@ -112,3 +113,12 @@ def test_a_number_is_nobodys_where_a_document_gives_ranks_to_other_names(tmp_pat
 def test_seeds_of_runs_are_no_processes(tmp_path: Path) -> None:
     seeds = json.dumps([{"seed": at, "hostname": f"oak{at}", "RANK": RANKS[at], "WORLD_SIZE": 4} for at in range(4)])
     assert raised(tmp_path, _said("seed") | {"u.json": [seeds]}) == [None]
+
+
+@pytest.mark.parametrize("said", ["member {rank} of 3 pid {pid}", "участник {rank}/3 (pid={pid})"])
+def test_who_counts_off_tells_its_pid_beside_it(tmp_path: Path, said: str) -> None:
+    """Then a dump that knows the pid alone is of that rank."""
+    for rank in range(3):
+        (tmp_path / f"log{rank}.txt").write_text(said.format(rank=rank, pid=4700 + rank) + "\nstep 0 loss 2.1\n")
+    told = identify(read(str(tmp_path)).tables)
+    assert dict(told.select("rank", "pid").iter_rows()) == {0: 4700, 1: 4701, 2: 4702}

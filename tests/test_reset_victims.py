@@ -50,5 +50,5 @@ def test_the_guilty_is_named(form: str, tmp_path: Path) -> None:
     "roles", [{"Innocent": 3, "Innocent_1": 0, "Innocent_2": 2}, {"Guilty": 3, "Guilty_1": 0, "Guilty_2": 2}]
 )
 def test_where_all_are_called_alike_nobody_is(roles: dict[str, int], tmp_path: Path) -> None:
-    cause, ranks = named(tmp_path, told(FORMS[0], **roles))
+    _, ranks = named(tmp_path, told(FORMS[0], **roles))
     assert len(ranks) != 1

@@ -29,7 +29,8 @@ def with_named_pids(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName,
     tables = with_one_a_host(tables)
     told = values(tables["ranks"].filter(pl.col("rank").is_not_null())["pid"])
     ends = tables["events"].filter(pl.col("kind").is_in(ENDS) & pl.col("rank").is_null())
-    lacking = (tables["stacks"].filter(pl.col("rank").is_null())["pid"], ends["pid"])
+    failed = tables["events"].filter(pl.col("rank").is_null() & pl.col("severity").is_in(["error", "fatal"]))
+    lacking = (tables["stacks"].filter(pl.col("rank").is_null())["pid"], ends["pid"], failed["pid"])
     wanted = {pid for own in lacking for pid in own.drop_nulls().to_list()} - told
     if not wanted:
         return dict(tables)

@@ -22,6 +22,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from forensics.facts.roles import Roles
+from forensics.facts.wait_columns import with_wait_columns
 from forensics.model.told import told_by
 from parsers.schema.tables import TableName, spelled
 from parsers.text.durations import sort_of
@@ -123,11 +124,12 @@ def _timings(timings: pl.DataFrame) -> pl.DataFrame:
     # A name that repeats the phase (data_time, optimizer-inner-step) says it all.
     repeats = pl.col("name").str.to_lowercase().str.replace_all("-", "_").str.starts_with(lower)
     both = pl.concat_str(lower, "name", separator=" ", ignore_nulls=True)
-    return told.select(
+    told = told.select(
         "rank", "step", pl.when(repeats.fill_null(False)).then("name").otherwise(both).alias("phase"), lower.alias("head"),
         "sort", pl.col("value_ms").alias("ms"), "tokens", "host", "file",
         place, pl.coalesce("name", "phase").alias("name"), pl.col("level").fill_null(0), _UNKNOWN.alias("between"),
-    ).filter(pl.col("sort").is_not_null() & (pl.col("ms") >= 0))  # fmt: skip
+    ).filter(pl.col("ms") >= 0)  # fmt: skip
+    return with_wait_columns(told).filter(pl.col("sort").is_not_null())
 
 
 def with_sort(timings: pl.DataFrame) -> pl.DataFrame:

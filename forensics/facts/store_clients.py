@@ -8,12 +8,13 @@ compared: ports, two names, two addresses.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from ipaddress import ip_address
 from typing import Literal, NamedTuple
 
 import polars as pl
 
+from forensics.assemble.odd_addresses import OTHERS, REACHED
 from forensics.facts.event_rows import Row, detail, host_of, of_kinds, own_rank, refs
 from forensics.model.ref import Ref
 from parsers.text.patterns import regex
@@ -40,11 +41,14 @@ class OddClients(NamedTuple):
     address: Address
     others: int
     refs: tuple[Ref, ...]
+    is_printed: bool = False  # the others' address is what their own lines tell, whether or not they came there
 
 
 def odd_clients(events: pl.DataFrame, identity: pl.DataFrame, files: pl.DataFrame) -> OddClients | None:
     """Events and `files` of one attempt → who alone did not reach the store; None where that is nobody, or where too few others did."""
     failed = [row for row in of_kinds(events, "connect_failed").iter_rows(named=True) if row["code"] == "store"]
+    if elsewhere := [row for row in failed if REACHED in detail(row)]:
+        return _elsewhere(elsewhere, identity)
     came = [
         row
         for row in of_kinds(events, "store_timeout", "peer_closed", "missing_members").iter_rows(named=True)
@@ -77,6 +81,22 @@ def odd_clients(events: pl.DataFrame, identity: pl.DataFrame, files: pl.DataFram
         address="unknown" if theirs is None else _compared(target, theirs),
         others=others,
         refs=refs((*odd[:1], *came)),
+    )
+
+
+def _elsewhere(odd: Sequence[Row], identity: pl.DataFrame) -> OddClients:
+    """Whose own lines tell another address than the same lines of all others (assemble/odd_addresses.py)."""
+    told = detail(odd[0])
+    return OddClients(
+        ranks=tuple(sorted({rank for row in odd if (rank := own_rank(row)) is not None})),
+        hosts=tuple(sorted({host for row in odd if (host := host_of(identity, row))})),
+        files=tuple(sorted({row["file"] for row in odd})),
+        target=str(told["host"]),
+        reached=str(told[REACHED]).lstrip(":"),
+        address="another",
+        others=int(told[OTHERS]),
+        refs=refs(odd),
+        is_printed=True,
     )
 
 

@@ -60,6 +60,7 @@ _DEVICE = regex(r"\b(?:CUDA|MUSA|MACA|HIP) (?:driver )?error: (?P<code>[^\n.;]{1
 # A thread or a replica that served one device: the device of the printer, by its own index.
 _OF_DEVICE = regex(r"in (?:pin memory thread for|replica \d{1,4} on) device (?P<device>\d{1,4})\b")
 # Read by the parser of process groups in the same line, with the operation and the number.
+HEADED = "headed"  # of an event that has the lines before a failure, which another reader tells
 _READ_ELSEWHERE = regex(
     r"Timed out waiting \d+ms for|timed out in blocking wait|Watchdog caught collective|timed out in monitoredBarrier"
     r"|wait timeout after \d+ms|waiting for clients\.|Socket Timeout$|client socket has (?:timed out after|failed to connect to any network)"
@@ -149,11 +150,10 @@ def raised(
     if kind == "exception" and (ended := _ended(row, code, message)):
         return [event(row, "exit", detail=json.dumps(detail), **same | ended)]
     if kind == "exception" and (waited := _waited(whole, detail)):
-        return (
-            []
-            if _READ_ELSEWHERE.search(whole) and "quoted" not in row  # whose line it is, a launcher said before it
-            else [event(row, waited, code=code, detail=json.dumps(detail), **same)]
-        )
+        if _READ_ELSEWHERE.search(whole) and "quoted" not in row:  # whose line it is, a launcher said before it
+            headed = {"code": HEADED, "severity": "info", "text": text[:2000], "detail": json.dumps(detail)}
+            return [event(row, "other", **headed)] if detail.get("headed") else []
+        return [event(row, waited, code=code, detail=json.dumps(detail), **same)]
     if code is not None and _CONSEQUENCE.search(whole):
         detail["consequence"] = True
     elif kind == "exception" and (whose := _of_whom(row, message or "", detail)) is not None:

@@ -30,7 +30,7 @@ level of the record right before; `went_on`: the line of the first record after 
 have a later stamp than it has, up to such a record). Besides, `at`: the source text of the innermost
 frame; `source`: of the innermost one outside libraries; `original`: frames and `at` of the traceback of a child (a loader's
 worker), what it said and at which line, which its parent's exception quotes and which shows where it was raised; `quoted`: whose traceback the printer quotes,
-counted in its group, which may be any: `names_ranks` has it, too. `more`: the next lines of a message
+counted in its group, which may be any: `names_ranks` has it, too. `headed`: the lines right before that of nobody. `more`: the next lines of a message
 whose first one ends with a colon, and CANN's words behind one of torch_npu or below their own head. `relayed`: of the process that it says to be another's, it prints it.
 
 Printed by: CPython, and programs in C++ that end by an exception.
@@ -51,6 +51,7 @@ from parsers.pytorch.embedded import unfolded
 from parsers.pytorch.levels import LAUNCHER, LOUD, OF_NATIVE, OF_NPU, QUIET, RECORD_WITHIN, level_of
 from parsers.pytorch.quoted import QUOTED, whose_of
 from parsers.pytorch.raised import derived, interrupt, raised, told_later
+from parsers.pytorch.traceback_lines import ANCHORS, FOLLOWS
 from parsers.schema.lines import Row, claimed, event, is_of_kernel, reporter, streams
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, tables_of
@@ -74,6 +75,7 @@ _LONELY = regex(rf"^(?P<code>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)){_AB
 _TERMINATE = regex(r"terminate called after throwing an instance of '(?P<code>[^']+)'")
 _WHAT = regex(r"^\s*what\(\):\s*(?P<message>.*)$")
 _QUOTED_LINES, _AT_ONCE_NS = 200, 200_000_000
+_HEADINGS, HEADING = 3, 200  # lines before a traceback that are kept, and characters of each
 _MORE, _MORE_LINES = 4, 10  # lines of a message that are kept, and within how many after its first
 _HEARD, _HEARD_OF = 4, 16  # later lines of a printer that are kept, of its last exceptions
 _GOES_ON = (":", "root error(s) found.")  # the latter TensorFlow's
@@ -89,18 +91,6 @@ _IGNORED = "?"  # no thread: `Exception ignored in`
 _NAKED = regex(r"^(?P<code>(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt))\s*$")
 _AFTERMATH = 200  # lines after Ctrl-C within which an exception is its consequence
 _LIBRARY = regex(r"[\\/](?:site|dist)-packages[\\/]|[\\/]lib[\\/]python3|^<(?:frozen|string|stdin)|[\\/]bin[\\/]")
-# What can be a line of a traceback: any line of a collector's JSON, a frame, its source or carets, an empty line, `Class: message`, `Class` alone after
-# what launchers put before it.
-_FOLLOWS = regex(
-    rb'\A(?:[^\t\n]{1,80}\t[\w.-]+\t)?\{|File "|(?: {3}|\t)\S|\A(?:[\w.-]{1,255}:)?\s*\Z|[A-Za-z_\x80-\xff][\w.\x80-\xff]*:(?:\s|\Z)|Previous line repeated|what\(\):|above exception'
-    rb"|(?:\A|[\]>):|F]|:\d\d(?:[.,]\d{1,9})?Z?)[ \t]*[A-Za-z_\x80-\xff][\w.\x80-\xff]*\s*\Z"
-    rb"|(?:\A|[\]>):|])[ \t]*[A-Z][a-z]{1,30} [a-z]{2,30} "  # a sentence
-    rb"| : [A-Z]"  # and what TensorFlow says of a tensor
-    rb"|\A[a-z0-9][a-z0-9.-]*-[a-z0-9-]+ [a-z][a-z0-9-]* (?:[A-Za-z_][\w.]*)?\s*\Z"
-    rb"|\A.{0,100}\b[DIWEF]\d{4} \d\d:\d\d:\d\d\.\d{6} "
-    rb"|\A.{0,100}\b\d{1,2}:\d\d:\d\d\b"
-    rb"|\A.{0,100}\b(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b"
-)
 # What comes along for a message that goes on: between the lines of a traceback another process prints it.
 _SENTENCE = regex(r"[A-Z][a-z]{1,30} [a-z]{2,30} ")
 # Printed without a class of exception before it, by a worker's signal handler or where ranks garble each other.
@@ -159,6 +149,7 @@ class _Block(msgspec.Struct):
     quoted: int | None = None  # whose it is, counted in the printer's group
     is_original: bool = False  # of a child, quoted by the exception before it
     is_headless: bool = False  # a file begins within it
+    headed: str = ""  # what stands right before it
     is_marked: bool = False  # with carets, which no stack that was printed has: CPython gives it no columns
 
     def bare(self, text: str) -> str:
@@ -183,6 +174,8 @@ class _Reader:
         self._last_head: int | None = None
         self._terminated: tuple[Row, str] | None = None
         self._interrupted: int | None = None  # line
+        self._headed = ""  # what stood before the last traceback
+        self._headings: list[tuple[int, str]] = []  # the last lines that are none of an exception, and their texts
         self._record: tuple[int, str] | None = None  # line and level of the last record of a logger
         self._raised: list[dict[str, Any]] = []  # exceptions after which no record came yet
         self._quoted: tuple[int, dict[str, Any]] | None = None  # line, whose
@@ -192,12 +185,15 @@ class _Reader:
 
     def read(self, stream: list[dict[str, Any]]) -> None:
         self._thread, self._linked, self._last_head, self._interrupted, self._quoted = None, False, None, None, None
-        self._record, self._raised, self._announced = None, [], None
+        self._record, self._raised, self._announced, self._headings = None, [], None, []
         for row in map(self._of_quoted, unfolded(stream)):
             if self._line(row):
                 self._announced = self._announced if self._announced and self._announced[0] == row["line"] else None
                 self.claimed.append((row["file"], row["line"]))
-            elif (level := level_of(row["text"])) is not None:
+                continue
+            if reporter(row)["rank"] is None:  # else it is a record of its printer's
+                self._headings = [*self._headings[1 - _HEADINGS :], (row["line"], row["text"][:HEADING])]
+            if (level := level_of(row["text"])) is not None:
                 self._logged(row, level)
             else:
                 if self._raised and (found := OF_NPU.match(row["text"])):  # behind it CANN's own words stand
@@ -242,6 +238,7 @@ class _Reader:
             self._raised += made
         elif self._block is None and self._is_first(row) and (found := _HEADLESS.match(text)):
             self._block = _Block(row, True, None, None, prefix=_DIGIT.sub("#", found["before"]), is_headless=True)
+            self._block.headed = self._heading(row)
             return self._in_block(self._block, row)
         elif found := _THREAD.search(text):
             self._thread = found["name"] or _IGNORED
@@ -253,7 +250,10 @@ class _Reader:
         elif self._terminated is not None and (found := _WHAT.match(text)):
             self._end_terminate(row, found["message"])
         elif self._block is None and (found := _LONELY.match(text)) and not is_of_kernel(row):
-            self._announce(row, found["message"], raised(row, found["code"], found["message"], {"frames": []}, text))
+            again = {"headed": self._headed} if self._linked and self._headed else {}
+            self._announce(
+                row, found["message"], raised(row, found["code"], found["message"], {"frames": [], **again}, text)
+            )
         elif self._block is None and row["rank"] is not None and (found := _NAKED.match(text)):
             self.events += raised(row, found["code"], "", {"frames": []}, text)
         elif meaning := derived(text) if _BARE.search(text) else None:
@@ -264,7 +264,16 @@ class _Reader:
 
     def _is_first(self, row: Row) -> bool:
         """Does the text, or what a caller of Ray tells of a process, begin here?"""
-        return row["line"] <= _FIRST or (self._quoted is not None and row["line"] == self._quoted[0] + 1)
+        if self._quoted is None or row["line"] <= _FIRST:
+            return bool(row["line"] <= _FIRST)
+        at = self._quoted[0]
+        carets = [text for line, text in self._headings if line > at]  # of frames that Ray leaves out
+        return bool(row["line"] == at + len(carets) + 1 and all(map(_CARETS.match, carets)))
+
+    def _heading(self, row: Row) -> str:
+        """The lines right before a traceback, where none of them nor its own lines tell a rank."""
+        own = [text for line, text in self._headings if line >= row["line"] - _HEADINGS]
+        return "\n".join(own) if reporter(row)["rank"] is None else ""
 
     def _logged(self, row: Row, level: str) -> None:
         """A record of a logger: the program goes on, unless it is the record of the next failure."""
@@ -320,6 +329,7 @@ class _Reader:
         is_own = name is None and not head["original"] and not head["quoted"]
         self._block = _Block(row, is_own, name, continues, prefix=prefix, is_original=bool(head["original"]))
         self._block.quoted = int(head["quoted"]) if head["quoted"] else None
+        self._block.headed = self._heading(row)
         if (level := level_of(head["before"])) is not None:
             self._block.introduced = level
         elif self._record is not None and self._record[0] == row["line"] - 1:
@@ -365,7 +375,7 @@ class _Reader:
             return
         if block.is_headless and self._quoted is not None:  # whose it is was no failure of its own
             self.events = [one for one in self.events if one["line"] != self._quoted[0]]
-        self._is_told = code is not None
+        self._is_told, self._headed = code is not None, block.headed
         frames = block.frames[::-1]
         listed = [[frame["function"], frame["file"], frame["line"]] for frame in frames[:MAX_FRAMES]]
         at = block.sources[-1] if block.sources else None
@@ -384,6 +394,8 @@ class _Reader:
         detail |= {"from_line": block.row["line"]} | ({"until": block.until} if code is None else {})
         if block.introduced is not None:
             detail["introduced"] = block.introduced
+        if block.headed:
+            detail["headed"] = block.headed
         if last is not None and "quoted" in last:
             detail["relayed"] = True
         said = self._stamped(last or block.row, block.row)
@@ -442,37 +454,9 @@ def _user_source(block: _Block) -> str | None:
 
 PARSER = LineParser(
     name="traceback",
-    anchors=(
-        b"Traceback (most recent call last)",
-        "❱ ".encode(),  # rich's mark of the line, once in each frame
-        "│ /".encode(),  # and a frame of it
-        b'"exc_type"',  # structlog
-        b'File "',
-        b'File \\"',  # in JSON
-        b"Error: ",
-        b"Exception: ",
-        b"(see above for traceback): ",
-        b"terminate called after throwing",
-        b"Exception in thread",
-        b"Exception ignored in",
-        b"above exception",
-        b"-- Process ",
-        b" Error Snippet]",
-        b"world_rank=",
-        b"RayTaskError(",
-        b"DataLoader worker (pid",
-        b" encountered in worker",
-        b"copying a param with shape",
-        b" in state_dict: ",
-        b"]: AssertionError",  # alone after `[rank3]`: nothing but the class
-        b"]: RuntimeError",
-        b"]: ValueError",
-        b"]: MemoryError",
-        b"]: NotImplementedError",
-        b"]: KeyboardInterrupt",
-    ),
+    anchors=ANCHORS,
     parse=parse,
     after=16,  # to the next frame or the message, past what other ranks write between
-    follows=_FOLLOWS,
+    follows=FOLLOWS,
     before=True,
 )

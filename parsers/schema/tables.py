@@ -27,7 +27,7 @@ Schema = Mapping[str, pl.DataType]
 
 _TEXT, _INT, _FLOAT, _BOOL = pl.String(), pl.Int64(), pl.Float64(), pl.Boolean()
 _WORD = pl.Categorical()  # a text that many rows share: four bytes a row, and the text once
-_INTS, _TEXTS = pl.List(pl.Int64()), pl.List(pl.String())
+_INTS, _TEXTS = pl.List(_INT), pl.List(_TEXT)
 _PLACE: Schema = {"file": _TEXT, "line": _INT, "record": _INT}
 FRAME = pl.Struct({"function": pl.String(), "file": pl.String(), "line": pl.Int64()})
 
@@ -172,8 +172,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "host": _TEXT,
         "pid": _INT,
         "parent_pid": _INT,
-        "thread": _TEXT,
-        "thread_name": _TEXT,
+        **dict.fromkeys(("thread", "thread_name"), _TEXT),
         "is_main": _BOOL,
         "status": _TEXT,  # active, idle, stopped, as printed
         "program": _TEXT,  # what a table of processes says that it runs
@@ -183,6 +182,7 @@ SCHEMAS: Mapping[TableName, Schema] = {
         "count": _INT,  # processes that share this stack, where the source is already grouped
         "frames": pl.List(FRAME),  # innermost first
         "peer": _INT,  # the other end, global, of the innermost send or receive whose arguments are shown
+        "numbers": _TEXT,  # that variables of its frames hold, the innermost of each name, as JSON
         "source": _TEXT,  # py-spy, faulthandler, gdb, …
         **_PLACE,
     },

@@ -30,6 +30,7 @@ Versions: 0.3 and 0.4.
 Source: py-spy's `dump.rs` and its README; of the headings of the debug server see thread_lines.
 """
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -76,6 +77,8 @@ _MARK = regex(rb"Thread (?:0x|\d)|\n {4}\S+ \([^()\n]+\.py:\d+\)\r?\n {4}\S")  #
 _NUMBERED = regex(r"(?i)[=\-#>*\s]{0,12}(?:(?:pid|process)\s{0,2}[:=#]?\s{0,2})?(?P<pid>\d{2,10})[\s:=\-#*]{0,12}$")
 _OTHERS = 3  # lines that are none of a dump: then it is a session, of which others read the rest
 _LOCALS = regex(r" {8,}\S|\t\t")
+_HELD = regex(r"\s{2,40}(?P<name>[A-Za-z_]\w{0,40}): (?P<value>\d{1,7})$")
+_NUMBERS = 32  # of a stack
 _BARE = regex(r"(?: {4}|\t)(?P<function>[\w.<>]+)$")
 _UNPLACED = regex(r"(?: {4}|\t)(?P<function>[A-Za-z_<][^\s()]*)(?: \((?P<place>[^()]*)\))?(?: [^\s()][^()]*)?$")
 _NODE = regex(r"(?P<host>(?:[Nn]ode|[Hh]ost) [\w.-]+?):?$")
@@ -228,6 +231,7 @@ class _Stream(msgspec.Struct):
     headers: list[tuple[int, re.Match[str]]] = msgspec.field(default_factory=list)
     frames: list[dict[str, Any]] = msgspec.field(default_factory=list)
     peer: int | None = None
+    numbers: dict[str, int] = msgspec.field(default_factory=dict)  # what variables hold
     time_ns: int | None = None  # told above the process
     numbered: bool = False  # below a heading that is the number of a process, where its threads have no headers
     given: dict[str, int] = msgspec.field(default_factory=dict)  # rank and local rank, by the variables of the process
@@ -253,10 +257,11 @@ class _Stream(msgspec.Struct):
                 "status": header["status"],
                 "frames": list(self.frames),
                 "peer": self.peer,
+                "numbers": json.dumps(self.numbers) if self.numbers else None,
                 "time_ns": self.time_ns,
                 "line": line,
             }
-        self.headers, self.frames, self.peer = [], [], None
+        self.headers, self.frames, self.peer, self.numbers = [], [], None, {}
 
     def headless(self, line: int) -> Iterator[dict[str, Any]]:
         """The frames before the first header of a dump whose begin is lost; of the main thread if a module's code is there."""
@@ -304,6 +309,8 @@ def _text_rows(data: bytes, problems: list[dict[str, Any]], claims: list[dict[st
         elif stream.headers and _LOCALS.match(line):
             if stream.peer is None and stream.frames:
                 stream.peer = peer_of(stream.frames[-1]["function"], line)
+            if (held := _HELD.match(line)) and len(stream.numbers) < _NUMBERS:
+                stream.numbers.setdefault(held["name"], int(held["value"]))
         else:
             rows.extend(stream.headless(number - 1))
             rows.extend(stream.flush())

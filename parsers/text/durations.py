@@ -35,7 +35,7 @@ _NO_STEP = frozenset(
 )  # fmt: skip
 _SIZES = frozenset(("norm", "norms", "gnorm", "rms", "l2", "ratio", "size", "std", "var", "variance"))
 _RATE = regex(r"/(?:s|sec|second|ms)$")
-_WORD = regex(r"[^a-z0-9]+")
+_WORD = regex(r"[\x00-/:-`{-\x7f]+")  # between words, of any script
 _HUMP = regex(r"(?<=[a-z0-9])(?=[A-Z])")
 
 

@@ -50,7 +50,7 @@ _SAYS_END = pl.col("text").str.contains(_END) & (
 # What alone says nothing but that something is done: the end only where all that print steps say it (assemble/closings.py).
 _BEFORE = r"(?:\[[^\]]*\]|[^\s:]+:|[\d:.,-]{4,}|INFO|\s|-)*"  # what stands before the words of a line; with bounds it takes 10 ms to compile
 _CLOSING = (
-    r"(?i)\b(?:finished|completed|done(?: with)?)(?: all)? ([0-9]{1,9}) (?:training )?(?:steps|iterations)[.!]?\s*$"
+    r"(?i)\b(?:finished|completed|done(?: with)?)(?: all)? ([0-9]{1,9}) (?:training )?(?:steps|iterations)(?:[.!]?\s*$|[,;] ?[a-z])"
     rf"|^{_BEFORE}{BARE_END}"
 )
 _LAST_OF = (

@@ -316,8 +316,8 @@ def _is_unknown(name: str) -> bool:
     return not is_time and vocabulary.is_unknown(name)
 
 
-def has_figures(names: frozenset[str]) -> bool:
-    """Do the columns of a table tell of steps: a count, and a loss, a norm or two durations?"""
+def has_figures(names: frozenset[str], *, is_of_ranks: bool = False) -> bool:
+    """Do the columns of a table tell of steps: a count, and a loss, a norm or two durations; or one of a known phase, of ranks?"""
     meant = vocabulary.meanings(sorted(names))
     if "step" not in meant:
         return False
@@ -327,8 +327,14 @@ def has_figures(names: frozenset[str]) -> bool:
         return False
     if meant & {"loss", "grad_norm", "checksum"} or sum(1 for _ in _durations(names)) > 1:
         return True
+    if (is_of_ranks or "rank" in meant) and any(_is_of_phase(name) for name in _durations(names)):
+        return True
     sorts = [one[1] for name in names if _is_free(name) and (one := _timed(name)) is not None and one[1] is not None]
     return sorts.count("whole") == 1 and len(sorts) > 2
+
+
+def _is_of_phase(name: str) -> bool:
+    return (one := _timed(name)) is not None and one[1] is not None
 
 
 def _durations(names: frozenset[str]) -> Iterator[str]:
@@ -352,10 +358,10 @@ def _with_unit(cell: Any) -> tuple[float | None, float | None]:
 
 def _is_free(name: str) -> bool:
     """Has a name no meaning of its own, as that of a step's count?"""
-    return vocabulary.meaning_of(name) is None
+    return vocabulary.meaning_of(name) is None or not name.isascii()  # of which the vocabulary sees the unit alone
 
 
-def _is_whole_of_parts(found: Sequence[tuple[float, str]]) -> bool:
+def _is_whole_of_parts(found: Sequence[tuple[float, str | None]]) -> bool:
     """Do figures without a word for time, and what they are of, add up: `data 0.1, forward 0.4, backward 0.9, total 1.5`?"""
     wholes = [number for number, sort in found if sort == "whole"]
     parts = [number for number, sort in found if sort != "whole"]
@@ -364,10 +370,10 @@ def _is_whole_of_parts(found: Sequence[tuple[float, str]]) -> bool:
 
 def _times(flat: Mapping[str, Any], said: Mapping[str, Any], step: int) -> list[dict[str, Any]]:
     """phase, name, value_ms of what a record times; what is the step itself counts it (Composer's `time/batch`)."""
-    found: list[tuple[str, float, durations.Figure, str]] = []
+    found: list[tuple[str, float, durations.Figure, str | None]] = []
     for path, cell in flat.items():
         one = _STEPS_OWN if path.lower() in _OF_STEP and _with_unit(cell)[1] else _timed(path)
-        if one is None or one[1] is None or isinstance(cell, list):
+        if one is None or isinstance(cell, list) or (one[1] is None and not (one[0].factor and _is_free(path))):
             continue
         number, factor = _with_unit(cell)
         if number is not None and 0 <= number < _MOST and number != step:

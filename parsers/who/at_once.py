@@ -18,7 +18,7 @@ _PIDS = 300  # a number from here on may be a process's
 _FEWEST = 2
 _STEPS = 3  # in which all numbers tell a loss
 _RECORDS = 2048
-_TRAINING = (
+TRAINING = (
     *PROCESS,
     "worker",
     "wrk",
@@ -34,7 +34,7 @@ def are_at_once(word: str, rows: Sequence[tuple[int, str, Said]], world: int | N
     """By their word, by pids of their own, or by steps of which each tells its own loss, as many as the world that is told, or as the `total` behind each."""
     is_whole = world in (None, len({number for number, *_ in rows}))
     if total:
-        return _train_together(word or _TRAINING[0], rows)
+        return _train_together(word or TRAINING[0], rows)
     return word == _GROUP_OF_WORLD or _beside_pids(word, rows) or (is_whole and _train_together(word, rows))
 
 
@@ -55,7 +55,7 @@ def _beside_pids(word: str, rows: Sequence[tuple[int, str, Said]]) -> bool:
 def _train_together(word: str, rows: Sequence[tuple[int, str, Said]]) -> bool:
     """Three numbers at least behind a word for a process, or before a total, in one file, that tell a loss each in the same steps, and not the same one; behind any other
     word where each of them has told a world of just so many."""
-    if len({one.file for *_, one in rows}) > 1 or not (word in _TRAINING or _tell_world(rows)):
+    if len({one.file for *_, one in rows}) > 1 or not (word in TRAINING or _tell_world(rows)):
         return False
     losses: defaultdict[int, dict[int, float]] = defaultdict(dict)
     for number, _, one in rows[:_RECORDS]:

@@ -13,7 +13,7 @@ from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.who.beginnings import Said
 from parsers.who.families import called_roll
-from parsers.who.introductions import Introduction
+from parsers.who.introductions import Introduction, pid_in
 from parsers.who.tasks import LAUNCHER
 from parsers.who.turns import hold_one_each, is_of_host
 
@@ -73,7 +73,9 @@ def counted_off(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
     (_, size), places = [*told.items()][fitting[0]]
     for path, rank in rolls[fitting[0]].items():
         at = min(at for _, at in places[path])
-        given[path][at] = replace(given[path][at], introduces=Introduction(rank, size))
+        given[path][at] = replace(
+            given[path][at], introduces=Introduction(rank, size, pid_in(given[path][at].raw[:_CHARACTERS]))
+        )
     return given
 
 
@@ -97,7 +99,9 @@ def _of_names(given: dict[str, list[Said]]) -> dict[str, list[Said]]:
         if is_whole and size > 1 and (is_named or (size > _FEWEST and _ROLL.search(f"{word} 0 of {size}"))):
             rolls.append([(path, size, *one) for one in roll.values()])
     for path, size, rank, at in rolls[0] if len(rolls) == 1 else ():
-        given[path][at] = replace(given[path][at], introduces=Introduction(rank, size))
+        given[path][at] = replace(
+            given[path][at], introduces=Introduction(rank, size, pid_in(given[path][at].raw[:_CHARACTERS]))
+        )
     return given
 
 

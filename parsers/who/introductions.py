@@ -91,6 +91,12 @@ def bus_in(text: str) -> str | None:
     return buses.pop() if len(buses) == 1 else None
 
 
+def pid_in(text: str) -> int | None:
+    """The one number that a line calls a pid."""
+    pids = {int(found) for found in PID.findall(text)}
+    return pids.pop() if len(pids) == 1 else None
+
+
 def called_pids(texts: Iterable[str]) -> set[int]:
     """Numbers that lines call those of processes, as launchers do when they begin them or end them."""
     return {int(found[1]) for text in texts for found in _CALLED.finditer(text)}

@@ -4,7 +4,8 @@
 
 Of three files at least, called alike but for numbers that are just 0 … N-1, each prints lines of one form that hold the number of its name behind one word, and
 nearly never another one there. The word is none that counts hosts, devices, layers or steps, and stands apart from the number: of names (`cn3 kernel:`)
-nothing is said. Or the first line of each tells a rank, and all of them just 0 … N-1 (`== host n60 rank 0 …` heads what a script kept). Then these are the processes of the job, if no world that is told is another.
+nothing is said. Where the names count nothing of the kind (pids, letters and digits of an id), most lines of each of all files of a folder that end alike do so, and
+never with another number: `worker-2c5f…-29416.err`: `… INFO trainer 1 step 0 …`. Or the first line of each tells a rank, and all of them just 0 … N-1 (`== host n60 rank 0 …` heads what a script kept). Then these are the processes of the job, if no world that is told is another.
 
 Fooled by: programs of several threads that number themselves, a file each.
 """
@@ -12,6 +13,7 @@ Fooled by: programs of several threads that number themselves, a file each.
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from pathlib import PurePosixPath
 
 from msgspec.structs import replace
 
@@ -21,7 +23,7 @@ from parsers.text.unanimous import unanimous
 from parsers.text.whole_numbers import NUMBER, counted_from_zero
 from parsers.who.beginnings import Said
 from parsers.who.counts import IS_OTHER, WORLD
-from parsers.who.introductions import Introduction
+from parsers.who.introductions import Introduction, pid_in
 from parsers.who.joins import counts_others
 from parsers.who.numbered_files import introduced_files
 from parsers.who.turns import hold_one_each, is_of_host
@@ -53,6 +55,7 @@ def own_numbers(said: Mapping[str, Sequence[Said]], told: Sequence[Told] = ()) -
     rolls = [
         roll for own in shapes.values() if len(own) >= _FEWEST and (roll := _headed(given, own) or _roll(given, own))
     ]
+    rolls = rolls or [roll for own in _folders(given) if (roll := _throughout(given, own))]
     worlds = {int(size) for one in lines for sizes in WORLD.findall(one.raw[:_CHARACTERS]) for size in sizes if size}
     if (
         len({len(roll) for roll in rolls}) != 1
@@ -61,7 +64,9 @@ def own_numbers(said: Mapping[str, Sequence[Said]], told: Sequence[Told] = ()) -
     ):
         return given
     for path, (rank, at) in chain.from_iterable(roll.items() for roll in rolls):
-        given[path][at] = replace(given[path][at], introduces=Introduction(rank))
+        given[path][at] = replace(
+            given[path][at], introduces=Introduction(rank, pid=pid_in(given[path][at].raw[:_CHARACTERS]))
+        )
     return given
 
 
@@ -85,6 +90,27 @@ def _roll(given: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> dict[str
     return (
         {path: (number[path], min(at for w, _, at in told[path] if w in fitting)) for path in paths} if fitting else {}
     )
+
+
+def _folders(given: Mapping[str, Sequence[Said]]) -> list[list[str]]:
+    """Files of one folder whose names end alike."""
+    folders: defaultdict[tuple[PurePosixPath, str], list[str]] = defaultdict(list)
+    for path in given:
+        folders[PurePosixPath(path).parent, PurePosixPath(path).suffix].append(path)
+    return [own for own in folders.values() if len(own) >= _FEWEST]
+
+
+def _throughout(given: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Path → the one number that most of its lines tell behind a word, and the first of these; of files that are just 0 … N-1 by it."""
+    told = {path: _told(given[path]) for path in paths}
+    words = set[str].intersection(*({word for word, *_ in own} for own in told.values()))
+    for word in sorted(words):
+        lines = {path: {at: number for said, number, at in own if said == word} for path, own in told.items()}
+        own = {path: {*at.values()} for path, at in lines.items()}
+        is_one = all(len(own[path]) == 1 and 2 * len(lines[path]) > len(given[path]) for path in paths)
+        if is_one and sorted(number for one in own.values() for number in one) == [*range(len(paths))]:
+            return {path: (own[path].pop(), min(lines[path])) for path in paths}
+    return {}
 
 
 def _headed(given: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> dict[str, tuple[int, int]]:

@@ -53,6 +53,7 @@ from parsers.who.counts import (
     whole_beginnings,
     without_agents,
 )
+from parsers.who.dialled import dialled
 from parsers.who.documented import documented
 from parsers.who.engine_labels import engine_labels
 from parsers.who.from_zero import from_zero, of_one_size
@@ -68,6 +69,7 @@ from parsers.who.labelled_lines import labelled
 from parsers.who.launched_hosts import launched_hosts
 from parsers.who.linked.chains import NO_CHAINS, chains
 from parsers.who.looked_up import looked_up
+from parsers.who.message_calls import message_calls
 from parsers.who.own_numbers import own_numbers
 from parsers.who.process_table import process_table
 from parsers.who.process_variables import pids_of_variables
@@ -85,6 +87,7 @@ from parsers.who.turns import of_one_process
 
 _SHAPE = regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[0-9a-f]{0,7}\d)[0-9a-f]{8,}|\d+")
 _RANK, _ROUNDS, _NUMBER = ("rank", "global_rank", "world_rank", "mpi_rank"), 2, regex(r"\d{1,10}")
+Rows = Sequence[tuple[int, str, Said]]  # number, what is behind it, the line
 _OF_ALL = ("dp", "ddp", "data", "replica", "global", "worker", *PROCESS)  # words before `5/8` of a world of 8
 
 
@@ -104,8 +107,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     said = of_one_size(from_zero(own_numbers(counted_off(renamed(begun)), named)))
     lines = [Line(path, one.number, one.line.host, one.raw, one.line.text) for path, own in said.items() for one in own]
     stated = [*statements(lines)]  # read once: every line of all beginnings is asked for names and numbers
-    own_words = {place: Introduction(*who) for place, who in introduced(stated).items()}
-    introduce(said, introductions_of(said) | own_words)
+    introduce(said, introductions_of(said) | {place: Introduction(*who) for place, who in introduced(stated).items()})
     size, _ = sizes_of([one.introduces for own in said.values() for one in own if one.introduces], said)
     noted = standing([*named, *told_in_lines(lines, stated)], said)
     table = process_table(said, [one.path for one in sources], size, stated, noted, read)
@@ -132,7 +134,8 @@ def speakers(sources: Sequence[Source]) -> Known:
     ranks = {path: rank for one in learnt for path, rank in one.ranks.items()}
     engines, shards = engine_labels(said, ranks, labels := {p: own for one in learnt for p, own in one.labels.items()})
     claims = [*chain(shards, *(one.claims for one in learnt), table.claims(), claims_of(told, names, table.apart))]
-    claims += [*more.claims, *pids_of_records(said, names), *pids_of_variables(said, whole.world)]
+    claims += [*more.claims, *dialled(said), *message_calls(sources, said), *pids_of_variables(said, whole.world)]
+    claims += pids_of_records(said, names)
     claims += placed_or_gone(said, names, table, claims, whole.world or table.size)
     ranks = files_of_pids(said, claims, whole._processes) | ranks
     files = {**more.files, **table.files, **files_of(listed_names, said), **whole.documented(names)}
@@ -195,9 +198,8 @@ class _Bundle:
             return [self]
         ways = (self.by(lambda path: path.partition("/")[0]), self.by(lambda path: _SHAPE.sub("#", path)))
         if self.shared < 2:
-            return next(
-                (own for own in ways if len({counted_by(one._said, one._shapes) for one in own} - {None}) > 1), [self]
-            )
+            counts = [{counted_by(one._said, one._shapes) for one in own} - {None} for own in ways]
+            return next((own for own, found in zip(ways, counts, strict=True) if len(found) > 1), [self])
         return next((parts for parts in ways if sum(bool(part.introduced) for part in parts) > 1), [self])
 
     @cached_property
@@ -447,12 +449,10 @@ class _Bundle:
             return False
         return len(known) > 1 or (bool(known) and tasks == set(range(self.world or 0)))
 
-    def _are_ranks(
-        self, form: Form, rows: Sequence[tuple[int, str, Said]], ranks: Mapping[str, int], lines: int
-    ) -> bool:
-        numbers = set(counts := Counter(number for number, *_ in rows))
+    def _are_ranks(self, form: Form, rows: Rows, ranks: Mapping[str, int], lines: int) -> bool:
         if self._is_table(form, rows, lines):
             return True
+        numbers = set(counts := Counter(number for number, *_ in rows))
         are_nodes = any(LAUNCHER.search(behind) for _, behind, _ in rows)
         if are_nodes or sum(count > 1 for count in counts.values()) < 2 or max(numbers) >= (self.world or RANKS):
             return False
@@ -483,13 +483,13 @@ class _Bundle:
             return counted
         return not word and is_whole and not told_apart and len(files) < 2 and len(rows) > 0.8 * lines
 
-    def _is_table(self, form: Form, rows: Sequence[tuple[int, str, Said]], lines: int) -> bool:
+    def _is_table(self, form: Form, rows: Rows, lines: int) -> bool:
         """Are these the lines of one file, a line of each process of the told world and nothing else (`process 3: exit status -9`)?"""
         numbers = sorted(number for number, *_ in rows)
-        is_whole = self.world is not None and numbers == list(range(self.world)) and len(rows) == lines
+        is_whole = numbers == [*range(self.world or 0)] and len(rows) == lines > 0
         return is_whole and form.word.lower() in PROCESS and form.opened == ""
 
-    def _are_pids(self, form: Form, rows: Sequence[tuple[int, str, Said]], ranks: Mapping[str, int]) -> bool:
+    def _are_pids(self, form: Form, rows: Rows, ranks: Mapping[str, int]) -> bool:
         """Are the numbers pids, and of nobody else than who speaks there?"""
         if any(one.line.process for *_, one in rows) or not are_pids(form, (one[0] for one in rows), self._called):
             return False

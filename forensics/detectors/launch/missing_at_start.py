@@ -157,8 +157,11 @@ def _way(
 def _odd(case: Case, odd: OddClients) -> Finding:
     """Who alone did not come to a store that others reached: by another address, or by a way of its own that is broken."""
     who = ranks_text(odd.ranks) if odd.ranks else joined(odd.hosts or odd.files, ", ")
-    text = words.COULD_NOT_CONNECT(who=who, peers=odd.target)
-    came = words.OTHERS_CAME(number=odd.others, store=odd.reached or words.THE_STORE)
+    tried, others = (
+        (words.LOOKED_AT, words.OTHERS_LOOKED_AT) if odd.is_printed else (words.COULD_NOT_CONNECT, words.OTHERS_CAME)
+    )
+    text = tried(who=who, peers=odd.target)
+    came = others(number=odd.others, store=odd.reached or words.THE_STORE)
     causes: Mapping[Address, Cause] = {
         "another": "config_drift",
         "the same": "network_fault",
