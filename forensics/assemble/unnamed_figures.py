@@ -14,6 +14,7 @@ import polars as pl
 
 from forensics.assemble.figure_pairs import figure_pairs
 from parsers.schema.tables import TableName
+from parsers.text.replica_names import says_what
 from parsers.text.sides import side_of
 
 _BEFORE = 4  # finite figures of a process before it may turn
@@ -62,8 +63,8 @@ def _series(told: pl.DataFrame) -> pl.DataFrame:
 
 
 def _is_of_part(name: str) -> bool:
-    """What goes into a part of a model, or comes out of it, is no loss."""
-    return bool(side_of(name))
+    """What goes into a part of a model, or comes out of it, is no loss, nor is a norm or a sum of what is held."""
+    return bool(side_of(name)) or says_what(name)
 
 
 def _averaged(series: pl.DataFrame) -> str | None:

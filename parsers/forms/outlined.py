@@ -18,6 +18,11 @@
     step: 9001                               [iteration 9001]
     experts: {e5: {w_norm: .nan}}            baseline = nan
 
+    [step 9001 mb 2]                         a part that tells more counts than that of its step, or what of the step it is
+    in_absmax = 1.7
+    [step 9001 update]
+    grad_norm = nan
+
 A part of a step is a record of it, what lies within it under names joined by a slash; any other part is a record without a step. Parts may be
 called after ranks as well, around those of steps or within them. What stands beside the parts and says who it is, is so of all; so does the one part that
 tells a rank, where no part of a step does.
@@ -37,7 +42,8 @@ _SHOWN = 200
 _COUNT = r"(?:(?:global|train)_?)?(?:step|iter(?:ation)?|update|round)"
 _MAY = regex(
     rf"(?im)^[\s\[{{,\"']{{0,40}}{_COUNT}s?[\"']?[\s._:/-]{{0,4}}\{{?\s{{0,40}}[\"']?\d{{1,15}}[\"']?[\s\]:.{{]"
-    rf"|[\"']{_COUNT}(?:s?[\"']\s{{0,4}}:\s{{0,4}}\{{\s{{0,40}}[\"']\d|[ ._/-]{{0,2}}\d{{1,15}}[\"']\s{{0,4}}:\s{{0,4}}\{{)"
+    rf"|[\"']{_COUNT}(?:s?[\"']\s{{0,4}}:\s{{0,4}}\{{\s{{0,40}}[\"']\d|[ ._/-]{{0,2}}\d{{1,15}}(?:[ ,._/-][ \w,./=-]{{0,60}})?[\"']\s{{0,4}}:\s{{0,4}}\{{)"
+    rf"|^\[{_COUNT}[ ._/=-]{{0,2}}\d{{1,15}}[ ,_/-]|^\s{{0,8}}{_COUNT}[ _-]\d{{1,15}}[_-][a-z][\w-]{{0,40}}:\s"
 )
 _MAY_LIST = regex(
     rf"(?im)^\s{{1,40}}-\s{{1,4}}\{{?\s{{0,4}}{_COUNT}\s?:\s?\d|^\s{{0,8}}-\s{{1,4}}\{{\s{{0,4}}{_COUNT}\s?:\s?\d|^\[\[[^\[\]]{{1,80}}\]\]\s{{1,8}}{_COUNT}\s?=\s?\d"
@@ -52,6 +58,10 @@ _CALLED = {  # what a part is called after, and what holds parts that are number
         regex(r"(?i)(?:global_?)?(?:by_|per_)?ranks?"),
     ),
 }
+_FURTHER = regex(
+    rf"(?i)(?P<step>{_COUNT}[ ._/=-]{{0,2}}\d{{1,15}})(?P<rest>(?:[ ,._/-]{{1,3}}[a-z][a-z_-]{{0,20}}(?:[ .=_-]{{0,2}}\d{{1,7}})?){{1,3}})"
+)  # counts behind that of the step, and what of it a part is
+_COUNTS = regex(r"(?i)(?P<name>[a-z](?:[a-z_-]{0,20}[a-z])?)(?:[ .=_-]{0,2}(?P<number>\d{1,7}))?")
 _IDENTITY = ("rank", "host", "pid", "local_rank", "device", "attempt", "pod")
 
 
@@ -104,6 +114,10 @@ def _part(path: Path, listed: frozenset[Path]) -> tuple[Path, Said]:
         name = str(path[at])
         if path[: at + 1] in listed:
             return path[: at + 1], called | {"step": None}
+        if (further := _FURTHER.fullmatch(name)) is not None and "step" not in called:
+            counts = {one["name"]: one["number"] for one in _COUNTS.finditer(further["rest"])}
+            words = {"of": " ".join(what for what, number in counts.items() if not number)}
+            name, called = further["step"].replace("=", " "), called | {what: one for what, one in (counts | words).items() if one}
         for what, (form, many) in _CALLED.items():
             if found := form.fullmatch(name):
                 called, end = called | {what: found["number"]}, at + 1
