@@ -7,7 +7,7 @@ odd one has not lost as well: what all lose together came after. Of the odd rank
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -109,7 +109,8 @@ def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
         shown = values.filter(pl.col("step").fill_null(_BEFORE) == step)
         ahead = None if step == _BEFORE else first_in_order(rows, shown, _lost_lines(tables["steps"], step), ranks, job)
         first = first if ahead is None else ahead
-        since = _begun(values, rows, first) if step == _BEFORE else step
+        begun = _begun((values, tables["steps"]), rows, first) if step == _BEFORE else None
+        since = step if begun is None else begun - 1
         is_last = step == steps[0] and _is_the_end(values, rows, first, job)
         is_followed = _is_followed(told, lost, since, job) or _is_shared(rows, ranks, first, job, tables)
         is_checked = step == _BEFORE and not is_followed and _raised_of_it(tables["events"], first)
@@ -129,11 +130,10 @@ def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
         is_given = _is_given(told, lost, found, job)
         if not is_given and (given := _given(told, lost, rows, found, job)) is not None:
             found, is_given = given, True
-        first_step = since + 1 if step == _BEFORE and since != _BEFORE else None
         held = as_told(tables["values"], str(found.row["file"]), found.row["line"], (found.of, found.name))
         of, name = held or (found.of, found.name)
         return msgspec.structs.replace(
-            found, opens=_opens(values, found), is_last=is_last, is_checked=is_checked, is_given=is_given, first_step=first_step, of=of, name=name,
+            found, opens=_opens(values, found), is_last=is_last, is_checked=is_checked, is_given=is_given, first_step=begun, of=of, name=name,
             is_held=held is not None, is_of_peers=job != whole,
             is_ahead=ahead is not None and is_preceded(shown, first, str(found.row["file"]), found.row["line"]),
         )  # fmt: skip
@@ -379,16 +379,12 @@ def _is_the_end(values: pl.DataFrame, rows: pl.DataFrame, rank: int, job: frozen
     return ends == [lost["step"][0]] and lost.select("of", "name").n_unique() > 1 and last["bad"].is_not_null().all()
 
 
-def _begun(values: pl.DataFrame, rows: pl.DataFrame, rank: int) -> int:
-    """The step before the first that a rank tells after what it lost before any: a log may hold an earlier launch."""
+def _begun(told: Iterable[pl.DataFrame], rows: pl.DataFrame, rank: int) -> int | None:
+    """The first step that a rank tells after what it lost before any: a log may hold an earlier launch."""
     lost = rows.filter(pl.col("bad") & (pl.col("rank") == rank)).sort("file", "line").row(0, named=True)
-    after = values.filter(
-        (pl.col("rank") == rank)
-        & (pl.col("file").cast(pl.String) == str(lost["file"]))
-        & (pl.col("line") > lost["line"])
-    )
-    first = after["step"].min()
-    return first - 1 if isinstance(first, int) else _BEFORE
+    is_after = (pl.col("file").cast(pl.String) == str(lost["file"])) & (pl.col("line") > lost["line"])
+    after = pl.concat([one.filter((pl.col("rank") == rank) & is_after).select("line", "step") for one in told])
+    return next(iter(after.drop_nulls().sort("line")["step"].to_list()), None)
 
 
 def _is_shared(
