@@ -30,6 +30,7 @@ _WHICH = regex(r" ?第 ?(?P<count>\d{1,15}) ?(?P<what>[步次轮])(?:迭代)? ?"
 _WIDE = {ord(wide): plain for wide, plain in zip("：，；（）＝｜　", ":,;()=| ", strict=True)}
 _EMPTY = frozenset(("", "-", "null", "None", "N/A", "n/a"))
 _OF_PROCESS = ("rank", "local_rank", "node_rank", "world_size", "processes_per_node", "nodes")
+_ASIDE = regex(r"(?P<name>[^()]{1,60}?)[ _]?\((?P<aside>[^()]{1,40})\)")
 _FIGURES = ("loss", "grad_norm", "learning_rate")
 COPIES = (
     "ema",
@@ -157,8 +158,21 @@ def meaning_of(name: str) -> Meaning | None:
     turned = [words[-1], *words[:-1]] if is_whose else []  # loss_local, loss/train/total
     is_own = last is not None and last.meaning == "of_rank"
     return (
-        _meaning(words) or (_meaning(turned) if is_own else None) or _meaning(_bare(words)) or _meaning(_bare(turned))
+        _meaning(words)
+        or (_meaning(turned) if is_own else None)
+        or _meaning(_bare(words))
+        or _meaning(_bare(turned))
+        or _meaning(_aside(name))
     )
+
+
+def _aside(name: str) -> Sequence[str]:
+    """`train_loss(avg over workers)` → mean train loss: what stands in brackets behind a name says whose it is, in whatever words beside that one."""
+    if (found := _ASIDE.fullmatch(name)) is None or is_of_evaluation(found["aside"]):
+        return ()
+    said = words_of(found["aside"])
+    whom = [word for word, of in (("own", "of_rank"), ("mean", "of_all")) if not whose(of).isdisjoint(said)]
+    return [*whom, *words_of(found["name"])] if len(whom) == 1 else ()
 
 
 def _bare(words: Sequence[str]) -> Sequence[str]:
