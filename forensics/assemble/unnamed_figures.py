@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from forensics.assemble.common_figures import with_common
 from forensics.assemble.figure_pairs import figure_pairs
 from parsers.schema.tables import TableName
 from parsers.text.replica_names import says_what
@@ -28,6 +29,7 @@ _WHO = ("file", "rank", "name")
 
 def with_unnamed(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
     """Evidence tables → the same without rows of phase `figures`; those of the figure that stands for the loss are lines of the training."""
+    tables = with_common(tables)
     steps = tables["steps"]
     told = steps.filter(pl.col("figures").is_not_null() & pl.col("step").is_not_null())
     if not told.height and not (steps["phase"] == "figures").any():

@@ -45,6 +45,7 @@ from parsers.text.patterns import regex
 from parsers.text.quantities import bare_numbers
 
 _HEAD_CHARACTERS = 16384
+_PAIR = 2  # columns of a table of settings
 _HEAD_LINES, _TITLE_LINES, _BLOCK_LINES = 6, 40, 64
 _BEFORE_OBJECT = 64
 _ONE_NAME = regex(rf"{NAME}|[^\W\d_][\w./@()%-]{{0,79}}")  # in any script
@@ -247,13 +248,25 @@ def _table_names(mark: str) -> Callable[[Head], Sequence[str]]:
 
 
 def _below_title(head: Head, mark: str) -> Sequence[str]:
-    """The lines of a drawn table from that of its names on: a page has a title above it, and a rule below that line."""
-    if mark != "|" or len(cells_of(head.lines[0], mark)) > 1 or "|" not in head.text:
+    """The lines of a drawn table from that of its names on: a page has a title above it, and a rule below that line. A table of two columns, as of settings,
+    may stand above the one of records."""
+    if mark != "|" or "|" not in head.text or _is_record(cells_of(head.lines[0], mark)):
         return head.lines
     lines = [line for line in head.text.split("\n", _TITLE_LINES)[:_TITLE_LINES] if line.strip()]
-    named = (at for at, line in enumerate(lines[:-1]) if not _is_title(line) and not _is_rule(line, mark))
-    first = next((at for at in named if _is_rule(lines[at + 1], mark)), None)
+    first = _names_at(lines)
     return head.lines if first is None else lines[first : first + _HEAD_LINES]
+
+
+def _names_at(lines: Sequence[str]) -> int | None:
+    """Which line, of those that are not empty, names the columns of the drawn table that the page is of."""
+    named = (at for at, line in enumerate(lines[:-1]) if not _is_title(line) and not _is_rule(line, "|"))
+    found = [at for at in named if _is_rule(lines[at + 1], "|")]
+    return next((at for at in found if _is_record(cells_of(lines[at], "|"))), next(iter(found), None))
+
+
+def _is_record(cells: Sequence[str]) -> bool:
+    """More than a name and a value, or a count of steps among them."""
+    return len(cells) > _PAIR or (len(cells) == _PAIR and "step" in vocabulary.meanings(cells))
 
 
 def _remarks(lines: Sequence[str], mark: str) -> int:
@@ -287,7 +300,8 @@ def _table_rows(mark: str) -> Callable[[Source], Iterator[Row]]:
         named: list[str] = []
         above: list[str] = []
         has_rules = mark in "| "
-        first = [*islice(((number, text) for number, text in text_lines(source) if text.strip()), _HEAD_LINES)]
+        told = [(number, text) for number, text in islice(text_lines(source), _TITLE_LINES) if text.strip()]
+        first, begin = told[:_HEAD_LINES], told[_names_at([undrawn(text) for _, text in told]) or 0][0] if told else 0
         remarks = {number for number, _ in first[: _remarks([text for _, text in first], mark)]}
         for number, text in text_lines(source):
             plain = undrawn(text)
@@ -296,6 +310,8 @@ def _table_rows(mark: str) -> Callable[[Source], Iterator[Row]]:
                 continue
             if start[0] == "{":
                 yield number, text, json_object(text)
+            elif mark == "|" and number < begin:
+                yield number, text, HEADER
             elif not named and ((mark == "|" and _is_title(plain)) or number in remarks):
                 yield number, text, HEADER
             elif not named or (has_rules and _is_rule(plain, mark)):
