@@ -34,11 +34,22 @@ def drawn(rank: int, value: Value, name: str, world: int) -> list[str]:
         return ["", f"| it | D loss | lr D | {name} |", "|---:|---:|---:|---:|", *rows, ""]
 
     head = [f"# run, rank {rank} of {world}", "", "| setting | value |", "|---|---|", "| batch per rank | 48 |", ""]
-    return [*head, "## Started 05:39:45", *table(range(SINCE)), "Saved `a.pt`.", "", "## Resumed", *table(range(SINCE, STEPS))]
+    return [
+        *head,
+        "## Started 05:39:45",
+        *table(range(SINCE)),
+        "Saved `a.pt`.",
+        "",
+        "## Resumed",
+        *table(range(SINCE, STEPS)),
+    ]
 
 
 def rows(mark: str, rank: int, value: Value, name: str) -> list[str]:
-    return [mark.join(("step", "kappa", name)), *(mark.join(map(str, (n, own(n, rank), value(n, rank)))) for n in range(STEPS))]
+    return [
+        mark.join(("step", "kappa", name)),
+        *(mark.join(map(str, (n, own(n, rank), value(n, rank)))) for n in range(STEPS)),
+    ]
 
 
 def files(form: str, value: Value = common, name: str = "zeta", world: int = WORLD) -> Files:
@@ -50,20 +61,47 @@ def files(form: str, value: Value = common, name: str = "zeta", world: int = WOR
         lines = [f"{n},{r},{own(n, r)},{value(n, r)}" for n in range(STEPS) for r in range(world)]
         return {"all.csv": [f"step,rank,kappa,{name}", *lines]}
     if form == "objects":
-        made = [json.dumps({"rank": r, "step": n, "kappa": own(n, r), name: value(n, r)}) for n in range(STEPS) for r in range(world)]
+        made = [
+            json.dumps({"rank": r, "step": n, "kappa": own(n, r), name: value(n, r)})
+            for n in range(STEPS)
+            for r in range(world)
+        ]
         return {"run.jsonl": made}
     if form == "nested":
-        return each("r{}.jsonl", lambda r: [json.dumps({"rank": r, "step": n, "m": {"kappa": own(n, r), name: value(n, r)}}) for n in range(STEPS)], world)
+        return each(
+            "r{}.jsonl",
+            lambda r: [
+                json.dumps({"rank": r, "step": n, "m": {"kappa": own(n, r), name: value(n, r)}}) for n in range(STEPS)
+            ],
+            world,
+        )
     if form == "yaml":
-        return each("rank{}.yaml", lambda r: ["steps:", *(f"  - {{step: {n}, kappa: {own(n, r)}, {name}: {value(n, r)}}}" for n in range(STEPS))], world)
+        return each(
+            "rank{}.yaml",
+            lambda r: [
+                "steps:",
+                *(f"  - {{step: {n}, kappa: {own(n, r)}, {name}: {value(n, r)}}}" for n in range(STEPS)),
+            ],
+            world,
+        )
     if form == "ini":
-        return each("rank{}.ini", lambda r: [line for n in range(STEPS) for line in (f"[step {n}]", f"kappa = {own(n, r)}", f"{name} = {value(n, r)}", "")], world)
+        return each(
+            "rank{}.ini",
+            lambda r: [
+                line
+                for n in range(STEPS)
+                for line in (f"[step {n}]", f"kappa = {own(n, r)}", f"{name} = {value(n, r)}", "")
+            ],
+            world,
+        )
     text = {
         "pairs": "rank={r} step={n} kappa={own} {name}={value}",
         "bars": "[rank{r}]: step {n} | kappa {own} | {name} {value}",
         "prose": "[rank{r}]: step {n}: kappa {own}, {name} {value}",
     }[form]
-    told = [text.format(r=r, n=n, own=own(n, r), name=name, value=value(n, r)) for n in range(STEPS) for r in range(world)]
+    told = [
+        text.format(r=r, n=n, own=own(n, r), name=name, value=value(n, r)) for n in range(STEPS) for r in range(world)
+    ]
     return {"job.log": told}
 
 

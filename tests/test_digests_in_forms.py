@@ -102,9 +102,13 @@ def sparse(world: int, odd: int | None) -> Files:
     def made(rank: int) -> list[str]:
         lines = []
         for n in STEPS:
-            lines.append(json.dumps({"ev": "train", "it": n, "who": {"rank": rank, "pid": 400 + rank}, "loss": loss(n, rank)}))
+            lines.append(
+                json.dumps({"ev": "train", "it": n, "who": {"rank": rank, "pid": 400 + rank}, "loss": loss(n, rank)})
+            )
             if d := digest(n, rank, odd):
-                lines.append(json.dumps({"ev": "check", "it": n, "who": {"rank": rank, "pid": 400 + rank}, "weights_md5": d}))
+                lines.append(
+                    json.dumps({"ev": "check", "it": n, "who": {"rank": rank, "pid": 400 + rank}, "weights_md5": d})
+                )
         return lines
 
     return _each(world, "w{}.jsonl", made)

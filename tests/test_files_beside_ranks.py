@@ -51,16 +51,26 @@ FORMS: Mapping[str, Callable[[], Files]] = {
     },
     "lines": lambda: {
         **outputs("out.{}"),
-        **{f"fig.{r}.log": [f"step {s} | loss {loss(s, r)} | gnorm {norm(s)} | t 0.5 s" for s in range(40)] for r in range(WORLD)},
+        **{
+            f"fig.{r}.log": [f"step {s} | loss {loss(s, r)} | gnorm {norm(s)} | t 0.5 s" for s in range(40)]
+            for r in range(WORLD)
+        },
     },
     "objects": lambda: {
         **outputs("err_{}", "rank {}/4: started"),
-        **{f"hist-{r}.jsonl": [f'{{"step": {s}, "loss": {loss(s, r)}, "gnorm": {norm(s)}}}' for s in range(40)] for r in range(WORLD)},
+        **{
+            f"hist-{r}.jsonl": [f'{{"step": {s}, "loss": {loss(s, r)}, "gnorm": {norm(s)}}}' for s in range(40)]
+            for r in range(WORLD)
+        },
     },
     "drawn": lambda: {
         **outputs("out.{}"),
         **{
-            f"t{r}.md": ["| step | loss | gnorm |", "|---|---|---|", *(f"| {s} | {loss(s, r)} | {norm(s)} |" for s in range(40))]
+            f"t{r}.md": [
+                "| step | loss | gnorm |",
+                "|---|---|---|",
+                *(f"| {s} | {loss(s, r)} | {norm(s)} |" for s in range(40)),
+            ]
             for r in range(WORLD)
         },
     },

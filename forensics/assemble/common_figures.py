@@ -18,17 +18,17 @@ _RANKS = 2
 def with_common(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
     """Evidence tables → the same; rows of `steps` that tell such a figure of which some part have it in `checksum`, too."""
     steps = tables["steps"].with_row_index("_row")
-    told = steps.filter(
-        pl.col("figures").is_not_null() & pl.col("rank").is_not_null() & pl.col("step").is_not_null()
-    )
+    told = steps.filter(pl.col("figures").is_not_null() & pl.col("rank").is_not_null() & pl.col("step").is_not_null())
     if not told.height or told["rank"].n_unique() < _RANKS:
         return dict(tables)
-    pairs = figure_pairs(told, "_row", "rank", "step").filter(pl.col("value").is_not_null())
+    pairs = figure_pairs(told, "_row", "rank", "step").filter(pl.col("value").is_finite())
     names = _parted(pairs)
     if not names:
         return dict(tables)
     kept = pairs.filter(pl.col("name").is_in(names)).sort("_row", "name")
-    said = kept.group_by("_row", maintain_order=True).agg(pl.concat_str("name", pl.lit("="), "value").str.join(" ").alias("_said"))
+    said = kept.group_by("_row", maintain_order=True).agg(
+        pl.concat_str("name", pl.lit("="), "value").str.join(" ").alias("_said")
+    )
     joined = steps.join(said, on="_row", how="left", maintain_order="left")
     is_said = pl.col("_said").is_not_null()
     filled = joined.with_columns(

@@ -198,7 +198,9 @@ def _share_a_figure(steps: pl.DataFrame, own: Sequence[str]) -> bool:
         for name in ("loss", "grad_norm")
     ]
     told = pl.concat([*named, figure_pairs(steps, "file", "step")]).filter(pl.col("value").is_finite())
-    of_step = told.group_by("name", "step").agg(pl.col("file", "value").n_unique(), pl.col("value").first().alias("one"))
+    of_step = told.group_by("name", "step").agg(
+        pl.col("file", "value").n_unique(), pl.col("value").first().alias("one")
+    )
     each = of_step.group_by("name").agg(
         ((pl.col("file") == len(own)) & (pl.col("value") == 1)).all().alias("shared"), pl.col("one").n_unique()
     )

@@ -310,9 +310,9 @@ def _table_rows(mark: str) -> Callable[[Source], Iterator[Row]]:
                 continue
             if start[0] == "{":
                 yield number, text, json_object(text)
-            elif mark == "|" and number < begin:
-                yield number, text, HEADER
-            elif not named and ((mark == "|" and _is_title(plain)) or number in remarks):
+            elif (mark == "|" and number < begin) or (
+                not named and ((mark == "|" and _is_title(plain)) or number in remarks)
+            ):
                 yield number, text, HEADER
             elif not named or (has_rules and _is_rule(plain, mark)):
                 if not _is_rule(plain, mark):

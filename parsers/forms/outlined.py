@@ -117,7 +117,10 @@ def _part(path: Path, listed: frozenset[Path]) -> tuple[Path, Said]:
         if (further := _FURTHER.fullmatch(name)) is not None and "step" not in called:
             counts = {one["name"]: one["number"] for one in _COUNTS.finditer(further["rest"])}
             words = {"of": " ".join(what for what, number in counts.items() if not number)}
-            name, called = further["step"].replace("=", " "), called | {what: one for what, one in (counts | words).items() if one}
+            name, called = (
+                further["step"].replace("=", " "),
+                called | {what: one for what, one in (counts | words).items() if one},
+            )
         for what, (form, many) in _CALLED.items():
             if found := form.fullmatch(name):
                 called, end = called | {what: found["number"]}, at + 1

@@ -35,7 +35,9 @@ _OTHERS = regex(
 _UNIT = r"(?:(?:training|train|optimi[sz]er|global)[ _]?)?(?:steps?|iters?|iterations?|updates?)"
 _OF_STEPS = regex(rf"(?i)\s{{0,2}}{_UNIT}\b")
 _OF_PART = regex(r"(?i)\b(?:ep(?:och)?s?|eval\w*|val\w*|test|warm-?up|sampl\w*)\b|%\||\b(?:it/s|s/it)\b")
-_AT = regex(r"(?i)(?<![a-z])(?:global_|train_)?(?:step|iter|iteration|update)[\"']?[ =:#]{1,3}(\d{1,15})(?![\w/]|[.:-]\d)")
+_AT = regex(
+    r"(?i)(?<![a-z])(?:global_|train_)?(?:step|iter|iteration|update)[\"']?[ =:#]{1,3}(\d{1,15})(?![\w/]|[.:-]\d)"
+)
 _REACHED = regex(
     rf"(?i)(?<![a-z])(?:max(?:imum)?|total|target|last|final|num)[ _-]?(?:of[ _])?{_UNIT}(?![a-z])|(?<![a-z]){_UNIT} limit\b|\blimit of (?:the )?{_UNIT}\b"
 )  # told without its number, beside that of the step

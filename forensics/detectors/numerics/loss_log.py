@@ -53,7 +53,6 @@ from forensics.model.incident import Action, Code, FirstAnomaly
 from forensics.model.names import Cause
 from forensics.model.said import Said, sentence
 from forensics.model.texts import cut_middle, ranks_text
-from forensics.model.told import values
 from forensics.words import advice
 from forensics.words import losses as words
 from parsers.text.patterns import regex

@@ -67,7 +67,14 @@ def detect(case: Case) -> tuple[Finding, ...]:
     # A part's weights, where what all hold or take in was a number still: nobody gave it that in this step.
     is_first |= found.is_held and bool(found.kept) and bool(said & _HELD) and not said & MADE
     is_first |= found.is_of_peers and not said & GRADIENT  # a gradient may have come from who learns
-    alone = case.is_data_parallel or has_experts(case.tables) or is_first or found.is_proven or found.is_ahead or is_its_own(found)
+    alone = (
+        case.is_data_parallel
+        or has_experts(case.tables)
+        or is_first
+        or found.is_proven
+        or found.is_ahead
+        or is_its_own(found)
+    )
     form = words.ODD_VALUE_AT_LAST if found.is_last else words.ODD_VALUE
     if found.step is None:
         form = words.ODD_VALUE_AT_A_CHECK if found.is_checked else words.ODD_VALUE_AT_FIRST
