@@ -133,6 +133,28 @@ def _in_one_record(bad: str) -> Files:
     return {"all.log": lines}
 
 
+def _stages(taken: str, given: str) -> Files:
+    """Four stages of a pipeline: stage 2 gives a bad value, which only the last one is given in that step."""
+
+    def made(rank: int) -> list[str]:
+        lines = [f"rank {rank} of 4"]
+        for step in range(STEPS):
+            was_given = step > STEP or (step == STEP and rank > 2)
+            gives = step > STEP or (step == STEP and rank > 1)
+            lines.append(f"step {step} weights absmax {'nan' if step > STEP else 1.1 + rank / 10}")
+            lines.append(f"step {step} {taken} absmax {'nan' if was_given else 1.3 + rank / 10}")
+            lines.append(f"step {step} {given} absmax {'nan' if gives else 1.4 + rank / 10}")
+            lines.append(f"step {step} back absmax {'nan' if step >= STEP else 1.5 + rank / 10}")
+        return lines
+
+    return {f"stage{rank}.log": made(rank) for rank in range(4)}
+
+
+@pytest.mark.parametrize("names", [("recv", "send"), ("in", "out"), ("x0", "x1"), ("left", "right")])
+def test_who_was_given_it_first_is_not_named(tmp_path: Path, names: tuple[str, str]) -> None:
+    assert analyze(str(written(tmp_path, _stages(*names)))).verdict.ranks in ([], [2])
+
+
 NOBODY: Mapping[str, Callable[[str], Files]] = {
     "another's record of it is lost": lambda bad: _without(each("rank_{}.log", prose, bad), 6, "b1.up"),
     "a mate's record is lost": lambda bad: {

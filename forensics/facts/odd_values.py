@@ -14,7 +14,7 @@ import msgspec
 import polars as pl
 
 from forensics.facts.event_rows import detail
-from forensics.facts.first_in_order import first_in_order, is_preceded
+from forensics.facts.first_in_order import first_in_order
 from forensics.facts.held_parts import as_told, in_common
 from forensics.facts.own_values import OwnLoss
 from parsers.schema.tables import TableName
@@ -135,7 +135,7 @@ def odd_value(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
         return msgspec.structs.replace(
             found, opens=_opens(values, found), is_last=is_last, is_checked=is_checked, is_given=is_given, first_step=begun, of=of, name=name,
             is_held=held is not None, is_of_peers=job != whole,
-            is_ahead=ahead is not None and is_preceded(shown, first, str(found.row["file"]), found.row["line"]),
+            is_ahead=ahead is not None,
         )  # fmt: skip
     return None
 
