@@ -58,6 +58,6 @@ def _lost_together(bad: pl.DataFrame, losses: pl.DataFrame, rank: int) -> bool:
     """Did each of the others lose first what another of them lost first, too?"""
     named = bad.select(*_WHERE, "of", "name", "place")
     lost = losses.select(*_WHERE, pl.lit("").alias("of"), pl.lit("loss").alias("name"), pl.lit(-1).alias("place"))
-    told = pl.concat([named, lost.cast(dict(named.schema))]).filter(pl.col("rank") != rank)
+    told = pl.concat([named, lost.cast(named.schema)]).filter(pl.col("rank") != rank)
     first = told.sort("line", "place").unique("rank", keep="first", maintain_order=True)
     return all(many > 1 for many in Counter(first.select("of", "name").iter_rows()).values())
