@@ -37,7 +37,9 @@ _RANK = regex(r"rank", re.I)
 _HOST = regex(r"\bhost(?:[ _]?name)?(?: ?[=:] ?| )[\"']?([A-Za-z0-9][\w.-]{0,252})", re.I)
 _DEVICE = regex(r"\b(?:device|gpu|npu)[ _]?(?:id|index)?[\"']? ?[=:] ?[\"']?(\d{1,3})\b", re.I)
 _DIGITS = regex(r"\d+")
-_SSH = regex(r"\bssh (?:-\S{1,40} (?:(?:\w{1,40}=\S{1,80}|\d{1,5}) )?){0,8}(?:[\w.-]{1,64}@)?(?P<host>[A-Za-z0-9][\w.-]{0,252}) ")
+_SSH = regex(
+    r"\bssh (?:-\S{1,40} (?:(?:\w{1,40}=\S{1,80}|\d{1,5}) )?){0,8}(?:[\w.-]{1,64}@)?(?P<host>[A-Za-z0-9][\w.-]{0,252}) "
+)
 _NAME = r"(?!(?:pid|process|proc|step|rank|iter(?:ation)?|epoch)\b)[A-Za-z][\w.-]{0,250}"
 _PID = regex(  # `== n1 4711`, `/proc/4711/environ:`, `--- pid 4711 on n1`
     rf"[^\w/]{{0,8}}(?:(?P<host>{_NAME})[ :/]{{1,3}})?(?:/proc/)?(?:pid|process)?[ =:#]{{0,3}}(?P<pid>\d{{3,10}})(?:/environ)?"
