@@ -86,3 +86,21 @@ def test_who_waits_for_a_thread_stands_where_that_does(
 )
 def test_else_it_waits_for_a_lock(others: list[list[str]], tmp_path: Path) -> None:
     assert site(tmp_path, GET, *others) == "lock"
+
+
+def test_a_thread_that_watches_every_process_is_waited_for_by_none(tmp_path: Path) -> None:
+    """It took these dumps: who waits for a pool is no nearer to the others for it."""
+    watches = ["select (selectors.py:415)", "communicate (subprocess.py:2115)", "watch (w/train.py:12)"]
+    main = [
+        "wait (threading.py:327)",
+        "result (concurrent/futures/_base.py:451)",
+        "ready (w/train.py:77)",
+        "train (w/train.py:203)",
+    ]
+    compiles = ["compile_schema (grammar/compiler.py:126)", "_init (w/backend.py:140)", *POOL[1:]]
+    files = {
+        f"rank_{rank}.txt": process(rank, main, compiles, watches) if rank == ABSENT else process(rank, WAITS, watches)
+        for rank in range(4)
+    }
+    verdict = analyze(str(written(tmp_path, files)), hung=True).verdict
+    assert (verdict.kind, verdict.ranks, verdict.site) == ("hang", [ABSENT], "lock")

@@ -162,3 +162,22 @@ def test_a_place_whose_processes_are_not_all_known_is_no_rank(tmp_path: Path) ->
     }
     stacks = read(str(written(tmp_path, {"stacks.txt": dumps(HEADINGS["a rule"], py_spy)} | logs))).tables["stacks"]
     assert stacks["rank"].count() == 0
+
+
+def test_a_label_of_ranks_above_a_stack_is_no_place(tmp_path: Path) -> None:
+    """A server's workers say `TP2` in all their lines; one of them prints the dump of each."""
+    lines = [
+        f"[2026-06-02 09:48:{at:02} TP{rank}] Decode batch. #running-req: {at}" for at in range(4) for rank in range(4)
+    ]
+    for rank in range(4):
+        lines += [
+            f"[2026-06-02 09:53:2{rank} TP{rank}] Pyspy dump for PID {4200 + rank}:",
+            f"Process {4200 + rank}: sglang::scheduler_TP{rank}",
+        ]
+        lines += [
+            f'Thread {4200 + rank} (idle): "MainThread"',
+            "    all_reduce (torch/distributed/distributed_c10d.py:2806)",
+            "",
+        ]
+    stacks = read(str(written(tmp_path, {"server.log": lines}))).tables["stacks"]
+    assert (stacks.height, stacks["host"].count()) == (4, 0)

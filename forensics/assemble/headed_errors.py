@@ -5,7 +5,7 @@
 
 Below headings of one file that are alike but for a number stand the failures of several: each number once, ranks of the job, and more than half of it.
 Then the number is whose exception follows, whatever the word before it, unless that counts tries, folds or steps. One heading alone must call who failed a rank, or
-by a word for a process that takes part; a pid that some rank has is enough. Headings that tell two such numbers tell nobody. Where most of the job failed so,
+by a word for a process that takes part, and tell no other number; a pid that some rank has is enough. Headings that tell two such numbers tell nobody. Where most of the job failed so,
 nobody outlived it because the one that prints it all goes on. Of errors that are all alike it does not matter whose each is.
 """
 
@@ -115,6 +115,8 @@ def _whose(own: Sequence[_Heading], pids: Mapping[int, int], job: Set[int]) -> I
         if name is None or IS_OTHER.fullmatch(name[0]) or _NO_RANKS.search(word):
             continue
         base = int({*numbers} == {rank + 1 for rank in job})  # all of them, counted from 1
-        is_process = name[0].lower() in TRAINING
+        # A heading alone may speak of anything: of one with several numbers nobody knows which is whose (`rank 3 of 64 layers`).
+        is_said = len(own) > 1 or len({number for _, number in own[0].numbers} - pids.keys()) == 1
+        is_process = is_said and name[0].lower() in TRAINING
         if {*numbers} <= {rank + base for rank in job} and (is_process or 2 * len(each) > len(job)):
             yield from ((one.place, number - base) for one, number in zip(own, numbers, strict=True))

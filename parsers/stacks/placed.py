@@ -14,6 +14,9 @@ from typing import Any
 
 from parsers.forms.headed import places_of_lines
 from parsers.schema.parser import Source
+from parsers.text.patterns import regex
+
+_NUMBER = regex(r"[-_.]?\d+\Z")
 
 
 def place(rows: list[dict[str, Any]], source: Source, lines: Sequence[str]) -> None:
@@ -35,7 +38,7 @@ def place(rows: list[dict[str, Any]], source: Source, lines: Sequence[str]) -> N
 
 
 def _hosts(rows: Sequence[dict[str, Any]], source: Source, lines: Sequence[str]) -> dict[int, str]:
-    """Line → its place. Words that nobody calls a place, or below which the same processes come again, tell moments, or parts of a job."""
+    """Line → its place. Words that nobody calls a place, or below which the same processes come again, tell moments, or parts of a job, its ranks among them."""
     hosts = places_of_lines(lines, [row["line"] for row in rows])
     names = source.labels.names
     if all(names.is_known(host) for host in hosts.values()):
@@ -46,7 +49,9 @@ def _hosts(rows: Sequence[dict[str, Any]], source: Source, lines: Sequence[str])
             shown[hosts[row["line"]]].add(row["pid"])
     is_again = any(2 * len(one & other) > min(len(one), len(other)) for one, other in combinations(shown.values(), 2))
     are_names = all(any(map(str.isdigit, host)) for host in hosts.values())
-    return {} if is_again or not are_names or source.host is not None else hosts
+    words = {form.word for form in source.labels.ranks} - {""}  # before numbers that are known to be of ranks: `TP3`
+    are_ranks = any(_NUMBER.sub("", host) in words for host in hosts.values())
+    return {} if is_again or are_ranks or not are_names or source.host is not None else hosts
 
 
 def _name(rows: Sequence[dict[str, Any]], source: Source) -> None:
