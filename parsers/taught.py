@@ -83,7 +83,10 @@ def check(texts: Texts) -> list[Checked]:
     for row in messages:
         name = f"{row.printer}.{row.name}"
         said = knowledge.meaning(row.example)
-        faults = () if said and said.row == name else (f"its example is answered by {said.row if said else 'no row'}",)
+        unanswered = (
+            None if said and said.row == name else f"its example is answered by {said.row if said else 'no row'}"
+        )
+        faults = tuple(filter(None, (unanswered, knowledge.contradiction(row))))
         told = "" if said is None else " ".join(f"{field}={value}" for field, value in said.fields.items())
         line = {"": "no line", knowledge.NOTHING: "understood, nothing happened"}.get(row.event, f"event {row.event}")
         before = tuple(other for other, answer in taken.items() if answer == name and other != name)

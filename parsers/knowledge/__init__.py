@@ -89,6 +89,20 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
     message: list[dict[str, Any]] = []
 
 
+# What a printer says that lost others, or a wire between both: none of it proves that it is the origin.
+_OF_LOSS = ("lost_peer", "gave_up_waiting", "aborted_by_peer", "peer_failed", "disagreement", "network_error")
+_OUTSIDE = "services"  # of no job: no rank stands behind one that refused
+
+
+def contradiction(row: MessageRow) -> str | None:
+    """Why a row's `own` does not go with its claim; None where it does."""
+    if row.own and row.claim in _OF_LOSS and row.printer != _OUTSIDE:
+        return f"own = true does not go with {row.claim}, which proves no origin: leave it out"
+    if row.own is False and row.claim not in (*_OF_LOSS, "told_to_stop"):
+        return f"own = false does not go with {row.claim}, which tells of nobody else: leave it out"
+    return None
+
+
 @cache
 def claims() -> Mapping[str, str]:
     """Name of each claim → its meaning in a line."""
