@@ -79,9 +79,7 @@ def test_parts_are_the_bytes_of_the_files(form: str) -> None:
     assert gathered.rest_of(data, found).count(b"\n") == data.count(b"\n")  # what is left keeps its lines
 
 
-def test_titles_of_ranks_and_of_hosts() -> None:
-    ranks = titled.parts_of(f"--- rank 0 ---\n{STEPS}--- rank 1 ---\n{STEPS}".encode())
-    assert [part.name for part in ranks] == ["rank_0", "rank_1"]
+def test_titles_with_hosts() -> None:
     hosts = titled.parts_of(f"== gn07:/var/log/fit.log ==\n{STEPS}== gn08: /var/log/fit.log ==\n{STEPS}".encode())
     assert [(part.name, part.host) for part in hosts] == [
         ("gn07/var/log/fit.log", "gn07"),
@@ -105,7 +103,7 @@ def test_another_section_set_alike_is_of_no_file() -> None:
         "# reads a.txt\nimport a\n# then b.txt\nimport b\n",  # remarks
         "--- a/fit.py\n+++ b/fit.py\n-x = 1\n+x = 2\n--- a/words.py\n+++ b/words.py\n-y\n+z\n",  # changes
         "=== /proc/7/status ===\nState: S\n=== /proc/7/stack ===\n[<0>] f+0x1/0x2\n",  # of one process
-        "----- rank 0 done -----\nx\n----- rank 1 done -----\ny\n",
+        "----- rank 0 -----\nx\n----- rank 1 -----\ny\n",
         "- conf/a.yaml\n- conf/b.yaml\n",  # a list
     ],
 )

@@ -2,7 +2,7 @@
 
 Flight records and stacks of a running job, taken at slightly different moments, look like a hang. A witness for a long
 wait is whoever gave one up (a watchdog, a barrier, a store; most ranks that raised alike, and tell a limit of an operation), an operation that was retired unfinished, two snapshots in
-which nothing moved, one that was taken long after the last step, or in each of which a process of the job was stopped, or slept in the kernel and used no CPU between them, as all others did, two reports with the same numbers of launched operations, or records of the job's own processes that are much younger than an operation that is still open, by
+which nothing moved, one that was taken long after the last step of a job of which somebody ended later, or in each of which a process of the job was stopped, or slept in the kernel and used no CPU between them, as all others did, two reports with the same numbers of launched operations, or records of the job's own processes that are much younger than an operation that is still open, by
 one clock. A witness against is a step that was completed after that operation began; where nothing else tells, two steps after all stacks were taken.
 """
 
@@ -64,7 +64,7 @@ def time_witness(
     if (still := _still(stacks)).height and not steps_after(live, tables):
         refs = tuple(reference(row) for row in still.head(2).iter_rows(named=True))
         stood.append((words.DID_NOT_MOVE, refs))
-    elif live.height and is_long_after(live, tables):
+    elif ends and live.height and is_long_after(live, tables):  # else it may be a long piece of work
         refs = tuple(reference(row) for row in live.head(2).iter_rows(named=True))
         stood.append((words.LOOKED_AT_LATE, refs))
     if stopped := [one for one in held_alone(tables) if one.looks >= _LOOKS and (one.how in _STOPPED or one.is_idle)]:

@@ -2,8 +2,8 @@
 
 Read: a folder, a single file, tar, tar compressed by gzip, zstd, bzip2 or xz, zip, a URL of such (remote.py), and ``-``
 (any of these on standard input). Members are read in place; of what cannot be (a compressed tar, standard input), logs are
-scanned as they pass (ahead.py), and all else goes to members.Spill. A compressed single member (``x.log.gz``) opens unfolded,
-as ``x.log`` (unfolded.py); an archive inside becomes a folder of its name, limits.nesting deep. What all of it may cost together is
+scanned as they pass (ahead.py), and all else goes to members.Spill. A compressed single member (``x.log.gz``) opens unfolded
+under its own name (unfolded.py); an archive inside becomes a folder of its name, limits.nesting deep. What all of it may cost together is
 in limits.py.
 
 Never: written into the bundle, a link followed out of it, a pipe, device or socket opened, a name used as a path.
@@ -40,7 +40,6 @@ from parsers.archive.members import (
 )
 from parsers.archive.path_hints import hints
 from parsers.archive.rewritten import Form, rewritten
-from parsers.archive.unfolded import unfolded
 from parsers.schema.evidence import BundleError
 from parsers.schema.limits import Budget, Limits, Share
 from parsers.schema.parser import HEAD_BYTES, STREAM_ERRORS, Passed, Source
@@ -71,7 +70,6 @@ class Bundle(msgspec.Struct):
     budget: Budget = msgspec.field(default_factory=Budget)
     ahead: Scanning | None = None
     folded: set[str] = msgspec.field(default_factory=set)  # paths that came compressed one by one
-    paths: dict[str, str] = msgspec.field(default_factory=dict)  # path of a source → as it lies there (unfolded.py)
     _paths: set[str] = msgspec.field(default_factory=set)
     _spill: Spill = msgspec.field(default_factory=Spill)
 
@@ -111,7 +109,7 @@ def open_bundle(path: str | os.PathLike[str], limits: Limits | None = None, ahea
     except BundleError:
         bundle.close()
         raise
-    bundle.sources, bundle.paths = unfolded(_unique(bundle.sources), bundle.folded)
+    bundle.sources = _unique(bundle.sources)
     if not bundle.sources:
         bundle.close()
         why = "; ".join(dict.fromkeys(str(row["reason"]) for row in bundle.unread[:3]))

@@ -1,9 +1,9 @@
-"""What people put together into one text, taken apart again: each file, or rank, that a title names is a member of its own.
+"""What people put together into one text, taken apart again: each file that a title names is a member of its own.
 
     ===== logs/rank3.log =====        ### `rank3.log`          # file: rank3.log        <details><summary>rank3.log</summary>
     … its lines                       ```                      … its lines              … its lines
     --- gn07:/var/log/messages ---    … its lines
-    … its lines                       ```                      ----- rank 3 -----
+    … its lines                       ```
 
 A title stands alone on its line, between marks, behind those of a heading of Markdown, or behind a word that says what it is; two of different
 names, set alike, make a text such a one. Whatever else is set as they are ends a part, and stays, with what stands before and between
@@ -41,14 +41,13 @@ _FILE = regex(
     rb"(?P<path>(?!/?proc/|/?sys/)(?:~|\.{1,2})?/?(?:[\w.@%+,=-]{1,80}/){0,12}[\w@%+,=-][\w.@%+,=-]{0,120})[`'\"*]{0,2}:?"
 )
 _EXTENSION = regex(rb"\.(?=[A-Za-z])[A-Za-z0-9]{1,8}(?:\.\d{1,4})?(?:\.(?:gz|zst|bz2|xz))?\Z")
-_RANK = regex(rb"(?i)(?:global[ _]?)?rank[ _:#=-]{0,2}(?P<rank>\d{1,7})")
 _END = regex(rb"(?i)\W*(?:end|eof)\b.*")
 _FENCE = regex(rb"\s*```[^\r\n`]*\r?\n")
 _CLOSED = regex(rb"(?m)^```[ \t]*\r?$")
 
 
 class _Head(NamedTuple):
-    """`style`: how it is set; `name`, `host`: of what it names, where that is a file or a rank."""
+    """`style`: how it is set; `name`, `host`: of what it names, where that is a file."""
 
     style: tuple[str, bytes, bytes]
     name: str | None
@@ -97,9 +96,7 @@ def _heads(data: bytes) -> Iterator[_Head]:
 
 
 def _named(text: bytes, *, is_bare: bool) -> tuple[str | None, str | None]:
-    """The file, or the rank, that a title names, and its host."""
-    if not is_bare and (rank := _RANK.fullmatch(text)) is not None:
-        return f"rank_{int(rank['rank'])}", None
+    """The file that a title names, and its host."""
     found = _FILE.fullmatch(text)
     if found is None or not (_EXTENSION.search(found["path"]) or (b"/" in found["path"] and not is_bare)):
         return None, None

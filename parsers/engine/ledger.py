@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from parsers.archive.archives import loss_of
 from parsers.archive.bundle import open_bundle
 from parsers.archive.holes import over_holes
-from parsers.archive.unfolded import with_paths
+from parsers.archive.unfolded import unfolded, with_paths
 from parsers.engine.ahead import Ahead, Seen
 from parsers.engine.candidates import DEFECTS, Candidates, checked, failed, message, path_columns
 from parsers.engine.dense import Dense, DenseReader
@@ -77,12 +77,13 @@ def read_bundle(
         dense = tuple(form for form in forms if form.parser in own)
         ahead = Ahead(parsers, dense, (limits or Limits()).seconds)
         bundle = opened.enter_context(open_bundle(path, limits, ahead))
-        whole = sum(source.size for source in bundle.sources)
+        sources, paths = unfolded(bundle.sources, bundle.folded)
+        whole = sum(source.size for source in sources)
         if progress is not None:
             progress(0, whole)  # who speaks in them is learnt first, of many files for seconds
-        known = speakers(bundle.sources)
-        units = list(_units([known.of(source) for source in bundle.sources]))
-        around = years.of_bundle(bundle.sources, year)
+        known = speakers(sources)
+        units = list(_units([known.of(source) for source in sources]))
+        around = years.of_bundle(sources, year)
         work = partial(read_unit, parsers=tuple(parsers), around=around, forms=dense, budget=bundle.budget)
         results = iter(map_units(work, units))
         opened.callback(getattr(results, "close", bool))
@@ -104,7 +105,7 @@ def read_bundle(
         tables = years.settled(tables) if around == NO_YEAR else tables
         if not _is_readable(tables):
             raise BundleError(f"nothing readable in the bundle: {_losses(tables)}")
-        return Evidence(mask(bundle.name), mask_tables(with_paths(tables, bundle.paths)))
+        return Evidence(mask(bundle.name), mask_tables(with_paths(tables, paths)))
 
 
 def _is_readable(tables: Tables) -> bool:

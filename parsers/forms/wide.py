@@ -145,7 +145,9 @@ def _wide(path: str, heads: Sequence[str], first: Sequence[str]) -> Wide | None:
     if any(at in meant for at in own):
         ways = []  # figures of one process, unless all are the same one's
     whole = [one for one in ways if _are_members(one[1])]
-    whole += [one for one in cuts if _are_members(one[1]) and all(map(_is_seat, one[1].values()))]
+    whole += [
+        one for one in cuts if _are_members(one[1]) and all(map(_is_seat, one[1].values())) and not _share(one[1])
+    ]
     whole += [(title, whole[0][1]) for title in titles(path) if ways and whole[:1] == ways]
     for name, members in whole:
         said = vocabulary.meaning_of(name) if name else None
@@ -196,6 +198,12 @@ def _is_seat(who: Mapping[str, str]) -> bool:
     told = [vocabulary.meaning_of(name) for word in words if len(name := _DIGITS.sub("", word)) > 1]
     is_part = any(said is not None and said.meaning not in _SEATS for said in told)
     return not is_part and _DIGITS.search(" ".join(words)) is not None
+
+
+def _share(members: _Members) -> bool:
+    """Do all that is left of heads begin or end with one word? Then they were cut within what they are of."""
+    words = [who.get("worker", "").split() for who in members.values()]
+    return all(len(own) > 1 for own in words) and any(len({own[at] for own in words}) == 1 for at in (0, -1))
 
 
 def _leads(heads: Sequence[str], marks: "re.Pattern[str]") -> list[str]:
