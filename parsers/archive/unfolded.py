@@ -3,7 +3,9 @@
 `metrics.csv.gz` is `metrics.csv`, unless the bundle has one of these as well; the tables call it as it lies there.
 """
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence, Set
+from itertools import islice, takewhile
 
 import polars as pl
 from msgspec.structs import replace
@@ -18,15 +20,21 @@ _ENDING = regex(r"\.(?:gz|zst|bz2|xz)\Z")
 
 def unfolded(sources: Sequence[Source], folded: Set[str]) -> tuple[list[Source], dict[str, str]]:
     """The members of a bundle, some of which, or whose wholes, came compressed → these as they are called, and path → path in the bundle."""
-    bare = {path: name for path in folded if (name := _ENDING.sub("", path)) != path}
-    taken = {above for source in sources for above in _above(source.path)}
+    paths = sorted(source.path for source in sources)
     names: dict[str, str] = {}
-    for source in sources if bare else ():
-        whole = next((above for above in _above(source.path) if above in bare), None)
-        if whole is not None and bare[whole] not in taken:
-            names[source.path] = bare[whole] + source.path[len(whole) :]
+    for whole in sorted(folded):
+        bare = _ENDING.sub("", whole)
+        if bare != whole and not _at(paths, bare):
+            names |= {path: bare + path[len(whole) :] for path in _at(paths, whole)}
     called = [_called(source, names[source.path]) if source.path in names else source for source in sources]
     return sorted(called, key=lambda source: source.path), {name: path for path, name in names.items()}
+
+
+def _at(paths: Sequence[str], whole: str) -> list[str]:
+    """Of sorted paths those that are this one, or lie below it."""
+    own = paths[bisect_left(paths, whole) : bisect_right(paths, whole)]
+    below = bisect_left(paths, f"{whole}/")
+    return [*own, *takewhile(lambda path: path.startswith(f"{whole}/"), islice(paths, below, None))]
 
 
 def with_paths(tables: Tables, paths: Mapping[str, str]) -> Tables:
@@ -35,14 +43,6 @@ def with_paths(tables: Tables, paths: Mapping[str, str]) -> Tables:
         return tables
     named = pl.col("file").replace(paths)
     return {name: table.with_columns(named) if "file" in table.columns else table for name, table in tables.items()}
-
-
-def _above(path: str) -> Iterable[str]:
-    """A path, and what it lies below."""
-    yield path
-    for at, mark in enumerate(path):
-        if mark == "/":
-            yield path[:at]
 
 
 def _called(source: Source, path: str) -> Source:

@@ -15,7 +15,7 @@ Source: Grafana's manual, "Export data from a panel"; Prometheus: data model.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain, islice
 from math import isfinite
 from statistics import median
@@ -145,9 +145,8 @@ def _wide(path: str, heads: Sequence[str], first: Sequence[str]) -> Wide | None:
     if any(at in meant for at in own):
         ways = []  # figures of one process, unless all are the same one's
     whole = [one for one in ways if _are_members(one[1])]
-    whole += [
-        one for one in cuts if _are_members(one[1]) and all(map(_is_seat, one[1].values())) and not _share(one[1])
-    ]
+    seats = partial(_is_seat, is_told=any(at in meant for at in own))
+    whole += [one for one in cuts if _are_members(one[1]) and all(map(seats, one[1].values()))]
     whole += [(title, whole[0][1]) for title in titles(path) if ways and whole[:1] == ways]
     for name, members in whole:
         said = vocabulary.meaning_of(name) if name else None
@@ -192,18 +191,19 @@ def _by_marks(heads: Mapping[int, str]) -> Iterator[_Way]:
                 yield name, {at: who_of_head(_EDGES.sub("", one)) for at, one in rest.items()}
 
 
-def _is_seat(who: Mapping[str, str]) -> bool:
-    """Is it numbered, and no part of a model or of a step?"""
-    words = [one for one in _NOT_WORD.split(who.get("worker", "0")) if one]
-    told = [vocabulary.meaning_of(name) for word in words if len(name := _DIGITS.sub("", word)) > 1]
-    is_part = any(said is not None and said.meaning not in _SEATS for said in told)
-    return not is_part and _DIGITS.search(" ".join(words)) is not None
-
-
-def _share(members: _Members) -> bool:
-    """Do all that is left of heads begin or end with one word? Then they were cut within what they are of."""
-    words = [who.get("worker", "").split() for who in members.values()]
-    return all(len(own) > 1 for own in words) and any(len({own[at] for own in words}) == 1 for at in (0, -1))
+def _is_seat(who: Mapping[str, str], *, is_told: bool) -> bool:
+    """Is it numbered, and no part of a model or of a step? `is_told`: its head is known to be a figure's, as one of a run or of a part may be; then it has to
+    say what its number counts."""
+    name = who.get("worker")
+    if name is None:
+        return True
+    words = [one for one in _NOT_WORD.split(name) if one]
+    told = [vocabulary.meaning_of(bare) for word in words if len(bare := _DIGITS.sub("", word)) > 1]
+    kinds = {said.meaning for said in told if said is not None}
+    is_cut = (
+        " - " in name or "".join(words).isdigit()
+    )  # within what it is of; a bare number may be of a head, a task, a layer
+    return kinds <= {*_SEATS} and any(map(str.isdigit, name)) and not is_cut and (bool(kinds) or not is_told)
 
 
 def _leads(heads: Sequence[str], marks: "re.Pattern[str]") -> list[str]:
