@@ -395,4 +395,5 @@ def _times(flat: Mapping[str, Any], said: Mapping[str, Any], step: int) -> list[
             for name, number, one, sort in found
             if sort != "whole" and not one.is_time and 0 < number * unit <= step_ms
         ]
-    return [{"phase": one.phase, "name": name, "value_ms": ms} for name, ms, one, _ in timed]
+    is_known = any(sort is not None for *_, sort in timed)  # beside one that is, the others tell by their course
+    return [{"phase": one.phase, "name": name, "value_ms": ms} for name, ms, one, _ in timed if is_known]
