@@ -30,6 +30,10 @@ FORMS = {
     "a command without nodes": each(
         "started pid {pid} (local rank {local})", "$ torchrun --standalone --nproc_per_node=8 train.py"
     ),
+    "a command with options of others": each(
+        "started pid {pid} (local rank {local})", '$ torchrun --nproc_per_node 8 --master_port $PORT train.py "$@"'
+    ),
+    "a range of one": each("started pid {pid} (local rank {local})", "$ torchrun --nnodes=1:1 --nproc_per_node=8 a.py"),
     "variables": each("spawn pid {pid} LOCAL_RANK={local}", "export WORLD_SIZE=8"),
     "as a table": each("{pid:8d}  {local}", "world size: 8", "     PID  local_rank"),
     "a table with commas": each("{pid},{local}", "# world_size=8", "pid,local_rank"),
@@ -70,6 +74,24 @@ OTHERS = {
         "process {pid} spawned with '--local_rank={local}'",
         "nnodes=2, num_local_procs=8, node_rank=1",
         "dist_world_size=16",
+    ),
+    "nodes by a variable": each(
+        "worker pid={pid} local_rank={local}", "$ torchrun --nnodes=$N --nproc_per_node=8 train.py"
+    ),
+    "a node by a variable": each(
+        "worker pid={pid} local_rank={local}", "$ torchrun --node-rank $RANK --nproc_per_node 8 train.py"
+    ),
+    "some of several nodes": each(
+        "worker pid={pid} local_rank={local}", "$ torchrun --nnodes=1:4 --nproc_per_node=8 train.py"
+    ),
+    "nodes that a variable may hold": each(
+        "worker pid={pid} local_rank={local}", "$ torchrun --nproc_per_node 8 $ARGS train.py"
+    ),
+    "nodes in the next line": each(
+        "worker pid={pid} local_rank={local}", "$ torchrun --nproc_per_node=8 \\", "    --nnodes=$N train.py"
+    ),
+    "nodes in the environment": each(
+        "worker pid={pid} local_rank={local}", "$ PET_NNODES=$N torchrun --nproc_per_node=8 train.py"
     ),
     "two sizes": each("worker pid={pid} local_rank={local}", "world_size=8", "world_size=16"),
 }

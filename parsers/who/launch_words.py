@@ -18,7 +18,7 @@ _MAY = regex(r"(?:-np?|ntasks|nodes|machines|per[-_]node|node[-_]rank|machine_ra
 _MAY_LAYOUT = regex(
     r"(?i)pipeline|\bpp\b|sharded (?:over|across)|(?:pure|only|plain) data|data[ -]parallel only|model parallel"
 )
-_SET = r"[\"']?(?: {0,24}[=:] {0,2}| {1,3})[\"']{0,1}(\d{1,7})(?![\w.])"
+_SET = r"[\"']?(?: {0,24}[=:] {0,2}| {1,3})[\"']{0,1}(\d{1,7})(?![\w.]|:(?!\1\b)\d)"  # of `1:4` either may come
 _WORLD = regex(
     rf"(?:\b(?:mpirun|mpiexec(?:\.hydra)?|prterun|orterun|horovodrun|prun)\s(?:[^|;&]{{0,300}}?\s)?--?(?:np|n|ntasks)"
     rf"|\bsrun\s(?:[^|;&]{{0,300}}?\s)?(?:--ntasks|-n)|#SBATCH\s{{1,4}}(?:--ntasks|-n)|\bWORLD_SIZE|\bSLURM_NTASKS){_SET}"
@@ -27,7 +27,12 @@ _NODES = regex(rf"(?:\bnnodes|\bnum_machines|\bNNODES){_SET}")
 _EACH = regex(
     rf"(?:\bnproc[-_]per[-_]node|\bNPROC_PER_NODE|\bprocs?_per_node|\bnum_local_procs|\bntasks[-_]per[-_]node){_SET}"
 )
-_ALONE = regex(r"\btorchrun\s|\btorch\.distributed\.(?:run|launch)\s")  # which runs one node unless it is told of more
+# A launcher that runs one node unless it is told of more: by what is a number only where it runs ($WORLD_SIZE), or by words that a variable holds
+# or that stand in the next line. Behind what it runs nothing is its own.
+_ALONE = regex(r"\b(?:torchrun|torch\.distributed\.(?:run|launch))\s+(?P<given>.*)")
+_OF_NODES = regex(r"(?i)n_?nodes|num[-_]nodes|node[-_]?rank")
+_UNSEEN = regex(r"(?:\A|(?:\A|\s)(?:[^\s-]\S*|-[^\s=]*=\S*|--standalone)\s+)[\"']?(?:\$|\{\{)|\\\s*\Z")
+_PROGRAM = regex(r"(?:\A|\s)(?:-m\s|--module\s|[^\s-]\S*\.py\b)")
 _ALL = regex(rf"\bnum_processes{_SET}")
 _NODE = regex(rf"(?:\bnode[-_]rank|\bmachine_rank|\bNODE_RANK|\bGROUP_RANK){_SET}")
 
@@ -51,10 +56,16 @@ def launch(text: str) -> Launch | None:
     if any(len(own) > 1 for own in found) or not any(found[:4]):
         return None
     world, nodes, each, node, all_ = (next(iter(own), None) for own in found)
-    if each and nodes is None and node is None and _ALONE.search(text) is not None:
+    if each and nodes is None and node is None and _is_alone(text):
         nodes = 1
     if each is None and all_ is not None and nodes and all_ % nodes == 0:
         each = all_ // nodes
     if nodes and each and world in (None, nodes):  # a launcher that begins those of the nodes counts these
         world = nodes * each
     return Launch(world if world is None or 0 < world <= RANKS else None, nodes, each, node)
+
+
+def _is_alone(text: str) -> bool:
+    """Does a command run one node: is its launcher told of no others, nor may it be?"""
+    found = _ALONE.search(text) if _OF_NODES.search(text) is None else None
+    return found is not None and _UNSEEN.search(_PROGRAM.split(found["given"], 1)[0]) is None
