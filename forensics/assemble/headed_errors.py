@@ -35,6 +35,7 @@ _NUMBER = regex(
 _OF_PRINTER = r'"(went_on|introduced|later)"'
 _DIGITS, _ERROR = regex(r"\d+"), regex(r"(?<![a-z])[A-Z]\w{0,60}(?:Error|Exception): ")
 _LAST = regex(r"[^\W\d_]+\Z")  # of a name as `train_worker`; nothing where the number is one of a group or of a loader
+_SPAWNED = regex(r"-- Process # terminated")
 _NO_RANKS = regex(r"(?i)(?:local|node|host|gpu|cuda|device|line|port|code|status|signal|errno|epoch|global_step|pid)")
 
 
@@ -68,7 +69,14 @@ def with_headed_errors(tables: Mapping[TableName, pl.DataFrame], job: Set[int]) 
     for one in headings:
         alike[one.where].append(one)
     told: defaultdict[tuple[str, int], set[int]] = defaultdict(set)
-    for own in alike.values():
+    printers: defaultdict[tuple[int, str], set[str]] = defaultdict(set)
+    for file, above, text in alike:
+        printers[above, text].add(file)
+    # What several print, each counts for itself, as torch's spawn counts the processes of its node.
+    alone = [
+        own for (_, above, text), own in alike.items() if len(printers[above, text]) == 1 and not _SPAWNED.search(text)
+    ]
+    for own in alone:
         for place, rank in _whose(own, pids, job):
             told[place].add(rank)
     given = [(*place, min(ranks)) for place, ranks in sorted(told.items()) if len(ranks) == 1]
