@@ -2,10 +2,12 @@
 
     RANK=$((SLOT-1))             trainer.8.vlrrztlz4ttg@sw-d  trainer.6.chrz6qfs4ss8@sw-c
     RANK=$((INDEX+1))            chief-0-node__c1f0d12e  worker-3-node__dba41ecc
+    RANK = "${ALLOC_INDEX}"      e07b91c4.txt: Name = pretrain.worker[3]             alloc/e07b91c4/stderr.0
     --node_rank=$((JOB_INDEX*2+COMPLETION_INDEX))         slice-1-0-p4mdh
     RANK=$((G*GROUP_SIZE+WORKER_INDEX))                   ft-1  ft-1-2
+    rank = group * 4 + member                             g2/1, in a column of a table
     RANK=$((TASK_INDEX*2+g))     lm-worker-3.jsonl, of a node then: a scheduler gives its tasks their index and their name
-    RANK=$((TASK_INDEX+1))                                NAME⏎duo-chief-0⏎duo-hand-0⏎duo-hand-1
+    RANK=$((TASK_INDEX+1))                                NAME⏎duo-chief-0⏎duo-hand-0⏎duo-hand-1, the pods that a scheduler lists
 
 Names are of one form where their parts are as many: one part counts (two, where the script makes the rank of two), the others are of all alike, or of
 each another one (an id, a host). What the script makes of the numbers must be just 0 … N-1 of the world that is told; where it is told
@@ -17,19 +19,25 @@ Fooled by: names that somebody else has numbered, of as many things as there are
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from functools import partial
+from io import BytesIO
+from pathlib import PurePosixPath
 
+from parsers.forms import framings
 from parsers.schema.labels import OF_GROUP
 from parsers.schema.names import Told
+from parsers.schema.parser import Source
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.vocabulary import of_process
 from parsers.who.beginnings import Said
 from parsers.who.formulas import Formula
-from parsers.who.tables import is_of_names
+from parsers.who.tables import is_of_names, table_rows
 from parsers.who.told_names import Document
 
 _FEWEST = 2
 _CHARACTERS = 400
+_LINES = 60  # of a file that tells of one process, the first
 _PARTS = regex(r"[A-Za-z0-9]+")
 _LAST = regex(r"(?i)completion|worker|pod_?index|local|member")  # what is counted last in a name
 _LISTED = regex(
@@ -38,9 +46,15 @@ _LISTED = regex(
 _OTHERS = regex(r"(?i)(?:gpu|cuda|npu|card|device|dev|slot|core|cpu|step|epoch|it|iter|shard|part|v)\Z")
 _TASKS = ("worker", "replica", "node")  # groups of a program, and what schedulers call their tasks
 _COUNTED = regex(r"(?<![\w.-])[A-Za-z]\w*(?:-\w+)*-\d{1,5}(?![\w.-])")
+_PAIR = regex(r"([A-Za-z]{0,20})[_-]?(\d{1,5})[/:._-]([A-Za-z]{0,20})[_-]?(\d{1,5})")  # in a cell
+_SEPARATE = regex(r"[._ -]")
+_CALLED = regex(r"(?=[^\s]{0,63}[A-Za-z])\w{4,64}")
 _TASK = regex(
     r"[\s-]*[\"']?(?P<key>\w+)[\"']?\s*[:=]\s*\{?\s*(?:[\"']?(?P<name>[A-Za-z]\w*)[\"']?,?)?"
 )  # alone in its line
+_FIELD = regex(
+    r"[\s-]*[\"']?(?P<key>[A-Za-z][\w ]{0,30}?)[\"']?\s*[:=]\s*\"?(?P<name>[A-Za-z][\w.@/\[\]-]{2,120})\"?,?\s*"
+)
 
 
 def counted_names(
@@ -150,42 +164,110 @@ def computed_names(
     size = world if one.what == "rank" else world // each if world and each and world % each == 0 else None
     tasks = (_TASK.fullmatch(line.raw[:_CHARACTERS]) for line in said.get(one.file, ()))
     words = {(found["name"] or found["key"]).lower() for found in tasks if found is not None}
-    groups = (*_groups(said, paths), *_leaves(documents))
-    for names in (own for own in groups if _FEWEST <= len(own) <= RANKS):
+    for names in (*_groups(said, paths), *_leaves(documents)):
         is_rank = one.what == "rank"
         if one.counter is None:
-            made = grouped_names(names, one, size)
+            made = grouped_names([*names], one, size)
             if not made and is_rank and size and one.each and size % one.each == 0 and _LISTED.search(one.node or ""):
-                made, is_rank, each = counted_names(names, -one.first, None, size // one.each), False, one.each
+                made, is_rank, each = counted_names([*names], -one.first, None, size // one.each), False, one.each
         else:
-            made = counted_names(names, one.offset, one.modulus, size, words) if size else {}
+            made = counted_names([*names], one.offset, one.modulus, size, words) if size else {}
         for name, number in made.items():
-            yield Told(
-                name, "service", one.file, one.line, rank=number if is_rank else None,
-                node_rank=None if is_rank else number, processes=None if is_rank else each, world=world,
-            )  # fmt: skip
+            for called in dict.fromkeys(names[name]):
+                yield Told(
+                    called, "service", one.file, one.line, rank=number if is_rank else None,
+                    node_rank=None if is_rank else number, processes=None if is_rank else each, world=world,
+                )  # fmt: skip
 
 
-def _groups(said: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> Iterator[list[str]]:
-    """Names that are beside each other: parts of paths, hosts before lines, words of a file that end in a number, as the names of tasks do."""
-    beside: defaultdict[str, dict[str, None]] = defaultdict(dict)
+def _groups(said: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> Iterator[dict[str, list[str]]]:
+    """Names that are beside each other → whatever is called so: parts of paths, hosts before lines, what files alike say of themselves."""
+    beside: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
+    files: defaultdict[tuple[str | int, ...], list[str]] = defaultdict(list)
     for path in paths:
         parts = path.split("/")
         for at, part in enumerate(parts):
             stem, _, end = part.rpartition(".") if at == len(parts) - 1 else (part, "", "")
-            beside[f"{'/'.join(parts[:at])}/*.{end}"].setdefault(stem or end)
-    yield from map(list, beside.values())
+            beside[f"{'/'.join(parts[:at])}/*.{end}"].setdefault(stem or end, [stem or end])
+        words = _SEPARATE.split(parts[-1].partition(".")[0])
+        alike_ = parts[-1].partition(".")[2].rpartition(".")[2], len(words), *words[: len(words) > 1]
+        files[path.rpartition("/")[0], *alike_].append(path)
+    yield from (own for own in beside.values() if _FEWEST <= len(own) <= RANKS)
     for where in ("host", "container"):
-        yield sorted({host for own in said.values() for one in own if (host := getattr(one.line, where))})
-    for own in said.values():
-        yield [*dict.fromkeys(word for one in own for word in _COUNTED.findall(one.raw[:_CHARACTERS]))]
+        hosts = {host for own in said.values() for one in own if (host := getattr(one.line, where))}
+        if _FEWEST <= len(hosts) <= RANKS:
+            yield {host: [host] for host in sorted(hosts)}
+    for path, own in said.items():
+        yield from _cells(path, own)
+        yield from _entries(own)
+        yield from _words(own)
+    for alike in (own for own in files.values() if _FEWEST <= len(own) <= RANKS):
+        yield from _fields(alike, said)
 
 
-def _leaves(documents: Iterable[Document]) -> Iterator[list[str]]:
+def _cells(path: str, own: Sequence[Said]) -> Iterator[dict[str, list[str]]]:
+    """The columns of a table that call processes, as a scheduler lists them: their cells; and those whose cells are two numbers: these, set apart → the cell."""
+    listed: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
+    for _, cells in table_rows(own):
+        for column in filter(is_of_names, cells):
+            listed[column][cells[column]] = [cells[column]]
+    yield from (called for called in listed.values() if _FEWEST <= len(called) <= RANKS)
+    text = "\n".join(one.raw for one in own).encode()
+    if not own or own[0].number != 1 or framings.framing(path, text) not in framings.TABLES:
+        return
+    found: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
+    for _, _, record in framings.rows(Source(path, len(text), partial(BytesIO, text))):
+        for name, cell in (record or {}).items():
+            if isinstance(cell, str) and (pair := _PAIR.fullmatch(cell)) is not None:
+                found[name].setdefault("-".join(filter(None, pair.groups())), [cell])
+    yield from (cells for cells in found.values() if _FEWEST <= len(cells) <= RANKS)
+
+
+def _entries(own: Sequence[Said]) -> Iterator[dict[str, list[str]]]:
     """What the entries of a document say of themselves, by the key that they say it with."""
+    found: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
+    for one in own:
+        if (field := _FIELD.fullmatch(one.raw[:_CHARACTERS])) is not None and any(map(str.isdigit, field["name"])):
+            found[field["key"]][field["name"]] = [field["name"]]
+    yield from (names for key, names in found.items() if is_of_names(key) and _FEWEST <= len(names) <= RANKS)
+
+
+def _leaves(documents: Iterable[Document]) -> Iterator[dict[str, list[str]]]:
+    """The same of documents that are no lines."""
     for one in documents:
-        found: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        found: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
         for leaf in one.leaves:
             if isinstance(key := leaf.path[-1], str) and any(map(str.isdigit, leaf.value)):
-                found[key].setdefault(leaf.value)
-        yield from ([*names] for key, names in found.items() if is_of_names(key))
+                found[key][leaf.value] = [leaf.value]
+        yield from (names for key, names in found.items() if is_of_names(key) and _FEWEST <= len(names) <= RANKS)
+
+
+def _words(own: Sequence[Said]) -> Iterator[dict[str, list[str]]]:
+    """The words of a file that end in a number, as the names of tasks do."""
+    found = {word: [word] for one in own for word in _COUNTED.findall(one.raw[:_CHARACTERS])}
+    if _FEWEST <= len(found) <= RANKS:
+        yield found
+
+
+def _fields(alike: Sequence[str], said: Mapping[str, Sequence[Said]]) -> Iterator[dict[str, list[str]]]:
+    """Files of one folder, each with a line of one key and another name: the name → itself and the file's stem."""
+    found: defaultdict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for path in alike:
+        for one in said.get(path, ())[:_LINES]:
+            if (field := _FIELD.fullmatch(one.raw[:200])) is not None and any(map(str.isdigit, field["name"])):
+                found[field["key"]][path].add(field["name"])
+    for own in found.values():
+        names = {next(iter(told)): path for path, told in own.items() if len(told) == 1}
+        if len(names) == len(alike):
+            stems = {name: PurePosixPath(path).stem for name, path in names.items()}
+            apart = _apart([*stems.values()])
+            yield {name: list(dict.fromkeys((name, stem, apart.get(stem, stem)))) for name, stem in stems.items()}
+
+
+def _apart(stems: Sequence[str]) -> dict[str, str]:
+    """Names of files alike → the one part in which they differ, where it is a name."""
+    parts = [_SEPARATE.split(stem) for stem in stems]
+    columns = [*zip(*parts, strict=True)] if len({*map(len, parts)}) == 1 else []
+    differing = [column for column in columns if len({*column}) > 1]
+    is_name = len(differing) == 1 and len({*differing[0]}) == len(stems) and all(map(_CALLED.fullmatch, differing[0]))
+    return dict(zip(stems, differing[0], strict=True)) if is_name else {}
