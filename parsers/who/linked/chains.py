@@ -1,7 +1,7 @@
 """What chains of relations tell beyond the rest that is known of a bundle: more names with their ranks, as names, rows of `ranks` and files."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -59,7 +59,7 @@ def chains(
     own = relations(said, read, places, [one.name for one in told], table.scripts, table.labels)
     words = Words(table.numbers, table.nodes, table.labels, table.is_by_device)
     own, seats = with_computed(own, table.sums, table.fixed, world or table.size, words)
-    own = _on_the_only_node(own, world or table.size)
+    own = _on_the_only_node(own, world or table.size, {row.place for row in table.rows if row.place is not None})
     found = by_chains(own, known, aliases, world, twins(said, places), size=table.size)
     folders = [*_folders_of(_calls(said, table), paths)]
     return Chains(
@@ -83,9 +83,9 @@ def chains(
     )
 
 
-def _on_the_only_node(own: list[Relation], size: int | None) -> list[Relation]:
-    """Where one node runs all of the job, a row of no place is from there: it has a name, or none that is told."""
-    where = {row.place for rows in own for row in rows if row.place is not None}
+def _on_the_only_node(own: list[Relation], size: int | None, known: Set[str]) -> list[Relation]:
+    """Where one node runs all of the job, a row of no place is from there: it has a name, or none that is told. `known`: places of processes."""
+    where = known | {row.place for rows in own for row in rows if row.place is not None}
     if len(where) >= _FEWEST or not any(local_column(rows, size) for rows in own):
         return own
     only = next(iter(where), "")
