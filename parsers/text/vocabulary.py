@@ -179,6 +179,8 @@ def _aside(name: str) -> Sequence[str]:
     if (found := _ASIDE.fullmatch(name)) is None or is_of_evaluation(found["aside"]):
         return ()
     said = words_of(found["aside"])
+    if "before" in said:  # the mean, say: then it is no mean
+        return ()
     whom = [word for word, of in (("own", "of_rank"), ("mean", "of_all")) if not whose(of).isdisjoint(said)]
     return [*whom, *words_of(found["name"])] if len(whom) == 1 else ()
 
