@@ -17,7 +17,7 @@ import polars as pl
 from msgspec.structs import replace
 
 from parsers.archive.archives import loss_of
-from parsers.archive.bundle import open_bundle
+from parsers.archive.bundle import Bundle, open_bundle
 from parsers.archive.holes import over_holes
 from parsers.archive.unfolded import unfolded, with_paths
 from parsers.engine.ahead import Ahead, Seen
@@ -39,6 +39,7 @@ from parsers.text.quantities import with_quantities
 from parsers.text.stamps import NO_YEAR, Around
 from parsers.who import prefixes
 from parsers.who.collected import Habits
+from parsers.who.known import Known
 from parsers.who.speakers import speakers
 
 UNIT_BYTES = (32 << 20, 512 << 20)  # at least, at most; between them an eighth of the bundle
@@ -81,7 +82,7 @@ def read_bundle(
         whole = sum(source.size for source in sources)
         if progress is not None:
             progress(0, whole)  # who speaks in them is learnt first, of many files for seconds
-        known = speakers(sources)
+        known = _learnt(bundle, sources)
         units = list(_units([known.of(source) for source in sources]))
         around = years.of_bundle(sources, year)
         work = partial(read_unit, parsers=tuple(parsers), around=around, forms=dense, budget=bundle.budget)
@@ -106,6 +107,15 @@ def read_bundle(
         if not _is_readable(tables):
             raise BundleError(f"nothing readable in the bundle: {_losses(tables)}")
         return Evidence(mask(bundle.name), mask_tables(with_paths(tables, paths)))
+
+
+def _learnt(bundle: Bundle, sources: Sequence[Source]) -> Known:
+    """Who speaks in the files; where learning that has a defect, they are read without it, and the bundle's row of `unread` says so."""
+    try:
+        return speakers(sources)
+    except DEFECTS as error:
+        bundle.unread.append({"file": ".", "bytes": None, "reason": f"who speaks was not learnt: {message(error)}"})
+        return Known()
 
 
 def _is_readable(tables: Tables) -> bool:

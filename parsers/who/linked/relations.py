@@ -231,7 +231,7 @@ def _of_cells(logs: Sequence[_Log]) -> Iterator[Relation]:
         for one in log.lines:
             text = one.raw[:_CHARACTERS].strip().strip("|│").strip()
             mark = _APART.search(text) if one.number not in log.rows else None
-            by = (mark[0].strip(" ") or " ") if mark is not None else ""
+            by = (mark[0].strip() or ("\t" if "\t" in mark[0] else " ")) if mark is not None else ""
             parts = _BY[by].split(text) if by else []
             is_row = _FEWEST <= len(parts) <= _SLOTS and not parts[1].startswith((":", "="))  # a setting is none
             key = (by, len(parts)) if is_row else None
