@@ -31,16 +31,19 @@ FORMS: Mapping[str, str] = {
     "trainer": "{at} trainer {rank} raised:\n" + HEAD,
     "rank": "--- rank {rank} ---\n" + HEAD,
     "worker": "worker {rank} failed with\n" + HEAD,
+    "pid": "child with pid {pid} failed:\n" + HEAD,
+    "a pool of processes": 'learner {rank} gave up:\nconcurrent.futures.process._RemoteTraceback: \n"""\n' + HEAD,
+}  # fmt: skip
+# The same of words for a process that nobody has taught: shards, requests and tests are counted alike.
+NOBODYS: Mapping[str, str] = {
     "Chinese": "训练进程 {rank} 抛出异常\n" + HEAD,
     "German": "Ausnahme im Arbeiter Nr. {rank}:\n" + HEAD,
     "a word that nobody knows": "zorp #{rank} gave up\n" + HEAD,
     "counted from 1": "player {next} of the job:\n" + HEAD,
-    "pid": "child with pid {pid} failed:\n" + HEAD,
     "record": "2026-11-30 {at},100 ERROR driver: task failed on actor={rank}\n" + HEAD,
-    "a pool of processes": 'learner {rank} gave up:\nconcurrent.futures.process._RemoteTraceback: \n"""\n' + HEAD,
     "name with its number": "fit-{rank} returned an error:\n" + HEAD,
-}  # fmt: skip
-NOBODYS: Mapping[str, str] = {
+    "shards": "shard {rank} failed:\n" + HEAD,
+    "whose worker": "tokenizer worker {rank} failed:\n" + HEAD,
     "no number": "a worker failed:\n" + HEAD,
     "a try": "attempt {rank} failed:\n" + HEAD,
     "a fold": "fold {rank} failed:\n" + HEAD,
@@ -82,7 +85,7 @@ def test_what_counts_no_processes_names_nobody(tmp_path: Path, heading: str) -> 
 
 @pytest.mark.parametrize(("heading", "ranks"), [("trainer", [2]), ("a word that nobody knows", [])])
 def test_one_heading_alone_must_call_a_process(tmp_path: Path, heading: str, ranks: list[int]) -> None:
-    assert judged(tmp_path, FORMS[heading], order=(2,)).ranks == ranks
+    assert judged(tmp_path, {**FORMS, **NOBODYS}[heading], order=(2,)).ranks == ranks
 
 
 def test_a_caller_that_goes_on_has_not_outlived_it(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from forensics.assemble.figure_pairs import figure_pairs
 from parsers.schema.tables import TableName
 
 _STEPS = 8  # in a row, from the first on, in which all tell the same, and another value in each
+_APART = 3  # steps from the first in which some tell another value on, all of them
 _RANKS = 2
 
 
@@ -50,7 +51,11 @@ def _parted(pairs: pl.DataFrame) -> list[str]:
     before = each.filter(pl.col("_all") >= _RANKS).with_columns(
         is_apart.cum_sum().over("name").alias("_since"), (pl.col("_values") > 1).alias("_apart")
     )
-    found = before.group_by("name", maintain_order=True).agg(
-        pl.col("_one").filter(pl.col("_since") == 0).n_unique().alias("_alike"), pl.col("_apart").any()
-    )
-    return [str(name) for name in found.filter((pl.col("_alike") >= _STEPS) & pl.col("_apart"))["name"]]
+    # A replica that left does not come back; what is rounded, or taken at another moment, does.
+    since = pl.col("_apart").cum_max().over("name")
+    found = before.with_columns(since.alias("_parted")).group_by("name", maintain_order=True).agg(
+        pl.col("_one").filter(pl.col("_since") == 0).n_unique().alias("_alike"),
+        pl.col("_apart").filter("_parted").sum().alias("_steps"), pl.col("_apart").filter("_parted").all().alias("_all"),
+    )  # fmt: skip
+    is_left = pl.col("_all") & (pl.col("_steps") >= _APART)
+    return [str(name) for name in found.filter((pl.col("_alike") >= _STEPS) & is_left)["name"]]

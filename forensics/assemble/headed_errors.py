@@ -1,11 +1,11 @@
 """Whose exception is it that one process prints below a heading which tells another?
 
-    07:32:46 fit raised in trainer 2          训练进程 2 抛出异常          child with pid 4711 failed:
+    07:32:46 fit raised in trainer 2          --- rank 2 ---          child with pid 4711 failed:
     Traceback (most recent call last):
 
-Below headings of one file that are alike but for a number stand the failures of several: each number once, ranks of the job, and more than half of it.
-Then the number is whose exception follows, whatever the word before it, unless that counts tries, folds or steps. One heading alone must call who failed a rank, or
-by a word for a process that takes part, and tell no other number; a pid that some rank has is enough. Headings that tell two such numbers tell nobody. Where most of the job failed so,
+Below headings of one file that are alike but for a number stand the failures of several: each number once, ranks of the job, behind a word for a
+process that takes part; shards, requests and tests are counted alike. One heading alone must tell no other number, and not whose worker it is; a pid that
+some rank has is enough. Headings that tell two such numbers tell nobody. Where most of the job failed so,
 nobody outlived it because the one that prints it all goes on. Of errors that are all alike it does not matter whose each is.
 """
 
@@ -35,6 +35,9 @@ _NUMBER = regex(
 _OF_PRINTER = r'"(went_on|introduced|later)"'
 _DIGITS, _ERROR = regex(r"\d+"), regex(r"(?<![a-z])[A-Z]\w{0,60}(?:Error|Exception): ")
 _LAST = regex(r"[^\W\d_]+\Z")  # of a name as `train_worker`; nothing where the number is one of a group or of a loader
+_QUALIFIED = regex(
+    r"(?i)(?<![a-z])(?!(?:in|by|of|on|from|the|at|for|with|with|raised|failed|error|exception|task|driver)\b)[a-z]{3,}[ _-]worker\b|# of the\b"
+)  # whose worker, or of what
 _SPAWNED = regex(r"-- Process # terminated")
 _NO_RANKS = regex(r"(?i)(?:local|node|host|gpu|cuda|device|line|port|code|status|signal|errno|epoch|global_step|pid)")
 
@@ -105,7 +108,8 @@ def _headings(file: str, line: int, detail: str, records: Set[tuple[str, str]]) 
         if (file, text) in records or _ERROR.search(text):
             return
         if found:
-            yield _Heading((file, line), (file, above, _DIGITS.sub("#", text)), found)
+            form = _DIGITS.sub("#", text) + "\0" + " ".join(word for word, _ in found)
+            yield _Heading((file, line), (file, above, form), found)
             return
 
 
@@ -125,6 +129,7 @@ def _whose(own: Sequence[_Heading], pids: Mapping[int, int], job: Set[int]) -> I
         base = int({*numbers} == {rank + 1 for rank in job})  # all of them, counted from 1
         # A heading alone may speak of anything: of one with several numbers nobody knows which is whose (`rank 3 of 64 layers`).
         is_said = len(own) > 1 or len({number for _, number in own[0].numbers} - pids.keys()) == 1
+        is_said = is_said and not _QUALIFIED.search(own[0].where[2])
         is_process = is_said and name[0].lower() in TRAINING
-        if {*numbers} <= {rank + base for rank in job} and (is_process or 2 * len(each) > len(job)):
+        if {*numbers} <= {rank + base for rank in job} and is_process:  # shards, requests, tests are counted alike
             yield from ((one.place, number - base) for one, number in zip(own, numbers, strict=True))

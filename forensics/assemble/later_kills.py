@@ -42,6 +42,8 @@ def with_later_kills(tables: _Tables, identity: pl.DataFrame) -> dict[TableName,
     if not ends or lost.height:
         return dict(tables)
     at = max((when for _, _, when in ends if when is not None), default=None)
+    if _goes_on(tables["steps"], ends):
+        return dict(tables)
     is_stamped = pl.col("time_ns").is_not_null() & pl.lit(at is not None)
     is_later = pl.when(is_stamped).then(pl.col("time_ns") >= pl.lit(at, pl.Int64)).otherwise(statement=True)
     behind: defaultdict[str, int] = defaultdict(int)
@@ -64,6 +66,17 @@ def with_later_kills(tables: _Tables, identity: pl.DataFrame) -> dict[TableName,
         for rank, (file, line, _) in sorted(closed.items())
     ]
     return {**tables, "events": pl.concat([changed.cast(events.schema), table("events", own)])}
+
+
+def _goes_on(steps: pl.DataFrame, ends: list[tuple[str, int, int | None]]) -> bool:
+    """Is there a step behind what somebody says of its end? Then that was the end of a part."""
+    last = dict(
+        steps.filter(pl.col("line").is_not_null())
+        .group_by(pl.col("file").cast(pl.String))
+        .agg(pl.col("line").max())
+        .iter_rows()
+    )
+    return any(last.get(file, 0) > line for file, line, _ in ends)
 
 
 _OF_RANKS = (pl.col("rank").is_not_null() & (pl.col("rank_space") == "global")).fill_null(False)

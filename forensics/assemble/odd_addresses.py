@@ -23,6 +23,7 @@ REACHED, OTHERS = "reached", "came"  # in `detail`: what the others tried, and h
 _SOON = 4  # lines between this and what failed
 _ANY = ("0.0.0.0", "::", "localhost", "127.0.0.1")
 _FEWEST = 2
+_FEW = 3  # at most one in so many
 
 
 def without_addresses(
@@ -66,6 +67,8 @@ def _odd(spoken: list[dict[str, Any]], hosts: Mapping[int, str], ends: Mapping[s
     place, _, port = most.rpartition(":")
     is_table = len({row["file"] for row in spoken}) < len(spoken)
     soon = [row for row in spoken if ends.get(row["file"], 0) - row["line"] <= _SOON * (len(spoken) if is_table else 1)]
+    if not odd or 2 * times <= len(spoken) or _FEW * len(odd) > len(spoken):  # of this attempt
+        return []
     is_late = odd[0] in soon and len(soon) > _FEWEST
     if times < _FEWEST or any(row["rank"] in (None, 0) for row in odd) or not (is_late or odd[0]["how"] == DIALS):
         return []

@@ -23,6 +23,7 @@ _SILENT = 20  # the longest step as often, from the last one to an end
 _LEAST_NS = 1800 * SECOND_NS  # at least, until an end
 _SAID = 3  # steps with a time
 _CLOCKS_NS, _ZONE_NS = 60 * SECOND_NS, 900 * SECOND_NS  # by which clocks of hosts, and zones, differ
+_ZONES_NS, _NEAR_NS = 3600 * SECOND_NS, 180 * SECOND_NS  # zones differ by hours, and clocks beside that by as much
 _KILLED = (None, "killed", "stopped_by_hand")
 
 
@@ -57,9 +58,13 @@ def _stood(stacks: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame]) -> se
 def is_long_after(live: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame]) -> bool:
     """Were these stacks taken when no step had been completed for much longer than any takes?"""
     looks, steps = _looks(live, tables), _steps(tables)
-    return bool(
-        looks.len() and len(steps) >= _SAID and min(looks) - steps[-1] > max(_STEPS * _longest(steps), _CLOCKS_NS)
-    )
+    if not looks.len() or len(steps) < _SAID:
+        return False
+    late = min(looks) - steps[-1]
+    is_zone = (
+        late >= _ZONES_NS and min(late % _ZONES_NS, -late % _ZONES_NS) < _NEAR_NS
+    )  # a clock of another zone, as well
+    return not is_zone and late > max(_STEPS * _longest(steps), _CLOCKS_NS)
 
 
 def steps_after(live: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame]) -> bool:

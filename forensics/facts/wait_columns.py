@@ -10,6 +10,7 @@ from itertools import permutations
 
 import polars as pl
 
+_HEADS = 32  # of a table: of more, pairs are too many to be looked at
 _FEWEST, _STEPS = 3, 5  # ranks, and steps in which the two differ much
 _MUCH, _LEFT, _OFTEN = 0.2, 0.2, 0.8  # of what a step takes; of what they differ by; of that, where few have most of it
 
@@ -18,7 +19,10 @@ def with_wait_columns(told: pl.DataFrame) -> pl.DataFrame:
     """Rows with rank, step, `head`, `sort`, `ms` → the same, with `sort` of the phases without one that are so beside one that has it."""
     if not told["sort"].null_count():
         return told
-    known = dict(told.select("head", "sort").unique().drop_nulls("head").iter_rows())
+    pairs = told.select("head", "sort").unique(maintain_order=True).drop_nulls("head")
+    known = dict(pairs.filter(pl.len().over("head") == 1).iter_rows())
+    if len(known) > _HEADS:
+        return told
     found: dict[str, str] = {}
     for work, wait in permutations(sorted(known), 2):
         is_open = (known[work], known[wait]) in ((None, "wait"), ("work", None), ("host", None))

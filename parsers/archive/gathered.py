@@ -118,6 +118,7 @@ def rest_of(data: bytes, parts: list[Part]) -> bytes:
 
 def _parts(data: bytes) -> Iterator[Part]:
     heads = [*_without_remarks(_PARTS.finditer(data))]
+    typed = {_typed_at(head[0]) for head in heads if head["command"] is not None} - {None}
     reads = b""
     inside: bytes | None = None  # a host whose part is several files
     for at, head in enumerate(heads):
@@ -128,8 +129,8 @@ def _parts(data: bytes) -> Iterator[Part]:
             reads = _file_of(head["command"])
             printed, own = _printed(head["command"]), data[head.end() : end]
             if printed and (own.count(b"\n") >= _LINES or len(own) >= _BYTES):
-                at_prompt = _AT_PROMPT.match(head[0])
-                place = at_prompt["host"].decode() if at_prompt else None
+                # Where somebody sits who looks through all logs, is no place of theirs; who goes from host to host reads each one's.
+                place = _typed_at(head[0]) if len(typed) > 1 else None
                 name = (place + "/" if place else "") + printed.decode("utf-8", "replace").lstrip("~./")
                 yield Part(name, place, head.end(), end)
             continue
@@ -174,6 +175,12 @@ def _file_of(command: bytes) -> bytes:
     """The name of the only file that a command reads; a program that it calls by its path is none."""
     paths = {*_PATH.findall(_HOSTS_FILE.sub(b"", command).partition(b" ")[2])}
     return paths.pop().rpartition(b"/")[2] if len(paths) == 1 else b""
+
+
+def _typed_at(text: bytes) -> str | None:
+    """The host that a prompt names."""
+    found = _AT_PROMPT.match(text)
+    return found["host"].decode() if found else None
 
 
 def _printed(command: bytes) -> bytes | None:

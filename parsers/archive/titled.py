@@ -22,12 +22,19 @@ from parsers.text.patterns import regex
 
 _FEWEST, _MOST = 2, 4096  # parts
 _TITLE = rb"[^\r\n]{1,200}?"
+_WORDS = rb"[^\s]{1,160}?(?:[ \t][^\s]{1,160}?){0,4}?"
 _MARKS = rb"={2,120}|-{2,120}|\*{2,120}|~{2,120}|#{2,120}|_{2,120}|\+{2,120}|[<>]{2,120}"
 _LINES = regex(
     rb"(?m)^(?P<rule>(?P<own>[=#*~-])(?P=own){2,120})\r?\n(?:[#*|][ \t]*)?(?P<boxed>"
     + _TITLE
     + rb")[ \t]*[#*|]?\r?\n(?P=rule)\r?\n"
-    rb"|^(?P<open>" + _MARKS + rb")[ \t]*(?P<closed>" + _TITLE + rb")[ \t]*(?P<close>" + _MARKS + rb")[ \t]*\r?\n"
+    rb"|^(?P<open>"
+    + _MARKS
+    + rb")[ \t]{0,80}(?P<closed>"
+    + _WORDS
+    + rb")[ \t]{0,80}(?P<close>"
+    + _MARKS
+    + rb")[ \t]{0,80}\r?\n"
     rb"|^(?P<hashes>#{1,6})[ \t]+(?P<headed>" + _TITLE + rb")[ \t]*\r?\n"
     rb"|^(?P<equal>={2,120})[ \t]+(?P<begun>" + _TITLE + rb")[ \t]*\r?\n"
     rb"|^(?P<word>(?i:file(?:name)?|log)):[ \t]*(?P<called>[^\s]{1,200})[ \t]*\r?\n"
@@ -98,7 +105,9 @@ def _heads(data: bytes) -> Iterator[_Head]:
 def _named(text: bytes, *, is_bare: bool) -> tuple[str | None, str | None]:
     """The file that a title names, and its host."""
     found = _FILE.fullmatch(text)
-    if found is None or not (_EXTENSION.search(found["path"]) or (b"/" in found["path"] and not is_bare)):
+    # Without an ending a name with a slash may be a share, or a section of a log.
+    is_path = found is not None and (found["host"] or found["path"][:1] in (b"/", b"~", b"."))
+    if found is None or not (_EXTENSION.search(found["path"]) or (is_path and not is_bare)):
         return None, None
     host = found["host"].decode() if found["host"] else None
     path = found["path"].decode("utf-8", "replace").lstrip("~./")

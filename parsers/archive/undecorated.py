@@ -9,15 +9,17 @@ go on by one, and are set as these tools set them.
 """
 
 import html
+import re
 
 from parsers.text.patterns import regex
 
 MOST_BYTES = 16 << 20
 HEAD = 4096
+_ROUNDS = 8  # of marks around marks
 _FEWEST = 2  # lines
 _BOM = b"\xef\xbb\xbf"
 _COLOUR = regex(rb"\x1b\[[0-9;?]{0,16}[A-Za-z]|\x1b\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|\x1b[()][A-Z0-9]")
-_BEFORE = regex(rb"(?:[ \t]|[>|](?![>|\w]))*")
+_BEFORE = regex(rb"(?:[ \t]|[>|](?![>|\w])){0,400}")
 _NUMBERED = regex(rb"(?P<spaces> {0,8})(?P<number>\d{1,9})(?P<mark>[:\t])")
 _WIDTH = 6  # of the numbers of cat, nl and less
 _FAR = 10  # lines that begin with a bare number and a colon
@@ -40,7 +42,7 @@ def lines_of(data: bytes) -> bytes | None:
         plain = _COLOUR.sub(b"", plain)
     plain = _without_entities(plain)
     lines = plain.split(b"\n")
-    while True:
+    for _ in range(_ROUNDS):
         if (numbered := _numbers(lines)) is not None:
             lines = numbered
         elif (width := _before(lines)) > 0:
@@ -58,7 +60,13 @@ def _without_entities(data: bytes) -> bytes:
     bare = _TAG.sub(b"", data)
     if b"<" in bare:
         return data
-    return html.unescape(bare.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+    return _ENTITY.sub(_plain_entity, bare)
+
+
+def _plain_entity(found: "re.Match[bytes]") -> bytes:
+    """The character; an end of a line stays as it is written, for lines keep their numbers."""
+    plain = html.unescape(found[0].decode())
+    return found[0] if plain in ("\n", "\r") else plain.encode("utf-8", "surrogateescape")
 
 
 def _before(lines: list[bytes]) -> int:
@@ -93,6 +101,7 @@ def _numbers(lines: list[bytes]) -> list[bytes] | None:
     """The lines without their numbers; None where these are not numbers of lines. An empty one may have none."""
     plain: list[bytes] = []
     last: int | None = None
+    first = padded = 0
     count = narrow = bare = 0
     for line in lines:
         found = _NUMBERED.match(line)
@@ -102,12 +111,17 @@ def _numbers(lines: list[bytes]) -> list[bytes] | None:
             plain.append(b"")
             continue
         number = int(found["number"])
-        if last is not None and number != last + 1:
+        if last is None:
+            first = number
+        elif number != last + 1:
             return None
         last = number
+        padded += bool(found["spaces"])
         count += 1
         narrow += found["mark"] == b":" or len(found["spaces"] + found["number"]) < _WIDTH
         bare += found["mark"] == b":" and not found["spaces"] and line[found.end() : found.end() + 1] not in (b" ", b"")
         plain.append(line[found.end() :])
-    is_grep = count >= _FAR and bare >= _FEWEST  # a launcher sets a space behind the number of a task
+    if not first or (not padded and first > 1):  # no tool counts lines from 0; a column of steps is as wide, too
+        return None
+    is_grep = count >= _FAR and bare >= _FEWEST and first == 1  # a launcher sets a space behind the number of a task
     return plain if count >= _FEWEST and (not narrow or is_grep) else None

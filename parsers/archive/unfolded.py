@@ -4,6 +4,7 @@
 """
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from itertools import islice, takewhile
 
@@ -22,9 +23,10 @@ def unfolded(sources: Sequence[Source], folded: Set[str]) -> tuple[list[Source],
     """The members of a bundle, some of which, or whose wholes, came compressed → these as they are called, and path → path in the bundle."""
     paths = sorted(source.path for source in sources)
     names: dict[str, str] = {}
+    twice = Counter(_ENDING.sub("", whole) for whole in folded)
     for whole in sorted(folded):
         bare = _ENDING.sub("", whole)
-        if bare != whole and not _at(paths, bare):
+        if bare != whole and twice[bare] == 1 and not _at(paths, bare):
             names |= {path: bare + path[len(whole) :] for path in _at(paths, whole)}
     called = [_called(source, names[source.path]) if source.path in names else source for source in sources]
     return sorted(called, key=lambda source: source.path), {name: path for path, name in names.items()}

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from parsers.schema.labels import Form, labels_of
 from parsers.schema.parser import STREAM_ERRORS, Source
@@ -15,7 +16,7 @@ from parsers.who import prefixes
 from parsers.who.collected import Line
 from parsers.who.heads import Head, heads_of
 from parsers.who.introductions import Introduction, introduction
-from parsers.who.launch_words import Launch, launch
+from parsers.who.launch_words import Launch, launch, tells_of_nodes
 
 _USUAL = 4  # every fourth line
 LINE = 2000  # characters of a line
@@ -67,7 +68,18 @@ def begun_by(sampled: Sequence[Source], others: Sequence[Source]) -> tuple[dict[
         at: said_in(at, own, collectors.get(at, ""), headed.get(at, HEAD_LINES), plain.get(at, FIRST))
         for at, own in read.items()
     }
-    return begun, collectors
+    return _without_doubted(begun, read), collectors
+
+
+def _without_doubted(begun: dict[str, list[Said]], read: Mapping[str, Beginning]) -> dict[str, list[Said]]:
+    """The same without launches of one node that say so by not telling of nodes, where a variable or another command may."""
+    are_any = any(one.launch is not None and one.launch.is_alone for own in begun.values() for one in own)
+    if not are_any or not any(tells_of_nodes(line) for own in read.values() for line in own.lines):
+        return begun
+    return {
+        path: [replace(one, launch=None) if one.launch is not None and one.launch.is_alone else one for one in own]
+        for path, own in begun.items()
+    }
 
 
 def beginning(source: Source, size: int, most: int) -> Beginning | None:

@@ -18,7 +18,7 @@ from parsers.who.beginnings import Said
 
 DIALS, TELLS = "dials", "tells an address"  # by its words where somebody looks for others; in any other words
 _MEETING = regex(
-    r"(?i)master|coordinator|rendezvous|rdzv|scheduler|leader|head|store|endpoint|init|join|dial|connect|peer|tracker|hub|root"
+    r"(?i)master|coordinator|rendezvous|rdzv|scheduler|leader|endpoint|\bjoin|\bdial|connect|tracker|(?:head|store|init|peer|hub|root)_?(?:addr|host|port|node|url|ip)"
 )
 _SERVED = regex(r"(?i)\blisten|\bbind|\bserv(?:ed?|ing)\b|metric|prometheus|dashboard|debug(?:ger|py)|profil|exporter")
 _FEWEST, _FEW = 3, 3  # speakers, and at most one in so many tells another one
@@ -26,7 +26,7 @@ _CHARACTERS = 400
 _SOURCE = r"(?:c|cc|cpp|cu|cuh|h|hpp|py|pyx|go|rs|java|scala|js|ts|rb|jl|cs|swift|so|sh|yaml|yml|json|log|txt)"
 _HOST = rf"(?:\d{{1,3}}(?:\.\d{{1,3}}){{3}}|localhost|(?=[\w-]{{0,60}}[\d.]|[\w.-]{{1,252}}(?<=://))(?![\w.-]{{0,250}}\.{_SOURCE}:)[A-Za-z][\w-]{{0,62}}(?:\.[\w-]{{1,62}}){{0,8}})"
 _ADDRESS = regex(
-    rf"(?<![\w.@-])(?:\[?(?:::ffff:)?(?P<host>{_HOST})\]?[\"']?(?::|, {{0,2}})[\"']?|(?i:\b\w{{0,30}}port)[\"']?(?: ?[=:] ?| )[\"']?)(?P<port>\d{{4,5}})(?![\w:]|\.\d)"
+    rf"(?<![\w.@-])(?:\[?(?:::ffff:)?(?P<host>{_HOST})\]?(?::|[\"'], {{0,2}})[\"']?|(?i:\b\w{{0,30}}port)[\"']?(?: ?[=:] ?| )[\"']?)(?P<port>\d{{4,5}})(?![\w:]|\.\d)"
 )
 _DIGITS = regex(r"\d+")
 

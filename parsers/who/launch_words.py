@@ -33,6 +33,9 @@ _ALONE = regex(r"\b(?:torchrun|torch\.distributed\.(?:run|launch))\s+(?P<given>.
 _OF_NODES = regex(r"(?i)n_?nodes|num[-_]nodes|node[-_]?rank")
 _UNSEEN = regex(r"(?:\A|(?:\A|\s)(?:[^\s-]\S*|-[^\s=]*=\S*|--standalone)\s+)[\"']?(?:\$|\{\{)|\\\s*\Z")
 _PROGRAM = regex(r"(?:\A|\s)(?:-m\s|--module\s|[^\s-]\S*\.py\b)")
+_NODES_ANYWHERE = regex(
+    r"\bPET_|NNODES|NODE_RANK|GROUP_WORLD_SIZE|GROUP_RANK|--nnodes|--node[-_]rank|num_machines|machine_rank"
+)
 _ALL = regex(rf"\bnum_processes{_SET}")
 _NODE = regex(rf"(?:\bnode[-_]rank|\bmachine_rank|\bNODE_RANK|\bGROUP_RANK){_SET}")
 
@@ -45,6 +48,7 @@ class Launch(msgspec.Struct, frozen=True):
     each: int | None = None
     node: int | None = None
     layout: int | None = None  # a world that the axes tell, or over which all is sharded
+    is_alone: bool = False  # of one node, as nothing in the line tells of others
 
 
 def launch(text: str) -> Launch | None:
@@ -56,13 +60,18 @@ def launch(text: str) -> Launch | None:
     if any(len(own) > 1 for own in found) or not any(found[:4]):
         return None
     world, nodes, each, node, all_ = (next(iter(own), None) for own in found)
-    if each and nodes is None and node is None and _is_alone(text):
-        nodes = 1
+    is_alone = bool(each) and nodes is None and node is None and _is_alone(text)
+    nodes = 1 if is_alone else nodes
     if each is None and all_ is not None and nodes and all_ % nodes == 0:
         each = all_ // nodes
     if nodes and each and world in (None, nodes):  # a launcher that begins those of the nodes counts these
         world = nodes * each
-    return Launch(world if world is None or 0 < world <= RANKS else None, nodes, each, node)
+    return Launch(world if world is None or 0 < world <= RANKS else None, nodes, each, node, is_alone=is_alone)
+
+
+def tells_of_nodes(text: str) -> bool:
+    """Does a line tell of nodes, as variables that a launcher reads do? Then none is of one node because it does not say how many."""
+    return _NODES_ANYWHERE.search(text) is not None
 
 
 def _is_alone(text: str) -> bool:

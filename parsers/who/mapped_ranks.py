@@ -106,8 +106,10 @@ def _is_like(one: _Listed, other: _Listed) -> bool:
 
 
 def _are_all(lists: Sequence[Sequence[int]]) -> bool:
+    if sum(map(len, lists)) > RANKS:
+        return False
     every = sorted(number for own in lists for number in own)
-    return len(lists) >= _FEWEST and len(every) <= RANKS and all(lists) and every == [*range(len(every))]
+    return len(lists) >= _FEWEST and all(lists) and every == [*range(len(every))]
 
 
 def _names(words: Sequence[Sequence[str]]) -> Sequence[str]:

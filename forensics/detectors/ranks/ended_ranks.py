@@ -31,6 +31,7 @@ from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import ended as words
 
 # What to do first: a restart repeats what memory, disks or the code do not allow.
+_ASKED = 16  # that raised, at most: of each, all logs are asked
 _TO_DO: dict[str, ActionKind] = {
     "exception": "check_code",
     "gpu_oom": "check_config",
@@ -158,14 +159,20 @@ def complained_alike(case: Case, raised: Sequence[ProcessEnd]) -> tuple[Ref, ...
         for end in raised
         if end.by == "process" and end.refs and end.cause in (None, "exception")
     ]
-    told = [shared_complaint(case.tables, rank, error) for rank, error in errors] if len(errors) == len(raised) else []
-    return told[0] if told and all(told) else ()
+    if len(errors) != len(raised) or len(errors) > _ASKED:
+        return ()
+    told: list[tuple[Ref, ...]] = []
+    for rank, error in errors:
+        told.append(shared_complaint(case.tables, rank, error))
+        if not told[-1]:
+            return ()
+    return told[0] if told else ()
 
 
 def _finding(case: Case, found: Origins) -> tuple[Finding, ...]:
     origins, tie = found.ends, found.why_not is not None
     first = min(origins, key=lambda outcome: (outcome.time_ns or 0, outcome.rank))
-    shared = complained_alike(case, origins)
+    shared = () if found.is_most else complained_alike(case, origins)
     everybody = found.is_most or bool(shared)
     causes = {outcome.cause for outcome in origins}
     cause = first.cause if len(causes) == 1 and not found.others else None
