@@ -6,7 +6,7 @@ import pytest
 
 from parsers import read
 from tests.sources import written
-from tests.test_records_by_pid import BORN, HOSTS, PIDS, by_pid, of_nodes, with_commas
+from tests.test_records_with_a_pid_column import BORN, HOSTS, PIDS, by_pid, of_nodes, with_commas
 
 FORMS = {
     "a launcher's mapping": [
