@@ -8,7 +8,7 @@ from forensics.assemble.beyond_world import within_world
 from forensics.assemble.blocked_threads import with_blocked_threads
 from forensics.assemble.by_device import with_device_ranks
 from forensics.assemble.called_absent import with_missed
-from forensics.assemble.called_peers import with_called_peers, without_calls
+from forensics.assemble.called_peers import with_called_peers
 from forensics.assemble.cgroups import with_ranks_of_cgroups
 from forensics.assemble.closings import with_closings
 from forensics.assemble.dump_ranks import with_dump_ranks
@@ -38,17 +38,20 @@ from forensics.assemble.named_figures import with_named_figures
 from forensics.assemble.named_pids import with_named_pids
 from forensics.assemble.named_pods import with_named_pods
 from forensics.assemble.nameless_errors import with_nameless_errors
-from forensics.assemble.odd_addresses import with_odd_addresses, without_addresses
+from forensics.assemble.odd_addresses import with_odd_addresses
 from forensics.assemble.placed_ends import Job, with_placed_ends
 from forensics.assemble.refused_values import with_refused_values
 from forensics.assemble.service_words import with_service_words
 from forensics.assemble.told_arguments import with_told_arguments
 from forensics.assemble.told_gone import with_told_gone
+from forensics.assemble.told_lines import without_lines
 from forensics.assemble.unreached import with_unreached
 from forensics.case import Case
 from forensics.facts.recovered_errors import recovered_errors, with_recovered
 from forensics.model.tolerances import BUILT_IN, Tolerances
 from parsers.schema.tables import TableName
+from parsers.who.dialled import DIALS, TELLS
+from parsers.who.message_calls import CALL, PRINTED
 
 
 def case_of(
@@ -64,8 +67,8 @@ def case_of(
 
     The order: a dump's rank, a launcher's arguments and pids in names of files are claims, so they come before the claims are put to a vote; what a row lacks is filled by that vote, so before anything that counts rows of ranks (the world, who is seen). Whose an end is, of whatever its line names, and
     a line of a device, is told only once the size of the job and the place of each rank are known; what was outlived, or quoted from a group, is told by rows that already have their ranks. Files without a word come last."""
-    tables, addresses = without_addresses(tables)
-    tables, calls = without_calls(tables)
+    tables, addresses = without_lines(tables, DIALS, TELLS)
+    tables, calls = without_lines(tables, CALL, PRINTED)
     tables = with_told_arguments(without_group_counts(tables))
     tables = with_program_ranks(with_told_gone(with_parents(with_named_pids(with_dump_ranks(tables)))))
     identity = identify(tables)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from forensics.assemble.identity import rank_of_file
+from forensics.assemble.told_lines import speaker_of
 from forensics.model.frames import LIBRARY
 from parsers.schema.tables import TableName
 from parsers.text.patterns import regex
@@ -43,18 +43,10 @@ class _Stood(NamedTuple):
     numbers: Mapping[str, int]
 
 
-def without_calls(tables: Mapping[TableName, pl.DataFrame]) -> tuple[dict[TableName, pl.DataFrame], pl.DataFrame]:
-    """Tables of one attempt → the same without rows that tell of no process, and these."""
-    ranks = tables["ranks"]
-    is_told = pl.col("how").is_in([CALL, PRINTED]).fill_null(False)
-    told = ranks.filter(is_told)
-    return {**tables, "ranks": ranks.filter(~is_told)} if told.height else dict(tables), told
-
-
 def with_called_peers(
     tables: Mapping[TableName, pl.DataFrame], told: pl.DataFrame, job: Set[int]
 ) -> dict[TableName, pl.DataFrame]:
-    """Tables of one attempt, ranks global, what `without_calls` took away, and the job's ranks → the same, with `peer` of such stacks, their innermost
+    """Tables of one attempt, ranks global, the rows that tell of calls (told_lines.py), and the job's ranks → the same, with `peer` of such stacks, their innermost
     frame the call."""
     stacks = tables["stacks"]
     is_asked = pl.col("rank").is_not_null() & pl.col("peer").is_null() & pl.col("is_main").fill_null(False)
@@ -129,13 +121,10 @@ def _name(frame: Mapping[str, Any]) -> str:
 
 def _printed(told: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame]) -> dict[int, dict[str, int]]:
     """Rank → what its log prints of each name, always the same."""
-    files: dict[str, int] = dict(rank_of_file(tables).iter_rows())
-    claims = tables["ranks"].select("file", "line", "rank").drop_nulls().unique()
-    lines = {(file, line): rank for file, line, rank in claims.iter_rows()}
+    speaker = speaker_of(tables)
     pairs: list[tuple[tuple[int, str], int]] = []
     for file, line, rank, text in told.filter(pl.col("how") == PRINTED).select("file", "line", "rank", "name").iter_rows():  # fmt: skip
-        who = rank if rank is not None else lines.get((file, line), files.get(file))
-        if who is not None:
+        if (who := speaker(file, line, rank)) is not None:
             pairs += [((who, name), number) for name, number in json.loads(text).items()]
     found: defaultdict[int, dict[str, int]] = defaultdict(dict)
     for (who, name), number in unanimous(pairs).items():

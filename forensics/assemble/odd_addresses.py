@@ -14,46 +14,33 @@ from typing import Any
 
 import polars as pl
 
-from forensics.assemble.identity import hosts_of_ranks, rank_of_file
+from forensics.assemble.identity import hosts_of_ranks
 from forensics.assemble.roll_calls import has_begun
+from forensics.assemble.told_lines import speaker_of
 from parsers.schema.tables import TableName, table
-from parsers.who.dialled import DIALS, TELLS
+from parsers.who.dialled import DIALS, are_few
 
 REACHED, OTHERS = "reached", "came"  # in `detail`: what the others tried, and how many
 _SOON = 4  # lines between this and what failed
 _ANY = ("0.0.0.0", "::", "localhost", "127.0.0.1")
 _FEWEST = 2
-_FEW = 3  # at most one in so many
-
-
-def without_addresses(
-    tables: Mapping[TableName, pl.DataFrame],
-) -> tuple[dict[TableName, pl.DataFrame], pl.DataFrame]:
-    """Tables of one attempt → the same without rows that tell of no process, and these."""
-    ranks = tables["ranks"]
-    is_told = pl.col("how").is_in([DIALS, TELLS]).fill_null(False)
-    told = ranks.filter(is_told)
-    return {**tables, "ranks": ranks.filter(~is_told)} if told.height else dict(tables), told
 
 
 def with_odd_addresses(
     tables: Mapping[TableName, pl.DataFrame], told: pl.DataFrame, identity: pl.DataFrame
 ) -> dict[TableName, pl.DataFrame]:
-    """Tables of one attempt, ranks global, and what `without_addresses` took away → the same with such events."""
+    """Tables of one attempt, ranks global, and the rows that tell of addresses (told_lines.py) → the same with such events."""
     events = tables["events"]
     failed = events.filter(pl.col("severity").is_in(["error", "fatal"]) & pl.col("line").is_not_null())
     if not told.height or not failed.height or has_begun(tables):
         return dict(tables)
-    files: dict[str, int] = dict(rank_of_file(tables).iter_rows())
-    claims = tables["ranks"].select("file", "line", "rank").drop_nulls().unique()
-    lines = {(file, line): rank for file, line, rank in claims.iter_rows()}
+    speaker = speaker_of(tables)
     hosts = hosts_of_ranks(identity)
     rows: dict[int, dict[str, Any]] = {}
     for own in told.partition_by("record", maintain_order=True):
         spoken = list(own.unique().sort("file", "line").iter_rows(named=True))
         for row in spoken:
-            place = row["file"], row["line"]
-            row["rank"] = row["rank"] if row["rank"] is not None else lines.get(place, files.get(row["file"]))
+            row["rank"] = speaker(row["file"], row["line"], row["rank"])
             row["address"], _, row["text"] = row["name"].partition("\t")
         for row in _odd(spoken, hosts, _ends(tables, failed)):
             rows.setdefault(row["rank"], row)
@@ -67,7 +54,7 @@ def _odd(spoken: list[dict[str, Any]], hosts: Mapping[int, str], ends: Mapping[s
     place, _, port = most.rpartition(":")
     is_table = len({row["file"] for row in spoken}) < len(spoken)
     soon = [row for row in spoken if ends.get(row["file"], 0) - row["line"] <= _SOON * (len(spoken) if is_table else 1)]
-    if not odd or 2 * times <= len(spoken) or _FEW * len(odd) > len(spoken):  # of this attempt
+    if not are_few(len(odd), len(spoken)):  # of this attempt
         return []
     is_late = odd[0] in soon and len(soon) > _FEWEST
     if times < _FEWEST or any(row["rank"] in (None, 0) for row in odd) or not (is_late or odd[0]["how"] == DIALS):

@@ -14,11 +14,13 @@ from statistics import median
 import polars as pl
 
 from forensics.assemble.apart import numbered_lines, own_logs
+from forensics.facts.process_ends import ProcessEnd
 from forensics.model.ref import Ref
 from parsers.schema.tables import TableName
 from parsers.text.patterns import regex
 from parsers.text.whole_numbers import whole_numbers
 
+_ASKED = 16  # that raised, at most: of each, all logs are asked
 _AGAIN = 2  # lines of a rank
 _TIMES = (
     5  # the usual time between two lines as often, from the last one before the first complaint to the last complaint
@@ -30,15 +32,35 @@ _NAME = regex(r"[A-Za-z][\w-]{2,80}(?:\.[A-Za-z][\w-]{1,80}){0,8}")
 _Lines = Sequence[tuple[int, str]]
 
 
-def shared_complaint(tables: Mapping[TableName, pl.DataFrame], rank: int, error: Ref) -> tuple[Ref, ...]:
-    """Tables of one attempt, who ended by which line → the last of its complaints and one of another rank; none where most others had none."""
+def complained_alike(tables: Mapping[TableName, pl.DataFrame], raised: Sequence[ProcessEnd]) -> tuple[Ref, ...]:
+    """Tables of one attempt, who failed → what most ranks complained of before these gave up for it, as one of them and another say; nothing where that is not so of each."""
+    errors = [
+        (end.rank, end.refs[0])
+        for end in raised
+        if end.by == "process" and end.refs and end.cause in (None, "exception")
+    ]
+    if not 0 < len(errors) == len(raised) <= _ASKED:
+        return ()
     logs = own_logs(tables).filter(pl.col("rank").is_not_null() & (pl.col("last_lines").list.len() > 0))
+    told = [
+        (row["rank"], row["file"], [*numbered_lines(row)]) for row in logs.sort("lines", "file").iter_rows(named=True)
+    ]
+    shared: tuple[Ref, ...] = ()
+    for rank, error in errors:
+        if not (found := _shared(told, rank, error)):
+            return ()
+        shared = shared or found
+    return shared
+
+
+def _shared(logs: Sequence[tuple[int, str, _Lines]], rank: int, error: Ref) -> tuple[Ref, ...]:
+    """The logs of ranks, who ended by which line → the last of its complaints and one of another rank; none where most others had none."""
     names = _names(error.text or "")
     told: dict[int, dict[str, list[Ref]]] = {}
-    for row in logs.sort("lines", "file").iter_rows(named=True) if names else ():
-        is_its = row["file"] == error.file and error.line is not None
-        lines = [one for one in numbered_lines(row) if not is_its or one[0] < (error.line or 0)]
-        told[row["rank"]] = _complaints(row["file"], lines, names)
+    for who, file, own_lines in logs if names else ():
+        is_its = file == error.file and error.line is not None
+        lines = [one for one in own_lines if not is_its or one[0] < (error.line or 0)]
+        told[who] = _complaints(file, lines, names)
     own, others = told.pop(rank, {}), list(told.values())
     for template, refs in own.items():
         sharing = [one[template] for one in others if template in one]

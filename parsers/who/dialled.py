@@ -50,6 +50,11 @@ def dialled(said: Mapping[str, Sequence[Said]]) -> Iterator[dict[str, Any]]:
             yield from (row | {"how": how, "record": number} for row in _odd(rows))
 
 
+def are_few(odd: int, of_all: int) -> bool:
+    """Do some tell another one, and so few that it is theirs which is wrong?"""
+    return odd > 0 and 2 * odd < of_all and _FEW * odd <= of_all
+
+
 def _odd(rows: Sequence[tuple[Said, str]]) -> Iterator[dict[str, Any]]:
     files = Counter(one.file for one, _ in rows if one.line.rank is None)
     spoken: defaultdict[int | tuple[str, int], set[str]] = defaultdict(set)
@@ -62,8 +67,8 @@ def _odd(rows: Sequence[tuple[Said, str]]) -> Iterator[dict[str, Any]]:
     if len(spoken) < _FEWEST or any(len(own) > 1 for own in spoken.values()):
         return
     addresses = {who: min(own) for who, own in spoken.items()}
-    (_, times), *others = Counter(addresses.values()).most_common()
-    if not others or 2 * times <= len(spoken) or _FEW * (len(spoken) - times) > len(spoken):
+    [(_, times)] = Counter(addresses.values()).most_common(1)
+    if not are_few(len(spoken) - times, len(spoken)):
         return
     for who, address in addresses.items():
         one = first[who]

@@ -55,7 +55,7 @@ def _parts(source: Source, places: Places, table: Table) -> list[tuple[int, str]
     parts = []
     for number, line, place in told:
         if place is not None:
-            parts.append((number, host_called(_called(place, table), source.path, table.hosts) or ""))
+            parts.append((number, host_called(table.called(place)[0], source.path, table.hosts) or ""))
         elif parts and ((other := prompted(line)) is not None or _shape(line) in shapes):
             parts.append((number, other or ""))
     return parts
@@ -64,10 +64,6 @@ def _parts(source: Source, places: Places, table: Table) -> list[tuple[int, str]
 def _shape(line: str) -> str:
     """What a heading has beside its words."""
     return _WORD.sub("@", line.strip())
-
-
-def _called(place: str, table: Table) -> str:
-    return table.aliases.get(place, (place,))[0]
 
 
 def hosts_before(
@@ -90,6 +86,6 @@ def hosts_before(
     rows = []
     for rank, place in where.items():
         one = told[rank][place]
-        if (host := host_called(_called(place, table), one.file, table.hosts)) is not None:
+        if (host := host_called(table.called(place)[0], one.file, table.hosts)) is not None:
             rows.append({"rank": rank, "host": host, "how": "label", "file": one.file, "line": one.number})
     return rows

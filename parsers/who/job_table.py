@@ -63,13 +63,17 @@ class Table(msgspec.Struct, frozen=True):
         }
         for row in self.rows:
             if row.local is not None and row.place is not None:
-                for name in self.aliases.get(row.place, (row.place,)):
+                for name in self.called(row.place):
                     yield Told(name, "place", row.file, row.line, rank=row.rank, local_rank=row.local, world=self.world)
                     if row.place in numbered:
                         yield Told(
                             name, "place", row.file, row.line, rank=row.rank, device=row.device, world=self.world
                         )
         yield from self.computed
+
+    def called(self, place: str) -> Sequence[str]:
+        """All names of a place, that by which a person would call it first."""
+        return self.aliases.get(place, (place,))
 
     def place(self, path: str) -> str | None:
         """Whose processes a file tells of by their numbers."""
@@ -86,7 +90,7 @@ class Table(msgspec.Struct, frozen=True):
             (name, row.pid): row.rank
             for row in self.rows
             if row.pid is not None and row.place is not None and row.rank is not None
-            for name in self.aliases.get(row.place, (row.place,))
+            for name in self.called(row.place)
         }
 
     def of_pids(self, pids: Set[int | None]) -> Iterator[tuple[int, int]]:
@@ -103,7 +107,7 @@ class Table(msgspec.Struct, frozen=True):
             is_by_device=self.is_by_device,
             scripts=self.scripts,
             labels=self.labels,
-            buses={(name, bus): rank for (at, bus), rank in self.buses.items() for name in self.aliases.get(at, (at,))},
+            buses={(name, bus): rank for (at, bus), rank in self.buses.items() for name in self.called(at)},
         )
 
     def claims(self) -> Iterator[dict[str, Any]]:
@@ -114,20 +118,20 @@ class Table(msgspec.Struct, frozen=True):
         for row in self.rows:
             if row.place is None and is_placed and not self.files:  # the same number may be another process's elsewhere
                 continue
-            names = self.aliases.get(row.place, (row.place,)) if row.place is not None else (None,)
+            names = self.called(row.place) if row.place is not None else (None,)
             pid = None if row.is_port else row.pid
             said = {"rank": row.rank, "pid": pid, "local_rank": row.local, "world_size": size}
             said |= {"device_index": row.device} if row.pid is None and row.local is not None else {}
             host = host_called(names[0], row.file, self.hosts)
             yield said | {"host": host, "how": row.how, "file": row.file, "line": row.line}
         for (place, bus), rank in self.buses.items():
-            host = host_called(self.aliases.get(place, (place,))[0], "", self.hosts)
+            host = host_called(self.called(place)[0], "", self.hosts)
             yield {"rank": rank, "host": host, "pci": bus, "how": HOW, "file": ""}
         for path, rank in self.files.items():
             name = path.rpartition("/")[2].partition(".")[0]
             yield {"rank": rank, "name": name, "world_size": size, "how": HOW, "file": path}
         for place in self.starts:
-            first, *others = self.aliases.get(place, (place,))
+            first, *others = self.called(place)
             yield from ({"host": other, "name": first, "how": ALIAS, "file": ""} for other in others)
 
     def here(self, path: str) -> dict[int, int]:

@@ -17,7 +17,7 @@ from forensics.facts.origins import Origins, few
 from forensics.facts.process_ends import ProcessEnd
 from forensics.facts.progress import step_in_progress
 from forensics.facts.rank_stacks import stack_ref
-from forensics.facts.shared_complaints import shared_complaint
+from forensics.facts.shared_complaints import complained_alike
 from forensics.facts.stacks import classify, to_frames
 from forensics.facts.storage_errors import StorageError, storage_error
 from forensics.facts.whose_memory import Holder, holder_of
@@ -31,7 +31,6 @@ from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import ended as words
 
 # What to do first: a restart repeats what memory, disks or the code do not allow.
-_ASKED = 16  # that raised, at most: of each, all logs are asked
 _TO_DO: dict[str, ActionKind] = {
     "exception": "check_code",
     "gpu_oom": "check_config",
@@ -152,27 +151,10 @@ def ended_ranks(case: Case) -> tuple[Finding, ...]:
     return _finding(case, found) if (found := case.origins) is not None else ()
 
 
-def complained_alike(case: Case, raised: Sequence[ProcessEnd]) -> tuple[Ref, ...]:
-    """What most ranks complained of before these gave up for it (facts/shared_complaints.py)."""
-    errors = [
-        (end.rank, end.refs[0])
-        for end in raised
-        if end.by == "process" and end.refs and end.cause in (None, "exception")
-    ]
-    if len(errors) != len(raised) or len(errors) > _ASKED:
-        return ()
-    told: list[tuple[Ref, ...]] = []
-    for rank, error in errors:
-        told.append(shared_complaint(case.tables, rank, error))
-        if not told[-1]:
-            return ()
-    return told[0] if told else ()
-
-
 def _finding(case: Case, found: Origins) -> tuple[Finding, ...]:
     origins, tie = found.ends, found.why_not is not None
     first = min(origins, key=lambda outcome: (outcome.time_ns or 0, outcome.rank))
-    shared = () if found.is_most else complained_alike(case, origins)
+    shared = () if found.is_most else complained_alike(case.tables, origins)
     everybody = found.is_most or bool(shared)
     causes = {outcome.cause for outcome in origins}
     cause = first.cause if len(causes) == 1 and not found.others else None

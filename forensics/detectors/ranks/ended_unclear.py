@@ -8,10 +8,10 @@ Where the message says which two processes differ, either may be the wrong one.
 """
 
 from forensics.case import Case
-from forensics.detectors.ranks.ended_ranks import complained_alike
 from forensics.facts.origins import few
 from forensics.facts.process_ends import ProcessEnd
 from forensics.facts.progress import step_in_progress
+from forensics.facts.shared_complaints import complained_alike
 from forensics.facts.told_pairs import partner
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
@@ -46,7 +46,7 @@ def _unclear(case: Case, unclear: dict[int, ProcessEnd], lost: dict[int, Process
         for rank, end in unclear.items()
         if case.failure_roles[rank].in_call and (other := partner(case.tables["groups"], end)) is not None
     }
-    shared = complained_alike(case, [*unclear.values()]) if unclear and not lost else ()
+    shared = complained_alike(case.tables, [*unclear.values()]) if unclear and not lost else ()
     rest = () if shared else _differing(case, unclear | lost) or few(set(unclear) | pairs | (job - waited - held), job)
     shown = sorted(unclear) or sorted(lost)
     reason = case.failure_roles[shown[0]].reason

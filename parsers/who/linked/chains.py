@@ -77,7 +77,7 @@ def chains(
             (name, int(token.value)): one.rank
             for token, one in found.items()
             if token.kind == "pid"
-            for name in table.aliases.get(token.place, (token.place,))
+            for name in table.called(token.place)
         },
         {token.value: one.rank for token, one in found.items() if token.kind == "file"},
     )
@@ -167,7 +167,7 @@ def _claims(found: Mapping[Token, Proof], table: Table) -> Iterator[dict[str, An
             continue
         if token.kind != "pid" and not token.place:
             continue  # the only node, of no name, where places and ranks are the same
-        name = table.aliases.get(token.place, (token.place,))[0]
+        name = table.called(token.place)[0]
         # Files that several folders have are places, too: one that is called after a rank is no host.
         host = host_called(name, one.file, table.hosts) or None if hints(name).rank is None else None
         if token.kind == "pid":
