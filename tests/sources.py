@@ -28,3 +28,19 @@ def raised(folder: Path, files: Mapping[str, Sequence[str]]) -> list[int | None]
     """The ranks of who raised an exception in such a bundle."""
     events = read(str(written(folder, files))).tables["events"]
     return [rank for kind, rank in events.select("kind", "rank").iter_rows() if kind == "exception"]
+
+
+def py_spy_dump(pid: int, frame: str, line: int) -> str:
+    """What py-spy prints of a process whose main thread stands in `frame`, called at a line of the job."""
+    return f"""Process {pid}: python fit.py
+Python v3.11.7 (/usr/bin/python3.11)
+
+Thread {pid} (idle): "MainThread"
+    {frame}
+    step (fit.py:{line})
+    <module> (fit.py:90)
+
+Thread {pid + 100} (idle): "pin memory"
+    wait (threading.py:320)
+    run (threading.py:975)
+"""

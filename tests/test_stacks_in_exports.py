@@ -9,21 +9,11 @@ from pathlib import Path
 import pytest
 
 from forensics import analyze
+from tests.sources import py_spy_dump
 
 
 def py_spy(rank: int, frame: str, line: int) -> str:
-    return f"""Process 41{rank}: python fit.py
-Python v3.11.7 (/usr/bin/python3.11)
-
-Thread 41{rank} (idle): "MainThread"
-    {frame}
-    step (fit.py:{line})
-    <module> (fit.py:90)
-
-Thread 51{rank} (idle): "pin memory"
-    wait (threading.py:320)
-    run (threading.py:975)
-"""
+    return py_spy_dump(410 + rank, frame, line)
 
 
 def faulthandler(_: int, frame: str, line: int) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 from forensics import analyze
 from parsers.archive.undecorated import lines_of, may_be
+from tests.sources import py_spy_dump
 
 
 def each(form: Callable[[int, str], str]) -> Callable[[str], str]:
@@ -31,18 +32,7 @@ FORMS: dict[str, Callable[[str], str]] = {
     "numbers in a quotation": each(lambda at, line: f"> {at:6}\t{line}"),
 }
 DUMPS = {
-    rank: f"""Process 41{rank}: python fit.py
-Python v3.11.7 (/usr/bin/python3.11)
-
-Thread 41{rank} (idle): "MainThread"
-    {frame}
-    step (fit.py:{line})
-    <module> (fit.py:90)
-
-Thread 51{rank} (idle): "pin memory"
-    wait (threading.py:320)
-    run (threading.py:975)
-"""
+    rank: py_spy_dump(410 + rank, frame, line)
     for rank, (frame, line) in enumerate(
         [("all_reduce (torch/distributed/distributed_c10d.py:2501)", 41)] * 2
         + [("read (io.py:81)", 33)]

@@ -61,9 +61,8 @@ def is_long_after(live: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame]) 
     if not looks.len() or len(steps) < _SAID:
         return False
     late = min(looks) - steps[-1]
-    is_zone = (
-        late >= _ZONES_NS and min(late % _ZONES_NS, -late % _ZONES_NS) < _NEAR_NS
-    )  # a clock of another zone, as well
+    # A clock of another zone may tell the same.
+    is_zone = late >= _ZONES_NS and min(late % _ZONES_NS, -late % _ZONES_NS) < _NEAR_NS
     return not is_zone and late > max(_STEPS * _longest(steps), _CLOCKS_NS)
 
 

@@ -22,9 +22,8 @@ from parsers.text.whole_numbers import whole_numbers
 
 _ASKED = 16  # that raised, at most: of each, all logs are asked
 _AGAIN = 2  # lines of a rank
-_TIMES = (
-    5  # the usual time between two lines as often, from the last one before the first complaint to the last complaint
-)
+# The usual time between two lines as often, from the last one before the first complaint to the last complaint:
+_TIMES = 5
 _SAID, _BACK = 4, 40  # lines with a time before them, and as many that are looked at
 _CLOCK = regex(r"(?<!\d)([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?!\d)")
 _DAY_S, _WORDS = 24 * 3600, 500

@@ -46,6 +46,8 @@ from parsers.schema.parser import HEAD_BYTES, STREAM_ERRORS, Passed, Source
 from parsers.text.patterns import regex
 from parsers.text.stamps import YEAR_BYTES
 
+# Forms of several files in one: of the first that a file has, the outer parts.
+_PARTED = ((gathered, titled), (figure_tables,), (appended,))
 _ARCHIVE_ERRORS = (archives.TarError, OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError)
 
 _PLAIN = regex(r"(?:\w[\w.-]*/)*\w[\w.-]*", re.ASCII)  # a name that is a path inside the bundle as it stands
@@ -235,23 +237,24 @@ def _taken_apart(bundle: Bundle, source: Source, depth: int) -> bool:
     try:
         with source.open() as stream:
             head = stream.read(gathered.HEAD)
-            is_gathered = gathered.may_be(head)
-            has_table = source.size <= figure_tables.MOST_BYTES and figure_tables.may_be(head)
-            is_grepped, is_titled = grepped.may_be(head), titled.may_be(head)
-            is_appended = source.size <= appended.MOST_BYTES and appended.may_be(head)
-            is_any = is_gathered or has_table or is_grepped or is_titled or is_appended
-            data = head + stream.read(gathered.MOST_BYTES) if is_any else b""
+            may = [one for forms in _PARTED for one in forms if source.size <= one.MOST_BYTES and one.may_be(head)]
+            is_grepped = grepped.may_be(head)
+            if not (may or is_grepped):
+                return False
+            data = head + stream.read(gathered.MOST_BYTES)
             is_whole, is_seekable, loss = not stream.read(1), stream.seekable(), archives.loss_of(stream)
     except STREAM_ERRORS:  # whoever reads it will say so
         return False
     if not is_whole:
         return False
     if is_grepped and _of_grep(bundle, source, data):
+        if loss:
+            _list(bundle, source.path, loss)
         return True
-    ways = (gathered.parts_of(data) if is_gathered else [], titled.parts_of(data) if is_titled else [])
-    parts = min(filter(None, ways), key=lambda own: own[0].begin, default=[])  # the outer ones
-    parts = figure_tables.parts_of(data) if has_table and not parts else parts
-    parts = appended.parts_of(data) if is_appended and not parts else parts
+    found = ([one.parts_of(data) for one in forms if one in may] for forms in _PARTED)
+    parts: list[gathered.Part] = next(
+        (min(filter(None, ways), key=lambda own: own[0].begin) for ways in found if any(ways)), []
+    )
     if not parts or len(bundle.sources) + len(parts) > bundle.budget.limits.members:
         return False
     whole = source.open if is_seekable else bundle._spill.keep(io.BytesIO(data), None)[1]

@@ -20,6 +20,7 @@ from typing import NamedTuple
 from parsers.archive.gathered import Part
 from parsers.text.patterns import regex
 
+MOST_BYTES = 64 << 20
 _FEWEST, _MOST = 2, 4096  # parts
 _TITLE = rb"[^\r\n]{1,200}?"
 _WORDS = rb"[^\s]{1,160}?(?:[ \t][^\s]{1,160}?){0,4}?"

@@ -114,9 +114,8 @@ def _part(path: Path, listed: frozenset[Path]) -> tuple[Path, Said]:
         name = str(path[at])
         if path[: at + 1] in listed:
             return path[: at + 1], called | {"step": None}
-        is_part = at + 1 < len(path) and isinstance(
-            path[at + 1], str
-        )  # it holds names: no line of prose with a figure, or a list
+        # It holds names: no line of prose with a figure, or a list.
+        is_part = at + 1 < len(path) and isinstance(path[at + 1], str)
         if is_part and "step" not in called and (further := _FURTHER.fullmatch(name)) is not None:
             counts = {one["name"]: one["number"] for one in _COUNTS.finditer(further["rest"])}
             words = {"of": " ".join(what for what, number in counts.items() if not number)}

@@ -142,10 +142,10 @@ def _wide(path: str, heads: Sequence[str], first: Sequence[str]) -> Wide | None:
     else:
         of_all = {at: head for at, head in own.items() if not _is_derived(head)}
         ways, cuts = [_by_words(of_all)], [*_by_marks(of_all)]
-    if any(at in meant for at in own):
-        ways = []  # figures of one process, unless all are the same one's
+    is_told = any(at in meant for at in own)  # figures of one process, unless all are the same one's
+    ways = [] if is_told else ways
     whole = [one for one in ways if _are_members(one[1])]
-    seats = partial(_is_seat, is_told=any(at in meant for at in own))
+    seats = partial(_is_seat, is_told=is_told)
     whole += [one for one in cuts if _are_members(one[1]) and all(map(seats, one[1].values()))]
     whole += [(title, whole[0][1]) for title in titles(path) if ways and whole[:1] == ways]
     for name, members in whole:
@@ -200,9 +200,8 @@ def _is_seat(who: Mapping[str, str], *, is_told: bool) -> bool:
     words = [one for one in _NOT_WORD.split(name) if one]
     told = [vocabulary.meaning_of(bare) for word in words if len(bare := _DIGITS.sub("", word)) > 1]
     kinds = {said.meaning for said in told if said is not None}
-    is_cut = (
-        " - " in name or "".join(words).isdigit()
-    )  # within what it is of; a bare number may be of a head, a task, a layer
+    # Cut within what it is of; and a bare number may be of a head, a task, a layer.
+    is_cut = " - " in name or "".join(words).isdigit()
     return kinds <= {*_SEATS} and any(map(str.isdigit, name)) and not is_cut and (bool(kinds) or not is_told)
 
 
