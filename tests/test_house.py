@@ -15,7 +15,7 @@ import pytest
 
 import parsers
 from forensics.detectors import DETECTORS
-from forensics.facts.process_ends import OWN_CAUSES, SIGNAL_CAUSES
+from forensics.facts.ends.process_ends import OWN_CAUSES, SIGNAL_CAUSES
 from forensics.model.causes import CAUSES
 from forensics.model.names import Cause
 from forensics.model.taxonomy import EVENTS
@@ -160,7 +160,7 @@ def test_formats_never_import_each_other(path: Path) -> None:
 @pytest.mark.parametrize("room", READING)
 def test_a_room_of_readers_knows_only_rooms_to_its_left(room: str) -> None:
     """Imports for types alone and inside functions count, too."""
-    paths = sorted((ROOT / "parsers" / room).glob("*.py"))
+    paths = sorted((ROOT / "parsers" / room).rglob("*.py"))
     allowed = {"parsers", *(f"parsers.{own}" for own in READING[: READING.index(room) + 1])}
     assert [
         name for path in paths for name in _of(path, "parsers") if ".".join(name.split(".")[:2]) not in allowed
@@ -236,7 +236,7 @@ CAUSES_TO_COME: set[str] = set()
 
 
 def _room(name: str) -> str | None:
-    """forensics.facts.hardware → facts; None outside the rooms."""
+    """forensics.facts.hosts.hardware → facts; None outside the rooms."""
     room = name.split(".")[1] if "." in name else ""
     return room if room in ROOMS else None
 
@@ -252,6 +252,30 @@ def test_a_room_knows_only_rooms_to_its_left(path: Path) -> None:
     allowed = {*ROOMS[: own + 1], "data"} if ROOMS[own] != "case" else {*ROOMS[:own]}
     assert [name for name in _of(path, "forensics") if name.split(".")[1:2] and name.split(".")[1] not in allowed] == []
     assert not {"forensics"} & _of(path, "forensics")
+
+
+# Rooms of many files, in groups by what is asked. A group imports only itself and those to its left; the last of a room may be its door.
+GROUPS = {
+    "parsers.who": ("lines", "scripts", "told", "labels", "places", "linked", "processes", "learnt", "speakers"),
+    "forensics.assemble": ("figures", "who", "starts", "runs", "ends"),
+    "forensics.facts": ("rows", "durations", "settings", "figures", "hosts", "ends", "waits"),
+    "forensics.verdict": ("judged", "advice", "told", "past", "conclude"),
+}
+
+
+@pytest.mark.parametrize("room", GROUPS)
+def test_a_group_knows_only_groups_to_its_left(room: str) -> None:
+    place = len(room.split("."))
+    names = {_name(path): _of(path, room) for path in MODULES if _name(path).startswith(f"{room}.")}
+    assert {name.split(".")[place] for name in names} == set(GROUPS[room]), "a module stands in no group"
+    order = {group: at for at, group in enumerate(GROUPS[room])}
+    later = [
+        (name, other)
+        for name, others in names.items()
+        for other in others - {room}
+        if order[other.split(".")[place]] > order[name.split(".")[place]]
+    ]
+    assert later == []
 
 
 @pytest.mark.parametrize("room", [*ROOMS, "probe"])
