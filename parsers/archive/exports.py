@@ -124,7 +124,7 @@ def _of_json(data: bytes) -> bytes | None:
 def _is_nested(record: dict[str, Any]) -> bool:
     """Does a record tell its moment, and its line in a record within it, which holds nothing else that counts?"""
     inner = next((own for name, own in record.items() if _bare(name) == "jsonpayload" and isinstance(own, dict)), {})
-    others = (cell for name, cell in inner.items() if _bare(name) not in TEXTS)
+    others = (cell for name, cell in _flat(inner, "", 0) if _bare(name) not in TEXTS)
     is_line = isinstance(inner.get("message"), str) and all(isinstance(cell, str) for cell in others)
     return (is_line or isinstance(record.get("textPayload"), str)) and _time_of(record) is not None
 
@@ -225,12 +225,16 @@ def _written(logged: Iterable[_Logged | None]) -> bytes | None:
     places = [_place(one.record) for one in told]
     if not any(places) and (label := _apart(told)) is not None:
         places = [{"host": str(one.record.get(label, ""))} for one in told]
+    names = _names(told)
     for one, where in zip(told, places, strict=True):
         time = _field(one.record, TIMES)
         rest = {name: one.record[name] for name in ("rank", "stream", "container") if name in one.record}
+        others = {
+            name: cell for name in names if (cell := one.record.get(name)) not in where.values() and cell is not None
+        }
         for text in one.text.splitlines() or [""]:
             stamp = {} if time is None else {"time": _plain(time) if isinstance(time, str) else time}
-            lines.append(msgspec.json.encode({**stamp, **where, **rest, "log": text}))
+            lines.append(msgspec.json.encode({**stamp, **where, **rest, **others, "log": text}))
     return b"\n".join(lines) + b"\n"
 
 
@@ -260,6 +264,16 @@ def _apart(told: Sequence[_Logged]) -> str | None:
     }  # fmt: skip
     finest = [name for name, many in found.items() if many == max(found.values())]
     return finest[0] if len(finest) == 1 else None
+
+
+def _names(told: Sequence[_Logged]) -> list[str]:
+    """Fields that hold another name in some records, and none of its own in each: what else those are called who speak."""
+    values: dict[str, Counter[str]] = {}
+    for one in told:
+        for name, value in one.record.items():
+            if isinstance(value, str) and _WORD.fullmatch(value) and not value.isdecimal():
+                values.setdefault(name, Counter())[value] += 1
+    return [name for name, own in values.items() if len(own) >= _FEW and max(own.values()) >= _FEW]
 
 
 def _columns(line: str) -> list[str] | None:

@@ -117,7 +117,7 @@ def speakers(sources: Sequence[Source]) -> Known:
         *(one for one in noted if one.node_rank is None or not table.is_open),
         *table.told(),
         *listed_names,
-        *keyed_records(sampled, whole.world),
+        *keyed_records(sampled, whole.world, whole.introduced),
         *looked_up(said, read, whole.world),
     ]
     places, spaces = table.aliases.values(), whole.spaces()

@@ -16,6 +16,7 @@ import msgspec
 from parsers.text.patterns import ascii_digits, regex
 
 HEADS = 5  # before the words of a line, at most
+_PARTS = 2 * HEADS  # with the stamps, levels and rules between them
 _VALUE = r"(?:[\w./@+#%~-]|:(?=[\w/])){1,80}"
 _GROUP = rf"(?P<value>{_VALUE})"
 _TIME = r"(?:\d{1,4}[-/:]\d\d[\d:.,/TZ+-]{0,40}|\d{10}(?:\.\d{1,9})?)"
@@ -68,8 +69,8 @@ class Head(msgspec.Struct, frozen=True):
 
 def heads_of(text: str) -> Iterator[Head]:
     """All heads of a line, the leftmost first."""
-    at, before, is_bare = 0, r"\A", True
-    for _ in range(HEADS):
+    at, before, is_bare, heads = 0, r"\A", True, 0
+    for _ in range(_PARTS):
         if found := _AT_STAMP.match(text, at):
             at, before = found.end(), before + rf" {{0,8}}{_STAMP} {{1,8}}"
             continue
@@ -78,7 +79,11 @@ def heads_of(text: str) -> Iterator[Head]:
             continue
         if found := _AT_RULE.match(text, at):
             before += r" {0,4}[-–—|:·]{1,2} {1,4}"
-        elif found := _AT_FIELD.match(text, at):
+            at, is_bare = found.end(), False
+            continue
+        if (heads := heads + 1) > HEADS:
+            return
+        if found := _AT_FIELD.match(text, at):
             yield from _made(text, before + rf" {{0,8}}{_FIELD}(?P<value>\d{{1,10}}){_BEHIND_FIELD}")
             before += rf" {{0,8}}{_FIELD}\d{{1,10}}{_BEHIND_FIELD}"
         elif found := _AT_BRACKET.match(text, at):
