@@ -93,6 +93,7 @@ from parsers.numerics import (
     value_lines,
 )
 from parsers.pytorch import (
+    announced,
     counter_table,
     desync,
     elastic,
@@ -265,6 +266,7 @@ PARSERS: tuple[Parser, ...] = (
     proxy_dump.DUMP,
     addresses.PARSER,
     elastic.PARSER,
+    announced.PARSER,
     traceback.PARSER,
     error_json.PARSER,
     torch_cpp.PARSER,

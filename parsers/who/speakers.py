@@ -63,6 +63,7 @@ from parsers.who.learnt.tasks import LAUNCHER
 from parsers.who.learnt.turns import of_one_process
 from parsers.who.lines.beginnings import FILES, NAMED, SIBLINGS, Said, begun_by, with_speakers
 from parsers.who.lines.introductions import PROCESS, Introduction, called_pids
+from parsers.who.lines.word_heads import with_word_heads
 from parsers.who.linked.chains import NO_CHAINS, chains
 from parsers.who.places.dialled import dialled
 from parsers.who.places.gone_processes import placed_or_gone
@@ -104,7 +105,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     others = [one for one in rest if one.rank is None][:FILES] + [one for one in rest if one.rank is not None][:NAMED]
     begun, collectors = begun_by(sampled, others)
     named = told_names(read := [*documents(sources)])
-    said = of_one_size(from_zero(own_numbers(counted_off(renamed(begun)), named)))
+    said = of_one_size(from_zero(own_numbers(counted_off(with_word_heads(renamed(begun))), named)))
     lines = [Line(path, one.number, one.line.host, one.raw, one.line.text) for path, own in said.items() for one in own]
     stated = [*statements(lines)]  # read once: every line of all beginnings is asked for names and numbers
     introduce(said, introductions_of(said) | {place: Introduction(*who) for place, who in introduced(stated).items()})

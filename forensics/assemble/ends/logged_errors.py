@@ -4,6 +4,9 @@ Python's logging prints a record and its traceback as one, but only the record h
 process may print its traceback right there, so the launcher must say so, too: this rank, and no other of the file, ended
 with an exit code of its own. Or the record itself says that the exception was uncaught, and no other traceback of nobody stands in the file.
 
+Where several stand in one file, each right below a line of another rank in the same words without a figure (`uncaught exception`), these lines
+announce them: nobody else's traceback falls below such a line, and no other line, again and again.
+
 In the log of an agent that saw one of its processes fail, and stopped the others, the only traceback is of that one.
 """
 
@@ -13,22 +16,25 @@ import polars as pl
 
 from forensics.assemble.who.identity import given_rank
 from forensics.model.told import CONSEQUENCE
+from parsers.pytorch.announced import ANNOUNCES
 from parsers.schema.tables import TableName
 
 _PLACE = ["file", "line"]
 _SAYS_SO = r"(?i)\b(?:uncaught|unhandled)\b.{0,20}\b(?:exception|error)"
 _OF_LAUNCHERS = ("exit", "first_failure", "closing_signal")
+_FIGURE = r"(?:^|[\s=(\[])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?%?(?:$|[\s,;)\]])"  # in a record of the work, no stamp and no line of a source
 _BY_SIGNAL = r"^(?:SIG|0$|-)"  # codes of what was stopped, or ended well
 
 
 def with_logged_errors(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same, with the rank of such exceptions, and of what their lines mean."""
-    events = tables["events"]
+    told = tables["events"]
+    events = told.filter(pl.col("code").ne_missing(ANNOUNCES))
     nobodys = (pl.col("kind") == "exception") & pl.col("rank").is_null() & pl.col("line").is_not_null()
     begun = pl.col("detail").str.extract(r'"from_line": (\d+)').cast(pl.Int64) - 1
     raised = events.filter(nobodys).select(*_PLACE, begun.alias("_record"))
     if not raised.height:
-        return dict(tables)
+        return {**tables, "events": events}
     raised = raised.drop_nulls()
     own = (pl.col("kind") == "exit") & ~pl.col("code").fill_null("").str.contains(_BY_SIGNAL)
     failed = events.filter(own & pl.col("line").is_not_null())
@@ -44,8 +50,30 @@ def with_logged_errors(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableNa
     said = said.select("file", pl.col("line").alias("_record"), pl.col("rank").alias("_rank")).unique()
     alone = raised.filter(pl.col("line").n_unique().over("file") == 1).join(said, on=["file", "_record"])
     whose = pl.concat([whose, alone.select(*_PLACE, "_rank")]).unique()
-    found = pl.concat([whose, _only(events, failed)]).unique().unique(_PLACE, keep="none")
+    found = (
+        pl.concat([whose, _only(events, failed), _announced(told, events.filter(nobodys))])
+        .unique()
+        .unique(_PLACE, keep="none")
+    )
     return {**tables, "events": _given(events, found)}
+
+
+def _announced(events: pl.DataFrame, raised: pl.DataFrame) -> pl.DataFrame:
+    """file, line, _rank of exceptions of nobody that lines of ranks announce: all of their file, each by another rank in the same words."""
+    told = events.filter((pl.col("code") == ANNOUNCES) & (pl.col("rank_space") == "global"))
+    told = told.select(
+        "file", pl.col("line").alias("_head"), pl.col("rank").alias("_rank"), pl.col("text").alias("_words")
+    )
+    raised = raised.filter(~pl.col("detail").str.contains('"continues_line"|"thread"').fill_null(False))
+    head = pl.col("detail").str.extract(r'"from_line": (\d+)').cast(pl.Int64).alias("_head")
+    raised = raised.select(*_PLACE, head).join(told, on=["file", "_head"], how="left")
+    files = raised.group_by("file").agg(
+        pl.len().alias("_many"), pl.col("_rank").n_unique().alias("_ranks"), pl.col("_rank").null_count().alias("_none"),
+        pl.col("_words").n_unique().alias("_ways"), pl.col("_words").first(),
+    )  # fmt: skip
+    is_told = (pl.col("_many") > 1) & (pl.col("_ranks") == pl.col("_many")) & (pl.col("_none") == 0)
+    is_told &= (pl.col("_ways") == 1) & pl.col("_words").str.contains(r"\pL")
+    return raised.join(files.filter(is_told), on="file", how="semi").select(*_PLACE, "_rank")
 
 
 def _only(events: pl.DataFrame, failed: pl.DataFrame) -> pl.DataFrame:

@@ -1,0 +1,81 @@
+"""Words at the heads of lines that nothing sets off, where they tell those apart who introduce themselves: `gn12 4711 INFO loop step 3 …`,
+`2026-… INFO train.py:118 gn12(4711) step 3 …`, `12:00:03 w-7f3a step 3 …`.
+
+A head is set off by a mark (heads.py); which word of a plain line is a name, only the file shows. Such is the k-th word, stamps, levels and rules
+between words aside, where each introduction has another one there for each rank, and most lines of the file have one of these. What an
+introduction says itself (`rank 3 of 8`) stands there in no other line.
+
+Fooled by: a launcher that begins most of its lines with the process that it tells of, where nothing shows that it speaks.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from parsers.text.patterns import regex
+from parsers.who.lines.beginnings import Said
+from parsers.who.lines.heads import Head, finder
+
+_WORDS = 6  # at the head of a line
+_FEWEST = 2
+_MOST = 0.6  # of the lines that have words
+_TIME = r"(?:\d{1,4}[-/:]\d\d[\d:.,/TZ+-]{0,40}|\d{8}[-T]?[\d:.]{6,20}|\d{10}(?:\.\d{1,9})?|\d{1,2}/[A-Z][a-z]{2}/\d{4}[\d:]{0,12}|[A-Z][a-z]{2} {1,2}\d{1,2} [\d:.]{5,15})"
+_LEVEL = r"(?:(?:level|lvl|severity)=)?(?:(?i:trace|debug|info|notice|warn|warning|error|critical|fatal|panic)|[DIWEF])"
+_OPEN, _SHUT = r"[\[(<]{0,2}", r" {0,8}[\])>]{0,2}[:,;]?"
+_ASIDE = rf"(?:(?:{_OPEN}(?:{_TIME}|{_LEVEL}){_SHUT}|[-–—|:·>~]{{1,2}})(?:\s{{1,8}}+|\Z))"
+_NAME = r"(?P<value>\w(?:[\w./@+#%~=-]|:(?=\w)){0,79}(?:[\[(]\d{1,10}[\])])?)"
+_FORMS = tuple(
+    rf"\A\s{{0,8}}+{_ASIDE}*+(?:\S{{1,80}}\s{{1,8}}+{_ASIDE}*+){{{at}}}{_OPEN}{_NAME}[\])>]{{0,2}}[:,;|]?(?=\s)\s{{1,8}}+{_ASIDE}*+"
+    for at in range(_WORDS)
+)
+_BLANK = regex(r"\s")
+
+
+def with_word_heads(said: Mapping[str, list[Said]]) -> dict[str, list[Said]]:
+    """The first lines of files → the same, with the words as heads that tell apart who introduces himself in a file."""
+    return {path: _with_heads(own) for path, own in said.items()}
+
+
+def _with_heads(own: list[Said]) -> list[Said]:
+    introduced = [one for one in own if one.introduces is not None and one.line.rank is None]
+    if len({one.introduces.rank for one in introduced if one.introduces}) < _FEWEST:
+        return own
+    for form in _FORMS:
+        names = _names(form, introduced)
+        if len(names) >= _FEWEST and (found := _heads(form, names, own)):
+            return found
+    return own
+
+
+def _names(form: str, introduced: Sequence[Said]) -> frozenset[str]:
+    """The words of one place, where each rank has one there, and each is one rank's, by its number if it is one."""
+    ranks: defaultdict[str, set[int]] = defaultdict(set)
+    for one in introduced:
+        found = finder(form).match(one.line.text)
+        if found is None or one.introduces is None:
+            return frozenset()
+        ranks[found["value"]].add(one.introduces.rank)
+    told = {value: min(own) for value, own in ranks.items() if len(own) == 1}
+    offsets = {int(value) - rank if value.isdecimal() else None for value, rank in told.items()}
+    is_each = len(told) == len(ranks) == len({*told.values()})
+    return frozenset(told) if is_each and (len(offsets) > 1 or None in offsets) else frozenset()
+
+
+def _heads(form: str, names: frozenset[str], own: Sequence[Said]) -> list[Said]:
+    """The lines with their heads, where most have one, and each name comes again; else none."""
+    which = finder(form)
+    made: list[Said] = []
+    counts: Counter[str] = Counter()
+    worded = 0
+    for one in own:
+        text = one.line.text
+        found = which.match(text)
+        worded += _BLANK.search(text) is not None and not text.startswith((" ", "\t"))
+        if found is None or found["value"] not in names or any(head.value == found["value"] for head in one.heads):
+            made.append(one)
+            continue
+        counts[found["value"]] += 1
+        made.append(replace(one, heads=[*one.heads, Head(form, found["value"], None, text[found.end() :])]))
+    is_usual = counts.total() >= _MOST * worded and all(counts[name] >= _FEWEST for name in names)
+    return made if is_usual else []
