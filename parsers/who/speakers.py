@@ -105,7 +105,13 @@ def speakers(sources: Sequence[Source]) -> Known:
     others = [one for one in rest if one.rank is None][:FILES] + [one for one in rest if one.rank is not None][:NAMED]
     begun, collectors = begun_by(sampled, others)
     named = told_names(read := [*documents(sources)])
-    said = of_one_size(from_zero(own_numbers(counted_off(with_word_heads(renamed(begun))), named)))
+    said = of_one_size(
+        from_zero(
+            own_numbers(
+                counted_off(with_word_heads(renamed(begun), [one.name for one in named if one.rank is not None])), named
+            )
+        )
+    )
     lines = [Line(path, one.number, one.line.host, one.raw, one.line.text) for path, own in said.items() for one in own]
     stated = [*statements(lines)]  # read once: every line of all beginnings is asked for names and numbers
     introduce(said, introductions_of(said) | {place: Introduction(*who) for place, who in introduced(stated).items()})

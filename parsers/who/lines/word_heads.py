@@ -1,15 +1,15 @@
-"""Words at the heads of lines that nothing sets off, where they tell those apart who introduce themselves: `gn12 4711 INFO loop step 3 …`,
-`2026-… INFO train.py:118 gn12(4711) step 3 …`, `12:00:03 w-7f3a step 3 …`.
+"""Words at the heads of lines that nothing sets off, where they are known names, or tell those apart who introduce themselves:
+`gn12 4711 INFO loop step 3 …`, `2026-… INFO train.py:118 gn12(4711) step 3 …`, `12:00:03 w-7f3a step 3 …`.
 
-A head is set off by a mark (heads.py); which word of a plain line is a name, only the file shows. Such is the k-th word, stamps, levels and rules
-between words aside, where each introduction has another one there for each rank, and most lines of the file have one of these. What an
-introduction says itself (`rank 3 of 8`) stands there in no other line.
+A head is set off by a mark (heads.py); which word of a plain line is a name, only the file shows. Such is the k-th word, or that and a number behind
+it, stamps, levels and rules between words aside, where most lines of the file have one of several known names there: those that documents tell, or
+those that stand there in introductions, another one for each rank. What an introduction says itself (`rank 3 of 8`) stands there in no other line.
 
 Fooled by: a launcher that begins most of its lines with the process that it tells of, where nothing shows that it speaks.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -24,31 +24,39 @@ _TIME = r"(?:\d{1,4}[-/:]\d\d[\d:.,/TZ+-]{0,40}|\d{8}[-T]?[\d:.]{6,20}|\d{10}(?:
 _LEVEL = r"(?:(?:level|lvl|severity)=)?(?:(?i:trace|debug|info|notice|warn|warning|error|critical|fatal|panic)|[DIWEF])"
 _OPEN, _SHUT = r"[\[(<]{0,2}", r" {0,8}[\])>]{0,2}[:,;]?"
 _ASIDE = rf"(?:(?:{_OPEN}(?:{_TIME}|{_LEVEL}){_SHUT}|[-–—|:·>~]{{1,2}})(?:\s{{1,8}}+|\Z))"
-_NAME = r"(?P<value>\w(?:[\w./@+#%~=-]|:(?=\w)){0,79}(?:[\[(]\d{1,10}[\])])?)"
+_ALONE = r"\w(?:[\w./@+#%~=-]|:(?=\w)){0,79}(?:[\[(]\d{1,10}[\])])?"
+_NAMES = (rf"(?P<value>{_ALONE})", r"(?P<value>\w[\w.-]{0,79} \d{1,10})")
 _FORMS = tuple(
-    rf"\A\s{{0,8}}+{_ASIDE}*+(?:\S{{1,80}}\s{{1,8}}+{_ASIDE}*+){{{at}}}{_OPEN}{_NAME}[\])>]{{0,2}}[:,;|]?(?=\s)\s{{1,8}}+{_ASIDE}*+"
+    rf"\A\s{{0,8}}+{_ASIDE}*+(?:\S{{1,80}}\s{{1,8}}+{_ASIDE}*+){{{at}}}{_OPEN}{name}[\])>]{{0,2}}[:,;|]{{0,2}}(?=\s)\s{{1,8}}+{_ASIDE}*+"
     for at in range(_WORDS)
+    for name in _NAMES
 )
-_BLANK = regex(r"\s")
+_BLANK, _PART = regex(r"\s"), regex(r"[\w.-]+")
 
 
-def with_word_heads(said: Mapping[str, list[Said]]) -> dict[str, list[Said]]:
-    """The first lines of files → the same, with the words as heads that tell apart who introduces himself in a file."""
-    return {path: _with_heads(own) for path, own in said.items()}
+def with_word_heads(said: Mapping[str, list[Said]], names: Iterable[str]) -> dict[str, list[Said]]:
+    """The first lines of files, and names that documents tell → the same, with the words as heads that are names."""
+    known = frozenset(map(_parts, names))
+    return {path: _with_heads(own, known) for path, own in said.items()}
 
 
-def _with_heads(own: list[Said]) -> list[Said]:
+def _with_heads(own: list[Said], known: Collection[tuple[str, ...]]) -> list[Said]:
     introduced = [one for one in own if one.introduces is not None and one.line.rank is None]
     if len({one.introduces.rank for one in introduced if one.introduces}) < _FEWEST:
-        return own
-    for form in _FORMS:
-        names = _names(form, introduced)
-        if len(names) >= _FEWEST and (found := _heads(form, names, own)):
+        introduced = []
+    for form in _FORMS if introduced or known else ():
+        names = _introduced(form, introduced) if introduced else frozenset()
+        if (len(names) >= _FEWEST or known) and (found := _heads(form, names, known, own)):
             return found
     return own
 
 
-def _names(form: str, introduced: Sequence[Said]) -> frozenset[str]:
+def _parts(name: str) -> tuple[str, ...]:
+    """What a name of several, a host's and a number, consists of, whatever is between them, and in whatever order."""
+    return tuple(sorted(_PART.findall(name)))
+
+
+def _introduced(form: str, introduced: Sequence[Said]) -> frozenset[str]:
     """The words of one place, where each rank has one there, and each is one rank's, by its number if it is one."""
     ranks: defaultdict[str, set[int]] = defaultdict(set)
     for one in introduced:
@@ -62,7 +70,7 @@ def _names(form: str, introduced: Sequence[Said]) -> frozenset[str]:
     return frozenset(told) if is_each and (len(offsets) > 1 or None in offsets) else frozenset()
 
 
-def _heads(form: str, names: frozenset[str], own: Sequence[Said]) -> list[Said]:
+def _heads(form: str, names: frozenset[str], known: Collection[tuple[str, ...]], own: Sequence[Said]) -> list[Said]:
     """The lines with their heads, where most have one, and each name comes again; else none."""
     which = finder(form)
     made: list[Said] = []
@@ -72,10 +80,13 @@ def _heads(form: str, names: frozenset[str], own: Sequence[Said]) -> list[Said]:
         text = one.line.text
         found = which.match(text)
         worded += _BLANK.search(text) is not None and not text.startswith((" ", "\t"))
-        if found is None or found["value"] not in names or any(head.value == found["value"] for head in one.heads):
+        value = found["value"] if found is not None else ""
+        is_name = value in names or (known and _parts(value) in known)
+        if found is None or not is_name or any(head.value == value for head in one.heads):
             made.append(one)
             continue
-        counts[found["value"]] += 1
-        made.append(replace(one, heads=[*one.heads, Head(form, found["value"], None, text[found.end() :])]))
-    is_usual = counts.total() >= _MOST * worded and all(counts[name] >= _FEWEST for name in names)
+        counts[value] += 1
+        made.append(replace(one, heads=[*one.heads, Head(form, value, None, text[found.end() :])]))
+    again = {name for name, many in counts.items() if many >= _FEWEST}
+    is_usual = counts.total() >= _MOST * worded and len(again) >= _FEWEST and names <= again
     return made if is_usual else []
