@@ -36,6 +36,7 @@ _PART, _LONG = regex(r"\W{0,2}(?P<part>[0-9a-f]{8,31})\W{0,3}"), regex(r"[0-9a-f
 _OF_VENDOR = regex(r"(?i)[a-z]{2,4}-(?P<uuid>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")  # of a device
 _DIGITS = 8
 _SHARE, _SHARE_CHARACTERS = regex(r"(\d{1,6}) ?(?:/|of) ?(\d{1,6})"), 24
+_LONE = regex(r"(?<![\dA-Za-z])\d{2,8}(?![\dA-Za-z])")
 _COUNT = regex(r"\d{1,7}")
 _CELL = 128  # characters of one that may be a name
 _REPLICA = regex(r"[-_]1\Z")
@@ -286,6 +287,22 @@ class Names(msgspec.Struct, frozen=True, dict=True):
         found = {self.devices.get((host, device)) for host in named for device in devices}
         return found.pop() if len(found) == len(named) == len(devices) == 1 else None
 
+    def _of_process_in(self, part: str) -> int | None:
+        """The rank of the one process whose host and number a part of a path names: `srv12_13100.log`."""
+        numbers = {int(number) for number in _LONE.findall(part)}
+        words = {*parts_of(part), *_HYPHENS.split(part)} if numbers & self._pids.keys() else set()
+        found = {
+            rank for pid in numbers for host, rank in self._pids.get(pid, ()) if host in words or part.startswith(host)
+        }
+        return found.pop() if len(found) == 1 else None
+
+    @cached_property
+    def _pids(self) -> Mapping[int, list[tuple[str, int]]]:
+        own: defaultdict[int, list[tuple[str, int]]] = defaultdict(list)
+        for (host, pid), rank in self.processes.items():
+            own[pid].append((host, rank))
+        return own
+
     def of_path(self, path: str, local_rank: int | None = None) -> int | None:
         """The rank of a file: by a folder that is one process's, else by a name that its path is made of."""
         parts = path.split("/")
@@ -295,6 +312,8 @@ class Names(msgspec.Struct, frozen=True, dict=True):
         if self.devices and (rank := self._of_device(path)) is not None:
             return rank
         for part in reversed(parts):
+            if self.processes and (rank := self._of_process_in(part)) is not None:
+                return rank
             for names in (parts_of(part), _HYPHENS.split(part)):
                 found = {rank for name in names if (rank := self.rank(name, local_rank)) is not None}
                 inside = folders(path) if self.within else ()

@@ -63,7 +63,7 @@ from parsers.who.learnt.tasks import LAUNCHER
 from parsers.who.learnt.turns import of_one_process
 from parsers.who.lines.beginnings import FILES, NAMED, SIBLINGS, Said, begun_by, with_speakers
 from parsers.who.lines.introductions import PROCESS, Introduction, called_pids
-from parsers.who.lines.word_heads import with_word_heads
+from parsers.who.lines.word_heads import add_word_heads
 from parsers.who.linked.chains import NO_CHAINS, chains
 from parsers.who.places.dialled import dialled
 from parsers.who.places.gone_processes import placed_or_gone
@@ -105,13 +105,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     others = [one for one in rest if one.rank is None][:FILES] + [one for one in rest if one.rank is not None][:NAMED]
     begun, collectors = begun_by(sampled, others)
     named = told_names(read := [*documents(sources)])
-    said = of_one_size(
-        from_zero(
-            own_numbers(
-                counted_off(with_word_heads(renamed(begun), [one.name for one in named if one.rank is not None])), named
-            )
-        )
-    )
+    said = of_one_size(from_zero(own_numbers(counted_off(renamed(begun)), named)))
     lines = [Line(path, one.number, one.line.host, one.raw, one.line.text) for path, own in said.items() for one in own]
     stated = [*statements(lines)]  # read once: every line of all beginnings is asked for names and numbers
     introduce(said, introductions_of(said) | {place: Introduction(*who) for place, who in introduced(stated).items()})
@@ -137,6 +131,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     names = table.named(names_of(told, whole.world), told)
     names = replace(names, processes={**more.processes, **names.processes})
     names = replace(names, hosts=names.hosts | launched_hosts(said), fields=fields_of_places(said, names, sampled))
+    add_word_heads(said, [*names.ranks, *(f"{host}:{pid}" for host, pid in names.processes)])
     learnt = [one.known(names) for one in spaces]
     ranks = {path: rank for one in learnt for path, rank in one.ranks.items()}
     engines, shards = engine_labels(said, ranks, labels := {p: own for one in learnt for p, own in one.labels.items()})

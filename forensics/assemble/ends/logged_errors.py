@@ -64,6 +64,8 @@ def _announced(events: pl.DataFrame, raised: pl.DataFrame) -> pl.DataFrame:
     told = told.select(
         "file", pl.col("line").alias("_head"), pl.col("rank").alias("_rank"), pl.col("text").alias("_words")
     )
+    told = told.filter(~pl.col("_words").str.contains(_FIGURE))
+    told = told.with_columns(pl.col("_words").str.replace_all(r"\d+", "#"))
     raised = raised.filter(~pl.col("detail").str.contains('"continues_line"|"thread"').fill_null(False))
     head = pl.col("detail").str.extract(r'"from_line": (\d+)').cast(pl.Int64).alias("_head")
     raised = raised.select(*_PLACE, head).join(told, on=["file", "_head"], how="left")

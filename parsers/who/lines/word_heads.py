@@ -11,8 +11,6 @@ Fooled by: a launcher that begins most of its lines with the process that it tel
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from msgspec.structs import replace
-
 from parsers.text.patterns import regex
 from parsers.who.lines.beginnings import Said
 from parsers.who.lines.heads import Head, finder
@@ -34,13 +32,15 @@ _FORMS = tuple(
 _BLANK, _PART = regex(r"\s"), regex(r"[\w.-]+")
 
 
-def with_word_heads(said: Mapping[str, list[Said]], names: Iterable[str]) -> dict[str, list[Said]]:
-    """The first lines of files, and names that documents tell → the same, with the words as heads that are names."""
+def add_word_heads(said: Mapping[str, Sequence[Said]], names: Iterable[str] = ()) -> None:
+    """Give the first lines of files, by path, the words as heads that are names: of `names`, or of those who introduce themselves there."""
     known = frozenset(map(_parts, names))
-    return {path: _with_heads(own, known) for path, own in said.items()}
+    for own in said.values():
+        for one, head in _heads_in(own, known):
+            one.heads.append(head)
 
 
-def _with_heads(own: list[Said], known: Collection[tuple[str, ...]]) -> list[Said]:
+def _heads_in(own: Sequence[Said], known: Collection[tuple[str, ...]]) -> list[tuple[Said, Head]]:
     introduced = [one for one in own if one.introduces is not None and one.line.rank is None]
     if len({one.introduces.rank for one in introduced if one.introduces}) < _FEWEST:
         introduced = []
@@ -48,7 +48,7 @@ def _with_heads(own: list[Said], known: Collection[tuple[str, ...]]) -> list[Sai
         names = _introduced(form, introduced) if introduced else frozenset()
         if (len(names) >= _FEWEST or known) and (found := _heads(form, names, known, own)):
             return found
-    return own
+    return []
 
 
 def _parts(name: str) -> tuple[str, ...]:
@@ -70,10 +70,12 @@ def _introduced(form: str, introduced: Sequence[Said]) -> frozenset[str]:
     return frozenset(told) if is_each and (len(offsets) > 1 or None in offsets) else frozenset()
 
 
-def _heads(form: str, names: frozenset[str], known: Collection[tuple[str, ...]], own: Sequence[Said]) -> list[Said]:
-    """The lines with their heads, where most have one, and each name comes again; else none."""
+def _heads(
+    form: str, names: frozenset[str], known: Collection[tuple[str, ...]], own: Sequence[Said]
+) -> list[tuple[Said, Head]]:
+    """Lines and their heads, where most have one, and each name comes again; else none."""
     which = finder(form)
-    made: list[Said] = []
+    made: list[tuple[Said, Head]] = []
     counts: Counter[str] = Counter()
     worded = 0
     for one in own:
@@ -82,11 +84,9 @@ def _heads(form: str, names: frozenset[str], known: Collection[tuple[str, ...]],
         worded += _BLANK.search(text) is not None and not text.startswith((" ", "\t"))
         value = found["value"] if found is not None else ""
         is_name = value in names or (known and _parts(value) in known)
-        if found is None or not is_name or any(head.value == value for head in one.heads):
-            made.append(one)
-            continue
-        counts[value] += 1
-        made.append(replace(one, heads=[*one.heads, Head(form, value, None, text[found.end() :])]))
+        if found is not None and is_name and all(head.value != value for head in one.heads):
+            counts[value] += 1
+            made.append((one, Head(form, value, None, text[found.end() :])))
     again = {name for name, many in counts.items() if many >= _FEWEST}
     is_usual = counts.total() >= _MOST * worded and len(again) >= _FEWEST and names <= again
     return made if is_usual else []

@@ -74,6 +74,8 @@ def process_table(
     hosts = {one.name.rpartition(":")[0] for one in told if one.kind == PROCESS}
     turns = {name for own in said.values() for name in hosts_in_turn(own)}
     places = Places(said, paths, {one.name for one in placed} | hosts | turns | launched_hosts(said))
+    for host in sorted(hosts - {""}):
+        places.call(host, host)  # whether or not any line has that word alone
     join_addresses(said, (one.leaves for one in documents), places)
     join_items(told, places)
     join_told(told, said, paths, places)
