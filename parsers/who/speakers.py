@@ -81,7 +81,7 @@ from parsers.who.told.keyed_records import keyed_records
 from parsers.who.told.looked_up import looked_up
 from parsers.who.told.rosters import files_of, rosters
 from parsers.who.told.told_lines import Line, Statement, introduced, statements, told_in_lines
-from parsers.who.told.told_names import claims_of, documents, told_names
+from parsers.who.told.told_names import as_processes, claims_of, documents, told_names
 from parsers.who.told.told_pairs import merged, ranks_of_names
 from parsers.who.told.told_shares import introductions_of, with_shares
 from parsers.who.told.told_stems import counted_on
@@ -127,7 +127,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     ranked |= spaces[0].files({one.file for one in read})
     is_one = len(spaces) < 2 and not is_anew(said)
     more = chains(said, read, table, told, ranked, [one.path for one in sources], whole.world) if is_one else NO_CHAINS
-    told = [*told, *more.told]
+    told = as_processes([*told, *more.told])
     names = table.named(names_of(told, whole.world), told)
     names = replace(names, processes={**more.processes, **names.processes})
     names = replace(names, hosts=names.hosts | launched_hosts(said), fields=fields_of_places(said, names, sampled))

@@ -14,6 +14,7 @@ from parsers.who.lines.introductions import Introduction
 from parsers.who.places.contexts import Places, host_called
 from parsers.who.places.families import Process
 from parsers.who.scripts.formulas import RankSum
+from parsers.who.told.told_names import PROCESS
 
 HOW = "process table"
 ALIAS = "another name of a host"
@@ -85,6 +86,9 @@ class Table(msgspec.Struct, frozen=True):
         for one in told:
             if one.kind == "pid" and one.rank is not None and one.name.isdecimal() and one.file in self.apart:
                 listed[one.rank].add((self.apart[one.file], int(one.name)))
+            elif one.kind == PROCESS and one.rank is not None:
+                host, _, pid = one.name.rpartition(":")
+                listed[one.rank].add((host, int(pid)))
         documented = unanimous((pair, rank) for rank, own in listed.items() if len(own) == 1 for pair in own)
         return documented | {
             (name, row.pid): row.rank
