@@ -82,7 +82,7 @@ from parsers.who.told.looked_up import looked_up
 from parsers.who.told.rosters import files_of, rosters
 from parsers.who.told.told_lines import Line, Statement, introduced, statements, told_in_lines
 from parsers.who.told.told_names import as_processes, claims_of, documents, told_names
-from parsers.who.told.told_pairs import merged, ranks_of_names
+from parsers.who.told.told_pairs import merged, ranks_of_names, told_pairs
 from parsers.who.told.told_shares import introductions_of, with_shares
 from parsers.who.told.told_stems import counted_on
 
@@ -110,7 +110,8 @@ def speakers(sources: Sequence[Source]) -> Known:
     stated = [*statements(lines)]  # read once: every line of all beginnings is asked for names and numbers
     introduce(said, introductions_of(said) | {place: Introduction(*who) for place, who in introduced(stated).items()})
     size, _ = sizes_of([one.introduces for own in said.values() for one in own if one.introduces], said)
-    noted = standing([*named, *told_in_lines(lines, stated)], said)
+    paired = told_pairs({path: with_speakers(own) for path, own in said.items()})
+    noted = as_processes(standing([*named, *told_in_lines(lines, stated), *paired], said))
     table = process_table(said, [one.path for one in sources], size, stated, noted, read)
     introduce(said, of_one_process(said, table.introductions))
     listed_names = rosters(said, sources, (whole := _Bundle(shapes, said, stated, table)).world, table.ranked)

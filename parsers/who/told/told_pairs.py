@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from parsers.schema.labels import OF_GROUP
+from parsers.schema.names import Told
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.unanimous import unanimous
@@ -24,11 +25,23 @@ _NUMBERS = regex(r"\d+")
 _SIGNS = tuple("%@#")  # before the number of a pane, a seat, a slot
 _FEWEST = 2
 _CHARACTERS = 400
+KIND = "said"  # of a name
 
 
 def ranks_of_names(lines: Sequence[tuple[str, frozenset[str]]]) -> dict[str, int]:
     """Lines of a file, each with the names that speak it, who say nothing of themselves here → name → rank."""
     return {name: rank for name, rank in unanimous(_sentences(lines)).items() if rank < RANKS}
+
+
+def told_pairs(said: Mapping[str, Sequence[tuple[str, frozenset[str]]]]) -> list[Told]:
+    """Names that the lines of one file tell of all ranks, from 0 on: a list of them, and of nobody's peers. By path the lines with who speaks them."""
+    found = ((path, ranks_of_names(own)) for path, own in said.items())
+    return [
+        Told(name, KIND, path, rank=rank)
+        for path, own in found
+        if sorted(own.values()) == [*range(len(own))]
+        for name, rank in own.items()
+    ]
 
 
 def _sentences(lines: Sequence[tuple[str, frozenset[str]]]) -> Iterator[tuple[str, int]]:
