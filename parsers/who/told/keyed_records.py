@@ -38,7 +38,11 @@ _Ranks = defaultdict[tuple[str, str], set[int]]  # of a name, by the name of the
 def keyed_records(sources: Sequence[Source], world: int | None, introductions: Sequence[Said] = ()) -> list[Told]:
     """Members whose path tells no rank, the size of the job, and the lines in which processes introduce themselves → what their first records
     tell of names."""
-    introduced = {(one.file, one.number): one.introduces.rank for one in introductions if one.introduces}
+    introduced = {
+        (one.file, one.number): one.introduces.rank
+        for one in introductions
+        if one.introduces and one.raw[:1] == "{"  # else it is a line of a log, whatever its marks
+    }
     ranks: _Ranks = defaultdict(set)
     speaking = {path for path, _ in introduced}
     told = [
