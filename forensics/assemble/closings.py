@@ -122,7 +122,7 @@ def _is_of_the_steps(files: pl.DataFrame, row: Mapping[str, Any]) -> bool:
 
 
 def _announced(weak: pl.DataFrame) -> list[int]:
-    """The last step of the job as its lines tell it, or the last words of nobody in particular, counted from 1 or from 0."""
+    """The last step of the job as its lines tell it, or the last words of nobody in particular, or those of all alike, counted from 1 or from 0."""
     told = (
         weak.filter(pl.col("code") == LAST_STEP)["text"]
         .cast(pl.String)
@@ -130,7 +130,8 @@ def _announced(weak: pl.DataFrame) -> list[int]:
         .cast(pl.Int64, strict=False)
     )
     nobody = pl.col("rank").is_null() & pl.col("local_rank").is_null()
-    of_all = weak.filter((pl.col("code") == CLOSING) & nobody)["step"]
+    closing = weak.filter(pl.col("code") == CLOSING)
+    of_all = (closing if closing["step"].n_unique() == 1 else closing.filter(nobody))["step"]
     numbers = {*told.drop_nulls(), *of_all.drop_nulls()}
     return [number - less for number in sorted(numbers) for less in (0, 1)]
 

@@ -380,11 +380,13 @@ def _is_the_end(values: pl.DataFrame, rows: pl.DataFrame, rank: int, job: frozen
 
 
 def _begun(told: Iterable[pl.DataFrame], rows: pl.DataFrame, rank: int) -> int | None:
-    """The first step that a rank tells after what it lost before any: a log may hold an earlier launch."""
+    """The first step that a rank tells after what it lost before any: a log may hold an earlier launch. Of a file that tells none, the first that its others tell."""
     lost = rows.filter(pl.col("bad") & (pl.col("rank") == rank)).sort("file", "line").row(0, named=True)
     is_after = (pl.col("file").cast(pl.String) == str(lost["file"])) & (pl.col("line") > lost["line"])
-    after = pl.concat([one.filter((pl.col("rank") == rank) & is_after).select("line", "step") for one in told])
-    return next(iter(after.drop_nulls().sort("line")["step"].to_list()), None)
+    own = pl.concat([one.filter(pl.col("rank") == rank).select(pl.col("file").cast(pl.String), "line", "step") for one in told]).drop_nulls()
+    if str(lost["file"]) not in own["file"]:
+        return min(own["step"].to_list(), default=None)
+    return next(iter(own.filter(is_after).sort("line")["step"].to_list()), None)
 
 
 def _is_shared(

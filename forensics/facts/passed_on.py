@@ -21,6 +21,7 @@ from forensics.facts.given_out import given_out
 from forensics.facts.held_parts import Key
 from forensics.facts.odd_values import OddValue, lost_losses, odd_value, told_values
 from forensics.facts.own_values import has_experts
+from forensics.facts.told_once import told_once
 from parsers.schema.tables import TableName
 from parsers.text.sides import GIVEN, TAKEN, side_of
 from parsers.text.vocabulary import words_of
@@ -31,7 +32,7 @@ _OF_EXPERTS = r"(?i)(?:^|[^a-z])(?:moe|experts?|router)(?:[^a-z]|$)"  # what the
 
 def lost_first(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> OddValue | None:
     """Whose figure was bad first: what one line tells of both sides proves most, then who lost it alone, then what goes from rank to rank."""
-    told = tables, job
+    told = {**tables, "values": told_once(tables["values"])}, job
     return given_out(*told) or odd_value(*told) or passed_on(*told)
 
 
