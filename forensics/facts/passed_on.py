@@ -26,7 +26,7 @@ from parsers.schema.tables import TableName
 from parsers.text.sides import GIVEN, TAKEN, side_of
 from parsers.text.vocabulary import words_of
 
-_WAY = frozenset(("to", "from", "via", "next", "prev", "previous"))
+_WAY = frozenset(("to", "from", "via", "next", "prev", "previous", "of"))
 _OF_EXPERTS = r"(?i)(?:^|[^a-z])(?:moe|experts?|router)(?:[^a-z]|$)"  # what they give was made where they are
 
 
@@ -126,11 +126,13 @@ def _gives_well(records: Sequence[_Record], rank: int, key: Key) -> bool:
 
 
 def _sided(of: str, name: str) -> tuple[str, str]:
-    """Which side a figure is of, and of what; in a line all of its words are of it, but where these tell of both sides: then those right before it."""
-    said = of if not name or name.isdigit() else f"{of} {name}"
-    if name.isdigit() and not side_of(of, of_ways=True):
-        said = [*of.split("#"), ""][min(int(name), of.count("#"))]
-    return side_of(said, of_ways=True), _thing(said)
+    """Which side a figure is of, and of what; in a line all of its words are of it, but where these tell of both sides: then those right before it, and of what, where
+    they say it no more, those before them (`absmax in 2.1 out nan`)."""
+    if not name.isdigit() or side_of(of, of_ways=True):
+        said = of if not name or name.isdigit() else f"{of} {name}"
+        return side_of(said, of_ways=True), _thing(said)
+    *before, own = [*of.split("#"), ""][: min(int(name), of.count("#")) + 1]
+    return side_of(own, of_ways=True), next(filter(None, map(_thing, (own, *reversed(before)))), "")
 
 
 def _thing(of: str) -> str:

@@ -21,4 +21,6 @@ def told_once(values: pl.DataFrame) -> pl.DataFrame:
         told.filter(is_first), on=[*_SAME, "_nth"], how="semi", nulls_equal=True
     )
     places = again.select("file", "line", "rank", "of").unique()
-    return told.drop("_nth", "_most").join(places, on=["file", "line", "rank", "of"], how="anti", nulls_equal=True, maintain_order="left")
+    return told.drop("_nth", "_most").join(
+        places, on=["file", "line", "rank", "of"], how="anti", nulls_equal=True, maintain_order="left"
+    )

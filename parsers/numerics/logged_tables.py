@@ -73,9 +73,16 @@ def parse(lines: pl.DataFrame) -> Tables:
         is_rule = not text or RULE.fullmatch(text) is not None
         cells = _cells(before[-1][1] if is_rule and text and before else text)
         is_known = not is_rule and _is_head(cells)
-        if is_known or (is_rule and _is_ruled(cells) and (whose not in current or before[-1][0] > current[whose].head[1] + _GAP)):
+        if is_known or (
+            is_rule and _is_ruled(cells) and (whose not in current or before[-1][0] > current[whose].head[1] + _GAP)
+        ):
             title = before[-1 if is_known else -2 :][:1]
-            current[whose] = _Table(cells, is_known, _held(cells, title[0][1] if title else ""), (row["file"], row["line"] if is_known else before[-1][0]))
+            current[whose] = _Table(
+                cells,
+                is_known,
+                _held(cells, title[0][1] if title else ""),
+                (row["file"], row["line"] if is_known else before[-1][0]),
+            )
             made.append(current[whose])
         elif not is_rule and (table_ := current.get(whose)) is not None and len(cells) == len(table_.names):
             said = dict(zip(table_.names, cells, strict=True))

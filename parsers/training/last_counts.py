@@ -44,7 +44,9 @@ _REACHED = regex(
 )  # told without its number, beside that of the step
 _DENIED = regex(r"(?i)\b(?:not|no|never|before|until|un)\b|n't\b")
 _LETTERS = regex(r"[A-Za-z]+")
-_BEFORE = regex(r"(?:^|[\]:|>)}\"'-]|\b[A-Z]{3,8})[^A-Za-z]{0,60}$")  # what ends behind all that stands before a line's own words
+_BEFORE = regex(
+    r"(?:^|[\]:|>)}\"'-]|\b[A-Z]{3,8})[^A-Za-z]{0,60}$"
+)  # what ends behind all that stands before a line's own words
 _OVER = frozenset(("done", "finished", "complete", "completed", "ended", "end", "over", "trained"))
 _WHOLE = frozenset(
     ["all", "the", "of", "on", "is", "has", "my", "our", "train", "training", "trainer", "run", "job", "fit", "program", "script", "successfully", "normally", "cleanly"]
@@ -53,7 +55,9 @@ _MUCH = frozenset(
     ["in", "after", "for", "at", "with", "and", "total", "took", "elapsed", "wall", "clock", "time", "s", "sec", "secs", "seconds", "m", "min", "mins", "minutes", "h", "hour",
      "hours", "ms", "epoch", "epochs", "step", "steps", "iter", "iters", "iteration", "iterations", "update", "updates", "optimizer", "optimiser", "global"]
 )  # fmt: skip
-_MANY = regex(r"(?i)(?<![\w.:/-])(\d{1,15})[ _]{1,2}(?:(?:train(?:ing)?|optimi[sz]er|global)[ _])?(?:step|iter|iteration|update)s?\b|(?:step|iter|iteration|update)s\W{1,3}(\d{1,15})(?![\w/]|[.:-]\d)")
+_MANY = regex(
+    r"(?i)(?<![\w.:/-])(\d{1,15})[ _]{1,2}(?:(?:train(?:ing)?|optimi[sz]er|global)[ _])?(?:step|iter|iteration|update)s?\b|(?:step|iter|iteration|update)s\W{1,3}(\d{1,15})(?![\w/]|[.:-]\d)"
+)
 _NTH = regex(r"(?i)\b(?:epoch|step|iter|iteration|update)[ :=#]{1,3}\d")
 _STEPS = 2  # fewer are no training
 
