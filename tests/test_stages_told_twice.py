@@ -39,7 +39,9 @@ LINES: dict[str, Line] = {
     "fields": lambda r, s, m, i, o: f"step={s} mb={m} in_absmax={i} out_absmax={o}",
     "bars": lambda r, s, m, i, o: f"| step {s} | microbatch {m} | recv amax {i} | send amax {o} |",
     "iteration": lambda r, s, m, i, o: f"iteration {s}, micro-batch {m}: absmax of input {i}, of output {o}",
-    "json": lambda r, s, m, i, o: f'{{"step": {s}, "microbatch": {m}, "absmax_in": {i.replace("nan", "NaN")}, "absmax_out": {o.replace("nan", "NaN")}}}',
+    "json": lambda r, s, m, i, o: (
+        f'{{"step": {s}, "microbatch": {m}, "absmax_in": {i.replace("nan", "NaN")}, "absmax_out": {o.replace("nan", "NaN")}}}'
+    ),
 }
 END = [
     "Traceback (most recent call last):",

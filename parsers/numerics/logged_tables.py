@@ -40,7 +40,7 @@ _WORDS = regex(r"(?=[^A-Za-z]{0,3}[A-Za-z])[A-Za-z_(%#|][\w ()%#./|-]{0,39}")
 _APART = regex(r" {2,}|\t")
 _HEAD = rb"(?i)(?:\||\xe2\x94[\x82\x83]|\xe2\x95\x91|  |\t) ?(?:abs[_ ]?max|max[_ ]?abs|amax|non[_ -]?fin(?:ite)?|(?:n|num)?_?nans?|infs?)(?:[_ ]count)? *(?:\||\xe2\x94[\x82\x83]|\xe2\x95\x91|  |\t|\r?$)"
 _RULED = rb"(?:[-=+|: ]|\xe2[\x94\x95][\x80-\xbf]){6,}\r?$"
-_FRACTION = regex(r"(?i)(?<![\w.])[+-]?(?:\d{1,15}\.\d|\d[\d.]{0,15}e[+-]?\d|nan\b|inf\b)")
+_FRACTION = regex(r"(?i)[+-]?(?:\d{1,15}\.\d{0,30}(?:e[+-]?\d{1,3})?|\d{1,30}e[+-]?\d{1,3}|nan|inf)")
 _HELD = {name: form for name, form in TENSORS if name in ("param", "optimizer_state")}
 _GRADIENT = dict(TENSORS)["param_grad"]
 
@@ -91,7 +91,7 @@ def parse(lines: pl.DataFrame) -> Tables:
                 place = {name: reporter(row)[name] for name in ("rank", "local_rank", "file", "line")}
                 place |= {"step": whole(told.get("step")), "time_ns": row["time_ns"], "time_basis": row["time_basis"]}
                 table_.rows.append(place | found | {"of": _called(found["of"], table_.of)})
-                table_.has_fraction |= any(map(_FRACTION.fullmatch, cells[1:])) or found["bad"] is not None
+                table_.has_fraction |= any(map(_FRACTION.fullmatch, cells)) or found["bad"] is not None
         if not is_rule:
             before[:] = [*before[-1:], (row["line"], text)]
     tables = [one for one in made if one.counts]
@@ -139,12 +139,12 @@ def _is_ruled(cells: Sequence[str]) -> bool:
 
 PARSER = LineParser(
     name="logged_tables",
-    anchors=(*(mark.encode() for mark in ("+--", "--+", "|--", "--|", "| --", "|:-", "--  --", "==  ==", "┳━", "╇━", "╈━", "┼─", "╬═", "╪═")), b"absmax", b"abs_max", b"abs max", b"max_abs", b"max abs", b"amax", b"nonfin", b"non_fin", b"non-fin", b"non fin", b"num_nan", b"n_nan", b"nans", b"infs",
+    anchors=(*(mark.encode() for mark in ("+--", "--+", "|--", "--|", "| --", "|:-", "--  --", "==  ==", "┳━", "╤═", "┬─", "╦═", "╇━", "╈━", "┼─", "╬═", "╪═")), b"absmax", b"abs_max", b"abs max", b"max_abs", b"max abs", b"amax", b"nonfin", b"non_fin", b"non-fin", b"non fin", b"num_nan", b"n_nan", b"nans", b"infs",
         *(f"{mark} {name}".encode() for mark in ("|", "│", "┃", "║") for name in ("nan ", "inf ", "NaN ", "Inf "))),
     holds=regex(_HEAD + rb"|" + _RULED),
     before=True,
     parse=parse,
     after=_ROWS,
-    follows=regex(rb"(?:\||\xe2\x94[\x82\x83]|\xe2\x95\x91|  |\t)[ \t]*[+-]?(?:[0-9.]+(?:e[+-]?[0-9]+)?|nan|inf)[ \t\r]*(?:\||\xe2|  |$)|\|[^|\r\n]{1,120}\||\xe2\x94[\x82\x83][^\r\n]{1,240}\xe2\x94[\x82\x83]"),
+    follows=regex(rb"(?:\||\xe2\x94[\x82\x83]|\xe2\x95\x91|  |\t)[ \t]*[+-]?(?:[0-9.]+(?:e[+-]?[0-9]+)?|nan|inf)[ \t\r]*(?:\||\xe2|  |$)|\|[^|\r\n]{1,120}\||\xe2\x94[\x82\x83][^\r\n]{1,240}\xe2\x94[\x82\x83]|[A-Za-z_)]  +[A-Za-z_(]"),
     leftover=True,
 )  # fmt: skip
