@@ -18,9 +18,9 @@ Source: this project's own samples.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from parsers.forms.reading import RULE, cells_of, real, undrawn, whole
@@ -45,15 +45,14 @@ _HELD = {name: form for name, form in TENSORS if name in ("param", "optimizer_st
 _GRADIENT = dict(TENSORS)["param_grad"]
 
 
-@dataclass
-class _Table:
+class _Table(msgspec.Struct):
     """`is_known`: a statistic is among its names; `of`: what its parts are, where they are held; `rows`: of `values`, and the line of names."""
 
     names: Sequence[str]
     is_known: bool
     of: str
     head: tuple[str, int]
-    rows: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[dict[str, Any]] = msgspec.field(default_factory=list)
     has_fraction: bool = False
 
     @property
