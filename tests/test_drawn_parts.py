@@ -121,3 +121,24 @@ def test_without_the_table_of_another_nobody_is_named_for_it(tmp_path: Path, for
     files[path] = [files[path][0], *files[path][files[path].index("ready") :]]
     found = analyze(str(written(tmp_path, files))).verdict
     assert found.cause != "bad_state"
+
+
+@pytest.mark.parametrize("form", ["flax in absl's log", "rich", "rst"])
+def test_the_spread_of_a_single_value_is_no_fault(tmp_path: Path, form: str) -> None:
+    files = bundle(form)
+    odd = f"logs/rank_{FORMS[form][5]}.log"
+    files[odd] = [line.replace("nan  ", "0.02 ", 1) if "kernel" in line else line for line in files[odd]]
+    found = analyze(str(written(tmp_path, files))).verdict
+    assert found.cause != "bad_state"
+
+
+@pytest.mark.parametrize("form", ["flax in absl's log", "rich", "rst"])
+def test_a_table_of_the_middle_tells_nothing_of_what_was_loaded(tmp_path: Path, form: str) -> None:
+    """All print one before the first step and one later; who alone still has the later one in its log shows what all came to."""
+    files = bundle(form, [])
+    one, last = f"logs/rank_{FORMS[form][5]}.log", bundle(form)
+    table = last[one][: last[one].index("ready")][1:]
+    files[one] = [*files[one], *table]
+    assert analyze(str(written(tmp_path, files))).verdict.ranks == []
+    files[one] = [*files[one][:-4], *table, *files[one][-4:]]
+    assert analyze(str(written(tmp_path / "again", files))).verdict.ranks == []

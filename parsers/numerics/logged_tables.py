@@ -18,6 +18,7 @@ Source: this project's own samples.
 """
 
 from collections.abc import Sequence
+from math import isfinite, nan
 from typing import Any
 
 import msgspec
@@ -34,7 +35,9 @@ from parsers.text.patterns import regex
 from parsers.training.told_values import of_record
 
 _ROWS = 400  # lines below one of names
+_OWN = ("absmax", "nan_count", "inf_count")  # statistics of a tensor, and of little else
 _GAP = 3  # lines from names to the end of a rule below them
+_TITLE = 40  # lines from a title to its table, those of other speakers between
 _FEWEST = 2
 _WORDS = regex(r"(?=[^A-Za-z]{0,3}[A-Za-z])[A-Za-z_(%#|][\w ()%#./|-]{0,39}")
 _APART = regex(r" {2,}|\t")
@@ -52,12 +55,15 @@ class _Table(msgspec.Struct):
     is_known: bool
     of: str
     head: tuple[str, int]
-    rows: list[dict[str, Any]] = msgspec.field(default_factory=list)
-    has_fraction: bool = False
+    rows: list[tuple[dict[str, Any], Sequence[str]]] = msgspec.field(default_factory=list)
 
     @property
-    def counts(self) -> bool:
-        return bool(self.rows) and (self.is_known or self.has_fraction)
+    def counted(self) -> list[dict[str, Any]]:
+        """The rows that count. Of names of which nothing is known a part is bad in all of its statistics, or in none: the spread of a single value is no number."""
+        if self.is_known:
+            return [row for row, _ in self.rows]
+        held = [at for at in range(len(self.names)) if any(_FRACTION.fullmatch(cells[at]) for _, cells in self.rows)]
+        return [row for row, cells in self.rows if len({_is_bad(cells[at]) for at in held}) == 1]
 
 
 def parse(lines: pl.DataFrame) -> Tables:
@@ -75,7 +81,7 @@ def parse(lines: pl.DataFrame) -> Tables:
         if is_known or (
             is_rule and _is_ruled(cells) and (whose not in current or before[-1][0] > current[whose].head[1] + _GAP)
         ):
-            title = before[-1 if is_known else -2 :][:1]
+            title = [one for one in before[-1 if is_known else -2 :][:1] if one[0] + _TITLE > row["line"]]
             current[whose] = _Table(
                 cells,
                 is_known,
@@ -89,17 +95,19 @@ def parse(lines: pl.DataFrame) -> Tables:
                 told = vocabulary.told(said)
                 place = {name: reporter(row)[name] for name in ("rank", "local_rank", "file", "line")}
                 place |= {"step": whole(told.get("step")), "time_ns": row["time_ns"], "time_basis": row["time_basis"]}
-                table_.rows.append(place | found | {"of": _called(found["of"], table_.of)})
-                table_.has_fraction |= any(map(_FRACTION.fullmatch, cells)) or found["bad"] is not None
+                table_.rows.append((place | found | {"of": _called(found["of"], table_.of)}, cells))
         if not is_rule:
             before[:] = [*before[-1:], (row["line"], text)]
-    tables = [one for one in made if one.counts]
-    rows = [row for one in tables for row in one.rows]
-    heads = [one.head for one in tables]
+    told_ = [(one.head, own) for one in made if (own := one.counted)]
+    rows, heads = [row for _, own in told_ for row in own], [head for head, _ in told_]
     return {
         "values": table("values", rows),
         "claimed": claimed([*heads, *((row["file"], row["line"]) for row in rows)]),
     }
+
+
+def _is_bad(cell: str) -> bool:
+    return not isfinite(nan if (value := real(cell)) is None else value)
 
 
 def _held(names: Sequence[str], title: str) -> str:
@@ -127,7 +135,7 @@ def _cells(text: str) -> list[str]:
 
 def _is_head(cells: Sequence[str]) -> bool:
     """Words alone, one of them of a statistic."""
-    is_statistic = any(cell.lower().replace(" ", "_") in STATISTICS for cell in cells)
+    is_statistic = any(STATISTICS.get(cell.lower().replace(" ", "_")) in _OWN for cell in cells)
     return is_statistic and len({*cells}) == len(cells) and all(cell and real(cell) is None for cell in cells)
 
 
