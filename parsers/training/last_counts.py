@@ -5,7 +5,7 @@
     {"event": "end", "step": 40, "reason": "max_steps reached"}
     finished 5 epochs (40 steps)                   training complete: 40 updates in 5 epochs
 
-Event job_end, code closing, `step` = the number; forensics/assemble/closings.py says whether it counts: the steps of each printer must be as many, and nothing
+Event job_end, code closing, `step` = the number; forensics/assemble/ends/closings.py says whether it counts: the steps of each printer must be as many, and nothing
 may show trouble. A line of an evaluation or of an epoch counts something else, but for one that says that the whole is over and nothing else but how much that was; of what else a line tells beside a count of steps does not matter.
 
 Printed by: training scripts.

@@ -7,8 +7,8 @@ import polars as pl
 from forensics.case import Case
 from forensics.detectors.numerics.loss_advice import far_states, roll_back
 from forensics.detectors.numerics.loss_lines import line_ref
-from forensics.facts.own_values import OwnLoss
-from forensics.facts.scale_falls import collapse
+from forensics.facts.figures.own_values import OwnLoss
+from forensics.facts.figures.scale_falls import collapse
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import FirstAnomaly
 from forensics.model.names import Cause
