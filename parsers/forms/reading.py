@@ -26,9 +26,11 @@ _NO_NUMBER = regex(r"[+-]?(?:(?i:nan)\(\w{1,12}\)|1[.,]#(?:(?P<inf>INF)|IND|QNAN
 _PAIR = regex(
     r"(?<![\w.-])(?P<name>[A-Za-z_][\w-]{0,40})\"? ?[=:] ?\"?(?P<value>\[[^\]\n]{0,2000}\]|\{[^}\n]{0,2000}\}|[\w.<>/-]{1,80}(?![\w:]))"
 )
-_BOX = str.maketrans(
-    "│┃║─━═├┤┼┌┐└┘┬┴╭╮╰╯╞╡╪┏┓┗┛┡┩┳┻╇╔╗╚╝╠╣╦╩╬", "|||---||+++++++++++||+" + "+" * 18
-)  # lines of drawn tables
+_BOX = {
+    **dict.fromkeys(range(0x2500, 0x2580), "+"),
+    **dict.fromkeys(map(ord, "─━═┄┅┈┉╌╍"), "-"),
+    **dict.fromkeys(map(ord, "│┃║╞╡┆┇┊┋╎╏"), "|"),
+}  # lines of drawn tables
 RULE = regex(r"[\s|:+=-]{3,}")  # a line between rows of a table, in marks of ASCII
 Said = dict[str, Any]  # a record: name → cell
 HEADER: Said = {}  # the row of a line of names, and of what else belongs to the records

@@ -3,8 +3,14 @@
     ┃ parameter            ┃ local shape ┃   absmax ┃ nonfinite ┃          parameter      absmax    nonfinite
     │ blocks.1.down.weight │        8x64 │ 1.33e+35 │         0 │          emb.weight     3.405     0
 
-Rows of `values`, a row for each line under a line of names one of which is a statistic. Lines of several ranks may stand between each other's: each has its
-own line of names. Whole files of such tables are parsers/timing/own_figures.py's.
+    Parameter overview:
+    | Name       | Shape  | Mean | Std |
+    |------------|--------|------|-----|
+    | out/kernel | (8, 4) | nan  | nan |
+
+Rows of `values`, a row for each line under a line of names one of which is a statistic, or that a rule stands below, where any of its cells is a fraction or no number. What
+its title, or the name above its parts, says that they are, parameters or an optimizer's state, stands before a part that does not say so. Lines of several ranks may stand
+between each other's: each has its own line of names. Whole files of such tables are parsers/timing/own_figures.py's.
 
 Printed by: training scripts, with rich, tabulate or pandas.
 Versions: any.
@@ -12,12 +18,14 @@ Source: this project's own samples.
 """
 
 from collections.abc import Sequence
+from math import isfinite, nan
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from parsers.forms.reading import RULE, cells_of, real, undrawn, whole
-from parsers.numerics.tensor_names import STATISTICS
+from parsers.numerics.tensor_names import STATISTICS, TENSORS
 from parsers.schema.lines import claimed, reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import LINE_CHARACTERS
@@ -27,35 +35,93 @@ from parsers.text.patterns import regex
 from parsers.training.told_values import of_record
 
 _ROWS = 400  # lines below one of names
+_OWN = ("absmax", "nan_count", "inf_count")  # statistics of a tensor, and of little else
+_GAP = 3  # lines from names to the end of a rule below them
+_TITLE = 40  # lines from a title to its table, those of other speakers between
+_FEWEST = 2
+_WORDS = regex(r"(?=[^A-Za-z]{0,3}[A-Za-z])[A-Za-z_(%#|][\w ()%#./|-]{0,39}")
 _APART = regex(r" {2,}|\t")
 _HEAD = rb"(?i)(?:\||\xe2\x94[\x82\x83]|\xe2\x95\x91|  |\t) ?(?:abs[_ ]?max|max[_ ]?abs|amax|non[_ -]?fin(?:ite)?|(?:n|num)?_?nans?|infs?)(?:[_ ]count)? *(?:\||\xe2\x94[\x82\x83]|\xe2\x95\x91|  |\t|\r?$)"
+_RULED = rb"(?:[-=+|: ]|\xe2[\x94\x95][\x80-\xbf]){6,}\r?$"
+_FRACTION = regex(r"(?i)[+-]?(?:\d{1,15}\.\d{0,30}(?:e[+-]?\d{1,3})?|\d{1,30}e[+-]?\d{1,3}|nan|inf)")
+_HELD = {name: form for name, form in TENSORS if name in ("param", "optimizer_state")}
+_GRADIENT = dict(TENSORS)["param_grad"]
+
+
+class _Table(msgspec.Struct):
+    """`is_known`: a statistic is among its names; `of`: what its parts are, where they are held; `rows`: of `values`, and the line of names."""
+
+    names: Sequence[str]
+    is_known: bool
+    of: str
+    head: tuple[str, int]
+    rows: list[tuple[dict[str, Any], Sequence[str]]] = msgspec.field(default_factory=list)
+
+    @property
+    def counted(self) -> list[dict[str, Any]]:
+        """The rows that count. Of names of which nothing is known a part is bad in all of its statistics, or in none: the spread of a single value is no number."""
+        if self.is_known:
+            return [row for row, _ in self.rows]
+        held = [at for at in range(len(self.names)) if any(_FRACTION.fullmatch(cells[at]) for _, cells in self.rows)]
+        return [row for row, cells in self.rows if len({_is_bad(cells[at]) for at in held}) == 1]
 
 
 def parse(lines: pl.DataFrame) -> Tables:
     """values."""
-    names: dict[tuple[Any, ...], Sequence[str]] = {}
-    rows: list[dict[str, Any]] = []
-    heads: list[tuple[str, int]] = []
+    current: dict[tuple[Any, ...], _Table] = {}
+    above: dict[tuple[Any, ...], list[tuple[int, str]]] = {}  # the last lines of each speaker that are no rule
+    made: list[_Table] = []
     for row in lines.iter_rows(named=True):
         text = undrawn(row["text"][:LINE_CHARACTERS]).strip()
         whose = row["file"], row["rank"], row["local_rank"], row["task"]
-        cells = [] if not text or RULE.fullmatch(text) else _cells(text)
-        if not cells:
-            continue
-        if _is_head(cells):
-            names[whose] = cells
-            heads.append((row["file"], row["line"]))
-        elif (head := names.get(whose)) is not None and len(cells) == len(head):
-            said = dict(zip(head, cells, strict=True))
+        before = above.setdefault(whose, [])
+        is_rule = not text or RULE.fullmatch(text) is not None
+        cells = _cells(before[-1][1] if is_rule and text and before else text)
+        is_known = not is_rule and _is_head(cells)
+        if is_known or (
+            is_rule and _is_ruled(cells) and (whose not in current or before[-1][0] > current[whose].head[1] + _GAP)
+        ):
+            title = [one for one in before[-1 if is_known else -2 :][:1] if one[0] + _TITLE > row["line"]]
+            current[whose] = _Table(
+                cells,
+                is_known,
+                _held(cells, title[0][1] if title else ""),
+                (row["file"], row["line"] if is_known else before[-1][0]),
+            )
+            made.append(current[whose])
+        elif not is_rule and (table_ := current.get(whose)) is not None and len(cells) == len(table_.names):
+            said = dict(zip(table_.names, cells, strict=True))
             if (found := of_record(said)) is not None and found["of"]:
                 told = vocabulary.told(said)
                 place = {name: reporter(row)[name] for name in ("rank", "local_rank", "file", "line")}
                 place |= {"step": whole(told.get("step")), "time_ns": row["time_ns"], "time_basis": row["time_basis"]}
-                rows.append(place | found)
+                table_.rows.append((place | found | {"of": _called(found["of"], table_.of)}, cells))
+        if not is_rule:
+            before[:] = [*before[-1:], (row["line"], text)]
+    told_ = [(one.head, own) for one in made if (own := one.counted)]
+    rows, heads = [row for _, own in told_ for row in own], [head for head, _ in told_]
     return {
         "values": table("values", rows),
         "claimed": claimed([*heads, *((row["file"], row["line"]) for row in rows)]),
     }
+
+
+def _is_bad(cell: str) -> bool:
+    return not isfinite(nan if (value := real(cell)) is None else value)
+
+
+def _held(names: Sequence[str], title: str) -> str:
+    """The word by which a title, or the name above parts, says that they are what a rank holds; of gradients it is not."""
+    words = vocabulary.words_of(title if len(_cells(title)) < 2 else "") + vocabulary.words_of(names[0])
+    if any(map(_GRADIENT.fullmatch, words)):
+        return ""
+    return next((word for word in words if any(form.fullmatch(word) for form in _HELD.values())), "")
+
+
+def _called(of: str, held: str) -> str:
+    """A part by its name, behind what it is where that does not say it."""
+    words = vocabulary.words_of(of)
+    return of if not held or any(map(_GRADIENT.fullmatch, words)) or _held([of], "") else f"{held} {of}"
 
 
 def _cells(text: str) -> list[str]:
@@ -69,17 +135,23 @@ def _cells(text: str) -> list[str]:
 
 def _is_head(cells: Sequence[str]) -> bool:
     """Words alone, one of them of a statistic."""
-    is_statistic = any(cell.lower().replace(" ", "_") in STATISTICS for cell in cells)
+    is_statistic = any(STATISTICS.get(cell.lower().replace(" ", "_")) in _OWN for cell in cells)
     return is_statistic and len({*cells}) == len(cells) and all(cell and real(cell) is None for cell in cells)
+
+
+def _is_ruled(cells: Sequence[str]) -> bool:
+    """Words alone, for parts and two figures of each, which a rule stands below."""
+    return len(cells) > _FEWEST and len({*cells}) == len(cells) and all(map(_WORDS.fullmatch, cells))
 
 
 PARSER = LineParser(
     name="logged_tables",
-    anchors=(b"absmax", b"abs_max", b"abs max", b"max_abs", b"max abs", b"amax", b"nonfin", b"non_fin", b"non-fin", b"non fin", b"num_nan", b"n_nan", b"nans", b"infs",
+    anchors=(*(mark.encode() for mark in ("+--", "--+", "|--", "--|", "| --", "|:-", "--  --", "==  ==", "┳━", "╤═", "┬─", "╦═", "╇━", "╈━", "┼─", "╬═", "╪═")), b"absmax", b"abs_max", b"abs max", b"max_abs", b"max abs", b"amax", b"nonfin", b"non_fin", b"non-fin", b"non fin", b"num_nan", b"n_nan", b"nans", b"infs",
         *(f"{mark} {name}".encode() for mark in ("|", "│", "┃", "║") for name in ("nan ", "inf ", "NaN ", "Inf "))),
-    holds=regex(_HEAD),
+    holds=regex(_HEAD + rb"|" + _RULED),
+    before=True,
     parse=parse,
     after=_ROWS,
-    follows=regex(rb"(?:\||\xe2\x94[\x82\x83]|\xe2\x95\x91|  |\t)[ \t]*[+-]?(?:[0-9.]+(?:e[+-]?[0-9]+)?|nan|inf)[ \t\r]*(?:\||\xe2|  |$)"),
+    follows=regex(rb"(?:\||\xe2\x94[\x82\x83]|\xe2\x95\x91|  |\t)[ \t]*[+-]?(?:[0-9.]+(?:e[+-]?[0-9]+)?|nan|inf)[ \t\r]*(?:\||\xe2|  |$)|\|[^|\r\n]{1,120}\||\xe2\x94[\x82\x83][^\r\n]{1,240}\xe2\x94[\x82\x83]|[A-Za-z_)]  +[A-Za-z_(]"),
     leftover=True,
 )  # fmt: skip

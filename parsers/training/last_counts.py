@@ -3,9 +3,10 @@
     Reached step 40 of 40, exiting.                40/40 updates applied, leaving the loop
     {"event": "bye", "step": 40, "max_steps": 40}  stop: iteration limit 40 hit at 40
     {"event": "end", "step": 40, "reason": "max_steps reached"}
+    finished 5 epochs (40 steps)                   training complete: 40 updates in 5 epochs
 
 Event job_end, code closing, `step` = the number; forensics/assemble/ends/closings.py says whether it counts: the steps of each printer must be as many, and nothing
-may show trouble. A line of an evaluation or of an epoch counts something else; of what else a line tells beside a count of steps does not matter.
+may show trouble. A line of an evaluation or of an epoch counts something else, but for one that says that the whole is over and nothing else but how much that was; of what else a line tells beside a count of steps does not matter.
 
 Printed by: training scripts.
 Versions: any.
@@ -42,6 +43,22 @@ _REACHED = regex(
     rf"(?i)(?<![a-z])(?:max(?:imum)?|total|target|last|final|num)[ _-]?(?:of[ _])?{_UNIT}(?![a-z])|(?<![a-z]){_UNIT} limit\b|\blimit of (?:the )?{_UNIT}\b"
 )  # told without its number, beside that of the step
 _DENIED = regex(r"(?i)\b(?:not|no|never|before|until|un)\b|n't\b")
+_LETTERS = regex(r"[A-Za-z]+")
+_BEFORE = regex(
+    r"(?:^|[\]:|>)}\"'-]|\b[A-Z]{3,8})[^A-Za-z]{0,60}$"
+)  # what ends behind all that stands before a line's own words
+_OVER = frozenset(("done", "finished", "complete", "completed", "ended", "end", "over", "trained"))
+_WHOLE = frozenset(
+    ["all", "the", "of", "on", "is", "has", "my", "our", "train", "training", "trainer", "run", "job", "fit", "program", "script", "successfully", "normally", "cleanly"]
+)  # fmt: skip
+_MUCH = frozenset(
+    ["in", "after", "for", "at", "with", "and", "total", "took", "elapsed", "wall", "clock", "time", "s", "sec", "secs", "seconds", "m", "min", "mins", "minutes", "h", "hour",
+     "hours", "ms", "epoch", "epochs", "step", "steps", "iter", "iters", "iteration", "iterations", "update", "updates", "optimizer", "optimiser", "global"]
+)  # fmt: skip
+_MANY = regex(
+    r"(?i)(?<![\w.:/-])(\d{1,15})[ _]{1,2}(?:(?:train(?:ing)?|optimi[sz]er|global)[ _])?(?:step|iter|iteration|update)s?\b|(?:step|iter|iteration|update)s\W{1,3}(\d{1,15})(?![\w/]|[.:-]\d)"
+)
+_NTH = regex(r"(?i)\b(?:epoch|step|iter|iteration|update)[ :=#]{1,3}\d")
 _STEPS = 2  # fewer are no training
 
 
@@ -59,6 +76,8 @@ def parse(lines: pl.DataFrame) -> Tables:
 
 def _count(text: str) -> int | None:
     """The one number that a line says is the whole of what was to be done, and was done."""
+    if (many := _of_whole(text)) is not None:
+        return many
     if _OF_PART.search(text) or vocabulary.is_of_evaluation(text[:120]):
         return None
     whole = [one for one in _TWICE.finditer(text) if int(one["done"]) == int(one["total"])]
@@ -72,6 +91,22 @@ def _count(text: str) -> int | None:
         numbers = [int(one[0]) for one in _NUMBER.finditer(text)]
         found = {one for one in limits if numbers.count(one) > 1}
     return count if len(found) == 1 and (count := found.pop()) >= _STEPS else None
+
+
+def _of_whole(text: str) -> int | None:
+    """How many steps a line tells that says in all of its words that the whole is over, and how much that was."""
+    words = [*_LETTERS.finditer(text)]
+    at = next((at for at, word in enumerate(words) if word[0].lower() in _OVER), None)
+    if at is None or not {word[0].lower() for word in words[at:]} <= _OVER | _WHOLE | _MUCH:
+        return None
+    first = at
+    while first and words[first - 1][0].lower() in _WHOLE and not _BEFORE.search(text[: words[first].start()]):
+        first -= 1
+    rest = text[words[at].end() :]
+    if not _BEFORE.search(text[: words[first].start()]) or _NTH.search(rest):
+        return None
+    counts = {int(one[1] or one[2]) for one in _MANY.finditer(rest)}
+    return count if len(counts) == 1 and (count := counts.pop()) >= _STEPS else None
 
 
 def _ends(last: bytes) -> bool:

@@ -88,7 +88,10 @@ def _is_end(tables: Tables, weak: pl.DataFrame) -> bool:
     both = both.filter(~(is_record & pl.col("step").is_in(_announced(weak))))
     counts = said.filter(pl.col("rank").is_not_null()).select("rank", pl.col("_of").alias("_own"))
     both = both.join(counts.unique("rank"), on="rank", how="left")  # whose log says so keeps a record of them beside it
-    is_own = (pl.col("_own") - pl.col("step")).is_in([0, 1]).fill_null(False)
+    of_all = both["_of"].drop_nulls().unique().to_list()  # and what is nobody's stands beside those of all
+    nobody = pl.col("rank").is_null() & pl.col("local_rank").is_null()
+    own = pl.when(nobody & pl.lit(len(of_all) == 1)).then(pl.lit(min(of_all, default=None))).otherwise("_own")
+    is_own = (own - pl.col("step")).is_in([0, 1]).fill_null(False)
     both = both.filter(~(is_record & is_own))
     if not all(
         _is_of_the_steps(tables["files"], row) for row in both.filter(pl.col("_of").is_null()).iter_rows(named=True)

@@ -13,7 +13,6 @@ from forensics.assemble.who.topology import mates
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.loss_advice import (
     are_of_evaluations,
-    far_states,
     forward_of,
     layer_of,
     of_batch,
@@ -24,6 +23,7 @@ from forensics.detectors.numerics.loss_advice import (
     trained_to,
     with_raised,
 )
+from forensics.detectors.numerics.loss_far import far_finding
 from forensics.detectors.numerics.loss_lines import (
     Bad,
     Row,
@@ -50,25 +50,17 @@ from forensics.facts.rows.event_rows import detail
 from forensics.graph.numerics.tensor_ops import read_rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Code, FirstAnomaly
-from forensics.model.names import Cause
 from forensics.model.said import Said, sentence
 from forensics.model.texts import cut_middle, ranks_text
-from forensics.words import advice
 from forensics.words import losses as words
 from parsers.text.patterns import regex
-from parsers.text.vocabulary import words_of
 from parsers.training.reduced_losses import REDUCED
 
 _NEWEST = Action(kind="restart_job", target=words.FROM_NEWEST, command=None, reason=words.RAISED_BEFORE_UPDATE)
 _LONG = 120  # characters of a check's line
-_NEAR = 10  # times the usual loss
 _OF_OTHERS = ("psum", "pmin", "pmax", "pmean", "ppermute", "all", "reduce_scatter", "pbroadcast", "pgather",  # jax.lax
               "c_", "mp_all", "broadcast", "recv", "p_recv", "partial_recv")  # fmt: skip
 _LOSSES = ("loss", "forward_loss", "batch")
-_GIVEN = frozenset(
-    ("input", "inputs", "in", "x", "batch", "pixel", "pixels", "image", "images", "data", "sample", "samples")
-)
-_STATISTIC = frozenset(("abs", "absmax", "amax", "maxabs", "l2", "rms", "std", "mean", "norm", "local", "own", "peak"))
 _LOCAL = ("grad_norm", "nan_check")  # checks of what a rank made itself, before it is given to others
 
 # torch's own: they speak with nobody
@@ -96,7 +88,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
         leapt = far_value(tables["steps"], job) or carried_value(tables["steps"], case.steps_before, job)
         far = undoubted(tables, job, leapt)
     if far is not None and (ahead is None or far.step <= ahead):
-        return (as_loaded(case, _outlier(case, far)),)
+        return (as_loaded(case, far_finding(case, far, DETECTOR.name)),)
     risen = min(found, key=lambda listed: when(listed[0].onset), default=None)
     if risen is not None and first is not None and when(first.row) <= when(risen[0].onset):
         risen = None
@@ -209,55 +201,6 @@ def _owners(nans: Sequence[Bad], own: OwnLoss | None) -> list[Bad]:
     if own is None or own.step != step:
         return []
     return [bad for row in own.rows if (bad := first_nan([row])) is not None]
-
-
-def _outlier(case: Case, own: OwnLoss) -> Finding:
-    """A loss that is finite and beyond all others: what made it is a value no training comes to. Where the loss scale fell to the end
-    from then on, that is what it led to."""
-    fall = collapse(case.tables["steps"], case.events)
-    led = fall is not None and (fall.start["step"] is None or fall.start["step"] >= own.step)
-    ranks = tuple(row["rank"] for row in own.rows)
-    alone = ranks if case.is_data_parallel else ()
-    shown = {"loss": f"{own.rows[0]['loss']:.4g}", "name": own.name, "times": f"{own.times:,.0f}"}
-    text = words.FAR_FROM_OTHERS(who=ranks_text(ranks), step=own.step, **shown)
-    claims = [Claim(text, "for", tuple(line_ref(row) for row in own.rows[:10]))]
-    states = far_states(case, ranks[0], own.step) if len(ranks) == 1 else []
-    claims += [Claim(advice.ALL_ROSE_AFTER, "for")] if own.is_carried else []
-    claims += [*states, *([Claim(words.PLAIN_DATA_PARALLEL, "for")] if alone else [])]
-    return Finding(
-        detector=DETECTOR.name,
-        cause="loss_scale_collapse" if led else _far_cause(case, own),
-        ranks=alone,
-        suspect_ranks=() if alone else ranks,
-        first_anomaly=FirstAnomaly(rank=alone[0] if alone else None, step=own.step, value="finite"),
-        undecided=() if alone else ("tied_explanations",),
-        claims=tuple(claims),
-        severity="fatal",
-        actions=(roll_back(case, own.step, states[0].text if states else words.FAR, ranks),),
-        collect=(words.STATISTICS_AROUND_STEP,),
-        time_ns=own.rows[0]["time_ns"],
-        summary=sentence(text),
-    )
-
-
-def _far_cause(case: Case, own: OwnLoss) -> Cause:
-    """What the rank was given, where that was as far; else by whether it came back."""
-    words_of_them = [frozenset(words_of(name)) for name in own.beside]
-    is_given = any(of & _GIVEN and of <= _GIVEN | _STATISTIC for of in words_of_them)
-    return "bad_input" if is_given else "loss_spike" if _is_back(case, own) else "bad_state"
-
-
-def _is_back(case: Case, own: OwnLoss) -> bool:
-    """Did these ranks, later, come near the losses of the others again? What they hold is not broken then."""
-    if own.is_back is not None:
-        return own.is_back
-    later = case.tables["steps"].filter(
-        (pl.col("step") > own.step) & pl.col("loss").is_not_null() & pl.col("rank").is_not_null()
-    )
-    last = later.filter(pl.col("step") == pl.col("step").max())
-    theirs = last.filter(pl.col("rank").is_in([row["rank"] for row in own.rows]))["loss"]
-    usual = last["loss"].median()
-    return bool(len(theirs)) and isinstance(usual, float) and bool((theirs < _NEAR * max(usual, 1.0)).all())
 
 
 def _is_of_all(row: Row) -> bool:

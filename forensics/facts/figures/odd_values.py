@@ -14,7 +14,7 @@ import msgspec
 import polars as pl
 
 from forensics.facts.figures.first_in_order import first_in_order
-from forensics.facts.figures.held_parts import as_told, in_common
+from forensics.facts.figures.held_parts import Key, as_told, in_common
 from forensics.facts.figures.own_values import OwnLoss
 from forensics.facts.rows.event_rows import detail
 from parsers.schema.tables import TableName
@@ -57,7 +57,6 @@ STATE = frozenset(
 GRADIENT = frozenset(("grad", "grads", "gradient", "gradients", "gnorm"))
 MADE = GRADIENT | {"loss", "losses"}
 _UPDATED = frozenset(("update", "updates", "updated", "w"))
-_Key = tuple[str, str]  # of, name
 
 
 class OddValue(msgspec.Struct, frozen=True):
@@ -230,7 +229,7 @@ def _opens(values: pl.DataFrame, found: OddValue) -> bool:
     return str(own.sort("file", "line")["of"][0]) == found.of
 
 
-def _found(rank: int, step: int, rows: pl.DataFrame, alone: Mapping[_Key, int], job: frozenset[int]) -> OddValue | None:
+def _found(rank: int, step: int, rows: pl.DataFrame, alone: Mapping[Key, int], job: frozenset[int]) -> OddValue | None:
     fine = {key: _ranks(own) for key, own in _by_key(rows.filter(~pl.col("bad")))}
     compared = [key for key in alone if fine.get(key, set()) == job - {rank}]
     own = rows.filter(pl.col("bad") & (pl.col("rank") == rank)).sort("file", "line", "place")
@@ -274,7 +273,7 @@ def _found_otherwise(rank: int, values: pl.DataFrame, rows: pl.DataFrame, job: f
 
 
 def _found_in_part(
-    rank: int, values: pl.DataFrame, rows: pl.DataFrame, alone: Mapping[_Key, int], job: frozenset[int]
+    rank: int, values: pl.DataFrame, rows: pl.DataFrame, alone: Mapping[Key, int], job: frozenset[int]
 ) -> OddValue | None:
     """The same of what each rank tells of a part of its own (a shard that was loaded), under names that all have: those of the others are numbers
     in all of their parts."""
@@ -380,16 +379,19 @@ def _is_the_end(values: pl.DataFrame, rows: pl.DataFrame, rank: int, job: frozen
 
 
 def _begun(told: Iterable[pl.DataFrame], rows: pl.DataFrame, rank: int) -> int | None:
-    """The first step that a rank tells after what it lost before any: a log may hold an earlier launch."""
+    """The first step that a rank tells after what it lost before any: a log may hold an earlier launch. Of a file that tells none, the first that its others tell."""
     lost = rows.filter(pl.col("bad") & (pl.col("rank") == rank)).sort("file", "line").row(0, named=True)
-    is_after = (pl.col("file").cast(pl.String) == str(lost["file"])) & (pl.col("line") > lost["line"])
-    after = pl.concat([one.filter((pl.col("rank") == rank) & is_after).select("line", "step") for one in told])
-    return next(iter(after.drop_nulls().sort("line")["step"].to_list()), None)
+    own = pl.concat([one.filter(pl.col("rank") == rank).select("file", "line", "step") for one in told]).drop_nulls()
+    own = own.with_columns(pl.col("file").cast(pl.String))
+    if str(lost["file"]) not in own["file"]:
+        return min(own["step"].to_list(), default=None)
+    own = own.filter((pl.col("file") == str(lost["file"])) & (pl.col("line") > lost["line"]))
+    return next(iter(own.sort("line")["step"].to_list()), None)
 
 
 def _is_shared(
     rows: pl.DataFrame,
-    ranks: Mapping[_Key, set[int]],
+    ranks: Mapping[Key, set[int]],
     rank: int,
     job: frozenset[int],
     tables: Mapping[TableName, pl.DataFrame],
@@ -404,7 +406,7 @@ def _is_shared(
     return bool(at) and at[0] == 1 and len(job) > 2 and len(job) in at
 
 
-def _by_key(rows: pl.DataFrame) -> Iterator[tuple[_Key, pl.DataFrame]]:
+def _by_key(rows: pl.DataFrame) -> Iterator[tuple[Key, pl.DataFrame]]:
     for (of, name), own in rows.partition_by("of", "name", as_dict=True).items():
         yield (str(of), str(name)), own
 
@@ -466,7 +468,8 @@ def is_its_own(found: OddValue) -> bool:
     finite in the backward of another is in its gradients, too."""
     names = [_called(of, name).rpartition("… ")[2] for of, _, name in (one.rpartition(" ") for one in found.others)]
     said = [one for name in names if (one := vocabulary.meaning_of(name)) is not None]
-    is_loss = any(not {"loss", "losses"}.isdisjoint(words_of(name)) for name in names)
+    is_loss = any(word.endswith(("loss", "losses")) for name in names for word in words_of(name))  # `ploss` of a policy
+    is_loss |= any(one.meaning in ("loss", "part_loss") for one in said)
     return is_loss and any(one.meaning == "own_grad_norm" for one in said)
 
 

@@ -17,21 +17,23 @@ from typing import Any
 
 import polars as pl
 
+from forensics.facts.figures.before_steps import without_later
 from forensics.facts.figures.given_out import given_out
 from forensics.facts.figures.held_parts import Key
 from forensics.facts.figures.odd_values import OddValue, lost_losses, odd_value, told_values
 from forensics.facts.figures.own_values import has_experts
+from forensics.facts.figures.told_once import told_once
 from parsers.schema.tables import TableName
 from parsers.text.sides import GIVEN, TAKEN, side_of
 from parsers.text.vocabulary import words_of
 
-_WAY = frozenset(("to", "from", "via", "next", "prev", "previous"))
+_WAY = frozenset(("to", "from", "via", "next", "prev", "previous", "of"))
 _OF_EXPERTS = r"(?i)(?:^|[^a-z])(?:moe|experts?|router)(?:[^a-z]|$)"  # what they give was made where they are
 
 
 def lost_first(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> OddValue | None:
     """Whose figure was bad first: what one line tells of both sides proves most, then who lost it alone, then what goes from rank to rank."""
-    told = tables, job
+    told = {**tables, "values": without_later(told_once(tables["values"]), tables["steps"])}, job
     return given_out(*told) or odd_value(*told) or passed_on(*told)
 
 
@@ -125,11 +127,13 @@ def _gives_well(records: Sequence[_Record], rank: int, key: Key) -> bool:
 
 
 def _sided(of: str, name: str) -> tuple[str, str]:
-    """Which side a figure is of, and of what; in a line all of its words are of it, but where these tell of both sides: then those right before it."""
-    said = of if not name or name.isdigit() else f"{of} {name}"
-    if name.isdigit() and not side_of(of, of_ways=True):
-        said = [*of.split("#"), ""][min(int(name), of.count("#"))]
-    return side_of(said, of_ways=True), _thing(said)
+    """Which side a figure is of, and of what; in a line all of its words are of it, but where these tell of both sides: then those right before it, and of what, where
+    they say it no more, those before them (`absmax in 2.1 out nan`)."""
+    if not name.isdigit() or side_of(of, of_ways=True):
+        said = of if not name or name.isdigit() else f"{of} {name}"
+        return side_of(said, of_ways=True), _thing(said)
+    *before, own = [*of.split("#"), ""][: min(int(name), of.count("#")) + 1]
+    return side_of(own, of_ways=True), next(filter(None, map(_thing, (own, *reversed(before)))), "")
 
 
 def _thing(of: str) -> str:
