@@ -61,6 +61,7 @@ _ARGUMENT = regex(r"\$[1-9](?=[ +*)\-])")  # in a sum
 _COUNTED_ON = regex(  # what a loop of a script counts its turns by
     r"\b(?:let +[\"']?)?(?P<name>[A-Za-z_]\w{0,40})(?:=\$\(\( ?\$?(?P=name) ?\+ ?1 ?\)\)|\+\+|\+=1\b|=`expr \$(?P=name) \+ 1`)|\bfor (?P<each>\w{1,40}), ?\w{1,40} in enumerate\([^,\n]{1,80}\):"
 )
+INSTANCE = regex(r"(?<![\w.-])(?P<name>[A-Za-z_]\w{0,60})=[\"']?%[iI](?![\w%])")
 _BARE = regex(r"[A-Za-z_]\w*|[iI]\Z")
 _INDEX = regex(
     r"(?i)(?:_|^)(?:id|index|idx|num|number|nr|procid|procno|ordinal|slot)\Z|^%?i\Z|[a-z](?:Index|Id)\Z|process_num"
@@ -151,7 +152,7 @@ class Scripts(NamedTuple):
 def scripts_of(said: Mapping[str, Sequence[Said]]) -> Scripts:
     """The lines of files → what they compute ranks and nodes from, and the numbers that they give to names."""
     formulas, given, sums = _formulas(said)
-    return Scripts(formulas, given, any(computed(one.raw) is not None for own in said.values() for one in own), sums)
+    return Scripts(formulas, given, any(computed(unquoted(one.raw)) is not None for own in said.values() for one in own), sums)
 
 
 def _formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[Given], list[RankSum]]:
@@ -164,7 +165,7 @@ def _formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[G
         passed = unanimous(
             (found["name"], int(found["argument"]))
             for one in own[:_LINES]
-            for found in _PASSED.finditer(one.raw[:_CHARACTERS])
+            for found in _PASSED.finditer(unquoted(one.raw))
         )
         in_order = sorted(passed.items(), key=lambda item: of_process(item[0]) == "local_rank")
         arguments = {f"${number}": f"${name}" for name, number in in_order}
@@ -172,7 +173,7 @@ def _formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[G
             (one.number, *own_sum)
             for one in own[:_LINES]
             if _may(one.raw)
-            for own_sum in assigned(_called_with(_joined(one.raw[:_CHARACTERS]), arguments))
+            for own_sum in assigned(_called_with(_joined(unquoted(one.raw)), arguments))
         ]
         text = (
             "\n".join(one.raw[:200] for one in own[:_LINES])
@@ -195,7 +196,9 @@ def _formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[G
         passed |= {words[number]: number for number in passed.values() if number in words}
         numbers = unanimous((name, None if read.keys() - {()} else read.get((), 0)) for _, name, read, _ in sums)
         constants = {name: number for name, number in numbers.items() if number}
-        counted = counted_on(one.raw[:_CHARACTERS] for one in own[:_LINES])
+        counted = counted_on(unquoted(one.raw) for one in own[:_LINES])
+        # what systemd calls the instance of a template, and what is given from that
+        counted |= {"i", *(found["name"] for one in own[:_LINES] for found in INSTANCE.finditer(one.raw))}
         whole += _rank_sums(sums, constants)
         for line, name, read, modulus in sums:
             if not read.keys() - {()}:
@@ -311,6 +314,11 @@ def computed(text: str) -> str | None:
     read = parsed(found["sum"])
     is_name = read is not None and len(read) == 1 and all(len(key) == 1 and many == 1 for key, many in read.items())
     return None if is_name else found["sum"].strip()
+
+
+def unquoted(text: str) -> str:
+    """A line as the shell of another host reads it, that gets it between quotes: `ssh $h "RANK=\\$((i*4+g)) …"`."""
+    return text[:_CHARACTERS].replace("\\$", "$")
 
 
 def _may(text: str) -> bool:
@@ -458,13 +466,13 @@ def _formula(
     empty = empty._replace(first=first)
     (one, many), (other, few) = sorted(names.items(), key=lambda item: (-len(item[0]), -item[1]))
     if many == few == len(one) == len(other) == 1 and empty.what == "rank" and not first:
-        [*places] = (
-            name
-            for name in (one[0], other[0])
-            if of_process(name) == "local_rank" or name in passed or name.startswith(_OF_CALL)
-        )
-        base = other[0] if places == [one[0]] else one[0]
-        return empty._replace(local=places[0], base=base) if len(places) == 1 else None
+        names_ = {one[0], other[0]}
+        given = {
+            name for name in names_ if of_process(name) == "local_rank" or name in passed or name.startswith(_OF_CALL)
+        }
+        given = given or names_ & counted or {name for name in names_ if _ON_NODE.search(name)}
+        base = names_ - given
+        return empty._replace(local=given.pop(), base=base.pop()) if len(given) == len(base) == 1 else None
     if (
         few != 1
         or is_of_call

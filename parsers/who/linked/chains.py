@@ -12,7 +12,7 @@ from parsers.schema.calls import Call, call_of
 from parsers.schema.names import Told
 from parsers.text.unanimous import unanimous
 from parsers.who.beginnings import Said
-from parsers.who.contexts import Places, host_called
+from parsers.who.contexts import Places, host_called, typed_command
 from parsers.who.job_table import Table
 from parsers.who.linked.closure import Proof, Token, by_chains, local_column, ranks_at
 from parsers.who.linked.computed import Words, with_computed
@@ -50,6 +50,8 @@ def chains(
     if places is None:
         return NO_CHAINS
 
+    typed = _typed(said, table)
+    files = {**typed, **files}
     aliases = {name: place for place, own in table.aliases.items() for name in own}
     known = unanimous(
         [*_known(table, told, places), *(pair for path, rank in files.items() for pair in _called(path, rank))]
@@ -79,7 +81,7 @@ def chains(
             if token.kind == "pid"
             for name in table.called(token.place)
         },
-        {token.value: one.rank for token, one in found.items() if token.kind == "file"},
+        {**typed, **{token.value: one.rank for token, one in found.items() if token.kind == "file"}},
     )
 
 
@@ -90,6 +92,19 @@ def _on_the_only_node(own: list[Relation], size: int | None, known: Set[str]) ->
         return own
     only = next(iter(where), "")
     return [[row if row.place is not None else row._replace(place=only) for row in rows] for rows in own]
+
+
+def _typed(said: Mapping[str, Sequence[Said]], table: Table) -> dict[str, int]:
+    """What terminals show in which the call of one process was typed, and nothing after it: files with their ranks, each of another one."""
+    found: dict[str, int] = {}
+    for path, own in said.items() if table.scripts else ():
+        commands = [command for one in own if (command := typed_command(one.raw)) is not None]
+        called = [call_of(command, table.scripts) for command in commands]
+        first = next((at for at, call in enumerate(called) if call is not None), len(called))
+        ranks = {call.rank if call is not None else None for call in called[first:]}
+        if len(ranks) == 1 and (rank := ranks.pop()) is not None:
+            found[path] = rank
+    return {path: rank for path, rank in found.items() if [*found.values()].count(rank) == 1 < len(found)}
 
 
 def _calls(said: Mapping[str, Sequence[Said]], table: Table) -> Iterator[Call]:

@@ -66,6 +66,7 @@ def by_chains(
     slots = [slot for own in relations for row in own for slot in row.cells.values()]
     whole = _whole_ids(slot.value for slot in slots if slot.kind == "id")
     pids |= {token.value for token in known if token.kind == "pid"}
+    pids |= {number for own in relations for number in _beside_pids(own, pids)}
     # numbers that nobody calls pids, as those of `ps` without its first line, may be a chain's inner links
     joints = {number for number, many in _numbers_of(relations).items() if many >= _FEWEST}
     columns = {slot.value: slot.value for slot in slots if slot.kind == "name" and _is_of_place(slot.label)}
@@ -204,6 +205,16 @@ def _whole_ids(ids: Iterable[str]) -> dict[str, str]:
         if len(whole) == 1:
             found[short] = whole.pop()
     return found
+
+
+def _beside_pids(rows: Relation, pids: Set[str]) -> Iterator[str]:
+    """The numbers of a column most of which are called processes elsewhere: one that is not, is of a process that nobody sees any more."""
+    for column in {column for row in rows for column, slot in row.cells.items() if slot.kind == "number"}:
+        slots = [slot for row in rows if (slot := row.cells.get(column)) is not None]
+        own = {slot.value for slot in slots}
+        may = len(own) == len(slots) and all(slot.kind == "number" and len(slot.value) >= _DIGITS for slot in slots)
+        if may and _FEWEST <= len(own & pids) < len(own) < 2 * len(own & pids):
+            yield from own
 
 
 class _Pids(NamedTuple):

@@ -34,7 +34,10 @@ _FEWEST, _PLACES = 2, 4
 _NAME = regex(r"[A-Za-z0-9][\w.@:/-]{0,127}(?:\[\d{1,6}\])?")
 _STAMP = regex(r"\d{4}-\d\d-\d\d(?!\w)|\d{1,2}:\d\d:\d\d")
 _OUTER = " ,;{}[]"  # around the entries of a list, or between them
-_SEAT = regex(r"(?P<word>[A-Za-z]+)[-_]?(?P<number>\d{1,4})(?=(?:\.[a-z]{2,5})?(?::\d+)?\Z)")
+_SEAT = regex(
+    r"(?:(?:[\w.-]{0,60}[_.-])?(?=[A-Za-z]+@))?(?P<word>[A-Za-z]+)[-_@]?(?P<number>\d{1,4})(?=(?:\.[a-z]{2,7})?(?::\d+)?\Z)"
+)
+_NOTED = regex(r"(?P<value>[\w.@:/-]+) [(\[].*[)\]]")  # what is told, with a remark in brackets
 _NUMBERS = regex(r"\d{1,7}(?:[._-]\d{1,7}){1,5}")
 _APART = regex(r"\t|\s*[|│]\s*|\s*[,;]\s*| {2,}")  # cells of lines that are rows below no names
 _NUMBER, _SPACES = regex(r"\d{1,10}"), regex(r"\s+")
@@ -107,6 +110,8 @@ def relations(
     words = Words(known, scripts, labels)
     found += _of_lines(logs, words)
     found += _of_sections(logs, words)
+    for row in (row for own in found for row in own) if labels else ():
+        row.cells.update({f"{column} seat": seat for column, seat in [*_seats(row.cells, labels)]})
     return [own[:_ROWS] for own in found if own]
 
 
@@ -312,6 +317,14 @@ def _with_seats(every: Sequence[Slot], words: Set[str]) -> Iterator[Slot]:
             yield Slot("local_rank", found["number"].lstrip("0") or "0", found["word"])
 
 
+def _seats(cells: Mapping[str, Slot], words: Set[str]) -> Iterator[tuple[str, Slot]]:
+    """The same of what else is called so: a heading, a cell. They stay names, too."""
+    for column, slot in cells.items():
+        for seat in _with_seats([slot], words) if slot.kind == "name" else ():
+            if seat is not slot:
+                yield column, seat
+
+
 def _called(one: Call | None) -> list[Slot]:
     """What a call tells: the rank, and the words that its script gets."""
     if one is None:
@@ -351,6 +364,8 @@ def _parts(own: Sequence[Said]) -> Iterator[list[tuple[str, list[Said]]]]:
     """For each sort of heading that comes again: (heading, the lines below it)."""
     sorts: defaultdict[str, list[int]] = defaultdict(list)
     for at, one in enumerate(own):
+        if one.line.process is not None:  # below a line of a journal another's line may be
+            continue
         text = one.raw.strip()[:_CHARACTERS]
         if _HEADED.fullmatch(text) or _PROMPT.match(text):
             sorts[_shape(_command(text))].append(at)
@@ -392,7 +407,9 @@ def _rows(
         told: defaultdict[str, set[Slot]] = defaultdict(set)
         for one in part:
             found = setting(one.raw)
-            if found is not None and (own := cell(found["key"], found["value"])) is not None:
+            noted = _NOTED.fullmatch(found["value"].strip()) if found is not None else None
+            value = noted["value"] if noted is not None else found["value"] if found is not None else ""
+            if found is not None and (own := cell(found["key"], value)) is not None:
                 told[found["key"].strip()].add(own)
                 continue
             template, every = _slots(one.line.text[:_CHARACTERS], words) if not settings_only else ("", [])
