@@ -42,6 +42,7 @@ _NUMBERS = regex(r"\d{1,7}(?:[._-]\d{1,7}){1,5}")
 _APART = regex(r"\t|\s*[|│]\s*|\s*[,;]\s*| {2,}")  # cells of lines that are rows below no names
 _NUMBER, _SPACES = regex(r"\d{1,10}"), regex(r"\s+")
 _BY = {mark: regex(rf" *{re.escape(mark)} *") for mark in "\t|│,;"} | {" ": regex(r" {2,}")}
+_OPTIONS = regex(r"(?<!\S)(?P<option>--?[A-Za-z][\w-]{0,40})[ =][\"']?(?P<value>[A-Za-z][\w.@:/-]{0,127})")
 _COLUMN, _FIGURE = regex(r"[A-Za-z_][\w ()/.-]{0,60}"), regex(r"-?\d[\d.eE+-]{0,30}")
 _WORDS = regex(r"[\w.@~-]+(?::\d+)?")
 _HEADED = regex(r"(?!/\w)[^\w\s{\"]{1,12} ?\S.{0,160}|\S.{0,80}:")
@@ -102,7 +103,8 @@ def relations(
     """The lines of logs and the leaves of documents → relations. `names` that are known to be somebody's; `scripts` that make ranks of what they are
     called with; `labels`: words that they put before the number of a process at its place."""
     logs = [_log(path, own, places) for path, own in said.items()]
-    found = [*_of_documents(documents, places.of_file), *_of_tables(logs, scripts), *_of_cells(logs)]
+    names = frozenset(names)
+    found = [*_of_documents(documents, places.of_file), *_of_tables(logs, scripts, names), *_of_cells(logs)]
     cells = [slot.value for own in found for row in own for slot in row.cells.values() if slot.kind == "name"]
     headings = [[name for name, _ in parts] for log in logs for parts in log.parts]
     called = [slot.value for own in headings for row in _names(own) for slot in row.values() if slot.kind == "name"]
@@ -143,6 +145,18 @@ def _in_words(column: str, text: str) -> dict[str, Slot]:
         if one.kind in ("rank", "local_rank", "node_rank"):
             found[one.kind].add(one)
     return {f"{column} {kind}": own.pop() for kind, own in found.items() if len({one.value for one in own}) == 1}
+
+
+def _in_options(column: str, text: str, names: Set[str]) -> dict[str, Slot]:
+    """The names that are known to be somebody's of those that a command in a cell gives to its options: `--name gx03-b`, each option once."""
+    given: defaultdict[str, set[str]] = defaultdict(set)
+    for one in _OPTIONS.finditer(text[:_CHARACTERS]) if " -" in text and names else ():
+        given[one["option"]].add(one["value"])
+    return {
+        f"{column} {option}": Slot("name", value, option.strip("-"))
+        for option, values in given.items()
+        if len(values) == 1 and (value := min(values)) in names
+    }
 
 
 # --- documents
@@ -213,14 +227,14 @@ def _shape(path: str) -> str:
 # --- tables
 
 
-def _of_tables(logs: Sequence[_Log], scripts: Mapping[str, Script]) -> Iterator[Relation]:
+def _of_tables(logs: Sequence[_Log], scripts: Mapping[str, Script], names: Set[str]) -> Iterator[Relation]:
     alike: defaultdict[tuple[str, ...], Relation] = defaultdict(list)
     for log in logs:
         by_line = {one.number: one for one in log.own}
         for number, row in log.rows.items():
             cells = {name: one for name, text in row.items() if (one := cell(name, text)) is not None}
             for name, text in row.items():
-                cells |= _in_words(name, text)
+                cells |= {**_in_words(name, text), **_in_options(name, text, names)}
                 if scripts:
                     cells |= {f"{name} {at}": one for at, one in enumerate(_called(call_of(text, scripts)))}
             if len(cells) > 1:
