@@ -152,7 +152,9 @@ class Scripts(NamedTuple):
 def scripts_of(said: Mapping[str, Sequence[Said]]) -> Scripts:
     """The lines of files → what they compute ranks and nodes from, and the numbers that they give to names."""
     formulas, given, sums = _formulas(said)
-    return Scripts(formulas, given, any(computed(unquoted(one.raw)) is not None for own in said.values() for one in own), sums)
+    return Scripts(
+        formulas, given, any(computed(unquoted(one.raw)) is not None for own in said.values() for one in own), sums
+    )
 
 
 def _formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[Given], list[RankSum]]:

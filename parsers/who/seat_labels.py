@@ -72,7 +72,8 @@ def words_of_scripts(said: Mapping[str, Sequence[Said]], formulas: Iterable[Form
             continue
         lines = said.get(one.file, ())[:_LINES]
         if (unit := _UNIT.search(one.file)) is not None and (
-            one.local in ("i", "I") or any(given["name"] == one.local for line in lines for given in INSTANCE.finditer(line.raw))
+            one.local in ("i", "I")
+            or any(given["name"] == one.local for line in lines for given in INSTANCE.finditer(line.raw))
         ):
             found.add(unit["word"].lower())
         name = re.compile(rf"(?P<word>[A-Za-z]+){_BEHIND}(?:[\"']?\$\{{?|\{{)(?:env:)?{re.escape(one.local)}(?!\w)")
