@@ -15,6 +15,7 @@ stands, if no unclear end is known to come before it.
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from typing import Literal
 
 import msgspec
 import polars as pl
@@ -100,7 +101,7 @@ def told_to_stop(events: pl.DataFrame) -> dict[int, ProcessEnd]:
     )
     found = {}
     for row in rows.iter_rows(named=True):
-        by = "launcher" if row["kind"] == "closing_signal" else "process"
+        by: Literal["launcher", "process"] = "launcher" if row["kind"] == "closing_signal" else "process"
         if row["rank"] is not None and (by == "launcher" or detail(row).get("about") == "printer"):
             place = (reference(row),)
             found[row["rank"]] = ProcessEnd(

@@ -14,14 +14,14 @@ from parsers.text.unanimous import unanimous
 from parsers.who.beginnings import Said
 from parsers.who.contexts import Places, host_called, typed_command
 from parsers.who.job_table import Table
-from parsers.who.linked.closure import Proof, Token, by_chains, local_column, ranks_at
+from parsers.who.linked.closure import Proof, Token, by_chains, local_column, places_called, ranks_at
 from parsers.who.linked.computed import Words, with_computed
 from parsers.who.linked.relations import Relation, cell, relations
 from parsers.who.linked.twins import twins
 from parsers.who.told_names import Document
 
 _FEWEST = 2
-HOW, KIND = "chain of records", "record"
+HOW, KIND, OF_PLACE = "chain of records", "record", "id of a place"
 
 
 class Chains(msgspec.Struct, frozen=True):
@@ -74,7 +74,10 @@ def chains(
             ),
             *(Told(name, "place", "", rank=rank, local_rank=at, world=world) for (name, at), rank in seats.items()),
         ],
-        [*_claims(found, table)],
+        [
+            *_claims(found, table),
+            *_ids_of_places(own, {**aliases, **{place: place for place in table.aliases}}, known, table),
+        ],
         {
             (name, int(token.value)): one.rank
             for token, one in found.items()
@@ -172,6 +175,21 @@ def _known(table: Table, told: Iterable[Told], places: Places) -> Iterator[tuple
                 yield Token(kind, places.of(one.name), str(number)), one.rank
         elif (slot := cell("", one.name)) is not None and slot.kind in ("id", "name"):
             yield Token(slot.kind, "", slot.value), one.rank
+
+
+def _ids_of_places(
+    relations: Sequence[Relation], aliases: Mapping[str, str], known: Mapping[Token, int], table: Table
+) -> Iterator[dict[str, Any]]:
+    """Ids that call a place of several processes, as the uid of a pod: whose of these a record with it is, others must tell."""
+    several = {place for place, own in ranks_at(known).items() if len(own) > 1}
+    for name, place in places_called(relations, aliases).items() if several else ():
+        if place in several:
+            yield {
+                "host": host_called(table.called(place)[0], "", table.hosts),
+                "name": name,
+                "how": OF_PLACE,
+                "file": "",
+            }
 
 
 def _claims(found: Mapping[Token, Proof], table: Table) -> Iterator[dict[str, Any]]:

@@ -73,7 +73,7 @@ def by_chains(
     where = {row.place for own in relations for row in own} | {token.place for token in known}
     where |= {places.get(name, name) for name in columns}
     places = {name: place for name, place in (columns | dict(places)).items() if place in where}
-    called = _places_called(relations, places)
+    called = places_called(relations, places)
     shared = where - {place for place, own in ranks_at(known).items() if len(own) == 1}
     here = {
         (places.get(row.place, row.place), slot.value)
@@ -172,7 +172,7 @@ def _is_of_place(label: str) -> bool:
     return said is not None and said.meaning in ("host", "pod")
 
 
-def _places_called(relations: Sequence[Relation], places: Mapping[str, str]) -> dict[str, str]:
+def places_called(relations: Sequence[Relation], places: Mapping[str, str]) -> dict[str, str]:
     """Ids of which each stands beside one place, and each place beside one of them: `node_id=cfb6… ip=10.3.0.14` → their places."""
     found: defaultdict[str, set[str]] = defaultdict(set)
     for own in relations:
