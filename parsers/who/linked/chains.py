@@ -182,14 +182,9 @@ def _ids_of_places(
 ) -> Iterator[dict[str, Any]]:
     """Ids that call a place of several processes, as the uid of a pod: whose of these a record with it is, others must tell."""
     several = {place for place, own in ranks_at(known).items() if len(own) > 1}
-    for name, place in places_called(relations, aliases).items() if several else ():
-        if place in several:
-            yield {
-                "host": host_called(table.called(place)[0], "", table.hosts),
-                "name": name,
-                "how": OF_PLACE,
-                "file": "",
-            }
+    names = {name: place for name, place in aliases.items() if place in several}
+    for name, place in places_called(relations, names).items() if several else ():
+        yield {"host": host_called(table.called(place)[0], "", table.hosts), "name": name, "how": OF_PLACE, "file": ""}
 
 
 def _claims(found: Mapping[Token, Proof], table: Table) -> Iterator[dict[str, Any]]:
