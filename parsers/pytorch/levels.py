@@ -20,7 +20,7 @@ LOUD = ("ERROR", "CRITICAL", "FATAL")
 LAUNCHER = regex(r"(?i)elastic|launch|torchrun|\brunner\b|srun|closing signal")
 # So do those of a JVM that began it, as log4j prints them: Spark's executor, YARN's container.
 _OF_JVM = regex(
-    r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d (?:DEBUG|INFO|WARN|ERROR|FATAL) [A-Z][\w$]*:|.{0,60}?\b(?:DEBUG|INFO|WARN|ERROR|FATAL)\s{1,4}\[?(?:org|com|io)\.\w[\w.]*\.[A-Z][\w$]*\b"
+    r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d (?:DEBUG|INFO|WARN|ERROR|FATAL) [A-Z][\w$]*:|.{0,60}?\b(?:DEBUG|INFO|WARN|ERROR|FATAL)\s{1,4}(?:\[[^\]\n]{1,40}\] )?\[?(?:org|com|io)\.\w[\w.]*\.[A-Z][\w$]*\b"
 )
 
 
