@@ -12,13 +12,14 @@ k above 1, x counts nodes, each with k processes, and y the processes of a node.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.text.vocabulary import of_process, words_of
 from parsers.who.beginnings import Said
+from parsers.who.script_lines import INSTANCE, counted_on, unquoted
 
 _LINES = 400
 _CHARACTERS = 1000
@@ -58,10 +59,6 @@ _TEMPLATE = regex(
 _TEMPLATE_WORD = regex(r"(?<!\S)[\"']?(?:(?:\{\{ ?(?:[\w.]+\.)?|\$?\{|\$)(?P<name>[A-Za-z_]\w{0,40})|\S)(?: ?\}\})?\S*")
 _OF_CALL = "argument_"
 _ARGUMENT = regex(r"\$[1-9](?=[ +*)\-])")  # in a sum
-_COUNTED_ON = regex(  # what a loop of a script counts its turns by
-    r"\b(?:let +[\"']?)?(?P<name>[A-Za-z_]\w{0,40})(?:=\$\(\( ?\$?(?P=name) ?\+ ?1 ?\)\)|\+\+|\+=1\b|=`expr \$(?P=name) \+ 1`)|\bfor (?P<each>\w{1,40}), ?\w{1,40} in enumerate\([^,\n]{1,80}\):"
-)
-INSTANCE = regex(r"(?<![\w.-])(?P<name>[A-Za-z_]\w{0,60})=[\"']?%[iI](?![\w%])")
 _BARE = regex(r"[A-Za-z_]\w*|[iI]\Z")
 _INDEX = regex(
     r"(?i)(?:_|^)(?:id|index|idx|num|number|nr|procid|procno|ordinal|slot)\Z|^%?i\Z|[a-z](?:Index|Id)\Z|process_num"
@@ -277,11 +274,6 @@ def _templates(said: Mapping[str, Sequence[Said]]) -> dict[str, dict[int, str]]:
     return {name: dict(own.pop()) for name, own in found.items() if len(own) == 1}
 
 
-def counted_on(texts: Iterable[str]) -> set[str]:
-    """The names by which a script's loops count their turns."""
-    return {found["name"] or found["each"] for text in texts for found in _COUNTED_ON.finditer(text)}
-
-
 def _called_with(text: str, names: Mapping[str, str]) -> str:
     """A line with what its script is called with by the name that it gives to it, or by its place."""
     return _ARGUMENT.sub(lambda found: names.get(found[0], f"${_OF_CALL}{found[0][1]}"), text)
@@ -316,11 +308,6 @@ def computed(text: str) -> str | None:
     read = parsed(found["sum"])
     is_name = read is not None and len(read) == 1 and all(len(key) == 1 and many == 1 for key, many in read.items())
     return None if is_name else found["sum"].strip()
-
-
-def unquoted(text: str) -> str:
-    """A line as the shell of another host reads it, that gets it between quotes: `ssh $h "RANK=\\$((i*4+g)) …"`."""
-    return text[:_CHARACTERS].replace("\\$", "$")
 
 
 def _may(text: str) -> bool:

@@ -24,7 +24,8 @@ from parsers.text.patterns import regex
 from parsers.who.beginnings import Said
 from parsers.who.collected import pairs_of
 from parsers.who.counted_columns import first_records
-from parsers.who.formulas import INSTANCE, Formula, unquoted
+from parsers.who.formulas import Formula
+from parsers.who.script_lines import INSTANCE, unquoted
 
 _LINES, _CHARACTERS, _FIELDS = 400, 1000, 3
 _NUMBER = regex(r"(?<!\d)\d{1,4}\Z")

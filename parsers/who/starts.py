@@ -16,10 +16,11 @@ from parsers.text.vocabulary import of_process
 from parsers.who.beginnings import Said
 from parsers.who.contexts import Places
 from parsers.who.families import Process
-from parsers.who.formulas import Scripts, counted_on
+from parsers.who.formulas import Scripts
 from parsers.who.linked.numbered import is_counted_otherwise
 from parsers.who.node_numbers import NodeNumbers
 from parsers.who.orders import Order, by_file, orders, starts_of
+from parsers.who.script_lines import counted_on
 from parsers.who.slurm_tasks import starts_of_tasks
 from parsers.who.told_names import Document
 
