@@ -41,7 +41,7 @@ from forensics.detectors.numerics.loss_resumed import as_loaded, leap_of, loaded
 from forensics.detectors.numerics.loss_risen import spike_finding
 from forensics.facts.event_rows import detail
 from forensics.facts.far_values import carried_value, far_value
-from forensics.facts.first_checked import first_checked
+from forensics.facts.first_checked import first_checked, is_of_all
 from forensics.facts.loss_spikes import finite_lines, since, spikes
 from forensics.facts.odd_values import undoubted
 from forensics.facts.own_values import NO_STEP, OwnLoss, has_experts, has_no_stages, own_loss
@@ -116,6 +116,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     earliest = first_checked(asserts, case.job_told_of)
     if earliest is not None and detail(earliest).get("reduced") is False:
         asserts = [row for row in asserts if row["step"] != earliest["step"] or row is earliest]
+    elif earliest is not None:
+        asserts = [row for row in asserts if row["step"] != earliest["step"] or not is_of_all(row)]
     if first is None and are_of_evaluations(asserts):
         return (_of_evaluation(asserts, streams, _nan_finding(case, None, asserts, (), earliest)), *earlier)
     owners = _owners(nans, own)
