@@ -332,7 +332,9 @@ def _with_seats(every: Sequence[Slot], words: Set[str]) -> Iterator[Slot]:
 
 
 def _seats(cells: Mapping[str, Slot], words: Set[str]) -> Iterator[tuple[str, Slot]]:
-    """The same of what else is called so: a heading, a cell. They stay names, too."""
+    """The same of what else is called so: a heading, a cell. They stay names, too; where the number is told besides, it is that."""
+    if any(slot.kind == "local_rank" for slot in cells.values()):
+        return
     for column, slot in cells.items():
         for seat in _with_seats([slot], words) if slot.kind == "name" else ():
             if seat is not slot:
@@ -421,11 +423,12 @@ def _rows(
         told: defaultdict[str, set[Slot]] = defaultdict(set)
         for one in part:
             found = setting(one.raw)
-            noted = _NOTED.fullmatch(found["value"].strip()) if found is not None else None
-            value = noted["value"] if noted is not None else found["value"] if found is not None else ""
-            if found is not None and (own := cell(found["key"], value)) is not None:
+            if found is not None and (own := cell(found["key"], found["value"])) is not None:
                 told[found["key"].strip()].add(own)
                 continue
+            noted = _NOTED.fullmatch(found["value"].strip()) if found is not None else None
+            if found is not None and noted is not None and (own := cell(found["key"], noted["value"])) is not None:
+                told[found["key"].strip()] |= {own} if own.kind == "pid" else set()
             template, every = _slots(one.line.text[:_CHARACTERS], words) if not settings_only else ("", [])
             for at, slot in enumerate(every[:_SLOTS]):
                 told[f"{_SPACES.sub(' ', template)} {at}"].add(slot)
