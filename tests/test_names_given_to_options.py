@@ -71,11 +71,12 @@ def test_whoever_tells_of_the_names(record: str, tmp_path: Path) -> None:
     [
         lambda name: f"python train.py --peer {name}",
         lambda name: f"python train.py --next-worker {name}",
+        lambda name: f"python train.py --upstream {name}",
         lambda name: "python train.py --name gx01-a",
         lambda name: f"python train.py --name {name} --name gx01-a",
         lambda name: f"cat {name}.log",
     ],
-    ids=["a peer", "the next one", "all alike", "two of one option", "no option"],
+    ids=["a peer", "the next one", "whom it reads from", "all alike", "two of one option", "no option"],
 )
 def test_commands_that_tell_of_nobody(command: Callable[[str], str], tmp_path: Path) -> None:
     assert told(tmp_path, TABLE | tables(command)) == {}
