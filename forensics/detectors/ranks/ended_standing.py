@@ -7,9 +7,9 @@ or a wait was given up, other lines tell more. Fooled by: a watchdog whose limit
 """
 
 from forensics.case import Case, Detector
-from forensics.facts.event_rows import refs, rows
-from forensics.facts.progress import step_in_progress
-from forensics.facts.standing import ended_standing
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.ends.standing import ended_standing
+from forensics.facts.rows.event_rows import refs, rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.texts import ranks_text

@@ -11,8 +11,8 @@ from typing import Literal, NamedTuple
 import msgspec
 import polars as pl
 
-from forensics.assemble.identity import short_host
-from forensics.facts.event_rows import detail, host_of
+from forensics.assemble.who.identity import short_host
+from forensics.facts.rows.event_rows import detail, host_of
 from forensics.graph.hang.digraph import Digraph
 from parsers.schema.tables import TableName
 from parsers.text.connections import is_within_a_host
