@@ -10,6 +10,8 @@ _SIGNALS = {
     4: "SIGILL",
     2: "SIGINT",
 }
+# Ray: the process went without a word. Of several, some may have been aborted after their wait.
+VANISHED = ("SYSTEM_ERROR",)
 
 
 def signal_of(code: str | None) -> str | None:

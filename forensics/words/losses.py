@@ -58,6 +58,10 @@ ODD_VALUE_AT_A_CHECK = Form(
     "before the first step {name} of {who} was {value}, where every other rank showed a number, and a check of its own ended it",
     "在第一个 step 之前，{who} 的 {name} 为 {value}，其他 rank 均为正常数值，随后它自身的检查使其退出",
 )
+ODD_VALUE_CHECKED = Form(
+    "{name} of {who} was {value}, where every other rank showed a number, and a check of its own ended it",
+    "{who} 的 {name} 为 {value}，其他 rank 均为正常数值，随后它自身的检查使其退出",
+)
 ODD_VALUE, ODD_VALUE_AT_LAST, ODD_VALUE_AT_FIRST = (
     Form(
         "at step {step} {name} of {who} was {value}, where every other rank showed a number, and most were bad soon after",

@@ -71,6 +71,7 @@ _NAMED = (
     regex(rf"(?i)(?<![\w.@/+-])['\"\[]?(?P<name>{_NAME})(?::\d{{1,5}})?['\"\]]?(?: \([^()]{{0,60}}\))?:? (?:(?:has|was|is|got|been|main|process) ){{0,3}}{_VERB}\b"),
     regex(rf"(?:\A|[\]|>] )(?P<name>{_NAME})(?:\[\d{{1,10}}\])?: "),
     regex(rf"\bago\s{{1,60}}(?:\S{{1,200}}\s{{1,60}})?(?P<name>{_NAME})\s*\Z"),  # docker ps: its last column
+    regex(rf"(?<![\w.@/+-])(?P<name>(?!ago\b){_NAME})(?:\t+|\s{{2,60}})(?:Exited|exited) \(-?\d{{1,5}}\)"),  # or that before the state
     regex(rf"(?i)\b(?:service|unit|program|process|container|pod|actor|app|instance|task(?:_?id)?|worker|job|replica|child)[ :=]{{1,2}}['\"\[]?(?P<name>{_NAME})"),
 )  # fmt: skip
 _ENDED = regex(

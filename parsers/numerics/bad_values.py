@@ -26,7 +26,7 @@ from parsers.text.patterns import regex
 
 _COMMENT = regex(r"#+ ")  # of whoever put the log together
 _STEP = regex(
-    r"(?i)(?<![a-z])(?:step|iter(?:ation)?|update)[ =:#]{1,2}(\d{1,15})\b(?! ?(?:ms|s|sec|min|h)\b)"
+    r"(?i)(?<![a-z])(?:step|iter(?:ation)?|update|ba(?==))[ =:#]{1,2}(\d{1,15})\b(?! ?(?:ms|s|sec|min|h)\b)"
 )  # and no time
 _BAD = r"(?P<{name}>[+-]?(?:nan|inf(?:inity)?))(?![\w?-]|\.\S)"
 _NAMED = r"(?:loss|grad\w{0,30}|norm)"
@@ -54,7 +54,7 @@ _IN_MODULE = regex(
     rf"|\b{_MODULE.format(name='of')}:? (?:{_PART} )?(?:has|contains|produced|returned|became|is|gave) (?:an? )?{_WORD}\b"
 )
 _COUNTED = regex(
-    rf"(?i)(?<![\w.])(?<!from )(?<!to ){_MODULE.format(name='of')}:? (?:{_PART} )?.{{0,80}}?(?<![a-z])(?:n_|num_|has_)?{_COUNT_WORD} ?[=:]? ?(?P<count>\d{{1,15}})(?![\w.])"
+    rf"(?i)(?:(?<![\w.])(?<!from )(?<!to ){_MODULE.format(name='of')}:?|\b(?:fwd|bwd|forward|backward) (?P<bare>[a-z_]\w{{1,60}}):) (?:{_PART} )?.{{0,80}}?(?<![a-z])(?:n_|num_|has_)?{_COUNT_WORD} ?[=:]? ?(?P<count>\d{{1,15}})(?![\w.])"
 )
 _FILE = regex(r"(?i)\.(?:py|csv|json|jsonl|txt|log|parquet|pt|pth|npy|yaml|yml|toml|sh|cu|cpp|tar|gz|bin|safetensors)$")
 _INPUT_BAD = regex(r"(?i)(?<![a-z])in(?:put)?(?:_\w{1,20})?[ =:]{1,2}[+-]?(?:nan|inf)\b")
@@ -226,8 +226,9 @@ def _figure(text: str) -> dict[str, Any] | None:
 def _module(text: str, known: Mapping[str, Any] = {}) -> dict[str, Any] | None:
     if (counted := _COUNTED.search(text)) is not None:
         is_bad = bool(counted["count"].strip("0")) and _NOT_SO.search(text[: counted.start()]) is None
-        detail = {**known, "where": "module", "module": counted["of"]}
-        return _assert("module", text, detail) if is_bad and not _FILE.search(counted["of"]) else None
+        name = counted["of"] or counted["bare"]
+        detail = {**known, "where": "module", "module": name}
+        return _assert("module", text, detail) if is_bad and not _FILE.search(name) else None
     match = _IN_MODULE.search(text)
     if match is None or _NOT_SO.search(text[: match.start()]) or _NONE.search(text[match.end() :]):
         return None

@@ -18,11 +18,15 @@ QUIET = ("DEBUG", "INFO", "WARNING", "WARN")
 LOUD = ("ERROR", "CRITICAL", "FATAL")
 # Loggers of launchers speak of a process from outside, whatever file they share with it.
 LAUNCHER = regex(r"(?i)elastic|launch|torchrun|\brunner\b|srun|closing signal")
+# So do those of a JVM that began it, as log4j prints them: Spark's executor, YARN's container.
+_OF_JVM = regex(
+    r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d (?:DEBUG|INFO|WARN|ERROR|FATAL) [A-Z][\w$]*:|.{0,60}?\b(?:DEBUG|INFO|WARN|ERROR|FATAL)\s{1,4}(?:\[[^\]\n]{1,40}\] )?\[?(?:org|com|io)\.\w[\w.]*\.[A-Z][\w$]*\b"
+)
 
 
 def level_of(text: str) -> str | None:
     """The level of a record of the program's own loggers; None for anything else."""
-    if LAUNCHER.search(text):
+    if LAUNCHER.search(text) or _OF_JVM.match(text):
         return None
     if absl := _ABSL.search(text, 0, 2 * RECORD_WITHIN):
         return _ABSL_LEVELS[absl["level"]]

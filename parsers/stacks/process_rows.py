@@ -7,6 +7,7 @@
       90377   90331 mve      tl   ptrace_stop          python -u train.py
     == 88213                                                                        /proc/PID/status in part, below its number or with it
     State:  T (stopped)
+    State: T (stopped) Pid: 88213 TracerPid: 0            or all of it in one line, or each behind the file's name
     2: -> FLOCK  ADVISORY  WRITE 41877 00:31:9123404 0 EOF                          /proc/locks: who waits for a lock
 
 Table `stacks`, a row per process and look, as parsers/stacks/ps.py has them. Who waits for a lock stands in the function of the kernel that does.
@@ -35,16 +36,20 @@ _STATES = tuple(f" {one} ".encode() for one in (
     "R+", "S+", "D+", "T+", "t+", "Z+", "Rl+", "Sl+", "Dl+", "Tl+", "tl+", "Zl+", "Ssl+", "SNl", "RNl", "TNl", "DNl", "SLl", "RLl", "S<l", "R<l",
 ))  # fmt: skip
 _HOLDS = regex(
-    rb"(?:^|[\s:])[1-9]\d{0,9}[ \t]+(?:\S{1,40}[ \t]+){0,9}?[RSDTtZX][<NLsl+]{0,4}[ \t]+\S|PID|: +-> |^(?:\S{1,80}: )?State:[ \t]+[A-Za-z] \([a-z ]+\)"
+    rb"(?:^|[\s:])[1-9]\d{0,9}[ \t]+(?:\S{1,40}[ \t]+){0,9}?[RSDTtZX][<NLsl+]{0,4}[ \t]+\S|PID|: +-> |^.{0,120}?\bState:[ \t]+[A-Za-z] \([a-z ]+\)|/proc/\d{2,10}/status\b"
 )
 _LOCK = regex(
     r"\s*(?:\d{1,9}: +)?(?:-> ?){1,8}(?P<how>FLOCK|POSIX|OFDLCK)\s+\w+\s+(?:READ|WRITE|RW)\s+(?P<pid>\d{1,10}) [0-9a-f]+:"
 )
-_FIELD = regex(r"(?P<name>Name|State|Tgid|Pid):[ \t]+(?P<value>\S.{0,80})$")
+_FIELD = regex(
+    r"(?:(?:/proc/)?(?P<of>\d{1,10})/status[:-]|(?<![^ \t,;|]))(?P<name>Name|State|Tgid|Pid):[ \t]*(?P<value>[^\s,;|](?:.{0,80}?))(?=[ \t,;|]+[A-Z][A-Za-z_]{1,30}:(?:[ \t]|\d)|[\s,;|]*$)"
+)
+_BEGINS = regex(r"(?:(?:/proc/)?\d{1,10}/status[:-])?[A-Z][A-Za-z_]{1,30}:[ \t]*\S")
 _STATE = regex(r"[A-Za-z] \((?P<word>[a-z ]{1,20})\)")
 _NUMBERED = regex(
     r"(?i)[=\-#>*\s]{0,12}(?:(?:(?:pid|process)\s{0,2}[:=#]?\s{0,2})?(?P<pid>\d{2,10})|(?:==> )?/?proc/(?P<proc>\d{2,10})(?:/status)?)[\s:=\-#*<]{0,12}$"
 )
+_ASKED = regex(r"/proc/(\d{2,10})/status\b")
 _WAITS = {"FLOCK": "flock_lock_inode_wait", "POSIX": "posix_lock_inode_wait", "OFDLCK": "posix_lock_inode_wait"}
 
 
@@ -60,19 +65,25 @@ class Statuses:
 
     def read(self, text: str, place: dict[str, Any]) -> bool:
         """Is it a field?"""
-        found = _FIELD.match(text)
-        if found is None:
+        fields = [*_FIELD.finditer(text)] if _BEGINS.match(text) else []
+        if not fields:
             self._end()
             self._host = prompted(text) or self._host
             above = _NUMBERED.match(text)
-            self._above = int(above["pid"] or above["proc"]) if above else None
+            asked = {*_ASKED.findall(text)} if above is None else set()  # by the command above
+            self._above = int(above["pid"] or above["proc"]) if above else int(asked.pop()) if len(asked) == 1 else None
             return False
-        if found["name"] in self._fields:
+        for found in fields:
+            named = int(found["of"]) if found["of"] else None
+            if found["name"] in self._fields or (named is not None and named != self._above):
+                self._end()
+                self._above = named
+            self._fields[found["name"]] = found["value"].strip()
+            if found["name"] == "State":
+                self._place = place
+        if len(fields) > 1:  # all that is told of it
             self._end()
             self._above = None
-        self._fields[found["name"]] = found["value"].strip()
-        if found["name"] == "State":
-            self._place = place
         return True
 
     def _end(self) -> None:
@@ -127,7 +138,7 @@ def parse(lines: pl.DataFrame) -> Tables:
 
 PARSER = LineParser(
     name="process_rows",
-    anchors=(*_STATES, b" PID", b"State:", b"-> FLOCK", b"-> POSIX", b"-> OFDLCK"),
+    anchors=(*_STATES, b" PID", b"State:", b"/proc/", b"-> FLOCK", b"-> POSIX", b"-> OFDLCK"),
     holds=_HOLDS,
     parse=parse,
     before=True,

@@ -5,8 +5,8 @@
     /var/log/pods/NAMESPACE_POD_2e9c82b1-478c-481d-a87c-966c377b9aa2/main/0.log      a path with the same
     {"metadata": {"uid": "2e9c82b1-478c-481d-a87c-966c377b9aa2"}, "env": {"RANK": "3"}}      a document that tells whose it is
 
-An id is told of a rank if all files below it, or lines in them, speak for that rank alone, and documents of no other. What else the kernel says of the same
-process in that file is about it, too.
+An id is told of a rank if all files below it, or lines in them, speak for that rank alone, and documents of no other. Where several run in it, it is the
+one of them that somebody saw killed, or gone without a word. What else the kernel says of the same process in that file is about it, too.
 """
 
 import re
@@ -16,8 +16,10 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from forensics.assemble.who.identity import given_rank
+from forensics.model.signals import VANISHED, signal_of
 from parsers.schema.tables import TableName
 from parsers.text.patterns import regex
+from parsers.who.linked.chains import OF_PLACE
 
 _UUID = regex(
     r"(?:(?<=pod)|(?<![0-9a-f]))([0-9a-f]{8})[-_]?([0-9a-f]{4})[-_]?([0-9a-f]{4})[-_]?([0-9a-f]{4})[-_]?([0-9a-f]{12})(?![0-9a-f])",
@@ -37,9 +39,11 @@ def with_ranks_of_cgroups(tables: Mapping[TableName, pl.DataFrame]) -> dict[Tabl
     if not told.height:
         return dict(tables)
     ranks = _ranks_of_ids(tables)
-    found: defaultdict[tuple[str, int], set[int]] = defaultdict(set)
+    found: dict[tuple[str, int], set[int]] = defaultdict(set)
     for file, pid, detail in told.select("file", "pid", "detail").iter_rows():
         found[file, pid] |= {rank for one in _ids(detail) for rank in ranks.get(one, ranks.get(one[:_SHORT], ()))}
+    killed = _killed(events)
+    found = {key: said if len(said) == 1 else said & killed for key, said in found.items()}
     own = [(file, pid, min(said)) for (file, pid), said in found.items() if len(said) == 1]
     made = pl.DataFrame(own, schema={"file": pl.String, "pid": pl.Int64, "_rank": pl.Int64}, orient="row")
     keys = made.with_columns(pl.col("file").cast(events.schema["file"]), pl.col("pid").cast(events.schema["pid"]))
@@ -47,6 +51,13 @@ def with_ranks_of_cgroups(tables: Mapping[TableName, pl.DataFrame]) -> dict[Tabl
     is_its = nameless & pl.col("_rank").is_not_null()
     filled = joined.with_columns(given_rank(pl.when(is_its).then("_rank")))
     return {**tables, "events": filled.select(events.columns).cast(events.schema)}
+
+
+def _killed(events: pl.DataFrame) -> set[int]:
+    """The ranks that a launcher saw killed by SIGKILL, or gone without a word."""
+    exits = events.filter(pl.col("kind").is_in(["exit", "first_failure"]) & (pl.col("rank_space") == "global"))
+    rows = exits.select("rank", "code").drop_nulls().iter_rows()
+    return {rank for rank, code in rows if code in VANISHED or signal_of(code) == "SIGKILL"}
 
 
 def _ids(text: str) -> Iterator[str]:
@@ -66,5 +77,11 @@ def _ranks_of_ids(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, set[int
             found[one].add(rank)
     for name, rank in tables["ranks"].select("name", "rank").drop_nulls().unique().iter_rows():
         for one in {*_ids(name), *([name.lower()] if _IS_SHORT.fullmatch(name) else ())}:
+            found[one].add(rank)
+    at_place = pl.col("how") == OF_PLACE
+    hosts = tables["ranks"].filter(pl.col("rank").is_not_null()).select("host", "rank").drop_nulls().unique()
+    ids = tables["ranks"].filter(at_place).select("host", "name").drop_nulls().unique()
+    for name, rank in ids.join(hosts, on="host").select("name", "rank").iter_rows():
+        for one in _ids(name):
             found[one].add(rank)
     return found

@@ -41,7 +41,7 @@ from forensics.detectors.numerics.loss_resumed import as_loaded, leap_of, loaded
 from forensics.detectors.numerics.loss_risen import spike_finding
 from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.figures.far_values import carried_value, far_value
-from forensics.facts.figures.first_checked import first_checked
+from forensics.facts.figures.first_checked import first_checked, is_of_all
 from forensics.facts.figures.loss_spikes import finite_lines, since, spikes
 from forensics.facts.figures.odd_values import undoubted
 from forensics.facts.figures.own_values import NO_STEP, OwnLoss, has_experts, has_no_stages, own_loss
@@ -108,6 +108,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     earliest = first_checked(asserts, case.job_told_of)
     if earliest is not None and detail(earliest).get("reduced") is False:
         asserts = [row for row in asserts if row["step"] != earliest["step"] or row is earliest]
+    elif earliest is not None:
+        asserts = [row for row in asserts if row["step"] != earliest["step"] or not is_of_all(row)]
     if first is None and are_of_evaluations(asserts):
         return (_of_evaluation(asserts, streams, _nan_finding(case, None, asserts, (), earliest)), *earlier)
     owners = _owners(nans, own)

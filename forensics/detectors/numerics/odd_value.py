@@ -25,6 +25,7 @@ from parsers.forms.reading import real
 from parsers.text.vocabulary import words_of
 from parsers.training.told_values import is_broken
 
+_READS = frozenset(["dataset", "reader", "loader"])  # what they print, but for what a part of a model called so makes
 _GIVEN = frozenset(
     [
         "batch",
@@ -40,6 +41,7 @@ _GIVEN = frozenset(
         "reward",
         "rewards",
         "data",
+        *_READS,
     ]
 )
 _DATA = _GIVEN - {"input", "inputs", "reward", "rewards"}  # these may be what another rank sent
@@ -61,7 +63,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
         return ()
     cause = _cause(found)
     # What a rank was given by its own reader, or has loaded, is bad before anybody else takes part, whatever the layout.
-    is_first = cause == "bad_input" and not _DATA.isdisjoint(words_of(called(found)))
+    is_first = cause == "bad_input" and not _DATA.isdisjoint(_said(found))
     is_first |= found.is_given or (cause == "bad_state" and found.step is None)
     said = frozenset(words_of(called(found)))
     # A part's weights, where what all hold or take in was a number still: nobody gave it that in this step.
@@ -77,7 +79,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     )
     form = words.ODD_VALUE_AT_LAST if found.is_last else words.ODD_VALUE
     if found.step is None:
-        form = words.ODD_VALUE_AT_A_CHECK if found.is_checked else words.ODD_VALUE_AT_FIRST
+        checked = words.ODD_VALUE_CHECKED if case.tables["steps"].height else words.ODD_VALUE_AT_A_CHECK
+        form = checked if found.is_checked else words.ODD_VALUE_AT_FIRST
     is_size = is_broken(found.value)
     if found.step is not None and isfinite(real(found.value) or nan):  # how many were bad
         form = words.ODD_SIZE if is_size else words.ODD_COUNT
@@ -130,8 +133,13 @@ def _actions(case: Case, found: OddValue, cause: Cause) -> tuple[Action, ...]:
     return of_batch(case, (found.rank,), found.step, back) if is_read and back.kind == "rollback" else (back,)
 
 
-def _cause(found: OddValue) -> Cause:
+def _said(found: OddValue) -> frozenset[str]:
     said = frozenset(words_of(called(found)))
+    return said - _READS if said & MADE else said
+
+
+def _cause(found: OddValue) -> Cause:
+    said = _said(found)
     kept = frozenset(word for name in found.kept for word in words_of(name))
     if said & _REDUCED and not said & STATE and kept & _OWN:
         return "comm_corruption"

@@ -15,6 +15,7 @@ stands, if no unclear end is known to come before it.
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from typing import Literal
 
 import msgspec
 import polars as pl
@@ -72,7 +73,7 @@ def origins(ends: Mapping[int, ProcessEnd], around: Around) -> Origins | None:
     named = {end.rank for end in found.ends}
     fitting = {rank for rank, end in ends.items() if end.waited or end.was_stopped or end.how in _FITS} | around.waited
     fitting |= _left_a_wait(found.ends, ends, around)
-    fitting |= _stopped_later(found.ends, around) - ends.keys()
+    fitting |= _stopped_later(found.ends, around, fitting, ends) - ends.keys()
     rest = around.job - named - fitting
     return msgspec.structs.replace(found, why_not="tied_explanations", others=tuple(sorted(rest))) if rest else found
 
@@ -92,23 +93,33 @@ def scheduled_stop(events: pl.DataFrame, job_hosts: frozenset[str]) -> tuple[int
 
 
 def told_to_stop(events: pl.DataFrame) -> dict[int, ProcessEnd]:
-    """Events of one attempt, ranks global → the ranks that say themselves that they got a signal to stop, when first."""
-    is_told = (pl.col("kind") == "other") & (pl.col("code") == "told_to_stop") & (pl.col("rank_space") == "global")
-    rows = events.filter(is_told.fill_null(False)).sort("time_ns", descending=True, nulls_last=False)
-    return {
-        row["rank"]: ProcessEnd(
-            row["rank"], "stopped", None, "", row["time_ns"], (reference(row),), row["time_basis"], "process"
-        )
-        for row in rows.iter_rows(named=True)
-        if row["rank"] is not None and detail(row).get("about") == "printer"
-    }
+    """Events of one attempt, ranks global → the ranks that got a signal to stop, by their own word or that of their launcher, when first."""
+    is_told = (pl.col("kind") == "other") & (pl.col("code") == "told_to_stop")
+    is_sent = (pl.col("kind") == "closing_signal") & (pl.col("code") == "SIGTERM") & pl.col("detail").is_null()
+    rows = events.filter(((is_told | is_sent) & (pl.col("rank_space") == "global")).fill_null(False)).sort(
+        "time_ns", descending=True, nulls_last=False
+    )
+    found = {}
+    for row in rows.iter_rows(named=True):
+        by: Literal["launcher", "process"] = "launcher" if row["kind"] == "closing_signal" else "process"
+        if row["rank"] is not None and (by == "launcher" or detail(row).get("about") == "printer"):
+            place = (reference(row),)
+            found[row["rank"]] = ProcessEnd(
+                row["rank"], "stopped", None, "", row["time_ns"], place, row["time_basis"], by
+            )
+    return found
 
 
-def _stopped_later(first: Sequence[ProcessEnd], around: Around) -> set[int]:
-    """Ranks that were alive until a signal came which those that failed first, as the only ones, did not hear of any more."""
-    told = around.told
+def _stopped_later(
+    first: Sequence[ProcessEnd], around: Around, fitting: Collection[int], ends: Mapping[int, ProcessEnd]
+) -> set[int]:
+    """Ranks that were alive until a signal came which those that failed first, as the only ones beside those that fit, did not hear of any more.
+    What launchers stop may end for that: their word counts where somebody lost another one before."""
+    waited = any(end.waited for end in ends.values())
+    told = {rank: stop for rank, stop in around.told.items() if stop.by == "process" or waited}
     is_before = any(_precedes(stop, end, around) for stop in told.values() for end in first)
-    is_whole = told.keys() >= around.job - {end.rank for end in first} and not any(end.rank in told for end in first)
+    others = around.job - {end.rank for end in first} - {*fitting}
+    is_whole = told.keys() >= others and not any(end.rank in told for end in first)
     return {*told} if is_whole and not is_before else set()
 
 

@@ -23,7 +23,7 @@ from forensics.facts.rows.device_errors import is_device_error
 from forensics.facts.rows.event_rows import reference
 from forensics.model.names import Cause
 from forensics.model.ref import Ref
-from forensics.model.signals import signal_of
+from forensics.model.signals import VANISHED, signal_of
 from forensics.model.told import has_kind, values
 from parsers.schema.order import sort_if_needed
 from parsers.text.signals import ASKING
@@ -38,8 +38,6 @@ SIGNAL_CAUSES: Mapping[str, Cause] = {
 }  # fmt: skip
 _EXITS = ("exit", "first_failure")
 _CLOSED_NS = 5 * SECOND_NS  # a launcher's own kill comes no sooner behind what it calls the first failure
-# Ray: the process went without a word. Of several, some may have been aborted after their wait.
-_VANISHED = ("SYSTEM_ERROR",)
 _VICTIM_KINDS = (
     "collective_timeout", "peer_closed", "remote_error", "store_timeout", "missing_members", "fingerprint_mismatch",
 )  # fmt: skip
@@ -217,12 +215,12 @@ def process_ends(events: pl.DataFrame, rest: frozenset[int] = frozenset()) -> di
     )
     is_own = pl.col("rank").is_not_null() & (pl.col("rank_space") == "global")
     own = events.select(*_OF_LINES, "rank_space").filter(is_own)
-    vanishings = own.filter(pl.col("kind").is_in(_EXITS) & pl.col("code").is_in(_VANISHED))
+    vanishings = own.filter(pl.col("kind").is_in(_EXITS) & pl.col("code").is_in(VANISHED))
     gone = set(vanishings["rank"].to_list())
     unplaced = bool(gone) and _fails_unplaced(events.join(vanishings, on="file", how="semi"))
     said: dict[int, list[ProcessEnd]] = defaultdict(list)
     for row in own.filter(pl.col("kind").is_in(_EXITS)).sort("rank", "kind", "file", "line").iter_rows(named=True):
-        vanished = row["code"] in _VANISHED and gone == {row["rank"]} and not unplaced
+        vanished = row["code"] in VANISHED and gone == {row["rank"]} and not unplaced
         is_stopped = row["rank"] in (stopped if '"polled"' not in (row["detail"] or "") else by_hand)
         said[row["rank"]].append(_from_exit(row["rank"], row, is_stopped, vanished))
     no_scale = (pl.col("kind") == _NO_SCALE_LEFT[0]) & (pl.col("code") == _NO_SCALE_LEFT[1])

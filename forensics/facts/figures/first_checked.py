@@ -19,25 +19,35 @@ _REDUCED = ("loss", "grad_norm", "forward_loss")  # what a line may show of all
 def first_checked(asserts: Sequence[Mapping[str, Any]], job: frozenset[int]) -> Mapping[str, Any] | None:
     """Rows of checks that failed, and the ranks of the job → that of the rank that was first alone."""
     first: dict[int, Mapping[str, Any]] = {}
+    of_all: dict[int, Mapping[str, Any]] = {}
     for row in asserts:
         named = row["names_ranks"] if row["names_rank_space"] in (None, "global") else None
         ranks = named or ([] if row["rank"] is None else [row["rank"]])
         if row["kind"] != "nan_assert" or len(ranks) != 1 or row["step"] is None:
             continue
+        found = of_all if is_of_all(row) else first
         rank = ranks[0]
-        if rank not in first or row["step"] < first[rank]["step"]:
-            first[rank] = row
+        if rank not in found or row["step"] < found[rank]["step"]:
+            found[rank] = row
+    first = {**of_all, **first}  # what is of all, is of who has nothing else to tell
     if len(job) < _FEWEST or first.keys() != job:
         return None
     odd = min(first, key=lambda rank: (first[rank]["step"], rank))
     later = {row["step"] for rank, row in first.items() if rank != odd}
     step = first[odd]["step"]
     if later == {step} and len(own := [rank for rank in first if _reduced(first[rank]) is False]) == 1:
-        is_of_all = all(_reduced(row) for rank, row in first.items() if rank != own[0])
-        return first[own[0]] if is_of_all else None
+        is_rest = all(_reduced(row) for rank, row in first.items() if rank != own[0])
+        return first[own[0]] if is_rest else None
+    if any(row["step"] < step for row in of_all.values()):
+        return None
     if len(later) != 1 or not 0 < later.pop() - step <= _SPREAD or first[odd]["code"] in _REDUCED:
         return None
     return first[odd]
+
+
+def is_of_all(row: Mapping[str, Any]) -> bool:
+    """Does a check say that what it found is of all ranks, as a norm of what was reduced?"""
+    return detail(row).get("scope") == "global"
 
 
 def _reduced(row: Mapping[str, Any]) -> bool | None:

@@ -24,6 +24,7 @@ from parsers.text.patterns import regex
 from parsers.who.lines.beginnings import Said
 from parsers.who.lines.collected import pairs_of
 from parsers.who.scripts.formulas import Formula
+from parsers.who.scripts.script_lines import INSTANCE, unquoted
 from parsers.who.told.counted_columns import first_records
 
 _LINES, _CHARACTERS, _FIELDS = 400, 1000, 3
@@ -33,6 +34,7 @@ _OF_PLACE = regex(
 )
 _DEVICE = regex(r"(?i)(?<![A-Za-z])(?:gpu|cuda|npu|dcu|mlu|hpu|xpu|musa|device)[ _.#:=-]{0,2}\Z")
 _WORD = regex(r"(?P<word>[A-Za-z]+)[ _.#:=-]{0,2}\Z")
+_UNIT = regex(r"(?P<word>[A-Za-z]+)@\.[a-z]{4,7}\Z")  # a template of systemd's
 _BEHIND = r"[ _.#:-]?"  # a word, before a variable of a script
 
 
@@ -67,11 +69,17 @@ def words_of_scripts(said: Mapping[str, Sequence[Said]], formulas: Iterable[Form
     """What scripts put before the number of a process at its place, where they compute ranks by it."""
     found: set[str] = set()
     for one in formulas:
-        if one.what != "rank" or one.node is None or one.local is None:
+        if one.what != "rank" or one.node is one.base is None or one.local is None:
             continue
+        lines = said.get(one.file, ())[:_LINES]
+        if (unit := _UNIT.search(one.file)) is not None and (
+            one.local in ("i", "I")
+            or any(given["name"] == one.local for line in lines for given in INSTANCE.finditer(line.raw))
+        ):
+            found.add(unit["word"].lower())
         name = re.compile(rf"(?P<word>[A-Za-z]+){_BEHIND}(?:[\"']?\$\{{?|\{{)(?:env:)?{re.escape(one.local)}(?!\w)")
-        for line in said.get(one.file, ())[:_LINES]:
-            found |= {own["word"].lower() for own in name.finditer(line.raw[:_CHARACTERS])}
+        for line in lines:
+            found |= {own["word"].lower() for own in name.finditer(unquoted(line.raw))}
     return frozenset(found)
 
 

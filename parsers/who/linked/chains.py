@@ -12,16 +12,16 @@ from parsers.schema.calls import Call, call_of
 from parsers.schema.names import Told
 from parsers.text.unanimous import unanimous
 from parsers.who.lines.beginnings import Said
-from parsers.who.linked.closure import Proof, Token, by_chains, local_column, ranks_at
+from parsers.who.linked.closure import Proof, Token, by_chains, local_column, places_called, ranks_at
 from parsers.who.linked.computed import Words, with_computed
 from parsers.who.linked.relations import Relation, cell, relations
 from parsers.who.linked.twins import twins
-from parsers.who.places.contexts import Places, host_called
+from parsers.who.places.contexts import Places, host_called, typed_command
 from parsers.who.places.job_table import Table
 from parsers.who.told.told_names import Document
 
 _FEWEST = 2
-HOW, KIND = "chain of records", "record"
+HOW, KIND, OF_PLACE = "chain of records", "record", "id of a place"
 
 
 class Chains(msgspec.Struct, frozen=True):
@@ -50,6 +50,8 @@ def chains(
     if places is None:
         return NO_CHAINS
 
+    typed = _typed(said, table)
+    files = {**typed, **files}
     aliases = {name: place for place, own in table.aliases.items() for name in own}
     known = unanimous(
         [*_known(table, told, places), *(pair for path, rank in files.items() for pair in _called(path, rank))]
@@ -72,14 +74,17 @@ def chains(
             ),
             *(Told(name, "place", "", rank=rank, local_rank=at, world=world) for (name, at), rank in seats.items()),
         ],
-        [*_claims(found, table)],
+        [
+            *_claims(found, table),
+            *_ids_of_places(own, {**aliases, **{place: place for place in table.aliases}}, known, table),
+        ],
         {
             (name, int(token.value)): one.rank
             for token, one in found.items()
             if token.kind == "pid"
             for name in table.called(token.place)
         },
-        {token.value: one.rank for token, one in found.items() if token.kind == "file"},
+        {**typed, **{token.value: one.rank for token, one in found.items() if token.kind == "file"}},
     )
 
 
@@ -90,6 +95,19 @@ def _on_the_only_node(own: list[Relation], size: int | None, known: Set[str]) ->
         return own
     only = next(iter(where), "")
     return [[row if row.place is not None else row._replace(place=only) for row in rows] for rows in own]
+
+
+def _typed(said: Mapping[str, Sequence[Said]], table: Table) -> dict[str, int]:
+    """What terminals show in which the call of one process was typed, and nothing after it: files with their ranks, each of another one."""
+    found: dict[str, int] = {}
+    for path, own in said.items() if table.scripts else ():
+        commands = [command for one in own if (command := typed_command(one.raw)) is not None]
+        called = [call_of(command, table.scripts) for command in commands]
+        first = next((at for at, call in enumerate(called) if call is not None), len(called))
+        ranks = {call.rank if call is not None else None for call in called[first:]}
+        if len(ranks) == 1 and (rank := ranks.pop()) is not None:
+            found[path] = rank
+    return {path: rank for path, rank in found.items() if [*found.values()].count(rank) == 1 < len(found)}
 
 
 def _calls(said: Mapping[str, Sequence[Said]], table: Table) -> Iterator[Call]:
@@ -157,6 +175,16 @@ def _known(table: Table, told: Iterable[Told], places: Places) -> Iterator[tuple
                 yield Token(kind, places.of(one.name), str(number)), one.rank
         elif (slot := cell("", one.name)) is not None and slot.kind in ("id", "name"):
             yield Token(slot.kind, "", slot.value), one.rank
+
+
+def _ids_of_places(
+    relations: Sequence[Relation], aliases: Mapping[str, str], known: Mapping[Token, int], table: Table
+) -> Iterator[dict[str, Any]]:
+    """Ids that call a place of several processes, as the uid of a pod: whose of these a record with it is, others must tell."""
+    several = {place for place, own in ranks_at(known).items() if len(own) > 1}
+    names = {name: place for name, place in aliases.items() if place in several}
+    for name, place in places_called(relations, names).items() if several else ():
+        yield {"host": host_called(table.called(place)[0], "", table.hosts), "name": name, "how": OF_PLACE, "file": ""}
 
 
 def _claims(found: Mapping[Token, Proof], table: Table) -> Iterator[dict[str, Any]]:

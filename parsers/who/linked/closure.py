@@ -66,13 +66,14 @@ def by_chains(
     slots = [slot for own in relations for row in own for slot in row.cells.values()]
     whole = _whole_ids(slot.value for slot in slots if slot.kind == "id")
     pids |= {token.value for token in known if token.kind == "pid"}
+    pids |= {number for own in relations for number in _beside_pids(own, pids)}
     # numbers that nobody calls pids, as those of `ps` without its first line, may be a chain's inner links
     joints = {number for number, many in _numbers_of(relations).items() if many >= _FEWEST}
     columns = {slot.value: slot.value for slot in slots if slot.kind == "name" and _is_of_place(slot.label)}
     where = {row.place for own in relations for row in own} | {token.place for token in known}
     where |= {places.get(name, name) for name in columns}
     places = {name: place for name, place in (columns | dict(places)).items() if place in where}
-    called = _places_called(relations, places)
+    called = places_called(relations, places)
     shared = where - {place for place, own in ranks_at(known).items() if len(own) == 1}
     here = {
         (places.get(row.place, row.place), slot.value)
@@ -171,7 +172,7 @@ def _is_of_place(label: str) -> bool:
     return said is not None and said.meaning in ("host", "pod")
 
 
-def _places_called(relations: Sequence[Relation], places: Mapping[str, str]) -> dict[str, str]:
+def places_called(relations: Sequence[Relation], places: Mapping[str, str]) -> dict[str, str]:
     """Ids of which each stands beside one place, and each place beside one of them: `node_id=cfb6… ip=10.3.0.14` → their places."""
     found: defaultdict[str, set[str]] = defaultdict(set)
     for own in relations:
@@ -204,6 +205,16 @@ def _whole_ids(ids: Iterable[str]) -> dict[str, str]:
         if len(whole) == 1:
             found[short] = whole.pop()
     return found
+
+
+def _beside_pids(rows: Relation, pids: Set[str]) -> Iterator[str]:
+    """The numbers of a column most of which are called processes elsewhere: one that is not, is of a process that nobody sees any more."""
+    for column in {column for row in rows for column, slot in row.cells.items() if slot.kind == "number"}:
+        slots = [slot for row in rows if (slot := row.cells.get(column)) is not None]
+        own = {slot.value for slot in slots}
+        may = len(own) == len(slots) and all(slot.kind == "number" and len(slot.value) >= _DIGITS for slot in slots)
+        if may and _FEWEST <= len(own & pids) < len(own) < 2 * len(own & pids):
+            yield from own
 
 
 class _Pids(NamedTuple):

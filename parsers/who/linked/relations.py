@@ -34,11 +34,15 @@ _FEWEST, _PLACES = 2, 4
 _NAME = regex(r"[A-Za-z0-9][\w.@:/-]{0,127}(?:\[\d{1,6}\])?")
 _STAMP = regex(r"\d{4}-\d\d-\d\d(?!\w)|\d{1,2}:\d\d:\d\d")
 _OUTER = " ,;{}[]"  # around the entries of a list, or between them
-_SEAT = regex(r"(?P<word>[A-Za-z]+)[-_]?(?P<number>\d{1,4})(?=(?:\.[a-z]{2,5})?(?::\d+)?\Z)")
+_SEAT = regex(
+    r"(?:(?:[\w.-]{0,60}[_.-])?(?=[A-Za-z]+@))?(?P<word>[A-Za-z]+)[-_@]?(?P<number>\d{1,4})(?=(?:\.[a-z]{2,7})?(?::\d+)?\Z)"
+)
+_NOTED = regex(r"(?P<value>[\w.@:/-]+) [(\[].*[)\]]")  # what is told, with a remark in brackets
 _NUMBERS = regex(r"\d{1,7}(?:[._-]\d{1,7}){1,5}")
 _APART = regex(r"\t|\s*[|│]\s*|\s*[,;]\s*| {2,}")  # cells of lines that are rows below no names
 _NUMBER, _SPACES = regex(r"\d{1,10}"), regex(r"\s+")
 _BY = {mark: regex(rf" *{re.escape(mark)} *") for mark in "\t|│,;"} | {" ": regex(r" {2,}")}
+_OPTIONS = regex(r"(?<!\S)(?P<option>--?[A-Za-z][\w-]{0,40})[ =][\"']?(?P<value>[A-Za-z][\w.@:/-]{0,127})")
 _COLUMN, _FIGURE = regex(r"[A-Za-z_][\w ()/.-]{0,60}"), regex(r"-?\d[\d.eE+-]{0,30}")
 _WORDS = regex(r"[\w.@~-]+(?::\d+)?")
 _HEADED = regex(r"(?!/\w)[^\w\s{\"]{1,12} ?\S.{0,160}|\S.{0,80}:")
@@ -99,7 +103,8 @@ def relations(
     """The lines of logs and the leaves of documents → relations. `names` that are known to be somebody's; `scripts` that make ranks of what they are
     called with; `labels`: words that they put before the number of a process at its place."""
     logs = [_log(path, own, places) for path, own in said.items()]
-    found = [*_of_documents(documents, places.of_file), *_of_tables(logs, scripts), *_of_cells(logs)]
+    names = frozenset(names)
+    found = [*_of_documents(documents, places.of_file), *_of_tables(logs, scripts, names), *_of_cells(logs)]
     cells = [slot.value for own in found for row in own for slot in row.cells.values() if slot.kind == "name"]
     headings = [[name for name, _ in parts] for log in logs for parts in log.parts]
     called = [slot.value for own in headings for row in _names(own) for slot in row.values() if slot.kind == "name"]
@@ -107,6 +112,8 @@ def relations(
     words = Words(known, scripts, labels)
     found += _of_lines(logs, words)
     found += _of_sections(logs, words)
+    for row in (row for own in found for row in own) if labels else ():
+        row.cells.update({f"{column} seat": seat for column, seat in [*_seats(row.cells, labels)]})
     return [own[:_ROWS] for own in found if own]
 
 
@@ -138,6 +145,18 @@ def _in_words(column: str, text: str) -> dict[str, Slot]:
         if one.kind in ("rank", "local_rank", "node_rank"):
             found[one.kind].add(one)
     return {f"{column} {kind}": own.pop() for kind, own in found.items() if len({one.value for one in own}) == 1}
+
+
+def _in_options(column: str, text: str, names: Set[str]) -> dict[str, Slot]:
+    """The names that are known to be somebody's of those that a command in a cell gives to its options: `--name gx03-b`, each option once."""
+    given: defaultdict[str, set[str]] = defaultdict(set)
+    for one in _OPTIONS.finditer(text[:_CHARACTERS]) if " -" in text and names else ():
+        given[one["option"]].add(one["value"])
+    return {
+        f"{column} {option}": Slot("name", value, option.strip("-"))
+        for option, values in given.items()
+        if len(values) == 1 and (value := min(values)) in names
+    }
 
 
 # --- documents
@@ -208,14 +227,14 @@ def _shape(path: str) -> str:
 # --- tables
 
 
-def _of_tables(logs: Sequence[_Log], scripts: Mapping[str, Script]) -> Iterator[Relation]:
+def _of_tables(logs: Sequence[_Log], scripts: Mapping[str, Script], names: Set[str]) -> Iterator[Relation]:
     alike: defaultdict[tuple[str, ...], Relation] = defaultdict(list)
     for log in logs:
         by_line = {one.number: one for one in log.own}
         for number, row in log.rows.items():
             cells = {name: one for name, text in row.items() if (one := cell(name, text)) is not None}
             for name, text in row.items():
-                cells |= _in_words(name, text)
+                cells |= {**_in_words(name, text), **_in_options(name, text, names)}
                 if scripts:
                     cells |= {f"{name} {at}": one for at, one in enumerate(_called(call_of(text, scripts)))}
             if len(cells) > 1:
@@ -312,6 +331,16 @@ def _with_seats(every: Sequence[Slot], words: Set[str]) -> Iterator[Slot]:
             yield Slot("local_rank", found["number"].lstrip("0") or "0", found["word"])
 
 
+def _seats(cells: Mapping[str, Slot], words: Set[str]) -> Iterator[tuple[str, Slot]]:
+    """The same of what else is called so: a heading, a cell. They stay names, too; where the number is told besides, it is that."""
+    if any(slot.kind == "local_rank" for slot in cells.values()):
+        return
+    for column, slot in cells.items():
+        for seat in _with_seats([slot], words) if slot.kind == "name" else ():
+            if seat is not slot:
+                yield column, seat
+
+
 def _called(one: Call | None) -> list[Slot]:
     """What a call tells: the rank, and the words that its script gets."""
     if one is None:
@@ -351,6 +380,8 @@ def _parts(own: Sequence[Said]) -> Iterator[list[tuple[str, list[Said]]]]:
     """For each sort of heading that comes again: (heading, the lines below it)."""
     sorts: defaultdict[str, list[int]] = defaultdict(list)
     for at, one in enumerate(own):
+        if one.line.process is not None:  # below a line of a journal another's line may be
+            continue
         text = one.raw.strip()[:_CHARACTERS]
         if _HEADED.fullmatch(text) or _PROMPT.match(text):
             sorts[_shape(_command(text))].append(at)
@@ -395,6 +426,9 @@ def _rows(
             if found is not None and (own := cell(found["key"], found["value"])) is not None:
                 told[found["key"].strip()].add(own)
                 continue
+            noted = _NOTED.fullmatch(found["value"].strip()) if found is not None else None
+            if found is not None and noted is not None and (own := cell(found["key"], noted["value"])) is not None:
+                told[found["key"].strip()] |= {own} if own.kind == "pid" else set()
             template, every = _slots(one.line.text[:_CHARACTERS], words) if not settings_only else ("", [])
             for at, slot in enumerate(every[:_SLOTS]):
                 told[f"{_SPACES.sub(' ', template)} {at}"].add(slot)

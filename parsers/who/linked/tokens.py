@@ -36,7 +36,7 @@ _QUALIFIED = regex(r"(?i)(?<![a-z])(?:local|node)(?= \Z)")  # whose rank it is
 _PART, _PARTS = regex(r"[A-Za-z0-9_]+"), 8  # of a word, at most
 _MARKS = regex(r"[\W_]+\Z")
 _OTHERS = regex(
-    r"(?i)(?:\A|[_. -])(?:peer|remote|src|dst|source|target|next|prev|left|right|parent|holder|owner|master|leader|from|to)(?:\Z|[_. -])"
+    r"(?i)(?:\A|[_. -])(?:peer|remote|src|dst|source|target|next|prev|left|right|upstream|downstream|neighbou?r|sibling|parent|holder|owner|master|leader|from|to)(?:\Z|[_. -])"
 )
 _DEVICES = ("gpu", "device", "npu", "card", "cuda", "device_id", "gpu_id", "gpu_index", "device_index", "npu_id")
 _SETTING = regex(r"\s{0,40}[\"']?(?P<key>[A-Za-z_][\w .()/-]{0,60}?)[\"']?\s{0,20}[:=]\s{0,20}(?P<value>.*)")

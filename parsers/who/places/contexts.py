@@ -52,7 +52,7 @@ _TYPED = regex(  # at a prompt; behind a bare mark of comments only what is sent
     r"(?:\([\w.-]{1,40}\) )?(?:[^\w\s]?[\w.-]{1,32}@(?P<at>[\w.-]{1,250})\b[^$#%>]{0,80}[$#%>]|\$|\+{1,3}(?= )|[#%>](?= (?:sudo )?ssh )) (?P<command>[a-z./].{0,200})"
 )
 _PROMPT = regex(
-    r"(?:\([\w.-]{1,40}\) )?[\[(]?(?P<at>[A-Za-z][\w.-]{1,250})(?::\S{0,80})?[\])]?\s?[#$%] ?[a-z./].{0,200}"
+    r"(?:\([\w.-]{1,40}\) )?[\[(]?(?P<at>[A-Za-z][\w.-]{1,250})(?::\S{0,80})?[\])]?\s?[#$%] ?(?P<command>[a-z./].{0,200})"
 )  # without a user
 _SET_OFF = regex(r"(?P<mark>[=\-#*~+>])(?P=mark){1,39}\s?(?P<words>[^=*~\n]{1,80}?)\s?[=\-#*~+<]{0,40}")
 _SET_OFF_BY = ("=", "-", "#", "*", "~", "+", ">")
@@ -85,6 +85,12 @@ def host_called(place: str | None, path: str, places: Mapping[str, str]) -> str 
     """The name of a place, where it may be a host's: no number, no name of a process, and no file, which is one process's. `places`: by path."""
     is_file = place is not None and place in (path, places.get(place))
     return None if place is None or is_file or _NO_HOST.fullmatch(place) else place
+
+
+def typed_command(text: str) -> str | None:
+    """What somebody typed at a prompt, or what a shell shows that it calls."""
+    found = (_TYPED.match(text) or _PROMPT.match(text)) if any(mark in text for mark in "#$%>+") else None
+    return found["command"] if found is not None else None
 
 
 class Places:

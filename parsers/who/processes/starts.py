@@ -20,7 +20,8 @@ from parsers.who.places.families import Process
 from parsers.who.places.orders import Order, by_file, orders, starts_of
 from parsers.who.places.slurm_tasks import starts_of_tasks
 from parsers.who.processes.node_numbers import NodeNumbers
-from parsers.who.scripts.formulas import Scripts, counted_on
+from parsers.who.scripts.formulas import Scripts
+from parsers.who.scripts.script_lines import counted_on
 from parsers.who.told.told_names import Document
 
 _FEWEST = 2
@@ -284,7 +285,9 @@ class Starts:
     def _by_bases(self) -> dict[str, tuple[int, int | None]]:
         """By the number that files of each place give to what a formula adds to a process's place there: its first rank."""
         bases = {one.base for one in self.formulas if one.base is not None}
-        told = ((self._places.of_file(one.file), one.number) for one in self._given if one.name in bases)
+        given = [one for one in self._given if one.name in bases]
+        headed = {file: self._places.headings(self._said.get(file, ())) for file in {one.file for one in given}}
+        told = ((headed[one.file].get(one.line) or self._places.of_file(one.file), one.number) for one in given)
         starts = unanimous((place, number) for place, number in told if place is not None)
         begun = sorted(starts.values())
         if len({*begun}) < max(len(begun), _FEWEST) or begun[0] or (self.world or RANKS) <= begun[-1]:

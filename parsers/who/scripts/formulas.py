@@ -12,13 +12,14 @@ k above 1, x counts nodes, each with k processes, and y the processes of a node.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.text.vocabulary import of_process, words_of
 from parsers.who.lines.beginnings import Said
+from parsers.who.scripts.script_lines import INSTANCE, counted_on, unquoted
 
 _LINES = 400
 _CHARACTERS = 1000
@@ -58,9 +59,6 @@ _TEMPLATE = regex(
 _TEMPLATE_WORD = regex(r"(?<!\S)[\"']?(?:(?:\{\{ ?(?:[\w.]+\.)?|\$?\{|\$)(?P<name>[A-Za-z_]\w{0,40})|\S)(?: ?\}\})?\S*")
 _OF_CALL = "argument_"
 _ARGUMENT = regex(r"\$[1-9](?=[ +*)\-])")  # in a sum
-_COUNTED_ON = regex(  # what a loop of a script counts its turns by
-    r"\b(?:let +[\"']?)?(?P<name>[A-Za-z_]\w{0,40})(?:=\$\(\( ?\$?(?P=name) ?\+ ?1 ?\)\)|\+\+|\+=1\b|=`expr \$(?P=name) \+ 1`)|\bfor (?P<each>\w{1,40}), ?\w{1,40} in enumerate\([^,\n]{1,80}\):"
-)
 _BARE = regex(r"[A-Za-z_]\w*|[iI]\Z")
 _INDEX = regex(
     r"(?i)(?:_|^)(?:id|index|idx|num|number|nr|procid|procno|ordinal|slot)\Z|^%?i\Z|[a-z](?:Index|Id)\Z|process_num"
@@ -151,7 +149,9 @@ class Scripts(NamedTuple):
 def scripts_of(said: Mapping[str, Sequence[Said]]) -> Scripts:
     """The lines of files → what they compute ranks and nodes from, and the numbers that they give to names."""
     formulas, given, sums = _formulas(said)
-    return Scripts(formulas, given, any(computed(one.raw) is not None for own in said.values() for one in own), sums)
+    return Scripts(
+        formulas, given, any(computed(unquoted(one.raw)) is not None for own in said.values() for one in own), sums
+    )
 
 
 def _formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[Given], list[RankSum]]:
@@ -164,7 +164,7 @@ def _formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[G
         passed = unanimous(
             (found["name"], int(found["argument"]))
             for one in own[:_LINES]
-            for found in _PASSED.finditer(one.raw[:_CHARACTERS])
+            for found in _PASSED.finditer(unquoted(one.raw))
         )
         in_order = sorted(passed.items(), key=lambda item: of_process(item[0]) == "local_rank")
         arguments = {f"${number}": f"${name}" for name, number in in_order}
@@ -172,7 +172,7 @@ def _formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[G
             (one.number, *own_sum)
             for one in own[:_LINES]
             if _may(one.raw)
-            for own_sum in assigned(_called_with(_joined(one.raw[:_CHARACTERS]), arguments))
+            for own_sum in assigned(_called_with(_joined(unquoted(one.raw)), arguments))
         ]
         text = (
             "\n".join(one.raw[:200] for one in own[:_LINES])
@@ -195,7 +195,9 @@ def _formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[G
         passed |= {words[number]: number for number in passed.values() if number in words}
         numbers = unanimous((name, None if read.keys() - {()} else read.get((), 0)) for _, name, read, _ in sums)
         constants = {name: number for name, number in numbers.items() if number}
-        counted = counted_on(one.raw[:_CHARACTERS] for one in own[:_LINES])
+        counted = counted_on(unquoted(one.raw) for one in own[:_LINES])
+        # what systemd calls the instance of a template, and what is given from that
+        counted |= {"i", *(found["name"] for one in own[:_LINES] for found in INSTANCE.finditer(one.raw))}
         whole += _rank_sums(sums, constants)
         for line, name, read, modulus in sums:
             if not read.keys() - {()}:
@@ -270,11 +272,6 @@ def _templates(said: Mapping[str, Sequence[Said]]) -> dict[str, dict[int, str]]:
                     words = enumerate(_TEMPLATE_WORD.finditer(call["words"]), 1)
                     found[call["name"]].add(tuple((at, word["name"]) for at, word in words if word["name"]))
     return {name: dict(own.pop()) for name, own in found.items() if len(own) == 1}
-
-
-def counted_on(texts: Iterable[str]) -> set[str]:
-    """The names by which a script's loops count their turns."""
-    return {found["name"] or found["each"] for text in texts for found in _COUNTED_ON.finditer(text)}
 
 
 def _called_with(text: str, names: Mapping[str, str]) -> str:
@@ -458,13 +455,13 @@ def _formula(
     empty = empty._replace(first=first)
     (one, many), (other, few) = sorted(names.items(), key=lambda item: (-len(item[0]), -item[1]))
     if many == few == len(one) == len(other) == 1 and empty.what == "rank" and not first:
-        [*places] = (
-            name
-            for name in (one[0], other[0])
-            if of_process(name) == "local_rank" or name in passed or name.startswith(_OF_CALL)
-        )
-        base = other[0] if places == [one[0]] else one[0]
-        return empty._replace(local=places[0], base=base) if len(places) == 1 else None
+        names_ = {one[0], other[0]}
+        given = {
+            name for name in names_ if of_process(name) == "local_rank" or name in passed or name.startswith(_OF_CALL)
+        }
+        given = given or names_ & counted or {name for name in names_ if _ON_NODE.search(name)}
+        base = names_ - given
+        return empty._replace(local=given.pop(), base=base.pop()) if len(given) == len(base) == 1 else None
     if (
         few != 1
         or is_of_call
