@@ -70,7 +70,7 @@ def _measures(said: dict[str, Any], source: Source) -> list[dict[str, Any]]:
     if who["host"] is None and who["rank"] is None:
         return []
     pairs = [(str(said["metric"]), said.get("value"))] if said.get("metric") else list(said.items())
-    found = []
+    found: list[dict[str, Any]] = []
     for name, value in pairs:
         if (said.get("metric") or name not in _WHO) and value not in (None, ""):
             quantity, factor = measured(name)
