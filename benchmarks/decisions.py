@@ -21,7 +21,7 @@ from accuracy import CLASSES, JOBS
 
 from forensics.analyze import conclude_evidence
 from forensics.model.incident import Incident
-from forensics.verdict.recurrence import mark_repeats
+from forensics.verdict.past.recurrence import mark_repeats
 from parsers.schema.evidence import Evidence
 from samples.simulator import Fault, Job, Noise, simulate
 

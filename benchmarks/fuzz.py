@@ -32,7 +32,7 @@ from parsers.engine.candidates import Candidates, checked
 from parsers.engine.scan import scan
 from parsers.schema.parser import LineParser, Parser, Source
 from parsers.text import stamps
-from parsers.who import prefixes
+from parsers.who.lines import prefixes
 
 SLOW = 1.0  # seconds of processor time a megabyte, over a batch
 MEMORY = 1 << 30  # bytes

@@ -11,15 +11,15 @@ import polars as pl
 from msgspec.structs import replace
 
 from forensics import TOOL_NAME, __version__
-from forensics.assemble.attempts import attempts_of
-from forensics.assemble.identity import short_host
-from forensics.assemble.register import Program, of_program, program_of, programs
+from forensics.assemble.runs.attempts import attempts_of
+from forensics.assemble.runs.register import Program, of_program, program_of, programs
+from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
 from forensics.case_of import case_of
 from forensics.detectors import DETECTORS
-from forensics.facts.line_templates import files_of_templates
-from forensics.facts.standing import ended_first
-from forensics.facts.surroundings import surroundings
+from forensics.facts.ends.standing import ended_first
+from forensics.facts.hosts.surroundings import surroundings
+from forensics.facts.rows.line_templates import files_of_templates
 from forensics.model.commands import Surroundings
 from forensics.model.errors import NotALayout
 from forensics.model.expected import NOTHING_EXPECTED, Expected
@@ -33,9 +33,9 @@ from forensics.model.steps import Counted, Step, uncounted, unwatched
 from forensics.model.texts import ranks_text
 from forensics.model.tolerances import BUILT_IN, Tolerances
 from forensics.report import Report
-from forensics.verdict.arbitrate import About
 from forensics.verdict.conclude import Conclusion, choose, conclude, rows
-from forensics.verdict.recurrence import NO_PAST, mark_repeats
+from forensics.verdict.judged.arbitrate import About
+from forensics.verdict.past.recurrence import NO_PAST, mark_repeats
 from forensics.views.compare import Compared, compare, compared
 from forensics.views.coverage import coverage, file_rows, files_left_out, years_not_told
 from forensics.views.environment import changes, environment, settings_of

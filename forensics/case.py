@@ -8,33 +8,33 @@ import msgspec
 import polars as pl
 from msgspec.structs import replace
 
-from forensics.assemble.identity import HIGHEST_RANK, hosts_of_ranks
+from forensics.assemble.who.identity import HIGHEST_RANK, hosts_of_ranks
 from forensics.model.expected import NOTHING_EXPECTED, Expected
 from forensics.model.names import SymptomKind
 from forensics.model.tolerances import BUILT_IN, Tolerances
 from parsers.schema.tables import TableName
 
 if TYPE_CHECKING:
-    from forensics.assemble.clocks import Clocks
-    from forensics.facts.anomaly_window import AnomalyWindow
-    from forensics.facts.checkpoints import Checkpoints
-    from forensics.facts.event_rows import Row
-    from forensics.facts.failure_roles import FailureRole
-    from forensics.facts.flaps import Flap
-    from forensics.facts.hardware import Record
-    from forensics.facts.locations import Locations
-    from forensics.facts.lost_parts import LostPart
-    from forensics.facts.memberships import Memberships
-    from forensics.facts.odd_values import OddValue
-    from forensics.facts.origins import Origins
-    from forensics.facts.outliers import SlowPhases
-    from forensics.facts.pair_links import PairLinks
-    from forensics.facts.process_ends import ProcessEnd
-    from forensics.facts.roles import Roles
-    from forensics.facts.spent import Spent
-    from forensics.facts.states import States
-    from forensics.facts.telemetry import Apart
-    from forensics.facts.time_witness import TimeWitness
+    from forensics.assemble.who.clocks import Clocks
+    from forensics.facts.durations.checkpoints import Checkpoints
+    from forensics.facts.durations.outliers import SlowPhases
+    from forensics.facts.durations.roles import Roles
+    from forensics.facts.durations.spent import Spent
+    from forensics.facts.ends.failure_roles import FailureRole
+    from forensics.facts.ends.origins import Origins
+    from forensics.facts.ends.process_ends import ProcessEnd
+    from forensics.facts.figures.lost_parts import LostPart
+    from forensics.facts.figures.odd_values import OddValue
+    from forensics.facts.hosts.anomaly_window import AnomalyWindow
+    from forensics.facts.hosts.flaps import Flap
+    from forensics.facts.hosts.hardware import Record
+    from forensics.facts.hosts.pair_links import PairLinks
+    from forensics.facts.hosts.telemetry import Apart
+    from forensics.facts.rows.event_rows import Row
+    from forensics.facts.rows.locations import Locations
+    from forensics.facts.waits.memberships import Memberships
+    from forensics.facts.waits.states import States
+    from forensics.facts.waits.time_witness import TimeWitness
     from forensics.graph.hang.roots import Roots
     from forensics.graph.hang.waits import Waits
     from forensics.graph.slow.shares import Replays, Shares
@@ -84,48 +84,48 @@ class Case(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def events(self) -> pl.DataFrame:
-        """Events without errors that were outlived (facts/recovered_errors.py), of bad figures of evaluations what all ranks tell."""
-        from forensics.facts.evaluations import without_evaluations
-        from forensics.facts.recovered_errors import unrecovered
+        """Events without errors that were outlived (facts/ends/recovered_errors.py), of bad figures of evaluations what all ranks tell."""
+        from forensics.facts.ends.recovered_errors import unrecovered
+        from forensics.facts.figures.evaluations import without_evaluations
 
         return without_evaluations(unrecovered(self.tables["events"]), self.tables["steps"], self.job_told_of)
 
     @cached_property
     def around(self) -> "Surroundings":
-        """Who started the job, and whose devices it runs on (facts/surroundings.py)."""
-        from forensics.facts.surroundings import surroundings
+        """Who started the job, and whose devices it runs on (facts/hosts/surroundings.py)."""
+        from forensics.facts.hosts.surroundings import surroundings
 
         return surroundings(self.tables)
 
     @cached_property
     def clocks(self) -> "Clocks":
-        """How the clocks of hosts differ (assemble/clocks.py)."""
-        from forensics.assemble.clocks import clocks_of
+        """How the clocks of hosts differ (assemble/who/clocks.py)."""
+        from forensics.assemble.who.clocks import clocks_of
 
         return clocks_of(self.tables, self.identity)
 
     @cached_property
     def stacks(self) -> pl.DataFrame:
-        """Where each process stood (facts/stacks.py)."""
-        from forensics.facts.stacks import main_stacks
+        """Where each process stood (facts/waits/stacks.py)."""
+        from forensics.facts.waits.stacks import main_stacks
 
         return main_stacks(self.tables)
 
     @cached_property
     def states(self) -> "States":
-        """What flight records show of every member of an open operation (facts/states.py)."""
-        from forensics.facts.later_steps import without_outdated
-        from forensics.facts.states import reconcile
+        """What flight records show of every member of an open operation (facts/waits/states.py)."""
+        from forensics.facts.waits.later_steps import without_outdated
+        from forensics.facts.waits.states import reconcile
 
         return without_outdated(reconcile(self.tables, self.expected), self.tables, self.events)
 
     @cached_property
     def ends(self) -> "Mapping[int, ProcessEnd]":
-        """Rank → how its process ended (facts/process_ends.py, facts/giving_up.py, facts/failure_roles.py)."""
-        from forensics.facts.failure_roles import with_roles
-        from forensics.facts.killed_programs import after_kills
-        from forensics.facts.killed_servers import after_servers
-        from forensics.facts.reset_victims import after_resets
+        """Rank → how its process ended (facts/ends/process_ends.py, facts/ends/giving_up.py, facts/ends/failure_roles.py)."""
+        from forensics.facts.ends.failure_roles import with_roles
+        from forensics.facts.ends.killed_programs import after_kills
+        from forensics.facts.ends.killed_servers import after_servers
+        from forensics.facts.ends.reset_victims import after_resets
 
         ends = after_resets(with_roles(self._ends_as_told, self.failure_roles), self.hardware)
         ends = after_servers(ends) if self.killed_servers else ends
@@ -133,15 +133,15 @@ class Case(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def killed_programs(self) -> "tuple[Record, ...]":
-        """Kernels' words that processes of no rank were killed (facts/killed_programs.py)."""
-        from forensics.facts.killed_programs import killed_programs
+        """Kernels' words that processes of no rank were killed (facts/ends/killed_programs.py)."""
+        from forensics.facts.ends.killed_programs import killed_programs
 
         return killed_programs(self.hardware, self.tables["ranks"], self.identity)
 
     @cached_property
     def killed_servers(self) -> "tuple[Record, ...]":
-        """Kernels' words that a process of no rank was killed which all ranks lost (facts/killed_servers.py)."""
-        from forensics.facts.killed_servers import killed_servers
+        """Kernels' words that a process of no rank was killed which all ranks lost (facts/ends/killed_servers.py)."""
+        from forensics.facts.ends.killed_servers import killed_servers
 
         if not any(one.kind == "host_oom" for one in self._recorded):
             return ()
@@ -150,13 +150,13 @@ class Case(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def _ends_as_told(self) -> "Mapping[int, ProcessEnd]":
-        from forensics.facts.ended_at_rest import with_ended_at_rest
-        from forensics.facts.giving_up import giving_up, in_order
-        from forensics.facts.held_processes import with_dead
-        from forensics.facts.killed_pods import with_killed_pods
-        from forensics.facts.killed_running import with_killed_running
-        from forensics.facts.process_ends import process_ends, standing, stopped_rest
-        from forensics.facts.stopped_pods import with_stopped_pods
+        from forensics.facts.ends.ended_at_rest import with_ended_at_rest
+        from forensics.facts.ends.giving_up import giving_up, in_order
+        from forensics.facts.ends.killed_pods import with_killed_pods
+        from forensics.facts.ends.killed_running import with_killed_running
+        from forensics.facts.ends.process_ends import process_ends, standing, stopped_rest
+        from forensics.facts.ends.stopped_pods import with_stopped_pods
+        from forensics.facts.waits.held_processes import with_dead
 
         ends = standing(process_ends(self.events, stopped_rest(self.events, self.expected)))
         ends = with_dead(in_order(ends, giving_up(self.events, self.identity, self.clocks)), self.tables)
@@ -167,8 +167,8 @@ class Case(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def failure_roles(self) -> "Mapping[int, FailureRole]":
-        """Rank → whose failure ended its process (facts/failure_roles.py)."""
-        from forensics.facts.failure_roles import as_own, failure_roles, sole_failure
+        """Rank → whose failure ended its process (facts/ends/failure_roles.py)."""
+        from forensics.facts.ends.failure_roles import as_own, failure_roles, sole_failure
 
         held = frozenset(self.states.open["rank"].to_list())
         ends = self._ends_as_told
@@ -181,16 +181,16 @@ class Case(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def asked_in_vain(self) -> "Mapping[int, frozenset[str]]":
-        """Rank → hosts that were lost, whose silence ended it by its own words (facts/lost_hosts.py)."""
-        from forensics.facts.lost_hosts import asked_in_vain
+        """Rank → hosts that were lost, whose silence ended it by its own words (facts/ends/lost_hosts.py)."""
+        from forensics.facts.ends.lost_hosts import asked_in_vain
 
         return asked_in_vain(self.ends, self.events)
 
     @cached_property
     def origins(self) -> "Origins | None":
-        """Who failed by itself first (facts/origins.py)."""
-        from forensics.facts.hardware import device_records
-        from forensics.facts.origins import Around, origins, scheduled_stop, told_to_stop
+        """Who failed by itself first (facts/ends/origins.py)."""
+        from forensics.facts.ends.origins import Around, origins, scheduled_stop, told_to_stop
+        from forensics.facts.hosts.hardware import device_records
 
         singled = frozenset(rank for rank in self.failure_roles if device_records(self.hardware, rank))
         waited = self.waited_ranks | frozenset(self.states.open["rank"].to_list())
@@ -201,8 +201,8 @@ class Case(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def ended_agents(self) -> "tuple[Row, ...]":
-        """The word of every launcher that all its processes ended well (facts/ended_agents.py)."""
-        from forensics.facts.ended_agents import ended_agents
+        """The word of every launcher that all its processes ended well (facts/ends/ended_agents.py)."""
+        from forensics.facts.ends.ended_agents import ended_agents
 
         return ended_agents(self.tables, self.events)
 
@@ -235,155 +235,155 @@ class Case(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def job_hosts(self) -> frozenset[str]:
-        """Hosts that processes of the job spoke from (facts/places.py)."""
-        from forensics.facts.places import job_hosts
+        """Hosts that processes of the job spoke from (facts/rows/places.py)."""
+        from forensics.facts.rows.places import job_hosts
 
         return job_hosts(self.tables, self.identity)
 
     @cached_property
     def locations(self) -> "Locations":
-        """What hosts share: racks, switches (facts/locations.py)."""
-        from forensics.facts.locations import Locations
+        """What hosts share: racks, switches (facts/rows/locations.py)."""
+        from forensics.facts.rows.locations import Locations
 
         return Locations(self.tables["locations"], self.job_hosts)
 
     @cached_property
     def pair_links(self) -> "PairLinks":
-        """How the devices of each host are linked (facts/pair_links.py)."""
-        from forensics.facts.pair_links import PairLinks
+        """How the devices of each host are linked (facts/hosts/pair_links.py)."""
+        from forensics.facts.hosts.pair_links import PairLinks
 
         return PairLinks(self.tables["devices"])
 
     @cached_property
     def hardware(self) -> "tuple[Record, ...]":
-        """Every record of hardware with what decides whether it counts (facts/hardware.py)."""
+        """Every record of hardware with what decides whether it counts (facts/hosts/hardware.py)."""
         lost = self.killed_servers
         return tuple(replace(one, on_job=True, is_its=True) if one in lost else one for one in self._recorded)
 
     @cached_property
     def _recorded(self) -> "tuple[Record, ...]":
         """The same, before it is known whether ranks lost a process that a kernel killed."""
-        from forensics.facts.hardware import hardware
+        from forensics.facts.hosts.hardware import hardware
 
         return hardware(self.events, self.tables, self.identity, self.anomaly_window, self.job_hosts)
 
     @cached_property
     def blocked(self) -> "tuple[Row, ...]":
         """What kernels say of blocked tasks and storage that does not answer, but for what is of another time."""
-        from forensics.facts.storage_waits import COMPLAINTS
+        from forensics.facts.ends.storage_waits import COMPLAINTS
 
         told = (one for one in self.hardware if one.kind in COMPLAINTS and one.counts)
         return tuple(one.row for one in told if one.severity in ("error", "fatal"))
 
     @cached_property
     def flaps(self) -> "tuple[Flap, ...]":
-        """How often and for how long links were down (facts/flaps.py)."""
-        from forensics.facts.flaps import flaps
+        """How often and for how long links were down (facts/hosts/flaps.py)."""
+        from forensics.facts.hosts.flaps import flaps
 
         return tuple(flaps(self.hardware))
 
     @cached_property
     def time_witness(self) -> "TimeWitness":
-        """What shows that the job stood still for long, or that it went on (facts/time_witness.py)."""
-        from forensics.facts.time_witness import time_witness
+        """What shows that the job stood still for long, or that it went on (facts/waits/time_witness.py)."""
+        from forensics.facts.waits.time_witness import time_witness
 
         return time_witness(self.tables, self.events, self.states.open, self.stacks, self.ends)
 
     @cached_property
     def anomaly_window(self) -> "AnomalyWindow":
-        """When the anomaly began, per clock (facts/anomaly_window.py)."""
-        from forensics.facts.anomaly_window import AnomalyWindow
+        """When the anomaly began, per clock (facts/hosts/anomaly_window.py)."""
+        from forensics.facts.hosts.anomaly_window import AnomalyWindow
 
         return AnomalyWindow(self.events, self.tables, self.identity, self.clocks, self.states.open)
 
     @cached_property
     def checkpoints(self) -> "Checkpoints":
-        """What is said of checkpoints, and which are complete (facts/checkpoints.py)."""
-        from forensics.facts.checkpoints import checkpoints
+        """What is said of checkpoints, and which are complete (facts/durations/checkpoints.py)."""
+        from forensics.facts.durations.checkpoints import checkpoints
 
         return checkpoints(self.events)
 
     @cached_property
     def lost_parts(self) -> "tuple[LostPart, ...]":
-        """Parts of checkpoints that were never stored (facts/lost_parts.py)."""
-        from forensics.facts.lost_parts import lost_parts
+        """Parts of checkpoints that were never stored (facts/figures/lost_parts.py)."""
+        from forensics.facts.figures.lost_parts import lost_parts
 
         return lost_parts(self.tables["events"], self.checkpoints)
 
     @cached_property
     def spent(self) -> "Spent":
-        """Where the time went (facts/spent.py)."""
-        from forensics.facts.spent import spent
+        """Where the time went (facts/durations/spent.py)."""
+        from forensics.facts.durations.spent import spent
 
         return spent(self.tables, self.events, self.attempt)
 
     @cached_property
     def pace(self) -> tuple[str, ...]:
-        """How long a step takes, beside what it should (facts/pace.py)."""
-        from forensics.facts.pace import pace
+        """How long a step takes, beside what it should (facts/durations/pace.py)."""
+        from forensics.facts.durations.pace import pace
 
         return tuple(pace(self.tables, len(self.expected) if self.is_world_told else 0, self.spent, self.wanted))
 
     @cached_property
     def memberships(self) -> "Memberships":
-        """Groups, their members, and ranks within them made global (facts/memberships.py)."""
-        from forensics.facts.memberships import Memberships
+        """Groups, their members, and ranks within them made global (facts/waits/memberships.py)."""
+        from forensics.facts.waits.memberships import Memberships
 
         return Memberships(self.tables, self.expected, self.seen)
 
     @cached_property
     def positions(self) -> pl.DataFrame:
-        """Who stands at which call, a row per statement (facts/positions.py)."""
-        from forensics.facts.positions import positions
+        """Who stands at which call, a row per statement (facts/waits/positions.py)."""
+        from forensics.facts.waits.positions import positions
 
         return positions(self.tables, self.events, self.expected, self.states, self.stacks, self.memberships)
 
     @cached_property
     def coordinates(self) -> Mapping[int, Mapping[str, int]]:
-        """Rank → axis → index in the parallel layout (assemble/topology.py)."""
-        from forensics.assemble.topology import coordinates
+        """Rank → axis → index in the parallel layout (assemble/who/topology.py)."""
+        from forensics.assemble.who.topology import coordinates
 
         return coordinates(self.identity, self.expected | self.seen, self.topology)
 
     @cached_property
     def roles(self) -> "Roles":
-        """Which ranks do the same work (facts/roles.py)."""
-        from forensics.facts.roles import Roles
+        """Which ranks do the same work (facts/durations/roles.py)."""
+        from forensics.facts.durations.roles import Roles
 
         return Roles(self.tables, self.coordinates, self.expected | self.seen)
 
     @cached_property
     def is_data_parallel(self) -> bool:
         """Are the values that a rank computes its own alone, before gradients are averaged?"""
-        from forensics.facts.own_values import is_data_parallel
+        from forensics.facts.figures.own_values import is_data_parallel
 
         return is_data_parallel(self.tables, self.job_told_of)
 
     @cached_property
     def loss_mates(self) -> tuple[frozenset[int], ...]:
-        """The ranks in parts that each print one loss (facts/own_values.py); none where they do not."""
-        from forensics.facts.own_values import mates
+        """The ranks in parts that each print one loss (facts/figures/own_values.py); none where they do not."""
+        from forensics.facts.figures.own_values import mates
 
         return mates(self.tables, self.job_told_of)
 
     @cached_property
     def odd_value(self) -> "OddValue | None":
-        """Whose figure went bad alone, or who gave a bad one for good ones (facts/odd_values.py, given_out.py, passed_on.py)."""
-        from forensics.facts.passed_on import lost_first
+        """Whose figure went bad alone, or who gave a bad one for good ones (facts/figures/odd_values.py, given_out.py, passed_on.py)."""
+        from forensics.facts.figures.passed_on import lost_first
 
         return lost_first(self.tables, self.job_told_of)
 
     @cached_property
     def phase_times(self) -> pl.DataFrame:
-        """How long each rank took for what in each step (facts/phase_times.py)."""
-        from forensics.facts.phase_times import phase_times
+        """How long each rank took for what in each step (facts/durations/phase_times.py)."""
+        from forensics.facts.durations.phase_times import phase_times
 
         return phase_times(self.tables, self.roles)
 
     @cached_property
     def slow_phases(self) -> "SlowPhases":
-        """Who stands out among its peers, and in what (facts/outliers.py)."""
-        from forensics.facts.outliers import slow_phases
+        """Who stands out among its peers, and in what (facts/durations/outliers.py)."""
+        from forensics.facts.durations.outliers import slow_phases
 
         return slow_phases(self.phase_times)
 
@@ -403,22 +403,22 @@ class Case(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def apart(self) -> "tuple[Apart, ...]":
-        """Devices and ports that stand apart from their peers in what was measured of them (facts/telemetry.py)."""
-        from forensics.facts.telemetry import apart
+        """Devices and ports that stand apart from their peers in what was measured of them (facts/hosts/telemetry.py)."""
+        from forensics.facts.hosts.telemetry import apart
 
         return apart(self.tables, self.identity, self.roles)
 
     @cached_property
     def out_of_reach(self) -> pl.DataFrame:
-        """Hosts that listen where no other host can reach them, and where (facts/interfaces.py)."""
-        from forensics.facts.interfaces import out_of_reach
+        """Hosts that listen where no other host can reach them, and where (facts/hosts/interfaces.py)."""
+        from forensics.facts.hosts.interfaces import out_of_reach
 
         return out_of_reach(self.tables)
 
     @cached_property
     def has_begun(self) -> bool:
-        """Had the run come past its start (facts/progress.py)?"""
-        from forensics.facts.progress import has_begun
+        """Had the run come past its start (facts/durations/progress.py)?"""
+        from forensics.facts.durations.progress import has_begun
 
         return has_begun(self.tables, self.events)
 
@@ -435,7 +435,7 @@ class Case(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def waited_ranks(self) -> frozenset[int]:
         """Ranks whose own watchdog gave up on others."""
-        from forensics.facts.waiting import waited_ranks
+        from forensics.facts.ends.waiting import waited_ranks
 
         return waited_ranks(self.events)
 
@@ -447,8 +447,8 @@ class Case(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def is_only_about_hosts(self) -> bool:
-        """Does every file speak of hosts and devices alone (facts/places.py)?"""
-        from forensics.facts.places import is_only_about_hosts
+        """Does every file speak of hosts and devices alone (facts/rows/places.py)?"""
+        from forensics.facts.rows.places import is_only_about_hosts
 
         return is_only_about_hosts(self.tables, self.events, self.seen)
 

@@ -4,20 +4,35 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from forensics.assemble.beyond_world import within_world
-from forensics.assemble.blocked_threads import with_blocked_threads
-from forensics.assemble.by_device import with_device_ranks
-from forensics.assemble.called_absent import with_missed
-from forensics.assemble.called_peers import with_called_peers
-from forensics.assemble.cgroups import with_ranks_of_cgroups
-from forensics.assemble.closings import with_closings
-from forensics.assemble.dump_ranks import with_dump_ranks
-from forensics.assemble.full_volumes import with_full_volumes
-from forensics.assemble.given_up_together import with_given_up_together
-from forensics.assemble.group_counts import without_group_counts
-from forensics.assemble.group_ends import with_group_ends
-from forensics.assemble.headed_errors import with_headed_errors
-from forensics.assemble.identity import (
+from forensics.assemble.ends.cgroups import with_ranks_of_cgroups
+from forensics.assemble.ends.closings import with_closings
+from forensics.assemble.ends.full_volumes import with_full_volumes
+from forensics.assemble.ends.given_up_together import with_given_up_together
+from forensics.assemble.ends.group_ends import with_group_ends
+from forensics.assemble.ends.headed_errors import with_headed_errors
+from forensics.assemble.ends.killed_ranks import with_killed_ranks
+from forensics.assemble.ends.killed_workers import with_killed_workers
+from forensics.assemble.ends.later_kills import with_later_kills
+from forensics.assemble.ends.logged_calls import with_logged_calls
+from forensics.assemble.ends.logged_errors import with_logged_errors
+from forensics.assemble.ends.lost_first import with_lost_first
+from forensics.assemble.ends.named_pods import with_named_pods
+from forensics.assemble.ends.nameless_errors import with_nameless_errors
+from forensics.assemble.ends.placed_ends import Job, with_placed_ends
+from forensics.assemble.ends.service_words import with_service_words
+from forensics.assemble.figures.means_of_all import with_means_of_all
+from forensics.assemble.figures.named_figures import with_named_figures
+from forensics.assemble.starts.called_absent import with_missed
+from forensics.assemble.starts.odd_addresses import with_odd_addresses
+from forensics.assemble.starts.refused_values import with_refused_values
+from forensics.assemble.starts.unreached import with_unreached
+from forensics.assemble.who.beyond_world import within_world
+from forensics.assemble.who.blocked_threads import with_blocked_threads
+from forensics.assemble.who.by_device import with_device_ranks
+from forensics.assemble.who.called_peers import with_called_peers
+from forensics.assemble.who.dump_ranks import with_dump_ranks
+from forensics.assemble.who.group_counts import without_group_counts
+from forensics.assemble.who.identity import (
     HIGHEST_RANK,
     globalise,
     identify,
@@ -25,33 +40,18 @@ from forensics.assemble.identity import (
     unread_ranks,
     world,
 )
-from forensics.assemble.kernel_looks import with_parents
-from forensics.assemble.killed_ranks import with_killed_ranks
-from forensics.assemble.killed_workers import with_killed_workers
-from forensics.assemble.later_kills import with_later_kills
-from forensics.assemble.launcher_counts import with_program_ranks
-from forensics.assemble.logged_calls import with_logged_calls
-from forensics.assemble.logged_errors import with_logged_errors
-from forensics.assemble.lost_first import with_lost_first
-from forensics.assemble.means_of_all import with_means_of_all
-from forensics.assemble.named_figures import with_named_figures
-from forensics.assemble.named_pids import with_named_pids
-from forensics.assemble.named_pods import with_named_pods
-from forensics.assemble.nameless_errors import with_nameless_errors
-from forensics.assemble.odd_addresses import with_odd_addresses
-from forensics.assemble.placed_ends import Job, with_placed_ends
-from forensics.assemble.refused_values import with_refused_values
-from forensics.assemble.service_words import with_service_words
-from forensics.assemble.told_arguments import with_told_arguments
-from forensics.assemble.told_gone import with_told_gone
-from forensics.assemble.told_lines import without_lines
-from forensics.assemble.unreached import with_unreached
+from forensics.assemble.who.kernel_looks import with_parents
+from forensics.assemble.who.launcher_counts import with_program_ranks
+from forensics.assemble.who.named_pids import with_named_pids
+from forensics.assemble.who.told_arguments import with_told_arguments
+from forensics.assemble.who.told_gone import with_told_gone
+from forensics.assemble.who.told_lines import without_lines
 from forensics.case import Case
-from forensics.facts.recovered_errors import recovered_errors, with_recovered
+from forensics.facts.ends.recovered_errors import recovered_errors, with_recovered
 from forensics.model.tolerances import BUILT_IN, Tolerances
 from parsers.schema.tables import TableName
-from parsers.who.dialled import DIALS, TELLS
-from parsers.who.message_calls import CALL, PRINTED
+from parsers.who.places.dialled import DIALS, TELLS
+from parsers.who.scripts.message_calls import CALL, PRINTED
 
 
 def case_of(

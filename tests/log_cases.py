@@ -7,10 +7,10 @@ from forensics.analyze import about, case_of, detect
 from forensics.case import Case, Detector
 from forensics.model.finding import Claim, Finding
 from forensics.model.names import Cause, Kind, Reason, Status
-from forensics.verdict.arbitrate import Candidate
 from forensics.verdict.conclude import choose
-from forensics.verdict.observers import Basis
-from forensics.verdict.status import status_of
+from forensics.verdict.judged.arbitrate import Candidate
+from forensics.verdict.judged.observers import Basis
+from forensics.verdict.judged.status import status_of
 from parsers.schema.tables import TABLE_NAMES, table
 from parsers.text.quantities import with_quantities
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from forensics import analyze
-from forensics.assemble.host_names import with_one_name_each
+from forensics.assemble.who.host_names import with_one_name_each
 from forensics.detectors.numerics.first_anomaly import DETECTOR as FIRST_BAD
 from forensics.detectors.ranks.absent import DETECTOR
 from forensics.model.commands import Surroundings
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Place
 from forensics.model.ref import Ref
-from forensics.verdict.actions import Known, actions_of
+from forensics.verdict.advice.actions import Known, actions_of
 from parsers.schema.tables import empty, table
 from tests.analysed import primary
 from tests.log_cases import case

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from forensics import analyze
-from forensics.verdict.gone import gone, may_be_left
+from forensics.verdict.told.gone import gone, may_be_left
 from tests.log_cases import case
 
 NCCL = "n3:41:52 [1] include/socket.h:403 NCCL WARN Connect to 10.7.3.9<50821> failed : {why}\n"

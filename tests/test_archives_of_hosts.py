@@ -1,4 +1,4 @@
-"""An archive from each host, called after it: its logs of local ranks are of the ranks that the launcher there told (parsers/who/contexts.py)."""
+"""An archive from each host, called after it: its logs of local ranks are of the ranks that the launcher there told (parsers/who/places/contexts.py)."""
 
 import io
 import tarfile

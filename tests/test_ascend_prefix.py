@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from forensics import analyze
-from parsers.who.prefixes import strip
+from parsers.who.lines.prefixes import strip
 
 STAMP = "2026-02-03-04:05:0{s}.120.345"
 

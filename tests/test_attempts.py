@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from forensics.analyze import conclude_evidence
-from forensics.assemble.attempts import Attempts, attempts_of
-from forensics.assemble.restarts import restarts
+from forensics.assemble.runs.attempts import Attempts, attempts_of
+from forensics.assemble.runs.restarts import restarts
 from parsers.schema.evidence import Evidence
 from parsers.schema.tables import TABLE_NAMES, TableName, table
 from tests.hang_tables import Rows, call, idle, waiting

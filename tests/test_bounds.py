@@ -10,13 +10,13 @@ import pytest
 
 import parsers
 from forensics.analyze import analyze
-from forensics.facts.event_rows import detail
+from forensics.facts.rows.event_rows import detail
 from parsers.forms import reading
 from parsers.schema.bounds import bounded
 from parsers.schema.tables import TableName, table
 from parsers.text.rank_list import RANKS, rank_list
 from parsers.text.stamps import LATEST_NS
-from parsers.who.prefixes import strip
+from parsers.who.lines.prefixes import strip
 
 GOOD = "2026-01-02 03:04:05 [rank0]: KeyError: 7\n"
 XID = "NVRM: Xid (PCI:0000:17:00): 79, pid=1234, GPU has fallen off the bus."

@@ -19,8 +19,8 @@ from forensics.model.ref import Ref
 from forensics.model.said import Said, sentence, zh
 from forensics.report import Report
 from forensics.setup.rows import settings
-from forensics.verdict.actions import Known, actions_of
-from forensics.verdict.decide import decide
+from forensics.verdict.advice.actions import Known, actions_of
+from forensics.verdict.advice.decide import decide
 from reports import html, markdown, terminal
 from reports.chinese import answer as chinese_answer
 from reports.explanations import of_word

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from forensics.report import schema
-from forensics.verdict.checked import checked
+from forensics.verdict.told.checked import checked
 from forensics.words import checked as words
 from reports import html, markdown, terminal
 from tests.analysed import sample

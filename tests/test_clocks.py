@@ -6,8 +6,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from forensics.assemble.clocks import Clock, Clocks, clocks_of
-from forensics.assemble.identity import identify
+from forensics.assemble.who.clocks import Clock, Clocks, clocks_of
+from forensics.assemble.who.identity import identify
 from parsers.schema.tables import TABLE_NAMES, TableName, table
 
 _SECOND = 1_000_000_000

@@ -10,15 +10,15 @@ import pytest
 
 import forensics
 from forensics.detectors.hardware.device_fault import DETECTOR
-from forensics.facts.link_sorts import link_sort
-from forensics.facts.surroundings import surroundings
+from forensics.facts.hosts.link_sorts import link_sort
+from forensics.facts.hosts.surroundings import surroundings
 from forensics.model import commands
 from forensics.model.commands import NOWHERE, Surroundings, Torch, drain_node
 from forensics.model.finding import Finding
 from forensics.model.incident import Action, Device, FirstAnomaly, Place
 from forensics.model.names import ActionKind, Status
 from forensics.model.ref import Ref
-from forensics.verdict.actions import Known, actions_of
+from forensics.verdict.advice.actions import Known, actions_of
 from parsers.schema.tables import TABLE_NAMES, TableName, table
 from tests.log_cases import case, judged
 

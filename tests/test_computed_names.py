@@ -14,11 +14,11 @@ from parsers.archive.exports import lines_of
 from parsers.logs.ends import end
 from parsers.schema.parser import Source
 from parsers.timing import step_times
-from parsers.who.computed_names import counted_names, grouped_names
-from parsers.who.families import called_roll
-from parsers.who.formulas import Formula
-from parsers.who.prefixes import habits, strip
+from parsers.who.lines.prefixes import habits, strip
+from parsers.who.places.families import called_roll
+from parsers.who.scripts.formulas import Formula
 from parsers.who.speakers import speakers
+from parsers.who.told.computed_names import counted_names, grouped_names
 from tests.lines import lines
 
 EMPTY = Formula("s", 1, "rank", None, None, None, 0)

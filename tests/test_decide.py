@@ -17,8 +17,8 @@ from forensics.model.incident import (
     Lost,
     Verdict,
 )
-from forensics.verdict.decide import carried_out, decide
-from forensics.verdict.recurrence import mark_repeats
+from forensics.verdict.advice.decide import carried_out, decide
+from forensics.verdict.past.recurrence import mark_repeats
 
 GPU = {"devices": [Device(host="n1", pci="0000:3b:00.0")], "hosts": ["n1"], "cause": "gpu_fault"}
 

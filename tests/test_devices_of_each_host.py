@@ -1,4 +1,4 @@
-"""Which process a device of a host is, where each host lets its processes see others (parsers/who/devices.py)."""
+"""Which process a device of a host is, where each host lets its processes see others (parsers/who/places/devices.py)."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -15,7 +15,7 @@ from parsers.schema.rules import integer
 from parsers.schema.tables import Tables
 from parsers.text import stamps
 from parsers.text.patterns import ascii_digits, regex
-from parsers.who.collected import Habits
+from parsers.who.lines.collected import Habits
 
 SCRIPTS = {"Arabic": "٠", "fullwidth": "\uff10", "Devanagari": "०"}
 COUNTED = ("rank", "local_rank", "step", "world_size", "size", "seq", "peer", "root", "pid", "attempt", "iteration")

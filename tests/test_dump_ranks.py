@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from forensics.assemble.dump_ranks import with_dump_ranks
+from forensics.assemble.who.dump_ranks import with_dump_ranks
 from tests.hang_tables import Rows, call
 
 WORLD = (0, 1, 2, 3)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from forensics.verdict.health import healthy
+from forensics.verdict.judged.health import healthy
 from tests.log_cases import case
 
 ENDED = {"kind": "job_end", "code": "workers", "severity": "info", "line": 9}

@@ -1,11 +1,11 @@
-"""Whose failure ended a process: by where and how, in the order in which it is asked (facts/failure_roles.py)."""
+"""Whose failure ended a process: by where and how, in the order in which it is asked (facts/ends/failure_roles.py)."""
 
 import json
 from typing import Any
 
 import pytest
 
-from forensics.facts.failure_roles import State, is_of_python, role_of
+from forensics.facts.ends.failure_roles import State, is_of_python, role_of
 from tests.hang_tables import Rows, call
 from tests.log_cases import case
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from forensics.facts.hardware import is_same_device
+from forensics.facts.hosts.hardware import is_same_device
 from forensics.model.finding import Finding
 from forensics.views.hardware import hardware
 from tests.log_cases import case

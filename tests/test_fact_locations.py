@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from forensics.detectors.hardware import odd_telemetry
-from forensics.facts.locations import Locations
+from forensics.facts.rows.locations import Locations
 from forensics.model.incident import Incident
 from parsers.schema.tables import table
 from reports import html

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from forensics.facts.own_values import is_data_parallel, mates, own_loss
+from forensics.facts.figures.own_values import is_data_parallel, mates, own_loss
 from parsers.schema.tables import TableName, Tables, empty, table
 
 JOB = frozenset(range(8))

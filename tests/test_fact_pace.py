@@ -8,8 +8,8 @@ from click.testing import CliRunner
 
 from forensics.analyze import analyze
 from forensics.cli import cli
-from forensics.facts.pace import pace
-from forensics.facts.spent import Spent
+from forensics.facts.durations.pace import pace
+from forensics.facts.durations.spent import Spent
 from forensics.model.expected import NOTHING_EXPECTED, Expected
 from parsers.schema.tables import TABLE_NAMES, table
 

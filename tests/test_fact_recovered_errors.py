@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from forensics.facts.recovered_errors import recovered_errors, unrecovered, with_recovered
+from forensics.facts.ends.recovered_errors import recovered_errors, unrecovered, with_recovered
 from parsers.schema.tables import TABLE_NAMES, TableName, table
 
 SECOND = 1_000_000_000

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from forensics.case import Case
-from forensics.facts.telemetry import Apart
+from forensics.facts.hosts.telemetry import Apart
 from parsers.text.quantities import quantity_of
 from tests.log_cases import case
 

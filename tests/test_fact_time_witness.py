@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 
 from forensics.case import Case
-from forensics.facts.process_ends import How, ProcessEnd
-from forensics.facts.time_witness import time_witness
+from forensics.facts.ends.process_ends import How, ProcessEnd
+from forensics.facts.waits.time_witness import time_witness
 from forensics.model.ref import Ref
 from parsers.schema.tables import TABLE_NAMES, table
 from tests.log_cases import case

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from forensics import analyze
-from forensics.facts.loss_spikes import spikes
+from forensics.facts.figures.loss_spikes import spikes
 from parsers.forms.counting import step_column
 from parsers.text.layouts import world
 from parsers.text.quantities import bare_numbers

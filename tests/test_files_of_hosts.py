@@ -1,4 +1,4 @@
-"""The file of hosts that a command begins its processes along (parsers/who/starts.py), in a file or shown below a prompt (parsers/who/orders.py)."""
+"""The file of hosts that a command begins its processes along (parsers/who/processes/starts.py), in a file or shown below a prompt (parsers/who/places/orders.py)."""
 
 from collections.abc import Sequence
 from pathlib import Path

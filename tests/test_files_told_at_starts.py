@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from forensics import analyze
-from parsers.who.beginnings import Said
-from parsers.who.collected import Line
-from parsers.who.introductions import introduction
-from parsers.who.numbered_files import introduced_files
+from parsers.who.lines.beginnings import Said
+from parsers.who.lines.collected import Line
+from parsers.who.lines.introductions import introduction
+from parsers.who.told.numbered_files import introduced_files
 
 FORMS = {
     "a script": "[go] 10:00:0{at} started rank {rank} on card {card} pid {pid} log out/card{card}.log",

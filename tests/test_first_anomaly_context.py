@@ -6,15 +6,15 @@ import polars as pl
 import pytest
 from msgspec.structs import replace
 
-from forensics.assemble.identity import SCHEMA
+from forensics.assemble.who.identity import SCHEMA
 from forensics.case import Case
 from forensics.detectors.numerics.first_anomaly import DETECTOR
 from forensics.graph.numerics.growth import chance
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import FirstAnomaly
 from forensics.model.ref import Ref
-from forensics.verdict.arbitrate import arbitrate
-from forensics.verdict.price import named
+from forensics.verdict.judged.arbitrate import arbitrate
+from forensics.verdict.told.price import named
 from parsers.schema.tables import table
 from tests.log_cases import judged
 from tests.tensor_rows import OK, Job

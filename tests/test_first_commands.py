@@ -8,7 +8,7 @@ from forensics import analyze
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Place
 from forensics.model.ref import Ref
-from forensics.verdict.actions import Known, actions_of
+from forensics.verdict.advice.actions import Known, actions_of
 
 ECC = {
     "CUDA": ("RuntimeError: CUDA error: uncorrectable ECC error encountered", True),

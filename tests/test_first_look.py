@@ -7,11 +7,11 @@ import pytest
 from msgspec.structs import replace
 
 from forensics import Report, analyze
-from forensics.facts.surroundings import surroundings
+from forensics.facts.hosts.surroundings import surroundings
 from forensics.model.commands import holder_of_port, reach
 from forensics.model.frames import is_own, is_own_file
 from forensics.model.incident import Action, EnvironmentRow, Incident
-from forensics.verdict.changed_settings import with_changes
+from forensics.verdict.past.changed_settings import with_changes
 from parsers.schema.tables import table
 from tests.log_cases import case
 

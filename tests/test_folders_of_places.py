@@ -1,5 +1,5 @@
 """A folder that is called as the end of a place's name is of that place; documents tell the devices of places, by whichever of their names
-(parsers/who/contexts.py)."""
+(parsers/who/places/contexts.py)."""
 
 import json
 from collections.abc import Mapping, Sequence

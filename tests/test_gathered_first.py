@@ -8,7 +8,7 @@ from forensics.model.finding import Finding
 from forensics.model.incident import Action, Place
 from forensics.model.names import Cause, EvidenceKind
 from forensics.model.said import Said, zh
-from forensics.verdict.actions import Known, actions_of
+from forensics.verdict.advice.actions import Known, actions_of
 
 AROUND = Surroundings(torch=Torch())
 PLACES = [Place(rank=rank) for rank in range(4)]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from forensics import analyze
-from forensics.assemble.given_up_together import with_given_up_together
+from forensics.assemble.ends.given_up_together import with_given_up_together
 from forensics.model.incident import Verdict
 from parsers import read
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from forensics import analyze
-from forensics.facts.gpu_memory import filled
+from forensics.facts.ends.gpu_memory import filled
 from forensics.model.incident import Incident
 
 NEW = "Tried to allocate {asked} GiB. GPU 2 has a total capacity of 40.00 GiB of which 0.90 GiB is free. {who} has {own} GiB memory in use."

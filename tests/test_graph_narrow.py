@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from forensics.facts.states import reconcile
+from forensics.facts.waits.states import reconcile
 from forensics.graph.hang.programs import Programs
 from samples.simulator import Fault, Job, Noise, simulate
 from tests.hang_tables import Rows, call

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from forensics.analyze import analyze
-from forensics.facts import stacks as stacks_of
-from forensics.facts.stacks import Frame, classify
+from forensics.facts.waits import stacks as stacks_of
+from forensics.facts.waits.stacks import Frame, classify
 from forensics.model.incident import Verdict
 from reports.answer import actions
 from tests.hang_tables import SECOND_NS, STACKS, START_NS, Rows

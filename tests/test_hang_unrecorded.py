@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from forensics.facts.stacks import Frame, classify
+from forensics.facts.waits.stacks import Frame, classify
 from tests.hang_tables import Frames, Rows, idle, waiting
 
 DISPATCH = (

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from forensics import analyze
-from forensics.facts.checkpoints import checkpoints
-from forensics.facts.lost_parts import left_behind, lost_parts
+from forensics.facts.durations.checkpoints import checkpoints
+from forensics.facts.figures.lost_parts import left_behind, lost_parts
 from parsers.schema.tables import table
 from reports import terminal
 from reports.answer import answer

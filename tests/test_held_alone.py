@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from forensics.assemble.blocked_threads import with_blocked_threads
-from forensics.assemble.identity import identify
+from forensics.assemble.who.blocked_threads import with_blocked_threads
+from forensics.assemble.who.identity import identify
 from forensics.detectors import DETECTORS
 from forensics.detectors.hardware.node_failure import DETECTOR as NODE_FAILURE
 from forensics.detectors.ranks.lost_heartbeat import DETECTOR as LOST_HEARTBEAT

@@ -11,7 +11,7 @@ from forensics import analyze
 from forensics.cli import cli
 from forensics.history import NotAHistory, NotAReport, add, entries_of, mark, recall, report_from
 from forensics.model.past import Past, PastIncident
-from forensics.verdict.offenders import offenders, tail
+from forensics.verdict.past.offenders import offenders, tail
 from reports import json
 
 SAMPLE = Path(__file__).resolve().parents[1] / "samples" / "data_loader_stall" / "bundle"

@@ -15,7 +15,7 @@ import pytest
 
 import parsers
 from forensics.detectors import DETECTORS
-from forensics.facts.process_ends import OWN_CAUSES, SIGNAL_CAUSES
+from forensics.facts.ends.process_ends import OWN_CAUSES, SIGNAL_CAUSES
 from forensics.model.causes import CAUSES
 from forensics.model.names import Cause
 from forensics.model.taxonomy import EVENTS
@@ -236,7 +236,7 @@ CAUSES_TO_COME: set[str] = set()
 
 
 def _room(name: str) -> str | None:
-    """forensics.facts.hardware → facts; None outside the rooms."""
+    """forensics.facts.hosts.hardware → facts; None outside the rooms."""
     room = name.split(".")[1] if "." in name else ""
     return room if room in ROOMS else None
 

@@ -1,4 +1,4 @@
-"""The rank that Hydra puts before each line is told by its command, where several of its processes are on a node (parsers/who/prefixes.py)."""
+"""The rank that Hydra puts before each line is told by its command, where several of its processes are on a node (parsers/who/lines/prefixes.py)."""
 
 from pathlib import Path
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import polars as pl
 import pytest
 
-from forensics.facts.jumped_figures import jumped_at
+from forensics.facts.figures.jumped_figures import jumped_at
 from tests.log_cases import case
 
 Figures = Callable[[int], str]

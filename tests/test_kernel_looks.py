@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from forensics.assemble.kernel_looks import with_parents
+from forensics.assemble.who.kernel_looks import with_parents
 from parsers.schema.tables import table
 
 ROWS = {

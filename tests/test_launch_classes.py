@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from forensics import analyze
-from forensics.facts.storage_errors import storage_error
+from forensics.facts.ends.storage_errors import storage_error
 from forensics.model.incident import Incident
 from reports.answer import answer as english
 from reports.chinese import answer as chinese

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from forensics import analyze
-from forensics.facts.checkpoints import Checkpoint, before_step, checkpoint_before, checkpoints
+from forensics.facts.durations.checkpoints import Checkpoint, before_step, checkpoint_before, checkpoints
 from forensics.model.incident import BlastRadius, Incident, Lost, Verdict
 from forensics.report import Report
-from forensics.verdict.recurrence import mark_repeats
+from forensics.verdict.past.recurrence import mark_repeats
 from forensics.views.ledger import daly, young
 from parsers.schema.tables import table
 from reports import html, terminal

@@ -1,5 +1,5 @@
 """Who did not come to a store that only counts: told by as many ends before it gave up, or by as many logs that went another way
-(forensics/assemble/left_out.py)."""
+(forensics/assemble/starts/left_out.py)."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

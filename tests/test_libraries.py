@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import forensics.words
-from forensics.facts.surroundings import surroundings
+from forensics.facts.hosts.surroundings import surroundings
 from forensics.model.commands import COMMANDS, Surroundings, Target, Torch, recorder
 from forensics.model.finding import Finding
 from forensics.model.said import Form, Said
-from forensics.verdict.actions import Known, actions_of
+from forensics.verdict.advice.actions import Known, actions_of
 from forensics.words.libraries import of_libraries
 from parsers.schema.tables import TABLE_NAMES, table
 

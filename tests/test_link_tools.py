@@ -7,7 +7,7 @@ from forensics.model.commands import LinkSort, Surroundings
 from forensics.model.finding import Finding
 from forensics.model.incident import Action
 from forensics.model.said import zh
-from forensics.verdict.actions import Known, actions_of
+from forensics.verdict.advice.actions import Known, actions_of
 
 # A word of what to look for → what of the command prints it.
 PRINTED = {"Physical state": "ibstat", "carrier": "ip -s link", "4: ACTIVE": "*/ports/*/state"}

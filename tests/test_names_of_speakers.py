@@ -1,4 +1,4 @@
-"""Whose rank a name at the head of a line is, whatever stands there (parsers/who/joins.py): forms of many launchers and programs."""
+"""Whose rank a name at the head of a line is, whatever stands there (parsers/who/labels/joins.py): forms of many launchers and programs."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -8,10 +8,10 @@ import pytest
 
 import parsers
 from forensics.analyze import conclude_evidence
-from forensics.facts.records import groups_of, one_dump_per_rank
+from forensics.facts.waits.records import groups_of, one_dump_per_rank
 from forensics.graph.hang.roots import walk
 from forensics.model.incident import Verdict
-from forensics.verdict import explain
+from forensics.verdict.judged import explain
 from parsers.pytorch import flight_recorder
 from parsers.schema.evidence import Evidence
 from parsers.schema.merging import merge

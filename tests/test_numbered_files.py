@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from forensics.assemble.numbered_files import numbered_files
+from forensics.assemble.who.numbered_files import numbered_files
 from parsers.schema.tables import TABLE_NAMES, TableName, table
 
 Claim = tuple[str, int, int | None]  # file, rank, pid

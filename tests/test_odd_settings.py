@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from forensics.facts.odd_settings import CATALOGUE
+from forensics.facts.settings.odd_settings import CATALOGUE
 from tests.hang_tables import Rows, waiting
 
 ORDINAL = "invalid device ordinal"
@@ -118,7 +118,7 @@ def test_of_a_call_that_all_entered_who_chose_otherwise_is_told_and_not_named() 
 
 
 def _lowered(value: str, others: str = "1980 MHz") -> list[str]:
-    from forensics.facts.odd_settings import At, explaining
+    from forensics.facts.settings.odd_settings import At, explaining
     from parsers.schema.tables import empty, table
 
     rows: list[dict[str, Any]] = [

@@ -8,8 +8,8 @@ import pytest
 from forensics.model.commands import Surroundings
 from forensics.model.finding import Finding
 from forensics.model.incident import Device, FirstAnomaly
-from forensics.verdict.actions import Known, actions_of
-from forensics.verdict.of_program import with_errors_of_program
+from forensics.verdict.advice.actions import Known, actions_of
+from forensics.verdict.told.of_program import with_errors_of_program
 from parsers.catalogues import advice, described, is_of_program
 from tests.log_cases import case
 

@@ -1,4 +1,4 @@
-"""An uncaught error that nobody labels is of the only rank that is told to have ended as one (forensics/assemble/only_end.py)."""
+"""An uncaught error that nobody labels is of the only rank that is told to have ended as one (forensics/assemble/ends/only_end.py)."""
 
 import json
 from collections.abc import Mapping

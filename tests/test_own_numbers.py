@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from forensics import analyze
-from forensics.assemble.identity import identify
+from forensics.assemble.who.identity import identify
 from parsers import read
 from tests.sources import raised, written
 

@@ -20,7 +20,7 @@ from polars.testing import assert_frame_equal
 import parsers
 from parsers.schema.parser import LINES, FileParser, LineParser, Source
 from parsers.schema.tables import SCHEMAS, Tables
-from parsers.who import prefixes
+from parsers.who.lines import prefixes
 
 LINE_PARSERS = [parser for parser in parsers.PARSERS if isinstance(parser, LineParser)]
 FILE_PARSERS = [parser for parser in parsers.PARSERS if isinstance(parser, FileParser)]

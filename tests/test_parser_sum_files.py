@@ -7,7 +7,7 @@ import pytest
 
 from forensics import analyze
 from parsers.training.sum_files import PARSER
-from parsers.who.families import called_roll
+from parsers.who.places.families import called_roll
 
 RANKS, STEPS, ODD, SINCE = 5, range(0, 60, 10), 3, 40
 

@@ -1,4 +1,4 @@
-"""Copies of what processes were given, in folders called after their numbers, and logs that print these numbers (parsers/who/process_table.py);
+"""Copies of what processes were given, in folders called after their numbers, and logs that print these numbers (parsers/who/processes/process_table.py);
 what is caught and logged stands below a record that tells its printer (parsers/pytorch/carried.py)."""
 
 from collections.abc import Mapping, Sequence

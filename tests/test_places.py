@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from forensics.analyze import analyze
-from forensics.assemble.path_hosts import host_in, with_hosts_of_paths
+from forensics.assemble.who.path_hosts import host_in, with_hosts_of_paths
 from parsers.schema.tables import TABLE_NAMES, TableName, table
 
 KNOWN = frozenset({"gpu-045", "gpu-04", "gpu", "n17", "10.0.0.7"})

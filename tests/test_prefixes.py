@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsers.text.stamps import EARLIEST_NS, Around, agreed, all_of, around, parse_time
-from parsers.who import prefixes
-from parsers.who.collected import Habits, Line
-from parsers.who.prefixes import collector, habits, strip
+from parsers.who.lines import prefixes
+from parsers.who.lines.collected import Habits, Line
+from parsers.who.lines.prefixes import collector, habits, strip
 
 
 def _ns(text: str) -> int:

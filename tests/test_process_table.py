@@ -1,4 +1,4 @@
-"""One job told in many forms has one table of processes; numbers that count something else give nobody a rank (parsers/who/process_table.py)."""
+"""One job told in many forms has one table of processes; numbers that count something else give nobody a rank (parsers/who/processes/process_table.py)."""
 
 import json
 import random
@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from parsers import read
-from parsers.who.formulas import parsed
+from parsers.who.scripts.formulas import parsed
 from tests.sources import written
 
 EACH = 3

@@ -1,4 +1,4 @@
-"""A number of its process before a line, in whatever form: whose rank it is, start lines and launchers tell (parsers/who/heads.py, rows_alike.py,
+"""A number of its process before a line, in whatever form: whose rank it is, start lines and launchers tell (parsers/who/lines/heads.py, rows_alike.py,
 parsers/schema/labels.py)."""
 
 from collections.abc import Callable, Mapping, Sequence

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from forensics import analyze
-from parsers.who.prefixes import strip
+from parsers.who.lines.prefixes import strip
 
 TRACE = """Traceback (most recent call last):
   File "/job/fit.py", line 61, in <module>

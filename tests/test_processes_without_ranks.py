@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from parsers import read
-from parsers.who.beginnings import Beginning, said_in
-from parsers.who.devices import used_devices
+from parsers.who.lines.beginnings import Beginning, said_in
+from parsers.who.places.devices import used_devices
 
 PIDS = (5104, 5111, 5107, 5102)  # by device
 Files = Mapping[str, Sequence[str]]

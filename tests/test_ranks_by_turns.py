@@ -1,4 +1,4 @@
-"""A loop of a script over hosts, which counts its turns, tells where each host's ranks begin (parsers/who/starts.py)."""
+"""A loop of a script over hosts, which counts its turns, tells where each host's ranks begin (parsers/who/processes/starts.py)."""
 
 from collections.abc import Callable
 from pathlib import Path

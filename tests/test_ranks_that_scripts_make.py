@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from parsers import read
-from parsers.who.branches import branches, value_of
+from parsers.who.scripts.branches import branches, value_of
 from tests.sources import written
 
 Files = dict[str, list[str]]

@@ -1,4 +1,4 @@
-"""Who is who, and where it was said: `forensics who`, and programs with rank spaces of their own (assemble/register.py)."""
+"""Who is who, and where it was said: `forensics who`, and programs with rank spaces of their own (assemble/runs/register.py)."""
 
 from pathlib import Path
 

@@ -18,10 +18,10 @@ import pytest
 
 from forensics import analyze
 from forensics.analyze import about, case_of, conclude_evidence, detect
-from forensics.assemble.attempts import attempts_of
+from forensics.assemble.runs.attempts import attempts_of
 from forensics.case import Case
 from forensics.detectors import DETECTORS
-from forensics.facts.event_rows import reference
+from forensics.facts.rows.event_rows import reference
 from forensics.model.causes import CAUSES
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Code, FirstAnomaly, Verdict

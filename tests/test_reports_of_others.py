@@ -2,8 +2,8 @@
 
 import pytest
 
-from parsers.who.introductions import introduction
-from parsers.who.told_lines import Line, statements
+from parsers.who.lines.introductions import introduction
+from parsers.who.told.told_lines import Line, statements
 
 _TRACE = 'Traceback (most recent call last):\\n  File \\"/job/t.py\\", line 3, in f\\n    g()\\nRuntimeError: x\\n'
 FORMS = {

@@ -9,7 +9,7 @@ from forensics.model.commands import COMMANDS, CommandName, Surroundings, Target
 from forensics.model.finding import Finding
 from forensics.model.incident import Action, Code, Device, FirstAnomaly, Place
 from forensics.model.said import zh
-from forensics.verdict.actions import Known, actions_of
+from forensics.verdict.advice.actions import Known, actions_of
 from forensics.words.slow import TAKES_LONGER
 from forensics.words.verdict import DEVICE_OF
 from tests.advice import _TAKES_DOWN

@@ -11,7 +11,7 @@ from parsers.device.top import PARSER as TOP
 from parsers.stacks.proc_stack import PARSER as STACK
 from parsers.stacks.proc_status import PARSER as STATUS
 from parsers.stacks.ps import PARSER as PS
-from parsers.who.arguments import told
+from parsers.who.scripts.arguments import told
 from tests.sources import source
 
 USUAL = """$ ps -o pid,ppid,stat,wchan:20,etime,args

@@ -11,7 +11,7 @@ from forensics.model.finding import Finding
 from forensics.model.incident import Action, Device, FirstAnomaly, Place
 from forensics.model.names import Cause, Status
 from forensics.model.said import Said
-from forensics.verdict.actions import Known, actions_of
+from forensics.verdict.advice.actions import Known, actions_of
 from forensics.words import hardware
 
 NVIDIA = Surroundings("slurm", "nvidia", "881")

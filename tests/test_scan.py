@@ -26,7 +26,7 @@ from parsers.schema.tables import Tables
 from parsers.text import newlines
 from parsers.text.encodings import in_utf8, is_text
 from parsers.text.newlines import SHORT, Newlines
-from parsers.who.collected import Habits
+from parsers.who.lines.collected import Habits
 
 
 def _parser(*anchors: bytes, after: int = 0) -> LineParser:

@@ -1,5 +1,5 @@
 """A process that is known by its place and a number there has the rank that the place's ranks give it, whatever word the number has and whoever
-tells the place's (parsers/who/starts.py, node_numbers.py, seats.py, seat_labels.py, seat_names.py)."""
+tells the place's (parsers/who/processes/starts.py, node_numbers.py, seats.py, seat_labels.py, seat_names.py)."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from parsers import read
-from parsers.who.families import Process
-from parsers.who.seats import in_order, ranked
+from parsers.who.places.families import Process
+from parsers.who.processes.seats import in_order, ranked
 from tests.sources import raised, written
 
 EACH = 3

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from forensics.cli import cli
-from forensics.facts.setting_ranges import out_of_range
+from forensics.facts.settings.setting_ranges import out_of_range
 from parsers.schema.tables import table
 from tests.hang_tables import Rows
 

@@ -1,4 +1,4 @@
-"""Slurm counts tasks node by node, and gives a job some devices of a node: whose device an address is (parsers/who/slurm_tasks.py)."""
+"""Slurm counts tasks node by node, and gives a job some devices of a node: whose device an address is (parsers/who/places/slurm_tasks.py)."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

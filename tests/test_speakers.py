@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from forensics import analyze
-from forensics.assemble.identity import identify
+from forensics.assemble.who.identity import identify
 from parsers import read
-from parsers.who.introductions import introduction
+from parsers.who.lines.introductions import introduction
 from tests.sources import written
 
 ERROR = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from click.testing import CliRunner, Result
 
-from forensics.assemble.attempts import split_attempts
+from forensics.assemble.runs.attempts import split_attempts
 from forensics.case_of import case_of
 from forensics.cli import cli
 from forensics.graph.hang.standings import standings

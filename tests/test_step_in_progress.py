@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from forensics import analyze
-from forensics.facts.progress import step_in_progress
+from forensics.facts.durations.progress import step_in_progress
 from parsers.schema.tables import table
 
 Row = dict[str, Any]

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import parsers
-from parsers.who.prefixes import habits, strip
-from parsers.who.tasks import are_ranks
+from parsers.who.learnt.tasks import are_ranks
+from parsers.who.lines.prefixes import habits, strip
 
 TRACE = 'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    g()\nKeyError: 5'
 GROUP = "[E1118 11:07:00.5 ProcessGroupNCCL.cpp:542] [PG ID 0 PG GUID 0(default_pg) Rank {}] x"

@@ -7,13 +7,14 @@ import msgspec
 import polars as pl
 import pytest
 
-from forensics.assemble import attempts, clocks, dump_ranks, restarts
-from forensics.assemble.identity import identify
-from forensics.facts.phase_times import phase_times
-from forensics.facts.roles import Roles
-from forensics.facts.stacks import main_stacks
-from forensics.facts.states import reconcile
-from forensics.facts.telemetry import apart
+from forensics.assemble.runs import attempts, restarts
+from forensics.assemble.who import clocks, dump_ranks
+from forensics.assemble.who.identity import identify
+from forensics.facts.durations.phase_times import phase_times
+from forensics.facts.durations.roles import Roles
+from forensics.facts.hosts.telemetry import apart
+from forensics.facts.waits.stacks import main_stacks
+from forensics.facts.waits.states import reconcile
 from forensics.model.told import has_kind, told_by
 from parsers.schema.tables import TABLE_NAMES, empty, table
 from tests.test_house import MODULES

@@ -5,7 +5,7 @@ import pytest
 from forensics.model.incident import Incident, Place, Suspects, Verdict
 from forensics.model.names import Cause, Kind
 from forensics.model.said import Said, zh
-from forensics.verdict.recurrence import mark_repeats
+from forensics.verdict.past.recurrence import mark_repeats
 from reports.answer import actions, answer
 from tests.hang_tables import Rows
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from parsers.who.beginnings import begun_by
-from parsers.who.loops import hosts_in_turn
+from parsers.who.lines.beginnings import begun_by
+from parsers.who.scripts.loops import hosts_in_turn
 from tests.sources import raised, source
 
 LAUNCH = "torchrun --nnodes=3 --nproc_per_node=4 --node_rank"

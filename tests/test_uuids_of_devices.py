@@ -1,5 +1,5 @@
 """Processes that are called by the UUID of their device, whole or cut short: the tool of the vendor tells its number, the script whose that is
-(parsers/who/devices.py, seat_names.py)."""
+(parsers/who/places/devices.py, seat_names.py)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -7,8 +7,8 @@ import pytest
 from forensics.model.finding import Claim, Finding
 from forensics.model.ref import Ref
 from forensics.verdict.conclude import _symptom_rows
-from forensics.verdict.observers import Observers
-from forensics.verdict.symptoms import Symptom, counted, symptoms
+from forensics.verdict.judged.observers import Observers
+from forensics.verdict.judged.symptoms import Symptom, counted, symptoms
 from tests.log_cases import case
 
 MANY = 300

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from forensics.verdict.gone import gone
+from forensics.verdict.told.gone import gone
 from tests.log_cases import case
 
 LIVES = [{"rank": rank, "host": f"n{rank // 2}", "pid": 100 + rank, "how": "NCCL init"} for rank in range(4)]

@@ -6,9 +6,9 @@ import pytest
 
 from forensics.model.finding import Claim, Finding
 from forensics.model.ref import Ref
-from forensics.verdict.arbitrate import Candidate, _of_two, kind_of
-from forensics.verdict.observers import Observers
-from forensics.verdict.symptoms import Symptom
+from forensics.verdict.judged.arbitrate import Candidate, _of_two, kind_of
+from forensics.verdict.judged.observers import Observers
+from forensics.verdict.judged.symptoms import Symptom
 from tests.log_cases import case
 
 WAIT = {"kind": "collective_timeout", "rank": 1, "op": "all_reduce", "seq": 7}

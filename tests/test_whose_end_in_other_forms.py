@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from forensics import analyze
-from forensics.facts.failure_roles import as_own, role_of, sole_failure
-from forensics.facts.process_ends import ProcessEnd
+from forensics.facts.ends.failure_roles import as_own, role_of, sole_failure
+from forensics.facts.ends.process_ends import ProcessEnd
 from parsers import read
 from parsers.logs import check_failures
 from parsers.pytorch import traceback

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from forensics.detectors.ranks.ended_unplaced import ended_unplaced
-from forensics.facts.whose_memory import holder_of
+from forensics.facts.ends.whose_memory import holder_of
 from forensics.model.finding import Finding
-from forensics.verdict.actions import Known, actions_of
+from forensics.verdict.advice.actions import Known, actions_of
 from tests.log_cases import case
 
 CGROUP = "Memory cgroup out of memory: Killed process 88 (python) anon-rss:8kB"

@@ -8,12 +8,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from forensics.assemble.logged_errors import with_logged_errors
+from forensics.assemble.ends.logged_errors import with_logged_errors
 from parsers import read
 from parsers.forms.sections import _heading
 from parsers.schema.tables import SCHEMAS
 from parsers.text import vocabulary
-from parsers.who.introductions import introduction
+from parsers.who.lines.introductions import introduction
 
 NODE = {"cluster": {"chief": ["a:1"], "worker": ["b:1", "c:1"], "ps": ["d:1"]}}
 

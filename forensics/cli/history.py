@@ -176,7 +176,7 @@ def _incidents(incidents: "Sequence[PastIncident]", width: int | None = None) ->
 
 
 def _suspects(past: "Past") -> Cells:
-    from forensics.verdict.offenders import offenders
+    from forensics.verdict.past.offenders import offenders
 
     rows: Cells = []
     for one in offenders(past.incidents):

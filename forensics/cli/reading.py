@@ -307,7 +307,7 @@ def report_of(bundle: str) -> "Report":
 def cases_of(evidence: "Evidence") -> "list[Case]":
     """A case per attempt."""
     with loading():
-        from forensics.assemble.attempts import split_attempts
+        from forensics.assemble.runs.attempts import split_attempts
         from forensics.case_of import case_of
 
     return [case_of(tables, attempt) for attempt, tables in split_attempts(evidence.tables).items()]

@@ -65,7 +65,7 @@ def who(bundle: str, rank: int | None, output: str) -> None:
     with loading():
         import polars as pl
 
-        from forensics.assemble.register import register
+        from forensics.assemble.runs.register import register
 
     ready(output, bundle)
     tables = []

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import msgspec
 
-from forensics.assemble.identity import short_host
+from forensics.assemble.who.identity import short_host
 from forensics.model.incident import Incident
 from forensics.model.past import PastIncident, origin_of
 from forensics.model.said import encoded
 from forensics.model.texts import ranges
 from forensics.report import Report
-from forensics.verdict.accused import accused, suspected
-from forensics.verdict.signature import words_of
+from forensics.verdict.past.accused import accused, suspected
+from forensics.verdict.past.signature import words_of
 
 _KINDS = ("hang", "crash", "numerics", "slow", "launch")  # what went wrong
 

@@ -12,7 +12,7 @@ _NO_ANOMALY, _NO_BLAST = FirstAnomaly(), BlastRadius()
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """One fact of the proof. Who stands behind it follows from its refs (verdict/observers.py)."""
+    """One fact of the proof. Who stands behind it follows from its refs (verdict/judged/observers.py)."""
 
     text: str
     direction: Direction

@@ -21,7 +21,7 @@ class ChainLink(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PhaseTime(msgspec.Struct, frozen=True, kw_only=True):
-    """`phase`: launch, training, checkpoint, evaluation, pause or stalled (facts/spent.py); "init: …" is part of launch."""
+    """`phase`: launch, training, checkpoint, evaluation, pause or stalled (facts/durations/spent.py); "init: …" is part of launch."""
 
     phase: str
     seconds: float

@@ -112,7 +112,7 @@ EvidenceKind = Literal[
     "settings",
 ]
 RankState = Literal["ok", "waiting", "culprit", "suspect", "dead", "ended", "no_data"]
-# What a source says of a rank and a call of its group (facts/positions.py).
+# What a source says of a rank and a call of its group (facts/waits/positions.py).
 POSITION_STATES = ("unknown", "absent", "entered", "enqueued", "started", "completed", "timed_out")
 POSITION_SOURCES = (
     "flight_record", "watchdog", "collective_line", "ras", "desync", "barrier", "fingerprint", "stack",

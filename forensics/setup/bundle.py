@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import msgspec
 import polars as pl
 
-from forensics.facts.surroundings import surroundings
+from forensics.facts.hosts.surroundings import surroundings
 from forensics.model.names import EvidenceKind
 from forensics.report import Report
 from forensics.setup.rows import Question, Row, open_questions, rows_for, settings

@@ -6,12 +6,12 @@ import msgspec
 import polars as pl
 from msgspec.structs import replace
 
-from forensics.assemble.identity import short_host
+from forensics.assemble.who.identity import short_host
 from forensics.case import Case
-from forensics.facts.held_processes import held_processes
-from forensics.facts.link_sorts import link_sort
-from forensics.facts.phase_times import are_of_kernels
-from forensics.facts.rank_stacks import stack_ref
+from forensics.facts.durations.phase_times import are_of_kernels
+from forensics.facts.hosts.link_sorts import link_sort
+from forensics.facts.waits.held_processes import held_processes
+from forensics.facts.waits.rank_stacks import stack_ref
 from forensics.model import incident as shape
 from forensics.model.causes import CAUSES
 from forensics.model.commands import drain_node
@@ -36,29 +36,29 @@ from forensics.model.incident import (
 from forensics.model.names import Kind, Reason
 from forensics.model.said import Said, clause, joined, unlabelled
 from forensics.model.texts import UNNAMED_GROUP, cut_middle, head_of, ranges, ranks_text
-from forensics.verdict.actions import Known, actions_of
-from forensics.verdict.alone import with_said_alone
-from forensics.verdict.arbitrate import About, Candidate, Choice, arbitrate
-from forensics.verdict.beside import beside, with_setting_of_forks
-from forensics.verdict.called_at import with_call
-from forensics.verdict.checked import checked
-from forensics.verdict.complaints import complaints, hints, lost_devices, repeated, told_by_drivers, warned
-from forensics.verdict.counterfactual import counterfactual
-from forensics.verdict.file_servers import with_file_server
-from forensics.verdict.gone import gone, has_ended, may_be_left
-from forensics.verdict.health import healthy, of_another
-from forensics.verdict.no_process import no_process
-from forensics.verdict.observers import Observers
-from forensics.verdict.of_program import with_errors_of_program, with_lost_devices
-from forensics.verdict.price import named, price
-from forensics.verdict.remote_stores import with_store
-from forensics.verdict.rule_of_time import timed
-from forensics.verdict.settings import with_settings
-from forensics.verdict.shared_host import with_shared_host
-from forensics.verdict.status import status_of
-from forensics.verdict.symptoms import SHOWN, UNEVEN_CALLS, Symptom, counted
-from forensics.verdict.uneven_counts import with_counts
-from forensics.verdict.worker_stacks import with_workers
+from forensics.verdict.advice.actions import Known, actions_of
+from forensics.verdict.judged.arbitrate import About, Candidate, Choice, arbitrate
+from forensics.verdict.judged.health import healthy, of_another
+from forensics.verdict.judged.observers import Observers
+from forensics.verdict.judged.rule_of_time import timed
+from forensics.verdict.judged.status import status_of
+from forensics.verdict.judged.symptoms import SHOWN, UNEVEN_CALLS, Symptom, counted
+from forensics.verdict.told.alone import with_said_alone
+from forensics.verdict.told.beside import beside, with_setting_of_forks
+from forensics.verdict.told.called_at import with_call
+from forensics.verdict.told.checked import checked
+from forensics.verdict.told.complaints import complaints, hints, lost_devices, repeated, told_by_drivers, warned
+from forensics.verdict.told.counterfactual import counterfactual
+from forensics.verdict.told.file_servers import with_file_server
+from forensics.verdict.told.gone import gone, has_ended, may_be_left
+from forensics.verdict.told.no_process import no_process
+from forensics.verdict.told.of_program import with_errors_of_program, with_lost_devices
+from forensics.verdict.told.price import named, price
+from forensics.verdict.told.remote_stores import with_store
+from forensics.verdict.told.settings import with_settings
+from forensics.verdict.told.shared_host import with_shared_host
+from forensics.verdict.told.uneven_counts import with_counts
+from forensics.verdict.told.worker_stacks import with_workers
 from forensics.words import verdict as words
 
 _PLACES, _WEIGHED, _HOSTS, _WORDS = 64, 20, 8, 200

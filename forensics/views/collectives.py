@@ -3,7 +3,7 @@
 import polars as pl
 
 from forensics.case import Case
-from forensics.facts.memberships import group_name
+from forensics.facts.waits.memberships import group_name
 from forensics.model.drawn import CollectiveRow
 from forensics.model.texts import ranges
 

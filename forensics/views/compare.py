@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from forensics.verdict.signature import signature_of
+from forensics.verdict.past.signature import signature_of
 
 _SHOWN, _TEXT = 40, 60  # settings that differ, and characters of a value
 

@@ -6,10 +6,10 @@ from ipaddress import ip_address
 
 import polars as pl
 
-from forensics.assemble.host_names import names_of_hosts
-from forensics.assemble.identity import short_host
-from forensics.assemble.register import Program
-from forensics.facts.line_templates import complaints
+from forensics.assemble.runs.register import Program
+from forensics.assemble.who.host_names import names_of_hosts
+from forensics.assemble.who.identity import short_host
+from forensics.facts.rows.line_templates import complaints
 from forensics.model.incident import Clock, Coverage, FileRow, Lines, SourceCoverage, Unreadable, World
 from forensics.model.incident import Program as ProgramRow
 from forensics.model.texts import iso, range_list, ranges
@@ -18,7 +18,7 @@ from forensics.words import views as words
 from parsers.schema.tables import TableName, spelled
 from parsers.schema.years import is_told
 from parsers.text.connections import is_within_a_host
-from parsers.who.job_table import ALIAS
+from parsers.who.places.job_table import ALIAS
 
 _EVIDENCE: tuple[TableName, ...] = (
     "ranks",

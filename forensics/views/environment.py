@@ -4,7 +4,7 @@ A difference explains nothing by itself: it is listed, the odd one out first, an
 differs by design: numbers and names of the process itself, also inside a path, addresses, and what every process has a
 value of its own for. What was not printed is not known to be unset.
 
-Ranges: facts/setting_ranges.py. Source: PyTorch's ProcessGroupNCCL.hpp for the names before 2.2.
+Ranges: facts/settings/setting_ranges.py. Source: PyTorch's ProcessGroupNCCL.hpp for the names before 2.2.
 """
 
 import re
@@ -13,9 +13,9 @@ from collections.abc import Collection, Iterable, Mapping
 
 import polars as pl
 
-from forensics.assemble.identity import short_host
-from forensics.facts.relaunches import relaunches
-from forensics.facts.setting_ranges import is_out_of_range
+from forensics.assemble.who.identity import short_host
+from forensics.facts.ends.relaunches import relaunches
+from forensics.facts.settings.setting_ranges import is_out_of_range
 from forensics.model.incident import EnvironmentRow
 from forensics.model.said import Said, joined
 from forensics.model.texts import RANK, RANKS, ranges

@@ -1,4 +1,4 @@
-"""Who stands where in each process group: the statements of `facts/positions.py`, those alike in one row."""
+"""Who stands where in each process group: the statements of `facts/waits/positions.py`, those alike in one row."""
 
 import polars as pl
 

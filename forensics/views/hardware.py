@@ -3,7 +3,7 @@
 import polars as pl
 
 from forensics.case import Case
-from forensics.facts.event_rows import reference
+from forensics.facts.rows.event_rows import reference
 from forensics.model.drawn import HardwareRow
 from forensics.model.finding import Finding
 from forensics.model.texts import iso, ranges

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from forensics.case import Case
-from forensics.facts.spent import SECOND_NS, Spent
+from forensics.facts.durations.spent import SECOND_NS, Spent
 from forensics.model.incident import Incident
 from forensics.model.ledger import AttemptRow, ChainLink, Interval, Ledger, PhaseTime
 from forensics.model.middle import median

@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from forensics.case import Case
-from forensics.facts.pair_links import Pair
+from forensics.facts.hosts.pair_links import Pair
 from forensics.model.drawn import LinkMesh
 from forensics.model.middle import median
 

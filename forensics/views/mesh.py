@@ -10,7 +10,7 @@ from math import prod
 
 import polars as pl
 
-from forensics.assemble.topology import AXES
+from forensics.assemble.who.topology import AXES
 from forensics.case import Case
 from forensics.model.drawn import MeshAxis
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from forensics.assemble.register import register
+from forensics.assemble.runs.register import register
 from forensics.case import Case
 from forensics.model.networks import Networks
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import polars as pl
 
 from forensics.case import Case
-from forensics.facts.stacks import main_stacks
+from forensics.facts.waits.stacks import main_stacks
 from forensics.model.errors import NoSuch
 from forensics.model.told import values
 from parsers.schema.event_kinds import EVENT_KINDS

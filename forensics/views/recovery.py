@@ -12,9 +12,9 @@ import polars as pl
 from msgspec import structs
 
 from forensics.case import Case
-from forensics.facts.checks import hosts_of_nodes
-from forensics.facts.event_rows import Row, detail, reference, rows
-from forensics.facts.relaunches import Relaunch, relaunches
+from forensics.facts.ends.relaunches import Relaunch, relaunches
+from forensics.facts.hosts.checks import hosts_of_nodes
+from forensics.facts.rows.event_rows import Row, detail, reference, rows
 from forensics.model.ledger import STAGES, ChainLink, Stage
 from forensics.model.ref import Ref
 from forensics.model.said import Said, joined

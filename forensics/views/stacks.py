@@ -3,7 +3,7 @@
 from typing import Any
 
 from forensics.case import Case
-from forensics.facts.stacks import classify, to_frames
+from forensics.facts.waits.stacks import classify, to_frames
 from forensics.model.drawn import StackClass
 from forensics.model.ref import Ref
 from forensics.model.texts import ranges

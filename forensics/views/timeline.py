@@ -5,7 +5,7 @@ from typing import Literal
 import polars as pl
 
 from forensics.case import Case
-from forensics.facts.event_rows import reference
+from forensics.facts.rows.event_rows import reference
 from forensics.model.drawn import TimelineItem
 from forensics.model.finding import Finding
 from forensics.model.ref import Ref

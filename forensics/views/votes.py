@@ -1,9 +1,9 @@
-"""Who stands out from its peers in which phase of the steps, by votes (facts/outliers.py)."""
+"""Who stands out from its peers in which phase of the steps, by votes (facts/durations/outliers.py)."""
 
 from typing import Literal
 
 from forensics.case import Case
-from forensics.facts.outliers import Outlier
+from forensics.facts.durations.outliers import Outlier
 from forensics.model.causes import CAUSES
 from forensics.model.drawn import Votes
 from forensics.model.finding import Finding

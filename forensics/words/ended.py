@@ -26,7 +26,7 @@ DID: Mapping[str, Said] = {  # cause → what the rank did
 }
 DID_AT: Mapping[
     str, Said
-] = {  # whose memory or disk it was (facts/whose_memory.py) → the same, where it was not the host's
+] = {  # whose memory or disk it was (facts/ends/whose_memory.py) → the same, where it was not the host's
     "ray": Said(
         "was killed by Ray's memory monitor, because its node came near its memory limit",
         "因节点内存接近上限被 Ray 的内存监控终止",

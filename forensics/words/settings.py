@@ -1,4 +1,4 @@
-"""What a setting brings about, and who says so (facts/odd_settings.py)."""
+"""What a setting brings about, and who says so (facts/settings/odd_settings.py)."""
 
 from forensics.model.said import Form, Said
 

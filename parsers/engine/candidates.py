@@ -20,8 +20,9 @@ from parsers.schema.literals import slim
 from parsers.schema.merging import compact, files_of, places
 from parsers.schema.parser import LINES, LineParser, Source
 from parsers.schema.tables import SCHEMAS, Tables, table
-from parsers.who import prefixes, tasks
-from parsers.who.collected import Habits, Line
+from parsers.who.learnt import tasks
+from parsers.who.lines import prefixes
+from parsers.who.lines.collected import Habits, Line
 
 LINES_AT_MOST = 200_000  # then it is time to parse
 TEXT_AT_MOST = 32 << 20

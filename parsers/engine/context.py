@@ -23,8 +23,8 @@ from parsers.schema.parser import HEAD_BYTES, STREAM_ERRORS, Source
 from parsers.schema.tables import TableName, spelled
 from parsers.text.encodings import in_utf8, is_page, is_text
 from parsers.text.stamps import Around
-from parsers.who import prefixes
-from parsers.who.collected import Habits, Line
+from parsers.who.lines import prefixes
+from parsers.who.lines.collected import Habits, Line
 from parsers.who.speakers import speakers
 
 BYTES, SECONDS = 1 << 30, 60.0

@@ -23,8 +23,8 @@ from parsers.schema.tables import SCHEMAS, TableName, Tables, table
 from parsers.text import lent
 from parsers.text.lent import Block
 from parsers.text.stamps import Around
-from parsers.who import prefixes
-from parsers.who.collected import Habits, Line
+from parsers.who.lines import prefixes
+from parsers.who.lines.collected import Habits, Line
 
 ROWS = 4_000_000
 SAMPLE_BYTES = 1 << 20
@@ -113,7 +113,7 @@ class DenseReader:
         return window, len(window)
 
     def tables(self, tasks_are_ranks: bool = False) -> Tables:
-        """What was read, and is held no longer, and what was lost. `tasks_are_ranks`: whether the file says so (parsers/who/tasks.py)."""
+        """What was read, and is held no longer, and what was lost. `tasks_are_ranks`: whether the file says so (parsers/who/learnt/tasks.py)."""
         made: dict[TableName, pl.DataFrame] = {}
         for form in self._forms:
             if form.head:

@@ -37,9 +37,9 @@ from parsers.schema.tables import TABLE_NAMES, TableName, Tables, size_of, spell
 from parsers.text.encodings import in_utf8, is_page, is_text
 from parsers.text.quantities import with_quantities
 from parsers.text.stamps import NO_YEAR, Around
-from parsers.who import prefixes
-from parsers.who.collected import Habits
-from parsers.who.known import Known
+from parsers.who.learnt.known import Known
+from parsers.who.lines import prefixes
+from parsers.who.lines.collected import Habits
 from parsers.who.speakers import speakers
 
 UNIT_BYTES = (32 << 20, 512 << 20)  # at least, at most; between them an eighth of the bundle

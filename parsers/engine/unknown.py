@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Set
 
 from parsers.engine.secrets import mask_all
 from parsers.text.patterns import regex
-from parsers.who.prefixes import strip
+from parsers.who.lines.prefixes import strip
 
 _CHARACTERS = 400  # of a line that tell its template
 _DIGITS = regex(r"\d+")

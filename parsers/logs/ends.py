@@ -27,7 +27,7 @@ container, quoted or not). The end: an exit code, a status, a signal by number o
     Exited (137) 3 minutes ago                                      docker ps, behind a name
     prterun noticed that process rank 6 with PID 20715 on node n8 exited on⏎signal 9 (Killed).     wrapped by its printer
 
-Of whom a number or a name is, is for forensics/assemble/placed_ends.py to say: here it is only kept, in `detail` as `number` with
+Of whom a number or a name is, is for forensics/assemble/ends/placed_ends.py to say: here it is only kept, in `detail` as `number` with
 the word for what is counted, `of`, and `names`; `only`, where nothing but a name says that the line speaks of a process.
 
 Versions: supervisord 3 and 4, systemd from 2010 on, docker compose v2, pm2 5; others by their words alone.
@@ -49,7 +49,7 @@ from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.signals import SIGNALS
-from parsers.who import arguments
+from parsers.who.scripts import arguments
 
 _RANK = regex(r"(?i)(?<![\w-])(?:(?P<space>[a-z]{1,12})[ _-])?rank[ :=_#-]{0,2}(?P<number>\d{1,7})\b")
 _OF_HOSTS = regex(r"\bjob\.exception type=exec\b")  # Flux's executor counts its shells, one on each host

@@ -10,7 +10,7 @@
     trainer: lm loss 2.1, grad norm 0.9, iteration 5
     worker rank=3 pid=4711 exitcode=-9
     {"msg": "child exited", "rank": 3, "pid": 4711, "status": "signal: killed"}                  what Go says of a process
-    {"step": 40, "event": "training_complete", "rank": 3}           the last words, an end where all say so (assemble/closings.py)
+    {"step": 40, "event": "training_complete", "rank": 3}           the last words, an end where all say so (assemble/ends/closings.py)
 
 What a name means is told by parsers/text/vocabulary.py and parsers/text/durations.py. The rank is the record's own, else that of the line or path. Only
 lines come here that no other parser has read; a sentence that mentions figures is no record.

@@ -1,4 +1,4 @@
-"""Lines of a log with a step and what it took, or figures under names of which nothing is known; forensics/assemble/unnamed_figures.py says
+"""Lines of a log with a step and what it took, or figures under names of which nothing is known; forensics/assemble/figures/unnamed_figures.py says
 what of these counts.
 
     (step 16) L=1.2e+09 own, mean over all 2.4e+08

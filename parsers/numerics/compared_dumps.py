@@ -6,7 +6,7 @@
     +++ state/step_40/rank_3.txt                                w/it40/rank1 w/it40/rank3 differ: byte 81, line 2
 
 Two names that are the same but for the rank, with a step in them. Events: `replica_mismatch`, code pair_differs; `other`, code pair_same, of a
-heading behind which nothing differs. forensics/facts/compared_pairs.py asks for pairs that were the same before.
+heading behind which nothing differs. forensics/facts/figures/compared_pairs.py asks for pairs that were the same before.
 
 Printed by: diff, cmp, and scripts that call them.
 Versions: diffutils 3.

@@ -7,7 +7,7 @@
       14  ffn 5  rows 37  max|in| 2.55  max|out| inf                a number at the head that counts on is the step
 
 Rows of `values`, a row for each line; parsers/training/told_values.py says what counts. Only lines come here that no other parser has
-read; who alone is bad where all others are not is for forensics/facts/odd_values.py to say.
+read; who alone is bad where all others are not is for forensics/facts/figures/odd_values.py to say.
 
 Printed by: training scripts.
 Versions: any.

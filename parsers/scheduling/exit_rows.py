@@ -9,7 +9,7 @@ from parsers.forms.reading import whole
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.training.step_figures import time_of
-from parsers.who import arguments
+from parsers.who.scripts import arguments
 
 _ENDED = regex(r"(?:exit status (?P<status>\d{1,3})|signal: (?P<name>[a-z ]{3,30}))(?: \(core dumped\))?")
 _SIGNALS = {

@@ -3,7 +3,7 @@
     export RANK=$((LOCAL * NNODES + NODE))          RANK="$(( OMPI_COMM_WORLD_RANK + 1 ))"          env RANK=$(($r*8+$g)) python train.py
 
 A setting RANK with the expression, of scope script. What gives only another name (`RANK=$((SLURM_PROCID))`) is none. What an expression comes to is worked out by
-parsers/who/formulas.py, where the bundle tells what stands in it.
+parsers/who/scripts/formulas.py, where the bundle tells what stands in it.
 
 Printed by: scripts in sh, bash, zsh (also as `set -x` shows them), Makefiles, entry points of containers.
 Versions: arithmetic expansion of POSIX shells.
@@ -16,7 +16,7 @@ import polars as pl
 
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, table
-from parsers.who.formulas import computed
+from parsers.who.scripts.formulas import computed
 
 NAME = "RANK"
 _CHARACTERS = 1000

@@ -31,7 +31,7 @@ from parsers.schema.parser import LineParser
 from parsers.schema.rules import Rule, read_rules
 from parsers.schema.tables import Tables, table, tables_of
 from parsers.text.patterns import regex
-from parsers.who.engine_labels import SHARD
+from parsers.who.labels.engine_labels import SHARD
 
 _SHARD = regex(r"\btext_generation_launcher: Starting shard rank=(?P<rank>\d{1,4})\b")
 _RANKED = regex(r"\bRayWorkerProc rank=\[(?P<ranks>[\d, ]{1,2000})\] died unexpectedly")

@@ -16,7 +16,7 @@
     PULSE: pretrain is running for 1-07:27:33 since 2026-02-28T20:28:38 (4711 on 'gpu' partition (gpu-[016-019])
 
 A task number is the global rank where srun starts one task per process; where it starts one launcher per node it is the
-node's number. So it stands in `detail.tasks` and never in `rank`; forensics/assemble/placed_ends.py tells which it is. The words
+node's number. So it stands in `detail.tasks` and never in `rank`; forensics/assemble/ends/placed_ends.py tells which it is. The words
 of a signal are those of strsignal(); "Out Of Memory" is Slurm's own for a task that the kernel killed for memory.
 
 Printed by: srun, slurmstepd and slurmctld of Slurm; job scripts (PULSE).

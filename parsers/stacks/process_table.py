@@ -20,7 +20,7 @@ import msgspec
 
 from parsers.stacks.kernel_tasks import FUNCTION
 from parsers.text.patterns import regex
-from parsers.who.arguments import told
+from parsers.who.scripts.arguments import told
 
 STATES = {
     "R": "running", "S": "sleeping", "D": "disk sleep", "T": "stopped", "t": "tracing stop", "Z": "zombie", "X": "dead",

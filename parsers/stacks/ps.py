@@ -8,7 +8,7 @@
 
 Table `stacks`, a row per process, `status` as /proc/PID/status has it, source `ps`, `line` = the row; its frame is the state of a
 stopped process, else the function of the kernel that it sleeps in, cut to the width of its
-column: 6 where none was asked for. `ranks`: what its arguments tell (parsers/who/arguments.py).
+column: 6 where none was asked for. `ranks`: what its arguments tell (parsers/who/scripts/arguments.py).
 
 Printed by: ps of procps-ng; that of busybox has headers of the same form.
 Versions: procps-ng 3.3 to 4.0, checked against what 4.0.2 prints.

@@ -62,7 +62,7 @@ from parsers.text import cut_json
 from parsers.text.patterns import regex
 from parsers.text.stamps import ISO, parse_time
 from parsers.text.vocabulary import of_process
-from parsers.who.arguments import HOW, told
+from parsers.who.scripts.arguments import HOW, told
 
 MAX_BYTES = 64 << 20
 MAX_PROBLEMS = 100

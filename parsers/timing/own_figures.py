@@ -1,5 +1,5 @@
 """Tables of steps whose figures have names of which nothing is known: objective, obj, L. What they mean, their course tells
-(forensics/assemble/unnamed_figures.py).
+(forensics/assemble/figures/unnamed_figures.py).
 
     step,obj,gn_mine                     (step 16) L=1.2e+09 own
     40,nan,0.71

@@ -47,7 +47,7 @@ _SAYS_END = pl.col("text").str.contains(_END) & (
     | (pl.col("text").str.extract(_WHOLE, 1) == pl.col("text").str.extract(_WHOLE, 2)).fill_null(False)
     | pl.col("text").str.contains(r"(?i)\[after training is done\]|['\"]train_runtime['\"]: ")
 )
-# What alone says nothing but that something is done: the end only where all that print steps say it (assemble/closings.py).
+# What alone says nothing but that something is done: the end only where all that print steps say it (assemble/ends/closings.py).
 _BEFORE = r"(?:\[[^\]]*\]|[^\s:]+:|[\d:.,-]{4,}|INFO|\s|-)*"  # what stands before the words of a line; with bounds it takes 10 ms to compile
 _CLOSING = (
     r"(?i)\b(?:finished|completed|done(?: with)?)(?: all)? ([0-9]{1,9}) (?:training )?(?:steps|iterations)(?:[.!]?\s*$|[,;] ?[a-z])"

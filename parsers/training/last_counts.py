@@ -4,7 +4,7 @@
     {"event": "bye", "step": 40, "max_steps": 40}  stop: iteration limit 40 hit at 40
     {"event": "end", "step": 40, "reason": "max_steps reached"}
 
-Event job_end, code closing, `step` = the number; forensics/assemble/closings.py says whether it counts: the steps of each printer must be as many, and nothing
+Event job_end, code closing, `step` = the number; forensics/assemble/ends/closings.py says whether it counts: the steps of each printer must be as many, and nothing
 may show trouble. A line of an evaluation or of an epoch counts something else; of what else a line tells beside a count of steps does not matter.
 
 Printed by: training scripts.

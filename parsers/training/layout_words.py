@@ -12,7 +12,7 @@
 
 Rows of `settings`: data_parallel_size, tensor_model_parallel_size, pipeline_model_parallel_size; the last two are 1 where the words say
 that there is nothing but replicas. A line tells a size of an axis only; `(pp=2 dp=0)` tells whose line it is, and differs from rank to
-rank, so forensics/facts/own_values.py counts only what all lines say.
+rank, so forensics/facts/figures/own_values.py counts only what all lines say.
 
 Printed by: Megatron-LM, Lightning, training scripts.
 Versions: any.

@@ -36,7 +36,7 @@ from parsers.schema.rules import integer
 from parsers.schema.tables import Tables, table
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
-from parsers.who.introductions import Introduction, bus_in, introduction
+from parsers.who.lines.introductions import Introduction, bus_in, introduction
 
 NO_RANK = "process of no rank"
 BEFORE_WORDS = "prefixes"  # both stand before the words

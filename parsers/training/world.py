@@ -43,7 +43,7 @@ from parsers.schema.rules import integer
 from parsers.schema.tables import Tables, table
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
-from parsers.who import arguments
+from parsers.who.scripts import arguments
 
 _CHARACTERS = 8192
 _A_NODE = 256  # processes

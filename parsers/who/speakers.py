@@ -24,10 +24,13 @@ from parsers.schema.parser import PATH, Source
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.unanimous import unanimous
-from parsers.who.at_once import are_at_once
-from parsers.who.beginnings import FILES, NAMED, SIBLINGS, Said, begun_by, with_speakers
-from parsers.who.counted_columns import counted_columns
-from parsers.who.counts import (
+from parsers.who.labels.engine_labels import engine_labels
+from parsers.who.labels.head_pids import files_of_pids, pids_at_heads, pids_of_records
+from parsers.who.labels.joins import DEVICES, Told, heads_in, joins, names_in, share_half, spoken
+from parsers.who.labels.labelled_lines import labelled
+from parsers.who.labels.seat_labels import fields_of_places
+from parsers.who.learnt.at_once import are_at_once
+from parsers.who.learnt.counts import (
     alone,
     are_of_pids,
     are_several,
@@ -53,37 +56,34 @@ from parsers.who.counts import (
     whole_beginnings,
     without_agents,
 )
-from parsers.who.dialled import dialled
-from parsers.who.documented import documented
-from parsers.who.engine_labels import engine_labels
-from parsers.who.from_zero import from_zero, of_one_size
-from parsers.who.gone_processes import placed_or_gone
-from parsers.who.head_pids import files_of_pids, pids_at_heads, pids_of_records
-from parsers.who.headed_hosts import host_sections
-from parsers.who.introductions import PROCESS, Introduction, called_pids
-from parsers.who.job_table import Table
-from parsers.who.joins import DEVICES, Told, heads_in, joins, names_in, share_half, spoken
-from parsers.who.keyed_records import keyed_records
-from parsers.who.known import Known
-from parsers.who.labelled_lines import labelled
-from parsers.who.launched_hosts import launched_hosts
+from parsers.who.learnt.from_zero import from_zero, of_one_size
+from parsers.who.learnt.known import Known
+from parsers.who.learnt.own_numbers import own_numbers
+from parsers.who.learnt.tasks import LAUNCHER
+from parsers.who.learnt.turns import of_one_process
+from parsers.who.lines.beginnings import FILES, NAMED, SIBLINGS, Said, begun_by, with_speakers
+from parsers.who.lines.introductions import PROCESS, Introduction, called_pids
 from parsers.who.linked.chains import NO_CHAINS, chains
-from parsers.who.looked_up import looked_up
-from parsers.who.message_calls import message_calls
-from parsers.who.own_numbers import own_numbers
-from parsers.who.process_table import process_table
-from parsers.who.process_variables import pids_of_variables
-from parsers.who.regrouped import is_anew, standing
-from parsers.who.renamed import renamed
-from parsers.who.rosters import files_of, rosters
-from parsers.who.seat_labels import fields_of_places
-from parsers.who.tasks import LAUNCHER
-from parsers.who.told_lines import Line, Statement, introduced, statements, told_in_lines
-from parsers.who.told_names import claims_of, documents, told_names
-from parsers.who.told_pairs import merged, ranks_of_names
-from parsers.who.told_shares import introductions_of, with_shares
-from parsers.who.told_stems import counted_on
-from parsers.who.turns import of_one_process
+from parsers.who.places.dialled import dialled
+from parsers.who.places.gone_processes import placed_or_gone
+from parsers.who.places.headed_hosts import host_sections
+from parsers.who.places.job_table import Table
+from parsers.who.places.launched_hosts import launched_hosts
+from parsers.who.places.regrouped import is_anew, standing
+from parsers.who.processes.process_table import process_table
+from parsers.who.processes.process_variables import pids_of_variables
+from parsers.who.scripts.message_calls import message_calls
+from parsers.who.scripts.renamed import renamed
+from parsers.who.told.counted_columns import counted_columns
+from parsers.who.told.documented import documented
+from parsers.who.told.keyed_records import keyed_records
+from parsers.who.told.looked_up import looked_up
+from parsers.who.told.rosters import files_of, rosters
+from parsers.who.told.told_lines import Line, Statement, introduced, statements, told_in_lines
+from parsers.who.told.told_names import claims_of, documents, told_names
+from parsers.who.told.told_pairs import merged, ranks_of_names
+from parsers.who.told.told_shares import introductions_of, with_shares
+from parsers.who.told.told_stems import counted_on
 
 _SHAPE = regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[0-9a-f]{0,7}\d)[0-9a-f]{8,}|\d+")
 _RANK, _ROUNDS, _NUMBER = ("rank", "global_rank", "world_rank", "mpi_rank"), 2, regex(r"\d{1,10}")

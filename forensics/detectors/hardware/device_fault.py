@@ -1,6 +1,6 @@
 """Did a device of the job fail, by the driver's word?
 
-Every gate is in facts/hardware.py: an error of the device (not of the program that ran on it), on a host of the job, before
+Every gate is in facts/hosts/hardware.py: an error of the device (not of the program that ran on it), on a host of the job, before
 the trouble, rarer than the fleet's rate. A driver's record names host and device; the rank where it is known to run there and
 nothing of its own shows that it waited for others, or where all members of the call that never ended are in it: then one
 device may have stopped inside. Where the bundle holds kernel logs alone, they are all there is to say.
@@ -13,11 +13,11 @@ import polars as pl
 from msgspec.structs import replace
 
 from forensics.case import Case, Detector
-from forensics.facts.error_words import driver_words
-from forensics.facts.event_rows import Row, detail, own_rank, refs, rows
-from forensics.facts.hardware import Record
-from forensics.facts.progress import step_in_progress
-from forensics.facts.waiting import is_silence_elsewhere
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.ends.waiting import is_silence_elsewhere
+from forensics.facts.hosts.hardware import Record
+from forensics.facts.rows.error_words import driver_words
+from forensics.facts.rows.event_rows import Row, detail, own_rank, refs, rows
 from forensics.graph.hang.roots import all_entered
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Device, FirstAnomaly

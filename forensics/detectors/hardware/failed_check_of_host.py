@@ -1,14 +1,14 @@
 """Which host of the job had failed a check of its own before the job, and what of?
 
 Alone it explains nothing: many a host fails a check and works. Where everybody who may hold the others up runs on that host
-(verdict/arbitrate.py joins the two), the tool's word is a second witness, and the test says what is broken.
+(verdict/judged/arbitrate.py joins the two), the tool's word is a second witness, and the test says what is broken.
 """
 
-from forensics.assemble.identity import short_host
+from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
-from forensics.facts.checks import host_checks, meaning
-from forensics.facts.event_rows import refs
-from forensics.facts.progress import step_in_progress
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.hosts.checks import host_checks, meaning
+from forensics.facts.rows.event_rows import refs
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from forensics.case import Case, Detector
-from forensics.facts.checks import host_checks, hosts_of_nodes, meaning
-from forensics.facts.event_rows import detail, refs, rows
+from forensics.facts.hosts.checks import host_checks, hosts_of_nodes, meaning
+from forensics.facts.rows.event_rows import detail, refs, rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.said import joined, sentence

@@ -10,11 +10,11 @@ from typing import Any
 
 import polars as pl
 
-from forensics.assemble.identity import short_host
+from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
-from forensics.facts.hardware import Devices
-from forensics.facts.progress import step_in_progress
-from forensics.facts.telemetry import Apart
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.hosts.hardware import Devices
+from forensics.facts.hosts.telemetry import Apart
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, Device, FirstAnomaly
 from forensics.model.names import Reason

@@ -12,9 +12,9 @@ trouble on record: the host is named, with the doubt that a program may abort fo
 from collections.abc import Collection
 
 from forensics.case import Case, Detector
-from forensics.facts.event_rows import Row, detail, host_of, own_rank, refs, rows
-from forensics.facts.progress import step_in_progress
-from forensics.facts.waiting import is_silence_elsewhere
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.ends.waiting import is_silence_elsewhere
+from forensics.facts.rows.event_rows import Row, detail, host_of, own_rank, refs, rows
 from forensics.graph.hang.operations import describe
 from forensics.graph.hang.roots import all_entered
 from forensics.model.finding import Claim, Finding

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.busy_bars import open_bars
-from forensics.facts.event_rows import Row, detail, host_of, of_kinds, refs
-from forensics.facts.locations import listed
-from forensics.facts.progress import step_in_progress
-from forensics.facts.refused_transfers import refusal_of
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.ends.refused_transfers import refusal_of
+from forensics.facts.rows.event_rows import Row, detail, host_of, of_kinds, refs
+from forensics.facts.rows.locations import listed
+from forensics.facts.waits.busy_bars import open_bars
 from forensics.graph.hang.blame import UNKNOWN_HOST, Blame, Root, are_cut_off, blames, find_root, with_the_silent
 from forensics.model.commands import kernel_log, link_test
 from forensics.model.finding import Claim, Finding

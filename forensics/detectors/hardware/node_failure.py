@@ -5,7 +5,7 @@ dead: they name hosts or their addresses, never ranks, and explain that the rank
 of knowledge that claim it of a host (parsers/knowledge, `node_lost`), unless a rank there went on to tell how it ended.
 
 A scheduler speaks of hosts of other jobs, too. Of the job is a host that its processes spoke from, or that they name as the
-other end of a connection that broke, or that they asked in vain (facts/lost_hosts.py): whoever held the key-value store, or a server on a node of its own, may have left no line. So is one
+other end of a connection that broke, or that they asked in vain (facts/ends/lost_hosts.py): whoever held the key-value store, or a server on a node of its own, may have left no line. So is one
 that the job's controller names where it misses the heartbeat of a member, or itself calls lost beside that. A node that is taken away (a preemption) failed in nothing.
 """
 
@@ -13,11 +13,11 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from forensics.assemble.identity import short_host
+from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
-from forensics.facts.event_rows import Row, detail, of_kinds, refs, rows
-from forensics.facts.progress import step_in_progress
-from forensics.facts.taken_places import NODE_FAILED
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.ends.taken_places import NODE_FAILED
+from forensics.facts.rows.event_rows import Row, detail, of_kinds, refs, rows
 from forensics.graph.hang.blame import blames
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly

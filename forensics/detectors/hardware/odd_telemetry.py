@@ -1,6 +1,6 @@
 """What stands apart from its peers among all that was measured of devices and ports: shown, and blamed for nothing.
 
-Neither a hot device nor a lame link is at fault by itself (facts/telemetry.py); what explains somebody who is slow, or
+Neither a hot device nor a lame link is at fault by itself (facts/hosts/telemetry.py); what explains somebody who is slow, or
 suspected, is cited there. This is the scan over all hosts that catches what nobody asked for.
 """
 
@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from forensics.case import Case, Detector
-from forensics.facts.telemetry import Apart
+from forensics.facts.hosts.telemetry import Apart
 from forensics.model.commands import COMMANDS, HERE, Target, memory_errors_at
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly

@@ -15,7 +15,7 @@ import msgspec
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.progress import step_in_progress
+from forensics.facts.durations.progress import step_in_progress
 from forensics.graph.hang.operations import Operation, anomaly_at, describe
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius

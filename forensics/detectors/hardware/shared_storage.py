@@ -8,10 +8,10 @@ stacks do not say on which hosts they were taken, kernels of several hosts must 
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.event_rows import host_of, refs
-from forensics.facts.progress import step_in_progress
-from forensics.facts.rank_stacks import stack_ref
-from forensics.facts.storage_waits import live_stacks, storage_waits
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.ends.storage_waits import live_stacks, storage_waits
+from forensics.facts.rows.event_rows import host_of, refs
+from forensics.facts.waits.rank_stacks import stack_ref
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, FirstAnomaly
 from forensics.model.told import values

@@ -5,7 +5,7 @@ the others. Counters of bytes, at the distance at which they were read, make a h
 """
 
 from forensics.case import Case, Detector
-from forensics.facts.progress import step_in_progress
+from forensics.facts.durations.progress import step_in_progress
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.said import joined

@@ -11,9 +11,9 @@ import msgspec
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.event_rows import reference, refs
-from forensics.facts.hardware import device_records
-from forensics.facts.progress import step_in_progress
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.hosts.hardware import device_records
+from forensics.facts.rows.event_rows import reference, refs
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.names import Reason

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.event_rows import reference
-from forensics.facts.hardware import device_records
-from forensics.facts.progress import step_in_progress
-from forensics.facts.records import UNRECORDED_P2P
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.hosts.hardware import device_records
+from forensics.facts.rows.event_rows import reference
+from forensics.facts.waits.records import UNRECORDED_P2P
 from forensics.graph.hang.operations import Operation, anomaly_at, describe
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, Device

@@ -5,7 +5,7 @@ without its last words ("invalid usage" alone) it stays a hypothesis. No rank is
 three hosts and more say which version of that library they run, and more than half of the hosts run another one than the rest, the
 rest is named: there it has to be changed. So it is with the size of the world that the members of one communicator were given: hosts whose
 processes all have another one than more than half of the members, or the ranks where only some of a host's do. So is who was refused for a
-value that it alone has (assemble/refused_values.py). A process that cannot listen on its own port, while most could on theirs, is named: another
+value that it alone has (assemble/starts/refused_values.py). A process that cannot listen on its own port, while most could on theirs, is named: another
 program of its host holds it. So is one that finds no interface of the name that it was given, where most others have found theirs.
 """
 
@@ -16,12 +16,12 @@ from typing import Any
 
 import polars as pl
 
-from forensics.assemble.apart import numbered_lines
-from forensics.assemble.identity import short_host
-from forensics.assemble.refused_values import REFUSED
+from forensics.assemble.starts.apart import numbered_lines
+from forensics.assemble.starts.refused_values import REFUSED
+from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
-from forensics.facts.error_words import tells_setting, tells_versions
-from forensics.facts.event_rows import Row, detail, own_rank, reference, refs, rows
+from forensics.facts.rows.error_words import tells_setting, tells_versions
+from forensics.facts.rows.event_rows import Row, detail, own_rank, reference, refs, rows
 from forensics.model.commands import DEVICES_HERE, holder_of_port, taken_port
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly

@@ -11,16 +11,15 @@ from typing import Any, get_args
 
 import polars as pl
 
-from forensics.assemble.apart import is_apart, own_logs
-from forensics.assemble.called_absent import STORE_BARRIER, eliminated, joined_store
-from forensics.assemble.identity import short_host
-from forensics.assemble.left_out import COUNTED
-from forensics.assemble.roll_calls import ROLL_CALL, ROLL_COUNT
-from forensics.assemble.unreached import OTHERS
+from forensics.assemble.starts.apart import is_apart, own_logs
+from forensics.assemble.starts.called_absent import STORE_BARRIER, eliminated, joined_store
+from forensics.assemble.starts.left_out import COUNTED
+from forensics.assemble.starts.roll_calls import ROLL_CALL, ROLL_COUNT
+from forensics.assemble.starts.unreached import OTHERS
+from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
-from forensics.facts.busy_bars import busy_bar
-from forensics.facts.error_words import names_bridge, tells_setting
-from forensics.facts.event_rows import (
+from forensics.facts.rows.error_words import names_bridge, tells_setting
+from forensics.facts.rows.event_rows import (
     detail,
     host_of,
     is_later_barrier,
@@ -31,8 +30,9 @@ from forensics.facts.event_rows import (
     refs,
     rows,
 )
-from forensics.facts.given_sizes import given_another_size
-from forensics.facts.store_clients import Address, OddClients, odd_clients
+from forensics.facts.settings.given_sizes import given_another_size
+from forensics.facts.waits.busy_bars import busy_bar
+from forensics.facts.waits.store_clients import Address, OddClients, odd_clients
 from forensics.graph.hang.blame import UNKNOWN_HOST, blames, find_root
 from forensics.model.commands import HERE, events_of_pod, nodes, reach, way
 from forensics.model.finding import Claim, Finding
@@ -204,7 +204,7 @@ def _unseen(case: Case) -> tuple[int, ...]:
 
 
 def _of_roll(missing: list[dict[str, Any]], code: str) -> tuple[int, ...]:
-    """Whom the counts of those who came leave (assemble/roll_calls.py)."""
+    """Whom the counts of those who came leave (assemble/starts/roll_calls.py)."""
     return tuple(sorted({rank for row in missing if row["code"] == code for rank in row["names_ranks"] or ()}))
 
 

@@ -1,6 +1,6 @@
 """Did a host of a job that never came together listen where no other host can reach it?
 
-Each process of NCCL and its kin prints the address that it listens on (facts/interfaces.py). The host is named where a
+Each process of NCCL and its kin prints the address that it listens on (facts/hosts/interfaces.py). The host is named where a
 connection from it, or to that address, failed; else it is a suspect. So is its rank where the host holds one alone of a job of which all are placed.
 """
 
@@ -8,10 +8,10 @@ from collections.abc import Collection
 
 import polars as pl
 
-from forensics.assemble.announced import PRINTED
-from forensics.assemble.identity import short_host
+from forensics.assemble.starts.announced import PRINTED
+from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
-from forensics.facts.event_rows import host_of, of_kinds, refs
+from forensics.facts.rows.event_rows import host_of, of_kinds, refs
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.said import joined

@@ -19,7 +19,7 @@ from forensics.detectors.numerics.anomaly_inputs import (
     near_end,
 )
 from forensics.detectors.numerics.anomaly_rows import Row, name_of, shown_value
-from forensics.facts.checkpoints import before_step
+from forensics.facts.durations.checkpoints import before_step
 from forensics.graph.numerics.births import Births
 from forensics.model.commands import REPLAY
 from forensics.model.incident import Action

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from forensics.assemble.identity import short_host
+from forensics.assemble.who.identity import short_host
 from forensics.case import Case
 from forensics.detectors.numerics.anomaly_rows import Row, ref, where
 from forensics.graph.numerics.births import Births

@@ -13,7 +13,7 @@ import polars as pl
 from forensics.case import Case
 from forensics.detectors.numerics.anomaly_inputs import clean_before, inputs_of
 from forensics.detectors.numerics.anomaly_rows import Row, ref, speaker
-from forensics.facts.scales import bad_scales
+from forensics.facts.figures.scales import bad_scales
 from forensics.graph.numerics.births import Births
 from forensics.graph.numerics.tensor_rules import LINEAR, MASK_CONSUMERS
 from forensics.model.finding import Claim

@@ -1,7 +1,7 @@
 """What is said of a finite value that no training makes: of the rank that holds it, and of nobody else."""
 
 from forensics.detectors.numerics.anomaly_rows import Row, first_anomaly, name_of, ref, speaker, where
-from forensics.facts.checkpoints import before_step
+from forensics.facts.durations.checkpoints import before_step
 from forensics.graph.numerics.tensor_rules import STATES
 from forensics.model.drawn import TensorRow
 from forensics.model.finding import Claim, Finding

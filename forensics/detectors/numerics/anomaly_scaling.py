@@ -7,7 +7,7 @@ from math import isfinite
 import polars as pl
 
 from forensics.detectors.numerics.anomaly_rows import Row, ref
-from forensics.facts.scales import bad_scales
+from forensics.facts.figures.scales import bad_scales
 from forensics.graph.numerics.births import Births
 from forensics.graph.numerics.tensor_rules import MASK_CONSUMERS
 from forensics.model.finding import Claim

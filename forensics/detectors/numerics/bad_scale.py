@@ -12,7 +12,7 @@ import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.anomaly_rows import Row, ref, where
-from forensics.facts.scales import bad_scales
+from forensics.facts.figures.scales import bad_scales
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.texts import ranks_text

@@ -6,8 +6,8 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.changed_messages import changed_message
-from forensics.facts.checkpoints import before_step
+from forensics.facts.durations.checkpoints import before_step
+from forensics.facts.figures.changed_messages import changed_message
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.ref import Ref

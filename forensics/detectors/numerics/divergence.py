@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from forensics.case import Case
 from forensics.detectors.numerics.loss_lines import Row, first_nan, line_ref, streams_of
-from forensics.facts.loss_spikes import Spike, finite_lines, spikes
+from forensics.facts.figures.loss_spikes import Spike, finite_lines, spikes
 from forensics.model.finding import Claim
 from forensics.model.incident import Action
 from forensics.model.said import sentence

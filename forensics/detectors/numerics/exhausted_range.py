@@ -10,7 +10,7 @@ import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.anomaly_rows import Row, describe, first_anomaly, ref, where
-from forensics.facts.checkpoints import before_step
+from forensics.facts.durations.checkpoints import before_step
 from forensics.graph.numerics.tensor_ops import read_rows
 from forensics.graph.numerics.tensor_rules import FOUND_INF, LARGEST
 from forensics.model.finding import Claim, Finding

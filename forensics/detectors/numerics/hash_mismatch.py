@@ -12,10 +12,10 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.checkpoints import before_step
-from forensics.facts.compared_pairs import apart
-from forensics.facts.event_rows import detail, refs
-from forensics.facts.progress import step_in_progress
+from forensics.facts.durations.checkpoints import before_step
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.figures.compared_pairs import apart
+from forensics.facts.rows.event_rows import detail, refs
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.middle import median

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from forensics.assemble.figure_pairs import figure_pairs
+from forensics.assemble.figures.figure_pairs import figure_pairs
 from forensics.case import Case
 from forensics.detectors.numerics.loss_lines import Row
-from forensics.facts.checkpoints import before_step
-from forensics.facts.error_words import is_library, users_code
-from forensics.facts.event_rows import detail
-from forensics.facts.loss_spikes import finite_lines
-from forensics.facts.odd_values import MADE, STATE
+from forensics.facts.durations.checkpoints import before_step
+from forensics.facts.figures.loss_spikes import finite_lines
+from forensics.facts.figures.odd_values import MADE, STATE
+from forensics.facts.rows.error_words import is_library, users_code
+from forensics.facts.rows.event_rows import detail
 from forensics.model.commands import COMMANDS, REPLAY, Target, kernel_log
 from forensics.model.finding import Claim
 from forensics.model.frames import is_own_file

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from forensics.facts.event_rows import detail
+from forensics.facts.rows.event_rows import detail
 from forensics.model.ref import Ref
 from forensics.model.said import Said
 from forensics.words import losses as words

@@ -9,7 +9,7 @@ from itertools import pairwise
 import msgspec
 import polars as pl
 
-from forensics.assemble.topology import mates
+from forensics.assemble.who.topology import mates
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.loss_advice import (
     are_of_evaluations,
@@ -39,14 +39,14 @@ from forensics.detectors.numerics.loss_lines import (
 )
 from forensics.detectors.numerics.loss_resumed import as_loaded, leap_of, loaded_by_all, loaded_state, resumed_finding
 from forensics.detectors.numerics.loss_risen import spike_finding
-from forensics.facts.event_rows import detail
-from forensics.facts.far_values import carried_value, far_value
-from forensics.facts.first_checked import first_checked
-from forensics.facts.loss_spikes import finite_lines, since, spikes
-from forensics.facts.odd_values import undoubted
-from forensics.facts.own_values import NO_STEP, OwnLoss, has_experts, has_no_stages, own_loss
-from forensics.facts.progress import step_in_progress
-from forensics.facts.scale_falls import collapse
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.figures.far_values import carried_value, far_value
+from forensics.facts.figures.first_checked import first_checked
+from forensics.facts.figures.loss_spikes import finite_lines, since, spikes
+from forensics.facts.figures.odd_values import undoubted
+from forensics.facts.figures.own_values import NO_STEP, OwnLoss, has_experts, has_no_stages, own_loss
+from forensics.facts.figures.scale_falls import collapse
+from forensics.facts.rows.event_rows import detail
 from forensics.graph.numerics.tensor_ops import read_rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Code, FirstAnomaly
@@ -319,7 +319,7 @@ def _not_seen(case: Case, row: Row) -> tuple[int, ...]:
 def _nan_finding(
     case: Case, first: Bad | None, asserts: Sequence[Row], owners: Sequence[Bad], earliest: Row | None
 ) -> Finding:
-    """`earliest`: the check that was first alone (facts/first_checked.py)."""
+    """`earliest`: the check that was first alone (facts/figures/first_checked.py)."""
     claims = []
     ahead = tuple(bad.row["rank"] for bad in owners)
     reporters = _reporters(asserts if first is None else without_late(case.tables, asserts, first.row))
@@ -327,7 +327,7 @@ def _nan_finding(
     given = () if first is not None else _given(case, reporters)
     watched = tuple(sorted(suspects)) if earliest is not None and len(suspects) == 1 else ()
     if first is None and are_of_evaluations(asserts) and not has_experts(case.tables):
-        watched = tuple(sorted(suspects))  # all others' were numbers (facts/evaluations.py)
+        watched = tuple(sorted(suspects))  # all others' were numbers (facts/figures/evaluations.py)
     alone = (ahead if case.is_data_parallel else ()) or given or watched or _lone(case, asserts, reporters, suspects)
     suspects |= set(ahead)
     unseen = () if suspects or first is None else _not_seen(case, first.row)

@@ -10,10 +10,10 @@ import polars as pl
 from forensics.case import Case
 from forensics.detectors.numerics.loss_advice import has_loaded
 from forensics.detectors.numerics.loss_lines import Row, first_nan, line_ref, streams_of, when
-from forensics.facts.checkpoints import before_step
-from forensics.facts.event_rows import refs
-from forensics.facts.loss_spikes import BACK, FEW, Spike, finite_lines, normal_before
-from forensics.facts.odd_values import MADE, STATE, called, loaded_alike, lost_by_all
+from forensics.facts.durations.checkpoints import before_step
+from forensics.facts.figures.loss_spikes import BACK, FEW, Spike, finite_lines, normal_before
+from forensics.facts.figures.odd_values import MADE, STATE, called, loaded_alike, lost_by_all
+from forensics.facts.rows.event_rows import refs
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.middle import median

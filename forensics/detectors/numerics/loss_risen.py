@@ -6,8 +6,8 @@ from forensics.case import Case
 from forensics.detectors.numerics.divergence import diverged, stayed
 from forensics.detectors.numerics.loss_advice import roll_back
 from forensics.detectors.numerics.loss_lines import line_ref
-from forensics.facts.loss_spikes import Spike
-from forensics.facts.spike_origins import origin
+from forensics.facts.figures.loss_spikes import Spike
+from forensics.facts.figures.spike_origins import origin
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause, Severity

@@ -13,9 +13,9 @@ import polars as pl
 from msgspec import structs
 
 from forensics.case import Case, Detector
-from forensics.facts.checkpoints import before_step
-from forensics.facts.scale_falls import Fall, collapse, falls
-from forensics.facts.vanished_gradients import vanished
+from forensics.facts.durations.checkpoints import before_step
+from forensics.facts.figures.scale_falls import Fall, collapse, falls
+from forensics.facts.figures.vanished_gradients import vanished
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Severity

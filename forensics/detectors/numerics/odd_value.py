@@ -11,9 +11,9 @@ from typing import Any
 
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.loss_advice import of_batch, roll_back
-from forensics.facts.odd_values import GRADIENT, MADE, STATE, OddValue, called, is_its_own, module_of, odd_value
-from forensics.facts.own_values import has_experts
-from forensics.facts.speakers import speakers
+from forensics.facts.figures.odd_values import GRADIENT, MADE, STATE, OddValue, called, is_its_own, module_of, odd_value
+from forensics.facts.figures.own_values import has_experts
+from forensics.facts.figures.speakers import speakers
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause

@@ -12,8 +12,8 @@ import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.anomaly_rows import Row
-from forensics.facts.checkpoints import before_step
-from forensics.facts.event_rows import detail, refs
+from forensics.facts.durations.checkpoints import before_step
+from forensics.facts.rows.event_rows import detail, refs
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause, Domain

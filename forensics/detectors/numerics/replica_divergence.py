@@ -6,7 +6,7 @@ import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.anomaly_rows import Row, describe, first_anomaly, name_of, ref, speaker, where
-from forensics.facts.checkpoints import before_step
+from forensics.facts.durations.checkpoints import before_step
 from forensics.graph.numerics.alike import FIGURES, common_factor, differ, is_lone
 from forensics.graph.numerics.replicas import Before, Divergence, before, first_divergence, that_kept, without_own_ways
 from forensics.graph.numerics.tensor_ops import read_rows

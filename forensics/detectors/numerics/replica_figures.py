@@ -13,9 +13,9 @@ import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.loss_advice import roll_back
-from forensics.facts.left_replicas import Left, left_replicas, odd_rate, spoken
-from forensics.facts.odd_values import called, told_values
-from forensics.facts.own_values import is_told
+from forensics.facts.figures.left_replicas import Left, left_replicas, odd_rate, spoken
+from forensics.facts.figures.odd_values import called, told_values
+from forensics.facts.figures.own_values import is_told
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.ref import Ref

@@ -12,7 +12,7 @@ import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.anomaly_rows import Row
-from forensics.facts.event_rows import detail
+from forensics.facts.rows.event_rows import detail
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Device, FirstAnomaly
 from forensics.model.ref import Ref

@@ -3,7 +3,7 @@
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.loss_advice import roll_back
 from forensics.detectors.numerics.loss_lines import line_ref, ref_to
-from forensics.facts.vanished_gradients import vanished
+from forensics.facts.figures.vanished_gradients import vanished
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.said import sentence

@@ -1,7 +1,7 @@
 """Without flight records: who has not come to the call that the others of its group wait in?
 
 Watchdogs print counters, NCCL a line per enqueued collective, RAS numbers of launched ones; a desync report and a monitored
-barrier name those who lag. Each puts members of a group at a call (facts/positions.py). Whoever is behind and waits in no
+barrier name those who lag. Each puts members of a group at a call (facts/waits/positions.py). Whoever is behind and waits in no
 group for one that is further behind is free: if such are few, did not give up themselves, and the others are shown to wait,
 they are absent. In a group of two, where half and more are behind, where a member is not heard of, or where statements
 disagree, they are suspects. Method: the maintainers' own, NVIDIA/nccl issues 147 and 296; PyTorch's desync report.
@@ -12,10 +12,10 @@ from collections.abc import Sequence
 import msgspec
 
 from forensics.case import Case, Detector
-from forensics.facts.event_rows import detail, rows
-from forensics.facts.progress import step_in_progress
-from forensics.facts.rank_stacks import codes, sites, stack_claims
-from forensics.facts.told_positions import SERVICE_BARRIER, STALL_INSPECTOR
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.rows.event_rows import detail, rows
+from forensics.facts.waits.rank_stacks import codes, sites, stack_claims
+from forensics.facts.waits.told_positions import SERVICE_BARRIER, STALL_INSPECTOR
 from forensics.graph.hang.standings import Standing, free, standings
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly

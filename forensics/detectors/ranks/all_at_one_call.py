@@ -8,11 +8,11 @@ in one line by chance. Where somebody stands elsewhere, that one is asked for by
 from typing import Any
 
 from forensics.case import Case, Detector
-from forensics.facts.ended_at_rest import is_long_after
-from forensics.facts.progress import step_in_progress
-from forensics.facts.rank_stacks import stack_ref
-from forensics.facts.stacks import classify, to_frames
-from forensics.facts.storage_waits import STORAGE_SITES
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.ends.ended_at_rest import is_long_after
+from forensics.facts.ends.storage_waits import STORAGE_SITES
+from forensics.facts.waits.rank_stacks import stack_ref
+from forensics.facts.waits.stacks import classify, to_frames
 from forensics.graph.hang.outside import places
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, Code, FirstAnomaly

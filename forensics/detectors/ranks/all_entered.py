@@ -7,7 +7,7 @@ Where several such operations share a host, that host explains them all (graph/h
 from collections.abc import Iterable
 
 from forensics.case import Case, Detector
-from forensics.facts.progress import step_in_progress
+from forensics.facts.durations.progress import step_in_progress
 from forensics.graph.hang.operations import Operation, anomaly_at, describe
 from forensics.graph.hang.overlap import Overlap, overlap
 from forensics.model.finding import Claim, Finding

@@ -12,9 +12,9 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.progress import step_in_progress
-from forensics.facts.rank_stacks import codes, stack_ref
-from forensics.facts.stacks import to_frames
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.waits.rank_stacks import codes, stack_ref
+from forensics.facts.waits.stacks import to_frames
 from forensics.graph.hang.outside import places
 from forensics.model.finding import Claim, Finding
 from forensics.model.frames import is_own_file

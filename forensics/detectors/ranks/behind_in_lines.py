@@ -1,14 +1,14 @@
 """Where nothing that is known shows who waits for whom: whose log stops before a line that those of all others still print?
 
-What the lines say is not asked, so it is a suspect and no more (facts/courses.py), but where its host says of its process that it runs nothing any more, and
-of no process that came further (facts/held_processes.py): these two agree, and it is named. Asked only where something shows that the
+What the lines say is not asked, so it is a suspect and no more (facts/waits/courses.py), but where its host says of its process that it runs nothing any more, and
+of no process that came further (facts/waits/held_processes.py): these two agree, and it is named. Asked only where something shows that the
 job stood still. Ranks without a record may be further back still.
 """
 
 from forensics.case import Case, Detector
-from forensics.facts.courses import behind
-from forensics.facts.held_processes import held_processes
-from forensics.facts.progress import step_in_progress
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.waits.courses import behind
+from forensics.facts.waits.held_processes import held_processes
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.names import Reason

@@ -2,10 +2,10 @@
 that waits for others perhaps for theirs; what it was and who failed first is cut off."""
 
 from forensics.case import Case
-from forensics.facts.cut_off import cut_off
-from forensics.facts.error_words import users_code
-from forensics.facts.event_rows import detail, refs
-from forensics.facts.progress import step_in_progress
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.ends.cut_off import cut_off
+from forensics.facts.rows.error_words import users_code
+from forensics.facts.rows.event_rows import detail, refs
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import FirstAnomaly
 from forensics.model.told import has_kind

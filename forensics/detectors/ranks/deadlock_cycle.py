@@ -4,7 +4,7 @@ Method: strongly connected components of the wait-for graph with AND nodes (Knap
 """
 
 from forensics.case import Case, Detector
-from forensics.facts.progress import step_in_progress
+from forensics.facts.durations.progress import step_in_progress
 from forensics.graph.hang.operations import Operation, anomaly_at, describe
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, Code

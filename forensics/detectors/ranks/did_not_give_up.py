@@ -4,7 +4,7 @@ Whoever timed out, or lost a connection to somebody who had, was waiting. The fe
 waited for, or what these waited for; a log that is silent or lost proves no absence, so they are suspects. A rank that made
 another call than all others gives up as well, and is not among them: both are said, and whoever gave up at another line
 of the program than most is a suspect, too. Whom all of them called by its name, and who alone did not give up, is named; and so is the one whose
-own records show it elsewhere in the program meanwhile (facts/away_alone.py). Where the size of the job is not told, only ranks with a line of their own are
+own records show it elsewhere in the program meanwhile (facts/waits/away_alone.py). Where the size of the job is not told, only ranks with a line of their own are
 looked for. Where a line names the group, its members tell more.
 """
 
@@ -14,11 +14,11 @@ import polars as pl
 from msgspec.structs import replace
 
 from forensics.case import Case, Detector
-from forensics.facts.away_alone import away_alone
-from forensics.facts.event_rows import of_kinds, own_rank, refs
-from forensics.facts.progress import step_in_progress
-from forensics.facts.rank_stacks import gave_up_elsewhere
-from forensics.facts.stacks import classify, to_frames
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.rows.event_rows import of_kinds, own_rank, refs
+from forensics.facts.waits.away_alone import away_alone
+from forensics.facts.waits.rank_stacks import gave_up_elsewhere
+from forensics.facts.waits.stacks import classify, to_frames
 from forensics.graph.hang.waits import HOST_SITES
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, Code, FirstAnomaly

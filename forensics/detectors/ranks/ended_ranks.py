@@ -1,6 +1,6 @@
 """Which process ended by itself, before anybody gave up waiting?
 
-Method: facts/failure_roles.py tells whose failure each end is, facts/origins.py which of several was first. The launcher's "first
+Method: facts/ends/failure_roles.py tells whose failure each end is, facts/ends/origins.py which of several was first. The launcher's "first
 observed failure" is never taken for the origin.
 """
 
@@ -10,17 +10,17 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case
-from forensics.facts.error_words import memory_sizes, users_code
-from forensics.facts.event_rows import detail, refs
-from forensics.facts.gpu_memory import filled
-from forensics.facts.origins import Origins, few
-from forensics.facts.process_ends import ProcessEnd
-from forensics.facts.progress import step_in_progress
-from forensics.facts.rank_stacks import stack_ref
-from forensics.facts.shared_complaints import complained_alike
-from forensics.facts.stacks import classify, to_frames
-from forensics.facts.storage_errors import StorageError, storage_error
-from forensics.facts.whose_memory import Holder, holder_of
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.ends.gpu_memory import filled
+from forensics.facts.ends.origins import Origins, few
+from forensics.facts.ends.process_ends import ProcessEnd
+from forensics.facts.ends.shared_complaints import complained_alike
+from forensics.facts.ends.storage_errors import StorageError, storage_error
+from forensics.facts.ends.whose_memory import Holder, holder_of
+from forensics.facts.rows.error_words import memory_sizes, users_code
+from forensics.facts.rows.event_rows import detail, refs
+from forensics.facts.waits.rank_stacks import stack_ref
+from forensics.facts.waits.stacks import classify, to_frames
 from forensics.model.commands import file_in, file_there
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, Code, FirstAnomaly

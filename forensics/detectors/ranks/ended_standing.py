@@ -7,11 +7,11 @@ or a wait was given up, other lines tell more. Nobody is suspected where each pr
 other: what they wait for is in none of them that is seen. Fooled by: a watchdog whose limit is shorter than what the program does then (a long transfer, a checkpoint).
 """
 
-from forensics.assemble.apart import own_logs
+from forensics.assemble.starts.apart import own_logs
 from forensics.case import Case, Detector
-from forensics.facts.event_rows import refs, rows
-from forensics.facts.progress import step_in_progress
-from forensics.facts.standing import ended_standing, stood_alike
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.ends.standing import ended_standing, stood_alike
+from forensics.facts.rows.event_rows import refs, rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.texts import ranks_text

@@ -1,18 +1,18 @@
 """Processes ended by errors of which neither words nor form tell whose failure it was: who may it have been?
 
-Method: facts/failure_roles.py. Whoever raised an unknown error is a suspect, beside all ranks not shown to wait for others or to
+Method: facts/ends/failure_roles.py. Whoever raised an unknown error is a suspect, beside all ranks not shown to wait for others or to
 have lost them: a stop shows a rank alive, not waiting. Where the last words quote another process's failure, its cause stands; the
 number that they quote is a place in the printers' group, and names a rank only if they and the printers are all of the job, or if that rank's
-own record shows the failure (then facts/origins.py names it). Who raised it in a call of a group of two suspects the other as well.
+own record shows the failure (then facts/ends/origins.py names it). Who raised it in a call of a group of two suspects the other as well.
 Where the message says which two processes differ, either may be the wrong one.
 """
 
 from forensics.case import Case
-from forensics.facts.origins import few
-from forensics.facts.process_ends import ProcessEnd
-from forensics.facts.progress import step_in_progress
-from forensics.facts.shared_complaints import complained_alike
-from forensics.facts.told_pairs import partner
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.ends.origins import few
+from forensics.facts.ends.process_ends import ProcessEnd
+from forensics.facts.ends.shared_complaints import complained_alike
+from forensics.facts.ends.told_pairs import partner
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.ref import Ref

@@ -14,11 +14,9 @@ import polars as pl
 from msgspec.structs import replace
 
 from forensics.case import Case
-from forensics.facts.error_words import may_be_rank
-from forensics.facts.event_rows import Row, detail, host_of, of_kinds, own_rank, refs, rows
-from forensics.facts.failure_roles import FailureRole, role_of
-from forensics.facts.hardware import Record
-from forensics.facts.process_ends import (
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.ends.failure_roles import FailureRole, role_of
+from forensics.facts.ends.process_ends import (
     BY_ITS_RUNTIME,
     OWN_CAUSES,
     in_thread,
@@ -26,9 +24,11 @@ from forensics.facts.process_ends import (
     own_cause,
     without_echoes,
 )
-from forensics.facts.progress import step_in_progress
-from forensics.facts.storage_errors import StorageError, storage_error
-from forensics.facts.whose_memory import Holder, holder_of
+from forensics.facts.ends.storage_errors import StorageError, storage_error
+from forensics.facts.ends.whose_memory import Holder, holder_of
+from forensics.facts.hosts.hardware import Record
+from forensics.facts.rows.error_words import may_be_rank
+from forensics.facts.rows.event_rows import Row, detail, host_of, of_kinds, own_rank, refs, rows
 from forensics.model.commands import COMMANDS, HERE, Target
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, Device, FirstAnomaly

@@ -1,13 +1,13 @@
 """Which process of the job does its host show held, alone of its kind, while the job stands still?
 
-Stopped by a signal, held by a tracer in each look, asleep in the kernel's function of a lock or of storage, or dead (facts/held_alone.py): nothing that it is
+Stopped by a signal, held by a tracer in each look, asleep in the kernel's function of a lock or of storage, or dead (facts/waits/held_alone.py): nothing that it is
 waited for can come. Its rank may be told by nobody; then its host is named, and its pid said. Where it was dead before any other ended, they wait for it.
 """
 
 from forensics.case import Case, Detector
-from forensics.facts.courses import behind
-from forensics.facts.held_alone import HeldAlone, held_alone
-from forensics.facts.progress import step_in_progress
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.waits.courses import behind
+from forensics.facts.waits.held_alone import HeldAlone, held_alone
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.said import Said, joined, sentence

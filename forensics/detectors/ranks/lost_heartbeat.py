@@ -14,10 +14,10 @@ from typing import Any
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.event_rows import own_rank, refs, rows
-from forensics.facts.progress import step_in_progress
-from forensics.facts.taken_places import are_taken_away
-from forensics.facts.waiting import stuck_watchdogs
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.ends.taken_places import are_taken_away
+from forensics.facts.ends.waiting import stuck_watchdogs
+from forensics.facts.rows.event_rows import own_rank, refs, rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.said import joined, sentence

@@ -15,9 +15,9 @@ import msgspec
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.event_rows import refs, rows
-from forensics.facts.positions import call_text
-from forensics.facts.progress import step_in_progress
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.rows.event_rows import refs, rows
+from forensics.facts.waits.positions import call_text
 from forensics.graph.hang.standings import latest
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, Code, FirstAnomaly

@@ -6,9 +6,9 @@ suspect, for a link may have broken, and a silent log proves nothing.
 """
 
 from forensics.case import Case, Detector
-from forensics.facts.event_rows import of_kinds, own_rank, refs
-from forensics.facts.origins import few
-from forensics.facts.progress import step_in_progress
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.ends.origins import few
+from forensics.facts.rows.event_rows import of_kinds, own_rank, refs
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.said import joined

@@ -11,8 +11,8 @@ import polars as pl
 from msgspec import structs
 
 from forensics.case import Case, Detector
-from forensics.facts.progress import step_in_progress
-from forensics.facts.rank_stacks import codes, doings, sites, stack_claims
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.waits.rank_stacks import codes, doings, sites, stack_claims
 from forensics.graph.hang.logged import Waiting, logged_waits
 from forensics.graph.hang.narrow import possible_culprits, unaccounted
 from forensics.graph.hang.next_call import order_of_next

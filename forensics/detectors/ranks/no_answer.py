@@ -7,8 +7,8 @@ process that is stopped: it is a suspect, no more.
 from typing import Any
 
 from forensics.case import Case, Detector
-from forensics.facts.event_rows import Row, detail, is_missing, refs, rows
-from forensics.facts.progress import step_in_progress
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.rows.event_rows import Row, detail, is_missing, refs, rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import FirstAnomaly
 from forensics.model.names import Reason

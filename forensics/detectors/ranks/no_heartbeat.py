@@ -10,8 +10,8 @@ from operator import itemgetter
 from typing import Any
 
 from forensics.case import Case, Detector
-from forensics.facts.event_rows import Row, detail, refs, rows
-from forensics.facts.progress import step_in_progress
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.rows.event_rows import Row, detail, refs, rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.middle import median

@@ -9,10 +9,10 @@ is enough where every other rank of the job gave up its wait: a time-out is the 
 from typing import Any
 
 from forensics.case import Case, Detector
-from forensics.facts.held_alone import held_alone
-from forensics.facts.progress import step_in_progress
-from forensics.facts.rank_stacks import place_of, stack_ref
-from forensics.facts.stacks import classify, to_frames, waits_for_work
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.waits.held_alone import held_alone
+from forensics.facts.waits.rank_stacks import place_of, stack_ref
+from forensics.facts.waits.stacks import classify, to_frames, waits_for_work
 from forensics.graph.hang.outside import places
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, Code, FirstAnomaly

@@ -1,6 +1,6 @@
 """Which process ended by itself, and by what?
 
-Five questions of the same statements (facts/process_ends.py), from what proves most to what proves least: a rank that died
+Five questions of the same statements (facts/ends/process_ends.py), from what proves most to what proves least: a rank that died
 of a cause of its own; one that ended by an error of unclear origin; a failure whose rank is not told; exits of which nothing but
 the launcher's word is known; a log that ends within a traceback.
 """

@@ -6,9 +6,9 @@ ended in another way. Two members call different operations then, but the one th
 """
 
 from forensics.case import Case, Detector
-from forensics.facts.event_rows import refs, rows
-from forensics.facts.progress import step_in_progress
-from forensics.facts.rank_stacks import gave_up_elsewhere
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.rows.event_rows import refs, rows
+from forensics.facts.waits.rank_stacks import gave_up_elsewhere
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, Code, FirstAnomaly
 from forensics.model.texts import ranks_text

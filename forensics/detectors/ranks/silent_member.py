@@ -5,7 +5,7 @@ where they are few; where the members of a group are not known, so are the few r
 told, the few that left a line: the highest rank seen is only the least size. One is named only where it alone of a group of
 three and more gave up in nothing, all the others gave up in one and the same call, and something shows that it did not wait there: its
 own watchdog saw the signal that somebody had given up; or its host shows it dead, or its kernel says that it was blocked; or its stack shows it in a place of the
-host that is no wait for others; or its driver, or its own log, tells what held it up (facts/held_by_itself.py), there in any words where all who say for whom they waited call it. Of a group whose members are not told these are the whole job, if its size is told; those of the default
+host that is no wait for others; or its driver, or its own log, tells what held it up (facts/waits/held_by_itself.py), there in any words where all who say for whom they waited call it. Of a group whose members are not told these are the whole job, if its size is told; those of the default
 group are all that left a record, too, if these are 0 … N-1; and only a kernel or a stack names whom all others wait for. Where several groups gave up, the same goes for the one rank of the job that did
 not, if a signal has stopped its process or its kernel says that it is blocked: that is no wait, whoever waits for it. Whoever ended well before the first of them
 gave up (several may) did not wait either, and nobody could wait for it but in vain. If every member waits in the same operation, link, adapter, switch and kernel
@@ -17,16 +17,16 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from forensics.assemble.identity import short_host
+from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
-from forensics.facts.event_rows import detail, of_kinds, own_rank, refs, rows
-from forensics.facts.given_up_calls import called, told_of_call
-from forensics.facts.held_by_itself import clocked_wait, counted_attempts, counted_wait, device_errors
-from forensics.facts.held_processes import held_processes
-from forensics.facts.progress import step_in_progress
-from forensics.facts.rank_stacks import codes, place_of, stack_ref
-from forensics.facts.stacks import classify, to_frames
-from forensics.facts.told_states import odd_state
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.ends.given_up_calls import called, told_of_call
+from forensics.facts.rows.event_rows import detail, of_kinds, own_rank, refs, rows
+from forensics.facts.waits.held_by_itself import clocked_wait, counted_attempts, counted_wait, device_errors
+from forensics.facts.waits.held_processes import held_processes
+from forensics.facts.waits.rank_stacks import codes, place_of, stack_ref
+from forensics.facts.waits.stacks import classify, to_frames
+from forensics.facts.waits.told_states import odd_state
 from forensics.graph.hang.standings import free, standings
 from forensics.graph.hang.waits import HOST_SITES
 from forensics.model.finding import Claim, Finding

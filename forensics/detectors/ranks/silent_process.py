@@ -8,8 +8,8 @@ silent ones that share one host point at it; a host that is silent as a whole ma
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.progress import step_in_progress
-from forensics.facts.rank_stacks import stack_ref
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.waits.rank_stacks import stack_ref
 from forensics.graph.hang.outside import places
 from forensics.graph.hang.waits import HOST_SITES
 from forensics.model.commands import kernel_log

@@ -12,9 +12,9 @@ import msgspec
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.event_rows import of_kinds, own_rank, refs
-from forensics.facts.progress import step_in_progress
-from forensics.facts.rank_stacks import stack_ref
+from forensics.facts.durations.progress import step_in_progress
+from forensics.facts.rows.event_rows import of_kinds, own_rank, refs
+from forensics.facts.waits.rank_stacks import stack_ref
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
 from forensics.model.ref import Ref

@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from forensics.assemble.identity import short_host
+from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
-from forensics.facts.event_rows import Row, detail, own_rank, refs, rows
-from forensics.facts.pods import pods_of
-from forensics.facts.process_ends import stopped_launchers
-from forensics.facts.stopped_pods import stopped_pods
-from forensics.facts.taken_places import NODE_FAILED, is_of_another
+from forensics.facts.ends.process_ends import stopped_launchers
+from forensics.facts.ends.stopped_pods import stopped_pods
+from forensics.facts.ends.taken_places import NODE_FAILED, is_of_another
+from forensics.facts.hosts.pods import pods_of
+from forensics.facts.rows.event_rows import Row, detail, own_rank, refs, rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause, Reason

@@ -11,9 +11,9 @@ import polars as pl
 
 from forensics.case import Case
 from forensics.detectors.slow import peers
-from forensics.facts.outliers import Outlier
-from forensics.facts.phase_times import are_of_kernels
-from forensics.facts.throttled import Throttled, throttled
+from forensics.facts.durations.outliers import Outlier
+from forensics.facts.durations.phase_times import are_of_kernels
+from forensics.facts.durations.throttled import Throttled, throttled
 from forensics.model.commands import cpu_limit
 from forensics.model.finding import Claim
 from forensics.model.incident import Action

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import polars as pl
 
 from forensics.case import Case
-from forensics.facts.phase_times import with_sort
-from forensics.facts.telemetry import Apart
+from forensics.facts.durations.phase_times import with_sort
+from forensics.facts.hosts.telemetry import Apart
 
 _INTERVALS = 3.0  # of the sampling, or of the printed steps, between the device's change and the job's
 _LEAST_S = 60.0

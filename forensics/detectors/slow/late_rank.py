@@ -12,7 +12,7 @@ import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.detectors.slow import peers
-from forensics.facts.outliers import Outlier
+from forensics.facts.durations.outliers import Outlier
 from forensics.model.finding import Finding
 from forensics.model.incident import FirstAnomaly
 from forensics.model.names import Cause

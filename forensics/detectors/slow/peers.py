@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import polars as pl
 
-from forensics.assemble.identity import short_host
+from forensics.assemble.who.identity import short_host
 from forensics.case import Case
-from forensics.facts.outliers import Outlier
+from forensics.facts.durations.outliers import Outlier
 from forensics.model.finding import Claim
 from forensics.model.names import Reason, Site
 from forensics.model.ref import Ref

@@ -11,9 +11,9 @@ from collections import Counter
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.checks import hosts_of_nodes
-from forensics.facts.event_rows import Row, detail, refs, rows
-from forensics.facts.outliers import tail
+from forensics.facts.durations.outliers import tail
+from forensics.facts.hosts.checks import hosts_of_nodes
+from forensics.facts.rows.event_rows import Row, detail, refs, rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.middle import median

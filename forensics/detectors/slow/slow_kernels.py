@@ -7,7 +7,7 @@ it is by a single look.
 
 from forensics.case import Case, Detector
 from forensics.detectors.slow import peers
-from forensics.facts.kernel_means import Mean, kernel_means
+from forensics.facts.durations.kernel_means import Mean, kernel_means
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Reason

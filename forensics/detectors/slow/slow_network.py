@@ -16,7 +16,7 @@ import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.detectors.slow import peers
-from forensics.facts.outliers import Outlier
+from forensics.facts.durations.outliers import Outlier
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.ref import Ref

@@ -6,7 +6,7 @@ stage of its own, and rank 0 loads, logs and saves for all. Else it is a suspect
 
 from forensics.case import Case, Detector
 from forensics.detectors.slow import peers
-from forensics.facts.part_means import PartMean, part_means
+from forensics.facts.durations.part_means import PartMean, part_means
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause, Reason

@@ -1,6 +1,6 @@
 """Which rank takes longer than its peers for the same work, and what of: the device's work, the host's, or uneven load.
 
-Ranks of one stage are compared, phase by phase (facts/outliers.py). A rank that was given more tokens in the measure in
+Ranks of one stage are compared, phase by phase (facts/durations/outliers.py). A rank that was given more tokens in the measure in
 which it takes longer is not slow: its load is; nor is one that says that it computes activations a second time, if most of
 its peers do not, by no more than that takes. Who is longer in one phase and shorter in another has divided its time
 otherwise. All ranks of a host whose processors, alone among its peers', have no time left are slow by their host, whatever
@@ -15,8 +15,8 @@ import polars as pl
 from forensics.case import Case, Detector
 from forensics.detectors.slow import peers
 from forensics.detectors.slow.first_look import actions, as_fast_in, held_back, of_quota
-from forensics.facts.event_rows import Row, refs
-from forensics.facts.outliers import Outlier
+from forensics.facts.durations.outliers import Outlier
+from forensics.facts.rows.event_rows import Row, refs
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
 from forensics.model.names import Cause

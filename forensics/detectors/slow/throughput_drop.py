@@ -16,10 +16,10 @@ from msgspec.structs import replace
 
 from forensics.case import Case, Detector
 from forensics.detectors.slow import held_back
-from forensics.facts.jumped_figures import Jump, jumped_at
-from forensics.facts.outliers import spread_of
-from forensics.facts.phase_times import with_sort
-from forensics.facts.telemetry import Apart
+from forensics.facts.durations.outliers import spread_of
+from forensics.facts.durations.phase_times import with_sort
+from forensics.facts.figures.jumped_figures import Jump, jumped_at
+from forensics.facts.hosts.telemetry import Apart
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import SINKING, Action, Device, FirstAnomaly
 from forensics.model.middle import median

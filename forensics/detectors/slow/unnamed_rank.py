@@ -8,7 +8,7 @@ others, step after step, has a slow rank. Nobody is named. A pipeline or experts
 import polars as pl
 
 from forensics.case import Case, Detector
-from forensics.facts.phase_times import with_sort
+from forensics.facts.durations.phase_times import with_sort
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import FirstAnomaly
 from forensics.model.names import Cause

@@ -11,12 +11,12 @@ from typing import Literal, NamedTuple
 import msgspec
 import polars as pl
 
-from forensics.assemble.identity import short_host
-from forensics.facts.event_rows import detail, host_of
+from forensics.assemble.who.identity import short_host
+from forensics.facts.rows.event_rows import detail, host_of
 from forensics.graph.hang.digraph import Digraph
 from parsers.schema.tables import TableName
 from parsers.text.connections import is_within_a_host
-from parsers.who.alike_paths import ADDRESS
+from parsers.who.places.alike_paths import ADDRESS
 
 Where = Literal["host", "reporter", "link", "rail", "network"]
 UNKNOWN_HOST = "(unknown)"

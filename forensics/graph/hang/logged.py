@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import polars as pl
 
-from forensics.facts.event_rows import reference
-from forensics.facts.states import States
+from forensics.facts.rows.event_rows import reference
+from forensics.facts.waits.states import States
 from forensics.model.ref import Ref
 from parsers.text.patterns import regex
 

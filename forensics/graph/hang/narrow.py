@@ -6,7 +6,7 @@ rank that is to explain every waiter lies on the walk of each.
 
 from collections.abc import Iterable, Mapping
 
-from forensics.facts.states import States
+from forensics.facts.waits.states import States
 from forensics.graph.hang.digraph import Digraph
 from forensics.graph.hang.logged import Waiting
 from forensics.graph.hang.replay import ANY, END, Node, Replay

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from forensics.facts.memberships import group_name
-from forensics.facts.states import States
+from forensics.facts.waits.memberships import group_name
+from forensics.facts.waits.states import States
 from forensics.model.incident import FirstAnomaly
 from forensics.model.ref import Ref
 from forensics.model.said import Said

@@ -9,7 +9,7 @@ or as a worker for its next task, and one that computes while all others wait. O
 import msgspec
 import polars as pl
 
-from forensics.facts.stacks import to_frames
+from forensics.facts.waits.stacks import to_frames
 from forensics.graph.hang.waits import HOST_SITES
 from forensics.model.told import values
 from parsers import knowledge

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 import polars as pl
 
-from forensics.facts.stacks import to_frames
+from forensics.facts.waits.stacks import to_frames
 from forensics.model.texts import ranks_text
 
 

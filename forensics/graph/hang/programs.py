@@ -18,7 +18,7 @@ from typing import NamedTuple
 import msgspec
 import polars as pl
 
-from forensics.facts.states import SENDS, States
+from forensics.facts.waits.states import SENDS, States
 
 _LOOK_BACK = 600  # newest entries of a record
 _PAIRS = 9  # of ranks that are compared to learn whether groups of one description share a program

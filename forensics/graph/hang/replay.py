@@ -12,7 +12,7 @@ from functools import lru_cache
 import msgspec
 import polars as pl
 
-from forensics.facts.states import States
+from forensics.facts.waits.states import States
 from forensics.graph.hang.logged import Waiting
 from forensics.graph.hang.programs import Call, Program, Programs, TransferKey
 from forensics.graph.hang.waits import Waits

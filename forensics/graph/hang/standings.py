@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 import msgspec
 import polars as pl
 
-from forensics.facts.event_rows import reference
-from forensics.facts.series import in_order
+from forensics.facts.rows.event_rows import reference
+from forensics.facts.rows.series import in_order
 from forensics.model.ref import Ref
 from forensics.model.told import values
 

@@ -11,8 +11,8 @@ from typing import Any, Literal
 import msgspec
 import polars as pl
 
-from forensics.facts.records import UNRECORDED_P2P
-from forensics.facts.states import States
+from forensics.facts.waits.records import UNRECORDED_P2P
+from forensics.facts.waits.states import States
 from forensics.graph.hang.digraph import Digraph
 
 # held: by a recorded operation. vague: waits in communication, its peers unknown. free: observed outside communication.

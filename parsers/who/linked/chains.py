@@ -11,14 +11,14 @@ from parsers.archive.path_hints import hints
 from parsers.schema.calls import Call, call_of
 from parsers.schema.names import Told
 from parsers.text.unanimous import unanimous
-from parsers.who.beginnings import Said
-from parsers.who.contexts import Places, host_called
-from parsers.who.job_table import Table
+from parsers.who.lines.beginnings import Said
 from parsers.who.linked.closure import Proof, Token, by_chains, local_column, ranks_at
 from parsers.who.linked.computed import Words, with_computed
 from parsers.who.linked.relations import Relation, cell, relations
 from parsers.who.linked.twins import twins
-from parsers.who.told_names import Document
+from parsers.who.places.contexts import Places, host_called
+from parsers.who.places.job_table import Table
+from parsers.who.told.told_names import Document
 
 _FEWEST = 2
 HOW, KIND = "chain of records", "record"

@@ -19,7 +19,7 @@ from parsers.text.patterns import regex
 from parsers.who.linked.relations import CALLED, Relation, Row
 from parsers.who.linked.tokens import LEAST, Slot, apart, of_others, within
 from parsers.who.linked.twins import Twin
-from parsers.who.tables import is_of_names
+from parsers.who.told.tables import is_of_names
 
 _COUNTED = ("rank", "number", "local_rank")
 _STEPS = 6  # of a chain, at most

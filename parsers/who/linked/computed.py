@@ -19,10 +19,10 @@ from typing import NamedTuple
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.text.vocabulary import of_process
-from parsers.who.formulas import RankSum
 from parsers.who.linked.numbered import likeness
 from parsers.who.linked.relations import Relation, Row
 from parsers.who.linked.tokens import Slot, meaning
+from parsers.who.scripts.formulas import RankSum
 
 _FEWEST, _MOST, _COLUMNS, _NAMES = 2, 1 << 16, 12, 3
 _COUNTS = ("number", "rank", "node_rank", "local_rank", "device")

@@ -17,13 +17,13 @@ from parsers.text.outlines import Leaf
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.text.vocabulary import words_of
-from parsers.who.beginnings import Said
-from parsers.who.branches import branches, names_of, value_of
-from parsers.who.contexts import Places
-from parsers.who.formulas import RankSum, assigned, is_of_node
+from parsers.who.lines.beginnings import Said
 from parsers.who.linked.closure import Token, by_chains
 from parsers.who.linked.relations import Relation, relations
-from parsers.who.told_names import Document
+from parsers.who.places.contexts import Places
+from parsers.who.scripts.branches import branches, names_of, value_of
+from parsers.who.scripts.formulas import RankSum, assigned, is_of_node
+from parsers.who.told.told_names import Document
 
 _FEWEST, _LINES, _CHARACTERS, _KEYS = 2, 400, 2000, 24
 _KEYED = regex(r"(?<![\w.-])(?P<key>[A-Za-z_][\w.-]{0,60})[\"']?\]?\s?[=:]\s?(?=[\[({\"'A-Za-z0-9])")

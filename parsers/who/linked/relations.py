@@ -20,10 +20,10 @@ from typing import NamedTuple
 from parsers.schema.calls import Call, Script, call_of
 from parsers.text.outlines import Leaf
 from parsers.text.patterns import regex
-from parsers.who.beginnings import Said
-from parsers.who.contexts import Places
+from parsers.who.lines.beginnings import Said
 from parsers.who.linked.tokens import Slot, apart, meaning, setting, slots
-from parsers.who.tables import rows_of_words, table_rows
+from parsers.who.places.contexts import Places
+from parsers.who.told.tables import rows_of_words, table_rows
 
 CALLED = "called"  # what computes a rank
 _CHARACTERS = 400

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from parsers.text.patterns import regex
-from parsers.who.beginnings import Said
-from parsers.who.contexts import Places
+from parsers.who.lines.beginnings import Said
 from parsers.who.linked.tokens import slots
+from parsers.who.places.contexts import Places
 
 _LINES, _CHARACTERS = 400, 400
 _NSPID = regex(

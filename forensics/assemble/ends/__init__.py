@@ -1,0 +1,1 @@
+"""Whose end, whose error and whose complaint a record tells."""

@@ -1,0 +1,158 @@
+"""Waits in words that nobody has taught, as all processes but a few gave them up, and whom they say they missed.
+
+    worker 5: round 40 begun                         【07:32】step 40, mine is sent
+    worker 5: round 40 not left after 600 s          【07:47】wrong: step 40, waited 900 s, without [4], bye
+
+What one log gives up after so many seconds may be anything (parsers/logs/given_up.py). Where the logs of most give up in the same words, it is what they
+do together: each of them waited for others (`collective_timeout` of its rank, or of nobody where the log has none).
+Whom they missed is told where the last lines of all others hold, in brackets and in the same place, the numbers of just those that do not say
+so: the few whom all others name, and who name nobody. Events `missing_members` with the code barrier, a row for each log.
+
+Fooled by: a list in a last line of all others that is of just the rest by chance, or for another reason (`left to [0]`): it must stand in the line that gives up, or in one that
+calls itself an error.
+"""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from forensics.assemble.ends.asked_by_name import with_asked_by_name
+from forensics.assemble.starts.apart import numbered_lines, own_logs
+from forensics.assemble.who.identity import given_rank
+from parsers.schema.event_kinds import STILL
+from parsers.schema.tables import TableName, table
+from parsers.text.patterns import regex
+from parsers.who.lines.prefixes import strip
+
+_FEWEST = 3  # of two, neither is most
+_LOGS = 4096  # more are not read line by line
+_LAST = 6  # lines, in which a log says why it leaves
+_DIGITS = regex(r"\d+")
+_LIST = regex(r"[\[({【](?P<items>[^\[\](){}【】]{1,2000})[\])}】]")
+_ITEM = regex(r"(?:[^\W\d_]{1,12}[ _:#-]?)?(\d{1,7})")
+_ERROR = regex(
+    r"(?i)(?<![a-z])(?:error|fatal|critical|panic|err|abort(?:ed|ing)?)(?![a-z])|错误|失败|致命|エラー|ошибка|fehler|erreur"
+)
+
+
+class _Said(msgspec.Struct, frozen=True):
+    """A list in a line of the end of a log."""
+
+    file: str
+    rank: int
+    line: int
+    text: str
+    ranks: frozenset[int]
+
+
+def with_given_up_together(
+    tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]
+) -> dict[TableName, pl.DataFrame]:
+    """Tables of one attempt, ranks global; `job`: its ranks if its size is told, else empty → the same with such events."""
+    tables = with_asked_by_name(tables)
+    files = own_logs(tables)
+    if not _FEWEST <= files.height <= _LOGS:
+        return dict(tables)
+    events = _as_waits(tables["events"], files)
+    if len(job) < _FEWEST or (events["kind"] == "missing_members").any():
+        return {**tables, "events": events}
+    rows = [_row(one, len(job)) for one in _missed(files, events, job)]
+    return {**tables, "events": pl.concat([events, table("events", rows)])}
+
+
+def _as_waits(events: pl.DataFrame, files: pl.DataFrame) -> pl.DataFrame:
+    """What most logs of one form gave up in the same words is a wait of each of them."""
+    is_open = (pl.col("kind") == "heartbeat_lost") & (pl.col("code") == STILL) & pl.col("rank").is_null()
+    # It counts from a line of its own: no monitor of the job.
+    is_open &= pl.col("detail").str.contains('"begun"', literal=True)
+    numbered = events.with_row_index("_at")
+    told = numbered.filter(is_open.fill_null(False)).select("_at", "file", "text")
+    if told["file"].n_unique() < _FEWEST:
+        return events
+    logs = files.filter(pl.col("lines") > 0).select("file", "rank", _shape(pl.col("file")))
+    own = told.with_columns(pl.col("text").map_elements(_words, return_dtype=pl.String).alias("words"))
+    own = own.unique("file", keep="last", maintain_order=True).join(logs, on="file", maintain_order="left")
+    own = own.join(logs.group_by("shape").agg(pl.len().alias("logs")), on="shape", maintain_order="left")
+    alike = pl.len().over("words", "shape")
+    own = own.filter(
+        (alike >= _FEWEST) & (2 * alike > pl.col("logs")) & (pl.col("rank").is_null() | pl.col("rank").is_unique())
+    )
+    waits = numbered.join(own.select("_at", pl.col("rank").alias("_rank")), on="_at", how="left", maintain_order="left")
+    is_one = pl.col("_at").is_in(own["_at"].implode())
+    return (
+        waits.with_columns(
+            pl.when(is_one).then(pl.lit("collective_timeout")).otherwise("kind").alias("kind"),
+            pl.when(is_one).then(None).otherwise("code").alias("code"),
+            pl.when(is_one).then(pl.col("value") * 1000.0).otherwise("value").alias("value"),
+            pl.when(is_one).then(pl.lit("{}")).otherwise("detail").alias("detail"),
+            *given_rank(pl.col("_rank")),
+        )
+        .select(events.columns)
+        .cast(events.schema)
+    )
+
+
+def _shape(path: pl.Expr) -> pl.Expr:
+    return path.cast(pl.String).str.replace_all(r"\d+", "#").alias("shape")
+
+
+def _words(text: str) -> str:
+    return _DIGITS.sub("#", strip(text).text)
+
+
+def _missed(files: pl.DataFrame, events: pl.DataFrame, job: frozenset[int]) -> Iterator[_Said]:
+    """The last such line of each log, where those of all but a few hold just these few."""
+    gave_up = events.filter(pl.col("kind").is_in(["collective_timeout", "heartbeat_lost", "store_timeout"]))
+    ends = {*gave_up.select("file", "line").drop_nulls().iter_rows()}
+    own = files.filter(pl.col("rank").is_not_null() & (pl.col("last_lines").list.len() > 0)).sort("file")
+    found: defaultdict[str, dict[int, _Said]] = defaultdict(dict)
+    for row in own.iter_rows(named=True):
+        for key, one in _lists(row):
+            if (one.file, one.line) in ends or _ERROR.search(one.text):
+                found[key][one.rank] = one
+    agreed = []
+    for said in found.values():
+        named = {one.ranks for one in said.values()}
+        if len(said) >= _FEWEST and len(named) == 1 and named == {job - frozenset(said)} and job.issuperset(said):
+            agreed.append(said)
+    if len({frozenset(said) for said in agreed}) == 1 and 2 * len(agreed[0]) > len(job):
+        yield from (agreed[0][rank] for rank in sorted(agreed[0]))
+
+
+def _lists(row: Mapping[str, Any]) -> Iterator[tuple[str, _Said]]:
+    """(the words around a list, the list), of the last lines of a log."""
+    filled = [(line, text) for line, text in numbered_lines(row) if text.strip()]
+    for line, text in filled[-_LAST:]:
+        own = strip(text).text
+        for found in _LIST.finditer(own):
+            if (ranks := _ranks(found["items"])) is not None:
+                around = f"{own[: found.start()]}[]{own[found.end() :]}"
+                yield _DIGITS.sub("#", around), _Said(row["file"], row["rank"], line, text, ranks)
+
+
+def _ranks(items: str) -> frozenset[int] | None:
+    parts: Sequence[re.Match[str] | None] = [_ITEM.fullmatch(one) for one in re.split(r"[,;、，\s]\s*", items.strip())]
+    numbers = [int(one[1]) for one in parts if one is not None]
+    return frozenset(numbers) if len(numbers) == len(parts) == len({*numbers}) else None
+
+
+def _row(one: _Said, size: int) -> dict[str, object]:
+    count = {"reached": size - len(one.ranks), "expected": size}
+    return {
+        "kind": "missing_members",
+        "code": "barrier",
+        "severity": "error",
+        "rank": one.rank,
+        "rank_space": "global",
+        "names_ranks": sorted(one.ranks),
+        "names_rank_space": "global",
+        "text": one.text,
+        "detail": json.dumps(count),
+        "file": one.file,
+        "line": one.line,
+    }

@@ -1,0 +1,1 @@
+"""Who did not come to a start that never came about."""

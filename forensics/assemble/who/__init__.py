@@ -1,0 +1,1 @@
+"""Which rank, host, pid and device a record is of."""

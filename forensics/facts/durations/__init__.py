@@ -1,0 +1,1 @@
+"""How long things took: steps, phases and operations, who stands out in them, what a failure cost."""

@@ -1,0 +1,1 @@
+"""How processes ended, whose failure that was, and who only followed."""

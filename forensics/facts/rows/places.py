@@ -1,0 +1,47 @@
+"""Which hosts the job runs on: a kernel's or a scheduler's word does not make a host part of it."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from forensics.assemble.who.identity import short_host
+from forensics.model.told import values
+from parsers.schema.tables import TableName
+
+# What kernels, schedulers and tools print of hosts, whoever runs there.
+OF_HOSTS = (
+    "gpu_error", "gpu_lost", "pcie_error", "memory_error", "soft_lockup", "hung_task", "link_down", "link_up", "host_oom",
+    "port_error", "storage_error", "segfault", "other", "scheduler", "node_check", "membership",
+)  # fmt: skip
+
+_OF_PROCESSES = (
+    "node name",
+    "process of no rank",
+)  # statements of `ranks` that tell no rank, and where a process of the job runs
+
+
+def job_hosts(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) -> frozenset[str]:
+    """Hosts that processes of the job spoke from, or say that they run on, first labels."""
+    hosts = values(identity["host"]) if identity.height else set()
+    nodes = tables["ranks"].filter(pl.col("how").is_in(_OF_PROCESSES))["host"]
+    hosts |= {short_host(host) for host in values(nodes)}
+    for name in ("stacks", "operations", "events"):
+        frame = tables[name]
+        if not frame.height:
+            continue
+        if name == "events":
+            frame = frame.filter(~pl.col("kind").is_in(OF_HOSTS))
+        hosts |= {short_host(host) for host in values(frame["host"]) if host}
+    return frozenset(hosts)
+
+
+def is_only_about_hosts(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame, seen: frozenset[int]) -> bool:
+    """Does every file speak of hosts and devices alone, so that nothing of a job is there to be blamed or cleared?"""
+    kinds = [kind for kind in OF_HOSTS if kind != "other"]  # which any program may print: alone it tells of no host
+    about = set(events.filter(pl.col("kind").is_in(kinds))["file"].to_list()) | {
+        *tables["devices"]["file"],
+        *tables["locations"]["file"],
+    }
+    files = tables["files"].filter(pl.col("bytes").fill_null(0) > 0)["file"].to_list()
+    processes = events.filter(~pl.col("kind").is_in(OF_HOSTS))
+    return set(files) <= about and not (seen or processes.height or tables["steps"].height)

@@ -1,0 +1,1 @@
+"""What the job was set to: odd values, values out of range, sizes of the world."""

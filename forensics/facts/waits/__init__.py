@@ -1,0 +1,1 @@
+"""Who stands at which call, who is held, and whether the job stood still."""

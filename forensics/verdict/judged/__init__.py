@@ -1,0 +1,1 @@
+"""Findings held against symptoms and against each other."""

@@ -1,0 +1,1 @@
+"""What is the same as in earlier attempts and incidents."""

@@ -1,0 +1,1 @@
+"""What is said beside a verdict and changes nothing of it."""

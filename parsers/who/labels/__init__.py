@@ -1,0 +1,1 @@
+"""Whose rank the name at the head of a line is."""

@@ -1,0 +1,1 @@
+"""What scripts and command lines give to processes: names, numbers, sums."""

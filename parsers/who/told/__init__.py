@@ -1,0 +1,1 @@
+"""What documents, tables and notes tell: which name is which rank."""
