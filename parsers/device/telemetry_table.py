@@ -1,7 +1,7 @@
 """Telemetry that a site's own collector writes, in any form of parsers/forms/framings.py: of devices, adapters and ports, over time.
 
 A row names somebody by one of `rank`, `host` or `node`, and optionally `gpu` (also `index`, `device_index`), `pci`, `uuid`,
-and `port` or `nic` for a part of the host; `time` (also `timestamp`) is seconds since 1970 or ISO 8601. What was measured
+and `port` or `nic` for a part of the host; an `instance` is a host with the port of its exporter; `time` (also `timestamp`) is seconds since 1970 or ISO 8601. What was measured
 stands either in columns, each named as one of parsers/text/quantities.py or as a tool that is known there prints it, or in the two
 columns `metric` and `value`.
 
@@ -22,10 +22,12 @@ from parsers.forms.reading import first_told, real, utc_ns, whole
 from parsers.schema.parser import FileParser, Source
 from parsers.schema.rules import pci
 from parsers.schema.tables import Tables
-from parsers.text.quantities import QUANTITIES, quantity_of
+from parsers.text.patterns import regex
+from parsers.text.quantities import measured
 
 _TIME = ("time", "timestamp", "ts")
-_HOST = ("host", "node", "hostname")
+_HOST = ("host", "node", "hostname", "nodename", "instance")
+_EXPORTER = regex(r":\d{1,5}\Z")
 _INDEX = ("gpu", "index", "device_index", "gpu_index", "gpu_id", "local_rank")
 _ADDRESS = ("pci", "pci_bus_id", "bus_id")
 _PART = ("port", "nic", "hca", "device", "interface")
@@ -33,14 +35,10 @@ _WHOSE, _WHICH = {"rank", *_HOST}, {*_TIME, *_INDEX, *_ADDRESS, *_PART, "uuid"}
 _WHO = {*_TIME, *_HOST, *_INDEX, *_ADDRESS, *_PART, "rank", "uuid", "metric", "value"}
 
 
-def _known(name: str) -> str | None:
-    return name if name in QUANTITIES else quantity_of(name)[0]
-
-
 def _is_header(names: Set[str]) -> bool:
     if names.isdisjoint(_WHOSE) or names.isdisjoint(_WHICH):
         return False
-    return {"metric", "value"} <= names or any(_known(name) for name in names - _WHO)
+    return {"metric", "value"} <= names or any(measured(name)[0] for name in names - _WHO)
 
 
 def accepts(path: str, head: bytes) -> bool:
@@ -49,7 +47,7 @@ def accepts(path: str, head: bytes) -> bool:
     if not _is_header(names):
         return False
     others = names - _WHO
-    return 2 * sum(_known(name) is not None for name in others) >= len(others)
+    return 2 * sum(measured(name)[0] is not None for name in others) >= len(others)
 
 
 def parse(source: Source) -> Tables:
@@ -61,7 +59,7 @@ def _measures(said: dict[str, Any], source: Source) -> list[dict[str, Any]]:
     host, address, uuid = first_told(said, _HOST), first_told(said, _ADDRESS), said.get("uuid")
     parts = [str(said[name]) for name in _PART if said.get(name) not in (None, "")]
     who = {
-        "host": str(host) if host is not None else source.host,
+        "host": _EXPORTER.sub("", str(host)) if host is not None else source.host,
         "rank": whole(said.get("rank")),
         "device_index": whole(first_told(said, _INDEX)),
         "pci": pci(str(address)) if address else None,
@@ -72,11 +70,14 @@ def _measures(said: dict[str, Any], source: Source) -> list[dict[str, Any]]:
     if who["host"] is None and who["rank"] is None:
         return []
     pairs = [(str(said["metric"]), said.get("value"))] if said.get("metric") else list(said.items())
-    return [
-        who | {"metric": name, "quantity": _known(name), "value": real(value), "text": str(value)[:200]}
-        for name, value in pairs
-        if (said.get("metric") or name not in _WHO) and value not in (None, "")
-    ]
+    found: list[dict[str, Any]] = []
+    for name, value in pairs:
+        if (said.get("metric") or name not in _WHO) and value not in (None, ""):
+            quantity, factor = measured(name)
+            number = real(value)
+            scaled = number * factor if number is not None else None
+            found.append(who | {"metric": name, "quantity": quantity, "value": scaled, "text": str(value)[:200]})
+    return found
 
 
 PARSER = FileParser(name="telemetry_table", accepts=accepts, parse=parse)

@@ -6,6 +6,7 @@ Printed by the kernel's mlx5_core, bnxt, ena/efa drivers and net/sched (kernels 
     mlx5_core 0000:41:00.0: Port module event[error]: module 0, Cable error, High Temperature
     mlx5_core 0000:41:00.0: poll_health:955:(pid 0): device's health compromised - reached miss count
     mlx5_core 0000:41:00.0 ib0: Link down
+    ixgbe 0000:3b:00.0 eno1: NIC Link is Up 10 Gbps, Flow Control: RX/TX
     mlx5_core 0000:41:00.0: mlx5_pcie_event:299:(pid 9): Detected insufficient power on the PCIe slot (27W).
     mlx5_core 0000:41:00.0: wait_func:1194:(pid 77): CREATE_QP(0x500) timeout. Will cause a leak of a command resource
     systemd-networkd[5398]: ib6: lost carrier
@@ -22,6 +23,7 @@ Versions: kernels 4.x to 6.x; NETDEV WATCHDOG in both word orders (6.8 changed i
 Source: the format strings of these drivers and of drivers/net/bonding; NVSentinel's public patterns.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -30,11 +32,15 @@ import polars as pl
 
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import Rule, read_kernel
-from parsers.schema.tables import Tables
+from parsers.schema.tables import Tables, table
 from parsers.text.patterns import regex
 
 _BDF = r"(?P<pci>[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])"
 _MLX = rf"mlx5_core {_BDF}(?: (?P<interface>[\w.-]{{1,32}}))?: (?:\w+:\d+:\(pid \d+\): )?"
+
+
+_SPEED = regex(r"(?<=[Uu]p)[ ,:(-]{1,4}(?:at )?(?P<number>\d{1,6}(?:\.\d)?) ?(?P<times>[GM])(?:bps|b/s|bit/s)")
+_TIMES = {"G": 1.0, "M": 0.001}
 
 
 def _module(groups: Mapping[str, str]) -> Mapping[str, Any]:
@@ -91,7 +97,7 @@ RULES = (
         regex(
             # Whatever the driver: the kernel's netdev_printk puts its name, the device and the interface before what it says.
             rf"\b[a-z]\w{{1,31}} {_BDF}(?: (?P<interface>[\w.-]{{1,32}}))?: "
-            r"(?:NIC )?(?P<change>[Ll]ink (?:is )?(?:down|up|Down|Up))"
+            r"(?:[a-z]\w{1,31}: [\w.-]{1,32} )?(?:NIC )?(?P<change>[Ll]ink (?:is )?(?:down|up|Down|Up))"
         ),
         "link_down", refine=_carrier,
     ),
@@ -135,14 +141,23 @@ RULES = (
 
 
 def parse(lines: pl.DataFrame) -> Tables:
-    """events link_down, link_up, port_error, other; the interface is in `detail`, the adapter in `pci`."""
-    return read_kernel(lines, RULES)
+    """events link_down, link_up, port_error, other; the interface is in `detail`, the adapter in `pci`. devices: how fast a link came up."""
+    found = read_kernel(lines, RULES)
+    came_up = found["events"].filter((pl.col("kind") == "link_up") & pl.col("host").is_not_null())
+    speeds = [
+        {"host": row["host"], "pci": row["pci"], "part": json.loads(row["detail"] or "{}").get("interface"), "metric": "link speed",
+         "quantity": "port_gbps", "value": float(speed["number"]) * _TIMES[speed["times"]], "text": speed[0],
+         "time_ns": row["time_ns"], "file": row["file"], "line": row["line"]}
+        for row in came_up.iter_rows(named=True)
+        if (speed := _SPEED.search(row["text"] or "")) is not None
+    ]  # fmt: skip
+    return {**found, "devices": table("devices", speeds)}
 
 
 PARSER = LineParser(
     name="nic",
     anchors=(
-        b"mlx5_core ", b"ost carrier", b"ained carrier", b"NETDEV WATCHDOG", b"efa 0", b": Link ", b": link ", b": NIC Link ",
+        b"mlx5_core ", b"ost carrier", b"ained carrier", b"NETDEV WATCHDOG", b"efa 0", b": Link ", b": link ", b" NIC Link ",
         b"link status definitely ", b"without any active ",
     ),
     parse=parse, of_host=True,

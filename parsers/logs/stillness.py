@@ -70,7 +70,7 @@ PARSER = LineParser(
     anchors=(
         b"o step", b"o new step", b"o iter", b"o progress", b"o forward progress", b"o training progress", b"o output", b"o update",
         b"o new ", b"o batch", b"o log line", b"o activity", b"o heartbeat", b"talled ", b"tuck ", b"hung ", b"hanging ", b"frozen ",
-        b"rogressing", b"progressed", b" ago", b" timeout ", b" limit ",
+        b"rogressing", b"progressed", b"ithout ", b" ago", b" timeout ", b" limit ",
     ),
     holds=regex(rb"(?i)\d ?(?:s|secs?|seconds?|m|mins?|minutes?|h|hours?)\b"),
     parse=parse,

@@ -6,7 +6,7 @@
     FloatingPointError: Fatal error: gradients are inconsistent between workers. Try --ddp-backend=legacy_ddp. …     of fairseq
     grad_norm across the workers:                  and what each of them had
     rank   0 = 1.90412307
-    rank   1 = 2.21870661
+    rank   1 = 2.21870661                             or `[rank 1] 2.2`, `worker 1: 2.2`, `1 | 2.2`
 
 Each rank compares its own hashes with those of the first rank of its data-parallel group, so a rank that is named
 differs from that one, and either may be wrong. Afterwards every rank of the job raises the same error.
@@ -24,7 +24,7 @@ from typing import Any
 
 import polars as pl
 
-from parsers.schema.lines import event
+from parsers.schema.lines import Row, event
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import Rule, read_rules
 from parsers.schema.tables import Tables, table
@@ -44,9 +44,13 @@ RULES = (
 
 
 _HEADING = regex(
-    r"\b(?P<what>[A-Za-z_][\w ]{1,60}?)\s(?:across|on|of|for|by)\s(?:the\s|all\s|each\s)?(?:worker|rank|replica)s?\s?:\s*$"
+    r"\b(?P<what>[A-Za-z_][\w ]{1,60}?)\s(?:across|on|of|for|by|per|over)\s(?:the\s|all\s|each\s)?(?:worker|rank|replica|process)(?:e?s)?\s?:\s*$"
 )
-_FIGURE = regex(r"^\s*[Rr]ank\s{0,6}(?P<rank>\d{1,7})\s{0,3}[=:]\s{0,3}(?P<value>\S{1,80})\s*$")
+_ROW = (  # `rank 5 = 1.9`, `[rank5] 1.9`, `- worker 5: 1.9`, `5 | 1.9`
+    r"\W{0,6}(?:(?:[Rr]ank|[Ww]orker|[Rr]eplica|[Pp]rocess)[ \t_#]{0,6})?%s[\])]?[ \t]{0,3}(?:[=:|]|[-=]>|→|\s|ha[sd]\s)[ \t]{0,4}%s\s*$"
+)
+_FIGURE = regex("^" + _ROW % (r"(?P<rank>\d{1,7})", r"(?P<value>[^\s=:|]{1,80})"))
+_VALUE = regex(r"\s{0,4}[^\s=:|]{1,80}\s*")
 COMPARED = "ranks_compared"
 _MOST = 1024  # ranks of a list
 
@@ -61,8 +65,8 @@ def parse(lines: pl.DataFrame) -> Tables:
         if _HEADING.search(row["text"]):
             figures = {}
             lists.append(event(row, "other", severity="info", code=COMPARED) | {"figures": figures})
-        elif lists and last == (row["file"], row["line"] - 1) and (one := _FIGURE.match(row["text"])):
-            figures.setdefault(one["rank"].lstrip("0") or "0", one["value"])
+        elif lists and last == (row["file"], row["line"] - 1) and (one := _figure(row)) is not None:
+            figures.setdefault(str(one[0]), one[1])
         else:
             continue
         last = (row["file"], row["line"])
@@ -74,6 +78,14 @@ def parse(lines: pl.DataFrame) -> Tables:
     return {**found, "events": pl.concat([found["events"], table("events", told)])}
 
 
+def _figure(row: Row) -> tuple[int, str] | None:
+    """A rank and its figure: in the text, or the one before it, taken for that of who speaks."""
+    if (one := _FIGURE.match(row["text"])) is not None:
+        return int(one["rank"]), one["value"]
+    rank = row["rank"] if row["rank"] is not None else row["task"]
+    return (rank, row["text"].strip()) if rank is not None and _VALUE.fullmatch(row["text"]) else None
+
+
 PARSER = LineParser(
     name="replica_hashes",
     anchors=(
@@ -82,9 +94,10 @@ PARSER = LineParser(
         b"gradients are inconsistent between workers",
         b"Weight hashes match after ",
         *(f"{whose}{many}:".encode() for whose in ("worker", "rank", "replica") for many in ("", "s")),
+        b"processes:",
     ),
     parse=parse,
     after=_MOST,
-    leads=regex(rb"(?:worker|rank|replica)s?:\s*$"),
-    follows=regex(rb"[Rr]ank\s{0,6}\d{1,7}\s{0,3}[=:]\s{0,3}\S{1,80}\s*$"),
+    leads=regex(rb"(?:(?:worker|rank|replica)s?|processes):\s*$"),
+    follows=regex((_ROW % (r"\d{1,7}", r"[^\s=:|]{1,80}")).replace("→", "->").encode()),
 )

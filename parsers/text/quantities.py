@@ -7,6 +7,7 @@ Sources: nvidia-smi's manual and `--help-query-gpu`; DCGM's list of field identi
 node-exporter's infiniband collector; the kernel's sysfs-class-infiniband (a data counter counts four bytes at a time).
 """
 
+import re
 from collections.abc import Mapping
 
 import polars as pl
@@ -170,6 +171,23 @@ def quantity_of(metric: str) -> tuple[str | None, str | None]:
     return _BY_NAME.get(_NOT_WORD.sub("_", name.split(" [")[0].strip().lower())), part or None
 
 
+def measured(name: str) -> tuple[str | None, float]:
+    """A name of a column → (quantity, factor to its unit): one that is known; else what its words say of a link, and the unit behind them."""
+    known = name if name in QUANTITIES else quantity_of(name)[0]
+    if known is not None:
+        return known, 1.0
+    if (speed := _SPEED.fullmatch(name)) is not None:
+        return "port_gbps", _bits(speed) / 1e9
+    if (rate := _TRAFFIC.fullmatch(name)) is not None:
+        way = "sent" if rate["way"].lower() in _SENT else "received"
+        return f"port_bytes_{way}_per_s", _bits(rate) / 8
+    return None, 1.0
+
+
+def _bits(unit: "re.Match[str]") -> float:
+    return float(_TIMES[unit["times"].lower()] * (1 if unit["of"].lower().startswith("bi") or unit["of"] == "b" else 8))
+
+
 def with_quantities(devices: pl.DataFrame) -> pl.DataFrame:
     """Rows of `devices` with `quantity` and `part` filled; bits printed in hexadecimal and numbers with a unit get their
     value, and what counts four bytes at a time counts bytes."""
@@ -195,6 +213,14 @@ def with_quantities(devices: pl.DataFrame) -> pl.DataFrame:
     ).drop("_quantity", "_part")
 
 
+_UNIT = r"(?P<times>[kKmMgG]?)i?(?P<of>[bB]its?|[bB]ytes?|[bB])(?:ps|/s(?:ec)?|_?per_?s(?:ec(?:ond)?)?)?"
+_SPEED = regex(
+    rf"(?:\w{{1,30}}[_. -])?(?i:nic|link|port|eth\d{{0,2}}|net(?:work)?|interface|iface|bond\d{{0,2}})[_. -]?(?i:speed|rate)[_. -]?\(?(?i:(?=[kmg]?b)){_UNIT}\)?"
+)
+_TRAFFIC = regex(
+    rf"(?:\w{{1,30}}[_. -])?(?P<way>(?i:tx|rx|sent|received|transmit|receive))[_. -]?\(?{_UNIT.removesuffix('?')}\)?"
+)
+_SENT, _TIMES = ("tx", "sent", "transmit"), {"": 1, "k": 1e3, "m": 1e6, "g": 1e9}
 _WRAPPED = regex(
     r"\b(?:(?:np|numpy|torch|jnp|jax|mx|paddle)\.)?(?:b?float\d{1,3}|u?int\d{1,2}|[Tt]ensor|[Aa]rray)"
     r"\((?P<number>[+-]?(?:\d[\d.]{0,30}(?:e[+-]?\d{1,3})?|nan|inf))(?:, {0,2}[^()]{1,80})?\)"

@@ -19,13 +19,14 @@
     env {…, 'PADDLE_TRAINERS_NUM': '4', …}                                                 Paddle
     init done rank=3 world_size=16 …  ·  world size 16, …                                    scripts
     NODE_NAME=gpu-7                                                     in a pod: the node that it runs on (a row without a rank)
-    WORLD_SIZE=16 · --nnodes 2 --nproc_per_node=8 · srun --ntasks=16 · mpirun -np 16        environment and arguments
+    | distributed init (rank 3): tcp://n1:29500  ·  initialized host n2 as rank 8             fairseq
+    WORLD_SIZE=16 · --distributed-world-size 16 · --nnodes 2 --nproc_per_node=8 · srun --ntasks=16 · mpirun -np 16        environment and arguments
 
 A size is the job's only where the line speaks of the world, not of a group. Of `--nnodes` and `--nproc-per-node` both must
 stand in one command, as numbers; with `--node-rank`, and no rendezvous that numbers nodes anew, they tell the rank of each process
 that torchrun starts there.
 
-Printed by: Megatron-LM, Lightning, accelerate, timm, PyTorch, Ray Train, vLLM, MindSpore, Paddle, training scripts; shells that echo a command.
+Printed by: Megatron-LM, Lightning, accelerate, timm, fairseq, PyTorch, Ray Train, vLLM, MindSpore, Paddle, training scripts; shells that echo a command.
 Versions: those of 2020 to 2026.
 Source: the start-up code of these projects.
 """
@@ -35,6 +36,7 @@ from typing import Any
 
 import polars as pl
 
+from parsers.schema.labels import OF_GROUP
 from parsers.schema.lines import Row, reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import integer
@@ -47,6 +49,7 @@ _CHARACTERS = 8192
 _A_NODE = 256  # processes
 _N = r"(?P<{}>\d{{1,7}})\b"
 _RANK, _WORLD, _LOCAL = (_N.format(name) for name in ("rank", "world", "local"))
+_OF_RANK = "start of a rank"
 _FORMS = tuple(
     (regex(pattern), how)
     for pattern, how in (
@@ -111,15 +114,22 @@ _FORMS = tuple(
             "argument",
         ),
         (rf"(?:^|\s)(?:mpirun|mpiexec)\s(?:.*?\s)?-(?:np|n) {_WORLD}", "argument"),
+        (rf"(?:^|\s)--?(?P<of>(?:[a-z]{{1,20}}[-_]){{0,3}})world[-_]size[= ]{_WORLD}(?=[\s\\]|$)", "argument"),
+        (
+            rf"(?i)\b(?:init|start|launch|spawn|join|regist)\w*\b(?P<said>[^=]{{0,80}}?)[\s(]rank[ :]{{1,2}}{_RANK}(?=[\s),;:]|$)(?!\s?(?:of|/)\s?\d)",
+            _OF_RANK,
+        ),
     )
 )
 _LOCAL_RANK = regex(r"(?i)(?<![\w-])local[_ ]?rank ?[=:] ?(\d{1,4})\b")
-_HOST = regex(r"(?i)(?<![\w-])(?:host|hostname|node) ?[=:] ?([A-Za-z][\w.-]{0,252})")
+_HOST = regex(
+    r"(?i)(?<![\w-])(?:(?:host|hostname|node) ?[=:] ?|(?:host|node|on) )(?!as\b|node\b|host\b|gpu|cuda|device)([A-Za-z][\w.-]{0,252})(?![\w.:-])"
+)
 _NODE_RANK = regex(r"\s--?node[-_]rank[= ](\d{1,6})(?=\s|$)")
 _ELASTIC = regex(r"\s--?rdzv[-_]")  # its rendezvous, not the argument, numbers the nodes
 LAUNCHED = "launch arguments"  # `how` of who is who as a launcher's arguments tell it, before any rank has spoken
 _COLUMNS = ("dp", "pp", "tp", "pid")
-_LOOSE = ("start line", "world size")  # forms that a line about a group, or about another process, may have
+_LOOSE = ("start line", "world size", _OF_RANK)  # forms that a line about a group, or about another process, may have
 _PID = regex(r"(?i)\bpid ?[=:]")  # then parsers/training/process_line.py reads it
 _SIZES = regex(
     r"(?:\s?[,;|]\s{0,3}[A-Za-z][\w-]{0,30}(?: [\w-]{1,30}){0,3}\s?[=:]\s?\d{1,7}){1,16}\s*$"
@@ -140,6 +150,11 @@ def parse(lines: pl.DataFrame) -> Tables:
         text = row["text"][:_CHARACTERS]
         found = next(((match, how) for pattern, how in _FORMS if (match := pattern.search(text))), None)
         if found is None or (found[1] in _LOOSE and _OTHERS.search(_SIZES.sub("", text))):
+            continue
+        of_what = found[0].groupdict()
+        if OF_GROUP.search(of_what.get("of") or of_what.get("said") or "") or (
+            found[1] == _OF_RANK and _PID.search(text)
+        ):
             continue
         if found[1] == "start line" and (not _STARTS.search(text) or _PID.search(text)):
             continue
@@ -164,7 +179,7 @@ def parse(lines: pl.DataFrame) -> Tables:
             own |= {"address": said["address"], "pid": integer(said["pid"]), "local_rank": integer(said["local"])}
         elif rank is not None:
             own |= {"host": who["host"], "local_rank": own.get("local_rank", who["local_rank"])}
-            if found[1] == "start line":
+            if found[1] in ("start line", _OF_RANK):
                 local, host = _LOCAL_RANK.search(text), _HOST.search(text)
                 own |= {"local_rank": int(local[1])} if local else {}
                 own |= {"host": host[1]} if host else {}
@@ -192,7 +207,7 @@ PARSER = LineParser(
     name="world",
     anchors=(
         b"world ", b"World ", b"world_size ", b"MEMBER: ", b"Num processes: ", b"num_processes: ", b"notebook_launcher(", b", total ", b"Completed store-based barrier", b"store based barrier", b"world_size=", b"world_size:",
-        b" world=", b"world_rank=", b"WORLD_SIZE=", b"NODE_NAME=", b"nproc_per_node", b"nproc-per-node", b"mpirun ", b"mpiexec ",
+        b" world=", b"world_rank=", b"-world-size", b"-world_size", b"(rank ", b" as rank ", b"WORLD_SIZE=", b"NODE_NAME=", b"nproc_per_node", b"nproc-per-node", b"mpirun ", b"mpiexec ",
         b"rank id: ", b"PADDLE_TRAINERS_NUM", b"worker_num", b"_world_group", b"JAX process: ", b"JAX host: ", b"process_index",
     ),
     parse=parse,

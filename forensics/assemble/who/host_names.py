@@ -31,7 +31,17 @@ def with_one_name_each(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableNa
         if found:
             own = pl.col("host").cast(pl.String).replace({host: names[host] for host in found})
             result[name] = frame.with_columns(own.cast(frame.schema["host"]).alias("host"))
+    result["events"] = _named_too(result["events"], names)
     return result
+
+
+def _named_too(events: pl.DataFrame, names: Mapping[str, str | None]) -> pl.DataFrame:
+    """Events, with the same names for the hosts that lines speak of."""
+    called = {name: other for name, other in names.items() if other is not None}
+    if not values(events["names_hosts"].explode()) & called.keys():
+        return events
+    own = pl.col("names_hosts").list.eval(pl.element().replace(called))
+    return events.with_columns(own.cast(events.schema["names_hosts"]).alias("names_hosts"))
 
 
 def _of_processes(ranks: pl.DataFrame) -> list[str]:

@@ -16,7 +16,7 @@ from forensics.facts.ends.refused_transfers import refusal_of
 from forensics.facts.rows.event_rows import Row, detail, host_of, of_kinds, refs
 from forensics.facts.rows.locations import listed
 from forensics.facts.waits.busy_bars import open_bars
-from forensics.graph.hang.blame import UNKNOWN_HOST, Blame, Root, are_cut_off, blames, find_root
+from forensics.graph.hang.blame import UNKNOWN_HOST, Blame, Root, are_cut_off, blames, find_root, with_the_silent
 from forensics.model.commands import kernel_log, link_test
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, FirstAnomaly
@@ -53,7 +53,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     first = origins if origins.height else failed
     local = _local(case)
     if failed.height:
-        return (_fault(case, blames(case.tables, case.identity, case.job_hosts, first), local, first),)
+        reports = blames(case.tables, case.identity, case.job_hosts, first)
+        return (_fault(case, with_the_silent(reports, *_hosts_of_all(case)), local, first),)
     if [row for row in local if detail(row).get("library")]:
         return (_fault(case, (), local, failed),)
     closed = of_kinds(case.events, "peer_closed", "remote_error")
@@ -64,6 +65,15 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if closed.height and not ended and not case.has_waited:
         return (_closed(case, find_root(blames(case.tables, case.identity, case.job_hosts, closed)), local, closed),)
     return ()
+
+
+def _hosts_of_all(case: Case) -> tuple[dict[str, set[int]], frozenset[int]]:
+    """The hosts of the job with their ranks, where all of them are known, and the ranks that tell of no end and no wait in their own records."""
+    hosts: dict[str, set[int]] = {}
+    for rank, host in case.host_of_rank.items():
+        hosts.setdefault(host, set()).add(rank)
+    is_whole = case.is_world_told and case.expected <= case.host_of_rank.keys()
+    return (hosts if is_whole else {}), case.seen - case.ends.keys() - case.waited_ranks
 
 
 def _own_hosts(case: Case, local: Sequence[Row]) -> list[str]:

@@ -3,12 +3,14 @@
     09:01:27 ERROR watchdog: engine made no step for 60 s, sending SIGKILL to pids 25001 and 25008
 
 That is a hang by the word of who watches; where they stood, no line shows, so all of them are suspects, and nobody is named. Where some were ended and others not,
-or a wait was given up, other lines tell more. Fooled by: a watchdog whose limit is shorter than what the program does then (a long transfer, a checkpoint).
+or a wait was given up, other lines tell more. Nobody is suspected where each process says in its own log that nothing moves, all behind one step, and went on to no
+other: what they wait for is in none of them that is seen. Fooled by: a watchdog whose limit is shorter than what the program does then (a long transfer, a checkpoint).
 """
 
+from forensics.assemble.starts.apart import own_logs
 from forensics.case import Case, Detector
 from forensics.facts.durations.progress import step_in_progress
-from forensics.facts.ends.standing import ended_standing
+from forensics.facts.ends.standing import ended_standing, stood_alike
 from forensics.facts.rows.event_rows import refs, rows
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, FirstAnomaly
@@ -21,8 +23,10 @@ _WAITED = ("collective_timeout", "barrier_missing", "missing_members", "store_ti
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding."""
     found = ended_standing(case.events, case.seen)
-    if found is None or case.has_open_operations or rows(case.events, *_WAITED):
+    if case.has_open_operations or rows(case.events, *_WAITED):
         return ()
+    if found is None:
+        return _alike(case)
     text = words.ENDED(who=ranks_text(found.ranks), seconds=found.seconds)
     return (
         Finding(
@@ -33,6 +37,28 @@ def detect(case: Case) -> tuple[Finding, ...]:
             first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="ended_standing"),
             blast_radius=BlastRadius(ranks_waiting=len(found.ranks)),
             collect=(words.STACKS(who=ranks_text(found.ranks)),),
+            summary=words.UNDECIDED(what=text),
+        ),
+    )
+
+
+def _alike(case: Case) -> tuple[Finding, ...]:
+    """All stand, and no process of the job failed or was ended."""
+    job = case.expected if case.is_world_told else frozenset()
+    if case.ends or not job:
+        return ()
+    stood = stood_alike(case.events, case.tables["steps"], own_logs(case.tables), job)
+    if stood is None:
+        return ()
+    text = words.STAND_ALIKE(number=len(stood.ranks), seconds=stood.seconds, step=stood.step)
+    return (
+        Finding(
+            detector=DETECTOR.name,
+            undecided=("tied_explanations",),
+            claims=(Claim(text, "for", refs(stood.told)),),
+            first_anomaly=FirstAnomaly(step=step_in_progress(case.tables["steps"]), signature="stood_alike"),
+            blast_radius=BlastRadius(ranks_waiting=len(stood.ranks)),
+            collect=(words.WHAT_THEY_SHARE,),
             summary=words.UNDECIDED(what=text),
         ),
     )

@@ -55,17 +55,53 @@ def by_link(case: Case, point: pl.DataFrame) -> Sequence[Apart]:
     if not slower or len({one.host for one in links}) != 1:
         return ()
     onset, time_ns = int(point["step"][0]), point["time_ns"][0]
-    is_then = all(one.moments < 2 or _is_since(one, time_ns) for one in slower)  # one look tells nothing of when
+    printed_s = _printed_s(case, point)
+    is_then = all(
+        one.moments < 2 or _is_since(one, time_ns, printed_s) for one in slower
+    )  # one look tells nothing of when
     by_rank = (case.phase_times["sort"] == "wait").any()
-    waits = _is_waiting(case, onset) if by_rank else _is_alike_waiting(case, onset)
+    if _begin_anew(case, point):
+        waits = _is_waiting_since(case, point)
+    else:
+        waits = _is_waiting(case, onset) if by_rank else _is_alike_waiting(case, onset)
     return (*slower, *(one for one in links if one not in slower)) if is_then and waits else ()
 
 
-def _is_since(one: Apart, time_ns: int | None) -> bool:
-    """Is no look at it contrary: worse long before the fall, or still well long after it?"""
+def _is_since(one: Apart, time_ns: int | None, printed_s: float) -> bool:
+    """Is no look at it contrary: worse long before the fall, however seldom one looked, or still well long after it?"""
     if time_ns is None or one.since_ns is None:
         return True
-    return _is_near(one, time_ns) or (one.is_from_start and one.since_ns >= time_ns)
+    is_long_before = (time_ns - one.since_ns) / 1e9 > max(_INTERVALS * printed_s, _LEAST_S)
+    return (_is_near(one, time_ns) and not is_long_before) or (one.is_from_start and one.since_ns >= time_ns)
+
+
+def _printed_s(case: Case, point: pl.DataFrame) -> float:
+    """How long it is from one printed step of a log to the next."""
+    times = case.tables["steps"].filter(pl.col("file") == point["file"][0])["time_ns"].drop_nulls().unique().sort()
+    return (_median(times.diff().drop_nulls()) or 0.0) / 1e9
+
+
+def _begin_anew(case: Case, point: pl.DataFrame) -> bool:
+    """Does the log count its steps anew again and again, as in each epoch? Then a step's number tells nothing of when it was."""
+    steps = case.tables["steps"].filter(pl.col("file") == point["file"][0])["step"].drop_nulls()
+    return steps.n_unique() * 2 < len(steps)
+
+
+def _is_waiting_since(case: Case, point: pl.DataFrame) -> bool:
+    """The same by the moments of lines that time parts of a step, of all who print such; without moments by those of one log."""
+    timed = with_sort(case.tables["timings"]).filter(pl.col("sort").is_not_null() & pl.col("value_ms").is_finite())
+    time_ns = point["time_ns"][0]
+    if time_ns is None or timed["time_ns"].null_count():
+        timed, late = timed.filter(pl.col("file") == point["file"][0]), pl.col("line") >= point["line"][0]
+    else:
+        late = pl.col("time_ns") >= time_ns
+    timed = timed.filter(pl.col("level").fill_null(0) == pl.col("level").fill_null(0).min().over("file", "line"))
+    is_wait, is_part = pl.col("sort") == "wait", pl.col("sort") != "whole"
+    lines = timed.with_columns(late.alias("_late")).group_by("file", "line", "_late").agg(
+        pl.col("value_ms").filter(is_wait).sum().alias("ms"), pl.col("value_ms").filter(is_part).sum().alias("step_ms")
+    )  # fmt: skip
+    sides = [lines.filter(pl.col("_late") == is_late) for is_late in (False, True)]
+    return _has_grown([_median(one["ms"]) for one in sides], [_median(one["step_ms"]) for one in sides])
 
 
 def _is_waiting(case: Case, onset: int) -> bool:

@@ -1,4 +1,5 @@
-"""Whom whoever watches ended because nothing moved: one printer says both, in one line or the next."""
+"""Whom whoever watches ended because nothing moved: one printer says both, in one line or the next. And whether all processes of a job say that nothing moves, each in
+its own log and behind the same step."""
 
 from collections.abc import Mapping, Sequence, Set
 
@@ -37,6 +38,35 @@ def ended_standing(events: pl.DataFrame, seen: Set[int]) -> Ended | None:
         return None
     at = max((row["time_ns"] for row in closed if row["time_ns"] is not None), default=None)
     return Ended(tuple(sorted(seen)), max(row["value"] or 0.0 for row in still), still, at)
+
+
+class Stood(msgspec.Struct, frozen=True):
+    """`told`: each rank's last word that nothing moves, for at least so many `seconds`, behind `step`."""
+
+    ranks: tuple[int, ...]
+    seconds: float
+    step: int
+    told: Sequence[Row]
+
+
+def stood_alike(events: pl.DataFrame, steps: pl.DataFrame, logs: pl.DataFrame, job: Set[int]) -> Stood | None:
+    """Events and steps of one attempt, files with the rank whose own they are → how all ranks of the job stand; None where one of them does not say so, has a step
+    behind its word, or stands at another step: then somebody is elsewhere than the others."""
+    still = [row for row in rows(events, "heartbeat_lost") if row["code"] == STILL]
+    own = dict(logs.filter(pl.col("rank").is_not_null()).select(pl.col("file").cast(pl.String), "rank").iter_rows())
+    last = {own[row["file"]]: row for row in sorted(still, key=lambda row: row["line"] or 0) if row["file"] in own}
+    is_own = all(row["file"] in own and row["rank"] in (None, own[row["file"]]) for row in still)
+    if len(job) < _FEWEST or last.keys() != job or not is_own:
+        return None
+    at: set[int | None] = set()
+    for row in last.values():
+        here = steps.filter((pl.col("file").cast(pl.String) == row["file"]) & pl.col("step").is_not_null())
+        if (here["line"] > (row["line"] or 0)).any():
+            return None
+        at.add(here.sort("line")["step"].last() if here.height else None)  # type: ignore[arg-type]
+    step = at.pop() if len(at) == 1 else None
+    least = min(row["value"] or 0.0 for row in last.values())
+    return None if step is None else Stood(tuple(sorted(job)), least, step, [last[rank] for rank in sorted(job)])
 
 
 def ended_first(programs: Mapping[str, tuple[pl.DataFrame, Set[int]]]) -> str | None:

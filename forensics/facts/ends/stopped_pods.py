@@ -8,7 +8,7 @@ where it is told of some pods of the job alone: a controller that clears up behi
 probe, or of a node without memory or disk, are another thing (killed_pods.py).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import polars as pl
 from msgspec.structs import replace
@@ -26,12 +26,26 @@ def stopped_pods(events: pl.DataFrame, job: frozenset[int]) -> dict[int, Row]:
     """Events of one attempt, all ranks of the job → rank → the word that its pod was stopped; none where that is said of most."""
     told: dict[int, Row] = {}
     failed: set[int] = set()
-    for row in of_kinds(events, "scheduler").filter(pl.col("names_ranks").is_not_null()).iter_rows(named=True):
-        if row["code"] == _EVICTED or ((said := meaning(row["text"] or "")) is not None and said.claim == "killed"):
+    for row, has_failed in _words(events.filter(pl.col("names_ranks").is_not_null())):
+        if has_failed:
             failed |= {*row["names_ranks"]}
-        elif row["code"] in _STOPPING:
+        else:
             told |= {rank: told.get(rank, row) for rank in row["names_ranks"] if rank in job}
     return told if 2 * len(told) <= len(job) and not failed & told.keys() else {}
+
+
+def orders_to_stop(events: pl.DataFrame) -> list[Row]:
+    """What is said of pods that were to go while they ran."""
+    return [row for row, has_failed in _words(events) if not has_failed]
+
+
+def _words(events: pl.DataFrame) -> Iterator[tuple[Row, bool]]:
+    """What is said of pods that are stopped, and whether that is for a failure of their own or of their node."""
+    for row in of_kinds(events, "scheduler").iter_rows(named=True):
+        if row["code"] == _EVICTED or ((said := meaning(row["text"] or "")) is not None and said.claim == "killed"):
+            yield row, True
+        elif row["code"] in _STOPPING:
+            yield row, False
 
 
 def with_stopped_pods(

@@ -16,10 +16,12 @@ from forensics.facts.rows.event_rows import detail, host_of
 from forensics.graph.hang.digraph import Digraph
 from parsers.schema.tables import TableName
 from parsers.text.connections import is_within_a_host
+from parsers.who.places.alike_paths import ADDRESS
 
 Where = Literal["host", "reporter", "link", "rail", "network"]
 UNKNOWN_HOST = "(unknown)"
 _SAID = ("rank", "rank_space", "host", "device_index", "names_hosts", "detail")
+_FEWEST_HOSTS = 3  # of two one reports, and which of both is at fault is open
 _ADAPTER_NAMES = ("ib", "eth", "hsn", "roce", "bond", "rdma")
 
 
@@ -111,6 +113,24 @@ def blames(
             named = addresses.get(name) or (UNKNOWN_HOST if is_nobodys else canonical(name, known))
             result.append(Blame(canonical(reporter, known), named, rail))
     return result
+
+
+def with_the_silent(
+    blames: Sequence[Blame], hosts: Mapping[str, Collection[int]], silent: Collection[int]
+) -> list[Blame]:
+    """Reports → the same, where an address that is nobody's by name is that of the one host that it can be: all others report it. `hosts`: all of
+    the job with their ranks; `silent`: ranks that tell of no end and no wait; who lost others itself would say so."""
+    by_address: dict[str, set[str]] = {}
+    for one in blames:
+        if ADDRESS.fullmatch(one.named):
+            by_address.setdefault(one.named, set()).add(one.reporter)
+    rest = {address: [*hosts.keys() - by] for address, by in by_address.items() if by <= hosts.keys()}
+    called = {
+        address: own[0]
+        for address, own in rest.items()
+        if len(own) == 1 and len(hosts) >= _FEWEST_HOSTS and {*hosts[own[0]]} <= {*silent}
+    }
+    return [one._replace(named=called.get(one.named, one.named)) for one in blames]
 
 
 def _addresses(tables: Mapping[TableName, pl.DataFrame]) -> dict[str, str | None]:

@@ -5,7 +5,7 @@
 Of three files at least, called alike but for numbers that are just 0 … N-1, each prints lines of one form that hold the number of its name behind one word, and
 nearly never another one there. The word is none that counts hosts, devices, layers or steps, and stands apart from the number: of names (`cn3 kernel:`)
 nothing is said. Where the names count nothing of the kind (pids, letters and digits of an id), most lines of each of all files of a folder that end alike do so, and
-never with another number: `worker-2c5f…-29416.err`: `… INFO trainer 1 step 0 …`. Or the first line of each tells a rank, and all of them just 0 … N-1 (`== host n60 rank 0 …` heads what a script kept). Then these are the processes of the job, if no world that is told is another.
+never with another number; where the word says rank, two lines of each do, none of which tells of another: `worker-2c5f…-29416.err`: `… INFO trainer 1 step 0 …`. Or the first line of each tells a rank, and all of them just 0 … N-1 (`== host n60 rank 0 …` heads what a script kept). Then these are the processes of the job, if no world that is told is another.
 
 Fooled by: programs of several threads that number themselves, a file each.
 """
@@ -38,7 +38,11 @@ _RANK = regex(
     r"(?i)(?<![\w.-])(?:(?:global|world|mpi)[ _-])?rank(?:[ _](?:id|no))?[ :=#]{1,3}(\d{1,6})(?![\w-]|[./:]\d)"
 )
 _OF_GROUP = regex(r"(?i)\b(?:local|node|group|tp|pp|dp|ep|cp|lora|low)[ _-]\Z")
-_FEWEST = 3
+_OTHERS = regex(
+    r"(?i)\b(?:peer\w*|remote|next|prev\w*|neighbou?r\w*|connect\w*|lost|wait\w*|miss\w*|dead|died|fail\w*|error|timed? ?out|kill\w*|gone|left|right|root|src|dst)\b"
+)
+_OF_ANOTHER = regex(r"(?i)\b(?:to|from|for|on|of|by|with|at|after|behind|than|and|or|not)[ :]{1,2}(?:[a-z]{1,12} )?\Z")
+_FEWEST, _AGAIN = 3, 2
 _CHARACTERS = 400
 
 
@@ -55,7 +59,7 @@ def own_numbers(said: Mapping[str, Sequence[Said]], told: Sequence[Told] = ()) -
     rolls = [
         roll for own in shapes.values() if len(own) >= _FEWEST and (roll := _headed(given, own) or _roll(given, own))
     ]
-    rolls = rolls or [roll for own in _folders(given) if (roll := _throughout(given, own))]
+    rolls = rolls or [roll for own in _folders(given) if (roll := _throughout(given, own) or _as_rank(given, own))]
     worlds = {int(size) for one in lines for sizes in WORLD.findall(one.raw[:_CHARACTERS]) for size in sizes if size}
     if (
         len({len(roll) for roll in rolls}) != 1
@@ -111,6 +115,31 @@ def _throughout(given: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> di
         if is_one and sorted(number for one in own.values() for number in one) == [*range(len(paths))]:
             return {path: (own[path].pop(), min(lines[path])) for path in paths}
     return {}
+
+
+def _as_rank(given: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """The same of files that call themselves the same rank again and again, whatever else they say; a line that tells of another process counts for nobody."""
+    found: dict[str, tuple[int, int]] = {}
+    again = 0  # one that prints much shows few of these lines in its beginning
+    for path in paths:
+        told = [
+            (rank, at) for at, one in enumerate(given[path]) if (rank := _called(one.raw[:_CHARACTERS])) is not None
+        ]
+        if len({rank for rank, _ in told}) != 1:
+            return {}
+        found[path] = told[0]
+        again += len(told) >= _AGAIN
+    is_whole = sorted(rank for rank, _ in found.values()) == [*range(len(paths))]
+    return found if is_whole and 2 * again > len(paths) else {}
+
+
+def _called(text: str) -> int | None:
+    """The one rank that a line tells, of nobody else."""
+    if "ank" not in text or _OTHERS.search(text):
+        return None
+    found = [one for one in _RANK.finditer(text) if not _OF_GROUP.search(text[: one.start()])]
+    ranks = {int(one[1]) for one in found if not _OF_ANOTHER.search(text[: one.start()])}
+    return ranks.pop() if len(ranks) == len({one[1] for one in found}) == 1 else None
 
 
 def _headed(given: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> dict[str, tuple[int, int]]:

@@ -2,6 +2,7 @@
 
     [root@gn04 ~]# hostname -I⏎10.9.2.4 172.17.0.1          == gn04 ==⏎inet 10.9.2.4/24 brd 10.9.2.255           addresses alone below a heading, of an interface
     gn04/agent.log: host: 10.9.2.4              gn04  10.9.2.4              host=gn04 ip=10.9.2.4                  a field in each host's log; beside the name
+    connect to host gn04 (10.9.2.4) port 22           gn04/10.9.2.4:7337             the name and the address as one word, whoever speaks of that host
     items: [{metadata: {name: w-1}, spec: {nodeName: gn04}}, …]             a pod and its node, in each item of a list
     2,east-two,gn04,10.9.2.4,C07-12                                     a table with a row for each host: `east-two`, where others speak of it
 
@@ -33,7 +34,7 @@ _INTERFACE = regex(
     rf"\s*(?:\d{{1,4}}:\s+)?(?:[A-Za-z][\w.@:-]{{0,30}}\s+)?(?:(?:UP|DOWN|UNKNOWN)\s+|inet6? (?:addr:)?)(?P<address>{_A})(?!/32)\b"
 )
 _FIELD = regex(
-    rf"(?i)(?P<before>(?:\A|.*?[^\w.-]))[\"']?(?:\w*_)?(?:host(?:_?ip|_?name)?|(?:node|pod|my|own|local|self)?_?ip|addr(?:ess)?|ipv4|主机|节点|本机)[\"']?\s{{0,2}}[=:]\s{{0,2}}[\"']?(?P<address>{_A})(?![\w.:])"
+    rf"(?i)(?P<before>(?:\A|.*?[^\w.-]))[\"']?(?:\w*_)?(?:host(?:_?ip|_?name)?|(?:node|pod|host|my|own|local|self)?_?(?:ip|addr(?:ess)?)|ipv4|主机|节点|本机)[\"']?\s{{0,2}}[=:]\s{{0,2}}[\"']?(?P<address>{_A})(?![\w.:])"
 )
 _BESIDE = regex(r"\W{0,3}(?P<name>[A-Za-z][\w.-]{0,250})[:,|;]?[ \t]+(?P<rest>.*)")
 _NAMED = regex(
@@ -41,6 +42,9 @@ _NAMED = regex(
 )
 _OF_FIELDS = regex(
     r"\[[^\[\]]{0,60}\]|\([^()]{0,60}\)|[\w.-]{1,60}[\"']?[=:] ?[\"']?[^\s,\"']{1,120}|[\w.-]{1,60}[\]:]"
+)
+_AS_ONE = regex(
+    rf"(?<![\w.-])(?P<name>[A-Za-z][\w.-]{{0,250}})(?:/| ?\(| ?\[)(?P<address>{_A})(?![\w.])|(?<![\w.:-])(?P<first>{_A}) ?[(\[](?P<behind>[A-Za-z][\w.-]{{0,250}})[)\]]"
 )
 _SMALL = regex(r"(?<![\w.-])[^\W\d_A-Z][\w-]*")  # words of a sentence
 _COMMAND = regex(r"(?:[^\w\s]?[\w.-]{1,32}@[^$#%>]{1,120}[$#%>]|[\w.-]{0,60} ?[$%]|\+{1,3}) (?P<command>[a-z./].*)")
@@ -79,6 +83,9 @@ def _addresses(
             if not _may_be_own(one):
                 continue
             text, host = one.line.text[:_CHARACTERS].strip(), one.line.host
+            for both in _AS_ONE.finditer(text):
+                if places.is_place(name := both["name"] or both["behind"]):
+                    forms["as one"][places.of(name)].add(both["address"] or both["first"])
             place = places.called(host) or headed.get(one.number) or places.of_file(path)
             if (found := _INTERFACE.match(text)) is not None:
                 if place is not None:
