@@ -61,7 +61,7 @@ from parsers.who.learnt.known import Known
 from parsers.who.learnt.own_numbers import own_numbers
 from parsers.who.learnt.tasks import LAUNCHER
 from parsers.who.learnt.turns import of_one_process
-from parsers.who.lines.beginnings import FILES, NAMED, SIBLINGS, Said, begun_by, with_speakers
+from parsers.who.lines.beginnings import Said, begun_by, chosen, with_speakers
 from parsers.who.lines.introductions import PROCESS, Introduction, called_pids
 from parsers.who.lines.word_heads import add_word_heads
 from parsers.who.linked.chains import NO_CHAINS, chains
@@ -98,11 +98,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     shapes: defaultdict[str, list[Source]] = defaultdict(list)
     for source in sources:
         shapes[_SHAPE.sub("#", source.path)].append(source)
-    listed = [[one for one in own if one.seen is None and one.size] for own in shapes.values()]
-    sampled = [source for own in listed for source in own[:: -(-len(own) // SIBLINGS) or 1]][:FILES]
-    paths = {one.path for one in sampled}
-    rest = [one for own in listed for one in own if one.path not in paths]
-    others = [one for one in rest if one.rank is None][:FILES] + [one for one in rest if one.rank is not None][:NAMED]
+    sampled, others = chosen(shapes.values())
     begun, collectors = begun_by(sampled, others)
     named = told_names(read := [*documents(sources)])
     said = of_one_size(from_zero(own_numbers(counted_off(renamed(begun)), named)))
@@ -110,8 +106,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     stated = [*statements(lines)]  # read once: every line of all beginnings is asked for names and numbers
     introduce(said, introductions_of(said) | {place: Introduction(*who) for place, who in introduced(stated).items()})
     size, _ = sizes_of([one.introduces for own in said.values() for one in own if one.introduces], said)
-    paired = told_pairs({path: with_speakers(own) for path, own in said.items()})
-    noted = as_processes(standing([*named, *told_in_lines(lines, stated), *paired], said))
+    noted = as_processes(standing([*named, *told_in_lines(lines, stated), *told_pairs(said)], said))
     table = process_table(said, [one.path for one in sources], size, stated, noted, read)
     introduce(said, of_one_process(said, table.introductions))
     listed_names = rosters(said, sources, (whole := _Bundle(shapes, said, stated, table)).world, table.ranked)

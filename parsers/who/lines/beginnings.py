@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -53,6 +53,16 @@ class Beginning(msgspec.Struct, frozen=True):
 
     lines: list[str]
     around: stamps.Around | None
+
+
+def chosen(shapes: Iterable[Sequence[Source]]) -> tuple[list[Source], list[Source]]:
+    """Files by the shapes of their names → those of which much is read, a few of each shape, and others of which less is."""
+    listed = [[one for one in own if one.seen is None and one.size] for own in shapes]
+    sampled = [source for own in listed for source in own[:: -(-len(own) // SIBLINGS) or 1]][:FILES]
+    paths = {one.path for one in sampled}
+    rest = [one for own in listed for one in own if one.path not in paths]
+    unnamed, named = ([one for one in rest if (one.rank is None) is is_so] for is_so in (True, False))
+    return sampled, unnamed[:FILES] + named[:NAMED]
 
 
 def begun_by(sampled: Sequence[Source], others: Sequence[Source]) -> tuple[dict[str, list[Said]], dict[str, str]]:

@@ -15,6 +15,7 @@ from parsers.schema.names import Told
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.unanimous import unanimous
+from parsers.who.lines.beginnings import Said, with_speakers
 
 _RANK = regex(
     r"(?<![\w-])(?:global|world|trainer)?[_ ]?rank[\"']?(?: {0,2}[=:#(] {0,2}| {1,2})[\"']?(\d{1,7})(?![\w%]|\.\d)",
@@ -33,9 +34,9 @@ def ranks_of_names(lines: Sequence[tuple[str, frozenset[str]]]) -> dict[str, int
     return {name: rank for name, rank in unanimous(_sentences(lines)).items() if rank < RANKS}
 
 
-def told_pairs(said: Mapping[str, Sequence[tuple[str, frozenset[str]]]]) -> list[Told]:
-    """Names that the lines of one file tell of all ranks, from 0 on: a list of them, and of nobody's peers. By path the lines with who speaks them."""
-    found = ((path, ranks_of_names(own)) for path, own in said.items())
+def told_pairs(said: Mapping[str, list[Said]]) -> list[Told]:
+    """Names that the lines of one file tell of all ranks, from 0 on: a list of them, and of nobody's peers."""
+    found = ((path, ranks_of_names(with_speakers(own))) for path, own in said.items())
     return [
         Told(name, KIND, path, rank=rank)
         for path, own in found
