@@ -97,12 +97,17 @@ class Places:
     """Names of places in a bundle, put together."""
 
     def __init__(
-        self, said: Mapping[str, Sequence[Said]], paths: Sequence[str], documented: Set[str] = frozenset()
+        self,
+        said: Mapping[str, Sequence[Said]],
+        paths: Sequence[str],
+        documented: Set[str] = frozenset(),
+        hosts: Set[str] = frozenset(),
     ) -> None:
-        """`documented`: what documents call places of processes, where a path or a line has that name."""
+        """`documented`: what documents call places of processes, where a path or a line has that name; `hosts`: those that they call hosts, whatever else
+        a word and a number may be (`node25`)."""
         self._same: dict[str, str] = {}
         self._words: set[str] = set()
-        self.names = self._known(said, paths, frozenset(name for name in documented if not name.isdigit()))
+        self.names = self._known(said, paths, frozenset(name for name in documented if not name.isdigit()), hosts)
         self._of_file: dict[str, str | None] = {}
         self._inside: dict[str, str] = {}
         for one in sorted(self.names):
@@ -272,7 +277,9 @@ class Places:
 
     # --- which words are names
 
-    def _known(self, said: Mapping[str, Sequence[Said]], paths: Sequence[str], documented: Set[str]) -> set[str]:
+    def _known(
+        self, said: Mapping[str, Sequence[Said]], paths: Sequence[str], documented: Set[str], hosts: Set[str]
+    ) -> set[str]:
         names: set[str] = set()
         used: defaultdict[str, set[str]] = defaultdict(set)
         dotted: set[str] = set()
@@ -318,6 +325,7 @@ class Places:
         files = {name for path in paths if "." in (name := path.rpartition("/")[2])}
         folders |= stems_alike(paths)
         sure = ((before | documented) & folders) | kernels  # whatever else their letters are short for
+        sure |= {name for name in hosts if name in self._words or name in in_paths}
         sure |= _beside(sure, used, said, is_sure=True)
         found = {name for name in names | folders if _is_name(name)} | sure
         return {name for name in found if name.lower() not in _HERE and name not in files}

@@ -71,11 +71,10 @@ def process_table(
     """The lines of files, the paths of all files, the world that introductions tell, what lines and blocks of settings state, documents → the
     processes."""
     placed = (one for one in told if {one.local_rank, one.node_rank, one.device} != {None})
-    hosts = {one.name.rpartition(":")[0] for one in told if one.kind == PROCESS}
-    turns = {name for own in said.values() for name in hosts_in_turn(own)}
-    places = Places(said, paths, {one.name for one in placed} | hosts | turns | launched_hosts(said))
-    for host in sorted(hosts - {""}):
-        places.call(host, host)  # whether or not any line has that word alone
+    turns = {name for own in said.values() for name in hosts_in_turn(own)} | launched_hosts(said)
+    hosts = {one.name.rpartition(":")[0] for one in told if one.kind == PROCESS} - {""}
+    hosts |= {one.name for one in told if one.kind == "host" or (one.kind == "file" and one.node_rank is not None)}
+    places = Places(said, paths, {one.name for one in placed} | hosts | turns, hosts)
     join_addresses(said, (one.leaves for one in documents), places)
     join_items(told, places)
     join_told(told, said, paths, places)
