@@ -6,6 +6,7 @@ from typing import Any
 from parsers.schema.labels import Labels, number_of, rank_of
 from parsers.who.labels.joins import spoken
 from parsers.who.lines.beginnings import Said
+from parsers.who.told.told_names import host_and_number
 
 
 def labelled(said: Mapping[str, Sequence[Said]], labels: Mapping[str, Labels]) -> Iterator[dict[str, Any]]:
@@ -23,4 +24,5 @@ def labelled(said: Mapping[str, Sequence[Said]], labels: Mapping[str, Labels]) -
                 place = {"file": file, "line": one.number, "how": "label", "local_rank": one.line.local_rank}
                 alone = (held.get(form) for (form,) in (join.key for join in own.joins if len(join.key) == 1))
                 name = next((name for name in alone if name and not name.isdigit()), None)
-                yield {"rank": rank, "host": one.line.host, "pid": who.pid, "name": name} | place
+                host, pid = host_and_number(name or "") or (one.line.host, who.pid)
+                yield {"rank": rank, "host": host, "pid": pid, "name": name} | place

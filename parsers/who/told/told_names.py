@@ -88,7 +88,12 @@ def as_processes(told: Sequence[Told]) -> list[Told]:
 def _process(one: Told) -> tuple[str, int] | None:
     if one.rank is None or not {one.local_rank, one.node_rank, one.device} <= {None}:
         return None
-    said = _OF_HOST.fullmatch(one.name)
+    return host_and_number(one.name)
+
+
+def host_and_number(name: str) -> tuple[str, int] | None:
+    """Of a process that is called by both."""
+    said = _OF_HOST.fullmatch(name)
     return (said["host"] or said["at"], int(said["pid"] or said["number"])) if said is not None else None
 
 
