@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from parsers.schema.calls import Script, call_of
 from parsers.schema.node_ranks import Layout, layout
 from parsers.schema.rules import pci
+from parsers.text import vocabulary
 from parsers.text.patterns import regex
 
 _Key = TypeVar("_Key")
@@ -139,6 +140,13 @@ class Names(msgspec.Struct, frozen=True, dict=True):
         host = (found["host"] or self.here) if found else None
         return self.processes.get((host, int(found["pid"]))) if found and host else None
 
+    def _at(self, name: str) -> int | None:
+        """The rank of `gn14:3`, `gn14/3`, `gn14[3]`, the fourth process of that place."""
+        found = _AT.fullmatch(name) or _PROCESS.fullmatch(name)
+        told = found.groupdict() if found is not None else {}
+        number, host = (told.get(one) or told.get(other) for one, other in (("pid", "number"), ("host", "of")))
+        return self.rank_at(host, number) if host and number else None
+
     def of_object(self, text: str) -> int | None:
         """The number of the process that an object tells of itself, in a line that holds one."""
         found = _OBJECT.match(text) if self.processes and 'pid"' in text else None
@@ -156,6 +164,7 @@ class Names(msgspec.Struct, frozen=True, dict=True):
             self.rank(whole),
             self.rank(name),
             self.process(name),
+            self._at(name),
             self.rank(unit["instance"] if unit else None),
             self.rank(exporter["address"] if exporter else None),
             self.rank(device_id["uuid"].lower() if device_id else None),
@@ -226,6 +235,29 @@ class Names(msgspec.Struct, frozen=True, dict=True):
         places = {place for place, _ in self.buses} & words or {self.here or ""}
         told = {self.buses.get((place, pci(cell))) for place in places for cell in words if _BUS.fullmatch(cell)}
         return told.pop() if len(told) == 1 else None
+
+    def of_seat(self, said: Mapping[str, object]) -> int | None:
+        """The rank of whose place a record tells, and its process number or its place there."""
+        if not (self.processes or self.places):
+            return None
+        hosts = {cell for cell in said.values() if isinstance(cell, str) and cell in self._seated}
+        host = hosts.pop() if len(hosts) == 1 else ""
+        told = set()
+        for name, cell in said.items() if host else ():
+            number = (
+                cell if isinstance(cell, int) else int(cell) if isinstance(cell, str) and _COUNT.fullmatch(cell) else -1
+            )
+            if vocabulary.words_of(name)[-1:] == ["pid"]:
+                told.add(self.processes.get((host, number)))
+            elif vocabulary.of_process(name) == "local_rank":
+                told.add(self.places.get((host, number)))
+        told.discard(None)
+        return told.pop() if len(told) == 1 else None
+
+    @cached_property
+    def _seated(self) -> frozenset[str]:
+        """Names of places that something is known of by numbers there."""
+        return self.sites | {place for place, _ in self.places}
 
     def counted(self, said: Mapping[str, object]) -> int | None:
         """The rank that a record tells in the column which counts them."""

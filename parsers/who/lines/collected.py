@@ -77,9 +77,8 @@ def of_json(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> 
     try:
         record = msgspec.json.decode(match.string)
     except (msgspec.DecodeError, RecursionError):
-        if habits.labels.names.counts is not None and isinstance(
-            said := lenient.value(match.string), dict
-        ):  # a NaN in it
+        said = lenient.value(match.string) if habits.labels.names else None
+        if isinstance(said, dict):  # a NaN in it
             _called(line, said, habits)
         return
     record = _of_stream(record)
@@ -139,9 +138,11 @@ def _called(line: Line, record: Mapping[str, object], habits: Habits) -> None:
     """Whose line it is, where all names in its record are one rank's."""
     names = habits.labels.names
     if names and line.rank is None:
+        cells = dict(_cells(record))
         line.rank = names.counted(record)
-        line.rank = names.of_cells(record.values()) if line.rank is None else line.rank
-        line.rank = names.of_bus(record.values()) if line.rank is None else line.rank
+        line.rank = names.of_cells(cells.values()) if line.rank is None else line.rank
+        line.rank = names.of_bus(cells.values()) if line.rank is None else line.rank
+        line.rank = names.of_seat(cells) if line.rank is None else line.rank
 
 
 def _moment(record: Mapping[str, object], habits: Habits) -> str | None:
@@ -150,13 +151,20 @@ def _moment(record: Mapping[str, object], habits: Habits) -> str | None:
     return found[0] if len(found) == 1 and stamps.parse_time(found[0], habits.around)[0] is not None else None
 
 
-def _fields(record: Mapping[str, object], depth: int = 0) -> Iterator[str]:
-    """Numbers and names in a record, and in those within it that are of the same process."""
-    for name, cell in record.items():
-        if isinstance(cell, dict) and depth < _DEEP and not vocabulary.points_elsewhere(name):
-            yield from _fields(cell, depth + 1)
-        elif isinstance(cell, int | str) and not isinstance(cell, bool) and _BARE.fullmatch(str(cell)):
+def _fields(record: Mapping[str, object]) -> Iterator[str]:
+    """Numbers and names in a record."""
+    for name, cell in _cells(record):
+        if isinstance(cell, int | str) and not isinstance(cell, bool) and _BARE.fullmatch(str(cell)):
             yield f"{name}={cell}"
+
+
+def _cells(record: Mapping[str, object], depth: int = 0) -> Iterator[tuple[str, object]]:
+    """What a record tells, and those within it that are of the same process."""
+    for name, cell in record.items():
+        if not isinstance(cell, dict):
+            yield name, cell
+        elif depth < _DEEP and not vocabulary.points_elsewhere(name):
+            yield from _cells(cell, depth + 1)
 
 
 def _says_more(name: object, cell: object) -> bool:

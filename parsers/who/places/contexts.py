@@ -281,6 +281,7 @@ class Places:
         self, said: Mapping[str, Sequence[Said]], paths: Sequence[str], documented: Set[str], hosts: Set[str]
     ) -> set[str]:
         names: set[str] = set()
+        told: set[str] = set()  # of places, by words before them
         used: defaultdict[str, set[str]] = defaultdict(set)
         dotted: set[str] = set()
         before: set[str] = set()  # hosts before lines
@@ -294,8 +295,8 @@ class Places:
                     before.add(line.host)
                     kernels |= {line.host} if " kernel: " in one.raw[:_ABOVE] else set()
                 text = one.raw[:400]
-                names |= {one.introduces.host} if one.introduces is not None and one.introduces.host else set()
-                names |= {
+                told |= {one.introduces.host} if one.introduces is not None and one.introduces.host else set()
+                told |= {
                     found["name"].rstrip(".-")
                     for pattern in (_LABELLED, _SAID, OF_RECORD, _SENT)
                     for found in pattern.finditer(text)
@@ -312,11 +313,11 @@ class Places:
                         used[word].add(path)
                         if word in in_paths:
                             names.add(word)
-            names |= {*answers(own)}
+            told |= {*answers(own)}
             if listed_names := file_of_names(own):
                 names |= listed_names
         self._words = {*used}
-        names |= before
+        names |= before | told
         names |= {word for word, where in used.items() if len(where) > 1 and _may_be(word)}
         names |= _beside(names, used, said)
         names |= _headed_words(said)
@@ -327,7 +328,7 @@ class Places:
         sure = ((before | documented) & folders) | kernels  # whatever else their letters are short for
         sure |= {name for name in hosts if name in self._words or name in in_paths}
         sure |= _beside(sure, used, said, is_sure=True)
-        found = {name for name in names | folders if _is_name(name)} | sure
+        found = {name for name in names | folders if _is_name(name, is_told=name in told)} | sure
         return {name for name in found if name.lower() not in _HERE and name not in files}
 
     # --- which are one
@@ -429,27 +430,23 @@ def _by_use(name: str) -> tuple[bool, int, str]:
     return ADDRESS.fullmatch(name) is not None or name.isdigit() or not name.isascii(), len(name), name
 
 
-def _is_name(name: str) -> bool:
-    return (
-        not name.isdigit()
-        and (ADDRESS.fullmatch(name) is not None or not name.replace(".", "").isdigit())
-        and _may_be(name)
-    )
+def _is_name(name: str, *, is_told: bool = False) -> bool:
+    is_figure = name.isdigit() or (ADDRESS.fullmatch(name) is None and name.replace(".", "").isdigit())
+    return not is_figure and _may_be(name, is_told=is_told)
 
 
-def _may_be(word: str) -> bool:
-    """May it be a place's: no device, rank or step with its number, no figure, no file?"""
+def _may_be(word: str, *, is_told: bool = False) -> bool:
+    """May it be a place's: no device, rank or step with its number, no figure, no file? `is_told`: something says that it is, so that it is no figure."""
     if ADDRESS.fullmatch(word):
         return True
-    counted = _COUNTED.fullmatch(word)
     if _GLOG.fullmatch(word) or word.startswith(_OF_CARDS):
         return False
-    if counted and counted[1]:
-        before = counted[1]
-        meaning = meaning_of(before)
-        if _OF_DEVICE.fullmatch(before) or of_process(before) or OF_GROUP.search(before) or meaning is not None:
-            return False
-    return not word[0].isdigit() or _HEX.fullmatch(word) is not None
+    counted = _COUNTED.fullmatch(word)
+    before = counted[1] if counted is not None and counted[1].rstrip("_").lower() != "node" else ""
+    if before and (_OF_DEVICE.fullmatch(before) or of_process(before) or OF_GROUP.search(before)):
+        return False
+    is_figure = bool(before) and not is_told and meaning_of(before) is not None
+    return not is_figure and (not word[0].isdigit() or _HEX.fullmatch(word) is not None)
 
 
 def _beside(

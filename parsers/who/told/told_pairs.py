@@ -15,13 +15,19 @@ from parsers.schema.names import Told
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.unanimous import unanimous
-from parsers.who.lines.beginnings import Said, with_speakers
+from parsers.who.lines.beginnings import Said
 
 _RANK = regex(
     r"(?<![\w-])(?:global|world|trainer)?[_ ]?rank[\"']?(?: {0,2}[=:#(] {0,2}| {1,2})[\"']?(\d{1,7})(?![\w%]|\.\d)",
     re.I,
 )
 _NAME = regex(r"(?:[\w./@+#%~-]|:(?=[\w/])){1,80}")
+_ONE = r"[A-Za-z%@#](?:[\w./@+#%~()\[\]-]|:(?=\w)){0,79}"
+_LISTED = regex(  # `- eve is rank 3`, `eve -> rank 3`, `rank 3: eve`; any other word says something else of it
+    rf"\W{{0,6}}(?:(?P<name>{_ONE})(?:\W{{1,4}}(?:is|was|has|as))?\W{{1,4}}(?:(?:global|world)[ _])?rank\W{{0,3}}(?P<rank>\d{{1,6}})"
+    rf"|(?:(?:global|world)[ _])?rank\W{{0,3}}(?P<first>\d{{1,6}})\W{{1,4}}(?P<behind>{_ONE}))\W{{0,3}}",
+    re.I,
+)
 _NUMBERS = regex(r"\d+")
 _SIGNS = tuple("%@#")  # before the number of a pane, a seat, a slot
 _FEWEST = 2
@@ -35,14 +41,20 @@ def ranks_of_names(lines: Sequence[tuple[str, frozenset[str]]]) -> dict[str, int
 
 
 def told_pairs(said: Mapping[str, list[Said]]) -> list[Told]:
-    """Names that the lines of one file tell of all ranks, from 0 on: a list of them, and of nobody's peers."""
-    found = ((path, ranks_of_names(with_speakers(own))) for path, own in said.items())
+    """Names that the lines of one file tell of all ranks, from 0 on, and tell nothing else: a list of them, and of nobody's peers or losses."""
+    found = ((path, unanimous(pair for one in own if (pair := _pair(one.line.text)))) for path, own in said.items())
     return [
         Told(name, KIND, path, rank=rank)
         for path, own in found
-        if sorted(own.values()) == [*range(len(own))]
+        if len(own) >= _FEWEST and sorted(own.values()) == [*range(len(own))]
         for name, rank in own.items()
     ]
+
+
+def _pair(text: str) -> tuple[str, int] | None:
+    """A name and its rank, where a line holds both alone."""
+    listed = _LISTED.fullmatch(text) if "rank" in text.lower() and len(text) < _CHARACTERS else None
+    return (listed["name"] or listed["behind"], int(listed["rank"] or listed["first"])) if listed is not None else None
 
 
 def _sentences(lines: Sequence[tuple[str, frozenset[str]]]) -> Iterator[tuple[str, int]]:
