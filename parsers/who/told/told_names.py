@@ -86,7 +86,7 @@ def as_processes(told: Sequence[Told]) -> list[Told]:
 
 
 def _process(one: Told) -> tuple[str, int] | None:
-    if one.rank is None or not {one.local_rank, one.node_rank, one.device} <= {None}:
+    if one.rank is None or one.kind in ("folder", "file") or not {one.local_rank, one.node_rank, one.device} <= {None}:
         return None
     return host_and_number(one.name)
 

@@ -1,9 +1,10 @@
 """What lines say of others: which name has which rank.
 
 Sentences that differ in a name and a rank alone say it of each (`system | trainer.1 is rank 0`). Two of a kind at least, each name of one
-rank and each rank of one name: who speaks of a peer says the same name with several.
+rank and each rank of one name: who speaks of a peer says the same name with several. Between the two stands nothing of waiting or losing, and
+behind the rank no group that counts it.
 
-Fooled by: a list of the peers of each process, each of another one, that calls them ranks.
+Fooled by: a list of the peers of each process, each of another one, in words that say nothing of this.
 """
 
 import re
@@ -28,6 +29,10 @@ _LISTED = regex(  # `- eve is rank 3`, `eve -> rank 3`, `rank 3: eve`; any other
     rf"|(?:(?:global|world)[ _])?rank\W{{0,3}}(?P<first>\d{{1,6}})\W{{1,4}}(?P<behind>{_ONE}))\W{{0,3}}",
     re.I,
 )
+_OF_OTHERS = regex(
+    r"(?i)lost|lose|refus|wait|time[sd]? ?-?out|error|fail|peer|unreach|reset|died|hung|hang|stuck|left|miss|block|drop|reject"
+)
+_IN_GROUP = regex(r"(?i) (?:in|of|within)(?: (?:the|its|a))?(?: \w+)? group")
 _NUMBERS = regex(r"\d+")
 _SIGNS = tuple("%@#")  # before the number of a pane, a seat, a slot
 _FEWEST = 2
@@ -64,6 +69,8 @@ def _sentences(lines: Sequence[tuple[str, frozenset[str]]]) -> Iterator[tuple[st
         if len(said) != 1 or OF_GROUP.search(text[: said[0].start()]):
             continue
         found = said[0]
+        if _IN_GROUP.match(text, found.end()):
+            continue
         words = list(_NAME.finditer(text[:_CHARACTERS]))
         parts = [_NUMBERS.sub("#", word[0]) for word in words]
         for place, word in enumerate(words):
@@ -73,6 +80,9 @@ def _sentences(lines: Sequence[tuple[str, frozenset[str]]]) -> Iterator[tuple[st
                 or found.start() <= word.start() < found.end()
                 or not (name[:1].isalpha() or name[:1] in _SIGNS)
             ):
+                continue
+            between = text[word.end() : found.start()] or text[found.end() : word.start()]
+            if _OF_OTHERS.search(between):
                 continue
             skeleton = " ".join([*parts[:place], "@", *parts[place + 1 :]])
             own = int(found[1])

@@ -1,0 +1,147 @@
+"""Who speaks in lines of any layout: a name that nothing sets off, told by introductions or by a document; whose a traceback is below such lines."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from forensics import analyze
+from parsers import read
+from tests.sources import raised, written
+
+HOSTS = ("cn-a17", "gn05")
+PIDS = (30211, 2204, 8127, 41877)  # by rank, in no order; two ranks on each host
+NAMES = ("gil", "eve", "cat", "bob")
+BAD = 2
+# t: a moment, i: the place of a line in the log, h: a host, p: a process number, w: a name
+WITH_PIDS = (
+    "{h} {p} INFO loop {m}",
+    "[{h} {p}] {m}",
+    "2026-07-11 10:00:{i:02d} INFO train.py:118 {h}({p}) - {m}",
+    "07-11 10:00:{i:02d}.120 | INFO    | {h}:{p} | train.loop - {m}",
+    "{h}[{p}] :: {m}",
+    "11/Jul/2026:10:00:{i:02d} | {h}/{p} | {m}",
+    "<info> 2026-07-11T10:00:{i:02d}Z {p}@{h} (loop) {m}",
+    "I train:step:88 {h} {p} {m}",
+    "20260711-10:00:{i:02d}: [info    ]: {h}:{p}: {m}",
+    "1784000{i:03d}.331 lvl=info [trainer] PID {p} | {m}",
+)
+WITH_NAMES = (
+    "{w} INFO loop {m}",
+    "10:00:{i:02d} {w} train.py:118 {m}",
+    "2026-07-11 10:00:{i:02d},120 lvl=info app.train.loop <{w}> | {m}",
+    "Jul 11 10:00:{i:02d}: [{w}]: INFO: [trainer]: {m}",
+    "[10:00:{i:02d}.331] :: I :: loop :: {w} :: {m}",
+)
+
+
+def line(layout: str, rank: int, words: str, at: int = 0) -> str:
+    return layout.format(h=HOSTS[rank // 2], p=PIDS[rank], w=NAMES[rank], m=words, i=at % 60)
+
+
+def worked(layout: str, *, tells: bool = True) -> Iterator[str]:
+    """A log that all write: they say who they are, and take steps."""
+    for rank in (3, 0, 2, 1):
+        yield line(layout, rank, "starting up, python 3.11")
+    for rank in (1, 3, 0, 2):
+        yield line(layout, rank, f"initialized as rank {rank} of 4" if tells else "data ready, 18211 shards", 1)
+    for step in range(1, 9):
+        yield from (
+            line(layout, rank, f"step {step} loss {2.3 - step / 50 + rank / 900:.4f}", step) for rank in range(4)
+        )
+
+
+FAILED = [
+    "Traceback (most recent call last):",
+    '  File "fit.py", line 88, in <module>',
+    "    x = table[key]",
+    "KeyError: 'user_481'",
+]
+LOST = [*FAILED[:2], "    dist.all_reduce(g)", "RuntimeError: [pair.cc:534] Connection closed by peer [10.0.0.7]:4471"]
+
+
+def told(kind: str, called: Callable[[int], str]) -> dict[str, list[str]]:
+    """A document that tells who is who."""
+    return {
+        "table": {
+            "ps.txt": [f"{'WORKER':20} TRAINER_ID STATE", *(f"{called(n):20} {n:<10} Running" for n in (2, 0, 3, 1))]
+        },
+        "map": {"ranks.yaml": ["ranks:", *(f'  "{called(n)}": {n}' for n in (1, 3, 2, 0))]},
+        "list": {
+            "note.txt": ["Placement as of this morning:", "", *(f"- {called(n)} is rank {n}" for n in (3, 1, 0, 2))]
+        },
+        "arrows": {"map.txt": [f"{called(n)} -> rank {n}" for n in (2, 3, 1, 0)]},
+    }[kind]
+
+
+@pytest.mark.parametrize("layout", (*WITH_PIDS, *WITH_NAMES))
+def test_who_says_its_rank_speaks_in_all_its_lines(tmp_path: Path, layout: str) -> None:
+    failed = [line(layout, BAD, words, 9) for words in FAILED]
+    steps = read(str(written(tmp_path, {"job.log": [*worked(layout), *failed]}))).tables["steps"]
+    assert steps.group_by("rank").len().sort("rank").rows() == [(rank, 8) for rank in range(4)]
+    assert raised(tmp_path, {"job.log": [*worked(layout), *failed]}) == [BAD]
+
+
+@pytest.mark.parametrize("kind", ["table", "map", "list", "arrows"])
+@pytest.mark.parametrize("layout", (WITH_PIDS[0], WITH_PIDS[2], WITH_PIDS[4], *WITH_NAMES[:3]))
+def test_whom_a_document_names_speaks_in_all_its_lines(tmp_path: Path, layout: str, kind: str) -> None:
+    called = (lambda rank: NAMES[rank]) if "{w}" in layout else (lambda rank: f"{HOSTS[rank // 2]}:{PIDS[rank]}")
+    failed = [line(layout, BAD, words, 9) for words in FAILED]
+    assert raised(tmp_path, told(kind, called) | {"job.log": [*worked(layout, tells=False), *failed]}) == [BAD]
+
+
+@pytest.mark.parametrize("layout", (*WITH_PIDS[:6], *WITH_NAMES[:4]))
+def test_tracebacks_are_theirs_whose_lines_announce_them(tmp_path: Path, layout: str) -> None:
+    ends = [line(layout, BAD, "uncaught exception", 9), *FAILED]
+    for rank in (0, 3, 1):
+        ends += [line(layout, rank, "uncaught exception", 14), *LOST]
+    verdict = analyze(written(tmp_path, {"job.log": [*worked(layout), *ends]})).incidents[0].verdict
+    assert (verdict.kind, verdict.ranks) == ("crash", [BAD])
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        ("step 9 loss 2.1", "step 9 loss 2.2"),  # records of the work stand above anything
+        ("uncaught exception", "retrying the request"),  # other words
+        ("uncaught exception", ""),  # nobody announces the second one
+    ],
+)
+def test_else_a_traceback_may_be_anybodys(tmp_path: Path, above: tuple[str, str]) -> None:
+    layout = WITH_PIDS[2]
+    ends = [
+        text
+        for rank, words in zip((BAD, 1), above, strict=True)
+        for text in (*([line(layout, rank, words, 9)] if words else []), *FAILED)
+    ]
+    assert raised(tmp_path, {"job.log": [*worked(layout), *ends]}) == [None, None]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "{w} lost rank {n}",  # a list of whom each lost
+        "rank {n} waits for {w}",
+        "{w} is local rank {n}",
+        "{w} has rank {n} in the group of experts",
+    ],
+)
+def test_what_is_said_of_others_names_nobody(tmp_path: Path, words: str) -> None:
+    layout = WITH_NAMES[0]
+    note = [words.format(w=NAMES[rank], n=rank) for rank in range(4)]
+    failed = [line(layout, BAD, text, 9) for text in FAILED]
+    assert raised(tmp_path, {"note.txt": note, "job.log": [*worked(layout, tells=False), *failed]}) == [None]
+
+
+def test_a_word_that_several_ranks_have_is_no_name(tmp_path: Path) -> None:
+    layout = "10:00:{i:02d} {h} {m}"
+    failed = [line(layout, BAD, words, 9) for words in FAILED]
+    assert raised(tmp_path, {"job.log": [*worked(layout), *failed]}) == [None]
+
+
+def test_numbers_of_ports_are_no_processes(tmp_path: Path) -> None:
+    """Addresses where processes listen: their numbers go on by one, and come again on each host."""
+    note = [f"{HOSTS[rank // 2]}:{29500 + rank % 2} is rank {rank}" for rank in range(4)]
+    stack = [f"Process {29501}: python serve.py", "", f'Thread {29501} (idle): "MainThread"', "    read (shards.py:12)"]
+    stacks = read(str(written(tmp_path, {"note.txt": note, f"{HOSTS[0]}.stacks": stack}))).tables["stacks"]
+    assert stacks["rank"].to_list() == [None]
