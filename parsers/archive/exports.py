@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from parsers.archive import conversations, notebooks
-from parsers.text import stamps
+from parsers.text import stamps, vocabulary
 from parsers.text.patterns import regex
 
 MOST_BYTES = 64 << 20
@@ -234,7 +234,7 @@ def _written(logged: Iterable[_Logged | None]) -> bytes | None:
         }
         for text in one.text.splitlines() or [""]:
             stamp = {} if time is None else {"time": _plain(time) if isinstance(time, str) else time}
-            lines.append(msgspec.json.encode({**stamp, **where, **rest, **others, "log": text}))
+            lines.append(msgspec.json.encode({**others, **stamp, **where, **rest, "log": text}))
     return b"\n".join(lines) + b"\n"
 
 
@@ -273,7 +273,10 @@ def _names(told: Sequence[_Logged]) -> list[str]:
         for name, value in one.record.items():
             if isinstance(value, str) and _WORD.fullmatch(value) and not value.isdecimal():
                 values.setdefault(name, Counter())[value] += 1
-    return [name for name, own in values.items() if len(own) >= _FEW and max(own.values()) >= _FEW]
+    return [
+        name for name, own in values.items()
+        if len(own) >= _FEW and max(own.values()) >= _FEW and not vocabulary.points_elsewhere(name)
+    ]  # fmt: skip
 
 
 def _columns(line: str) -> list[str] | None:

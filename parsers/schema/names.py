@@ -37,7 +37,7 @@ _PART, _LONG = regex(r"\W{0,2}(?P<part>[0-9a-f]{8,31})\W{0,3}"), regex(r"[0-9a-f
 _OF_VENDOR = regex(r"(?i)[a-z]{2,4}-(?P<uuid>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")  # of a device
 _DIGITS = 8
 _SHARE, _SHARE_CHARACTERS = regex(r"(\d{1,6}) ?(?:/|of) ?(\d{1,6})"), 24
-_LONE = regex(r"(?<![\dA-Za-z])\d{2,8}(?![\dA-Za-z])")
+_LONE = regex(r"(?<![\dA-Za-z])[1-9]\d{1,7}(?![\dA-Za-z])")
 _COUNT = regex(r"\d{1,7}")
 _CELL = 128  # characters of one that may be a name
 _REPLICA = regex(r"[-_]1\Z")
@@ -74,7 +74,7 @@ class Names(msgspec.Struct, frozen=True, dict=True):
     `by_local`: local rank → rank, where all processes of the job are on one host. `processes`: (name of a place, pid) → rank. `is_by_device`:
     nothing hides devices from processes, so that the first uses the first. `here`: the place that a file is from. `scripts`: name of one that is called with a number
     → what it makes of it. `hosts`: what documents call
-    hosts. `devices`: (name of a host, its device) → rank. `labels`: words that scripts put before the number of a process at its place; `fields` that hold it.
+    hosts. `devices`: (name of a host, its device) → rank. `labels`: words that scripts put before the number of a process at its place; `fields` that hold it. `disputed`: names that are told to be several ranks.
     `counts`: the column of the file's records that counts the ranks. `buses`: (name of a place, bus address of a device) → rank.
     `within`: (folder, name) → rank of names that folders use each for another one."""
 
@@ -91,6 +91,7 @@ class Names(msgspec.Struct, frozen=True, dict=True):
     scripts: Mapping[str, Script] = msgspec.field(default_factory=dict)
     labels: frozenset[str] = frozenset()
     fields: frozenset[str] = frozenset()
+    disputed: frozenset[str] = frozenset()
     counts: str | None = None
     buses: Mapping[tuple[str, str], int] = msgspec.field(default_factory=dict)
     within: Mapping[tuple[str, str], int] = msgspec.field(default_factory=dict)
@@ -141,11 +142,9 @@ class Names(msgspec.Struct, frozen=True, dict=True):
         return self.processes.get((host, int(found["pid"]))) if found and host else None
 
     def _at(self, name: str) -> int | None:
-        """The rank of `gn14:3`, `gn14/3`, `gn14[3]`, the fourth process of that place."""
-        found = _AT.fullmatch(name) or _PROCESS.fullmatch(name)
-        told = found.groupdict() if found is not None else {}
-        number, host = (told.get(one) or told.get(other) for one, other in (("pid", "number"), ("host", "of")))
-        return self.rank_at(host, number) if host and number else None
+        """The rank of `gn14:3`, `gn14/3`, the fourth process of that place."""
+        host, _, number = name.replace("/", ":").rpartition(":")
+        return self.rank_at(host, number)
 
     def of_object(self, text: str) -> int | None:
         """The number of the process that an object tells of itself, in a line that holds one."""
@@ -240,17 +239,16 @@ class Names(msgspec.Struct, frozen=True, dict=True):
         """The rank of whose place a record tells, and its process number or its place there."""
         if not (self.processes or self.places):
             return None
-        hosts = {cell for cell in said.values() if isinstance(cell, str) and cell in self._seated}
+        own = ((name, cell) for name, cell in said.items() if isinstance(cell, str) and cell in self._seated)
+        hosts = {cell for name, cell in own if name.lower() == "node" or not vocabulary.points_elsewhere(name)}
         host = hosts.pop() if len(hosts) == 1 else ""
-        told = set()
+        told: set[int | None] = set()
         for name, cell in said.items() if host else ():
-            number = (
-                cell if isinstance(cell, int) else int(cell) if isinstance(cell, str) and _COUNT.fullmatch(cell) else -1
-            )
-            if vocabulary.words_of(name)[-1:] == ["pid"]:
-                told.add(self.processes.get((host, number)))
-            elif vocabulary.of_process(name) == "local_rank":
+            number = int(cell) if isinstance(cell, int | str) and _COUNT.fullmatch(str(cell)) else -1
+            if vocabulary.of_process(name) == "local_rank":
                 told.add(self.places.get((host, number)))
+            elif vocabulary.words_of(name)[-1:] == ["pid"] and not vocabulary.points_elsewhere(name):
+                told.add(self.processes.get((host, number)))
         told.discard(None)
         return told.pop() if len(told) == 1 else None
 
@@ -321,11 +319,8 @@ class Names(msgspec.Struct, frozen=True, dict=True):
 
     def _of_process_in(self, part: str) -> int | None:
         """The rank of the one process whose host and number a part of a path names: `srv12_13100.log`."""
-        numbers = {int(number) for number in _LONE.findall(part)}
-        words = {*parts_of(part), *_HYPHENS.split(part)} if numbers & self._pids.keys() else set()
-        found = {
-            rank for pid in numbers for host, rank in self._pids.get(pid, ()) if host in words or part.startswith(host)
-        }
+        numbers = {int(number) for number in _LONE.findall(part)} & self._pids.keys()
+        found = {rank for pid in numbers for host, rank in self._pids[pid] if _stands_in(host, part)}
         return found.pop() if len(found) == 1 else None
 
     @cached_property
@@ -356,6 +351,13 @@ class Names(msgspec.Struct, frozen=True, dict=True):
 
 
 NO_NAMES = Names()
+
+
+def _stands_in(name: str, part: str) -> bool:
+    """Is a name there, and no longer one that begins or ends so?"""
+    at = part.find(name)
+    ends = part[max(at - 1, 0) : at], part[at + len(name) : at + len(name) + 1]
+    return at >= 0 and not any(end.isalnum() for end in ends)
 
 
 def aliased(told: Iterable[Told], places: Iterable[Sequence[str]]) -> Iterator[Told]:
@@ -424,6 +426,7 @@ def names_of(told: Iterable[Told], world: int | None = None) -> Names:
         hosts=hosts,
         devices=one_each(devices),
         within=within,
+        disputed=frozenset(name for name, own in ranks.items() if len(own) > 1),
     )
 
 

@@ -106,7 +106,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     stated = [*statements(lines)]  # read once: every line of all beginnings is asked for names and numbers
     introduce(said, introductions_of(said) | {place: Introduction(*who) for place, who in introduced(stated).items()})
     size, _ = sizes_of([one.introduces for own in said.values() for one in own if one.introduces], said)
-    noted = as_processes(standing([*named, *told_in_lines(lines, stated), *told_pairs(said)], said))
+    noted = as_processes(standing([*named, *told_in_lines(lines, stated), *told_pairs(said, size)], said))
     table = process_table(said, [one.path for one in sources], size, stated, noted, read)
     introduce(said, of_one_process(said, table.introductions))
     listed_names = rosters(said, sources, (whole := _Bundle(shapes, said, stated, table)).world, table.ranked)
@@ -127,7 +127,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     names = table.named(names_of(told, whole.world), told)
     names = replace(names, processes={**more.processes, **names.processes})
     names = replace(names, hosts=names.hosts | launched_hosts(said), fields=fields_of_places(said, names, sampled))
-    add_word_heads(said, [*names.ranks, *(f"{host}:{pid}" for host, pid in names.processes)])
+    add_word_heads(said, names)
     learnt = [one.known(names) for one in spaces]
     ranks = {path: rank for one in learnt for path, rank in one.ranks.items()}
     engines, shards = engine_labels(said, ranks, labels := {p: own for one in learnt for p, own in one.labels.items()})
@@ -136,7 +136,12 @@ def speakers(sources: Sequence[Source]) -> Known:
     claims += pids_of_records(said, names)
     claims += placed_or_gone(said, names, table, claims, whole.world or table.size)
     ranks = files_of_pids(said, claims, whole._processes) | ranks
-    files = {**more.files, **table.files, **files_of(listed_names, said), **whole.documented(names)}
+    files = {
+        **more.files,
+        **table.files,
+        **files_of([one for one in listed_names if one.name not in names.disputed], said),
+        **whole.documented(names),
+    }
     size, unknown = whole.world or table.size, [one for one in (*sampled, *others) if one.path not in ranks]
     ranks, claims = with_shares(unknown, size, ranks, claims)
     columns = counted_columns([one for one in unknown if one.path not in ranks], size)

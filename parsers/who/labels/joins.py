@@ -244,8 +244,8 @@ def _of_name(name: str, told: Told) -> int | None:
     """The rank of a name that is told, also of its first replica, or in a project (`lm-trainer-c-1`)."""
     names = {**told.documents.ranks, **told.names}
     for own in dict.fromkeys((name, name.split(".", 1)[0], _REPLICA.sub("", name), name.lstrip("%#@"))):
-        if own in names:
-            return names[own]
+        if own in names or own in told.documents.disputed:
+            return None if own in told.documents.disputed else names[own]
     bare = _REPLICA.sub("", name)
     found = {rank for known, rank in names.items() if bare.endswith((f"-{known}", f"_{known}"))}
     return found.pop() if len(found) == 1 else None

@@ -159,12 +159,12 @@ def _fields(record: Mapping[str, object]) -> Iterator[str]:
 
 
 def _cells(record: Mapping[str, object], depth: int = 0) -> Iterator[tuple[str, object]]:
-    """What a record tells, and those within it that are of the same process."""
+    """What a record tells of its process, and those within it that are of the same one."""
     for name, cell in record.items():
-        if not isinstance(cell, dict):
-            yield name, cell
-        elif depth < _DEEP and not vocabulary.points_elsewhere(name):
+        if depth < _DEEP and isinstance(cell, dict) and not vocabulary.points_elsewhere(name):
             yield from _cells(cell, depth + 1)
+        elif not isinstance(cell, dict) and not (depth and vocabulary.points_elsewhere(name)):
+            yield name, cell
 
 
 def _says_more(name: object, cell: object) -> bool:

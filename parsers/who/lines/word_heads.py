@@ -9,8 +9,9 @@ Fooled by: a launcher that begins most of its lines with the process that it tel
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from parsers.schema.names import Names
 from parsers.text.patterns import regex
 from parsers.who.lines.beginnings import Said
 from parsers.who.lines.heads import Head, finder
@@ -22,22 +23,31 @@ _TIME = r"(?:\d{1,4}[-/:]\d\d[\d:.,/TZ+-]{0,40}|\d{8}[-T]?[\d:.]{6,20}|\d{10}(?:
 _LEVEL = r"(?:(?:level|lvl|severity)=)?(?:(?i:trace|debug|info|notice|warn|warning|error|critical|fatal|panic)|[DIWEF])"
 _OPEN, _SHUT = r"[\[(<]{0,2}", r" {0,8}[\])>]{0,2}[:,;]?"
 _ASIDE = rf"(?:(?:{_OPEN}(?:{_TIME}|{_LEVEL}){_SHUT}|[-–—|:·>~]{{1,2}})(?:\s{{1,8}}+|\Z))"
+_OTHER = r"(?![^\W\d_]{1,40}\s(?!\s{0,8}[-–—|:·>~]{1,2}\s))\S{1,80}"  # a module, a function: a mere word, which no mark closes, says what is done to whom is named
 _ALONE = r"\w(?:[\w./@+#%~=-]|:(?=\w)){0,79}(?:[\[(]\d{1,10}[\])])?"
 _NAMES = (rf"(?P<value>{_ALONE})", r"(?P<value>\w[\w.-]{0,79} \d{1,10})")
 _FORMS = tuple(
-    rf"\A\s{{0,8}}+{_ASIDE}*+(?:\S{{1,80}}\s{{1,8}}+{_ASIDE}*+){{{at}}}{_OPEN}{name}[\])>]{{0,2}}[:,;|]{{0,2}}(?=\s)\s{{1,8}}+{_ASIDE}*+"
+    rf"\A\s{{0,8}}+{_ASIDE}*+(?:{_OTHER}\s{{1,8}}+{_ASIDE}*+){{{at}}}{_OPEN}{name}[\])>]{{0,2}}[:,;|]{{0,2}}(?=\s)\s{{1,8}}+{_ASIDE}*+"
     for at in range(_WORDS)
     for name in _NAMES
 )
 _BLANK, _PART = regex(r"\s"), regex(r"[\w.-]+")
 
 
-def add_word_heads(said: Mapping[str, Sequence[Said]], names: Iterable[str] = ()) -> None:
-    """Give the first lines of files, by path, the words as heads that are names: of `names`, or of those who introduce themselves there."""
-    known = frozenset(map(_parts, names))
-    for own in said.values():
+def add_word_heads(said: Mapping[str, Sequence[Said]], names: Names) -> None:
+    """Give the first lines of files, by path, the words as heads that are names: known ones, or those of who introduces himself there."""
+    ranks = {_parts(name): rank for name, rank in names.ranks.items()}
+    ranks |= {_parts(f"{host}:{pid}"): rank for (host, pid), rank in names.processes.items()}
+    logs = {path: rank for path, own in said.items() if _is_log(own) and (rank := names.of_path(path)) is not None}
+    for path, own in said.items():
+        # Of whom there is another log, a line may tell something: of all of them, one who watches them does.
+        known = {name: rank for name, rank in ranks.items() if rank not in {*logs.values()}} if path not in logs else {}
         for one, head in _heads_in(own, known):
             one.heads.append(head)
+
+
+def _is_log(own: Sequence[Said]) -> bool:
+    return sum(one.line.time_ns is not None for one in own) >= _FEWEST
 
 
 def _heads_in(own: Sequence[Said], known: Collection[tuple[str, ...]]) -> list[tuple[Said, Head]]:

@@ -53,16 +53,16 @@ def chains(
     typed = _typed(said, table)
     files = {**typed, **files}
     aliases = {name: place for place, own in table.aliases.items() for name in own}
-    known = unanimous(
-        [*_known(table, told, places), *(pair for path, rank in files.items() for pair in _called(path, rank))]
-    )
+    pairs = [*_known(table, told, places), *(pair for path, rank in files.items() for pair in _called(path, rank))]
+    known = unanimous(pairs)
+    disputed = {token for token, _ in pairs} - known.keys()
     known = {**unanimous(_alone(known, table.aliases)), **known}
     read = ((one.file, one.leaves) for one in documents)
     own = relations(said, read, places, [one.name for one in told], table.scripts, table.labels)
     words = Words(table.numbers, table.nodes, table.labels, table.is_by_device)
     own, seats = with_computed(own, table.sums, table.fixed, world or table.size, words)
     own = _on_the_only_node(own, world or table.size, {row.place for row in table.rows if row.place is not None})
-    found = by_chains(own, known, aliases, world, twins(said, places), size=table.size)
+    found = by_chains(own, known, aliases, world, twins(said, places), size=table.size, disputed=disputed)
     folders = [*_folders_of(_calls(said, table), paths)]
     return Chains(
         [

@@ -56,9 +56,10 @@ def by_chains(
     *,
     fewest: int = _FEWEST,
     size: int | None = None,
+    disputed: Set[Token] = frozenset(),
 ) -> dict[Token, Proof]:
     """Relations, names whose ranks are known, names of places → their one name, and who has two numbers → more names with their ranks.
-    `fewest`: lines that hold a name; `size`: of the job, where no introduction tells its world."""
+    `fewest`: lines that hold a name; `size`: of the job, where no introduction tells its world; `disputed`: names that are told to be several ranks."""
     pids = {slot.value for own in relations for row in own for slot in row.cells.values() if slot.kind == "pid"}
     twins = [*twins]
     pids |= {one.outer for one in twins}
@@ -104,7 +105,7 @@ def by_chains(
     cut = {token for table in tables for token in table.cut(wholes)}
     ranks = dict(known)
     found: dict[Token, Proof] = {}
-    refused: set[Token] = set()
+    refused = {*disputed}
     for _ in range(_STEPS):
         told: defaultdict[Token, dict[int, Row]] = defaultdict(dict)
         several = {place for place, own in ranks_at(ranks).items() if len(own) > 1}  # their names are nobody's

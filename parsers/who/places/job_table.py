@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -89,13 +90,14 @@ class Table(msgspec.Struct, frozen=True):
             elif one.kind == PROCESS and one.rank is not None:
                 host, _, pid = one.name.rpartition(":")
                 listed[one.rank].add((host, int(pid)))
-        documented = unanimous((pair, rank) for rank, own in listed.items() if len(own) == 1 for pair in own)
-        return documented | {
-            (name, row.pid): row.rank
+        documented = ((pair, rank) for rank, own in listed.items() if len(own) == 1 for pair in own)
+        in_table = (
+            ((name, row.pid), row.rank)
             for row in self.rows
             if row.pid is not None and row.place is not None and row.rank is not None
             for name in self.called(row.place)
-        }
+        )
+        return unanimous(chain(documented, in_table))  # who is told to be two ranks is neither
 
     def of_pids(self, pids: Set[int | None]) -> Iterator[tuple[int, int]]:
         """What hosts count of these, with the ranks: two hosts may give one number to different processes."""

@@ -284,7 +284,8 @@ class _Resolved:
         files = counted_files(self._paths, self._begin.formulas, self.world)
         for path in self._paths:
             place = self._places.of_file(path)
-            pids = {int(number) for number in _NUMBER.findall(path.rpartition("/")[2])}
+            numbers = _NUMBER.findall(path.rpartition("/")[2])
+            pids = {int(number) for number in numbers if number[0] != "0"}  # else a day, an hour
             of_pid = {
                 row.rank for row in kept if row.place == place is not None and row.pid in pids and row.rank is not None
             }

@@ -24,9 +24,9 @@ _RANK = regex(
 )
 _NAME = regex(r"(?:[\w./@+#%~-]|:(?=[\w/])){1,80}")
 _ONE = r"[A-Za-z%@#](?:[\w./@+#%~()\[\]-]|:(?=\w)){0,79}"
-_LISTED = regex(  # `- eve is rank 3`, `eve -> rank 3`, `rank 3: eve`; any other word says something else of it
+_LISTED = regex(  # `- eve is rank 3`, `eve -> rank 3`, `rank 3: w-7f3a`, where a mere word would say how it is; any other word says something else of it
     rf"\W{{0,6}}(?:(?P<name>{_ONE})(?:\W{{1,4}}(?:is|was|has|as))?\W{{1,4}}(?:(?:global|world)[ _])?rank\W{{0,3}}(?P<rank>\d{{1,6}})"
-    rf"|(?:(?:global|world)[ _])?rank\W{{0,3}}(?P<first>\d{{1,6}})\W{{1,4}}(?P<behind>{_ONE}))\W{{0,3}}",
+    rf"|(?:(?:global|world)[ _])?rank\W{{0,3}}(?P<first>\d{{1,6}})\W{{1,4}}(?P<behind>(?=\w{{0,60}}[\d.:@/-]){_ONE}))\W{{0,3}}",
     re.I,
 )
 _OF_OTHERS = regex(
@@ -45,13 +45,14 @@ def ranks_of_names(lines: Sequence[tuple[str, frozenset[str]]]) -> dict[str, int
     return {name: rank for name, rank in unanimous(_sentences(lines)).items() if rank < RANKS}
 
 
-def told_pairs(said: Mapping[str, list[Said]]) -> list[Told]:
-    """Names that the lines of one file tell of all ranks, from 0 on, and tell nothing else: a list of them, and of nobody's peers or losses."""
+def told_pairs(said: Mapping[str, list[Said]], size: int | None) -> list[Told]:
+    """Names that the lines of one file tell of all ranks, from 0 on, and tell nothing else: a list of them, and of nobody's peers or losses. `size`: of the
+    job, where it is told; fewer are nodes."""
     found = ((path, unanimous(pair for one in own if (pair := _pair(one.line.text)))) for path, own in said.items())
     return [
         Told(name, KIND, path, rank=rank)
         for path, own in found
-        if len(own) >= _FEWEST and sorted(own.values()) == [*range(len(own))]
+        if len(own) >= _FEWEST and sorted(own.values()) == [*range(len(own))] and size in (None, len(own))
         for name, rank in own.items()
     ]
 
