@@ -50,7 +50,7 @@ def test_who_tells_each_process_with_all_its_names_and_where_each_was_said(tmp_p
     said = CliRunner().invoke(cli, ["who", str(written(tmp_path, files)), "--rank", "2"], catch_exceptions=False).output
     rows = [line.split() for line in said.splitlines()]
     assert ["2", "file", "proc2.log", "1", "file", "proc2.log"] in rows
-    assert ["2", "host", "node7", "1", "introduction", "proc2.log:2"] in rows
+    assert ["2", "host", "node7", "2", "process", "table"] in rows
     assert ["2", "pid", "4002", "1", "introduction", "proc2.log:2"] in rows
 
 

@@ -58,6 +58,7 @@ _MUCH = frozenset(
 _MANY = regex(
     r"(?i)(?<![\w.:/-])(\d{1,15})[ _]{1,2}(?:(?:train(?:ing)?|optimi[sz]er|global)[ _])?(?:step|iter|iteration|update)s?\b|(?:step|iter|iteration|update)s\W{1,3}(\d{1,15})(?![\w/]|[.:-]\d)"
 )
+_OF = regex(r"(\d{1,15}) {0,4}(?:/|of) {0,4}(\d{1,15})")
 _NTH = regex(r"(?i)\b(?:epoch|step|iter|iteration|update)[ :=#]{1,3}\d")
 _STEPS = 2  # fewer are no training
 
@@ -105,6 +106,8 @@ def _of_whole(text: str) -> int | None:
     rest = text[words[at].end() :]
     if not _BEFORE.search(text[: words[first].start()]) or _NTH.search(rest):
         return None
+    if any(int(one[1]) != int(one[2]) for one in _OF.finditer(rest)):
+        return None  # a part of them
     counts = {int(one[1] or one[2]) for one in _MANY.finditer(rest)}
     return count if len(counts) == 1 and (count := counts.pop()) >= _STEPS else None
 

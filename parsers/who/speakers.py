@@ -136,12 +136,7 @@ def speakers(sources: Sequence[Source]) -> Known:
     claims += pids_of_records(said, names)
     claims += placed_or_gone(said, names, table, claims, whole.world or table.size)
     ranks = files_of_pids(said, claims, whole._processes) | ranks
-    files = {
-        **more.files,
-        **table.files,
-        **files_of([one for one in listed_names if one.name not in names.disputed], said),
-        **whole.documented(names),
-    }
+    files = {**more.files, **table.files, **files_of(listed_names, said, names.disputed), **whole.documented(names)}
     size, unknown = whole.world or table.size, [one for one in (*sampled, *others) if one.path not in ranks]
     ranks, claims = with_shares(unknown, size, ranks, claims)
     columns = counted_columns([one for one in unknown if one.path not in ranks], size)

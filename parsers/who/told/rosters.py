@@ -257,9 +257,10 @@ def _is_on(name: str, path: str) -> bool:
     return host is not None and re.search(rf"(?<![\w.]){re.escape(host['host'])}(?![\w]|\.\d)", path) is not None
 
 
-def files_of(told: Sequence[Told], said: Mapping[str, Sequence[Said]]) -> dict[str, int]:
-    """Path → rank, of files that tell which name of a roster they are."""
-    ranks = {one.name: one.rank for one in told if one.kind == KIND and one.rank is not None and one.local_rank is None}
+def files_of(told: Sequence[Told], said: Mapping[str, Sequence[Said]], disputed: Set[str]) -> dict[str, int]:
+    """Path → rank, of files that tell which name of a roster they are. `disputed`: names that are told to be several ranks."""
+    alone = (one for one in told if one.kind == KIND and one.local_rank is None and one.name not in disputed)
+    ranks = {one.name: one.rank for one in alone if one.rank is not None}
     if not ranks:
         return {}
     names = re.compile("|".join(rf"{re.escape(name)}(?![\w.:-])" for name in sorted(ranks, key=len, reverse=True)))
