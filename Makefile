@@ -26,6 +26,8 @@
 #                DRAW=300 SEED=1 draws diagnostic ones at random, to be judged by a person
 #   make knowledge-healthy each line that a row of knowledge is about, alone in a run that ends well: nobody is accused (ten minutes on
 #                eight cores that do nothing else, half an hour on two); ONLY=slurm for the rows of one file, in seconds
+#   make forms             small jobs in which one rank fails, recorded in forms that are drawn (layouts of lines, documents, stacks, tables): how
+#                many come out right, and where nobody may be named (minutes); FAMILY=stacks, FROM=1000 N=400 for others
 #   make relations         what changes no verdict, each alone in each bundle, where the tests take bundles or forms in turn: additions,
 #                rewrites of lines, pairs of faults in other forms (minutes)
 #   make words   what terminal and Markdown say of every sample and situation, in both languages, in demo/words.txt (minutes)
@@ -82,7 +84,7 @@ SITE ?= mkdocs-material==9.8.1 mkdocs-gen-files==0.6.1
 SUPPLY ?= pip-audit==2.10.1 cyclonedx-bom==7.5.0
 
 .DELETE_ON_ERROR:
-.PHONY: demo test quick check format bench bench-accuracy bench-stragglers bench-whatif bench-decisions bench-probe test-probe test-engine numerics-matrix launcher-matrix knowledge knowledge-healthy relations words notebook terminal fuzz fuzz-guided determinism site audit sbom lock clean
+.PHONY: forms demo test quick check format bench bench-accuracy bench-stragglers bench-whatif bench-decisions bench-probe test-probe test-engine numerics-matrix launcher-matrix knowledge knowledge-healthy relations words notebook terminal fuzz fuzz-guided determinism site audit sbom lock clean
 
 demo: $(READY)
 	@mkdir -p demo
@@ -146,6 +148,9 @@ knowledge-healthy: $(READY)
 relations: $(READY)
 	RELATIONS_WHOLE=1 $(BIN)/python -m pytest -q -n auto --maxprocesses 8 --dist worksteal tests/test_relations.py \
 	  tests/test_blame_relations.py tests/test_caught_relations.py tests/test_pairs.py
+
+forms: $(READY)
+	$(BIN)/python benchmarks/forms.py $(if $(FAMILY),--family $(FAMILY)) $(if $(FROM),--from $(FROM)) --many $(if $(filter file,$(origin N)),100,$(N))
 
 words: $(READY)
 	@mkdir -p demo
