@@ -145,3 +145,76 @@ def test_numbers_of_ports_are_no_processes(tmp_path: Path) -> None:
     stack = [f"Process {29501}: python serve.py", "", f'Thread {29501} (idle): "MainThread"', "    read (shards.py:12)"]
     stacks = read(str(written(tmp_path, {"note.txt": note, f"{HOSTS[0]}.stacks": stack}))).tables["stacks"]
     assert stacks["rank"].to_list() == [None]
+
+
+def test_below_what_all_print_again_and_again_a_traceback_may_be_anybodys(tmp_path: Path) -> None:
+    layout = WITH_PIDS[2]
+    beats = [line(layout, rank, "keepalive sent", at) for at in range(9) for rank in range(4)]
+    ends = [*FAILED, line(layout, 1, "keepalive sent", 9), *FAILED]
+    assert raised(tmp_path, {"job.log": [*worked(layout), *beats, *ends]}) == [None, None]
+
+
+def test_nor_where_the_launcher_saw_another_one_fail(tmp_path: Path) -> None:
+    layout = WITH_PIDS[2]
+    ends = [text for rank in (BAD, 1) for text in (line(layout, rank, "retrying the request", 9), *FAILED)]
+    seen = "worker rank=3 exited with code 1"
+    verdict = (
+        analyze(written(tmp_path, {"job.log": [*worked(layout), *ends], "launcher.log": [seen]})).incidents[0].verdict
+    )
+    assert not {1, BAD} & {*verdict.ranks}
+
+
+@pytest.mark.parametrize("does", ["merging", "scraping", "fetch"])
+def test_who_does_something_to_all_of_them_is_none_of_them(tmp_path: Path, does: str) -> None:
+    seen = [f"10:00:{at:02d} INFO {does} {name} part {at}" for at in range(6) for name in NAMES]
+    failed = [f"10:00:09 ERROR {does} {NAMES[BAD]} {text}" for text in FAILED]
+    documents = told("map", lambda rank: NAMES[rank])
+    assert raised(tmp_path, documents | {"hub.log": [*seen, *failed]}) == [None]
+
+
+def test_nor_who_tells_of_those_that_have_logs_of_their_own(tmp_path: Path) -> None:
+    logs = {f"logs/{name}.log": [f"10:00:{at:02d} INFO step {at} loss 2.{at}" for at in range(6)] for name in NAMES}
+    seen = [f"10:00:{at:02d} INFO hub.py:12 {name} part {at} is here" for at in range(6) for name in NAMES]
+    failed = [f"10:00:09 ERROR hub.py:12 {NAMES[BAD]} {text}" for text in FAILED]
+    documents = told("map", lambda rank: NAMES[rank])
+    assert raised(tmp_path, documents | logs | {"hub.log": [*seen, *failed]}) == [None]
+
+
+@pytest.mark.parametrize(
+    "states",
+    [("forward", "backward", "idle", "waiting"), ("node1", "node2", "node3", "node4")],
+    ids=["phases", "nodes of eight"],
+)
+def test_how_ranks_are_and_where_is_no_name_of_theirs(tmp_path: Path, states: tuple[str, ...]) -> None:
+    note = [f"rank {rank}: {state}" for rank, state in enumerate(states)]
+    start = ["world_size=8"] if states[0] == "node1" else []
+    log = [f"10:00:{at:02d} {state} step {at} is done" for at in range(6) for state in states]
+    failed = [f"10:00:09 {states[BAD]} {text}" for text in FAILED]
+    assert raised(tmp_path, {"status.txt": [*start, *note], "job.log": [*log, *failed]}) == [None]
+
+
+def test_two_documents_that_differ_name_nobody(tmp_path: Path) -> None:
+    layout = WITH_NAMES[0]
+    other = {"old.txt": [f"{NAMES[(rank + 1) % 4]} -> rank {rank}" for rank in range(4)]}
+    failed = [line(layout, BAD, text, 9) for text in FAILED]
+    log = {"job.log": [*worked(layout, tells=False), *failed]}
+    assert raised(tmp_path, told("map", lambda rank: NAMES[rank]) | other | log) == [None]
+
+
+@pytest.mark.parametrize(
+    "name", ["gn10_4100.log", "gn1_2026-03-12.log", "gn1_agent_0902.log"], ids=["a longer name", "a day", "an hour"]
+)
+def test_a_file_is_of_a_process_by_its_whole_host_and_its_number(tmp_path: Path, name: str) -> None:
+    placement = ["host,pid,rank", "gn1,4100,0", "gn1,12,1", "gn2,902,2", "gn1,902,3"]
+    assert raised(tmp_path, {"placement.csv": placement, name: ["10:00:00 agent is up", *FAILED]}) == [None]
+
+
+@pytest.mark.parametrize("field", ['"ctx": {"peer": "eve"}', '"ctx": {"src": "eve"}', '"next": {"name": "eve"}'])
+def test_whom_a_record_points_at_does_not_speak(tmp_path: Path, field: str) -> None:
+    record = (
+        '{"time": "2026-03-17T09:00:20.000Z", "level": "ERROR", "message": "KeyError: \'user_481\'", ' + field + "}"
+    )
+    events = read(
+        str(written(tmp_path, told("map", lambda rank: NAMES[rank]) | {"app.jsonl": [record, record]}))
+    ).tables["events"]
+    assert events["rank"].drop_nulls().to_list() == []

@@ -37,6 +37,9 @@ _PART, _LONG = regex(r"\W{0,2}(?P<part>[0-9a-f]{8,31})\W{0,3}"), regex(r"[0-9a-f
 _OF_VENDOR = regex(r"(?i)[a-z]{2,4}-(?P<uuid>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")  # of a device
 _DIGITS = 8
 _SHARE, _SHARE_CHARACTERS = regex(r"(\d{1,6}) ?(?:/|of) ?(\d{1,6})"), 24
+DATED = regex(
+    r"(?<!\d)\d{4}(?P<mark>[-_.]?)\d\d(?P=mark)\d\d(?!\d)(?:[-_T. ]\d\d[-_.:]?\d\d(?:[-_.:]?\d\d)?(?!\d))?"
+)  # in names of files
 _LONE = regex(r"(?<![\dA-Za-z])[1-9]\d{1,7}(?![\dA-Za-z])")
 _COUNT = regex(r"\d{1,7}")
 _CELL = 128  # characters of one that may be a name
@@ -319,7 +322,7 @@ class Names(msgspec.Struct, frozen=True, dict=True):
 
     def _of_process_in(self, part: str) -> int | None:
         """The rank of the one process whose host and number a part of a path names: `srv12_13100.log`."""
-        numbers = {int(number) for number in _LONE.findall(part)} & self._pids.keys()
+        numbers = {int(number) for number in _LONE.findall(DATED.sub(" ", part))} & self._pids.keys()
         found = {rank for pid in numbers for host, rank in self._pids[pid] if _stands_in(host, part)}
         return found.pop() if len(found) == 1 else None
 

@@ -71,7 +71,7 @@ from parsers.who.places.headed_hosts import host_sections
 from parsers.who.places.job_table import Table
 from parsers.who.places.launched_hosts import launched_hosts
 from parsers.who.places.regrouped import is_anew, standing
-from parsers.who.processes.process_table import process_table
+from parsers.who.processes.process_table import process_table, worlds_told
 from parsers.who.processes.process_variables import pids_of_variables
 from parsers.who.scripts.message_calls import message_calls
 from parsers.who.scripts.renamed import renamed
@@ -106,7 +106,8 @@ def speakers(sources: Sequence[Source]) -> Known:
     stated = [*statements(lines)]  # read once: every line of all beginnings is asked for names and numbers
     introduce(said, introductions_of(said) | {place: Introduction(*who) for place, who in introduced(stated).items()})
     size, _ = sizes_of([one.introduces for own in said.values() for one in own if one.introduces], said)
-    noted = as_processes(standing([*named, *told_in_lines(lines, stated), *told_pairs(said, size)], said))
+    sizes = worlds_told(said) | ({size} if size is not None else set())
+    noted = as_processes(standing([*named, *told_in_lines(lines, stated), *told_pairs(said, sizes)], said))
     table = process_table(said, [one.path for one in sources], size, stated, noted, read)
     introduce(said, of_one_process(said, table.introductions))
     listed_names = rosters(said, sources, (whole := _Bundle(shapes, said, stated, table)).world, table.ranked)
@@ -376,7 +377,6 @@ class _Bundle:
     def _told(self) -> Told:
         """What lines tell of names and of the launch."""
         said = {path: with_speakers(own) for path, own in self._said.items()}
-        names = merged(map(ranks_of_names, said.values()))
         told = [(one, one.launch) for own in self._said.values() for one in own if one.launch]
         worlds, each = ({number for _, own in told if (number := getattr(own, what))} for what in ("world", "each"))
         numbered = (
@@ -388,6 +388,7 @@ class _Bundle:
         nodes = {name: node for name, node in unanimous(numbered).items() if node < RANKS}
         lines = (one.line.text for own in self._said.values() for one in own)
         world = self.world if self.world is not None else worlds.pop() if len(worlds) == 1 else None
+        names = merged(map(ranks_of_names, said.values()), world or self._table.size)
         every = each.pop() if len(each) == 1 else None
         are_others = self._table.is_computed or any(map(LAUNCHER.search, lines))
         tasks = self._table.each_task

@@ -4,8 +4,8 @@ Python's logging prints a record and its traceback as one, but only the record h
 process may print its traceback right there, so the launcher must say so, too: this rank, and no other of the file, ended
 with an exit code of its own. Or the record itself says that the exception was uncaught, and no other traceback of nobody stands in the file.
 
-Where several stand in one file, each right below a line of another rank in the same words without a figure (`uncaught exception`), these lines
-announce them: nobody else's traceback falls below such a line, and no other line, again and again.
+Where several stand in one file, each right below a line of another rank in the same words without a figure (`uncaught exception`), which all others
+print no more often, these lines announce them, unless a launcher tells that somebody else failed.
 
 In the log of an agent that saw one of its processes fail, and stopped the others, the only traceback is of that one.
 """
@@ -16,6 +16,7 @@ import polars as pl
 
 from forensics.assemble.who.identity import given_rank
 from forensics.model.told import CONSEQUENCE
+from parsers.engine.unknown import counted
 from parsers.pytorch.announced import ANNOUNCES
 from parsers.schema.tables import TableName
 
@@ -51,15 +52,16 @@ def with_logged_errors(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableNa
     alone = raised.filter(pl.col("line").n_unique().over("file") == 1).join(said, on=["file", "_record"])
     whose = pl.concat([whose, alone.select(*_PLACE, "_rank")]).unique()
     found = (
-        pl.concat([whose, _only(events, failed), _announced(told, events.filter(nobodys))])
+        pl.concat([whose, _only(events, failed), _announced(told, events.filter(nobodys), failed, tables["files"])])
         .unique()
         .unique(_PLACE, keep="none")
     )
     return {**tables, "events": _given(events, found)}
 
 
-def _announced(events: pl.DataFrame, raised: pl.DataFrame) -> pl.DataFrame:
-    """file, line, _rank of exceptions of nobody that lines of ranks announce: all of their file, each by another rank in the same words."""
+def _announced(events: pl.DataFrame, raised: pl.DataFrame, failed: pl.DataFrame, files: pl.DataFrame) -> pl.DataFrame:
+    """file, line, _rank of exceptions of nobody that lines of ranks announce: all of their file, each by another rank in the same words, which stand
+    nowhere else among the commonest lines of the file. Who is told to have `failed` is among them."""
     told = events.filter((pl.col("code") == ANNOUNCES) & (pl.col("rank_space") == "global"))
     told = told.select(
         "file", pl.col("line").alias("_head"), pl.col("rank").alias("_rank"), pl.col("text").alias("_words")
@@ -69,13 +71,23 @@ def _announced(events: pl.DataFrame, raised: pl.DataFrame) -> pl.DataFrame:
     raised = raised.filter(~pl.col("detail").str.contains('"continues_line"|"thread"').fill_null(False))
     head = pl.col("detail").str.extract(r'"from_line": (\d+)').cast(pl.Int64).alias("_head")
     raised = raised.select(*_PLACE, head).join(told, on=["file", "_head"], how="left")
-    files = raised.group_by("file").agg(
+    among = raised.group_by("file").agg(
         pl.len().alias("_many"), pl.col("_rank").n_unique().alias("_ranks"), pl.col("_rank").null_count().alias("_none"),
         pl.col("_words").n_unique().alias("_ways"), pl.col("_words").first(),
     )  # fmt: skip
     is_told = (pl.col("_many") > 1) & (pl.col("_ranks") == pl.col("_many")) & (pl.col("_none") == 0)
     is_told &= (pl.col("_ways") == 1) & pl.col("_words").str.contains(r"\pL")
-    return raised.join(files.filter(is_told), on="file", how="semi").select(*_PLACE, "_rank")
+    among = among.filter(is_told)
+    if not among.height:
+        return raised.select(*_PLACE, "_rank").clear()
+    common = {file: counted(own or ()) for file, own in files.select("file", "templates").iter_rows()}
+    alone = [
+        file for file, words, many in among.select("file", "_words", "_many").iter_rows()
+        if not any(text.endswith(words) and count > many for text, count in common.get(file, {}).items())
+    ]  # fmt: skip
+    whose = raised.filter(pl.col("file").cast(pl.String).is_in(alone)).select(*_PLACE, "_rank")
+    others = failed.filter(pl.col("rank_space") == "global")["rank"].drop_nulls()
+    return whose if others.is_in(whose["_rank"].implode()).all() else whose.clear()
 
 
 def _only(events: pl.DataFrame, failed: pl.DataFrame) -> pl.DataFrame:

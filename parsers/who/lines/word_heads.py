@@ -31,6 +31,7 @@ _FORMS = tuple(
     for at in range(_WORDS)
     for name in _NAMES
 )
+_BEGINS = regex(rf"\s{{0,8}}{_ASIDE}")
 _BLANK, _PART = regex(r"\s"), regex(r"[\w.-]+")
 
 
@@ -47,7 +48,8 @@ def add_word_heads(said: Mapping[str, Sequence[Said]], names: Names) -> None:
 
 
 def _is_log(own: Sequence[Said]) -> bool:
-    return sum(one.line.time_ns is not None for one in own) >= _FEWEST
+    """Do lines begin with stamps or levels?"""
+    return sum(one.line.time_ns is not None or _BEGINS.match(one.line.text) is not None for one in own) >= _FEWEST
 
 
 def _heads_in(own: Sequence[Said], known: Collection[tuple[str, ...]]) -> list[tuple[Said, Head]]:

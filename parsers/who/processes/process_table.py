@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from parsers.schema.calls import Script
-from parsers.schema.names import Told
+from parsers.schema.names import DATED, Told
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.text.vocabulary import of_process
@@ -80,7 +80,7 @@ def process_table(
     join_told(told, said, paths, places)
     launched = frozenset(own for lines in said.values() for one in lines if one.launch and (own := one.launch.world))
     stated = [*stated]
-    sizes_told = launched | {one.facts["world_size"] for one in stated if "world_size" in one.facts} | _worlds(said)
+    sizes_told = launched | {one.facts["world_size"] for one in stated if "world_size" in one.facts} | worlds_told(said)
     scripts = scripts_of(said)
     made = [one for one in scripts.formulas if one.what == "rank"]
     devices = used_devices(said, {one.local for one in made if one.local is not None})
@@ -139,7 +139,7 @@ def _not_told_otherwise(
             yield own
 
 
-def _worlds(said: Mapping[str, Sequence[Said]]) -> frozenset[int]:
+def worlds_told(said: Mapping[str, Sequence[Said]]) -> frozenset[int]:
     """The sizes of the world that lines tell by that name."""
     named = (_SIZE.search(one.line.text) for lines in said.values() for one in lines)
     return frozenset(int(found[1]) for found in named if found is not None)
@@ -284,8 +284,8 @@ class _Resolved:
         files = counted_files(self._paths, self._begin.formulas, self.world)
         for path in self._paths:
             place = self._places.of_file(path)
-            numbers = _NUMBER.findall(path.rpartition("/")[2])
-            pids = {int(number) for number in numbers if number[0] != "0"}  # else a day, an hour
+            numbers = _NUMBER.findall(DATED.sub(" ", path.rpartition("/")[2]))
+            pids = {int(number) for number in numbers if number[0] != "0"}
             of_pid = {
                 row.rank for row in kept if row.place == place is not None and row.pid in pids and row.rank is not None
             }

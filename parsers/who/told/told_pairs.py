@@ -9,7 +9,7 @@ Fooled by: a list of the peers of each process, each of another one, in words th
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from parsers.schema.labels import OF_GROUP
 from parsers.schema.names import Told
@@ -32,6 +32,7 @@ _LISTED = regex(  # `- eve is rank 3`, `eve -> rank 3`, `rank 3: w-7f3a`, where 
 _OF_OTHERS = regex(
     r"(?i)lost|lose|refus|wait|time[sd]? ?-?out|error|fail|peer|unreach|reset|died|hung|hang|stuck|left|miss|block|drop|reject"
 )
+_WORDS = regex(r"[^\W\d_]")
 _IN_GROUP = regex(r"(?i) (?:in|of|within)(?: (?:the|its|a))?(?: \w+)? group")
 _NUMBERS = regex(r"\d+")
 _SIGNS = tuple("%@#")  # before the number of a pane, a seat, a slot
@@ -45,14 +46,14 @@ def ranks_of_names(lines: Sequence[tuple[str, frozenset[str]]]) -> dict[str, int
     return {name: rank for name, rank in unanimous(_sentences(lines)).items() if rank < RANKS}
 
 
-def told_pairs(said: Mapping[str, list[Said]], size: int | None) -> list[Told]:
-    """Names that the lines of one file tell of all ranks, from 0 on, and tell nothing else: a list of them, and of nobody's peers or losses. `size`: of the
-    job, where it is told; fewer are nodes."""
+def told_pairs(said: Mapping[str, list[Said]], sizes: Set[int]) -> list[Told]:
+    """Names that the lines of one file tell of all ranks, from 0 on, and tell nothing else: a list of them, and of nobody's peers or losses. `sizes` that are told of the
+    job: fewer are nodes."""
     found = ((path, unanimous(pair for one in own if (pair := _pair(one.line.text)))) for path, own in said.items())
     return [
         Told(name, KIND, path, rank=rank)
         for path, own in found
-        if len(own) >= _FEWEST and sorted(own.values()) == [*range(len(own))] and size in (None, len(own))
+        if len(own) >= _FEWEST and sorted(own.values()) == [*range(len(own))] and sizes <= {len(own)}
         for name, rank in own.items()
     ]
 
@@ -83,7 +84,8 @@ def _sentences(lines: Sequence[tuple[str, frozenset[str]]]) -> Iterator[tuple[st
             ):
                 continue
             between = text[word.end() : found.start()] or text[found.end() : word.start()]
-            if _OF_OTHERS.search(between):
+            is_state = word.start() > found.start() and name.isalpha() and not _WORDS.search(between)
+            if _OF_OTHERS.search(between) or is_state:  # `rank 3: idle`
                 continue
             skeleton = " ".join([*parts[:place], "@", *parts[place + 1 :]])
             own = int(found[1])
@@ -95,6 +97,8 @@ def _sentences(lines: Sequence[tuple[str, frozenset[str]]]) -> Iterator[tuple[st
             yield from pairs
 
 
-def merged(told: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """Name → number, of several files that do not contradict each other."""
-    return unanimous(pair for own in told for pair in own.items())
+def merged(told: Iterable[Mapping[str, int]], world: int | None) -> dict[str, int]:
+    """Name → number, of several files that do not contradict each other. Of a larger world the first few are nodes."""
+    found = unanimous(pair for own in told for pair in own.items())
+    are_nodes = world is not None and len(found) < world and sorted(found.values()) == [*range(len(found))]
+    return {} if are_nodes else found
