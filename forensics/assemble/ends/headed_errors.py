@@ -29,6 +29,7 @@ from parsers.who.learnt.at_once import TRAINING
 from parsers.who.learnt.counts import IS_OTHER
 
 _PLACE = ["file", "line"]
+_PADDED = regex(r"[A-Za-z]0\Z")  # `worker01` is the name of a host
 _NUMBER = regex(
     r"(?<![\w.:/,-])(?P<word>[^\W\d]{1,30})[\W_]{0,3}(?P<number>\d{1,9})(?![\w%]|[.:/,-]\d)"
 )  # no part of a stamp, an address, a figure
@@ -104,6 +105,7 @@ def _headings(file: str, line: int, detail: str, records: Set[tuple[str, str]]) 
         found = tuple(
             ("" if OF_GROUP.search(text[: one.start("word")]) else one["word"], int(one["number"]))
             for one in _NUMBER.finditer(text)
+            if not _PADDED.search(text, 0, one.start("number") + 1)
         )
         if (file, text) in records or _ERROR.search(text):
             return
