@@ -125,6 +125,7 @@ def _named(told: Iterator[Row], names: Names) -> Iterator[Row]:
             own = {name: cell for name, cell in said.items() if not vocabulary.points_elsewhere(name)}
             rank = names.of_cells(own.values())
             rank = names.of_bus([*own.values(), said.get("node")]) if rank is None else rank
+            rank = names.of_seat(own) if rank is None else rank
             rank = names.of_numbers(own) if rank is None and names.numbered else rank
         is_theirs = rank is not None and "rank" not in vocabulary.told(said)
         yield number, text, said | {"rank": rank} if is_theirs else said

@@ -227,6 +227,8 @@ def _module(text: str, known: Mapping[str, Any] = {}) -> dict[str, Any] | None:
     if (counted := _COUNTED.search(text)) is not None:
         is_bad = bool(counted["count"].strip("0")) and _NOT_SO.search(text[: counted.start()]) is None
         name = counted["of"] or counted["bare"]
+        what = text[: counted.start("count")].rstrip(" =:")[-8:].lower()
+        is_bad &= counted["of"] is not None or "nan" in what  # a mask holds infinities
         detail = {**known, "where": "module", "module": name}
         return _assert("module", text, detail) if is_bad and not _FILE.search(name) else None
     match = _IN_MODULE.search(text)

@@ -37,6 +37,10 @@ _PART, _LONG = regex(r"\W{0,2}(?P<part>[0-9a-f]{8,31})\W{0,3}"), regex(r"[0-9a-f
 _OF_VENDOR = regex(r"(?i)[a-z]{2,4}-(?P<uuid>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")  # of a device
 _DIGITS = 8
 _SHARE, _SHARE_CHARACTERS = regex(r"(\d{1,6}) ?(?:/|of) ?(\d{1,6})"), 24
+# Fields that hold what a process, or its place, is called; any other one may tell of somebody it works with.
+CALLS = regex(
+    r"(?i)(?:^|[._/-])(?:who|name|id|uid|pod|host|node|task|worker|instance|container|unit|machine|member|replica|process|proc|actor|agent|service|stream|addr|address|ip)(?:[_-]?(?:name|id))?\Z"
+)
 DATED = regex(
     r"(?<!\d)\d{4}(?P<mark>[-_.]?)\d\d(?P=mark)\d\d(?!\d)(?:[-_T. ]\d\d[-_.:]?\d\d(?:[-_.:]?\d\d)?(?!\d))?"
 )  # in names of files
@@ -144,11 +148,6 @@ class Names(msgspec.Struct, frozen=True, dict=True):
         host = (found["host"] or self.here) if found else None
         return self.processes.get((host, int(found["pid"]))) if found and host else None
 
-    def _at(self, name: str) -> int | None:
-        """The rank of `gn14:3`, `gn14/3`, the fourth process of that place."""
-        host, _, number = name.replace("/", ":").rpartition(":")
-        return self.rank_at(host, number)
-
     def of_object(self, text: str) -> int | None:
         """The number of the process that an object tells of itself, in a line that holds one."""
         found = _OBJECT.match(text) if self.processes and 'pid"' in text else None
@@ -166,7 +165,6 @@ class Names(msgspec.Struct, frozen=True, dict=True):
             self.rank(whole),
             self.rank(name),
             self.process(name),
-            self._at(name),
             self.rank(unit["instance"] if unit else None),
             self.rank(exporter["address"] if exporter else None),
             self.rank(device_id["uuid"].lower() if device_id else None),
@@ -239,13 +237,15 @@ class Names(msgspec.Struct, frozen=True, dict=True):
         return told.pop() if len(told) == 1 else None
 
     def of_seat(self, said: Mapping[str, object]) -> int | None:
-        """The rank of whose place a record tells, and its process number or its place there."""
+        """The rank of whose place a record tells, and its process number or its place there, also as one word: `gn14:3`, `gn14/3`."""
         if not (self.processes or self.places):
             return None
-        own = ((name, cell) for name, cell in said.items() if isinstance(cell, str) and cell in self._seated)
-        hosts = {cell for name, cell in own if name.lower() == "node" or not vocabulary.points_elsewhere(name)}
+        words = [cell for name, cell in said.items() if isinstance(cell, str) and CALLS.search(name)]
+        hosts = {cell for cell in words if cell in self._seated}
         host = hosts.pop() if len(hosts) == 1 else ""
-        told: set[int | None] = set()
+        told = {
+            self.rank_at(place, seat) for place, _, seat in (word.replace("/", ":").rpartition(":") for word in words)
+        }
         for name, cell in said.items() if host else ():
             number = int(cell) if isinstance(cell, int | str) and _COUNT.fullmatch(str(cell)) else -1
             if vocabulary.of_process(name) == "local_rank":
@@ -321,9 +321,10 @@ class Names(msgspec.Struct, frozen=True, dict=True):
         return found.pop() if len(found) == len(named) == len(devices) == 1 else None
 
     def _of_process_in(self, part: str) -> int | None:
-        """The rank of the one process whose host and number a part of a path names: `srv12_13100.log`."""
-        numbers = {int(number) for number in _LONE.findall(DATED.sub(" ", part))} & self._pids.keys()
-        found = {rank for pid in numbers for host, rank in self._pids[pid] if _stands_in(host, part)}
+        """The rank of the one process whose host and number stand beside each other in a part of a path: `srv12_13100.log`."""
+        part = DATED.sub(" ", part)
+        numbers = [one for one in _LONE.finditer(part) if int(one[0]) in self._pids]
+        found = {rank for one in numbers for host, rank in self._pids[int(one[0])] if stands_beside(host, one)}
         return found.pop() if len(found) == 1 else None
 
     @cached_property
@@ -356,11 +357,13 @@ class Names(msgspec.Struct, frozen=True, dict=True):
 NO_NAMES = Names()
 
 
-def _stands_in(name: str, part: str) -> bool:
-    """Is a name there, and no longer one that begins or ends so?"""
-    at = part.find(name)
-    ends = part[max(at - 1, 0) : at], part[at + len(name) : at + len(name) + 1]
-    return at >= 0 and not any(end.isalnum() for end in ends)
+def stands_beside(name: str, number: "re.Match[str]") -> bool:
+    """Does a name stand right before a number, or behind it, with marks between them alone?"""
+    before, behind = number.string[: number.start()], number.string[number.end() :]
+    before = re.sub(r"(?i)(?<![a-z])p(?:id)?[-_=.]?\Z", "", before).rstrip("-_.:@= ")
+    is_before = before.endswith(name) and not before[: -len(name)][-1:].isalnum()
+    behind = behind.lstrip("-_.:@= ")
+    return is_before or (behind.startswith(name) and not behind[len(name) : len(name) + 1].isalnum())
 
 
 def aliased(told: Iterable[Told], places: Iterable[Sequence[str]]) -> Iterator[Told]:

@@ -16,7 +16,16 @@ from forensics.facts.ends.refused_transfers import refusal_of
 from forensics.facts.rows.event_rows import Row, detail, host_of, of_kinds, refs
 from forensics.facts.rows.locations import listed
 from forensics.facts.waits.busy_bars import open_bars
-from forensics.graph.hang.blame import UNKNOWN_HOST, Blame, Root, are_cut_off, blames, find_root, with_the_silent
+from forensics.graph.hang.blame import (
+    UNKNOWN_HOST,
+    Blame,
+    Root,
+    are_cut_off,
+    blames,
+    canonical,
+    find_root,
+    with_the_silent,
+)
 from forensics.model.commands import kernel_log, link_test
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, BlastRadius, FirstAnomaly
@@ -54,7 +63,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     local = _local(case)
     if failed.height:
         reports = blames(case.tables, case.identity, case.job_hosts, first)
-        return (_fault(case, with_the_silent(reports, *_hosts_of_all(case)), local, first),)
+        return (_fault(case, with_the_silent(reports, *_hosts_of_all(case), _telling(case)), local, first),)
     if [row for row in local if detail(row).get("library")]:
         return (_fault(case, (), local, failed),)
     closed = of_kinds(case.events, "peer_closed", "remote_error")
@@ -65,6 +74,12 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if closed.height and not ended and not case.has_waited:
         return (_closed(case, find_root(blames(case.tables, case.identity, case.job_hosts, closed)), local, closed),)
     return ()
+
+
+def _telling(case: Case) -> list[str]:
+    """Hosts that tell an address of their own."""
+    told = case.tables["ranks"].filter(pl.col("address").is_not_null() & (pl.col("how") != "document"))
+    return sorted({canonical(host, ()) for host in told["host"].drop_nulls().to_list()})
 
 
 def _hosts_of_all(case: Case) -> tuple[dict[str, set[int]], frozenset[int]]:

@@ -116,10 +116,11 @@ def blames(
 
 
 def with_the_silent(
-    blames: Sequence[Blame], hosts: Mapping[str, Collection[int]], silent: Collection[int]
+    blames: Sequence[Blame], hosts: Mapping[str, Collection[int]], silent: Collection[int], told: Collection[str] = ()
 ) -> list[Blame]:
     """Reports → the same, where an address that is nobody's by name is that of the one host that it can be: all others report it. `hosts`: all of
-    the job with their ranks; `silent`: ranks that tell of no end and no wait; who lost others itself would say so."""
+    the job with their ranks; `silent`: ranks that tell of no end and no wait; who lost others itself would say so; `told`: hosts that tell an address of their own, which would be
+    that one."""
     by_address: dict[str, set[str]] = {}
     for one in blames:
         if ADDRESS.fullmatch(one.named):
@@ -128,7 +129,7 @@ def with_the_silent(
     called = {
         address: own[0]
         for address, own in rest.items()
-        if len(own) == 1 and len(hosts) >= _FEWEST_HOSTS and {*hosts[own[0]]} <= {*silent}
+        if len(own) == 1 and len(hosts) >= _FEWEST_HOSTS and {*hosts[own[0]]} <= {*silent} and own[0] not in told
     }
     return [one._replace(named=called.get(one.named, one.named)) for one in blames]
 

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from parsers.schema.labels import NO_LABELS, Labels
+from parsers.schema.names import CALLS
 from parsers.text import lenient, stamps, vocabulary
 from parsers.text.patterns import regex
 
@@ -26,6 +27,7 @@ _PIDS = ("_PID", "pid", "process", "process_id")
 _BARE = regex(r"[\w.:-]{1,255}")
 _STAMP = regex(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S{0,20}")
 _INSTANCE = regex(r"@(\d{1,3})\.service\Z")
+_BAD_NUMBER = regex(r"(?P<before>[:,\[] ?)-?(?:NaN|Infinity|nan|inf)(?=\s{0,4}[,}\]])")
 _PAIR = regex(r'(?P<name>[A-Za-z_][\w.-]*)=(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<bare>\S*))')
 
 
@@ -77,7 +79,7 @@ def of_json(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> 
     try:
         record = msgspec.json.decode(match.string)
     except (msgspec.DecodeError, RecursionError):
-        said = lenient.value(match.string) if habits.labels.names else None
+        said = _with_bad_numbers(match.string) if habits.labels.names else None
         if isinstance(said, dict):  # a NaN in it
             _called(line, said, habits)
         return
@@ -112,6 +114,14 @@ def of_json(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> 
         line.rank = habits.labels.names.places.get((line.host, int(unit[1])))
     container = where.get("container", where.get("container_name"))
     line.container = container if isinstance(container, str) else line.container
+
+
+def _with_bad_numbers(text: str) -> Any:
+    """An object with a NaN or an infinity in it, which JSON has no word for."""
+    try:
+        return msgspec.json.decode(_BAD_NUMBER.sub(r"\g<before>null", text))
+    except (msgspec.DecodeError, RecursionError):
+        return lenient.value(text)
 
 
 def of_logfmt(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -> None:
@@ -159,11 +169,13 @@ def _fields(record: Mapping[str, object]) -> Iterator[str]:
 
 
 def _cells(record: Mapping[str, object], depth: int = 0) -> Iterator[tuple[str, object]]:
-    """What a record tells of its process, and those within it that are of the same one."""
+    """What a record tells of its process, and those within it that are of the same one: not what points elsewhere, nor what tells again what this one
+    does; of names, those that a process is called by."""
     for name, cell in record.items():
-        if depth < _DEEP and isinstance(cell, dict) and not vocabulary.points_elsewhere(name):
-            yield from _cells(cell, depth + 1)
-        elif not isinstance(cell, dict) and not (depth and vocabulary.points_elsewhere(name)):
+        if isinstance(cell, dict):
+            is_own = depth < _DEEP and not vocabulary.points_elsewhere(name) and not cell.keys() & record.keys()
+            yield from _cells(cell, depth + 1) if is_own else ()
+        elif not depth or not isinstance(cell, str) or CALLS.search(name):
             yield name, cell
 
 

@@ -2,14 +2,16 @@
 `gn12 4711 INFO loop step 3 …`, `2026-… INFO train.py:118 gn12(4711) step 3 …`, `12:00:03 w-7f3a step 3 …`.
 
 A head is set off by a mark (heads.py); which word of a plain line is a name, only the file shows. Such is the k-th word, or that and a number behind
-it, stamps, levels and rules between words aside, where most lines of the file have one of several known names there: those that documents tell, or
-those that stand there in introductions, another one for each rank. What an introduction says itself (`rank 3 of 8`) stands there in no other line.
+it, stamps, levels and rules between words aside, where most lines of the file have one of several names there: those that stand there in introductions,
+behind the same words, another one for each rank; or known ones, behind a logger's name or a line of a source alone. What an introduction says itself
+(`rank 3 of 8`) stands there in no other line. Of whom there is another log, a line may tell something.
 
-Fooled by: a launcher that begins most of its lines with the process that it tells of, where nothing shows that it speaks.
+Fooled by: a launcher that begins most of its lines with the process that it tells of, where nobody else writes of that one.
 """
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 
 from parsers.schema.names import Names
 from parsers.text.patterns import regex
@@ -23,14 +25,21 @@ _TIME = r"(?:\d{1,4}[-/:]\d\d[\d:.,/TZ+-]{0,40}|\d{8}[-T]?[\d:.]{6,20}|\d{10}(?:
 _LEVEL = r"(?:(?:level|lvl|severity)=)?(?:(?i:trace|debug|info|notice|warn|warning|error|critical|fatal|panic)|[DIWEF])"
 _OPEN, _SHUT = r"[\[(<]{0,2}", r" {0,8}[\])>]{0,2}[:,;]?"
 _ASIDE = rf"(?:(?:{_OPEN}(?:{_TIME}|{_LEVEL}){_SHUT}|[-–—|:·>~]{{1,2}})(?:\s{{1,8}}+|\Z))"
-_OTHER = r"(?![^\W\d_]{1,40}\s(?!\s{0,8}[-–—|:·>~]{1,2}\s))\S{1,80}"  # a module, a function: a mere word, which no mark closes, says what is done to whom is named
+# A logger's name, a file and its line, set off; a mere word says what is done to whom is named.
+_OTHER = r"(?:[\[(<]\S{1,78}[\])>][:,;]?|\S{1,60}:\d{1,6}[:,;]?|\S{1,79}:|\S{1,80}(?=\s{1,8}[-–—|:·>~]{1,2}\s)|PID|pid)"
+_WORD = r"\S{1,80}"  # where all introductions have it there, too
 _ALONE = r"\w(?:[\w./@+#%~=-]|:(?=\w)){0,79}(?:[\[(]\d{1,10}[\])])?"
 _NAMES = (rf"(?P<value>{_ALONE})", r"(?P<value>\w[\w.-]{0,79} \d{1,10})")
-_FORMS = tuple(
-    rf"\A\s{{0,8}}+{_ASIDE}*+(?:{_OTHER}\s{{1,8}}+{_ASIDE}*+){{{at}}}{_OPEN}{name}[\])>]{{0,2}}[:,;|]{{0,2}}(?=\s)\s{{1,8}}+{_ASIDE}*+"
-    for at in range(_WORDS)
-    for name in _NAMES
+_OF_KNOWN, _OF_INTRODUCED = (
+    tuple(
+        rf"\A\s{{0,8}}+{_ASIDE}*+(?:{word}\s{{1,8}}+{_ASIDE}*+){{{at}}}{opened}{name}[\])>]{{0,2}}[:,;|]{{0,2}}(?=\s)\s{{1,8}}+{_ASIDE}*+"
+        for at in range(_WORDS)
+        for word, opened in ways
+        for name in _NAMES
+    )
+    for ways in (((_OTHER, _OPEN), (_WORD, r"[\[(<]{1,2}")), ((_WORD, _OPEN),))
 )
+_ASIDES, _NUMBERS = regex(_ASIDE), regex(r"\d+")
 _BEGINS = regex(rf"\s{{0,8}}{_ASIDE}")
 _BLANK, _PART = regex(r"\s"), regex(r"[\w.-]+")
 
@@ -56,11 +65,21 @@ def _heads_in(own: Sequence[Said], known: Collection[tuple[str, ...]]) -> list[t
     introduced = [one for one in own if one.introduces is not None and one.line.rank is None]
     if len({one.introduces.rank for one in introduced if one.introduces}) < _FEWEST:
         introduced = []
-    for form in _FORMS if introduced or known else ():
-        names = _introduced(form, introduced) if introduced else frozenset()
-        if (len(names) >= _FEWEST or known) and (found := _heads(form, names, known, own)):
+    for form in _OF_INTRODUCED if introduced else ():
+        names = _introduced(form, introduced)
+        said = (finder(form).match(one.line.text) for one in introduced)
+        before = {_before(one) for one in said if one is not None}
+        if len(names) >= _FEWEST and (found := _heads(form, lambda name: name in names, own, before)):  # noqa: B023
+            return found if names <= {head.value for _, head in found} else []
+    for form in _OF_KNOWN if known else ():
+        if found := _heads(form, lambda name: _parts(name) in known, own, None):
             return found
     return []
+
+
+def _before(found: "re.Match[str]") -> str:
+    """What stands before a name, stamps, levels and numbers aside."""
+    return _NUMBERS.sub("#", _ASIDES.sub("", found.string[: found.start("value")]))
 
 
 def _parts(name: str) -> tuple[str, ...]:
@@ -83,9 +102,9 @@ def _introduced(form: str, introduced: Sequence[Said]) -> frozenset[str]:
 
 
 def _heads(
-    form: str, names: frozenset[str], known: Collection[tuple[str, ...]], own: Sequence[Said]
+    form: str, is_name: Callable[[str], bool], own: Sequence[Said], before: Set[str] | None
 ) -> list[tuple[Said, Head]]:
-    """Lines and their heads, where most have one, and each name comes again; else none."""
+    """Lines and their heads, where most have one, and two names come again; else none. `before`: what may stand before them."""
     which = finder(form)
     made: list[tuple[Said, Head]] = []
     counts: Counter[str] = Counter()
@@ -94,11 +113,10 @@ def _heads(
         text = one.line.text
         found = which.match(text)
         worded += _BLANK.search(text) is not None and not text.startswith((" ", "\t"))
-        value = found["value"] if found is not None else ""
-        is_name = value in names or (known and _parts(value) in known)
-        if found is not None and is_name and all(head.value != value for head in one.heads):
+        if found is None or not is_name(value := found["value"]) or any(head.value == value for head in one.heads):
+            continue
+        if before is None or _before(found) in before:
             counts[value] += 1
             made.append((one, Head(form, value, None, text[found.end() :])))
     again = {name for name, many in counts.items() if many >= _FEWEST}
-    is_usual = counts.total() >= _MOST * worded and len(again) >= _FEWEST and names <= again
-    return made if is_usual else []
+    return made if counts.total() >= _MOST * worded and len(again) >= _FEWEST else []

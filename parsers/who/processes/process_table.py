@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from parsers.schema.calls import Script
-from parsers.schema.names import DATED, Told
+from parsers.schema.names import DATED, Told, stands_beside
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.text.vocabulary import of_process
@@ -284,8 +284,13 @@ class _Resolved:
         files = counted_files(self._paths, self._begin.formulas, self.world)
         for path in self._paths:
             place = self._places.of_file(path)
-            numbers = _NUMBER.findall(DATED.sub(" ", path.rpartition("/")[2]))
-            pids = {int(number) for number in numbers if number[0] != "0"}
+            name = DATED.sub(" ", path.rpartition("/")[2])
+            here = self._places.named(name)
+            pids = {
+                int(one[0])
+                for one in _NUMBER.finditer(name)
+                if one[0][0] != "0" and (not here or any(stands_beside(host, one) for host in here))
+            }
             of_pid = {
                 row.rank for row in kept if row.place == place is not None and row.pid in pids and row.rank is not None
             }

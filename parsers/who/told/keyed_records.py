@@ -16,7 +16,7 @@ from typing import Any
 
 from parsers.forms import framings
 from parsers.forms.reading import whole
-from parsers.schema.names import Told
+from parsers.schema.names import CALLS, Told
 from parsers.schema.parser import Source
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
@@ -28,9 +28,6 @@ from parsers.who.told.counted_columns import head_of, records_of
 _MOSTLY = 0.8  # of the records
 _FEWEST = 2
 _MAY = regex(rb"(?i)rank|process_?(?:index|id)|trainer_?id")
-_CALLS = regex(
-    r"(?i)(?:^|[._/-])(?:name|id|uid|pod|host|node|task|worker|instance|container|unit|machine|member|replica|process|proc|actor|agent|service|stream|addr|address|ip)(?:[_-]?(?:name|id))?\Z"
-)
 _NAME = regex(r"(?=[^\s]{0,127}[A-Za-z])[\w.:/@#+-]{2,128}")
 
 _Record = Mapping[str, Any]
@@ -68,7 +65,7 @@ def _told(source: Source, world: int | None, ranks: _Ranks, introduced: _Lines, 
         sizes |= {size for size in told if size is not None and 0 < size <= RANKS}
         for name, cell in said.items():
             # Beside a line that introduces its process, who else may be meant (its backup, whom it serves) is not said as names are.
-            if isinstance(cell, str) and _NAME.fullmatch(cell) and (own is None or _CALLS.search(name)):
+            if isinstance(cell, str) and _NAME.fullmatch(cell) and (own is None or CALLS.search(name)):
                 counts[name] += 1
                 if rank is not None and 0 <= rank < RANKS:
                     columns[name][cell].add(rank)

@@ -47,7 +47,7 @@ _VARIABLES = regex(rb"\w{1,80}=[^\0]{0,4096}\0")  # as the kernel keeps those of
 _ID = regex(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{64}")  # of a pod, a container
 HOW, PROCESS = "document", "process"
 _OF_HOST = regex(
-    r"(?P<number>\d{2,8})@(?P<at>[A-Za-z][\w.-]{0,252})|(?P<host>[A-Za-z][\w.-]{0,252})(?:[:/@ ]|[\[(](?=.{1,10}[\])]\Z))(?P<pid>\d{2,8})[\])]?"
+    r"(?P<number>\d{3,8})@(?P<at>[A-Za-z][\w.-]{0,252})|(?P<host>[A-Za-z][\w.-]{0,252})(?:[:/@ ]|[\[(](?=.{1,10}[\])]\Z))(?P<pid>\d{3,8})[\])]?"
 )
 HOSTS = ("pod", "name", "service", "key", "host")  # sorts of names that stand before lines as a host's does
 _SEVERAL = ("host", "pod", "container", "ip", "address", "addr", "node", "machine", "instance")  # fmt: skip
@@ -73,12 +73,10 @@ def told_names(read: Iterable[Document]) -> list[Told]:
 
 
 def as_processes(told: Sequence[Told]) -> list[Told]:
-    """Names of a host and a number as those of its processes: `gn12:4711`, `4711@gn12`, `gn12(4711)`. Numbers that count on from one of their host to the
-    next, or that several hosts have, are ports."""
+    """Names of a host and a number as those of its processes: `gn12:4711`, `4711@gn12`, `gn12(4711)`. Numbers that several hosts have are ports."""
     found = {at: own for at, one in enumerate(told) if (own := _process(one)) is not None}
     numbers = Counter(pid for _, pid in {*found.values()})
-    ports = {pid for pid, many in numbers.items() if many > 1 or numbers[pid - 1] or numbers[pid + 1]}
-    are_ports = len(ports) * 2 > len(numbers)
+    are_ports = any(many > 1 for many in numbers.values())
     return [
         replace(one, kind=PROCESS, name="{}:{}".format(*found[at])) if at in found and not are_ports else one
         for at, one in enumerate(told)
@@ -88,7 +86,7 @@ def as_processes(told: Sequence[Told]) -> list[Told]:
 def _process(one: Told) -> tuple[str, int] | None:
     if one.rank is None or one.kind in ("folder", "file") or not {one.local_rank, one.node_rank, one.device} <= {None}:
         return None
-    return host_and_number(one.name)
+    return host_and_number(one.name) if " " not in one.name else None  # `slot 10`
 
 
 def host_and_number(name: str) -> tuple[str, int] | None:

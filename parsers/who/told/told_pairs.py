@@ -24,9 +24,8 @@ _RANK = regex(
 )
 _NAME = regex(r"(?:[\w./@+#%~-]|:(?=[\w/])){1,80}")
 _ONE = r"[A-Za-z%@#](?:[\w./@+#%~()\[\]-]|:(?=\w)){0,79}"
-_LISTED = regex(  # `- eve is rank 3`, `eve -> rank 3`, `rank 3: w-7f3a`, where a mere word would say how it is; any other word says something else of it
-    rf"\W{{0,6}}(?:(?P<name>{_ONE})(?:\W{{1,4}}(?:is|was|has|as))?\W{{1,4}}(?:(?:global|world)[ _])?rank\W{{0,3}}(?P<rank>\d{{1,6}})"
-    rf"|(?:(?:global|world)[ _])?rank\W{{0,3}}(?P<first>\d{{1,6}})\W{{1,4}}(?P<behind>(?=\w{{0,60}}[\d.:@/-]){_ONE}))\W{{0,3}}",
+_LISTED = regex(  # `- eve is rank 3`, `eve -> rank 3`; any other word says something else of it, and behind a rank (`rank 3: idle`) it says how that is
+    rf"\W{{0,6}}(?P<name>{_ONE})(?:\W{{1,4}}(?:is|was|has|as))?\W{{1,4}}(?:(?:global|world)[ _])?rank\W{{0,3}}(?P<rank>\d{{1,6}})\W{{0,3}}",
     re.I,
 )
 _OF_OTHERS = regex(
@@ -61,7 +60,7 @@ def told_pairs(said: Mapping[str, list[Said]], sizes: Set[int]) -> list[Told]:
 def _pair(text: str) -> tuple[str, int] | None:
     """A name and its rank, where a line holds both alone."""
     listed = _LISTED.fullmatch(text) if "rank" in text.lower() and len(text) < _CHARACTERS else None
-    return (listed["name"] or listed["behind"], int(listed["rank"] or listed["first"])) if listed is not None else None
+    return (listed["name"], int(listed["rank"])) if listed is not None else None
 
 
 def _sentences(lines: Sequence[tuple[str, frozenset[str]]]) -> Iterator[tuple[str, int]]:
