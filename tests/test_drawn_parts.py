@@ -180,13 +180,16 @@ def test_what_is_judged_or_empty_is_nothing_that_was_loaded(tmp_path: Path, form
     assert (found.cause, found.ranks, found.suspects.ranks) == ("nan_birth", [], [])
 
 
-def _reported(folder: Path, words: str, behind: int, *, lost: int = 9, cut: int | None = None) -> Verdict:
-    """Each rank reports its weights behind that step, those of rank 3 as nan, and all lose their loss at step `lost`; `cut`: where the logs of others end."""
+def _reported(
+    folder: Path, words: str, behind: int, *, lost: int = 9, cut: int | None = None, by: Sequence[int] = range(4)
+) -> Verdict:
+    """Each rank reports its weights behind that step, those of rank 3 as nan, and all lose their loss at step `lost`; `cut`: where the logs of others end; `by`: who prints losses."""
     files = {}
     for rank in range(4):
         lines = [f"rank {rank} of 4 pid {900 + rank}", "parallel config: dp=4 tp=1 pp=1"]
         for step in range(1, 13):
-            lines.append(f"step {step} loss {'nan' if step >= lost else f'{2.5 - step / 50 + rank / 100:.4f}'}")
+            if rank in by:
+                lines.append(f"step {step} loss {'nan' if step >= lost else f'{2.5 - step / 50 + rank / 100:.4f}'}")
             if step == behind:
                 lines.append(f"{words} layers.2.weight absmax={'nan' if rank == 3 else f'0.81{rank}'}")
         files[f"logs/rank_{rank}.log"] = lines if rank == 3 else lines[:cut]
@@ -198,6 +201,11 @@ def test_what_all_report_behind_one_step_is_of_that_step_or_of_a_load(tmp_path: 
     found = _reported(tmp_path, words, 8)
     assert found.first_anomaly is not None
     assert (found.cause, found.ranks, found.first_anomaly.step) == ("bad_state", [3], step)
+
+
+@pytest.mark.parametrize("words", ["state check", "resumed in place, loaded"])
+def test_what_each_tells_once_stands_alike_where_one_prints_the_steps(tmp_path: Path, words: str) -> None:
+    assert _reported(tmp_path, words, 8, by=[0]).ranks == [3]
 
 
 @pytest.mark.parametrize("words", ["state check", "resumed in place, loaded"])

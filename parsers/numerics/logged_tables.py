@@ -50,7 +50,7 @@ _GRADIENT = dict(TENSORS)["param_grad"]
 _PATH = regex(r"[A-Za-z_]\w{0,60}(?:[./\[]\w{1,60}\]?){1,12}")
 _SHAPE = regex(r"[(\[]\d{0,12}(?:, ?\d{1,12}){0,7},?[)\]]|\d{1,12}(?: ?[x×] ?\d{1,12}){1,7}")
 _NUMBER = regex(r"\d{1,12}")
-_PRODUCT = regex(r"(?i)weights? ?(?:&|and|n) ?bias(?:es)?|wandb")
+_PRODUCT = regex(r"(?i)weights ?& ?biases")
 _JUDGED = regex(
     r"(?i)(?:^|[^a-z])(?:attention|attn|class(?:es)?|loss(?:es)?|metrics?|scores?|acc(?:uracy)?|m?ap\d{0,3}|ar\d{0,3}|precision|recall|f1|m?iou|auc)(?:[^a-z]|$)"
 )  # what a model is judged by, and what else has weights

@@ -1,6 +1,6 @@
 """What a rank tells without a step, behind one of its steps and ahead of a later one or of none: it is of the middle of a run, or its end. Where all ranks tell the same behind the
-same step, it is of that step, or, where it says that this was loaded and a step follows, of a beginning; else it is of nothing that others tell. Where the next step is an earlier one, the run began
-anew between these."""
+same step, it is of that step, or, where it says that this was loaded and a step follows, of a beginning; else it is of nothing that others tell. What each tells just once stands
+alike in files that tell no step. Where the next step is an earlier one, the run began anew between these."""
 
 from collections.abc import Set
 
@@ -25,6 +25,13 @@ def placed(values: pl.DataFrame, steps: pl.DataFrame, job: Set[int]) -> pl.DataF
     both = before.join_asof(
         told.rename({"step": "_next"}), on="line", by=by, strategy="forward", check_sortedness=False
     )
+    is_once = (pl.len() == pl.col("rank").n_unique()).over("of") & (pl.col("rank").n_unique() == len(job)).over("of")
+    is_placeless = pl.col("_last").is_null() & pl.col("_next").is_null()
+    alike = [
+        pl.when(is_once & is_placeless).then(pl.col(at).max().over("of")).otherwise(at).alias(at)
+        for at in ("_last", "_next")
+    ]
+    both = both.with_columns(alike)
     is_later = pl.col("_last").is_not_null() & (pl.col("_next") >= pl.col("_last")).fill_null(value=True)
     later = both.filter(is_later & pl.col("rank").is_in(sorted(job)))
     of_all = later.filter((pl.col("rank").n_unique() == len(job)).over("of", "_last"))
