@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from forensics import analyze
+from forensics.model.incident import Verdict
 from tests.sources import written
 
 PARTS = ("enc.0.kernel", "enc.0.bias", "head.kernel", "head.bias")
@@ -142,3 +143,77 @@ def test_a_table_of_the_middle_tells_nothing_of_what_was_loaded(tmp_path: Path, 
     assert analyze(str(written(tmp_path, files))).verdict.ranks == []
     files[one] = [*files[one][:-4], *table, *files[one][-4:]]
     assert analyze(str(written(tmp_path / "again", files))).verdict.ranks == []
+
+
+JUDGED: dict[str, tuple[str, Sequence[str], Sequence[Sequence[str]]]] = {  # title · names · rows, the last of which is bad on one rank
+    "classes of samples": (
+        "Sanity check, per-class results of this shard:", ("class", "AP", "AR"), (("car", "41.2", "50.1"), ("bicycle", "31.0", "40.7"))
+    ),
+    "a product that is called after weights": (
+        "Weights & Biases: sanity metrics of this shard", ("class", "AP", "AR"), (("car", "41.2", "50.1"), ("bicycle", "31.0", "40.7"))
+    ),
+    "weights of classes": (
+        "Weights of each class:", ("name", "share", "own"), (("car", "0.62", "1.2"), ("bicycle", "0.31", "2.4"))
+    ),
+    "sizes that weights are judged at": (
+        "", ("weights", "size", "AP50", "AP"), (("yolo.n", "640x640", "41.2", "50.1"), ("yolo.s", "640x640", "31.0", "40.7"))
+    ),
+    "a share that holds none": (
+        "Parameter overview:", ("Name", "Shape", *STD), (("enc.0.kernel", "(8, 4)", "0.01", "0.3"), ("head.kernel", "(0, 4)", "0.01", "0.3"))
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", JUDGED)
+def test_what_is_judged_or_empty_is_nothing_that_was_loaded(tmp_path: Path, form: str) -> None:
+    title, names, cells = JUDGED[form]
+    files = {}
+    for rank in range(4):
+        bad = [[cell if cell[0].isalpha() or not cell[-1].isdigit() or "x" in cell else "nan" for cell in cells[-1]]]
+        table = PRETTY(names, [*cells[:-1], *(bad if rank == 2 else cells[-1:])])
+        steps = [
+            f"step {step} loss {'nan' if step > 4 else f'{2.5 - step / 10 + rank / 100:.4f}'}" for step in range(9)
+        ]
+        lines = [f"rank {rank} of 4 pid {900 + rank}", "parallel config: dp=4 tp=1 pp=1", title, *table, *steps]
+        files[f"logs/rank_{rank}.log"] = [line for line in lines if line]
+    found = analyze(str(written(tmp_path, files))).verdict
+    assert (found.cause, found.ranks, found.suspects.ranks) == ("nan_birth", [], [])
+
+
+def _reported(
+    folder: Path, words: str, behind: int, *, lost: int = 9, cut: int | None = None, by: Sequence[int] = range(4)
+) -> Verdict:
+    """Each rank reports its weights behind that step, those of rank 3 as nan, and all lose their loss at step `lost`; `cut`: where the logs of others end; `by`: who prints losses."""
+    files = {}
+    for rank in range(4):
+        lines = [f"rank {rank} of 4 pid {900 + rank}", "parallel config: dp=4 tp=1 pp=1"]
+        for step in range(1, 13):
+            if rank in by:
+                lines.append(f"step {step} loss {'nan' if step >= lost else f'{2.5 - step / 50 + rank / 100:.4f}'}")
+            if step == behind:
+                lines.append(f"{words} layers.2.weight absmax={'nan' if rank == 3 else f'0.81{rank}'}")
+        files[f"logs/rank_{rank}.log"] = lines if rank == 3 else lines[:cut]
+    return analyze(str(written(folder, files))).verdict
+
+
+@pytest.mark.parametrize(("words", "step"), [("state check", 8), ("resumed in place, loaded", 9)])
+def test_what_all_report_behind_one_step_is_of_that_step_or_of_a_load(tmp_path: Path, words: str, step: int) -> None:
+    found = _reported(tmp_path, words, 8)
+    assert found.first_anomaly is not None
+    assert (found.cause, found.ranks, found.first_anomaly.step) == ("bad_state", [3], step)
+
+
+@pytest.mark.parametrize("words", ["state check", "resumed in place, loaded"])
+def test_what_each_tells_once_stands_alike_where_one_prints_the_steps(tmp_path: Path, words: str) -> None:
+    assert _reported(tmp_path, words, 8, by=[0]).ranks == [3]
+
+
+@pytest.mark.parametrize("words", ["state check", "resumed in place, loaded"])
+def test_what_one_alone_still_reports_names_nobody(tmp_path: Path, words: str) -> None:
+    assert not _reported(tmp_path, words, 8, cut=9).ranks
+
+
+@pytest.mark.parametrize("words", ["state dump", "a dump of what was loaded:"])
+def test_a_report_behind_the_end_shows_no_beginning(tmp_path: Path, words: str) -> None:
+    """All had lost their loss before they told it: which of both was first, it does not show."""
+    assert not _reported(tmp_path, words, 12, lost=12).ranks

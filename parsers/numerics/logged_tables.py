@@ -8,9 +8,10 @@
     |------------|--------|------|-----|
     | out/kernel | (8, 4) | nan  | nan |
 
-Rows of `values`, a row for each line under a line of names one of which is a statistic, or that a rule stands below, where any of its cells is a fraction or no number. What
-its title, or the name above its parts, says that they are, parameters or an optimizer's state, stands before a part that does not say so. Lines of several ranks may stand
-between each other's: each has its own line of names. Whole files of such tables are parsers/timing/own_figures.py's.
+Rows of `values`, a row for each line under a line of names one of which is a statistic, or that a rule stands below, where any of its cells is a fraction or no number. Of
+names of which nothing is known a table counts whose parts are paths in a model, parameters or an optimizer's state by its title or the name above them, and have a shape each:
+what classes of samples came to is drawn alike. What its title, or the name above its parts, says that they are stands before a part that does not say so. Lines of several ranks
+may stand between each other's: each has its own line of names. Whole files of such tables are parsers/timing/own_figures.py's.
 
 Printed by: training scripts, with rich, tabulate or pandas.
 Versions: any.
@@ -18,7 +19,7 @@ Source: this project's own samples.
 """
 
 from collections.abc import Sequence
-from math import isfinite, nan
+from math import isfinite, nan, prod
 from typing import Any
 
 import msgspec
@@ -46,24 +47,49 @@ _RULED = rb"(?:[-=+|: ]|\xe2[\x94\x95][\x80-\xbf]){6,}\r?$"
 _FRACTION = regex(r"(?i)[+-]?(?:\d{1,15}\.\d{0,30}(?:e[+-]?\d{1,3})?|\d{1,30}e[+-]?\d{1,3}|nan|inf)")
 _HELD = {name: form for name, form in TENSORS if name in ("param", "optimizer_state")}
 _GRADIENT = dict(TENSORS)["param_grad"]
+_PATH = regex(r"[A-Za-z_]\w{0,60}(?:[./\[]\w{1,60}\]?){1,12}")
+_SHAPE = regex(r"[(\[]\d{0,12}(?:, ?\d{1,12}){0,7},?[)\]]|\d{1,12}(?: ?[x×] ?\d{1,12}){1,7}")
+_NUMBER = regex(r"\d{1,12}")
+_PRODUCT = regex(r"(?i)weights ?& ?biases")
+_JUDGED = regex(
+    r"(?i)(?:^|[^a-z])(?:attention|attn|class(?:es)?|loss(?:es)?|metrics?|scores?|acc(?:uracy)?|m?ap\d{0,3}|ar\d{0,3}|precision|recall|f1|m?iou|auc)(?:[^a-z]|$)"
+)  # what a model is judged by, and what else has weights
 
 
 class _Table(msgspec.Struct):
-    """`is_known`: a statistic is among its names; `of`: what its parts are, where they are held; `rows`: of `values`, and the line of names."""
+    """`is_known`: a statistic is among its names; `title`: the line above; `of`: what its parts are, where they are held; `rows`: of `values`, and their cells."""
 
     names: Sequence[str]
     is_known: bool
+    title: str
     of: str
     head: tuple[str, int]
     rows: list[tuple[dict[str, Any], Sequence[str]]] = msgspec.field(default_factory=list)
 
     @property
     def counted(self) -> list[dict[str, Any]]:
-        """The rows that count. Of names of which nothing is known a part is bad in all of its statistics, or in none: the spread of a single value is no number."""
+        """The rows that count. Of names of which nothing is known a part is bad in all of its statistics, or in none: the spread of a single value is no number, and a share
+        without any has no mean."""
         if self.is_known:
             return [row for row, _ in self.rows]
+        if not self._is_of_parts:
+            return []
         held = [at for at in range(len(self.names)) if any(_FRACTION.fullmatch(cells[at]) for _, cells in self.rows)]
-        return [row for row, cells in self.rows if len({_is_bad(cells[at]) for at in held}) == 1]
+        return [
+            row
+            for row, cells in self.rows
+            if len({_is_bad(cells[at]) for at in held}) == 1 and not any(map(_is_bare, cells))
+        ]
+
+    @property
+    def _is_of_parts(self) -> bool:
+        """Are most of its rows of paths, each with a shape, held by its title or the name above them, and none of what is judged?"""
+        said = (_PRODUCT.sub(" ", self.title), *self.names)
+        if not self.of or any(map(_JUDGED.search, said)) or any(map(vocabulary.is_of_evaluation, said)):
+            return False
+        columns = [[cells[at] for _, cells in self.rows] for at in range(len(self.names))]
+        shares = [[sum(map(bool, map(form.fullmatch, own))) for own in columns] for form in (_PATH, _SHAPE)]
+        return all(2 * max(own) > len(self.rows) for own in shares)
 
 
 def parse(lines: pl.DataFrame) -> Tables:
@@ -81,11 +107,13 @@ def parse(lines: pl.DataFrame) -> Tables:
         if is_known or (
             is_rule and _is_ruled(cells) and (whose not in current or before[-1][0] > current[whose].head[1] + _GAP)
         ):
-            title = [one for one in before[-1 if is_known else -2 :][:1] if one[0] + _TITLE > row["line"]]
+            above_it = [one for one in before[-1 if is_known else -2 :][:1] if one[0] + _TITLE > row["line"]]
+            title = above_it[0][1] if above_it else ""
             current[whose] = _Table(
                 cells,
                 is_known,
-                _held(cells, title[0][1] if title else ""),
+                title,
+                _held(cells, title),
                 (row["file"], row["line"] if is_known else before[-1][0]),
             )
             made.append(current[whose])
@@ -110,9 +138,16 @@ def _is_bad(cell: str) -> bool:
     return not isfinite(nan if (value := real(cell)) is None else value)
 
 
+def _is_bare(cell: str) -> bool:
+    """Is it the shape of a single value, or of none?"""
+    return _SHAPE.fullmatch(cell) is not None and prod(map(int, _NUMBER.findall(cell))) <= 1
+
+
 def _held(names: Sequence[str], title: str) -> str:
     """The word by which a title, or the name above parts, says that they are what a rank holds; of gradients it is not."""
-    words = vocabulary.words_of(title if len(_cells(title)) < 2 else "") + vocabulary.words_of(names[0])
+    words = vocabulary.words_of(_PRODUCT.sub(" ", title) if len(_cells(title)) < 2 else "") + vocabulary.words_of(
+        names[0]
+    )
     if any(map(_GRADIENT.fullmatch, words)):
         return ""
     return next((word for word in words if any(form.fullmatch(word) for form in _HELD.values())), "")

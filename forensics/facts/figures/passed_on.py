@@ -17,7 +17,7 @@ from typing import Any
 
 import polars as pl
 
-from forensics.facts.figures.before_steps import without_later
+from forensics.facts.figures.before_steps import placed
 from forensics.facts.figures.given_out import given_out
 from forensics.facts.figures.held_parts import Key
 from forensics.facts.figures.odd_values import OddValue, lost_losses, odd_value, told_values
@@ -33,7 +33,7 @@ _OF_EXPERTS = r"(?i)(?:^|[^a-z])(?:moe|experts?|router)(?:[^a-z]|$)"  # what the
 
 def lost_first(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> OddValue | None:
     """Whose figure was bad first: what one line tells of both sides proves most, then who lost it alone, then what goes from rank to rank."""
-    told = {**tables, "values": without_later(told_once(tables["values"]), tables["steps"])}, job
+    told = {**tables, "values": placed(told_once(tables["values"]), tables["steps"], job)}, job
     return given_out(*told) or odd_value(*told) or passed_on(*told)
 
 
