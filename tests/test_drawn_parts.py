@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from time import process_time
 
 import pytest
 
 from forensics import analyze
+from parsers.numerics.logged_tables import PARSER
 from tests.sources import written
 
 PARTS = ("enc.0.kernel", "enc.0.bias", "head.kernel", "head.bias")
@@ -142,3 +144,12 @@ def test_a_table_of_the_middle_tells_nothing_of_what_was_loaded(tmp_path: Path, 
     assert analyze(str(written(tmp_path, files))).verdict.ranks == []
     files[one] = [*files[one][:-4], *table, *files[one][-4:]]
     assert analyze(str(written(tmp_path / "again", files))).verdict.ranks == []
+
+
+@pytest.mark.parametrize("line", [b"+--" * 100_000 + b"x", b"| --  -- " * 50_000 + b"x", b" \t" * 60_000 + b"x"])
+def test_a_long_line_of_marks_is_looked_through_at_once(line: bytes) -> None:
+    begun = process_time()
+    assert PARSER.holds is not None and PARSER.follows is not None
+    assert PARSER.holds.search(line) is None
+    PARSER.follows.search(line)
+    assert process_time() - begun < 5
