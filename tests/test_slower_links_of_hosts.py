@@ -148,6 +148,7 @@ _UP = "ixgbe 0000:3b:00.0 eno1: NIC Link is Up {speed}bps, Flow Control: RX/TX"
         _logs(grows="work", anew=15) | {"e.csv": _table(_COLUMNS, _ROW)},
         _logs() | _kernels(_UP, hosts=("ps-2",)),
         _logs() | _kernels(_UP, since=6),
+        _logs() | _kernels(_UP, since=STEPS + 60),
         _logs() | _kernels(_UP.replace("{speed}", "10 G")),
         _logs() | _at_boot("ps-2"),
         _untimed(_logs()) | _at_boot("ps-2"),
@@ -156,7 +157,7 @@ _UP = "ixgbe 0000:3b:00.0 eno1: NIC Link is Up {speed}bps, Flow Control: RX/TX"
         _logs() | {"e.csv": _table("time,host,net_rate_mbps", "{t},{host},{mbps:.0f}")},
         _logs() | {"e.csv": _table("time,host,net_speed_mbps", "{t},{host},{mbps:.0f}", fast=9.1, low=2.1)},
     ],
-    ids=["all alike", "several", "always", "later", "work grew", "work grew, epochs", "one kernel alone", "long before", "came back as fast",
+    ids=["all alike", "several", "always", "later", "work grew", "work grew, epochs", "one kernel alone", "long before", "long after", "came back as fast",
          "at the boot", "at the boot, of a job without times", "beside an adapter of unknown speed", "beside a faster one", "traffic", "traffic called a speed"],
 )  # fmt: skip
 def test_nobody_else_s_link(tmp_path: Path, files: dict[str, list[str]]) -> None:

@@ -15,6 +15,7 @@ from forensics.assemble.who.identity import short_hosts
 from forensics.case import Case
 from forensics.facts.durations.phase_times import with_sort
 from forensics.facts.hosts.telemetry import Apart
+from parsers.kernel.nic import LINK_SPEED
 
 _INTERVALS = 3.0  # of the sampling, or of the printed steps, between the device's change and the job's
 _LEAST_S = 60.0
@@ -70,11 +71,13 @@ def by_link(case: Case, point: pl.DataFrame) -> Sequence[Apart]:
 
 def _is_since(one: Apart, time_ns: int | None, printed_s: float) -> bool:
     """Is no look at it contrary: worse long before the fall, however seldom one looked, or still well long after it? What a kernel
-    says once of an adapter is of when its link came up: without a time, perhaps long before."""
+    says of a link is of the moment at which it came up: without a time, perhaps of long before, if it says so once."""
     if time_ns is None or one.since_ns is None:
-        return one.moments > 1 or one.pci is None
-    is_long_before = (time_ns - one.since_ns) / 1e9 > max(_INTERVALS * printed_s, _LEAST_S)
-    return (_is_near(one, time_ns) and not is_long_before) or (one.is_from_start and one.since_ns >= time_ns)
+        return one.moments > 1 or one.metric != LINK_SPEED
+    before_s, near_s = (time_ns - one.since_ns) / 1e9, max(_INTERVALS * printed_s, _LEAST_S)
+    if one.metric == LINK_SPEED:
+        return abs(before_s) <= near_s
+    return (_is_near(one, time_ns) and before_s <= near_s) or (one.is_from_start and before_s <= 0)
 
 
 def _is_beside_better(case: Case, one: Apart) -> bool:
