@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from time import process_time
 
 import pytest
 
 from forensics import analyze
 from forensics.model.incident import Verdict
+from parsers.numerics.logged_tables import PARSER
 from tests.sources import written
 
 PARTS = ("enc.0.kernel", "enc.0.bias", "head.kernel", "head.bias")
@@ -217,3 +219,12 @@ def test_what_one_alone_still_reports_names_nobody(tmp_path: Path, words: str) -
 def test_a_report_behind_the_end_shows_no_beginning(tmp_path: Path, words: str) -> None:
     """All had lost their loss before they told it: which of both was first, it does not show."""
     assert not _reported(tmp_path, words, 12, lost=12).ranks
+
+
+@pytest.mark.parametrize("line", [b"+--" * 100_000 + b"x", b"| --  -- " * 50_000 + b"x", b" \t" * 60_000 + b"x"])
+def test_a_long_line_of_marks_is_looked_through_at_once(line: bytes) -> None:
+    begun = process_time()
+    assert PARSER.holds is not None and PARSER.follows is not None
+    assert PARSER.holds.search(line) is None
+    PARSER.follows.search(line)
+    assert process_time() - begun < 5

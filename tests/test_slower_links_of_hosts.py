@@ -115,6 +115,24 @@ def test_what_kernels_say_of_links(tmp_path: Path, form: str) -> None:
     assert (found.cause, found.hosts, found.ranks) == ("straggler_network", ["ps-2"], [])
 
 
+def _at_boot(lame: str) -> dict[str, list[str]]:
+    """Each kernel's one word of its link, of long before the job."""
+    return {
+        f"journal_{host}.log": [
+            f"Jan 01 06:02:11 {host} kernel: igb 0000:05:00.0 eno1: igb: eno1 NIC Link is Up {100 if host == lame else 1000} Mbps Full Duplex, Flow Control: RX"
+        ]
+        for host in HOSTS
+    }
+
+
+def _untimed(files: dict[str, list[str]]) -> dict[str, list[str]]:
+    return {path: [line.split(",137 ")[-1].removeprefix("[10:00:00] ") for line in own] for path, own in files.items()}
+
+
+def _beside(host: str, said: str) -> list[str]:
+    return [f"Jan 05 09:00:01 {host} kernel: {said}"]
+
+
 _COLUMNS, _ROW = "time,host,link_speed_gbps", "{t},{host},{gbps}"
 _UP = "ixgbe 0000:3b:00.0 eno1: NIC Link is Up {speed}bps, Flow Control: RX/TX"
 
@@ -130,9 +148,17 @@ _UP = "ixgbe 0000:3b:00.0 eno1: NIC Link is Up {speed}bps, Flow Control: RX/TX"
         _logs(grows="work", anew=15) | {"e.csv": _table(_COLUMNS, _ROW)},
         _logs() | _kernels(_UP, hosts=("ps-2",)),
         _logs() | _kernels(_UP, since=6),
+        _logs() | _kernels(_UP, since=STEPS + 60),
         _logs() | _kernels(_UP.replace("{speed}", "10 G")),
+        _logs() | _at_boot("ps-2"),
+        _untimed(_logs()) | _at_boot("ps-2"),
+        _logs() | _kernels(_UP) | {"dmesg_ps-2.log": _beside("ps-2", "mlx5_core 0000:41:00.0 ens3f0np0: Link up")},
+        _logs() | _kernels(_UP) | {"dmesg_ps-2.log": _beside("ps-2", "i40e 0000:41:00.0 ens3: NIC Link is Up, 40 Gbps Full Duplex, Flow Control: None")},
+        _logs() | {"e.csv": _table("time,host,net_rate_mbps", "{t},{host},{mbps:.0f}")},
+        _logs() | {"e.csv": _table("time,host,net_speed_mbps", "{t},{host},{mbps:.0f}", fast=9.1, low=2.1)},
     ],
-    ids=["all alike", "several", "always", "later", "work grew", "work grew, epochs", "one kernel alone", "long before", "came back as fast"],
+    ids=["all alike", "several", "always", "later", "work grew", "work grew, epochs", "one kernel alone", "long before", "long after", "came back as fast",
+         "at the boot", "at the boot, of a job without times", "beside an adapter of unknown speed", "beside a faster one", "traffic", "traffic called a speed"],
 )  # fmt: skip
 def test_nobody_else_s_link(tmp_path: Path, files: dict[str, list[str]]) -> None:
     found = _verdict(tmp_path, files)

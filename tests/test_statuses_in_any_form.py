@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from parsers import read
+from parsers.stacks.process_rows import PARSER
 from tests.sources import written
 
 PIDS = (30918, 30921, 30927)
@@ -51,3 +52,16 @@ def test_each_process_has_its_own_state(form: str, tmp_path: Path) -> None:
 )
 def test_states_of_nobody(text: list[str], tmp_path: Path) -> None:
     assert states(tmp_path, text) == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "is_asked"),
+    [
+        (b"$ cat /proc/30918/status | grep State", True),
+        (b"$ grep State '/proc/30918/status'", True),
+        (b"10:04:11 DEBUG sampler: read /proc/30918/status VmRSS=71204 kB threads=31, State ok", False),
+    ],
+)
+def test_only_what_ends_with_the_file_may_be_the_command_above(line: bytes, is_asked: bool) -> None:
+    assert PARSER.holds is not None
+    assert (PARSER.holds.search(line) is not None) is is_asked

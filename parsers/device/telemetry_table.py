@@ -23,7 +23,7 @@ from parsers.schema.parser import FileParser, Source
 from parsers.schema.rules import pci
 from parsers.schema.tables import Tables
 from parsers.text.patterns import regex
-from parsers.text.quantities import measured
+from parsers.text.quantities import measured, scaled
 
 _TIME = ("time", "timestamp", "ts")
 _HOST = ("host", "node", "hostname", "nodename", "instance")
@@ -73,10 +73,8 @@ def _measures(said: dict[str, Any], source: Source) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for name, value in pairs:
         if (said.get("metric") or name not in _WHO) and value not in (None, ""):
-            quantity, factor = measured(name)
-            number = real(value)
-            scaled = number * factor if number is not None else None
-            found.append(who | {"metric": name, "quantity": quantity, "value": scaled, "text": str(value)[:200]})
+            quantity, number = scaled(name, real(value))
+            found.append(who | {"metric": name, "quantity": quantity, "value": number, "text": str(value)[:200]})
     return found
 
 

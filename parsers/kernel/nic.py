@@ -40,6 +40,7 @@ _MLX = rf"mlx5_core {_BDF}(?: (?P<interface>[\w.-]{{1,32}}))?: (?:\w+:\d+:\(pid 
 
 
 _SPEED = regex(r"(?<=[Uu]p)[ ,:(-]{1,4}(?:at )?(?P<number>\d{1,6}(?:\.\d)?) ?(?P<times>[GM])(?:bps|b/s|bit/s)")
+LINK_SPEED = "link speed"  # a row of devices that is of the moment at which the link came up
 _TIMES = {"G": 1.0, "M": 0.001}
 
 
@@ -145,7 +146,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     found = read_kernel(lines, RULES)
     came_up = found["events"].filter((pl.col("kind") == "link_up") & pl.col("host").is_not_null())
     speeds = [
-        {"host": row["host"], "pci": row["pci"], "part": json.loads(row["detail"] or "{}").get("interface"), "metric": "link speed",
+        {"host": row["host"], "pci": row["pci"], "part": json.loads(row["detail"] or "{}").get("interface"), "metric": LINK_SPEED,
          "quantity": "port_gbps", "value": float(speed["number"]) * _TIMES[speed["times"]], "text": speed[0],
          "time_ns": row["time_ns"], "file": row["file"], "line": row["line"]}
         for row in came_up.iter_rows(named=True)

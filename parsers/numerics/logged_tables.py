@@ -43,7 +43,7 @@ _FEWEST = 2
 _WORDS = regex(r"(?=[^A-Za-z]{0,3}[A-Za-z])[A-Za-z_(%#|][\w ()%#./|-]{0,39}")
 _APART = regex(r" {2,}|\t")
 _HEAD = rb"(?i)(?:\||\xe2\x94[\x82\x83]|\xe2\x95\x91|  |\t) ?(?:abs[_ ]?max|max[_ ]?abs|amax|non[_ -]?fin(?:ite)?|(?:n|num)?_?nans?|infs?)(?:[_ ]count)? *(?:\||\xe2\x94[\x82\x83]|\xe2\x95\x91|  |\t|\r?$)"
-_RULED = rb"(?:[-=+|: ]|\xe2[\x94\x95][\x80-\xbf]){6,}\r?$"
+_RULED = rb"(?<![-=+|: ])(?<!\xe2[\x94\x95][\x80-\xbf])(?:[-=+|: ]|\xe2[\x94\x95][\x80-\xbf]){6,}\r?$"  # tried once in a run of marks
 _FRACTION = regex(r"(?i)[+-]?(?:\d{1,15}\.\d{0,30}(?:e[+-]?\d{1,3})?|\d{1,30}e[+-]?\d{1,3}|nan|inf)")
 _HELD = {name: form for name, form in TENSORS if name in ("param", "optimizer_state")}
 _GRADIENT = dict(TENSORS)["param_grad"]
@@ -187,6 +187,6 @@ PARSER = LineParser(
     before=True,
     parse=parse,
     after=_ROWS,
-    follows=regex(rb"(?:\||\xe2\x94[\x82\x83]|\xe2\x95\x91|  |\t)[ \t]*[+-]?(?:[0-9.]+(?:e[+-]?[0-9]+)?|nan|inf)[ \t\r]*(?:\||\xe2|  |$)|\|[^|\r\n]{1,120}\||\xe2\x94[\x82\x83][^\r\n]{1,240}\xe2\x94[\x82\x83]|[A-Za-z_)]  +[A-Za-z_(]"),
+    follows=regex(rb"(?:\||\xe2\x94[\x82\x83]|\xe2\x95\x91|  |\t)[ \t]{0,80}[+-]?(?:[0-9.]{1,40}(?:e[+-]?[0-9]{1,4})?|nan|inf)[ \t\r]{0,80}(?:\||\xe2|  |$)|\|[^|\r\n]{1,120}\||\xe2\x94[\x82\x83][^\r\n]{1,240}\xe2\x94[\x82\x83]|[A-Za-z_)]  +[A-Za-z_(]"),
     leftover=True,
 )  # fmt: skip

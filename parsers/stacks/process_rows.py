@@ -36,7 +36,7 @@ _STATES = tuple(f" {one} ".encode() for one in (
     "R+", "S+", "D+", "T+", "t+", "Z+", "Rl+", "Sl+", "Dl+", "Tl+", "tl+", "Zl+", "Ssl+", "SNl", "RNl", "TNl", "DNl", "SLl", "RLl", "S<l", "R<l",
 ))  # fmt: skip
 _HOLDS = regex(
-    rb"(?:^|[\s:])[1-9]\d{0,9}[ \t]+(?:\S{1,40}[ \t]+){0,9}?[RSDTtZX][<NLsl+]{0,4}[ \t]+\S|PID|: +-> |^.{0,120}?\bState:[ \t]+[A-Za-z] \([a-z ]+\)|/proc/\d{2,10}/status\b"
+    rb"(?:^|[\s:])[1-9]\d{0,9}[ \t]+(?:\S{1,40}[ \t]+){0,9}?[RSDTtZX][<NLsl+]{0,4}[ \t]+\S|PID|: +-> |^.{0,120}?\bState:[ \t]+[A-Za-z] \([a-z ]+\)|/proc/\d{2,10}/status['\"]?[ \t\r]*(?:$|[|;&)>]|2>)"
 )
 _LOCK = regex(
     r"\s*(?:\d{1,9}: +)?(?:-> ?){1,8}(?P<how>FLOCK|POSIX|OFDLCK)\s+\w+\s+(?:READ|WRITE|RW)\s+(?P<pid>\d{1,10}) [0-9a-f]+:"

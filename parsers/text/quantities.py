@@ -9,6 +9,7 @@ node-exporter's infiniband collector; the kernel's sysfs-class-infiniband (a dat
 
 import re
 from collections.abc import Mapping
+from math import isclose
 
 import polars as pl
 
@@ -184,6 +185,16 @@ def measured(name: str) -> tuple[str | None, float]:
     return None, 1.0
 
 
+def scaled(name: str, number: float | None) -> tuple[str | None, float | None]:
+    """What a column of that name says → (quantity, value in its unit). A speed is one that links come up with: what is sent in a
+    second is hardly ever such a number."""
+    quantity, factor = measured(name)
+    value = number * factor if number is not None else None
+    if value is not None and _SPEED.fullmatch(name) and not any(isclose(value, one, rel_tol=1e-6) for one in _SPEEDS):
+        return None, value
+    return quantity, value
+
+
 def _bits(unit: "re.Match[str]") -> float:
     return float(_TIMES[unit["times"].lower()] * (1 if unit["of"].lower().startswith("bi") or unit["of"] == "b" else 8))
 
@@ -215,11 +226,13 @@ def with_quantities(devices: pl.DataFrame) -> pl.DataFrame:
 
 _UNIT = r"(?P<times>[kKmMgG]?)i?(?P<of>[bB]its?|[bB]ytes?|[bB])(?:ps|/s(?:ec)?|_?per_?s(?:ec(?:ond)?)?)?"
 _SPEED = regex(
-    rf"(?:\w{{1,30}}[_. -])?(?i:nic|link|port|eth\d{{0,2}}|net(?:work)?|interface|iface|bond\d{{0,2}})[_. -]?(?i:speed|rate)[_. -]?\(?(?i:(?=[kmg]?b)){_UNIT}\)?"
+    rf"(?:\w{{1,30}}[_. -])?(?i:(?:nic|link|port|eth\d{{0,2}}|net(?:work)?|interface|iface|bond\d{{0,2}})[_. -]?speed|link[_. -]?rate)[_. -]?\(?(?i:(?=[kmg]?b)){_UNIT}\)?"
 )
 _TRAFFIC = regex(
     rf"(?:\w{{1,30}}[_. -])?(?P<way>(?i:tx|rx|sent|received|transmit|receive))[_. -]?\(?{_UNIT.removesuffix('?')}\)?"
 )
+# Gb/s of Ethernet, of InfiniBand, and of two of them taken together.
+_SPEEDS = (0.01, 0.1, 1, 2.5, 5, 10, 20, 25, 40, 50, 56, 80, 100, 200, 400, 800, 1600)
 _SENT, _TIMES = ("tx", "sent", "transmit"), {"": 1, "k": 1e3, "m": 1e6, "g": 1e9}
 _WRAPPED = regex(
     r"\b(?:(?:np|numpy|torch|jnp|jax|mx|paddle)\.)?(?:b?float\d{1,3}|u?int\d{1,2}|[Tt]ensor|[Aa]rray)"

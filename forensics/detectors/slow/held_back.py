@@ -1,5 +1,6 @@
 """Whose measures account for a fall of the job's throughput: the one device that became slower as the job did, in the same
-measure and at the same time; or the one host whose link is worse than all others, where the waits are what grew.
+measure and at the same time; or the one host whose link is worse than all others, where the waits are what grew. A link that
+was worse long before the fall does not account for it, however seldom one looked, nor does that of an adapter beside a faster one.
 
 Time and place alone name nobody: the device must run a rank of the job (or its host a process of it), no other may stand
 apart likewise, and what it lost must be enough for what the job lost. Where a clock is missing, a device that became slower
@@ -10,14 +11,17 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from forensics.assemble.who.identity import short_hosts
 from forensics.case import Case
 from forensics.facts.durations.phase_times import with_sort
 from forensics.facts.hosts.telemetry import Apart
+from parsers.kernel.nic import LINK_SPEED
 
 _INTERVALS = 3.0  # of the sampling, or of the printed steps, between the device's change and the job's
 _LEAST_S = 60.0
 _ENOUGH = 0.5  # of the job's loss: the device's loss of clock; the growth of the waits
 _LONGER = 1.3  # waits after the fall, against those before
+_FASTER = 1.5  # times the speed of such links: one of another kind
 
 
 def by_device(case: Case, point: pl.DataFrame, share: float) -> Sequence[Apart]:
@@ -56,9 +60,7 @@ def by_link(case: Case, point: pl.DataFrame) -> Sequence[Apart]:
         return ()
     onset, time_ns = int(point["step"][0]), point["time_ns"][0]
     printed_s = _printed_s(case, point)
-    is_then = all(
-        one.moments < 2 or _is_since(one, time_ns, printed_s) for one in slower
-    )  # one look tells nothing of when
+    is_then = all(_is_since(one, time_ns, printed_s) and not _is_beside_better(case, one) for one in slower)
     by_rank = (case.phase_times["sort"] == "wait").any()
     if _begin_anew(case, point):
         waits = _is_waiting_since(case, point)
@@ -68,11 +70,27 @@ def by_link(case: Case, point: pl.DataFrame) -> Sequence[Apart]:
 
 
 def _is_since(one: Apart, time_ns: int | None, printed_s: float) -> bool:
-    """Is no look at it contrary: worse long before the fall, however seldom one looked, or still well long after it?"""
+    """Is no look at it contrary: worse long before the fall, however seldom one looked, or still well long after it? What a kernel
+    says of a link is of the moment at which it came up: without a time, perhaps of long before, if it says so once."""
     if time_ns is None or one.since_ns is None:
-        return True
-    is_long_before = (time_ns - one.since_ns) / 1e9 > max(_INTERVALS * printed_s, _LEAST_S)
-    return (_is_near(one, time_ns) and not is_long_before) or (one.is_from_start and one.since_ns >= time_ns)
+        return one.moments > 1 or one.metric != LINK_SPEED
+    before_s, near_s = (time_ns - one.since_ns) / 1e9, max(_INTERVALS * printed_s, _LEAST_S)
+    if one.metric == LINK_SPEED:
+        return abs(before_s) <= near_s
+    return (_is_near(one, time_ns) and before_s <= near_s) or (one.is_from_start and before_s <= 0)
+
+
+def _is_beside_better(case: Case, one: Apart) -> bool:
+    """Has its host another adapter whose link came up, faster than such links are, or nobody knows how fast? Then what the job sends
+    may go through that one, and this is one to manage the host by."""
+    if one.pci is None:
+        return False
+    rows = case.tables["devices"].filter(pl.col("quantity") == "port_gbps").with_columns(short_hosts())
+    own = rows.filter((pl.col("host") == one.host) & (pl.col("pci") != one.pci))
+    came_up = case.events.filter(pl.col("kind") == "link_up").with_columns(short_hosts())
+    others = came_up.filter((pl.col("host") == one.host) & (pl.col("pci") != one.pci))["pci"]
+    is_faster = bool((own["value"] > _FASTER * one.centre).any())
+    return is_faster or not {*others} <= {*own["pci"]}
 
 
 def _printed_s(case: Case, point: pl.DataFrame) -> float:

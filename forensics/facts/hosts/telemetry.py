@@ -84,7 +84,7 @@ _BYTES = ("port_bytes_received", "port_bytes_sent")
 class Apart(msgspec.Struct, frozen=True):
     """One device or port that stands apart. `effect`: slows (its work takes longer), idle, fails, link (its connection),
     silent (its traffic fell to zero), crowded (the processors of the host are taken), shows (nothing by itself). `centre`: its peers' median; `peers`: how many. `since_ns`: the first moment
-    at which it was as far away as later; `is_from_start`: as long as it was measured."""
+    at which it was as far away as later; `is_from_start`: as long as it was measured; `metric`: as its tool calls the quantity."""
 
     host: str | None
     pci: str | None
@@ -102,6 +102,7 @@ class Apart(msgspec.Struct, frozen=True):
     is_from_start: bool
     refs: tuple[Ref, ...]
     unit: str | None = None
+    metric: str | None = None
 
     @property
     def device(self) -> tuple[str | int | None, ...]:
@@ -325,7 +326,7 @@ def _one(quantity: str, effect: Effect, one: _Series, value: float, centre: floa
     moments, interval_s = _sampling(rows)
     since_ns, is_from_start = _since(rows, value, centre)
     return Apart(
-        host, pci, index, part, rank, quantity, effect, value, centre, peers, moments, interval_s, since_ns, is_from_start, refs, unit
+        host, pci, index, part, rank, quantity, effect, value, centre, peers, moments, interval_s, since_ns, is_from_start, refs, unit, rows["metric"][0]
     )  # fmt: skip
 
 

@@ -43,7 +43,6 @@ _OTHERS = regex(
 )
 _OF_ANOTHER = regex(r"(?i)\b(?:to|from|for|on|of|by|with|at|after|behind|than|and|or|not)[ :]{1,2}(?:[a-z]{1,12} )?\Z")
 _CLOSED = regex(r"\s{0,4}(?:[\])>|:,;]|\Z|[-–—] )")  # else it does something: `[ckpt] rank 1 stored our copy`
-_BEGUN = regex(r"(?i)(?:[\W\d_]|T|Z|debug|info|notice|warning|warn|error){0,60}")  # a line, but for stamp and level
 _QUALIFIED = regex(
     r"(?i)\b(?!(?:global|world|mpi|distributed|is|as|am|my|this|own|trainer|worker|process)\b)[a-z]{2,20}[ _-]\Z"
 )  # whose rank it is
@@ -143,11 +142,7 @@ def _called(text: str) -> int | None:
     if "ank" not in text or _OTHERS.search(text):
         return None
     found = [one for one in _RANK.finditer(text) if not _OF_GROUP.search(text[: one.start()])]
-    own = (
-        one
-        for one in found
-        if "=" in one[0] or _CLOSED.match(text, one.end()) or _BEGUN.fullmatch(text, 0, one.start())
-    )
+    own = (one for one in found if "=" in one[0] or _CLOSED.match(text, one.end()))
     before = ((int(one[1]), text[: one.start()]) for one in own)
     ranks = {rank for rank, words in before if not (_OF_ANOTHER.search(words) or _QUALIFIED.search(words))}
     return ranks.pop() if len(ranks) == len({one[1] for one in found}) == 1 else None
