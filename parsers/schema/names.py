@@ -44,6 +44,7 @@ CALLS = regex(
 DATED = regex(
     r"(?<!\d)\d{4}(?P<mark>[-_.]?)\d\d(?P=mark)\d\d(?!\d)(?:[-_T. ]\d\d[-_.:]?\d\d(?:[-_.:]?\d\d)?(?!\d))?"
 )  # in names of files
+_NODE = regex(r"(?i)[_.-]?node(?:[_.-]?(?:name|id|ip))?\Z")
 _LONE = regex(r"(?<![\dA-Za-z])[1-9]\d{1,7}(?![\dA-Za-z])")
 _COUNT = regex(r"\d{1,7}")
 _CELL = 128  # characters of one that may be a name
@@ -240,7 +241,11 @@ class Names(msgspec.Struct, frozen=True, dict=True):
         """The rank of whose place a record tells, and its process number or its place there, also as one word: `gn14:3`, `gn14/3`."""
         if not (self.processes or self.places):
             return None
-        words = [cell for name, cell in said.items() if isinstance(cell, str) and CALLS.search(name)]
+        words = [
+            cell
+            for name, cell in said.items()
+            if isinstance(cell, str) and CALLS.search(name) and not is_of_others(name)
+        ]
         hosts = {cell for cell in words if cell in self._seated}
         host = hosts.pop() if len(hosts) == 1 else ""
         told = {
@@ -355,6 +360,12 @@ class Names(msgspec.Struct, frozen=True, dict=True):
 
 
 NO_NAMES = Names()
+
+
+def is_of_others(field: str) -> bool:
+    """Does a field point at somebody else? A node is where its process is, a local rank its own."""
+    is_own = field.lower() == "node" or vocabulary.of_process(field) is not None
+    return not is_own and vocabulary.points_elsewhere(_NODE.sub("", field))
 
 
 def stands_beside(name: str, number: "re.Match[str]") -> bool:

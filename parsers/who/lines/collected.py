@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from parsers.schema.labels import NO_LABELS, Labels
-from parsers.schema.names import CALLS
+from parsers.schema.names import CALLS, is_of_others
 from parsers.text import lenient, stamps, vocabulary
 from parsers.text.patterns import regex
 
@@ -175,7 +175,7 @@ def _cells(record: Mapping[str, object], depth: int = 0) -> Iterator[tuple[str, 
         if isinstance(cell, dict):
             is_own = depth < _DEEP and not vocabulary.points_elsewhere(name) and not cell.keys() & record.keys()
             yield from _cells(cell, depth + 1) if is_own else ()
-        elif not depth or not isinstance(cell, str) or CALLS.search(name):
+        elif not isinstance(cell, str) or not (is_of_others(name) or (depth and not CALLS.search(name))):
             yield name, cell
 
 
