@@ -50,7 +50,7 @@ from tests.lines import lines
         ("initialized host n2 as rank 8", [(8, None)]),
         ("starting p2p channel on n2 towards next stage (rank 2)", []),
         ("peer: distributed init (rank 2)", []),
-        ("launching process on n2 (rank 2) with 4 threads", []),
+        ("launching loader on n2 (rank 2)", []),
         ("fit --distributed-world-size 16 -x", [(None, 16)]),
         ("fit --teacher-world-size 16 -x", []),
         ("", []),
