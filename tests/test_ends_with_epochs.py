@@ -33,7 +33,7 @@ def bundle(
 ) -> dict[str, list[str]]:
     files = {}
     for rank in range(ranks):
-        lines = []
+        lines: list[str] = []
         for step in range(last):
             lines.append(
                 f"{head.format(step, rank)}epoch {step // PER + base} step {step + base} loss {0.7 - step / 100 + rank / 1000:.4f} grad_norm 0.28"
@@ -62,7 +62,7 @@ def said_before(files: dict[str, list[str]], words: str, last: int = 0) -> dict[
     """Behind each epoch the same words; of the log the last lines, or all."""
     made = {}
     for path, own in files.items():
-        lines = []
+        lines: list[str] = []
         for line in own:
             done = (sum(" validation" in one for one in lines) + 1) * PER
             lines += [line, line[:9] + words.format(e=done // PER, n=done)] if " validation" in line else [line]

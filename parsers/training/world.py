@@ -154,7 +154,7 @@ _OTHERS = regex(
 def parse(lines: pl.DataFrame) -> Tables:
     """ranks: world_size, and rank, local_rank, pid, address, tp, pp, dp where the line tells them."""
     rows: list[dict[str, Any]] = []
-    started: defaultdict[tuple[str, str | None], set[int]] = defaultdict(set)  # by whoever is at one place
+    started: defaultdict[tuple[Any, Any], set[int]] = defaultdict(set)  # by whoever is at one place
     for row in lines.iter_rows(named=True):
         text = row["text"][:_CHARACTERS]
         found = next(((match, how) for pattern, how in _FORMS if (match := pattern.search(text))), None)
