@@ -33,7 +33,7 @@ def bundle(
 ) -> dict[str, list[str]]:
     files = {}
     for rank in range(ranks):
-        lines: list[str] = []
+        lines = []
         for step in range(last):
             lines.append(
                 f"{head.format(step, rank)}epoch {step // PER + base} step {step + base} loss {0.7 - step / 100 + rank / 1000:.4f} grad_norm 0.28"
@@ -77,6 +77,7 @@ NO_END: dict[str, Callable[[], dict[str, list[str]]]] = {
     "of one epoch": lambda: bundle("{head}finished epoch 3 (12 steps)"),
     "of an epoch without a number": lambda: bundle("{head}finished epoch in {n} steps"),
     "of the first epoch": lambda: bundle("{head}finished 1 epochs ({n} steps)"),
+    "of two epochs": lambda: bundle("{head}finished 2 epochs ({n} steps)"),
     "of what, it does not say": lambda: bundle("{head}done in {n} steps"),
     "said behind each epoch": lambda: said_before(
         {path: own[:-1] for path, own in bundle("", table=False).items()}, "completed {e} epochs ({n} steps)"

@@ -63,7 +63,7 @@ _OF = regex(r"(\d{1,15}) {0,4}(?:/|of) {0,4}(\d{1,15})")
 _NTH = regex(r"(?i)\b(?:epoch|step|iter|iteration|update)[ :=#]{1,3}\d")
 _EPOCHS = regex(r"(?i)(?<![\w.:/-])(\d{1,9})[ _]epochs\b|\bepochs\W{1,3}(\d{1,9})(?![\w/]|[.:-]\d)")
 _STEPS = 2  # fewer are no training
-_SEVERAL = 2  # epochs
+_SEVERAL = 2  # epochs; of how many it is an end, forensics/assemble/ends/closings.py says
 
 
 def parse(lines: pl.DataFrame) -> Tables:

@@ -131,6 +131,7 @@ _HOST = regex(
 _NODE_RANK = regex(r"\s--?node[-_]rank[= ](\d{1,6})(?=\s|$)")
 _ELASTIC = regex(r"\s--?rdzv[-_]")  # its rendezvous, not the argument, numbers the nodes
 _WORD, _BEGINS = regex(r"[A-Za-z]+"), regex(r"(?i)(?:init|start|launch|spawn|join|regist)[a-z]*\b")
+_JOINS = regex(r"(?i)join|regist")
 _STARTED = frozenset(
     ["distributed", "training", "trainer", "train", "job", "run", "program", "script", "process", "group", "backend", "env", "torch", "nccl", "gloo", "mpi", "rccl", "hccl",
      "xccl", "the", "this", "itself", "on", "as", "up", "with", "in"]
@@ -204,6 +205,8 @@ def parse(lines: pl.DataFrame) -> Tables:
 def _is_own_start(text: str, found: re.Match[str]) -> bool:
     """Does what starts as a rank have no other name than one of the job or of its process? A channel, a store or a neighbour is another's."""
     between = {word.lower() for word in _WORD.findall(_HOST.sub(" ", found["said"])) if not _BEGINS.match(word)}
+    if _JOINS.match(text, found.start()) and not _HOST.search(text):  # somebody else may have
+        return False
     return between <= _STARTED and not any(map(vocabulary.points_elsewhere, _WORD.findall(text[: found.start()])))
 
 

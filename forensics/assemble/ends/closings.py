@@ -7,7 +7,7 @@ that is stamped before the last of these steps, is no failure of what came to it
 job and all of its steps that they were completed, with exit code 0. What is told of a host that none of the ranks is on, where the hosts of all are known, of another day, or of a process
 that is no rank's shows no failure of theirs; nor does an error that its printer outlived, or one in words of no rule that no rank and no host printed. What one printer tells three times in the same words ends nothing, unless
 nobody is named and all of it stands behind the last step of its file, as where the processes of a job say it one after the other. Words that tell
-epochs beside steps end nothing where their printer said them before with other numbers, where it counted its steps anew, and where what is left of its log begins so late that they may have been said before. A record of figures has no words to end
+epochs beside steps end nothing where these are fewer than three (behind the first epoch it may be said in other words), where their printer said them before with other numbers, where it counted its steps anew, and where what is left of its log begins so late that they may have been said before. A record of figures has no words to end
 with: it came to its end with the step that is announced as the last.
 """
 
@@ -26,6 +26,7 @@ from parsers.training.progress import BARE_END, CLOSING, LAST_STEP
 _BARE, _DIGITS = regex(BARE_END), regex(r"\d+")
 _PRINTER = ["file", "rank", "local_rank"]
 _AGAIN = 3
+_EPOCHS, _SEVERAL = r"(?i)\b([0-9]{1,9})[ _]epochs\b|\bepochs\W{1,3}([0-9]{1,9})\b", 3
 _OF = r"\b([0-9]{1,15}) {0,4}(?:/|of) {0,4}[0-9]{1,15}\b"
 _COMPLAINTS, _SOON_NS = ("other", "exception"), 10 * 10**9
 _GRAVE = ["error", "fatal"]
@@ -87,7 +88,9 @@ def _without_parts(tables: Tables) -> dict[TableName, pl.DataFrame]:
         # A log of several that name nobody holds the same words once for each, all behind its last step.
         _before=(line.n_unique().over(_PRINTER) > 1) & (line.min().over(_PRINTER) < pl.col("_last"))
     )
-    is_part = pl.any_horizontal("_before", "_anew", 2 * pl.col("_first") > pl.col("step"))
+    said = [pl.col("text").cast(pl.String).str.extract(_EPOCHS, at).cast(pl.Int64, strict=False) for at in (1, 2)]
+    is_few = pl.coalesce(*said) < _SEVERAL
+    is_part = pl.any_horizontal("_before", "_anew", is_few, 2 * pl.col("_first") > pl.col("step"))
     parts = told.filter(is_part.fill_null(False)).select("file", "line").unique()
     ends_only = parts.with_columns(kind=pl.lit("job_end").cast(events.schema["kind"]))
     return {**tables, "events": events.join(ends_only, on=["file", "line", "kind"], how="anti", maintain_order="left")}
