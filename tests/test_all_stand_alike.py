@@ -38,6 +38,16 @@ def _verdict(folder: Path, files: Mapping[str, list[str]]) -> Verdict:
     return analyze(str(written(folder, files))).verdict
 
 
+_PS = {
+    "ps.txt": [
+        "$ ps -eo pid,ppid,stat,wchan:20,args",
+        "  PID  PPID STAT WCHAN                COMMAND",
+        *(
+            f" 410{rank}  4000 {'Tl   do_signal_stop  ' if rank == 2 else 'Sl   futex_wait_queue'} python -u fit.py"
+            for rank in range(4)
+        ),
+    ]
+}
 _SAID = "WARN no step finished in the last {seconds}s; main thread in IteratorGetNext"
 
 
@@ -71,9 +81,24 @@ def test_the_job_hangs_and_nobody_is_named(tmp_path: Path, said: str, number: in
         _logs(_SAID, last={3: 29}),
         _logs(_SAID, start="started"),
         {path: own for path, own in _logs(_SAID).items() if "2" not in path},
+        _logs("INFO watchdog: no step for {seconds} s (evaluation in progress, 120 of 400 batches)"),
+        _logs("watchdog: no step for {seconds} s, uploading the checkpoint, 41%"),
+        {path: [*own, "2026-01-05 10:40:00 INFO batch 50 of 400 judged"] for path, own in _logs(_SAID).items()},
+        _logs(_SAID, start=_START + " pid 410{rank}") | _PS,
         _logs(_SAID, silent=0) | {"monitor.log": ["2026-01-05 10:30:00 monitor: no step for 1200s"]},
     ],
-    ids=["one went on", "one is silent", "one is behind", "no world", "a lost log", "another's word"],
+    ids=[
+        "one went on",
+        "one is silent",
+        "one is behind",
+        "no world",
+        "a lost log",
+        "an evaluation",
+        "an upload",
+        "batches behind it",
+        "one is held",
+        "another's word",
+    ],
 )
 def test_where_one_is_unlike_the_others_it_is_not_said(tmp_path: Path, files: dict[str, list[str]]) -> None:
     found = _verdict(tmp_path, files)

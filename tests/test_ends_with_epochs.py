@@ -58,11 +58,33 @@ def without_one(files: dict[str, list[str]]) -> dict[str, list[str]]:
     return {**files, "rank1.out": files["rank1.out"][:-1]}
 
 
+def said_before(files: dict[str, list[str]], words: str, last: int = 0) -> dict[str, list[str]]:
+    """Behind each epoch the same words; of the log the last lines, or all."""
+    made = {}
+    for path, own in files.items():
+        lines: list[str] = []
+        for line in own:
+            done = (sum(" validation" in one for one in lines) + 1) * PER
+            lines += [line, line[:9] + words.format(e=done // PER, n=done)] if " validation" in line else [line]
+        made[path] = lines[-last:]
+    return made
+
+
 NO_END: dict[str, Callable[[], dict[str, list[str]]]] = {
     "one says nothing": lambda: without_one(bundle("epochs and steps")),
     "more steps than were done": lambda: bundle("epochs and steps", last=STEPS - 3),
     "epochs alone": lambda: bundle("{head}finished 3 epochs"),
     "of one epoch": lambda: bundle("{head}finished epoch 3 (12 steps)"),
+    "of an epoch without a number": lambda: bundle("{head}finished epoch in {n} steps"),
+    "of the first epoch": lambda: bundle("{head}finished 1 epochs ({n} steps)"),
+    "of two epochs": lambda: bundle("{head}finished 2 epochs ({n} steps)"),
+    "of what, it does not say": lambda: bundle("{head}done in {n} steps"),
+    "said behind each epoch": lambda: said_before(
+        {path: own[:-1] for path, own in bundle("", table=False).items()}, "completed {e} epochs ({n} steps)"
+    ),
+    "said, it may be, behind each epoch": lambda: said_before(
+        {path: own[:-1] for path, own in bundle("", table=False).items()}, "completed {e} epochs ({n} steps)", 5
+    ),
     "of something else": lambda: bundle("{head}finished writing 3 epochs (12 steps) of shards"),
     "of the evaluation": lambda: bundle("{head}validation finished after 12 steps, 3 epochs"),
     "it is denied": lambda: bundle("{head}not finished: 12 steps, 3 epochs"),

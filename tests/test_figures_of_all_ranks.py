@@ -111,6 +111,12 @@ def test_in_whatever_form_they_are_listed(tmp_path: Path, form: str, heading: st
         (_lines("up"), 8, (2,), "fit --tp-world-size 8"),
         (_lines("up"), 8, (2,), "fit --local_world_size=8"),
         (_lines("lost the connection that was started by (rank {rank})"), 8, (2,), ""),
+        (_lines("starting p2p channel on {host} towards next stage (rank {rank})"), 8, (2,), ""),
+        (_lines("init store client on host {host}, store is held by (rank {rank})"), 8, (2,), ""),
+        (_lines("joined ring, left neighbour on {host} as rank {rank}"), 8, (2,), ""),
+        (_lines("launched prefetch for consumer (rank {rank})"), 8, (2,), ""),
+        (_lines("up"), 8, (2,), "fit --reward-world-size 8"),
+        (_lines("up"), 8, (2,), "fit --ckpt_world_size=8"),
     ],
 )
 def test_where_it_is_not_sure_nobody_is(
@@ -129,3 +135,17 @@ def test_two_lists_that_differ_name_nobody(tmp_path: Path) -> None:
 def test_a_list_that_was_cut_names_nobody(tmp_path: Path) -> None:
     files = _bundle(_lines("| INFO | distributed init (rank {rank}): tcp://h0:1"), 2, 4, _list(_values(8, [6]))[:-3])
     assert _verdict(tmp_path, files).ranks == []
+
+
+@pytest.mark.parametrize(
+    "script", ["fit.py --reward-world-size 2", "fit.py --ckpt-world-size 16", "score.py --world-size 2"]
+)
+def test_the_world_of_another_program_is_not_the_jobs(tmp_path: Path, script: str) -> None:
+    waited = "[rank{0}]:[E312 10:12:02.1 ProcessGroupNCCL.cpp:632] [Rank {0}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=113, OpType=ALLREDUCE, NumelIn=1048576, NumelOut=1048576, Timeout(ms)=600000) ran for 600027 milliseconds before timing out."
+    files = {
+        f"rank{rank}.log": [f"rank={rank} up", *(f"step {step} loss 2.9{step}" for step in range(1, 9))]
+        + ([waited.format(rank)] if rank != 5 else [])
+        for rank in range(8)
+    }
+    found = _verdict(tmp_path, {**files, "run.sh": ["#!/bin/bash", f"python -u {script} --data /d"]})
+    assert (found.kind, found.ranks, found.suspects.ranks) == ("hang", [], [5])

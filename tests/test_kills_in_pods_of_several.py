@@ -110,3 +110,32 @@ def test_an_unknown_pod_is_nobodys(tmp_path: Path) -> None:
     other = GROUPS["cgroupfs"].replace("650c", "1111")
     verdict = judged(tmp_path, driver() | PODS_TOLD["a list"] | kernel(other)).verdict
     assert verdict.cause != "host_oom"
+
+
+def pod(ends: tuple[str, ...], raised: str = "") -> Files:
+    """A pod of four by its log: how each of them ended, in this order."""
+    lines = [f"[rank{rank}]: INFO init world_size=4 rank={rank} pid={310 + rank} host={NODES[1]}" for rank in range(4)]
+    lines += [f"[rank{rank}]: INFO step {step} loss 2.9{step}" for step in range(1, 9) for rank in range(4)]
+    lines += [f"[rank2]: {line}" for line in (*_TRACEBACK, raised)] if raised else []
+    return {f"var/log/pods/ml_fit-0_{UIDS[1]}/trainer/0.log": [*lines, *ends]}
+
+
+_TRACEBACK = ("Traceback (most recent call last):", '  File "/srv/fit.py", line 180, in <module>', "    next(it)")
+_KILLED = "worker rank=1 pid=311 exitcode=-9"
+
+
+@pytest.mark.parametrize(
+    ("ends", "raised", "named"),
+    [
+        ((_KILLED, "worker rank=0 pid=310 exitcode=-15", "worker rank=2 pid=312 exitcode=-15"), "", True),
+        (("worker rank=2 pid=312 exitcode=1", _KILLED, "worker rank=0 pid=310 exitcode=-15"), "", False),
+        ((_KILLED, "worker rank=2 pid=312 exitcode=1"), "", False),
+        ((_KILLED,), "RuntimeError: DataLoader worker (pid 4577) is killed by signal: Killed.", False),
+    ],
+    ids=["it alone", "another failed before", "another failed", "another lost a worker"],
+)
+def test_who_was_killed_where_another_failed_is_not_the_kernels(
+    ends: tuple[str, ...], raised: str, named: bool, tmp_path: Path
+) -> None:
+    verdict = judged(tmp_path, pod(ends, raised) | kernel(GROUPS["cgroupfs"], task="python")).verdict
+    assert (verdict.cause == "host_oom" and verdict.ranks == [1]) == named

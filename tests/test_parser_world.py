@@ -47,6 +47,13 @@ from tests.lines import lines
         ("the world size: unknown", []),
         ("AssertionError: train_batch_size is not equal to micro_batch * world_size 256 != 4 * 8 * 16", []),
         ("expected world_size 8 >= 4", []),
+        ("initialized host n2 as rank 8", [(8, None)]),
+        ("starting p2p channel on n2 towards next stage (rank 2)", []),
+        ("a member joined as rank 2", []),
+        ("peer: distributed init (rank 2)", []),
+        ("launching loader on n2 (rank 2)", []),
+        ("fit --distributed-world-size 16 -x", [(None, 16)]),
+        ("fit --teacher-world-size 16 -x", []),
         ("", []),
     ],
 )

@@ -6,7 +6,8 @@
     finished 5 epochs (40 steps)                   training complete: 40 updates in 5 epochs
 
 Event job_end, code closing, `step` = the number; forensics/assemble/ends/closings.py says whether it counts: the steps of each printer must be as many, and nothing
-may show trouble. A line of an evaluation or of an epoch counts something else, but for one that says that the whole is over and nothing else but how much that was; of what else a line tells beside a count of steps does not matter.
+may show trouble. A line of an evaluation or of an epoch counts something else, but for one that says that the whole is over and nothing else but how much that was, of more than
+one epoch: the first is done in the same words. Such lines make events wherever they stand, as those before the last tell that it is no end; of what else a line tells beside a count of steps does not matter.
 
 Printed by: training scripts.
 Versions: any.
@@ -60,16 +61,22 @@ _MANY = regex(
 )
 _OF = regex(r"(\d{1,15}) {0,4}(?:/|of) {0,4}(\d{1,15})")
 _NTH = regex(r"(?i)\b(?:epoch|step|iter|iteration|update)[ :=#]{1,3}\d")
+_EPOCHS = regex(r"(?i)(?<![\w.:/-])(\d{1,9})[ _]epochs\b|\bepochs\W{1,3}(\d{1,9})(?![\w/]|[.:-]\d)")
 _STEPS = 2  # fewer are no training
+_SEVERAL = 2  # epochs; of how many it is an end, forensics/assemble/ends/closings.py says
 
 
 def parse(lines: pl.DataFrame) -> Tables:
     """events job_end."""
     last: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for row in lines.filter("hit").sort("file", "line").iter_rows(named=True):
-        last[row["file"], row["rank"], row["local_rank"], row["task"]] = row
+    own, hits = [], lines.filter("hit").sort("file", "line")
+    for row in hits.iter_rows(named=True):
+        whose = (row["file"], row["rank"], row["local_rank"], row["task"])
+        if (before := last.get(whose)) is not None and _of_whole(before["text"][:LINE_CHARACTERS]) is not None:
+            own.append(before)
+        last[whose] = row
     events = []
-    for row in last.values():
+    for row in (*own, *last.values()):
         if (count := _count(row["text"][:LINE_CHARACTERS])) is not None:
             events.append(event(row, "job_end", severity="info", code=CLOSING, step=count))
     return {"events": table("events", events)}
@@ -108,6 +115,9 @@ def _of_whole(text: str) -> int | None:
         return None
     if any(int(one[1]) != int(one[2]) for one in _OF.finditer(rest)):
         return None  # a part of them
+    epochs = {int(one[1] or one[2]) for one in _EPOCHS.finditer(text, words[first].start())}
+    if len(epochs) != 1 or epochs.pop() < _SEVERAL:
+        return None
     counts = {int(one[1] or one[2]) for one in _MANY.finditer(rest)}
     return count if len(counts) == 1 and (count := counts.pop()) >= _STEPS else None
 
@@ -117,4 +127,10 @@ def _ends(last: bytes) -> bool:
     return _count(line[-LINE_CHARACTERS:].decode("utf-8", "replace")) is not None
 
 
-PARSER = LineParser(name="last_counts", anchors=(), parse=parse, ends=_ends)
+PARSER = LineParser(
+    name="last_counts",
+    anchors=(b"epochs", b"Epochs", b"EPOCHS"),
+    holds=regex(rb"(?i)(?<![a-z])(?:done|finished|complete|completed|ended|end|over|trained)(?![a-z])"),
+    parse=parse,
+    ends=_ends,
+)

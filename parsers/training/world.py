@@ -22,7 +22,8 @@
     | distributed init (rank 3): tcp://n1:29500  ·  initialized host n2 as rank 8             fairseq
     WORLD_SIZE=16 · --distributed-world-size 16 · --nnodes 2 --nproc_per_node=8 · srun --ntasks=16 · mpirun -np 16        environment and arguments
 
-A size is the job's only where the line speaks of the world, not of a group. Of `--nnodes` and `--nproc-per-node` both must
+A size is the job's only where the line speaks of the world, not of a group or of another program (`--reward-world-size`). What starts as a rank is the printer only
+where nothing else is named that starts: a channel, a store, a neighbour. Of `--nnodes` and `--nproc-per-node` both must
 stand in one command, as numbers; with `--node-rank`, and no rendezvous that numbers nodes anew, they tell the rank of each process
 that torchrun starts there.
 
@@ -31,16 +32,18 @@ Versions: those of 2020 to 2026.
 Source: the start-up code of these projects.
 """
 
+import re
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
 
-from parsers.schema.labels import OF_GROUP
 from parsers.schema.lines import Row, reporter
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import integer
 from parsers.schema.tables import Tables, table
+from parsers.text import vocabulary
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.who.scripts import arguments
@@ -114,9 +117,9 @@ _FORMS = tuple(
             "argument",
         ),
         (rf"(?:^|\s)(?:mpirun|mpiexec)\s(?:.*?\s)?-(?:np|n) {_WORLD}", "argument"),
-        (rf"(?:^|\s)--?(?P<of>(?:[a-z]{{1,20}}[-_]){{0,3}})world[-_]size[= ]{_WORLD}(?=[\s\\]|$)", "argument"),
+        (rf"(?:^|\s)--?(?:(?:distributed|dist|job|global)[-_])?world[-_]size[= ]{_WORLD}(?=[\s\\]|$)", "argument"),
         (
-            rf"(?i)\b(?:init|start|launch|spawn|join|regist)\w*\b(?P<said>[^=]{{0,80}}?)[\s(]rank[ :]{{1,2}}{_RANK}(?=[\s),;:]|$)(?!\s?(?:of|/)\s?\d)",
+            rf"(?i)\b(?:init|start|launch|spawn|join|regist)\w*\b(?P<said>[^=]{{0,80}}?)[\s(]rank[ :]{{1,2}}{_RANK}(?=[),;:]|\s*$)(?!\s?(?:of|/)\s?\d)",
             _OF_RANK,
         ),
     )
@@ -127,6 +130,12 @@ _HOST = regex(
 )
 _NODE_RANK = regex(r"\s--?node[-_]rank[= ](\d{1,6})(?=\s|$)")
 _ELASTIC = regex(r"\s--?rdzv[-_]")  # its rendezvous, not the argument, numbers the nodes
+_WORD, _BEGINS = regex(r"[A-Za-z]+"), regex(r"(?i)(?:init|start|launch|spawn|join|regist)[a-z]*\b")
+_JOINS = regex(r"(?i)join|regist")
+_STARTED = frozenset(
+    ["distributed", "training", "trainer", "train", "job", "run", "program", "script", "process", "group", "backend", "env", "torch", "nccl", "gloo", "mpi", "rccl", "hccl",
+     "xccl", "the", "this", "itself", "on", "as", "up", "with", "in"]
+)  # fmt: skip
 LAUNCHED = "launch arguments"  # `how` of who is who as a launcher's arguments tell it, before any rank has spoken
 _COLUMNS = ("dp", "pp", "tp", "pid")
 _LOOSE = ("start line", "world size", _OF_RANK)  # forms that a line about a group, or about another process, may have
@@ -146,15 +155,13 @@ _OTHERS = regex(
 def parse(lines: pl.DataFrame) -> Tables:
     """ranks: world_size, and rank, local_rank, pid, address, tp, pp, dp where the line tells them."""
     rows: list[dict[str, Any]] = []
+    started: defaultdict[tuple[Any, Any], set[int]] = defaultdict(set)  # by whoever is at one place
     for row in lines.iter_rows(named=True):
         text = row["text"][:_CHARACTERS]
         found = next(((match, how) for pattern, how in _FORMS if (match := pattern.search(text))), None)
         if found is None or (found[1] in _LOOSE and _OTHERS.search(_SIZES.sub("", text))):
             continue
-        of_what = found[0].groupdict()
-        if OF_GROUP.search(of_what.get("of") or of_what.get("said") or "") or (
-            found[1] == _OF_RANK and _PID.search(text)
-        ):
+        if found[1] == _OF_RANK and (not _is_own_start(text, found[0]) or _PID.search(text)):
             continue
         if found[1] == "start line" and (not _STARTS.search(text) or _PID.search(text)):
             continue
@@ -183,10 +190,24 @@ def parse(lines: pl.DataFrame) -> Tables:
                 local, host = _LOCAL_RANK.search(text), _HOST.search(text)
                 own |= {"local_rank": int(local[1])} if local else {}
                 own |= {"host": host[1]} if host else {}
+                if found[1] == _OF_RANK and not host:
+                    started[row["file"], own["host"]].add(rank)
             own |= {"pid": row["process"]} if found[1] == "vLLM" else {}
             own |= {name: integer(said[name]) for name in _COLUMNS if name in said}
         rows.append(own | {"file": row["file"], "line": row["line"]})
+    several = {place for place, ranks in started.items() if len(ranks) > 1}  # who listens to all, it may be
+    for one in rows:
+        if one["how"] == _OF_RANK and (one["file"], one.get("host")) in several:
+            one["host"] = None
     return {"ranks": table("ranks", rows)}
+
+
+def _is_own_start(text: str, found: re.Match[str]) -> bool:
+    """Does what starts as a rank have no other name than one of the job or of its process? A channel, a store or a neighbour is another's."""
+    between = {word.lower() for word in _WORD.findall(_HOST.sub(" ", found["said"])) if not _BEGINS.match(word)}
+    if _JOINS.match(text, found.start()) and not _HOST.search(text):  # somebody else may have
+        return False
+    return between <= _STARTED and not any(map(vocabulary.points_elsewhere, _WORD.findall(text[: found.start()])))
 
 
 def _launched(row: Row, text: str, nodes: int, each: int) -> Iterator[dict[str, Any]]:

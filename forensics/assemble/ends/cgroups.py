@@ -6,12 +6,13 @@
     {"metadata": {"uid": "2e9c82b1-478c-481d-a87c-966c377b9aa2"}, "env": {"RANK": "3"}}      a document that tells whose it is
 
 An id is told of a rank if all files below it, or lines in them, speak for that rank alone, and documents of no other. Where several run in it, it is the
-one of them that somebody saw killed, or gone without a word. What else the kernel says of the same process in that file is about it, too.
+one of them that somebody saw killed, or gone without a word, not before the kernel says so, and that is nobody where another of them failed by itself or lost a process that it had started:
+then that one's may be what the kernel ended, and who was killed was killed for it. What else the kernel says of the same process in that file is about it, too.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 
 import polars as pl
 
@@ -29,6 +30,9 @@ _ID = regex(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])", re.I)
 _SHORT = 12  # of an id: as many digits lists of containers show
 _IS_SHORT = regex(r"(?i)[0-9a-f]{12}")
 _CGROUP = "memcg"
+_CHILD = regex(r"(?i)\b(?:worker|child|subprocess)(?:es|s)?\b")
+_CLOSED = ("SIGTERM", "SIGKILL", "SIGINT")  # signals by which a launcher ends those that are left
+_CLOCKS_NS = 2 * 10**9
 
 
 def with_ranks_of_cgroups(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
@@ -40,10 +44,12 @@ def with_ranks_of_cgroups(tables: Mapping[TableName, pl.DataFrame]) -> dict[Tabl
         return dict(tables)
     ranks = _ranks_of_ids(tables)
     found: dict[tuple[str, int], set[int]] = defaultdict(set)
-    for file, pid, detail in told.select("file", "pid", "detail").iter_rows():
+    at: dict[tuple[str, int], tuple[str, int]] = {}
+    for file, pid, detail, basis, time_ns in told.select("file", "pid", "detail", "time_basis", "time_ns").iter_rows():
+        if basis is not None and time_ns is not None:
+            at[file, pid] = (basis, time_ns)
         found[file, pid] |= {rank for one in _ids(detail) for rank in ranks.get(one, ranks.get(one[:_SHORT], ()))}
-    killed = _killed(events)
-    found = {key: said if len(said) == 1 else said & killed for key, said in found.items()}
+    found = {key: said if len(said) == 1 else _killed(events, said, at.get(key)) for key, said in found.items()}
     own = [(file, pid, min(said)) for (file, pid), said in found.items() if len(said) == 1]
     made = pl.DataFrame(own, schema={"file": pl.String, "pid": pl.Int64, "_rank": pl.Int64}, orient="row")
     keys = made.with_columns(pl.col("file").cast(events.schema["file"]), pl.col("pid").cast(events.schema["pid"]))
@@ -53,11 +59,22 @@ def with_ranks_of_cgroups(tables: Mapping[TableName, pl.DataFrame]) -> dict[Tabl
     return {**tables, "events": filled.select(events.columns).cast(events.schema)}
 
 
-def _killed(events: pl.DataFrame) -> set[int]:
-    """The ranks that a launcher saw killed by SIGKILL, or gone without a word."""
-    exits = events.filter(pl.col("kind").is_in(["exit", "first_failure"]) & (pl.col("rank_space") == "global"))
-    rows = exits.select("rank", "code").drop_nulls().iter_rows()
-    return {rank for rank, code in rows if code in VANISHED or signal_of(code) == "SIGKILL"}
+def _killed(events: pl.DataFrame, members: Set[int], at: tuple[str, int] | None) -> set[int]:
+    """Those of a pod that a launcher saw killed by SIGKILL, or gone without a word, and not before the kernel's word; none where another failed by itself."""
+    is_theirs = pl.col("rank").is_in(list(members)) & (pl.col("rank_space") == "global")
+    own = events.filter(is_theirs.fill_null(False) & pl.col("kind").is_in(["exit", "first_failure", "exception"]))
+    killed, failed = set(), set()
+    for kind, rank, code, text, basis, time_ns in own.select(
+        "kind", "rank", "code", "text", "time_basis", "time_ns"
+    ).iter_rows():
+        if kind == "exception":
+            failed |= {rank} if _CHILD.search(text or "") else set()
+        elif code is not None and (code in VANISHED or signal_of(code) == "SIGKILL"):
+            is_before = at is not None and basis == at[0] and time_ns is not None and time_ns + _CLOCKS_NS < at[1]
+            killed |= set() if is_before else {rank}
+        elif code not in (None, "0") and signal_of(code) not in _CLOSED:
+            failed.add(rank)
+    return set() if failed - killed else killed
 
 
 def _ids(text: str) -> Iterator[str]:

@@ -6,7 +6,8 @@ never ended, or that somebody looked at a job that stood still. Else they say no
 that is stamped before the last of these steps, is no failure of what came to its end afterwards; nor is any where the scheduler says of the
 job and all of its steps that they were completed, with exit code 0. What is told of a host that none of the ranks is on, where the hosts of all are known, of another day, or of a process
 that is no rank's shows no failure of theirs; nor does an error that its printer outlived, or one in words of no rule that no rank and no host printed. What one printer tells three times in the same words ends nothing, unless
-nobody is named and all of it stands behind the last step of its file, as where the processes of a job say it one after the other. A record of figures has no words to end
+nobody is named and all of it stands behind the last step of its file, as where the processes of a job say it one after the other. Words that tell
+epochs beside steps end nothing where these are fewer than three (behind the first epoch it may be said in other words), where their printer said them before with other numbers, where it counted its steps anew, and where what is left of its log begins so late that they may have been said before. A record of figures has no words to end
 with: it came to its end with the step that is announced as the last.
 """
 
@@ -25,6 +26,7 @@ from parsers.training.progress import BARE_END, CLOSING, LAST_STEP
 _BARE, _DIGITS = regex(BARE_END), regex(r"\d+")
 _PRINTER = ["file", "rank", "local_rank"]
 _AGAIN = 3
+_EPOCHS, _SEVERAL = r"(?i)\b([0-9]{1,9})[ _]epochs\b|\bepochs\W{1,3}([0-9]{1,9})\b", 3
 _OF = r"\b([0-9]{1,15}) {0,4}(?:/|of) {0,4}[0-9]{1,15}\b"
 _COMPLAINTS, _SOON_NS = ("other", "exception"), 10 * 10**9
 _GRAVE = ["error", "fatal"]
@@ -37,7 +39,7 @@ def with_closings(
 ) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global, who is where, and which rows of `events` are errors that their printers outlived → the
     tables without the rows of job_end that are none."""
-    tables = _without_repeated(tables)
+    tables = _without_parts(_without_repeated(tables))
     events = tables["events"]
     is_weak = ((pl.col("kind") == "job_end") & pl.col("code").is_in([CLOSING, LAST_STEP])).fill_null(False)
     weak = events.filter(is_weak)
@@ -65,6 +67,33 @@ def _without_repeated(tables: Tables) -> dict[TableName, pl.DataFrame]:
     is_named = pl.col("rank").is_not_null() | pl.col("local_rank").is_not_null()
     among = is_named | (pl.col("line").min().over(*_PRINTER, "_template") < pl.col("_last")).fill_null(True)
     return {**tables, "events": told.filter(~(ends & again & among).fill_null(False)).drop("_template", "_last")}
+
+
+def _without_parts(tables: Tables) -> dict[TableName, pl.DataFrame]:
+    """Without ends that tell epochs beside steps and may be of a part of them."""
+    events = tables["events"]
+    is_told = (pl.col("kind") == "job_end") & (pl.col("code") == CLOSING) & pl.col("step").is_not_null()
+    is_told &= pl.col("text").cast(pl.String).str.contains(r"(?i)\bepochs\b")
+    ends = events.filter(is_told.fill_null(False) & pl.col("line").is_not_null())
+    if ends.is_empty():
+        return dict(tables)
+    steps = tables["steps"].filter((pl.col("phase") == "train").fill_null(True) & pl.col("line").is_not_null())
+    step, line = pl.col("step"), pl.col("line")
+    own = steps.drop_nulls("step").group_by(_PRINTER).agg(
+        step.min().alias("_first"), line.max().alias("_last"),
+        (line.filter(step == step.min()).max() > line.filter(step == step.max()).min()).alias("_anew"),
+    )  # fmt: skip
+    seen = own.group_by("file").agg(pl.col("_first").min(), pl.col("_last").max(), pl.col("_anew").any())
+    told = ends.join(seen, on="file", how="left").with_columns(
+        # A log of several that name nobody holds the same words once for each, all behind its last step.
+        _before=(line.n_unique().over(_PRINTER) > 1) & (line.min().over(_PRINTER) < pl.col("_last"))
+    )
+    said = [pl.col("text").cast(pl.String).str.extract(_EPOCHS, at).cast(pl.Int64, strict=False) for at in (1, 2)]
+    is_few = pl.coalesce(*said) < _SEVERAL
+    is_part = pl.any_horizontal("_before", "_anew", is_few, 2 * pl.col("_first") > pl.col("step"))
+    parts = told.filter(is_part.fill_null(False)).select("file", "line").unique()
+    ends_only = parts.with_columns(kind=pl.lit("job_end").cast(events.schema["kind"]))
+    return {**tables, "events": events.join(ends_only, on=["file", "line", "kind"], how="anti", maintain_order="left")}
 
 
 def _is_end(tables: Tables, weak: pl.DataFrame) -> bool:

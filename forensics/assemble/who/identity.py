@@ -400,7 +400,12 @@ def world(
     if given:
         return frozenset(range(given)), "the person"
     sizes = identity["world_size"].drop_nulls()
-    sizes = sizes if len(sizes) else tables["ranks"]["world_size"].drop_nulls()  # of processes whose rank is not told
+    if not len(
+        sizes
+    ):  # of processes whose rank is not told; an argument that those who speak do not fit in is another program's
+        spoke = values(pl.concat([one["rank"].cast(pl.Int64) for one in (identity, tables["files"], tables["steps"])]))
+        fits = (pl.col("how") != "argument").fill_null(True) | (pl.col("world_size") > max(spoke, default=-1))
+        sizes = tables["ranks"].filter(fits)["world_size"].drop_nulls()
     if len(sizes):
         return frozenset(range(max(sizes.mode().to_list()))), "the world size that ranks or their launcher print"
     printed = tables["settings"].filter(pl.col("name").str.to_lowercase() == "world_size")["value"]

@@ -4,10 +4,9 @@
 
 That is a hang by the word of who watches; where they stood, no line shows, so all of them are suspects, and nobody is named. Where some were ended and others not,
 or a wait was given up, other lines tell more. Nobody is suspected where each process says in its own log that nothing moves, all behind one step, and went on to no
-other: what they wait for is in none of them that is seen. Fooled by: a watchdog whose limit is shorter than what the program does then (a long transfer, a checkpoint).
+other: what they wait for is in none of them that is seen. Not so where such a line tells what goes on meanwhile (an evaluation, a save), or a process is held. Fooled by: a watchdog whose limit is shorter than what the program does then (a long transfer, a checkpoint).
 """
 
-from forensics.assemble.starts.apart import own_logs
 from forensics.case import Case, Detector
 from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.ends.standing import ended_standing, stood_alike
@@ -47,7 +46,7 @@ def _alike(case: Case) -> tuple[Finding, ...]:
     job = case.expected if case.is_world_told else frozenset()
     if case.ends or not job:
         return ()
-    stood = stood_alike(case.events, case.tables["steps"], own_logs(case.tables), job)
+    stood = stood_alike(case.tables, case.events, job)
     if stood is None:
         return ()
     text = words.STAND_ALIKE(number=len(stood.ranks), seconds=stood.seconds, step=stood.step)

@@ -6,10 +6,18 @@ from collections.abc import Mapping, Sequence, Set
 import msgspec
 import polars as pl
 
+from forensics.assemble.starts.apart import numbered_lines, own_logs
 from forensics.facts.rows.event_rows import Row, rows
 from parsers.schema.event_kinds import STILL
+from parsers.schema.tables import TableName
+from parsers.text.patterns import regex
 
 _NEAR = 2  # lines from the one word to the other
+_GOES_ON = regex(
+    r"(?i)\b(?:in progress|under ?way|on-?going|still running|\d{1,9} {0,2}(?:of|out of) {0,2}\d{1,9}|eval\w*|validat\w+|(?:sav|writ|stor|load|upload|download|copy|compil|checkpoint|restor|resum|warm|tun|"
+    r"tokeniz|test|generat|sampl)ing)\b|\d ?%|(?<![\w./:-])\d{1,9}/\d{1,9}(?![\w./:-])"
+)
+_HELD = ("stopped", "traced", "tracing stop", "zombie", "dead")  # states of processes
 _FEWEST = 2  # processes: of one alone the job is another question
 _GAVE_UP = ("collective_timeout", "exit", "exception", "first_failure", "store_timeout", "comm_abort")
 
@@ -49,14 +57,27 @@ class Stood(msgspec.Struct, frozen=True):
     told: Sequence[Row]
 
 
-def stood_alike(events: pl.DataFrame, steps: pl.DataFrame, logs: pl.DataFrame, job: Set[int]) -> Stood | None:
-    """Events and steps of one attempt, files with the rank whose own they are → how all ranks of the job stand; None where one of them does not say so, has a step
-    behind its word, or stands at another step: then somebody is elsewhere than the others."""
+def stood_alike(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame, job: Set[int]) -> Stood | None:
+    """Tables and events of one attempt → how all ranks of the job stand; None where one of them does not say so, has a step behind its word, or stands at another step:
+    then somebody is elsewhere than the others. None, too, where a word, or a line behind it, tells what goes on without a step, and where somebody saw a process that is held."""
+    steps, logs = tables["steps"], own_logs(tables)
     still = [row for row in rows(events, "heartbeat_lost") if row["code"] == STILL]
     own = dict(logs.filter(pl.col("rank").is_not_null()).select(pl.col("file").cast(pl.String), "rank").iter_rows())
     last = {own[row["file"]]: row for row in sorted(still, key=lambda row: row["line"] or 0) if row["file"] in own}
     is_own = all(row["file"] in own and row["rank"] in (None, own[row["file"]]) for row in still)
     if len(job) < _FEWEST or last.keys() != job or not is_own:
+        return None
+    if tables["stacks"]["status"].is_in(_HELD).any() or any(
+        _GOES_ON.search(row["text"] or "") for row in last.values()
+    ):
+        return None
+    held = {row["file"]: dict(numbered_lines(row)) for row in logs.iter_rows(named=True) if row["file"] in own}
+    if any(
+        _GOES_ON.search(text)
+        for row in last.values()
+        for at, text in held[row["file"]].items()
+        if at > (row["line"] or 0)
+    ):
         return None
     at: set[int | None] = set()
     for row in last.values():
