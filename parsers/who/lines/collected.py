@@ -175,7 +175,7 @@ def _cells(record: Mapping[str, object], depth: int = 0) -> Iterator[tuple[str, 
         if isinstance(cell, dict):
             is_own = depth < _DEEP and not vocabulary.points_elsewhere(name) and not cell.keys() & record.keys()
             yield from _cells(cell, depth + 1) if is_own else ()
-        elif not isinstance(cell, str) or not (is_of_others(name) or (depth and not CALLS.search(name))):
+        elif not depth or not isinstance(cell, str) or (CALLS.search(name) and not is_of_others(name)):
             yield name, cell
 
 
