@@ -90,7 +90,7 @@ class Statuses:
         told, self._fields = self._fields, {}
         number = told.get("Pid") or told.get("Tgid") or str(self._above or "")
         state = _STATE.match(told.get("State", ""))
-        if state is None or not number.isdecimal() or told.get("Tgid", number) != number:
+        if state is None or not (number.isascii() and number.isdecimal()) or told.get("Tgid", number) != number:
             return
         stands = [{"function": f"State: {state[0]}", "file": None, "line": None}] if state["word"] == "stopped" else []
         own = {

@@ -52,14 +52,16 @@ def with_logged_errors(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableNa
     alone = raised.filter(pl.col("line").n_unique().over("file") == 1).join(said, on=["file", "_record"])
     whose = pl.concat([whose, alone.select(*_PLACE, "_rank")]).unique()
     found = (
-        pl.concat([whose, _only(events, failed), _announced(told, events.filter(nobodys), failed, tables["files"])])
+        pl.concat([whose, _only(events, failed), _announced(told, events.filter(nobodys), failed, tables)])
         .unique()
         .unique(_PLACE, keep="none")
     )
     return {**tables, "events": _given(events, found)}
 
 
-def _announced(events: pl.DataFrame, raised: pl.DataFrame, failed: pl.DataFrame, files: pl.DataFrame) -> pl.DataFrame:
+def _announced(
+    events: pl.DataFrame, raised: pl.DataFrame, failed: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame]
+) -> pl.DataFrame:
     """file, line, _rank of exceptions of nobody that lines of ranks announce: all of their file, each by another rank in the same words, which stand
     nowhere else among the commonest lines of the file. Who is told to have `failed` is among them."""
     told = events.filter((pl.col("code") == ANNOUNCES) & (pl.col("rank_space") == "global"))
@@ -80,7 +82,7 @@ def _announced(events: pl.DataFrame, raised: pl.DataFrame, failed: pl.DataFrame,
     among = among.filter(is_told)
     if not among.height:
         return raised.select(*_PLACE, "_rank").clear()
-    common = {file: counted(own or ()) for file, own in files.select("file", "templates").iter_rows()}
+    common = {file: counted(own or ()) for file, own in tables["files"].select("file", "templates").iter_rows()}
     alone = [
         file for file, words, many in among.select("file", "_words", "_many").iter_rows()
         if not any(text.endswith(words) and count > many for text, count in common.get(file, {}).items())

@@ -53,7 +53,7 @@ _FIELD = r"[\[(<]?(?:pid|PID|Pid|process_id)[=:] ?"  # before the number of a pr
 _BEHIND_FIELD = r"[\])>]?[,;:]?(?: {0,8}\| ?| {1,8})(?=\S)"
 _AT_FIELD = regex(rf" {{0,8}}{_FIELD}\d{{1,10}}{_BEHIND_FIELD}")
 _TELLS = regex(r"[A-Za-z0-9]")
-_OF_RECORD = regex(
+OF_RECORD = regex(
     r"[^:]{1,80}:\d{1,10}:\d{1,10}"
 )  # host:pid:thread before a record of NCCL and its kin, which is read whole
 
@@ -117,7 +117,7 @@ def _one_of(words: Sequence[str], other: str) -> Iterator[str]:
 
 def _made(text: str, form: str) -> Iterator[Head]:
     found = finder(form).match(text)
-    if found and _TELLS.search(found["value"]) and not _OF_RECORD.fullmatch(found["value"]):
+    if found and _TELLS.search(found["value"]) and not OF_RECORD.fullmatch(found["value"]):
         tag = found.groupdict().get("pid")
         yield Head(form, found["value"], int(tag) if tag else None, text[found.end() :])
 

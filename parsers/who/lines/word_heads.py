@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from parsers.schema.names import Names
 from parsers.text.patterns import regex
 from parsers.who.lines.beginnings import Said
-from parsers.who.lines.heads import Head, finder
+from parsers.who.lines.heads import OF_RECORD, Head, finder
 
 _WORDS = 6  # at the head of a line
 _FEWEST = 2
@@ -92,7 +92,7 @@ def _introduced(form: str, introduced: Sequence[Said]) -> frozenset[str]:
     ranks: defaultdict[str, set[int]] = defaultdict(set)
     for one in introduced:
         found = finder(form).match(one.line.text)
-        if found is None or one.introduces is None:
+        if found is None or one.introduces is None or OF_RECORD.fullmatch(found["value"]):
             return frozenset()
         ranks[found["value"]].add(one.introduces.rank)
     told = {value: min(own) for value, own in ranks.items() if len(own) == 1}
