@@ -265,3 +265,26 @@ def test_the_newest_launch_in_a_file_ended_well(tmp_path: Path) -> None:
 def test_a_part_of_the_steps_is_no_end(tmp_path: Path, last: str) -> None:
     ends = [f"{AT} 12:21:00 rank{rank}: {last}\n" for rank in (0, 1)]
     assert verdict(tmp_path, job_log=appended(*ends)).kind != "healthy"
+
+
+@pytest.mark.parametrize(("many", "named"), [(5, []), (1, [3])], ids=["most of them", "one alone"])
+def test_whom_a_launcher_stopped_for_the_first_of_those_that_failed_alike(
+    tmp_path: Path, many: int, named: list[int]
+) -> None:
+    """All of eight ask one service that has stopped to answer; the first whose wait is over ends the launcher's patience with the rest."""
+    raised = "".join(
+        f'[rank{rank}]: Traceback (most recent call last):\n[rank{rank}]:   File "/code/grpo.py", line 126, in score\n[rank{rank}]:     reply = ask(url)\n'
+        f"[rank{rank}]: ValueError: the service gave no score\n"
+        for rank in (3, 0, 6, 1, 5)[:many]
+    )
+    start = "".join(
+        f"[rank{rank}] INFO {AT} 14:20:0{rank} run.py:10 rank {rank} of 8, pid {6120 + rank}, is up\n"
+        for rank in range(8)
+    )
+    head = "W0301 14:36:08.601651 6071 torch/distributed/elastic/multiprocessing/api.py:900]"
+    closing = "".join(
+        f"{head} Sending process {6120 + rank} closing signal SIGTERM\n" for rank in range(8) if rank != 3
+    )
+    failed = f"E{head[1:]} failed (exitcode: 1) local_rank: 3 (pid: 6123) of binary: /usr/bin/python\n"
+    found = verdict(tmp_path, job_log=start + raised + closing + failed)
+    assert (found.kind, found.ranks) == ("crash", named)

@@ -1,7 +1,7 @@
 """Who failed by itself and explains the other ends: named, or the suspects of which one did.
 
 Ends whose cause is told come before plain exit codes. What several raised alike is theirs, or, on most ranks, nobody's: then
-the job itself is wrong. Several signals that nobody sent are each named. Several different failures: the earliest, by stamps of
+the job itself is wrong, whomever a launcher stopped for the first of them. Several signals that nobody sent are each named. Several different failures: the earliest, by stamps of
 the processes themselves, beyond the error of their clocks; a launcher's stamp says when it looked. What is stamped after a scheduler
 began to end the processes followed from that, if anybody failed otherwise. Errors that several devices
 report are one failure of which each may be the origin, unless a record of hardware singles one out; so is what one reports of a link,
@@ -58,12 +58,18 @@ class Around(msgspec.Struct, frozen=True):
 
 def origins(ends: Mapping[int, ProcessEnd], around: Around) -> Origins | None:
     """Ends by rank → who failed by itself first; None: nobody."""
-    died = [end for end in ends.values() if end.how == "died"]
+    raised = [end for end in ends.values() if end.how == "died"]
     # Alive until then: what it printed had not ended it.
-    died = [end for end in died if not end.was_stopped and not _is_after_the_stop(end, around)] or died
+    died = [end for end in raised if not end.was_stopped and not _is_after_the_stop(end, around)] or raised
     told = _not_killed_with_the_rest([end for end in died if end.cause is not None] or died, around)
     if not told:
         return None
+    alike = {_template(end, around.roles) for end in told}
+    same = [end for end in raised if end.cause is not None and _template(end, around.roles) in alike]
+    if len(alike) == 1 < len(same) and 2 * len(same) > len(
+        around.job
+    ):  # also those whom the launcher stopped for the first of them
+        return Origins(tuple(same), is_most=True)
     found = _first(told, around)
     if found.why_not is None and (failed := _before_kills(told, ends)):
         others = {*found.others, *failed}
