@@ -20,6 +20,7 @@ from parsers.who.lines.heads import OF_RECORD, Head, finder
 
 _WORDS = 6  # at the head of a line
 _FEWEST = 2
+_CHARACTERS = 400
 _MOST = 0.6  # of the lines that have words
 _TIME = r"(?:\d{1,4}[-/:]\d\d[\d:.,/TZ+-]{0,40}|\d{8}[-T]?[\d:.]{6,20}|\d{10}(?:\.\d{1,9})?|\d{1,2}/[A-Z][a-z]{2}/\d{4}[\d:]{0,12}|[A-Z][a-z]{2} {1,2}\d{1,2} [\d:.]{5,15})"
 _LEVEL = r"(?:(?:level|lvl|severity)=)?(?:(?i:trace|debug|info|notice|warn|warning|error|critical|fatal|panic)|[DIWEF])"
@@ -49,10 +50,13 @@ def add_word_heads(said: Mapping[str, Sequence[Said]], names: Names) -> None:
     ranks = {_parts(name): rank for name, rank in names.ranks.items()}
     ranks |= {_parts(f"{host}:{pid}"): rank for (host, pid), rank in names.processes.items()}
     logs = {path: rank for path, own in said.items() if _is_log(own) and (rank := names.of_path(path)) is not None}
+    # Of whom there is another log, a line may tell something: of all of them, one who watches them does.
+    watched = {*logs.values()}
+    known = {name for name, rank in ranks.items() if rank not in watched}
+    words = {word for name in known for word in name}
     for path, own in said.items():
-        # Of whom there is another log, a line may tell something: of all of them, one who watches them does.
-        known = {name: rank for name, rank in ranks.items() if rank not in {*logs.values()}} if path not in logs else {}
-        for one, head in _heads_in(own, known):
+        held = sum(not words.isdisjoint(_PART.findall(one.line.text[:_CHARACTERS])) for one in own) if words else 0
+        for one, head in _heads_in(own, known if path not in logs and held >= _FEWEST else frozenset()):
             one.heads.append(head)
 
 
