@@ -47,6 +47,7 @@ DATED = regex(
 _NODE = regex(r"(?i)[_.-]?node(?:[_.-]?(?:name|id|ip))?\Z")
 _LONE = regex(r"(?<![\dA-Za-z])[1-9]\d{1,7}(?![\dA-Za-z])")
 _COUNT = regex(r"\d{1,7}")
+_WORD_OF_PID = regex(r"(?i)(?<![a-z])p(?:id)?[-_=.]?\Z")  # before one: `gn12-p4711`, `gn12.pid_4711`
 _CELL = 128  # characters of one that may be a name
 _REPLICA = regex(r"[-_]1\Z")
 
@@ -371,7 +372,7 @@ def is_of_others(field: str) -> bool:
 def stands_beside(name: str, number: "re.Match[str]") -> bool:
     """Does a name stand right before a number, or behind it, with marks between them alone?"""
     before, behind = number.string[: number.start()], number.string[number.end() :]
-    before = re.sub(r"(?i)(?<![a-z])p(?:id)?[-_=.]?\Z", "", before).rstrip("-_.:@= ")
+    before = _WORD_OF_PID.sub("", before).rstrip("-_.:@= ")
     is_before = before.endswith(name) and not before[: -len(name)][-1:].isalnum()
     behind = behind.lstrip("-_.:@= ")
     return is_before or (behind.startswith(name) and not behind[len(name) : len(name) + 1].isalnum())
