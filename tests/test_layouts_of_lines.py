@@ -201,6 +201,41 @@ def test_two_documents_that_differ_name_nobody(tmp_path: Path) -> None:
     assert raised(tmp_path, told("map", lambda rank: NAMES[rank]) | other | log) == [None]
 
 
+TWO_LISTS = {
+    "blocks": [text for rank, name in enumerate(NAMES) for text in (f"== {name}", f"RANK={rank}", "WORLD_SIZE=4", "")],
+    "a table": ["NAME     RANK   STATE", *(f"{name:8} {rank}      Running" for rank, name in enumerate(NAMES))],
+    "an INI file": [text for rank, name in enumerate(NAMES) for text in (f"[{name}]", f"rank = {rank}", "")],
+    "CSV": ["name,rank", *(f"{name},{rank}" for rank, name in enumerate(NAMES))],
+}
+
+
+@pytest.mark.parametrize(
+    "called", [lambda rank: NAMES[rank], lambda rank: f"w-{rank}f3a", lambda rank: f"gn{rank // 2}:{4100 + rank}"]
+)
+@pytest.mark.parametrize("form", TWO_LISTS)
+def test_two_lists_that_differ_name_nobody(tmp_path: Path, form: str, called: Callable[[int], str]) -> None:
+    now = "\n".join(TWO_LISTS[form])
+    for rank, name in enumerate(NAMES):
+        now = now.replace(name, called(rank))
+    other = {"old.txt": [f"{called((rank + 1) % 4)} -> rank {rank}" for rank in range(4)]}
+    log = [f"10:00:{at:02d} [{called(rank)}] step {at} loss {3 - at / 9:.4f}" for at in range(9) for rank in range(4)]
+    log += [f"10:00:09 [{called(BAD)}] {text}" for text in FAILED]
+    alone = raised(tmp_path / "alone", {"list.txt": now.splitlines(), "job.log": log})
+    assert alone == [BAD]
+    assert raised(tmp_path / "both", {"list.txt": now.splitlines(), "job.log": log} | other) == [None]
+
+
+@pytest.mark.parametrize("form", ["{} sends to rank {}", "{}: next rank {}", "{}: checkpoint copy held by rank {}"])
+def test_whom_each_is_beside_moves_nobody(tmp_path: Path, form: str) -> None:
+    now = [text for rank in range(4) for text in (f"== w-{rank}f3a", f"RANK={rank}", "WORLD_SIZE=4", "")]
+    ring = [form.format(f"w-{(rank + 1) % 4}f3a", rank) for rank in range(4)]
+    log = [f"10:00:{at:02d} [w-{rank}f3a] step {at} loss {3 - at / 9:.4f}" for at in range(9) for rank in range(4)]
+    log += [f"10:00:09 [w-{BAD}f3a] {text}" for text in FAILED]
+    [incident] = analyze(written(tmp_path, {"list.txt": now, "ring.txt": ring, "job.log": log})).incidents
+    assert incident.verdict.ranks == [BAD]
+    assert {*incident.verdict.hosts} <= {f"w-{BAD}f3a"}
+
+
 @pytest.mark.parametrize(
     "name", ["gn10_4100.log", "gn1_2026-03-12.log", "gn1_agent_0902.log"], ids=["a longer name", "a day", "an hour"]
 )

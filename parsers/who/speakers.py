@@ -75,6 +75,7 @@ from parsers.who.processes.process_table import process_table, worlds_told
 from parsers.who.processes.process_variables import pids_of_variables
 from parsers.who.scripts.message_calls import message_calls
 from parsers.who.scripts.renamed import renamed
+from parsers.who.told.contradicted import contradicted
 from parsers.who.told.counted_columns import counted_columns
 from parsers.who.told.documented import documented
 from parsers.who.told.keyed_records import keyed_records
@@ -94,7 +95,11 @@ _OF_ALL = ("dp", "ddp", "data", "replica", "global", "worker", *PROCESS)  # word
 
 def speakers(sources: Sequence[Source]) -> Known:
     """The files of a bundle → who speaks in them."""
-    sources = [source for source in sources if len(source.path) <= PATH]
+    known, unheard = _heard(sources := [source for source in sources if len(source.path) <= PATH])
+    return _heard([source for source in sources if source.path not in unheard])[0] if unheard else known
+
+
+def _heard(sources: Sequence[Source]) -> tuple[Known, frozenset[str]]:  # and lists that contradict each other
     shapes: defaultdict[str, list[Source]] = defaultdict(list)
     for source in sources:
         shapes[_SHAPE.sub("#", source.path)].append(source)
@@ -142,7 +147,8 @@ def speakers(sources: Sequence[Source]) -> Known:
     ranks, claims = with_shares(unknown, size, ranks, claims)
     columns = counted_columns([one for one in unknown if one.path not in ranks], size)
     more_of = (table.hosts, columns, table.apart, host_sections(sources, said, table))
-    return Known(ranks, labels | engines, claims, collectors, names, files, *more_of)
+    known = Known(ranks, labels | engines, claims, collectors, names, files, *more_of)
+    return known, contradicted(claims, more.opposed, said)
 
 
 class _Bundle:
@@ -280,14 +286,9 @@ class _Bundle:
         for one in self.introduced:
             if (said := one.introduces) is not None:
                 own = None if one.line.process in self._launchers else one.line.host  # it tells of other processes
-                told = {
-                    "rank": said.rank,
-                    "host": said.host or own,
-                    "address": own if said.host else None,  # what a launcher calls the host that says its name
-                    "pid": self._pid(one),
-                    "world_size": said.given or said.world,
-                }
-                device = {"device_index": said.device, "pci": said.pci}
+                address = own if said.host else None  # what a launcher calls the host that says its name
+                told = {"rank": said.rank, "host": said.host or own, "address": address, "pid": self._pid(one)}
+                device = {"device_index": said.device, "pci": said.pci, "world_size": said.given or said.world}
                 yield {**told, **device, "how": "introduction", "file": one.file, "line": one.number}
 
     def _spoken_by(self, one: Said, ranks: Mapping[str, int], labels: Mapping[str, Labels]) -> int | None:

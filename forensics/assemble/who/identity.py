@@ -272,9 +272,12 @@ def _by_file_local(files: pl.DataFrame, by_host_local: pl.DataFrame) -> pl.DataF
     return placed.join(whose, on="host").select("file", "local_rank", pl.col("_host_local").alias("_file_local"))
 
 
-def _counted_apart(by_host_pid: pl.DataFrame) -> pl.DataFrame:
-    """Pids that hosts give to processes of different ranks: without its host such a number is nobody's, however often one of them is told."""
-    return by_host_pid.group_by("pid").agg(pl.col("_host_pid").n_unique()).filter(pl.col("_host_pid") > 1)
+def _counted_apart(by_host_pid: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
+    """Pids that hosts give to processes of different ranks, or one file in the same way: without its host such a number is nobody's, however often
+    one of them is told."""
+    own = claims.drop_nulls(["pid", "rank"]).group_by("file", "how", "pid").agg(pl.col("rank").n_unique())
+    hosts = by_host_pid.group_by("pid").agg(pl.col("_host_pid").n_unique()).filter(pl.col("_host_pid") > 1)
+    return pl.concat([hosts.select("pid"), own.filter(pl.col("rank") > 1).select("pid")])
 
 
 def _beside(frame: pl.DataFrame, told: pl.DataFrame, *keys: str) -> pl.DataFrame:
@@ -295,7 +298,7 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
     by_host_pid = _unique_map(_at_places(_at_addresses(claims), tables["files"]), ["host", "pid"], "_host_pid")
     apart = _numbers_of_two_places(tables, claims)
     of_one = claims.join(apart, on=["file", "pid"], how="anti") if apart.height else claims
-    by_pid = _unique_map(of_one, ["pid"], "_pid").join(_counted_apart(by_host_pid), on="pid", how="anti")
+    by_pid = _unique_map(of_one, ["pid"], "_pid").join(_counted_apart(by_host_pid, of_one), on="pid", how="anti")
     hostless = of_one.filter(pl.col("host").is_null() & (pl.col("how") != AT_HEADS))
     of_no_host = _unique_map(
         hostless.join(claims.drop_nulls(["host", "pid"]), on=["rank", "pid"], how="anti"), ["pid"], "_elsewhere"

@@ -12,9 +12,10 @@ from parsers.schema.calls import Call, call_of
 from parsers.schema.names import Told
 from parsers.text.unanimous import unanimous
 from parsers.who.lines.beginnings import Said
-from parsers.who.linked.closure import Proof, Token, by_chains, local_column, places_called, ranks_at
+from parsers.who.linked.closure import Proof, Token, by_chains, local_column, opposed, places_called, ranks_at
 from parsers.who.linked.computed import Words, with_computed
 from parsers.who.linked.relations import Relation, cell, relations
+from parsers.who.linked.tokens import apart
 from parsers.who.linked.twins import twins
 from parsers.who.places.contexts import Places, host_called, typed_command
 from parsers.who.places.job_table import Table
@@ -25,12 +26,14 @@ HOW, KIND, OF_PLACE = "chain of records", "record", "id of a place"
 
 
 class Chains(msgspec.Struct, frozen=True):
-    """`told`: names. `claims`: rows of `ranks`. `processes`: (name of a place, pid) → rank. `files`: path → rank."""
+    """`told`: names. `claims`: rows of `ranks`. `processes`: (name of a place, pid) → rank. `files`: path → rank. `opposed`: name, file
+    that tells its rank, and one that tells another."""
 
     told: Sequence[Told] = ()
     claims: Sequence[dict[str, Any]] = ()
     processes: Mapping[tuple[str, int], int] = msgspec.field(default_factory=dict)
     files: Mapping[str, int] = msgspec.field(default_factory=dict)
+    opposed: Sequence[tuple[str, str, str]] = ()
 
 
 NO_CHAINS = Chains()
@@ -64,6 +67,9 @@ def chains(
     own = _on_the_only_node(own, world or table.size, {row.place for row in table.rows if row.place is not None})
     found = by_chains(own, known, aliases, world, twins(said, places), size=table.size, disputed=disputed)
     folders = [*_folders_of(_calls(said, table), paths)]
+    lists = {one.name: one for one in told if one.rank is not None and {one.local_rank, one.device} == {None}}
+    lists = {**dict(zip(apart([*lists]), lists.values(), strict=True)), **lists}
+    listed = unanimous((name, one.rank) for name, one in lists.items() if one.rank is not None)
     return Chains(
         [
             *(Told(folder, "folder", folder, rank=rank, world=world) for folder, rank in folders),
@@ -85,6 +91,7 @@ def chains(
             for name in table.called(token.place)
         },
         {**typed, **{token.value: one.rank for token, one in found.items() if token.kind == "file"}},
+        [(name, lists[name].file, file) for file, name in opposed(own, listed, world)],
     )
 
 

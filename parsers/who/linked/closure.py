@@ -125,6 +125,9 @@ def by_chains(
             break
         ranks |= {token: rank for token, (rank, _) in more.items()}
         found |= {token: Proof(rank, row.file, row.line) for token, (rank, row) in more.items()}
+    refused |= {
+        Token("name", "", part) for part, own in cut_of.items() if any(("name", "", word) in refused for word in own)
+    }
     # A word that stands nowhere else names nobody there.
     return {
         token: one
@@ -133,6 +136,21 @@ def by_chains(
         and (token.kind != "name" or min(used[token], lines[token]) >= fewest or token in cut)
         and (token.kind != "pid" or token.value in pids)
     }
+
+
+def opposed(relations: Iterable[Relation], known: Mapping[str, int], world: int | None) -> Iterator[tuple[str, str]]:
+    """(file, name) of relations that give names other ranks than are known, each of them: a list of another attempt, or of whom each is beside."""
+    for rows in relations:
+        column = _rank_column(rows, world)
+        told = {
+            (row.file, slot.value): rank == int(row.cells[column].value)
+            for row in rows
+            for slot in row.cells.values()
+            if column in row.cells and not any(map(_is_of_others, (slot, row.cells[column])))
+            if (rank := known.get(slot.value)) is not None
+        }
+        if len(told) >= _FEWEST and not any(told.values()):
+            yield from told
 
 
 def _same(
@@ -407,10 +425,14 @@ def _small(rows: Relation, places: Mapping[str, str], here: Set[tuple[str | None
     return found
 
 
+def _is_of_others(slot: Slot) -> bool:
+    called = _LAST.search(slot.label)
+    return called is not None and of_others(called["name"])
+
+
 def _may(slot: Slot, pids: Set[str]) -> bool:
     """May it be a name? A number by itself is one of a process only where another record calls it so, and a peer is somebody else."""
-    called = _LAST.search(slot.label)
-    if called is not None and of_others(called["name"]):
+    if _is_of_others(slot):
         return False
     return slot.kind not in ("pid", "number") or (int(slot.value) >= LEAST and slot.value in pids)
 

@@ -14,6 +14,7 @@ Fooled by: a list of places in another order than their ranks whose counts add u
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 
 from msgspec.structs import replace
 
@@ -50,6 +51,7 @@ from parsers.who.told.told_lines import Statement
 from parsers.who.told.told_names import PROCESS, Document
 
 _FEWEST = 2
+_LISTS = 64  # of places, that are held against each other
 _LIST = regex(r"\b(?P<kind>local|global)_?ranks?[\"']? {0,2}[=:] {0,2}\[(?P<numbers>\d{1,7}(?:, ?\d{1,7}){0,63})\]")
 _NUMBER, _WORD = regex(r"\d{1,10}"), regex(r"[\w.-]+")
 _LAUNCHER = regex(r"\b(?:torchrun|torch\.distributed\.(?:run|launch)|accelerate launch|deepspeed) ")
@@ -169,6 +171,20 @@ def _introductions(family: Sequence[Process]) -> Iterator[tuple[Process, Introdu
             )
 
 
+def _without_opposed(found: Sequence[Process]) -> list[Process]:
+    """Without lists of the same places that put ranks elsewhere: one may be of another attempt, or tell whom each sends to."""
+    lists: defaultdict[str, dict[int, str]] = defaultdict(dict)
+    for one in found:
+        if one.rank is not None and one.place not in (None, one.file) and one.pid is one.local is None:
+            lists[one.file][one.rank] = one.place or ""
+    opposed: set[str] = set()
+    for (file, own), (other, told) in combinations(lists.items(), 2) if len(lists) <= _LISTS else ():
+        differ = sum(told.get(rank, place) != place for rank, place in own.items())
+        if differ >= _FEWEST and {*own.values()} == {*told.values()}:
+            opposed |= {file, other}
+    return [one for one in found if one.file not in opposed or one.pid is not None or one.local is not None]
+
+
 def _placed(found: Sequence[Process]) -> list[Process]:
     """Without what is told once more of a process whose place another line tells: a file that tells of several places is none."""
     where: defaultdict[tuple[int | None, int | None], set[str]] = defaultdict(set)
@@ -220,7 +236,7 @@ class _Resolved:
         self._documents = documents
         self._shown = shown_devices(said, places)
         self._written = [] if is_launcher or not are_tasks else [*written(said, paths, world)]
-        found = _placed([*found, *self._spoken(), *self._of_templates()])
+        found = _placed([*_without_opposed(found), *self._spoken(), *self._of_templates()])
         is_larger = max(launched, default=0) > 1  # a world of one is of another program
         self._found = [one for one in found if one.world != 1 or not is_larger]
         self._written = consistent(self._written, self._found)
