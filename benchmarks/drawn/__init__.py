@@ -1,0 +1,1 @@
+"""Bundles that are drawn, theme by theme (forms.py)."""
