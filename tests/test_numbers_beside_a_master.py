@@ -69,7 +69,7 @@ def _files(
 
 
 def _named(tmp_path: Path, files: dict[str, list[str]]) -> set[int | None]:
-    return {rank for rank in raised(tmp_path, files)}
+    return set(raised(tmp_path, files))
 
 
 @pytest.mark.parametrize("name", FORMS)

@@ -30,8 +30,8 @@ def with_left_pids(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, 
     known = told.select("pid", "rank").drop_nulls().unique()
     if not shown.height or not known.height:
         return dict(tables)
-    hosts = unanimous(told.select("rank", "host").drop_nulls().unique().iter_rows())
-    ranks = unanimous(known.iter_rows())
+    hosts: dict[int, str] = unanimous(told.select("rank", "host").drop_nulls().unique().iter_rows())
+    ranks: dict[int, int] = unanimous(known.iter_rows())
     taken = set(ranks.values())
     found: set[tuple[int, int, str | None, str]] = set()
     for (file, *_), own in shown.group_by(_KEY, maintain_order=True):

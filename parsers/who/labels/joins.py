@@ -76,8 +76,10 @@ class Spoken(msgspec.Struct, frozen=True):
 
 
 class Told(msgspec.Struct, frozen=True):
-    """What the bundle tells elsewhere: the size of the world, name → rank, process number → rank, name of a node → its number, the
-    processes of a node, and whether launchers of nodes speak."""
+    """What the bundle tells elsewhere: the size of the world, name → rank, process number → rank, name of a node → its number, the processes of a node. `are_others`:
+    what a launcher counts are tasks that begin processes, or processes whose ranks a script computes. `here`, of one log of a node: local rank → rank;
+    `within`: name → rank of names that mean another one elsewhere. `counter`, of a script: what is added to a number, the modulus, whether a launcher
+    counts it. `each_task`: processes of each of a launcher's tasks, by which a script counts the ranks."""
 
     world: int | None = None
     names: Mapping[str, int] = msgspec.field(default_factory=dict)
@@ -85,14 +87,11 @@ class Told(msgspec.Struct, frozen=True):
     nodes: Mapping[str, int] = msgspec.field(default_factory=dict)
     each: int | None = None
     documents: Names = NO_NAMES
-    are_others: bool = (
-        False  # what a launcher counts: tasks that begin processes, or processes whose ranks a script computes
-    )
-    here: Mapping[int, int] = msgspec.field(default_factory=dict)  # of one log of a node: local rank → rank
-    counter: tuple[int, int | None, bool] | None = (
-        None  # of a script: what is added to a number, the modulus, whether a launcher counts it
-    )
-    each_task: int | None = None  # processes of each of a launcher's tasks, by which a script counts the ranks
+    are_others: bool = False
+    here: Mapping[int, int] = msgspec.field(default_factory=dict)
+    counter: tuple[int, int | None, bool] | None = None
+    each_task: int | None = None
+    within: Mapping[str, int] = msgspec.field(default_factory=dict)
 
 
 By = Mapping[Value, Sequence[Spoken]]
@@ -192,9 +191,9 @@ def _join(key: Key, lines: Sequence[Spoken], told: Told, *, of_file: bool = Fals
     times = Counter(evidence.values())  # who quotes the rank of another speaks a line, hardly more
     evidence = {value: rank for value, rank in evidence.items() if times[rank] < _FEWEST or value in spoken_by}
     here = _here(grouped, told)
-    if of_file and not here and (not evidence or not spoken_by <= evidence.keys()):
-        return None
-    if here and any(here.get(value) != rank for value, rank in evidence.items()):
+    others = {*told.within.values()} - {*evidence.values()} if told.within else spoken_by - evidence.keys()
+    is_other = any(here.get(value) != rank for value, rank in evidence.items()) if here else not evidence or others
+    if is_other and (here or of_file):  # beside all of a document who began them may speak
         return None
     ranks = here or _seats_told(key, {value: grouped[value] for value in spoken_by}, told)
     if any(ranks.get(value, rank) != rank for value, rank in evidence.items()):
@@ -205,8 +204,8 @@ def _join(key: Key, lines: Sequence[Spoken], told: Told, *, of_file: bool = Fals
     named = {value: grouped[value] for value in ranks if value in spoken_by}
     if len(named) < _FEWEST or len(set(ranks.values())) < len(ranks):
         return None
-    is_whole = told.world is not None and len(evidence) == told.world and spoken_by <= evidence.keys()
     # All of the job say it themselves, each under another name: the stages of a pipeline print different things.
+    is_whole = told.world == len(evidence) and spoken_by <= evidence.keys()
     is_theirs = is_whole or (_are_alike(named, key, is_told=bool(evidence)) and _are_alone(named, key))
     if (_may_be_devices(ranks, told) and not of_file) or not (is_theirs and _are_apart(grouped, ranks)):
         return None
@@ -242,10 +241,11 @@ def _says(text: str) -> int | None:
 
 def _of_name(name: str, told: Told) -> int | None:
     """The rank of a name that is told, also of its first replica, or in a project (`lm-trainer-c-1`)."""
-    names = {**told.documents.ranks, **told.names}
+    names = {**told.documents.ranks, **told.names, **told.within}
+    disputed = told.documents.disputed - told.within.keys()
     for own in dict.fromkeys((name, name.split(".", 1)[0], _REPLICA.sub("", name), name.lstrip("%#@"))):
-        if own in names or own in told.documents.disputed:
-            return None if own in told.documents.disputed else names[own]
+        if own in names or own in disputed:
+            return None if own in disputed else names[own]
     bare = _REPLICA.sub("", name)
     found = {rank for known, rank in names.items() if bare.endswith((f"-{known}", f"_{known}"))}
     return found.pop() if len(found) == 1 else None
