@@ -42,6 +42,7 @@ from forensics.assemble.who.identity import (
 )
 from forensics.assemble.who.kernel_looks import with_parents
 from forensics.assemble.who.launcher_counts import with_program_ranks
+from forensics.assemble.who.left_pids import with_left_pids
 from forensics.assemble.who.named_pids import with_named_pids
 from forensics.assemble.who.told_arguments import with_told_arguments
 from forensics.assemble.who.told_gone import with_told_gone
@@ -70,7 +71,7 @@ def case_of(
     tables, addresses = without_lines(tables, DIALS, TELLS)
     tables, calls = without_lines(tables, CALL, PRINTED)
     tables = with_told_arguments(without_group_counts(tables))
-    tables = with_program_ranks(with_told_gone(with_parents(with_named_pids(with_dump_ranks(tables)))))
+    tables = with_program_ranks(with_told_gone(with_parents(with_left_pids(with_named_pids(with_dump_ranks(tables))))))
     identity = identify(tables)
     whole = with_named_pods(globalise(tables, identity), identity)
     whole = with_later_kills(whole, identity)

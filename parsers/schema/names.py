@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from parsers.schema.calls import Script, call_of
 from parsers.schema.node_ranks import Layout, layout
 from parsers.schema.rules import pci
+from parsers.schema.sites import sites, sites_of
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 
@@ -126,6 +127,12 @@ class Names(msgspec.Struct, frozen=True, dict=True):
     def is_known(self, name: str) -> bool:
         """Is a process, or a place of some, called so?"""
         return name in self.ranks or name in self.hosts or name in self.sites or (name, 0) in self.places
+
+    def inside(self, path: str) -> dict[str, int]:
+        """Name → rank, of names that mean another one elsewhere, in a file of one such folder or word."""
+        at = {*sites(path)} & {site for site, _ in self.within}
+        site = min(at) if len(at) == 1 else None
+        return {name: rank for (own, name), rank in self.within.items() if own == site}
 
     @cached_property
     def _is_placed(self) -> bool:
@@ -353,7 +360,7 @@ class Names(msgspec.Struct, frozen=True, dict=True):
                 return rank
             for names in (parts_of(part), _HYPHENS.split(part)):
                 found = {rank for name in names if (rank := self.rank(name, local_rank)) is not None}
-                inside = folders(path) if self.within else ()
+                inside = sites(path) if self.within else ()
                 found |= {self.within[at, name] for at in inside for name in names if (at, name) in self.within}
                 if found:
                     return found.pop() if len(found) == 1 else None
@@ -449,14 +456,16 @@ def names_of(told: Iterable[Told], world: int | None = None) -> Names:
 
 
 def _within(told: Sequence[Told], several: Collection[str]) -> dict[tuple[str, str], set[int]]:
-    """(folder, name) → ranks, of names that mean several in all, where no two folders tell of one rank: their hosts call processes alike."""
+    """(folder, name) → ranks, of names that mean several in all, where no two folders tell of one rank: their hosts call processes alike. Documents of one
+    folder are told apart by what differs in their names: (`box-a`, name)."""
     own: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
     places: defaultdict[int, set[str]] = defaultdict(set)
+    told = [one for one in told if one.rank is not None and one.kind in ("key", "name", "service", "called")]
+    at = sites_of({one.file for one in told if one.device is None})
     for one in told:
-        if one.rank is not None and one.kind in ("key", "name", "service", "called") and one.device is None:
-            folder = one.file.rpartition("/")[0]
-            places[one.rank].add(folder)
-            own[folder, one.name].add(one.rank)
+        if one.rank is not None and one.device is None:
+            places[one.rank].add(at[one.file])
+            own[at[one.file], one.name].add(one.rank)
     is_apart = "" not in set[str].union(set(), *places.values()) and all(len(found) == 1 for found in places.values())
     return {key: found for key, found in own.items() if is_apart and key[1] in several}
 
@@ -470,8 +479,3 @@ def parts_of(part: str) -> list[str]:
     found += [address[0].replace("-", ".") for address in _DASHED.finditer(part)]
     found += [container[0]] if (container := _CONTAINER.match(part)) else []
     return [name for name in dict.fromkeys(found) if len(name) > 1 and not name.isdigit()]
-
-
-def folders(path: str) -> list[str]:
-    """Those that a file is in."""
-    return [path[:at] for at, mark in enumerate(path) if mark == "/"]

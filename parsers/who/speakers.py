@@ -28,6 +28,7 @@ from parsers.who.labels.engine_labels import engine_labels
 from parsers.who.labels.head_pids import files_of_pids, pids_at_heads, pids_of_records
 from parsers.who.labels.joins import DEVICES, Told, heads_in, joins, names_in, share_half, spoken
 from parsers.who.labels.labelled_lines import labelled
+from parsers.who.labels.other_sites import without_other_sites
 from parsers.who.labels.seat_labels import fields_of_places
 from parsers.who.learnt.at_once import are_at_once
 from parsers.who.learnt.counts import (
@@ -59,6 +60,7 @@ from parsers.who.learnt.counts import (
 from parsers.who.learnt.from_zero import from_zero, of_one_size
 from parsers.who.learnt.known import Known
 from parsers.who.learnt.own_numbers import own_numbers
+from parsers.who.learnt.shares_of_speakers import introductions_of
 from parsers.who.learnt.tasks import LAUNCHER
 from parsers.who.learnt.turns import of_one_process
 from parsers.who.lines.beginnings import Said, begun_by, chosen, with_speakers
@@ -84,7 +86,7 @@ from parsers.who.told.rosters import files_of, rosters
 from parsers.who.told.told_lines import Line, Statement, introduced, statements, told_in_lines
 from parsers.who.told.told_names import as_processes, claims_of, documents, told_names
 from parsers.who.told.told_pairs import merged, ranks_of_names, told_pairs
-from parsers.who.told.told_shares import introductions_of, with_shares
+from parsers.who.told.told_shares import with_shares
 from parsers.who.told.told_stems import counted_on
 
 _SHAPE = regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[0-9a-f]{0,7}\d)[0-9a-f]{8,}|\d+")
@@ -136,7 +138,8 @@ def _heard(sources: Sequence[Source]) -> tuple[Known, frozenset[str]]:  # and li
     add_word_heads(said, names)
     learnt = [one.known(names) for one in spaces]
     ranks = {path: rank for one in learnt for path, rank in one.ranks.items()}
-    engines, shards = engine_labels(said, ranks, labels := {p: own for one in learnt for p, own in one.labels.items()})
+    labels = without_other_sites({p: own for one in learnt for p, own in one.labels.items()}, told)
+    engines, shards = engine_labels(said, ranks, labels)
     claims = [*chain(shards, *(one.claims for one in learnt), table.claims(), claims_of(told, names, table.apart))]
     claims += [*more.claims, *dialled(said), *message_calls(sources, said), *pids_of_variables(said, whole.world)]
     claims += pids_of_records(said, names)
@@ -273,7 +276,8 @@ class _Bundle:
                     labels |= {one.path: learnt for one in own}
                 else:
                     labels |= self._of_each(own, of_files, told)
-            names = unanimous(pair for own in labels.values() for pair in names_in(own.joins))
+            everywhere = (own for path, own in labels.items() if not told.documents.inside(path))
+            names = unanimous(pair for own in everywhere for pair in names_in(own.joins))
             if names.items() <= told.names.items():
                 break
             told = replace(told, names={**names, **told.names})
@@ -426,15 +430,12 @@ class _Bundle:
         """Path → what is learnt of a file alone, where others of its shape have the same names for others (logs of nodes)."""
         found: dict[str, Labels] = {}
         for path in (one.path for one in own if one.path not in ranks):
-            here = self._table.here(path)
-            if len(own) < 2 and not here:
+            here, within = self._table.here(path), told.documents.inside(path)
+            if len(own) < 2 and not (here or within):
                 continue
             lines = [spoken(one.line, one.heads, one.launch, self._rank(one)) for one in self._said.get(path, ())]
-            if learnt := joins(
-                lines,
-                replace(told, here=here, documents=replace(told.documents, here=self._table.place(path))),
-                of_file=True,
-            ):
+            documents = replace(told.documents, here=self._table.place(path))
+            if learnt := joins(lines, replace(told, here=here, within=within, documents=documents), of_file=True):
                 found[path] = Labels(joins=learnt, heads=heads_in(learnt))
         return found
 

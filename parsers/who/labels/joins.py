@@ -28,6 +28,7 @@ from parsers.schema.labels import OF_GROUP, Join
 from parsers.schema.names import NO_NAMES, Names
 from parsers.text.patterns import regex
 from parsers.text.vocabulary import meaning_of
+from parsers.who.labels.numbered_values import numbered_value, of_introduced
 from parsers.who.labels.seat_labels import Label, Seats, is_device, place_told, seated
 from parsers.who.lines.collected import Line
 from parsers.who.lines.heads import Head
@@ -76,8 +77,10 @@ class Spoken(msgspec.Struct, frozen=True):
 
 
 class Told(msgspec.Struct, frozen=True):
-    """What the bundle tells elsewhere: the size of the world, name → rank, process number → rank, name of a node → its number, the
-    processes of a node, and whether launchers of nodes speak."""
+    """What the bundle tells elsewhere: the size of the world, name → rank, process number → rank, name of a node → its number, the processes of a node. `are_others`:
+    what a launcher counts are tasks that begin processes, or processes whose ranks a script computes. `here`, of one log of a node: local rank → rank;
+    `within`: name → rank of names that mean another one elsewhere. `counter`, of a script: what is added to a number, the modulus, whether a launcher
+    counts it. `each_task`: processes of each of a launcher's tasks, by which a script counts the ranks."""
 
     world: int | None = None
     names: Mapping[str, int] = msgspec.field(default_factory=dict)
@@ -85,14 +88,11 @@ class Told(msgspec.Struct, frozen=True):
     nodes: Mapping[str, int] = msgspec.field(default_factory=dict)
     each: int | None = None
     documents: Names = NO_NAMES
-    are_others: bool = (
-        False  # what a launcher counts: tasks that begin processes, or processes whose ranks a script computes
-    )
-    here: Mapping[int, int] = msgspec.field(default_factory=dict)  # of one log of a node: local rank → rank
-    counter: tuple[int, int | None, bool] | None = (
-        None  # of a script: what is added to a number, the modulus, whether a launcher counts it
-    )
-    each_task: int | None = None  # processes of each of a launcher's tasks, by which a script counts the ranks
+    are_others: bool = False
+    here: Mapping[int, int] = msgspec.field(default_factory=dict)
+    counter: tuple[int, int | None, bool] | None = None
+    each_task: int | None = None
+    within: Mapping[str, int] = msgspec.field(default_factory=dict)
 
 
 By = Mapping[Value, Sequence[Spoken]]
@@ -192,23 +192,26 @@ def _join(key: Key, lines: Sequence[Spoken], told: Told, *, of_file: bool = Fals
     times = Counter(evidence.values())  # who quotes the rank of another speaks a line, hardly more
     evidence = {value: rank for value, rank in evidence.items() if times[rank] < _FEWEST or value in spoken_by}
     here = _here(grouped, told)
-    if of_file and not here and (not evidence or not spoken_by <= evidence.keys()):
-        return None
-    if here and any(here.get(value) != rank for value, rank in evidence.items()):
+    others = {*told.within.values()} - {*evidence.values()} if told.within else spoken_by - evidence.keys()
+    is_other = any(here.get(value) != rank for value, rank in evidence.items()) if here else not evidence or others
+    if is_other and (here or of_file):  # beside all of a document who began them may speak
         return None
     ranks = here or _seats_told(key, {value: grouped[value] for value in spoken_by}, told)
     if any(ranks.get(value, rank) != rank for value, rank in evidence.items()):
         return None
     ranks = ranks or (_extended(evidence, grouped, told) if evidence else _placed(key, grouped, told))
-    if not ranks and not evidence and len(key) == 1 and not any(one.rank is not None for one in lines):
-        ranks = _counted(key, grouped, lines, told)
+    introduced: Mapping[Value, int] = {}
+    if not ranks and not evidence and len(key) == 1:
+        own = {one.rank for one in lines} - {None}
+        introduced = of_introduced(grouped, own, told.world)
+        ranks = introduced if own else _counted(key, grouped, lines, told)
     named = {value: grouped[value] for value in ranks if value in spoken_by}
     if len(named) < _FEWEST or len(set(ranks.values())) < len(ranks):
         return None
-    is_whole = told.world is not None and len(evidence) == told.world and spoken_by <= evidence.keys()
     # All of the job say it themselves, each under another name: the stages of a pipeline print different things.
+    is_whole = told.world == len(evidence) and spoken_by <= evidence.keys()
     is_theirs = is_whole or (_are_alike(named, key, is_told=bool(evidence)) and _are_alone(named, key))
-    if (_may_be_devices(ranks, told) and not of_file) or not (is_theirs and _are_apart(grouped, ranks)):
+    if (_may_be_devices(ranks, told) and not (of_file or introduced)) or not (is_theirs and _are_apart(grouped, ranks)):
         return None
     return Join(key, ranks)
 
@@ -242,10 +245,11 @@ def _says(text: str) -> int | None:
 
 def _of_name(name: str, told: Told) -> int | None:
     """The rank of a name that is told, also of its first replica, or in a project (`lm-trainer-c-1`)."""
-    names = {**told.documents.ranks, **told.names}
+    names = {**told.documents.ranks, **told.names, **told.within}
+    disputed = told.documents.disputed - told.within.keys()
     for own in dict.fromkeys((name, name.split(".", 1)[0], _REPLICA.sub("", name), name.lstrip("%#@"))):
-        if own in names or own in told.documents.disputed:
-            return None if own in told.documents.disputed else names[own]
+        if own in names or own in disputed:
+            return None if own in disputed else names[own]
     bare = _REPLICA.sub("", name)
     found = {rank for known, rank in names.items() if bare.endswith((f"-{known}", f"_{known}"))}
     return found.pop() if len(found) == 1 else None
@@ -264,29 +268,20 @@ def _extended(evidence: Mapping[Value, int], grouped: By, told: Told) -> dict[Va
         of_shape: defaultdict[tuple[str, ...], set[int]] = defaultdict(set)
         known: defaultdict[tuple[str, ...], int] = defaultdict(int)
         for value, rank in evidence.items():
-            if (found := _numbered(value, place)) is not None:
+            if (found := numbered_value(value, place)) is not None:
                 of_shape[found[0]].add(rank - found[1])
                 known[found[0]] += 1
         offsets = {
             shape: next(iter(own)) for shape, own in of_shape.items() if len(own) == 1 and known[shape] >= _FEWEST
         }
         for value in grouped:
-            found = _numbered(value, place)
+            found = numbered_value(value, place)
             if value in ranks or found is None or found[0] not in offsets:
                 continue
             rank = found[1] + offsets[found[0]]
             if rank >= 0 and (told.world is None or rank < told.world) and rank not in ranks.values():
                 ranks[value] = rank
     return ranks
-
-
-def _numbered(value: Value, place: int) -> tuple[tuple[str, ...], int] | None:
-    """A single name without its number at this place, and the number."""
-    numbers = list(_NUMBER.finditer(value[0])) if len(value) == 1 else []
-    if place >= len(numbers):
-        return None
-    own = numbers[place]
-    return (value[0][: own.start()], value[0][own.end() :]), int(own[0])
 
 
 def _placed(key: Key, grouped: By, told: Told) -> dict[Value, int]:
@@ -342,7 +337,7 @@ def _seats_told(key: Key, grouped: By, told: Told) -> dict[Value, int]:
 def _here(grouped: By, told: Told) -> dict[Value, int]:
     """By the local rank alone, in a log of a node that tells the places of all its processes: one number each, in names that are else alike."""
     for place in range(_PLACES if told.here else 0):
-        numbered = {value: found for value in grouped if (found := _numbered(value, place))}
+        numbered = {value: found for value in grouped if (found := numbered_value(value, place))}
         numbers = sorted(number for _, number in numbered.values())
         if (
             len(numbered) == len(grouped)
@@ -370,7 +365,7 @@ def _counted(key: Key, grouped: By, lines: Sequence[Spoken], told: Told) -> dict
     shapes: defaultdict[tuple[str, ...], dict[Value, int]] = defaultdict(dict)
     for value in grouped:
         for place in range(_PLACES):
-            if (numbered := _numbered(value, place)) is not None:
+            if (numbered := numbered_value(value, place)) is not None:
                 shapes[numbered[0]][value] = numbered[1]
     if told.counter is not None and told.world is not None and (told.counter[2] or key != ("task",)):
         offset, modulus, _ = told.counter
@@ -430,7 +425,7 @@ def _kinds(own: Iterable[Sequence[Spoken]], key: Key) -> int:
 
 def _may_be_devices(ranks: Mapping[Value, int], told: Told) -> bool:
     """Of the first ranks of a larger world: on the first host a device or a local rank has the same number."""
-    numbers = [(_numbered(value, 0), rank) for value, rank in ranks.items()]
+    numbers = [(numbered_value(value, 0), rank) for value, rank in ranks.items()]
     is_equal = all(found is not None and found[1] == rank for found, rank in numbers)
     return is_equal and told.world is not None and len(ranks) < min(told.world, DEVICES + 1)
 

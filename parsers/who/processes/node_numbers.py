@@ -11,13 +11,13 @@ Two statements of one place that differ are none; two places of one number are t
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from parsers.schema.calls import Script, call_of
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.who.lines.beginnings import Said
-from parsers.who.places.contexts import Places
+from parsers.who.places.contexts import OF_OTHERS, Places
 from parsers.who.places.families import Process
 from parsers.who.scripts.formulas import Formula, Given, is_of_node
 from parsers.who.told.computed_names import computed_names
@@ -29,6 +29,9 @@ _OPTION = regex(r"(?<!\S)(?:--?[A-Za-z][\w-]*(?:=| (?!-))|\w+=)\S+")  # and what
 _NAMES = regex(r"[A-Za-z0-9](?:[\w.-]*\w)?")
 _ON = regex(r"(?i)\bon (?:host |node )?[A-Za-z0-9]")
 _DIGITS = regex(r"\d+")
+_OF_OTHER = regex(
+    rf"(?i)(?<![\w-])[\w-]{{0,30}}?(?:{OF_OTHERS.pattern.removeprefix('(?i)')})[\w-]{{0,30}}[\"']?\s{{0,2}}[=: ]\s{{0,2}}[\"']?[\w.-]{{1,80}}"
+)
 
 
 def _depth(text: str) -> int:
@@ -78,9 +81,8 @@ class NodeNumbers:
 
     def _told(self) -> Iterator[tuple[str, int]]:
         yield from ((one.place, one.node) for one in self._found if one.place is not None and one.node is not None)
-        for one in self._given:
-            if one.name in self._used and (place := self._where(one.file, one.line)) is not None:
-                yield place, one.number - self._first
+        given = [one for one in self._given if one.name in self._used]
+        yield from self._own((self._where(one.file, one.line), one.file, one.number) for one in given)
         yield from self._of_tables()
         yield from self._of_documents()
         for path, own in self._said.items() if self._scripts else ():
@@ -115,7 +117,7 @@ class NodeNumbers:
             if _depth(one.raw) >= depth or not one.raw.strip():
                 continue
             depth = _depth(one.raw)
-            named = [name for name in _NAMES.findall(one.raw) if self._places.is_place(name)]
+            named = [name for name in _NAMES.findall(_OF_OTHER.sub(" ", one.raw)) if self._places.is_place(name)]
             if named:
                 return self._places.of(named[0])
             if not depth:
@@ -133,6 +135,9 @@ class NodeNumbers:
 
     def _of_documents(self) -> Iterator[tuple[str, int]]:
         """What documents tell by the name that a formula uses: of the place that they call so, or tell beside it, or are from."""
+        yield from self._own(self._in_documents())
+
+    def _in_documents(self) -> Iterator[tuple[str | None, str, int]]:
         for one in self._documents if self._used else ():
             beside: defaultdict[tuple[str | int, ...], list[str]] = defaultdict(list)
             for leaf in one.leaves:
@@ -142,8 +147,19 @@ class NodeNumbers:
                     keys = [key for key in reversed(leaf.path[:-1]) if isinstance(key, str)]
                     named = [name for name in (*keys, *beside[leaf.path[:-1]]) if self._places.is_place(name)]
                     place = self._places.of(named[0]) if named else self._places.of_file(one.file)
-                    if place is not None:
-                        yield place, int(leaf.value) - self._first
+                    yield place, one.file, int(leaf.value)
+
+    def _own(self, told: Iterable[tuple[str | None, str, int]]) -> Iterator[tuple[str, int]]:
+        """Place that a statement names, its file, a number → whose it is: beside a name that has several numbers so, it is of the place that its file is
+        from, as each tells where the first of all is (`NODE=1 MASTER_ADDR=n0`)."""
+        told = [*told]
+        numbers: defaultdict[str | None, set[int]] = defaultdict(set)
+        for place, _, number in told:
+            numbers[place].add(number)
+        for place, file, number in told:
+            own = place if len(numbers[place]) == 1 else self._places.of_file(file)
+            if own is not None:
+                yield own, number - self._first
 
     def _beside(self, text: str) -> Iterator[str]:
         """The places of which a line tells beside a command: `failed to run torchrun --node_rank=1 … on n5`."""

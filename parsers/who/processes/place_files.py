@@ -24,17 +24,22 @@ def of_places(
 ) -> dict[str, int]:
     """Files of one shape of name, as many at a place as it has processes, by what is left of their numbers: 0 … p-1; of others some may be lost."""
     shapes: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+    where: dict[str, str] = {}
+    place: str | None
     for path in paths:
-        place = places.of_file(path)
-        if place in starts and place is not None:
-            bare = path
+        # what runs at a place may be called like places of its own: `n1/enc_2.err`
+        known = {place for name in places.named(path) if (place := places.of(name)) in starts}
+        of_path = places.of_file(path)
+        place = of_path if of_path in starts else min(known) if len(known) == 1 else None
+        if place is not None:
+            where[path], bare = place, path
             for name in places.named(path):
-                bare = bare.replace(name, "@")
+                bare = bare.replace(name, "@") if places.of(name) in starts else bare
             shapes[_NUMBER.sub("#", bare)].append((path, bare))
     found: dict[str, int] = {}
     is_one_each = all(len(ranks) == 1 for ranks in starts.values())
     for own in shapes.values():
-        by_name = {places.of_file(path) or "": path for path, _ in own}
+        by_name = {where[path]: path for path, _ in own}
         if is_one_each and by_name.keys() == starts.keys() and len(own) == len(starts):
             found |= {
                 path: starts[place].start for place, path in by_name.items() if _is_of_process(said.get(path, ()))
@@ -44,7 +49,7 @@ def of_places(
         for column in zip(*numbers, strict=True):
             by_place: defaultdict[str, dict[int, str]] = defaultdict(dict)
             for (path, _), number in zip(own, column, strict=True):
-                by_place[places.of_file(path) or ""][number] = path
+                by_place[where[path]][number] = path
             is_each = sum(map(len, by_place.values())) == len(own)
             if is_each and _count_places(by_place, starts):
                 found |= {

@@ -3,8 +3,9 @@
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence, Set
 
-from parsers.schema.names import Names, folders
+from parsers.schema.names import Names
 from parsers.schema.parser import Source
+from parsers.schema.sites import folders
 from parsers.text.patterns import regex
 from parsers.who.lines.beginnings import Said
 

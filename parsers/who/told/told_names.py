@@ -116,7 +116,7 @@ def claims_of(told: Sequence[Told], names: Names, places: Mapping[str, str] = {}
         elif one.kind in ("pid", PROCESS) and (pid := one.name.rpartition(":")[2]).isascii() and pid.isdecimal():
             yield place | {"rank": one.rank, "pid": int(pid), "host": one.name[: -len(pid) - 1] or places.get(one.file)}
             continue
-        elif names.within.get((one.file.rpartition("/")[0], one.name)) == one.rank is not None or (
+        elif names.inside(one.file).get(one.name) == one.rank is not None or (
             one.local_rank is None
             and names.ranks.get(one.name) == one.rank
             and (one.kind == ROSTER or "[" in one.name or _ID.fullmatch(one.name))

@@ -16,13 +16,10 @@ from parsers.schema.names import share_of
 from parsers.schema.parser import STREAM_ERRORS, Source
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
-from parsers.who.lines.introductions import Introduction
 from parsers.who.told.counted_columns import WITHIN, first_records
 
 _MAY = regex(rb"[\"=:,\t \[<(]\d{1,6} ?(?:/| of ) ?\d{1,6}[\"\s,}\])>]")
 _HEADED = regex(r"[\[<(](\d{1,6}/\d{1,6})[\])>]")
-_BEGINS = regex(r"\W{0,4}(?:(?:rank|process|proc|member) )?(\d{1,6}) ?(?:/|of) ?(\d{1,6})\b")
 _HEAD, _RECORDS, _FEWEST, _DEPTH = 4096, 64, 2, 4
 
 
@@ -46,28 +43,6 @@ def told_shares(sources: Iterable[Source], world: int | None) -> dict[str, tuple
             told[name][source.path] = share
     found = [ranks for own in told.values() if (ranks := _roll(own, world))]
     return found[0] if found and all(one == found[0] for one in found) else {}
-
-
-def introductions_of(said: Mapping[str, Sequence[Said]]) -> dict[tuple[str, int], Introduction]:
-    """Lines of speakers that each say once which of how many they are, as many as speak: `[stdout:4] 1 of 8 n1 41164` → who they are."""
-    found: dict[tuple[str, int], Introduction] = {}
-    for path, own in said.items():
-        forms: defaultdict[str, list[tuple[str, int, int, int]]] = defaultdict(list)
-        for one in own:
-            for head in one.heads:
-                if (share := _BEGINS.match(head.behind)) is not None:
-                    forms[head.form].append((head.value, one.number, int(share[1]), int(share[2])))
-        for told in forms.values():
-            names, lines, numbers, sizes = zip(*told, strict=True)
-            if (
-                len({*names}) == len(names) == sizes[0] >= _FEWEST
-                and len({*sizes}) == 1
-                and {*numbers} == {*range(len(names))}
-            ):
-                found |= {
-                    (path, line): Introduction(number, sizes[0]) for line, number in zip(lines, numbers, strict=True)
-                }
-    return found
 
 
 def _roll(own: Mapping[str, tuple[int, int]], world: int | None) -> dict[str, tuple[int, int]]:
