@@ -26,8 +26,9 @@
 #                DRAW=300 SEED=1 draws diagnostic ones at random, to be judged by a person
 #   make knowledge-healthy each line that a row of knowledge is about, alone in a run that ends well: nobody is accused (ten minutes on
 #                eight cores that do nothing else, half an hour on two); ONLY=slurm for the rows of one file, in seconds
-#   make forms             small jobs in which one rank fails, recorded in forms that are drawn (layouts of lines, documents, stacks, tables): how
-#                many come out right, and where nobody may be named (minutes); FAMILY=stacks, FROM=1000 N=400 for others
+#   make forms             small jobs in which one rank fails, recorded in forms that are drawn, and where nobody may be named (a quarter of an
+#                hour on two cores that do nothing else): FAMILY=who, devices, clusters, symptoms or figures for one theme, FAMILY=who/stacks
+#                for one family, FROM=1000 N=400 for others
 #   make relations         what changes no verdict, each alone in each bundle, where the tests take bundles or forms in turn: additions,
 #                rewrites of lines, pairs of faults in other forms (minutes)
 #   make words   what terminal and Markdown say of every sample and situation, in both languages, in demo/words.txt (minutes)
