@@ -13,6 +13,7 @@
     | train/ | |⏎|   n_updates | 22 |⏎|   loss | 2.1 |      boxes of names and values, one for each step
     step 12⏎  rank  loss⏎     [step.12]⏎ loss = 2.1      tables of a step each, under headings; reports with a part for each step, or a document
     <step n="5"><rank id="3" loss="nan"/></step>         elements of XML
+    name,step_10,step_20                                 a column for each step
     step,node-1,node-2                                   a column for each process; of what, the name of the path or of the series
     1790000000 2.31 5                                    without names: a stamp or a count, and the name of the path (MLflow)
 
@@ -39,6 +40,7 @@ from parsers.forms.reading import CELL, RULE, Row, Said, cells_of, json_object, 
 from parsers.forms.reading import HEADER as HEADER
 from parsers.forms.seated import seated
 from parsers.forms.sections import section_names, section_rows
+from parsers.forms.turned import turned_names, turned_rows
 from parsers.forms.wide import wide_names, wide_rows
 from parsers.schema.names import Names
 from parsers.schema.parser import Source
@@ -406,6 +408,7 @@ FRAMINGS: tuple[Framing, ...] = (
     Framing("nested", lambda head: nested_names(head.text), nested_rows),
     Framing("document", _document_names, document_rows),
     Framing("objects", _object_names, _line_rows(lambda text: _object(text.strip()))),
+    Framing("turned", lambda head: turned_names(head.path, head.lines), turned_rows),
     Framing("wide", lambda head: wide_names(head.path, head.lines), wide_rows),
     Framing("curve", lambda head: column_kinds(head.path, head.lines), curve_rows),
     Framing("frames", lambda head: frame_names(head.text.splitlines()[:_TITLE_LINES]), frame_rows),
