@@ -144,7 +144,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     means = [_means(known, steps)] if said.holds(*_OF_MEAN) else []
     steps = pl.concat([beside["steps"], *reduced, *means])
     events, settings = happenings(known, said)
-    told = _values(counted)
+    told = _values(counted, said)
     return {
         "steps": _in_parts(steps, known).sort("file", "line", maintain_order=True),
         "ranks": _claims(known, said),
@@ -410,10 +410,11 @@ def _without_commas() -> pl.Expr:
     return pl.col("text").str.replace_all(r"([0-9]),([0-9]{3})\b", "$1$2")
 
 
-def _values(counted: pl.DataFrame) -> pl.DataFrame:
+def _values(counted: pl.DataFrame, said: Said) -> pl.DataFrame:
     """What was bad, where the line of a step tells beside its loss how many values of something were, or what a part was given and what it gave."""
     text = pl.col("text")
-    is_two_sided = text.str.contains(_TOOK) & text.str.contains(_GAVE)
+    is_asked = said.holds(*GIVEN) and said.holds(*TAKEN)
+    is_two_sided = text.str.contains(_GAVE) & text.str.contains(_TOOK) if is_asked else pl.lit(value=False)
     mine = (
         counted.drop("is_counted").filter(text.str.contains(_BAD_COUNT) | is_two_sided) if counted.height else counted
     )
