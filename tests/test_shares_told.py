@@ -125,3 +125,115 @@ def test_labels_that_each_say_once_which_of_all_they_are_count_otherwise(tmp_pat
             lines.append(f"{label} it {step} own loss {own:.5f}".format(l=at))
     (tmp_path / "run.log").write_text("\n".join(lines) + "\n")
     assert analyze(tmp_path).verdict.ranks == [2]
+
+
+# --- the number in a field of its own --------------------------------------------------------------------------------
+
+
+def _fields(field: str, size: str = "", *, base: int = 0, first: bool = False, name: str = "trace_{l}.jsonl") -> Write:
+    """Records of a file each, of which all tell the number, and all, or the first one, the size."""
+
+    def write(folder: Path, world: int, odd: int) -> None:
+        text: dict[Path, list[str]] = {}
+        for step, rank in ((step, rank) for step in range(-1, STEPS) for rank in range(world)):
+            at: dict[str, object] = {field: rank + base}
+            if size and (step < 0 or not first):
+                at[size] = world
+            own, mean = _values(rank, step, odd)
+            said = {"event": "iter", **at, "n": step, "local": {"mse": own}, "reduced": {"mse": mean}, "lr": 0.003}
+            path = folder / name.format(r=rank, l="qkzvab"[rank])
+            text.setdefault(path, []).append(json.dumps(said if step >= 0 else {"event": "boot", **at}))
+        _write(text)
+
+    return write
+
+
+ALONE: dict[str, Write] = {
+    "its size at the start": _fields("process", "process_count", first=True),
+    "its size in each": _fields("learner", "n_learners"),
+    "after a number of names": _fields("worker_id", "num_workers", name="w{r}.jsonl"),
+    "from 1": _fields("member", "member_count", base=1),
+    "a variable's name": _fields("process_id", "num_processes"),
+    "the world's size": _fields("quux", "world_size", first=True),
+    "no size, after a process": _fields("worker"),
+    "no size, and numbers in names": _fields("trainer", name="p{r}.jsonl"),
+    "commas": _lines("{s},{r},{own:.4f},{mean:.4f}", "m{l}.csv", "step,proc,local_mse,reduced_mse"),
+    "tabs": _lines("{s}\t{r}\t{own:.4f}\t{mean:.4f}", "m{l}.tsv", "step\treplica\tlocal_mse\treduced_mse"),
+    "logfmt": _lines("level=info worker={r} workers_total={w} step={s} local_mse={own:.4f}", "run_{l}.log"),
+    "drawn": _lines("| {s} | {r} | {own:.4f} |", "m{l}.md", "| step | worker | local_mse |\n|---|---|---|"),
+}
+
+
+@pytest.mark.parametrize("form", ALONE)
+def test_a_number_in_a_field_of_its_own(tmp_path: Path, form: str) -> None:
+    world = 4 + list(ALONE).index(form) % 2
+    ALONE[form](tmp_path, world, 2)
+    verdict = analyze(tmp_path).verdict
+    assert (verdict.kind, list(verdict.ranks)) == ("numerics", [2])
+
+
+def test_any_field_of_as_many_as_the_job_has(tmp_path: Path) -> None:
+    _fields("quux")(tmp_path, 4, 2)
+    assert not analyze(tmp_path).verdict.ranks
+    (tmp_path / "run.yaml").write_text("world_size: 4\nprecision: bf16\n")
+    assert analyze(tmp_path).verdict.ranks == [2]
+
+
+def _less(form: Write, lost: str) -> Write:
+    def write(folder: Path, world: int, odd: int) -> None:
+        form(folder, world, odd)
+        (folder / lost).unlink()
+
+    return write
+
+
+def _beside(form: Write, field: str, value: Callable[[int], int]) -> Write:
+    """With one more field in each record."""
+
+    def write(folder: Path, world: int, odd: int) -> None:
+        form(folder, world, odd)
+        for rank, path in ((rank, folder / f"trace_{'qkzvab'[rank]}.jsonl") for rank in range(world)):
+            told = (json.loads(line) | {field: value(rank)} for line in path.read_text().splitlines())
+            path.write_text("".join(json.dumps(one) + "\n" for one in told))
+
+    return write
+
+
+def test_a_lost_file_of_a_world_that_is_told(tmp_path: Path) -> None:
+    _less(_fields("process", "process_count", first=True), "trace_v.jsonl")(tmp_path, 5, 2)
+    assert {*analyze(tmp_path).verdict.ranks} <= {2}
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        _fields("layer"),
+        _fields("seed", "world_size"),
+        _fields("stage", "n_stages"),
+        _fields("node", "num_nodes"),
+        _fields("quux"),  # whatever it counts
+        _fields("dp", "dp_size", base=2),
+        _beside(_fields("dp", "dp_size"), "tp", lambda rank: 0),  # along one of two axes
+        _beside(_fields("worker"), "trainer", lambda rank: 3 - rank),  # two that contradict
+        _less(_fields("worker"), "trace_k.jsonl"),  # one between is lost
+        _less(_fields("learner", "n_learners"), "trace_k.jsonl"),
+        _less(_less(_fields("process", "process_count"), "trace_v.jsonl"), "trace_k.jsonl"),
+    ],
+    ids=range(11),
+)
+def test_a_number_that_may_count_something_else_names_nobody(tmp_path: Path, form: Write) -> None:
+    form(tmp_path, 4, 2)
+    assert not analyze(tmp_path).verdict.ranks
+
+
+def test_a_few_of_a_larger_world_are_of_one_host(tmp_path: Path) -> None:
+    _fields("worker")(tmp_path, 4, 2)
+    (tmp_path / "run.yaml").write_text("world_size: 8\nprecision: bf16\n")
+    assert not analyze(tmp_path).verdict.ranks
+
+
+def test_the_same_numbers_again_in_another_folder_are_of_another_start(tmp_path: Path) -> None:
+    for start in ("a", "b"):
+        (tmp_path / start).mkdir()
+        _fields("worker")(tmp_path / start, 4, 2 if start == "b" else 1)
+    assert not analyze(tmp_path).verdict.ranks

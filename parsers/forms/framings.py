@@ -10,8 +10,10 @@
     - rank: 3⏎  step: 5                                  reports in blocks, also with parts of their own (YAML)
              rank0  rank1⏎  step⏎  1  2.1  2.2        frames of pandas
     wq: {nan: 0, absmax: 0.1}                            sets of statistics that documents nest
+    | train/ | |⏎|   n_updates | 22 |⏎|   loss | 2.1 |      boxes of names and values, one for each step
     step 12⏎  rank  loss⏎     [step.12]⏎ loss = 2.1      tables of a step each, under headings; reports with a part for each step, or a document
     <step n="5"><rank id="3" loss="nan"/></step>         elements of XML
+    name,step_10,step_20                                 a column for each step
     step,node-1,node-2                                   a column for each process; of what, the name of the path or of the series
     1790000000 2.31 5                                    without names: a stamp or a count, and the name of the path (MLflow)
 
@@ -24,6 +26,7 @@ from io import BytesIO
 from itertools import chain, islice
 from typing import NamedTuple
 
+from parsers.forms.boxed import boxed_names, boxed_rows
 from parsers.forms.curves import NUMBER, column_kinds, curve_rows
 from parsers.forms.documents import document_rows, first_names
 from parsers.forms.frames import frame_names, frame_rows
@@ -37,6 +40,7 @@ from parsers.forms.reading import CELL, RULE, Row, Said, cells_of, json_object, 
 from parsers.forms.reading import HEADER as HEADER
 from parsers.forms.seated import seated
 from parsers.forms.sections import section_names, section_rows
+from parsers.forms.turned import turned_names, turned_rows
 from parsers.forms.wide import wide_names, wide_rows
 from parsers.schema.names import Names
 from parsers.schema.parser import Source
@@ -400,9 +404,11 @@ FRAMINGS: tuple[Framing, ...] = (
     Framing("marked", lambda head: marked_names(head.text), marked_rows),
     Framing("outlined", lambda head: outlined_names(head.text), outlined_rows),
     Framing("sections", lambda head: section_names(head.text.splitlines()[:_TITLE_LINES]), section_rows),
+    Framing("boxed", lambda head: boxed_names(head.text.splitlines()), boxed_rows),
     Framing("nested", lambda head: nested_names(head.text), nested_rows),
     Framing("document", _document_names, document_rows),
     Framing("objects", _object_names, _line_rows(lambda text: _object(text.strip()))),
+    Framing("turned", lambda head: turned_names(head.path, head.lines), turned_rows),
     Framing("wide", lambda head: wide_names(head.path, head.lines), wide_rows),
     Framing("curve", lambda head: column_kinds(head.path, head.lines), curve_rows),
     Framing("frames", lambda head: frame_names(head.text.splitlines()[:_TITLE_LINES]), frame_rows),

@@ -19,6 +19,9 @@
     | layer | what   | out absmax | nan |
     |     3 | mlp.12 |       3835 |   0 |
 
+    Activations of the forward pass, step 41            in words, above a drawn table or one of statistics
+    ┃ module ┃ in absmax ┃ out nan ┃
+
     after the load  rank=1 host=n07                     above a table of statistics several lines may tell its step
     trainer.step=9000
 
@@ -76,6 +79,8 @@ _FEWEST = 2  # columns
 _TITLE = 8  # lines
 _SHORT = 3  # letters of a word that counts alone
 _LETTERS = regex(r"[a-z]+")
+_BEFORE = regex(r"(?i)(?:at|of|in|for|after|before|during|on|by|from|to)[_ ](?=.)")
+_DIGIT = regex(r"(?<![A-Za-z\d.:])\d(?![\d.]{0,8}:\d)")  # of a figure, and of no word or clock
 _AHEAD = 4  # lines that are looked at after one
 
 
@@ -216,8 +221,23 @@ def _fuller(line: str, below: Sequence[str]) -> dict[str, str] | None:
     pairs = [(found["name"], found["value"]) for found in _PAIR.finditer(bare)]
     meant = [_meaning(name) for name, _ in pairs]
     if meant.count("step") != 1 or _PAIR.sub(" ", bare).strip(_EDGE + ",;./@|") or not _header(below[:3]):
-        return None
+        return _worded(line, below)
     return None if any(_meaning(found["name"]) == "step" for found in _PAIR.finditer(below[1])) else dict(pairs)
+
+
+def _worded(line: str, below: Sequence[str]) -> dict[str, str] | None:
+    """The counts of a heading in words, of one step and perhaps of a rank, right above a drawn table or one of statistics; of an evaluation it is none."""
+    bare = line.strip(_EDGE)
+    counts = [(_BEFORE.sub("", found["name"]), found["count"]) for found in _COUNTED.finditer(bare)]
+    told = {meaning: count for name, count in counts if (meaning := _meaning(name)) in _COUNTS}
+    is_of_one = [_meaning(name) for name, _ in counts].count("step") == 1
+    others = _COUNTED.sub(" ", bare)
+    if not is_of_one or _DIGIT.search(others) or "=" in others or vocabulary.is_of_evaluation(others):
+        return None
+    header = _header(below[:3])
+    is_drawn = "|" in below[0] if below else False
+    is_table = is_drawn or (len(header) > _FEWEST and any(map(_STATISTIC.fullmatch, header)))
+    return told if header and is_table else None
 
 
 def _title(lines: Sequence[str]) -> tuple[dict[str, str], int]:

@@ -33,7 +33,7 @@ from parsers.training.told_values import counts_bad, of_record
 
 _PARTS = frozenset(("tensor", "module"))
 _WITHIN = frozenset(("phase", *_PARTS, "metric", "name", "operation", "time"))
-_OF_STEPS = ("sections", "outlined")  # each record of them is of a step
+_OF_STEPS = ("sections", "outlined", "boxed")  # each record of them is of a step
 _FORMS = (*framings.TABLES, *_OF_STEPS)
 _HEAD = 16384
 _SAMPLE = 400

@@ -34,14 +34,23 @@ _HANGS_ON = (
     r"|to be|not|never|no|without|waiting for)"
 )
 _PART = r"(?:epoch|step|iteration|batch|phase|stage|round|fold|task|chunk|shard)s?"
-_NO_END = (
+_HANGS = (
     rf"(?i)\b{_HANGS_ON}\b[^.;:!?|\]]{{0,80}}?(?:{_SENTENCE})"
     rf"|(?:等待|直到|尚未|没有|未|如果|若|当|在)[^。;；,，]{{0,20}}?(?:{_SENTENCE})"
-    rf"|(?:{_SENTENCE})(?:\s*\?|[\s,]+(?:if|when|once|unless|until|only)\b"
+)
+_NO_END = (
+    rf"{_HANGS}|(?:{_SENTENCE})(?:\s*\?|[\s,]+(?:if|when|once|unless|until|only)\b"
     rf"|[\s:=,(-]*[0-9.]{{1,9}}\s*(?:%|/|of\b)|[\s:,(-]*(?:for |of |the |on )*{_PART}\s*[#:=]?\s*[0-9])"
 )
 # The whole is no share (`training finished: 3 of 3 epochs`).
 _WHOLE = rf"(?i)(?:{_SENTENCE})[\s:=,(-]*([0-9]{{1,9}})\s*(?:/|of\b)\s*([0-9]{{1,9}})\b"
+# So is the last part of it; beside more that comes after it, it is no end of the job.
+_LAST_PART = rf"(?i)(?:{_SENTENCE})[\s:,(\[-]*(?:(?:for|of|the|on|after|last) )*{_PART}\s*[#:=]?\s*\[?([0-9]{{1,9}})\s*(?:/|of\b)\s*([0-9]{{1,9}})\b"
+_SAYS_LAST_PART = (
+    pl.col("text").str.contains(_LAST_PART)
+    & (pl.col("text").str.extract(_LAST_PART, 1) == pl.col("text").str.extract(_LAST_PART, 2))
+    & ~pl.col("text").str.contains(_HANGS)
+).fill_null(False)
 _SAYS_END = pl.col("text").str.contains(_END) & (
     ~pl.col("text").str.contains(_NO_END)
     | (pl.col("text").str.extract(_WHOLE, 1) == pl.col("text").str.extract(_WHOLE, 2)).fill_null(False)
@@ -84,6 +93,7 @@ def happenings(lines: pl.DataFrame, said: Said) -> tuple[pl.DataFrame, pl.DataFr
     lines = lines.with_columns(says_end=_SAYS_END if is_end else nothing)
     is_last = _IS_LAST if said.finds(_OF_LAST) else nothing
     is_closing = text.str.contains(_CLOSING) if said.holds("done", "finished", "completed") else nothing
+    is_closing |= _SAYS_LAST_PART if is_end else nothing
     lines = lines.with_columns(
         weak=pl.when(is_last & ~pl.col("says_end"))
         .then(pl.lit(LAST_STEP))

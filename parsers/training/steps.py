@@ -47,6 +47,7 @@ import polars as pl
 from parsers.schema.parser import LineParser
 from parsers.schema.tables import Tables, conform, empty, table
 from parsers.text.patterns import regex
+from parsers.text.sides import GIVEN, TAKEN
 from parsers.text.vocabulary import COPIES
 from parsers.training import reduced_losses
 from parsers.training.ends import INIT, OF_INIT, happenings
@@ -101,6 +102,10 @@ _NOT_TRAINING = (
     r"(?i)(?:checkpoint|sav(?:e|ed|ing)|load(?:ed|ing)|eval[A-Za-z0-9_]*|valid[A-Za-z0-9_]*)\b.{0,60}\b(?:step|iter)"
 )
 _BAD_COUNT = r"(?i)(?:^|[^a-z])(?:n(?:um)?_?)?(?:non[_-]?fin(?:ite)?|nans?|infs?)(?:_?(?:count|values|elements|num)|_[a-z_]{2,30})?[=: ]{1,3}[0-9]"
+_TOOK, _GAVE = (
+    rf"(?i)(?:^|[^a-z])(?:{'|'.join(sorted(side))})(?:[_/. ][a-z_]{{1,12}}){{0,2}}[ =:]{{1,2}}(?:[-+]?[0-9]|nan|inf)"
+    for side in (TAKEN, GIVEN)
+)  # figures of both sides of a part
 _COORDINATES = r"\(((?:(?:tp|pp|dp|ep|cp)=[0-9]{1,9}[ ,]*)+)\)"
 _PER_S = rf"(?i)(?:\b(?:tok(?:en)?s?|samples?|sequences?|seqs?|ima?ge?s?) ?(?:/|per[_ ]) ?s(?:ec(?:ond)?)?|\btps|\btgs(?: \([^)]{{1,40}}\))?)[\s=:]+{NUMBER}(?:[\s,;|)\]]|$)"
 _PER_S_BEHIND = rf"(?i){NUMBER} ?(?:tok(?:en)?s?|samples?|sequences?|seqs?|ima?ge?s?|words|examples) ?(?:/|per) ?s(?:ec(?:ond)?)?(?:\s*$|\s*[,;|)\]]|\s+[^\s=:])"
@@ -139,12 +144,15 @@ def parse(lines: pl.DataFrame) -> Tables:
     means = [_means(known, steps)] if said.holds(*_OF_MEAN) else []
     steps = pl.concat([beside["steps"], *reduced, *means])
     events, settings = happenings(known, said)
+    told = _values(counted, said)
     return {
         "steps": _in_parts(steps, known).sort("file", "line", maintain_order=True),
         "ranks": _claims(known, said),
         "settings": settings,
         "events": events,
-        "values": pl.concat([_values(counted), beside["values"]]),
+        "values": pl.concat(
+            [told, beside["values"].join(told, on=["file", "line"], how="anti", maintain_order="left")]
+        ),
         "claimed": joined,
     }
 
@@ -402,9 +410,14 @@ def _without_commas() -> pl.Expr:
     return pl.col("text").str.replace_all(r"([0-9]),([0-9]{3})\b", "$1$2")
 
 
-def _values(counted: pl.DataFrame) -> pl.DataFrame:
-    """How many values of something were bad, where the line of a step counts them beside its loss."""
-    mine = counted.drop("is_counted").filter(pl.col("text").str.contains(_BAD_COUNT)) if counted.height else counted
+def _values(counted: pl.DataFrame, said: Said) -> pl.DataFrame:
+    """What was bad, where the line of a step tells beside its loss how many values of something were, or what a part was given and what it gave."""
+    text = pl.col("text")
+    is_asked = said.holds(*GIVEN) and said.holds(*TAKEN)
+    is_two_sided = text.str.contains(_GAVE) & text.str.contains(_TOOK) if is_asked else pl.lit(value=False)
+    mine = (
+        counted.drop("is_counted").filter(text.str.contains(_BAD_COUNT) | is_two_sided) if counted.height else counted
+    )
     return table("values", rows_of_lines(mine.iter_rows(named=True))) if mine.height else empty("values")
 
 

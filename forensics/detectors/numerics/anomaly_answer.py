@@ -13,6 +13,7 @@ import polars as pl
 from forensics.detectors.numerics.anomaly_rows import Row, value_of
 from forensics.graph.numerics.arrivals import came_in, entrances, gradient_groups, is_sent_back
 from forensics.graph.numerics.births import Births
+from forensics.graph.numerics.feeders import in_line
 from forensics.graph.numerics.growth import headroom_bits
 from forensics.graph.numerics.hidden import (
     Site,
@@ -228,6 +229,7 @@ class _Clear:
         """A bad output from clean inputs: the rank's own unless ranks with other parts of the module share in it."""
         assert root.rank is not None
         apart = {rank for rank, part in site.parts.items() if part != site.parts.get(root.rank)}
+        apart = {rank for rank in apart if not in_line(root.rank, rank, self._births.fed)}
         if root.rank in site.parts and apart and (apart & together or site.scatters):
             return apart if site.scatters else apart & together
         alone = set(site.parts) == {root.rank} and len(lost) >= len(self._lone)

@@ -22,7 +22,7 @@ from parsers.text.sides import GIVEN, side_of
 _BECOMES = regex(r"(?:-{1,2}>|=>|→|⇒)\s*$")
 _TELLS = rf"(?i){'|'.join(sorted(GIVEN))}|->|=>|→|⇒"  # of all rows, those that may
 _OF_EXPERTS = r"(?i)(?:^|[^a-z])(?:moe|experts?|router)(?:[^a-z]|$)"
-_AN_EXPERT = regex(r"(?i)(?:^|[^a-z])experts?[ ._:#/=-]{0,3}[#\d]")
+_AN_EXPERT = regex(r"(?i)(?:^|[^a-z])experts?[ ._:#/=(\[-]{0,3}[#\d]")
 _TOLD = ("rank", "step", "microbatch", "of", "file", "line", "time_ns")
 
 

@@ -4,8 +4,8 @@ one made looks like an origin of its own.
 A gradient that comes bad into a stage whose forward pass was clean on every rank was sent from a later stage: what was
 born in the forward pass of the same micro-batch explains it, unless such gradients also came into stages that it cannot
 have sent them to. A bad input that begins the forward pass of one stage is explained by a birth of the same micro-batch
-on another stage, into which nothing bad came on any rank. What arrives on more replicas than have a birth is not
-explained by it.
+on another stage, into which nothing bad came on any rank; where stages call their parts alike, by a birth on whoever feeds
+it. What arrives on more replicas than have a birth is not explained by it.
 """
 
 from collections import Counter
@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from forensics.graph.numerics.births import Births
+from forensics.graph.numerics.feeders import ahead_of
 from forensics.graph.numerics.hidden import replicas_of
 from forensics.graph.numerics.taint import Root
 from parsers.text.rank_list import rank_list
@@ -39,7 +40,7 @@ def without_arrivals(births: Births, roots: Sequence[Root]) -> list[Root]:
         senders, most = _senders(births, found[0], sources, first), _most_replicas(births, found)
         for root in found:
             same = [one for one in senders if _is_one_pass(births, root, one)]
-            if same and most <= len({one.rank for one in same}):
+            if (same and most <= len({one.rank for one in same})) or _is_fed(births, root, sources):
                 explained.add(id(root))
             elif root.birth != "input":
                 unexplained.add(step)
@@ -95,6 +96,13 @@ def _is_one_pass(births: Births, root: Root, source: Root) -> bool:
     """Of one micro-batch, as far as both tell theirs."""
     told = {births.ops["microbatch"][one.at] for one in (root, source)}
     return len(told - {None}) < 2
+
+
+def _is_fed(births: Births, root: Root, sources: Sequence[Root]) -> bool:
+    """Was it born in the same pass on one of those who feed this rank?"""
+    step, ahead = births.ops["step"], ahead_of(root.rank, births.fed)
+    born = [one for one in sources if one.rank in ahead and step[one.at] == step[root.at]]
+    return root.birth == "input" and any(_is_one_pass(births, root, one) for one in born)
 
 
 def _senders(births: Births, root: Root, sources: Sequence[Root], first: Mapping[int | None, str | None]) -> list[Root]:

@@ -1,11 +1,13 @@
 """From the table `tensors` to the births of NaN and Inf: cuts the data to what matters, then simulates the spread."""
 
 from bisect import bisect_left
+from collections.abc import Mapping
 from itertools import pairwise
 
 import msgspec
 import polars as pl
 
+from forensics.graph.numerics.feeders import feeders
 from forensics.graph.numerics.taint import Clean, Spread, spread
 from forensics.graph.numerics.tensor_ops import operations, read_rows
 from forensics.model.said import Said
@@ -26,6 +28,7 @@ class Births(msgspec.Struct, frozen=True):
     silent: frozenset[int]  # ranks without any row
     counted: bool  # how many ranks there are is known
     recorded_calls: bool  # the dump holds communications at all
+    fed: Mapping[int, int]  # by whom (feeders.py)
     warnings: tuple[Said, ...]
 
     def unseen_at(self, step: int, phase: str | None = None, module: str | None = None) -> frozenset[int]:
@@ -79,6 +82,7 @@ def find_births(tensors: pl.DataFrame, expected: frozenset[int]) -> Births | Non
         silent=(expected | frozenset(range(max(ranks) + 1))) - ranks,  # ranks are numbered without holes
         counted=expected >= ranks,
         recorded_calls=bool(frame.select((pl.col("kind").is_not_null() & ~pl.col("inferred")).any()).item()),
+        fed=feeders(frame, first),
         warnings=read.warnings,
     )
 

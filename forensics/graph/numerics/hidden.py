@@ -15,6 +15,7 @@ import msgspec
 import polars as pl
 
 from forensics.graph.numerics.births import Births
+from forensics.graph.numerics.feeders import in_line
 from forensics.graph.numerics.taint import Root
 from forensics.model.told import values
 
@@ -193,6 +194,7 @@ def without_echoes(births: Births, roots: Sequence[Root]) -> list[Root]:
         site = site_of(births, name)
         for root in found:
             others = site.fed - {root.rank} if root.birth == "op" else (site.fed & seen) - {root.rank}
+            others = frozenset(other for other in others if not in_line(root.rank, other, births.fed))
             if root.rank is not None and any(site.may_be_joint((root.rank, other)) for other in others):
                 echoes.add(id(root))
     return [root for root in roots if id(root) not in echoes]

@@ -15,7 +15,7 @@ one of hexadecimal digits (containers). Names of two columns of lines that are a
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from itertools import combinations, pairwise, takewhile
+from itertools import chain, combinations, pairwise, takewhile
 
 from parsers.schema.labels import OF_GROUP
 from parsers.text.host_list import host_list
@@ -349,13 +349,17 @@ class Places:
 
     def _by_address(self, said: Mapping[str, Sequence[Said]]) -> None:
         addresses = [name for name in self.names if ADDRESS.fullmatch(name)]
-        for own in said.values():
-            for one in own[:400]:
-                if (found := _HOSTS_LINE.fullmatch(one.raw.strip())) and found[1] not in _HERE:
-                    for name in found[2].split():
-                        self._same.setdefault(name, name)
-                        self._same.setdefault(found[1], found[1])
-                        self.join(found[1], name)
+        lines = (one.raw.strip() for own in said.values() for one in own[:400])
+        listed: defaultdict[str, list[list[str]]] = defaultdict(list)
+        for found in filter(None, map(_HOSTS_LINE.fullmatch, lines)):
+            listed[found[1]].append(found[2].split())
+        for address, told in listed.items():
+            if address in _HERE or any({*told[0]}.isdisjoint(names) for names in told):
+                continue  # two documents, or two lines of one, say that it is another host's
+            for name in dict.fromkeys(chain.from_iterable(told)):
+                self._same.setdefault(name, name)
+                self._same.setdefault(address, address)
+                self.join(address, name)
         for name in self.names:
             for address in addresses if "-" in name else ():
                 if name.endswith("-" + address.replace(".", "-")) or name == address.replace(".", "-"):

@@ -12,6 +12,7 @@ from parsers.schema.calls import Script
 from parsers.schema.names import Names, Told
 from parsers.text.unanimous import unanimous
 from parsers.who.lines.introductions import Introduction
+from parsers.who.places.alike_paths import ADDRESS
 from parsers.who.places.contexts import Places, host_called
 from parsers.who.places.families import Process
 from parsers.who.scripts.formulas import RankSum
@@ -136,9 +137,16 @@ class Table(msgspec.Struct, frozen=True):
         for path, rank in self.files.items():
             name = path.rpartition("/")[2].partition(".")[0]
             yield {"rank": rank, "name": name, "world_size": size, "how": HOW, "file": path}
-        for place in self.starts:
+        for place in dict.fromkeys((*self.starts, *filter(self._has_address, self.aliases))):
             first, *others = self.called(place)
             yield from ({"host": other, "name": first, "how": ALIAS, "file": ""} for other in others)
+
+    def _has_address(self, place: str) -> bool:
+        """Is one of its names an address, and all others go on from the first: one host's, and not two that a document takes for one?"""
+        names = [name for name in self.called(place) if not ADDRESS.fullmatch(name)]
+        return len(self.called(place)) > len(names) > 0 and all(
+            one.startswith(names[0].partition(".")[0]) for one in names
+        )
 
     def here(self, path: str) -> dict[int, int]:
         """Local rank → rank, of the place that a file is from; of two, none."""
