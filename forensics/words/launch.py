@@ -88,11 +88,6 @@ NOT_AMONG_JOINED = (  # several ranks, one
     Form("{who} is not among those that reported that they joined", "{who} 未上报加入"),
 )
 ENDED_BEFORE = Form("{who} ended with an error before the count was given up", "{who} 在放弃计数之前已因错误退出")
-ALL_CAME = Said(
-    "that is the whole job: nobody is missing, and the number that is waited for is wrong",
-    "作业的全部进程均已到齐：无人缺席，所等待的数目有误",
-)
-NUMBER_WAITED_FOR = Said("the number of processes that those who count were told", "计数一方被告知的进程数")
 NOT_SAID_WHO = Said("the lines do not say who was missing", "日志行未说明缺少谁")
 NOT_REACHED = (  # several hosts, one
     Form(

@@ -14,7 +14,7 @@ So after the first steps too, or where all had come before, where the log that c
 the size need not be told: as many left a record as were counted, and the rest stands beside the count.
 
 Events `missing_members`, a row for each log that counts, with the code ROLL_CALL where names_ranks is who did not come, and ROLL_COUNT where it is whom the
-count leaves, or nobody, and ROLL_OVER where several that are no ranks count all of the job, and wait for more: nobody is missing, what they were told is wrong; detail.joined and detail.expected; with the code barrier and detail.again where it is no start. Where a library has counted, nothing is added: its words are known.
+count leaves, or nobody; detail.joined and detail.expected; with the code barrier and detail.again where it is no start. Where a library has counted, nothing is added: its words are known.
 
 Fooled by: a count of something else that there is as much of as ranks, that stands still before a first step, and that just as many ranks print.
 """
@@ -37,8 +37,7 @@ from parsers.text.patterns import regex
 from parsers.text.whole_numbers import whole_numbers
 from parsers.who.lines.prefixes import strip
 
-ROLL_CALL, ROLL_COUNT, ROLL_OVER = "roll_call", "roll_count", "roll_over"
-_COUNTERS = 2  # logs that wait for more than the job has
+ROLL_CALL, ROLL_COUNT = "roll_call", "roll_count"
 _FEWEST = 3  # of a job, and 2 of them inside: of two, neither is most
 _LABEL, _WORDS = 0.8, 3  # of the lines of a log, and lines of so many kinds, hold what stands before its words
 _LOGS = 4096  # more are not read line by line
@@ -132,8 +131,7 @@ def with_roll_calls(
     size = len(job)
     told = _told(logs, size)
     if not told:
-        over = _over(logs, size) if not begun and job <= heard | {one.rank for one in logs} else []
-        return {**tables, "events": pl.concat([tables["events"], table("events", over)])} if over else dict(tables)
+        return dict(tables)
     begun = begun or any(_was_whole(one, size) for one in logs if one.file in told)
     most = max(count for count, _ in told.values())
     told = {file: found for file, found in told.items() if found[0] == most}
@@ -335,22 +333,6 @@ def _beside_counts(logs: Sequence[_Log], told: Mapping[str, tuple[int, int]], co
                 named |= {*_beside(before, count, size), *_beside(last, count, size)} - {frozenset()}
     only = named.pop() if len(named) == 1 else frozenset()
     return only if len(only) == size - count and 2 * len(only) < size else frozenset()
-
-
-def _over(logs: Sequence[_Log], size: int) -> list[dict[str, Any]]:
-    """A row for each log of no rank, of two at least, that counts the whole job and waits for more: just as many are waited for in all of them."""
-    found: list[tuple[_Log, int, int]] = []
-    for log in logs:
-        for before, last in log.repeated() if log.rank is None else ():
-            both = zip(before.pairs, last.pairs, strict=False)
-            found += [
-                (log, next(at for at, one in enumerate(log.lines) if one is last), one[1])
-                for one, other in both
-                if one == other and one[0] == size < one[1]
-            ]
-    is_alike = len({of for _, _, of in found}) == 1 and len({log.file for log, _, _ in found}) >= _COUNTERS
-    rows = [_row(log, at, size, of, (), False) | {"code": ROLL_OVER} for log, at, of in found]
-    return rows if is_alike and len(rows) == len({log.file for log, _, _ in found}) else []
 
 
 def _barrier(log: _Log, at: int, count: int, size: int, absent: frozenset[int]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import polars as pl
 from forensics.assemble.starts.apart import is_apart, own_logs
 from forensics.assemble.starts.called_absent import STORE_BARRIER, eliminated, joined_store
 from forensics.assemble.starts.left_out import COUNTED
-from forensics.assemble.starts.roll_calls import ROLL_CALL, ROLL_COUNT, ROLL_OVER
+from forensics.assemble.starts.roll_calls import ROLL_CALL, ROLL_COUNT
 from forensics.assemble.starts.unreached import OTHERS
 from forensics.assemble.who.identity import short_host
 from forensics.case import Case, Detector
@@ -64,8 +64,6 @@ def detect(case: Case) -> tuple[Finding, ...]:
     later = any(is_later_barrier(row, has_steps) for row in rows(case.events, "missing_members"))
     told = [row for row in rows(case.events, "missing_members") if not is_missing(row) and not later]
     # Who cannot be reached after some steps, by whoever collects or restarts, was not missing at the start.
-    if over := [row for row in told if row["code"] == ROLL_OVER]:
-        return (_over(over),)
     if missing := [row for row in told if not (has_steps and row["code"] == "unreachable")]:
         return (_members(case, missing, begun),)
     if silent := [row for row in rows(case.events, "store_timeout") if row["severity"] != "info"]:
@@ -282,22 +280,6 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
         or ((drift,) if is_drift else ()),
         collect=() if pods or is_drift else (words.LOGS_OF_MISSING,),  # what was put nowhere has no log
         summary=sentence(what) if begun else words.NEVER_STARTED(what=what),
-    )
-
-
-def _over(told: list[dict[str, Any]]) -> Finding:
-    """All came, and more are waited for."""
-    said = detail(told[0])
-    count = words.COUNT(joined=said["joined"], expected=said["expected"])
-    what = joined((words.JOINED(count=count), words.ALL_CAME), "; ")
-    return Finding(
-        detector=DETECTOR.name,
-        cause="config_drift",
-        domain="workload",
-        claims=(Claim(what, "for", refs(told)),),
-        first_anomaly=FirstAnomaly(op="init", signature="missing_members"),
-        actions=(Action(kind="check_config", target=words.NUMBER_WAITED_FOR, command=None, reason=words.ALL_CAME),),
-        summary=words.NEVER_STARTED(what=what),
     )
 
 

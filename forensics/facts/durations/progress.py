@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from forensics.assemble.starts.roll_calls import ROLL_OVER
 from parsers.schema.tables import TableName
 
 _AT_START = r"(?i)\b(?:start(?:up|ing)?|init\w*|launch|bring[- ]?up|rendezvous)[ _-]barrier\b|\bbarrier (?:of|at) (?:the )?(?:start|init|launch)"
@@ -57,8 +56,6 @@ def has_begun(tables: Mapping[TableName, pl.DataFrame], events: pl.DataFrame) ->
     at_start = (pl.col("op") == "barrier") & pl.col("text").cast(pl.String).str.contains(_AT_START)
     told = events.filter(pl.col("kind").is_in(["collective_timeout", "desync", "checkpoint_save"]))
     told = told.filter(~at_start.fill_null(False))
-    if (events["code"] == ROLL_OVER).any():  # all came, and none was let in: what they wait for in no call is that
-        told = told.filter(pl.col("op").is_not_null())
     if not told.height:
         return False
     joining = events.filter(pl.col("kind") == "missing_members").select("file", "line").drop_nulls()
