@@ -28,7 +28,6 @@ from parsers.schema.labels import OF_GROUP, Join
 from parsers.schema.names import NO_NAMES, Names
 from parsers.text.patterns import regex
 from parsers.text.vocabulary import meaning_of
-from parsers.who.labels.numbered_values import numbered_value, of_introduced
 from parsers.who.labels.seat_labels import Label, Seats, is_device, place_told, seated
 from parsers.who.lines.collected import Line
 from parsers.who.lines.heads import Head
@@ -200,18 +199,15 @@ def _join(key: Key, lines: Sequence[Spoken], told: Told, *, of_file: bool = Fals
     if any(ranks.get(value, rank) != rank for value, rank in evidence.items()):
         return None
     ranks = ranks or (_extended(evidence, grouped, told) if evidence else _placed(key, grouped, told))
-    introduced: Mapping[Value, int] = {}
-    if not ranks and not evidence and len(key) == 1:
-        own = {one.rank for one in lines} - {None}
-        introduced = of_introduced(grouped, own, told.world)
-        ranks = introduced if own else _counted(key, grouped, lines, told)
+    if not ranks and not evidence and len(key) == 1 and not any(one.rank is not None for one in lines):
+        ranks = _counted(key, grouped, lines, told)
     named = {value: grouped[value] for value in ranks if value in spoken_by}
     if len(named) < _FEWEST or len(set(ranks.values())) < len(ranks):
         return None
     # All of the job say it themselves, each under another name: the stages of a pipeline print different things.
     is_whole = told.world == len(evidence) and spoken_by <= evidence.keys()
     is_theirs = is_whole or (_are_alike(named, key, is_told=bool(evidence)) and _are_alone(named, key))
-    if (_may_be_devices(ranks, told) and not (of_file or introduced)) or not (is_theirs and _are_apart(grouped, ranks)):
+    if (_may_be_devices(ranks, told) and not of_file) or not (is_theirs and _are_apart(grouped, ranks)):
         return None
     return Join(key, ranks)
 
@@ -268,20 +264,29 @@ def _extended(evidence: Mapping[Value, int], grouped: By, told: Told) -> dict[Va
         of_shape: defaultdict[tuple[str, ...], set[int]] = defaultdict(set)
         known: defaultdict[tuple[str, ...], int] = defaultdict(int)
         for value, rank in evidence.items():
-            if (found := numbered_value(value, place)) is not None:
+            if (found := _numbered(value, place)) is not None:
                 of_shape[found[0]].add(rank - found[1])
                 known[found[0]] += 1
         offsets = {
             shape: next(iter(own)) for shape, own in of_shape.items() if len(own) == 1 and known[shape] >= _FEWEST
         }
         for value in grouped:
-            found = numbered_value(value, place)
+            found = _numbered(value, place)
             if value in ranks or found is None or found[0] not in offsets:
                 continue
             rank = found[1] + offsets[found[0]]
             if rank >= 0 and (told.world is None or rank < told.world) and rank not in ranks.values():
                 ranks[value] = rank
     return ranks
+
+
+def _numbered(value: Value, place: int) -> tuple[tuple[str, ...], int] | None:
+    """A single name without its number at this place, and the number."""
+    numbers = list(_NUMBER.finditer(value[0])) if len(value) == 1 else []
+    if place >= len(numbers):
+        return None
+    own = numbers[place]
+    return (value[0][: own.start()], value[0][own.end() :]), int(own[0])
 
 
 def _placed(key: Key, grouped: By, told: Told) -> dict[Value, int]:
@@ -337,7 +342,7 @@ def _seats_told(key: Key, grouped: By, told: Told) -> dict[Value, int]:
 def _here(grouped: By, told: Told) -> dict[Value, int]:
     """By the local rank alone, in a log of a node that tells the places of all its processes: one number each, in names that are else alike."""
     for place in range(_PLACES if told.here else 0):
-        numbered = {value: found for value in grouped if (found := numbered_value(value, place))}
+        numbered = {value: found for value in grouped if (found := _numbered(value, place))}
         numbers = sorted(number for _, number in numbered.values())
         if (
             len(numbered) == len(grouped)
@@ -365,7 +370,7 @@ def _counted(key: Key, grouped: By, lines: Sequence[Spoken], told: Told) -> dict
     shapes: defaultdict[tuple[str, ...], dict[Value, int]] = defaultdict(dict)
     for value in grouped:
         for place in range(_PLACES):
-            if (numbered := numbered_value(value, place)) is not None:
+            if (numbered := _numbered(value, place)) is not None:
                 shapes[numbered[0]][value] = numbered[1]
     if told.counter is not None and told.world is not None and (told.counter[2] or key != ("task",)):
         offset, modulus, _ = told.counter
@@ -425,7 +430,7 @@ def _kinds(own: Iterable[Sequence[Spoken]], key: Key) -> int:
 
 def _may_be_devices(ranks: Mapping[Value, int], told: Told) -> bool:
     """Of the first ranks of a larger world: on the first host a device or a local rank has the same number."""
-    numbers = [(numbered_value(value, 0), rank) for value, rank in ranks.items()]
+    numbers = [(_numbered(value, 0), rank) for value, rank in ranks.items()]
     is_equal = all(found is not None and found[1] == rank for found, rank in numbers)
     return is_equal and told.world is not None and len(ranks) < min(told.world, DEVICES + 1)
 
