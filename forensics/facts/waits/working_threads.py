@@ -25,13 +25,6 @@ Entry = tuple[str, str]
 
 def with_working_threads(stacks: pl.DataFrame, site_of: Callable[[Frames], str]) -> pl.DataFrame:
     """Stacks → the same, where the threads that do the job are the main ones."""
-    known: dict[tuple[Any, ...], bool] = {}
-
-    def waits(frames: Frames) -> bool:  # thousands of ranks have few distinct stacks
-        if (key := _places(frames)) not in known:
-            known[key] = site_of(frames) == "communication"
-        return known[key]
-
     if stacks["is_main"].fill_null(True).all():
         return stacks
     whole = stacks.with_row_index("_at").filter(
@@ -50,9 +43,9 @@ def with_working_threads(stacks: pl.DataFrame, site_of: Callable[[Frames], str])
             alike[_places(main[0][1])].append(process)
     moved: dict[int, bool] = {}
     for keys in alike.values():
-        if len({key[1:4] for key in keys}) < _FEWEST or waits(shown[keys[0]][0][0][1]):
+        if len({key[1:4] for key in keys}) < _FEWEST or site_of(shown[keys[0]][0][0][1]) == "communication":
             continue
-        if found := _working([shown[key][1] for key in keys], waits):
+        if found := _working([shown[key][1] for key in keys], site_of):
             moved |= dict.fromkeys(found, True) | {shown[key][0][0][0]: False for key in keys}
     if not moved:
         return stacks
@@ -60,7 +53,7 @@ def with_working_threads(stacks: pl.DataFrame, site_of: Callable[[Frames], str])
     return stacks.with_columns(pl.Series("is_main", is_main, dtype=pl.Boolean))
 
 
-def _working(processes: Sequence[Sequence[tuple[int, Frames]]], waits: Callable[[Frames], bool]) -> list[int]:
+def _working(processes: Sequence[Sequence[tuple[int, Frames]]], site_of: Callable[[Frames], str]) -> list[int]:
     """The rows of the one thread of each process that most of them wait for the others in."""
     begun: defaultdict[Entry, list[tuple[int, Frames]]] = defaultdict(list)
     several: set[Entry] = set()
@@ -76,7 +69,7 @@ def _working(processes: Sequence[Sequence[tuple[int, Frames]]], waits: Callable[
         for entry, own in begun.items()
         if entry not in several
         and len(own) == len(processes)
-        and 2 * sum(waits(frames) for _, frames in own) > len(own)
+        and 2 * sum(site_of(frames) == "communication" for _, frames in own) > len(own)
     ]
     return waiting[0] if len(waiting) == 1 else []
 
