@@ -18,7 +18,6 @@ import polars as pl
 
 from forensics.facts.rows.series import in_order, series
 from forensics.facts.waits.fed_threads import with_fed
-from forensics.facts.waits.working_threads import with_working_threads
 from forensics.model.frames import LIBRARY, is_own_file
 from forensics.model.told import told_by
 from parsers.knowledge import waits
@@ -122,8 +121,7 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     Child processes (parent_pid set) are left out. A dump of a live process outranks a traceback, which only shows where
     the process was when it gave up. `moving`: True where two snapshots of the same process differ, False where they agree,
     null with a single one. Snapshots are dumps in one file, or files whose paths differ by a number or a word of order."""
-    stacks = with_working_threads(tables["stacks"], site_of := lambda frames: classify(to_frames(frames)).site)
-    frame = _with_kernel_sites(stacks).filter(
+    frame = _with_kernel_sites(tables["stacks"]).filter(
         pl.col("is_main").fill_null(False)
         & pl.col("parent_pid").is_null()
         & (pl.col("frames").list.len() > 0)
@@ -170,7 +168,7 @@ def main_stacks(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
         pl.Series("op", [site.op for site in sites], dtype=pl.String),
         pl.col("count").fill_null(1),
     )
-    told = with_fed(told, stacks, site_of)
+    told = with_fed(told, tables["stacks"], lambda frames: classify(to_frames(frames)).site)
     return _in_kernel(_in_messages(told), whole, key).select(_MAIN.keys())
 
 
