@@ -60,7 +60,6 @@ from parsers.who.learnt.counts import (
 from parsers.who.learnt.from_zero import from_zero, of_one_size
 from parsers.who.learnt.known import Known
 from parsers.who.learnt.own_numbers import own_numbers
-from parsers.who.learnt.shares_of_speakers import introductions_of
 from parsers.who.learnt.tasks import LAUNCHER
 from parsers.who.learnt.turns import of_one_process
 from parsers.who.lines.beginnings import Said, begun_by, chosen, with_speakers
@@ -86,7 +85,7 @@ from parsers.who.told.rosters import files_of, rosters
 from parsers.who.told.told_lines import Line, Statement, introduced, statements, told_in_lines
 from parsers.who.told.told_names import as_processes, claims_of, documents, told_names
 from parsers.who.told.told_pairs import merged, ranks_of_names, told_pairs
-from parsers.who.told.told_shares import with_shares
+from parsers.who.told.told_shares import introductions_of, with_shares
 from parsers.who.told.told_stems import counted_on
 
 _SHAPE = regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[0-9a-f]{0,7}\d)[0-9a-f]{8,}|\d+")
