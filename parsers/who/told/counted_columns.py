@@ -33,7 +33,7 @@ _ORDERS = 3  # in which they come, where nobody puts them in one
 _PROCESS = frozenset(
     ("w", "r", "rk", "wrk", "worker", "workers", "proc", "process", "member", "replica", "trainer", "peer", "dp", "gpu")
 )
-NUMBERED = frozenset(("id", "idx", "index", "no", "num", "number", "nr"))
+_NUMBERED = frozenset(("id", "idx", "index", "no", "num", "number", "nr"))
 WITHIN = frozenset(
     ("layer", "block", "blk", "module", "micro", "microbatch", "mb", "ubatch", "stage", "pp", "tp", "cp", "ep", "sp", "vpp", "head", "expert", "bucket",
      "chunk", "shard", "thread", "loader", "env", "task", "fold", "trial", "epoch", "seed", "token", "pos", "position", "group", "node", "host", "machine",
@@ -86,13 +86,9 @@ def _counts(steps: Sequence[Sequence[_Said]], name: str, sizes: Set[int]) -> boo
         return False
     if sizes:
         return size in sizes
-    return is_of_process(name) or (size > _FEWEST and len(set(orders)) >= _ORDERS)
-
-
-def is_of_process(name: str) -> bool:
-    """Is a column called after a process, and nothing else?"""
-    words = vocabulary.words_of(name.rpartition("/")[2])
-    return bool(words) and words[0] in _PROCESS and all(word in _PROCESS or word in NUMBERED for word in words)
+    words = vocabulary.words_of(name)
+    is_process = bool(words) and words[0] in _PROCESS and all(word in _PROCESS or word in _NUMBERED for word in words)
+    return is_process or (size > _FEWEST and len(set(orders)) >= _ORDERS)
 
 
 def _numbered(cell: Any, size: int) -> int | None:
