@@ -20,6 +20,7 @@ from forensics.assemble.ends.named_pods import with_named_pods
 from forensics.assemble.ends.nameless_errors import with_nameless_errors
 from forensics.assemble.ends.placed_ends import Job, with_placed_ends
 from forensics.assemble.ends.service_words import with_service_words
+from forensics.assemble.figures.disputed import with_disputed
 from forensics.assemble.figures.means_of_all import with_means_of_all
 from forensics.assemble.figures.named_figures import with_named_figures
 from forensics.assemble.starts.called_absent import with_missed
@@ -86,7 +87,7 @@ def case_of(
     whole = with_logged_errors(with_killed_ranks(with_killed_workers(with_nameless_errors(with_lost_first(whole)))))
     whole = with_called_peers(whole, calls, job)
     whole = with_missed(with_given_up_together(with_refused_values(with_group_ends(whole)), told), told, seen)
-    whole = with_logged_calls(with_recovered(with_unreached(with_means_of_all(whole)), told, seen), told)
+    whole = with_logged_calls(with_recovered(with_unreached(with_disputed(with_means_of_all(whole))), told, seen), told)
     unread = unread_ranks(whole, identity, seen, told)
     return Case(
         whole, attempt, job, seen | unread, unread, identity, known_bad, topology or {},
