@@ -24,6 +24,9 @@ def with_disputed(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, p
     if steps["file"].n_unique() < 2 or steps["rank"].n_unique() < 2:
         return dict(tables)
     told = _told(steps)
+    told = told.filter(
+        pl.col("rank").n_unique().over("shape") > 1
+    )  # what each prints of a figure of all is no record of others
     if told["shape"].n_unique() < 2:
         return dict(tables)
     ranks = sorted(_crossed(told) | _bad_elsewhere(told))
