@@ -138,3 +138,26 @@ def test_the_sizes_of_a_call_that_was_given_up_count_nobody(tmp_path: Path) -> N
     found = verdict(tmp_path, {"all.log": [f"09:00:00 rank 0 of {SIZE} up", *said]})
     assert (found.kind, found.ranks) == ("hang", [])
     assert "joined" not in found.summary
+
+
+@pytest.mark.parametrize("form", [
+    "09:00:{n:02d} proc {r} of 6 | scale -> 1024.0, norm -> {v}", "09:00:{n:02d} INFO [{r}/6] step took long, norm {v}",
+    "09:00:{n:02d} worker {r}/6: grads {v} are there", "({r} / 6) {v} at hall", "09:00:{n:02d} # {r} of 6 # still there, {v}",
+    "{n:02d} 第 {r} 卡，共 6 卡：范数 {v}", "09:00:{n:02d} task {r}, of 6: amp {v}", "09:00:{n:02d} host a, p {r} in 6 >> {v}",
+    "t{n} [p {r} | n 6] waits {v}", "09:00:{n:02d} replica {r} (6 in all): {v}", "09:00:{n:02d} 6 in all, this is {r}: {v}",
+])  # fmt: skip
+def test_numbers_of_who_speaks_count_nobody(tmp_path: Path, form: str) -> None:
+    """One rank's lines are of another form, for its value is a word; so its number alone seems to stand still."""
+    told = [(n, r) for n in range(9) for r in ((n + at * 5) % SIZE for at in range(SIZE))]
+    lines = [form.format(n=n, r=r, v="inf" if r == OUT else f"1.{n}{r}") for n, r in told]
+    found = verdict(tmp_path, {"all.log": lines, "args.txt": [f"--world-size {SIZE}"]})
+    assert (found.kind == "launch", found.ranks) == (False, [])
+
+
+def test_a_count_that_begins_anew_is_one(tmp_path: Path) -> None:
+    logs = hall()
+    for rank in range(SIZE):
+        if rank != OUT:
+            counts = [1, 3, SIZE - 1, SIZE - 1, 1, 3, SIZE - 1, SIZE - 1]
+            logs[f"r{rank}.log"][1:] = [f"09:0{n}:11 hall: {c} present, {SIZE} wanted" for n, c in enumerate(counts)]
+    assert verdict(tmp_path, logs).ranks == [OUT]

@@ -24,6 +24,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -52,15 +53,17 @@ _PAIR = regex(
 )
 
 _TIME = regex(r"~(?=\D)")
+_DIGITS = regex(r"\d+")
 
 
 class _Line(msgspec.Struct, frozen=True):
-    """`pairs`: the numbers that stand beside each other, as (smaller, larger)."""
+    """`pairs`: the numbers that stand beside each other, as (smaller, larger); `leads`: the form of what stands before each."""
 
     text: str
     template: str
     numbers: tuple[int, ...]
     pairs: tuple[tuple[int, int], ...]
+    leads: tuple[str, ...]
 
 
 class _Log(msgspec.Struct, frozen=True, dict=True):
@@ -210,10 +213,13 @@ def _logs(files: pl.DataFrame, known: frozenset[tuple[str, int]]) -> Iterator[_L
 
 def _line(text: str) -> _Line:
     own, template, numbers = whole_numbers(strip(text).text)
-    return _Line(text, template, numbers, tuple((min(pair), max(pair)) for pair in _pairs(own)))
+    found = _pairs(own)
+    pairs = ((int(one[1]), int(one[2])) for one in found)
+    leads = (_DIGITS.sub("#", own[: one.start()]) for one in found)
+    return _Line(text, template, numbers, tuple((min(pair), max(pair)) for pair in pairs), tuple(leads))
 
 
-def _pairs(text: str) -> Iterator[tuple[int, int]]:
+def _pairs(text: str) -> Sequence[re.Match[str]]:
     """Each number with the one that it stands nearest to, in their order."""
     near = sorted(_PAIR.finditer(text), key=lambda found: (found.start(2) - found.end(1), found.start()))
     taken: set[int] = set()
@@ -222,7 +228,7 @@ def _pairs(text: str) -> Iterator[tuple[int, int]]:
         if not taken & {found.start(1), found.start(2)}:
             taken |= {found.start(1), found.start(2)}
             kept.append(found)
-    yield from ((int(found[1]), int(found[2])) for found in sorted(kept, key=lambda found: found.start()))
+    return sorted(kept, key=lambda found: found.start())
 
 
 def _told(logs: Sequence[_Log], size: int) -> dict[str, tuple[int, int]]:
@@ -254,8 +260,22 @@ def _counts(log: _Log, size: int) -> Iterator[tuple[tuple[str, int], tuple[int, 
             is_whole = any(one.pairs[place : place + 1] == ((size, size),) for _, one in own)
             lines = held[count, of]
             is_label = len({*lines}) >= _WORDS and len(lines) >= _LABEL * len(log.lines)
-            if is_still and 0 < count < of == size and not is_whole and not is_label:
+            is_still = is_still and 0 < count < of == size and not is_whole and not is_label
+            if is_still and not _goes_about(log, last.leads[place], size):
                 yield (last.template, place), (count, own[-1][0])
+
+
+def _goes_about(log: _Log, lead: str, size: int) -> bool:
+    """Do the numbers that stand behind the same words fall, to another one than the lowest, or over as many as there are ranks? Whoever comes is there, and a
+    count begins anew from where it began: these tell who speaks, whatever that says."""
+    told = [
+        count
+        for line in log.lines
+        for own, (count, of) in zip(line.leads, line.pairs, strict=True)
+        if (own, of) == (lead, size)
+    ]
+    falls = {after for before, after in pairwise(told) if after < before}
+    return bool(falls) and (falls != {min(told)} or len({*told}) == size)
 
 
 def _outside(
