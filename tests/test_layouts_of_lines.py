@@ -244,6 +244,15 @@ def test_a_file_is_of_a_process_by_its_whole_host_and_its_number(tmp_path: Path,
     assert raised(tmp_path, {"placement.csv": placement, name: ["10:00:00 agent is up", *FAILED]}) == [None]
 
 
+@pytest.mark.parametrize(
+    "says", ["node {n} spawns 4, first global rank {r}, world 16", "initialized as rank {r} of 16"]
+)
+def test_who_speaks_for_all_of_a_node_is_not_whose_error_it_is(tmp_path: Path, says: str) -> None:
+    log = [f"10:00:00 algo-{node} INFO {says.format(n=node, r=4 * node)}" for node in (2, 0, 3, 1)]
+    log += [f"10:00:{at:02d} algo-{node} INFO step {at} is done" for at in range(1, 9) for node in range(4)]
+    assert raised(tmp_path, {"all.log": [*log, *(f"10:00:09 algo-2 ERROR {text}" for text in FAILED)]}) == [None]
+
+
 @pytest.mark.parametrize("field", ['"ctx": {"peer": "eve"}', '"ctx": {"src": "eve"}', '"next": {"name": "eve"}'])
 def test_whom_a_record_points_at_does_not_speak(tmp_path: Path, field: str) -> None:
     record = (

@@ -421,9 +421,14 @@ class _Bundle:
         labelled_lines = sum(len(found[form]) for form in told_forms)
         if not tasks and 2 * labelled_lines < len(said):  # what a library labels is a part of it
             learnt = joins([spoken(one.line, one.heads, one.launch, self._known(one, ranks)) for one in said], told)
+            learnt = tuple(one for one in learnt if not self._is_of_nodes(one))
         if learnt:  # where names are told, a number that nobody tells, nor the word before it, counts something else
             forms = {form for form in forms if form in told_forms or form.word.lower() in _RANK}
         return Labels(frozenset(forms), frozenset(pids), tasks, learnt, heads_in(learnt))
+
+    def _is_of_nodes(self, one: Join) -> bool:
+        """Are those it calls the first processes of nodes, for all of which these speak?"""
+        return is_of_nodes(sorted({*one.ranks.values()}), len(one.ranks), self.world)
 
     def _of_each(self, own: Sequence[Source], ranks: Mapping[str, int], told: Told) -> dict[str, Labels]:
         """Path → what is learnt of a file alone, where others of its shape have the same names for others (logs of nodes)."""
