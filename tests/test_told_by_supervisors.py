@@ -9,7 +9,8 @@ from forensics import analyze
 from forensics.model.incident import Verdict
 from parsers.scheduling import ray
 from parsers.scheduling.exit_rows import exit_row
-from parsers.schema.names import Told, names_of
+from parsers.schema.names import Told
+from parsers.schema.naming import names_of
 from tests.lines import lines
 
 LOST = (
