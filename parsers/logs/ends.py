@@ -55,16 +55,8 @@ _RANK = regex(r"(?i)(?<![\w-])(?:(?P<space>[a-z]{1,12})[ _-])?rank[ :=_#-]{0,2}(
 _OF_HOSTS = regex(r"\bjob\.exception type=exec\b")  # Flux's executor counts its shells, one on each host
 _OF_GROUP = regex(r"(?i)\b[tpdec]p \Z")  # `DP worker rank=3`: counted within a kind of group
 _PID = regex(
-    r"(?i)\b(?:pid|process)[ :=#]{1,2}(\d{2,10})\b(?!\.\d)|(?:进程|\bchild|\bsubprocess|\bworker)\s?[:：#=]?\s?(\d{4,10})\b"
+    r"(?i)\b(?:pid|process)[ :=#]{1,2}(\d{2,10})\b|(?:进程|\bchild|\bsubprocess|\bworker)\s?[:：#=]?\s?(\d{4,10})\b"
 )
-# A name and a pid that say of one process what the other is: `w-3 (pid 4711)`, `process 4711 (tcp://10.0.0.5:40331)`, `pid=4711 name=w-3`.
-_ADDRESS = r"['\"]?(?:[a-z]{{2,8}}://)?(?P<{0}>[A-Za-z0-9][\w.@/+-]{{0,100}}(?::\d{{1,5}})?)['\"]?"
-_ONE = (
-    regex(rf"(?i)(?<![\w.@/+:-]){_ADDRESS.format('name')}:? ?[,(\[<] ?(?:pid|process)[ :=#]{{1,2}}\d{{2,10}}(?![\w.])"),
-    regex(rf"(?i)\b(?:pid|process)[ :=#]{{1,2}}\d{{2,10}} ?[(\[<,] ?(?:name[ :=]{{1,2}})?{_ADDRESS.format('name')} ?[)\]>]"),
-    regex(rf"(?i)\bpid[=:]\d{{2,10}},? (?:name|unit|worker|task|actor|address|addr|service|container)[=:]{_ADDRESS.format('name')}(?![\w.@/+:-])"),
-    regex(rf"(?i)\b(?:name|unit|worker|task|actor|address|addr|service|container)[=:]{_ADDRESS.format('name')},? pid[=:]\d{{2,10}}(?![\w.])"),
-)  # fmt: skip
 _NODE = regex(
     r"(?i)(?:\b(?:on|at) (?:the )?(?:node|host|machine)[ :=]{1,2}|(?<!\S)(?:host(?:name)?|node)=[\"']?)(?P<host>[A-Za-z0-9][\w.-]{0,252})\b"
 )
@@ -197,7 +189,7 @@ def without_followers(lines: pl.DataFrame) -> pl.DataFrame:
 def end(row: Row, text: str) -> dict[str, Any] | None:
     """`kind` closing_signal, of a process that its launcher ends; else exit with its columns, if the line says of whom or what it
     speaks, or gives a signal as Python's subprocess does, below zero. An end by code 0 or by request counts only of somebody who is
-    told: in a list, by rank, pid or name. `detail`: number, of, names, only, called."""
+    told: in a list, by rank, pid or name. `detail`: number, of, names, only."""
     if _CTRL_C.match(row["raw"].lstrip()):
         return {
             "kind": "exit",
@@ -233,11 +225,13 @@ def end(row: Row, text: str) -> dict[str, Any] | None:
         "kind": "exit", "severity": "info" if is_quiet else "error", "code": code, "pid": integer(pid[1] or pid[2]) if pid else None,
     }  # fmt: skip
     if reporter(row)["rank"] is None:
-        called = _called(text) if rank is None and pid else None
-        is_told = called is not None or rank is not None or _LOADER.search(text)
-        made |= _subject(text, rank, local, names, None if is_told else listed or _NUMBER.search(text))
-        if called is not None:
-            made["detail"] = json.dumps(json.loads(made.get("detail", "{}")) | {"called": called})
+        made |= _subject(
+            text,
+            rank,
+            local,
+            names,
+            None if rank is not None or _LOADER.search(text) else listed or _NUMBER.search(text),
+        )
         if not has_subject:
             made["detail"] = json.dumps(json.loads(made.get("detail", "{}")) | {"only": "names"})
     if container := _CONTAINER.match(text):
@@ -313,13 +307,6 @@ def _rank(text: str) -> tuple[int | None, int | None]:
 def _names(text: str) -> list[str]:
     found = (match["name"] for pattern in _NAMED for match in pattern.finditer(text))
     return [name for name in dict.fromkeys(found) if not name.isdecimal()][:_NAMES]
-
-
-def _called(text: str) -> str | None:
-    """What the one process of a line is called beside its number."""
-    found = {match["name"] for pattern in _ONE for match in pattern.finditer(text)} if " " in text else set()
-    found = {name for name in found if _is_name(name)}
-    return found.pop() if len(found) == 1 and len(_PID.findall(text)) == 1 else None
 
 
 def _is_name(word: str) -> bool:

@@ -141,11 +141,7 @@ class _Names:
 
     def _found(self, row: Row) -> Iterator[int | None]:
         said = row["_said"]
-        if (
-            row["pid"] is not None
-        ):  # who is called beside its number is that process, any other name may be its parent's
-            called = str(said.get("called") or "")
-            yield self._of_name.get(called, self._of_host.get(short_host(called)))
+        if row["pid"] is not None:
             return
         if row["host"] and row["device_index"] is not None and row["local_rank"] is None:
             yield self._of_device.get((short_host(row["host"]), row["device_index"]))
