@@ -65,10 +65,15 @@ FORMS: dict[str, tuple[Draw, str, str, str]] = {
     "boxes, of stages": (
         _boxed,
         "          step {s}  forward activations, stage {r}",
-        "stage {r} of {w}  pid {p}  dim 32",
+        "stage {r} of {w}  pid {p}  dim 32  world_size={w}",
         "stage{r}.log",
     ),
-    "stages by a slash": (_boxed, "Step {s}: activations", "pipeline stage {r}/{w} up, pid={p}", "s{r}.out"),
+    "stages by a slash": (
+        _boxed,
+        "Step {s}: activations",
+        "pipeline stage {r}/{w} up, pid={p}, world size {w}",
+        "s{r}.out",
+    ),
     "words first": (_markdown, "Activations of the forward pass, step {s}", WHO, "p{r}.log"),
     "a preposition": (_markdown, "### activations after update {s}", WHO, "rank_{r}.log"),
     "a colon": (_psql, "iteration {s}: forward", WHO, "rank{r}.txt"),

@@ -14,7 +14,7 @@ from parsers.text.unanimous import unanimous
 from parsers.who.learnt.tasks import LAUNCHER
 from parsers.who.learnt.turns import hold_one_each, is_of_host
 from parsers.who.lines.beginnings import Said
-from parsers.who.lines.introductions import Introduction, pid_in
+from parsers.who.lines.introductions import Introduction, pid_in, worlds_in
 from parsers.who.places.families import called_roll
 
 _NUMBER = regex(r"\d{1,10}")
@@ -92,12 +92,13 @@ def counted_off(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
 
 
 def _are_all_stages(given: Mapping[str, Sequence[Said]], roll: Mapping[str, int]) -> bool:
-    """Is each a process of its own, from 0 on, and is the job split in no other way?"""
+    """Is each a process of its own, from 0 on, of a job that is told to be as large, and split in no other way? A stage may have several processes."""
     pids = [{pid for one in given[path] if (pid := pid_in(one.raw[:_CHARACTERS])) is not None} for path in roll]
     are_of_one = all(len(own) == 1 for own in pids) and len(set().union(*pids)) == len(roll)
     is_whole = sorted(roll.values()) == [*range(len(roll))]
     is_split = any(_SPLIT.search(one.raw[:_CHARACTERS]) for own in given.values() for one in own)
-    return are_of_one and is_whole and not is_split
+    is_told = any(len(roll) in worlds_in(one.raw[:_CHARACTERS]) for own in given.values() for one in own)
+    return are_of_one and is_whole and is_told and not is_split
 
 
 def _of_names(given: dict[str, list[Said]]) -> dict[str, list[Said]]:
