@@ -14,7 +14,7 @@ from parsers.text.unanimous import unanimous
 from parsers.who.learnt.tasks import LAUNCHER
 from parsers.who.learnt.turns import hold_one_each, is_of_host
 from parsers.who.lines.beginnings import Said
-from parsers.who.lines.introductions import Introduction, pid_in, worlds_in
+from parsers.who.lines.introductions import Introduction, pid_in
 from parsers.who.places.families import called_roll
 
 _NUMBER = regex(r"\d{1,10}")
@@ -39,10 +39,6 @@ WORLD = regex(r"\b(?:world(?:[_ ]?size)?|nranks|num_processes)[\"']?(?: {0,2}[=:
 IS_OTHER = regex(
     r"(?i)(?:layer|epoch|step|iter|iteration|attempt|expert|stage|node|host|machine|server|pod|agent|launcher|trial|run|job|experiment|seed|fold|round|phase|tp|pp|ep|cp|sp|tensor|pipeline|group|island|slice|batch|chunk|file|part|bucket|retry|try|page)s?|节点|主机|机器|服务器|步|第|轮|层|批|批次|阶段|组|专家|分组|重试|次"
 )
-_STAGE = regex(r"(?i)(?:pipeline[_-]?)?stage|pp")
-_SPLIT = regex(
-    r"(?i)(?<![a-z])(?:dp|ddp|tp|ep|cp|sp|data|tensor|expert|context|replica|world|rank|node|host)s?(?:[ _-]?(?:parallel|degree|ways?|size|rank|index|id))*[\"']?(?: ?[=:#] ?| )\d"
-)  # a way in which a job may be split beside its stages, with a number
 _BEFORE = regex(r"[\[<(](?:[A-Za-z][\w-]{0,30} ){0,2}(?P<word>[A-Za-z]{0,12})[ #:=_-]?(?P<number>\d{1,6})(?=[\])> ])")
 _CHARACTERS, _LABELS, _HEADS = 400, 60, 2
 _OF_STACK = regex(r"Process (\d{3,10})\b")
@@ -52,8 +48,7 @@ _HEAD = regex(r"[\[<(][^\[\]<>()\d]{0,24}(?P<number>\d{1,6})/(?P<total>\d{1,6})[
 
 def counted_off(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
     """Lines by path → the same, where processes count off by a word that nobody knows, once each and of one size, and the number is that in the
-    name of the file: `member 3/32` in w03.log, `进程 3/8` in 进程3.log. That is an introduction where more than half of them do, and nobody introduces himself otherwise.
-    Stages of a pipeline are processes where each tells its pid, all are there, and nothing is told of another way in which the job is split."""
+    name of the file: `member 3/32` in w03.log, `进程 3/8` in 进程3.log. That is an introduction where more than half of them do, and nobody introduces himself otherwise."""
     given = {path: [*own] for path, own in said.items()}
     if any(one.introduces is not None for own in given.values() for one in own):
         return given
@@ -62,9 +57,8 @@ def counted_off(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
         for at, one in enumerate(own):
             for found in _OF_SIZE.finditer(one.raw[:_CHARACTERS]) if "/" in one.raw or " of " in one.raw else ():
                 named = {int(number) for number in _NAMED_RANK.findall(one.raw[:_CHARACTERS])}
-                is_stage = _STAGE.fullmatch(found["word"]) and pid_in(one.raw[:_CHARACTERS]) is not None
-                is_other = IS_OTHER.fullmatch(found["word"]) and not is_stage
-                if not is_other and not is_of_host(one.raw[:_CHARACTERS], found) and named <= {int(found["number"])}:
+                is_other = IS_OTHER.fullmatch(found["word"]) or is_of_host(one.raw[:_CHARACTERS], found)
+                if not is_other and named <= {int(found["number"])}:
                     told[found["word"], int(found["total"])][path].add((int(found["number"]), at))
     rolls = [
         {path: number for path, places in own.items() if len(places) == 1 for number, _ in places}
@@ -72,12 +66,6 @@ def counted_off(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
     ]
     fitting = [at for at, key in enumerate(told) if _is_roll(rolls[at], len(told[key]), key[1])]
     fitting = [at for at in fitting if hold_one_each(given, rolls[at])]
-    keys = [*told]
-    fitting = [
-        at
-        for at in fitting
-        if not _STAGE.fullmatch(keys[at][0]) or (len(rolls[at]) == keys[at][1] and _are_all_stages(given, rolls[at]))
-    ]
     if not fitting:
         return _of_names(_headed(given))
     if len(fitting) > 1:
@@ -89,16 +77,6 @@ def counted_off(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
             given[path][at], introduces=Introduction(rank, size, pid_in(given[path][at].raw[:_CHARACTERS]))
         )
     return given
-
-
-def _are_all_stages(given: Mapping[str, Sequence[Said]], roll: Mapping[str, int]) -> bool:
-    """Is each a process of its own, from 0 on, of a job that is told to be as large, and split in no other way? A stage may have several processes."""
-    pids = [{pid for one in given[path] if (pid := pid_in(one.raw[:_CHARACTERS])) is not None} for path in roll]
-    are_of_one = all(len(own) == 1 for own in pids) and len(set().union(*pids)) == len(roll)
-    is_whole = sorted(roll.values()) == [*range(len(roll))]
-    is_split = any(_SPLIT.search(one.raw[:_CHARACTERS]) for own in given.values() for one in own)
-    is_told = any(len(roll) in worlds_in(one.raw[:_CHARACTERS]) for own in given.values() for one in own)
-    return are_of_one and is_whole and is_told and not is_split
 
 
 def _of_names(given: dict[str, list[Said]]) -> dict[str, list[Said]]:
