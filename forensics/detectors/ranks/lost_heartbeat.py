@@ -1,7 +1,7 @@
 """Whom does a coordination service miss, and whose own watchdog got stuck?
 
 A task that stopped sending heartbeats died, was busy in a call that holds everything up, or lost the network: it is a
-suspect; one whose pod or node a scheduler takes away, or that is missed after it stopped the job, is none. It is named, without a cause, where all others of the job that left a record
+suspect; one whose pod or node a scheduler takes away is none. It is named, without a cause, where all others of the job that left a record
 were told so and say it, and its own record says nothing of an error and ends before: who is only cut off hears of it or goes on. It is named, as dead, too, where the service itself met a new process
 in its place, and in that of no other, and everybody misses it alone. Where most tasks are missed, the service itself or the way to it is the matter.
 Where a process' own monitor saw its watchdog stuck, a call to the device or a lock held it: that may be a collective whose
@@ -15,7 +15,6 @@ import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.facts.durations.progress import step_in_progress
-from forensics.facts.ends.job_stops import said_before
 from forensics.facts.ends.taken_places import are_taken_away
 from forensics.facts.ends.waiting import stuck_watchdogs
 from forensics.facts.rows.event_rows import own_rank, refs, rows
@@ -31,13 +30,7 @@ _GAUGE = "XPU_TIMER_COMMON_HANG"
 
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding."""
-    told = [
-        row
-        for row in rows(
-            said_before(case.events, case.events.filter(pl.col("kind") == "heartbeat_lost")), "heartbeat_lost"
-        )
-        if row["names_rank_space"] == "global"
-    ]
+    told = [row for row in rows(case.events, "heartbeat_lost") if row["names_rank_space"] == "global"]
     missed = tuple(sorted({rank for row in told for rank in row["names_ranks"] or ()}))
     known = len(case.expected | case.seen)
     if not missed:

@@ -11,13 +11,12 @@ import polars as pl
 
 from forensics.case import Case
 from forensics.facts.durations.progress import step_in_progress
-from forensics.facts.ends.job_stops import first_stops, is_below
 from forensics.graph.hang.roots import Node, walk
 from forensics.model.causes import CAUSES
 from forensics.model.finding import Finding
 from forensics.model.ref import Ref
 from forensics.verdict.judged.observers import Observers
-from forensics.verdict.judged.symptoms import STOPPED, Symptom
+from forensics.verdict.judged.symptoms import STOPPED, Symptom, first_stops, is_below
 
 STOPS = frozenset(cause for cause, row in CAUSES.items() if row.from_outside)
 _CHECKED_WITHIN = 100  # steps, of a check that is made now and then

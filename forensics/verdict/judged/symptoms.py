@@ -4,7 +4,7 @@ Records of hardware, settings and warnings are evidence and never symptoms. A sy
 or step, however many ranks show it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 import polars as pl
@@ -12,7 +12,6 @@ import polars as pl
 from forensics.assemble.who.identity import short_host
 from forensics.case import Case
 from forensics.facts.ends.cut_off import cut_off
-from forensics.facts.ends.job_stops import STOPS, first_stops, is_below, said_before
 from forensics.facts.ends.process_ends import in_thread, is_consequence, is_stop, stopped_launchers, without_echoes
 from forensics.facts.ends.stopped_pods import stopped_objects
 from forensics.facts.ends.storage_waits import live_stacks, storage_waits
@@ -50,6 +49,7 @@ _WAITS = (
     "heartbeat_lost",
 )  # fmt: skip
 _BROKEN = ("peer_closed", "remote_error", "completion_error", "connect_failed", "comm_abort", "port_error")
+STOPS = ("time_limit", "preemption", "cancelled", "Preempted", "Preempting")
 STOPPED = "job, stopped from outside"
 _BEFORE_IT_RAN = ("connect_failed", "store_timeout", "missing_members", "config_error")
 UNEVEN_CALLS = "calls that not all members made"
@@ -167,7 +167,7 @@ def _victims(case: Case) -> Iterator[Symptom]:
     rows = case.events.filter(told.fill_null(False) & pl.col("severity").is_in(["warning", "error", "fatal"]))
     if not begun and case.events["kind"].is_in(_BEFORE_IT_RAN).any():  # that nothing moved is that it did not begin
         rows = rows.filter(~pl.col("code").eq_missing(pl.lit(STILL)))
-    rows = said_before(case.events, _before_own_end(case, rows))
+    rows = _before_own_end(case, rows)
     for (kind,), part in rows.sort("kind", "file", "line").partition_by(["kind"], as_dict=True).items():
         own = part.filter(pl.col("rank_space") == "global")["rank"].drop_nulls().to_list()
         yield Symptom(
@@ -269,11 +269,10 @@ def _connections(case: Case) -> Iterator[Symptom]:
     """Connections and transfers that broke while the job ran: somebody's process, or the way to it, ended."""
     if not has_kind(case.events, *_BROKEN):
         return
-    rows = case.events.select("kind", "severity", "detail", "rank", "file", "line", "record", "text")
+    rows = case.events.select("kind", "severity", "detail", "file", "line", "record", "text")
     rows = rows.filter(pl.col("kind").is_in(_BROKEN) & pl.col("severity").is_in(["error", "fatal"]))
     rows = rows.filter((pl.col("kind") != "connect_failed") | pl.lit(case.has_begun))
     rows = rows.filter((pl.col("kind") != "port_error") | pl.col("detail").fill_null("").str.contains('"library"'))
-    rows = said_before(case.events, rows)
     if rows.height:
         refs = tuple(reference(row) for row in _placed(rows).head(3).iter_rows(named=True))
         yield Symptom("ended", "connections", frozenset(), refs)
@@ -329,6 +328,17 @@ def _unplaced(case: Case) -> Iterator[Symptom]:
         if key not in seen:
             seen.add(key)
             yield Symptom("ended", key, frozenset(), (reference(row),), hosts=frozenset({row["host"]} - {None}))
+
+
+def first_stops(events: pl.DataFrame) -> dict[str, int]:
+    """File → the first line in which a scheduler stops the job: what ends below it follows from that."""
+    is_stop = (pl.col("kind") == "scheduler") & pl.col("code").is_in(STOPS) & pl.col("line").is_not_null()
+    return dict(events.filter(is_stop).group_by("file").agg(pl.col("line").min()).iter_rows())
+
+
+def is_below(stops: Mapping[str, int], file: str, line: int | None) -> bool:
+    """Does a line stand below the one with which a scheduler, in the same log, stopped the job?"""
+    return file in stops and line is not None and line > stops[file]
 
 
 def _never_started(case: Case) -> Iterator[Symptom]:

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 import polars as pl
 
 from forensics.case import Case
-from forensics.facts.ends.job_stops import STOPS
 from forensics.facts.rows.event_rows import Row, host_of
 from forensics.model.told import values
+from forensics.verdict.judged.symptoms import STOPS
 
 _RAISED = r"^[A-Za-z_][0-9A-Za-z_.]*(?:Error|Exception|Interrupt)\b"  # as the interpreter ends a traceback
 _SEVERAL = 2
