@@ -27,13 +27,13 @@ HOW, KIND, OF_PLACE = "chain of records", "record", "id of a place"
 
 class Chains(msgspec.Struct, frozen=True):
     """`told`: names. `claims`: rows of `ranks`. `processes`: (name of a place, pid) → rank. `files`: path → rank. `opposed`: name, file
-    that tells its rank, and one that tells another."""
+    that tells its rank, this rank, a file that tells another, and that one."""
 
     told: Sequence[Told] = ()
     claims: Sequence[dict[str, Any]] = ()
     processes: Mapping[tuple[str, int], int] = msgspec.field(default_factory=dict)
     files: Mapping[str, int] = msgspec.field(default_factory=dict)
-    opposed: Sequence[tuple[str, str, str]] = ()
+    opposed: Sequence[tuple[str, str, int, str, int]] = ()
 
 
 NO_CHAINS = Chains()
@@ -91,7 +91,7 @@ def chains(
             for name in table.called(token.place)
         },
         {**typed, **{token.value: one.rank for token, one in found.items() if token.kind == "file"}},
-        [(name, lists[name].file, file) for file, name in opposed(own, listed, world)],
+        [(name, lists[name].file, listed[name], file, rank) for file, name, rank in opposed(own, listed, world)],
     )
 
 

@@ -138,18 +138,20 @@ def by_chains(
     }
 
 
-def opposed(relations: Iterable[Relation], known: Mapping[str, int], world: int | None) -> Iterator[tuple[str, str]]:
-    """(file, name) of relations that give names other ranks than are known, each of them: a list of another attempt, or of whom each is beside."""
+def opposed(
+    relations: Iterable[Relation], known: Mapping[str, int], world: int | None
+) -> Iterator[tuple[str, str, int]]:
+    """(file, name, rank) of relations that give names other ranks than are known, each of them: a list of another attempt, or of whom each is beside."""
     for rows in relations:
         column = _rank_column(rows, world)
         told = {
-            (row.file, slot.value): rank == int(row.cells[column].value)
+            (row.file, slot.value, int(row.cells[column].value)): known[slot.value]
             for row in rows
             for slot in row.cells.values()
-            if column in row.cells and not any(map(_is_of_others, (slot, row.cells[column])))
-            if (rank := known.get(slot.value)) is not None
+            if column in row.cells and slot.value in known
+            if not any(map(_is_of_others, (slot, row.cells[column])))
         }
-        if len(told) >= _FEWEST and not any(told.values()):
+        if len(told) >= _FEWEST and all(rank != own for (_, _, rank), own in told.items()):
             yield from told
 
 

@@ -4,6 +4,7 @@ stands."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 from parsers.who.lines.beginnings import Said
@@ -13,27 +14,29 @@ _LINES = 4  # of a list, for each process that it tells of, at most
 
 
 def contradicted(
-    claims: Iterable[Mapping[str, Any]], opposed: Iterable[tuple[str, str, str]], said: Mapping[str, Sequence[Said]]
+    claims: Iterable[Mapping[str, Any]],
+    opposed: Iterable[tuple[str, str, int, str, int]],
+    said: Mapping[str, Sequence[Said]],
 ) -> frozenset[str]:
-    """Rows of `ranks`; name, file, other file that tells another rank of it; the lines of files → the files of which none is heard."""
+    """Rows of `ranks`; name, file, its rank there, other file, its rank there; the lines of files → the files of which none is heard. Lists of other ranks
+    are of other sites, which call their processes alike."""
     ranks: defaultdict[tuple[str, int], dict[str, int]] = defaultdict(dict)
     for one in claims:
         host, pid, rank, file = (one.get(what) for what in ("host", "pid", "rank", "file"))
         is_said = one.get("name") is None  # what a name stands for, others have told
         if is_said and host is not None and pid is not None and rank is not None and file:
             ranks[host, pid].setdefault(file, rank)
-    found: defaultdict[frozenset[str], set[object]] = defaultdict(set)
-    for name, file, other in opposed:
-        found[frozenset((file, other))].add(name)
+    found: defaultdict[frozenset[str], dict[object, dict[str, int]]] = defaultdict(dict)
+    for name, file, rank, other, told in opposed:
+        found[frozenset((file, other))][name] = {file: rank, other: told}
     for process, own in ranks.items():
-        for file, rank in own.items() if len({*own.values()}) > 1 else ():
-            for other in (other for other, told in own.items() if told != rank):
-                found[frozenset((file, other))].add(process)
-    return frozenset(
-        file
-        for files, names in found.items()
-        if len(names) >= _FEWEST
-        and len(files) > 1
-        and all(len(said.get(file, ())) <= _LINES * len(names) for file in files)
-        for file in files
-    )
+        for (file, rank), (other, told) in combinations(own.items(), 2):
+            if rank != told:
+                found[frozenset((file, other))][process] = {file: rank, other: told}
+    unheard: set[str] = set()
+    for files, names in found.items():
+        lists = {file: {one[file] for one in names.values()} for file in files}
+        are_short = all(len(said.get(file, ())) <= _LINES * len(names) for file in files)
+        if len(names) >= _FEWEST and len(files) > 1 and are_short and set.intersection(*lists.values()):
+            unheard |= files
+    return frozenset(unheard)
