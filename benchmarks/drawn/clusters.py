@@ -291,10 +291,8 @@ def logged(c: Cluster, s: Stack, fault: str, *, is_joined: bool) -> None:
         stamps[rank].append(c.say("{iso}", rank))
 
     def fail(rank: int, error: str) -> None:
-        if is_bare:
-            put(rank, log.line(rank, "uncaught exception", "error"))
-        for text in raised(error, is_own=rank == job.bad):
-            put(rank, text if is_bare else log.line(rank, text, "error"))
+        for text in log.raised(rank, raised(error, is_own=rank == job.bad), is_bare=is_bare):
+            put(rank, text)
 
     says, words = job.choose("says", SAYS), job.choose("step line", STEP_LINES)
     not_a_number = "NaN" if words.startswith('{{"') else "nan"

@@ -346,12 +346,6 @@ def monitored(site: Site, kind: str, key: str, at: datetime) -> Files:
     return {name: [note.format(t=when, d=gpu(spelled), h=gpu.host)]}
 
 
-def raises(log: Log, rank: int, texts: Sequence[str], form: str) -> list[str]:
-    if form == "bare":
-        return [log.line(rank, "uncaught exception", "error"), *texts]
-    return [log.line(rank, text, "error") for text in texts]
-
-
 def worked(job: Job, site: Site, log: Log, end: str, intro: str) -> tuple[list[str], datetime]:
     """The log of all, and when the device failed."""
     out, is_first = list[str](), end.startswith("first alone")
@@ -364,14 +358,15 @@ def worked(job: Job, site: Site, log: Log, end: str, intro: str) -> tuple[list[s
     at, forms = job.later(1), ("each line headed", "bare")
     if end == "own error":
         words = f"RuntimeError: {job.choose('error', ERRORS[site.vendor])}"
-        out += raises(log, job.bad, [*RAISED, words], job.choose("error form", forms))
+        is_bare = job.choose("error form", forms) == "bare"
+        out += log.raised(job.bad, [*RAISED, words], is_bare=is_bare)
     who = [0] if is_first else [r for r in job.turns() if r != job.bad or end == "all given up"]
     lost, gave = job.draw.choice(LOSSES), job.choose("gives up", TIMEOUTS)
     job.later(601 if "given up" in end else 3)
     form = job.choose("peers' form", forms)
     for r in who:
         is_late = "given up" in end
-        out += [log.line(r, gave.format(r=r), "error")] if is_late else raises(log, r, lost, form)
+        out += [log.line(r, gave.format(r=r), "error")] if is_late else log.raised(r, lost, is_bare=form == "bare")
     return out, at
 
 

@@ -4,7 +4,7 @@ Truth first: who fails, and how, is drawn before the form.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -160,6 +160,12 @@ class Log:
         parts = {"s": stamp, "l": said, "w": self._job.filled(self._who, rank), "m": self._module}
         head = self._mark.join(parts[one] for one in self._order if parts[one])
         return f"{head}{self._last if head else ''}{words}"
+
+    def raised(self, rank: int, texts: Iterable[str], *, is_bare: bool) -> Iterator[str]:
+        """An exception: each line headed, or bare below a line of the logger."""
+        if is_bare:
+            yield self.line(rank, "uncaught exception", "error")
+        yield from texts if is_bare else (self.line(rank, text, "error") for text in texts)
 
 
 def figures(job: Job, step: int, rank: int, last: int) -> tuple[str, str]:

@@ -5,35 +5,37 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from drawn.job import Case, Files, Job, Log
-from drawn.symptom_words import (
+from drawn.other_words import (
     AFTER,
     BEATS,
     BYSTANDERS,
-    CRASH_FORMS,
-    ENDS,
-    FILES,
     HANGS,
     HEADINGS,
-    HEADS,
     KILLS,
-    KITS,
     LAUNCHERS,
-    NATIVES,
-    NOISE,
     ODD,
     ODD_ERRORS,
-    PREFIXES,
-    SAYS,
     SERVICES,
     SHARED,
     SLOWS,
     STACK_FILES,
     STANDS,
     STANDS_NATIVE,
-    STEPS,
     STOPS,
     STUCK,
     SYNCS,
+)
+from drawn.symptom_words import (
+    CRASH_FORMS,
+    ENDS,
+    FILES,
+    HEADS,
+    KITS,
+    NATIVES,
+    NOISE,
+    PREFIXES,
+    SAYS,
+    STEPS,
     TRACES,
     TROUBLES,
 )
@@ -86,12 +88,15 @@ class Scene:
     def raw(self, rank: int, line: str) -> None:
         self._own[self.filled(self._name, rank)].append(self.filled(self._prefix, rank) + line)
 
-    def start(self) -> None:
+    def start(self, fewest: int = 0, most: int = 0) -> None:
+        """Who they are, and then steps, as many as drawn."""
         says, noise = self.job.choose("says", SAYS), self.job.choose("noise", NOISE)
         for text in (says, "pid {p} on {h}, " + self.hello, *noise.split(" ;; ")):
             for rank in self.job.turns():
                 if text:
                     self.write(rank, text)
+        if most:
+            self.steps(self.job.draw.randint(fewest, most))
 
     def steps(self, many: int, ranks: Sequence[int] | None = None) -> None:
         for _ in range(many):
@@ -151,8 +156,7 @@ def fell(scene: Scene) -> None:
 def crash(job: Job) -> Case:
     """An exception of one rank."""
     scene = Scene(job, is_python=True)
-    scene.start()
-    scene.steps(job.draw.randint(3, 9))
+    scene.start(3, 9)
     trouble = job.draw.choice(TROUBLES[job.choose("trouble", tuple(TROUBLES))])
     failed(scene, job.bad, trouble, job.choose("form", tuple(CRASH_FORMS)), job.draw.choice(TRACES))
     ended(scene)
@@ -163,8 +167,7 @@ def crash(job: Job) -> Case:
 def native(job: Job) -> Case:
     """A signal or an abort of one rank, printed by its runtime."""
     scene = Scene(job)
-    scene.start()
-    scene.steps(job.draw.randint(3, 9))
+    scene.start(3, 9)
     scene.write(job.bad, NATIVES[job.choose("native", tuple(NATIVES))][0], level="error", is_headed=False)
     fell(scene)
     return scene.done(("crash",), is_suspect_right=True)
@@ -173,8 +176,7 @@ def native(job: Job) -> Case:
 def killed(job: Job) -> Case:
     """A process that something killed: its record ends, another one says who did it."""
     scene = Scene(job)
-    scene.start()
-    scene.steps(job.draw.randint(3, 9))
+    scene.start(3, 9)
     which = job.choose("killer", tuple(KILLS))
     name, text = (scene.filled(one, job.bad) for one in KILLS[which])
     scene.files[name] = text.split("\n")
@@ -192,8 +194,7 @@ def waited(text: str) -> int:
 def stuck(job: Job) -> Case:
     """One rank does something without end; the others wait, and give up or not."""
     scene = Scene(job)
-    scene.start()
-    scene.steps(job.draw.randint(4, 9))
+    scene.start(4, 9)
     hang, is_behind = (
         HANGS[job.choose("hang", tuple(HANGS))],
         job.choose("own step", ("as others", "behind")) == "behind",
@@ -224,8 +225,7 @@ def stuck(job: Job) -> Case:
 def stacks(job: Job) -> Case:
     """Stacks of all; one of them is elsewhere."""
     scene = Scene(job)
-    scene.start()
-    scene.steps(job.draw.randint(2, 6))
+    scene.start(2, 6)
     of_python = tuple(one for one in STACKS if one != "eu-stack")
     printer = job.choose("printer", ("gdb", "eu-stack", "one line") if scene.is_native else of_python)
     stands = STANDS_NATIVE if scene.is_native else STANDS
@@ -329,8 +329,7 @@ STACKS: dict[str, Callable[[Scene, int, Sequence[str], float], list[str]]] = {
 def beats(job: Job) -> Case:
     """Heartbeats, counters and states: those of one rank stand."""
     scene = Scene(job)
-    scene.start()
-    scene.steps(job.draw.randint(2, 5))
+    scene.start(2, 5)
     scene.job.later(1860)
     form = job.choose("beats", tuple(BEATS))
     name, head, row, bad = BEATS[form]
@@ -353,8 +352,7 @@ def beats(job: Job) -> Case:
 def odd(job: Job) -> Case:
     """One rank calls another operation, skips one, or has another shape, by each one's own record."""
     scene = Scene(job)
-    scene.start()
-    scene.steps(job.draw.randint(2, 6))
+    scene.start(2, 6)
     usual, other = ODD[job.choose("odd", tuple(ODD))]
     job.later(1)
     for rank in job.turns():
@@ -403,8 +401,7 @@ def slow(job: Job) -> Case:
 def of_all_alike(job: Job) -> Case:
     """All raise the same in the same second: code, configuration or data of all."""
     scene = Scene(job, is_python=True)
-    scene.start()
-    scene.steps(job.draw.randint(1, 6))
+    scene.start(1, 6)
     form, trouble, frames = (
         job.choose("form", tuple(CRASH_FORMS)),
         job.choose("shared", SHARED),
@@ -419,8 +416,7 @@ def of_all_alike(job: Job) -> Case:
 def of_a_service(job: Job) -> Case:
     """What all need goes down."""
     scene = Scene(job)
-    scene.start()
-    scene.steps(job.draw.randint(1, 6))
+    scene.start(1, 6)
     text = job.choose("service", SERVICES)
     for rank in job.turns():
         scene.write(rank, text, level="error")
@@ -432,8 +428,7 @@ def of_a_service(job: Job) -> Case:
 def of_the_limit(job: Job) -> Case:
     """The scheduler stops the job at its time limit, or someone all of it."""
     scene = Scene(job)
-    scene.start()
-    scene.steps(job.draw.randint(6, 12))
+    scene.start(6, 12)
     name, text = AFTER[job.choose("stopped by", tuple(AFTER))]
     scene.files[name] = scene.filled(text, scene.others[0]).split("\n")
     said = job.choose("consequence", STOPS)
@@ -446,8 +441,7 @@ def of_the_limit(job: Job) -> Case:
 def of_echoes(job: Job) -> Case:
     """Only what the fall of someone made of all: each lost somebody, and nobody says whom."""
     scene = Scene(job)
-    scene.start()
-    scene.steps(job.draw.randint(2, 6))
+    scene.start(2, 6)
     text = job.choose("consequence", [one for one in (*scene.lost, *scene.late) if "{b" not in one])
     is_headed = job.choose("consequence headed", ("yes", "no")) == "yes"
     job.later(waited(text) if text in scene.late else 1)

@@ -33,20 +33,14 @@ from drawn.job import (
 
 def ends_of(job: Job, log: Log, fault: str, write: Callable[[int, Iterable[str]], None]) -> None:
     """How a job goes down by an exception of one rank, or by its kill; `bare`: below a line of its logger."""
-
-    def raises(rank: int, lines: Sequence[str]) -> None:
-        if fault == "exception, each line headed":
-            write(rank, [log.line(rank, text, "error") for text in lines])
-        else:
-            write(rank, [log.line(rank, "uncaught exception", "error"), *lines])
-
+    is_bare = fault != "exception, each line headed"
     if fault.startswith("exception"):
         job.later(1)
-        raises(job.bad, RAISED)
+        write(job.bad, log.raised(job.bad, RAISED, is_bare=is_bare))
     job.later(5)
     for rank in job.turns():
         if rank != job.bad:
-            raises(rank, LOST)
+            write(rank, log.raised(rank, LOST, is_bare=is_bare))
 
 
 def lines(job: Job) -> Case:
