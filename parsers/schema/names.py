@@ -10,11 +10,10 @@ import msgspec
 from parsers.schema.calls import Script, call_of
 from parsers.schema.node_ranks import Layout
 from parsers.schema.rules import pci
-from parsers.schema.sites import sites
+from parsers.schema.sites import WORDS, sites
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
 
-_WORDS = regex(r"[._ ]+")
 _HYPHENS = regex(r"[._ -]+")
 _PLACE = regex(r"(?<![A-Za-z])(node|local)_?rank\\?[\"']?\s{0,2}[=:]\s{0,2}[\"']?(\d{1,7})(?![\d.])", re.I)
 _DASHED = regex(r"(?<![\d-])\d{1,3}(?:-\d{1,3}){3}(?![\d-])")  # an address, as names of files have it
@@ -48,6 +47,7 @@ _COUNT = regex(r"\d{1,7}")
 _WORD_OF_PID = regex(r"(?i)(?<![a-z])p(?:id)?[-_=.]?\Z")  # before one: `gn12-p4711`, `gn12.pid_4711`
 _CELL = 128  # characters of one that may be a name
 _REPLICA = regex(r"[-_]1\Z")
+BY_NAME = ("key", "name", "service", "called")  # kinds of Told that are a process's own name, and not its host's
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -387,7 +387,7 @@ def parts_of(part: str) -> list[str]:
     found = [part]
     while "." in found[-1]:
         found.append(found[-1].rpartition(".")[0])
-    found += _WORDS.split(part)
+    found += WORDS.split(part)
     found += [address[0].replace("-", ".") for address in _DASHED.finditer(part)]
     found += [container[0]] if (container := _CONTAINER.match(part)) else []
     return [name for name in dict.fromkeys(found) if len(name) > 1 and not name.isdigit()]

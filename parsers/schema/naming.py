@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from parsers.schema.names import Names, Told
+from parsers.schema.names import BY_NAME, Names, Told
 from parsers.schema.node_ranks import layout
 from parsers.schema.sites import sites_of
 
@@ -88,7 +88,7 @@ def _within(told: Sequence[Told], several: Collection[str]) -> dict[tuple[str, s
     folder are told apart by what differs in their names: (`box-a`, name)."""
     own: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
     places: defaultdict[int, set[str]] = defaultdict(set)
-    told = [one for one in told if one.rank is not None and one.kind in ("key", "name", "service", "called")]
+    told = [one for one in told if one.rank is not None and one.kind in BY_NAME]
     at = sites_of({one.file for one in told if one.device is None})
     for one in told:
         if one.rank is not None and one.device is None:

@@ -4,7 +4,7 @@ from collections.abc import Set
 
 from parsers.text.patterns import regex
 
-_WORDS = regex(r"[._ ]+")
+WORDS = regex(r"[._ ]+")
 _FEWEST = 2
 
 
@@ -19,7 +19,7 @@ def sites(path: str) -> list[str]:
 
 
 def words_of_path(path: str) -> list[str]:
-    return [word for part in path.split("/") for word in _WORDS.split(part)]
+    return [word for part in path.split("/") for word in WORDS.split(part)]
 
 
 def sites_of(files: Set[str]) -> dict[str, str]:
@@ -27,7 +27,7 @@ def sites_of(files: Set[str]) -> dict[str, str]:
     by_folder = {file: file.rpartition("/")[0] for file in files}
     if len(files) < _FEWEST or len({*by_folder.values()}) > 1:
         return by_folder
-    words = {file: {*_WORDS.split(file.rpartition("/")[2])} for file in files}
+    words = {file: {*WORDS.split(file.rpartition("/")[2])} for file in files}
     common = set.intersection(*words.values())
     own = {file: min(found) for file, every in words.items() if len(found := every - common) == 1}
     return own if len({*own.values()}) == len(files) else by_folder

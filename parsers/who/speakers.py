@@ -12,11 +12,7 @@ from parsers.who.labels.engine_labels import engine_labels
 from parsers.who.labels.head_pids import files_of_pids, pids_of_records
 from parsers.who.labels.other_sites import without_other_sites
 from parsers.who.labels.seat_labels import fields_of_places
-from parsers.who.learnt.counts import (
-    counted_off,
-    introduce,
-    sizes_of,
-)
+from parsers.who.learnt.counts import counted_off, introduce, sizes_of
 from parsers.who.learnt.from_zero import from_zero, of_one_size
 from parsers.who.learnt.known import Known
 from parsers.who.learnt.own_numbers import own_numbers
@@ -53,7 +49,8 @@ def speakers(sources: Sequence[Source]) -> Known:
     return _heard([source for source in sources if source.path not in unheard])[0] if unheard else known
 
 
-def _heard(sources: Sequence[Source]) -> tuple[Known, frozenset[str]]:  # and lists that contradict each other
+def _heard(sources: Sequence[Source]) -> tuple[Known, frozenset[str]]:
+    """The same, and the lists that contradict each other: then the bundle is heard once more without them."""
     shapes: defaultdict[str, list[Source]] = defaultdict(list)
     for source in sources:
         shapes[SHAPE.sub("#", source.path)].append(source)

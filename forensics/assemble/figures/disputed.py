@@ -21,12 +21,11 @@ _FIGURES = ("loss", "grad_norm")
 def with_disputed(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global → the same; what is disputed of a rank is nobody's in `steps` and `values`."""
     steps = tables["steps"].filter(pl.col("step").is_not_null() & (pl.col("phase").fill_null("train") != "eval"))
-    if steps["file"].n_unique() < 2 or steps["rank"].n_unique() < 2:
+    files = _files(steps)
+    if files["shape"].n_unique() < 2 or steps["rank"].n_unique() < 2:
         return dict(tables)
-    told = _told(steps)
-    told = told.filter(
-        pl.col("rank").n_unique().over("shape") > 1
-    )  # what each prints of a figure of all is no record of others
+    # What each prints of a figure of all is no record of others.
+    told = _told(steps, files).filter(pl.col("rank").n_unique().over("shape") > 1)
     if told["shape"].n_unique() < 2:
         return dict(tables)
     ranks = sorted(_crossed(told) | _bad_elsewhere(told))
@@ -37,12 +36,18 @@ def with_disputed(tables: Mapping[TableName, pl.DataFrame]) -> dict[TableName, p
     return {**tables, **{name: tables[name].with_columns(own, local) for name in ("steps", "values")}}
 
 
-def _told(steps: pl.DataFrame) -> pl.DataFrame:
+def _files(steps: pl.DataFrame) -> pl.DataFrame:
+    """file, shape of its name, numbers in it."""
+    told, file = steps.select(pl.col("file").cast(pl.String)).unique(maintain_order=True), pl.col("file")
+    return told.with_columns(
+        file.str.replace_all(r"\d+", "#").alias("shape"), file.str.extract_all(r"\d+").alias("numbers")
+    )
+
+
+def _told(steps: pl.DataFrame, files: pl.DataFrame) -> pl.DataFrame:
     """shape, rank, step, name, value: a row for each figure of somebody, in the files of one shape of name. Of files without a rank, their number where that is
     the only one that differs."""
-    plain = steps.with_columns(pl.col("file").cast(pl.String)).with_row_index("_row")
-    shape, numbers = pl.col("file").str.replace_all(r"\d+", "#"), pl.col("file").str.extract_all(r"\d+")
-    files = plain.select("file", shape.alias("shape"), numbers.alias("numbers")).unique("file", maintain_order=True)
+    plain = steps.with_columns(pl.col("file").cast(pl.String))
     varied = files.explode("numbers").with_columns(pl.int_range(pl.len()).over("file").alias("place"))
     varied = varied.filter(pl.col("numbers").n_unique().over("shape", "place") > 1)
     alone = varied.filter(pl.len().over("file") == 1)

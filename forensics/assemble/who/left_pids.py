@@ -62,21 +62,11 @@ def _left(pids: Sequence[int], known: Mapping[int, int], hosts: Mapping[int, str
     ranks = dict(zip(pids, sorted(there), strict=False))
     if len(there) != len(pids) or any(ranks[pid] != rank for pid, rank in known.items()):
         return
-    is_even = (
-        len(
-            {
-                (later - pid, ranks[later] - ranks[pid])
-                for pid, later in pairwise(sorted(known))
-                if ranks[later] - ranks[pid] == 1
-            }
-        )
-        == 1
-    )
-    step = next((later - pid for pid, later in pairwise(sorted(known)) if ranks[later] - ranks[pid] == 1), 0)
+    steps = {later - pid for pid, later in pairwise(sorted(known)) if ranks[later] - ranks[pid] == 1}
     for at, pid in enumerate(pids):
         if pid in known:
             continue
         is_between = min(known) < pid < max(known)
         beside = [abs(other - pid) for other in pids[max(0, at - 1) : at + 2] if other != pid]
-        if is_between or (is_even and all(one == step for one in beside)):
+        if is_between or (len(steps) == 1 and steps.issuperset(beside)):
             yield ranks[pid], pid

@@ -66,9 +66,8 @@ def origins(ends: Mapping[int, ProcessEnd], around: Around) -> Origins | None:
         return None
     alike = {_template(end, around.roles) for end in told}
     same = [end for end in raised if end.cause is not None and _template(end, around.roles) in alike]
-    if len(alike) == 1 < len(same) and 2 * len(same) > len(
-        around.job
-    ):  # also those whom the launcher stopped for the first of them
+    # Also those whom the launcher stopped for the first of them.
+    if len(alike) == 1 < len(same) and 2 * len(same) > len(around.job):
         return Origins(tuple(same), is_most=True)
     found = _first(told, around)
     if found.why_not is None and (failed := _before_kills(told, ends)):

@@ -7,16 +7,14 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from parsers.schema.labels import Labels
-from parsers.schema.names import Told
+from parsers.schema.names import BY_NAME, Told
 from parsers.schema.sites import words_of_path
-
-_BY_NAME = ("key", "name", "service", "called")
 
 
 def without_other_sites(labels: Mapping[str, Labels], told: Sequence[Told]) -> dict[str, Labels]:
     """Path → what was learnt of its lines, names with their ranks → the same but for logs that speak as the ranks of another one like them, unless a document of
     their own tells it, and none of the other."""
-    documents = {one.file for one in told if one.kind in _BY_NAME and one.rank is not None}
+    documents = {one.file for one in told if one.kind in BY_NAME and one.rank is not None}
     called = [{*words_of_path(file)} for file in documents]
     ranks = {path: {rank for join in own.joins for rank in join.ranks.values()} for path, own in labels.items()}
     dropped: set[str] = set()

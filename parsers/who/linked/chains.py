@@ -69,7 +69,7 @@ def chains(
     folders = [*_folders_of(_calls(said, table), paths)]
     lists = {one.name: one for one in told if one.rank is not None and {one.local_rank, one.device} == {None}}
     lists = {**dict(zip(apart([*lists]), lists.values(), strict=True)), **lists}
-    listed = unanimous((name, one.rank) for name, one in lists.items() if one.rank is not None)
+    listed = {name: one.rank for name, one in lists.items() if one.rank is not None}
     return Chains(
         [
             *(Told(folder, "folder", folder, rank=rank, world=world) for folder, rank in folders),

@@ -41,7 +41,8 @@ _OWN_LINES = 60
 _OWN_HOST = regex(
     rf"(?i)(?<![A-Za-z_-])(?:(?:host_?name|host|node_?name)[\"']?(?:\s{{0,2}}[=:]\s{{0,2}}[\"']?|\s)|on (?!(?:the )?(?:host|node|machine|server)))(?P<name>[A-Za-z][\w.-]{{1,250}}|{ADDRESS.pattern})"
 )
-OF_OTHERS = regex(r"(?i)master|peer|head|coord|leader|connect|remote|next|prev|store|driver|neighbou?r")
+OTHERS = "master|peer|head|coord|leader|connect|remote|next|prev|store|driver|neighbou?r"
+OF_OTHERS = regex(rf"(?i){OTHERS}")
 _WORD = regex(r"[A-Za-z0-9][\w.-]{1,250}")
 _PART = regex(r"[A-Za-z0-9]+")
 _HEX = regex(r"[0-9a-f]{12,64}")

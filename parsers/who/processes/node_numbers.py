@@ -17,7 +17,7 @@ from parsers.schema.calls import Script, call_of
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.who.lines.beginnings import Said
-from parsers.who.places.contexts import OF_OTHERS, Places
+from parsers.who.places.contexts import OTHERS, Places
 from parsers.who.places.families import Process
 from parsers.who.scripts.formulas import Formula, Given, is_of_node
 from parsers.who.told.computed_names import computed_names
@@ -30,7 +30,7 @@ _NAMES = regex(r"[A-Za-z0-9](?:[\w.-]*\w)?")
 _ON = regex(r"(?i)\bon (?:host |node )?[A-Za-z0-9]")
 _DIGITS = regex(r"\d+")
 _OF_OTHER = regex(
-    rf"(?i)(?<![\w-])[\w-]{{0,30}}?(?:{OF_OTHERS.pattern.removeprefix('(?i)')})[\w-]{{0,30}}[\"']?\s{{0,2}}[=: ]\s{{0,2}}[\"']?[\w.-]{{1,80}}"
+    rf"(?i)(?<![\w-])[\w-]{{0,30}}?(?:{OTHERS})[\w-]{{0,30}}[\"']?\s{{0,2}}[=: ]\s{{0,2}}[\"']?[\w.-]{{1,80}}"
 )
 
 

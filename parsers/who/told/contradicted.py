@@ -30,7 +30,7 @@ def contradicted(
     for name, file, rank, other, told in opposed:
         found[frozenset((file, other))][name] = {file: rank, other: told}
     for process, own in ranks.items():
-        for (file, rank), (other, told) in combinations(own.items(), 2):
+        for (file, rank), (other, told) in combinations(own.items(), 2) if len({*own.values()}) > 1 else ():
             if rank != told:
                 found[frozenset((file, other))][process] = {file: rank, other: told}
     unheard: set[str] = set()
