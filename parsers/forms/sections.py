@@ -47,6 +47,7 @@ from parsers.forms.reading import HEADER, RULE, Row, cells_of, text_lines, undra
 from parsers.schema.parser import Source
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
+from parsers.text.step_marks import GIVEN
 
 _EDGE = " \t#=*>|_-:[]<"
 _COUNTED = regex(
@@ -232,7 +233,8 @@ def _worded(line: str, below: Sequence[str]) -> dict[str, str] | None:
     told = {meaning: count for name, count in counts if (meaning := _meaning(name)) in _COUNTS}
     is_of_one = [_meaning(name) for name, _ in counts].count("step") == 1
     others = _COUNTED.sub(" ", bare)
-    if not is_of_one or _DIGIT.search(others) or "=" in others or vocabulary.is_of_evaluation(others):
+    is_batch = line.rstrip().endswith(":") and GIVEN.search(line) is not None  # `numerics/batch_tables.py`
+    if not is_of_one or is_batch or _DIGIT.search(others) or "=" in others or vocabulary.is_of_evaluation(others):
         return None
     header = _header(below[:3])
     is_drawn = "|" in below[0] if below else False

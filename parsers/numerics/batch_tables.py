@@ -24,9 +24,8 @@ from parsers.schema.parser import LineParser
 from parsers.schema.rules import LINE_CHARACTERS
 from parsers.schema.tables import Tables, tables_of
 from parsers.text.patterns import regex
-from parsers.text.step_marks import IN_LINE
+from parsers.text.step_marks import GIVEN, IN_LINE
 
-_GIVEN = regex(r"(?i)(?<![a-z])(?P<what>batch|inputs?|features|samples?)(?![a-z])")
 _HEADING = regex(rb"(?i)(?:batch|input|features|sample)[^\n]{0,200}:\s*$")
 _LINES = 40  # of a table
 _FEWEST = 2
@@ -39,7 +38,7 @@ def parse(lines: pl.DataFrame) -> Tables:
     read: list[tuple[str, int]] = []
     for at, row in enumerate(rows):
         text = row["text"][:LINE_CHARACTERS].rstrip()
-        step, given = IN_LINE.search(text), _GIVEN.search(text)
+        step, given = IN_LINE.search(text), GIVEN.search(text)
         if not text.endswith(":") or step is None or given is None:
             continue
         below = _below(rows, at)

@@ -1,4 +1,4 @@
-"""How lines and paths tell a step, and paths a rank."""
+"""How lines and paths tell a step, and what was read in it, and paths a rank."""
 
 from parsers.text.patterns import regex
 
@@ -7,3 +7,4 @@ IN_LINE = regex(
 )
 IN_PATH = regex(r"(?i)(?:^|[/._-])(?:global_)?(?:step|iter|iteration|it)[._-]?(?P<step>\d{1,12})(?=$|[/._-])")
 RANK_IN_PATH = regex(r"(?i)(?:^|[/._-])(?:rank|r|replica|worker)[._-]?(?P<rank>\d{1,6})(?=$|[/._-])")
+GIVEN = regex(r"(?i)(?<![a-z])(?P<what>batch|inputs?|features|samples?)(?![a-z])")  # what a rank read in a step
