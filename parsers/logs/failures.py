@@ -83,9 +83,9 @@ _HEARTBEAT = regex(
 
 # What a line must hold to be looked at closely: a level that may be a field, or one of the words.
 _LIKELY = (
-    r"(?:^|[\s\[|<(_])(?:ERR(?:OR)?|CRIT(?:ICAL)?|FATAL|SEVERE|EMERG\w*|PANIC|ALERT)(?:[\s\]|:>),]|$)|\[?[EF](?:20[0-9]{2})?[0-9]{3,4} [0-9]{2}:|\[[EF] |: [EF] "
-    r"|^[EF] +\S+:[0-9]+\]|[\[<|=\" ](?i:error|fatal|critical)[\]>|\":, ]|^(?i:(?:\S{1,90}: )?(?:\w+ )?(?:error|fatal|critical)(?: error)?: )"
-    r"|(?i)exit|oom[- ]?kill|memory budget|: (?:killed|aborted|bus error|segmentation fault|terminated)|core dumped|retcode|退出码|信号|\brc=|return ?code|\(rc=|\breturned -|signal|\bSIG[A-Z]|\bkill(?:ing)? (?:-|pid|process|rank|member|worker|trainer|replica)|\bdelet(?:e|ing|ed) (?:the )?pod\b|timed?[ -]?out|stalled|hang (?:\w{1,5} ){0,2}detected|detected (?:a |the )?(?:job )?hang|heart-?beat|\b(?:nan|inf)(?:s?\b|inity)|finite|^\^C"
+    r"(?:^|[\s\[|<(_])(?:ERR(?:OR)?|CRIT(?:ICAL)?|FATAL|SEVERE|EMERG[A-Z]*|PANIC|ALERT)(?:[\s\]|:>),]|$)|\[?[EF](?:20[0-9]{2})?[0-9]{3,4} [0-9]{2}:|\[[EF] |: [EF] "
+    r"|^[EF] +\S+:[0-9]+\]|[\[<|=\" ](?i:error|fatal|critical)[\]>|\":, ]|^(?i:(?:\S{1,90}: )?(?:[0-9a-z_]+ )?(?:error|fatal|critical)(?: error)?: )"
+    r"|(?i)exit|oom[- ]?kill|memory budget|: (?:killed|aborted|bus error|segmentation fault|terminated)|core dumped|retcode|退出码|信号|\brc=|return ?code|\(rc=|\breturned -|signal|\bSIG[A-Z]|\bkill(?:ing)? (?:-|pid|process|rank|member|worker|trainer|replica)|\bdelet(?:e|ing|ed) (?:the )?pod\b|timed?[ -]?out|stalled|hang (?:[a-z]{1,5} ){0,2}detected|detected (?:a |the )?(?:job )?hang|heart-?beat|\b(?:nan|inf)(?:s?\b|inity)|finite|^\^C"
 )
 
 

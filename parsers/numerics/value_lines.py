@@ -26,7 +26,7 @@ from parsers.schema.tables import Tables, table
 from parsers.text.patterns import regex
 from parsers.training.told_values import rows_of_lines
 
-_NAMES = r"(?i)(?:^|[^a-z])(?:abs_?max|amax|max|min|mean|std|sum|l2|rms|norm|gnorm|g_?norm|peak|largest|non[_ -]?fin(?:ite)?|nans?|infs?|bad|broken|corrupt|invalid)(?:\"?\s*[=:(\[]|\s+[\[(+-]?\s*[\d.ni]|[|( _][\w./|)]{1,24} ?[=:]\s*[+-]?[\d.ni])|finite(?:[)\]!]| ?[=:] ?(?i:true|false)\b)|\|[\w ]{1,24}\|[ =:]{1,12}[+-]?[\d.ni]"
+_NAMES = r"(?i)(?:^|[^a-z])(?:abs_?max|amax|max|min|mean|std|sum|l2|rms|norm|gnorm|g_?norm|peak|largest|non[_ -]?fin(?:ite)?|nans?|infs?|bad|broken|corrupt|invalid)(?:\"?\s*[=:(\[]|\s+[\[(+-]?\s*[\d.ni]|[|( _][0-9a-z_./|)]{1,24} ?[=:]\s*[+-]?[\d.ni])|finite(?:[)\]!]| ?[=:] ?(?i:true|false)\b)|\|[0-9a-z_ ]{1,24}\|[ =:]{1,12}[+-]?[\d.ni]"
 _HEAD = regex(r"\s*(\d{1,9})\s{1,4}(?=[A-Za-z])")
 _STEPS = 3  # counts at the head of a printer's lines, that make them steps
 

@@ -15,10 +15,10 @@ _BAD_LOSS = (
     r"(?i)\bloss is ([+-]?(?:nan|inf)[A-Za-z0-9_]*)|\b(nan|inf(?:inite)?) loss\b.{0,80}\b(?:stop|abort|exit|terminat|halt)"
     r"|\bloss returned in `[A-Za-z0-9_]+` is (nan|[+-]?inf)|\bMonitored metric \S+ = (nan|[+-]?inf) is not finite"
 )
-_SENTENCE = r"\btraining (?:is )?(?:finished|completed?|done)\b|\btraining (?:is )?over(?:[.!]|\s*$)|\btrain(?:ing)? end(?:[.,!;]|\s*$)|\b(?:finished|completed) training\b|\b(?:training|job|run) completed successfully\b|\bJob '[\w-]*raysubmit_\w+' succeeded\b|训练(?:已|全部)?(?:完成|结束)(?:$|[^\w]|了)"
+_SENTENCE = r"\btraining (?:is )?(?:finished|completed?|done)\b|\btraining (?:is )?over(?:[.!]|\s*$)|\btrain(?:ing)? end(?:[.,!;]|\s*$)|\b(?:finished|completed) training\b|\b(?:training|job|run) completed successfully\b|\bJob '[0-9A-Za-z_-]*raysubmit_[0-9A-Za-z_]+' succeeded\b|训练(?:已|全部)?(?:完成|结束)(?:$|[\x00-/:-@\[-^`{-\x7f。、，；：！？）】]|了)"
 _END = (
     rf"(?i){_SENTENCE}|\| done training in [0-9.]+ (?:seconds|minutes|hours)|\[after training is done\]|\[exiting program at iteration"
-    r"|`Trainer\.fit` stopped: `max_\w{1,12}=\S{1,24}` reached|['\"]train_runtime['\"]: "  # Lightning; HF's Trainer
+    r"|`Trainer\.fit` stopped: `max_[a-z_]{1,12}=\S{1,24}` reached|['\"]train_runtime['\"]: "  # Lightning; HF's Trainer
 )
 # One of these stands in all that a pattern finds.
 _OF_END = (

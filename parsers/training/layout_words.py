@@ -30,7 +30,7 @@ from parsers.schema.tables import Tables, tables_of
 from parsers.text.layouts import experts, sizes
 from parsers.text.patterns import regex
 
-_SAYS = r"(?i)expert[ _-](?:model[ _-])?parallel|\bep_size|data[ _-]parallel|\bdp|=dp|\bdata[=:]|\bddp|model parallel|tensor/pipeline|\bgrad(?:ient)?s? [\w ]{0,8}[\w-]{4,16}ed (?:over|across|among|between) "
+_SAYS = r"(?i)expert[ _-](?:model[ _-])?parallel|\bep_size|data[ _-]parallel|\bdp|=dp|\bdata[=:]|\bddp|model parallel|tensor/pipeline|\bgrad(?:ient)?s? [0-9a-z_ ]{0,8}[0-9a-z_-]{4,16}ed (?:over|across|among|between) "
 _PLACE = regex(r"(?i)(?<![\w-])(?:dp|data)(?:[ _-]?rank)?[ =:]{0,2}(?P<rank>\d{1,6}) ?/ ?(?P<world>\d{1,6})\b")
 AMONG_REPLICAS = "place among replicas"  # `how` of a rank that is one where there is no other axis
 _OF_A_STEP = r"(?i)\b(?:step|iter(?:ation)?|it|loss)\b[ =:]{1,3}[+-]?[0-9n]"  # a record of somebody else's

@@ -21,7 +21,7 @@ _VALUE = r"[+-]?(?:[0-9]+\.[0-9]*(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|[nN]
 _NAME = r"[A-Za-z][A-Za-z0-9_./-]*"
 _PAIR = rf"(?P<name>{_NAME}(?: {_NAME})?(?: {_NAME})?)(?: *[=:] *| +)(?P<value>{_VALUE})(?:[\s,;|)\]]|$)"
 _IS_BAD = r"(?i)[=:\s][+-]?(?:nan|inf(?:inity)?)(?:[\s,;|)\]]|$)"
-_LOST = r"(?i)(?P<name>\w) (?P<value>[+-]?(?:nan|inf(?:inity)?))(?P<end>[\s,;|)\]]|$)"
+_LOST = r"(?i)(?P<name>[0-9a-z_]) (?P<value>[+-]?(?:nan|inf(?:inity)?))(?P<end>[\s,;|)\]]|$)"
 _LEARNT = frozenset(
     (
         "loss",

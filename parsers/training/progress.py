@@ -26,13 +26,11 @@ _TOKENS = r"(?:^|[\s,;|])(?:num_|local_)?tokens[=:] ?([0-9]{1,15})(?:[\s,;|]|$)"
 _INLINE_RANK = r"\[rank\s?([0-9]{1,9})\]|(?:^|[\s,;|])(?:global_)?rank=([0-9]{1,9})(?:[\s,;|]|$)"
 # The update of this very step was left out; not how many were so far.
 _SKIPPED = (
-    r"(?i)\bskip(?:ped|ping|s)?[ _:=]{1,2}(?:the |this |an? |optimi[sz]er |weight |param\w* |gradient ){0,3}(?:step|update|batch|iteration)\b"
+    r"(?i)\bskip(?:ped|ping|s)?[ _:=]{1,2}(?:the |this |an? |optimi[sz]er |weight |param[a-z]* |gradient ){0,3}(?:step|update|batch|iteration)\b"
     r"|\b(?:step|update|batch|iteration) {0,2}[:(=-]? {0,2}(?:is |was )?skipped\b|\b(?:skip(?:ped)?|overflow(?:ed)?|found[_ ]inf)(?:[=:] ?| )(?:true|yes)\b"
 )
 _OF_SKIPPED = ("skip", "overflow", "found")  # one stands in all that _SKIPPED finds, which takes long to compile
-_UNSKIPPED = (
-    r"(?i)\b(?:not|no|never|0|without|false) skip|\bskip\w*[ _:=]{1,2}(?:\w+ ){0,3}\w+[=: ]{1,3}(?:[0-9]|false|no)"
-)
+_UNSKIPPED = r"(?i)\b(?:not|no|never|0|without|false) skip|\bskip[a-z_]*[ _:=]{1,2}(?:[0-9a-z_]+ ){0,3}[0-9a-z_]+[=: ]{1,3}(?:[0-9]|false|no)"
 _STAMP = r"^\s*(?:\[[A-Za-z][A-Za-z_.-]{0,30}\] )?\[?([0-9]{4}-[0-9][0-9]-[0-9][0-9][ T][0-9][0-9]:[0-9][0-9]:[0-9][0-9])(?:[.,]([0-9]{1,9}))?"
 _DATE = regex(r"[0-9]{4}-[0-9][0-9]-[0-9][0-9][ t]")
 _FEW = 4096  # lines; of more the pattern is asked, whose compiling costs nothing beside them
