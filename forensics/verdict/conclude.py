@@ -42,7 +42,7 @@ from forensics.verdict.judged.health import healthy, of_another
 from forensics.verdict.judged.observers import Observers
 from forensics.verdict.judged.rule_of_time import timed
 from forensics.verdict.judged.status import status_of
-from forensics.verdict.judged.symptoms import SHOWN, UNEVEN_CALLS, Symptom, counted
+from forensics.verdict.judged.symptoms import SHOWN, STACKS_ALONE, UNEVEN_CALLS, Symptom, counted
 from forensics.verdict.told.alone import with_said_alone
 from forensics.verdict.told.beside import beside, with_setting_of_forks
 from forensics.verdict.told.called_at import with_call
@@ -136,7 +136,7 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
     elif said:
         form = words.ONE_LINE_UNEXPLAINED if len(said) == 1 else words.LINES_UNEXPLAINED
         summary = form(number=len(said), line=said[0].text)
-    elif choice.symptoms:
+    elif any(one.key not in STACKS_ALONE for one in choice.symptoms):
         said = _shown(choice.symptoms)
         summary = words.WENT_WRONG_HERE(line=said[0].text) if said else _of_counts(case, choice.symptoms)
     elif said := hints(case):
@@ -147,8 +147,7 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
     elif (nobody := no_process(case)) is not None:
         summary, collect = nobody
     else:
-        said = _waiters(case)
-        summary = words.NOTHING_BUT_WAITERS(waiters=said[0].text) if said else words.NOTHING_SHOWN
+        summary, said = _of_stacks(case, choice.symptoms)
         collect = words.IF_IT_STANDS(what=collect)
     base = hint if hint is not None and not said else Finding(detector="verdict", summary=summary, collect=(collect,))
     base = replace(base, actions=(*base.actions, *(action for _, action in lost), *repeated(case, drivers)))
@@ -163,6 +162,13 @@ def _of_counts(case: Case, symptoms: Sequence[Symptom]) -> Said:
     if {one.key for one in symptoms} != {UNEVEN_CALLS} or not 0 < 2 * len(behind) <= len(ahead):
         return words.WENT_WRONG
     return words.FEWER_CALLS(behind=ranks_text(sorted(behind)), ahead=ranks_text(sorted(ahead)))
+
+
+def _of_stacks(case: Case, waits: Sequence[Symptom]) -> tuple[Said, list[Claim]]:
+    """Where no line tells anything: what stacks show, which stand in waits while a job runs, too."""
+    if said := _waiters(case):
+        return words.NOTHING_BUT_WAITERS(waiters=said[0].text), said
+    return (words.STACKS_WAIT if waits else words.NOTHING_SHOWN), _shown(waits)
 
 
 def _waiters(case: Case) -> list[Claim]:

@@ -219,6 +219,10 @@ NOTHING_BUT_WAITERS = Form(
     "No line shows a failure; {waiters}: whom these wait for is to be looked at.",
     "没有任何一行表明失败；{waiters}：应查看其等待的对象。",
 )
+STACKS_WAIT = Said(
+    "No line shows a failure; some stacks wait for other processes, as they also do while a job runs: one look does not tell whether it stands still.",
+    "没有任何一行表明失败；部分调用栈在等待其他进程，运行中的作业也会如此：单次快照无法判断是否停滞。",
+)
 ALL_RECORDS = Form(
     "Flight Recorder dumps, py-spy dumps and logs of all ranks, and kernel logs of {hosts}",
     "所有 rank 的 Flight Recorder 转储、py-spy 调用栈和日志，以及 {hosts} 的内核日志",

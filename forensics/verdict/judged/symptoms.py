@@ -53,6 +53,8 @@ STOPS = ("time_limit", "preemption", "cancelled", "Preempted", "Preempting")
 STOPPED = "job, stopped from outside"
 _BEFORE_IT_RAN = ("connect_failed", "store_timeout", "missing_members", "config_error")
 UNEVEN_CALLS = "calls that not all members made"
+IN_COMMUNICATION, IN_WAITS = "stacks in communication", "stacks that wait"
+STACKS_ALONE = frozenset((IN_COMMUNICATION, IN_WAITS))  # so stand the ranks of a running job, too
 
 
 class Symptom(msgspec.Struct, frozen=True):
@@ -200,10 +202,10 @@ def _in_stacks(case: Case) -> Iterator[Symptom]:
     seen = places(case.stacks, case.waited_ranks, case.expected)
     if int(waiting["count"].sum() or 0) > 1:
         refs = tuple(stack_ref(row) for row in waiting.sort("rank", "file", "line").head(1).iter_rows(named=True))
-        yield Symptom("waiting", "stacks in communication", frozenset(values(waiting["rank"])), refs)
+        yield Symptom("waiting", IN_COMMUNICATION, frozenset(values(waiting["rank"])), refs)
     elif seen.waiters > 1 and (seen.outside.height or seen.waiting.height == seen.live.height):
         refs = tuple(stack_ref(row) for row in seen.waiting.sort("rank", "file", "line").head(1).iter_rows(named=True))
-        yield Symptom("waiting", "stacks that wait", frozenset(values(seen.waiting["rank"])), refs)
+        yield Symptom("waiting", IN_WAITS, frozenset(values(seen.waiting["rank"])), refs)
     storage = storage_waits(case.stacks, case.blocked)
     if storage.height:
         first = storage.sort("rank", "host", "pid", "file", "line", nulls_last=True).head(_REFS)
