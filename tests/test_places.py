@@ -3,11 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from forensics.analyze import analyze
 from forensics.assemble.who.path_hosts import host_in, with_hosts_of_paths
+from parsers import read
 from parsers.schema.tables import TABLE_NAMES, TableName, table
+from tests.sources import written
 
 KNOWN = frozenset({"gpu-045", "gpu-04", "gpu", "n17", "10.0.0.7"})
 
@@ -131,3 +134,17 @@ def test_folders_that_hold_the_state_of_devices_of_their_own_are_named_after_hos
     assert states(["0xa", "0xa", "0xa"], ["before", "during", "after"]) == [None, None, None]
     assert states(["0xa", "0xb"], ["left", "right"]) == [None, None]
     assert states(["0xa", "0xb", "0xc"], ["1", "2", "3"]) == [None, None, None]
+
+
+def test_a_log_in_which_several_hosts_speak_is_not_of_what_it_is_called_after(tmp_path: Path) -> None:
+    """A run's name with a number in it stands in the name of its log, and inside."""
+    ranks = [(host, node * 2 + gpu, 44810 + 7 * gpu) for node, host in enumerate(("gn16", "gn17")) for gpu in (0, 1)]
+    lines = ["srun python main.py +exp=esm_650m", "hydra run dir outputs/esm_650m"]
+    lines += [
+        f"{host}:{pid}:{pid + 88} [{rank % 2}] NCCL INFO ncclCommInitRank comm 0x461781d{rank} rank {rank} nranks 4 "
+        f"cudaDev {rank % 2} nvmlDev {rank % 2} busId {('1b000', '43000')[rank % 2]} commId 0x34795347 - Init COMPLETE"
+        for host, rank, pid in ranks
+    ]
+    table = read(str(written(tmp_path, {"esm_650m-90412.out": lines}))).tables["ranks"]
+    hosts = table.group_by("rank").agg(pl.col("host").drop_nulls().unique()).sort("rank")["host"].to_list()
+    assert hosts == [[host] for host, _, _ in ranks]

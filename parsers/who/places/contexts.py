@@ -108,6 +108,7 @@ class Places:
         a word and a number may be (`node25`)."""
         self._same: dict[str, str] = {}
         self._words: set[str] = set()
+        self._heads: defaultdict[str, set[str]] = defaultdict(set)  # path → hosts before its lines
         self.names = self._known(said, paths, frozenset(name for name in documented if not name.isdigit()), hosts)
         self._of_file: dict[str, str | None] = {}
         self._inside: dict[str, str] = {}
@@ -162,12 +163,13 @@ class Places:
         return self._root(word) if word is not None and word in self._same else None
 
     def of_file(self, path: str) -> str | None:
-        """The place that a path names, its last part before the folders; none where one part names two."""
+        """The place that a path names, its last part before the folders; none where one part names two, nor where several others speak in the file."""
         if path not in self._of_file:
             self._of_file[path] = None
             for part in reversed(path.split("/")):
                 if found := {self.of(name) for name in self._in_part(part)}:
-                    self._of_file[path] = found.pop() if len(found) == 1 else None
+                    is_theirs = len(speak := {*map(self._root, self._heads[path])}) > 1 and found.isdisjoint(speak)
+                    self._of_file[path] = found.pop() if len(found) == 1 and not is_theirs else None
                     break
             else:
                 self._of_file[path] = self._root(here) if (here := self._inside.get(path)) is not None else None
@@ -291,25 +293,23 @@ class Places:
         names |= {address for path in paths for address in ADDRESS.findall(path)} | (documented & in_paths)
         for path, own in said.items():
             for one in own[:400]:
-                line = one.line
+                line, text = one.line, one.raw[:_ABOVE]
                 if line.host:
                     before.add(line.host)
+                    self._heads[path].add(line.host)
                     kernels |= {line.host} if " kernel: " in one.raw[:_ABOVE] else set()
-                text = one.raw[:400]
                 told |= {one.introduces.host} if one.introduces is not None and one.introduces.host else set()
-                told |= {
-                    found["name"].rstrip(".-")
-                    for pattern in (_LABELLED, _SAID, OF_RECORD, _SENT)
-                    for found in pattern.finditer(text)
-                }
+                records = {found["name"].rstrip(".-") for found in OF_RECORD.finditer(text)}
+                self._heads[path] |= records
+                asked = (pattern.finditer(text) for pattern in (_LABELLED, _SAID, _SENT))
+                told |= records | {found["name"].rstrip(".-") for found in chain.from_iterable(asked)}
                 for listed in _LISTED.findall(text) if "[" in text else ():
                     names |= {*host_list(listed, 4096)}
                 for word in _WORD.findall(text):
                     word = word.rstrip(".-")
                     if "." in word:
                         dotted.add(word)
-                    if word in documented:
-                        names.add(word)
+                    names |= {word} & documented
                     if (any(map(str.isdigit, word)) and not word[0].isdigit()) or ADDRESS.fullmatch(word):
                         used[word].add(path)
                         if word in in_paths:
