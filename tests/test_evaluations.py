@@ -48,8 +48,8 @@ def _columns(lost: bool) -> list[str]:
 def _filled(lost: bool) -> list[str]:
     """A table that has NaN where nothing was evaluated."""
     return [
-        f"step={step} train_loss={3 - step / 50:.4f} val_loss={'2.8' if step % 10 == 5 else 'nan'}"
-        for step in range(LAST)
+        f"step={step} train_loss={3 - step / 50:.4f} val_loss={'2.8' if step % 10 == 5 and not (lost and step > LAST) else 'nan'}"
+        for step in range(LAST + 8 * lost)
     ]
 
 
