@@ -61,7 +61,7 @@ def _last(beats: Iterable[Row]) -> list[Row]:
     members: dict[tuple[Any, ...], list[Row]] = {}
     for row in beats:
         members.setdefault((row["rank"], row["host"]), []).append(row)
-    found = []
+    found: list[Row] = []
     for own in members.values():
         times = [row["time_ns"] for row in own]
         spent = (max(times) - min(times)) / 1e9
