@@ -62,6 +62,22 @@ def test_t04_mask_alone_is_silent(builder: str) -> None:
     assert DETECTOR.detect(job.case()) == ()
 
 
+@pytest.mark.parametrize("value", ["-inf", 1e37])
+def test_t04_a_mask_of_one_rank_alone_is_no_leap(value: str | float) -> None:
+    """One batch had rows to mask; a finite value beyond all of the others is another matter."""
+    job = Job()
+    for rank in range(4):
+        for step in range(3):
+            odd = rank == 1 and step == 1
+            least = {"min": float(value), "inf_count": int(value == "-inf")} if odd else {"min": -3.0}
+            job.row(
+                rank, "output", "ok", module="scores", op="where", step=step, **{"max": 2.0, "absmax": None, **least}
+            )
+            job.op(rank, "attn", "-inf" if odd and value == "-inf" else "ok", "ok", op="softmax", step=step)
+    found = DETECTOR.detect(job.case())
+    assert [one.ranks for one in found] == ([] if value == "-inf" else [(1,)])
+
+
 def test_t04_mask_carried_by_an_addition() -> None:
     job = Job()
     job.op(0, "mask", None, "-inf", op="full")

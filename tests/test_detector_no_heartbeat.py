@@ -1,9 +1,11 @@
 """Who fell silent for a collector of heartbeats."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from forensics import analyze
 from parsers.scheduling.heartbeat import PARSER
 from tests.hang_tables import SECOND_NS, START_NS, Rows
 from tests.sources import source
@@ -53,6 +55,18 @@ def test_a_row_of_each_beat_is_no_member_of_its_own() -> None:
     assert every_beat({}).verdict().suspects.ranks == []
     silent = every_beat({2: 300}).verdict()
     assert (silent.kind, silent.suspects.ranks, silent.summary.count("4 members")) == ("hang", [2], 1)
+
+
+@pytest.mark.parametrize(("lost", "silent"), [(0, []), (20, [4, 5, 6, 7])], ids=["another clock", "silent, too"])
+def test_a_clock_that_stands_elsewhere_is_no_silence(lost: int, silent: list[int], tmp_path: Path) -> None:
+    """One host's clock is five minutes behind: its beats begin so much earlier, too."""
+    rows = [
+        f"{rank},node{rank // 4},{1740669000 + 30 * beat - 300 * (rank > 3)},{7 + beat // 30}"
+        for rank in range(8)
+        for beat in range(30 - lost * (rank > 3))
+    ]
+    (tmp_path / "heartbeats.csv").write_text("\n".join(["rank,host,last_heartbeat,step", *rows]) + "\n")
+    assert analyze(tmp_path).verdict.suspects.ranks == silent
 
 
 def test_the_time_between_beats() -> None:

@@ -91,6 +91,7 @@ LEGAL: dict[str, Callable[[], Timed]] = {
         Timed(8).slower(5, "forward", 1.3).by(lambda rank, step, phase: 0.85 if rank == 5 and phase == "backward" else 1)
     ),
     "too small to matter": lambda: Timed(8).slower(5, "optimizer", 1.15),
+    "one part in fifty of a step": lambda: Timed(8).slower(5, "forward", 1.1),
 }  # fmt: skip
 
 

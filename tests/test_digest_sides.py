@@ -162,3 +162,24 @@ def test_a_checker_tells_both_ends_in_one_record(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", [as_json, as_line])
 def test_messages_that_mostly_differ_tell_nothing(tmp_path: Path, form: Form) -> None:
     assert written(tmp_path, messages(lambda step, batch: True), form, "p2p/rank_{r}.log").cause is None
+
+
+def test_a_tensor_s_own_column_says_which_side_it_is(tmp_path: Path) -> None:
+    """What a call is given to write into holds anything: this project's own rows say so, whatever the first ones of a file are."""
+
+    def records(rank: int) -> Iterator[Record]:
+        for step in range(STEPS):
+            message = {
+                "rank": rank,
+                "step": step,
+                "phase": "comm",
+                "module": "p2p",
+                "op": "recv",
+                "peer": (rank - 1) % RANKS,
+                "call": step,
+            }
+            yield {**message, "tensor": "input", "nan_count": 64}
+            yield {**message, "tensor": "output", "min": -1.0, "max": 1.0, "nan_count": 0, "inf_count": 0}
+
+    verdict = written(tmp_path, records, as_json, "rank_{r}.jsonl")
+    assert (verdict.kind, verdict.ranks, verdict.suspects.ranks) == ("unknown", [], [])

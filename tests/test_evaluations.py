@@ -45,11 +45,11 @@ def _columns(lost: bool) -> list[str]:
     ]
 
 
-def _filled(lost: bool) -> list[str]:
-    """A table that has NaN where nothing was evaluated."""
+def _filled(at: int) -> list[str]:
+    """A table that has NaN where nothing was evaluated, as before the first one and behind the last."""
     return [
-        f"step={step} train_loss={3 - step / 50:.4f} val_loss={'2.8' if step % 10 == 5 else 'nan'}"
-        for step in range(LAST)
+        "step,loss,val_loss",
+        *(f"{step},{3 - step / 50:.4f},{2.8 if step % 10 == at else NAN}" for step in range(LAST)),
     ]
 
 
@@ -63,8 +63,10 @@ def test_a_validation_that_is_no_number_is_no_healthy_job(
     assert (verdict.kind, verdict.ranks) == ("numerics" if lost else "healthy", [])
 
 
-def test_what_fills_in_for_no_evaluation_says_nothing(tmp_path: Path) -> None:
-    (tmp_path / "train.log").write_text("\n".join([*_filled(True), "Training completed."]) + "\n")
+@pytest.mark.parametrize("at", [0, 5])
+def test_what_fills_in_for_no_evaluation_says_nothing(tmp_path: Path, at: int) -> None:
+    (tmp_path / "history.csv").write_text("\n".join(_filled(at)) + "\n")
+    (tmp_path / "train.log").write_text(f"step {LAST} loss 2.4\nTraining completed.\n")
     assert analyze(tmp_path).verdict.kind == "healthy"
 
 

@@ -41,6 +41,18 @@ TIMEOUT = {"kind": "collective_timeout", "line": 80}
         pytest.param(
             [raised(10, time_ns=10 * SECOND, time_basis="local")], [step(20)], True, id="a step with a later stamp"
         ),
+        pytest.param(
+            [TIMEOUT | {"time_ns": 10 * SECOND, "time_basis": "local"}],
+            [step(20)],
+            False,
+            id="a step above, by another clock",
+        ),
+        pytest.param(
+            [TIMEOUT | {"time_ns": 10 * SECOND, "time_basis": "local"}],
+            [step(20, file="r3.out")],
+            True,
+            id="a later step in another file",
+        ),
         pytest.param([{"kind": "port_error", "line": 10, "rank": None}, END | {"rank": None}], [], True, id="no rank"),
         pytest.param([raised(10, file="err.log"), END], [], True, id="its end in another file"),
         pytest.param([{"kind": "store_timeout", "line": 95}, END], [step(20)], True, id="others left after its end"),

@@ -286,6 +286,21 @@ def test_t3e_dumps_in_two_folders_are_two_snapshots(
     assert (verdict.kind, verdict.cause, verdict.ranks, verdict.undecided) == expected
 
 
+@pytest.mark.parametrize(
+    ("seen", "named"),
+    [((3, 3), [3]), ((1, 3), []), ((None, 0), [])],
+    ids=["the same one in both looks", "another in each look", "none in the first look"],
+)
+def test_who_waited_among_the_others_in_one_look_is_not_slow(seen: tuple[int | None, int], named: list[int]) -> None:
+    job = Rows(8)
+    for snapshot, loads in enumerate(seen):
+        for rank in range(8):
+            reads = (("read", "shards.py", 3 + snapshot), ("__next__", "torch/utils/data/dataloader.py", 631))
+            job.stack(rank, reads if rank == loads else "communication", snapshot)
+    verdict = job.verdict(hung=False)
+    assert (verdict.kind == "slow", verdict.ranks, verdict.suspects.ranks) == (bool(named), named, [])
+
+
 def test_dumps_of_two_kinds_are_no_two_snapshots(tmp_path: Path) -> None:
     """The same moment, once with the names of C functions: nothing moved."""
     for folder, deeper in (("python", ""), ("native", "    poll (libc.so.6)\n")):

@@ -26,7 +26,7 @@ import polars as pl
 
 from parsers.forms import framings
 from parsers.forms.reading import real, whole
-from parsers.numerics.tensor_names import STATISTICS
+from parsers.numerics.tensor_names import STATISTICS, is_version_1
 from parsers.schema.lines import claimed, reporter
 from parsers.schema.parser import FileParser, LineParser, Source
 from parsers.schema.rules import LINE_CHARACTERS
@@ -69,8 +69,12 @@ _Said = Mapping[str, Any]
 
 
 def accepts(path: str, head: bytes) -> bool:
-    """Most of the first records tell a step and digests of two sides, or of one and the other end."""
+    """Most of the first records tell a step and digests of two sides, or of one and the other end. Where a column says which tensor each
+    row is of, it says which side: of what a call was given, memory that nobody has written yet among it, or of what it gave."""
     if framings.framing(path, head) is None or (_HEX.search(head) or _MESSAGE.search(head)) is None:
+        return False
+    names = framings.names(path, head)
+    if "tensor" in names and is_version_1(names):
         return False
     text = head[: head.rfind(b"\n") + 1] or head
     told = [

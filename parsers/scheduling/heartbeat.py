@@ -8,7 +8,7 @@ documents give to a rank); optional `step`, `pod`, `state` or `phase`, `local_ra
     {"time": 1740669002.5, "ip": "10.0.0.7", "pod": "worker-1", "step": 4200}
 
 Of each member the last beat becomes an event `other` with code `heartbeat`, with its step; the earlier ones are
-claimed. `value` is the time between two of its beats at the mean, in seconds; `times` in the detail: its last beats in one state and step. Who fell silent is for the reader of the tables to say.
+claimed. `value` is the time between two of its beats at the mean, in seconds; `times` in the detail: its last beats in one state and step; `beats`: all of them. Who fell silent is for the reader of the tables to say.
 
 Printed by: a site's own collector.
 Versions: 1 of this table.
@@ -75,7 +75,8 @@ def parse(source: Source) -> Tables:
     for who, row in last.items():
         began, count = spans[who]
         told = json.loads(row["detail"] or "{}")
-        row["detail"] = json.dumps(told | {"times": stays[who][1]}, sort_keys=True) if told else None
+        told |= ({"times": stays[who][1]} if told else {}) | ({"beats": count} if count > 1 else {})
+        row["detail"] = json.dumps(told, sort_keys=True) if told else None
         row["value"] = (row["time_ns"] - began) / (count - 1) / 1e9 if count > 1 else None
     return tables_of(events=last.values(), claimed=claimed, unread=unread)
 

@@ -2,7 +2,7 @@
 
 A member is silent where its last beat is many intervals older than the newest of all. It died, hangs, or lost the way to the
 collector: a suspect of a wait, never named. Where others completed later steps than its last one, the job went on with it, and
-only its beats are missing.
+only its beats are missing. Who beat for as long as the newest did not fall silent: its clock, or its beginning, is another.
 """
 
 from collections.abc import Iterable, Sequence
@@ -56,16 +56,19 @@ def detect(case: Case) -> tuple[Finding, ...]:
 
 
 def _last(beats: Iterable[Row]) -> list[Row]:
-    """The last beat of each member; `value` is the time between two of its beats at the mean where their parser tells none."""
+    """The last beat of each member, with `spent`, the seconds since its first one; `value` is the time between two of its beats at the mean
+    where their parser tells none."""
     members: dict[tuple[Any, ...], list[Row]] = {}
     for row in beats:
         members.setdefault((row["rank"], row["host"]), []).append(row)
-    found = []
+    found: list[Row] = []
     for own in members.values():
         times = [row["time_ns"] for row in own]
-        last = max(own, key=itemgetter("time_ns"))
         spent = (max(times) - min(times)) / 1e9
-        found.append(last if last["value"] is not None or not spent else {**last, "value": spent / (len(own) - 1)})
+        last = max(own, key=itemgetter("time_ns"))
+        every = last["value"] if last["value"] is not None or not spent else spent / (len(own) - 1)
+        spent = spent or (every or 0.0) * (detail(last).get("beats", 1) - 1)
+        found.append({**last, "value": every, "spent": spent})
     return found
 
 
@@ -74,10 +77,12 @@ def _silent(beats: Sequence[Row]) -> list[Row]:
     if len(beats) < 3:
         return []
     newest = max(row["time_ns"] for row in beats)
+    longest = max(row["spent"] for row in beats if row["time_ns"] == newest)
     every = [row["value"] for row in beats if row["value"]]
     usual = median(every) if every else 0.0
     limit = max(_INTERVALS * usual, _LEAST_S) * 1e9
     late = [row for row in beats if newest - row["time_ns"] > limit and not _has_ended(row)]
+    late = [row for row in late if not row["spent"] or (longest - row["spent"]) * 1e9 > limit]
     steps = [row["step"] for row in beats if row not in late and row["step"] is not None]
     went_on = bool(steps) and all(row["step"] is not None and row["step"] + 1 < max(steps) for row in late)
     return late if len(late) <= _MANY * len(beats) and not went_on else []

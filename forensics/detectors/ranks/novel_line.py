@@ -2,7 +2,7 @@
 
 Method: cross-job and spatial comparison of log templates (L4, 2025). Ranks that log for all (the first and the last)
 print lines of their own and are left out; so are lines of earlier attempts. It is a hint and never names anybody; without
-an earlier attempt to compare with, it says so.
+an earlier attempt to compare with, it says so, and suspects nobody: the host may print that line in every run.
 """
 
 from collections import defaultdict
@@ -65,8 +65,8 @@ def _finding(case: Case, who: str, lines: list[tuple[str, str]]) -> Finding:
     )
     return Finding(
         detector=DETECTOR.name,
-        suspect_ranks=(int(who.removeprefix("rank ")),) if is_rank else (),
-        suspect_hosts=() if is_rank else (who,),
+        suspect_ranks=(int(who.removeprefix("rank ")),) if is_rank and case.has_baseline else (),
+        suspect_hosts=() if is_rank or not case.has_baseline else (who,),
         undecided=() if case.has_baseline else ("no_baseline",),
         claims=(Claim(text, "for", refs),),
         first_anomaly=FirstAnomaly(

@@ -2,18 +2,21 @@
 
 Method: STAT classes and FLARE's rule (a hung rank shows a non-communication frame). A majority proves nothing by itself:
 the odd ones must be few, and in a place of the host that is no wait for a device or for peers (graph/hang/outside.py). Of two
-snapshots, one that computes and moved on while all the others stood still is slow; one that stood still, too, is absent. One look
-is enough where every other rank of the job gave up its wait: a time-out is the second look.
+snapshots, one that computes and moved on while all the others stood still is slow; one that stood still, too, is absent. Who
+waited among the others in one of them was seen elsewhere by chance: the job went on. One look is enough where every other rank
+of the job gave up its wait: a time-out is the second look.
 """
 
 from typing import Any
+
+import polars as pl
 
 from forensics.case import Case, Detector
 from forensics.facts.durations.progress import step_in_progress
 from forensics.facts.waits.held_alone import held_alone
 from forensics.facts.waits.rank_stacks import place_of, stack_ref
 from forensics.facts.waits.stacks import classify, to_frames, waits_for_work
-from forensics.graph.hang.outside import places
+from forensics.graph.hang.outside import WAITS, places
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import BlastRadius, Code, FirstAnomaly
 from forensics.model.said import joined, sentence
@@ -27,13 +30,20 @@ def _code(row: dict[str, Any]) -> Code | None:
     return Code(file=frame.file or None, line=frame.line, function=frame.function) if frame else None
 
 
+def _waited_once(stacks: pl.DataFrame, odd: pl.DataFrame) -> bool:
+    """Did one of those that moved wait among the others in another look?"""
+    key = ["rank"] if odd["rank"].null_count() == 0 else ["host", "pid"]
+    own = stacks.filter(pl.col("is_main").fill_null(False)).join(odd.filter("moving"), on=key, how="semi")
+    return any(classify(to_frames(frames)).site in WAITS for frames in own["frames"].to_list())
+
+
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, only where no operation is recorded as open."""
     if case.states.open.height:
         return ()
     seen = places(case.stacks, case.waited_ranks, case.expected)
     waiting, odd = seen.waiting, seen.outside
-    if not odd.height:
+    if not odd.height or _waited_once(case.tables["stacks"], odd):
         return ()
     rows = list(odd.sort("rank", "host", "pid", "file", "line").iter_rows(named=True))
     runs_nothing = {

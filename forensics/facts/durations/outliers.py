@@ -26,7 +26,7 @@ _APART, _FEW = 4.0, 12.0  # times the spread of the ranks' medians, more where t
 SIGMA = 1.4826  # median absolute deviation → standard deviation
 _FLOOR = 0.005  # no series is believed to be quieter
 _SMALL = 0.05  # of the step: phases below are measured against this
-_MATTERS, _MATTERS_LATE = 0.01, 0.03  # of the step: more work, a shorter wait
+_MATTERS = 0.03  # of the step: more work, or a shorter wait
 _MATTERS_CALL = 0.3  # of the wait, where the length of a step is not known
 _ALPHA = 1e-3  # for the whole group
 _CANDIDATES = 64
@@ -94,7 +94,7 @@ def _is_late(one: Outlier) -> bool:
     if one.step_ms is None:
         return one.is_steady and one.ratio <= -_MATTERS_CALL
     often = 1.0 if one.is_steady else one.votes / one.steps
-    return often * one.excess_ms <= -_MATTERS_LATE * one.step_ms
+    return often * one.excess_ms <= -_MATTERS * one.step_ms
 
 
 def outliers(times: pl.DataFrame, sign: int = 1) -> list[Outlier]:

@@ -188,11 +188,12 @@ def _before_a_step(errors: pl.DataFrame, steps: pl.DataFrame) -> pl.Series:
     )  # fmt: skip
     joined = errors.join(later, on=[*_PRINTER, "time_basis"], how="inner", nulls_equal=True)
     stamped = joined.filter((pl.col("_line") > pl.col("line")) & (pl.col("_time") > pl.col("time_ns")))
-    elsewhere = (
-        steps.drop_nulls(["rank", "time_ns"]).group_by("rank", "time_basis").agg(pl.col("time_ns").max().alias("_time"))
-    )
+    elsewhere = steps.drop_nulls(["rank", "time_ns"]).group_by("rank", "time_basis", _other="file").agg(
+        pl.col("time_ns").max().alias("_time")
+    )  # fmt: skip
+    # In one file the order of the lines is known, and stamps of two printers may be of two zones.
     elsewhere = errors.join(elsewhere, on=["rank", "time_basis"], how="inner").filter(
-        pl.col("_time") > pl.col("time_ns")
+        (pl.col("_time") > pl.col("time_ns")) & (pl.col("_other") != pl.col("file"))
     )
     lines = steps.select(*_PRINTER, pl.col("line").cast(pl.Int64).alias("_line")).drop_nulls("_line").sort("_line")
     next_step = errors.sort("line").join_asof(

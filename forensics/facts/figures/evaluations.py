@@ -3,7 +3,7 @@ one, or who prints for the job, the evaluation of the job is bad, whoever's that
 were, it is theirs that made it so.
 
 A record that tells a loss of the training as well may fill in NaN where nothing was evaluated: its first ones are numbers, and none comes after
-a NaN, or it says nothing.
+a NaN, or it says nothing; nor does a NaN that comes sooner after a number than any other number did.
 """
 
 import polars as pl
@@ -53,7 +53,10 @@ def _shown(steps: pl.DataFrame) -> pl.DataFrame:
     at = pl.int_range(pl.len()).over(printer)
     first = at.filter(is_lost).min().over(printer)
     is_real = (first >= _FIRST) & (is_lost | (at < first)).all().over(printer)
-    mixed = mixed.filter(is_real | ~is_lost)
+    line = pl.col("line").cast(pl.Int64)
+    numbers = line.filter(~is_lost)
+    is_between = line - numbers.max().over(printer) < numbers.diff().min().over(printer)
+    mixed = mixed.filter(~is_lost | (is_real & ~is_between.fill_null(False)))
     return pl.concat([own.join(trained, on=["file", "line"], how="anti"), mixed])
 
 

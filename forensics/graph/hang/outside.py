@@ -14,7 +14,7 @@ from forensics.graph.hang.waits import HOST_SITES
 from forensics.model.told import values
 from parsers import knowledge
 
-_WAITS = ("communication", "gpu_sync")
+WAITS = ("communication", "gpu_sync")
 _PAIR = 2
 _FEW = 3  # at most one in three processes may be outside
 
@@ -41,7 +41,7 @@ def places(stacks: pl.DataFrame, timed_out: frozenset[int], job: frozenset[int])
         live = live.filter(pl.col("rank").is_not_null())
     if not live.height:
         return Places(live, live, live)
-    waits = live["site"].is_in(_WAITS) | _at_one_line(live)
+    waits = live["site"].is_in(WAITS) | _at_one_line(live)
     gave_up = stacks.filter(
         (pl.col("source") == "traceback") & pl.col("rank").is_in(pl.Series(sorted(timed_out), dtype=pl.Int64).implode())
     )

@@ -57,7 +57,8 @@ def all_leaps(frame: pl.DataFrame) -> pl.DataFrame | None:
     size = pl.coalesce("absmax", pl.max_horizontal(pl.col("min").abs(), pl.col("max").abs()))
     state = pl.col("base").is_in(list(STATES))
     wanted = pl.col("role").is_not_null() & (pl.col("kind").is_null() | state) & ~pl.col("bad").fill_null(True)
-    rows = frame.lazy().filter(wanted).select(
+    # An Inf that is not bad is a mask's, or a start of a maximum's: no power of two is missing from it.
+    rows = frame.lazy().filter(wanted & ~size.is_infinite().fill_null(False)).select(
         *_TENSOR, "rank", "place", "operation", "role", "min", "max", size.alias("size"), state.alias("state")
     )  # fmt: skip
     usual = pl.col("size").filter(pl.col("size") > 0).min()
