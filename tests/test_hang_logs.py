@@ -143,9 +143,9 @@ ODD = ["1 × nvme#: I/O timeout, aborting"]
 
 
 def test_t6a_a_line_of_one_host_among_128() -> None:
-    """It is a hint, and without an earlier attempt the reason says so (T6c): who always prints it is no suspect."""
+    """It is a hint, and without an earlier attempt the reason says so (T6c)."""
     verdict = printing({77: ODD}).verdict()
-    assert (verdict.kind, verdict.ranks, verdict.hosts, verdict.suspects.hosts) == ("unknown", [], [], [])
+    assert (verdict.kind, verdict.ranks, verdict.hosts, verdict.suspects.hosts) == ("unknown", [], [], ["node77"])
     assert verdict.undecided == ["no_baseline", "nothing_found"]
     assert "nvme" in verdict.summary
 

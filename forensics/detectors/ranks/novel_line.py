@@ -2,7 +2,7 @@
 
 Method: cross-job and spatial comparison of log templates (L4, 2025). Ranks that log for all (the first and the last)
 print lines of their own and are left out; so are lines of earlier attempts. It is a hint and never names anybody; without
-an earlier attempt to compare with, it says so, and suspects nobody: the host may print that line in every run.
+an earlier attempt to compare with, it says so, and suspects a host only where dozens print nothing like it: it may print that line in every run.
 """
 
 from collections import defaultdict
@@ -20,6 +20,7 @@ from forensics.model.texts import cut_middle
 from forensics.words import ranks as words
 
 _LEAST = 8  # hosts (or ranks, where hosts are not known) that print lines
+_FLEET = 32  # hosts, for one to be suspected of what it may print in every run
 
 
 def _printers(case: Case) -> dict[str, tuple[str, int | None]]:
@@ -41,7 +42,7 @@ def _printers(case: Case) -> dict[str, tuple[str, int | None]]:
 def detect(case: Case) -> tuple[Finding, ...]:
     """Case → at most one finding, where exactly one host stands out."""
     printers = _printers(case)
-    if len({who for who, _ in printers.values()}) < _LEAST:
+    if (count := len({who for who, _ in printers.values()})) < _LEAST:
         return ()
     speakers = {0, max(case.expected | case.seen, default=0)}
     novel: dict[str, list[tuple[str, str]]] = defaultdict(list)
@@ -53,11 +54,12 @@ def detect(case: Case) -> tuple[Finding, ...]:
             and template not in case.known_lines
         ):
             novel[next(iter(who))[0]].append((template, min(files)))
-    return (_finding(case, *next(iter(novel.items()))),) if len(novel) == 1 else ()
+    return (_finding(case, *next(iter(novel.items())), count),) if len(novel) == 1 else ()
 
 
-def _finding(case: Case, who: str, lines: list[tuple[str, str]]) -> Finding:
+def _finding(case: Case, who: str, lines: list[tuple[str, str]], count: int) -> Finding:
     is_rank = who.startswith("rank ")
+    is_suspect = case.has_baseline or (count >= _FLEET and not is_rank)
     refs = tuple(Ref(file=file, line=None, text=template) for template, file in lines[:3])
     compared = words.NOT_BEFORE if case.has_baseline else words.NO_ATTEMPT_BEFORE
     text = words.PRINTS_ALONE(
@@ -65,8 +67,8 @@ def _finding(case: Case, who: str, lines: list[tuple[str, str]]) -> Finding:
     )
     return Finding(
         detector=DETECTOR.name,
-        suspect_ranks=(int(who.removeprefix("rank ")),) if is_rank and case.has_baseline else (),
-        suspect_hosts=() if is_rank or not case.has_baseline else (who,),
+        suspect_ranks=(int(who.removeprefix("rank ")),) if is_rank and is_suspect else (),
+        suspect_hosts=() if is_rank or not is_suspect else (who,),
         undecided=() if case.has_baseline else ("no_baseline",),
         claims=(Claim(text, "for", refs),),
         first_anomaly=FirstAnomaly(
