@@ -130,3 +130,23 @@ def test_in_one_log_of_all_the_last_steps_stand_behind_the_ends_of_others(tmp_pa
     assert (
         judged(tmp_path, {"all.log": "".join(said), "compose.log": "rank-2-1 exited with code 137\n"}).kind == "healthy"
     )
+
+
+HOSTS: Mapping[str, tuple[str, list[int]]] = {
+    "another's": ("mpirun noticed that process rank 2 with PID 5512 on node n31 exited on signal 9 (Killed).\n", []),
+    "its own": ("mpirun noticed that process rank 2 with PID 5512 on node n0 exited on signal 9 (Killed).\n", [2]),
+    "its own, in full": ("mpirun noticed that process rank 2 with PID 5512 on node n0.cluster exited on signal 9 (Killed).\n", [2]),
+    "called otherwise": ("mpirun noticed that process rank 2 with PID 5512 on node ip-10-0-0-7 exited on signal 9 (Killed).\n", [2]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "ranks"), HOSTS.values(), ids=HOSTS)
+def test_on_which_host(tmp_path: Path, line: str, ranks: list[int]) -> None:
+    assert judged(tmp_path, logs(), {"mpirun.log": line}).ranks == ranks
+
+
+def test_on_a_host_of_a_job_that_is_larger_than_its_logs(tmp_path: Path) -> None:
+    """Four of eight ranks left a log: the other host may well be the job's."""
+    seen = {name: text.replace("/4 pid", "/8 pid") for name, text in logs().items()}
+    line = "mpirun noticed that process rank 6 with PID 5512 on node n1 exited on signal 9 (Killed).\n"
+    assert judged(tmp_path, seen, {"mpirun.log": line}).ranks == [6]

@@ -7,6 +7,7 @@ test or a drill in another rank's log, a report about another job. Marked as err
 - An exit of a rank that afterwards, by stamps of one kind, completes a step, gives up a wait or ends well in a file of its own: the dead do not
   speak, so it was somebody else of that number, a service, a worker, a server beside the job. So is an exit of nobody knows whom after which all of
   them do. Not where a log of the job tells the number of that process: then the clocks differ.
+- An exit on a host that is none of the job's, where its size is told and all its ranks say of themselves where they run, on hosts named alike but for numbers.
 - An assertion about ranks that all say that they ended well: it would have ended them.
 - A bad loss that a file tells without a time and of no rank, in which no process of the job speaks (an export of a dashboard),
   where every rank says that it ended well and the last loss of each that prints any is finite: it would have stopped the job.
@@ -22,6 +23,7 @@ from parsers.pytorch.elastic import WORKERS
 from parsers.schema.tables import TableName
 
 _EXITS = ("exit", "first_failure")
+_INTRODUCED = "introduction"  # `ranks.how` of what a process says of itself
 _ALIVE = ("job_end", "collective_timeout")  # what only a living process prints of itself, besides steps
 _CLOCKS_NS = 5 * SECOND_NS  # by which the clocks of a launcher and of a process differ
 _ZONES_NS, _NEAR_NS = (
@@ -38,6 +40,7 @@ def hearsay(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int], seen:
         return pl.repeat(False, events.height, eager=True).alias("hearsay")
     ended = frozenset(values(events.filter(pl.col("kind") == "job_end")["rank"]))
     found = [_in_anothers_log(events, tables, job), _told_of_the_living(events, tables, job | seen)]
+    found.append(_told_of_other_hosts(events, tables["ranks"], job))
     if ended:
         found += [_told_of_the_well(events, ended, job | seen), _asserted_of_the_well(events, ended)]
         found.append(_bad_loss_of_nobody(events, tables, job | seen <= ended))
@@ -94,6 +97,18 @@ def _told_of_the_living(
     living = beside.group_by("_event").agg(pl.col("rank").n_unique().alias("_living"))
     of_none = living.filter(pl.col("_living") == len(job))["_event"]
     return pl.concat([of_one, of_none]).unique()
+
+
+def _told_of_other_hosts(events: pl.DataFrame, claims: pl.DataFrame, job: frozenset[int]) -> pl.Series:
+    exits = events.filter(pl.col("kind").is_in(_EXITS) & pl.col("host").is_not_null())
+    elsewhere = ~pl.col("file").is_in(exits["file"].unique().implode())
+    told = claims.filter((pl.col("how") == _INTRODUCED) & elsewhere).drop_nulls(["rank", "host"])
+    if not exits.height or not job or not job <= {*told["rank"]}:
+        return exits["_event"].clear()
+    first = pl.col("host").cast(pl.String).str.split(".").list.first()
+    hosts = told.select(first)["host"].unique()
+    alike = first.str.replace_all(r"\d+", "#").is_in(hosts.str.replace_all(r"\d+", "#").implode())
+    return exits.filter(alike & ~first.is_in(hosts.implode()))["_event"]
 
 
 def _is_later() -> pl.Expr:
