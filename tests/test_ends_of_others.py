@@ -150,3 +150,13 @@ def test_on_a_host_of_a_job_that_is_larger_than_its_logs(tmp_path: Path) -> None
     seen = {name: text.replace("/4 pid", "/8 pid") for name, text in logs().items()}
     line = "mpirun noticed that process rank 6 with PID 5512 on node n1 exited on signal 9 (Killed).\n"
     assert judged(tmp_path, seen, {"mpirun.log": line}).ranks == [6]
+
+
+EXAMPLE = (
+    "Example of what the launcher prints:\n  rank      : 2 (local_rank: 2)\n  exitcode  : -9 (pid: 44122)\n"
+    "[rank2]: RuntimeError: CUDA error: an illegal memory access was encountered\n"
+)
+
+
+def test_an_example_in_a_document_beside_ranks_that_all_ended_well(tmp_path: Path) -> None:
+    assert judged(tmp_path, logs("training finished, exit code 0"), {"README.md": EXAMPLE}).kind == "healthy"

@@ -39,6 +39,8 @@ def with_later_kills(tables: _Tables, identity: pl.DataFrame) -> dict[TableName,
     closed = _last_lines(tables, ranks) if not ends and zeros and kills.height >= len(ranks) else {}
     ends = ends or list(closed.values())
     lost = events.filter(_OF_RANKS & (pl.col("kind") != "exit") & pl.col("severity").is_in(["error", "fatal"]))
+    # What is told elsewhere of ranks that ended well has ended none of them (facts/ends/recovered_errors.py).
+    lost = lost if closed else lost.filter(pl.col("file").cast(pl.String).is_in({file for file, _, _ in ends}))
     if not ends or lost.height:
         return dict(tables)
     at = max((when for _, _, when in ends if when is not None), default=None)
