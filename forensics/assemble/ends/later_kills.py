@@ -3,7 +3,7 @@
     rank 3 finished 60 steps, loss 2.322          results [(0, 2.3), (1, 2.3), …]          Worker process 12290 was killed by signal 9          exit 0
 
 All ranks have come to an end by their own words: a `job_end` of each, or lines alike but for one number, which are just the ranks; or, where the whole ended with code 0 behind the
-kills, whatever line each of their logs ends with, alike in all, once in each, behind the same last step. No kill is stamped before the last of these. Then it ended nobody who
+kills, whatever line each of their logs ends with, alike in all, once in each, behind the same last step. No kill is stamped, by a clock of theirs, before the last of these. Then it ended nobody who
 was at work: `other`, code `ended_after`. So is an error of nobody that the same file tells behind all of them, where the whole ended with code 0: those who are left lose who goes first.
 """
 
@@ -19,7 +19,7 @@ from parsers.text.signals import ASKING
 from parsers.who.lines.prefixes import strip
 
 AFTER = "ended_after"
-_KILLS = ("SIGKILL", "SIGTERM", "SIGINT", "-9", "-15", "-2", "137", "143", "130", *ASKING)
+_KILLS = ("SIGKILL", "Out Of Memory", "SIGTERM", "SIGINT", "-9", "-15", "-2", "137", "143", "130", *ASKING)
 _ZERO = regex(r"(?i)(?:\b(?:exit|exited|rc|status|code|returned|return|returncode)|退出码|返回码)[\s:=(\[]{0,3}(?:(?:with )?(?:code|status)[\s:=(\[]{1,3})?0(?![\w.])")  # fmt: skip
 _DIGITS = regex(r"\d+")
 _Tables = Mapping[TableName, pl.DataFrame]
@@ -28,7 +28,7 @@ _Tables = Mapping[TableName, pl.DataFrame]
 def with_later_kills(tables: _Tables, identity: pl.DataFrame) -> dict[TableName, pl.DataFrame]:
     """Tables of one attempt, ranks global, and who is who → the same, in which such ends are none."""
     events = tables["events"]
-    ranks = set(identity["rank"].drop_nulls())
+    ranks = {*identity["rank"].drop_nulls(), *tables["steps"]["rank"].drop_nulls()}
     is_kill = ((pl.col("kind") == "exit") & pl.col("code").is_in(_KILLS)).fill_null(False)
     kills = events.filter(is_kill)
     if len(ranks) < 2 or not kills.height:
@@ -39,17 +39,19 @@ def with_later_kills(tables: _Tables, identity: pl.DataFrame) -> dict[TableName,
     closed = _last_lines(tables, ranks) if not ends and zeros and kills.height >= len(ranks) else {}
     ends = ends or list(closed.values())
     lost = events.filter(_OF_RANKS & (pl.col("kind") != "exit") & pl.col("severity").is_in(["error", "fatal"]))
+    # What is told elsewhere of ranks that ended well has ended none of them (facts/ends/recovered_errors.py).
+    lost = lost if closed else lost.filter(pl.col("file").cast(pl.String).is_in({file for file, _, _ in ends}))
     if not ends or lost.height:
         return dict(tables)
     at = max((when for _, _, when in ends if when is not None), default=None)
     if _goes_on(tables["steps"], ends):
         return dict(tables)
-    is_stamped = pl.col("time_ns").is_not_null() & pl.lit(at is not None)
+    clocks = events.filter(pl.col("kind") == "job_end")[
+        "time_basis"
+    ].unique()  # stamps of others have no order with these
+    is_stamped = pl.col("time_ns").is_not_null() & pl.lit(at is not None) & pl.col("time_basis").is_in(clocks.implode())
     is_later = pl.when(is_stamped).then(pl.col("time_ns") >= pl.lit(at, pl.Int64)).otherwise(statement=True)
-    behind: defaultdict[str, int] = defaultdict(int)
-    for file, line, _ in ends:
-        behind[file] = max(behind[file], line)
-    until = pl.col("file").cast(pl.String).replace_strict(dict(behind), default=0, return_dtype=pl.Int64)
+    until = pl.col("file").cast(pl.String).replace_strict(_behind(ends), default=0, return_dtype=pl.Int64)
     is_below = (pl.col("line") > until).fill_null(True)
     if not kills.select((is_later & is_below).all()).item():
         return dict(tables)
@@ -76,7 +78,15 @@ def _goes_on(steps: pl.DataFrame, ends: list[tuple[str, int, int | None]]) -> bo
         .agg(pl.col("line").max())
         .iter_rows()
     )
-    return any(last.get(file, 0) > line for file, line, _ in ends)
+    return any(last.get(file, 0) > line for file, line in _behind(ends).items())
+
+
+def _behind(ends: list[tuple[str, int, int | None]]) -> dict[str, int]:
+    """File → the line of the last end in it: one that all print into holds the last steps of some behind the ends of others."""
+    behind: defaultdict[str, int] = defaultdict(int)
+    for file, line, _ in ends:
+        behind[file] = max(behind[file], line)
+    return behind
 
 
 _OF_RANKS = (pl.col("rank").is_not_null() & (pl.col("rank_space") == "global")).fill_null(False)

@@ -218,11 +218,14 @@ def process_ends(events: pl.DataFrame, rest: frozenset[int] = frozenset()) -> di
     vanishings = own.filter(pl.col("kind").is_in(_EXITS) & pl.col("code").is_in(VANISHED))
     gone = set(vanishings["rank"].to_list())
     unplaced = bool(gone) and _fails_unplaced(events.join(vanishings, on="file", how="semi"))
+    # Whoever gave up a collective had waited until then for another, whatever became of its process.
+    waited = {*own.filter(pl.col("kind") == "collective_timeout")["rank"]}
     said: dict[int, list[ProcessEnd]] = defaultdict(list)
     for row in own.filter(pl.col("kind").is_in(_EXITS)).sort("rank", "kind", "file", "line").iter_rows(named=True):
         vanished = row["code"] in VANISHED and gone == {row["rank"]} and not unplaced
         is_stopped = row["rank"] in (stopped if '"polled"' not in (row["detail"] or "") else by_hand)
-        said[row["rank"]].append(_from_exit(row["rank"], row, is_stopped, vanished))
+        end = _from_exit(row["rank"], row, is_stopped, vanished)
+        said[row["rank"]].append(replace(end, how="stopped") if end.how == "died" and end.rank in waited else end)
     no_scale = (pl.col("kind") == _NO_SCALE_LEFT[0]) & (pl.col("code") == _NO_SCALE_LEFT[1])
     aborted = own.filter(BY_ITS_RUNTIME)["rank"].unique()
     if len(aborted) > 1:  # the reset of one device ends the processes of its neighbours with the same words
@@ -233,8 +236,8 @@ def process_ends(events: pl.DataFrame, rest: frozenset[int] = frozenset()) -> di
     told = _decisive(sort_if_needed(told, ("rank", "file", "line"), nulls_last=False))
     lines = told.select(_OF_LINES).iter_rows(named=True)
     for rank, rows in groupby(lines, key=itemgetter("rank")):
-        if (end := _from_lines(rank, list(rows))) is not None:
-            said[end.rank].append(replace(end, was_stopped=end.rank in stopped))
+        if (last := _from_lines(rank, list(rows))) is not None:
+            said[last.rank].append(replace(last, was_stopped=last.rank in stopped))
     for row in own.filter(pl.col("kind") == "job_end").sort("rank", "file", "line").iter_rows(named=True):
         place = (reference(row),)
         said[row["rank"]].append(

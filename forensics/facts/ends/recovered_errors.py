@@ -13,9 +13,7 @@ What a process prints of broken connections after its end is the leaving of the 
 the end that rank 0 tells of is the leaving of rank 0. Once a scheduler has ended the job, for its time limit or for another
 job, or somebody its launcher, or that launcher all its processes, what is raised, breaks and is stopped is the leaving of all: handlers of a signal fail, workers of
 loaders are gone, peers are lost. A wait that ran out began before.
-
-A failure of another day is none of this attempt: the launch began, or the job completed work, more than `DAY_NS`
-later, which no zone explains. A line without a stamp is at most as old as the last stamp of its file.
+A failure of another day is none of this attempt (other_days.py).
 """
 
 from collections.abc import Mapping
@@ -23,12 +21,12 @@ from collections.abc import Mapping
 import polars as pl
 
 from forensics.facts.ends.caught_errors import caught_errors
+from forensics.facts.ends.other_days import of_another_day
 from forensics.facts.ends.process_ends import BY_ITS_RUNTIME, is_stopped_launcher
 from forensics.facts.rows.hearsay import hearsay
 from forensics.model.told import has_kind
 from parsers.pytorch.elastic import WORKERS
 from parsers.schema.tables import TableName
-from parsers.text.stamps import DAY_NS
 
 # Never hardware: a device that reported an error goes on for a while; but a process that its runtime aborts does not. Never bad values: training goes on with NaN, but where a
 # program caught the exception that told of one.
@@ -63,7 +61,8 @@ def recovered_errors(tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:
     steps = tables["steps"].filter((pl.col("phase") == "train").fill_null(True) & pl.col("step").is_not_null())
     is_error = pl.col("kind").is_in(_ERRORS) | (BY_ITS_RUNTIME & (pl.col("severity") == "error"))
     errors = events.filter(is_error & pl.col("line").is_not_null())
-    found = [caught_errors(events, steps, _ERRORS), _of_another_day(events, tables)]
+    failed = events.filter(pl.col("kind").is_in([*_ERRORS, *_EXITS, *_KILLS]))
+    found = [caught_errors(events, steps, _ERRORS), of_another_day(failed, tables)]
     if has_kind(events, "job_end"):
         ends = _ends(events, steps)
         found += [_before_an_end(errors, ends), _after_an_end(events, ends), _store_gone(events, steps)]
@@ -95,23 +94,6 @@ def unrecovered(events: pl.DataFrame) -> pl.DataFrame:
     """Events without the errors that their printers outlived; where there are none, no copy."""
     has_some = "recovered" in events.columns and events["recovered"].any()
     return events.filter(~pl.col("recovered")) if has_some else events
-
-
-def _of_another_day(events: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame]) -> pl.Series:
-    """Failures of more than a day, in any zone, before the launch began or the job last completed work."""
-    failed = events.filter(pl.col("kind").is_in([*_ERRORS, *_EXITS, *_KILLS]))
-    if not failed.height:
-        return failed["_event"]
-    failed = failed.join(tables["files"].select("file", pl.col("time_last_ns").alias("_last")), on="file", how="left")
-    begun = tables["files"].filter(pl.col("attempt").is_not_null())["time_first_ns"].min()
-    worked = tables["steps"].select(_stamp().alias("_at"))["_at"].max(), tables["operations"]["time_created_ns"].max()
-    known = [time for time in (begun, *worked) if isinstance(time, int)]
-    return failed.filter(pl.coalesce(_stamp(), "_last") + DAY_NS < max(known, default=0))["_event"]
-
-
-def _stamp() -> pl.Expr:
-    """Time since 1970, in whatever zone."""
-    return pl.when(pl.col("time_basis").is_in(["utc", "local"])).then("time_ns")
 
 
 def _ends(events: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
