@@ -7,6 +7,7 @@ ranks waited afterwards, ended none of them. What all ranks of a job waited for 
 that failed before explains it.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -47,6 +48,7 @@ _CONTAINERS = ("kubepods", "docker", "containerd", "crio", "libpod", "garden")  
 _CLOCKS_NS = 600 * 10**9  # by which stamps of one kind may differ
 _ZONES_NS = 14 * 3600 * 10**9
 _FULL = 90  # % of shared memory
+_TOLD = 2  # logs in which one exception stands: of who raised it, and of who started him
 # What a process itself may say of its end; a kernel has a row of its own for each device of each host.
 _OWN_WORDS = pl.col("kind").is_in(OWN_CAUSES.keys() - {"gpu_lost", *_BY_KERNEL}) | BY_ITS_RUNTIME
 
@@ -167,7 +169,7 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
         return ()
     causes = [cause for cause, _ in _in_time(found)]
     cause = next((cause for cause in causes if cause not in _RAISED), causes[0])
-    same = [row for this, row in found if this == cause]
+    same = _odd_first([row for this, row in found if this == cause])
     if any(row["kind"] == "cuda_error" for row in same) and any(
         one.is_its and one.is_device_error for one in case.hardware
     ):
@@ -223,6 +225,20 @@ def ended_unplaced(case: Case) -> tuple[Finding, ...]:
             summary=sentence(text, words.NOT_ITS_OWN if unclear else words.MAY_HAVE_FOLLOWED if after else ""),
         ),
     )
+
+
+def _odd_first(same: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Who raised what nobody else did, out of calls that are shown, stands before many who raised alike: these lost him, or each other. Its words may
+    stand in a second log, of who started it."""
+    counts = Counter(row["code"] for row in same)
+    lines = Counter((row["code"], row["text"]) for row in same)
+    odd = [
+        row
+        for row in same
+        if lines[row["code"], row["text"]] == counts[row["code"]] <= _TOLD and detail(row).get("frames")
+    ]
+    is_clear = len({row["code"] for row in odd}) == 1 and max(counts.values()) > _TOLD
+    return sorted(same, key=lambda row: row not in odd) if is_clear else same
 
 
 def _is_of_no_rank(case: Case, same: list[dict[str, Any]]) -> bool:
