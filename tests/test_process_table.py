@@ -220,6 +220,25 @@ def test_a_list_that_contradicts_what_processes_say_is_dropped(tmp_path: Path) -
     assert by_pid == {(of.hosts[r // EACH], of.pids[r]): {r} for r in range(9)}
 
 
+@pytest.mark.parametrize("is_listed", [False, True])
+@pytest.mark.parametrize("said", [(1, 5), (2, 4), (3, 7), (1, 2, 3), (0, 4, 8, 5), (6, 2)])
+@pytest.mark.parametrize("layout", ["round", "blocks"])
+def test_ranks_that_go_round_the_hosts_are_no_blocks_along_their_list(
+    tmp_path: Path, layout: str, said: Sequence[int], is_listed: bool
+) -> None:
+    """Some processes tell their rank from a host where a block would have others: then no list of hosts tells where any rank is."""
+    of = job(2)
+    seats = {rank: (rank % 3) * 3 + rank // 3 if layout == "round" else rank for rank in range(9)}
+    own = [f"[pid {of.pids[seats[r]]}@{of.hosts[seats[r] // 3]}, rank {r}] a warning" for r in said]
+    launch = ["$ mpirun --hostfile hosts.txt -np 9 python t.py", "world 9 (3 per node)"]
+    files = {"run.log": [*launch, *own, *STEPS], "smi.txt": smi(of), "stacks.txt": stacks(of)}
+    files |= {"hosts.txt": [f"{host} slots=3" for host in of.hosts]} if is_listed else {}
+    _, by_place = told(written(tmp_path, files))
+    truth = {(of.hosts[seat // 3], seat % 3): {rank} for rank, seat in seats.items()}
+    assert by_place.items() <= truth.items()
+    assert len(by_place) == 9 if layout == "blocks" and is_listed else len(by_place) >= (layout == "round")
+
+
 def test_two_lists_in_two_orders_tell_nothing(tmp_path: Path) -> None:
     of = job(2)
     orders = (of.hosts, [*reversed(of.hosts)])

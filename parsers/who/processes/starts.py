@@ -131,7 +131,22 @@ class Starts:
         taken = [rank for ranks in made.values() for rank in ranks]
         if len(set(taken)) < len(taken) or (self.world is not None and any(rank >= self.world for rank in taken)):
             return {}
-        return made
+        return {} if wrong or self._is_laid_otherwise(made) else made
+
+    def _is_laid_otherwise(self, made: Mapping[str, range]) -> bool:
+        """Do processes say that ranks go round the places? Where all have as many, none begins within the ranks of another, and nobody says a rank
+        that would be another place's."""
+        each = {len(own) for own in made.values()}
+        size = min(each) if len(each) == 1 and self.world and not self.world % min(each) else 1
+        if any(own.start % size for own in made.values()):
+            return True
+        for one in self._found:
+            if (own := made.get(one.place or "")) is None or one.pid is None or not one.is_word:
+                continue
+            rank = self._ranks.get((one.place or "", one.pid), one.rank)
+            if rank is not None and rank not in own and any(rank in ranks for ranks in made.values()):
+                return True
+        return False
 
     def _direct(self) -> dict[str, int | None]:
         """Place → its first rank, as processes tell their rank and their place there; None where they contradict each other."""

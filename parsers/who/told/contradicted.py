@@ -1,6 +1,6 @@
 """Lists that contradict each other, as those of two attempts do: they tell ranks of processes, a few lines for each, and two of them tell different
 ones of the same names, or of the same pids of hosts. Which of them holds nobody can say, so neither is heard; what a process says in its own log
-stands."""
+stands. Nor is a list of hosts heard that gives each its ranks in blocks, where a process of one of them says a rank of another's: then they go round."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ _LINES = 4  # of a list, for each process that it tells of, at most
 
 
 def contradicted(
-    claims: Iterable[Mapping[str, Any]],
+    claims: Sequence[Mapping[str, Any]],
     opposed: Iterable[tuple[str, str, int, str, int]],
     said: Mapping[str, Sequence[Said]],
 ) -> frozenset[str]:
@@ -39,4 +39,26 @@ def contradicted(
         are_short = all(len(said.get(file, ())) <= _LINES * len(names) for file in files)
         if len(names) >= _FEWEST and len(files) > 1 and are_short and set.intersection(*lists.values()):
             unheard |= files
-    return frozenset(unheard)
+    return frozenset(unheard) | laid_otherwise(claims, said)
+
+
+def laid_otherwise(claims: Iterable[Mapping[str, Any]], said: Mapping[str, Sequence[Said]]) -> frozenset[str]:
+    """Short lists of hosts that tell which ranks are on each, where a process says from one of them the rank that another would have."""
+    listed: defaultdict[str, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    for one in claims:
+        if one.get("pid") is None and None not in (one.get("host"), one.get("local_rank"), one.get("rank")):
+            listed[one["file"]][one["host"]].add(one["rank"])
+    whole = [one for one in claims if None not in (one.get("host"), one.get("pid"), one.get("rank"))]
+    introduced = {(one["host"], one["rank"]) for one in whole if one.get("name") is None}
+    return frozenset(
+        file
+        for file, hosts in listed.items()
+        if len(hosts) >= _FEWEST
+        and len(said.get(file, ())) <= _LINES * len(hosts)
+        and any(
+            rank not in hosts[host]
+            and rank <= max(map(max, hosts.values()))  # what one alone disputed is gone from the list
+            for host, rank in introduced
+            if host in hosts
+        )
+    )
