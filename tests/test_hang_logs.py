@@ -150,6 +150,12 @@ def test_t6a_a_line_of_one_host_among_128() -> None:
     assert "nvme" in verdict.summary
 
 
+def test_a_line_of_one_host_among_few_is_a_hint_alone() -> None:
+    verdict = printing({7: ODD}, hosts=31).verdict()
+    assert (verdict.suspects.hosts, verdict.undecided) == ([], ["no_baseline", "nothing_found"])
+    assert "nvme" in verdict.summary
+
+
 @pytest.mark.parametrize(
     "lines", [{0: ODD}, {127: ODD}, {76: ODD, 77: ODD}, {76: ["1 × a"], 77: ["1 × b"]}, {}],
     ids=["t6b the first rank logs for all", "the last rank", "on two hosts", "each its own", "none"],
