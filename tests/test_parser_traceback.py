@@ -236,6 +236,15 @@ def test_ctrl_c_is_no_failure_but_a_stack() -> None:
     assert tables["stacks"]["source"].to_list() == ["interrupt", "traceback"]
 
 
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [(143, ("exit", "SIGTERM")), (139, ("exception", "SystemExit")), (3, ("exception", "SystemExit"))],
+)
+def test_a_handler_that_leaves_with_the_code_of_its_signal_was_stopped(code: int, expected: tuple[str, str]) -> None:
+    (row,) = _events(f"{HEAD}SystemExit: {code}", rank=3)
+    assert (row["kind"], row["code"]) == expected
+
+
 def test_ctrl_c_in_a_worker_of_a_data_loader_is_not_where_the_rank_stood() -> None:
     worker = HEAD.replace("in load", "in _worker_loop") + "KeyboardInterrupt"
     tables = PARSER.parse(lines(worker, rank=3))

@@ -109,6 +109,7 @@ _REPEATS = ("ProcessRaisedException", "WorkerGroupError")  # a launcher's, with 
 _BY_SIGNAL = regex(
     r"(?i)(?:(?:got|received|caught|stopped|interrupted|terminated)(?: by| on)? )?(?:signal(?: number)?[ :=]{1,2}(?P<number>[1-9]\d?)|(?:signal[ :=]{1,2})?(?P<name>SIG[A-Z]{2,6}\d?))\.?"
 )
+_OF_SHELL = 128  # and the number of a signal, as a process's code
 _SPAWNED = regex(r"\bprocess (?P<index>\d{1,4}) terminated with")
 _WORKER = regex(
     r"DataLoader (?:worker|process) \(pid(?:\(s\))? +(?P<pid>\d{1,9})[\d, ]*\) (?P<how>exited unexpectedly|(?:exited )?is "
@@ -117,9 +118,13 @@ _WORKER = regex(
 
 
 def interrupt(code: str | None, message: str | None) -> str | None:
-    """The signal that an exception stands for: Python's own for Ctrl-C, or one whose message says nothing but that (a handler's)."""
+    """The signal that an exception stands for: Python's own for Ctrl-C, a handler's that leaves with a shell's code for it (`SystemExit: 143`), or
+    one whose message says nothing but that."""
     if code is not None and code.rsplit(".", 1)[-1] == "KeyboardInterrupt":
         return "SIGINT"
+    if code == "SystemExit" and (message or "").strip().isdecimal():
+        left = SIGNALS.get(int(message or "") - _OF_SHELL)
+        return left if left in ASKING else None
     found = _BY_SIGNAL.fullmatch((message or "").strip()) if code is not None else None
     if found is None:
         return None
