@@ -27,6 +27,7 @@ from forensics.assemble.starts.called_absent import with_missed
 from forensics.assemble.starts.odd_addresses import with_odd_addresses
 from forensics.assemble.starts.refused_values import with_refused_values
 from forensics.assemble.starts.unreached import with_unreached
+from forensics.assemble.who.agents_logs import with_ranks_of_agents
 from forensics.assemble.who.beyond_world import within_world
 from forensics.assemble.who.blocked_threads import with_blocked_threads
 from forensics.assemble.who.by_device import with_device_ranks
@@ -71,7 +72,7 @@ def case_of(
     a line of a device, is told only once the size of the job and the place of each rank are known; what was outlived, or quoted from a group, is told by rows that already have their ranks. Files without a word come last."""
     tables, addresses = without_lines(tables, DIALS, TELLS)
     tables, calls = without_lines(tables, CALL, PRINTED)
-    tables = with_told_arguments(without_group_counts(tables))
+    tables = with_told_arguments(with_ranks_of_agents(without_group_counts(tables)))
     tables = with_program_ranks(with_told_gone(with_parents(with_left_pids(with_named_pids(with_dump_ranks(tables))))))
     identity = identify(tables)
     whole = with_named_pods(globalise(tables, identity), identity)

@@ -55,6 +55,7 @@ _RENDEZVOUS = regex(
     r"|rendezvous[\w' -]* timed out"
 )
 _ENDED = regex(r"worker group successfully finished")
+RENDEZVOUS = "elastic rendezvous"  # `how` of what an agent tells of its ranks
 WORKERS = "workers"  # the code of a job_end that an agent says of all that it started
 _RESTART = regex(r"Worker group (?P<code>FAILED|UNHEALTHY)\b.*will restart")
 _FIELD = regex(r"^\s*(time|host|rank|exitcode|error_file|traceback|msg)\s*: ?(.*)$")
@@ -196,7 +197,7 @@ class _Reader:
         if len(locals_) == len(globals_):
             for local_rank, rank in zip(locals_, globals_, strict=True):
                 claim = {"rank": rank, "local_rank": local_rank, "world_size": sizes[0] if sizes else None}
-                self.ranks.append(place | claim | {"how": "elastic rendezvous"})
+                self.ranks.append(place | claim | {"how": RENDEZVOUS})
         for name in ("restart_count", "master_addr", "master_port", "group_rank", "group_world_size"):
             if name in result:
                 self.settings.append(place | {"name": name, "value": result[name], "scope": "launcher"})

@@ -192,7 +192,8 @@ def _by_time(stamps: pl.DataFrame, starts: Mapping[str, list[int]]) -> Cuts:
     marked = pl.concat(parts).sort("file", "line").with_columns(pl.col("at").cum_max().over("file"))
     found: Cuts = {}
     for file, line, at in marked.unique(["file", "at"], keep="first", maintain_order=True).iter_rows():
-        found.setdefault(file, []).append((line if file in found else 0, at))
+        own = found.setdefault(file, [])
+        own.append((line if own else 0, at))  # what stands before the first stamp is of its attempt
     return found
 
 

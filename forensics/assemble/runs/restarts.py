@@ -18,6 +18,7 @@ from functools import partial
 import polars as pl
 
 from forensics.model.told import told_by
+from parsers.pytorch.elastic import RENDEZVOUS
 from parsers.schema.tables import TableName
 
 _DISORDER = 3  # steps that ranks may be apart which print into one file
@@ -84,7 +85,7 @@ def _rendezvous(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:
     """file, line, host, count, size: what an agent says when its workers begin."""
     counts = tables["settings"].filter((pl.col("name") == "restart_count") & pl.col("line").is_not_null())
     counts = counts.select("file", "line", "host", pl.col("value").cast(pl.Int64, strict=False).alias("count"))
-    sizes = tables["ranks"].filter((pl.col("how") == "elastic rendezvous") & pl.col("line").is_not_null())
+    sizes = tables["ranks"].filter((pl.col("how") == RENDEZVOUS) & pl.col("line").is_not_null())
     sizes = sizes.select("file", "line", pl.col("world_size").alias("size")).unique(["file", "line"])
     return counts.join(sizes, on=["file", "line"], how="full", coalesce=True).sort("file", "line")
 

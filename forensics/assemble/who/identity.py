@@ -41,7 +41,7 @@ SCHEMA = {
     "how": pl.List(pl.String()),
 }
 _SPEAKING: tuple[TableName, ...] = ("ranks", "steps", "stacks", "settings")
-_RANKED: tuple[TableName, ...] = (
+RANKED: tuple[TableName, ...] = (
     "operations",
     "progress",
     "transfers",
@@ -199,7 +199,7 @@ def _logs_of_others(tables: Mapping[TableName, pl.DataFrame], stated: pl.DataFra
         return []
     spoken = [
         tables[name].select(pl.col("file").cast(pl.String), "local_rank").drop_nulls()
-        for name in _RANKED
+        for name in RANKED
         if {"file", "local_rank"} <= set(tables[name].columns) and tables[name].height
     ]
     counts = pl.concat(spoken).unique().group_by("file").len() if spoken else pl.DataFrame({"file": [], "len": []})
@@ -311,7 +311,7 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
     others = _logs_of_others(tables, by_local) if by_local is not None else []
     by_host_local = _unique_map(claims, ["host", "local_rank"], "_host_local")
     result = dict(tables)
-    for name in _RANKED:
+    for name in RANKED:
         frame = tables[name]
         if not frame.height or "rank" not in frame.columns:
             continue
