@@ -20,6 +20,9 @@ from tests.sources import written
         ("rank 2 step 7 mb 1 bwd  recv grad <- stage 4  amax=0.25 nan=9 inf=0 of 64", (2, 7, "recv", "output", 4, None, 9, 0)),
         ("rank 2 it 7 micro 1 | sent activations to rank 4 | max_abs 0.25 nans 9", (2, 7, "send", "input", 4, None, 9, None)),
         ("rank 2 step=7 mb=1 recv_backward from=4 absmax=0.25 nan=9 inf=0", (2, 7, "recv", "output", 4, None, 9, 0)),
+        ("[r2] it=7 mb=1 接收 grad <- r4 n=8 absmax=0.25 nan=9", (2, 7, "recv", "output", 4, None, 9, None)),
+        ("rank 2 | step 7 | act -> rank 4 | absmax=0.25 nan=9", (2, 7, "send", "input", 4, None, 9, None)),
+        ("rank 2 step 7 scale 4 -> 2 absmax=0.25 nan=9", None),  # of no other rank
         ("rank 2 step 7 received 4 batches, absmax=0.25 of them", None),
         ("step 7 rank 2 all_reduce took 3.1 ms", None),
         ("rank 2 before all_reduce: absmax=1.0 nan=0", None),  # of no step

@@ -2,6 +2,7 @@
 
     step 1331 bucket 2 (head) before all_reduce: absmax=87.6 nan=0 inf=0         it=40 r5 allreduce[3] out maxabs 0.28 nonfinite 3 xxh=e6863ba8
     step 71 fwd mb 0 RECV from r4 [2048,1,5120] nan=0 inf=0 absmax(finite)=7.67 crc=f91596a8     step 3 mb 1 | sent act -> stage 2 amax=2.7 nan=0
+    [r2] it=24 mb=0 接收 act <- r0 n=768 amax=5.067 crc=f2673d37
 
 Rows of `tensors`, phase comm: op, whether it is what went in (input) or came out (output), the peer of a send or a receive; `module` is what stands between the step
 and the side, which tells one call of a step from the next. Whose a line is, it or who prints it says. Lines without a step, a count or a largest value are left, and
@@ -34,6 +35,7 @@ _SIDE = regex(
     rf"(?i)(?<![A-Za-z])(?:(?:(?P<in>{_IN})|(?P<out>{_OUT})){_BETWEEN}(?P<op>{_OPS})|(?P<op_>{_OPS}){_BETWEEN}(?:(?P<in_>{_IN})|(?P<out_>{_OUT})))(?![A-Za-z])"
     r"|(?<![A-Za-z])(?:(?P<send>i?send|sent)|(?P<recv>i?recv|receiv(?:e|ed)))(?:ing)?(?:_?(?:forward|backward|fwd|bwd|next|prev))?[ :]{1,2}"
     rf"(?:(?:{_PASSED}[ :,(]{{1,3}}){{1,3}}(?:{_TOWARDS})|(?:{_TOWARDS})?)[ (]{{0,2}}(?:(?:rank|peer|r|stage(?: rank)?|dst|dest|src|to|from)[ =#:_]{{0,2}})?(?P<peer>\d{{1,6}})(?![\w.]| [a-z]{{2,20}}s\b(?! ?[=:\d]))"
+    r"|(?:(?P<to>->|=>|→)|(?P<from><-|←)) ?(?:rank|r)[ =#:_]?(?P<end>\d{1,6})(?![\w.])"  # whatever the words before an arrow
 )
 _RANK = regex(r"(?i)(?<![a-z_])(?:rank|r)[ =:#]{0,2}(?P<rank>\d{1,7})(?![\w.])")
 _BATCH = regex(r"(?i)(?<![a-z])(?:u?mb|ubatch|micro(?:[ _-]?(?:batch|step))?)[ =:#_]{0,2}(?P<batch>\d{1,6})(?![\w.])")
@@ -70,19 +72,20 @@ def _row(row: dict[str, Any], text: str) -> dict[str, Any] | None:
     side, step = _SIDE.search(text), IN_LINE.search(text)
     if side is None or step is None or step.end() > side.start():
         return None
-    told = {name: found["figure"] for name, form in _FIGURES.items() if (found := form.search(text, side.end()))}
-    figures = {name: real(cell) if name == "absmax" else whole(cell) for name, cell in told.items()}
+    cells = {name: found["figure"] for name, form in _FIGURES.items() if (found := form.search(text, side.end()))}
+    figures = {name: real(cell) if name == "absmax" else whole(cell) for name, cell in cells.items()}
     between = text[step.end() : side.start()]
     labels = {int(one["rank"]) for one in _RANK.finditer(text[: side.start()])}
     who = reporter(row)
     rank = labels.pop() if len(labels) == 1 else who["rank"] if not labels else None
-    peer = side["peer"] and int(side["peer"])
+    told = side["peer"] or side["end"]
+    peer, is_sent = told and int(told), bool(side["send"] or side["to"])
     digest = _SUM.search(text, side.end())
     is_told = rank is not None or (peer is not None and digest is not None)  # whose message it is, its digest may tell
     if not {name for name, figure in figures.items() if figure is not None} or not is_told:
         return None
-    given = bool(side["in"] or side["in_"] or side["send"])
-    op = ("send" if side["send"] else "recv") if peer is not None else _NAMES["".join(filter(str.isalpha, (side["op"] or side["op_"]).lower()))]  # fmt: skip
+    given = bool(side["in"] or side["in_"] or is_sent)
+    op = ("send" if is_sent else "recv") if peer is not None else _NAMES["".join(filter(str.isalpha, (side["op"] or side["op_"]).lower()))]  # fmt: skip
     batch = _BATCH.search(between)
     return {
         **{name: who[name] for name in ("host", "file", "line")},
@@ -102,7 +105,7 @@ def _row(row: dict[str, Any], text: str) -> dict[str, Any] | None:
 
 PARSER = LineParser(
     name="comm_lines",
-    anchors=(b"reduce", b"Reduce", b"REDUCE", b"gather", b"Gather", b"psum", b"to_all", b"toall", b"bcast", b"broadcast", b"SEND ", b"RECV ", b"send ", b"recv ", b"Send ", b"Recv ", b"send_", b"recv_", b"sent ", b"received "),
+    anchors=(b"reduce", b"Reduce", b"REDUCE", b"gather", b"Gather", b"psum", b"to_all", b"toall", b"bcast", b"broadcast", b"SEND ", b"RECV ", b"send ", b"recv ", b"Send ", b"Recv ", b"send_", b"recv_", b"sent ", b"received ", *(f"{arrow}{space}r".encode() for arrow in ("->", "=>", "→", "<-", "←") for space in ("", " "))),
     holds=regex(rb"(?i)(?:step|iter|iteration|it|update)[ =:#_-]{1,4}\d|16|32|half"),  # or a type of data
     parse=parse,
 )  # fmt: skip
