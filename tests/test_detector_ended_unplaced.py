@@ -183,3 +183,10 @@ def test_the_limit_of_the_jobs_own_step_is_why_processes_of_unknown_rank_were_ki
     verdict = judged(case([killed, step]), *DETECTORS)
     assert (verdict.finding.cause, verdict.finding.ranks) == ("host_oom", ())
     assert judged(case([killed, {**step, "code": None, "host": "n7", "pid": 99}]), *DETECTORS).finding.cause == "killed"
+
+
+@pytest.mark.parametrize(("program", "count"), [("redis-server", 0), ("python3", 1), ("pt_main_thread", 1)])
+def test_a_kernel_that_killed_another_program_than_the_job_runs_ended_none_of_it(program: str, count: int) -> None:
+    row = {"kind": "host_oom", "severity": "fatal", "host": "n1", "pid": 777, "detail": json.dumps({"task": program})}
+    stack = {"source": "py-spy", "pid": 9, "count": 1, "frames": [{"function": "sync", "file": "fit.py", "line": 3}]}
+    assert len(ended_unplaced(case([row], stacks=[stack]))) == count

@@ -41,6 +41,7 @@ from forensics.model.texts import cut_middle, ranks_text
 from forensics.words import ended as words
 from parsers.knowledge import meaning
 
+_OF_PYTHON = ("py-spy", "faulthandler", "traceback")  # sources of stacks
 _BY_KERNEL = ("host_oom", "segfault")
 _RAISED: tuple[Cause, ...] = ("exception", "killed")  # the latter a worker, which its parent's exception tells
 _SEEN_NS = 300 * 10**9  # until a launcher says that a process was killed
@@ -133,6 +134,10 @@ def _is_foreign(case: Case, one: Record) -> bool:
         return True
     # A job that its scheduler could not place has no process that a kernel of nobody knows which host could end.
     if one.on_job is None and not case.has_begun and (case.events["code"] == "not_placed").any():
+        return True
+    # Another program than Python, which no limit of the job's own killed, where stacks show that this is what the job runs.
+    is_python = case.tables["stacks"]["source"].is_in(_OF_PYTHON).any()
+    if is_python and one.row["code"] != "cgroup" and not may_be_rank(detail(one.row).get("task")):
         return True
     here = (
         case.identity.filter(pl.col("host") == one.host) if case.identity.height and one.host else case.identity.clear()
