@@ -172,6 +172,17 @@ def _reporters(asserts: Sequence[Row]) -> dict[int, str]:
     return found
 
 
+def _speaks_for_all(case: Case, asserts: Sequence[Row], reporters: Mapping[int, str]) -> bool:
+    """Is it rank 0 alone that looked, at what all have summed, and that prints a loss? It prints for them, and knows no more of whose it was."""
+    printers = {*case.tables["steps"].filter(pl.col("loss").is_not_null())["rank"].drop_nulls()}
+    if not case.expected | case.seen > {0} or printers - {0}:
+        return False
+    rows = [row for row in asserts if row["rank"] in reporters and row["kind"] == "nan_assert"]
+    bare = [row for row in rows if row["names_ranks"] is None and detail(row).get("reduced") is not False]
+    is_local = any("local" in str(row["text"]).lower() for row in rows)
+    return {*reporters} == {0} and len(bare) == len(rows) > 0 and all(map(_is_of_all, rows)) and not is_local
+
+
 def _origin(reporters: Mapping[int, str], places: Mapping[int, Mapping[str, int]]) -> tuple[set[int], Said | None]:
     """(who must hold the birth, why) by where the reporters sit in the layout.
 
@@ -275,6 +286,8 @@ def _nan_finding(
     if first is None and are_of_evaluations(asserts) and not has_experts(case.tables):
         watched = tuple(sorted(suspects))  # all others' were numbers (facts/figures/evaluations.py)
     alone = (ahead if case.is_data_parallel else ()) or given or watched or _lone(case, asserts, reporters, suspects)
+    if not alone and not why and _speaks_for_all(case, asserts, reporters):
+        suspects = set()
     suspects |= set(ahead)
     unseen = () if suspects or first is None else _not_seen(case, first.row)
     suspects |= set(unseen)
