@@ -160,3 +160,48 @@ def test_the_launcher_that_tells_of_a_process_is_not_that_process(
     known = told(tmp_path, files)
     assert not {pid for _, pid in known} & {*own}
     assert {pid: rank for (_, pid), rank in known.items() if pid in PIDS} == dict(zip(PIDS, range(4), strict=True))
+
+
+LABELS = ("lm-heron-1", "lm-finch-1", "lm-wren-1", "lm-kite-1")
+BEGINNINGS = {
+    "bars": lambda name, rank: f"{name}  | Initializing distributed: GLOBAL_RANK: {rank}, MEMBER: {rank + 1}/4",
+    "words": lambda name, rank: f"{name}  | starting rank {rank} of world size 4",
+    "brackets": lambda name, rank: f"[{name}] starting rank {rank} of world size 4",
+}
+
+
+def printed(folder: Path, of_pids: str, said: list[str]) -> set[tuple[int, int]]:
+    """Logs of containers by their names, a table of these, and what a collector noted of pids by the ids of containers."""
+    table = {"ps.txt": ["CONTAINER ID   NAMES", *(f"{IDS[at]}   {LABELS[at]}" for at in range(4))]}
+    files = OF_PIDS[of_pids]("seen", IDS) | table | {"run.log": said}
+    return {*read(str(written(folder, files))).tables["ranks"].select("pid", "rank").drop_nulls().iter_rows()}
+
+
+@pytest.mark.parametrize("begins", BEGINNINGS)
+@pytest.mark.parametrize("of_pids", ["sections with a cgroup", "a table with marks", "commands", "settings"])
+def test_what_stands_before_the_lines_of_each_process_begins_a_chain(begins: str, of_pids: str, tmp_path: Path) -> None:
+    said = [BEGINNINGS[begins](LABELS[at], RANKS[at]) for at in range(4)]
+    heads = [line.partition("starting")[0].partition("Initializing")[0] for line in said]
+    steps = [f"{head}it {step}" for step in (1, 2) for head in heads]
+    assert printed(tmp_path, of_pids, [*said, *steps]) == {*zip(PIDS, RANKS, strict=True)}
+
+
+@pytest.mark.parametrize(
+    "ranks",
+    [
+        {0: [0], 1: [1], 2: [2]},  # one has no name
+        {0: [0], 1: [0], 2: [1], 3: [2]},
+        {0: [0, 1], 1: [1, 0], 2: [2], 3: [3]},  # two launches, or lines of two processes
+        {0: [0, 1, 2, 3]},
+        {0: [0], 1: [1], 2: [2], 3: [2, 3]},
+        {0: [0], 1: [1], 2: [2], 3: []},
+        {0: [0, 1], 1: [2, 3]},  # a place of two processes each
+        {0: [0], 1: [0], 2: [0], 3: [0]},
+        {0: [0], 1: [1], 2: [0], 3: [1]},  # two trials
+    ],
+)
+def test_names_that_are_not_one_for_each_rank_of_the_world_begin_none(
+    ranks: dict[int, list[int]], tmp_path: Path
+) -> None:
+    said = [BEGINNINGS["words"](LABELS[at], rank) for at, own in ranks.items() for rank in own]
+    assert printed(tmp_path, "sections with a cgroup", [*said, *(f"{name}  | it 1" for name in LABELS)]) == set()
