@@ -203,6 +203,33 @@ def test_what_counts_something_else_gives_nobody_a_rank(tmp_path: Path, word: st
     assert told(written(tmp_path, files)) == ({}, {})
 
 
+@pytest.mark.parametrize("stem", ["gnode", "cnode", "dgxnode", "hpc-node", "node", "trx", "gpub"])
+@pytest.mark.parametrize("head", ["{h}[{p}] info:", "{h}:{p} info:", "{h}[{p}]:"])
+def test_nodes_are_places_whatever_stands_before_that_word_and_no_list_of_them_holds_a_pid(
+    tmp_path: Path, stem: str, head: str
+) -> None:
+    """Every line has the host and the pid of its process before it; that of the job, which its file and its folders are called after, is no place."""
+    drawn = job(1)
+    of = drawn._replace(hosts=[f"{stem}{number}" for number in (16, 17, 22)])
+
+    def say(words: Callable[[int, int], str]) -> list[str]:
+        return of.rows(lambda r, h, p, n, g: f"12:00:0{r} {head.format(h=h, p=p)} {words(r, g)}")
+
+    ready = say(lambda r, g: f"rank {r} of 9 on cuda {g}")
+    lines = [f"Job 90412 on {stem}[16-17,22] started", *say(lambda r, g: "run dir outputs/esm_650m/90412"), *ready]
+    steps = [line for at in range(3) for line in say(lambda r, g, at=at: f"step {at} loss 2.{r}")]  # type: ignore[misc]
+    by_pid, by_place = told(written(tmp_path, {"esm_650m-90412.out": [*lines, *steps]}))
+    assert by_pid == {(of.hosts[r // EACH], of.pids[r]): {r} for r in range(9)}
+    assert {host for host, _ in by_place} <= {*of.hosts}
+
+
+@pytest.mark.parametrize("stem", ["layer", "rank", "gpu", "tp", "expert", "step", "stage", "cuda"])
+def test_what_counts_parts_is_no_place_in_a_list_of_them(tmp_path: Path, stem: str) -> None:
+    lines = [f"placing {stem}[0-2] of the job", *(f"12:00:0{n} {stem}{n}[{4100 + n}] info: ready" for n in range(3))]
+    rows = read(written(tmp_path, {"run.log": [*lines, *STEPS]})).tables["ranks"]
+    assert {*rows["host"].drop_nulls()} == set()
+
+
 @pytest.mark.parametrize("of_all", [" of 900 samples", "/900 files", " of 8 190 rows"])
 def test_a_part_of_a_total_is_no_process_number(tmp_path: Path, of_all: str) -> None:
     """Though the same numbers stand elsewhere as well."""

@@ -77,7 +77,7 @@ PLACE_COLUMN = regex(
 )
 _FEWEST, _MOST_CELLS = 2, 24
 _HERE = ("localhost", "127.0.0.1", "0.0.0.0", "none", "null", "true", "false", "unknown")
-_LISTED = regex(r"(?=[^,\s]*\[\d)[A-Za-z][\w.-]*\[[\d,-]+\][\w.-]*")
+_LISTED = regex(r"(?=[^,\s]*\[\d+[,-])[A-Za-z][\w.-]*\[[\d,-]+\][\w.-]*")  # `gn17[5103]` is a process of gn17
 # a number, or a name of a process: not where it runs
 _NO_HOST = regex(rf"(?i)(?:(?:{'|'.join(PROCESS)})[-_.]?)?\d{{1,20}}")
 
@@ -447,7 +447,7 @@ def _may_be(word: str, *, is_told: bool = False) -> bool:
     if _GLOG.fullmatch(word) or word.startswith(_OF_CARDS):
         return False
     counted = _COUNTED.fullmatch(word)
-    before = counted[1] if counted is not None and counted[1].rstrip("_").lower() != "node" else ""
+    before = counted[1] if counted is not None and not counted[1].rstrip("_").lower().endswith("node") else ""
     if before and (_OF_DEVICE.fullmatch(before) or of_process(before) or OF_GROUP.search(before)):
         return False
     is_figure = bool(before) and not is_told and meaning_of(before) is not None
