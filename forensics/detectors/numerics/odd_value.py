@@ -11,8 +11,9 @@ from typing import Any
 
 from forensics.case import Case, Detector
 from forensics.detectors.numerics.loss_advice import of_batch, roll_back
-from forensics.facts.figures.odd_values import GRADIENT, MADE, STATE, OddValue, called, is_its_own, module_of, odd_value
+from forensics.facts.figures.odd_values import GRADIENT, MADE, STATE, OddValue, called, is_its_own, module_of
 from forensics.facts.figures.own_values import has_experts
+from forensics.facts.figures.passed_on import lost_first
 from forensics.facts.figures.speakers import speakers
 from forensics.model.finding import Claim, Finding
 from forensics.model.incident import Action, FirstAnomaly
@@ -58,7 +59,7 @@ def detect(case: Case) -> tuple[Finding, ...]:
     if (
         found is None and (told := speakers(case.tables)) is not None
     ):  # nobody tells a rank: who it is, is said by what its rows are named after
-        found, names = odd_value(told.tables, told.numbers), told.names
+        found, names = lost_first(told.tables, told.numbers), told.names
     if found is None:
         return ()
     cause = _cause(found)

@@ -25,7 +25,7 @@ from parsers.schema.tables import TableName
 _EXITS = ("exit", "first_failure")
 _INTRODUCED = "introduction"  # `ranks.how` of what a process says of itself
 _ALIVE = ("job_end", "collective_timeout")  # what only a living process prints of itself, besides steps
-_CLOCKS_NS = 60 * SECOND_NS  # by which the clocks of a launcher, of a process and of who collects their lines differ
+_CLOCKS_NS = 15 * SECOND_NS  # by which the clocks of a launcher, of a process and of who collects their lines differ
 _ZONES_NS, _NEAR_NS = (
     3600 * SECOND_NS,
     300 * SECOND_NS,
