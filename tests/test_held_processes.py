@@ -7,6 +7,7 @@ import pytest
 
 from forensics import analyze
 from forensics.model.incident import Verdict
+from tests.sources import written
 
 RANKS, LAST, OUT = 6, 9, 4
 
@@ -131,3 +132,25 @@ def test_last_words_alone_make_a_suspect_where_nothing_tells_of_an_end(
     (tmp_path / "job.out").write_text(f"start\n{said}")
     found = verdict(tmp_path)
     assert (found.ranks, found.suspects.ranks) == ([], suspects)
+
+
+def test_who_gave_up_the_wait_itself_had_come(tmp_path: Path) -> None:
+    """Rank 1 sleeps in storage as well, for it writes what it has to say of its time-out."""
+    places = {rank: f"gx0{rank // 4}" for rank in range(8)}
+    said = [f"10:00:00 {host} [rank{rank}] rank {rank} pid {410 + rank} is up" for rank, host in places.items()]
+    said += [f"10:00:0{n} {host} [rank{rank}] step {n} loss 2.{n}" for n in range(4) for rank, host in places.items()]
+    said += [
+        f"[rank{rank}]:[E1103 10:10:40.12 ProcessGroupNCCL.cpp:616] [Rank {rank}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=812, "
+        "OpType=ALLREDUCE, NumelIn=8, NumelOut=8, Timeout(ms)=600000) ran for 600021 milliseconds before timing out."
+        for rank in places
+        if rank != OUT
+    ]
+    files = {"train.log": said}
+    for host in ("gx00", "gx01"):
+        here = [rank for rank, at in places.items() if at == host]
+        rows = [
+            f" {410 + rank}  400 {'Dl' if rank in (1, OUT) else 'Sl':4} {'nfs_wa' if rank in (1, OUT) else 'futex_':8} python train.py"
+            for rank in here
+        ]
+        files[f"{host}/ps.txt"] = ["$ ps -eo pid,ppid,stat,wchan,cmd", "  PID  PPID STAT WCHAN  CMD", *rows]
+    assert analyze(written(tmp_path, files)).verdict.ranks == [OUT]

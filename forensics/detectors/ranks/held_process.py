@@ -22,7 +22,8 @@ def detect(case: Case) -> tuple[Finding, ...]:
     )  # then it is one of those who have not come
     if case.states.open.height or case.ended_well or is_start:
         return ()
-    held = held_alone(case.tables)
+    # Who gave up a wait itself had come: it sleeps in what it writes since.
+    held = [one for one in held_alone(case.tables) if one.rank not in case.waited_ranks]
     if not held or len({one.how for one in held}) > 1:
         return ()
     first = held[0]
