@@ -160,3 +160,23 @@ def test_a_tpu_that_reports_a_fatal_error_is_heard(tmp_path: Path) -> None:
     line = "(run pid=81, ip=10.0.0.7) E0131 10:11:12.6  42 driver.cc:8] [/dev/accel2 tpu9:pe1:2] !!!! FATAL ERROR !!!! for [/dev/accel2 tpu9:pe1:2] , fatal_error: true\n"
     verdict = verdict_of(tmp_path, line)
     assert (verdict.kind, verdict.cause, verdict.ranks) == ("crash", "gpu_fault", [])
+
+
+STEP = "[2026-01-31T10:11:12.5] error: *** STEP 88.0 ON n7 CANCELLED AT 2026-01-31T10:11:12{why} ***\n"
+ENDED = "srun: error: n7: tasks 0-2: Terminated\nsrun: error: n8: task 5: Exited with exit code 7\nsrun: error: n8: tasks 3-4,6: Terminated\n"
+
+
+@pytest.mark.parametrize(
+    "rest", ["", ENDED, "srun: Force Terminated StepId=88.0\n", "srun: error: n7: tasks 0-2,4: Terminated\n"]
+)
+def test_a_step_that_ends_since_a_task_failed_was_cancelled_by_nobody(tmp_path: Path, rest: str) -> None:
+    verdict = verdict_of(tmp_path, STEP.format(why=" DUE TO TASK FAILURE") + rest, "slurm.err")
+    assert (verdict.kind, verdict.cause, verdict.ranks, verdict.hosts) == ("crash", None, [], [])
+
+
+@pytest.mark.parametrize(
+    ("why", "cause"),
+    [("", "stopped_by_hand"), (" DUE TO SIGNAL Terminated", "stopped_by_hand"), (" DUE TO TIME LIMIT", "time_limit"), (" DUE TO PREEMPTION", "preempted")],
+)  # fmt: skip
+def test_whom_a_scheduler_stops_is_stopped_for_what_it_says(tmp_path: Path, why: str, cause: str) -> None:
+    assert verdict_of(tmp_path, STEP.format(why=why), "slurm.err").cause == cause
