@@ -180,3 +180,40 @@ def test_a_step_that_ends_since_a_task_failed_was_cancelled_by_nobody(tmp_path: 
 )  # fmt: skip
 def test_whom_a_scheduler_stops_is_stopped_for_what_it_says(tmp_path: Path, why: str, cause: str) -> None:
     assert verdict_of(tmp_path, STEP.format(why=why), "slurm.err").cause == cause
+
+
+LATE = "jaxlib.x.XlaRuntimeError: DEADLINE_EXCEEDED: Barrier timed out. Barrier_id: Client_Connect. Timed out task names:\n"
+TASK = "/job:jax_worker/replica:0/task:{}\n"
+
+
+def test_who_stands_below_a_barrier_that_timed_out_is_who_may_be_missing(tmp_path: Path) -> None:
+    verdict = verdict_of(tmp_path, LATE + "".join(map(TASK.format, (3, 1))) + "\nAdditional information\n")
+    assert (verdict.kind, verdict.ranks, verdict.suspects.ranks) == ("launch", [], [1, 3])
+    assert verdict.undecided == ["culprit_among_missing"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LATE + "\n" + "step 3\n" * 80 + TASK.format(3),  # far below, of something else
+        LATE.replace("Timed out task names", "Some words"),
+        "".join(map(TASK.format, (3, 1))),
+    ],
+)
+def test_tasks_that_no_barrier_lists_are_no_suspects(tmp_path: Path, text: str) -> None:
+    verdict = verdict_of(tmp_path, text)
+    assert (verdict.ranks, verdict.suspects.ranks) == ([], [])
+
+
+@pytest.mark.parametrize("who", [(1, 1, 2, 2, 0, 0), (0, 0), (2, 2, 1, 1)])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "initializing ddp: GLOBAL_RANK: {}, MEMBER: {}/4\n",
+        "[rank: {}] Initializing distributed: GLOBAL_RANK: {0}, MEMBER: {}/4\n",
+    ],
+)
+def test_which_of_how_many_a_process_is_counts_nobody_who_came(tmp_path: Path, form: str, who: tuple[int, ...]) -> None:
+    one = form.replace("{}", "{0}", 1).replace("{}", "{1}", 1)
+    verdict = verdict_of(tmp_path, "".join(one.format(rank, rank + 1) for rank in who))
+    assert (verdict.kind, verdict.suspects.ranks) == ("unknown", [])
