@@ -217,3 +217,10 @@ def test_which_of_how_many_a_process_is_counts_nobody_who_came(tmp_path: Path, f
     one = form.replace("{}", "{0}", 1).replace("{}", "{1}", 1)
     verdict = verdict_of(tmp_path, "".join(one.format(rank, rank + 1) for rank in who))
     assert (verdict.kind, verdict.suspects.ranks) == ("unknown", [])
+
+
+def test_that_nothing_shows_a_failure_is_said_of_the_lines_that_were_read(tmp_path: Path) -> None:
+    verdict = verdict_of(tmp_path, "step: 1 loss: 2.5\nstep: 2 loss: 2.4\nthe hall is dark\nnobody answers\n")
+    assert (verdict.kind, verdict.summary.endswith("2 of 4 lines are of no known form.")) == ("unknown", True)
+    (tmp_path / "train.log").unlink()
+    assert "no known form" not in verdict_of(tmp_path, "step: 1 loss: 2.5\nstep: 2 loss: 2.4\n", "other.log").summary

@@ -46,7 +46,7 @@ from forensics.verdict.judged.symptoms import SHOWN, UNEVEN_CALLS, Symptom, coun
 from forensics.verdict.told.alone import with_said_alone
 from forensics.verdict.told.beside import beside, with_setting_of_forks
 from forensics.verdict.told.called_at import with_call
-from forensics.verdict.told.checked import checked
+from forensics.verdict.told.checked import checked, of_no_form
 from forensics.verdict.told.complaints import complaints, hints, lost_devices, repeated, told_by_drivers, warned
 from forensics.verdict.told.counterfactual import counterfactual
 from forensics.verdict.told.file_servers import with_file_server
@@ -148,12 +148,18 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
         summary, collect = nobody
     else:
         said = _waiters(case)
-        summary = words.NOTHING_BUT_WAITERS(waiters=said[0].text) if said else words.NOTHING_SHOWN
+        summary = words.NOTHING_BUT_WAITERS(waiters=said[0].text) if said else _nothing(case)
         collect = words.IF_IT_STANDS(what=collect)
     base = hint if hint is not None and not said else Finding(detector="verdict", summary=summary, collect=(collect,))
     base = replace(base, actions=(*base.actions, *(action for _, action in lost), *repeated(case, drivers)))
     reason: Reason = "conflicting_evidence" if refuted and not said else "nothing_found"
     return replace(base, undecided=(*base.undecided, reason), claims=(*base.claims, *said))
+
+
+def _nothing(case: Case) -> Said:
+    """That nothing shows a failure is said of lines that somebody has read."""
+    _, lines, unknown = of_no_form(case)
+    return words.NOTHING_KNOWN(unknown=f"{unknown:,}", lines=f"{lines:,}") if unknown else words.NOTHING_SHOWN
 
 
 def _of_counts(case: Case, symptoms: Sequence[Symptom]) -> Said:
