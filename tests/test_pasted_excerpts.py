@@ -224,3 +224,44 @@ def test_that_nothing_shows_a_failure_is_said_of_the_lines_that_were_read(tmp_pa
     assert (verdict.kind, verdict.summary.endswith("2 of 4 lines are of no known form.")) == ("unknown", True)
     (tmp_path / "train.log").unlink()
     assert "no known form" not in verdict_of(tmp_path, "step: 1 loss: 2.5\nstep: 2 loss: 2.4\n", "other.log").summary
+
+
+BAR = " 29%|██▉       | 94/323 [3:28:18<8:28:33,  1.33s/it{more}]"
+
+
+@pytest.mark.parametrize(
+    "bar", [BAR.format(more=""), BAR.format(more=", loss=3.2"), "Epoch 1: " + BAR.format(more=", v=9"), ""]
+)
+@pytest.mark.parametrize(
+    ("last", "kind", "cause"),
+    [
+        ("Killed\n", "crash", "killed"),
+        ("Segmentation fault (core dumped)\n", "crash", "segfault"),
+        ("F0131 10:11:12.890307  9276 demo.cc:48] Check failed: ok\n", "crash", "exception"),
+        ("F0000 00:00:1717141650.890307  9276 demo.cc:48] Non-OK-status: status status: INTERNAL: halted\n", "crash", "exception"),
+        ("2026-01-31 10:11:12 ERROR demo: OSError: [Errno 28] No space left on device\n", "crash", "disk_full"),
+    ],
+)  # fmt: skip
+def test_what_is_printed_behind_a_progress_bar_is_a_line(
+    tmp_path: Path, bar: str, last: str, kind: str, cause: str
+) -> None:
+    verdict = verdict_of(tmp_path, bar + last)
+    assert (verdict.kind, verdict.cause, verdict.ranks) == (kind, cause, [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BAR.format(more="") + "\n",
+        BAR.format(more="") + " Killed 3 of 9 trolls\n",
+        BAR.format(more=", last=Killed") + "\n",
+        BAR.format(more="") + "Killed time while waiting\n",
+        BAR.format(more="") + "I0131 10:11:12.890307  9276 demo.cc:48] Non-OK-status: cached\n",
+        BAR.format(more="") + "saved 3 files\n",
+        "the shell said [maybe]Killed\n",
+        "a|b|c 3/4 [1]Segmentation fault handler installed\n",
+    ],
+)
+def test_a_bar_and_other_words_behind_it_are_no_end(tmp_path: Path, text: str) -> None:
+    verdict = verdict_of(tmp_path, text)
+    assert (verdict.kind, verdict.cause) == NOTHING
