@@ -265,3 +265,35 @@ def test_what_is_printed_behind_a_progress_bar_is_a_line(
 def test_a_bar_and_other_words_behind_it_are_no_end(tmp_path: Path, text: str) -> None:
     verdict = verdict_of(tmp_path, text)
     assert (verdict.kind, verdict.cause) == NOTHING
+
+
+CALL = '[rank{0}]: Traceback (most recent call last):\n[rank{0}]:   File "/x/torch/distributed/utils.py", line 9, in {1}\n[rank{0}]:     return dist.{1}(x)\n'
+UNKNOWN = "[rank{0}]: RuntimeError: the {1} is not as it was\n"
+
+
+@pytest.mark.parametrize("rank", [0, 1, 7])
+@pytest.mark.parametrize("call", ["all_reduce", "barrier"])
+def test_the_only_rank_with_a_log_is_not_the_only_one_that_may_be_at_fault(
+    tmp_path: Path, rank: int, call: str
+) -> None:
+    verdict = verdict_of(tmp_path, CALL.format(rank, call) + UNKNOWN.format(rank, "hall"))
+    assert (verdict.kind, verdict.ranks, verdict.suspects.ranks) == ("crash", [], [])
+    assert verdict.summary.endswith("nothing tells how many there were.")
+
+
+@pytest.mark.parametrize(
+    ("text", "suspects"),
+    [
+        (CALL.format(1, "all_reduce") + "[rank1]: RuntimeError: DDP expects same model across all ranks, but Rank 1 has 12 params, while rank 0 has inconsistent 0 params.\n", [0, 1]),
+        (CALL.format(5, "all_reduce") + "[rank5]: RuntimeError: [5]: params[2] in this process with sizes [4, 4] appears not to match sizes of the same param in process 0.\n", [0, 5]),
+        ("world_size=2\n" + CALL.format(1, "all_reduce") + UNKNOWN.format(1, "hall"), [0, 1]),
+        ("[rank0]: step 1 loss 2.3\n" + CALL.format(1, "all_reduce") + UNKNOWN.format(1, "hall"), [0, 1]),
+    ],
+)  # fmt: skip
+def test_who_differs_from_whom_are_two(tmp_path: Path, text: str, suspects: list[int]) -> None:
+    verdict = verdict_of(tmp_path, text)
+    assert (verdict.ranks, verdict.suspects.ranks) == ([], suspects)
+
+
+def test_what_it_says_of_itself_still_names_the_only_rank_with_a_log(tmp_path: Path) -> None:
+    assert verdict_of(tmp_path, CALL.format(1, "read") + "[rank1]: ValueError: bad shard 3\n").ranks == [1]
