@@ -297,3 +297,70 @@ def test_who_differs_from_whom_are_two(tmp_path: Path, text: str, suspects: list
 
 def test_what_it_says_of_itself_still_names_the_only_rank_with_a_log(tmp_path: Path) -> None:
     assert verdict_of(tmp_path, CALL.format(1, "read") + "[rank1]: ValueError: bad shard 3\n").ranks == [1]
+
+
+RAISED = '[rank{0}]: Traceback (most recent call last):\n[rank{0}]:   File "{1}", line 79, in check\n[rank{0}]:     raise RuntimeError(said)\n[rank{0}]: RuntimeError: {2}\n'
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "/x/site-packages/deepspeed/runtime/zero/utils.py",
+        "/src/DeepSpeed/deepspeed/runtime/zero/utils.py",
+        "/job/train.py",
+    ],
+)
+@pytest.mark.parametrize(
+    "said",
+    [
+        "disagreement between rank0 and rank2: rank0: [1, 2], rank2: [2, 3]",
+        "Detected a disagreement on list length between rank0 and rank2: 4 v 5",
+    ],
+)
+def test_who_compared_itself_is_not_the_one_that_is_wrong(tmp_path: Path, place: str, said: str) -> None:
+    verdict = verdict_of(tmp_path, RAISED.format(2, place, said))
+    assert (verdict.kind, verdict.ranks, verdict.suspects.ranks) == ("crash", [], [0, 2])
+
+
+@pytest.mark.parametrize(("raisers", "suspects"), [((1, 2, 3), [0, 1, 2, 3]), ((1, 2, 3, 4, 5), [0]), ((4,), [0, 4])])
+def test_of_those_that_differ_from_one_it_may_be_that_one_where_they_are_most(
+    tmp_path: Path, raisers: tuple[int, ...], suspects: list[int]
+) -> None:
+    said = "disagreement between rank0 and rank{0}: rank0: [1, 2], rank{0}: [2, 3]"
+    text = "".join(RAISED.format(rank, "/job/train.py", said.format(rank)) for rank in raisers)
+    verdict = verdict_of(tmp_path, "world_size=8\n" + text)
+    assert (verdict.ranks, verdict.suspects.ranks) == ([], suspects)
+
+
+def test_what_a_process_says_of_itself_is_its_own(tmp_path: Path) -> None:
+    assert verdict_of(tmp_path, RAISED.format(2, "/job/train.py", "no shard 7 in the index")).ranks == [2]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "XID 79(GPU has fallen off the bus) detected on PCI:0000:ae:00\n",
+        "2026-01-31T10:11:12Z warn XID 48 (Double Bit ECC Error) detected on PCI:0000:ae:00\n",
+    ],
+)
+def test_a_monitor_tells_what_the_driver_said(tmp_path: Path, line: str) -> None:
+    assert (verdict_of(tmp_path, line, "gpud.log").cause) == "gpu_fault"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "XID 79 detected on no GPU\n",
+        "XID 63(Row remapping) detected on PCI:0000:ae:00\n",
+        "no XID (79) detected on PCI:0000:ae:00\n",
+    ],
+)
+def test_a_monitor_that_tells_of_no_fault_accuses_no_gpu(tmp_path: Path, line: str) -> None:
+    verdict = verdict_of(tmp_path, line, "gpud.log")
+    assert (verdict.kind, verdict.cause) == NOTHING
+
+
+def test_a_device_of_level_zero_that_is_lost_is_an_error_of_that_rank(tmp_path: Path) -> None:
+    said = "[rank1]: RuntimeError: level_zero backend failed with error: 20 (UR_RESULT_ERROR_DEVICE_LOST)\n"
+    verdict = verdict_of(tmp_path, "[rank0]: step 1 loss 2.3\n" + CALL.format(1, "all_reduce") + said)
+    assert (verdict.kind, verdict.cause, verdict.ranks) == ("crash", "exception", [1])

@@ -81,14 +81,14 @@ def _unclear(case: Case, unclear: dict[int, ProcessEnd], lost: dict[int, Process
 
 
 def _differing(case: Case, raised: dict[int, ProcessEnd]) -> tuple[int, ...]:
-    """Who differs from whom, as the processes that ended say: those of whom all of them speak, else all that any speaks of. Only where each
-    counts itself by its rank, as a place in a group need not be one."""
+    """Who differs from whom, as the processes that ended say: those of whom all of them speak, where they are most of the job; else, as they may be
+    the few that are wrong, all that any speaks of. Only where each counts itself by its rank, as a place in a group need not be one."""
     told = {rank: case.failure_roles[rank].between for rank in raised}
     if not told or not all(rank in between for rank, between in told.items()):
         return ()
-    of_all = frozenset.intersection(*told.values()) or frozenset.union(*told.values())
-    job = (case.expected or case.seen) | (frozenset[int]() if case.is_world_told else of_all)
-    return few(of_all & job, job)
+    whole, shared = frozenset.union(*told.values()), frozenset.intersection(*told.values())
+    job = (case.expected or case.seen) | (frozenset[int]() if case.is_world_told else whole)
+    return few(((shared if 2 * len(told) > len(job) else None) or whole) & job, job)
 
 
 def _quoted(case: Case, printers: dict[int, ProcessEnd]) -> Finding:
