@@ -364,3 +364,22 @@ def test_a_device_of_level_zero_that_is_lost_is_an_error_of_that_rank(tmp_path: 
     said = "[rank1]: RuntimeError: level_zero backend failed with error: 20 (UR_RESULT_ERROR_DEVICE_LOST)\n"
     verdict = verdict_of(tmp_path, "[rank0]: step 1 loss 2.3\n" + CALL.format(1, "all_reduce") + said)
     assert (verdict.kind, verdict.cause, verdict.ranks) == ("crash", "exception", [1])
+
+
+GAVE_UP = "[E ProcessGroupNCCL.cpp:458] [Rank {}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum={}, OpType=ALLREDUCE, Timeout(ms)=1800000) ran for 1800887 milliseconds before timing out.\n"
+
+
+def test_lines_are_not_counted_as_ranks(tmp_path: Path) -> None:
+    verdict = verdict_of(tmp_path, "".join(GAVE_UP.format(rank, seq) for rank, seq in ((0, 7), (0, 8), (0, 8), (5, 3))))
+    assert (verdict.kind, verdict.ranks) == ("hang", [])
+    assert "ranks 0 and 5, as the group counts them," in verdict.summary
+
+
+@pytest.mark.parametrize("rest", ["", "  pid: 71\n"])
+def test_one_process_that_ended_is_one_in_whatever_many_lines(tmp_path: Path, rest: str) -> None:
+    said = "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.\n"
+    said += (
+        rest
+        + "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: End of file.\n"
+    )
+    assert verdict_of(tmp_path, said).summary.startswith("Undecided: a process ended with an error")
