@@ -383,3 +383,32 @@ def test_one_process_that_ended_is_one_in_whatever_many_lines(tmp_path: Path, re
         + "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: End of file.\n"
     )
     assert verdict_of(tmp_path, said).summary.startswith("Undecided: a process ended with an error")
+
+
+DESCRIBED = "Events:\n  Type     Reason   Age    From     Message\n  ----     ------   ----   ----     -------\n  Normal   Started  33s    kubelet  Started container trainer\n"
+GOT = "LAST SEEN   TYPE      REASON      OBJECT    MESSAGE\n5m          Normal    Started     pod/w-0   Started container trainer\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        (DESCRIBED + "  Warning  BackOff  2m49s (x3 over 9m)  kubelet  Back-off restarting failed container init in pod w-0\n", "Back-off restarting"),
+        (DESCRIBED + "  Warning  Failed   2m49s  kubelet, n7  Error: ErrImagePull\n", "ErrImagePull"),
+        (GOT + "5m          Warning   BackOff     pod/w-0   Back-off restarting failed container init in pod w-0\n", "Back-off restarting"),
+    ],
+)  # fmt: skip
+def test_what_a_scheduler_warns_of_is_said_where_nothing_else_is(tmp_path: Path, text: str, hint: str) -> None:
+    verdict = verdict_of(tmp_path, text, "events.txt")
+    assert (verdict.kind, verdict.cause, verdict.ranks, verdict.hosts) == ("unknown", None, [], [])
+    assert hint in verdict.summary
+
+
+@pytest.mark.parametrize("text", [DESCRIBED, GOT, GOT.replace("Started", "Pulled")])
+def test_events_of_a_pod_that_is_well_tell_of_nothing_that_went_wrong(tmp_path: Path, text: str) -> None:
+    verdict = verdict_of(tmp_path, text, "events.txt")
+    assert (verdict.kind, "wrong" in verdict.summary) == ("unknown", False)
+
+
+def test_what_could_not_be_placed_is_still_a_job_that_never_started(tmp_path: Path) -> None:
+    line = "  Warning  FailedScheduling  2m (x3 over 9m)  default-scheduler  0/4 nodes are available: 4 Insufficient nvidia.com/gpu.\n"
+    assert verdict_of(tmp_path, DESCRIBED + line, "events.txt").kind == "launch"

@@ -42,7 +42,7 @@ from forensics.verdict.judged.health import healthy, of_another
 from forensics.verdict.judged.observers import Observers
 from forensics.verdict.judged.rule_of_time import timed
 from forensics.verdict.judged.status import status_of
-from forensics.verdict.judged.symptoms import SHOWN, UNEVEN_CALLS, Symptom, counted
+from forensics.verdict.judged.symptoms import HOSTS_ALONE, SHOWN, UNEVEN_CALLS, Symptom, counted
 from forensics.verdict.told.alone import with_said_alone
 from forensics.verdict.told.beside import beside, with_setting_of_forks
 from forensics.verdict.told.called_at import with_call
@@ -136,9 +136,9 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
     elif said:
         form = words.ONE_LINE_UNEXPLAINED if len(said) == 1 else words.LINES_UNEXPLAINED
         summary = form(number=len(said), line=said[0].text)
-    elif choice.symptoms:
-        said = _shown(choice.symptoms)
-        summary = words.WENT_WRONG_HERE(line=said[0].text) if said else _of_counts(case, choice.symptoms)
+    elif wrong := [one for one in choice.symptoms if one.key != HOSTS_ALONE]:
+        said = _shown(wrong)
+        summary = words.WENT_WRONG_HERE(line=said[0].text) if said else _of_counts(case, wrong)
     elif said := hints(case):
         summary = words.HINT_OF_FAILURE(line=said[0].text)
     elif said := warned(case):
