@@ -160,3 +160,255 @@ def test_a_tpu_that_reports_a_fatal_error_is_heard(tmp_path: Path) -> None:
     line = "(run pid=81, ip=10.0.0.7) E0131 10:11:12.6  42 driver.cc:8] [/dev/accel2 tpu9:pe1:2] !!!! FATAL ERROR !!!! for [/dev/accel2 tpu9:pe1:2] , fatal_error: true\n"
     verdict = verdict_of(tmp_path, line)
     assert (verdict.kind, verdict.cause, verdict.ranks) == ("crash", "gpu_fault", [])
+
+
+STEP = "[2026-01-31T10:11:12.5] error: *** STEP 88.0 ON n7 CANCELLED AT 2026-01-31T10:11:12{why} ***\n"
+ENDED = "srun: error: n7: tasks 0-2: Terminated\nsrun: error: n8: task 5: Exited with exit code 7\nsrun: error: n8: tasks 3-4,6: Terminated\n"
+
+
+@pytest.mark.parametrize(
+    "rest", ["", ENDED, "srun: Force Terminated StepId=88.0\n", "srun: error: n7: tasks 0-2,4: Terminated\n"]
+)
+def test_a_step_that_ends_since_a_task_failed_was_cancelled_by_nobody(tmp_path: Path, rest: str) -> None:
+    verdict = verdict_of(tmp_path, STEP.format(why=" DUE TO TASK FAILURE") + rest, "slurm.err")
+    assert (verdict.kind, verdict.cause, verdict.ranks, verdict.hosts) == ("crash", None, [], [])
+
+
+@pytest.mark.parametrize(
+    ("why", "cause"),
+    [("", "stopped_by_hand"), (" DUE TO SIGNAL Terminated", "stopped_by_hand"), (" DUE TO TIME LIMIT", "time_limit"), (" DUE TO PREEMPTION", "preempted")],
+)  # fmt: skip
+def test_whom_a_scheduler_stops_is_stopped_for_what_it_says(tmp_path: Path, why: str, cause: str) -> None:
+    assert verdict_of(tmp_path, STEP.format(why=why), "slurm.err").cause == cause
+
+
+LATE = "jaxlib.x.XlaRuntimeError: DEADLINE_EXCEEDED: Barrier timed out. Barrier_id: Client_Connect. Timed out task names:\n"
+TASK = "/job:jax_worker/replica:0/task:{}\n"
+
+
+def test_who_stands_below_a_barrier_that_timed_out_is_who_may_be_missing(tmp_path: Path) -> None:
+    verdict = verdict_of(tmp_path, LATE + "".join(map(TASK.format, (3, 1))) + "\nAdditional information\n")
+    assert (verdict.kind, verdict.ranks, verdict.suspects.ranks) == ("launch", [], [1, 3])
+    assert verdict.undecided == ["culprit_among_missing"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LATE + "\n" + "step 3\n" * 80 + TASK.format(3),  # far below, of something else
+        LATE.replace("Timed out task names", "Some words"),
+        "".join(map(TASK.format, (3, 1))),
+    ],
+)
+def test_tasks_that_no_barrier_lists_are_no_suspects(tmp_path: Path, text: str) -> None:
+    verdict = verdict_of(tmp_path, text)
+    assert (verdict.ranks, verdict.suspects.ranks) == ([], [])
+
+
+@pytest.mark.parametrize("who", [(1, 1, 2, 2, 0, 0), (0, 0), (2, 2, 1, 1)])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "initializing ddp: GLOBAL_RANK: {}, MEMBER: {}/4\n",
+        "[rank: {}] Initializing distributed: GLOBAL_RANK: {0}, MEMBER: {}/4\n",
+    ],
+)
+def test_which_of_how_many_a_process_is_counts_nobody_who_came(tmp_path: Path, form: str, who: tuple[int, ...]) -> None:
+    one = form.replace("{}", "{0}", 1).replace("{}", "{1}", 1)
+    verdict = verdict_of(tmp_path, "".join(one.format(rank, rank + 1) for rank in who))
+    assert (verdict.kind, verdict.suspects.ranks) == ("unknown", [])
+
+
+def test_that_nothing_shows_a_failure_is_said_of_the_lines_that_were_read(tmp_path: Path) -> None:
+    verdict = verdict_of(tmp_path, "step: 1 loss: 2.5\nstep: 2 loss: 2.4\nthe hall is dark\nnobody answers\n")
+    assert (verdict.kind, verdict.summary.endswith("2 of 4 lines are of no known form.")) == ("unknown", True)
+    (tmp_path / "train.log").unlink()
+    assert "no known form" not in verdict_of(tmp_path, "step: 1 loss: 2.5\nstep: 2 loss: 2.4\n", "other.log").summary
+
+
+BAR = " 29%|██▉       | 94/323 [3:28:18<8:28:33,  1.33s/it{more}]"
+
+
+@pytest.mark.parametrize(
+    "bar", [BAR.format(more=""), BAR.format(more=", loss=3.2"), "Epoch 1: " + BAR.format(more=", v=9"), ""]
+)
+@pytest.mark.parametrize(
+    ("last", "kind", "cause"),
+    [
+        ("Killed\n", "crash", "killed"),
+        ("Segmentation fault (core dumped)\n", "crash", "segfault"),
+        ("F0131 10:11:12.890307  9276 demo.cc:48] Check failed: ok\n", "crash", "exception"),
+        ("F0000 00:00:1717141650.890307  9276 demo.cc:48] Non-OK-status: status status: INTERNAL: halted\n", "crash", "exception"),
+        ("2026-01-31 10:11:12 ERROR demo: OSError: [Errno 28] No space left on device\n", "crash", "disk_full"),
+    ],
+)  # fmt: skip
+def test_what_is_printed_behind_a_progress_bar_is_a_line(
+    tmp_path: Path, bar: str, last: str, kind: str, cause: str
+) -> None:
+    verdict = verdict_of(tmp_path, bar + last)
+    assert (verdict.kind, verdict.cause, verdict.ranks) == (kind, cause, [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BAR.format(more="") + "\n",
+        BAR.format(more="") + " Killed 3 of 9 trolls\n",
+        BAR.format(more=", last=Killed") + "\n",
+        BAR.format(more="") + "Killed time while waiting\n",
+        BAR.format(more="") + "I0131 10:11:12.890307  9276 demo.cc:48] Non-OK-status: cached\n",
+        BAR.format(more="") + "saved 3 files\n",
+        "the shell said [maybe]Killed\n",
+        "a|b|c 3/4 [1]Segmentation fault handler installed\n",
+    ],
+)
+def test_a_bar_and_other_words_behind_it_are_no_end(tmp_path: Path, text: str) -> None:
+    verdict = verdict_of(tmp_path, text)
+    assert (verdict.kind, verdict.cause) == NOTHING
+
+
+CALL = '[rank{0}]: Traceback (most recent call last):\n[rank{0}]:   File "/x/torch/distributed/utils.py", line 9, in {1}\n[rank{0}]:     return dist.{1}(x)\n'
+UNKNOWN = "[rank{0}]: RuntimeError: the {1} is not as it was\n"
+
+
+@pytest.mark.parametrize("rank", [0, 1, 7])
+@pytest.mark.parametrize("call", ["all_reduce", "barrier"])
+def test_the_only_rank_with_a_log_is_not_the_only_one_that_may_be_at_fault(
+    tmp_path: Path, rank: int, call: str
+) -> None:
+    verdict = verdict_of(tmp_path, CALL.format(rank, call) + UNKNOWN.format(rank, "hall"))
+    assert (verdict.kind, verdict.ranks, verdict.suspects.ranks) == ("crash", [], [])
+    assert verdict.summary.endswith("nothing tells how many there were.")
+
+
+@pytest.mark.parametrize(
+    ("text", "suspects"),
+    [
+        (CALL.format(1, "all_reduce") + "[rank1]: RuntimeError: DDP expects same model across all ranks, but Rank 1 has 12 params, while rank 0 has inconsistent 0 params.\n", [0, 1]),
+        (CALL.format(5, "all_reduce") + "[rank5]: RuntimeError: [5]: params[2] in this process with sizes [4, 4] appears not to match sizes of the same param in process 0.\n", [0, 5]),
+        ("world_size=2\n" + CALL.format(1, "all_reduce") + UNKNOWN.format(1, "hall"), [0, 1]),
+        ("[rank0]: step 1 loss 2.3\n" + CALL.format(1, "all_reduce") + UNKNOWN.format(1, "hall"), [0, 1]),
+    ],
+)  # fmt: skip
+def test_who_differs_from_whom_are_two(tmp_path: Path, text: str, suspects: list[int]) -> None:
+    verdict = verdict_of(tmp_path, text)
+    assert (verdict.ranks, verdict.suspects.ranks) == ([], suspects)
+
+
+def test_what_it_says_of_itself_still_names_the_only_rank_with_a_log(tmp_path: Path) -> None:
+    assert verdict_of(tmp_path, CALL.format(1, "read") + "[rank1]: ValueError: bad shard 3\n").ranks == [1]
+
+
+RAISED = '[rank{0}]: Traceback (most recent call last):\n[rank{0}]:   File "{1}", line 79, in check\n[rank{0}]:     raise RuntimeError(said)\n[rank{0}]: RuntimeError: {2}\n'
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "/x/site-packages/deepspeed/runtime/zero/utils.py",
+        "/src/DeepSpeed/deepspeed/runtime/zero/utils.py",
+        "/job/train.py",
+    ],
+)
+@pytest.mark.parametrize(
+    "said",
+    [
+        "disagreement between rank0 and rank2: rank0: [1, 2], rank2: [2, 3]",
+        "Detected a disagreement on list length between rank0 and rank2: 4 v 5",
+    ],
+)
+def test_who_compared_itself_is_not_the_one_that_is_wrong(tmp_path: Path, place: str, said: str) -> None:
+    verdict = verdict_of(tmp_path, RAISED.format(2, place, said))
+    assert (verdict.kind, verdict.ranks, verdict.suspects.ranks) == ("crash", [], [0, 2])
+
+
+@pytest.mark.parametrize(("raisers", "suspects"), [((1, 2, 3), [0, 1, 2, 3]), ((1, 2, 3, 4, 5), [0]), ((4,), [0, 4])])
+def test_of_those_that_differ_from_one_it_may_be_that_one_where_they_are_most(
+    tmp_path: Path, raisers: tuple[int, ...], suspects: list[int]
+) -> None:
+    said = "disagreement between rank0 and rank{0}: rank0: [1, 2], rank{0}: [2, 3]"
+    text = "".join(RAISED.format(rank, "/job/train.py", said.format(rank)) for rank in raisers)
+    verdict = verdict_of(tmp_path, "world_size=8\n" + text)
+    assert (verdict.ranks, verdict.suspects.ranks) == ([], suspects)
+
+
+def test_what_a_process_says_of_itself_is_its_own(tmp_path: Path) -> None:
+    assert verdict_of(tmp_path, RAISED.format(2, "/job/train.py", "no shard 7 in the index")).ranks == [2]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "XID 79(GPU has fallen off the bus) detected on PCI:0000:ae:00\n",
+        "2026-01-31T10:11:12Z warn XID 48 (Double Bit ECC Error) detected on PCI:0000:ae:00\n",
+    ],
+)
+def test_a_monitor_tells_what_the_driver_said(tmp_path: Path, line: str) -> None:
+    assert (verdict_of(tmp_path, line, "gpud.log").cause) == "gpu_fault"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "XID 79 detected on no GPU\n",
+        "XID 63(Row remapping) detected on PCI:0000:ae:00\n",
+        "no XID (79) detected on PCI:0000:ae:00\n",
+    ],
+)
+def test_a_monitor_that_tells_of_no_fault_accuses_no_gpu(tmp_path: Path, line: str) -> None:
+    verdict = verdict_of(tmp_path, line, "gpud.log")
+    assert (verdict.kind, verdict.cause) == NOTHING
+
+
+def test_a_device_of_level_zero_that_is_lost_is_an_error_of_that_rank(tmp_path: Path) -> None:
+    said = "[rank1]: RuntimeError: level_zero backend failed with error: 20 (UR_RESULT_ERROR_DEVICE_LOST)\n"
+    verdict = verdict_of(tmp_path, "[rank0]: step 1 loss 2.3\n" + CALL.format(1, "all_reduce") + said)
+    assert (verdict.kind, verdict.cause, verdict.ranks) == ("crash", "exception", [1])
+
+
+GAVE_UP = "[E ProcessGroupNCCL.cpp:458] [Rank {}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum={}, OpType=ALLREDUCE, Timeout(ms)=1800000) ran for 1800887 milliseconds before timing out.\n"
+
+
+def test_lines_are_not_counted_as_ranks(tmp_path: Path) -> None:
+    verdict = verdict_of(tmp_path, "".join(GAVE_UP.format(rank, seq) for rank, seq in ((0, 7), (0, 8), (0, 8), (5, 3))))
+    assert (verdict.kind, verdict.ranks) == ("hang", [])
+    assert "ranks 0 and 5, as the group counts them," in verdict.summary
+
+
+@pytest.mark.parametrize("rest", ["", "  pid: 71\n"])
+def test_one_process_that_ended_is_one_in_whatever_many_lines(tmp_path: Path, rest: str) -> None:
+    said = "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.\n"
+    said += (
+        rest
+        + "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: End of file.\n"
+    )
+    assert verdict_of(tmp_path, said).summary.startswith("Undecided: a process ended with an error")
+
+
+DESCRIBED = "Events:\n  Type     Reason   Age    From     Message\n  ----     ------   ----   ----     -------\n  Normal   Started  33s    kubelet  Started container trainer\n"
+GOT = "LAST SEEN   TYPE      REASON      OBJECT    MESSAGE\n5m          Normal    Started     pod/w-0   Started container trainer\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        (DESCRIBED + "  Warning  BackOff  2m49s (x3 over 9m)  kubelet  Back-off restarting failed container init in pod w-0\n", "Back-off restarting"),
+        (DESCRIBED + "  Warning  Failed   2m49s  kubelet, n7  Error: ErrImagePull\n", "ErrImagePull"),
+        (GOT + "5m          Warning   BackOff     pod/w-0   Back-off restarting failed container init in pod w-0\n", "Back-off restarting"),
+    ],
+)  # fmt: skip
+def test_what_a_scheduler_warns_of_is_said_where_nothing_else_is(tmp_path: Path, text: str, hint: str) -> None:
+    verdict = verdict_of(tmp_path, text, "events.txt")
+    assert (verdict.kind, verdict.cause, verdict.ranks, verdict.hosts) == ("unknown", None, [], [])
+    assert hint in verdict.summary
+
+
+@pytest.mark.parametrize("text", [DESCRIBED, GOT, GOT.replace("Started", "Pulled")])
+def test_events_of_a_pod_that_is_well_tell_of_nothing_that_went_wrong(tmp_path: Path, text: str) -> None:
+    verdict = verdict_of(tmp_path, text, "events.txt")
+    assert (verdict.kind, "wrong" in verdict.summary) == ("unknown", False)
+
+
+def test_what_could_not_be_placed_is_still_a_job_that_never_started(tmp_path: Path) -> None:
+    line = "  Warning  FailedScheduling  2m (x3 over 9m)  default-scheduler  0/4 nodes are available: 4 Insufficient nvidia.com/gpu.\n"
+    assert verdict_of(tmp_path, DESCRIBED + line, "events.txt").kind == "launch"

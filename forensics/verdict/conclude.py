@@ -42,11 +42,11 @@ from forensics.verdict.judged.health import healthy, of_another
 from forensics.verdict.judged.observers import Observers
 from forensics.verdict.judged.rule_of_time import timed
 from forensics.verdict.judged.status import status_of
-from forensics.verdict.judged.symptoms import SHOWN, STACKS_ALONE, UNEVEN_CALLS, Symptom, counted
+from forensics.verdict.judged.symptoms import NO_FAILURES, SHOWN, UNEVEN_CALLS, Symptom, counted
 from forensics.verdict.told.alone import with_said_alone
 from forensics.verdict.told.beside import beside, with_setting_of_forks
 from forensics.verdict.told.called_at import with_call
-from forensics.verdict.told.checked import checked
+from forensics.verdict.told.checked import checked, of_no_form
 from forensics.verdict.told.complaints import complaints, hints, lost_devices, repeated, told_by_drivers, warned
 from forensics.verdict.told.counterfactual import counterfactual
 from forensics.verdict.told.file_servers import with_file_server
@@ -136,9 +136,9 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
     elif said:
         form = words.ONE_LINE_UNEXPLAINED if len(said) == 1 else words.LINES_UNEXPLAINED
         summary = form(number=len(said), line=said[0].text)
-    elif any(one.key not in STACKS_ALONE for one in choice.symptoms):
-        said = _shown(choice.symptoms)
-        summary = words.WENT_WRONG_HERE(line=said[0].text) if said else _of_counts(case, choice.symptoms)
+    elif wrong := [one for one in choice.symptoms if one.key not in NO_FAILURES]:
+        said = _shown(wrong)
+        summary = words.WENT_WRONG_HERE(line=said[0].text) if said else _of_counts(case, wrong)
     elif said := hints(case):
         summary = words.HINT_OF_FAILURE(line=said[0].text)
     elif said := warned(case):
@@ -155,6 +155,12 @@ def _unknown(case: Case, best: Candidate | None, choice: Choice) -> Finding:
     return replace(base, undecided=(*base.undecided, reason), claims=(*base.claims, *said))
 
 
+def _nothing(case: Case) -> Said:
+    """That nothing shows a failure is said of lines that somebody has read."""
+    _, lines, unknown = of_no_form(case)
+    return words.NOTHING_KNOWN(unknown=f"{unknown:,}", lines=f"{lines:,}") if unknown else words.NOTHING_SHOWN
+
+
 def _of_counts(case: Case, symptoms: Sequence[Symptom]) -> Said:
     """Whose records end before those of most others, where that is all there is: it may stand there, or was asked earlier."""
     ahead = frozenset[int]().union(*(one.ranks for one in symptoms))
@@ -168,7 +174,8 @@ def _of_stacks(case: Case, waits: Sequence[Symptom]) -> tuple[Said, list[Claim]]
     """Where no line tells anything: what stacks show, which stand in waits while a job runs, too."""
     if said := _waiters(case):
         return words.NOTHING_BUT_WAITERS(waiters=said[0].text), said
-    return (words.STACKS_WAIT if waits else words.NOTHING_SHOWN), _shown(waits)
+    said = _shown(waits)
+    return (words.STACKS_WAIT if said else _nothing(case)), said
 
 
 def _waiters(case: Case) -> list[Claim]:

@@ -255,6 +255,9 @@ RAISED_UNKNOWN = Form("{who} ended by “{line}”: {reason}", "{who} 因“{lin
 FAILED_ALIKE = Form("{who} failed alike, as ranks do that lost others", "{who} 以相同方式失败，与失去其他 rank 时一致")
 WHOSE_IS_UNCLEAR = Form("{text}, so whose failure it is cannot be told", "{text}，因此无法判断是谁的故障")
 ONE_OF = Form("it is one of {who}", "责任方在 {who} 之中")
+NO_OTHER_LOG = Said(
+    "no other rank left a log, and nothing tells how many there were", "没有其他 rank 的日志，也无法得知共有多少 rank"
+)
 ONLY_ONE = Form("only {who} may be at fault", "可能的责任方只有 {who}")
 ANYBODY = Said("most ranks are not shown to have waited", "多数 rank 没有处于等待的证据")
 LAST_WORDS = Form("the whole logs and stacks of {who}", "{who} 的完整日志和调用栈", ("log", "stack"))

@@ -253,6 +253,10 @@ ITS_SERVICE_FAILED = Said("the call asked a service outside the job", "该调用
 ITS_SERVICE_WAS_LOST = Said("the call asked a host that was lost", "该调用访问的主机已失联")
 RECORD_SHOWS_IT_WAITED = Said("its own record shows it in an operation with others", "其自身记录表明它正处于集合操作中")
 CLASS_TELLS_NOTHING = Said("neither the class nor a traceback tells", "异常类和调用栈都无法说明")
+TWO_DIFFER = Said(
+    "its message says which two differ, and not which of them is wrong",
+    "其消息指出哪两个 rank 不一致，未说明哪一个有误",
+)
 RAISED_BY_A_WAIT = Said("it came out of a call that waits for other ranks", "它由等待其他 rank 的调用抛出")
 RAISED_BY_A_LIBRARY = Said("it came out of a library whose errors are not known", "它由含义未知的库抛出")
 ALL_OTHERS_WAITED = Said(

@@ -210,6 +210,10 @@ NOTHING_SHOWN = Said(
     "No line shows a failure, and no line shows that the run ended well.",
     "没有任何一行表明失败，也没有任何一行表明正常结束。",
 )
+NOTHING_KNOWN = Form(
+    "No line of a known form shows a failure, and none that the run ended well; {unknown} of {lines} lines are of no known form.",
+    "格式已知的行均未表明失败，也未表明正常结束；{lines} 行中有 {unknown} 行格式未知。",
+)
 STACKS_THERE = Noun("stack", "stacks", "个调用栈")
 COMMUNICATION = Said("communication", "通信")
 ONLY_WAITERS = Form(

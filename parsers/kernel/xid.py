@@ -5,6 +5,7 @@
     NVRM: Xid (PCI:0000:5d:00): 31, pid='<unknown>', name=<unknown>, Ch 00000010, …
     NVRM: Xid (0000:5d:00): 13, 0001 00000000 …
     nvidia-nvswitch2: SXid (PCI:0000:86:00.0): 12028, Non-fatal, Link 61 egress non-posted PRIV error (First)
+    XID 94(Contained memory error) detected on PCI:0000:5d:00                 (gpud, which reads the kernel's log)
     NVRM: GPU 0000:5d:00.0: GPU has fallen off the bus.
     NVRM: The NVIDIA GPU 0000:5d:00.0
     NVRM: (PCI ID: 10de:2330) installed in this system has
@@ -21,7 +22,7 @@ The driver limits its prints, so counts are lower bounds. Of the firmware's time
 first of a device and kind is an event. An SXid whose first line is lost is read from its second (0 = non-fatal, 1 = fatal). Severity and first action come from data/xid.csv and
 data/sxid.csv; a code that is not there stays a `gpu_error` without severity from us.
 
-Printed by: NVIDIA's kernel driver.
+Printed by: NVIDIA's kernel driver; gpud.
 Versions: 340 to 595; process names since 4xx, optional since 570.86, `caused by previous Xid` since 570.124.
 Source: NVIDIA's open kernel modules, Xid catalogue and Fabric Manager guide; data/xid.csv, data/sxid.csv,
 data/nvlink5.csv.
@@ -45,6 +46,7 @@ from parsers.text.patterns import regex
 
 _PCI = r"(?:PCI:)?(?P<pci>[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-9a-fA-F])?)"
 _XID = regex(rf"NVRM: Xid \({_PCI}(?P<instance>[^)]*)\): (?P<code>\d{{1,6}})(?:, ?(?P<rest>(?:(?!NVRM: ).)*))?")
+_MONITORED = regex(rf"\bXID (?P<code>\d{{1,6}}) ?\((?P<rest>[^()]{{0,200}})\) detected on {_PCI}(?P<instance>)")
 _PROCESS = regex(r"^pid='?(?P<pid>\d{1,9}|<unknown>)'?(?:, name=(?P<name>[^,]*))?(?:, |$)")
 _CAUSED_BY = regex(r"caused by previous Xid (\d{1,6})")
 _SXID = regex(rf"(?P<switch>nvidia-nvswitch\d{{1,3}}): SXid \({_PCI}\): (?P<code>\d{{1,6}}), ?(?P<rest>.*)")
@@ -118,7 +120,9 @@ class _Reader:
 
     def _error(self, row: Row) -> bool:
         text = row["text"]
-        if xids := list(_XID.finditer(text)):  # more than one where lines were glued together
+        if xids := [*_XID.finditer(text)] or [
+            *_MONITORED.finditer(text)
+        ]:  # more than one where lines were glued together
             for xid in xids:
                 self._xid(row, xid)
         elif found := _SXID.search(text) or (_SXID.search(row["raw"]) if text.startswith("SXid (") else None):
@@ -246,7 +250,13 @@ def _described(name: str, code: str) -> dict[str, Any]:
 
 PARSER = LineParser(
     name="xid",
-    anchors=(b"NVRM: ", b"SXid (", b"rm_init_adapter failed", b"Unable to determine the device handle"),
+    anchors=(
+        b"NVRM: ",
+        b"SXid (",
+        b") detected on PCI:",
+        b"rm_init_adapter failed",
+        b"Unable to determine the device handle",
+    ),
     parse=parse,
     of_host=True,
     after=2,

@@ -5,6 +5,7 @@
         @     0x7f2c6a1e911d  google::LogMessage::Fail()
         @     0x7f2c64c80e22  job::Stream::Poll()
     2026-01-31 10:11:12.689: F tensorflow/core/….cc:97] Check failed: shape.dims() == 2 (3 vs. 2)
+    F0000 00:00:1769854272.689101  4711 client.cc:48] Non-OK-status: status status: INTERNAL: …      (TF_CHECK_OK; absl before it is set up)
 
 Events `exception`, code `Check failed`, severity fatal, the text from the message on; `detail`: place, and the frames, innermost first.
 
@@ -26,7 +27,7 @@ from parsers.text.patterns import regex
 
 _MOST = 64  # frames
 _FATAL = regex(
-    r"(?:^|[\s\[])F(?:\d{3,8} \d\d:\d\d:\d\d\.\d{1,9})?\s+(?:\d{1,10}\s+)?(?P<place>[\w./<>+-]{1,300}:\d{1,6})\] (?P<message>Check failed: .*)"
+    r"(?:^|[\s\[\]])F(?:\d{3,8} \d\d:\d\d:\d{2,10}\.\d{1,9})?\s+(?:\d{1,10}\s+)?(?P<place>[\w./<>+-]{1,300}:\d{1,6})\] (?P<message>(?:Check failed|Non-OK-status): .*)"
 )
 _HEAD = regex(r"\*\*\* Check failure stack trace: \*\*\*")
 _FRAME = regex(r"^\s*@\s+0x[0-9a-f]{4,16}\s+(?P<function>\S.*?)\s*$")
@@ -65,7 +66,7 @@ def _event(row: Row, message: str) -> dict[str, Any]:
 
 PARSER = LineParser(
     name="check_failures",
-    anchors=(b"] Check failed: ", b"*** Check failure stack trace"),
+    anchors=(b"] Check failed: ", b"] Non-OK-status: ", b"*** Check failure stack trace"),
     parse=parse,
     after=40,
     follows=regex(rb"@\s+0x[0-9a-f]{4,16}\s"),

@@ -44,6 +44,7 @@ from parsers.schema.parser import LineParser
 from parsers.schema.rules import LINE_CHARACTERS, pci
 from parsers.schema.tables import Tables, tables_of
 from parsers.text import vocabulary
+from parsers.text.bars import BAR
 from parsers.text.patterns import regex
 from parsers.training.step_figures import figures
 from parsers.training.told_values import rows_of_lines
@@ -97,6 +98,7 @@ def parse(lines: pl.DataFrame, learnt: Sequence[tuple[str, str]] = ()) -> Tables
     understood: list[tuple[str, int]] = []
     claims: dict[tuple[Any, ...], dict[str, Any]] = {}
     values: list[dict[str, Any]] = []
+    lines = lines.with_columns(pl.col("text").str.replace(rf"^{BAR}(\S)", "$1"))
     is_likely = pl.col("text").str.contains(_LIKELY) | pl.col("raw").str.starts_with("{")
     anchors = pl.col("text").str.extract_many(list(knowledge.heard_anchors()), overlapping=True)
     marked = joined(without_followers(lines)).with_columns(anchors.alias("_anchors"))

@@ -5,10 +5,12 @@
     I1030 10:14:01.221066 11872 kuberuntime_container.go:808] "Killing container with a grace period" pod="ml/worker-2" containerName="trainer"
     I1030 10:14:01.221066 11872 eviction_manager.go:616] "Eviction manager: pod is evicted successfully" pod="ml/worker-2"
 
+      Warning  BackOff  2m49s (x3 over 9m)  kubelet  Back-off restarting failed container …      (the end of `kubectl describe pod`)
+
 Events `scheduler` like those of `kubectl get events`: `code` the event that Kubernetes shows for the same, `detail.object` the pod, and its
 container where one is told.
 
-Printed by: kubelet.
+Printed by: kubelet; kubectl describe, of what a kubelet warned of.
 Versions: Kubernetes 1.20 to 1.35.
 Source: not read: pkg/kubelet/kuberuntime/kuberuntime_manager.go and kuberuntime_container.go, pkg/kubelet/eviction/eviction_manager.go
 of kubernetes/kubernetes; the forms are as users print them.
@@ -39,6 +41,12 @@ RULES = (
     Rule(regex(rf'"Killing container with a grace period"{_POD}'), "scheduler", "info", "Killing", _named),
     Rule(regex(rf'"Probe failed"{_POD}'), "scheduler", "warning", "Unhealthy", _named),
     Rule(regex(rf'"Eviction manager: pod is evicted successfully"{_POD}'), "scheduler", "fatal", "Evicted", _named),
+    Rule(
+        regex(
+            r"^\s*Warning\s+(?P<reason>BackOff|Unhealthy|Failed\w{0,40})\s+(?:\d\S{0,20}|<\w{1,20}>)(?: \(x\d{1,9} over \w{1,20}\))?\s+kubelet(?:, \S{1,253})?\s+\S"
+        ),
+        "scheduler", "warning", "{reason}",
+    ),
 )  # fmt: skip
 
 
@@ -49,6 +57,6 @@ def parse(lines: pl.DataFrame) -> Tables:
 
 PARSER = LineParser(
     name="kubelet",
-    anchors=(b'"Message for Container of pod"', b'"Killing container with', b'"Probe failed"', b'"Eviction manager: pod is evicted'),
+    anchors=(b'"Message for Container of pod"', b'"Killing container with', b'"Probe failed"', b'"Eviction manager: pod is evicted', b"Warning  "),
     parse=parse,
 )  # fmt: skip

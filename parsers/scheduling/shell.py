@@ -7,7 +7,7 @@
 
 Counted is only a command that may be training (python, torchrun, srun, …): a job script also kills what it began itself
 to watch the job. The line is of the rank whose file it stands in, else of no rank. A line of nothing but the shell's
-words (sh, dash) tells of the program whose output the file holds.
+words (sh, dash) tells of the program whose output the file holds, also behind a progress bar, which ends no line.
 
 Printed by: bash, and sh or dash without script and line.
 Versions: bash 3 to 5; the words are those of strsignal().
@@ -22,6 +22,7 @@ import polars as pl
 from parsers.schema.parser import LineParser
 from parsers.schema.rules import Rule, read_rules
 from parsers.schema.tables import Tables
+from parsers.text.bars import BAR
 from parsers.text.patterns import regex
 
 _SIGNALS = {
@@ -58,7 +59,9 @@ RULES = (
         refine=_ended,
     ),
     Rule(regex(rf"(?:^|[:\s])line \d{{1,9}}:\s+\d{{1,9}} (?:{_WORDS})\s"), None),
-    Rule(regex(rf"\A(?P<how>{_WORDS})(?P<core> \((?:core dumped|核心已转储)\))?\s*\Z"), "exit", refine=_ended),
+    Rule(
+        regex(rf"\A(?:{BAR})?(?P<how>{_WORDS})(?P<core> \((?:core dumped|核心已转储)\))?\s*\Z"), "exit", refine=_ended
+    ),
 )
 
 

@@ -10,6 +10,7 @@
     [2026-03-01T10:11:12.000] Killing JobId=4711 on failed node gpu-019                      (slurmctld; also: requeue job … due to failure of)
     [2026-03-01T10:11:12.000] error: Nodes gpu-019 not responding, setting DOWN
     slurmstepd: error: *** JOB 4711 ON gpu-016 CANCELLED AT 2026-03-01T10:11:12 DUE TO TIME LIMIT ***
+    slurmstepd: error: *** STEP 4711.0 ON gpu-016 CANCELLED AT 2026-03-01T10:11:12 DUE TO TASK FAILURE ***      (nobody cancelled it: a task ended)
     [2026-03-01T10:11:12.000] error: *** STEP 4711.0 ON gpu-016 CANCELLED AT 2026-03-01T10:11:12 ***    (since 25.05)
     slurmstepd: error: Detected 1 oom_kill event in StepId=4711.0. Some of the step tasks have been OOM Killed.
     srun: Terminating StepId=4711.0
@@ -47,6 +48,7 @@ _REASONS = {
     "JOB REQUEUE": "preemption",
     "NODE FAILURE": "node_failure",
 }
+_TASK_ENDED = "TASK FAILURE"  # what srun's --kill-on-bad-exit answers with
 _TASKS = 1_000_000
 
 
@@ -93,6 +95,8 @@ def _cancelled(groups: Mapping[str, str]) -> Mapping[str, Any]:
     said: dict[str, Any] = {"code": code, "severity": "error"}
     if code == "node_failure":  # of some node: whoever prints it, or whose log it stands in, lives
         said |= {"severity": "fatal", "host": None}
+    if why.upper() == _TASK_ENDED:  # some task of the step, wherever it ran
+        said |= {"kind": "exit", "code": _TASK_ENDED, "host": None}
     try:
         moment = datetime.fromisoformat(groups.get("at", "")).replace(tzinfo=UTC)
         said |= {"time_ns": int(moment.timestamp()) * 10**9, "time_basis": "local"}

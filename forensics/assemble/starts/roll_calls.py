@@ -129,7 +129,7 @@ def with_roll_calls(
     if not is_open or (begun and not is_late) or is_counted or not _may_count(tables["files"], len(job)):
         return dict(tables)
     files = own_logs(tables)
-    logs = [*_logs(files, _of_calls(tables["events"]))]
+    logs = [*_logs(files, _of_calls(tables["events"]) | _of_members(tables["ranks"]))]
     job = job or _as_counted(logs, heard)
     size = len(job)
     told = _told(logs, size)
@@ -201,6 +201,12 @@ def _of_calls(events: pl.DataFrame) -> frozenset[tuple[str, int]]:
     """Lines that tell of a numbered call: the numbers in it are of what it was to move."""
     called = events.filter((pl.col("kind") == "collective_timeout") & pl.col("seq").is_not_null())
     return frozenset(called.select("file", "line").drop_nulls().iter_rows())
+
+
+def _of_members(ranks: pl.DataFrame) -> frozenset[tuple[str, int]]:
+    """Lines in which a process says which of how many it is: who speaks is no count of who came."""
+    said = ranks.filter(pl.col("rank").is_not_null() & pl.col("world_size").is_not_null())
+    return frozenset(said.select("file", "line").drop_nulls().iter_rows())
 
 
 def _logs(files: pl.DataFrame, known: frozenset[tuple[str, int]]) -> Iterator[_Log]:

@@ -208,6 +208,12 @@ def _of_roll(missing: list[dict[str, Any]], code: str) -> tuple[int, ...]:
     return tuple(sorted({rank for row in missing if row["code"] == code for rank in row["names_ranks"] or ()}))
 
 
+def _called_late(case: Case, missing: list[dict[str, Any]]) -> tuple[int, ...]:
+    """Whom a barrier lists that it waited for in vain, where nobody has heard of them otherwise; how many more there were it may leave open."""
+    called = {rank for row in missing if row["code"] == "barrier" for rank in row["names_ranks"] or ()}
+    return () if called & (case.seen - case.unread) else tuple(sorted(called))
+
+
 def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
     last = max(missing, key=lambda row: (joined_store(row) or 0, "joined" in detail(row)))
     said = detail(last)
@@ -222,7 +228,7 @@ def _members(case: Case, missing: list[dict[str, Any]], begun: bool) -> Finding:
     named = named or (left if is_store else ())
     named = named or (() if begun else _of_roll(missing, COUNTED))
     ended = [row for row in rows(case.events, "exit") if own_rank(row) in named and row["severity"] == "error"]
-    unseen = named or left or _of_roll(missing, ROLL_COUNT) or _unseen(case)
+    unseen = named or left or _of_roll(missing, ROLL_COUNT) or _unseen(case) or _called_late(case, missing)
     leader = last["names_ranks"] == [0] and last["code"] != COUNTED
     is_counted = "joined" in said and "expected" in said
     hosts = () if begun else _unreachable(case, missing)

@@ -4,7 +4,8 @@ Method: facts/ends/failure_roles.py. Whoever raised an unknown error is a suspec
 have lost them: a stop shows a rank alive, not waiting. Where the last words quote another process's failure, its cause stands; the
 number that they quote is a place in the printers' group, and names a rank only if they and the printers are all of the job, or if that rank's
 own record shows the failure (then facts/ends/origins.py names it). Who raised it in a call of a group of two suspects the other as well.
-Where the message says which two processes differ, either may be the wrong one.
+Where the message says which two processes differ, either may be the wrong one. Of a job of which one rank alone left a log and nobody tells the size,
+that one is not the only one who may have failed.
 """
 
 from forensics.case import Case
@@ -48,6 +49,8 @@ def _unclear(case: Case, unclear: dict[int, ProcessEnd], lost: dict[int, Process
     }
     shared = complained_alike(case.tables, [*unclear.values()]) if unclear and not lost else ()
     rest = () if shared else _differing(case, unclear | lost) or few(set(unclear) | pairs | (job - waited - held), job)
+    is_alone = len(rest) == 1 and job <= {*rest} and not case.is_world_told
+    rest = () if is_alone else rest
     shown = sorted(unclear) or sorted(lost)
     reason = case.failure_roles[shown[0]].reason
     who, line = ranks_text(shown), (unclear or lost)[shown[0]].refs[0].text
@@ -59,6 +62,8 @@ def _unclear(case: Case, unclear: dict[int, ProcessEnd], lost: dict[int, Process
     one_of = (
         words.ALL_COMPLAINED
         if shared
+        else words.NO_OTHER_LOG
+        if is_alone
         else words.ANYBODY
         if not rest
         else (words.ONLY_ONE if len(rest) == 1 else words.ONE_OF)(who=ranks_text(rest))
@@ -76,13 +81,14 @@ def _unclear(case: Case, unclear: dict[int, ProcessEnd], lost: dict[int, Process
 
 
 def _differing(case: Case, raised: dict[int, ProcessEnd]) -> tuple[int, ...]:
-    """Who differs from whom, as the processes that ended say: those of whom all of them speak, else all that any speaks of. Only where each
-    counts itself by its rank, as a place in a group need not be one."""
+    """Who differs from whom, as the processes that ended say: those of whom all of them speak, where they are most of the job; else, as they may be
+    the few that are wrong, all that any speaks of. Only where each counts itself by its rank, as a place in a group need not be one."""
     told = {rank: case.failure_roles[rank].between for rank in raised}
     if not told or not all(rank in between for rank, between in told.items()):
         return ()
-    of_all = frozenset.intersection(*told.values()) or frozenset.union(*told.values())
-    return few(of_all & (case.expected or case.seen), case.expected or case.seen)
+    whole, shared = frozenset.union(*told.values()), frozenset.intersection(*told.values())
+    job = (case.expected or case.seen) | (frozenset[int]() if case.is_world_told else whole)
+    return few(((shared if 2 * len(told) > len(job) else None) or whole) & job, job)
 
 
 def _quoted(case: Case, printers: dict[int, ProcessEnd]) -> Finding:

@@ -102,7 +102,8 @@ def _unplaced(case: Case, failed: list[dict[str, Any]]) -> Finding:
     codes = sorted({signal_of(row["code"]) or str(row["code"]) for row in failed})
     locals_ = sorted({row["local_rank"] for row in failed if row["local_rank"] is not None})
     hosts = sorted({host for row in failed if (host := host_of(case.identity, row))})
-    several = words.PROCESSES(len(failed)) if len(failed) > 1 else words.A_PROCESS
+    number = len({_process(row) for row in failed})
+    several = words.PROCESSES(number) if number > 1 else words.A_PROCESS
     who = words.WITH_LOCAL_RANK(rank=locals_[0]) if len(locals_) == 1 else several
     who = words.ON_HOSTS(who=who, hosts=joined(hosts[:4], ", ")) if hosts else who
     text = words.ENDED_WITH_ERROR(who=who, codes=joined(codes[:3], ", "))
@@ -124,6 +125,21 @@ def _unplaced(case: Case, failed: list[dict[str, Any]]) -> Finding:
         if cause
         else words.UNDECIDED(what=joined((text, words.RANK_AND_WHY_NOT_RECORDED), "; ")),
     )
+
+
+def _process(row: dict[str, Any]) -> tuple[str, ...]:
+    """What tells the process that a line is about from others; lines of one file that tell nothing may all be about one."""
+    said = detail(row)
+    told = (
+        row["host"],
+        row["pid"],
+        row["local_rank"],
+        said.get("name"),
+        said.get("names"),
+        said.get("tasks"),
+        said.get("object"),
+    )
+    return str(row["file"]), *map(str, told)
 
 
 def _tells_host(case: Case, row: dict[str, Any]) -> bool:

@@ -409,10 +409,11 @@ def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Fin
 
 
 def _members(case: Case, waits: pl.DataFrame) -> Said:
-    """Who gave up where no rank of the job is told: by the numbers that a group gives to its members, where each line has its own."""
+    """Who gave up where no rank of the job is told: by the numbers that a group gives to its members. A rank may print a line for each call that
+    it gave up, so lines are not counted as ranks where they tell numbers."""
     told = values(of_kinds(case.events, "collective_timeout").filter(pl.col("rank_space") == "group")["rank"])
-    if len(told) != waits.height or len(told) > _MEMBERS:
-        return words.SOME_RANKS(waits.height)
+    if not told or len(told) > _MEMBERS:
+        return words.SOME_RANKS(len(told) or waits.height)
     return words.AS_THE_GROUP_COUNTS(who=ranks_text(told))
 
 

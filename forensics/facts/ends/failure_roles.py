@@ -450,6 +450,8 @@ def role_of(
     if said is not None and said.own is not None:
         reason = words.ITS_MESSAGE_PROVES_IT if said.own else words.ITS_MESSAGE_TELLS_OF_OTHERS
         return role("own" if said.own else "lost", reason, by_row=True)
+    if between:  # wherever it was raised: of those two the one that compared
+        return role("unclear", words.TWO_DIFFER)
     child = told.get("original")
     whole = child if isinstance(child, dict) and child.get("frames") else told
     frames = _frames(whole) or list(left)

@@ -52,9 +52,10 @@ _BROKEN = ("peer_closed", "remote_error", "completion_error", "connect_failed", 
 STOPS = ("time_limit", "preemption", "cancelled", "Preempted", "Preempting")
 STOPPED = "job, stopped from outside"
 _BEFORE_IT_RAN = ("connect_failed", "store_timeout", "missing_members", "config_error")
+HOSTS_ALONE = "hosts, whose logs alone were gathered"  # a question, and nothing that went wrong
 UNEVEN_CALLS = "calls that not all members made"
 IN_COMMUNICATION, IN_WAITS = "stacks in communication", "stacks that wait"
-STACKS_ALONE = frozenset((IN_COMMUNICATION, IN_WAITS))  # so stand the ranks of a running job, too
+NO_FAILURES = frozenset((IN_COMMUNICATION, IN_WAITS, HOSTS_ALONE))  # so stand the ranks of a running job, too
 
 
 class Symptom(msgspec.Struct, frozen=True):
@@ -375,7 +376,7 @@ def _stopped(case: Case) -> Iterator[Symptom]:
 def _hosts_alone(case: Case) -> Iterator[Symptom]:
     """Whoever gathers logs of hosts and nothing of a job asks what these say."""
     if case.is_only_about_hosts and case.events.height:
-        yield Symptom("ended", "hosts, whose logs alone were gathered")
+        yield Symptom("ended", HOSTS_ALONE)
 
 
 def _values(findings: Sequence[Finding], observers: Observers) -> Iterator[Symptom]:

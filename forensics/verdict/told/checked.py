@@ -188,12 +188,17 @@ def _checkpoints(case: Case) -> Iterator[Checked]:
         yield _row("checkpoints", words.UP_TO_STEP(step=last), words.COMPLETE(number=len(known.complete)))
 
 
-def _lines(case: Case) -> Iterator[Checked]:
+def of_no_form(case: Case) -> tuple[int, int, int]:
+    """Files of lines, their lines, and how many of these no parser has read."""
     files = case.tables["files"].filter(pl.col("lines") > 0)
-    lines, read = int(files["lines"].sum()), int(files["recognised"].sum())
+    lines = int(files["lines"].sum())
+    return files.height, lines, max(lines - int(files["recognised"].sum()), 0)
+
+
+def _lines(case: Case) -> Iterator[Checked]:
+    files, lines, unknown = of_no_form(case)
     failed = case.tables["events"].filter(pl.col("kind").is_in(_FAILURES) & _GRAVE)
     if not lines or failed.height or complaints(case):
         return
-    scope = words.WITH(all=words.LINES(lines), more=words.FILES(files.height))
-    unknown = max(lines - read, 0)
+    scope = words.WITH(all=words.LINES(lines), more=words.FILES(files))
     yield _row("lines", scope, words.BUT_UNKNOWN(unknown=f"{unknown:,}") if unknown else words.NO_FAILURE_LINE)
