@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -57,11 +56,7 @@ def chains(
     typed = _typed(said, table)
     files = {**typed, **files}
     aliases = {name: place for place, own in table.aliases.items() for name in own}
-    pairs = [
-        *_known(table, told, places),
-        *_introduced(said, places, world),
-        *(pair for path, rank in files.items() for pair in _called(path, rank)),
-    ]
+    pairs = [*_known(table, told, places), *(pair for path, rank in files.items() for pair in _called(path, rank))]
     known = unanimous(pairs)
     disputed = {token for token, _ in pairs} - known.keys()
     known = {**unanimous(_alone(known, table.aliases)), **known}
@@ -187,16 +182,6 @@ def _known(table: Table, told: Iterable[Told], places: Places) -> Iterator[tuple
                 yield Token(kind, places.of(one.name), str(number)), one.rank
         elif (slot := cell("", one.name)) is not None and slot.kind in ("id", "name"):
             yield Token(slot.kind, "", slot.value), one.rank
-
-
-def _introduced(said: Mapping[str, Sequence[Said]], places: Places, world: int | None) -> Iterator[tuple[Token, int]]:
-    """What stands before the lines of each process, where each says its rank, every rank of the world once."""
-    own: defaultdict[str, set[int]] = defaultdict(set)
-    for one in chain.from_iterable(said.values()):
-        if one.introduces is not None and (place := places.of_line(one)) is not None:
-            own[place].add(one.introduces.rank)
-    if world is not None and sorted(chain.from_iterable(own.values())) == [*range(world)] and len(own) == world:
-        yield from ((Token("name", "", place), min(ranks)) for place, ranks in own.items())
 
 
 def _ids_of_places(
