@@ -129,34 +129,3 @@ def test_a_pid_of_two_hosts_is_two_processes(tmp_path: Path) -> None:
 def test_who_is_not_told_one_by_one_is_nobody(lines: list[str], tmp_path: Path) -> None:
     files = {f"{HOSTS[0]}/seen.txt": lines} | OF_RANKS["a table with marks"]("begun", IDS)
     assert told(tmp_path, files) == {}
-
-
-LAUNCHERS = {  # one line of the launcher of each host about one process of it, with the launcher's own number
-    "glog": "E1120 01:28:22.654420169 {own} torch/distributed/elastic/multiprocessing/api.py:869] failed (exitcode: -6) local_rank: 0 (pid: {pid}) of binary: python3",
-    "words": "launcher[{own}]: sending process {pid} closing signal SIGTERM",
-    "pairs": "agent_pid={own} child_pid={pid} state=FAILED",
-    "brackets": "[{own}] worker {pid} exited",
-}
-
-
-@pytest.mark.parametrize("form", LAUNCHERS)
-@pytest.mark.parametrize("own", [(30398, 22088), (4700, 7700)])
-def test_the_launcher_that_tells_of_a_process_is_not_that_process(
-    form: str, own: tuple[int, int], tmp_path: Path
-) -> None:
-    """Each launcher tells of the one process of its host that failed: they are paired one to one, and are two processes all the same."""
-    files: Files = {}
-    for node, host in enumerate(HOSTS):
-        mine = PIDS[2 * node : 2 * node + 2]
-        launch = f"(fit) lab@{host}:~/fit$ torchrun --nnodes 2 --nproc-per-node 2 --node_rank {node} --master_addr kiwi-11 t.py"
-        said = [f"[default{at}]:21:40:39 fit.setup | pid {pid} | cuda:{at} A6000" for at, pid in enumerate(mine)]
-        files[f"panes/{host}.txt"] = [launch, *said, LAUNCHERS[form].format(own=own[node], pid=mine[0])]
-        files[f"{host}.txt"] = [
-            f"fit@{host}:~$ ps -eo user,pid,ppid,stat,args",
-            "USER         PID    PPID STAT COMMAND",
-            f"fit   {own[node]}   1077 Sl+  /venv/bin/python3 /venv/bin/torchrun --nnodes 2 t.py",
-            *(f"fit   {pid}   {own[node]} Rl+  /venv/bin/python3 -u t.py --cfg a.yaml" for pid in mine),
-        ]
-    known = told(tmp_path, files)
-    assert not {pid for _, pid in known} & {*own}
-    assert {pid: rank for (_, pid), rank in known.items() if pid in PIDS} == dict(zip(PIDS, range(4), strict=True))

@@ -108,12 +108,9 @@ def by_chains(
     refused = {*disputed}
     for _ in range(_STEPS):
         told: defaultdict[Token, dict[int, Row]] = defaultdict(dict)
-        own_pids = {(token.place, rank): token.value for token, rank in ranks.items() if token.kind == "pid"}
         several = {place for place, own in ranks_at(ranks).items() if len(own) > 1}  # their names are nobody's
         for table in tables:
             for token, rank, row in table.told(ranks):
-                if token.kind == "pid" and own_pids.get((token.place, rank), token.value) != token.value:
-                    continue  # a rank is one process of a host: who tells of it, as its launcher does, is another
                 if token.kind != "name" or places.get(token.value) not in several:
                     told[token].setdefault(rank, row)
         for one, pair in same:
