@@ -42,29 +42,6 @@ def streams_of(steps: pl.DataFrame) -> list[list[Row]]:
     return found
 
 
-def that_hold_losses(streams: Sequence[list[Row]]) -> list[list[Row]]:
-    """Without ranks whose loss is none from their first line to their last while another's stays finite: they compute none, as stages of a
-    pipeline but the last. Of who shares gradients all would have gone bad in the next step."""
-    whole = [rows for rows in streams if any(_is_number(row["loss"]) for row in rows)]
-
-    def computes_none(rows: Sequence[Row]) -> bool:
-        losses = [row["loss"] for row in rows if row["loss"] is not None]
-        if not losses or any(map(isfinite, losses)) or rows[0]["rank"] is None:
-            return False
-        later = (
-            sum(1 for row in other if _is_number(row["loss"]) and when(row) > when(rows[0]))
-            for other in whole
-            if other[0]["rank"] not in (None, rows[0]["rank"])
-        )
-        return max(later, default=0) > _WELL
-
-    return [rows for rows in streams if not computes_none(rows)]
-
-
-def _is_number(value: float | None) -> bool:
-    return value is not None and isfinite(value)
-
-
 def when(row: Row) -> tuple[int, str, int]:
     return (row["step"] if row["step"] is not None else 1 << 62, row["file"] or "", row["line"] or 0)
 
@@ -76,13 +53,8 @@ def printed(value: float) -> str:
 
 def first_nan(rows: Sequence[Row]) -> Bad | None:
     """The first line that shows a bad value. An infinite norm beside a finite loss, or in a curve of norms alone, is none where lines that are finite
-    follow: had that update been done, none would be finite after it. Nor is what stands there before the first figures of a run that goes on well,
-    or what has no step where the others have one: a part of the loss, or of an evaluation."""
+    follow: had that update been done, none would be finite after it."""
     had_loss = False
-    if any(row["step"] is not None for row in rows):
-        rows = [row for row in rows if row["step"] is not None]
-    first = next((at for at, row in enumerate(rows) if _is_number(row["loss"]) and not _is_nan(row["grad_norm"])), 0)
-    rows = rows[first:] if sum(_is_number(row["loss"]) for row in rows[first:]) >= _WELL else rows
     is_curve = all(row["loss"] is None for row in rows)
     finite = [at for at, row in enumerate(rows) if _is_fine(row, is_curve)]
     well = (
@@ -106,10 +78,6 @@ def first_nan(rows: Sequence[Row]) -> Bad | None:
             return Bad(row, "nan" if isnan(norm) else "inf", form(value=printed(norm)))
         had_loss |= loss is not None
     return None
-
-
-def _is_nan(value: float | None) -> bool:
-    return value is not None and isnan(value)
 
 
 def _is_lowered(rows: Sequence[Row], at: int) -> bool:

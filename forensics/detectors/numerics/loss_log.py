@@ -34,7 +34,6 @@ from forensics.detectors.numerics.loss_lines import (
     line_ref,
     ref_to,
     streams_of,
-    that_hold_losses,
     when,
     without_late,
 )
@@ -71,7 +70,7 @@ _GENERATED = regex(r"'[A-Z]\w{1,80}Backward\d{1,3}'|\bError detected in [A-Z]\w{
 def detect(case: Case) -> tuple[Finding, ...]:
     """The earlier of the first NaN and the first spike, of which a restart may be the first; assertions stand for a NaN. Where
     all spikes were over before a NaN after which no loss was finite, the NaN, and the spikes as another finding."""
-    streams = that_hold_losses([rows for rows in streams_of(case.tables["steps"]) if rows])
+    streams = [rows for rows in streams_of(case.tables["steps"]) if rows]
     nans = by_steps([bad for rows in streams if (bad := first_nan(rows)) is not None])
     found = [listed for rows in streams if (listed := [*spikes(rows, case.tolerances.loss)])]
     leaps = [leap for rows in streams if (leap := leap_of(case, rows)) is not None]
