@@ -136,11 +136,10 @@ def test_the_anomaly_mode_of_one_rank_names_it_where_ranks_share_nothing(loss: A
     ids=["the norm of all", "a norm on one rank", "rank 0 prints the loss of all", "another rank's own loss"],
 )
 def test_a_bare_value_in_a_line_names_whom_it_is_of(code: str, rank: int, named: tuple[int, ...]) -> None:
-    """Rank 0 prints for all: what it looked at alone makes it no suspect."""
     line = {"kind": "nan_assert", "code": code, "rank": rank, "step": 9, "text": f"{code}=nan"}
     steps = [row for row in _ranks(_own, {})["steps"] if row["step"] < 9]
     (found,) = loss_log.DETECTOR.detect(rank_cases([line], expected=8, steps=steps))
-    assert (found.ranks, found.suspect_ranks) == (named, () if named or not rank else (rank,))
+    assert (found.ranks, found.suspect_ranks) == (named, () if named else (rank,))
 
 
 def test_a_scale_that_cannot_fall_any_more_did_not_find_its_level() -> None:

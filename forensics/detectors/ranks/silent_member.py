@@ -410,10 +410,11 @@ def _victims(case: Case, groups: list[_Group], timed_out: frozenset[int]) -> Fin
 
 def _members(case: Case, waits: pl.DataFrame) -> Said:
     """Who gave up where no rank of the job is told: by the numbers that a group gives to its members. A rank may print a line for each call that
-    it gave up, so lines are not counted as ranks where they tell numbers."""
-    told = values(of_kinds(case.events, "collective_timeout").filter(pl.col("rank_space") == "group")["rank"])
-    if not told or len(told) > _MEMBERS:
-        return words.SOME_RANKS(len(told) or waits.height)
+    it gave up, so lines are not counted as ranks where they tell numbers; the same number in two logs may be of two groups."""
+    rows = of_kinds(case.events, "collective_timeout").filter(pl.col("rank_space") == "group")
+    told, number = values(rows["rank"]), rows.select("file", "rank").n_unique()
+    if not told or len(told) > _MEMBERS or number != len(told):
+        return words.SOME_RANKS(number or waits.height)
     return words.AS_THE_GROUP_COUNTS(who=ranks_text(told))
 
 
