@@ -78,6 +78,8 @@ def _told_of_the_living(
 ) -> pl.Series:
     stamped = pl.col("rank").is_not_null() & pl.col("time_ns").is_not_null()
     exits = events.filter(pl.col("kind").is_in(_EXITS) & pl.col("time_ns").is_not_null())
+    if not exits.height:
+        return exits["_event"].clear()
     own = tables["ranks"].drop_nulls(["rank", "pid"]).select("pid", pl.col("file").alias("_own")).unique()
     known = exits.join(own, on="pid").filter(
         pl.col("file") != pl.col("_own")
@@ -93,6 +95,11 @@ def _told_of_the_living(
     by_rank = exits.filter(pl.col("rank_space") == "global").join(last, on=["rank", "time_basis"])
     of_one = by_rank.filter((pl.col("file") != pl.col("_own")) & _is_later())["_event"]
     nobodys = exits.filter(pl.all_horizontal(pl.col("rank", "local_rank").is_null())).drop("rank")
+    # Few come before the last words of all: only these are held against each rank.
+    each = last.group_by("time_basis", "rank").agg(pl.col("_last").max())
+    whole = each.group_by("time_basis").agg(pl.len().alias("_ranks"), pl.col("_last").min())
+    whole = whole.filter(pl.col("_ranks") == len(job)).select("time_basis", pl.col("_last").alias("_until"))
+    nobodys = nobodys.join(whole, on="time_basis").filter(pl.col("_until") - pl.col("time_ns") > _CLOCKS_NS)
     beside = nobodys.join(last, on="time_basis").filter((pl.col("file") != pl.col("_own")) & _is_later())
     living = beside.group_by("_event").agg(pl.col("rank").n_unique().alias("_living"))
     of_none = living.filter(pl.col("_living") == len(job))["_event"]
