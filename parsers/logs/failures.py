@@ -98,7 +98,10 @@ def parse(lines: pl.DataFrame, learnt: Sequence[tuple[str, str]] = ()) -> Tables
     understood: list[tuple[str, int]] = []
     claims: dict[tuple[Any, ...], dict[str, Any]] = {}
     values: list[dict[str, Any]] = []
-    lines = lines.with_columns(pl.col("text").str.replace(rf"^{BAR}(\S)", "$1"))
+    if (
+        lines["text"].str.contains("%|", literal=True).any()
+    ):  # the bar's pattern takes longer to compile than all others
+        lines = lines.with_columns(pl.col("text").str.replace(rf"^{BAR}(\S)", "$1"))
     is_likely = pl.col("text").str.contains(_LIKELY) | pl.col("raw").str.starts_with("{")
     anchors = pl.col("text").str.extract_many(list(knowledge.heard_anchors()), overlapping=True)
     marked = joined(without_followers(lines)).with_columns(anchors.alias("_anchors"))

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from forensics.assemble.who.identity import RANKED, given_rank
+from forensics.assemble.who.identity import RANKED, beside, given_rank
 from parsers.pytorch.elastic import RENDEZVOUS
 from parsers.schema.tables import TableName
 
@@ -27,8 +27,7 @@ def with_ranks_of_agents(tables: Mapping[TableName, pl.DataFrame]) -> dict[Table
     for name in RANKED:
         frame = tables[name]
         if frame.height and {"rank", "local_rank", "file"} <= {*frame.columns}:
-            keyed = own.with_columns(pl.col(key).cast(frame.schema[key]) for key in ("file", "local_rank"))
-            joined = frame.join(keyed, on=["file", "local_rank"], how="left", maintain_order="left")
+            joined = beside(frame, own, "file", "local_rank")
             rank = pl.when(pl.col("rank").is_null()).then("_agent")
             filled = given_rank(rank) if name == "events" else pl.coalesce("rank", rank).alias("rank")
             result[name] = joined.with_columns(filled).drop("_agent").cast(frame.schema)

@@ -280,7 +280,7 @@ def _counted_apart(by_host_pid: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFr
     return pl.concat([hosts.select("pid"), own.filter(pl.col("rank") > 1).select("pid")])
 
 
-def _beside(frame: pl.DataFrame, told: pl.DataFrame, *keys: str) -> pl.DataFrame:
+def beside(frame: pl.DataFrame, told: pl.DataFrame, *keys: str) -> pl.DataFrame:
     """The frame with the column that `told` tells of its keys, null where it tells nothing."""
     if not told.height:
         return frame.with_columns(
@@ -330,11 +330,11 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
             )
         else:
             frame = frame.with_columns(pl.col("rank").alias("_own"))
-        frame = _beside(frame, by_file, "file")
+        frame = beside(frame, by_file, "file")
         fills.append("_file")
         if has_process:
             for told, keys in ((by_host_pid, ("host", "pid")), (by_pid, ("pid",)), (of_no_host, ("pid",))):
-                frame = _beside(frame, told, *keys)
+                frame = beside(frame, told, *keys)
             # The same number on another host that speaks for itself is another process. So it is in what a kernel says:
             # its name is the host's, and in a container a process has another number than its kernel knows it by.
             is_other = pl.col("host").is_in(claims["host"].drop_nulls().unique().implode()).fill_null(False)
@@ -348,7 +348,7 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
             frame = frame.with_columns(fitting.alias("_pid")).drop("_elsewhere")
             fills += ["_host_pid", "_pid"]
             if by_name.height:  # a kernel speaks of its host, not of who is called as it
-                frame = _beside(frame, by_name, "host")
+                frame = beside(frame, by_name, "host")
                 is_kernel = pl.col("kind").is_in(_OF_KERNELS) if name == "events" else pl.lit(False)
                 frame = frame.with_columns(pl.when(~is_kernel).then("_named").alias("_named"))
                 fills.append("_named")
@@ -358,17 +358,17 @@ def globalise(tables: Mapping[TableName, pl.DataFrame], identity: pl.DataFrame) 
             # A launcher's own number of a process that says its rank itself: it counts all that it began.
             stale |= pl.col("kind").is_in(ENDS) & (pl.col("_host_pid") != pl.col("_own")).fill_null(False)
             frame = frame.with_columns(pl.when(~stale).then("_own").alias("_own")).drop("_printed")
-            frame = _beside(frame, by_group, "group", "rank")
+            frame = beside(frame, by_group, "group", "rank")
             frame = frame.with_columns(pl.when(pl.col("rank_space") == "group").then("_member").alias("_member"))
             fills.append("_member")
         if has_process and "local_rank" in frame.columns:
-            frame = _beside(frame, by_host_local, "host", "local_rank")
+            frame = beside(frame, by_host_local, "host", "local_rank")
             fills.append("_host_local")
         elif "local_rank" in frame.columns:  # rows without a host: their file may be one host's
-            frame = _beside(frame, _by_file_local(tables["files"], by_host_local), "file", "local_rank")
+            frame = beside(frame, _by_file_local(tables["files"], by_host_local), "file", "local_rank")
             fills.append("_file_local")
         if by_local is not None and "local_rank" in frame.columns:
-            frame = _beside(frame, by_local, "local_rank")
+            frame = beside(frame, by_local, "local_rank")
             if others:
                 frame = frame.with_columns(
                     pl.when(~pl.col("file").cast(pl.String).is_in(others)).then("_local").alias("_local")
@@ -440,7 +440,7 @@ def unread_ranks(
     hosts = identity["host"].drop_nulls().n_unique() if identity.height else 0
     by_local = _by_local(tables, tables["ranks"], identity) if hosts <= 1 and files["local_rank"].count() else None
     if by_local is not None:
-        files = _beside(files, by_local, "local_rank")
+        files = beside(files, by_local, "local_rank")
         files = files.with_columns(pl.coalesce("rank", "_local").alias("rank"))
     files = files.drop_nulls("rank").filter(~pl.col("rank").is_in(sorted(seen)))
     files = files.filter(pl.col("rank").is_in(sorted(told))) if told else files

@@ -136,8 +136,8 @@ def _is_foreign(case: Case, one: Record) -> bool:
     if one.on_job is None and not case.has_begun and (case.events["code"] == "not_placed").any():
         return True
     # Another program than Python, which no limit of the job's own killed, where stacks show that this is what the job runs.
-    is_python = case.tables["stacks"]["source"].is_in(_OF_PYTHON).any()
-    if is_python and one.row["code"] != "cgroup" and not may_be_rank(detail(one.row).get("task")):
+    is_other = one.row["code"] != "cgroup" and not may_be_rank(detail(one.row).get("task"))
+    if is_other and case.tables["stacks"]["source"].is_in(_OF_PYTHON).any():
         return True
     here = (
         case.identity.filter(pl.col("host") == one.host) if case.identity.height and one.host else case.identity.clear()

@@ -30,13 +30,13 @@ def of_another_day(failed: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame
         return failed["_event"]
     failed = failed.join(tables["files"].select("file", pl.col("time_last_ns").alias("_last")), on="file", how="left")
     begun = tables["files"].filter(pl.col("attempt").is_not_null())["time_first_ns"].min()
-    worked = tables["steps"].select(stamp().alias("_at"))["_at"].max(), tables["operations"]["time_created_ns"].max()
+    worked = tables["steps"].select(_stamp().alias("_at"))["_at"].max(), tables["operations"]["time_created_ns"].max()
     known = [time for time in (begun, *worked) if isinstance(time, int)]
-    stamped = failed.filter(pl.coalesce(stamp(), "_last") + DAY_NS < max(known, default=0))["_event"]
-    first = begun if isinstance(begun, int) else tables["steps"].select(stamp().alias("_at"))["_at"].min()
+    stamped = failed.filter(pl.coalesce(_stamp(), "_last") + DAY_NS < max(known, default=0))["_event"]
+    first = begun if isinstance(begun, int) else tables["steps"].select(_stamp().alias("_at"))["_at"].min()
     if not isinstance(first, int):
         return stamped
-    undated = failed.filter(stamp().is_null())
+    undated = failed.filter(_stamp().is_null())
     files = tables["files"].filter(pl.col("file").is_in(undated["file"].unique().implode()))
     lines = {row["file"]: dict(numbered_lines(row)) for row in files.iter_rows(named=True)}
     days = (_written(row, lines.get(row["file"], {})) for row in undated.iter_rows(named=True))
@@ -44,7 +44,7 @@ def of_another_day(failed: pl.DataFrame, tables: Mapping[TableName, pl.DataFrame
     return pl.concat([stamped, undated.filter(pl.Series(older, dtype=pl.Boolean))["_event"]]).unique()
 
 
-def stamp() -> pl.Expr:
+def _stamp() -> pl.Expr:
     """Time since 1970, in whatever zone."""
     return pl.when(pl.col("time_basis").is_in(["utc", "local"])).then("time_ns")
 

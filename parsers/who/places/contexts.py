@@ -297,7 +297,7 @@ class Places:
                 if line.host:
                     before.add(line.host)
                     self._heads[path].add(line.host)
-                    kernels |= {line.host} if " kernel: " in one.raw[:_ABOVE] else set()
+                    kernels |= {line.host} if " kernel: " in text else set()
                 told |= {one.introduces.host} if one.introduces is not None and one.introduces.host else set()
                 records = {found["name"].rstrip(".-") for found in OF_RECORD.finditer(text)}
                 self._heads[path] |= records
@@ -305,11 +305,10 @@ class Places:
                 told |= records | {found["name"].rstrip(".-") for found in chain.from_iterable(asked)}
                 for listed in _LISTED.findall(text) if "[" in text else ():
                     names |= {*host_list(listed, 4096)}
-                for word in _WORD.findall(text):
-                    word = word.rstrip(".-")
-                    if "." in word:
-                        dotted.add(word)
-                    names |= {word} & documented
+                words = dict.fromkeys(word.rstrip(".-") for word in _WORD.findall(text))
+                names |= words.keys() & documented
+                dotted |= {word for word in words if "." in word}
+                for word in words:
                     if (any(map(str.isdigit, word)) and not word[0].isdigit()) or ADDRESS.fullmatch(word):
                         used[word].add(path)
                         if word in in_paths:
