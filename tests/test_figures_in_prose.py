@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from forensics import analyze
 from parsers.forms import framings
 from parsers.forms.reading import HEADER
 from parsers.forms.sections import section_names
@@ -127,6 +128,37 @@ def test_remarks_above_a_table_are_no_names(tmp_path: Path, above: str) -> None:
 
 def test_columns_of_spaces_below_a_remark(tmp_path: Path) -> None:
     assert table_of(tmp_path, "# one line for every step of rank 1 of 4\n" + ROWS.replace(",", "   ")) == READ
+
+
+TWO_REMARKS = {
+    "as wide as the mark and its names": "# checks of one rank\n# rank step loss\n",
+    "a title as wide as the names": "# every rank told\n# rank step loss\n",
+    "units below the names": "# rank step loss\n# - - nats\n",
+    "a title of a step": "# step by step\n# rank step loss\n",
+    "three": "# made by audit.py\n# seed 7\n# rank step loss\n",
+}
+
+
+@pytest.mark.parametrize("above", TWO_REMARKS.values(), ids=TWO_REMARKS)
+def test_of_several_remarks_the_one_of_names_is_found(tmp_path: Path, above: str) -> None:
+    text = above + "\n".join(ROWS.replace(",", "   ").split("\n")[1:])
+    assert table_of(tmp_path, text) == READ
+
+
+@pytest.mark.parametrize(("bad", "named"), [({2}, [2]), ({1, 2}, []), ({0, 1, 2, 3}, [])])
+@pytest.mark.parametrize("head", ["# checks, tensor parallel rank {r} of 4, world 4", "# checks: rank {r} of 4"])
+def test_tables_of_ranks_below_two_remarks(tmp_path: Path, head: str, bad: set[int], named: list[int]) -> None:
+    for rank in range(4):
+        text = [head.format(r=rank), "# step layer   where     absmax   mean  #nan"]
+        for step in range(1, 9):
+            for layer in range(2):
+                lost = step > 5 or (step == 5 and layer)
+                parts = {"before": step > 5 or (lost and rank in bad), "after": lost}
+                for name, is_bad in parts.items():
+                    size = "nan   nan   7" if is_bad else f"{2.5 + rank / 8 + step / 50:.3f}   0.031   0"
+                    text.append(f"{step:>6} ffn.{layer}   {name:<8}  {size}")
+        (tmp_path / f"check.{rank}.txt").write_text("\n".join(text) + "\n")
+    assert list(analyze(tmp_path).verdict.ranks) == named
 
 
 # --- headings of tables ---------------------------------------------------------------------------------------------------

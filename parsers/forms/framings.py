@@ -276,13 +276,14 @@ def _is_record(cells: Sequence[str]) -> bool:
 
 
 def _remarks(lines: Sequence[str], mark: str) -> int:
-    """How many lines above a table tell of it: behind a mark of a remark, with other cells than the line below."""
-    at = 0
-    while at + 1 < len(lines) and lines[at].startswith(_REMARK):
-        if len(_header(lines[at], mark)) == len(cells_of(lines[at + 1], mark)):
-            break
-        at += 1
-    return at
+    """How many lines above a table tell of it: behind a mark of a remark, with other cells than the first line that is none. Of several that have as many, as a title by
+    chance, or units, the last that counts steps names them."""
+    told = next((at for at, line in enumerate(lines[:-1]) if not line.startswith(_REMARK)), max(len(lines) - 1, 0))
+    named = {
+        at: cells for at in range(told) if len(cells := _header(lines[at], mark)) == len(cells_of(lines[told], mark))
+    }
+    counted = [at for at, cells in named.items() if "step" in vocabulary.meanings(cells)]
+    return counted[-1] if counted else min(named, default=told)
 
 
 def _header(line: str, mark: str) -> list[str]:
