@@ -79,6 +79,8 @@ def passed_on(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
     step = bad["step"].min()
     if not isinstance(step, int) or any(before < step for before in lost_losses(tables["steps"], job)):
         return None
+    if _was_lost_before(own, step):
+        return None
     later = told.filter(pl.col("step") > step).group_by("step").agg(pl.col("rank").n_unique(), pl.col("bad").any())
     if later.select(((pl.col("rank") == len(job)) & ~pl.col("bad")).any()).item():
         return None  # they came back to numbers: nothing was taken over
@@ -105,6 +107,14 @@ def passed_on(tables: Mapping[TableName, pl.DataFrame], job: frozenset[int]) -> 
     row = {column: maker.row[column] for column in columns} | {"of": of, "name": name, "value": value}
     beside = {**alike[-1].row, "name": ""}
     return OddValue(maker.row["rank"], step, of, name, value, (f"{of} {name}",), (), row, beside, is_proven=True)
+
+
+def _was_lost_before(own: pl.DataFrame, step: int) -> bool:
+    """Was something that was taken or given no number in an earlier step, though it never was one? A mask is Inf from its beginning on, what nobody told otherwise was
+    lost in the first step of all."""
+    earlier = told_values(own.filter(pl.col("step") < step), at_first=True).filter("bad")
+    lost = earlier.filter(~pl.col("value").str.contains("inf")).select("of", "name").unique()
+    return any(_sided(str(of), str(name))[0] for of, name in lost.iter_rows())
 
 
 def _lacks_a_row(own: pl.DataFrame, step: int) -> bool:
