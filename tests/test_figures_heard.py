@@ -312,3 +312,35 @@ def test_a_log_that_shows_a_frame_is_read_as_a_log(tmp_path: Path) -> None:
         lambda rank: [*frame, *(f"step {step} loss 1.{rank}{step}" for step in range(9)), "training completed"],
     )
     assert analyze(tmp_path).verdict.kind == "healthy"
+
+
+@pytest.mark.parametrize(
+    ("line", "step"),
+    [
+        ("INFO | __main__:update:31 - iter=14 reward mean=0.25", 14),
+        ("ppo.core:step:120 - step 7 gain 0.25", 7),
+        ("<module>:batch:9 | update 3 gain 0.25", 3),
+        ("__main__:update:31 - reward mean=0.25", None),
+        ("[rank0]:step:5 gain 0.25", 5),  # whoever speaks is no module
+        ("step:5 gain 0.25", 5),
+        ("train: step:5 gain 0.25", 5),
+    ],
+)
+def test_a_line_of_a_program_is_no_step(line: str, step: int | None) -> None:
+    assert of_line(line)[0] == step
+
+
+@pytest.mark.parametrize(("odd", "suspects"), [((2,), [2]), ((1, 2), []), ((0, 1, 2, 3), [])])
+def test_figures_below_the_line_of_a_program_are_of_their_step(
+    tmp_path: Path, odd: tuple[int, ...], suspects: list[int]
+) -> None:
+    def lines(rank: int) -> list[str]:
+        told = [f"worker rank {rank} of 4, world 4"]
+        for step in range(FIRST + 1):
+            value = "inf" if step == FIRST and rank in odd else f"0.{rank}{step}5"
+            told.append(f"INFO | __main__:update:31 - iter={step} gain mean={value} max={value} spread={value}")
+        return told
+
+    _written(tmp_path, "actor_{r}.log", lines)
+    verdict = analyze(tmp_path).verdict
+    assert (list(verdict.ranks), list(verdict.suspects.ranks)) == ([], suspects)

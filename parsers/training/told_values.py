@@ -33,7 +33,7 @@ BROKEN, _ENDS, _LARGE = (
 _TEXT, _LONG = 120, 24
 _DEPTH = 4  # of an object
 _STEP = regex(
-    r"(?i)(?<![a-z])(?:global_|train_)?(?:step|iter(?:ation)?|it|update|batch)[ =:#]{1,6}(?P<step>\d{1,15})(?:/\d{1,15})?\b"
+    r"(?i)(?<![a-z])(?!(?<=[\w>]:)\w+:\d)(?:global_|train_)?(?:step|iter(?:ation)?|it|update|batch)[ =:#]{1,6}(?P<step>\d{1,15})(?:/\d{1,15})?\b"
 )
 _MICRO = r"(?:mb|mbs|ubatch|micro[ _-]?(?:batch|step)?(?:[ _]?(?:idx|index|id|no|num))?)"
 _MICRO_IN = regex(
