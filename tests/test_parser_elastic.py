@@ -157,9 +157,12 @@ def test_a_cut_table_is_read_to_the_cut(cut: int) -> None:
     assert {e["rank"] for e in _rows(tables, "events")} <= {13, 8, 1, None}
 
 
-def test_rendezvous_result_maps_ranks() -> None:
-    text = "[default] Rendezvous complete for workers. Result:\n  restart_count=1\n  master_addr=gpu-017"
-    text += "\n  local_ranks=[0, 1]\n  global_ranks=[8, 9]\n  global_world_sizes=[16, 16]\n"
+@pytest.mark.parametrize(
+    "head", ["", "I0816 01:45:43.466000 4700 torch/distributed/elastic/agent/server/api.py:553] "], ids=["1.9", "2.3"]
+)
+def test_rendezvous_result_maps_ranks(head: str) -> None:
+    text = f"{head}[default] Rendezvous complete for workers. Result:\n{head}  restart_count=1\n{head}  master_addr=gpu-017"
+    text += f"\n{head}  local_ranks=[0, 1]\n{head}  global_ranks=[8, 9]\n{head}  global_world_sizes=[16, 16]\n"
     tables = PARSER.parse(lines(text, host="gpu-018"))
     assert [(r["rank"], r["local_rank"], r["host"], r["world_size"]) for r in _rows(tables, "ranks")] == [
         (8, 0, "gpu-018", 16),

@@ -19,7 +19,7 @@ message is the same, so it is searched for anywhere in the line:
     …
     [default] Rendezvous complete for workers. Result:
       local_ranks=[0, 1]
-      global_ranks=[8, 9]
+    I0816 01:45:43.466000 4700 torch/distributed/elastic/agent/server/api.py:553]   global_ranks=[8, 9]
 
 An agent's log says nothing of its own rank: `rank` is that of the worker a line is about, null where not printed.
 "First observed" is what this one agent saw first. That a worker group finished is job_end with the code `workers`.
@@ -62,7 +62,9 @@ _FIELD = regex(r"^\s*(time|host|rank|exitcode|error_file|traceback|msg)\s*: ?(.*
 _RANK = regex(r"^(-?\d{1,18}) \(local_rank: (-?\d{1,18})\)")
 _EXIT = regex(r"^(-?\d{1,18}) \(pid: (\d{1,18})\)\s*(?:\((SIG\w+)\))?")
 _FILLING = regex(r"^\s*(?:[=*-]{8,}|\[\d{1,18}\]:|<NO_OTHER_FAILURES>|\S+ FAILED|<NA>)\s*$")
-_RESULT = regex(r"^\s*(\w+)=(.*?)\s*$")
+_RESULT = regex(
+    r"^(?:[IWE]\d{4} [^\]]{8,200}:\d{1,6}\])?\s*(\w+)=(.*?)\s*$"
+)  # since 2.3 each line of it has the head of a log
 _SECTIONS = {"Failures:": False, "Other Failures:": False, "Root Cause": True}
 
 

@@ -81,7 +81,7 @@ def _heard(sources: Sequence[Source]) -> tuple[Known, frozenset[str]]:
     is_one = len(spaces) < 2 and not is_anew(said)
     more = chains(said, read, table, told, ranked, [one.path for one in sources], whole.world) if is_one else NO_CHAINS
     told = as_processes([*told, *more.told])
-    names = table.named(names_of(told, whole.world), told)
+    names = table.named(names_of(told, whole.world or table.size), told)
     names = replace(names, processes={**more.processes, **names.processes})
     names = replace(names, hosts=names.hosts | launched_hosts(said), fields=fields_of_places(said, names, sampled))
     add_word_heads(said, names)

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import polars as pl
 
+from forensics.assemble.who.alike_hosts import of_hosts_alike
 from forensics.assemble.who.numbered_files import numbered_files, told_world
 from forensics.model.taxonomy import EVENTS
 from forensics.model.told import values
@@ -192,7 +193,8 @@ def _shown_locals(tables: Mapping[TableName, pl.DataFrame], size: int) -> pl.Dat
 
 def _logs_of_others(tables: Mapping[TableName, pl.DataFrame], stated: pl.DataFrame) -> list[str]:
     """Files in which several local ranks speak as they do in the files that state which ranks these are, where the world is larger
-    than what is stated, or in which other ranks speak: logs of other nodes, whose names nothing tells."""
+    than what is stated, or in which other ranks speak: logs of other nodes, whose names nothing tells; and files that lie where another
+    host's would, by a name of the same form."""
     claims = tables["ranks"].drop_nulls(["rank", "local_rank"])
     worlds = claims["world_size"].drop_nulls().to_list()
     if not stated.height or max(worlds, default=0) <= claims["rank"].n_unique():
@@ -207,7 +209,8 @@ def _logs_of_others(tables: Mapping[TableName, pl.DataFrame], stated: pl.DataFra
     stating = set(claims["file"].cast(pl.String))
     events = tables["events"].filter(pl.col("rank_space") == "global").select("file", "rank").drop_nulls().unique()
     foreign = set(events.filter(~pl.col("rank").is_in(claims["rank"].unique().implode()))["file"].cast(pl.String))
-    return sorted((several - stating if several & stating else set()) | (foreign - stating))
+    elsewhere = of_hosts_alike(tables["files"], {short_host(host) for host in values(claims["host"])})
+    return sorted((several - stating if several & stating else set()) | ((foreign | elsewhere) - stating))
 
 
 def _members(tables: Mapping[TableName, pl.DataFrame]) -> pl.DataFrame:

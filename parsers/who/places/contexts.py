@@ -107,7 +107,7 @@ class Places:
         """`documented`: what documents call places of processes, where a path or a line has that name; `hosts`: those that they call hosts, whatever else
         a word and a number may be (`node25`)."""
         self._same: dict[str, str] = {}
-        self._words: set[str] = set()
+        self._words, self._told = set[str](), set[str]()
         self._heads: defaultdict[str, set[str]] = defaultdict(set)  # path → hosts before its lines
         self.names = self._known(said, paths, frozenset(name for name in documented if not name.isdigit()), hosts)
         self._of_file: dict[str, str | None] = {}
@@ -163,10 +163,11 @@ class Places:
         return self._root(word) if word is not None and word in self._same else None
 
     def of_file(self, path: str) -> str | None:
-        """The place that a path names, its last part before the folders; none where one part names two, nor where several others speak in the file."""
+        """The place that a path names, by what lines call a host before what else they hold (a job's id), its last part before the folders; none where
+        one part names two, nor where several others speak in the file."""
         if path not in self._of_file:
             self._of_file[path] = None
-            for part in reversed(path.split("/")):
+            for part in sorted(reversed(path.split("/")), key=lambda part: self._told.isdisjoint(self._in_part(part))):
                 if found := {self.of(name) for name in self._in_part(part)}:
                     is_theirs = len(speak := {*map(self._root, self._heads[path])}) > 1 and found.isdisjoint(speak)
                     self._of_file[path] = found.pop() if len(found) == 1 and not is_theirs else None
@@ -316,8 +317,8 @@ class Places:
             told |= {*answers(own)}
             if listed_names := file_of_names(own):
                 names |= listed_names
-        self._words = {*used}
-        names |= before | told
+        self._words, self._told = {*used}, told | before
+        names |= self._told
         names |= {word for word, where in used.items() if len(where) > 1 and _may_be(word)}
         names |= _beside(names, used, said)
         names |= _headed_words(said)

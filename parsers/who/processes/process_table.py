@@ -58,7 +58,7 @@ _LAUNCHER = regex(r"\b(?:torchrun|torch\.distributed\.(?:run|launch)|accelerate 
 
 
 _SIZE = regex(
-    r"(?i)\b(?:(?:dist_)?world[ _]?size|nranks|num_processes|process_count|\w*trainers_num)[\"']?(?: {0,2}[=:] {0,2}| {1,3})[\"'(]{0,2}(\d{1,7})\b"
+    r"(?i)\b(?:(?:dist_)?world[ _]?size|global_world_sizes|nranks|num_processes|process_count|\w*trainers_num)[\"']?(?: {0,2}[=:] {0,2}| {1,3})[\"'(\[]{0,2}(\d{1,7})\b"
 )
 
 
@@ -107,12 +107,13 @@ def process_table(
     if nodes:  # what else counts nodes, counts them before a script does
         found = [one._replace(node=None) for one in found]
         found += of_nodes(numbers, places)
+    only = next(iter(sizes_told)) if len(sizes_told) == 1 else None
     table = _Resolved(
         said,
         places,
         paths,
         found,
-        world,
+        world if world is not None else only,
         launched,
         stated,
         devices,
@@ -121,7 +122,6 @@ def process_table(
         are_tasks=not is_of_tasks,
         is_counted=is_counted,
     ).table()
-    only = next(iter(sizes_told)) if len(sizes_told) == 1 else None
     size = table.world if table.world is not None else only
     fixed = frozenset(one.number for one in scripts.given if of_process(one.name) == "rank")
     table = replace(table, introductions=introduced, size=size, ranked=called(made).ranks)
