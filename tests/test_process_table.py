@@ -398,3 +398,30 @@ def test_variables_below_a_process_of_a_host_are_its(tmp_path: Path, heading: st
 def test_variables_below_a_count_are_of_no_process(tmp_path: Path, heading: str) -> None:
     lines = [line for at in range(4) for line in (heading.format(p=4100 + at), f"rank={at}", "world_size=4")]
     assert not read(written(tmp_path, {"look.txt": lines})).tables["ranks"]["pid"].count()
+
+
+def arrivals(say: str, seconds: Sequence[int]) -> Files:
+    """A log for each host, and what it says of its number, at a time of its own."""
+    hosts = ("ash", "birch", "cedar", "elm", "fir")
+    numbers = [3, 0, 4, 1, 2]
+    return {
+        f"{host}.log": [f"2026-03-04 12:00:{seconds[number]:02d} {say.format(number)}", *STEPS]
+        for host, number in zip(hosts, numbers, strict=True)
+    }
+
+
+@pytest.mark.parametrize(
+    ("say", "seconds", "are_ranks"),
+    [
+        ("joined, {} of 5", [1, 2, 4, 7, 9], False),
+        ("up, {} of 5", [1, 2, 4, 7, 9], False),
+        ("joined, {} of 5", [4, 2, 9, 1, 7], True),
+        ("joined, {} of 5", [3, 3, 3, 3, 3], True),
+        ("process {} of 5 joined", [1, 2, 4, 7, 9], True),
+    ],
+)
+def test_what_grows_with_the_clock_counts_who_has_come(
+    tmp_path: Path, say: str, seconds: list[int], *, are_ranks: bool
+) -> None:
+    ranks = read(str(written(tmp_path, arrivals(say, seconds)))).tables["ranks"]
+    assert bool(ranks["rank"].drop_nulls().len()) == are_ranks

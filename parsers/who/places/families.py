@@ -22,6 +22,7 @@ Fooled by: processes that are each given a part, as many as they are, in words t
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from parsers.archive.path_hints import hints
@@ -38,6 +39,7 @@ from parsers.who.scripts.formulas import Called
 
 PID = 100  # a container counts its processes from 1; below this they are not told from other counts
 _FEWEST = 2
+_ARRIVALS = 4  # fewer processes begin in the order of their ranks by chance
 _LABEL = regex(
     r"(?P<word>[A-Za-z_][\w-]*(?: (?:id|index|rank|number|size))?)(?:\(\))?[\"']?\s{0,3}(?P<is>[=:#(]|is)?[\s\"'\[(]{0,4}\Z"
 )
@@ -324,6 +326,7 @@ class _Family:
         apart = [at for at in apart if not self._is_device(at)]
         whole = [at for at in apart if sorted(self._columns[at]) == [*range(size)]]
         whole = [at for at in whole if not self._excluded(at) or self._is_as_begun(at, pids)]
+        whole = [at for at in whole if not self._counts_arrivals(at)]
         headed = [
             at for at in whole if self._is_at_head(at)
         ]  # what stands before the words is whose they are; others, what it was given
@@ -363,6 +366,13 @@ class _Family:
         by_number = [pid for _, pid in sorted(zip(self._columns[at], pids, strict=True)) if pid is not None]
         is_whole = len(by_number) == len(pids) in self._worlds and len({*self._where_}) == 1
         return is_whole and by_number == sorted({*by_number})
+
+    def _counts_arrivals(self, at: int) -> bool:
+        """Does it grow with the clock, over lines of several places? So does how many have come, `joined, 3 of 8`."""
+        rows = sorted(zip(self._columns[at], self._rows, strict=True), key=lambda one: one[0])
+        times = [time for _, row in rows if (time := row.said.line.time_ns) is not None]
+        is_growing = len(times) == len(rows) >= _ARRIVALS and all(before < after for before, after in pairwise(times))
+        return is_growing and len({*self._where_}) > 1
 
     def _is_at_head(self, at: int) -> bool:
         row = self._rows[0]
