@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
+from forensics import analyze
 from parsers import read
 from parsers.who.scripts.formulas import parsed
 from tests.sources import written
@@ -425,3 +426,33 @@ def test_what_grows_with_the_clock_counts_who_has_come(
 ) -> None:
     ranks = read(str(written(tmp_path, arrivals(say, seconds)))).tables["ranks"]
     assert bool(ranks["rank"].drop_nulls().len()) == are_ranks
+HEADS = {
+    "places in a grid": "({row},{column}) pid {pid}: ",
+    "a row of several": "row {row} col {column} pid={pid} | ",
+    "a stage and a replica": "[s{row}/d{column}] pid {pid} ",
+}
+
+
+def grid(head: str) -> tuple[list[str], list[str]]:
+    """What six processes print, two of whose lines ran into another's, and the beginnings of their lines."""
+    heads = [head.format(row=at // 3, column=at % 3, pid=21400 + 3 * at) for at in range(6)]
+    lines = [f"{own}it {step} |w| {0.7 + step / 8:.4f}" for step in range(12) for own in heads]
+    lines[15:15] = [f"{heads[1].rstrip()}{heads[2]}it 2 |w| 0.95", f"{heads[4].rstrip()}{heads[5]}it 2 |w| 0.95"]
+    return lines, heads
+
+
+@pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
+def test_some_lines_of_many_that_begin_alike_number_nobody(tmp_path: Path, head: str) -> None:
+    lines, _ = grid(head)
+    ranks = read(written(tmp_path, {"run.log": lines})).tables["ranks"]
+    assert ranks.drop_nulls(["rank", "pid"]).is_empty()
+
+
+@pytest.mark.parametrize("rank", [1, 3])
+@pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
+def test_who_a_launcher_names_beside_them(tmp_path: Path, head: str, rank: int) -> None:
+    lines, heads = grid(head)
+    said = f"mpirun noticed that process rank {rank} with PID 0 on node kx4 exited on signal 9 (Killed)."
+    own = {f"out/1/rank.{at}/stdout": [one for one in lines if one.startswith(heads[at])] for at in range(6)}
+    verdict = analyze(written(tmp_path, {"run.log": [*lines, said], **own})).verdict
+    assert (verdict.kind, verdict.cause, verdict.ranks) == ("crash", "killed", [rank])

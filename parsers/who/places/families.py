@@ -34,7 +34,7 @@ from parsers.who.labels.joins import counts_others
 from parsers.who.lines.beginnings import Said
 from parsers.who.lines.introductions import PROCESS
 from parsers.who.places.contexts import Places
-from parsers.who.places.rows_alike import Row, families_of, headed, speakers
+from parsers.who.places.rows_alike import Row, families_of, headed, leave_out, speakers
 from parsers.who.scripts.formulas import Called
 
 PID = 100  # a container counts its processes from 1; below this they are not told from other counts
@@ -109,7 +109,7 @@ def processes(
     families = families_of(said, places)
     used = _used(families, said)
     found = [
-        [*_Family(rows, labels, places, used, worlds, called, counts_tasks=counts_tasks).processes()]
+        [*_Family(rows, labels, places, used, worlds, called, counts_tasks=counts_tasks, lines=said).processes()]
         for (_, labels), rows in families.items()
         if _FEWEST <= len(rows) <= RANKS
     ]
@@ -167,7 +167,9 @@ class _Family:
         called: Called,
         *,
         counts_tasks: bool,
+        lines: Mapping[str, Sequence[Said]],
     ) -> None:
+        self._lines = lines
         self._called, self._counts_tasks = called, counts_tasks
         self._labels, self._places, self._used = headed(rows[0], labels), places, used
         ranges = {int(one[1]) + 1 for row in rows for one in _RANGE.finditer(row.said.line.text)}
@@ -194,6 +196,8 @@ class _Family:
         free = [at for at in columns if at != pid and (pid is None or self._columns[at] != self._columns[pid])]
         local = self._local(free, pids)
         ranks = self._ranks(free, pids, local)
+        if ranks is not None and pid is not None and not self._says(ranks) and leave_out(self._rows, pid, self._lines):
+            return
         tasks = self._tasks(pids) if ranks is None and self._counts_tasks else None
         nodes = self._node([at for at in free if at not in (local, ranks)], local)
         if ranks is None and local is not None and any(self._is_in_other_order(at) for at in free if at != local):

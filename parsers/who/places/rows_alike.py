@@ -4,6 +4,7 @@ A line's template is the line with marks for its numbers and names of places. Wh
 speaker's name: what is behind it is a row as well. Lines of words alone above numbers are names of columns.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -191,3 +192,17 @@ def _above(line: str, start: int, end: int) -> str | None:
     words = [(max(word.start() - end, start - word.end()), word[0]) for word in _COLUMN.finditer(line)]
     distance, name = min(words, default=(_BESIDE, None))
     return name if distance < _BESIDE else None
+
+
+def leave_out(rows: Sequence[Row], column: int, said: Mapping[str, Sequence[Said]]) -> bool:
+    """Do other lines of their files begin as they do, up to the number in a column, with numbers there that no row has? Then the rows are some of many."""
+    own = {row.numbers[column] for row in rows}
+    texts = [row.said.line.text[: row.ends[column]] for row in rows]
+    if not all(text.endswith(str(row.numbers[column])) for text, row in zip(texts, rows, strict=True)):
+        return False  # they are read without a part of their line
+    head, *others = {_DIGITS.sub("#", text) for text in texts}
+    if others:
+        return False
+    begins = regex(re.escape(head).replace("\\#", r"(\d{1,10})") + r"(?!\d)")
+    lines = (one.line.text for path in {row.said.file for row in rows} for one in said.get(path, ()))
+    return any(int(found[begins.groups]) not in own for text in lines if (found := begins.match(text)))
