@@ -103,7 +103,7 @@ def allocations(code: str) -> dict[str, str]:
     ids = {"77e2c5d4": 2, "0d71e3c8": 0, "5c1e09b7": 1, "a90f4471": 3}
     asked = "".join(
         f'$ nomad alloc status {one}\nID   = {one}-3b8f-447c-b596-de9b35457bca\nName = fit.part[{rank}]\n\nRecent Events:\nTime                  Type            Description\n'
-        f'2026-05-14T03:22:{10 if rank == 1 else 20 + rank}Z  Terminated      {code if rank == 1 else "Exit Code: 1"}, Exit Message: "ended"\n\n'
+        f'2026-05-14T03:22:{10 if rank == 1 else 20 + rank}Z  Terminated      {code if rank == 1 else "Exit Code: 1, Exit Message: ended"}\n\n'
         for one, rank in ids.items()
     )  # fmt: skip
     job = 'job "fit" {\n  group "part" {\n    count = 4\n    task "t" {\n      env {\n        RANK = "${NOMAD_ALLOC_INDEX}"\n        WORLD_SIZE = "4"\n      }\n    }\n  }\n}\n'
@@ -115,8 +115,34 @@ def allocations(code: str) -> dict[str, str]:
 
 
 def test_an_allocation_has_the_rank_that_a_job_makes_of_its_place(tmp_path: Path) -> None:
-    assert cause_and_ranks(tmp_path, allocations("Exit Code: 137, Signal: 9")) == ("killed", [1])
-    assert cause_and_ranks(tmp_path / "all alike", allocations("Exit Code: 1"))[1] == []
+    signal = 'Exit Code: 137, Signal: 9, Exit Message: "ended"'
+    assert cause_and_ranks(tmp_path, allocations(signal)) == ("killed", [1])
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'Exit Code: 137, Exit Message: "OOM Killed"',
+        'Exit Code: 137, Exit Message: "OOM killed by the node"',
+        "Exit Code: 137, Oom: OOMKilled",
+    ],
+)
+def test_a_record_of_an_allocation_needs_no_word_for_whom_it_is_of(tmp_path: Path, code: str) -> None:
+    assert cause_and_ranks(tmp_path, allocations(code)) == ("host_oom", [1])
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'Exit Code: 1, Exit Message: "ended"',
+        'Exit Code: 0, Exit Message: "OOM Killed"',
+        "Restart Signaled  OOM score was read",
+        "Driver Failure  could not read the exit code: 137",
+    ],
+    ids=["as all others", "it ended well", "nothing of an end", "what was not read"],
+)
+def test_a_record_of_an_allocation_that_ended_as_others_names_nobody(tmp_path: Path, code: str) -> None:
+    assert cause_and_ranks(tmp_path, allocations(code))[1] == []
 
 
 WORKERS = ["10.9.4.15:2222", "10.9.4.21:2223", "10.9.4.21:2222", "10.9.4.12:2222"]

@@ -20,11 +20,13 @@ container, quoted or not). The end: an exit code, a status, a signal by number o
     worker-3 exited with code 137                                   docker compose
     Process 1 exit with status code 1.                              Horovod
     Terminated      Exit Code: 0, Signal: 9                         nomad alloc status, in the record of a task
+    Terminated      Exit Code: 137, Exit Message: "OOM Killed"      the same
     … taskId=worker-3-node__4fd1 state=TASK_FAILED message='Command terminated with signal Killed'        Mesos
     all 8 processes exited with code 0  |  exit codes: [0, 0, -9, 0]  |  returncodes: {0: 1, 1: -9}        a launcher of one's own, of all at once
     App [rank-3:3] exited with code [0] via signal [SIGKILL]        pm2
     Worker tcp://10.0.0.5:40331 (pid=4711) exceeded 95% memory budget. Restarting...      Dask's nanny
     Exited (137) 3 minutes ago                                      docker ps, behind a name
+    lm-worker-2   0/1   OOMKilled   0   3h41m                       kubectl get pods, with the namespace before it or without
     prterun noticed that process rank 6 with PID 20715 on node n8 exited on⏎signal 9 (Killed).     wrapped by its printer
 
 Of whom a number or a name is, is for forensics/assemble/ends/placed_ends.py to say: here it is only kept, in `detail` as `number` with
@@ -72,6 +74,8 @@ _NAMED = (
     regex(rf"(?:\A|[\]|>] )(?P<name>{_NAME})(?:\[\d{{1,10}}\])?: "),
     regex(rf"\bago\s{{1,60}}(?:\S{{1,200}}\s{{1,60}})?(?P<name>{_NAME})\s*\Z"),  # docker ps: its last column
     regex(rf"(?<![\w.@/+-])(?P<name>(?!ago\b){_NAME})(?:\t+|\s{{2,60}})(?:Exited|exited) \(-?\d{{1,5}}\)"),  # or that before the state
+    # kubectl get pods: behind its namespace, and before its containers, of which there is one; with a second any of them may be meant
+    regex(rf"\A\s*(?:[a-z0-9][a-z0-9-]{{0,62}}\s{{1,60}})?(?P<name>{_NAME})\s{{1,60}}[01]/1\s{{1,60}}OOMKilled(?!\S)"),
     regex(rf"(?i)\b(?:service|unit|program|process|container|pod|actor|app|instance|task(?:_?id)?|worker|job|replica|child)[ :=]{{1,2}}['\"\[]?(?P<name>{_NAME})"),
 )  # fmt: skip
 _ENDED = regex(
@@ -84,7 +88,7 @@ _ENDED = regex(
     r"|退出码\s?[:：=]?\s?(?P<chinese>-?\d{1,5})"
     r"|\bexited \((?P<docker>-?\d{1,5})\)|\bexit(?:ed)?(?: with)?[ =:]{1,3}(?P<bare>-?\d{1,5})(?=[.,;)\]]?\s*\Z)"
 )
-_RECORD = regex(r"\bExit Code: \d{1,3}, Signal: [1-9]\d?\b")  # of a task, in the record of its allocation
+_RECORD = regex(r"\bExit Code: [1-9]\d{0,2}, [A-Z][A-Za-z ]{1,30}: ")  # of a task, in the record of its allocation
 _HANDLED = regex(r"\*\*\* SIG[A-Z]{3,6} received at time=\d")  # by its own process
 _BY_SIGNAL = regex(r"(?i)\b(?:exit|return) ?code[ =:]{1,3}-(?:4|6|7|8|9|11)\b")
 # The shell's words for a signal, behind whom they are of, at the end of the line.

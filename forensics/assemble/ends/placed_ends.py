@@ -84,7 +84,7 @@ def with_placed_ends(tables: Tables, job: Job, identity: pl.DataFrame) -> dict[T
     ranks = numbered | _of_a_place(rows, tables, identity)
     for at, row in enumerate(rows):
         rank = names.rank(row) if row["rank"] is None else None
-        if rank is not None and not (row["kind"] == "host_oom" and rank in gave_up):
+        if rank is not None and not (_is_for_memory(row) and rank in gave_up):
             ranks[at] = rank
     placed = [
         row | ({"rank": ranks[at], "rank_space": "global"} if at in ranks else {})
@@ -94,6 +94,10 @@ def with_placed_ends(tables: Tables, job: Job, identity: pl.DataFrame) -> dict[T
     placed += _of_tasks([row for row in rows if row["_said"].get("tasks")], tables, job, identity)
     made = table("events", [{name: value for name, value in row.items() if name != "_said"} for row in placed])
     return of_the_only_end({**tables, "events": pl.concat([events.filter(~is_open), made])})
+
+
+def _is_for_memory(row: Row) -> bool:
+    return row["kind"] == "host_oom" or row["code"] == "Out Of Memory"
 
 
 def _said(row: Row) -> Row:
