@@ -16,7 +16,7 @@ of srun. Each is asked of what the bundle holds:
   left a line, or just 0 … N-1 where none did), or where the ranks' own hosts agree with the tasks' and there are more tasks than hosts. Where torchrun ran below srun,
   a task is a node's launcher. What ended by SIGTERM or SIGKILL after srun began to stop the step was stopped by it.
 
-Names that mean two ranks mean nobody. A plain code of something that is only named, and by no name that is known, is of another program.
+Names that mean two ranks mean nobody, nor does one that is known of elsewhere alone, where a file of nobody beside the end is called so. A plain code of something that is only named, and by no name that is known, is of another program.
 
 Fooled by: a job script that gives ranks another order than tasks and prints no host; srun's default order is assumed.
 """
@@ -24,6 +24,7 @@ Fooled by: a job script that gives ranks another order than tasks and prints no 
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from itertools import accumulate
 from typing import Any
 
 import msgspec
@@ -137,6 +138,13 @@ class _Names:
             for name in dict.fromkeys(_beginnings(last)):
                 here += [(name, rank), *(((folder, name), rank) for folder in above)]
         self._of_name = unanimous(here)
+        nobodys = tables["files"].filter((pl.col("bytes") > 0) & pl.col("rank").is_null())["file"]
+        self._nobodys = {
+            (folder.rstrip("/"), name)
+            for *folders, last in (str(one).split("/") for one in nobodys)
+            for folder in accumulate(f"{part}/" for part in folders)
+            for name in _beginnings(last)
+        }
 
     def rank(self, row: Row) -> int | None:
         """The rank of whom an end speaks."""
@@ -159,12 +167,10 @@ class _Names:
                 if row["host"]:
                     yield self._of_instance.get((short_host(row["host"]), word))
                 folder = str(row["file"]).rpartition("/")[0]
-                places = (
-                    self._of_name.get((row["file"], word)),
-                    self._of_name.get((folder, word)),
-                    self._of_name.get(word),
-                )
-                yield next((rank for rank in places if rank is not None), self._of_host.get(word))
+                here = self._of_name.get((row["file"], word), self._of_name.get((folder, word)))
+                # who is called so elsewhere is another one, where a file beside the end is called so
+                is_nobodys = here is None and (folder, word) in self._nobodys
+                yield here if here is not None or is_nobodys else self._of_name.get(word, self._of_host.get(word))
 
 
 def _instances(told: pl.DataFrame, ends: list[Row]) -> dict[tuple[str, str], int]:
