@@ -1,5 +1,6 @@
 """Supervisors of several hosts call their processes alike: whose end it is says the log of that name beside theirs, also where nothing in it is understood."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -62,6 +63,54 @@ def of_bases(script: list[str], setting: str, second: int) -> dict[str, list[str
 )
 def test_a_place_tells_its_first_rank(tmp_path: Path, script: list[str], setting: str) -> None:
     assert analyze(written(tmp_path, of_bases(script, setting, 2))).verdict.ranks == [3]
+
+
+def counted_from(first: int, script: list[str], seconds: tuple[int, int] = (0, 2)) -> dict[str, list[str]]:
+    """The same, whose processes are counted from another number."""
+    made = files([3], "supervisord", f"fit_{first + 1:02}") | {"run.sh": script}
+    made |= {f"cab-{node + 1}/job": [f'environment=A="b",BASE="{seconds[node]}"'] for node in (0, 1)}
+
+    def renamed(text: str) -> str:
+        return re.sub(r"(?<=fit_)0([01])", lambda found: f"{int(found[1]) + first:02}", text)
+
+    return {renamed(path): [line if "(term" in line else renamed(line) for line in own] for path, own in made.items()}
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        ["export RANK=$(( BASE + $1 - 1 )) WORLD_SIZE=4"],
+        ["export WORLD_SIZE=4", "N=$1", "export RANK=$((N - 1 + BASE))"],
+        ["export WORLD_SIZE=4 RANK=$(($1 + $BASE - 1))"],
+        ["ExecStart=/bin/sh -c 'WORLD_SIZE=4 RANK=$$((BASE + %i - 1)) exec python fit.py'"],
+    ],
+)
+def test_processes_that_are_counted_from_1(tmp_path: Path, script: list[str]) -> None:
+    assert analyze(written(tmp_path, counted_from(1, script))).verdict.ranks == [3]
+
+
+@pytest.mark.parametrize(
+    ("made", "why"),
+    [
+        (counted_from(1, ["export RANK=$(( BASE + $1 )) WORLD_SIZE=4"]), "files are counted from 1"),
+        (counted_from(2, ["export RANK=$(( BASE + $1 - 1 )) WORLD_SIZE=4"]), "files are counted from 2"),
+        (counted_from(1, ["export RANK=$(( BASE + $1 - 1 )) WORLD_SIZE=4"], (1, 3)), "ranks would begin at 1"),
+        (counted_from(1, ["export RANK=$(( BASE + $1 - 1 )) WORLD_SIZE=4"], (0, 0)), "one base of both"),
+        (counted_from(1, ["export RANK=$(( BASE - $1 )) WORLD_SIZE=4"]), "counted down"),
+        (counted_from(1, ["export RANK=$(( BASE + $1 + 1 )) WORLD_SIZE=4"]), "1 more"),
+    ],
+)
+def test_processes_that_are_counted_otherwise(tmp_path: Path, made: dict[str, list[str]], why: str) -> None:
+    assert analyze(written(tmp_path, made)).verdict.ranks == [], why
+
+
+def test_a_log_of_that_name_that_is_nobodys(tmp_path: Path) -> None:
+    made = {path: own for path, own in files([2], "supervisord").items() if path not in ("run.sh", "cab-2/job")}
+    made |= {
+        f"cab-1/logs/fit_{at:02}.log": [f"rank {at} of 4, pid 71{at}", *made[f"cab-1/logs/fit_{at:02}.log"]]
+        for at in (0, 1)
+    }
+    assert analyze(written(tmp_path, made)).verdict.ranks == []
 
 
 def test_two_places_of_one_first_rank(tmp_path: Path) -> None:

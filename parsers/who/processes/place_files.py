@@ -20,9 +20,15 @@ _DAEMON = regex(r" (?:[a-z][\w./@-]{1,40}\[\d+\]|kernel): ")
 
 
 def of_places(
-    said: Mapping[str, Sequence[Said]], places: Places, paths: Sequence[str], starts: Mapping[str, range]
+    said: Mapping[str, Sequence[Said]],
+    places: Places,
+    paths: Sequence[str],
+    starts: Mapping[str, range],
+    formulas: Sequence[Formula],
 ) -> dict[str, int]:
-    """Files of one shape of name, as many at a place as it has processes, by what is left of their numbers: 0 … p-1; of others some may be lost."""
+    """Files of one shape of name, as many at a place as it has processes, by what is left of their numbers: 0 … p-1, or 1 … p where the formula that
+    counts from the first rank of a place takes 1 away; of others some may be lost."""
+    first = max((one.first for one in formulas if one.base is not None), default=0)
     shapes: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     where: dict[str, str] = {}
     place: str | None
@@ -49,7 +55,7 @@ def of_places(
         for column in zip(*numbers, strict=True):
             by_place: defaultdict[str, dict[int, str]] = defaultdict(dict)
             for (path, _), number in zip(own, column, strict=True):
-                by_place[where[path]][number] = path
+                by_place[where[path]][number - first] = path
             is_each = sum(map(len, by_place.values())) == len(own)
             if is_each and _count_places(by_place, starts):
                 found |= {
@@ -62,7 +68,8 @@ def of_places(
 def _count_places(by_place: Mapping[str, Mapping[int, str]], starts: Mapping[str, range]) -> bool:
     """Do the numbers of files count the processes of places, one whole, and no number beyond where only some were kept?"""
     whole = [place for place, files in by_place.items() if len(files) > 1 and len(files) == len(starts[place])]
-    return bool(whole) and all(max(files) < len(starts[place]) for place, files in by_place.items())
+    is_within = all(min(files) >= 0 and max(files) < len(starts[place]) for place, files in by_place.items())
+    return bool(whole) and is_within
 
 
 def _is_of_process(own: Sequence[Said]) -> bool:

@@ -315,7 +315,7 @@ class _Resolved:
         files |= {one.path: one.task for one in self._written}
         files |= {
             path: rank
-            for path, rank in of_places(self._said, self._places, self._paths, starts).items()
+            for path, rank in of_places(self._said, self._places, self._paths, starts, self._begin.formulas).items()
             if path not in files
         }
         kept += self._of_names(files)

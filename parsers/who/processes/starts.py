@@ -300,6 +300,8 @@ class Starts:
     def _by_bases(self) -> dict[str, tuple[int, int | None]]:
         """By the number that files of each place give to what a formula adds to a process's place there: its first rank."""
         bases = {one.base for one in self.formulas if one.base is not None}
+        if len({one.first for one in self.formulas if one.base is not None}) > 1:
+            return {}
         given = [one for one in self._given if one.name in bases]
         headed = {file: self._places.headings(self._said.get(file, ())) for file in {one.file for one in given}}
         told = ((headed[one.file].get(one.line) or self._places.of_file(one.file), one.number) for one in given)

@@ -97,7 +97,7 @@ class Formula(NamedTuple):
     argument: int | None = None  # of its script, which is the counter
     size: str | None = None  # what the processes of each node are called
     base: str | None = None  # what is added to the place there: the first rank of each node
-    first: int = 0  # the number of the first node
+    first: int = 0  # the number of the first node, or, beside a base, of the first process there
     node_argument: int | None = None  # of its script, which is the number of the node
 
     @property
@@ -449,19 +449,21 @@ def _formula(
         is_task = empty.what == "node_rank" and _OF_MPI.fullmatch(key[0]) is not None
         is_index = len(key) == 1 and number == 1 and (_INDEX.search(key[0]) or key[0] in {*passed, *counted} or is_task)
         return empty._replace(counter=key[0], offset=offset, argument=passed.get(key[0])) if is_index else None
-    names, first = _from_zero(names, offset)
+    is_flat = {*names.values()} == {1} and all(len(key) == 1 for key in names)
+    names, first = (names, -offset) if is_flat else _from_zero(names, offset)
     if len(names) != 2 or first is None:
         return None
     empty = empty._replace(first=first)
     (one, many), (other, few) = sorted(names.items(), key=lambda item: (-len(item[0]), -item[1]))
-    if many == few == len(one) == len(other) == 1 and empty.what == "rank" and not first:
+    if is_flat and empty.what == "rank" and first >= 0:
         names_ = {one[0], other[0]}
         given = {
             name for name in names_ if of_process(name) == "local_rank" or name in passed or name.startswith(_OF_CALL)
         }
         given = given or names_ & counted or {name for name in names_ if _ON_NODE.search(name)}
         base = names_ - given
-        return empty._replace(local=given.pop(), base=base.pop()) if len(given) == len(base) == 1 else None
+        local = {None} if first else given  # counted from another number it is no place: `RANK=$((BASE + $1 - 1))`
+        return empty._replace(local=local.pop(), base=base.pop()) if len(given) == len(base) == 1 else None
     if (
         few != 1
         or is_of_call
