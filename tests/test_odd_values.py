@@ -340,3 +340,76 @@ def test_what_is_lost_with_the_others_was_not_given(tmp_path: Path, name: str) -
     _files(tmp_path, "rank_{r}.jsonl", "", row)
     verdict = analyze(tmp_path).verdict
     assert (verdict.cause != "bad_input", verdict.ranks) == (True, [ODD])
+
+
+# --- places of a launcher's node, and the world that one line tells -----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("told", "named"),
+    [
+        ("world=4 params=2632 backend=gloo", [ODD]),
+        ("seed=3, backend=nccl, nranks=4", [ODD]),
+        ("starting run: dtype=bf16 | num_ranks=4", [ODD]),
+        ("world=8 params=2632 backend=gloo", []),
+        ("group=node world=4 backend=gloo", []),
+        ("local_world=4 nodes=2", []),
+        ("world=4 params=2632\n[default0]:world=8 params=2632", []),
+        ("workers=4 params=2632", []),
+    ],
+)
+def test_places_of_one_node_are_ranks_where_they_are_the_whole_world(
+    tmp_path: Path, told: str, named: list[int]
+) -> None:
+    text = f"[default0]:{told}\n"
+    for step in range(STEPS):
+        for rank in range(RANKS):
+            lost = _cell(spreads(rank, step), rank, step)
+            text += f"[default{rank}]:it {step:3d} x.mean={lost} loss={lost} gnorm={_cell(step >= FIRST, 0, step)}\n"
+    (tmp_path / "train.out").write_text(text)
+    verdict = analyze(tmp_path).verdict
+    assert (verdict.kind, verdict.ranks) == ("numerics", named)
+
+
+# --- norms of what each rank loaded, told by the path of each tensor ------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("told", "named"),
+    [
+        ("DEBUG | load:12 - {m}.weight (32, 32) norm={v}", [ODD]),
+        ("{m}.weight norm {v}", [ODD]),
+        ("[ckpt] loaded {m}.proj: dtype=bf16 norm={v}", [ODD]),
+        ("{m}.grad norm={v}", []),
+        ("train.loop - norm={v}", []),
+    ],
+)
+def test_a_norm_of_a_tensor_that_was_loaded_is_no_check(tmp_path: Path, told: str, named: list[int]) -> None:
+    for rank in range(RANKS):
+        head = [f"INFO tensor parallel size {RANKS} rank {rank} restarting"]
+        head += [told.format(m=f"mlp.fc{at}", v="nan" if (rank, at) == (ODD, 2) else f"4.{at}125") for at in range(3)]
+        steps = [
+            f"iter {FIRST + at} mlp partial |max|={_cell(at > 0 or rank == ODD, rank, at)} reduced |max|=nan"
+            for at in range(6)
+        ]
+        (tmp_path / f"worker_{rank}.log").write_text("\n".join([*head, *steps]) + "\n")
+    verdict = analyze(tmp_path).verdict
+    assert verdict.ranks == named
+    assert not named or verdict.cause == "bad_state"
+
+
+@pytest.mark.parametrize(
+    ("lost", "untold"), [({1, ODD}, None), (set(range(RANKS)), None), ({ODD}, 0), (set(), None)],
+    ids=["two", "all", "one tells no norm of it", "none"],
+)  # fmt: skip
+def test_a_norm_that_not_one_alone_lost_names_nobody(tmp_path: Path, lost: set[int], untold: int | None) -> None:
+    for rank in range(RANKS):
+        names = [f"mlp.fc{at}" for at in range(3) if (rank, at) != (untold, 2)]
+        head = [f"INFO tensor parallel size {RANKS} rank {rank} restarting"]
+        head += [
+            f"DEBUG | load:12 - {name}.weight (32, 32) norm={'nan' if rank in lost and name.endswith('2') else '4.125'}"
+            for name in names
+        ]
+        steps = [f"iter {FIRST + at} mlp partial |max|=nan reduced |max|=nan" for at in range(6)]
+        (tmp_path / f"worker_{rank}.log").write_text("\n".join([*head, *steps]) + "\n")
+    assert not analyze(tmp_path).verdict.ranks

@@ -144,13 +144,13 @@ def _is_record_of_step(row: Row, found: Record | None, made: Sequence[dict[str, 
 
 
 _OF_PART = regex(
-    r"\s{0,16}(?:[-*|]\s{0,4})?[A-Za-z_]\w{0,60}(?:\.\w{1,60}){1,12}[ \t:=|(\[]"
-)  # its path, before anything else
+    r"(?:^|[\]|:>-] )\s{0,16}(?:[-*|]\s{0,4})?(?:[A-Za-z]{1,20} )?[A-Za-z_]\w{0,60}(?:\.\w{1,60}){1,12}[ \t:=|(\[]"
+)  # its path, before anything else that the program says: what its logger puts there is none of it
 
 
 def _is_one_of_many(made: dict[str, Any]) -> bool:
     """Is a bad value of a module, of a step or of a part of the model, of which others print lines of that form with numbers?"""
-    is_of_part = _OF_PART.match(made["text"]) is not None
+    is_of_part = _OF_PART.search(made["text"]) is not None
     if made["kind"] != "nan_assert":
         return is_of_part and made.get("code") == "grad_norm"  # its norm is Inf
     return is_of_part or made["code"] == "module" or made.get("step") is not None
