@@ -426,6 +426,8 @@ def test_what_grows_with_the_clock_counts_who_has_come(
 ) -> None:
     ranks = read(str(written(tmp_path, arrivals(say, seconds)))).tables["ranks"]
     assert bool(ranks["rank"].drop_nulls().len()) == are_ranks
+
+
 HEADS = {
     "places in a grid": "({row},{column}) pid {pid}: ",
     "a row of several": "row {row} col {column} pid={pid} | ",

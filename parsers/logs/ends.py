@@ -26,7 +26,6 @@ container, quoted or not). The end: an exit code, a status, a signal by number o
     App [rank-3:3] exited with code [0] via signal [SIGKILL]        pm2
     Worker tcp://10.0.0.5:40331 (pid=4711) exceeded 95% memory budget. Restarting...      Dask's nanny
     Exited (137) 3 minutes ago                                      docker ps, behind a name
-    lm-worker-2   0/1   OOMKilled   0   3h41m                       kubectl get pods, with the namespace before it or without
     prterun noticed that process rank 6 with PID 20715 on node n8 exited on⏎signal 9 (Killed).     wrapped by its printer
 
 Of whom a number or a name is, is for forensics/assemble/ends/placed_ends.py to say: here it is only kept, in `detail` as `number` with
@@ -74,8 +73,6 @@ _NAMED = (
     regex(rf"(?:\A|[\]|>] )(?P<name>{_NAME})(?:\[\d{{1,10}}\])?: "),
     regex(rf"\bago\s{{1,60}}(?:\S{{1,200}}\s{{1,60}})?(?P<name>{_NAME})\s*\Z"),  # docker ps: its last column
     regex(rf"(?<![\w.@/+-])(?P<name>(?!ago\b){_NAME})(?:\t+|\s{{2,60}})(?:Exited|exited) \(-?\d{{1,5}}\)"),  # or that before the state
-    # kubectl get pods: behind its namespace, and before its containers, of which there is one; with a second any of them may be meant
-    regex(rf"\A\s*(?:[a-z0-9][a-z0-9-]{{0,62}}\s{{1,60}})?(?P<name>{_NAME})\s{{1,60}}[01]/1\s{{1,60}}OOMKilled(?!\S)"),
     regex(rf"(?i)\b(?:service|unit|program|process|container|pod|actor|app|instance|task(?:_?id)?|worker|job|replica|child)[ :=]{{1,2}}['\"\[]?(?P<name>{_NAME})"),
 )  # fmt: skip
 _ENDED = regex(

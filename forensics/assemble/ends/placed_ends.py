@@ -98,7 +98,7 @@ def with_placed_ends(tables: Tables, job: Job, identity: pl.DataFrame) -> dict[T
 
 
 def _is_for_memory(row: Row) -> bool:
-    return row["kind"] == "host_oom" or row["code"] == "Out Of Memory"
+    return bool(row["kind"] == "host_oom" or row["code"] == "Out Of Memory")
 
 
 def _said(row: Row) -> Row:

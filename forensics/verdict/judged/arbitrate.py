@@ -178,7 +178,11 @@ def _located(case: Case, merged: list[Merged]) -> list[Merged]:
             continue
         for effect, more in merged:
             waits = effect.cause is None and not effect.is_named and effect.suspect_ranks
-            if waits and {place.get(rank) for rank in effect.suspect_ranks} == cause.places:
+            if (
+                waits
+                and (effect, more) in result
+                and {place.get(rank) for rank in effect.suspect_ranks} == cause.places
+            ):
                 whole = replace(
                     cause, detector=effect.detector, suspect_ranks=effect.suspect_ranks, claims=(*cause.claims, *effect.claims), undecided=(),
                     first_anomaly=effect.first_anomaly, blast_radius=effect.blast_radius,

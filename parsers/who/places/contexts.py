@@ -166,8 +166,8 @@ class Places:
         """The place that a path names, by what lines call a host before what else they hold (a job's id), its last part before the folders; none where
         one part names two, nor where several others speak in the file."""
         if path not in self._of_file:
-            self._of_file[path] = None
-            for part in sorted(path.split("/")[::-1], key=lambda part: self._told.isdisjoint(self._in_part(part))):
+            self._of_file[path], inner = None, [*reversed(path.split("/"))]
+            for part in sorted(inner, key=lambda part: self._told.isdisjoint(self._in_part(part))):
                 if found := {self.of(name) for name in self._in_part(part)}:
                     is_theirs = len(speak := {*map(self._root, self._heads[path])}) > 1 and found.isdisjoint(speak)
                     self._of_file[path] = found.pop() if len(found) == 1 and not is_theirs else None

@@ -331,10 +331,8 @@ class _Family:
         whole = [at for at in apart if sorted(self._columns[at]) == [*range(size)]]
         whole = [at for at in whole if not self._excluded(at) or self._is_as_begun(at, pids)]
         whole = [at for at in whole if not self._counts_arrivals(at)]
-        headed = [
-            at for at in whole if self._is_at_head(at)
-        ]  # what stands before the words is whose they are; others, what it was given
-        whole = headed or whole
+        # what stands before the words is whose they are; others, what it was given
+        whole = [at for at in whole if self._is_at_head(at)] or whole
         return whole[0] if len({self._columns[at] for at in whole}) == 1 else None
 
     def _tasks(self, pids: Sequence[int | None]) -> list[int] | None:
