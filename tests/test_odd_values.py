@@ -345,32 +345,6 @@ def test_what_is_lost_with_the_others_was_not_given(tmp_path: Path, name: str) -
 # --- places of a launcher's node, and the world that one line tells -----------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("told", "named"),
-    [
-        ("world=4 params=2632 backend=gloo", [ODD]),
-        ("seed=3, backend=nccl, nranks=4", [ODD]),
-        ("starting run: dtype=bf16 | num_ranks=4", [ODD]),
-        ("world=8 params=2632 backend=gloo", []),
-        ("group=node world=4 backend=gloo", []),
-        ("local_world=4 nodes=2", []),
-        ("world=4 params=2632\n[default0]:world=8 params=2632", []),
-        ("workers=4 params=2632", []),
-    ],
-)
-def test_places_of_one_node_are_ranks_where_they_are_the_whole_world(
-    tmp_path: Path, told: str, named: list[int]
-) -> None:
-    text = f"[default0]:{told}\n"
-    for step in range(STEPS):
-        for rank in range(RANKS):
-            lost = _cell(spreads(rank, step), rank, step)
-            text += f"[default{rank}]:it {step:3d} x.mean={lost} loss={lost} gnorm={_cell(step >= FIRST, 0, step)}\n"
-    (tmp_path / "train.out").write_text(text)
-    verdict = analyze(tmp_path).verdict
-    assert (verdict.kind, verdict.ranks) == ("numerics", named)
-
-
 # --- norms of what each rank loaded, told by the path of each tensor ------------------------------------------------------
 
 
