@@ -342,9 +342,6 @@ def test_what_is_lost_with_the_others_was_not_given(tmp_path: Path, name: str) -
     assert (verdict.cause != "bad_input", verdict.ranks) == (True, [ODD])
 
 
-# --- places of a launcher's node, and the world that one line tells -----------------------------------------------------
-
-
 # --- norms of what each rank loaded, told by the path of each tensor ------------------------------------------------------
 
 
