@@ -85,7 +85,9 @@ _ENDED = regex(
     r"|退出码\s?[:：=]?\s?(?P<chinese>-?\d{1,5})"
     r"|\bexited \((?P<docker>-?\d{1,5})\)|\bexit(?:ed)?(?: with)?[ =:]{1,3}(?P<bare>-?\d{1,5})(?=[.,;)\]]?\s*\Z)"
 )
-_RECORD = regex(r"\bExit Code: [1-9]\d{0,2}, [A-Z][A-Za-z ]{1,30}: ")  # of a task, in the record of its allocation
+_RECORD = regex(
+    r"\bExit Code: (?:[1-9]\d{0,2}, [A-Z][A-Za-z ]{1,30}: |0, Signal: [1-9])"
+)  # of a task, in the record of its allocation
 _HANDLED = regex(r"\*\*\* SIG[A-Z]{3,6} received at time=\d")  # by its own process
 _BY_SIGNAL = regex(r"(?i)\b(?:exit|return) ?code[ =:]{1,3}-(?:4|6|7|8|9|11)\b")
 # The shell's words for a signal, behind whom they are of, at the end of the line.

@@ -22,7 +22,6 @@ Fooled by: processes that are each given a part, as many as they are, in words t
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 from parsers.archive.path_hints import hints
@@ -34,12 +33,11 @@ from parsers.who.labels.joins import counts_others
 from parsers.who.lines.beginnings import Said
 from parsers.who.lines.introductions import PROCESS
 from parsers.who.places.contexts import Places
-from parsers.who.places.rows_alike import Row, families_of, headed, leave_out, speakers
+from parsers.who.places.rows_alike import Row, count_arrivals, families_of, headed, leave_out, speakers
 from parsers.who.scripts.formulas import Called
 
 PID = 100  # a container counts its processes from 1; below this they are not told from other counts
 _FEWEST = 2
-_ARRIVALS = 4  # fewer processes begin in the order of their ranks by chance
 _LABEL = regex(
     r"(?P<word>[A-Za-z_][\w-]*(?: (?:id|index|rank|number|size))?)(?:\(\))?[\"']?\s{0,3}(?P<is>[=:#(]|is)?[\s\"'\[(]{0,4}\Z"
 )
@@ -330,7 +328,8 @@ class _Family:
         apart = [at for at in apart if not self._is_device(at)]
         whole = [at for at in apart if sorted(self._columns[at]) == [*range(size)]]
         whole = [at for at in whole if not self._excluded(at) or self._is_as_begun(at, pids)]
-        whole = [at for at in whole if not self._counts_arrivals(at)]
+        several = len({*self._where_}) > 1
+        whole = [at for at in whole if not (several and count_arrivals(self._rows, at))]
         # what stands before the words is whose they are; others, what it was given
         whole = [at for at in whole if self._is_at_head(at)] or whole
         return whole[0] if len({self._columns[at] for at in whole}) == 1 else None
@@ -368,13 +367,6 @@ class _Family:
         by_number = [pid for _, pid in sorted(zip(self._columns[at], pids, strict=True)) if pid is not None]
         is_whole = len(by_number) == len(pids) in self._worlds and len({*self._where_}) == 1
         return is_whole and by_number == sorted({*by_number})
-
-    def _counts_arrivals(self, at: int) -> bool:
-        """Does it grow with the clock, over lines of several places? So does how many have come, `joined, 3 of 8`."""
-        rows = sorted(zip(self._columns[at], self._rows, strict=True), key=lambda one: one[0])
-        times = [time for _, row in rows if (time := row.said.line.time_ns) is not None]
-        is_growing = len(times) == len(rows) >= _ARRIVALS and all(before < after for before, after in pairwise(times))
-        return is_growing and len({*self._where_}) > 1
 
     def _is_at_head(self, at: int) -> bool:
         row = self._rows[0]

@@ -7,6 +7,7 @@ speaker's name: what is behind it is a row as well. Lines of words alone above n
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -40,6 +41,7 @@ _PREFIX = regex(r"[\[(][^\s\])]{1,40}[\])] (?:[A-Za-z][\w().-]{0,30} ?){1,3}[:|]
 _HEADINGS = 3
 _BESIDE = 2  # characters between a name and its column at most
 _FEWEST = 2
+_ARRIVALS = 4  # fewer processes begin in the order of their ranks by chance
 
 
 class Row(NamedTuple):
@@ -206,3 +208,17 @@ def leave_out(rows: Sequence[Row], column: int, said: Mapping[str, Sequence[Said
     begins = regex(re.escape(head).replace("\\#", r"(\d{1,10})") + r"(?!\d)")
     lines = (one.line.text for path in {row.said.file for row in rows} for one in said.get(path, ()))
     return any(int(found[begins.groups]) not in own for text in lines if (found := begins.match(text)))
+
+
+def count_arrivals(rows: Sequence[Row], column: int) -> bool:
+    """Does a column of lines of several places grow with the clock? So does how many have come, `joined, 3 of 8`; but one who hands numbers out says
+    them first, `3 of 6 goes to node9`."""
+    if len({row.said.file for row in rows}) == 1 and all(_is_before_names(row, column) for row in rows):
+        return False
+    times = [row.said.line.time_ns for row in sorted(rows, key=lambda row: row.numbers[column])]
+    known = [time for time in times if time is not None]
+    return len(known) == len(rows) >= _ARRIVALS and all(before < after for before, after in pairwise(known))
+
+
+def _is_before_names(row: Row, column: int) -> bool:
+    return bool(row.names) and row.ends[column] <= row.said.line.text.find(row.names[0])
