@@ -40,6 +40,8 @@
 #                its own: Python 3.11 to 3.13, Linux)
 #   make determinism       the same bytes whatever a bundle is packed in and whoever reads it (half an hour; goes on where it was
 #                stopped, after make clean from the beginning)
+#   make documents BASE=REV   which documents of samples and situations differ from those of a revision, BUNDLES="folder …" of others' bundles
+#                with an expect.json (a quarter of an hour)
 #   make site    the documentation as a site, in .site (in an environment of its own; links are checked)
 #   make audit   known vulnerabilities of what the lock pins (asks PyPI's database, and fails where it cannot be asked)
 #   make sbom    the wheel in dist/, and what it installs as CycloneDX, dist/sbom.cdx.json
@@ -85,7 +87,7 @@ SITE ?= mkdocs-material==9.8.1 mkdocs-gen-files==0.6.1
 SUPPLY ?= pip-audit==2.10.1 cyclonedx-bom==7.5.0
 
 .DELETE_ON_ERROR:
-.PHONY: forms demo test quick check format bench bench-accuracy bench-stragglers bench-whatif bench-decisions bench-probe test-probe test-engine numerics-matrix launcher-matrix knowledge knowledge-healthy relations words notebook terminal fuzz fuzz-guided determinism site audit sbom lock clean
+.PHONY: forms demo test quick check format bench bench-accuracy bench-stragglers bench-whatif bench-decisions bench-probe test-probe test-engine numerics-matrix launcher-matrix knowledge knowledge-healthy relations words notebook terminal fuzz fuzz-guided determinism documents site audit sbom lock clean
 
 demo: $(READY)
 	@mkdir -p demo
@@ -171,6 +173,9 @@ fuzz-guided: $(FUZZ_READY)
 
 determinism: $(READY)
 	$(BIN)/python benchmarks/determinism.py --resume
+
+documents: $(READY)
+	$(BIN)/python benchmarks/documents.py $(or $(BASE),HEAD) $(BUNDLES)
 
 site: $(SITE_READY)
 	NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true $(SITE_VENV)/bin/mkdocs build --strict --quiet
