@@ -1,4 +1,4 @@
-"""Which documents a change moves: documents.py REV [FOLDER …]
+"""Which documents a change moves: documents.py REV [FOLDER …] [--only WORD]
 
 Every sample, every situation and each bundle below a FOLDER (what lies beside or below an `expect.json`) is analyzed by the code of this
 checkout and by that of revision REV, each in a process of its own. `incident.json`, page, Markdown and both languages of the terminal must be
@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
@@ -20,16 +20,16 @@ from tempfile import TemporaryDirectory
 import click
 
 ROOT = Path(__file__).resolve().parent.parent
-_SHOWN = 20  # lines of a difference
+_SHOWN, _HEADS = 20, 2  # lines of a difference, of which the first name the two sides
 
 
-def bundles(folder: Path, others: tuple[Path, ...]) -> Iterator[tuple[str, Path, bool]]:
+def bundles(folder: Path, others: tuple[Path, ...], only: str) -> Iterator[tuple[str, Path, bool]]:
     """(name, path, does only a person know that it hangs?); situations are written into `folder`."""
     from samples.situations import CASES, write
 
     for truth in sorted(ROOT.glob("samples/*/truth.json")):
         yield f"sample {truth.parent.name}", truth.parent / "bundle", False
-    for name, case in CASES.items():
+    for name, case in ((name, case) for name, case in CASES.items() if only in f"situation {name}"):
         write(name, folder / name)
         yield f"situation {name}", folder / name, "--hung" in case.expect.get("args", ())
     for expected in (path for other in others for path in sorted(other.rglob("expect.json"))):
@@ -57,16 +57,28 @@ def inside(out: Path) -> None:
             (out / f"{at}.{ending}").write_text(text)
 
 
+def moved(names: Sequence[str], then: Path, now: Path) -> Iterator[str]:
+    """A line for each bundle some of whose documents are others now, and below it the lines of `incident.json` that are."""
+    for at, name in enumerate(names):
+        pairs = [(path, now / path.name) for path in sorted(then.glob(f"{at}.*"))]
+        if others := [one.suffix[1:] for one, other in pairs if one.read_bytes() != other.read_bytes()]:
+            yield f"{name}: {', '.join(others)}"
+            before, after = ((folder / f"{at}.json").read_text().splitlines() for folder in (then, now))
+            lines = difflib.unified_diff(before, after, lineterm="", n=0)
+            yield from (f"  {line}" for line in islice(lines, _HEADS, _SHOWN) if not line.startswith("@@"))
+
+
 @click.command(help=__doc__)
 @click.argument("revision")
 @click.argument("folders", nargs=-1, type=click.Path(exists=True, file_okay=False, path_type=Path))
-def main(revision: str, folders: tuple[Path, ...]) -> None:
+@click.option("--only", default="", help="Bundles with this word in their names.")
+def main(revision: str, folders: tuple[Path, ...], only: str) -> None:
     with TemporaryDirectory() as temporary:
         place = Path(temporary)
         packed = subprocess.run(["git", "archive", revision], cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
         with tarfile.open(fileobj=BytesIO(packed)) as tar:
             tar.extractall(place / "before", filter="data")
-        found = [*bundles(place / "situations", folders)]
+        found = [one for one in bundles(place / "situations", folders, only) if only in one[0]]
         told = "".join(f"{json.dumps([name, str(path), is_hung])}\n" for name, path, is_hung in found)
         (place / "told").write_text(told)
         running = []
@@ -77,14 +89,9 @@ def main(revision: str, folders: tuple[Path, ...]) -> None:
             running.append(subprocess.Popen(command, env=own, stdin=(place / "told").open()))
         if sum(one.wait() for one in running):
             sys.exit(2)
-        differing = 0
-        for at, (name, _, _) in enumerate(found):
-            pairs = [(path, place / "now" / path.name) for path in sorted((place / "then").glob(f"{at}.*"))]
-            if moved := [one.suffix[1:] for one, other in pairs if one.read_bytes() != other.read_bytes()]:
-                differing += 1
-                print(f"{name}: {', '.join(moved)}")
-                then, now = ((place / when / f"{at}.json").read_text().splitlines() for when in ("then", "now"))
-                print(*islice(difflib.unified_diff(then, now, revision, "now", lineterm="", n=0), _SHOWN), sep="\n")
+        lines = [*moved([name for name, _, _ in found], place / "then", place / "now")]
+        print(*lines, sep="\n", end="\n" if lines else "")
+        differing = sum(not line.startswith(" ") for line in lines)
         print(f"{len(found)} bundles, of {differing} some document differs")
         sys.exit(differing > 0)
 
