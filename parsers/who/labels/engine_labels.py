@@ -15,12 +15,12 @@ Source: configure_logger in sglang/srt/managers/scheduler.py; decorate_logs in v
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from parsers.schema.labels import NO_LABELS, Form, Labels
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 
 SHARD = "shard of an engine"
 _SGLANG = regex(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d TP(?P<place>\d{1,3})\] ")
@@ -30,7 +30,7 @@ _FORM = Form("w", "TP", "", "]")
 
 
 def engine_labels(
-    said: Mapping[str, Sequence[Said]], ranks: Mapping[str, int], learnt: Mapping[str, Labels]
+    said: Begun, ranks: Mapping[str, int], learnt: Mapping[str, Labels]
 ) -> tuple[dict[str, Labels], list[dict[str, Any]]]:
     """Lines by path → the labels of such files, and rows of the table `ranks`; none of those that are one process's (`ranks`), or whose labels are `learnt`."""
     labels: dict[str, Labels] = {}

@@ -1,15 +1,15 @@
 """Rows of `ranks` of whom labels tell, which were learnt of the lines of a file."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from parsers.schema.labels import Labels, number_of, rank_of
 from parsers.who.labels.joins import spoken
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun
 from parsers.who.told.told_names import host_and_number
 
 
-def labelled(said: Mapping[str, Sequence[Said]], labels: Mapping[str, Labels]) -> Iterator[dict[str, Any]]:
+def labelled(said: Begun, labels: Mapping[str, Labels]) -> Iterator[dict[str, Any]]:
     """The first line of each rank in each file whose labels tell it."""
     told: set[tuple[str, int]] = set()
     for file, own in labels.items():

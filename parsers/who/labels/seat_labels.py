@@ -21,7 +21,7 @@ from parsers.schema.labels import Join
 from parsers.schema.names import Names
 from parsers.schema.parser import Source
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun
 from parsers.who.lines.collected import pairs_of
 from parsers.who.scripts.formulas import Formula
 from parsers.who.scripts.script_lines import INSTANCE, unquoted
@@ -65,7 +65,7 @@ class Label(NamedTuple):
     rank: int | None
 
 
-def words_of_scripts(said: Mapping[str, Sequence[Said]], formulas: Iterable[Formula]) -> frozenset[str]:
+def words_of_scripts(said: Begun, formulas: Iterable[Formula]) -> frozenset[str]:
     """What scripts put before the number of a process at its place, where they compute ranks by it."""
     found: set[str] = set()
     for one in formulas:
@@ -83,7 +83,7 @@ def words_of_scripts(said: Mapping[str, Sequence[Said]], formulas: Iterable[Form
     return frozenset(found)
 
 
-def fields_of_places(said: Mapping[str, Sequence[Said]], names: Names, sources: Iterable[Source]) -> frozenset[str]:
+def fields_of_places(said: Begun, names: Names, sources: Iterable[Source]) -> frozenset[str]:
     """The fields of lines of `key=value`, or of the records of a file that is called after a place, that hold the number of their process at its
     place, in every file that has them."""
     found: set[str] = set()

@@ -13,7 +13,7 @@ from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.who.learnt.tasks import LAUNCHER
 from parsers.who.learnt.turns import hold_one_each, is_of_host
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.lines.introductions import Introduction, pid_in
 from parsers.who.places.families import called_roll
 
@@ -46,7 +46,7 @@ _PID = 1000  # from where on a number in a name may be a pid
 _HEAD = regex(r"[\[<(][^\[\]<>()\d]{0,24}(?P<number>\d{1,6})/(?P<total>\d{1,6})[\])>]")
 
 
-def counted_off(said: Mapping[str, Sequence[Said]]) -> dict[str, list[Said]]:
+def counted_off(said: Begun) -> dict[str, list[Said]]:
     """Lines by path → the same, where processes count off by a word that nobody knows, once each and of one size, and the number is that in the
     name of the file: `member 3/32` in w03.log, `进程 3/8` in 进程3.log. That is an introduction where more than half of them do, and nobody introduces himself otherwise."""
     given = {path: [*own] for path, own in said.items()}
@@ -164,19 +164,19 @@ def world_of(told: Sequence[Introduction], launched: Collection[int] = ()) -> in
     return None if largest == 1 and max(launched, default=0) > 1 else largest
 
 
-def sizes_of(told: Sequence[Introduction], said: Mapping[str, Sequence[Said]]) -> tuple[int | None, int | None]:
+def sizes_of(told: Sequence[Introduction], said: Begun) -> tuple[int | None, int | None]:
     """The size of the job by introductions; the same, or else by the words of its layout, which count no names."""
     size = world_of(told, launched_in(said))
     return size, size or _laid_out(said)
 
 
-def _laid_out(said: Mapping[str, Sequence[Said]]) -> int | None:
+def _laid_out(said: Begun) -> int | None:
     """The one size that lines tell which name every axis of the layout."""
     sizes = {one.launch.layout for own in said.values() for one in own if one.launch and one.launch.layout}
     return sizes.pop() if len(sizes) == 1 else None
 
 
-def launched_in(said: Mapping[str, Sequence[Said]]) -> set[int]:
+def launched_in(said: Begun) -> set[int]:
     """The sizes that launches tell."""
     return {one.launch.world for own in said.values() for one in own if one.launch and one.launch.world}
 
@@ -208,7 +208,7 @@ def rank_of_pid(pairs: Iterable[tuple[int | None, int]]) -> Mapping[int | None, 
     return unanimous((pid, rank) for pid, rank in pairs if pid is not None)
 
 
-def shared_ranks(told: Iterable[tuple[Said, int | None]], said: Mapping[str, Sequence[Said]]) -> tuple[int, int]:
+def shared_ranks(told: Iterable[tuple[Said, int | None]], said: Begun) -> tuple[int, int]:
     """Introductions, each with its pid → how many ranks several processes of one launch say they are, and how many ranks there are."""
     by_file: defaultdict[str, list[tuple[Said, int]]] = defaultdict(list)
     for one, pid in told:
@@ -256,7 +256,7 @@ def are_several(said: Iterable[Said]) -> bool:
     return len(told) > 1 and len({rank for _, rank in told}) > 1
 
 
-def rolled(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: int | None) -> dict[str, int]:
+def rolled(said: Begun, paths: Sequence[str], world: int | None) -> dict[str, int]:
     """Files that tell a number of a process and how many they are, each once, in their names, or in their lines by words that may as well be of
     a group or of helpers (`dp rank 2 of 4`, `worker 2 of 4 started`), or in brackets on most of their lines whatever the word (`[Rang 2/4]`),
     where the same number stands in their names, or none does."""
@@ -282,7 +282,7 @@ def rolled(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: int 
     return numbers if is_whole and len(paths) > _FEWEST else {}
 
 
-def _numbered(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: int | None) -> dict[str, int]:
+def _numbered(said: Begun, paths: Sequence[str], world: int | None) -> dict[str, int]:
     """Files that tell the same number as their names do, whatever the word is: `learner 13 of 16` each once in 13.log, of as many files; or in a
     label before most lines (`[eval][1] …`), where each tells a world of as many."""
     if len(paths) <= _FEWEST or world not in (None, len(paths)):
@@ -314,7 +314,7 @@ def _numbered(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: i
     return {}
 
 
-def counted_by(said: Mapping[str, Sequence[Said]], shapes: Mapping[str, Sequence[Source]]) -> int | None:
+def counted_by(said: Begun, shapes: Mapping[str, Sequence[Source]]) -> int | None:
     """The one size by which files of one shape of name, a file of each process, count themselves off: each tells that size and its own
     number, in their lines or by introductions."""
     sizes: set[int] = set()
@@ -328,7 +328,7 @@ def counted_by(said: Mapping[str, Sequence[Said]], shapes: Mapping[str, Sequence
 
 
 def sizes_of_rolls(
-    said: Mapping[str, Sequence[Said]], shapes: Iterable[Sequence[Source]], ranks: Mapping[str, int]
+    said: Begun, shapes: Iterable[Sequence[Source]], ranks: Mapping[str, int]
 ) -> Iterator[dict[str, Any]]:
     """Rows of the table `ranks`: the size by which files of one shape of name count themselves off, where nobody introduces himself in them."""
     for paths in ([one.path for one in own if one.size] for own in shapes):
@@ -380,9 +380,7 @@ def by_pid(path: str, pids: Mapping[int | None, int]) -> int | None:
     return found.pop() if len(found) == 1 else None
 
 
-def are_of_pids(
-    found: Mapping[str, int], pids: Mapping[int | None, int], said: Mapping[str, Sequence[Said]], world: int | None
-) -> bool:
+def are_of_pids(found: Mapping[str, int], pids: Mapping[int | None, int], said: Begun, world: int | None) -> bool:
     """Is no file, by a process number in its name, another rank's than its number says? Looks at all processes are numbered, too. Nor may a look be at a
     process that is another rank, or none of those that are told for all ranks: a loop over a host's processes numbers its turns."""
     looked = {

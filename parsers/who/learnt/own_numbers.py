@@ -11,7 +11,7 @@ Fooled by: programs of several threads that number themselves, a file each.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import PurePosixPath
 
@@ -24,7 +24,7 @@ from parsers.text.whole_numbers import NUMBER, counted_from_zero
 from parsers.who.labels.joins import counts_others
 from parsers.who.learnt.counts import IS_OTHER, WORLD
 from parsers.who.learnt.turns import hold_one_each, is_of_host
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.lines.introductions import Introduction, pid_in
 from parsers.who.told.numbered_files import introduced_files
 
@@ -50,7 +50,7 @@ _FEWEST, _AGAIN = 3, 2
 _CHARACTERS = 400
 
 
-def own_numbers(said: Mapping[str, Sequence[Said]], told: Sequence[Told] = ()) -> dict[str, list[Said]]:
+def own_numbers(said: Begun, told: Sequence[Told] = ()) -> dict[str, list[Said]]:
     """Lines by path, and what documents tell of names → the same, where the first that tells its file's number is an introduction."""
     given = introduced_files(said, told)
     lines = [one for own in given.values() for one in own]
@@ -86,7 +86,7 @@ def _are_told_otherwise(told: Sequence[Told]) -> bool:
     return is_whole and not any(end and int(end[0]) == rank != 0 for rank, end in ends)
 
 
-def _roll(given: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> dict[str, tuple[int, int]]:
+def _roll(given: Begun, paths: Sequence[str]) -> dict[str, tuple[int, int]]:
     """Path → its number, and the first of its lines that tells it; of files that are just 0 … N-1 by the number that each says of itself."""
     numbered = counted_from_zero(paths)
     if len(numbered) != 1:
@@ -100,7 +100,7 @@ def _roll(given: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> dict[str
     )
 
 
-def _folders(given: Mapping[str, Sequence[Said]]) -> list[list[str]]:
+def _folders(given: Begun) -> list[list[str]]:
     """Files of one folder whose names end alike."""
     folders: defaultdict[tuple[PurePosixPath, str], list[str]] = defaultdict(list)
     for path in given:
@@ -108,7 +108,7 @@ def _folders(given: Mapping[str, Sequence[Said]]) -> list[list[str]]:
     return [own for own in folders.values() if len(own) >= _FEWEST]
 
 
-def _throughout(given: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> dict[str, tuple[int, int]]:
+def _throughout(given: Begun, paths: Sequence[str]) -> dict[str, tuple[int, int]]:
     """Path → the one number that most of its lines tell behind a word, and the first of these; of files that are just 0 … N-1 by it."""
     told = {path: _told(given[path]) for path in paths}
     words = set[str].intersection(*({word for word, *_ in own} for own in told.values()))
@@ -121,7 +121,7 @@ def _throughout(given: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> di
     return {}
 
 
-def _as_rank(given: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> dict[str, tuple[int, int]]:
+def _as_rank(given: Begun, paths: Sequence[str]) -> dict[str, tuple[int, int]]:
     """The same of files that call themselves the same rank again and again, whatever else they say; a line that tells of another process counts for nobody."""
     found: dict[str, tuple[int, int]] = {}
     again = 0  # one that prints much shows few of these lines in its beginning
@@ -148,7 +148,7 @@ def _called(text: str) -> int | None:
     return ranks.pop() if len(ranks) == len({one[1] for one in found}) == 1 else None
 
 
-def _headed(given: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> dict[str, tuple[int, int]]:
+def _headed(given: Begun, paths: Sequence[str]) -> dict[str, tuple[int, int]]:
     """The same of files whose first lines each tell one rank, and all of them 0 … N-1, whatever the files' names count."""
     told: dict[str, tuple[int, int]] = {}
     for path in paths:

@@ -48,6 +48,9 @@ class Said(msgspec.Struct, frozen=True):
     launch: Launch | None
 
 
+Begun = Mapping[str, Sequence[Said]]  # the first lines of files, by path
+
+
 class Beginning(msgspec.Struct, frozen=True):
     """The first lines of a file, and what tells the year of their stamps."""
 

@@ -17,7 +17,7 @@ from parsers.text.outlines import Leaf
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.text.vocabulary import words_of
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun
 from parsers.who.linked.closure import Token, by_chains
 from parsers.who.linked.relations import Relation, relations
 from parsers.who.places.contexts import Places
@@ -37,11 +37,7 @@ _KEY_WORD = 4  # characters of a word by which a list is called
 
 
 def node_numbers(
-    said: Mapping[str, Sequence[Said]],
-    documents: Iterable[Document],
-    names: Iterable[str],
-    sums: Sequence[RankSum],
-    places: Places,
+    said: Begun, documents: Iterable[Document], names: Iterable[str], sums: Sequence[RankSum], places: Places
 ) -> tuple[dict[str, int], frozenset[str]]:
     """`names` that are known to be somebody's → (name or id of a place → its number, what scripts call that number)."""
     used = frozenset(name for one in sums if one.what == "rank" for key in one.terms for name in key)
@@ -77,7 +73,7 @@ def node_numbers(
 # --- along a list
 
 
-def _sentences(name: str, said: Mapping[str, Sequence[Said]]) -> Iterator[str]:
+def _sentences(name: str, said: Begun) -> Iterator[str]:
     """What is said that a name is, in words or in code, where that is a place in something."""
     words = words_of(name)
     called = re.compile(
@@ -91,7 +87,7 @@ def _sentences(name: str, said: Mapping[str, Sequence[Said]]) -> Iterator[str]:
                 yield found["text"]
 
 
-def is_counted_otherwise(name: str, said: Mapping[str, Sequence[Said]]) -> bool:
+def is_counted_otherwise(name: str, said: Begun) -> bool:
     """Does a sentence say that a name is a place in something in another order than that in which it stands?"""
     return any(_ANOTHER.search(_clause(text)) for text in _sentences(name, said))
 
@@ -115,7 +111,7 @@ def _meant(sentences: Iterable[str], lists: Mapping[str, Set[tuple[str, ...]]]) 
 
 
 def _lists(
-    said: Mapping[str, Sequence[Said]], documents: Iterable[tuple[str, Sequence[Leaf]]], places: Places
+    said: Begun, documents: Iterable[tuple[str, Sequence[Leaf]]], places: Places
 ) -> dict[str, set[tuple[str, ...]]]:
     """What holds a list of names → the lists."""
     found: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)
@@ -164,9 +160,7 @@ def _named(words: Iterable[str], places: Places) -> tuple[str, ...]:
 # --- by branches
 
 
-def _branched(
-    used: Set[str], said: Mapping[str, Sequence[Said]], relations: Sequence[Relation]
-) -> Iterator[tuple[str, list[Relation]]]:
+def _branched(used: Set[str], said: Begun, relations: Sequence[Relation]) -> Iterator[tuple[str, list[Relation]]]:
     """Names that scripts give something by what holds, with the relations whose rows tell what that is."""
     for own in said.values():
         texts = [one.raw[:_CHARACTERS] for one in own[:_LINES]]

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from parsers.schema.calls import Call, Script, call_of
 from parsers.text.outlines import Leaf
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.linked.tokens import Slot, apart, meaning, setting, slots
 from parsers.who.places.contexts import Places
 from parsers.who.told.tables import rows_of_words, table_rows
@@ -93,7 +93,7 @@ def _log(path: str, own: Sequence[Said], places: Places) -> _Log:
 
 
 def relations(
-    said: Mapping[str, Sequence[Said]],
+    said: Begun,
     documents: Iterable[tuple[str, Sequence[Leaf]]],
     places: Places,
     names: Iterable[str],

@@ -21,7 +21,7 @@ from parsers.schema.labels import OF_GROUP
 from parsers.text.host_list import host_list
 from parsers.text.patterns import regex
 from parsers.text.vocabulary import meaning_of, of_process
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.lines.introductions import PROCESS
 from parsers.who.places.alike_paths import ADDRESS, folders_alike, names_of_path, stems_alike
 from parsers.who.places.host_answers import answers, file_of_names
@@ -98,11 +98,7 @@ class Places:
     """Names of places in a bundle, put together."""
 
     def __init__(
-        self,
-        said: Mapping[str, Sequence[Said]],
-        paths: Sequence[str],
-        documented: Set[str] = frozenset(),
-        hosts: Set[str] = frozenset(),
+        self, said: Begun, paths: Sequence[str], documented: Set[str] = frozenset(), hosts: Set[str] = frozenset()
     ) -> None:
         """`documented`: what documents call places of processes, where a path or a line has that name; `hosts`: those that they call hosts, whatever else
         a word and a number may be (`node25`)."""
@@ -260,7 +256,7 @@ class Places:
         found = _OF_PLACE.match(text[:_ABOVE])
         return self.called(found["name"].rstrip(".-")) if found is not None else None
 
-    def _told_inside(self, said: Mapping[str, Sequence[Said]]) -> dict[str, str]:
+    def _told_inside(self, said: Begun) -> dict[str, str]:
         """Path → the place that a file says it is from, where it names one alone, and the files of its shape of name each another one."""
         shapes: defaultdict[str, dict[str, set[str]]] = defaultdict(dict)
         for path, own in said.items():
@@ -281,9 +277,7 @@ class Places:
 
     # --- which words are names
 
-    def _known(
-        self, said: Mapping[str, Sequence[Said]], paths: Sequence[str], documented: Set[str], hosts: Set[str]
-    ) -> set[str]:
+    def _known(self, said: Begun, paths: Sequence[str], documented: Set[str], hosts: Set[str]) -> set[str]:
         names: set[str] = set()
         told: set[str] = set()  # of places, by words before them
         used: defaultdict[str, set[str]] = defaultdict(set)
@@ -348,7 +342,7 @@ class Places:
                 for one in own:
                     self.join(first, one)
 
-    def _by_address(self, said: Mapping[str, Sequence[Said]]) -> None:
+    def _by_address(self, said: Begun) -> None:
         addresses = [name for name in self.names if ADDRESS.fullmatch(name)]
         lines = (one.raw.strip() for own in said.values() for one in own[:400])
         listed: defaultdict[str, list[list[str]]] = defaultdict(list)
@@ -372,7 +366,7 @@ class Places:
             if (found := _SUFFIXED.fullmatch(name)) and found[1] in self._same:
                 self.join(name, found[1])
 
-    def _by_tables(self, said: Mapping[str, Sequence[Said]]) -> None:
+    def _by_tables(self, said: Begun) -> None:
         """By tables of places, `NAME  IP  NODE`, whose columns have as many names: one pod on each node."""
         for own in said.values():
             for at, one in enumerate(own[:_OWN_LINES]):
@@ -454,9 +448,7 @@ def _may_be(word: str, *, is_told: bool = False) -> bool:
     return not is_figure and (not word[0].isdigit() or _HEX.fullmatch(word) is not None)
 
 
-def _beside(
-    names: Set[str], used: Mapping[str, Set[str]], said: Mapping[str, Sequence[Said]], *, is_sure: bool = False
-) -> set[str]:
+def _beside(names: Set[str], used: Mapping[str, Set[str]], said: Begun, *, is_sure: bool = False) -> set[str]:
     """Words that differ in numbers alone from names of places, behind the same words as these in one file."""
     shapes = {_DIGITS.sub("#", name) for name in names if name in used}
     asked = {
@@ -478,7 +470,7 @@ def _beside(
     return {word for at in known for word in others[at]}
 
 
-def _headed_words(said: Mapping[str, Sequence[Said]]) -> set[str]:
+def _headed_words(said: Begun) -> set[str]:
     """Words without a number that prompts and headings name, where lines alike that tell of processes have one of several such at one place."""
     heads: set[str] = set()
     for one in (one for own in said.values() for one in own[:400] if len(one.raw) < _SHORT):

@@ -17,7 +17,7 @@ import msgspec
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.text.vocabulary import of_process
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.places.contexts import Places
 from parsers.who.places.families import Process
 from parsers.who.places.orders import BLOCK
@@ -74,7 +74,7 @@ def _picked(text: str, every: Sequence[str], given: Sequence[tuple[str, Sum]]) -
     return made[0] if len(made) == 1 else None
 
 
-def shown_devices(said: Mapping[str, Sequence[Said]], places: Places) -> dict[str, tuple[int, ...]]:
+def shown_devices(said: Begun, places: Places) -> dict[str, tuple[int, ...]]:
     """Place → the devices that its processes see, in their order, where lines of each place, or a mapping of places that share numbers, list them
     and nothing else hides any."""
     told: list[tuple[str, tuple[int, ...]]] = []
@@ -107,7 +107,7 @@ def _place(one: Said, path: str, places: Places, at: int) -> str | None:
     return told[0] if told else named.pop() if len(named) == 1 else None if named else places.of_file(path)
 
 
-def used_devices(said: Mapping[str, Sequence[Said]], locals_: Set[str] = frozenset()) -> Devices:
+def used_devices(said: Begun, locals_: Set[str] = frozenset()) -> Devices:
     """The lines of files → whose each device is. `locals_`: names that formulas count the processes of a place by."""
     told: list[Devices] = []
     for own in said.values():

@@ -30,7 +30,7 @@ from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.vocabulary import meaning_of, of_process, words_of
 from parsers.who.labels.joins import counts_others
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun
 from parsers.who.lines.introductions import PROCESS
 from parsers.who.places.contexts import Places
 from parsers.who.places.rows_alike import Row, count_arrivals, families_of, headed, leave_out, speakers
@@ -95,12 +95,7 @@ class Process(NamedTuple):
 
 
 def processes(
-    said: Mapping[str, Sequence[Said]],
-    places: Places,
-    worlds: frozenset[int],
-    called: Called,
-    *,
-    counts_tasks: bool,
+    said: Begun, places: Places, worlds: frozenset[int], called: Called, *, counts_tasks: bool
 ) -> list[list[Process]]:
     """The lines of files → what each family of them tells. `worlds`: the sizes that launches tell; `called`: by scripts; `counts_tasks`: no script
     computes the ranks from what launchers count."""
@@ -128,9 +123,7 @@ def _agreeing(families: Sequence[list[Process]]) -> list[list[Process]]:
     return [own for own in families if own and not any(map(contradicts, own))]
 
 
-def _used(
-    families: Mapping[tuple[str, tuple[str, ...]], Sequence[Row]], said: Mapping[str, Sequence[Said]]
-) -> Counter[int]:
+def _used(families: Mapping[tuple[str, tuple[str, ...]], Sequence[Row]], said: Begun) -> Counter[int]:
     """How many families, other than this one, use a number; names of files and stacks, and what stands before lines, count as some."""
     used: Counter[int] = Counter()
     for rows in families.values():
@@ -165,7 +158,7 @@ class _Family:
         called: Called,
         *,
         counts_tasks: bool,
-        lines: Mapping[str, Sequence[Said]],
+        lines: Begun,
     ) -> None:
         self._lines = lines
         self._called, self._counts_tasks = called, counts_tasks

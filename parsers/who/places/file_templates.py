@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun
 from parsers.who.places.families import Process
 
 _FEWEST = 2
@@ -53,7 +53,7 @@ def consistent(written: Sequence[Written], told: Iterable[Process]) -> list[Writ
     return [] if contradicts else [*written]
 
 
-def written(said: Mapping[str, Sequence[Said]], paths: Sequence[str], world: int | None) -> Iterator[Written]:
+def written(said: Begun, paths: Sequence[str], world: int | None) -> Iterator[Written]:
     """Files whose names the launches of a bundle explain, of all tasks."""
     patterns = {
         pattern

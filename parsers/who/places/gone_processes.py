@@ -13,7 +13,7 @@ from typing import Any
 
 from parsers.schema.names import Names
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.places.contexts import Places
 from parsers.who.places.headed_hosts import hosts_before
 from parsers.who.places.job_table import Table
@@ -32,19 +32,13 @@ _MARKS = regex(r"[\s:;,|=()\[\]<>/@#*>-]+")
 
 
 def placed_or_gone(
-    said: Mapping[str, Sequence[Said]],
-    names: Names,
-    table: Table,
-    claims: Sequence[Mapping[str, Any]],
-    world: int | None,
+    said: Begun, names: Names, table: Table, claims: Sequence[Mapping[str, Any]], world: int | None
 ) -> list[dict[str, Any]]:
     """Rows of `ranks` beside those that are known: where processes run by what stands before their lines, and who is gone."""
     return [*hosts_before(said, table, claims), *gone_processes(said, names, table.where, world)]
 
 
-def gone_processes(
-    said: Mapping[str, Sequence[Said]], names: Names, places: Places | None, world: int | None
-) -> list[dict[str, Any]]:
+def gone_processes(said: Begun, names: Names, places: Places | None, world: int | None) -> list[dict[str, Any]]:
     """Rows of `ranks` for all processes of lists that tell of one that is gone."""
     if places is None:
         return []

@@ -20,7 +20,7 @@ from typing import Any
 from parsers.forms.headed import prompted
 from parsers.schema.parser import STREAM_ERRORS, Source
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import WINDOW, Said
+from parsers.who.lines.beginnings import WINDOW, Begun, Said
 from parsers.who.places.contexts import Places, host_called
 from parsers.who.places.job_table import Table
 
@@ -29,9 +29,7 @@ _BEHIND_STAMP = regex(r"\A(?:[\W\dTZ]{0,40}(?<=[\s\]]))?")
 _WORD = regex(r"[\w.-]+")
 
 
-def host_sections(
-    sources: Sequence[Source], said: Mapping[str, Sequence[Said]], table: Table
-) -> dict[str, Sequence[tuple[int, str]]]:
+def host_sections(sources: Sequence[Source], said: Begun, table: Table) -> dict[str, Sequence[tuple[int, str]]]:
     """Path → (line, host from there on), of files of which a heading stands among the lines that are known; a large file is of one piece."""
     places = table.where
     if places is None:
@@ -66,9 +64,7 @@ def _shape(line: str) -> str:
     return _WORD.sub("@", line.strip())
 
 
-def hosts_before(
-    said: Mapping[str, Sequence[Said]], table: Table, claims: Sequence[Mapping[str, Any]]
-) -> list[dict[str, Any]]:
+def hosts_before(said: Begun, table: Table, claims: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Rows of `ranks` for those of whom nobody else tells a host."""
     places = table.where
     placed = {one.get("rank") for one in claims if one.get("host") is not None}

@@ -6,11 +6,9 @@
 Source: the manuals of pdsh, clush, mpirun, horovodrun, srun; DeepSpeed's launcher/launch.py.
 """
 
-from collections.abc import Mapping, Sequence
-
 from parsers.text.host_list import host_list
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun
 
 _MAY = (" -w", " -H", "-host", "nodelist", "WORLD INFO DICT", "_mapping=")
 _LISTED = regex(
@@ -23,7 +21,7 @@ _SLOTS = regex(r":\d{1,5}(?=,|$)")
 _CHARACTERS, _HOSTS = 6000, 4096
 
 
-def launched_hosts(said: Mapping[str, Sequence[Said]]) -> frozenset[str]:
+def launched_hosts(said: Begun) -> frozenset[str]:
     """The names of all hosts that commands list, or a launcher maps to ranks, or that processes introduce themselves with."""
     lines = [one for own in said.values() for one in own]
     texts = [one.raw[:_CHARACTERS] for one in lines if any(word in one.raw for word in _MAY)]

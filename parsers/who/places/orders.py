@@ -10,13 +10,13 @@ beside it; which list is that of the ranks, is for processes.py to say.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise, takewhile
 from typing import NamedTuple
 
 from parsers.text.host_list import host_list
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.places.contexts import Places
 
 _LINES = 400
@@ -57,7 +57,7 @@ class Block(NamedTuple):
     ranks: tuple[int, ...]
 
 
-def orders(said: Mapping[str, Sequence[Said]], places: Places) -> list[Order]:
+def orders(said: Begun, places: Places) -> list[Order]:
     """All lists, in the order of the files."""
     found: list[Order] = []
     for path, own in said.items():
@@ -81,7 +81,7 @@ def _may_list(text: str, places: Places) -> bool:
     return _SHORT.search(text) is not None or sum(map(places.is_place, _NAME.findall(text))) >= _FEWEST
 
 
-def blocks(said: Mapping[str, Sequence[Said]], places: Places) -> Iterator[Block]:
+def blocks(said: Begun, places: Places) -> Iterator[Block]:
     """What mappings of places to lists of ranks tell, where these are just 0 … N-1."""
     for path, own in said.items():
         for one in own[:_LINES]:
@@ -106,7 +106,7 @@ class Counted(NamedTuple):
     world: int
 
 
-def in_order_of_ranks(said: Mapping[str, Sequence[Said]], places: Places) -> Iterator[Counted]:
+def in_order_of_ranks(said: Begun, places: Places) -> Iterator[Counted]:
     """What lists of places with process numbers tell (`n3:4411,n1:902,n3:4409`), where a line beside them says that they are in the order of ranks."""
     for path, own in said.items():
         for at, one in enumerate(own[:_LINES]):

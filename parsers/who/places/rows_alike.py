@@ -6,7 +6,7 @@ speaker's name: what is behind it is a row as well. Lines of words alone above n
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from parsers.forms.framings import rows_of_steps
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.places.contexts import Places
 
 LINES = 160  # of each file, the first
@@ -56,7 +56,7 @@ class Row(NamedTuple):
     speaker: str | None = None  # the name before it, which comes again after others
 
 
-def speakers(said: Mapping[str, Sequence[Said]], *, are_numbered: bool) -> set[tuple[str, str, str]]:
+def speakers(said: Begun, *, are_numbered: bool) -> set[tuple[str, str, str]]:
     """(file, form, name) of what stands at the heads of lines and comes again after others, with a number in it or without."""
     again: set[tuple[str, str, str]] = set()
     for path, own in said.items():
@@ -71,7 +71,7 @@ def speakers(said: Mapping[str, Sequence[Said]], *, are_numbered: bool) -> set[t
     return again
 
 
-def families_of(said: Mapping[str, Sequence[Said]], places: Places) -> dict[tuple[str, tuple[str, ...]], list[Row]]:
+def families_of(said: Begun, places: Places) -> dict[tuple[str, tuple[str, ...]], list[Row]]:
     """(template, what stands before each number) → its rows, of all files."""
     again = speakers(said, are_numbered=False)
     found: defaultdict[tuple[str, tuple[str, ...]], list[Row]] = defaultdict(list)
@@ -196,7 +196,7 @@ def _above(line: str, start: int, end: int) -> str | None:
     return name if distance < _BESIDE else None
 
 
-def leave_out(rows: Sequence[Row], column: int, said: Mapping[str, Sequence[Said]]) -> bool:
+def leave_out(rows: Sequence[Row], column: int, said: Begun) -> bool:
     """Do other lines of their files begin as they do, up to the number in a column, with numbers there that no row has? Then the rows are some of many."""
     own = {row.numbers[column] for row in rows}
     texts = [row.said.line.text[: row.ends[column]] for row in rows]

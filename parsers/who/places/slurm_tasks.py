@@ -9,12 +9,12 @@ rank where a script says so (process_table.py asks).
 Source: the manuals of srun (--distribution) and scontrol.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 from parsers.text.host_list import host_list
 from parsers.text.patterns import regex
 from parsers.text.rank_list import rank_list
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun
 from parsers.who.places.contexts import Places
 from parsers.who.places.families import Process
 
@@ -27,9 +27,7 @@ _ENDED = regex(r"\bsrun: error: (?P<node>[A-Za-z][\w.-]{0,250}): tasks? (?P<task
 _GIVEN = regex(r"\bNodes=(?P<nodes>\S{1,2000}) .{0,200}\bGRES=\S{0,60}gpu\S{0,60}\(IDX:(?P<devices>[\d,-]{1,100})\)")
 
 
-def starts_of_tasks(
-    said: Mapping[str, Sequence[Said]], places: Places, each: int | None, world: int | None
-) -> dict[str, tuple[int, int]]:
+def starts_of_tasks(said: Begun, places: Places, each: int | None, world: int | None) -> dict[str, tuple[int, int]]:
     """The lines of files, the tasks of each node, and how many there are → place → its first task, its tasks; nothing where these do not add up."""
     lines = [one.raw[:_CHARACTERS] for own in said.values() for one in own[:_LINES]]
     told = {
@@ -56,7 +54,7 @@ def starts_of_tasks(
     return made if agrees else {}
 
 
-def given_devices(said: Mapping[str, Sequence[Said]], places: Places) -> Iterator[Process]:
+def given_devices(said: Begun, places: Places) -> Iterator[Process]:
     """Processes by their place on a node and the number of the device that they see there."""
     for path, own in said.items():
         for one in own[:_LINES]:

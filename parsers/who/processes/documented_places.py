@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from parsers.schema.names import Told
 from parsers.text.unanimous import unanimous
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun
 from parsers.who.places.contexts import Places
 from parsers.who.places.devices import Devices
 from parsers.who.places.families import PID as LEAST
@@ -51,7 +51,7 @@ def _of_numbered_paths(told: Sequence[Told], places: Places) -> Iterator[Process
         )
 
 
-def given(said: Mapping[str, Sequence[Said]], places: Places, devices: Devices) -> Iterator[Process]:
+def given(said: Begun, places: Places, devices: Devices) -> Iterator[Process]:
     """Which device of its node a process uses that sees only those that its job was given."""
     for one in given_devices(said, places):
         if one.local is not None and devices.what == "local_rank" and (user := devices.user(one.local)) is not None:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from parsers.schema.calls import Script, call_of
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun
 from parsers.who.places.contexts import OTHERS, Places
 from parsers.who.places.families import Process
 from parsers.who.scripts.formulas import Formula, Given, is_of_node
@@ -43,7 +43,7 @@ class NodeNumbers:
 
     def __init__(
         self,
-        said: Mapping[str, Sequence[Said]],
+        said: Begun,
         places: Places,
         paths: Sequence[str],
         found: Sequence[Process],

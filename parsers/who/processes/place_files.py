@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.places.contexts import Places
 from parsers.who.scripts.formulas import Formula
 
@@ -20,11 +20,7 @@ _DAEMON = regex(r" (?:[a-z][\w./@-]{1,40}\[\d+\]|kernel): ")
 
 
 def of_places(
-    said: Mapping[str, Sequence[Said]],
-    places: Places,
-    paths: Sequence[str],
-    starts: Mapping[str, range],
-    formulas: Sequence[Formula],
+    said: Begun, places: Places, paths: Sequence[str], starts: Mapping[str, range], formulas: Sequence[Formula]
 ) -> dict[str, int]:
     """Files of one shape of name, as many at a place as it has processes, by what is left of their numbers: 0 … p-1, or 1 … p where the formula that
     counts from the first rank of a place takes 1 away; of others some may be lost."""

@@ -24,7 +24,7 @@ from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.text.vocabulary import of_process
 from parsers.who.labels.seat_labels import words_of_scripts
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun
 from parsers.who.lines.introductions import PID, Introduction
 from parsers.who.linked.numbered import node_numbers
 from parsers.who.places.contexts import OF_RECORD, Places, host_called
@@ -63,7 +63,7 @@ _SIZE = regex(
 
 
 def process_table(
-    said: Mapping[str, Sequence[Said]],
+    said: Begun,
     paths: Sequence[str],
     world: int | None,
     stated: Iterable[Statement] = (),
@@ -129,7 +129,7 @@ def process_table(
 
 
 def _not_told_otherwise(
-    families: Iterable[Sequence[Process]], said: Mapping[str, Sequence[Said]], told: Iterable[Told]
+    families: Iterable[Sequence[Process]], said: Begun, told: Iterable[Told]
 ) -> Iterator[Sequence[Process]]:
     """Without families whose numbers only count like ranks (`trainer-3`) where documents give their names other ranks."""
     alone = (one for one in told if one.local_rank is one.device is None and not one.name.isdecimal())
@@ -141,7 +141,7 @@ def _not_told_otherwise(
             yield own
 
 
-def worlds_told(said: Mapping[str, Sequence[Said]]) -> frozenset[int]:
+def worlds_told(said: Begun) -> frozenset[int]:
     """The sizes of the world that lines tell by that name."""
     named = (_SIZE.search(one.line.text) for lines in said.values() for one in lines)
     return frozenset(int(found[1]) for found in named if found is not None)
@@ -211,7 +211,7 @@ def _of_pids(stated: Sequence[Statement]) -> Iterator[Statement]:
 class _Resolved:
     def __init__(
         self,
-        said: Mapping[str, Sequence[Said]],
+        said: Begun,
         places: Places,
         paths: Sequence[str],
         found: list[Process],

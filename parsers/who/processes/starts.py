@@ -13,7 +13,7 @@ from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.unanimous import unanimous
 from parsers.text.vocabulary import of_process
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun
 from parsers.who.linked.numbered import is_counted_otherwise
 from parsers.who.places.contexts import Places
 from parsers.who.places.families import Process
@@ -78,7 +78,7 @@ class Starts:
 
     def __init__(
         self,
-        said: Mapping[str, Sequence[Said]],
+        said: Begun,
         places: Places,
         paths: Sequence[str],
         found: Sequence[Process],

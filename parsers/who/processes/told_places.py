@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from parsers.schema.names import Told
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.places.contexts import Places
 
 _FEWEST = 2
@@ -25,7 +25,7 @@ _OF_OTHERS = regex(
 )
 
 
-def join_told(told: Iterable[Told], said: Mapping[str, Sequence[Said]], paths: Sequence[str], places: Places) -> None:
+def join_told(told: Iterable[Told], said: Begun, paths: Sequence[str], places: Places) -> None:
     """Joins the names of files with the hosts that documents number, as notes pair them."""
     hosts = {one.name for one in told if one.node_rank is not None and places.is_place(one.name)}
     files: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.text.vocabulary import of_process, words_of
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun
 from parsers.who.scripts.script_lines import INSTANCE, counted_on, unquoted
 
 _LINES = 400
@@ -146,7 +146,7 @@ class Scripts(NamedTuple):
     sums: list[RankSum]
 
 
-def scripts_of(said: Mapping[str, Sequence[Said]]) -> Scripts:
+def scripts_of(said: Begun) -> Scripts:
     """The lines of files → what they compute ranks and nodes from, and the numbers that they give to names."""
     formulas, given, sums = _formulas(said)
     return Scripts(
@@ -154,7 +154,7 @@ def scripts_of(said: Mapping[str, Sequence[Said]]) -> Scripts:
     )
 
 
-def _formulas(said: Mapping[str, Sequence[Said]]) -> tuple[list[Formula], list[Given], list[RankSum]]:
+def _formulas(said: Begun) -> tuple[list[Formula], list[Given], list[RankSum]]:
     """The lines of files → what they compute ranks and nodes from, and the numbers that they give to names."""
     found: list[Formula] = []
     whole: list[RankSum] = []
@@ -259,7 +259,7 @@ def _written_out(read: Sum, inner: Mapping[str, Sum], constants: Mapping[str, in
     return total
 
 
-def _templates(said: Mapping[str, Sequence[Said]]) -> dict[str, dict[int, str]]:
+def _templates(said: Begun) -> dict[str, dict[int, str]]:
     """Name of a script → the number of each argument → what whoever calls it, gives it: `start.sh {{ node_index }} {{ gpus }}`, `start.sh $IDX 4`."""
     scripts = {name for path in said if "." in (name := path.rpartition("/")[2])}
     found: defaultdict[str, set[tuple[tuple[int, str], ...]]] = defaultdict(set)

@@ -9,12 +9,12 @@ stands at such a line of a source is in that call (forensics/assemble/who/called
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from parsers.schema.parser import STREAM_ERRORS, Source
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun
 
 CALL, PRINTED = "message call", "prints a number"
 _SUFFIXES = (".py", ".pyx", ".c", ".cc", ".cpp", ".cxx", ".cu", ".f90", ".jl", ".rs", ".go", ".java")
@@ -35,7 +35,7 @@ _NUMBER = regex(r"(?<![\w.-])(?P<name>[A-Za-z_]\w{0,40})[\"']?\s?[=:]\s?(?P<valu
 _CHARACTERS, _DEPTH, _AGAIN = 400, 4, 64
 
 
-def message_calls(sources: Iterable[Source], said: Mapping[str, Sequence[Said]]) -> Iterator[dict[str, Any]]:
+def message_calls(sources: Iterable[Source], said: Begun) -> Iterator[dict[str, Any]]:
     """Rows of `ranks`, `name` a text of JSON: each line of such a call; and what lines of the bundle print of the names in them."""
     wanted: set[str] = set()
     scripts = [one for one in sources if one.path.endswith(_SUFFIXES) and 0 < one.size <= _BYTES]

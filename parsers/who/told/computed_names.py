@@ -30,7 +30,7 @@ from parsers.schema.parser import Source
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
 from parsers.text.vocabulary import of_process
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.scripts.formulas import Formula
 from parsers.who.told.tables import is_of_names, table_rows
 from parsers.who.told.told_names import Document
@@ -142,7 +142,7 @@ def _is_count(part: str) -> bool:
 
 
 def computed_names(
-    said: Mapping[str, Sequence[Said]],
+    said: Begun,
     paths: Sequence[str],
     formulas: Sequence[Formula],
     world: int | None,
@@ -180,7 +180,7 @@ def computed_names(
                 )  # fmt: skip
 
 
-def _groups(said: Mapping[str, Sequence[Said]], paths: Sequence[str]) -> Iterator[dict[str, list[str]]]:
+def _groups(said: Begun, paths: Sequence[str]) -> Iterator[dict[str, list[str]]]:
     """Names that are beside each other → whatever is called so: parts of paths, hosts before lines, what files alike say of themselves."""
     beside: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
     files: defaultdict[tuple[str | int, ...], list[str]] = defaultdict(list)
@@ -249,7 +249,7 @@ def _words(own: Sequence[Said]) -> Iterator[dict[str, list[str]]]:
         yield found
 
 
-def _fields(alike: Sequence[str], said: Mapping[str, Sequence[Said]]) -> Iterator[dict[str, list[str]]]:
+def _fields(alike: Sequence[str], said: Begun) -> Iterator[dict[str, list[str]]]:
     """Files of one folder, each with a line of one key and another name: the name → itself and the file's stem."""
     found: defaultdict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for path in alike:

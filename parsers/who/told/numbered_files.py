@@ -12,7 +12,7 @@ Fooled by: a count of something that all processes share (ports, seeds), by a wo
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import takewhile
 
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from parsers.schema.names import KIND_OF, Told
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.lines.introductions import Introduction
 
 NUMBERED, PATH = "number", "path"
@@ -100,7 +100,7 @@ def _common_end(one: str, other: str) -> int:
     )
 
 
-def _begun(given: Mapping[str, Sequence[Said]]) -> list[Told]:
+def _begun(given: Begun) -> list[Told]:
     """Lines that tell a process's rank and one file of the bundle, as who begins processes tells of their logs; of several ranks and as many files."""
     names = {path.rpartition("/")[2] for path in given}
     found: list[Told] = []
@@ -114,7 +114,7 @@ def _begun(given: Mapping[str, Sequence[Said]]) -> list[Told]:
     return found if len(ranks) == len({one.name for one in found}) > 1 else []
 
 
-def introduced_files(said: Mapping[str, Sequence[Said]], told: Sequence[Told]) -> dict[str, list[Said]]:
+def introduced_files(said: Begun, told: Sequence[Told]) -> dict[str, list[Said]]:
     """Lines by path, and what documents tell → the same, where the first line of such a file tells its rank, unless another one says who speaks."""
     given = {path: [*own] for path, own in said.items()}
     for path, one in _numbered(given, [*told, *_begun(given)]).items():

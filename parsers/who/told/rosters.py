@@ -21,7 +21,7 @@ Fooled by: a numbering of all processes that is not the ranks.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 from msgspec.structs import replace
 
@@ -29,7 +29,7 @@ from parsers.schema.names import Told
 from parsers.schema.parser import STREAM_ERRORS, Source
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun, Said
 
 KIND = "roster"
 _LINES, _CHARACTERS, _BYTES = 400, 2000, 1 << 16
@@ -85,9 +85,7 @@ _OF_ALL = regex(
 _HEX = regex(r"(?:(?=[0-9a-f]*\d)[0-9a-f]{2,}|\d)")
 
 
-def rosters(
-    said: Mapping[str, Sequence[Said]], sources: Iterable[Source], world: int | None, called: Set[str] = frozenset()
-) -> list[Told]:
+def rosters(said: Begun, sources: Iterable[Source], world: int | None, called: Set[str] = frozenset()) -> list[Told]:
     """The lines of logs, small documents of JSON, the size of the world, if introductions tell it, and the words by which a script calls ranks → who has
     which rank."""
     is_of_spark = any(_OF_SPARK.search(one.raw) for own in said.values() for one in own[:_LINES])
@@ -257,7 +255,7 @@ def _is_on(name: str, path: str) -> bool:
     return host is not None and re.search(rf"(?<![\w.]){re.escape(host['host'])}(?![\w]|\.\d)", path) is not None
 
 
-def files_of(told: Sequence[Told], said: Mapping[str, Sequence[Said]], disputed: Set[str]) -> dict[str, int]:
+def files_of(told: Sequence[Told], said: Begun, disputed: Set[str]) -> dict[str, int]:
     """Path → rank, of files that tell which name of a roster they are. `disputed`: names that are told to be several ranks."""
     alone = (one for one in told if one.kind == KIND and one.local_rank is None and one.name not in disputed)
     ranks = {one.name: one.rank for one in alone if one.rank is not None}

@@ -16,7 +16,7 @@ from parsers.schema.names import share_of
 from parsers.schema.parser import STREAM_ERRORS, Source
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Said
+from parsers.who.lines.beginnings import Begun
 from parsers.who.lines.introductions import Introduction
 from parsers.who.told.counted_columns import WITHIN, first_records
 
@@ -48,7 +48,7 @@ def told_shares(sources: Iterable[Source], world: int | None) -> dict[str, tuple
     return found[0] if found and all(one == found[0] for one in found) else {}
 
 
-def introductions_of(said: Mapping[str, Sequence[Said]]) -> dict[tuple[str, int], Introduction]:
+def introductions_of(said: Begun) -> dict[tuple[str, int], Introduction]:
     """Lines of speakers that each say once which of how many they are, as many as speak: `[stdout:4] 1 of 8 n1 41164` → who they are."""
     found: dict[tuple[str, int], Introduction] = {}
     for path, own in said.items():
