@@ -18,16 +18,8 @@ _PIDS = 300  # a number from here on may be a process's
 _FEWEST = 2
 _STEPS = 3  # in which all numbers tell a loss
 _RECORDS = 2048
-TRAINING = (
-    *PROCESS,
-    "worker",
-    "wrk",
-    "learner",
-    "trainer",
-    "replica",
-    "participant",
-    "peer",
-)  # who may have a loss of its own
+# who may have a loss of its own
+TRAINING = (*PROCESS, "worker", "wrk", "learner", "trainer", "replica", "participant", "peer")
 
 
 def are_at_once(word: str, rows: Sequence[tuple[int, str, Said]], world: int | None, total: str = "") -> bool:

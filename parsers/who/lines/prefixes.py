@@ -36,9 +36,8 @@ _HOST_COLON = regex(rf"({_ADDRESS}|(?=[^:\s]{{0,255}}[A-Za-z])(?=[^:\s]{{0,255}}
 _HOST_TASK = regex(rf"((?=[^: ]{{0,255}}\d){_HOST}) (\d{{1,6}}): (?=\S)")
 _TAI = (1 << 62) + 10
 _DEPTH = 12  # decorations per line; more is not decoration
-_TORCH = regex(
-    rf"(?:\[default(\d{{1,4}})\]:)?(?:\[rank(\d{{1,7}})\]:)?\[{stamps.GLOG_PARTS} "
-)  # torchrun's local rank, PyTorch's rank, glog's stamp
+# torchrun's local rank, PyTorch's rank, glog's stamp
+_TORCH = regex(rf"(?:\[default(\d{{1,4}})\]:)?(?:\[rank(\d{{1,7}})\]:)?\[{stamps.GLOG_PARTS} ")
 # Which stream it was, behind the name of who wrote to it.
 _STREAM = regex(
     r"(?i)(?:<std(?:out|err|diag)>|\[std(?:out|err)\]|\(std(?:out|err)\)|std(?:out|err)(?= ?[|:])):?(?: {0,8}\|)? ?"

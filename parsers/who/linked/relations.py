@@ -198,9 +198,8 @@ def _record(
     twice: set[str] = set()
     for leaf in leaves:
         inner = ["*" if isinstance(one, int) else one for one in leaf.path[depth:]]
-        if (
-            inner and isinstance(last := leaf.path[-1], int) and last < _PLACES
-        ):  # what the first of a few is, it is in each
+        # what the first of a few is, it is in each
+        if inner and isinstance(last := leaf.path[-1], int) and last < _PLACES:
             inner[-1] = f"[{last}]"
         column = ".".join(inner) or "value"
         if leaf.path[-1] == "value" and leaf.path[:-1] in names:

@@ -42,9 +42,8 @@ _DEVICES = ("gpu", "device", "npu", "card", "cuda", "device_id", "gpu_id", "gpu_
 _SETTING = regex(r"\s{0,40}[\"']?(?P<key>[A-Za-z_][\w .()/-]{0,60}?)[\"']?\s{0,20}[:=]\s{0,20}(?P<value>.*)")
 _PIDS = ("pid", "tgid", "mainpid", "execmainpid", "hostpid", "process", "proc", "thread", "lwp")
 _PATH = regex(r"(?<![\w.-])/[\w.@+=-]{1,80}(?:/[\w.@+=-]{1,80}){1,15}")
-_UNIT = regex(
-    r" ?(?:[mun]?s|msec|secs?|seconds?|mins?|minutes?|hours?|[KMGT]i?B|bytes|percent|MHz|C|W)\b|%"
-)  # of a figure
+# of a figure
+_UNIT = regex(r" ?(?:[mun]?s|msec|secs?|seconds?|mins?|minutes?|hours?|[KMGT]i?B|bytes|percent|MHz|C|W)\b|%")
 _PID_FILE = regex(r"\.pid[\"']?[:= ]{1,3}\Z")  # what a file of that name holds
 _GIVEN = regex(r"(?:^|\s)--?[A-Za-z][\w-]*[ =][\"']?\Z")  # an option of a command, before what it gets
 _PORT = regex(r":[1-9]\d{2,6}(?!\w|[.:]\w)")

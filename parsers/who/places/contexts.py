@@ -63,9 +63,8 @@ _FREE, _MOST_WORDS = regex(r"[A-Za-z0-9][\w.-]*"), 4
 _SENT = regex(
     r"(?:\A[^\w\s]?[\w.-]{1,32}@(?=[^$#%>]{1,120}[$#%>] )|\bssh (?:-[A-Za-z]+ )*(?:[\w.-]{1,32}@)?|\bexec (?=[^-]{1,99}(?:-\w [^-]{1,60})?-- ))(?P<name>[A-Za-z][\w.-]{1,250})"
 )
-_ITEM = regex(
-    r"\s*(?:- )?(?:([\"'])[^\"']{1,252}\1,?|[\w.-]{1,252},)\s*|\s*- [\w.-]{1,252}\s*"
-)  # of a list in a document
+# of a list in a document
+_ITEM = regex(r"\s*(?:- )?(?:([\"'])[^\"']{1,252}\1,?|[\w.-]{1,252},)\s*|\s*- [\w.-]{1,252}\s*")
 _GLOG = regex(r"[IWEF]\d{4}|(?:ERR|E[A-Z])\d{4,6}")  # a level and a day; a message's number
 _OF_CARDS = ("GPU-", "MIG-")  # before the id of a device
 _SUFFIXED = regex(r"([a-z0-9.-]*-\d{1,5})-[a-z0-9]{5}")

@@ -31,9 +31,8 @@ _GIVEN = regex(
 _TAKES = regex(r"\bset_device\((?:\w{1,40}\.){0,3}(?P<sum>[\w +*()-]{1,60}?)\)")
 _PLACES = ("rank", "local_rank")
 _HIDDEN = regex(rf"{_HIDES}[\"']?\s{{0,2}}[=:]\s{{0,2}}[\"']?\$\{{?(?P<name>[A-Za-z_]\w{{0,40}}(?![\w\[]))?")
-_PICKED = regex(
-    r"(?:(?P<array>\w{1,40})\[(?:\$\(\()?|\$\(\()(?P<sum>[\w +*$-]{1,40})[\])]"
-)  # a place in an array, or a line's number
+# a place in an array, or a line's number
+_PICKED = regex(r"(?:(?P<array>\w{1,40})\[(?:\$\(\()?|\$\(\()(?P<sum>[\w +*$-]{1,40})[\])]")
 _NAMES = regex(r"[A-Za-z0-9][\w.-]*\w")
 _SENT = regex(r"\b(?:ssh|rsh) (?:-\S+ )*(?:[\w.-]{1,32}@)?(?P<host>[A-Za-z][\w.-]{0,250})")
 _LIST = regex(r"\b[a-z]{0,20}-?[sg]mi\b")  # a vendor's tool lists the devices in the order of their numbers

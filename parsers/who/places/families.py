@@ -53,18 +53,16 @@ _RANGE = regex(r"(?<=[\[({])0 ?(?:-|\.\.) ?(\d{1,7})(?=[\])}])")  # of all proce
 _IS_PID = regex(r"(?i)(?:^|[^a-z])(?:os)?p(?:rocess[ _]?)?id\W*\Z|(?<!本地)(?<!局部)进程(?:号)?\W*\Z")
 _IS_PORT = regex(r"://@:\Z")
 _OF_PID = regex(r"(?i)(?:^|[^a-z])(?:sub|child[ _-]?)?proc(?:ess)?\W*\Z")  # a large number behind it
-_IS_TAGGED = regex(
-    r"\[@:\Z|(?i:task|rank|proc(?:ess)?)[ :=]{0,3}#[ #]{0,8}[\[(]\Z"
-)  # as a host, or a number of a process, has it in brackets
+# as a host, or a number of a process, has it in brackets
+_IS_TAGGED = regex(r"\[@:\Z|(?i:task|rank|proc(?:ess)?)[ :=]{0,3}#[ #]{0,8}[\[(]\Z")
 _IS_DEVICE = regex(r"(?i)(?:gpus?|cuda|dev(?:ices?)?|npus?|cards?)(?:[_ -]?(?:ids?|index|no))?[\"'\s:=#_({\[-]*\Z")
 _IS_LOCAL = regex(
     r"(?i)(?:local(?:[_ -]?(?:rank|id|index|process|worker))?|slot|place|本地(?:进程|序号|编号)?|局部(?:进程|序号|编号)?)[\"']?[\s:=#_-]*\Z"
 )
 _IS_NODE = regex(r"(?i)(?:node|host|machine|(?<!in[ _])group)(?:[_ -]?(?:rank|id|index|number|nr))?[\"']?[\s:=#_-]*\Z")
 _IS_WORKER = regex(r"(?i)(?<![a-z])worker(?:[_ -]?(?:id|index|rank))?[\"']?[\s:=#_-]*\Z")  # of a server of parameters
-_IS_ID = regex(
-    r"(?i)(?:global[_ ]?)?(?:id|index|proc(?:ess)?|worker)|(?:.*\W)?task[ :=#]{0,2}"
-)  # of a process, above a column that counts them
+# of a process, above a column that counts them
+_IS_ID = regex(r"(?i)(?:global[_ ]?)?(?:id|index|proc(?:ess)?|worker)|(?:.*\W)?task[ :=#]{0,2}")
 _IS_RANK = regex(
     r"(?i)全局(?:进程)?(?:编号|序号|号)\W*\Z|rank(?:[_ ]?(?:id|index|nr|no))?[\"']?[\s:=#_(-]*\Z|process[_ ]index(?:\(\))?[\s:=]*\Z"
 )

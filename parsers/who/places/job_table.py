@@ -36,9 +36,8 @@ class Table(msgspec.Struct, frozen=True):
     is_by_device: bool = False  # nothing hides devices from processes: the first of a place uses the first
     introductions: Mapping[tuple[str, int], Introduction] = msgspec.field(default_factory=dict)  # by file and line
     scripts: Mapping[str, Script] = msgspec.field(default_factory=dict)  # called with a number
-    counter: tuple[int, int | None, bool] | None = (
-        None  # what a script adds to a number, the modulus, whether a launcher counts it
-    )
+    # what a script adds to a number, the modulus, whether a launcher counts it
+    counter: tuple[int, int | None, bool] | None = None
     each_task: int | None = None  # processes of each task of a launcher, whose number a script counts ranks by
     computed: Sequence[Told] = ()  # names that a script makes ranks of
     buses: Mapping[tuple[str, str], int] = msgspec.field(default_factory=dict)  # (place, address of its device) → rank

@@ -68,9 +68,8 @@ def join_addresses(said: Begun, documents: Iterable[Sequence[Leaf]], places: Pla
 def _addresses(said: Begun, documents: Iterable[Sequence[Leaf]], places: Places) -> Iterator[tuple[str, str]]:
     """Places with their own addresses."""
     alone: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)
-    forms: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(
-        lambda: defaultdict(set)
-    )  # form → place → addresses
+    # form → place → addresses
+    forms: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for path, own in said.items():
         lines = own[:_LINES]
         last = max((at for at, one in enumerate(lines) if _may_be_own(one)), default=-1)

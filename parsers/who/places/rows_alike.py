@@ -27,9 +27,8 @@ _TOKEN = regex(
     r"|(?P<figure>0x[0-9a-fA-F]+|\d+\.\d+\w*|\d+[A-Za-z_%][\w.]*|\d{10,})"
     r"|(?P<number>\d+)"
 )
-_UNIT = regex(
-    r" ?(?:[mun]?s|msec|secs?|(?:milli|micro)?seconds?|mins?|minutes?|hours?|[KMGT]i?B|bytes|percent)\b|%"
-)  # of a figure
+# of a figure
+_UNIT = regex(r" ?(?:[mun]?s|msec|secs?|(?:milli|micro)?seconds?|mins?|minutes?|hours?|[KMGT]i?B|bytes|percent)\b|%")
 _NUMBERED = regex(r"([A-Za-z_][A-Za-z_.-]*?)[_.-]?(\d{1,7})")
 _SPACES, _DIGITS = regex(r"\s+"), regex(r"\d+")
 _COLUMN = regex(r"[^\W\d][^\s|│┃]*")  # a word of a line of names above columns
@@ -153,9 +152,8 @@ def _apart(text: str, places: Places) -> tuple[str, tuple[str, ...], tuple[int, 
         if kind == "number" and len(word) < 10 and not _UNIT.match(text, found.end()):
             mark = "#"
             numbers.append(int(word))
-            before = (
-                "".join(parts[-_WORDS:]) + text[at : found.start()]
-            )  # with what differs from place to place as marks
+            # with what differs from place to place as marks
+            before = "".join(parts[-_WORDS:]) + text[at : found.start()]
             labels.append(_SPACES.sub(" ", _DIGITS.sub("#", before))[-24:])
         elif kind in ("name", "address") and places.is_place(word) and text[found.end() : found.end() + 1] != "=":
             mark = "@"

@@ -52,9 +52,8 @@ class Case(NamedTuple):
 def branches(texts: Sequence[str]) -> dict[str, list[Case]]:
     """The lines of a script → names that it gives something by what holds, with all cases, the last one that holds counts."""
     found: defaultdict[str, list[Case]] = defaultdict(list)
-    open_: list[
-        tuple[int, list[Condition | None], list[Condition | None]]
-    ] = []  # indentation, those before, this one's
+    # indentation, those before, this one's
+    open_: list[tuple[int, list[Condition | None], list[Condition | None]]] = []
     for text in texts[:_STATEMENTS]:
         indent = len(text) - len(text.lstrip())
         is_shell = any(word in f" {text} " for word in (" then", " fi", ";then"))

@@ -49,9 +49,8 @@ _REST = regex(rf"\s*(?:\((?P<sum>[^()]*)\)|(?P<name>{_NAME}))\s*%\s*\$?\{{?(?P<b
 _EITHER = regex(r"\s*(?P<name>[A-Za-z_]\w{0,60}) = [^\n]{1,200}? if [^\n]{1,200}? else (?P<other>[^\n]{1,120})")
 _ITEM = regex(r"\b[A-Za-z_]\w{0,40}\[[\"'](\w{1,60})[\"']\]")  # of a dictionary
 _ATTRIBUTE = regex(r"(?:[A-Za-z_]\w*\.)*([A-Za-z_]\w*)(?:\(\))?")  # of an object, or what one of its methods says
-_PASSED = regex(
-    r"(?:^|[\s;])(?P<name>[A-Za-z_]\w{0,40})=[\"']?\$\{?(?P<argument>[1-9])\b"
-)  # what a script is called with
+# what a script is called with
+_PASSED = regex(r"(?:^|[\s;])(?P<name>[A-Za-z_]\w{0,40})=[\"']?\$\{?(?P<argument>[1-9])\b")
 _VARIABLE = r"\{\{ ?(?:[\w.]+\.)?\w{1,40} ?\}\}|\$?\{\w{1,40}\}|\$[A-Za-z_]\w{0,40}"
 _TEMPLATE = regex(
     rf"(?P<name>[\w-]{{1,80}}\.\w{{1,8}})(?P<words>(?:[ \t]+[\"']?(?:{_VARIABLE}|[\w./:-]{{1,80}})[\"']?){{1,12}})"

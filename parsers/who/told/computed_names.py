@@ -40,18 +40,16 @@ _CHARACTERS = 400
 _LINES = 60  # of a file that tells of one process, the first
 _PARTS = regex(r"[A-Za-z0-9]+")
 _LAST = regex(r"(?i)completion|worker|pod_?index|local|member")  # what is counted last in a name
-_LISTED = regex(
-    r"(?i)(?:task|pod|completion|replica|worker|alloc\w{0,8})_?(?:index|idx|id|number)|ordinal"
-)  # what schedulers call tasks after
+# what schedulers call tasks after
+_LISTED = regex(r"(?i)(?:task|pod|completion|replica|worker|alloc\w{0,8})_?(?:index|idx|id|number)|ordinal")
 _OTHERS = regex(r"(?i)(?:gpu|cuda|npu|card|device|dev|slot|core|cpu|step|epoch|it|iter|shard|part|v)\Z")
 _TASKS = ("worker", "replica", "node")  # groups of a program, and what schedulers call their tasks
 _COUNTED = regex(r"(?<![\w.-])[A-Za-z]\w*(?:-\w+)*-\d{1,5}(?![\w.-])")
 _PAIR = regex(r"([A-Za-z]{0,20})[_-]?(\d{1,5})[/:._-]([A-Za-z]{0,20})[_-]?(\d{1,5})")  # in a cell
 _SEPARATE = regex(r"[._ -]")
 _CALLED = regex(r"(?=[^\s]{0,63}[A-Za-z])\w{4,64}")
-_TASK = regex(
-    r"[\s-]*[\"']?(?P<key>\w+)[\"']?\s*[:=]\s*\{?\s*(?:[\"']?(?P<name>[A-Za-z]\w*)[\"']?,?)?"
-)  # alone in its line
+# alone in its line
+_TASK = regex(r"[\s-]*[\"']?(?P<key>\w+)[\"']?\s*[:=]\s*\{?\s*(?:[\"']?(?P<name>[A-Za-z]\w*)[\"']?,?)?")
 _FIELD = regex(
     r"[\s-]*[\"']?(?P<key>[A-Za-z][\w ]{0,30}?)[\"']?\s*[:=]\s*\"?(?P<name>[A-Za-z][\w.@/\[\]-]{2,120})\"?,?\s*"
 )
@@ -157,9 +155,8 @@ def computed_names(
     if len(kinds) != 1:
         return
     [one] = kinds.values()
-    if (
-        one.is_nameless or of_process(one.counter or "") == "rank"
-    ):  # a launcher counts its tasks, and names nothing by them
+    # a launcher counts its tasks, and names nothing by them
+    if one.is_nameless or of_process(one.counter or "") == "rank":
         return
     size = world if one.what == "rank" else world // each if world and each and world % each == 0 else None
     tasks = (_TASK.fullmatch(line.raw[:_CHARACTERS]) for line in said.get(one.file, ()))

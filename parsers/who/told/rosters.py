@@ -74,9 +74,8 @@ _BARE_ADDRESS = regex(
     r"(?i)(?:(?<![a-z])(?:on|at|host|ip|addr(?:ess)?|node)[ =:]{1,3}|\()(\d{1,3}(?:\.\d{1,3}){3})(?![\w.:-])"
 )
 _WORDS_OF_LINE = regex(r"[A-Z]+(?:_[A-Z]+)+")  # `PROCESS_LOCAL`, which says how near data are
-_OF_SPARK = regex(
-    r"(?<![A-Za-z])TorchDistributor"
-)  # it gives each barrier task the rank that is the number of its partition (pyspark.ml.torch)
+# it gives each barrier task the rank that is the number of its partition (pyspark.ml.torch)
+_OF_SPARK = regex(r"(?<![A-Za-z])TorchDistributor")
 _BEGINS = regex(r"(?i)(?=[a-f]*\d)[0-9a-f]{8}(?=-[0-9a-f]{4}-)|(?=[a-f]*\d)[0-9a-f]{12}(?=[0-9a-f]{52}\Z)")
 _AGENTS = regex(r"(?i)rendezvous|rdzv|\bagents?\b|\bnodes? (?:joined|registered)")  # who joins there is a launcher
 _OF_ALL = regex(

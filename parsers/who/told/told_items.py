@@ -194,9 +194,8 @@ def _of_one(parts: Mapping[Path, list[Fact]], own: Sequence[Leaf]) -> Mapping[Pa
         beside = {leaf.path[at] for leaf in own if len(leaf.path) > at and leaf.path[:at] == facts[0].path[:at]}
         if len({fact.path[: at + 1] for fact in facts}) > 1:
             break
-        if (
-            len(beside) > 1 and isinstance(facts[0].path[at], int) and len(facts[0].path) > at + 1
-        ):  # no list of variables
+        # no list of variables
+        if len(beside) > 1 and isinstance(facts[0].path[at], int) and len(facts[0].path) > at + 1:
             return {facts[0].path[: at + 1]: facts}
     return parts
 

@@ -181,9 +181,8 @@ def statements(said: Iterable[Line]) -> Iterator[Statement]:
             if heading is not None:
                 pids[speaker] = heading
         else:
-            if any(
-                name == setting["name"] for _, name, _ in blocks.get(speaker, ())
-            ):  # what is told again begins another
+            # what is told again begins another
+            if any(name == setting["name"] for _, name, _ in blocks.get(speaker, ())):
                 yield from _of_block(speaker, blocks.pop(speaker), pids.pop(speaker, None))
             blocks.setdefault(speaker, []).append((one.line, setting["name"], facts))
     for speaker, block in blocks.items():
