@@ -20,6 +20,7 @@ from typing import Any
 
 from parsers.schema.labels import NO_LABELS, Form, Labels
 from parsers.text.patterns import regex
+from parsers.text.unanimous import sole
 from parsers.who.lines.beginnings import Begun, Said
 
 SHARD = "shard of an engine"
@@ -44,9 +45,8 @@ def engine_labels(
         for one in own:
             if found := _SGLANG.search(one.raw) or _VLLM.search(one.raw):
                 first.setdefault(int(found["place"]), one)
-                pids[int(found["place"])] |= {int(own) for own in [found.groupdict().get("pid")] if own}
-        sizes = {int(size) for one in own for size in _SIZE.findall(one.raw)}
-        size = sizes.pop() if len(sizes) == 1 else None
+                pids[int(found["place"])] |= {int(pid)} if (pid := found.groupdict().get("pid")) else set()
+        size = sole(int(size) for one in own for size in _SIZE.findall(one.raw))
         if not first or any(len(each) > 1 for each in pids.values()) or (size is not None and max(first) >= size):
             continue
         labels[path] = Labels(frozenset({_FORM}))

@@ -27,6 +27,7 @@ import msgspec
 from parsers.schema.labels import OF_GROUP, Join
 from parsers.schema.names import NO_NAMES, Names
 from parsers.text.patterns import regex
+from parsers.text.unanimous import sole
 from parsers.text.vocabulary import meaning_of
 from parsers.who.labels.seat_labels import Label, Seats, is_device, place_told, seated
 from parsers.who.lines.collected import Line
@@ -247,14 +248,12 @@ def _of_name(name: str, told: Told) -> int | None:
         if own in names or own in disputed:
             return None if own in disputed else names[own]
     bare = _REPLICA.sub("", name)
-    found = {rank for known, rank in names.items() if bare.endswith((f"-{known}", f"_{known}"))}
-    return found.pop() if len(found) == 1 else None
+    return sole(rank for known, rank in names.items() if bare.endswith((f"-{known}", f"_{known}")))
 
 
 def _of_names(value: Value, told: Told) -> int | None:
     """The rank of two names that are told as one (`mixer-0/b`)."""
-    found = {rank for mark in _MARKS if (rank := told.documents.ranks.get(mark.join(value))) is not None}
-    return found.pop() if len(found) == 1 else None
+    return sole(rank for mark in _MARKS if (rank := told.documents.ranks.get(mark.join(value))) is not None)
 
 
 def _extended(evidence: Mapping[Value, int], grouped: By, told: Told) -> dict[Value, int]:

@@ -21,6 +21,7 @@ from parsers.schema.labels import Join
 from parsers.schema.names import Names
 from parsers.schema.parser import Source
 from parsers.text.patterns import regex
+from parsers.text.unanimous import sole
 from parsers.who.lines.beginnings import Begun
 from parsers.who.lines.collected import pairs_of
 from parsers.who.scripts.formulas import Formula
@@ -45,12 +46,11 @@ _LOCAL = regex(r"(?:本地|局部)(?:进程|序号|编号|rank)?\W{0,3}\Z")
 
 def place_told(text: str) -> int | None:
     """The one number of a process at its place that a line tells in words."""
-    found = {
+    return sole(
         int(number[0])
         for number in _TOLD.finditer(text[:_TELLS])
         if _OF_PLACE.search(before := text[: number.start()]) or _LOCAL.search(before)
-    }
-    return found.pop() if len(found) == 1 else None
+    )
 
 
 class Label(NamedTuple):

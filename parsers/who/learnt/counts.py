@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from parsers.schema.labels import OF_GROUP
 from parsers.schema.parser import Source
 from parsers.text.patterns import regex
-from parsers.text.unanimous import unanimous
+from parsers.text.unanimous import sole, unanimous
 from parsers.who.learnt.tasks import LAUNCHER
 from parsers.who.learnt.turns import hold_one_each, is_of_host
 from parsers.who.lines.beginnings import Begun, Said
@@ -172,8 +172,7 @@ def sizes_of(told: Sequence[Introduction], said: Begun) -> tuple[int | None, int
 
 def _laid_out(said: Begun) -> int | None:
     """The one size that lines tell which name every axis of the layout."""
-    sizes = {one.launch.layout for own in said.values() for one in own if one.launch and one.launch.layout}
-    return sizes.pop() if len(sizes) == 1 else None
+    return sole(one.launch.layout for own in said.values() for one in own if one.launch and one.launch.layout)
 
 
 def launched_in(said: Begun) -> set[int]:
@@ -324,7 +323,7 @@ def counted_by(said: Begun, shapes: Mapping[str, Sequence[Source]]) -> int | Non
         is_whole = each == {(number, len(paths)) for number in range(len(paths))}
         if len(paths) > 1 and (is_whole or rolled(said, paths, None)):
             sizes.add(len(paths))
-    return sizes.pop() if len(sizes) == 1 else None
+    return sole(sizes)
 
 
 def sizes_of_rolls(
@@ -376,8 +375,7 @@ def numbers(own: Sequence[Source], place: int) -> dict[str, int]:
 
 def by_pid(path: str, pids: Mapping[int | None, int]) -> int | None:
     """The rank of the one known process whose number a file's name holds."""
-    found = {pids[number] for number in _in_name(path) if number >= _PID and number in pids}
-    return found.pop() if len(found) == 1 else None
+    return sole(pids[number] for number in _in_name(path) if number >= _PID and number in pids)
 
 
 def are_of_pids(found: Mapping[str, int], pids: Mapping[int | None, int], said: Begun, world: int | None) -> bool:

@@ -6,7 +6,7 @@ from itertools import chain
 from msgspec.structs import replace
 
 from parsers.text.patterns import regex
-from parsers.text.unanimous import unanimous
+from parsers.text.unanimous import sole, unanimous
 from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.lines.introductions import Introduction
 
@@ -33,8 +33,7 @@ def from_zero(said: Begun) -> dict[str, list[Said]]:
 def _served(said: Begun) -> Begun:
     """`server rank 0, trainers ranks 1..3` at a file's head, and `trainer rank 2 of 3` by each of those: who serves is none of them."""
     heads = (one.raw[:_CHARACTERS] for own in said.values() for one in own[:_HEADS] if one.introduces is None)
-    told = {int(found["last"]) for head in heads if (found := _SERVES.search(head)) is not None}
-    size = told.pop() if len(told) == 1 else 0
+    size = sole(int(found["last"]) for head in heads if (found := _SERVES.search(head)) is not None) or 0
     ranks = {(who.rank, who.world) for own in said.values() for one in own if (who := one.introduces) is not None}
     if not size or ranks != {(rank, size) for rank in range(1, size + 1)}:
         return said

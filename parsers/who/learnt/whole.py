@@ -23,7 +23,7 @@ from parsers.schema.names import Names
 from parsers.schema.parser import Source
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
-from parsers.text.unanimous import unanimous
+from parsers.text.unanimous import sole, unanimous
 from parsers.who.labels.head_pids import pids_at_heads
 from parsers.who.labels.joins import DEVICES, Told, heads_in, joins, names_in, share_half, spoken
 from parsers.who.labels.labelled_lines import labelled
@@ -124,26 +124,21 @@ class Beginnings:
         return next((parts for parts in ways if sum(bool(part.introduced) for part in parts) > 1), [self])
 
     @cached_property
+    def _alone(self) -> dict[str, int]:
+        """Path → the one rank that introduces itself in a file in which nobody else speaks."""
+        spoken = {path: self.processes(path) for path in {one.file for one in self.introduced}}
+        return {path: rank for path, own in spoken.items() if len(own) == 1 for rank in own if rank is not None}
+
+    @cached_property
     def _beside(self) -> dict[str, int]:
         """Each beginning of a path that ends in a number, or with a folder → the one rank that introduces itself in the files that begin so: what the
         number counts (executors, runs of a logger) may be no rank."""
-        told: defaultdict[str, set[int]] = defaultdict(set)
-        for path in {one.file for one in self.introduced}:
-            spoken = self.processes(path)
-            for begins in beginnings(path) if len(spoken) == 1 else ():
-                told[begins] |= {rank for rank in spoken if rank is not None}
-        return {begins: own.pop() for begins, own in told.items() if len(own) == 1}
+        return unanimous((begins, rank) for path, rank in self._alone.items() for begins in beginnings(path))
 
     @cached_property
     def _streams(self) -> dict[tuple[str, ...], int]:
         """Folder and numbers of a file's name → the one rank that introduces itself in it: another stream of the same number is its, too."""
-        introduced = {path: self.processes(path) for path in {one.file for one in self.introduced}}
-        return unanimous(
-            (stream(path), rank)
-            for path, spoken in introduced.items()
-            for rank in (spoken if len(spoken) == 1 else ())
-            if rank is not None
-        )
+        return unanimous((stream(path), rank) for path, rank in self._alone.items())
 
     def _by_beginning(self, ranks: Mapping[str, int]) -> dict[str, int]:
         """Path → rank of files in which nobody introduces himself, by how their paths begin, where as many as processes tell one."""
@@ -305,13 +300,19 @@ class Beginnings:
         )
         nodes = {name: node for name, node in unanimous(numbered).items() if node < RANKS}
         lines = (one.line.text for own in self._said.values() for one in own)
-        world = self.world if self.world is not None else worlds.pop() if len(worlds) == 1 else None
+        world = self.world if self.world is not None else sole(worlds)
         names = merged(map(ranks_of_names, said.values()), world or self._table.size)
-        every = each.pop() if len(each) == 1 else None
         are_others = self._table.is_computed or any(map(LAUNCHER.search, lines))
         tasks = self._table.each_task
         return Told(
-            world, names, self._pids, nodes, every, are_others=are_others, each_task=tasks, counter=self._table.counter
+            world,
+            names,
+            self._pids,
+            nodes,
+            sole(each),
+            are_others=are_others,
+            each_task=tasks,
+            counter=self._table.counter,
         )
 
     def _learn(self, paths: Sequence[str], ranks: Mapping[str, int], told: Told) -> Labels:

@@ -16,6 +16,7 @@ from parsers.schema.labels import NO_LABELS, Labels
 from parsers.schema.names import CALLS, is_of_others
 from parsers.text import lenient, stamps, vocabulary
 from parsers.text.patterns import regex
+from parsers.text.unanimous import sole
 
 ANSI = regex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _BETTER = {None: 0, "boot": 1, "local": 2, "utc": 3}
@@ -130,8 +131,7 @@ def of_logfmt(line: Line, match: "re.Match[str]", _group: int, habits: Habits) -
     host = next((record[key] for key in _PLACES if key in record), None)
     names = habits.labels.names
     if line.rank is None and names.fields:
-        told = {names.rank_at(host, record[name]) for name in names.fields if name in record}
-        line.rank = told.pop() if len(told) == 1 else None
+        line.rank = sole(names.rank_at(host, record[name]) for name in names.fields if name in record)
     if host is not None:
         line.host = line.host or host
         line.stamp(stamps.parse_time(record[match[0].rstrip("=")], habits.around))

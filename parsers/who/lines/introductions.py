@@ -19,6 +19,7 @@ from parsers.schema.labels import OF_GROUP
 from parsers.schema.rules import pci
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
+from parsers.text.unanimous import sole
 
 PROCESS = ("rank", "process", "proc")  # words before the number of a process of the job
 _WHO = regex(
@@ -79,20 +80,17 @@ class Introduction(msgspec.Struct, frozen=True):
 
 def device_in(text: str) -> int | None:
     """The one device that a line names."""
-    found = {int(number) for number in _DEVICE.findall(text)}
-    return found.pop() if len(found) == 1 else None
+    return sole(int(number) for number in _DEVICE.findall(text))
 
 
 def bus_in(text: str) -> str | None:
     """The one bus address that a line tells of a device."""
-    buses = {pci(bus) for bus in _BUS.findall(text)} if "." in text and not _OF_OTHERS.search(text) else set()
-    return buses.pop() if len(buses) == 1 else None
+    return sole(pci(bus) for bus in _BUS.findall(text)) if "." in text and not _OF_OTHERS.search(text) else None
 
 
 def pid_in(text: str) -> int | None:
     """The one number that a line calls a pid."""
-    pids = {int(found) for found in PID.findall(text)}
-    return pids.pop() if len(pids) == 1 else None
+    return sole(int(found) for found in PID.findall(text))
 
 
 def called_pids(texts: Iterable[str]) -> set[int]:

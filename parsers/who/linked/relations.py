@@ -13,7 +13,7 @@ Nothing here knows what a column means, but for numbers that a word before them,
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from itertools import pairwise
+from itertools import chain, pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -112,8 +112,8 @@ def relations(
     words = Words(known, scripts, labels)
     found += _of_lines(logs, words)
     found += _of_sections(logs, words)
-    for row in (row for own in found for row in own) if labels else ():
-        row.cells.update({f"{column} seat": seat for column, seat in [*_seats(row.cells, labels)]})
+    for row in chain.from_iterable(found) if labels else ():
+        row.cells.update({f"{column} seat": seat for column, seat in _seats(row.cells, labels)})
     return [own[:_ROWS] for own in found if own]
 
 
@@ -128,12 +128,8 @@ def cell(label: str, text: str) -> Slot | None:
     word = word.rpartition("://")[2]
     if _STAMP.match(word):
         return None
-    is_name = (
-        len(word) > 1
-        and _NAME.fullmatch(word) is not None
-        and (any(map(str.isalpha, word)) or word.count(".") > _FEWEST)
-    )
-    return Slot("name", word, label) if is_name else None
+    is_word = any(map(str.isalpha, word)) or word.count(".") > _FEWEST
+    return Slot("name", word, label) if len(word) > 1 and is_word and _NAME.fullmatch(word) else None
 
 
 def _in_words(column: str, text: str) -> dict[str, Slot]:
@@ -177,12 +173,9 @@ def _of_documents(
             is_list = all(isinstance(key, int) for key in children)
             if not is_list and any(len(leaf.path) == len(prefix) + 1 for own_ in children.values() for leaf in own_):
                 continue  # the fields of one record
-            rows = [
-                row
-                for key, leaves in children.items()
-                if (row := _record(path, key, leaves, len(prefix) + 1, place_of(path), is_list=is_list)) is not None
-            ]
-            yield rows
+            depth, place = len(prefix) + 1, place_of(path)
+            made = (_record(path, key, own_, depth, place, is_list=is_list) for key, own_ in children.items())
+            yield [row for row in made if row is not None]
         if len(parents.get((0,), ())) >= _FEWEST:  # a document of its own each, as others called alike
             whole = _record(path, path, list(own), 1, place_of(path), is_list=False)
             if whole is not None:
@@ -259,8 +252,7 @@ def _of_cells(logs: Sequence[_Log]) -> Iterator[Relation]:
             shape = key
             if key is not None:
                 run.append((one, parts))
-        if run:
-            yield _run(run, log)
+        yield _run(run, log)
 
 
 def _run(run: Sequence[tuple[Said, list[str]]], log: _Log) -> Relation:
@@ -345,10 +337,8 @@ def _called(one: Call | None) -> list[Slot]:
     if one is None:
         return []
     words = (cell("", word) for word in one.words if len(word) > 1)
-    return [
-        Slot("rank", str(one.rank), CALLED),
-        *(word for word in words if word is not None and word.kind != "number"),
-    ]
+    named = (word for word in words if word is not None and word.kind != "number")
+    return [Slot("rank", str(one.rank), CALLED), *named]
 
 
 # --- sections
@@ -361,8 +351,7 @@ def _of_sections(logs: Sequence[_Log], words: Words) -> Iterator[Relation]:
         files[_shape(log.path)].append(log)
         for parts in log.parts:
             yield _rows([(name, part, log.place(part[0])) for name, part in parts], words)
-        blocks = _blocks(log.lines)
-        if len(blocks) >= _FEWEST:
+        if len(blocks := _blocks(log.lines)) >= _FEWEST:
             yield _rows([("", part, log.place(part[0])) for part in blocks], words)
     for own_files in files.values():
         if len(own_files) >= _FEWEST:
@@ -440,10 +429,8 @@ def _rows(
 def _names(texts: Sequence[str]) -> list[dict[str, Slot]]:
     """Headings, or paths, that are alike but for some words → these words."""
     words = [_WORDS.findall(text) for text in texts]
-    if len({*map(len, words)}) != 1:
-        return [{} for _ in texts]
     found: list[dict[str, Slot]] = [{} for _ in texts]
-    for at, column in enumerate(zip(*words, strict=True)):
+    for at, column in enumerate(zip(*words, strict=True)) if len({*map(len, words)}) == 1 else ():
         if len({*column}) < _FEWEST:
             continue
         for row, whole, word, own in zip(found, column, apart(column), words, strict=True):

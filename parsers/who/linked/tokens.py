@@ -18,6 +18,7 @@ from parsers.schema.labels import OF_GROUP
 from parsers.schema.rules import pci
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
+from parsers.text.unanimous import begin_alike
 
 _ID = regex(
     r"(?<![0-9A-Za-z])(?:pod|GPU-|MIG-)?(?P<uuid>[0-9a-fA-F]{8}(?:[-_][0-9a-fA-F]{4}){3}[-_][0-9a-fA-F]{12})(?![0-9A-Za-z])"
@@ -162,15 +163,8 @@ def apart(words: Sequence[str]) -> list[str]:
     """Words that are alike but for a part, as `lm@zeta.service` and `lm@eta.service` → that part of each."""
     if len({*words}) < 2:
         return [*words]
-    first, last = min(words), max(words)
-    begin = next(
-        (at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), min(map(len, words))
-    )
     turned = [word[::-1] for word in words]
-    first, last = min(turned), max(turned)
-    end = next(
-        (at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), min(map(len, words))
-    )
+    begin, end = (begin_alike(min(own), max(own)) for own in (words, turned))
     word = words[0]
     while begin > 0 and word[begin - 1].isalnum():
         begin -= 1

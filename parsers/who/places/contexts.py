@@ -20,6 +20,7 @@ from itertools import chain, combinations, pairwise, takewhile
 from parsers.schema.labels import OF_GROUP
 from parsers.text.host_list import host_list
 from parsers.text.patterns import regex
+from parsers.text.unanimous import sole
 from parsers.text.vocabulary import meaning_of, of_process
 from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.lines.introductions import PROCESS
@@ -119,7 +120,7 @@ class Places:
 
     def join(self, one: str, other: str) -> None:
         """Both are names of one place."""
-        first, second = self._root(one), self._root(other)
+        first, second = self.of(one), self.of(other)
         if first != second:
             kept, other = sorted((first, second), key=_by_use)
             self._same[other] = kept
@@ -127,35 +128,30 @@ class Places:
 
     def call(self, name: str, place: str) -> None:
         """So is a place called, too; a name of another one is nobody's."""
-        if self._same.setdefault(name, place) == name and not self._has_others(name):
+        has_others = any(other != name and self.of(other) == name for other in self._same)
+        if self._same.setdefault(name, place) == name and not has_others:
             self.join(name, place)
         self._of_file.clear()
 
-    def _has_others(self, name: str) -> bool:
-        return any(other != name and self._root(other) == name for other in self._same)
-
     def of(self, name: str) -> str:
         """The place that is called so, by one of its names: one that is no address, the shortest."""
-        return self._root(name)
+        while (other := self._same.get(name, name)) != name:
+            name = other
+        return name
 
     def aliases(self) -> dict[str, list[str]]:
         """Place → all its names, that by which a person would call it first."""
         found: defaultdict[str, list[str]] = defaultdict(list)
         for name in self._same:
-            found[self._root(name)].append(name)
+            found[self.of(name)].append(name)
         return {root: sorted(own, key=_by_use) for root, own in found.items()}
-
-    def _root(self, name: str) -> str:
-        while (other := self._same.get(name, name)) != name:
-            name = other
-        return name
 
     def is_place(self, word: str) -> bool:
         return word in self._same
 
     def called(self, word: str | None) -> str | None:
         """The place that is called so, where one is."""
-        return self._root(word) if word is not None and word in self._same else None
+        return self.of(word) if word is not None and word in self._same else None
 
     def of_file(self, path: str) -> str | None:
         """The place that a path names, by what lines call a host before what else they hold (a job's id), its last part before the folders; none where
@@ -164,11 +160,11 @@ class Places:
             self._of_file[path], inner = None, [*reversed(path.split("/"))]
             for part in sorted(inner, key=lambda part: self._told.isdisjoint(self._in_part(part))):
                 if found := {self.of(name) for name in self._in_part(part)}:
-                    is_theirs = len(speak := {*map(self._root, self._heads[path])}) > 1 and found.isdisjoint(speak)
-                    self._of_file[path] = found.pop() if len(found) == 1 and not is_theirs else None
+                    is_theirs = len(speak := {*map(self.of, self._heads[path])}) > 1 and found.isdisjoint(speak)
+                    self._of_file[path] = None if is_theirs else sole(found)
                     break
             else:
-                self._of_file[path] = self._root(here) if (here := self._inside.get(path)) is not None else None
+                self._of_file[path] = self.of(here) if (here := self._inside.get(path)) is not None else None
         return self._of_file[path]
 
     def of_line(self, one: Said) -> str | None:
@@ -219,10 +215,10 @@ class Places:
         """The one place among the few words of a line between marks: `=== dmesg of n7 ===`; where a number counts something else, it is a record."""
         found = _SET_OFF.fullmatch(text) if text[:1] in _SET_OFF_BY else None
         words = [word.rstrip(".-") for word in _FREE.findall(found["words"])] if found is not None else []
-        named = {self.of(word) for word in words if self.is_place(word)}
+        place = sole(self.of(word) for word in words if self.is_place(word))
         others = [word for word in words if not self.is_place(word)]
         is_plain = len(others) <= _MOST_WORDS and not any(any(map(str.isdigit, word)) for word in others)
-        return named.pop() if len(named) == 1 and is_plain else None
+        return place if is_plain else None
 
     def headings(self, own: Sequence[Said]) -> dict[int, str]:
         """Line → the place that it, or the last heading above it, names."""
@@ -248,7 +244,7 @@ class Places:
             for before, word in pairwise(command.split()[:-1])
             if self.is_place(name := word.rpartition("@")[2]) and not (before[0] == "-" and OF_OTHERS.search(before))
         }
-        return named.pop() if len(named) == 1 else None if named else self.called(at)
+        return sole(named) if named else self.called(at)
 
     def above(self, text: str) -> str | None:
         """The place that a line tells first, above lines that are indented below it: `Data for node: n1.lab  Num slots: 2`."""
@@ -259,14 +255,14 @@ class Places:
         """Path → the place that a file says it is from, where it names one alone, and the files of its shape of name each another one."""
         shapes: defaultdict[str, dict[str, set[str]]] = defaultdict(dict)
         for path, own in said.items():
-            if not any(True for _ in self.named(path)):
+            if not self.named(path):
                 lines = (one.raw[:400] for one in own[:_OWN_LINES] if not OF_OTHERS.search(one.raw[:400]))
                 names = {found["name"].rstrip(".-") for line in lines for found in _OWN_HOST.finditer(line)}
                 shapes[_DIGITS.sub("#", path)][path] = {self.of(name) for name in names if self.is_place(name)}
         found: dict[str, str] = {}
         for path, own in said.items():
             if len(told := {self.of(name) for name in answers(own) if self.is_place(name)}) == 1:
-                found |= {path: told.pop()} if not any(True for _ in self.named(path)) else {}
+                found |= {path: told.pop()} if not self.named(path) else {}
         for of_shape in shapes.values():
             each = [name for told in of_shape.values() for name in told]
             if len(of_shape) > 1 and len(each) == len(set(each)) == len(of_shape) and all(of_shape.values()):
@@ -420,8 +416,7 @@ class Places:
 
 def _rows(own: Iterable[Said], cells: int) -> Iterator[list[str]]:
     """The lines below a header, as long as they have as many cells."""
-    found = (_CELLS.split(one.raw.strip()) for one in own)
-    return takewhile(lambda row: len(row) == cells, found)
+    return takewhile(lambda row: len(row) == cells, (_CELLS.split(one.raw.strip()) for one in own))
 
 
 def _by_use(name: str) -> tuple[bool, int, str]:

@@ -15,7 +15,7 @@ from itertools import chain
 import msgspec
 
 from parsers.text.patterns import regex
-from parsers.text.unanimous import unanimous
+from parsers.text.unanimous import sole, unanimous
 from parsers.text.vocabulary import of_process
 from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.places.contexts import Places
@@ -103,7 +103,7 @@ def _place(one: Said, path: str, places: Places, at: int) -> str | None:
     names = [sent["host"] if sent is not None else None, one.line.host]
     named = {places.of(name) for name in _NAMES.findall(one.raw[:at]) if places.is_place(name)}
     told = [places.of(name) for name in names if name and places.is_place(name)]
-    return told[0] if told else named.pop() if len(named) == 1 else None if named else places.of_file(path)
+    return told[0] if told else sole(named) if named else places.of_file(path)
 
 
 def used_devices(said: Begun, locals_: Set[str] = frozenset()) -> Devices:

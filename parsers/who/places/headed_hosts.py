@@ -31,8 +31,7 @@ _WORD = regex(r"[\w.-]+")
 
 def host_sections(sources: Sequence[Source], said: Begun, table: Table) -> dict[str, Sequence[tuple[int, str]]]:
     """Path → (line, host from there on), of files of which a heading stands among the lines that are known; a large file is of one piece."""
-    places = table.where
-    if places is None:
+    if (places := table.where) is None:
         return {}
     found: dict[str, Sequence[tuple[int, str]]] = {}
     for source in sources:
@@ -66,12 +65,12 @@ def _shape(line: str) -> str:
 
 def hosts_before(said: Begun, table: Table, claims: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Rows of `ranks` for those of whom nobody else tells a host."""
-    places = table.where
+    if (places := table.where) is None:
+        return []
     placed = {one.get("rank") for one in claims if one.get("host") is not None}
     told: defaultdict[int, dict[str, Said]] = defaultdict(dict)
-    for one in (one for own in said.values() for one in own if places is not None and one.introduces is not None):
-        who = one.introduces
-        if places is None or who is None or one.line.host is not None or who.rank in placed:
+    for one in (one for own in said.values() for one in own):
+        if (who := one.introduces) is None or one.line.host is not None or who.rank in placed:
             continue
         words = [*islice(_BEHIND_STAMP.sub("", one.line.text[:_CHARACTERS]).split(), _WORDS)]
         for place in {places.of(name) for word in words for name in places.named(word.replace("/", " "))}:

@@ -90,7 +90,7 @@ def families_of(said: Begun, places: Places) -> dict[tuple[str, tuple[str, ...]]
             )
             above, last = above if is_table else (), one.number
             named = places.heading(text)
-            if named is None and at < len(own) and _indent(one.raw) < _indent(own[at].raw):
+            if named is None and at < len(own) and indent(one.raw) < indent(own[at].raw):
                 named = places.above(text)
             if named is not None:
                 heading = named
@@ -134,7 +134,8 @@ def _without_states(text: str, above: Sequence[str], places: Places) -> str:
     return text
 
 
-def _indent(text: str) -> int:
+def indent(text: str) -> int:
+    """How far a line stands in."""
     return len(text) - len(text.lstrip())
 
 

@@ -99,7 +99,7 @@ def value_of(cases: Sequence[Case], env: Mapping[str, int]) -> int | None:
         told = [None if one is None else _holds(one, env) for one in case.conditions]
         if False in told:
             continue
-        return None if None in told or case.value is None else _sum(case.value, env)
+        return None if None in told or case.value is None else summed(case.value, env)
     return None
 
 
@@ -147,7 +147,8 @@ def _not(condition: Condition | None) -> Condition | None:
     return None if condition is None else condition._replace(holds=not condition.holds)
 
 
-def _sum(terms: Sum, env: Mapping[str, int]) -> int | None:
+def summed(terms: Sum, env: Mapping[str, int]) -> int | None:
+    """What a sum is where its names have these numbers; None where one has none."""
     total = 0
     for key, many in terms.items():
         for name in key:
@@ -159,7 +160,7 @@ def _sum(terms: Sum, env: Mapping[str, int]) -> int | None:
 
 
 def _holds(condition: Condition, env: Mapping[str, int]) -> bool | None:
-    one, other = _sum(condition.one, env), _sum(condition.other, env)
+    one, other = summed(condition.one, env), summed(condition.other, env)
     if one is None or other is None:
         return None
     told = {

@@ -87,10 +87,10 @@ class Formula(NamedTuple):
     file: str
     line: int
     what: str
-    node: str | None
-    each: int | None
-    counter: str | None
-    offset: int
+    node: str | None = None
+    each: int | None = None
+    counter: str | None = None
+    offset: int = 0
     modulus: int | None = None
     local: str | None = None
     argument: int | None = None  # of its script, which is the counter
@@ -103,6 +103,11 @@ class Formula(NamedTuple):
     def is_nameless(self) -> bool:
         """Is its counter what its script is called with, and nothing else?"""
         return (self.counter or "").startswith(_OF_CALL)
+
+    @property
+    def is_plain(self) -> bool:
+        """Does it take the number of its counter as it is?"""
+        return not self.offset and self.modulus is None
 
     def of(self, number: int) -> int:
         """What it makes of the number of its counter."""
@@ -147,37 +152,25 @@ class Scripts(NamedTuple):
 
 def scripts_of(said: Begun) -> Scripts:
     """The lines of files → what they compute ranks and nodes from, and the numbers that they give to names."""
-    formulas, given, sums = _formulas(said)
-    return Scripts(
-        formulas, given, any(computed(unquoted(one.raw)) is not None for own in said.values() for one in own), sums
-    )
-
-
-def _formulas(said: Begun) -> tuple[list[Formula], list[Given], list[RankSum]]:
-    """The lines of files → what they compute ranks and nodes from, and the numbers that they give to names."""
-    found: list[Formula] = []
+    made: list[Formula] = []
     whole: list[RankSum] = []
     given: list[Given] = []
     templates = _templates(said)
-    for path, own in said.items():
+    for path, lines in said.items():
+        own = lines[:_LINES]
         passed = unanimous(
-            (found["name"], int(found["argument"]))
-            for one in own[:_LINES]
-            for found in _PASSED.finditer(unquoted(one.raw))
+            (found["name"], int(found["argument"])) for one in own for found in _PASSED.finditer(unquoted(one.raw))
         )
         in_order = sorted(passed.items(), key=lambda item: of_process(item[0]) == "local_rank")
         arguments = {f"${number}": f"${name}" for name, number in in_order}
         sums = [
             (one.number, *own_sum)
-            for one in own[:_LINES]
-            if _may(one.raw)
+            for one in own
+            if any(mark in one.raw for mark in ("=", ":", "--"))
             for own_sum in assigned(_called_with(_joined(unquoted(one.raw)), arguments))
         ]
-        text = (
-            "\n".join(one.raw[:200] for one in own[:_LINES])
-            if any("fieldPath" in one.raw or "(v1:metadata" in one.raw for one in own[:_LINES])
-            else ""
-        )
+        are_fields = any("fieldPath" in one.raw or "(v1:metadata" in one.raw for one in own)
+        text = "\n".join(one.raw[:200] for one in own) if are_fields else ""
         sums += [
             (1 + text.count("\n", 0, f.start()), f["name"] or f["of"], {("completion_index",): 1}, None)
             for f in _FIELD.finditer(text)
@@ -187,40 +180,33 @@ def _formulas(said: Begun) -> tuple[list[Formula], list[Given], list[RankSum]]:
             for _, name, read, modulus in sums
             if (key := next(iter(read), ())) and read == {key: 1} and len(key) == 1 and modulus is None
         }
-        sums += [(one.number, "rank", read, None) for one in own[:_LINES] if "*" in one.raw for read in _said(one.raw)]
+        sums += [(one.number, "rank", read, None) for one in own if "*" in one.raw for read in _said(one.raw)]
         sources = unanimous((name, key) for key, name in alias.items() if _counts(key))
         words = templates.get(path.rpartition("/")[2], {})
         sources |= {name: words[number] for name, number in passed.items() if number in words}
         passed |= {words[number]: number for number in passed.values() if number in words}
         numbers = unanimous((name, None if read.keys() - {()} else read.get((), 0)) for _, name, read, _ in sums)
         constants = {name: number for name, number in numbers.items() if number}
-        counted = counted_on(unquoted(one.raw) for one in own[:_LINES])
+        counted = counted_on(unquoted(one.raw) for one in own)
         # what systemd calls the instance of a template, and what is given from that
-        counted |= {"i", *(found["name"] for one in own[:_LINES] for found in INSTANCE.finditer(one.raw))}
+        counted |= {"i", *(found["name"] for one in own for found in INSTANCE.finditer(one.raw))}
         whole += _rank_sums(sums, constants)
         for line, name, read, modulus in sums:
             if not read.keys() - {()}:
                 given.append(Given(path, line, name, read.get((), 0)))
-            elif (
-                not (len(read) > 1 and (name,) in read)
-                and (what := _what(name) or _what(alias.get(name, "")))
-                and (
-                    one := _formula(
-                        Formula(path, line, what, None, None, None, 0),
-                        _named(read, sources),
-                        constants,
-                        passed,
-                        counted,
-                    )
-                )
-                is not None
-            ):
-                rest = constants.get(modulus, 0) if modulus and not modulus.isdigit() else int(modulus or 0)
-                if modulus is None or (rest > 1 and one.counter is not None):
-                    found.append(one._replace(modulus=rest or None))
+                continue
+            what = _what(name) or _what(alias.get(name, ""))
+            if what is None or (len(read) > 1 and (name,) in read):
+                continue
+            one = _formula(Formula(path, line, what), _named(read, sources), constants, passed, counted)
+            rest = constants.get(modulus, 0) if modulus and not modulus.isdigit() else int(modulus or 0)
+            if one is not None and (modulus is None or (rest > 1 and one.counter is not None)):
+                made.append(one._replace(modulus=rest or None))
     # what counts nodes in one formula is no rank in another: `main.py --rank $SLURM_PROCID`, which says `rank = SLURM_PROCID * ngpus + gpu`
-    nodes = {one.node for one in found if one.what == "rank" and one.node is not None}
-    return list(dict.fromkeys(one for one in found if one.what != "rank" or one.counter not in nodes)), given, whole
+    nodes = {one.node for one in made if one.what == "rank" and one.node is not None}
+    formulas = list(dict.fromkeys(one for one in made if one.what != "rank" or one.counter not in nodes))
+    is_computed = any(computed(unquoted(one.raw)) is not None for own in said.values() for one in own)
+    return Scripts(formulas, given, is_computed, whole)
 
 
 def _rank_sums(sums: Sequence[tuple[int, str, Sum, str | None]], constants: Mapping[str, int]) -> Iterator[RankSum]:
@@ -307,10 +293,6 @@ def computed(text: str) -> str | None:
     read = parsed(found["sum"])
     is_name = read is not None and len(read) == 1 and all(len(key) == 1 and many == 1 for key, many in read.items())
     return None if is_name else found["sum"].strip()
-
-
-def _may(text: str) -> bool:
-    return "=" in text or ":" in text or "--" in text
 
 
 def is_of_node(name: str) -> bool:

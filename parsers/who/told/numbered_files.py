@@ -13,13 +13,13 @@ Fooled by: a count of something that all processes share (ports, seeds), by a wo
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from itertools import takewhile
 
 from msgspec.structs import replace
 
 from parsers.schema.names import KIND_OF, Told
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
+from parsers.text.unanimous import begin_alike
 from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.lines.introductions import Introduction
 
@@ -85,19 +85,14 @@ def _paths(paths: Collection[str], told: Sequence[Told]) -> dict[str, Told]:
     ranks: defaultdict[str, dict[int | None, Told]] = defaultdict(dict)
     for one in told:
         folder = one.file[: one.file.rfind("/") + 1]
-        ends = {path: _common_end(path, one.name) for path in by_name[one.name.rpartition("/")[2]] if path != one.file}
+        name = one.name.split("/")
+        beside = [path for path in by_name[name[-1]] if path != one.file]
+        ends = {path: begin_alike(path.split("/")[::-1], name[::-1]) for path in beside}
         here = {path: parts for path, parts in ends.items() if path.startswith(folder)} or ends
         best = [path for path, parts in here.items() if parts == max(here.values())]
         if len(best) == 1:
             ranks[best[0]][one.rank] = one
     return {path: next(iter(own.values())) for path, own in ranks.items() if len(own) == 1}
-
-
-def _common_end(one: str, other: str) -> int:
-    """How many parts of two paths are alike, from their ends."""
-    return len(
-        [*takewhile(lambda pair: pair[0] == pair[1], zip(one.split("/")[::-1], other.split("/")[::-1], strict=False))]
-    )
 
 
 def _begun(given: Begun) -> list[Told]:

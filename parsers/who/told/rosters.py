@@ -104,7 +104,7 @@ def rosters(said: Begun, sources: Iterable[Source], world: int | None, called: S
     for source in sources:
         if source.path not in said and 0 < source.size <= _BYTES and source.seen is None:
             found += _mappings(source.path, 1, _small(source))
-    fitting = [group for group in found if not sizes or len(group) in sizes]
+    fitting = [group for group in found if group and (not sizes or len(group) in sizes)]
     names: defaultdict[tuple[str, int | None], set[int]] = defaultdict(set)
     for told in (told for group in fitting for told in group):
         names[told.name, told.local_rank].add(told.rank or 0)
@@ -128,17 +128,10 @@ def _small(source: Source) -> str:
     return data.decode("utf-8", "replace") if data.lstrip()[:1] == b"{" else ""
 
 
-def _mappings(path: str, line: int, text: str) -> list[list[Told]]:
-    found = []
+def _mappings(path: str, line: int, text: str) -> Iterator[list[Told]]:
     for mapping in _MAPPING.finditer(text):
-        pairs = _pairs(mapping["pairs"])
-        numbers = sorted(number for _, number in pairs)
-        is_whole = (
-            len(pairs) >= _FEWEST and numbers == [*range(len(pairs))] and len({name for name, _ in pairs}) == len(pairs)
-        )
-        if is_whole and not _OTHERS.search(text[max(0, mapping.start() - 24) : mapping.start()]):
-            found.append([_told(path, line, name, number, len(pairs)) for name, number in pairs])
-    return found
+        if not _OTHERS.search(text, max(0, mapping.start() - 24), mapping.start()):
+            yield _whole(path, [(*pair, line) for pair in _pairs(mapping["pairs"])])
 
 
 def _endpoints(path: str, line: int, text: str) -> Iterator[list[Told]]:
@@ -146,9 +139,8 @@ def _endpoints(path: str, line: int, text: str) -> Iterator[list[Told]]:
     for named in _OF_ENDPOINTS.finditer(text):
         listed = _ENDPOINTS.match(text, named.end())
         names = _ENDPOINT.findall(listed[0]) if listed is not None else []
-        is_whole = len({*names}) == len(names) >= _FEWEST
-        if is_whole and not _CHIEF.search(text):  # who stands before them
-            yield [_told(path, line, name, rank, len(names)) for rank, name in enumerate(names)]
+        if not _CHIEF.search(text):  # who stands before them
+            yield _whole(path, [(name, rank, line) for rank, name in enumerate(names)])
 
 
 def _pairs(text: str) -> list[tuple[str, int]]:
@@ -174,8 +166,8 @@ def _lists(path: str, lines: Sequence[Said]) -> Iterator[list[Told]]:
         if item is not None and one is not None:
             own.append((one.number, item["name"]))
             continue
-        if len(own) >= _FEWEST and is_of_ranks and len({name for _, name in own}) == len(own):
-            yield [_told(path, line, name, place, len(own)) for place, (line, name) in enumerate(own)]
+        if is_of_ranks:
+            yield _whole(path, [(name, place, line) for place, (line, name) in enumerate(own)])
         own = []
         above = one.raw[:_CHARACTERS] if one is not None else ""
         is_of_ranks = is_of_ranks or (_SAYS.search(above) is not None and not _NO_RANK.search(above))
@@ -203,13 +195,7 @@ def _told_apart(path: str, lines: Sequence[Said]) -> list[list[Told]]:
             first.setdefault((rank, found["name"]), one.number)
     # What one word joins to ranks must be all that the file tells of.
     groups = [sorted(own) for shape, own in pairs.items() if "@" not in shape or len(own) == top + 1]
-    return [
-        [_told(path, first[rank, name], name, rank, len(own)) for rank, name in own]
-        for own in groups
-        if len(own) >= _FEWEST
-        and [rank for rank, _ in own] == [*range(len(own))]
-        and len({name for _, name in own}) == len(own)
-    ]
+    return [_whole(path, [(name, rank, first[rank, name]) for rank, name in own]) for own in groups]
 
 
 def _numbered(path: str, lines: Sequence[Said], called: Set[str]) -> list[list[Told]]:
@@ -232,13 +218,15 @@ def _numbered(path: str, lines: Sequence[Said], called: Set[str]) -> list[list[T
                 pairs[shape, word].setdefault((rank, f"{word} {number}"), one.number)
         for address in _BARE_ADDRESS.findall(text):
             pairs[shape, ""].setdefault((rank, address), one.number)
-    return [
-        [_told(path, line, name, rank, len(own)) for (rank, name), line in sorted(own.items())]
-        for own in pairs.values()
-        if len(own) >= _FEWEST
-        and sorted(rank for rank, _ in own) == [*range(top + 1)]
-        and len({name for _, name in own}) == len(own)
-    ]
+    groups = (sorted(own.items()) for own in pairs.values() if len(own) == top + 1)
+    return [_whole(path, [(name, rank, line) for (rank, name), line in own]) for own in groups]
+
+
+def _whole(path: str, told: Sequence[tuple[str, int, int]]) -> list[Told]:
+    """Names, each with its rank and its line, where they are one-to-one and count from 0, two of them at least; else nothing."""
+    is_each = len({name for name, *_ in told}) == len(told) >= _FEWEST
+    is_whole = is_each and sorted(rank for _, rank, _ in told) == [*range(len(told))]
+    return [_told(path, line, name, rank, len(told)) for name, rank, line in told] if is_whole else []
 
 
 def _told(path: str, line: int, name: str, rank: int, world: int) -> Told:
