@@ -25,7 +25,7 @@ from parsers.who.linked.chains import NO_CHAINS, chains
 from parsers.who.places.dialled import dialled
 from parsers.who.places.gone_processes import gone_processes
 from parsers.who.places.headed_hosts import host_sections, hosts_before
-from parsers.who.places.launched_hosts import launched_hosts
+from parsers.who.places.host_names import launched_hosts
 from parsers.who.places.regrouped import is_anew, standing
 from parsers.who.processes.process_table import process_table, worlds_told
 from parsers.who.processes.process_variables import pids_of_variables

@@ -25,7 +25,7 @@ from parsers.text.unanimous import sole
 from parsers.who.lines.beginnings import Begun
 from parsers.who.lines.collected import pairs_of
 from parsers.who.scripts.formulas import Formula
-from parsers.who.scripts.script_lines import INSTANCE, unquoted
+from parsers.who.scripts.loops import INSTANCE, unquoted
 from parsers.who.told.counted_columns import first_records
 
 _LINES, _CHARACTERS, _FIELDS = 400, 1000, 3

@@ -72,10 +72,7 @@ def counted_off(said: Begun) -> dict[str, list[Said]]:
         return given
     (_, size), places = [*told.items()][fitting[0]]
     for path, rank in rolls[fitting[0]].items():
-        at = min(at for _, at in places[path])
-        given[path][at] = replace(
-            given[path][at], introduces=Introduction(rank, size, pid_in(given[path][at].raw[:_CHARACTERS]))
-        )
+        introduce_at(given, path, min(at for _, at in places[path]), rank, size)
     return given
 
 
@@ -99,9 +96,7 @@ def _of_names(given: dict[str, list[Said]]) -> dict[str, list[Said]]:
         if is_whole and size > 1 and (is_named or (size > _FEWEST and _ROLL.search(f"{word} 0 of {size}"))):
             rolls.append([(path, size, *one) for one in roll.values()])
     for path, size, rank, at in rolls[0] if len(rolls) == 1 else ():
-        given[path][at] = replace(
-            given[path][at], introduces=Introduction(rank, size, pid_in(given[path][at].raw[:_CHARACTERS]))
-        )
+        introduce_at(given, path, at, rank, size)
     return given
 
 
@@ -195,11 +190,8 @@ def launchers_of(told: Iterable[Said]) -> frozenset[int]:
 def without_agents(told: Sequence[Said]) -> list[Said]:
     """Introductions without those of processes that start the workers of a node: the rank that stands beside their pid is the node's."""
     pids = {(one.file, one.introduces.pid) for one in told if one.introduces and LAUNCHER.search(one.line.text)}
-    return [
-        one
-        for one in told
-        if one.introduces and (one.introduces.pid is None or (one.file, one.introduces.pid) not in pids)
-    ]
+    pids = {(file, pid) for file, pid in pids if pid is not None}
+    return [one for one in told if one.introduces and (one.file, one.introduces.pid) not in pids]
 
 
 def rank_of_pid(pairs: Iterable[tuple[int | None, int]]) -> Mapping[int | None, int]:
@@ -302,9 +294,8 @@ def _numbered(said: Begun, paths: Sequence[str], world: int | None) -> dict[str,
             before.update({number for word, number in labels if number in named and not IS_OTHER.fullmatch(word)})
         if worlds == {len(paths)}:
             # what stands before all lines of a file was taken off as a collector's
-            told["["][path] = {number for number, times in before.items() if 2 * times > len(lines)} or (
-                named if not before else set()
-            )
+            most = {number for number, times in before.items() if 2 * times > len(lines)}
+            told["["][path] = most if before else named
     for word, own in told.items():
         numbers = {path: min(found) for path, found in own.items() if len(found) == 1}
         is_of_each = sorted(numbers.values()) == whole and len(numbers) == len(own) and _are_in_names(numbers)
@@ -318,9 +309,8 @@ def counted_by(said: Begun, shapes: Mapping[str, Sequence[Source]]) -> int | Non
     number, in their lines or by introductions."""
     sizes: set[int] = set()
     for paths in ([one.path for one in own if one.size] for own in shapes.values()):
-        told = [{(own.rank, own.world) for one in said.get(path, ()) if (own := one.introduces)} for path in paths]
-        each = {own.pop() for own in told if len(own) == 1}
-        is_whole = each == {(number, len(paths)) for number in range(len(paths))}
+        told = [sole((own.rank, own.world) for one in said.get(path, ()) if (own := one.introduces)) for path in paths]
+        is_whole = {*told} - {None} == {(number, len(paths)) for number in range(len(paths))}
         if len(paths) > 1 and (is_whole or rolled(said, paths, None)):
             sizes.add(len(paths))
     return sole(sizes)
@@ -438,12 +428,16 @@ def whole_beginnings(beside: Mapping[str, int], world: int | None) -> dict[str, 
     shapes: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for begins, rank in beside.items():
         folder = begins.rstrip("/").rpartition("/")[2]
-        is_whole = begins.endswith("/")
-        shapes[f"{begins.count('/')} {_NUMBER.split(folder)[0]}/" if is_whole else _NUMBER.sub("#", begins)][begins] = (
-            rank
-        )
+        of_folder = f"{begins.count('/')} {_NUMBER.split(folder)[0]}/"
+        shapes[of_folder if begins.endswith("/") else _NUMBER.sub("#", begins)][begins] = rank
     whole = [own for own in shapes.values() if len(own) == len(set(own.values())) == world]
     return {begins: rank for own in whole for begins, rank in own.items()}
+
+
+def introduce_at(given: Mapping[str, list[Said]], path: str, at: int, rank: int, world: int | None = None) -> None:
+    """A line that tells the rank of its file's process, and its pid, if it holds one."""
+    one = given[path][at]
+    given[path][at] = replace(one, introduces=Introduction(rank, world, pid_in(one.raw[:_CHARACTERS])))
 
 
 def introduce(said: Mapping[str, list[Said]], told: Mapping[tuple[str, int], Introduction]) -> None:

@@ -15,17 +15,14 @@ from collections.abc import Sequence
 from itertools import chain
 from pathlib import PurePosixPath
 
-from msgspec.structs import replace
-
 from parsers.schema.names import Told
 from parsers.text.patterns import regex
-from parsers.text.unanimous import unanimous
+from parsers.text.unanimous import sole, unanimous
 from parsers.text.whole_numbers import NUMBER, counted_from_zero
 from parsers.who.labels.joins import counts_others
-from parsers.who.learnt.counts import IS_OTHER, WORLD
+from parsers.who.learnt.counts import IS_OTHER, WORLD, introduce_at
 from parsers.who.learnt.turns import hold_one_each, is_of_host
 from parsers.who.lines.beginnings import Begun, Said
-from parsers.who.lines.introductions import Introduction, pid_in
 from parsers.who.told.numbered_files import introduced_files
 
 _OWN = regex(
@@ -65,16 +62,11 @@ def own_numbers(said: Begun, told: Sequence[Told] = ()) -> dict[str, list[Said]]
     ]
     rolls = rolls or [roll for own in _folders(given) if (roll := _throughout(given, own) or _as_rank(given, own))]
     worlds = {int(size) for one in lines for sizes in WORLD.findall(one.raw[:_CHARACTERS]) for size in sizes if size}
-    if (
-        len({len(roll) for roll in rolls}) != 1
-        or not worlds <= {len(rolls[0])}
-        or not all(hold_one_each(given, roll) for roll in rolls)
-    ):
+    size = sole(len(roll) for roll in rolls)
+    if size is None or not worlds <= {size} or not all(hold_one_each(given, roll) for roll in rolls):
         return given
     for path, (rank, at) in chain.from_iterable(roll.items() for roll in rolls):
-        given[path][at] = replace(
-            given[path][at], introduces=Introduction(rank, pid=pid_in(given[path][at].raw[:_CHARACTERS]))
-        )
+        introduce_at(given, path, at, rank)
     return given
 
 
@@ -95,9 +87,8 @@ def _roll(given: Begun, paths: Sequence[str]) -> dict[str, tuple[int, int]]:
     told = {path: _told(given[path]) for path in paths}
     words = set[str].intersection(*({word for word, *_ in own} for own in told.values()))
     fitting = {word for word in words if all(_is_own(word, told[path], number[path]) for path in paths)}
-    return (
-        {path: (number[path], min(at for w, _, at in told[path] if w in fitting)) for path in paths} if fitting else {}
-    )
+    first = {path: min((at for word, _, at in own if word in fitting), default=0) for path, own in told.items()}
+    return {path: (number[path], at) for path, at in first.items()} if fitting else {}
 
 
 def _folders(given: Begun) -> list[list[str]]:
@@ -126,9 +117,8 @@ def _as_rank(given: Begun, paths: Sequence[str]) -> dict[str, tuple[int, int]]:
     found: dict[str, tuple[int, int]] = {}
     again = 0  # one that prints much shows few of these lines in its beginning
     for path in paths:
-        told = [
-            (rank, at) for at, one in enumerate(given[path]) if (rank := _called(one.raw[:_CHARACTERS])) is not None
-        ]
+        called = ((_called(one.raw[:_CHARACTERS]), at) for at, one in enumerate(given[path]))
+        told = [(rank, at) for rank, at in called if rank is not None]
         if len({rank for rank, _ in told}) != 1:
             return {}
         found[path] = told[0]
@@ -165,12 +155,9 @@ def _told(lines: Sequence[Said]) -> list[tuple[str, int, int]]:
         (one["word"].lower(), int(one["number"]), at)
         for at, line in enumerate(lines)
         for one in _OWN.finditer(line.raw[:_CHARACTERS])
-        if not (
-            IS_OTHER.fullmatch(one["word"])
-            or _OF_MACHINES.fullmatch(one["word"])
-            or is_of_host(line.raw[:_CHARACTERS], one)
-        )
+        if not (IS_OTHER.fullmatch(one["word"]) or _OF_MACHINES.fullmatch(one["word"]))
         and not (counts_others(one["word"]) and one["word"].lower() != "worker")
+        and not is_of_host(line.raw[:_CHARACTERS], one)
     ]
 
 

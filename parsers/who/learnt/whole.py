@@ -26,7 +26,6 @@ from parsers.text.rank_list import RANKS
 from parsers.text.unanimous import sole, unanimous
 from parsers.who.labels.head_pids import pids_at_heads
 from parsers.who.labels.joins import DEVICES, Told, heads_in, joins, names_in, share_half, spoken
-from parsers.who.labels.labelled_lines import labelled
 from parsers.who.learnt.at_once import are_at_once
 from parsers.who.learnt.counts import (
     alone,
@@ -54,11 +53,12 @@ from parsers.who.learnt.counts import (
 )
 from parsers.who.learnt.known import Known
 from parsers.who.learnt.tasks import LAUNCHER
-from parsers.who.lines.beginnings import Said, with_speakers
+from parsers.who.lines.beginnings import Begun, Said, with_speakers
 from parsers.who.lines.introductions import PROCESS, called_pids
 from parsers.who.places.job_table import Table
 from parsers.who.told.documented import documented
 from parsers.who.told.told_lines import Statement
+from parsers.who.told.told_names import host_and_number
 from parsers.who.told.told_pairs import merged, ranks_of_names
 
 SHAPE = regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[0-9a-f]{0,7}\d)[0-9a-f]{8,}|\d+")
@@ -192,7 +192,7 @@ class Beginnings:
         paths = [one.path for own in self._shapes.values() for one in own]
         pids = pids_at_heads(self._said, lambda one: self._spoken_by(one, ranks | of_files, labels), paths)
         sizes = sizes_of_rolls(self._said, self._shapes.values(), ranks)
-        return Known(ranks, labels, [*self._introductions(), *labelled(self._said, labels), *pids, *sizes])
+        return Known(ranks, labels, [*self._introductions(), *_labelled(self._said, labels), *pids, *sizes])
 
     def _introductions(self) -> Iterator[dict[str, Any]]:
         for one in self.introduced:
@@ -418,3 +418,22 @@ class Beginnings:
 
     def _known(self, one: Said, ranks: Mapping[str, int]) -> int | None:
         return ranks.get(one.file) if (rank := self._rank(one)) is None else rank
+
+
+def _labelled(said: Begun, labels: Mapping[str, Labels]) -> Iterator[dict[str, Any]]:
+    """The first line of each rank in each file whose labels tell it."""
+    told: set[tuple[str, int]] = set()
+    for file, own in labels.items():
+        for one in said.get(file, ()):
+            label = number_of(one.labels, own.ranks)
+            rank = one.line.task if label is None and own.tasks else label
+            who = spoken(one.line, one.heads, None, None)
+            held = {slot: value for slot, (value, _) in who.slots.items()}
+            rank = rank_of(held, own.joins) if rank is None else rank
+            if rank is not None and (file, rank) not in told:
+                told.add((file, rank))
+                place = {"file": file, "line": one.number, "how": "label", "local_rank": one.line.local_rank}
+                alone = (held.get(form) for (form,) in (join.key for join in own.joins if len(join.key) == 1))
+                name = next((name for name in alone if name and not name.isdigit()), None)
+                host, pid = host_and_number(name or "") or (one.line.host, who.pid)
+                yield {"rank": rank, "host": host, "pid": pid, "name": name} | place

@@ -25,7 +25,7 @@ from parsers.text.vocabulary import meaning_of, of_process
 from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.lines.introductions import PROCESS
 from parsers.who.places.alike_paths import ADDRESS, folders_alike, names_of_path, stems_alike
-from parsers.who.places.host_answers import answers, file_of_names
+from parsers.who.places.host_names import answers, file_of_names
 
 _LABELLED = regex(
     r"(?i)(?<![A-Za-z-])(?:[A-Z]*_)*(?:host(?:_?name)?|node_?name|node|computer(?:name)?|machine|server|ip|addr(?:ess)?|pod(?:_name)?|节点|主机)[\"']?\s{0,2}[=:]\s{0,2}[\"']?"

@@ -32,8 +32,8 @@ from parsers.who.places.contexts import OF_RECORD, Places, host_called
 from parsers.who.places.devices import Devices, shown_devices, used_devices, with_users
 from parsers.who.places.families import Process, processes
 from parsers.who.places.file_templates import consistent, written
+from parsers.who.places.host_names import launched_hosts
 from parsers.who.places.job_table import HOW, Table
-from parsers.who.places.launched_hosts import launched_hosts
 from parsers.who.places.orders import blocks, in_order_of_ranks
 from parsers.who.places.own_addresses import join_addresses
 from parsers.who.places.regrouped import standing_rows

@@ -21,7 +21,7 @@ from parsers.who.places.orders import Order, by_file, orders, starts_of
 from parsers.who.places.slurm_tasks import starts_of_tasks
 from parsers.who.processes.node_numbers import NodeNumbers
 from parsers.who.scripts.formulas import Scripts
-from parsers.who.scripts.script_lines import counted_on
+from parsers.who.scripts.loops import counted_on
 from parsers.who.told.told_names import Document
 
 _FEWEST = 2

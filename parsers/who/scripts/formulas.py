@@ -19,7 +19,7 @@ from parsers.text.patterns import regex
 from parsers.text.unanimous import unanimous
 from parsers.text.vocabulary import of_process, words_of
 from parsers.who.lines.beginnings import Begun
-from parsers.who.scripts.script_lines import INSTANCE, counted_on, unquoted
+from parsers.who.scripts.loops import INSTANCE, counted_on, unquoted
 
 _LINES = 400
 _CHARACTERS = 1000
