@@ -72,11 +72,9 @@ def words_of_scripts(said: Begun, formulas: Iterable[Formula]) -> frozenset[str]
         if one.what != "rank" or one.node is one.base is None or one.local is None:
             continue
         lines = said.get(one.file, ())[:_LINES]
-        if (unit := _UNIT.search(one.file)) is not None and (
-            one.local in ("i", "I")
-            or any(given["name"] == one.local for line in lines for given in INSTANCE.finditer(line.raw))
-        ):
-            found.add(unit["word"].lower())
+        if (unit := _UNIT.search(one.file)) is not None:
+            instances = (given["name"] for line in lines for given in INSTANCE.finditer(line.raw))
+            found |= {unit["word"].lower()} if one.local in ("i", "I", *instances) else set()
         name = re.compile(rf"(?P<word>[A-Za-z]+){_BEHIND}(?:[\"']?\$\{{?|\{{)(?:env:)?{re.escape(one.local)}(?!\w)")
         for line in lines:
             found |= {own["word"].lower() for own in name.finditer(unquoted(line.raw))}

@@ -60,10 +60,8 @@ def counted_off(said: Begun) -> dict[str, list[Said]]:
                 is_other = IS_OTHER.fullmatch(found["word"]) or is_of_host(one.raw[:_CHARACTERS], found)
                 if not is_other and named <= {int(found["number"])}:
                     told[found["word"], int(found["total"])][path].add((int(found["number"]), at))
-    rolls = [
-        {path: number for path, places in own.items() if len(places) == 1 for number, _ in places}
-        for own in told.values()
-    ]
+    once = [{path: min(places) for path, places in own.items() if len(places) == 1} for own in told.values()]
+    rolls = [{path: number for path, (number, _) in own.items()} for own in once]
     fitting = [at for at, key in enumerate(told) if _is_roll(rolls[at], len(told[key]), key[1])]
     fitting = [at for at in fitting if hold_one_each(given, rolls[at])]
     if not fitting:

@@ -57,9 +57,8 @@ def own_numbers(said: Begun, told: Sequence[Told] = ()) -> dict[str, list[Said]]
     shapes: defaultdict[str, list[str]] = defaultdict(list)
     for path in given:
         shapes[NUMBER.sub("#", path)].append(path)
-    rolls = [
-        roll for own in shapes.values() if len(own) >= _FEWEST and (roll := _headed(given, own) or _roll(given, own))
-    ]
+    alike = (own for own in shapes.values() if len(own) >= _FEWEST)
+    rolls = [roll for own in alike if (roll := _headed(given, own) or _roll(given, own))]
     rolls = rolls or [roll for own in _folders(given) if (roll := _throughout(given, own) or _as_rank(given, own))]
     worlds = {int(size) for one in lines for sizes in WORLD.findall(one.raw[:_CHARACTERS]) for size in sizes if size}
     size = sole(len(roll) for roll in rolls)

@@ -253,11 +253,8 @@ class Beginnings:
         for place in range(places(own)):
             if not (found := numbers(own, place)):
                 continue
-            beside = {
-                one.path: rank
-                for one in own
-                if (rank := self._beside.get(until(one.path, place), self._streams.get(stream(one.path)))) is not None
-            }
+            every = {path: self._beside.get(until(path, place), self._streams.get(stream(path))) for path in found}
+            beside = {path: rank for path, rank in every.items() if rank is not None}
             if not ranks and any(found[path] != rank for path, rank in beside.items()):
                 return beside if len(set(beside.values())) == len(beside) else {}
             equal = [path for path, rank in ranks.items() if found[path] == rank]
@@ -326,12 +323,9 @@ class Beginnings:
         pids = {form for form, rows in found.items() if self._are_pids(form, rows, ranks)}
         labelled = [(one, rank) for form in forms for rank, _, one in found[form]]
         tasks = self._tasks_are_ranks(said, labelled)
-        told_forms = {
-            form
-            for form in forms
-            if any(self._known(one, ranks) is not None for *_, one in found[form])
-            and any(one.line.rank is None for *_, one in found[form])
-        }
+        said_by = {form: [one for *_, one in found[form]] for form in forms}
+        open_ = [form for form, own in said_by.items() if any(one.line.rank is None for one in own)]
+        told_forms = {form for form in open_ if any(self._known(one, ranks) is not None for one in said_by[form])}
         learnt: tuple[Join, ...] = ()
         labelled_lines = sum(len(found[form]) for form in told_forms)
         if not tasks and 2 * labelled_lines < len(said):  # what a library labels is a part of it

@@ -161,10 +161,7 @@ def _apart(text: str) -> list[str]:
 def with_speakers(own: Sequence[Said]) -> list[tuple[str, frozenset[str]]]:
     """Lines of a file, each with the names at its head that stand in a usual place. Names of which each stands before one line are what a listing is of."""
     counts = Counter(head.form for one in own for head in one.heads)
-    again = {
-        form
-        for (form, _), count in Counter((head.form, head.value) for one in own for head in one.heads).items()
-        if count > 1
-    }
+    named = Counter((head.form, head.value) for one in own for head in one.heads)
+    again = {form for (form, _), count in named.items() if count > 1}
     usual = {form for form, count in counts.items() if count * _USUAL >= len(own) and form in again}
     return [(one.line.text, frozenset(head.value for head in one.heads if head.form in usual)) for one in own]

@@ -77,14 +77,9 @@ def by_chains(
     places = {name: place for name, place in (columns | dict(places)).items() if place in where}
     called = places_called(relations, places)
     shared = where - {place for place, own in ranks_at(known).items() if len(own) == 1}
-    here = {
-        (places.get(row.place, row.place), slot.value)
-        for own in relations
-        for row in own
-        if row.place is not None
-        for slot in row.cells.values()
-        if _is_pid(slot)
-    }
+    placed = [(row, row.place) for own in relations for row in own if row.place is not None]
+    numbered = ((place, slot) for row, place in placed for slot in row.cells.values() if _is_pid(slot))
+    here = {(places.get(place, place), slot.value) for place, slot in numbered}
     here |= {(token.place, token.value) for token in known if token.kind == "pid"}
     names = {token.value for token in known if token.kind == "name" and not token.value.isdigit()}
     parts = [_own_parts(own, names) for own in relations]
@@ -413,16 +408,12 @@ def _is_bare(slot: Slot | None) -> TypeGuard[Slot]:
 
 def _small(rows: Relation, places: Mapping[str, str], here: Set[tuple[str | None, str]]) -> set[str]:
     """The columns whose numbers, small as those in containers are, are all called processes of their places elsewhere."""
-    columns = set.intersection(*({*row.cells} for row in rows)) if rows else set()
-    return {
-        column
-        for column in columns
-        if all(
-            (slot := row.cells[column]).kind in ("pid", "number")
-            and (places.get(row.place or "", row.place), slot.value) in here
-            for row in rows
-        )
-    }
+
+    def is_there(row: Row, column: str) -> bool:
+        slot, place = row.cells.get(column), places.get(row.place or "", row.place)
+        return slot is not None and slot.kind in ("pid", "number") and (place, slot.value) in here
+
+    return {column for row in rows[:1] for column in row.cells if all(is_there(one, column) for one in rows)}
 
 
 def _is_of_others(slot: Slot) -> bool:

@@ -86,9 +86,8 @@ def _with_ranks(
     found: defaultdict[int, list[tuple[dict[str, _Column], dict[int, int]]]] = defaultdict(list)
     for way in _ways(names, [*columns], terms):
         scores = [_alike(name, column, words) for name, column in way.items()]
-        is_named = max(scores) > 1 or (
-            len(names) == 1 and world is not None and all(column.is_part for column in way.values())
-        )
+        are_parts = all(column.is_part for column in way.values())
+        is_named = max(scores) > 1 or (len(names) == 1 and world is not None and are_parts)
         if not is_named or any((name in words.nodes) != (column.name == _NODE) for name, column in way.items()):
             continue
         if words.nodes & way.keys() and not all(scores):  # a device, or a step, is no place on a node

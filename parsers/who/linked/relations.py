@@ -260,10 +260,9 @@ def _run(run: Sequence[tuple[Said, list[str]]], log: _Log) -> Relation:
         return []
     (_, first), *below = run
     columns = [*zip(*(parts for _, parts in below), strict=True)]
-    is_head = len({*first}) == len(first) and all(
-        _COLUMN.fullmatch(name) and name not in column for name, column in zip(first, columns, strict=True)
-    )
-    is_head = is_head and any(all(map(_FIGURE.fullmatch, column)) for column in columns)
+    named = zip(first, columns, strict=True)
+    is_head = len({*first}) == len(first) and any(all(map(_FIGURE.fullmatch, column)) for column in columns)
+    is_head = is_head and all(_COLUMN.fullmatch(name) and name not in column for name, column in named)
     names = first if is_head else [*map(str, range(len(first)))]
     rows: Relation = []
     for one, parts in below if is_head else run:

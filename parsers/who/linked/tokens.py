@@ -72,11 +72,10 @@ def slots(text: str, words: Set[str] = frozenset()) -> tuple[str, list[Slot]]:
                 text = text.replace(path, " ", 1)
     for one in _ID.finditer(text):
         _between(text[at : one.start()], template, found, words)
-        kind = "bus" if one["bus"] else "id"
-        value = (
-            pci(one["bus"]).partition(".")[0] if one["bus"] else (one["uuid"] or one["hex"]).lower().replace("_", "-")
-        )
-        found.append(Slot(kind, value, _label(template)))
+        if one["bus"]:
+            found.append(Slot("bus", pci(one["bus"]).partition(".")[0], _label(template)))
+        else:
+            found.append(Slot("id", (one["uuid"] or one["hex"]).lower().replace("_", "-"), _label(template)))
         template.append("@")
         at = one.end()
     _between(text[at:], template, found, words)
@@ -118,10 +117,10 @@ def within(word: str, words: Set[str]) -> str | None:
     parts = [part.span() for part in _PART.finditer(word)] if words else []
     if not 1 < len(parts) <= _PARTS:
         return None
-    spans = sorted(
-        ((end - begin, begin, end) for at, (begin, _) in enumerate(parts) for _, end in parts[at:]), reverse=True
-    )
-    return next((word[begin:end] for _, begin, end in spans if word[begin:end] in words), None)
+    spans = ((begin, end) for at, (begin, _) in enumerate(parts) for _, end in parts[at:])
+    held = [(end - begin, begin, end) for begin, end in spans if word[begin:end] in words]
+    _, begin, end = max(held, default=(0, 0, 0))
+    return word[begin:end] or None
 
 
 def _label(template: Sequence[str]) -> str:

@@ -329,10 +329,8 @@ class Places:
             if "." in name and not ADDRESS.fullmatch(name):
                 short[name.partition(".")[0]].add(name)
         for first, own in short.items():
-            longest = max(own, key=len)
-            if all(longest.startswith(f"{one}.") or one == longest for one in own) and (
-                first in self.names or len(own) == 1
-            ):
+            is_one = all(f"{max(own, key=len)}.".startswith(f"{one}.") for one in own)
+            if is_one and (first in self.names or len(own) == 1):
                 self._same.setdefault(first, first)
                 for one in own:
                     self.join(first, one)
@@ -399,13 +397,12 @@ class Places:
 
     def join_known(self, pairs: Iterable[tuple[str, str]]) -> None:
         """Joins the names of each pair, of which one is known."""
-        for one, other in pairs:
-            if all(_WORD.fullmatch(name) and not name.isdigit() and name not in _HERE for name in (one, other)) and (
-                one in self._same or other in self._same
-            ):
-                for name in (one, other):
+        for pair in pairs:
+            are_names = all(_WORD.fullmatch(name) and not name.isdigit() and name not in _HERE for name in pair)
+            if are_names and any(map(self.is_place, pair)):
+                for name in pair:
                     self._same.setdefault(name, name)
-                self.join(one, other)
+                self.join(*pair)
 
     def _by_hex(self) -> None:
         hexes = sorted(name for name in self.names if _HEX.fullmatch(name))
@@ -445,20 +442,16 @@ def _may_be(word: str, *, is_told: bool = False) -> bool:
 def _beside(names: Set[str], used: Mapping[str, Set[str]], said: Begun, *, is_sure: bool = False) -> set[str]:
     """Words that differ in numbers alone from names of places, behind the same words as these in one file."""
     shapes = {_DIGITS.sub("#", name) for name in names if name in used}
-    asked = {
-        word for word in used if word not in names and _DIGITS.sub("#", word) in shapes and (is_sure or _may_be(word))
-    }
+    asked = {word for word in used if word not in names and _DIGITS.sub("#", word) in shapes}
+    asked = asked if is_sure else {*filter(_may_be, asked)}
     known: set[tuple[str, str, str]] = set()
     others: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
     for path in {path for word in asked for path in used[word]}:
         for one in said[path][:400]:
             for found in _WORD.finditer(text := one.raw[:400]):
                 if (word := found[0].rstrip(".-")) in asked or word in names:
-                    at = (
-                        path,
-                        _DIGITS.sub("#", text[max(0, found.start() - _BEHIND) : found.start()]),
-                        _DIGITS.sub("#", word),
-                    )
+                    behind = text[max(0, found.start() - _BEHIND) : found.start()]
+                    at = (path, _DIGITS.sub("#", behind), _DIGITS.sub("#", word))
                     others[at] |= {word} & asked
                     known |= {at} if word in names else set()
     return {word for at in known for word in others[at]}

@@ -20,7 +20,7 @@ from parsers.text.vocabulary import of_process
 from parsers.who.lines.beginnings import Begun, Said
 from parsers.who.places.contexts import Places
 from parsers.who.places.families import Process
-from parsers.who.places.orders import BLOCK
+from parsers.who.places.orders import mapped
 from parsers.who.scripts.formulas import Sum, assigned, parsed
 
 _CHARACTERS = 1000
@@ -79,8 +79,10 @@ def shown_devices(said: Begun, places: Places) -> dict[str, tuple[int, ...]]:
     told: list[tuple[str, tuple[int, ...]]] = []
     for path, own in said.items():
         for one in own:
-            if "[" in one.raw and len(mapped := dict(_mapped(one.raw[:_CHARACTERS], places))) > 1:
-                told += mapped.items() if len({*chain(*mapped.values())}) < sum(map(len, mapped.values())) else ()
+            if "[" in one.raw and len(own_lists := dict(mapped(one.raw[:_CHARACTERS], places))) > 1:
+                told += (
+                    own_lists.items() if len({*chain(*own_lists.values())}) < sum(map(len, own_lists.values())) else ()
+                )
             found = _GIVEN.search(one.raw[:_CHARACTERS]) if _HIDES in one.raw else None
             if found is None and not (_HIDES in one.raw and "environ" in one.raw):
                 continue
@@ -89,12 +91,6 @@ def shown_devices(said: Begun, places: Places) -> dict[str, tuple[int, ...]]:
             told.append((where, tuple(map(int, found["list"].split(",")))))
     lists = unanimous(told)
     return {place: own for place, own in lists.items() if len({*own}) == len(own) > 1}
-
-
-def _mapped(text: str, places: Places) -> Iterator[tuple[str, tuple[int, ...]]]:
-    for found in BLOCK.finditer(text):
-        if places.is_place(found["name"]):
-            yield places.of(found["name"]), tuple(map(int, found["ranks"].split(",")))
 
 
 def _place(one: Said, path: str, places: Places, at: int) -> str | None:
@@ -111,15 +107,10 @@ def used_devices(said: Begun, locals_: Set[str] = frozenset()) -> Devices:
     told: list[Devices] = []
     for own in said.values():
         if lines := [one.raw[:_CHARACTERS] for one in own if _HIDES in one.raw or "set_device(" in one.raw]:
-            given = [
-                (name, read)
-                for one in own
-                if "=" in one.raw
-                for name, read, rest in assigned(one.raw[:_CHARACTERS])
-                if rest is None
-            ]
+            every = [one.raw[:_CHARACTERS] for one in own if "=" in one.raw]
+            given = [(name, read) for text in every for name, read, rest in assigned(text) if rest is None]
             given += [("LOCAL_RANK", {(name,): 1}) for name in locals_]
-            told += _of_file(lines, given, [one.raw[:_CHARACTERS] for one in own if "=" in one.raw])
+            told += _of_file(lines, given, every)
     if len({(one.what, one.sign, one.offset, tuple(sorted(one.listed.items()))) for one in told}) > 1:
         return Devices(None)
     return told[0] if told else Devices()
@@ -134,29 +125,26 @@ def _of_file(lines: Sequence[str], given: Sequence[tuple[str, Sum]], every: Sequ
         lists = [found["list"] for found in _GIVEN.finditer(text)]
         if not hides and not lists:
             if found := _TAKES.search(text):
-                yield from (one for one in [_by_sum(parsed(found["sum"]), given)] if one is not None)
+                yield from filter(None, [_by_sum(parsed(found["sum"]), given)])
             continue
         numbers = [int(one) for one in lists[0].split(",")] if lists and lists[0] else []
         if len(numbers) > 1 and len({*numbers}) == len(numbers):
             yield Devices(listed={device: place for place, device in enumerate(numbers)})
         elif len(numbers) == 1:
-            who = {
-                what: one[()] for name, one in read.items() if (what := of_process(name)) in _PLACES and {*one} == {()}
-            }
+            plain = ((of_process(name), one[()]) for name, one in read.items() if {*one} == {()})
+            who = {what: number for what, number in plain if what in _PLACES}
             what = next((what for what in _PLACES if what in who), None)
             is_open = is_open or what is None or numbers[0] in single[what]
             single[what or ""][numbers[0]] = who.get(what or "", 0)
         else:
             by_sum = (_by_sum(hides[0], given) if hides else None) or _picked(text, every, given)
             is_open = is_open or by_sum is None
-            yield from [by_sum] if by_sum is not None else []
+            yield from filter(None, [by_sum])
     if is_open or len(single) > 1:
         yield Devices(None)
     else:
-        yield from (
-            Devices(what, listed=own) if len({*own.values()}) == len(own) else Devices(None)
-            for what, own in single.items()
-        )
+        for what, own in single.items():
+            yield Devices(what, listed=own) if len({*own.values()}) == len(own) else Devices(None)
 
 
 def _by_sum(read: Sum | None, given: Sequence[tuple[str, Sum]]) -> Devices | None:
@@ -169,13 +157,9 @@ def _by_sum(read: Sum | None, given: Sequence[tuple[str, Sum]]) -> Devices | Non
     if (what := of_process(name)) in _PLACES:
         return Devices(what, sign, offset)
     for what in _PLACES:
-        more = {
-            one.get((), 0)
-            for other, one in given
-            if of_process(other) == what and one.get((name,)) == 1 and {*one} <= {(name,), ()}
-        }
-        if len(more) == 1:
-            return Devices(what, sign, offset + more.pop())
+        plain = ((other, one) for other, one in given if one.get((name,)) == 1 and {*one} <= {(name,), ()})
+        if (more := sole(one.get((), 0) for other, one in plain if of_process(other) == what)) is not None:
+            return Devices(what, sign, offset + more)
     return None
 
 

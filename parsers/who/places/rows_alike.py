@@ -85,17 +85,16 @@ def families_of(said: Begun, places: Places) -> dict[tuple[str, tuple[str, ...]]
             if at in of_steps:
                 continue
             text = _bare(one.line.text[:CHARACTERS], before)
-            is_table = one.number == last + 1 and (
-                len(_CELLS.findall(text)) >= _FEWEST or not any(map(str.isdigit, text))
-            )
+            has_cells, has_digits = len(_CELLS.findall(text)) >= _FEWEST, any(map(str.isdigit, text))
+            is_table = one.number == last + 1 and (has_cells or not has_digits)
             above, last = above if is_table else (), one.number
             named = places.heading(text)
             if named is None and at < len(own) and indent(one.raw) < indent(own[at].raw):
                 named = places.above(text)
             if named is not None:
                 heading = named
-            elif not any(map(str.isdigit, text)):
-                above = (text, *above[: _HEADINGS - 1]) if len(_CELLS.findall(text)) >= _FEWEST else above
+            elif not has_digits:
+                above = (text, *above[: _HEADINGS - 1]) if has_cells else above
             else:
                 template, labels, numbers, names, ends = _apart(_without_states(text, above, places), places)
                 if numbers:
@@ -113,14 +112,13 @@ def _shared(two: Sequence[str], before: str) -> str:
     """What stands before a line and the next alike, with a number in it, up to a colon or a bar; what stood before the lines above goes on."""
     if before and two[0].startswith(before):
         return before
-    begins = _PREFIX.match(two[0])
-    is_shared = begins is not None and len(two) > 1 and two[1].startswith(begins[0])
-    return begins[0] if begins is not None and is_shared and any(map(str.isdigit, begins[0])) else ""
+    begins = found[0] if (found := _PREFIX.match(two[0])) is not None else ""
+    return begins if two[-1].startswith(begins) and len(two) > 1 and any(map(str.isdigit, begins)) else ""
 
 
 def _bare(text: str, before: str) -> str:
     """A line with blanks for what stands before it and the lines beside it: columns stay where they are."""
-    return " " * len(before) + text[len(before) :] if before else text
+    return " " * len(before) + text[len(before) :]
 
 
 def _without_states(text: str, above: Sequence[str], places: Places) -> str:

@@ -43,9 +43,8 @@ def of_places(
     for own in shapes.values():
         by_name = {where[path]: path for path, _ in own}
         if is_one_each and by_name.keys() == starts.keys() and len(own) == len(starts):
-            found |= {
-                path: starts[place].start for place, path in by_name.items() if _is_of_process(said.get(path, ()))
-            }
+            logs = ((place, path) for place, path in by_name.items() if _is_of_process(said.get(path, ())))
+            found |= {path: starts[place].start for place, path in logs}
             continue
         numbers = [[int(number) for number in _NUMBER.findall(bare)] for _, bare in own]
         for column in zip(*numbers, strict=True):
@@ -54,9 +53,8 @@ def of_places(
                 by_place[where[path]][number - first] = path
             is_each = sum(map(len, by_place.values())) == len(own)
             if is_each and _count_places(by_place, starts):
-                found |= {
-                    path: starts[place][number] for place, files in by_place.items() for number, path in files.items()
-                }
+                for place, files in by_place.items():
+                    found |= {path: starts[place][number] for number, path in files.items()}
                 break
     return found
 

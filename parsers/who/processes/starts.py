@@ -218,10 +218,9 @@ class Starts:
     def each_task(self) -> int | None:
         """Processes of each of a launcher's tasks, where a formula counts ranks or nodes by the number of the task."""
         said = {one.each for one in self._of_ranks if of_process(one.node or "") == "rank" and not one.first}
-        counted = {
-            (one.offset, one.modulus, of_process(one.counter or "")) for one in self.formulas if one.what == "node_rank"
-        }
-        said |= {self.each()} if counted == {(0, None, "rank")} else set()
+        of_nodes = [one for one in self.formulas if one.what == "node_rank"]
+        are_tasks = all(one.is_plain and of_process(one.counter or "") == "rank" for one in of_nodes)
+        said |= {self.each()} if of_nodes and are_tasks else set()
         return None if self._numbers.are_given() else sole(said)
 
     def counter(self) -> tuple[int, int | None, bool] | None:

@@ -38,11 +38,8 @@ def join_told(told: Iterable[Told], said: Begun, paths: Sequence[str], places: P
         pairs = {
             pair for path, lines in said.items() if path not in own.values() for pair in _pairs(lines, names, hosts)
         }
-        if (
-            len(own) == len(pairs) >= _FEWEST
-            and {file for file, _ in pairs} == own.keys()
-            and len({*dict(pairs).values()}) == len(pairs)
-        ):
+        is_each = {file for file, _ in pairs} == own.keys() and len({host for _, host in pairs}) == len(pairs)
+        if is_each and len(own) == len(pairs) >= _FEWEST:
             for place, host in pairs:
                 places.join(place, host)
 

@@ -9,6 +9,7 @@ Conditions compare two sums (formulas.py); one of another form makes the name un
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from operator import eq, ge, gt, le, lt, ne
 from typing import NamedTuple
 
 from parsers.text.patterns import regex
@@ -16,8 +17,7 @@ from parsers.who.scripts.formulas import Sum, parsed
 
 _STATEMENTS = 400
 _OPS = {
-    "-eq": "==", "-ne": "!=", "-lt": "<", "-gt": ">", "-le": "<=", "-ge": ">=", "=": "==", "==": "==", "!=": "!=", "<": "<",
-    ">": ">", "<=": "<=", ">=": ">=",
+    "-eq": eq, "-ne": ne, "-lt": lt, "-gt": gt, "-le": le, "-ge": ge, "=": eq, "==": eq, "!=": ne, "<": lt, ">": gt, "<=": le, ">=": ge,
 }  # fmt: skip
 _SIDE = r"[\"']?(?:\$?\(\([^()]{1,60}\)\)|[\w${}+*. -]{1,60}?)[\"']?"
 _COMPARED = regex(
@@ -67,10 +67,9 @@ def branches(texts: Sequence[str]) -> dict[str, list[Case]]:
             if (head := _IF.match(part)) is not None:
                 word, rest = head["word"], head["rest"]
                 if word == "if":
-                    own = _condition(rest.rstrip(": "))
                     while not is_shell and open_ and open_[-1][0] >= indent:
                         open_.pop()
-                    open_.append((indent if not is_shell else -1, [], [own]))
+                    open_.append((-1 if is_shell else indent, [], [_condition(rest.rstrip(": "))]))
                     continue
                 if not open_:
                     return {}
@@ -140,7 +139,7 @@ def _condition(text: str) -> Condition | None:
     if found is None:
         return None
     one, other = parsed(_bare(found["one"])), parsed(_bare(found["other"]))
-    return None if one is None or other is None else Condition(one, _OPS[found["op"]], other, True)
+    return None if one is None or other is None else Condition(one, found["op"], other, True)
 
 
 def _not(condition: Condition | None) -> Condition | None:
@@ -163,7 +162,4 @@ def _holds(condition: Condition, env: Mapping[str, int]) -> bool | None:
     one, other = summed(condition.one, env), summed(condition.other, env)
     if one is None or other is None:
         return None
-    told = {
-        "==": one == other, "!=": one != other, "<": one < other, ">": one > other, "<=": one <= other, ">=": one >= other,
-    }[condition.op]  # fmt: skip
-    return told is condition.holds
+    return _OPS[condition.op](one, other) is condition.holds

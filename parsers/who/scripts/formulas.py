@@ -445,13 +445,8 @@ def _formula(
         base = names_ - given
         local = {None} if first else given  # counted from another number it is no place: `RANK=$((BASE + $1 - 1))`
         return empty._replace(local=local.pop(), base=base.pop()) if len(given) == len(base) == 1 else None
-    if (
-        few != 1
-        or is_of_call
-        or len(other) != 1
-        or _OF_NODES.search(other[0])
-        or any(_ON_NODE.search(name) and name not in constants and not _SIZE.search(name) for name in one)
-    ):
+    are_places = any(_ON_NODE.search(name) and name not in constants and not _SIZE.search(name) for name in one)
+    if few != 1 or is_of_call or are_places or len(other) != 1 or _OF_NODES.search(other[0]):
         return None  # place × nodes + node, in another order than that of launchers
     if len(one) == 1 and many > 1:
         return empty._replace(node=one[0], each=many, local=other[0], node_argument=passed.get(one[0]))

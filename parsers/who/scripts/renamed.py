@@ -42,12 +42,8 @@ def renamed(said: Begun) -> dict[str, list[Said]]:
 def called_by_options(texts: Iterable[str]) -> dict[str, str]:
     """Lines or values of documents → what variables that commands give to a launcher's options are called as these. A RANK that is a node's stands beside
     the number of nodes."""
-    found = (
-        (match["name"], _CALLED[match["option"].replace("-", "_")])
-        for text in texts
-        if "$" in text
-        for match in _OPTION.finditer(text)
-    )
+    matches = (match for text in texts if "$" in text for match in _OPTION.finditer(text))
+    found = ((match["name"], _CALLED[match["option"].replace("-", "_")]) for match in matches)
     called = {name: other for name, other in unanimous(found).items() if name != other}
     return ({"WORLD_SIZE": "NNODES"} if called.get("RANK") == "NODE_RANK" else {}) | called
 

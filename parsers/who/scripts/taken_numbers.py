@@ -52,10 +52,8 @@ def _nearest(name: str, leaf: Leaf, own: Sequence[Leaf], called: Mapping[Path, s
     words = vocabulary.words_of(name)
     found: defaultdict[int, set[str]] = defaultdict(set)
     for other in own if words else ():
-        if (
-            _NUMBER.fullmatch(other.value)
-            and vocabulary.words_of(str(name_of(other, called)).rpartition("/")[2]) == words
-        ):
+        last = str(name_of(other, called)).rpartition("/")[2]
+        if _NUMBER.fullmatch(other.value) and vocabulary.words_of(last) == words:
             found[begin_alike(leaf.path, other.path)].add(other.value)
     nearest = found[max(found)] if found else set()
     return int(nearest.pop()) if len(nearest) == 1 else None

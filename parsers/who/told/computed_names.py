@@ -64,9 +64,8 @@ def counted_names(
     for own in (*_forms(names), *_forms(names, is_of_words=True)):
         parts = [_parts(name) for name in own]
         columns = [*zip(*parts, strict=True)]
-        counted = [
-            at for at, column in enumerate(columns) if _counts(columns, at, words) and len({*column}) == len(own)
-        ]
+        each = [at for at, column in enumerate(columns) if len({*column}) == len(own)]
+        counted = [at for at in each if _counts(columns, at, words)]
         if any(1 < len({*column}) < len(own) for column in columns) or len(counted) != 1:
             continue
         numbers = [int(number) + offset for number in columns[counted[0]]]
@@ -150,12 +149,11 @@ def computed_names(
 ) -> Iterator[Told]:
     """What the formulas of a bundle make of the names in it."""
     kinds = {
-        (one.what, one.offset, one.modulus, one.counter, one.node, one.local, one.each, one.first): one
-        for one in formulas
+        (one.what, one.offset, one.modulus, one.counter, one.node, one.local, one.each, one.first) for one in formulas
     }
     if len(kinds) != 1:
         return
-    [one] = kinds.values()
+    one = formulas[-1]
     # a launcher counts its tasks, and names nothing by them
     if one.is_nameless or of_process(one.counter or "") == "rank":
         return

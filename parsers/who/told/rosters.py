@@ -89,9 +89,8 @@ def rosters(said: Begun, sources: Iterable[Source], world: int | None, called: S
     which rank."""
     is_of_spark = any(_OF_SPARK.search(one.raw) for own in said.values() for one in own[:_LINES])
     called = {"rank", *called, *(("partition",) if is_of_spark else ())}
-    sizes = {
-        int(found) for own in said.values() for one in own[:_LINES] for found in _WORLD.findall(one.raw[:_CHARACTERS])
-    }
+    texts = (one.raw[:_CHARACTERS] for own in said.values() for one in own[:_LINES])
+    sizes = {int(found) for text in texts for found in _WORLD.findall(text)}
     sizes |= {world} if world is not None else set()
     found: list[list[Told]] = []
     for path, own in said.items():

@@ -111,11 +111,8 @@ def _rosters(said: Iterable[Line]) -> Iterator[list[Item]]:
 def introduced(stated: Iterable[Statement]) -> dict[tuple[str, int], tuple[int, int]]:
     """(file, line) → (rank, world) of who tells both in a block of settings; a line that does is an introduction anyway."""
     blocks = (one for one in stated if one.is_block and {"rank", "world_size"} <= one.facts.keys())
-    return {
-        (one.file, one.line): (one.facts["rank"], one.facts["world_size"])
-        for one in blocks
-        if one.facts["rank"] < one.facts["world_size"] <= RANKS
-    }
+    told = (((one.file, one.line), one.facts["rank"], one.facts["world_size"]) for one in blocks)
+    return {where: (rank, world) for where, rank, world in told if rank < world <= RANKS}
 
 
 def _item(one: Statement) -> Item:

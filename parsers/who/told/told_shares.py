@@ -31,10 +31,8 @@ def with_shares(
 ) -> tuple[dict[str, int], list[dict[str, Any]]]:
     """Members of which nobody knows whose they are, the size of the job, path → rank, rows of the table `ranks` → these with what the members say."""
     found = told_shares([one for one in sources if one.rank is None], world)
-    rows = [
-        {"rank": rank, "file": path, "world_size": size, "how": "roll", "line": None}
-        for path, (rank, size) in found.items()
-    ]
+    how = {"how": "roll", "line": None}
+    rows = [{"rank": rank, "file": path, "world_size": size} | how for path, (rank, size) in found.items()]
     return {**ranks, **{path: rank for path, (rank, _) in found.items()}}, [*claims, *rows]
 
 
@@ -59,14 +57,10 @@ def introductions_of(said: Begun) -> dict[tuple[str, int], Introduction]:
                     forms[head.form].append((head.value, one.number, int(share[1]), int(share[2])))
         for told in forms.values():
             names, lines, numbers, sizes = zip(*told, strict=True)
-            if (
-                len({*names}) == len(names) == sizes[0] >= _FEWEST
-                and len({*sizes}) == 1
-                and {*numbers} == {*range(len(names))}
-            ):
-                found |= {
-                    (path, line): Introduction(number, sizes[0]) for line, number in zip(lines, numbers, strict=True)
-                }
+            is_each = len({*names}) == len(names) >= _FEWEST and {*numbers} == {*range(len(names))}
+            if is_each and {*sizes} == {len(names)}:
+                rolls = zip(lines, numbers, strict=True)
+                found |= {(path, line): Introduction(number, len(names)) for line, number in rolls}
     return found
 
 
