@@ -140,13 +140,12 @@ def _seats(told: Told) -> Seats:
 def _labels(lines: Iterable[Spoken], *, of_file: bool) -> Iterator[Label]:
     """What lines of a file have at their heads, or behind the name of a place."""
     for one in lines:
-        for slot, (value, behind) in one.slots.items():
+        for slot, (value, _) in one.slots.items():
             if slot not in SLOTS:
-                head = one.text[: len(one.text) - len(behind)]
-                before = head[: head.rfind(value) + len(value)]
                 outer = [None] if of_file else [name for name in ("host", "container") if name in one.slots]
                 for name in outer:
-                    yield Label(name, None if name is None else one.slots[name][0], slot, before, value, one.rank)
+                    place = None if name is None else one.slots[name][0]
+                    yield Label(name, place, slot, _up_to(one, slot), value, one.rank)
 
 
 def _proven(slot: str, values: Iterable[str], lines: Sequence[Spoken], told: Told) -> Join | None:
@@ -288,7 +287,7 @@ def _placed(key: Key, grouped: By, told: Told) -> dict[Value, int]:
     known: defaultdict[str, set[int]] = defaultdict(set)
     for place, number in places:
         known[place].add(number)
-    if not told.documents.is_by_device and any(is_device(_up_to(one[1], own[0], key)) for one, own in grouped.items()):
+    if not told.documents.is_by_device and any(is_device(_up_to(own[0], key[1])) for own in grouped.values()):
         return _by_devices(grouped, told.documents)
     is_task = key[0] == "task" and told.each_task is not None
     each = told.each_task if is_task else told.each
@@ -382,9 +381,10 @@ def _counted(key: Key, grouped: By, lines: Sequence[Spoken], told: Told) -> dict
     return {}
 
 
-def _up_to(name: str, one: Spoken, key: Key) -> str:
-    """What stands before the words of a line, up to the end of a name."""
-    head = one.text[: len(one.text) - len(one.slots[key[1]][1])]
+def _up_to(one: Spoken, slot: str) -> str:
+    """What stands before the words of a line, up to the end of the name in a slot."""
+    name, behind = one.slots[slot]
+    head = one.text[: len(one.text) - len(behind)]
     return head[: head.rfind(name) + len(name)]
 
 

@@ -95,6 +95,15 @@ def _without_doubted(begun: dict[str, list[Said]], read: Mapping[str, Beginning]
     }
 
 
+def first_bytes(source: Source, size: int) -> bytes:
+    """Those of a member; none where it cannot be read: whoever reads it will say so."""
+    try:
+        with source.open() as stream:
+            return stream.read(size)
+    except STREAM_ERRORS:
+        return b""
+
+
 def beginning(source: Source, size: int, most: int) -> Beginning | None:
     """Of a log; None for what is another kind of file."""
     try:

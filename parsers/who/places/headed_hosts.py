@@ -18,9 +18,9 @@ from itertools import islice
 from typing import Any
 
 from parsers.forms.headed import prompted
-from parsers.schema.parser import STREAM_ERRORS, Source
+from parsers.schema.parser import Source
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import WINDOW, Begun, Said
+from parsers.who.lines.beginnings import WINDOW, Begun, Said, first_bytes
 from parsers.who.places.contexts import Places, host_called
 from parsers.who.places.job_table import Table
 
@@ -42,11 +42,7 @@ def host_sections(sources: Sequence[Source], said: Begun, table: Table) -> dict[
 
 
 def _parts(source: Source, places: Places, table: Table) -> list[tuple[int, str]]:
-    try:
-        with source.open() as stream:
-            lines = stream.read(WINDOW).decode("utf-8", "replace").splitlines()
-    except STREAM_ERRORS:
-        return []
+    lines = first_bytes(source, WINDOW).decode("utf-8", "replace").splitlines()
     told = [(number, line, places.heading(line)) for number, line in enumerate(lines, 1) if len(line) < _CHARACTERS]
     shapes = {_shape(line) for _, line, place in told if place is not None}
     parts = []

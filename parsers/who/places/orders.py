@@ -114,10 +114,9 @@ def in_order_of_ranks(said: Begun, places: Places) -> Iterator[Counted]:
         for at, one in enumerate(own[:_LINES]):
             found = [*_PROCESS.finditer(one.raw[:_CHARACTERS])]
             pairs = [(places.of(item["name"]), int(item["pid"])) for item in found if places.is_place(item["name"])]
-            between = ((last.end(), item.start()) for last, item in pairwise(found))
-            is_list = len({*pairs}) >= max(_FEWEST, len(found)) and all(
-                _BETWEEN.fullmatch(one.raw, *at) for at in between
-            )
+            gaps = ((last.end(), item.start()) for last, item in pairwise(found))
+            is_each = len({*pairs}) >= max(_FEWEST, len(found))
+            is_list = is_each and all(_BETWEEN.fullmatch(one.raw, *gap) for gap in gaps)
             beside = (line.raw[:_CHARACTERS] for line in own[max(0, at - _BESIDE) : at + _BESIDE])
             if is_list and any(map(_BY_RANK.search, beside)):
                 yield from (Counted(path, one.number, *pair, rank, len(pairs)) for rank, pair in enumerate(pairs))

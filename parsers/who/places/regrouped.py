@@ -34,9 +34,8 @@ def standing(told: Iterable[Told], said: Begun) -> list[Told]:
     """What was told of names, and the lines of files → what still holds: all of it where the group was formed once."""
     told = list(told)
     last, newest = _formed(said)
-    if not last or not _are_several(
-        {one.name for one in told if one.local_rank is not None or one.node_rank is not None}, said
-    ):
+    placed = {one.name for one in told if one.local_rank is not None or one.node_rank is not None}
+    if not last or not _are_several(placed, said):
         return told
     return [one for one in told if (newest and one.attempt == newest) or _is_later(one.file, one.line, last)]
 

@@ -10,6 +10,7 @@ Source: the manuals of srun (--distribution) and scontrol.
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 from parsers.text.host_list import host_list
 from parsers.text.patterns import regex
@@ -51,9 +52,7 @@ def given_devices(said: Begun, places: Places) -> Iterator[Process]:
     for path, own in said.items():
         for one in own[:_LINES]:
             if "(IDX:" in one.raw and (found := _GIVEN.search(one.raw)) is not None:
-                for node in host_list(found["nodes"], _NODES):
-                    for local, device in enumerate(rank_list(found["devices"]) or ()):
-                        if places.is_place(node):
-                            yield Process(
-                                places.of(node), None, local, None, file=path, line=one.number, how=HOW, device=device
-                            )
+                process = partial(Process, file=path, line=one.number, how=HOW)
+                devices = rank_list(found["devices"]) or ()
+                for node in filter(places.is_place, host_list(found["nodes"], _NODES)):
+                    yield from (process(places.of(node), local=at, device=own) for at, own in enumerate(devices))

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from parsers.schema.names import Told
 from parsers.text.unanimous import unanimous
@@ -39,16 +40,8 @@ def _of_numbered_paths(told: Sequence[Told], places: Places) -> Iterator[Process
     is_each = len(numbers) > 1 and all(len(own) == 1 for own in numbers.values())
     locals_ = unanimous((one.file, one.local_rank) for one in told if one.local_rank is not None)
     for one in alone if is_each else ():
-        yield Process(
-            places.of_file(one.file),
-            int(one.name),
-            locals_.get(one.file),
-            one.rank,
-            file=one.file,
-            line=one.line,
-            how=HOW,
-            is_word=True,
-        )
+        where, local = places.of_file(one.file), locals_.get(one.file)
+        yield Process(where, int(one.name), local, one.rank, file=one.file, line=one.line, how=HOW, is_word=True)
 
 
 def given(said: Begun, places: Places, devices: Devices) -> Iterator[Process]:
@@ -62,17 +55,16 @@ def documented_places(told: Sequence[Told], places: Places) -> Iterator[Process]
     """What documents and lines tell of nodes, and of places on them."""
     yield from _of_numbered_paths(told, places)
     for one in told:
+        process = partial(Process, file=one.file, line=one.line, how=HOW)
         if one.kind == PROCESS:
             host, _, pid = one.name.rpartition(":")
-            yield Process(
-                places.called(host), int(pid), None, one.rank, file=one.file, line=one.line, how=HOW, is_word=True
-            )
+            yield process(places.called(host), int(pid), None, one.rank, is_word=True)
             continue
         if one.kind == "pid" and one.name.isdecimal() and (place := places.of_file(one.file)) is not None:
-            yield Process(place, int(one.name), None, one.rank, file=one.file, line=one.line, how=HOW, is_word=True)
+            yield process(place, int(one.name), None, one.rank, is_word=True)
         if not places.is_place(one.name):
             continue
-        at = Process(places.of(one.name), file=one.file, line=one.line, how=HOW)
+        at = process(places.of(one.name))
         if one.node_rank is not None:
             yield at._replace(node=one.node_rank, each=one.processes or None, nodes=one.nodes)
         elif one.rank is not None and one.device is not None:

@@ -12,9 +12,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from parsers.schema.parser import STREAM_ERRORS, Source
+from parsers.schema.parser import Source
 from parsers.text.patterns import regex
-from parsers.who.lines.beginnings import Begun
+from parsers.who.lines.beginnings import Begun, first_bytes
 
 CALL, PRINTED = "message call", "prints a number"
 _SUFFIXES = (".py", ".pyx", ".c", ".cc", ".cpp", ".cxx", ".cu", ".f90", ".jl", ".rs", ".go", ".java")
@@ -40,12 +40,7 @@ def message_calls(sources: Iterable[Source], said: Begun) -> Iterator[dict[str, 
     wanted: set[str] = set()
     scripts = [one for one in sources if one.path.endswith(_SUFFIXES) and 0 < one.size <= _BYTES]
     for source in scripts[:_FILES]:
-        try:
-            with source.open() as stream:
-                text = stream.read(_BYTES).decode("utf-8", "replace")
-        except STREAM_ERRORS:
-            continue
-        for row, names in _calls(source.path, text):
+        for row, names in _calls(source.path, first_bytes(source, _BYTES).decode("utf-8", "replace")):
             wanted |= names
             yield row
     told: Counter[tuple[str, int | None, str]] = Counter()  # what is said again and again is a count of steps

@@ -26,10 +26,10 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from msgspec.structs import replace
 
 from parsers.schema.names import Told
-from parsers.schema.parser import STREAM_ERRORS, Source
+from parsers.schema.parser import Source
 from parsers.text.patterns import regex
 from parsers.text.rank_list import RANKS
-from parsers.who.lines.beginnings import Begun, Said
+from parsers.who.lines.beginnings import Begun, Said, first_bytes
 
 KIND = "roster"
 _LINES, _CHARACTERS, _BYTES = 400, 2000, 1 << 16
@@ -119,11 +119,7 @@ def _shortened(group: Sequence[Told]) -> list[Told]:
 
 
 def _small(source: Source) -> str:
-    try:
-        with source.open() as stream:
-            data = stream.read(_BYTES)
-    except STREAM_ERRORS:
-        return ""
+    data = first_bytes(source, _BYTES)
     return data.decode("utf-8", "replace") if data.lstrip()[:1] == b"{" else ""
 
 
