@@ -20,7 +20,6 @@ from parsers.who.places.families import called_roll
 _NUMBER = regex(r"\d{1,10}")
 _NUMBERED_FOLDER = regex(r"[^/]*\d[^/]*/")
 _FEWEST = 2
-_FEW = 3  # at most one in three may be of another size
 _ROLL = regex(
     r"(?i)(?<![\w-])(?:dp|data[ -]parallel|worker|replica|process|proc)(?:[ _](?:rank|index|id))?[ #:=]{1,2}(?P<number>\d{1,6})"
     r"(?: of | out of | ?/ ?)(?P<total>\d{1,6})\b"
@@ -65,7 +64,9 @@ def counted_off(said: Begun) -> dict[str, list[Said]]:
     fitting = [at for at, key in enumerate(told) if _is_roll(rolls[at], len(told[key]), key[1])]
     fitting = [at for at in fitting if hold_one_each(given, rolls[at])]
     if not fitting:
-        return _of_names(_headed(given))
+        lines = (one.line for own in given.values() for one in own)
+        is_told = any(line.rank is not None or line.local_rank is not None for line in lines)
+        return given if is_told else _of_names(_headed(given))  # and a head may be of a node
     if len(fitting) > 1:
         return given
     (_, size), places = [*told.items()][fitting[0]]
@@ -77,8 +78,6 @@ def counted_off(said: Begun) -> dict[str, list[Said]]:
 def _of_names(given: dict[str, list[Said]]) -> dict[str, list[Said]]:
     """The same where those who speak in one file, by a name before each line, count off 0 … N-1, a number each: `trainer-1  | worker 1 of 3`. It ends
     the name, or the word is one of processes; helpers of each would be counted by each."""
-    if any(one.line.rank is not None or one.line.local_rank is not None for own in given.values() for one in own):
-        return given
     told: defaultdict[tuple[str, str, int], dict[str, set[tuple[int, int]]]] = defaultdict(lambda: defaultdict(set))
     for path, own in given.items():
         for at, one in enumerate(own):
@@ -101,9 +100,6 @@ def _of_names(given: dict[str, list[Said]]) -> dict[str, list[Said]]:
 def _headed(given: dict[str, list[Said]]) -> dict[str, list[Said]]:
     """The same where the first lines of files each tell one rank, and these count from 0 without a gap: heads of dumps and of records."""
     told: dict[str, tuple[int, int]] = {}
-    lines = [one.line for own in given.values() for one in own]
-    if any(line.rank is not None or line.local_rank is not None for line in lines):
-        return given  # who speaks is told otherwise, and a head may be of a node
     for path, own in given.items():
         found = [
             (int(rank[1]), at)

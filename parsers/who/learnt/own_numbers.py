@@ -47,7 +47,7 @@ _FEWEST, _AGAIN = 3, 2
 _CHARACTERS = 400
 
 
-def own_numbers(said: Begun, told: Sequence[Told] = ()) -> dict[str, list[Said]]:
+def own_numbers(said: Begun, told: Sequence[Told]) -> dict[str, list[Said]]:
     """Lines by path, and what documents tell of names → the same, where the first that tells its file's number is an introduction."""
     given = introduced_files(said, told)
     lines = [one for own in given.values() for one in own]

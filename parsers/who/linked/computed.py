@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from parsers.text.patterns import regex
-from parsers.text.unanimous import unanimous
+from parsers.text.unanimous import sole, unanimous
 from parsers.text.vocabulary import of_process
 from parsers.who.linked.numbered import likeness
 from parsers.who.linked.relations import Relation, Row
@@ -233,9 +233,8 @@ def _one_each(own: Relation, numbers: Mapping[int, int]) -> dict[int, int]:
     single = [own[at] for rows in of_ranks.values() if len(rows) == 1 for at in rows]
     alike: dict[str, str] = {}
     for column in {column for row in single for column in row.cells} if len(single) >= _FEWEST else ():
-        values = {_value(row, column) for row in single}
-        if len(values) == 1:
-            alike[column] = values.pop()
+        if (value := sole(_value(row, column) for row in single)) is not None:
+            alike[column] = value
     found: dict[int, int] = {}
     for rank, rows in of_ranks.items():
         if len({_names_of(own[at]) for at in rows}) > 1:

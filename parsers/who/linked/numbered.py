@@ -229,11 +229,10 @@ def _by_parts(places: Set[str], numbers: Mapping[str, int]) -> dict[str, int]:
     words = {name: [*_WORDS.findall(name.lower())] for name in {*places, *numbers}}
     found: dict[str, int] = {}
     for name in places - numbers.keys():
-        whose = {
-            numbers[one] for one in numbers if _is_part(words[name], words[one]) or _is_part(words[one], words[name])
-        }
-        if len(whose) == 1 and len(words[name]) >= _FEWEST:
-            found[name] = whose.pop()
+        pairs = ((one, words[name], words[one]) for one in numbers)
+        number = sole(numbers[one] for one, own, other in pairs if _is_part(own, other) or _is_part(other, own))
+        if number is not None and len(words[name]) >= _FEWEST:
+            found[name] = number
     return found if len({*found.values()}) >= _FEWEST else {}
 
 

@@ -97,9 +97,7 @@ def typed_command(text: str) -> str | None:
 class Places:
     """Names of places in a bundle, put together."""
 
-    def __init__(
-        self, said: Begun, paths: Sequence[str], documented: Set[str] = frozenset(), hosts: Set[str] = frozenset()
-    ) -> None:
+    def __init__(self, said: Begun, paths: Sequence[str], documented: Set[str], hosts: Set[str]) -> None:
         """`documented`: what documents call places of processes, where a path or a line has that name; `hosts`: those that they call hosts, whatever else
         a word and a number may be (`node25`)."""
         self._same: dict[str, str] = {}
@@ -261,8 +259,8 @@ class Places:
                 shapes[_DIGITS.sub("#", path)][path] = {self.of(name) for name in names if self.is_place(name)}
         found: dict[str, str] = {}
         for path, own in said.items():
-            if len(told := {self.of(name) for name in answers(own) if self.is_place(name)}) == 1:
-                found |= {path: told.pop()} if not self.named(path) else {}
+            place = sole(self.of(name) for name in answers(own) if self.is_place(name))
+            found |= {path: place} if place is not None and not self.named(path) else {}
         for of_shape in shapes.values():
             each = [name for told in of_shape.values() for name in told]
             if len(of_shape) > 1 and len(each) == len(set(each)) == len(of_shape) and all(of_shape.values()):

@@ -46,7 +46,7 @@ class NodeNumbers:
         found: Sequence[Process],
         formulas: Sequence[Formula],
         given: Sequence[Given],
-        documents: Sequence[Document] = (),
+        documents: Sequence[Document],
     ) -> None:
         self._said, self._places, self._paths, self._found = said, places, paths, found
         self._formulas, self._given, self._documents = formulas, given, documents

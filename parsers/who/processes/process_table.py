@@ -67,9 +67,9 @@ def process_table(
     said: Begun,
     paths: Sequence[str],
     world: int | None,
-    stated: Iterable[Statement] = (),
-    told: Sequence[Told] = (),
-    documents: Sequence[Document] = (),
+    stated: Iterable[Statement],
+    told: Sequence[Told],
+    documents: Sequence[Document],
 ) -> Table:
     """The lines of files, the paths of all files, the world that introductions tell, what lines and blocks of settings state, documents → the
     processes."""

@@ -83,7 +83,7 @@ class Starts:
         ranks: Mapping[tuple[str, int], int],
         locals_: Mapping[tuple[str, int], int],
         scripts: Scripts,
-        documents: Sequence[Document] = (),
+        documents: Sequence[Document],
     ) -> None:
         self._said, self._places, self._paths, self._found = said, places, paths, found
         self._ranks, self._locals, self.world = ranks, locals_, world

@@ -11,7 +11,6 @@ What a name means is told by its own words (vocabulary.py), by what it is given 
 k above 1, x counts nodes, each with k processes, and y the processes of a node.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
@@ -247,16 +246,12 @@ def _written_out(read: Sum, inner: Mapping[str, Sum], constants: Mapping[str, in
 def _templates(said: Begun) -> dict[str, dict[int, str]]:
     """Name of a script → the number of each argument → what whoever calls it, gives it: `start.sh {{ node_index }} {{ gpus }}`, `start.sh $IDX 4`."""
     scripts = {name for path in said if "." in (name := path.rpartition("/")[2])}
-    found: defaultdict[str, set[tuple[tuple[int, str], ...]]] = defaultdict(set)
-    for own in said.values():
-        for one in own[:_LINES]:
-            if "{" not in one.raw and "$" not in one.raw:
-                continue
-            for call in _TEMPLATE.finditer(one.raw[:_CHARACTERS]):
-                if call["name"] in scripts:
-                    words = enumerate(_TEMPLATE_WORD.finditer(call["words"]), 1)
-                    found[call["name"]].add(tuple((at, word["name"]) for at, word in words if word["name"]))
-    return {name: dict(own.pop()) for name, own in found.items() if len(own) == 1}
+    lines = (one.raw for own in said.values() for one in own[:_LINES] if "{" in one.raw or "$" in one.raw)
+    found: list[tuple[str, tuple[tuple[int, str], ...]]] = []
+    for call in (call for line in lines for call in _TEMPLATE.finditer(line[:_CHARACTERS]) if call["name"] in scripts):
+        words = enumerate(_TEMPLATE_WORD.finditer(call["words"]), 1)
+        found.append((call["name"], tuple((at, word["name"]) for at, word in words if word["name"])))
+    return {name: dict(own) for name, own in unanimous(found).items()}
 
 
 def _called_with(text: str, names: Mapping[str, str]) -> str:

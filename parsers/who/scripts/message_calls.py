@@ -8,12 +8,13 @@ stands at such a line of a source is in that call (forensics/assemble/who/called
 """
 
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from parsers.schema.parser import Source
 from parsers.text.patterns import regex
+from parsers.text.unanimous import unanimous
 from parsers.who.lines.beginnings import Begun, first_bytes
 
 CALL, PRINTED = "message call", "prints a number"
@@ -56,7 +57,7 @@ def message_calls(sources: Iterable[Source], said: Begun) -> Iterator[dict[str, 
 def _calls(path: str, text: str) -> Iterator[tuple[dict[str, Any], set[str]]]:
     found = [one for one in _MESSAGE.finditer(text) if not _OTHERS.search(one["call"])]
     found = [one for one in found if not _DEFINES.search(text[max(0, one.start() - 20) : one.start()])][:_CALLS]
-    given = _given(text) if found else {}
+    given = unanimous(_given(text) if found else ())
     for one in found:
         inside = _inside(text, one.end())
         if inside is None:
@@ -76,17 +77,13 @@ def _calls(path: str, text: str) -> Iterator[tuple[dict[str, Any], set[str]]]:
             yield {"how": CALL, "name": json.dumps(told), "file": path, "line": line}, names
 
 
-def _given(text: str) -> dict[str, str]:
-    """Name → what it is given, where all of the source gives it one thing."""
-    found: defaultdict[str, set[str]] = defaultdict(set)
+def _given(text: str) -> Iterator[tuple[str, str]]:
+    """Names, and what a source gives them."""
     for line in text.split("\n"):
         for one in _GIVEN.finditer(line[:_CHARACTERS]):
             names, values = [name.strip() for name in one["names"].split(",")], apart(one["values"])
-            for name, value in zip(names, values, strict=True) if len(names) == len(values) else ():
-                found[name].add(value)
-        for one in _FILLED.finditer(line[:_CHARACTERS]):
-            found[one["name"]].add(f"{one['call']}()")
-    return {name: values.pop() for name, values in found.items() if len(values) == 1}
+            yield from zip(names, values, strict=True) if len(names) == len(values) else ()
+        yield from ((one["name"], f"{one['call']}()") for one in _FILLED.finditer(line[:_CHARACTERS]))
 
 
 def _inside(text: str, begin: int) -> str | None:

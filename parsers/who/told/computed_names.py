@@ -145,7 +145,7 @@ def computed_names(
     formulas: Sequence[Formula],
     world: int | None,
     each: int | None,
-    documents: Iterable[Document] = (),
+    documents: Iterable[Document],
 ) -> Iterator[Told]:
     """What the formulas of a bundle make of the names in it."""
     kinds = {

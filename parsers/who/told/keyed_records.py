@@ -36,7 +36,7 @@ _Lines = Mapping[tuple[str, int], int]  # of files, in which somebody tells his 
 _Ranks = defaultdict[tuple[str, str], set[int]]  # of a name, by the name of the file
 
 
-def keyed_records(sources: Sequence[Source], world: int | None, introductions: Sequence[Said] = ()) -> list[Told]:
+def keyed_records(sources: Sequence[Source], world: int | None, introductions: Sequence[Said]) -> list[Told]:
     """Members whose path tells no rank, the size of the job, and the lines in which processes introduce themselves → what their first records
     tell of names."""
     introduced = {

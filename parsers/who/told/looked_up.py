@@ -22,7 +22,6 @@ from parsers.who.told.rosters import KIND
 from parsers.who.told.told_names import Document
 
 _LINES, _CHARACTERS = 400, 4000
-_FEWEST = 2
 _LOOKED_UP = regex(
     r"(?P<name>[A-Za-z_]\w{0,60})[\"']?\]?(?:: ?int)?\s{0,4}[=:]\s{0,2}(?:str\(|int\()?(?P<list>[A-Za-z_]\w{0,60})\.(?:index|indexOf|IndexOf)\("
 )

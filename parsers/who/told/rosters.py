@@ -84,7 +84,7 @@ _OF_ALL = regex(
 _HEX = regex(r"(?:(?=[0-9a-f]*\d)[0-9a-f]{2,}|\d)")
 
 
-def rosters(said: Begun, sources: Iterable[Source], world: int | None, called: Set[str] = frozenset()) -> list[Told]:
+def rosters(said: Begun, sources: Iterable[Source], world: int | None, called: Set[str]) -> list[Told]:
     """The lines of logs, small documents of JSON, the size of the world, if introductions tell it, and the words by which a script calls ranks → who has
     which rank."""
     is_of_spark = any(_OF_SPARK.search(one.raw) for own in said.values() for one in own[:_LINES])

@@ -94,7 +94,7 @@ def host_and_number(name: str) -> tuple[str, int] | None:
     return (said["host"] or said["at"], int(said["pid"] or said["number"])) if said is not None else None
 
 
-def claims_of(told: Sequence[Told], names: Names, places: Mapping[str, str] = {}) -> Iterator[dict[str, Any]]:
+def claims_of(told: Sequence[Told], names: Names, places: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """What stands of it, as rows of `ranks`: who is called so as a host is, and processes by pid. `places`: file → the host that it is from."""
     done: set[tuple[int | None, int | None]] = set()
     hosted = {one.rank for one in told if one.kind == "host"}

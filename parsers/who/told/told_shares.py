@@ -16,6 +16,7 @@ from parsers.schema.names import share_of
 from parsers.schema.parser import STREAM_ERRORS, Source
 from parsers.text import vocabulary
 from parsers.text.patterns import regex
+from parsers.text.unanimous import unanimous
 from parsers.who.lines.beginnings import Begun
 from parsers.who.lines.introductions import Introduction
 from parsers.who.told.counted_columns import WITHIN, first_records
@@ -87,16 +88,15 @@ def _shares(source: Source) -> dict[str, tuple[int, int]]:
         lines = [text for _, text in islice(text_lines(source), _RECORDS if not records else 0)]
     except STREAM_ERRORS:  # whoever reads it will say so
         return {}
-    told: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
+    told: list[tuple[str, tuple[int, int]]] = []
     for said in records:
         if whole(vocabulary.told(said).get("rank")) is not None:
             return {}
         for name, cell in _inner("", said, 0):
             if (share := share_of(cell)) is not None and not WITHIN.intersection(vocabulary.words_of(name)):
-                told[name].add(share)
+                told.append((name, share))
     headed = [share for text in lines if (found := _HEADED.match(text)) and (share := share_of(found[1])) is not None]
-    told["["] |= {*headed} if 2 * len(headed) > len(lines) else set()
-    return {name: next(iter(own)) for name, own in told.items() if len(own) == 1}
+    return unanimous([*told, *(("[", share) for share in headed if 2 * len(headed) > len(lines))])
 
 
 def _inner(before: str, said: Mapping[str, Any], depth: int) -> Iterable[tuple[str, Any]]:
