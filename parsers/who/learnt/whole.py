@@ -300,16 +300,9 @@ class Beginnings:
         world = self.world if self.world is not None else sole(worlds)
         names = merged(map(ranks_of_names, said.values()), world or self._table.size)
         are_others = self._table.is_computed or any(map(LAUNCHER.search, lines))
-        tasks = self._table.each_task
+        tasks, every = self._table.each_task, sole(each)
         return Told(
-            world,
-            names,
-            self._pids,
-            nodes,
-            sole(each),
-            are_others=are_others,
-            each_task=tasks,
-            counter=self._table.counter,
+            world, names, self._pids, nodes, every, are_others=are_others, each_task=tasks, counter=self._table.counter
         )
 
     def _learn(self, paths: Sequence[str], ranks: Mapping[str, int], told: Told) -> Labels:

@@ -97,7 +97,8 @@ def by_chains(
     told_in = [table.tokens() for table in tables]
     used = Counter(token for own in told_in for token in {token for token, *_ in own})
     lines = Counter(token for token, *_ in set().union(*told_in))
-    cut = {token for table in tables for token in table.cut({*whole.values()})}
+    wholes = {*whole.values()}
+    cut = {token for table in tables for token in table.cut(wholes)}
     ranks = dict(known)
     found: dict[Token, Proof] = {}
     refused = {*disputed}

@@ -126,8 +126,9 @@ class Places:
 
     def call(self, name: str, place: str) -> None:
         """So is a place called, too; a name of another one is nobody's."""
-        has_others = any(other != name and self.of(other) == name for other in self._same)
-        if self._same.setdefault(name, place) == name and not has_others:
+        if self._same.setdefault(name, place) == name and not any(
+            other != name and self.of(other) == name for other in self._same
+        ):
             self.join(name, place)
         self._of_file.clear()
 
@@ -327,7 +328,8 @@ class Places:
             if "." in name and not ADDRESS.fullmatch(name):
                 short[name.partition(".")[0]].add(name)
         for first, own in short.items():
-            is_one = all(f"{max(own, key=len)}.".startswith(f"{one}.") for one in own)
+            longest = f"{max(own, key=len)}."
+            is_one = all(longest.startswith(f"{one}.") for one in own)
             if is_one and (first in self.names or len(own) == 1):
                 self._same.setdefault(first, first)
                 for one in own:

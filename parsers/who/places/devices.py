@@ -79,10 +79,9 @@ def shown_devices(said: Begun, places: Places) -> dict[str, tuple[int, ...]]:
     told: list[tuple[str, tuple[int, ...]]] = []
     for path, own in said.items():
         for one in own:
-            if "[" in one.raw and len(own_lists := dict(mapped(one.raw[:_CHARACTERS], places))) > 1:
-                told += (
-                    own_lists.items() if len({*chain(*own_lists.values())}) < sum(map(len, own_lists.values())) else ()
-                )
+            shared = dict(mapped(one.raw[:_CHARACTERS], places)) if "[" in one.raw else {}
+            if len(shared) > 1 and len({*chain(*shared.values())}) < sum(map(len, shared.values())):
+                told += shared.items()
             found = _GIVEN.search(one.raw[:_CHARACTERS]) if _HIDES in one.raw else None
             if found is None and not (_HIDES in one.raw and "environ" in one.raw):
                 continue
